@@ -2,8 +2,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { LoadResult } from '../../src/lab/load/results/result.ts'
-import type { TitledRun } from '../../src/lab/report/report.ts'
+import type { TitledRun } from '../../src/lab/report/report-table.ts'
 import { wholeNumber } from '../../src/lab/report/shown-numbers.ts'
 import { writeReport } from '../../src/lab/report/write-report.ts'
 import { sampleRuns, type SampleRuns } from '../lab/report/sample-runs.ts'
@@ -39,10 +38,14 @@ afterEach(async () => {
   expect(requests.filter((url) => !/^(file|data):/.test(url))).toEqual([])
 })
 
-async function open(name: string, given: LoadResult | readonly TitledRun[]): Promise<void> {
+async function open(name: string, runs: readonly TitledRun[]): Promise<void> {
   const file = `${PICTURES}${name}.html`
-  await writeFile(file, writeReport(given))
+  await writeFile(file, writeReport(runs))
   await page.open(pathToFileURL(file).href)
+}
+
+function alone(): readonly TitledRun[] {
+  return [{ title: samples.plain.run.server, result: samples.plain }]
 }
 
 function compared(): readonly TitledRun[] {
@@ -55,7 +58,7 @@ function compared(): readonly TitledRun[] {
 
 describe('the report in a browser', () => {
   it('draws all charts of a run and asks for nothing', async () => {
-    await open('one', samples.plain)
+    await open('one', alone())
     const sampled = await page.evaluate<number[]>(DRAWN)
     expect(sampled).toHaveLength(4)
     for (const pixels of sampled) expect(pixels).toBeGreaterThan(500)
@@ -93,7 +96,7 @@ describe('the report in a browser', () => {
   })
 
   it('says what is pointed at', async () => {
-    await open('pointed', samples.plain)
+    await open('pointed', alone())
     await page.evaluate(`document.querySelector('#calls-0 .u-over').scrollIntoView()`)
     await page.evaluate(`(() => {
       const over = document.querySelector('#calls-0 .u-over')
@@ -131,7 +134,7 @@ describe('the report in a browser', () => {
     ['compared', 'dark', WIDE],
   ] as const)('has no serious barrier: %s, %s, %j', async (which, scheme, [width, height]) => {
     await page.look(width, height, scheme)
-    await open(`axe-${which}`, which === 'one' ? samples.plain : compared())
+    await open(`axe-${which}`, which === 'one' ? alone() : compared())
     await page.evaluate(
       `document.querySelectorAll('details').forEach((each) => (each.open = true))`,
     )

@@ -175,7 +175,8 @@ type WriteReport = (path: string, result: LoadResult) => Promise<void>
 /** Loads the report writer, which only loads with --report need. */
 async function reportWriter(): Promise<WriteReport> {
   const { writeReport } = await import('../../lab/report/write-report.ts')
-  return (path, result) => writeText(path, '--report', writeReport(result))
+  return (path, result) =>
+    writeText(path, '--report', writeReport([{ title: result.run.server, result }]))
 }
 
 /** Returns how consent is asked for: on a terminal, unless --yes gave it. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Histogram } from '../load/results/histogram.ts'
-import { findProtocolVersion } from '../load/clients/lean-handshake.ts'
+import { findProtocolVersion } from '../load/clients/open-endpoint.ts'
 import { LeanWire, type SessionState } from '../load/clients/lean-wire.ts'
 import type { LoadTarget } from '../load/load-options.ts'
 import type { Measured } from './gate.ts'

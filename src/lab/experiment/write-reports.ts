@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { TitledRun } from '../report/report.ts'
+import type { TitledRun } from '../report/report-table.ts'
 import { writeReport } from '../report/write-report.ts'
 import { experimentMarkdown, noteLines } from './experiment-text.ts'
 import type { ExperimentResult } from './experiment-result.ts'

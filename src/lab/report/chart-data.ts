@@ -1,7 +1,7 @@
 import { foreign } from '../../base/text/foreign-text.ts'
 import { Histogram } from '../load/results/histogram.ts'
 import type { LoadResult, TimePoint } from '../load/results/result.ts'
-import type { TitledRun } from './report.ts'
+import type { TitledRun } from './report-table.ts'
 
 export interface ChartSeries {
   readonly label: string
@@ -44,19 +44,13 @@ export function chartsOf(runs: readonly TitledRun[]): ChartData[] {
   ]
 }
 
-interface Tops {
-  readonly calls: number
-  readonly errors: number
-  readonly latency: number
-}
-
-function topsOf(results: readonly LoadResult[]): Tops {
+function topsOf(results: readonly LoadResult[]) {
   const points = results.flatMap(({ timeline }) => timeline.points)
   const top = (of: (point: TimePoint) => number): number =>
     points.reduce((most, point) => Math.max(most, of(point)), 0)
   return {
     calls: top((point) => Math.max(point.calls, point.dropped, point.retries)),
-    errors: top(({ errors }) => sum(Object.values(errors))),
+    errors: top(({ errors }) => Object.values(errors).reduce((a, b) => a + b, 0)),
     latency: top(({ p50, p99 }) => Math.max(p50 ?? 0, p99 ?? 0)),
   }
 }
@@ -71,21 +65,31 @@ function callsChart(result: LoadResult, id: string, top: number): ChartData {
     { ...bars('Retries', '--client', points, ({ retries }) => retries), line: true },
     { ...bars('Dropped', '--text', points, ({ dropped }) => dropped), line: true },
   ]
-  const sampled = series.filter(({ values }, i) => i === 0 || values.some((value) => value !== 0))
-  return { id, form: 'bars', unit: 'count', ...timesOf(result), top, series: sampled }
+  return barChart(result, id, top, series, 1)
 }
 
 function errorsChart(result: LoadResult, id: string, top: number): ChartData {
   const { points } = result.timeline
   const own = ({ errors }: TimePoint): number => errors.squall + errors.client
-  const series: ChartSeries[] = [
+  const series = [
     bars('Injected', '--injected', points, ({ errors }) => errors.injected),
     bars('Real', '--real', points, ({ errors }) => errors.real),
     bars('Unattributed', '--unattributed', points, ({ errors }) => errors.unattributed),
     bars('Squall or client', '--own', points, own),
   ]
-  const sampled = series.filter(({ values }, i) => i < 3 || values.some((value) => value !== 0))
-  return { id, form: 'bars', unit: 'count', ...timesOf(result), top, series: sampled }
+  return barChart(result, id, top, series, 3)
+}
+
+/** Returns a bar chart without the series that are all 0, except the first `least`. */
+function barChart(
+  result: LoadResult,
+  id: string,
+  top: number,
+  all: readonly ChartSeries[],
+  least: number,
+): ChartData {
+  const series = all.filter(({ values }, i) => i < least || values.some((value) => value !== 0))
+  return { id, form: 'bars', unit: 'count', ...timesOf(result), top, series }
 }
 
 function latencyChart(result: LoadResult, id: string, top: number): ChartData {
@@ -154,8 +158,4 @@ function timesOf({ timeline }: LoadResult): Pick<ChartData, 'x' | 'to'> {
 
 function round(value: number): number {
   return Math.round(value * 10_000) / 10_000
-}
-
-function sum(values: readonly number[]): number {
-  return values.reduce((a, b) => a + b, 0)
 }

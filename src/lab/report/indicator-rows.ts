@@ -9,9 +9,10 @@ export interface IndicatorRow {
   readonly name: string
   /** The meaning of high and low values. */
   readonly about: string
-  readonly formula: string
-  readonly unit: 'share' | 'number'
-  /** The counts in the formula. */
+  /** A share unless given. */
+  readonly unit?: 'number'
+  /** Describes a formula that is not the quotient of two counts. */
+  readonly formula?: string
   readonly parts?: readonly [keyof IndicatorCounts, keyof IndicatorCounts]
 }
 
@@ -21,8 +22,6 @@ export const INDICATOR_ROWS: readonly IndicatorRow[] = [
     key: 'tcsr',
     name: 'Tool-call success rate (TCSR)',
     about: 'Calls that did what they should: answered, right, and in time.',
-    formula: 'success / calls',
-    unit: 'share',
     parts: ['success', 'calls'],
   },
   {
@@ -30,45 +29,35 @@ export const INDICATOR_ROWS: readonly IndicatorRow[] = [
     name: 'Effective tool availability (ETA)',
     about: 'How far the tools could be relied on: they answered, and the response was of use.',
     formula: '(responded / calls) × (correct / responded)',
-    unit: 'share',
   },
   {
     key: 'etaResponded',
     name: 'Availability, the first factor',
     about: 'Calls that were answered without an error.',
-    formula: 'responded / calls',
-    unit: 'share',
     parts: ['responded', 'calls'],
   },
   {
     key: 'etaUsable',
     name: 'Correctness, the second factor',
     about: 'Answers that had the right form and could be used.',
-    formula: 'correct / responded',
-    unit: 'share',
     parts: ['correct', 'responded'],
   },
   {
     key: 'scr',
     name: 'Schema conformance (SCR)',
     about: 'Calls whose result had the form that the tool promises.',
-    formula: 'schema ok / calls',
-    unit: 'share',
     parts: ['schemaOk', 'calls'],
   },
   {
     key: 'deadlineAdherence',
     name: 'Deadline adherence',
     about: 'Calls that ended in time.',
-    formula: 'in time / calls',
-    unit: 'share',
     parts: ['inTime', 'calls'],
   },
   {
     key: 'tcaf',
     name: 'Amplification (TCAF)',
     about: 'Calls that one task makes; retries are not among them.',
-    formula: 'calls / tasks',
     unit: 'number',
     parts: ['calls', 'tasks'],
   },
@@ -76,7 +65,6 @@ export const INDICATOR_ROWS: readonly IndicatorRow[] = [
     key: 'retriesPerTask',
     name: 'Retries per task',
     about: 'What the client added to the load because calls had failed.',
-    formula: 'retries / tasks',
     unit: 'number',
     parts: ['retries', 'tasks'],
   },
@@ -84,8 +72,6 @@ export const INDICATOR_ROWS: readonly IndicatorRow[] = [
     key: 'blastRadius',
     name: 'Blast radius',
     about: 'Tasks that failed because calls of theirs did.',
-    formula: 'failed tasks / tasks',
-    unit: 'share',
     parts: ['failedTasks', 'tasks'],
   },
   {
@@ -93,30 +79,23 @@ export const INDICATOR_ROWS: readonly IndicatorRow[] = [
     name: 'Blast radius, predicted',
     about: 'What the failed calls let expect when each one fails its task.',
     formula: '1 − (1 − e)^TCAF, where e = 1 − TCSR',
-    unit: 'share',
   },
   {
     key: 'degraded',
     name: 'Degraded tasks',
     about: 'Tasks that came to an end without a call that they could do without.',
-    formula: 'degraded tasks / tasks',
-    unit: 'share',
     parts: ['degradedTasks', 'tasks'],
   },
   {
     key: 'silentFailures',
     name: 'Silent failures',
     about: 'Tasks with an injected fault and a wrong result, without an error.',
-    formula: 'silent failures / tasks',
-    unit: 'share',
     parts: ['silentFailures', 'tasks'],
   },
   {
     key: 'safeFailures',
     name: 'Safe failures',
     about: 'Tasks with an injected fault whose client got an error.',
-    formula: 'safe failures / tasks',
-    unit: 'share',
     parts: ['safeFailures', 'tasks'],
   },
 ]
@@ -124,7 +103,13 @@ export const INDICATOR_ROWS: readonly IndicatorRow[] = [
 /** Formats an indicator of a run. */
 export function shownIndicator({ key, unit }: IndicatorRow, { indicators }: LoadResult): string {
   const value = indicators[key]
-  return unit === 'share' ? percentage(value) : plainNumber(value)
+  return unit === 'number' ? plainNumber(value) : percentage(value)
+}
+
+/** Returns the formula in words, such as `failed tasks / tasks`. */
+export function formulaOf({ formula, parts }: IndicatorRow): string {
+  const toWord = (letter: string): string => ` ${letter.toLowerCase()}`
+  return formula ?? parts!.join(' / ').replaceAll(/[A-Z]/g, toWord)
 }
 
 /**

@@ -1,6 +1,7 @@
 import { oneLine } from '../../base/text/foreign-text.ts'
 import { leftOutWords } from './run-tables.ts'
-import type { ErrorCount, LoadResult, Origin, ToolResult } from '../load/results/result.ts'
+import type { LoadResult } from '../load/results/result.ts'
+import { toolEndings } from './endings.ts'
 import { gateValue, latency, percentage, plainNumber, wholeNumber } from './shown-numbers.ts'
 
 /** Paints a text that is good or bad news. */
@@ -93,21 +94,14 @@ function indicatorLines({ indicators: i }: LoadResult): string[] {
 function toolLines({ tools }: LoadResult, paint: Paint): string[] {
   const head = `${'Tool'.padEnd(NAME)}${['calls', 'ok', 'injected', 'real', 'other', 'p99'].map(cell).join('')}`
   const rows = tools.slice(0, MAX_TOOLS).map((tool) => {
-    const by = errorsBy(tool)
-    const other = by('unattributed') + by('squall') + by('client')
-    const counts = [tool.calls, tool.ok, by('injected'), by('real'), other].map(wholeNumber)
+    const { injected, real, unattributed, squall, client } = toolEndings(tool)
+    const other = unattributed + squall + client
+    const counts = [tool.calls, tool.ok, injected, real, other].map(wholeNumber)
     const cells = [...counts, latency(tool.latency.summary.p99)].map(cell).join('')
     return `${oneLine(tool.tool, NAME - 1).padEnd(NAME)}${cells}`
   })
   const more = tools.length > MAX_TOOLS ? [`… and ${tools.length - MAX_TOOLS} more`] : []
   return [paint('strong', head), ...rows, ...more]
-}
-
-function errorsBy({ errors }: ToolResult): (origin: Origin) => number {
-  return (wanted) =>
-    errors
-      .filter(({ origin }) => origin === wanted)
-      .reduce((sum, { count }: ErrorCount) => sum + count, 0)
 }
 
 function faultLines({ faults }: LoadResult, paint: Paint): string[] {
@@ -123,8 +117,8 @@ function faultLines({ faults }: LoadResult, paint: Paint): string[] {
 function sloLines({ slo }: LoadResult, paint: Paint): string[] {
   if (slo.length === 0) return []
   const rows = slo.map(({ gate, measured, ok }) => {
-    const marker = ok ? paint('good', 'held    ') : paint('bad', 'breached')
-    return `${marker} ${gate.padEnd(20)} ${gateValue(gate, measured)}`
+    const verdict = ok ? paint('good', 'held    ') : paint('bad', 'breached')
+    return `${verdict} ${gate.padEnd(20)} ${gateValue(gate, measured)}`
   })
   return ['', ...rows]
 }

@@ -1,18 +1,19 @@
 import { foreign } from '../../base/text/foreign-text.ts'
-import type { LoadResult } from '../load/results/result.ts'
 import { markdownText } from './foreign-text.ts'
-import { indicatorTable, speedTable, type Cell, type ReportTable } from './report-table.ts'
-import { type ReportAbout, soleRun, type TitledRun } from './report.ts'
+import {
+  type Cell,
+  type ReportAbout,
+  type ReportTable,
+  type TitledRun,
+  indicatorTable,
+  speedTable,
+} from './report-table.ts'
 import { errorTable, faultTable, gateTable, runTable, toolTable } from './run-tables.ts'
 import { moment } from './shown-numbers.ts'
 import { gateVerdict, taskVerdict, verdictOf } from './verdict.ts'
 
 /** Renders the report as Markdown: the text and numbers of the HTML file, without charts. */
-export function reportMarkdown(
-  given: LoadResult | readonly TitledRun[],
-  about: ReportAbout = {},
-): string {
-  const runs = Array.isArray(given) ? (given as readonly TitledRun[]) : soleRun(given as LoadResult)
+export function reportMarkdown(runs: readonly TitledRun[], about: ReportAbout = {}): string {
   const [first] = runs
   if (first === undefined) throw new RangeError('a report needs at least one run')
   const several = runs.length > 1

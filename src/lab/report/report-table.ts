@@ -1,8 +1,21 @@
 import type { Endings } from './endings.ts'
 import { foreign } from '../../base/text/foreign-text.ts'
-import { INDICATOR_ROWS, indicatorParts, shownIndicator } from './indicator-rows.ts'
-import type { TitledRun } from './report.ts'
+import { INDICATOR_ROWS, formulaOf, indicatorParts, shownIndicator } from './indicator-rows.ts'
+import type { LoadResult } from '../load/results/result.ts'
 import { latency, wholeNumber } from './shown-numbers.ts'
+
+/** A run with its title in the report. */
+export interface TitledRun {
+  readonly title: string
+  readonly about?: string
+  readonly result: LoadResult
+}
+
+export interface ReportAbout {
+  readonly title?: string
+  /** Sentences that the results do not contain, the most important first. */
+  readonly notes?: readonly string[]
+}
 
 export interface Column {
   readonly name: string
@@ -32,77 +45,65 @@ export function cell(text: string): Cell {
 }
 
 /** Drops the columns whose cells are all empty or 0, except the first column. */
-export function withoutEmpty(table: ReportTable): ReportTable {
-  const isKept = (column: number): boolean =>
-    column === 0 ||
-    table.rows.some((row) => row[column]!.bar !== undefined || hasContent(row[column]!))
-  const kept = table.columns.map((_, column) => isKept(column))
-  return {
-    ...table,
-    columns: table.columns.filter((_, column) => kept[column]),
-    rows: table.rows.map((row) => row.filter((_, column) => kept[column])),
-  }
-}
-
-function hasContent({ text }: Cell): boolean {
-  return text !== '0' && text !== ''
+export function withoutEmpty({ columns, rows, ...table }: ReportTable): ReportTable {
+  const kept = columns.map(
+    (_, column) =>
+      column === 0 ||
+      rows.some((row) => row[column]!.bar !== undefined || !['0', ''].includes(row[column]!.text)),
+  )
+  const keep = <T>(all: readonly T[]): T[] => all.filter((_, column) => kept[column])
+  return { ...table, columns: keep(columns), rows: rows.map(keep) }
 }
 
 /** Tabulates the indicators, one column per run. */
 export function indicatorTable(runs: readonly TitledRun[]): ReportTable {
   return {
     title: 'Indicators',
-    columns: [
-      { name: 'Indicator' },
-      ...runs.map(({ title }) => ({
-        name: runs.length === 1 ? 'Value' : foreign(title),
-        number: true,
-      })),
-      { name: 'How it is made' },
-    ],
+    columns: [{ name: 'Indicator' }, ...runColumns(runs), { name: 'How it is made' }],
     rows: INDICATOR_ROWS.map((row) => [
       { text: row.name, about: row.about },
       ...runs.map(({ result }) => ({
         text: shownIndicator(row, result),
         about: indicatorParts(row, result),
       })),
-      { text: row.formula },
+      { text: formulaOf(row) },
     ]),
   }
 }
 
 /** Tabulates size and speed, one column per run. */
 export function speedTable(runs: readonly TitledRun[]): ReportTable {
-  const rows: [string, (run: TitledRun) => string][] = [
-    ['Calls', ({ result }) => wholeNumber(result.counts.calls)],
-    ['Tasks', ({ result }) => wholeNumber(result.counts.tasks)],
-    ['Retries', ({ result }) => wholeNumber(result.counts.retries)],
-    ['Calls per second', ({ result }) => wholeNumber(callsPerSecond(result))],
-    ['Latency, mean', ({ result }) => latency(result.latency.summary.mean)],
-    ['p50', ({ result }) => latency(result.latency.summary.p50)],
-    ['p90', ({ result }) => latency(result.latency.summary.p90)],
-    ['p95', ({ result }) => latency(result.latency.summary.p95)],
-    ['p99', ({ result }) => latency(result.latency.summary.p99)],
-    ['p99.9', ({ result }) => latency(result.latency.summary.p999)],
-    ['Longest', ({ result }) => latency(result.latency.summary.max)],
+  const rows: [string, (result: LoadResult) => string][] = [
+    ['Calls', ({ counts }) => wholeNumber(counts.calls)],
+    ['Tasks', ({ counts }) => wholeNumber(counts.tasks)],
+    ['Retries', ({ counts }) => wholeNumber(counts.retries)],
+    ['Calls per second', (result) => wholeNumber(callsPerSecond(result))],
+    ['Latency, mean', ({ latency: { summary } }) => latency(summary.mean)],
+    ['p50', ({ latency: { summary } }) => latency(summary.p50)],
+    ['p90', ({ latency: { summary } }) => latency(summary.p90)],
+    ['p95', ({ latency: { summary } }) => latency(summary.p95)],
+    ['p99', ({ latency: { summary } }) => latency(summary.p99)],
+    ['p99.9', ({ latency: { summary } }) => latency(summary.p999)],
+    ['Longest', ({ latency: { summary } }) => latency(summary.max)],
   ]
   return {
     title: 'Size and speed',
-    columns: [
-      { name: 'Figure' },
-      ...runs.map(({ title }) => ({
-        name: runs.length === 1 ? 'Value' : foreign(title),
-        number: true,
-      })),
-    ],
-    rows: rows.map(([name, of]) => [{ text: name }, ...runs.map((run) => ({ text: of(run) }))]),
+    columns: [{ name: 'Figure' }, ...runColumns(runs)],
+    rows: rows.map(([name, of]) => [
+      { text: name },
+      ...runs.map((run) => ({ text: of(run.result) })),
+    ]),
   }
 }
 
+function runColumns(runs: readonly TitledRun[]): readonly Column[] {
+  return runs.map(({ title }) => ({
+    name: runs.length === 1 ? 'Value' : foreign(title),
+    number: true,
+  }))
+}
+
 /** Returns the calls per second of a run. */
-export function callsPerSecond({
-  counts,
-  run,
-}: Pick<TitledRun['result'], 'counts' | 'run'>): number {
+export function callsPerSecond({ counts, run }: LoadResult): number {
   return run.durationMs === 0 ? 0 : (counts.calls / run.durationMs) * 1000
 }

@@ -1,8 +1,13 @@
-import type { LeftOutTool, LoadResult } from '../load/results/result.ts'
+import { type LeftOutTool, type LoadResult, ORIGINS } from '../load/results/result.ts'
 import { type Cell, type ReportTable, cell, withoutEmpty } from './report-table.ts'
 import { duration, gateValue, latency, moment, percentage, wholeNumber } from './shown-numbers.ts'
 import { foreign } from '../../base/text/foreign-text.ts'
 import { toolEndings } from './endings.ts'
+
+const count = (value: number): Cell => cell(wholeNumber(value))
+const toned = (value: number, tone: 'injected' | 'real'): Cell =>
+  value === 0 ? count(0) : { text: wholeNumber(value), tone }
+const number = (name: string): { name: string; number: true } => ({ name, number: true })
 
 /** Limits the rows; the full data is in the report as JSON. */
 const MAX_ROWS = 600
@@ -15,29 +20,18 @@ export function timeTable({ timeline }: LoadResult): ReportTable | undefined {
   const levels = ['Retries', 'Dropped', 'Under way at its end', 'p50', 'p99']
   return withoutEmpty({
     title: 'What happened when',
-    columns: [
-      { name: 'From' },
-      ...[...names, ...levels].map((name) => ({ name, number: true as const })),
-    ],
+    columns: [{ name: 'From' }, ...[...names, ...levels].map(number)],
     rows: points.map((point) => {
-      const { injected, real, unattributed, squall, client } = point.errors
-      const errors = [injected, real, unattributed, squall, client]
+      const errors = ORIGINS.map((origin) => point.errors[origin])
       const levelsNow = [point.retries, point.dropped, point.inFlight]
-      const counts = [point.calls, point.ok, ...errors, ...levelsNow]
       return [
         cell(`${point.at / 1000} s`),
-        ...counts.map((count) => cell(wholeNumber(count))),
-        cell(latency(point.p50)),
-        cell(latency(point.p99)),
+        ...[point.calls, point.ok, ...errors, ...levelsNow].map(count),
+        ...[point.p50, point.p99].map((ms) => cell(latency(ms))),
       ]
     }),
   })
 }
-
-const count = (value: number): Cell => cell(wholeNumber(value))
-const toned = (value: number, tone: 'injected' | 'real'): Cell =>
-  value === 0 ? count(0) : { text: wholeNumber(value), tone }
-const number = (name: string): { name: string; number: true } => ({ name, number: true })
 
 /** Tabulates the calls of each tool. */
 export function toolTable({ tools }: LoadResult): ReportTable {
@@ -85,7 +79,7 @@ export function faultTable({ faults }: LoadResult): ReportTable {
     columns: [
       { name: 'Rule' },
       { name: 'Fault' },
-      ...['Answers', 'Errors', 'Wrong', 'Unharmed', 'p50', 'p99'].map(number),
+      ...['Responses', 'Errors', 'Wrong', 'Unharmed', 'p50', 'p99'].map(number),
       { name: 'Tools' },
     ],
     rows: faults.map(({ rule, fault, seen, errors, wrong, tools, latency: { summary } }) => [
@@ -114,8 +108,8 @@ const ERROR_WORDS: Readonly<Record<string, string>> = {
   timeout: 'no response in time',
   reset: 'connection broken',
   refused: 'no connection',
-  incomplete: 'answer cut off',
-  malformed: 'answer that is no MCP',
+  incomplete: 'response cut off',
+  malformed: 'response that is no MCP',
   breaker: 'not sent: circuit breaker open',
 }
 
@@ -155,17 +149,9 @@ export function arrivalTable({ arrivals, held }: LoadResult): ReportTable {
     ['Planned', arrivals.planned, 'calls that were due'],
     ['Started', arrivals.started, 'calls that the client began'],
     ['Dropped', arrivals.dropped, 'not begun: as many as allowed were under way'],
-    [
-      'Late',
-      arrivals.late,
-      'begun more than 50 ms after their time; measured from that time all the same',
-    ],
+    ['Late', arrivals.late, 'begun more than 50 ms late; measured from their planned time'],
     ['Skipped', arrivals.skipped, 'not sent: the deadline could not be kept'],
-    [
-      'Cut',
-      arrivals.abandoned,
-      'still under way when the graceful stop was over; counted nowhere else',
-    ],
+    ['Cut', arrivals.abandoned, 'in flight when the graceful stop ended; counted nowhere else'],
   ]
   const streams: typeof rows = [
     ['Streams asked for', held.asked, ''],

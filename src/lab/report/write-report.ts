@@ -1,21 +1,15 @@
 import { foreign } from '../../base/text/foreign-text.ts'
-import type { LoadResult } from '../load/results/result.ts'
 import { chartsOf } from './chart-data.ts'
 import { embeddedJson, htmlText } from './foreign-text.ts'
-import { headHtml, verdictsHtml } from './html-head.ts'
-import { runHtml, togetherHtml } from './html-run.ts'
-import { type ReportAbout, type TitledRun, soleRun } from './report.ts'
+import { headHtml, runHtml, togetherHtml, verdictsHtml } from './html-parts.ts'
+import type { ReportAbout, TitledRun } from './report-table.ts'
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 
 /** Renders one or several runs as a self-contained HTML file that includes the results as JSON. */
-export function writeReport(
-  given: LoadResult | readonly TitledRun[],
-  about: ReportAbout = {},
-): string {
-  const runs = isRuns(given) ? given : soleRun(given)
+export function writeReport(runs: readonly TitledRun[], about: ReportAbout = {}): string {
   if (runs.length === 0) throw new RangeError('a report needs at least one run')
   const { style, scripts, policy } = pageParts()
   const title = foreign(
@@ -54,29 +48,11 @@ ${scripts.map((script) => `<script>${script}</script>`).join('\n')}
 const ICON =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cpath d='M9 1 3 9h4l-1 6 7-9H8z' fill='%23b86a00'/%3E%3C/svg%3E"
 
-function isRuns(given: LoadResult | readonly TitledRun[]): given is readonly TitledRun[] {
-  return Array.isArray(given)
-}
-
-/** The embedded parts of the page, and the policy that forbids all other code. */
-export interface PageParts {
-  readonly style: string
-  readonly scripts: readonly string[]
-  readonly policy: string
-}
-
 const STYLES = ['report.css', 'tables.css', 'print.css'] as const
 const SCRIPTS = ['format.js', 'charts.js'] as const
 
-let parts: PageParts | undefined
-
-/** Reads the parts of the page once. */
-export function pageParts(): PageParts {
-  parts ??= readParts()
-  return parts
-}
-
-function readParts(): PageParts {
+/** Reads the embedded parts of the page, and makes the policy that forbids all other code. */
+function pageParts() {
   const style = [ofLibrary('uPlot.min.css'), ...STYLES.map(own)].join('\n')
   const scripts = [ofLibrary('uPlot.iife.min.js'), ...SCRIPTS.map(own)]
   for (const text of [style, ...scripts]) {

@@ -7,7 +7,7 @@ import type { Indicators } from '../../../src/lab/indicators/indicators.ts'
 import { ENDINGS, endingsOf } from '../../../src/lab/report/endings.ts'
 import { INDICATOR_ROWS } from '../../../src/lab/report/indicator-rows.ts'
 import { reportMarkdown } from '../../../src/lab/report/markdown.ts'
-import type { TitledRun } from '../../../src/lab/report/report.ts'
+import type { TitledRun } from '../../../src/lab/report/report-table.ts'
 import { latency, wholeNumber } from '../../../src/lab/report/shown-numbers.ts'
 import { writeReport } from '../../../src/lab/report/write-report.ts'
 import { sampleRuns, type SampleRuns } from './sample-runs.ts'
@@ -57,7 +57,7 @@ describe('the numbers of a report', () => {
       const cells = between(table, row.name, '</tr>').matchAll(/<td class="number">([^<]*)/g)
       const shown = Array.from(cells, ([, text]) => parseFloat(text!))
       for (const [i, { result }] of runs.entries()) {
-        const factor = row.unit === 'share' ? 100 : 1
+        const factor = row.unit === 'number' ? 1 : 100
         expect(shown[i], row.key).toBeCloseTo(result.indicators[row.key]! * factor, 0)
       }
     }
@@ -85,7 +85,7 @@ describe('the numbers of a report', () => {
     const { plain } = samples
     const told = Object.keys(plain.indicators).map((each, i) => [each, (i + 1) / 40] as const)
     const indicators = Object.fromEntries(told) as unknown as Indicators
-    const html = writeReport({ ...plain, indicators })
+    const html = writeReport([{ title: 'plain', result: { ...plain, indicators } }])
     const row = between(html, `<th scope="row">${name}<`, '</tr>')
     const value = indicators[key]!
     const shown = /^tcaf|^retries/.test(key)
@@ -104,7 +104,7 @@ describe('the numbers of a report', () => {
 
   it('are drawn as they are written, to the last call', () => {
     const { plain } = samples
-    const charts = data(writeReport(plain), 'charts') as readonly {
+    const charts = data(writeReport([runs[0]!]), 'charts') as readonly {
       readonly id: string
       readonly series: readonly { readonly label: string; readonly values: readonly number[] }[]
     }[]

@@ -77,14 +77,11 @@ function commonProperties(a: Schema, b: Schema): Schema | undefined {
   const ofA = isRecord(a['properties']) ? a['properties'] : {}
   const ofB = isRecord(b['properties']) ? b['properties'] : {}
   const names = [...new Set([...Object.keys(ofA), ...Object.keys(ofB)])]
-  const allowed = names.filter(
-    (name) =>
-      (Object.hasOwn(ofA, name) || !isClosed(a)) && (Object.hasOwn(ofB, name) || !isClosed(b)),
-  )
-  const entries = allowed.map((name): [string, unknown] => {
+  const entries = names.flatMap((name): [string, unknown][] => {
     const inA = Object.hasOwn(ofA, name)
     const inB = Object.hasOwn(ofB, name)
-    return [name, inA && inB ? both(ofA[name], ofB[name]) : inA ? ofA[name] : ofB[name]]
+    if ((!inA && isClosed(a)) || (!inB && isClosed(b))) return []
+    return [[name, inA && inB ? both(ofA[name], ofB[name]) : inA ? ofA[name] : ofB[name]]]
   })
   return Object.fromEntries(entries)
 }

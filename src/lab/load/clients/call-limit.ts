@@ -1,15 +1,7 @@
 import type { CallBounds } from './load-client.ts'
 
-export interface CallLimit {
-  readonly signal: AbortSignal
-  /** True when the attempt timed out. */
-  readonly late: boolean
-  /** Releases the timer and the listener; must be called at the end of the attempt. */
-  release(): void
-}
-
 /** Aborts an attempt at its timeout or at the end of the run. */
-export function limitCall({ timeoutMs, signal }: CallBounds): CallLimit {
+export function limitCall({ timeoutMs, signal }: CallBounds) {
   const controller = new AbortController()
   const giveUp = (): void => controller.abort()
   if (signal.aborted) giveUp()
@@ -21,9 +13,11 @@ export function limitCall({ timeoutMs, signal }: CallBounds): CallLimit {
   }, timeoutMs)
   return {
     signal: controller.signal,
+    /** True when the attempt timed out. */
     get late() {
       return late
     },
+    /** Releases the timer and the listener; must be called at the end of the attempt. */
     release: () => {
       clearTimeout(timer)
       signal.removeEventListener('abort', giveUp)

@@ -30,7 +30,7 @@ export class LeanWire {
   readonly #agent: Agent
   readonly #url: URL
   readonly #headers: Readonly<Record<string, string>>
-  readonly #version: string
+  readonly clientInfo: { readonly name: string; readonly version: string }
   #id: number
 
   constructor(target: LoadTarget, version: string) {
@@ -45,7 +45,7 @@ export class LeanWire {
     })
     this.#url = url
     this.#headers = headers
-    this.#version = version
+    this.clientInfo = { name: NAME, version }
   }
 
   /** Sends a request and reads the response. Never rejects. */
@@ -74,7 +74,7 @@ export class LeanWire {
   }
 
   /** Sends a notification and ignores the response. */
-  async tell(method: string, sessionState: SessionState): Promise<void> {
+  async notify(method: string, sessionState: SessionState): Promise<void> {
     try {
       const { body } = await this.#post({ method }, sessionState, AbortSignal.timeout(10_000))
       await body.dump()
@@ -84,13 +84,13 @@ export class LeanWire {
   }
 
   hold(sessionState: SessionState, signal: AbortSignal): Promise<HeldStream | undefined> {
-    return openHeldStream(this.#url, this.#head(sessionState), signal)
+    return openHeldStream(this.#url, this.#headersOf(sessionState), signal)
   }
 
   async end(sessionState: SessionState): Promise<void> {
     try {
       const signal = AbortSignal.timeout(2000)
-      const headers = this.#head(sessionState)
+      const headers = this.#headersOf(sessionState)
       const options = { method: 'DELETE', headers, dispatcher: this.#agent, signal } as const
       await (await request(this.#url, options)).body.dump()
     } catch {
@@ -109,10 +109,17 @@ export class LeanWire {
   ): Promise<Dispatcher.ResponseData> {
     const modern = isModern(sessionState?.protocolVersion)
     const params = modern
-      ? this.#withMeta(message.params, sessionState!.protocolVersion)
+      ? {
+          ...message.params,
+          _meta: {
+            [`${META}/protocolVersion`]: sessionState!.protocolVersion,
+            [`${META}/clientCapabilities`]: {},
+            [`${META}/clientInfo`]: this.clientInfo,
+          },
+        }
       : message.params
     const headers: Record<string, string> = {
-      ...this.#head(sessionState),
+      ...this.#headersOf(sessionState),
       'content-type': 'application/json',
       accept: 'application/json, text/event-stream',
     }
@@ -125,9 +132,9 @@ export class LeanWire {
     return request(this.#url, { method: 'POST', headers, body, dispatcher: this.#agent, signal })
   }
 
-  #head(sessionState: SessionState | undefined): Record<string, string> {
+  #headersOf(sessionState: SessionState | undefined): Record<string, string> {
     const head: Record<string, string> = {
-      'user-agent': `${NAME}/${this.#version}`,
+      'user-agent': `${NAME}/${this.clientInfo.version}`,
       ...this.#headers,
     }
     if (sessionState !== undefined) {
@@ -135,21 +142,5 @@ export class LeanWire {
       if (sessionState.session !== undefined) head['mcp-session-id'] = sessionState.session
     }
     return head
-  }
-
-  #withMeta(
-    params: Readonly<Record<string, unknown>> | undefined,
-    protocolVersion: string,
-  ): Readonly<Record<string, unknown>> {
-    const meta = {
-      [`${META}/protocolVersion`]: protocolVersion,
-      [`${META}/clientCapabilities`]: {},
-      [`${META}/clientInfo`]: this.clientInfo,
-    }
-    return { ...params, _meta: meta }
-  }
-
-  get clientInfo(): { readonly name: string; readonly version: string } {
-    return { name: NAME, version: this.#version }
   }
 }

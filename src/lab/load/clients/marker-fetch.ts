@@ -11,20 +11,17 @@ export interface SeenResponse {
 }
 
 /** A `fetch` for an SDK that attributes responses to calls. */
-export interface MarkerFetch {
-  readonly fetch: typeof globalThis.fetch
-  /** Runs an action and records the responses to its requests. */
-  watch<T>(seen: SeenResponse, work: () => Promise<T>): Promise<T>
-}
+export type MarkerFetch = ReturnType<typeof createMarkerFetch>
 
 const MAX_EVENT = 4 * 1024 * 1024
 
 /** Reads headers and SSE comments, which SDKs do not expose. */
-export function createMarkerFetch(): MarkerFetch {
+export function createMarkerFetch() {
   const calls = new AsyncLocalStorage<SeenResponse>()
   return {
-    watch: (seen, work) => calls.run(seen, work),
-    fetch: async (input, init) => {
+    /** Runs an action and records the responses to its requests. */
+    watch: (seen: SeenResponse, work: () => Promise<unknown>) => calls.run(seen, work),
+    fetch: async (...[input, init]: Parameters<typeof fetch>) => {
       const response = await fetch(input, init)
       const seen = calls.getStore()
       // The response to a cancellation is not the response to the call.
