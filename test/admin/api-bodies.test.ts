@@ -1,6 +1,7 @@
 import { connect } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
-import { type Api, type ApiSetup, startApi, TOKEN } from './api-setup.ts'
+import { type Api, type ApiSetup, TOKEN } from './api-setup.ts'
+import { startSquall } from '../support/squall.ts'
 
 const open: Api[] = []
 
@@ -9,7 +10,7 @@ afterEach(async () => {
 })
 
 async function start(setup: ApiSetup = {}): Promise<Api> {
-  const api = await startApi(setup)
+  const api = await startSquall({ admin: setup })
   open.push(api)
   return api
 }

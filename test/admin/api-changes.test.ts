@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { type Api, type ApiSetup, AT, RULES, TOKEN, startApi } from './api-setup.ts'
+import { type Api, type ApiSetup, AT, RULES, TOKEN } from './api-setup.ts'
+import { startSquall } from '../support/squall.ts'
 
 const open: Api[] = []
 
@@ -8,7 +9,7 @@ afterEach(async () => {
 })
 
 async function start(setup: ApiSetup = {}): Promise<Api> {
-  const api = await startApi(setup)
+  const api = await startSquall({ admin: setup })
   open.push(api)
   return api
 }

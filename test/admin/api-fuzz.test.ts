@@ -1,14 +1,15 @@
 import { connect } from 'node:net'
 import * as fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Api, type LogLine, startApi, TOKEN } from './api-setup.ts'
+import { type Api, type LogLine, TOKEN } from './api-setup.ts'
+import { startSquall } from '../support/squall.ts'
 
 let api: Api
 let locked: Api
 
 beforeAll(async () => {
-  api = await startApi({ bodyTimeoutMs: 20 })
-  locked = await startApi({ bodyTimeoutMs: 20, token: undefined })
+  api = await startSquall({ admin: { bodyTimeoutMs: 20 } })
+  locked = await startSquall({ admin: { bodyTimeoutMs: 20, token: undefined } })
 })
 
 afterAll(async () => {

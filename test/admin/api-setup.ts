@@ -1,4 +1,5 @@
 import type { ReadAccess } from '../../src/admin/guards.ts'
+import { parseAppProbesJson } from '../../src/admin/probes/app-probe.ts'
 import { type Admin, createAdmin } from '../../src/admin/server.ts'
 import { RecentFaults } from '../../src/listener/faults/recent-faults.ts'
 import { Arming } from '../../src/rules/guard/arming.ts'
@@ -44,10 +45,12 @@ export interface ApiSetup {
   readonly bodyTimeoutMs?: number
   readonly tools?: ToolsSource
   readonly access?: ReadAccess
+  /** The probes of an app on loopback, as `squall inject` passes them. */
+  readonly appProbes?: object
 }
 
-/** An admin port in front of active rules, as a process has them. */
-export async function startApi({ bodyTimeoutMs, tools, access, ...setup }: ApiSetup = {}) {
+/** Starts an admin port in front of active rules; called by `startSquall`. */
+export async function adminApi({ bodyTimeoutMs, tools, access, appProbes, ...setup }: ApiSetup) {
   const token = 'token' in setup ? setup.token : TOKEN
   const states = new RuleStates()
   const arming = new Arming(states, () => NOW)
@@ -73,7 +76,8 @@ export async function startApi({ bodyTimeoutMs, tools, access, ...setup }: ApiSe
     tools: tools ?? (() => metrics.tools()),
     token,
     environment: 'staging',
-    ...(access === undefined ? {} : { access }),
+    ...(access && { access }),
+    ...(appProbes && { appProbes: parseAppProbesJson(JSON.stringify(appProbes), '127.0.0.1') }),
     ...(bodyTimeoutMs === undefined ? {} : { bodyTimeoutMs }),
   })
   const { port } = await admin.listen({ kind: 'tcp', host: '127.0.0.1', port: 0 })
@@ -105,6 +109,16 @@ export async function startApi({ bodyTimeoutMs, tools, access, ...setup }: ApiSe
       for (const hit of plan.matched) if (hit.begin()) hit.applied()
       finishPlan(plan)
     },
+    /** Asks as the kubelet does; `reset` where there was no response. */
+    probe: async (key: string): Promise<readonly [status: number | 'reset', why: string]> => {
+      try {
+        const headers = { 'user-agent': 'kube-probe/1.33' }
+        const response = await fetch(`${url}/app-health/${key}`, { headers })
+        return [response.status, (await response.text()).trim()]
+      } catch {
+        return ['reset', '']
+      }
+    },
     get: async (path: string): Promise<unknown> => {
       const response = await fetch(`${url}${path}`)
       if (response.status !== 200) throw new Error(`${response.status}`)
@@ -123,4 +137,4 @@ export async function startApi({ bodyTimeoutMs, tools, access, ...setup }: ApiSe
   }
 }
 
-export type Api = Awaited<ReturnType<typeof startApi>>
+export type Api = Awaited<ReturnType<typeof adminApi>>

@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { HeaderFaults } from '../../src/rules/select/header-faults.ts'
 import { RESULTS } from '../../src/rules/select/rule-counts.ts'
-import { type Api, type ApiSetup, AT, NOW, RULES, TOKEN, startApi } from './api-setup.ts'
+import { type Api, type ApiSetup, AT, NOW, RULES, TOKEN } from './api-setup.ts'
+import { startSquall } from '../support/squall.ts'
 
 const open: Api[] = []
 
@@ -10,7 +11,7 @@ afterEach(async () => {
 })
 
 async function start(setup: ApiSetup = {}): Promise<Api> {
-  const api = await startApi(setup)
+  const api = await startSquall({ admin: setup })
   open.push(api)
   return api
 }

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2'
 import { createServer as createTcpServer } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
-import { startHealth } from './app-health-stage.ts'
+import { startSquall } from '../support/squall.ts'
 
 const closers: (() => unknown)[] = []
 
@@ -52,22 +52,26 @@ function reply(message: string, status = '0'): (stream: ServerHttp2Stream) => vo
 
 async function ask(response: (stream: ServerHttp2Stream) => void): Promise<readonly unknown[]> {
   const { port } = await grpcApp(response)
-  const stage = await startHealth({ 'app/readyz': { grpc: { port } } })
-  closers.push(() => stage.admin.close())
-  return stage.ask('app/readyz')
+  const stage = await startSquall({ admin: { appProbes: { 'app/readyz': { grpc: { port } } } } })
+  closers.push(() => stage.close())
+  return stage.probe('app/readyz')
 }
 
 test('a service that is serving is well, and is asked for by its name', async () => {
   const { port, asked } = await grpcApp(reply('0801'))
   const long = 'é'.repeat(100)
-  const stage = await startHealth({
-    'app/readyz': { grpc: { port, service: 'mcp' } },
-    'app/livez': { grpc: { port } },
-    'app/startupz': { grpc: { port, service: long } },
+  const stage = await startSquall({
+    admin: {
+      appProbes: {
+        'app/readyz': { grpc: { port, service: 'mcp' } },
+        'app/livez': { grpc: { port } },
+        'app/startupz': { grpc: { port, service: long } },
+      },
+    },
   })
-  closers.push(() => stage.admin.close())
+  closers.push(() => stage.close())
   for (const probe of ['readyz', 'livez', 'startupz']) {
-    expect(await stage.ask(`app/${probe}`)).toEqual([200, 'the service is SERVING'])
+    expect(await stage.probe(`app/${probe}`)).toEqual([200, 'the service is SERVING'])
   }
   expect(asked[0]!.headers).toMatchObject({
     ':method': 'POST',
@@ -113,10 +117,10 @@ test('an app that speaks something else, or nothing, fails', async () => {
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as { port: number }
-  const stage = await startHealth({ 'app/readyz': { grpc: { port } } })
-  closers.push(() => stage.admin.close())
-  expect((await stage.ask('app/readyz'))[0]).toBe(502)
+  const stage = await startSquall({ admin: { appProbes: { 'app/readyz': { grpc: { port } } } } })
+  closers.push(() => stage.close())
+  expect((await stage.probe('app/readyz'))[0]).toBe(502)
   server.close()
-  expect(await stage.ask('app/readyz')).toEqual([502, `connect ECONNREFUSED 127.0.0.1:${port}`])
+  expect(await stage.probe('app/readyz')).toEqual([502, `connect ECONNREFUSED 127.0.0.1:${port}`])
   expect(await ask(() => undefined)).toEqual([502, 'no response in 1000 ms'])
 })

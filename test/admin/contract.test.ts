@@ -9,8 +9,9 @@ import { askAdmin } from '../../src/admin/api-client.ts'
 import { SCHEMAS } from '../../src/admin/api-schemas.ts'
 import { createAdmin } from '../../src/admin/server.ts'
 import { closers } from '../support/closers.ts'
-import { type Api, AT, NOW, RULES, startApi } from './api-setup.ts'
+import { type Api, type ApiSetup, AT, NOW, RULES } from './api-setup.ts'
 import { type EventReader, readEvents } from './event-reader.ts'
+import { startSquall } from '../support/squall.ts'
 
 const opened = closers()
 const ajv = new Ajv({ strict: true, allowUnionTypes: true })
@@ -18,8 +19,8 @@ const BAD_RULES = 'rules:\n  - name: a\n    percnt: 1\n    faults: [{ dely: {} }
 const JSON_ENDPOINTS: readonly Endpoint[] = Object.values(API)
 const ENDPOINTS: readonly Endpoint[] = [...JSON_ENDPOINTS, ...Object.values(OTHER_PATHS)]
 
-async function start(setup: Parameters<typeof startApi>[0] = {}): Promise<Api> {
-  return opened(await startApi(setup))
+async function start(setup: ApiSetup = {}): Promise<Api> {
+  return opened(await startSquall({ admin: setup }))
 }
 
 /** Fails where a value has a field that its schema does not know, too. */

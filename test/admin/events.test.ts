@@ -2,8 +2,9 @@ import { describe, expect, it } from 'vitest'
 import type { InjectedFaultEntry } from '../../src/listener/faults/recent-faults.ts'
 import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
-import { NOW, startApi } from './api-setup.ts'
+import { NOW } from './api-setup.ts'
 import { type EventReader, readEvents } from './event-reader.ts'
+import { startSquall } from '../support/squall.ts'
 
 const opened = closers()
 const MOST = 16
@@ -17,7 +18,7 @@ rules:
 `
 
 async function start() {
-  return opened(await startApi())
+  return opened(await startSquall({ admin: {} }))
 }
 
 async function listen(url: string): Promise<EventReader> {
@@ -111,7 +112,7 @@ describe('the event stream', () => {
   })
 
   it('ends when the port closes', async () => {
-    const { url, close } = await startApi()
+    const { url, close } = await startSquall({ admin: {} })
     const readers = await Promise.all([readEvents(url), readEvents(url)])
     await Promise.all(readers.map((reader) => reader.next()))
     await close()
@@ -123,10 +124,12 @@ describe('the event stream', () => {
   it('costs nothing while nobody listens, however many come and go', async () => {
     let asked = 0
     const { url } = opened(
-      await startApi({
-        tools: () => {
-          asked++
-          return []
+      await startSquall({
+        admin: {
+          tools: () => {
+            asked++
+            return []
+          },
         },
       }),
     )

@@ -1,14 +1,14 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import { closers } from '../support/closers.ts'
-import { startApi } from './api-setup.ts'
+import { startSquall } from '../support/squall.ts'
 
 const opened = closers()
 const DIRECTORY = new URL('../../src/admin/page/', import.meta.url)
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
 
 async function start() {
-  return opened(await startApi())
+  return opened(await startSquall({ admin: {} }))
 }
 
 function get(url: string, accept = BROWSER): Promise<Response> {

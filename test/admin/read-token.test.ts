@@ -3,14 +3,15 @@ import { askRules, askState } from '../../src/lab/experiment/sidecar-admin.ts'
 import { topOnce } from '../../src/lab/top/top.ts'
 import { askedAs } from '../support/asked-as.ts'
 import { closers } from '../support/closers.ts'
-import { RULES, startApi, TOKEN } from './api-setup.ts'
+import { RULES, TOKEN } from './api-setup.ts'
+import { startSquall } from '../support/squall.ts'
 
 const opened = closers()
 const READ_TOKEN = 'a-read-token:of-tests'
 const READS = ['/', '/page/main.js', '/metrics', '/api/state', '/api/rules', '/api/faults']
 
 async function start() {
-  const api = await startApi({ access: { readToken: READ_TOKEN } })
+  const api = await startSquall({ admin: { access: { readToken: READ_TOKEN } } })
   opened(api)
   api.take(RULES)
   return api

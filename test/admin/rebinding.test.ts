@@ -10,7 +10,8 @@ import { serveMetrics } from '../../src/lab/load/results/metrics-server.ts'
 import { isTrustedHost } from '../../src/http/trusted-host.ts'
 import { askedAs } from '../support/asked-as.ts'
 import { closers } from '../support/closers.ts'
-import { RULES, startApi, TOKEN, type ApiSetup } from './api-setup.ts'
+import { RULES, TOKEN, type ApiSetup } from './api-setup.ts'
+import { startSquall } from '../support/squall.ts'
 
 const opened = closers()
 const READS = ['/', '/metrics', '/api/state', '/api/rules', '/api/faults', '/api/events']
@@ -23,7 +24,7 @@ const FORGED = {
 }
 
 async function start(setup: ApiSetup = {}) {
-  const api = await startApi(setup)
+  const api = await startSquall({ admin: setup })
   opened(api)
   api.take(RULES)
   return api

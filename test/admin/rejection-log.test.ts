@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { RareLog } from '../../src/listener/rare-log.ts'
 import { closers } from '../support/closers.ts'
-import { startApi } from './api-setup.ts'
+import { startSquall } from '../support/squall.ts'
 
 const opened = closers()
 const REFUSED = 'refused a change on the admin port'
@@ -41,7 +41,7 @@ it('knows no more than so many reasons', () => {
 })
 
 it('has each kind of refused change in the log, and nothing of what was sent', async () => {
-  const api = opened(await startApi())
+  const api = opened(await startSquall({ admin: {} }))
   const wrong = 'a-guess-that-is-wrong'
   const send = async (path: string, headers: Record<string, string>, body = ''): Promise<number> =>
     (await api.post(path, body === '' ? undefined : body, headers)).status
@@ -67,7 +67,7 @@ it('has each kind of refused change in the log, and nothing of what was sent', a
 })
 
 it('logs attempts where no token is set', async () => {
-  const api = opened(await startApi({ token: undefined }))
+  const api = opened(await startSquall({ admin: { token: undefined } }))
   expect((await api.post('/api/arm')).status).toBe(403)
   const [line] = api.log
   expect(line).toMatchObject({ level: 'warn', message: REFUSED })

@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { asked } from '../support/asked.ts'
-import { runHere } from '../support/here.ts'
 import { PHASES } from '../../src/lab/demo/demo.ts'
 import type { IndicatorCounts } from '../../src/lab/indicators/counts.ts'
 import type { Indicators } from '../../src/lab/indicators/indicators.ts'
@@ -195,7 +194,7 @@ describe('the command line of squall demo', () => {
     [['--jsn'], 'squall: unknown option "--jsn"; did you mean --json?\n'],
     [['quick'], 'squall: unexpected argument "quick"; see squall demo --help\n'],
   ])('refuses %j in one line', async (args, line) => {
-    const { code, stdout, stderr } = await runHere(['demo', ...args])
+    const { code, stdout, stderr } = await startProgram(['demo', ...args], {}, { here: true })
     expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: '', stderr: line })
   })
 })

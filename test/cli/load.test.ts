@@ -8,7 +8,6 @@ import { UsageError } from '../../src/cli/flags/usage-error.ts'
 import type { LoadResult } from '../../src/lab/load/results/result.ts'
 import type { ScriptedServer } from '../support/scripted-server.ts'
 import { asked } from '../support/asked.ts'
-import { runHere } from '../support/here.ts'
 import { eventually } from '../support/eventually.ts'
 import { startProgram } from '../support/program.ts'
 import { startUpstream } from '../support/upstream.ts'
@@ -91,14 +90,11 @@ test('--json prints the result and nothing else, a breached gate is exit code 1,
 
 test('elsewhere a table is printed without colours, and a held gate is exit code 0', async () => {
   server.calls.length = 0
-  const { code, stdout } = await runHere([
-    'load',
-    ...target(),
-    '--tasks',
-    '4',
-    '--slo',
-    'blast<=25%',
-  ])
+  const { code, stdout } = await startProgram(
+    ['load', ...target(), '--tasks', '4', '--slo', 'blast<=25%'],
+    {},
+    { here: true },
+  )
   expect(code).toBe(0)
   expect(stdout).toMatch(/Blast radius +25\.0 % of tasks/)
   expect(stdout).toMatch(/^work +4 +3 +1 +0 +0 /m)
@@ -119,12 +115,12 @@ test('tools that do not say whether they only read need --yes, or a name', async
   const other = await startUpstream('scripted', ['ok'], tools)
   try {
     const args = ['load', '--target', other.url.href, '--tasks', '9']
-    const refused = await runHere(args)
+    const refused = await startProgram(args, {}, { here: true })
     expect(refused).toMatchObject({ code: 2, stdout: '' })
     expect(refused.stderr).toMatch(/a tool does not say whether it only reads .*: plain; name/)
     expect(refused.stderr).toMatch(/--tools 'plain', or add --yes$/m)
     expect(other.calls).toEqual([])
-    const { code, stdout } = await runHere([...args, '--yes'])
+    const { code, stdout } = await startProgram([...args, '--yes'], {}, { here: true })
     expect(code).toBe(0)
     expect(stdout).toMatch(/^not called without --tools: drop \(destructive\)$/m)
     expect(new Set(other.calls.map(({ tool }) => tool))).toEqual(new Set(['plain']))

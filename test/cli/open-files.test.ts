@@ -20,7 +20,7 @@ test('clients that hang take no descriptor from the admin port or from accepted 
   const held: AppExchange[] = []
   const app = opened(await startUpstream({ script: (each) => void held.push(each) }))
   const args = ['run', '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0', '--upstream', app.url]
-  const program = startProgram(args, {}, OPEN_FILES)
+  const program = startProgram(args, {}, { openFiles: OPEN_FILES })
   opened({ close: () => program.kill() })
   const admin = `http://${String((await program.logged('admin listening'))['address'])}`
   const told = await program.logged(

@@ -6,7 +6,6 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
-import { runHere } from '../support/here.ts'
 import { startProgram, type Program } from '../support/program.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'squall-'))
@@ -75,7 +74,7 @@ const misuses: readonly [string, string[], RegExp, Record<string, string>?][] = 
 test.each(misuses)(
   '%s ends the start with one line and exit code 2',
   async (_what, args, says, env = {}) => {
-    const ended = await runHere(args, env)
+    const ended = await startProgram(args, env, { here: true })
     expect(ended.stderr).toMatch(/^squall: [^\n]+\n$/)
     expect(ended.stderr).toMatch(says)
     expect(ended.stdout).toBe('')

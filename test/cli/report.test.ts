@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { DEMO_PROGRAM } from '../../src/cli/commands/demo.ts'
 import { Stage } from '../../src/lab/demo/stage.ts'
-import { runHere } from '../support/here.ts'
 import { sampleRuns } from '../lab/report/sample-runs.ts'
+import { startProgram } from '../support/program.ts'
 
 let directory: string
 let file: string
@@ -22,12 +22,16 @@ describe('squall report html and markdown', () => {
   it('write results beside each other, under the names that they are given', async () => {
     const out = join(directory, 'out.html')
     const args = ['report', 'html', file, file, '--name', 'before', '--title', 'A day', '-o', out]
-    expect(await runHere(args)).toEqual({ code: 0, stdout: '', stderr: '' })
+    expect(await startProgram(args, {}, { here: true })).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: '',
+    })
     const html = await readFile(out, 'utf8')
     expect(html).toContain('<title>A day · Squall</title>')
     expect(html).toContain('<h2 id="verdict-0">before</h2>')
     expect(html).toContain('<h2 id="verdict-1">calm</h2>')
-    const { code, stdout } = await runHere(['report', 'markdown', file])
+    const { code, stdout } = await startProgram(['report', 'markdown', file], {}, { here: true })
     expect(code).toBe(0)
     expect(stdout).toMatch(/^# Load report\n/)
   })
@@ -39,10 +43,15 @@ describe('squall report html and markdown', () => {
       const report = join(directory, 'load.html')
       const out = join(directory, 'load.json')
       const args = ['load', '--target', target, '--tasks', '5', '--report', report, '--out', out]
-      expect(await runHere([...args, '--json'])).toMatchObject({ code: 0, stderr: '' })
+      expect(await startProgram([...args, '--json'], {}, { here: true })).toMatchObject({
+        code: 0,
+        stderr: '',
+      })
       const again = join(directory, 'again.html')
       const named = ['--name', 'squall-demo-app 1.0.0', '-o', again]
-      expect((await runHere(['report', 'html', out, ...named])).code).toBe(0)
+      expect((await startProgram(['report', 'html', out, ...named], {}, { here: true })).code).toBe(
+        0,
+      )
       const html = await readFile(report, 'utf8')
       expect(html).toContain('All 5 calls did what they should.')
       expect(await readFile(again, 'utf8')).toBe(html)
@@ -76,7 +85,11 @@ describe('squall report html and markdown', () => {
     const result = JSON.parse(await readFile(file, 'utf8')) as Record<string, unknown>
     await writeFile(wrong, JSON.stringify({ ...result, indicators: { tcsr: '<b>' } }))
     const names: Readonly<Record<string, string>> = { FILE: file, BROKEN: broken, WRONG: wrong }
-    const come = await runHere(['report', 'html', ...args.map((arg) => names[arg] ?? arg)])
+    const come = await startProgram(
+      ['report', 'html', ...args.map((arg) => names[arg] ?? arg)],
+      {},
+      { here: true },
+    )
     const stderr = line.replace('BROKEN', broken).replace('WRONG', wrong)
     expect(come).toEqual({ code: 2, stdout: '', stderr })
   })

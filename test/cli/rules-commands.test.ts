@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { asked } from '../support/asked.ts'
-import { runHere } from '../support/here.ts'
 import { startProgram } from '../support/program.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'squall-rules-'))
@@ -29,13 +28,13 @@ const bad = file(
 
 describe('squall validate', () => {
   test('says that a good file is good', async () => {
-    const { code, stdout } = await runHere(['validate', good])
+    const { code, stdout } = await startProgram(['validate', good], {}, { here: true })
     expect(code).toBe(0)
     expect(stdout).toBe(`${good}: ok\n`)
   })
 
   test('names every mistake with its line and column, and fails', async () => {
-    const { code, stdout } = await runHere(['validate', bad, good])
+    const { code, stdout } = await startProgram(['validate', bad, good], {}, { here: true })
     expect(code).toBe(1)
     expect(stdout).toContain(`${bad}:4:14: `)
     expect(stdout).toContain(`${bad}:5:23: `)
@@ -43,29 +42,37 @@ describe('squall validate', () => {
   })
 
   test('speaks JSON and GitHub', async () => {
-    const json = await runHere(['validate', '--json', bad])
+    const json = await startProgram(['validate', '--json', bad], {}, { here: true })
     expect(JSON.stringify(JSON.parse(json.stdout))).toContain('"line":4')
-    const github = await runHere(['validate', '--format', 'github', bad])
+    const github = await startProgram(['validate', '--format', 'github', bad], {}, { here: true })
     expect(github.stdout).toMatch(/^::error file=/)
   })
 })
 
 test('squall schema prints the JSON Schema of the rules', async () => {
-  const { code, stdout } = await runHere(['schema'])
+  const { code, stdout } = await startProgram(['schema'], {}, { here: true })
   expect(code).toBe(0)
   expect(JSON.parse(stdout)).toMatchObject({ title: 'Squall rules', type: 'object' })
 })
 
 describe('squall explain', () => {
   test('tells what a rule would do to a call', async () => {
-    const { code, stdout } = await runHere(['explain', good, '--tool', 'search_docs'])
+    const { code, stdout } = await startProgram(
+      ['explain', good, '--tool', 'search_docs'],
+      {},
+      { here: true },
+    )
     expect(code).toBe(0)
     expect(stdout).toContain('slow-search: matches')
     expect(stdout).toContain('needs less than 0.3')
   })
 
   test('tells which dimension failed', async () => {
-    const { stdout } = await runHere(['explain', good, '--tool', 'other', '--json'])
+    const { stdout } = await startProgram(
+      ['explain', good, '--tool', 'other', '--json'],
+      {},
+      { here: true },
+    )
     expect(JSON.parse(stdout)).toMatchObject({
       request: { method: 'POST', path: '/mcp' },
       explained: [
@@ -78,7 +85,11 @@ describe('squall explain', () => {
   })
 
   test('does not explain by a file with mistakes', async () => {
-    const { code } = await runHere(['explain', bad, '--tool', 'search_docs'])
+    const { code } = await startProgram(
+      ['explain', bad, '--tool', 'search_docs'],
+      {},
+      { here: true },
+    )
     expect(code).toBe(1)
   })
 })
@@ -93,7 +104,7 @@ test.each([
   ['explain', good, '--request', join(directory, 'missing')],
   ['explain', good, '--request', good],
 ])('squall %s … is one line and exit 2', async (...args) => {
-  const { code, stderr } = await runHere(args)
+  const { code, stderr } = await startProgram(args, {}, { here: true })
   expect(code).toBe(2)
   expect(stderr).toMatch(/^squall: [^\n]+\n$/)
 })
@@ -117,7 +128,11 @@ test('explain says when a value is too long for any expression', async () => {
   const text = 'rules: [{ name: a, match: { args: { /q: { regex: a } } }, faults: [hang] }]'
   const rules = file('long.yaml', text)
   const args = JSON.stringify({ q: 'a'.repeat(40_000) })
-  const { stdout } = await runHere(['explain', rules, '--tool', 'x', '--args', args])
+  const { stdout } = await startProgram(
+    ['explain', rules, '--tool', 'x', '--args', args],
+    {},
+    { here: true },
+  )
   expect(stdout.replace(/\s+/g, ' ')).toContain(
     '40000 characters; `regex` matches no text above 32768',
   )

@@ -15,10 +15,10 @@ import { exchange } from '../support/raw-client.ts'
 import {
   INJECTED_LIMIT,
   INJECTED_NODE_OPTIONS,
-  startSidecarProcess,
   type SidecarProcess,
 } from '../support/sidecar-process.ts'
 import { startUpstream } from '../support/upstream.ts'
+import { startSidecar } from '../support/sidecar.ts'
 
 const SIZE = 4_194_000
 const JSON_TYPE = ['Content-Type', 'application/json']
@@ -44,7 +44,10 @@ beforeAll(async () => {
     keepBody: false,
     script: (e) => void e.write(response('200 OK', JSON_TYPE, responded)),
   })
-  squall = await startSidecarProcess(app.url, ['--rules', rules], INJECTED_NODE_OPTIONS)
+  squall = await startSidecar({
+    upstream: app.url,
+    process: { flags: ['--rules', rules], nodeOptions: INJECTED_NODE_OPTIONS },
+  })
 })
 
 afterAll(async () => {

@@ -7,8 +7,17 @@ import { rulesFile } from './generate/rules.ts'
 import { polite } from './polite.ts'
 import { exchangesOf, type Script } from './script.ts'
 import { shrink } from './shrink.ts'
-import { startStage, type Stage } from './stage.ts'
 import { Turns } from './turns.ts'
+import { Canaries } from '../../src/listener/faults/canaries.ts'
+import { createPlanner } from '../../src/listener/faults/create-planner.ts'
+import { Sidecar } from '../../src/listener/sidecar.ts'
+import type { SidecarOptions } from '../../src/listener/sidecar-options.ts'
+import { Activity } from './activity.ts'
+import { activate, SETTINGS } from './limits.ts'
+import type { Observed } from './observed.ts'
+import { Play } from './play.ts'
+import { Recorder } from './recorder.ts'
+import { ScriptedApp } from './scripted-app.ts'
 
 /** What a campaign is about. */
 export interface CampaignOptions {
@@ -221,4 +230,62 @@ async function both(
 async function close({ stages: [one, other] }: Pair): Promise<void> {
   await one.close()
   await other.close()
+}
+
+/** One engine with an app behind it. */
+interface Stage {
+  play(script: Script): Promise<Observed>
+  close(): Promise<void>
+}
+
+/** What stages of a campaign share. */
+interface StageParts {
+  readonly settings: Partial<Pick<SidecarOptions, 'maxUpstreamConnections'>>
+  readonly rules: RulesFile | undefined
+  readonly turns: Turns
+  readonly echo: Echo
+}
+
+/** Starts one engine, with rules or with none that could ever become active. */
+async function startStage(
+  engine: Engine,
+  { settings, rules, turns, echo }: StageParts,
+): Promise<Stage> {
+  const activity = new Activity(turns, echo)
+  const touch = (): void => activity.touch()
+  const recorder = new Recorder(touch)
+  const app = new ScriptedApp(touch)
+  const appPort = await app.listen()
+  const options: SidecarOptions = {
+    ...SETTINGS,
+    ...settings,
+    engine,
+    // The scripted app counts its connections.
+    diagnose: false,
+    pairs: [
+      {
+        listen: { kind: 'tcp', host: '127.0.0.1', port: 0 },
+        upstream: { kind: 'tcp', tls: false, host: '127.0.0.1', port: appPort },
+      },
+    ],
+  }
+  const faults = rules && {
+    rules: activate(rules),
+    listenerOf: () => recorder.faults,
+    canaries: new Canaries(),
+    createPlanner,
+  }
+  const sidecar = new Sidecar(options, recorder.telemetry, recorder.logger, faults)
+  const [bound] = await sidecar.listen()
+  return {
+    play: async (script) => {
+      const play = new Play({ script, port: bound!.port, app, recorder, activity })
+      await turns.run(play)
+      return play.observed()
+    },
+    close: async () => {
+      await sidecar.close()
+      await app.close()
+    },
+  }
 }

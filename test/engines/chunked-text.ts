@@ -8,7 +8,7 @@ const SIZE_LINE = /([0-9a-f]{1,8})\r\n/iy
  * as one. Such a body is passed on as it is read, each read a chunk, and how TCP cuts it is chance. What
  * is not of that kind, and what follows where the chunks cannot be read, stays as it is.
  */
-export function withChunksJoined(request: string): string {
+export function joinChunks(request: string): string {
   const head = request.indexOf('\r\n\r\n') + 4
   if (request.length < MAX_BODY || head < 4 || !CODING.test(request.slice(0, head))) return request
   const pieces: string[] = []

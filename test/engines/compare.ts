@@ -1,7 +1,7 @@
 import type { AppSeen, ClientSeen, Observed } from './observed.ts'
 import type { Script } from './script.ts'
-import { withChunksJoined } from './chunked-text.ts'
 import { MessageScanner } from './message-scanner.ts'
+import { joinChunks } from './chunked-text.ts'
 
 /** A script that the two engines played differently. */
 export interface Difference {
@@ -34,7 +34,7 @@ export interface Comparison {
  *   ended to make room for one of the other kind. Where an app sends line breaks behind a response, the
  *   standard path overlooks them, and the other one ends the connection;
  * - where the chunks of a request end whose body is longer than what is held of it: it is passed on as
- *   it is read, and the reads are TCP's; see `withChunksJoined`;
+ *   it is read, and the reads are TCP's; see `joinChunks`;
  *
  * By what scripts are compared with:
  * - when bytes are read that come behind a request that is still being answered, and are no plain
@@ -74,7 +74,7 @@ function requestsAtApp(connections: readonly AppSeen[], idleEnds: boolean): stri
     const last = idleEnds && end === 'fin' ? 'kept' : end
     return requests.map((text, at) => {
       const fate = at === requests.length - 1 ? last : 'kept'
-      return `${fate} ${withChunksJoined(text)}`
+      return `${fate} ${joinChunks(text)}`
     })
   })
 }

@@ -9,7 +9,7 @@ import { RawClient } from '../support/raw-client.ts'
 import { PushApp } from './push-app.ts'
 import { resultText } from './apps.ts'
 import { startSidecar, type RuledOptions } from '../support/sidecar.ts'
-import { type RuledSidecar } from '../support/ruled-sidecar.ts'
+import { type RuledSidecar } from '../support/sidecar.ts'
 
 const opened = closers()
 const RULE = {

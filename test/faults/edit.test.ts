@@ -7,7 +7,7 @@ import { closers } from '../support/closers.ts'
 import { rpcPost } from '../support/mcp-bytes.ts'
 import { RawClient } from '../support/raw-client.ts'
 import { startSidecar, type RuledOptions } from '../support/sidecar.ts'
-import { type RuledSidecar } from '../support/ruled-sidecar.ts'
+import { type RuledSidecar } from '../support/sidecar.ts'
 
 const opened = closers()
 const RULE = {

@@ -8,7 +8,7 @@ import { RawClient, type ClientResponse } from '../support/raw-client.ts'
 import { jsonApp, resultText } from './apps.ts'
 import { inPieces, onBody, OUTPUT_RULE, PASSING } from './output-faults.ts'
 import { startSidecar } from '../support/sidecar.ts'
-import { type RuledSidecar } from '../support/ruled-sidecar.ts'
+import { type RuledSidecar } from '../support/sidecar.ts'
 
 const opened = closers()
 async function start(faults: readonly Fault[], app: RequestListener): Promise<RuledSidecar> {

@@ -6,7 +6,7 @@ import { whenAsked } from './apps.ts'
 import { responseText, bodyApp, streamApp, streamOf } from './responding-app.ts'
 import { oneFault } from './one-fault.ts'
 import { startSidecar } from '../support/sidecar.ts'
-import { type RuledSidecar } from '../support/ruled-sidecar.ts'
+import { type RuledSidecar } from '../support/sidecar.ts'
 
 const opened = closers()
 const RESULT =

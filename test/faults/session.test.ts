@@ -6,7 +6,7 @@ import { RawClient } from '../support/raw-client.ts'
 import { jsonApp, resultText, sseApp, streamText } from './apps.ts'
 import { oneFault } from './one-fault.ts'
 import { startSidecar } from '../support/sidecar.ts'
-import { type RuledSidecar } from '../support/ruled-sidecar.ts'
+import { type RuledSidecar } from '../support/sidecar.ts'
 
 const opened = closers()
 const MODERN = {

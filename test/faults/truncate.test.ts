@@ -8,7 +8,7 @@ import { RawClient, type ClientResponse } from '../support/raw-client.ts'
 import { responseText, bodyApp, streamApp, streamOf } from './responding-app.ts'
 import { oneFault } from './one-fault.ts'
 import { startSidecar } from '../support/sidecar.ts'
-import { type RuledSidecar } from '../support/ruled-sidecar.ts'
+import { type RuledSidecar } from '../support/sidecar.ts'
 
 const opened = closers()
 const RESULT = '{"content":[{"type":"text","text":"[1, 2, 3]"}],"structuredContent":[1, 2, 3]}'

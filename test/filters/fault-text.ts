@@ -1,15 +1,15 @@
 import type { FaultName } from '../../src/filters/index.ts'
-import { accepted, refused, withFault } from '../rules/rules-text.ts'
+import { accepted, refused, faultText } from '../rules/rules-text.ts'
 
 /** The parameters of a fault as a rule gets them. */
 export function parameters(fault: FaultName, text: string): unknown {
-  return accepted(withFault(`{ ${fault}: ${text} }`)).rules[0]!.faults[0]!.config
+  return accepted(faultText(`{ ${fault}: ${text} }`)).rules[0]!.faults[0]!.config
 }
 
 /** What is wrong with the parameters of a fault, each as `column path`; they begin at column 20 less the name. */
 export function mistakes(fault: FaultName, text: string): readonly string[] {
   const before = `rules[0].faults[0].${fault}`
-  return refused(withFault(`{ ${fault}: ${text} }`)).map(
+  return refused(faultText(`{ ${fault}: ${text} }`)).map(
     ({ line, column, code, path }) => `${line}:${column} ${code} ${path.replace(before, '')}`,
   )
 }

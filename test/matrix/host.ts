@@ -34,7 +34,7 @@ interface Site {
 type Ran = (tool: string) => void
 
 /** Starts the server on a free port of the loopback interface. */
-export async function serveMatrix(setting: SettingId): Promise<Host> {
+export async function matrixServer(setting: SettingId): Promise<Host> {
   const runs = new Map<string, number>()
   const ran: Ran = (tool) => void runs.set(tool, (runs.get(tool) ?? 0) + 1)
   const site = siteOf(setting, ran)

@@ -1,9 +1,10 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { runCells, type Cell, type Kind } from './run-cells.ts'
+import type { Cell, Kind } from './run-cells.ts'
 import { sdkKind } from './sdk-kind.ts'
 import { clientsOf, SETTINGS, type ClientId, type Setting } from './settings.ts'
 import { titleOf } from './variant.ts'
 import { VARIANTS } from './variants/index.ts'
+import { measureCells } from './run-cells.ts'
 
 /** Measures what a client of the TypeScript SDKs meets: by all variants, or by one in so many. */
 export function testSdkMatrix(client: ClientId, oneIn = 1): void {
@@ -21,7 +22,7 @@ export function testMatrix(kind: Kind, settings: readonly Setting[], oneIn = 1):
     const variants = VARIANTS.filter((_, index) => (index + first) % oneIn === 0)
     let cells: readonly Cell[] = []
     beforeAll(async () => {
-      cells = await runCells(setting, kind, variants)
+      cells = await measureCells(setting, kind, variants)
     }, 120_000)
 
     test('the client reports, the app runs and Squall counts what is expected', () => {

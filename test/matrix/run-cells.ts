@@ -69,7 +69,7 @@ const PACES: readonly Pace[] = [
 ]
 
 /** Runs all cells of a setting: a real server, Squall with a rule per cell, real clients. */
-export async function runCells(
+export async function measureCells(
   setting: Setting,
   kind: Kind,
   variants: readonly Variant[],

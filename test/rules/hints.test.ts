@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { FAULTS } from '../../src/filters/index.ts'
 import { sentence } from '../../src/rules/file/problem-format.ts'
 import { editDistance, nearestName } from '../../src/base/nearest-name.ts'
-import { refused, withFault, withRule } from './rules-text.ts'
+import { refused, ruleText, faultText } from './rules-text.ts'
 
 const FAULT_NAMES = FAULTS.map(({ name }) => name)
 
@@ -12,27 +12,27 @@ function sentences(text: string): string {
 
 describe('a misspelt name', () => {
   it.each([
-    [withRule('percnt: 5'), 'did you mean `percent`?'],
-    [withRule('max_active: 5'), 'did you mean `maxActive`?'],
-    [withRule('probabilty: 5'), 'did you mean `probability`?'],
-    [withRule('match: { tol: x }'), 'did you mean `tool`?'],
-    [withRule('match: { header: { x: y } }'), 'did you mean `headers`?'],
-    [withFault('{ dealy: { fixed: 1s } }'), 'did you mean `delay`?'],
-    [withFault('{ delay: { fixd: 1s } }'), 'did you mean `fixed`?'],
-    [withRule('stickyBy: sesion'), 'did you mean `session`?'],
-    [withRule('match: { transport: streamable_http }'), 'did you mean `streamable-http`?'],
+    [ruleText('percnt: 5'), 'did you mean `percent`?'],
+    [ruleText('max_active: 5'), 'did you mean `maxActive`?'],
+    [ruleText('probabilty: 5'), 'did you mean `probability`?'],
+    [ruleText('match: { tol: x }'), 'did you mean `tool`?'],
+    [ruleText('match: { header: { x: y } }'), 'did you mean `headers`?'],
+    [faultText('{ dealy: { fixed: 1s } }'), 'did you mean `delay`?'],
+    [faultText('{ delay: { fixd: 1s } }'), 'did you mean `fixed`?'],
+    [ruleText('stickyBy: sesion'), 'did you mean `session`?'],
+    [ruleText('match: { transport: streamable_http }'), 'did you mean `streamable-http`?'],
   ])('in %j is told with the nearest one', (text, hint) => {
     expect(sentences(text)).toContain(hint)
   })
 
   it('unlike any known one is told with what is allowed', () => {
-    expect(sentences(withFault('{ banana: {} }'))).toBe(
+    expect(sentences(faultText('{ banana: {} }'))).toBe(
       `rules[0].faults[0].banana: unknown fault "banana"; allowed: ${FAULT_NAMES.join(', ')}`,
     )
   })
 
   it.each(['{ banana: {} }', 'banana'])('of a fault, %s, is told with those that are', (fault) => {
-    const [problem, ...more] = refused(withFault(fault))
+    const [problem, ...more] = refused(faultText(fault))
     expect(more).toEqual([])
     expect(problem).toMatchObject({ code: 'unknown_fault', allowed: FAULT_NAMES })
   })
@@ -42,18 +42,18 @@ describe('a misspelt name', () => {
     ['dealy', 'wrong_type', 'write `- delay: { … }`'],
     ['rateLimt', 'unknown_fault', 'did you mean `rateLimit`?'],
   ])('of a fault written as its name alone, %s, is told how to write it', (fault, code, hint) => {
-    expect(refused(withFault(fault))).toMatchObject([{ code, hint }])
+    expect(refused(faultText(fault))).toMatchObject([{ code, hint }])
   })
 })
 
 describe('a key in the wrong place', () => {
   it.each([
-    [withRule('tool: x'), '`tool` stands under `match`'],
-    [withRule('seed: 1'), '`seed` belongs to the file'],
-    [withRule('delay: { fixed: 1s }'), 'faults stand in the list `faults`: `- delay: …`'],
-    [withRule('match: { percent: 5 }'), '`percent` stands on the rule'],
-    [withFault('{ fixed: 2s }'), '`fixed` is a parameter of `delay`'],
-    [withFault('{ delay: { fixed: 2s, percent: 5 } }'), '`percent` stands on the rule'],
+    [ruleText('tool: x'), '`tool` stands under `match`'],
+    [ruleText('seed: 1'), '`seed` belongs to the file'],
+    [ruleText('delay: { fixed: 1s }'), 'faults stand in the list `faults`: `- delay: …`'],
+    [ruleText('match: { percent: 5 }'), '`percent` stands on the rule'],
+    [faultText('{ fixed: 2s }'), '`fixed` is a parameter of `delay`'],
+    [faultText('{ delay: { fixed: 2s, percent: 5 } }'), '`percent` stands on the rule'],
     ['percent: 5', '`percent` belongs to a rule in `rules`'],
     ['faults: []', 'each rule in `rules` has its own `faults`'],
   ])('%j is told where it belongs', (text, hint) => {
@@ -61,12 +61,12 @@ describe('a key in the wrong place', () => {
   })
 
   it.each([
-    [withRule('for: 5'), 'a duration has a unit'],
-    [withRule('match: { headers: { x-a: 3 } }'), 'put it in quotes: "3"'],
-    [withRule('match: { headers: { x-a: true } }'), 'put it in quotes: "true"'],
-    [withRule('match: { args: { filter.city: x } }'), 'did you mean `/filter/city`?'],
-    [withRule('match: { http: { method: get } }'), 'did you mean `GET`?'],
-    [withFault('delay'), 'write `- delay: { … }`'],
+    [ruleText('for: 5'), 'a duration has a unit'],
+    [ruleText('match: { headers: { x-a: 3 } }'), 'put it in quotes: "3"'],
+    [ruleText('match: { headers: { x-a: true } }'), 'put it in quotes: "true"'],
+    [ruleText('match: { args: { filter.city: x } }'), 'did you mean `/filter/city`?'],
+    [ruleText('match: { http: { method: get } }'), 'did you mean `GET`?'],
+    [faultText('delay'), 'write `- delay: { … }`'],
   ])('%j is told how to write it', (text, hint) => {
     expect(sentences(text)).toContain(hint)
   })
@@ -87,7 +87,7 @@ describe('a key of another tool', () => {
     ['after_calls: 3', '`after: 3`'],
     ['added_ms: 4000', '`delay: { fixed: 4s }`'],
   ])('on a rule, %s, is told as one of ours', (keys, hint) => {
-    const told = refused(withRule(keys)).map((problem) => problem.hint)
+    const told = refused(ruleText(keys)).map((problem) => problem.hint)
     expect(told.length).toBe(1)
     expect(told[0]).toContain(hint)
   })
@@ -103,7 +103,7 @@ describe('a key of another tool', () => {
     ['{ latency: 100 }', '`delay: { fixed: 1s }`'],
     ['latency', '`delay: { fixed: 1s }`'],
   ])('in a fault, %s, is told as one of ours', (fault, hint) => {
-    expect(refused(withFault(fault))[0]!.hint).toContain(hint)
+    expect(refused(faultText(fault))[0]!.hint).toContain(hint)
   })
 
   it('of Kubernetes is told to be a manifest', () => {

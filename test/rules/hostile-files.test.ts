@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { MAX_FILE_BYTES, parseRules } from '../../src/rules/file/parse.ts'
-import { accepted, refused, withRule } from './rules-text.ts'
+import { accepted, refused, ruleText } from './rules-text.ts'
 import { rounds } from '../support/rounds.ts'
 
 /** Some files here are a part of what they are where there are many rounds, and still beyond each bound. */
@@ -81,25 +81,25 @@ describe('a hostile file', () => {
     expect(codes('rules: [{ name: a, faults: [{ __proto__: {} }] }]')).toEqual(['unknown_fault'])
     expect(codes('rules: [{ name: a, faults: [constructor] }]')).toEqual(['unknown_fault'])
     const { match } = accepted(
-      withRule('match: { args: { /a: { exact: { __proto__: { polluted: 1 } } } } }'),
+      ruleText('match: { args: { /a: { exact: { __proto__: { polluted: 1 } } } } }'),
     ).rules[0]!
     expect(JSON.stringify(match)).toContain('__proto__')
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined()
   })
 
   it('with a pattern that could take for ever is refused, or read by an engine that cannot', () => {
-    expect(codes(withRule('match: { tool: { regex: "(a)\\\\1" } }'))).toEqual(['bad_value'])
-    expect(codes(withRule(`match: { tool: { regex: "${'a'.repeat(1001)}" } }`))).toEqual([
+    expect(codes(ruleText('match: { tool: { regex: "(a)\\\\1" } }'))).toEqual(['bad_value'])
+    expect(codes(ruleText(`match: { tool: { regex: "${'a'.repeat(1001)}" } }`))).toEqual([
       'out_of_range',
     ])
-    expect(codes(withRule('match: { tool: { regex: "((a{900}){900}){900}" } }'))).toEqual([
+    expect(codes(ruleText('match: { tool: { regex: "((a{900}){900}){900}" } }'))).toEqual([
       'bad_value',
     ])
-    expect(parseRules(withRule('match: { tool: { regex: "^(a+)+$" } }')).ok).toBe(true)
+    expect(parseRules(ruleText('match: { tool: { regex: "^(a+)+$" } }')).ok).toBe(true)
   })
 
   it('with a glob that is too long is refused', () => {
-    expect(codes(withRule(`match: { tool: "${'a*'.repeat(300)}" }`))).toEqual(['bad_value'])
+    expect(codes(ruleText(`match: { tool: "${'a*'.repeat(300)}" }`))).toEqual(['bad_value'])
   })
 
   it('cannot write control characters into what is shown', () => {

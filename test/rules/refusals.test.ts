@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { refused, withFault, withRule } from './rules-text.ts'
+import { refused, ruleText, faultText } from './rules-text.ts'
 
 /** `line:column code`, with the path. */
 function said(text: string): string[] {
@@ -37,7 +37,7 @@ describe('a place', () => {
 
   it('is found under a key that holds a line break', () => {
     const key = String.raw`"/a\nb"`
-    expect(said(withRule(`match: { args: { ${key}: { nonsense: 1 } } }`))).toEqual([
+    expect(said(ruleText(`match: { args: { ${key}: { nonsense: 1 } } }`))).toEqual([
       String.raw`4:33 unknown_key rules[0].match.args["/a\nb"].nonsense`,
     ])
   })
@@ -113,7 +113,7 @@ describe('a place', () => {
     ['match: { any: [{ tol: x }] }', '4:22 unknown_key rules[0].match.any[0].tol'],
     ['match: [a]', '4:12 wrong_type rules[0].match'],
   ])('in a rule with %s is exact', (keys, place) => {
-    expect(said(withRule(keys))).toEqual([place])
+    expect(said(ruleText(keys))).toEqual([place])
   })
 
   it.each([
@@ -144,7 +144,7 @@ describe('a place', () => {
       '3:45 wrong_type rules[0].faults[0].abort.rpcError.code',
     ],
   ])('in a fault %s is exact', (fault, place) => {
-    expect(said(withFault(fault))[0]).toBe(place)
+    expect(said(faultText(fault))[0]).toBe(place)
   })
 
   it('in what an alias stands for is where it is written', () => {
@@ -178,7 +178,7 @@ describe('a combination that cannot be', () => {
     ],
     ['match: { session: { present: true, absent: true } }', '4:40', 'match.session.absent'],
   ])('%j is refused', (keys, place, path) => {
-    expect(said(withRule(keys))).toEqual([`${place} conflict rules[0].${path}`])
+    expect(said(ruleText(keys))).toEqual([`${place} conflict rules[0].${path}`])
   })
 
   it('two rules of one name are refused at the second', () => {
@@ -232,7 +232,7 @@ seed: 1
   })
 
   it('never speak of the schema', () => {
-    const text = withRule('match: { tool: 5, args: { /a: [] }, client: 3, http: { status: {} } }')
+    const text = ruleText('match: { tool: 5, args: { /a: [] }, client: 3, http: { status: {} } }')
     for (const { message } of refused(text)) expect(message).not.toMatch(/schema|oneOf|anyOf|must /)
   })
 })

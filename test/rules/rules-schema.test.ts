@@ -8,7 +8,7 @@ import type { Rule, RulesFile } from '../../src/rules/file/schema.ts'
 import { resolved } from '../../src/rules/file/schema-node.ts'
 import type { SchemaNode } from '../../src/rules/file/schema-node.ts'
 import { rulesReferenceMarkdown } from '../../src/rules/file/reference-doc.ts'
-import { accepted, withFault, withRule } from './rules-text.ts'
+import { accepted, ruleText, faultText } from './rules-text.ts'
 import { parse } from 'yaml'
 
 const schema = rulesJsonSchema()
@@ -33,12 +33,12 @@ describe("the rules' schema", () => {
       'match: { tool: { not: [a] } }',
       'stickyBy: { header: a }',
     ]) {
-      expect(validate(parse(withRule(good))), good).toBe(true)
+      expect(validate(parse(ruleText(good))), good).toBe(true)
     }
     for (const bad of ['percent: 101', 'for: 5', 'match: { tol: a }', 'from: today']) {
-      expect(validate(parse(withRule(bad))), bad).toBe(false)
+      expect(validate(parse(ruleText(bad))), bad).toBe(false)
     }
-    expect(validate(parse(withFault('{ dealy: {} }')))).toBe(false)
+    expect(validate(parse(faultText('{ dealy: {} }')))).toBe(false)
     expect(validate({})).toBe(true)
   })
 

@@ -17,16 +17,16 @@ export function refused(text: string | Uint8Array): readonly Problem[] {
 }
 
 /** A file of one rule, whose further keys begin on line 4. */
-export function withRule(keys: string): string {
+export function ruleText(keys: string): string {
   return `rules:\n  - name: a\n    faults: [{ abort: { status: 503 } }]\n    ${keys}\n`
 }
 
 /** A file of one rule, whose one fault begins on line 3, column 16. */
-export function withFault(fault: string): string {
+export function faultText(fault: string): string {
   return `rules:\n  - name: a\n    faults: [  ${fault} ]\n`
 }
 
 /** The one rule of a file with these keys. */
 export function rule(keys: string): Rule {
-  return accepted(withRule(keys)).rules[0]!
+  return accepted(ruleText(keys)).rules[0]!
 }

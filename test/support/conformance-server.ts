@@ -21,15 +21,15 @@ import { MemoryEventStore } from './event-store.ts'
 import { hostSessions, type SessionHost } from './session-host.ts'
 
 /** Starts a server with all that the conformance suite asks of one. */
-export function serveConformance(): Promise<SessionHost> {
+export function conformanceServer(): Promise<SessionHost> {
   return hostSessions({
     eventStore: new MemoryEventStore(),
     retryMs: 100,
-    connect: (transport) => conformanceServer(transport).connect(transport),
+    connect: (transport) => serverOf(transport).connect(transport),
   })
 }
 
-function conformanceServer(transport: StreamableHTTPServerTransport): Server {
+function serverOf(transport: StreamableHTTPServerTransport): Server {
   const server = new Server(
     { name: 'conformance-fixture', version: '1.0.0' },
     {

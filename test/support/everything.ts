@@ -23,7 +23,7 @@ const preload = new URL('./bind-loopback.mjs', import.meta.url).href
 const startMs = 15_000
 
 /** Starts the reference server on a free port of the loopback interface. */
-export async function serveEverything(mode: EverythingMode): Promise<Everything> {
+export async function referenceServer(mode: EverythingMode): Promise<Everything> {
   const child = spawn(process.execPath, ['--import', preload, program, mode], {
     env: { PATH: process.env['PATH'] ?? '', PORT: '0' },
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],

@@ -15,7 +15,7 @@ export interface Came {
  * Runs a command line in this process, and tells its end as the program does. A process of its own takes
  * half a second to start, so only what is about the program itself has one.
  */
-export async function runHere(args: readonly string[], env: Environment = {}): Promise<Came> {
+export async function finishHere(args: readonly string[], env: Environment = {}): Promise<Came> {
   let stdout = ''
   const spy = vi.spyOn(process.stdout, 'write').mockImplementation((text, ...rest) => {
     stdout += String(text)

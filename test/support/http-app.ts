@@ -12,7 +12,7 @@ export interface HttpApp {
 }
 
 /** Starts an app on loopback, or at `place`; with TLS when `tls` is given. */
-export async function serveHttp(
+export async function httpServer(
   listener: RequestListener,
   place: ListenOptions = { host: '127.0.0.1', port: 0 },
   tls?: ServerOptions,

@@ -7,12 +7,9 @@ import { HOSTILE_VALUES, PACKED, anyValue, callWith, posted, resultWith } from '
 import type { Random } from './random.ts'
 import { response, chunk, type AppExchange } from './raw-app.ts'
 import { RawClient } from './raw-client.ts'
-import {
-  INJECTED_NODE_OPTIONS,
-  startSidecarProcess,
-  type SidecarProcess,
-} from './sidecar-process.ts'
+import { INJECTED_NODE_OPTIONS, type SidecarProcess } from './sidecar-process.ts'
 import { startUpstream } from './upstream.ts'
+import { startSidecar } from './sidecar.ts'
 
 /** Rules by the tools that clients ask for: each kind of holding, changing and cutting. */
 const RULES = `version: 1
@@ -193,12 +190,14 @@ export async function fuzzMemory(
     script: (e) => respond(random)(e).catch(() => undefined),
   })
   const turns = join(directory, 'longest-turn')
-  const squall = await startSidecarProcess(
-    app.url,
-    ['--rules', rules, '--engine', engine],
-    `${INJECTED_NODE_OPTIONS} --import ${LONGEST_TURN}`,
-    { SQUALL_TEST_LONGEST_TURN: turns },
-  )
+  const squall = await startSidecar({
+    upstream: app.url,
+    process: {
+      flags: ['--rules', rules, '--engine', engine],
+      nodeOptions: `${INJECTED_NODE_OPTIONS} --import ${LONGEST_TURN}`,
+      env: { SQUALL_TEST_LONGEST_TURN: turns },
+    },
+  })
   process.kill(squall.pid, 'SIGUSR2')
   let died: FuzzResult['died']
   void squall.ended.then((how) => (died = how))

@@ -27,12 +27,12 @@ export interface ModernServer {
 const city = z.object({ city: z.string() })
 
 /** Starts the server on a free port of the loopback interface; `mount` says what stands before it. */
-export async function serveModern(
+export async function modernServer(
   mount: (inner: RequestListener) => RequestListener = (inner) => inner,
 ): Promise<ModernServer> {
   const events = new EventEmitter()
   const requests = new RequestLog()
-  const handler = createMcpHandler(() => modernServer(events, () => handler.notify.toolsChanged()))
+  const handler = createMcpHandler(() => serverOf(events, () => handler.notify.toolsChanged()))
   const serve = toNodeHandler(handler)
   const inner: RequestListener = (request, response) => {
     requests.add(request)
@@ -60,7 +60,7 @@ export async function serveModern(
   }
 }
 
-function modernServer(events: EventEmitter, toolsChanged: () => void): McpServer {
+function serverOf(events: EventEmitter, toolsChanged: () => void): McpServer {
   const server = new McpServer(
     { name: 'modern-fixture', version: '1.0.0' },
     { capabilities: { tools: { listChanged: true }, prompts: {}, logging: {} } },

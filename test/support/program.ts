@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { ENGINE_UNDER_TEST } from './engine.ts'
+import type { Came } from './here.ts'
 
 const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 
@@ -38,13 +39,29 @@ export interface Program {
   kill(): Promise<void>
 }
 
+/** How a command line is run. */
+interface How {
+  /** The limit on the open files of its process; by default that of the tests. */
+  readonly openFiles?: number
+  /** Runs the command in this process to its end: a process of its own takes half a second to start. */
+  readonly here?: true
+}
+
+type Env = Readonly<Record<string, string>>
+
 /** Starts the built program. Variables of the surrounding environment do not reach it. */
 export function startProgram(
   args: readonly string[],
-  env: Readonly<Record<string, string>> = {},
-  /** The limit on its open files; by default that of the tests. */
-  openFiles?: number,
-): Program {
+  env: Env,
+  how: { readonly here: true },
+): Promise<Came>
+export function startProgram(args: readonly string[], env?: Env, how?: How): Program
+export function startProgram(
+  args: readonly string[],
+  env: Env = {},
+  { openFiles, here }: How = {},
+): Program | Promise<Came> {
+  if (here) return import('./here.ts').then(({ finishHere }) => finishHere(args, env))
   const limited = ['-c', `ulimit -n ${openFiles}; exec "$0" "$@"`, process.execPath, MAIN, ...args]
   const [file, argv] =
     openFiles === undefined ? [process.execPath, [MAIN, ...args]] : ['/bin/sh', limited]
@@ -57,7 +74,7 @@ export function startProgram(
   let stdout = ''
   let stderr = ''
   let read = 0
-  let over = false
+  let hasEnded = false
   const wake = (): void => {
     for (const check of waiters) check()
   }
@@ -72,7 +89,7 @@ export function startProgram(
   })
   child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
   const ended = once(child, 'close').then(([code, signal]) => {
-    over = true
+    hasEnded = true
     wake()
     return { code: code as number | null, signal: signal as NodeJS.Signals | null }
   })
@@ -87,7 +104,7 @@ export function startProgram(
       new Promise((resolve, reject) => {
         const check = (): void => {
           const line = lines.find(({ msg }) => msg === message)
-          if (line === undefined && !over) return
+          if (line === undefined && !hasEnded) return
           waiters.delete(check)
           if (line === undefined)
             reject(new Error(`ended without "${message}": ${stdout}${stderr}`))
@@ -98,7 +115,7 @@ export function startProgram(
       }),
     signal: (signal) => void child.kill(signal),
     kill: async () => {
-      if (!over) child.kill('SIGKILL')
+      if (!hasEnded) child.kill('SIGKILL')
       await ended
     },
   }

@@ -99,7 +99,7 @@ const plainResponse: Script = async (exchange) => {
 }
 
 /** Starts an app on a free port of the loopback interface. */
-export async function serveRaw(options: RawAppOptions = {}): Promise<RawApp> {
+export async function rawServer(options: RawAppOptions = {}): Promise<RawApp> {
   const connections: AppConnection[] = []
   const requests: AppRequest[] = []
   const scripts = new Map<string, Script>()

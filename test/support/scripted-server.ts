@@ -1,5 +1,5 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
-import { serveHttp } from './http-app.ts'
+import { httpServer } from './http-app.ts'
 
 /** How the scripted server ends a call. */
 export type Ending =
@@ -51,7 +51,7 @@ const TOOLS = [
 export type Script = (call: number) => Step | Promise<Step>
 
 /** Starts it. The steps are taken in the order of the calls; the last one stays. */
-export async function serveScripted(
+export async function scriptedServer(
   script: readonly Step[] | Script,
   tools: readonly object[] = TOOLS,
 ): Promise<ScriptedServer> {
@@ -60,7 +60,7 @@ export async function serveScripted(
   const next: Script =
     typeof script === 'function' ? script : (call) => script[call] ?? script.at(-1)!
   const listener = scriptedListener(next, (call) => calls.push(call) - 1, tools)
-  const app = await serveHttp((request, response) => {
+  const app = await httpServer((request, response) => {
     headers = request.headers
     listener(request, response)
   })

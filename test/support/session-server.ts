@@ -26,7 +26,7 @@ type Run = (context: {
 }) => Promise<void>
 
 /** Starts the server on a free port of the loopback interface. */
-export async function serveSession(): Promise<SessionServer> {
+export async function sessionServer(): Promise<SessionServer> {
   const events = new EventEmitter()
   const eventStore = new MemoryEventStore()
 

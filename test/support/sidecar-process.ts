@@ -32,12 +32,17 @@ export const INJECTED_NODE_OPTIONS = heapOption({
   memoryLimit: String(INJECTED_LIMIT),
 })
 
-/** Starts the built program in front of an app. */
-export async function startSidecarProcess(
+/** Flags and environment of the process. */
+export interface ProcessSetup {
+  readonly flags?: readonly string[]
+  readonly nodeOptions?: string
+  readonly env?: NodeJS.ProcessEnv
+}
+
+/** Starts the built program in front of an app; called by `startSidecar`. */
+export async function sidecarProcess(
   upstream: string,
-  flags: readonly string[] = [],
-  nodeOptions = '',
-  env: NodeJS.ProcessEnv = {},
+  { flags = [], nodeOptions = '', env = {} }: ProcessSetup,
 ): Promise<SidecarProcess> {
   const args = [
     'run',

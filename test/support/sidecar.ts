@@ -8,7 +8,9 @@ import { ENGINE_UNDER_TEST } from './engine.ts'
 import type { RawApp, RawAppOptions } from './raw-app.ts'
 import { ruleStage, type RuleStage, type RuleStageOptions } from './rules.ts'
 import { startUpstream } from './upstream.ts'
-import { withFaults, type RuledSidecar } from './ruled-sidecar.ts'
+import type { ProcessSetup, SidecarProcess } from './sidecar-process.ts'
+import { parseExposition, type Line } from '../telemetry/exposition.ts'
+import { eventually } from './eventually.ts'
 
 /** Where a server is, what an app of node:http does with requests, or what one of plain sockets does. */
 type Upstream = string | RequestListener | RawAppOptions
@@ -50,18 +52,28 @@ const silent: Logger = {
     process.stderr.write(`${message} ${(fields as { err?: Error }).err?.stack ?? ''}\n`),
 }
 
+/** The built program, so that its memory and its sockets can be told from the test's. */
+export interface ProcessOptions {
+  readonly upstream: string
+  readonly process: ProcessSetup
+}
+
 /**
- * Starts a sidecar in this process, on a free port of loopback, in front of `upstream`. An app that is
- * given by what it does is started first, and closed last.
+ * Starts a sidecar in this process, or in its own with `process`, on a free port of loopback, in front of
+ * `upstream`. An app that is given by what it does is started first, and closed last.
  */
+export function startSidecar(options: ProcessOptions): Promise<SidecarProcess>
 export function startSidecar(options: StartOptions<RawAppOptions>): Promise<ScriptedSidecar>
 export function startSidecar(options: RuledOptions): Promise<RuledSidecar>
 export function startSidecar(options: StartOptions): Promise<RunningSidecar>
-export async function startSidecar({
-  upstream,
-  session,
-  ...options
-}: StartOptions): Promise<RunningSidecar> {
+export async function startSidecar(
+  start: StartOptions | ProcessOptions,
+): Promise<RunningSidecar | SidecarProcess> {
+  if ('process' in start) {
+    const { sidecarProcess } = await import('./sidecar-process.ts')
+    return sidecarProcess(start.upstream, start.process)
+  }
+  const { upstream, session, ...options } = start
   if (typeof upstream === 'string') return startBefore(upstream, options)
   const app = await startUpstream(upstream)
   const sidecar = await startBefore(app.url, options)
@@ -133,5 +145,59 @@ async function startBefore(
       return (await metrics.render()).text
     },
     close: () => sidecar.close(),
+  }
+}
+
+/** A sidecar with rules, and what its faults did. */
+export type RuledSidecar = ReturnType<typeof withFaults>
+
+/** Adds what a test asks of the faults; `session` is named by the requests of `call` and `post`. */
+function withFaults(squall: RunningSidecar, session: string | undefined) {
+  const faults = squall.faults!
+  const ended = async (name: string): Promise<readonly Line[]> => {
+    const { lines } = parseExposition(await squall.metrics()).get(name) ?? { lines: [] }
+    return lines.filter(({ value }) => value > 0)
+  }
+  /** Waits until calls or exchanges without calls have ended, and nothing is open. */
+  const settled = (count = 1): Promise<void> =>
+    eventually(async () => {
+      const [calls, http, open] = await Promise.all(
+        ['squall_calls_total', 'squall_http_requests_total', 'squall_in_flight_requests'].map(
+          ended,
+        ),
+      )
+      const total = [...calls!, ...http!].reduce((sum, { value }) => sum + value, 0)
+      return total >= count && open!.length === 0 ? undefined : `${total} of ${count} have ended`
+    })
+  return {
+    ...squall,
+    faults,
+    ...(session !== undefined && { headers: { 'mcp-session-id': session } }),
+    injected: faults.injected,
+    notApplicable: faults.notApplicable,
+    broken: faults.broken,
+    counts: (index?: number) => faults.counts(index),
+    settled,
+    /** Who made the calls of a tool end as they did, each once. */
+    origins: async (tool = 'echo'): Promise<readonly string[]> => {
+      await settled()
+      const lines = await ended('squall_calls_total')
+      const own = lines.filter(({ labels }) => labels['tool'] === tool)
+      return [...new Set(own.map(({ labels }) => labels['origin']!))]
+    },
+    /** How many calls of which tool ended by whom. */
+    counted: async (): Promise<Readonly<Record<string, number>>> => {
+      const lines = await ended('squall_calls_total')
+      return Object.fromEntries(
+        lines.map(({ labels: { tool, origin }, value }) => [`${tool} ${origin}`, value]),
+      )
+    },
+    /** How many faults act now. */
+    active: () => faults.active,
+    disarm: () => faults.rules.states.disarm('test'),
+    drain: () => squall.sidecar.drain(),
+    /** Resolves when it holds. */
+    until: (met: () => boolean): Promise<void> =>
+      eventually(() => (met() ? undefined : `not so: ${String(met)}`)),
   }
 }

@@ -1,7 +1,16 @@
 import type { RequestListener } from 'node:http'
 import type { RunOptions } from '../../src/cli/commands/run.ts'
+import type { KubeClient } from '../../src/cluster/kube/kube-client.ts'
+import type { WebhookOptions } from '../../src/cluster/webhook/webhook.ts'
 import { assemble, type Running } from '../../src/cli/run/assemble.ts'
 import { createLogger } from '../../src/telemetry/log.ts'
+import { type Api, adminApi, type ApiSetup } from '../admin/api-setup.ts'
+import { type StagedWebhook, stagedWebhook } from '../cluster/webhook/stage.ts'
+import {
+  type ExperimentSetup,
+  type ExperimentStage,
+  experimentStage,
+} from '../lab/experiment/stage.ts'
 import { asked } from './asked.ts'
 import { ENGINE_UNDER_TEST } from './engine.ts'
 import { eventually } from './eventually.ts'
@@ -54,15 +63,55 @@ interface RuledStart extends Start {
   readonly upstream?: RequestListener | undefined
 }
 
-/** Starts Squall from flags as the program does, on free ports of loopback where the flags name none. */
+/** Squall under a load that the system tests know. */
+const SCENES = {
+  /** Rules, an app with real errors, and clients that call while a person looks. */
+  busy: async () => (await import('../system/busy-squall.ts')).busySquall(),
+  /** Two programs under a load that is known call by call, to be scraped. */
+  scraped: async () => (await import('../system/prometheus-stage.ts')).scrapedSidecars(),
+  /** Two programs and an app that breaks, for pictures of the dashboards. */
+  pictured: async () => (await import('../system/pictures/story.ts')).pictureStory(),
+}
+
+type Scenes = typeof SCENES
+
+/** The webhook alone, and the client by which it asks the cluster. */
+interface WebhookPart {
+  readonly webhook: Partial<WebhookOptions>
+  readonly client?: KubeClient
+}
+
+/** A part of Squall, or Squall and a server for experiments. */
+type Part =
+  | WebhookPart
+  | { readonly scene: keyof Scenes }
+  | { readonly admin: ApiSetup }
+  | { readonly experiment: ExperimentSetup }
+
+/**
+ * Starts Squall from flags as the program does, on free ports of loopback where the flags name none;
+ * with `rules`, also an app and a mounted rules file; with `admin` or `webhook`, that part alone.
+ */
+export function startSquall(part: { readonly admin: ApiSetup }): Promise<Api>
+export function startSquall(part: WebhookPart): Promise<StagedWebhook>
+export function startSquall(part: {
+  readonly experiment: ExperimentSetup
+}): Promise<ExperimentStage>
+export function startSquall<K extends keyof Scenes>(start: {
+  readonly scene: K
+}): ReturnType<Scenes[K]>
 export function startSquall(...flags: readonly string[]): Promise<Squall>
 export function startSquall(start: RuledStart): Promise<RuledSquall>
 export function startSquall(start: Start): Promise<Squall>
-export function startSquall(
-  ...args: readonly string[] | readonly [Start | RuledStart]
-): Promise<Squall | RuledSquall> {
+export async function startSquall(
+  ...args: readonly string[] | readonly [Start | RuledStart | Part]
+): Promise<unknown> {
   const [first] = args
   if (typeof first !== 'object') return start(args as readonly string[])
+  if ('scene' in first) return SCENES[first.scene]()
+  if ('admin' in first) return adminApi(first.admin)
+  if ('webhook' in first) return stagedWebhook(first.webhook, first.client)
+  if ('experiment' in first) return experimentStage(first.experiment, start)
   return 'rules' in first ? startRuled(first) : start(first.flags, first.env)
 }
 

@@ -3,32 +3,32 @@ import type { ServerOptions } from 'node:https'
 import type { ListenOptions } from 'node:net'
 import type { SettingId } from '../matrix/settings.ts'
 import type { EverythingMode } from './everything.ts'
-import { serveHttp, type HttpApp } from './http-app.ts'
-import { serveRaw, type RawApp, type RawAppOptions } from './raw-app.ts'
-import { serveScripted, type ScriptedServer, type Script, type Step } from './scripted-server.ts'
+import { httpServer, type HttpApp } from './http-app.ts'
+import { rawServer, type RawApp, type RawAppOptions } from './raw-app.ts'
+import { scriptedServer, type ScriptedServer, type Script, type Step } from './scripted-server.ts'
 
 /** Real MCP servers by name. Their SDKs are loaded only where one is started. */
 const SERVERS = {
   /** SDK v1 with sessions; its tools drop streams and wait for cancellation. */
-  session: async () => (await import('./session-server.ts')).serveSession(),
+  session: async () => (await import('./session-server.ts')).sessionServer(),
   /** SDK v2, protocol version 2026-07-28; `mount` wraps its listener. */
   modern: async (mount?: (inner: RequestListener) => RequestListener) =>
-    (await import('./modern-server.ts')).serveModern(mount),
+    (await import('./modern-server.ts')).modernServer(mount),
   /** Everything that the conformance suite asks for. */
-  conformance: async () => (await import('./conformance-server.ts')).serveConformance(),
+  conformance: async () => (await import('./conformance-server.ts')).conformanceServer(),
   /** The reference server in its own process. */
   everything: async (mode: EverythingMode) =>
-    (await import('./everything.ts')).serveEverything(mode),
+    (await import('./everything.ts')).referenceServer(mode),
   /** SDK servers of the client matrix, which can be asked to fail really. */
-  matrix: async (setting: SettingId) => (await import('../matrix/host.ts')).serveMatrix(setting),
+  matrix: async (setting: SettingId) => (await import('../matrix/host.ts')).matrixServer(setting),
   /** Counts how often each of `count` numbered calls was executed. */
   counting: async (count: number) =>
-    (await import('../truth/scripted-app.ts')).serveCounting(count),
+    (await import('../truth/scripted-app.ts')).countingServer(count),
   /** Ends each call by a list of steps; the last step repeats. */
   scripted: (
     script: readonly Step[] | Script,
     tools?: readonly object[],
-  ): Promise<ScriptedServer> => serveScripted(script, tools),
+  ): Promise<ScriptedServer> => scriptedServer(script, tools),
 }
 
 type Servers = typeof SERVERS
@@ -56,6 +56,6 @@ export function startUpstream(
     return (SERVERS[kind] as (...args: unknown[]) => Promise<unknown>)(...args)
   }
   if (typeof kind === 'function')
-    return serveHttp(kind, ...(args as [ListenOptions?, ServerOptions?]))
-  return serveRaw(kind)
+    return httpServer(kind, ...(args as [ListenOptions?, ServerOptions?]))
+  return rawServer(kind)
 }

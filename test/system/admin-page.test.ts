@@ -3,8 +3,8 @@ import { mkdir, readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { eventually } from '../support/eventually.ts'
-import { type BusySquall, HOSTILE, RULES, startBusy, TOKEN } from './busy-squall.ts'
-import { type Chromium, startChromium, type BrowserPage } from './chromium.ts'
+import { type BusySquall, HOSTILE, RULES, TOKEN } from './busy-squall.ts'
+import { type Browser, startBrowser, type BrowserPage } from '../support/browser.ts'
 import { PATIENCE } from './patience.ts'
 import { startSquall } from '../support/squall.ts'
 
@@ -14,19 +14,19 @@ const PHONE = [360, 740] as const
 const MISTAKEN = RULES.replace('percent: 40', 'percnt: 40')
 const LINE = MISTAKEN.slice(0, MISTAKEN.indexOf('percnt')).split('\n').length
 
-let chromium: Chromium
+let chromium: Browser
 let busy: BusySquall
 let page: BrowserPage
 
 beforeAll(async () => {
   await mkdir(PICTURES, { recursive: true })
-  chromium = await startChromium()
+  chromium = await startBrowser()
 })
 
 afterAll(() => chromium?.close())
 
 beforeEach(async () => {
-  busy = await startBusy()
+  busy = await startSquall({ scene: 'busy' })
   page = await chromium.openTab()
   await page.look(...WIDE, 'light')
 })

@@ -48,7 +48,7 @@ export function apiServerMissing(): string | undefined {
 }
 
 /** Starts etcd and an API server that asks it. */
-export async function startApiServer(): Promise<ApiServer> {
+export async function controlPlane(): Promise<ApiServer> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await start()

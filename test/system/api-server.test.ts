@@ -11,9 +11,10 @@ import { startWebhook, type Webhook } from '../../src/cluster/webhook/webhook.ts
 import { type Manifest, manifestsOf } from '../deploy/manifest-problems.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Admission, admissionOf, ASKS } from './admission.ts'
-import { type ApiServer, apiServerMissing, startApiServer } from './api-server-process.ts'
+import { type ApiServer, apiServerMissing } from './api-server-process.ts'
 import { CHART, HELM, helmMissing, NAMESPACE } from './helm.ts'
 import { PATIENCE } from './patience.ts'
+import { startCluster } from '../support/cluster.ts'
 
 // A real API server decides which pods reach the webhook. There are no nodes, so no pod runs.
 const missing = helmMissing() ?? apiServerMissing()
@@ -68,7 +69,7 @@ function caBundle(): Promise<string> {
 
 describe.skipIf(missing !== undefined)('a real API server', () => {
   beforeAll(async () => {
-    server = await startApiServer()
+    server = await startCluster('control-plane')
     ;({ kubectl, create, isActive } = admissionOf(server))
     for (const [name, labels] of Object.entries(NAMESPACES)) {
       await kubectl(

@@ -53,11 +53,11 @@ export interface BusySquall extends RuledSquall {
 }
 
 /** Starts all of it but the calls. */
-export async function startBusy(rules = RULES): Promise<BusySquall> {
+export async function busySquall(): Promise<BusySquall> {
   const tokenFile = join(tmpdir(), `squall-token-${process.pid}-${Date.now()}`)
   await writeFile(tokenFile, `${TOKEN}\n`, { mode: 0o600 })
   const flags = ['--admin-token-file', tokenFile, '--environment', 'staging']
-  const ruled = await startSquall({ rules, flags, upstream: troubledApp() })
+  const ruled = await startSquall({ rules: RULES, flags, upstream: troubledApp() })
   await rm(tokenFile)
   const clients: Promise<void>[] = []
   const leaving = new AbortController()

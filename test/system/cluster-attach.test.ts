@@ -2,7 +2,6 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFailed, test } from 'vitest'
 import { eventually } from '../support/eventually.ts'
-import { type Bare, startBare } from './cluster/bare.ts'
 import { armed, HEALTH, missingForCluster, note, POLL, since } from './cluster/installed.ts'
 import type { CommandRun } from './cluster/namespaces.ts'
 import { restarts, type RunningPod } from './cluster/running-pod.ts'
@@ -10,6 +9,7 @@ import type { OutsideClient } from './cluster/stage.ts'
 import { loosePod } from './cluster/workloads.ts'
 import { PATIENCE } from './patience.ts'
 import { SQUALL_IMAGE } from './pod-images.ts'
+import { startCluster } from '../support/cluster.ts'
 
 // A pod that was made without any thought of Squall, under calls all the time. The tests are one story.
 const POD = 'target'
@@ -27,14 +27,14 @@ interface AttachedPod extends RunningPod {
   }
 }
 
-let bare: Bare
+let bare: Awaited<ReturnType<typeof startCluster<'bare'>>>
 let place: string
 let steady: Caller
 let fresh: Caller
 
 describe.skipIf(missingForCluster() !== undefined)('a running pod', () => {
   beforeAll(async () => {
-    bare = await startBare('shop', 'tight', 'live')
+    bare = await startCluster('bare', 'shop', 'tight', 'live')
     const { stage } = bare
     const probed = { ...HEALTH, initialDelaySeconds: 1, failureThreshold: 40 }
     await stage.refusal('shop', loosePod(POD, undefined, probed))

@@ -4,17 +4,12 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { failing } from '../live/rules-directory.ts'
-import {
-  install,
-  type Installed,
-  missingForCluster,
-  ROLLOUT,
-  SERVERS,
-} from './cluster/installed.ts'
+import { type Installed, missingForCluster, ROLLOUT, SERVERS } from './cluster/installed.ts'
 import { nameOf } from './cluster/running-pod.ts'
 import type { Stage } from './cluster/stage.ts'
 import { SQUALL_IMAGE } from './pod-images.ts'
 import { example, loosePod, workload } from './cluster/workloads.ts'
+import { startCluster } from '../support/cluster.ts'
 
 // What an operator sees of chaos, and what is left for an auditor, in a real cluster. The tests are one story.
 const PROGRAM = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
@@ -28,7 +23,7 @@ let stage: Stage
 
 describe.skipIf(missingForCluster() !== undefined)('an audit in a cluster', () => {
   beforeAll(async () => {
-    installed = await install()
+    installed = await startCluster('installed')
     stage = installed.stage
     await installed.cluster.kubectl(['apply', '-f', '-'], await example('shop'))
     await stage.kubectl('-n', 'shop', 'rollout', 'status', 'deploy/mcp-server', ROLLOUT)

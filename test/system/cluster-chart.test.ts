@@ -3,13 +3,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { CHART, NAMESPACE } from './helm.ts'
-import {
-  install,
-  type Installed,
-  missingForCluster,
-  RELEASE,
-  webhookReady,
-} from './cluster/installed.ts'
+import { type Installed, missingForCluster, RELEASE, webhookReady } from './cluster/installed.ts'
+import { startCluster } from '../support/cluster.ts'
 
 // The chart's own test, and an upgrade from the first chart that keeps its values, in a real cluster.
 const BUILD = fileURLToPath(new URL('../../build/', import.meta.url))
@@ -23,7 +18,7 @@ describe.skipIf(missingForCluster() !== undefined)('the chart', () => {
     older = mkdtempSync(join(BUILD, 'older-chart-'))
     cpSync(CHART, older, { recursive: true })
     cpSync(FIRST_VALUES, join(older, 'values.yaml'))
-    installed = await install()
+    installed = await startCluster('installed')
   }, 480_000)
 
   afterAll(async () => {

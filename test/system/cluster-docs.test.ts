@@ -2,13 +2,14 @@ import { chmod, mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Bare, startBare } from './cluster/bare.ts'
+import type { Bare } from './cluster/bare.ts'
 import { missingForCluster, note, POLL, ROLLOUT, since } from './cluster/installed.ts'
 import type { CommandRun } from './cluster/namespaces.ts'
 import { clusterProgram } from './cluster/programs.ts'
 import { workload } from './cluster/workloads.ts'
 import { HELM } from './helm.ts'
 import { SQUALL_IMAGE } from './pod-images.ts'
+import { startCluster } from '../support/cluster.ts'
 
 // A reader with a fresh cluster and docs/kubernetes.md: every command is copied from the page. The
 // tests are one story.
@@ -45,7 +46,7 @@ describe.skipIf(missingForCluster() !== undefined)('docs/kubernetes.md', () => {
     const fences = [...page.matchAll(/^```(\w*)\n([^]*?)^```$/gm)]
     blocks = fences.filter(([, kind]) => kind !== 'yaml').map(([, , text]) => text!)
     rules = fences.find(([, kind]) => kind === 'yaml')![2]!
-    bare = await startBare('shop')
+    bare = await startCluster('bare', 'shop')
     await makeHome()
     expect(await bare.stage.refusal('shop', workload('mcp-server', {}))).toBe('')
   }, 480_000)

@@ -6,7 +6,6 @@ import { failing } from '../live/rules-directory.ts'
 import { certManagerKinds, certManagerSecret, hour } from './cluster/cert-manager.ts'
 import { createWithoutPause } from './cluster/creations.ts'
 import {
-  install,
   type Installed,
   missingForCluster,
   note,
@@ -21,6 +20,7 @@ import { ASKS } from './cluster/questions.ts'
 import type { Stage } from './cluster/stage.ts'
 import { loosePod } from './cluster/workloads.ts'
 import { NAMESPACE } from './helm.ts'
+import { startCluster } from '../support/cluster.ts'
 
 // The webhook in a real cluster: what it denies when it is written, and that its own certificates,
 // replicas and upgrades refuse nothing. The tests are one story.
@@ -36,7 +36,7 @@ let stage: Stage
 
 describe.skipIf(missingForCluster() !== undefined)('the webhook', () => {
   beforeAll(async () => {
-    installed = await install(VALUES)
+    installed = await startCluster('installed', VALUES)
     stage = installed.stage
     await stage.kubectl('create', 'ns', 'shop-prod')
   }, 480_000)

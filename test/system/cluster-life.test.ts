@@ -2,7 +2,6 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
-  install,
   type Installed,
   missingForCluster,
   note,
@@ -19,6 +18,7 @@ import { early, restarts } from './cluster/running-pod.ts'
 import type { Stage } from './cluster/stage.ts'
 import { example, loadJob, loosePod, shortJob } from './cluster/workloads.ts'
 import { NAMESPACE } from './helm.ts'
+import { startCluster } from '../support/cluster.ts'
 
 // What comes later in the life of an installation, in a real cluster: upgrades, outages, Jobs, and its
 // end. The tests are one story.
@@ -29,7 +29,7 @@ let stage: Stage
 
 describe.skipIf(missingForCluster() !== undefined)('an installation', () => {
   beforeAll(async () => {
-    installed = await install()
+    installed = await startCluster('installed')
     stage = installed.stage
     await installed.cluster.kubectl(['apply', '-f', '-'], await example('tight'))
   }, 480_000)

@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createAuthority, issueServer } from '../../src/cluster/webhook/issue-certificate.ts'
-import { install, type Installed, missingForCluster, POLL } from './cluster/installed.ts'
+import { type Installed, missingForCluster, POLL } from './cluster/installed.ts'
 import { AGENT_PORT, meshManifests } from './cluster/mesh-stand-in.ts'
 import { ASKS } from './cluster/questions.ts'
 import type { RunningPod } from './cluster/running-pod.ts'
 import type { Stage } from './cluster/stage.ts'
 import { APP_IMAGE } from './pod-images.ts'
+import { startCluster } from '../support/cluster.ts'
 
 // Pods that the sidecar would cut off, or that pass it by, in a real cluster: right, or refused, and never
 // silent.
@@ -49,7 +50,7 @@ let stage: Stage
 
 describe.skipIf(missingForCluster() !== undefined)('in a real cluster', () => {
   beforeAll(async () => {
-    installed = await install()
+    installed = await startCluster('installed')
     stage = installed.stage
     for (const name of ['mesh', 'before', 'after']) await stage.kubectl('create', 'ns', name)
     await installed.cluster.kubectl(['apply', '-f', '-'], meshManifests('before', 'after'))

@@ -4,7 +4,6 @@ import { parse } from 'yaml'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { failing } from '../live/rules-directory.ts'
 import {
-  install,
   type Installed,
   missingForCluster,
   note,
@@ -17,6 +16,7 @@ import { NAMESPACE } from './helm.ts'
 import { narrowUser, type RoleRule } from './cluster/narrow-user.ts'
 import type { Stage } from './cluster/stage.ts'
 import { callPods, smallServers, unstoppable } from './cluster/workloads.ts'
+import { startCluster } from '../support/cluster.ts'
 
 // Ways to the sidecars that are closed, and rights that are missing. The tests are one story.
 const PODS = 2
@@ -39,7 +39,7 @@ let stage: Stage
 
 describe.skipIf(missingForCluster() !== undefined)('squall stop with few rights', () => {
   beforeAll(async () => {
-    installed = await install()
+    installed = await startCluster('installed')
     stage = installed.stage
     await installed.cluster.kubectl(['-n', 'shop', 'apply', '-f', '-'], smallServers('small', PODS))
     await stage.kubectl('-n', 'shop', 'rollout', 'status', 'deploy/small', ROLLOUT)

@@ -1,17 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { failing } from '../live/rules-directory.ts'
-import {
-  install,
-  type Installed,
-  missingForCluster,
-  note,
-  ROLLOUT,
-  since,
-} from './cluster/installed.ts'
+import { type Installed, missingForCluster, note, ROLLOUT, since } from './cluster/installed.ts'
 import { nameOf, type RunningPod } from './cluster/running-pod.ts'
 import type { OutsideClient, Stage } from './cluster/stage.ts'
 import { callPods, smallServers } from './cluster/workloads.ts'
+import { startCluster } from '../support/cluster.ts'
 
 // One command, and no sidecar injects anything three seconds later. The tests
 // are one story.
@@ -33,7 +27,7 @@ describe.skipIf(missingForCluster() !== undefined)('squall stop in a cluster', (
   let client: OutsideClient
 
   beforeAll(async () => {
-    installed = await install()
+    installed = await startCluster('installed')
     stage = installed.stage
     await stage.kubectl('create', 'ns', 'yard')
     const begun = performance.now()

@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { failing } from '../live/rules-directory.ts'
-import { install, type Installed, missingForCluster, POLL, ROLLOUT } from './cluster/installed.ts'
+import { type Installed, missingForCluster, POLL, ROLLOUT } from './cluster/installed.ts'
 import { ASKS } from './cluster/questions.ts'
 import { nameOf, type RunningPod } from './cluster/running-pod.ts'
 import type { Stage } from './cluster/stage.ts'
 import { workload } from './cluster/workloads.ts'
+import { startCluster } from '../support/cluster.ts'
 
 // Rules for some of the pods that read a ConfigMap, and for a time, in a real cluster. The tests are
 // one story. Before, `squall apply -l app=a` armed b as well, and `for: 20s` began again in every new pod.
@@ -14,7 +15,7 @@ let stage: Stage
 
 describe.skipIf(missingForCluster() !== undefined)('rules in a cluster', () => {
   beforeAll(async () => {
-    installed = await install()
+    installed = await startCluster('installed')
     stage = installed.stage
     for (const name of ['a', 'b']) {
       expect(await stage.refusal('shop', workload(name, ASKS))).toBe('')

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, onTestFailed, test } from 'vites
 import {
   armed,
   HEALTH,
-  install,
   type Installed,
   missingForCluster,
   note,
@@ -24,6 +23,7 @@ import {
 import type { OutsideClient, Stage } from './cluster/stage.ts'
 import { example, loosePod } from './cluster/workloads.ts'
 import { NAMESPACE } from './helm.ts'
+import { startCluster } from '../support/cluster.ts'
 
 // The way of docs/kubernetes.md from the chart to a fault, in a real cluster with one node. The tests are
 // one story: each begins where the one before it has ended.
@@ -34,7 +34,7 @@ let stage: Stage
 
 describe.skipIf(missingForCluster() !== undefined)('a cluster', () => {
   beforeAll(async () => {
-    installed = await install()
+    installed = await startCluster('installed')
     stage = installed.stage
   }, 480_000)
 

@@ -3,14 +3,15 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { dashboards, isAboutWebhook, panelsOf, type Dashboard } from '../dashboards/shipped.ts'
 import { eventually } from '../support/eventually.ts'
-import { startChromium, type Chromium } from './chromium.ts'
+import { startBrowser, type Browser } from '../support/browser.ts'
 import { PATIENCE } from './patience.ts'
 import { takePicture, type DashboardPicture, type Line } from './pictures/picture.ts'
-import { startStory, type Chapter, type ChapterName, type Story } from './pictures/story.ts'
-import { startPrometheus, type Prometheus } from './prometheus-process.ts'
+import type { Chapter, ChapterName, Story } from './pictures/story.ts'
+import { startPrometheus, type Prometheus } from '../support/prometheus.ts'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { startUpstream } from '../support/upstream.ts'
+import { startSquall } from '../support/squall.ts'
 
 const PICTURES = fileURLToPath(new URL('../../build/dashboards/', import.meta.url))
 const SECONDS = { quiet: 12, armed: 16, disarmed: 10, broken: 14, well: 14 }
@@ -26,14 +27,14 @@ const boards = dashboards()
 
 let story: Story
 let prometheus: Prometheus
-let chromium: Chromium
+let chromium: Browser
 let page: PageServer
 let chapters: Record<ChapterName, Chapter>
 const pictures = new Map<string, DashboardPicture>()
 
 beforeAll(async () => {
   await mkdir(PICTURES, { recursive: true })
-  story = await startStory()
+  story = await startSquall({ scene: 'pictured' })
   const targets = story.sidecars.map(({ admin, pod }) => ({
     address: admin,
     labels: { namespace: 'shop', workload: 'tools', pod },
@@ -51,7 +52,7 @@ beforeAll(async () => {
     const span = { from, to, step: STEP }
     pictures.set(board.title, await takePicture(board, prometheus, span, choice))
   }
-  chromium = await startChromium()
+  chromium = await startBrowser()
   page = await startPageServer()
 }, 240_000)
 

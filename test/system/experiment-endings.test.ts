@@ -1,15 +1,16 @@
 import { writeFile } from 'node:fs/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { ExperimentEvent } from '../../src/lab/experiment/context.ts'
-import { type ExperimentStage, startExperimentStage } from '../lab/experiment/stage.ts'
+import type { ExperimentStage } from '../lab/experiment/stage.ts'
 import type { Step } from '../support/scripted-server.ts'
+import { startSquall } from '../support/squall.ts'
 
 let stage: ExperimentStage
 let ending: Step = 'ok'
 
 beforeEach(async () => {
   ending = 'ok'
-  stage = await startExperimentStage(() => ending)
+  stage = await startSquall({ experiment: { script: () => ending } })
 })
 
 afterEach(() => stage.close())

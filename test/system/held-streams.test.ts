@@ -4,8 +4,9 @@ import { OPEN_STREAM, STREAM_HEAD, toolCall } from '../support/mcp-bytes.ts'
 import { metricValue } from '../support/metric-value.ts'
 import { response, chunk, type RawApp } from '../support/raw-app.ts'
 import { exchange, RawClient } from '../support/raw-client.ts'
-import { startSidecarProcess, type SidecarProcess } from '../support/sidecar-process.ts'
+import type { SidecarProcess } from '../support/sidecar-process.ts'
 import { startUpstream } from '../support/upstream.ts'
+import { startSidecar } from '../support/sidecar.ts'
 
 const STREAMS = 2000
 const SECONDS = Number(process.env['SQUALL_HELD_SECONDS'] ?? 60)
@@ -31,7 +32,7 @@ beforeAll(async () => {
         )
     },
   })
-  squall = await startSidecarProcess(app.url)
+  squall = await startSidecar({ upstream: app.url, process: {} })
 })
 
 afterAll(async () => {

@@ -11,7 +11,7 @@ import {
   type Prometheus,
   queryBecomes,
   startPrometheus,
-} from './prometheus-process.ts'
+} from '../support/prometheus.ts'
 import { startSquall, type RuledSquall } from '../support/squall.ts'
 
 const INDICATORS = fileURLToPath(new URL('../../deploy/prometheus/indicators.yml', import.meta.url))

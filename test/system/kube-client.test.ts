@@ -15,7 +15,8 @@ import { splitPem } from '../../src/cluster/webhook/managed-secret.ts'
 import { ManagedCertificate } from '../../src/cluster/webhook/managed-certificate.ts'
 import { ServingCertificate } from '../../src/cluster/webhook/serving-certificate.ts'
 import { createWebhookMetrics } from '../../src/cluster/webhook/webhook-metrics.ts'
-import { type ApiServer, apiServerMissing, startApiServer } from './api-server-process.ts'
+import { type ApiServer, apiServerMissing } from './api-server-process.ts'
+import { startCluster } from '../support/cluster.ts'
 
 // What the tests' own API server is taken to do, asked of a real one.
 const missing = apiServerMissing()
@@ -38,7 +39,7 @@ describe.skipIf(missing !== undefined)('with a real API server', () => {
     )
 
   beforeAll(async () => {
-    server = await startApiServer()
+    server = await startCluster('control-plane')
     client = connect(server.kubeconfig)
   }, 120_000)
   afterAll(async () => {

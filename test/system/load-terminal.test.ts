@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { ScriptedServer } from '../support/scripted-server.ts'
-import { startTmux, type Tmux } from './tmux.ts'
+import { startTerminal, type Terminal } from '../support/terminal.ts'
 import { startUpstream } from '../support/upstream.ts'
 
 const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
@@ -12,11 +12,11 @@ const TOOLS = [
 ]
 
 let server: ScriptedServer
-let terminal: Tmux
+let terminal: Terminal
 
 beforeEach(async () => {
   server = await startUpstream('scripted', ['ok'], TOOLS)
-  terminal = await startTmux(100, 40)
+  terminal = await startTerminal(100, 40)
 })
 
 afterEach(async () => {

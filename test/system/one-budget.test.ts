@@ -11,8 +11,9 @@ import { callWith, HOSTILE_VALUES, posted, resultWith } from '../support/hostile
 import { metricValue } from '../support/metric-value.ts'
 import { response, chunk, type RawApp, type Script } from '../support/raw-app.ts'
 import { exchange, RawClient } from '../support/raw-client.ts'
-import { startSidecarProcess, type SidecarProcess } from '../support/sidecar-process.ts'
+import type { SidecarProcess } from '../support/sidecar-process.ts'
 import { startUpstream } from '../support/upstream.ts'
+import { startSidecar } from '../support/sidecar.ts'
 
 const MIB = 1024 * 1024
 const BUDGET = 8 * MIB
@@ -36,7 +37,10 @@ beforeEach(async () => {
   writeFileSync(rules, RULES)
   script = (e) => void e.write(response('200 OK', JSON_TYPE, resultWith('0')))
   app = await startUpstream({ keepBytes: false, keepBody: false, script: (e) => script(e) })
-  squall = await startSidecarProcess(app.url, ['--rules', rules, '--max-memory', '8MiB'])
+  squall = await startSidecar({
+    upstream: app.url,
+    process: { flags: ['--rules', rules, '--max-memory', '8MiB'] },
+  })
 })
 
 afterEach(async () => {

@@ -6,8 +6,9 @@ import { parse, parseAllDocuments, stringify } from 'yaml'
 import type { Container, Pod, PodSpec, Volume } from '../../src/cluster/injector/pod-types.ts'
 import { parseInjectorSettings } from '../../src/cluster/injector/parse-settings.ts'
 import { patched } from '../cluster/webhook/patched.ts'
-import { judge, startStaged } from '../cluster/webhook/stage.ts'
+import { judge } from '../cluster/webhook/stage.ts'
 import { APP_IMAGE, SQUALL_IMAGE } from './pod-images.ts'
+import { startSquall } from '../support/squall.ts'
 
 const run = promisify(execFile)
 const PROGRAM =
@@ -52,7 +53,7 @@ export function template(host = '::'): Pod {
 export async function injectedByWebhook(pod: Pod): Promise<Pod> {
   const settings = parseInjectorSettings({ image: SQUALL_IMAGE }, '0.0.0')
   // Podman knows no native sidecars; neither does a cluster of this age.
-  const staged = await startStaged({ settings, minor: 28 })
+  const staged = await startSquall({ webhook: { settings, minor: 28 } })
   try {
     const { patch, status } = await judge(staged.port, pod)
     if (patch === undefined) throw new Error(`not injected: ${status?.message}`)

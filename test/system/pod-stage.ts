@@ -45,7 +45,7 @@ export interface PodStage {
 }
 
 /** Runs the pod; `name` is unlike any other's. */
-export async function startPod(name: string, pod: Pod): Promise<PodStage> {
+export async function runningPod(name: string, pod: Pod): Promise<PodStage> {
   const directory = await mkdtemp(join(tmpdir(), 'squall-pod-'))
   const rules = await mountRules('rules: []\n')
   // Like that of a ConfigMap, which every user of the pod may read.

@@ -4,7 +4,8 @@ import { failing } from '../live/rules-directory.ts'
 import { PATIENCE } from './patience.ts'
 import { buildImages, inspectImage, SQUALL_IMAGE } from './pod-images.ts'
 import { APP, injectedByCommand, injectedByWebhook, template } from './pod-manifest.ts'
-import { armed, POD_IP, type PodStage, startPod } from './pod-stage.ts'
+import { armed, POD_IP, type PodStage } from './pod-stage.ts'
+import { startCluster } from '../support/cluster.ts'
 
 const POLL = { timeout: PATIENCE, interval: 100 }
 const ADMIN = `http://${POD_IP}:15390`
@@ -57,7 +58,7 @@ describe.each(['redirect', 'port', 'bind'] as const)('a pod in the mode %s', (mo
 
   beforeAll(async () => {
     pod = await inject(before)
-    stage = await startPod(`squall-${mode}-${process.pid}`, pod)
+    stage = await startCluster('pod', `squall-${mode}-${process.pid}`, pod)
   }, 180_000)
 
   afterAll(() => stage?.close())

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { eventually } from '../support/eventually.ts'
 import { parseOpenMetrics } from '../telemetry/openmetrics.ts'
 import { PATIENCE } from './patience.ts'
-import { startPrometheus, type KeptExemplar, type Prometheus } from './prometheus-process.ts'
+import { startPrometheus, type KeptExemplar, type Prometheus } from '../support/prometheus.ts'
 import { startSquall, type RuledSquall } from '../support/squall.ts'
 
 const RULES = `rules:

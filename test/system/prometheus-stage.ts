@@ -84,7 +84,7 @@ export function nothingSeen(): Seen {
 }
 
 /** Starts the app and the sidecars. */
-export async function startStage(): Promise<Stage> {
+export async function scrapedSidecars(): Promise<Stage> {
   const app = await startUpstream(tools)
   const sidecars = await Promise.all(
     ['tools-0', 'tools-1'].map((pod) => startStaged(pod, `http://127.0.0.1:${app.port}`)),

@@ -10,15 +10,16 @@ import {
   queriesOf,
 } from '../dashboards/shipped.ts'
 import { metricOf } from '../support/metric.ts'
-import { ASK, judge, podOf, startStaged, type StagedWebhook } from '../cluster/webhook/stage.ts'
+import { ASK, judge, podOf, type StagedWebhook } from '../cluster/webhook/stage.ts'
 import { chosen } from './pictures/chosen.ts'
 import {
   evaluatedAnew,
   type Prometheus,
   queryBecomes,
   startPrometheus,
-} from './prometheus-process.ts'
-import { nothingSeen, startStage, type Stage } from './prometheus-stage.ts'
+} from '../support/prometheus.ts'
+import { nothingSeen, type Stage } from './prometheus-stage.ts'
+import { startSquall } from '../support/squall.ts'
 
 const JOBS = ['kubernetes-pods', 'chaos/squall-sidecars']
 const LABELS = { namespace: 'shop', workload: 'tools' }
@@ -38,8 +39,8 @@ let loaded: number
 const seen = nothingSeen()
 
 beforeAll(async () => {
-  stage = await startStage()
-  webhook = await startStaged()
+  stage = await startSquall({ scene: 'scraped' })
+  webhook = await startSquall({ webhook: {} })
   await stage.load(WARM_ROUNDS, nothingSeen())
   const review = async (): Promise<void> => void (await judge(webhook.port, podOf(ASK)))
   await review()

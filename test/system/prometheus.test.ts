@@ -19,14 +19,15 @@ import {
   queryBecomes,
   type Series,
   startPrometheus,
-} from './prometheus-process.ts'
-import { nothingSeen, startStage, type Seen, type Stage } from './prometheus-stage.ts'
+} from '../support/prometheus.ts'
+import { nothingSeen, type Seen, type Stage } from './prometheus-stage.ts'
+import { startSquall } from '../support/squall.ts'
 
 const DIRECTORY = fileURLToPath(new URL('../../deploy/prometheus/', import.meta.url))
 const FILES = ruleFiles().map((file) => `${DIRECTORY}${file}`)
 const WARM_ROUNDS = 60
 const ROUNDS = 240
-const CALLS_IN_ROUND = 8
+const CALLS = (WARM_ROUNDS + ROUNDS) * 8 * 2
 const records = prometheusRules().flatMap(({ record }) => record ?? [])
 const WORKLOAD = { namespace: 'shop', workload: 'tools' }
 
@@ -41,7 +42,7 @@ const seen = nothingSeen()
 const warm = nothingSeen()
 
 beforeAll(async () => {
-  stage = await startStage()
+  stage = await startSquall({ scene: 'scraped' })
   // Every series is there before the first scrape: what a counter starts with is no increase.
   await stage.load(WARM_ROUNDS, warm)
   prometheus = await startPrometheus(
@@ -51,8 +52,7 @@ beforeAll(async () => {
   await queryBecomes(prometheus, 'count(count_over_time(squall_build_info[1m]) >= 2)', 2)
   before = Date.now() / 1000
   await stage.load(ROUNDS, seen)
-  const calls = (WARM_ROUNDS + ROUNDS) * CALLS_IN_ROUND * 2
-  await queryBecomes(prometheus, 'sum(squall_calls_total)', calls)
+  await queryBecomes(prometheus, 'sum(squall_calls_total)', CALLS)
   // The more scrapes there are, the less of an increase is extrapolated: at most 1.6 of them.
   await queryBecomes(prometheus, 'count(count_over_time(squall_build_info[5m]) >= 12)', 2)
   await Promise.all(records.map((record) => evaluatedAnew(prometheus, record)))

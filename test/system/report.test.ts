@@ -6,7 +6,7 @@ import type { TitledRun } from '../../src/lab/report/report-table.ts'
 import { wholeNumber } from '../../src/lab/report/shown-numbers.ts'
 import { writeReport } from '../../src/lab/report/write-report.ts'
 import { sampleRuns, type SampleRuns } from '../lab/report/sample-runs.ts'
-import { type Chromium, startChromium, type BrowserPage } from './chromium.ts'
+import { type Browser, startBrowser, type BrowserPage } from '../support/browser.ts'
 
 const PICTURES = fileURLToPath(new URL('../../build/report/', import.meta.url))
 const WIDE = [1280, 900] as const
@@ -14,14 +14,14 @@ const PHONE = [360, 740] as const
 const PAPER = [794, 1123] as const
 const HOSTILE = '</script><img src=x onerror="document.title=1">\u2028\u202eevil'
 
-let chromium: Chromium
+let chromium: Browser
 let samples: SampleRuns
 let page: BrowserPage
 
 beforeAll(async () => {
   await mkdir(PICTURES, { recursive: true })
   samples = await sampleRuns(8_000)
-  chromium = await startChromium()
+  chromium = await startBrowser()
 })
 
 afterAll(() => chromium?.close())

@@ -5,8 +5,9 @@ import { metricValue } from '../support/metric-value.ts'
 import { Random, seedOfRun } from '../support/random.ts'
 import { response, chunk, type RawApp, type Script } from '../support/raw-app.ts'
 import { RawClient } from '../support/raw-client.ts'
-import { startSidecarProcess, type SidecarProcess } from '../support/sidecar-process.ts'
+import type { SidecarProcess } from '../support/sidecar-process.ts'
 import { startUpstream } from '../support/upstream.ts'
+import { startSidecar } from '../support/sidecar.ts'
 
 const SECONDS = Number(process.env['SQUALL_SOAK_SECONDS'] ?? 300)
 /** The first part of the run fills caches and pools; growth is measured from its end. */
@@ -53,7 +54,7 @@ beforeAll(async () => {
       await behaviours[params.name]!(e)
     },
   })
-  squall = await startSidecarProcess(app.url)
+  squall = await startSidecar({ upstream: app.url, process: {} })
 })
 
 afterAll(async () => {

@@ -1,18 +1,18 @@
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { startShop } from '../cluster/kube/shop.ts'
 import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Program, startProgram } from '../support/program.ts'
 import { PATIENCE } from './patience.ts'
-import { startTmux } from './tmux.ts'
+import { startTerminal } from '../support/terminal.ts'
+import { startCluster } from '../support/cluster.ts'
 
 const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 
 const opened = closers()
 
 test('squall status --watch tells changes as lines or JSON, survives an outage, and ends with Ctrl-C', async () => {
-  const shop = opened(await startShop())
+  const shop = opened(await startCluster('shop'))
   const squall = await shop.addPod('shop-1')
   const watch = (...more: readonly string[]): Program => {
     const program = startProgram(['status', '-w', '--kubeconfig', shop.kubeconfig, ...more])
@@ -53,14 +53,14 @@ test('squall status --watch tells changes as lines or JSON, survives an outage, 
 })
 
 test('squall status --watch ends with an error where the cluster cannot be asked at all', async () => {
-  const shop = opened(await startShop())
+  const shop = opened(await startCluster('shop'))
   shop.api.denied.add('list pods')
   expect(await shop.status('--watch')).toMatchObject({ code: 1, out: '' })
 })
 
 test('squall status --watch is a screen that follows the pods and their number, and stays when it ends', async () => {
-  const shop = opened(await startShop())
-  const terminal = opened(await startTmux(80, 24))
+  const shop = opened(await startCluster('shop'))
+  const terminal = opened(await startTerminal(80, 24))
   const squall = await shop.addPod('shop-1')
   await terminal.enter(
     `${process.execPath} ${MAIN} status --watch --kubeconfig ${shop.kubeconfig}; echo en"ded" $?`,

@@ -3,20 +3,21 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { eventually } from '../support/eventually.ts'
-import { type BusySquall, startBusy, TOKEN } from './busy-squall.ts'
+import { type BusySquall, TOKEN } from './busy-squall.ts'
 import { PATIENCE } from './patience.ts'
-import { startTmux, type Tmux } from './tmux.ts'
+import { startTerminal, type Terminal } from '../support/terminal.ts'
+import { startSquall } from '../support/squall.ts'
 
 const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 const PICTURES = fileURLToPath(new URL('../../build/top/', import.meta.url))
 
 let busy: BusySquall
-let terminal: Tmux
+let terminal: Terminal
 
 beforeEach(async () => {
   await mkdir(PICTURES, { recursive: true })
-  busy = await startBusy()
-  terminal = await startTmux(80, 24)
+  busy = await startSquall({ scene: 'busy' })
+  terminal = await startTerminal(80, 24)
   // What is typed is not what is printed.
   await terminal.enter('echo before-"it"')
   await terminal.shows(/before-it/)

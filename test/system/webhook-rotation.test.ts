@@ -3,10 +3,10 @@ import { Agent, request } from 'node:https'
 import type { TLSSocket } from 'node:tls'
 import { expect, test } from 'vitest'
 import { splitPem } from '../../src/cluster/webhook/managed-secret.ts'
-import { startCluster } from '../cluster/kube/cluster.ts'
 import { closers } from '../support/closers.ts'
 import { portOf, startProgram, type Program } from '../support/program.ts'
 import { ASK, podOf, reviewOf } from '../cluster/webhook/stage.ts'
+import { startCluster } from '../support/cluster.ts'
 
 // Needs the built program and nothing more.
 
@@ -24,7 +24,7 @@ const CONFIGURATION = '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconf
 const BODY = JSON.stringify(reviewOf(podOf(ASK)))
 
 test('authorities and leaves of seconds rotate in two replicas, and no review fails', async () => {
-  const cluster = opened(await startCluster('chaos'))
+  const cluster = opened(await startCluster('api', 'chaos'))
   cluster.api.put(CONFIGURATION, { webhooks: [{ name: 'inject.squall.dev', clientConfig: {} }] })
   const replicas = [start(cluster.kubeconfig), start(cluster.kubeconfig)]
   const lines = await Promise.all(replicas.map((program) => program.logged('taking reviews')))

@@ -63,7 +63,7 @@ export function planSession(
 }
 
 /** Does what was planned, one after the other, and tells what came otherwise. */
-export async function runSession(
+export async function playSession(
   name: string,
   port: number,
   plans: readonly PlannedExchange[],

@@ -42,7 +42,7 @@ const STREAM_HEAD =
   'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n'
 
 /** Starts it for calls with numbers below `count`. A tool named `held` is never answered. */
-export async function serveCounting(count: number): Promise<ScriptedApp> {
+export async function countingServer(count: number): Promise<ScriptedApp> {
   const executed = new Uint8Array(count)
   const sockets = new Set<Socket>()
   const server = createServer({ noDelay: true }, (socket) => {

@@ -4,7 +4,7 @@ import { Random } from '../support/random.ts'
 import { startSquall, type Squall } from '../support/squall.ts'
 import { mountRules } from '../live/rules-directory.ts'
 import { parseExposition } from '../telemetry/exposition.ts'
-import { planSession, runSession, type PlannedExchange } from './busy-session.ts'
+import { planSession, type PlannedExchange, playSession } from './busy-session.ts'
 import { RULES } from './predicted.ts'
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
@@ -28,7 +28,7 @@ export async function tellsTheTruth(count: number, seed: number): Promise<void> 
     })
     const begun = performance.now()
     const surprises = await Promise.all(
-      sessions.map((plans, index) => runSession(`s${index}`, tap.port, plans)),
+      sessions.map((plans, index) => playSession(`s${index}`, tap.port, plans)),
     )
     const seconds = (performance.now() - begun) / 1000
     process.stderr.write(`${count} calls in ${seconds.toFixed(1)} s\n`)

@@ -5,7 +5,8 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { eventually } from '../../support/eventually.ts'
 import type { HttpApp } from '../../support/http-app.ts'
 import { tlsText } from '../../support/tls.ts'
-import { type HealthStage, startHealth } from '../app-health-stage.ts'
+import type { Api } from '../api-setup.ts'
+import { startSquall } from '../../support/squall.ts'
 import { startUpstream } from '../../support/upstream.ts'
 
 const closers: (() => unknown)[] = []
@@ -20,10 +21,12 @@ async function app(listener: RequestListener, tls?: object): Promise<HttpApp> {
   return started
 }
 
-async function health(probes: object): Promise<HealthStage> {
-  const stage = await startHealth(probes)
-  closers.push(() => stage.admin.close())
-  return stage
+async function health(
+  appProbes: object,
+): Promise<Pick<Api, 'port' | 'log'> & { ask: Api['probe'] }> {
+  const { port, log, probe, close } = await startSquall({ admin: { appProbes } })
+  closers.push(() => expect(log.filter(({ level }) => level === 'error')).toEqual([]), close)
+  return { port, log, ask: probe }
 }
 
 /** A port that nobody listens on. */
@@ -143,7 +146,7 @@ describe('HTTP probes', () => {
     })
     const silent = await app(() => undefined)
     const gone = await closedPort()
-    const { ask, debug } = await health({
+    const { ask, log } = await health({
       'app/livez': { httpGet: { port: broken.port } },
       'app/readyz': { httpGet: { port: gone } },
       'app/startupz': { httpGet: { port: silent.port } },
@@ -151,8 +154,9 @@ describe('HTTP probes', () => {
     expect(await ask('app/livez')).toEqual([502, 'aborted'])
     expect(await ask('app/readyz')).toEqual([502, `connect ECONNREFUSED 127.0.0.1:${gone}`])
     expect(await ask('app/startupz')).toEqual([502, 'no response in 1000 ms'])
-    expect(debug).toContainEqual(
-      expect.objectContaining({ check: 'app/startupz', ok: false, why: 'no response in 1000 ms' }),
+    const fields = { check: 'app/startupz', ok: false, why: 'no response in 1000 ms' }
+    expect(log).toContainEqual(
+      expect.objectContaining({ level: 'debug', fields: expect.objectContaining(fields) }),
     )
   })
 

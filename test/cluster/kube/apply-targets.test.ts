@@ -4,8 +4,9 @@ import { expect, test } from 'vitest'
 import { failing } from '../../live/rules-directory.ts'
 import { closers } from '../../support/closers.ts'
 import { asked } from '../../support/asked.ts'
-import { type Shop, startShop } from './shop.ts'
+import type { Shop } from './shop.ts'
 import type { Squall } from '../../support/squall.ts'
+import { startCluster } from '../../support/cluster.ts'
 
 /*
  * Pods that read one ConfigMap read the same rules. `squall apply -l app=a` used to wait for the pods
@@ -22,7 +23,7 @@ interface World {
 }
 
 async function start(): Promise<World> {
-  const shop = opened(await startShop())
+  const shop = opened(await startCluster('shop'))
   const pod = async (app: string): Promise<Squall> => {
     const file = join(shop.directory, `labels-${app}`)
     await writeFile(file, `app="${app}"\n`)

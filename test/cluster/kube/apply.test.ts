@@ -3,14 +3,15 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { failing } from '../../live/rules-directory.ts'
 import { closers } from '../../support/closers.ts'
-import { type Shop, startShop } from './shop.ts'
+import type { Shop } from './shop.ts'
 import { TOKEN } from './cluster.ts'
 import { startUpstream } from '../../support/upstream.ts'
+import { startCluster } from '../../support/cluster.ts'
 
 const opened = closers()
 
 async function start(): Promise<{ shop: Shop; write: (text: string) => Promise<string> }> {
-  const shop = opened(await startShop())
+  const shop = opened(await startCluster('shop'))
   const write = async (text: string): Promise<string> => {
     const file = join(shop.directory, 'rules.yaml')
     await writeFile(file, text)

@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { closers } from '../../support/closers.ts'
 import { failing } from '../../live/rules-directory.ts'
-import { type Shop, startShop } from './shop.ts'
+import type { Shop } from './shop.ts'
+import { startCluster } from '../../support/cluster.ts'
 
 // Events said who applied rules, and neither when these end nor who ended them.
 const opened = closers()
@@ -23,7 +24,7 @@ async function recorded(shop: Shop, rules: string, ...args: readonly string[]): 
 }
 
 test('the event of squall apply names the rules and when each of them ends', async () => {
-  const shop = opened(await startShop())
+  const shop = opened(await startCluster('shop'))
   const anHour = { earliest: Date.now() + 3_590_000, latest: Date.now() + 3_660_000 }
   const brief = failing('brief', 'pay').replace('    faults', '    for: 1h\n    faults')
   const rules = `${brief}${failing('lasting', 'buy').replace('rules:\n', '')}`
@@ -37,7 +38,7 @@ test('the event of squall apply names the rules and when each of them ends', asy
 })
 
 test('the event of squall apply says who ended rules', async () => {
-  const shop = opened(await startShop())
+  const shop = opened(await startCluster('shop'))
   await recorded(shop, failing('first', 'pay'))
   expect(await recorded(shop, `enabled: false\n${failing('first', 'pay')}`)).toMatchObject({
     reason: 'SquallDisarmed',
@@ -46,7 +47,7 @@ test('the event of squall apply says who ended rules', async () => {
 })
 
 test('the message of an event is bounded, however many rules there are', async () => {
-  const shop = opened(await startShop())
+  const shop = opened(await startCluster('shop'))
   const rules = Array.from({ length: 40 }, (_, i) =>
     failing(`${'long-'.repeat(11)}${i}`, 'pay').replace('rules:\n', ''),
   )

@@ -2,7 +2,8 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { closers } from '../../support/closers.ts'
-import { type Shop, startShop } from './shop.ts'
+import type { Shop } from './shop.ts'
+import { startCluster } from '../../support/cluster.ts'
 
 // In mode port, traffic by the number of a port or by the address of a pod passed the sidecar by, and the
 // only warning went to the controller that made the pod: nobody read it.
@@ -11,7 +12,7 @@ const opened = closers()
 const PORT = { 'squall.dev/mode': 'port' }
 
 async function start(): Promise<Shop> {
-  const shop = opened(await startShop())
+  const shop = opened(await startCluster('shop'))
   shop.addPaper('shop-1', { annotations: PORT })
   return shop
 }
@@ -61,7 +62,7 @@ test('a missing right is named once', async () => {
 })
 
 test('Services are not asked for where no pod is in mode port', async () => {
-  const shop = opened(await startShop())
+  const shop = opened(await startCluster('shop'))
   shop.addPaper('shop-1')
   await shop.status()
   expect(shop.api.seen.some(({ path }) => path.includes('services'))).toBe(false)

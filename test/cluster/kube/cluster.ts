@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { stringify } from 'yaml'
 import type { ClusterAccess } from '../../../src/cluster/kube/cluster-access.ts'
 import { KubeClient } from '../../../src/cluster/kube/kube-client.ts'
-import { type ApiServer, serveApi } from '../webhook/api-server.ts'
+import { type ApiServer, apiServer } from '../webhook/api-server.ts'
 
 /** An API server with a kubeconfig that leads to it. */
 export interface Cluster {
@@ -19,8 +19,8 @@ export interface Cluster {
 export const TOKEN = 'a-token-that-nobody-may-see'
 
 /** Starts an API server that knows one token. */
-export async function startCluster(namespace = 'shop'): Promise<Cluster> {
-  const api = await serveApi()
+export async function apiCluster(namespace = 'shop'): Promise<Cluster> {
+  const api = await apiServer()
   api.tokens.add(TOKEN)
   const directory = await mkdtemp(join(tmpdir(), 'squall-kube-'))
   const kubeconfig = join(directory, 'config')

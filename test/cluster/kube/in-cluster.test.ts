@@ -5,13 +5,14 @@ import { inClusterAccess, isInCluster } from '../../../src/cluster/kube/connect.
 import { KubeClient } from '../../../src/cluster/kube/kube-client.ts'
 import { NAMESPACES } from '../../../src/cluster/kube/resources.ts'
 import { closers } from '../../support/closers.ts'
-import { startCluster, TOKEN } from './cluster.ts'
+import { TOKEN } from './cluster.ts'
+import { startCluster } from '../../support/cluster.ts'
 
 const opened = closers()
 const PLACE = { kind: NAMESPACES, name: 'shop' }
 
 test('a pod uses its service account, and reads its token again', async () => {
-  const cluster = opened(await startCluster())
+  const cluster = opened(await startCluster('api'))
   cluster.api.put('/api/v1/namespaces/shop', {})
   const directory = join(cluster.directory, 'account')
   await mkdir(directory)

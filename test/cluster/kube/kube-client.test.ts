@@ -3,13 +3,14 @@ import { KubeClient } from '../../../src/cluster/kube/kube-client.ts'
 import { isKubeError } from '../../../src/cluster/kube/kube-error.ts'
 import { CONFIG_MAPS, pathOf, PODS } from '../../../src/cluster/kube/resources.ts'
 import { closers } from '../../support/closers.ts'
-import { accessTo, type Cluster, startCluster, TOKEN } from './cluster.ts'
+import { accessTo, type Cluster, TOKEN } from './cluster.ts'
 import { startUpstream } from '../../support/upstream.ts'
+import { startCluster } from '../../support/cluster.ts'
 
 const opened = closers()
 let cluster: Cluster
 beforeAll(async () => {
-  cluster = await startCluster()
+  cluster = await startCluster('api')
 })
 afterAll(() => cluster.close())
 

@@ -5,11 +5,12 @@ import { stringify } from 'yaml'
 import { connectKube } from '../../../src/cluster/kube/connect.ts'
 import { NAMESPACES } from '../../../src/cluster/kube/resources.ts'
 import { issueServer, createAuthority } from '../../../src/cluster/webhook/issue-certificate.ts'
-import { type Cluster, kubeconfigText, startCluster, TOKEN } from './cluster.ts'
+import { type Cluster, kubeconfigText, TOKEN } from './cluster.ts'
+import { startCluster } from '../../support/cluster.ts'
 
 let cluster: Cluster
 beforeAll(async () => {
-  cluster = await startCluster()
+  cluster = await startCluster('api')
   cluster.api.put('/api/v1/namespaces/shop', {})
 })
 afterAll(() => cluster.close())

@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest'
 import { closers } from '../../support/closers.ts'
-import { startShop } from './shop.ts'
+import { startCluster } from '../../support/cluster.ts'
 
 // The API server's proxy does not reach a sidecar, or may not be used: its port is forwarded.
 const opened = closers()
 const PROXY = /\/pods\/[^/]+:\d+\/proxy\//
 
 it('takes the place of the proxy without the right to it, and where it fails', async () => {
-  const shop = opened(await startShop())
+  const shop = opened(await startCluster('shop'))
   await shop.addPod('shop-1')
   shop.api.denied.add('get pods/proxy')
   expect(await shop.status()).toMatchObject({ code: 0 })
@@ -20,7 +20,7 @@ it('takes the place of the proxy without the right to it, and where it fails', a
 })
 
 it('says why neither way leads to the sidecar', async () => {
-  const shop = opened(await startShop())
+  const shop = opened(await startCluster('shop'))
   await shop.addPod('shop-1')
   shop.api.denied.add('get pods/proxy').add('create pods/portforward')
   const denied = await shop.status()
@@ -34,7 +34,7 @@ it('says why neither way leads to the sidecar', async () => {
 })
 
 it('reads no more than a sidecar has to say', async () => {
-  const shop = opened(await startShop())
+  const shop = opened(await startCluster('shop'))
   await shop.addPod('shop-1')
   shop.api.denied.add('get pods/proxy')
   shop.api.unforwarded.set('shop/shop-1', 'x'.repeat(5 * 1024 * 1024))

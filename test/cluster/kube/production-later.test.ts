@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { namespaceLabels } from '../../../src/cli/experiment/namespace-label.ts'
-import { startExperimentStage } from '../../lab/experiment/stage.ts'
 import { closers } from '../../support/closers.ts'
-import { startCluster } from './cluster.ts'
-import { type Shop, startShop } from './shop.ts'
+import type { Shop } from './shop.ts'
+import { startSquall } from '../../support/squall.ts'
+import { startCluster } from '../../support/cluster.ts'
 
 // A namespace that was labelled production after its pods were injected: their sidecars stay armed, and nobody
 // was told. An experiment asked the sidecar alone, which knows no labels of namespaces.
@@ -14,7 +14,7 @@ const namespace = (labels: object, annotations = {}): object => ({
 })
 
 async function start(): Promise<Shop> {
-  const shop = opened(await startShop())
+  const shop = opened(await startCluster('shop'))
   await shop.addPod('shop-1')
   await shop.addPod('shop-2')
   return shop
@@ -61,11 +61,9 @@ test('squall status says once that labels of namespaces cannot be read', async (
 })
 
 test('an experiment is refused where the namespace of the sidecar is labelled production', async () => {
-  const cluster = opened(await startCluster())
+  const cluster = opened(await startCluster('api'))
   const flags = ['--environment', 'staging']
-  const stage = opened(
-    await startExperimentStage(undefined, flags, undefined, { POD_NAMESPACE: 'shop' }),
-  )
+  const stage = opened(await startSquall({ experiment: { flags, env: { POD_NAMESPACE: 'shop' } } }))
   const { kubeconfig } = cluster
   const warnings: string[] = []
   const source = { kubeconfig, context: undefined, environmentLabel: 'environment', env: {} }
@@ -84,7 +82,7 @@ test('an experiment is refused where the namespace of the sidecar is labelled pr
 test('a sidecar knows its namespace, and arms in none whose name is production', async () => {
   const flags = ['--environment', 'staging']
   const env = { POD_NAMESPACE: 'shop-prod' }
-  const stage = opened(await startExperimentStage(undefined, flags, undefined, env))
+  const stage = opened(await startSquall({ experiment: { flags, env } }))
   const state = (await (await fetch(`${stage.squall.admin}/api/state`)).json()) as object
   expect(state).toMatchObject({ namespace: 'shop-prod', armed: false })
   expect(await stage.refused()).toEqual(['PRODUCTION', 'SIDECAR_DISARMED'])

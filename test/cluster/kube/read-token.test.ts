@@ -3,13 +3,13 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { failing } from '../../live/rules-directory.ts'
 import { closers } from '../../support/closers.ts'
-import { startShop } from './shop.ts'
+import { startCluster } from '../../support/cluster.ts'
 
 const opened = closers()
 const READ_TOKEN = 'a-read-token-of-tests'
 
 it('is what apply and status read sidecars with, past the API server', async () => {
-  const shop = opened(await startShop())
+  const shop = opened(await startCluster('shop'))
   const token = join(shop.directory, 'read-token')
   const rules = join(shop.directory, 'rules.yaml')
   await writeFile(token, READ_TOKEN)

@@ -14,7 +14,7 @@ import { applyCommand } from '../../../src/cli/kube/apply.ts'
 import { statusCommand } from '../../../src/cli/kube/status.ts'
 import { stopCommand } from '../../../src/cli/kube/stop.ts'
 import { STOP_KEY } from '../../../src/rules/guard/stop-key.ts'
-import { type Cluster, startCluster } from './cluster.ts'
+import { type Cluster, apiCluster } from './cluster.ts'
 import { startUpstream } from '../../support/upstream.ts'
 
 /** A namespace with pods whose sidecars run for real, each with its mounted ConfigMap. */
@@ -51,8 +51,8 @@ export interface CommandResult {
 const POD = /^\/api\/v1\/namespaces\/shop\/pods\/([^/]+)$/
 
 /** Starts an API server and nothing else; kubelet is played by swapping mounts of touched pods. */
-export async function startShop(): Promise<Shop> {
-  const cluster = await startCluster()
+export async function shopCluster(): Promise<Shop> {
+  const cluster = await apiCluster()
   const app: HttpApp = await startUpstream(responding('fine'))
   const opened: { close(): unknown }[] = []
   const mounts = new Map<string, { mounted: MountedRules; configMap: string }>()

@@ -1,13 +1,14 @@
 import { expect, test } from 'vitest'
 import { closers } from '../../support/closers.ts'
 import type { Seen } from '../webhook/api-server.ts'
-import { type Shop, startShop } from './shop.ts'
+import type { Shop } from './shop.ts'
+import { startCluster } from '../../support/cluster.ts'
 
 const opened = closers()
 const TIMEOUT = ['--timeout', '1s'] as const
 
 async function start(labels: object, annotations = {}): Promise<Shop> {
-  const shop = opened(await startShop())
+  const shop = opened(await startCluster('shop'))
   shop.api.put('/api/v1/namespaces/shop', { metadata: { name: 'shop', labels, annotations } })
   return shop
 }

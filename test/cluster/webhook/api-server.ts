@@ -48,7 +48,7 @@ const VERBS: Readonly<Record<string, string>> = { POST: 'create', PUT: 'update',
 const PAGE = 2
 
 /** Starts one on a free port of loopback; without TLS only where a test needs to see the bytes. */
-export async function serveApi(): Promise<ApiServer> {
+export async function apiServer(): Promise<ApiServer> {
   const authority = createAuthority('test-cluster', HOUR)
   const pair = issueServer(authority, ['127.0.0.1', 'localhost'], HOUR)
   const seen: Seen[] = []

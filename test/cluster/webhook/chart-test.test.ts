@@ -2,7 +2,8 @@ import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { closers } from '../../support/closers.ts'
-import { AUTHORITY, startStaged } from './stage.ts'
+import { AUTHORITY } from './stage.ts'
+import { startSquall } from '../../support/squall.ts'
 
 const SCRIPT = readFileSync(
   new URL('../../../deploy/chart/files/webhook-test.mjs', import.meta.url),
@@ -24,7 +25,7 @@ async function helmTest(port: number, more: NodeJS.ProcessEnv = {}): Promise<[nu
 }
 
 it('helm test passes where the webhook would inject', async () => {
-  const staged = opened(await startStaged())
+  const staged = opened(await startSquall({ webhook: {} }))
   expect(await helmTest(staged.port)).toEqual([
     0,
     expect.stringMatching(/^localhost would inject the sidecar: \d+ changes\n$/m),

@@ -1,10 +1,12 @@
 import { expect, test } from 'vitest'
-import { accessTo, startCluster } from '../kube/cluster.ts'
+import { accessTo } from '../kube/cluster.ts'
 import { closers } from '../../support/closers.ts'
 import { eventually } from '../../support/eventually.ts'
 import { KubeClient } from '../../../src/cluster/kube/kube-client.ts'
 import { ClusterVersion } from '../../../src/cluster/webhook/cluster-version.ts'
-import { ASK, judge, podOf, startStaged } from './stage.ts'
+import { ASK, judge, podOf } from './stage.ts'
+import { startSquall } from '../../support/squall.ts'
+import { startCluster } from '../../support/cluster.ts'
 
 // A manifest that is rendered once says one version for ever. On a cluster that has native sidecars
 // Jobs were refused then, and others ran without them.
@@ -26,13 +28,13 @@ function podOfJob(): object {
 }
 
 test('the version that the API server says outweighs the flag, without credentials', async () => {
-  const { api } = opened(await startCluster())
+  const { api } = opened(await startCluster('api'))
   api.tokens.clear()
   api.put('/version', { major: '1', minor: '34+', gitVersion: 'v1.34.4-gke.1' })
   const access = { ...accessTo(api, ''), credentials: { get: () => Promise.resolve({}) } }
   const client = new KubeClient(access, 'squall/test')
   const staged = opened(
-    await startStaged({ minor: 28, versionClient: () => Promise.resolve(client) }),
+    await startSquall({ webhook: { minor: 28, versionClient: () => Promise.resolve(client) } }),
   )
   expect(await judge(staged.port, podOfJob())).toMatchObject({ allowed: true })
   expect(await staged.metric(METRIC, { source: 'api_server' })).toBe(34)
@@ -48,10 +50,10 @@ test.each([
   ['is none of 1.x', { major: '2', minor: '0' }],
   ['is no version', { major: 1, minor: { length: 1 } }],
 ])('the flag holds where the version %s, and the log says so', async (_, response) => {
-  const { api, client } = opened(await startCluster())
+  const { api, client } = opened(await startCluster('api'))
   if (response !== undefined) api.put('/version', response)
   const staged = opened(
-    await startStaged({ minor: 28, versionClient: () => Promise.resolve(client) }),
+    await startSquall({ webhook: { minor: 28, versionClient: () => Promise.resolve(client) } }),
   )
   expect(await judge(staged.port, podOfJob())).toMatchObject({ allowed: false })
   expect(await staged.metric(METRIC, { source: 'flag' })).toBe(28)
@@ -60,7 +62,7 @@ test.each([
 })
 
 test('an upgrade of the cluster is noticed, and an outage forgets nothing', async () => {
-  const { api, client } = opened(await startCluster())
+  const { api, client } = opened(await startCluster('api'))
   api.put('/version', { major: '1', minor: '33' })
   const told: string[] = []
   const quiet = (): void => undefined

@@ -4,20 +4,12 @@ import { connect, type TLSSocket } from 'node:tls'
 import * as fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../../support/eventually.ts'
-import {
-  ASK,
-  AUTHORITY,
-  judge,
-  podOf,
-  reviewOf,
-  send,
-  startStaged,
-  type StagedWebhook,
-} from './stage.ts'
+import { ASK, AUTHORITY, judge, podOf, reviewOf, send, type StagedWebhook } from './stage.ts'
+import { startSquall } from '../../support/squall.ts'
 
 let staged: StagedWebhook
 beforeAll(async () => {
-  staged = await startStaged({ reviewTimeoutMs: 400, maxReviewBytes: 1024 * 1024 })
+  staged = await startSquall({ webhook: { reviewTimeoutMs: 400, maxReviewBytes: 1024 * 1024 } })
 })
 afterAll(() => staged.close())
 

@@ -6,9 +6,10 @@ import { ServingCertificate } from '../../../src/cluster/webhook/serving-certifi
 import type { ServingPair } from '../../../src/cluster/webhook/serving-certificate.ts'
 import { createWebhookMetrics } from '../../../src/cluster/webhook/webhook-metrics.ts'
 import { splitPem } from '../../../src/cluster/webhook/managed-secret.ts'
-import { startCluster, type Cluster } from '../kube/cluster.ts'
+import type { Cluster } from '../kube/cluster.ts'
 import { closers } from '../../support/closers.ts'
 import { eventually } from '../../support/eventually.ts'
+import { startCluster } from '../../support/cluster.ts'
 
 const opened = closers()
 const SECRET = '/api/v1/namespaces/chaos/secrets/squall-webhook'
@@ -26,7 +27,7 @@ const OPTIONS = {
 }
 
 async function start(): Promise<Cluster> {
-  const cluster = await startCluster('chaos')
+  const cluster = await startCluster('api', 'chaos')
   opened(cluster)
   cluster.api.put(CONFIGURATION, {
     webhooks: [

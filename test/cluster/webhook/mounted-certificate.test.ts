@@ -9,21 +9,13 @@ import { checkPair, ServingCertificate } from '../../../src/cluster/webhook/serv
 import { createWebhookMetrics } from '../../../src/cluster/webhook/webhook-metrics.ts'
 import { closers } from '../../support/closers.ts'
 import { eventually } from '../../support/eventually.ts'
-import {
-  AUTHORITY,
-  judge,
-  lasting,
-  leaf,
-  mountPair,
-  podOf,
-  startStaged,
-  type StagedWebhook,
-} from './stage.ts'
+import { AUTHORITY, judge, lasting, leaf, mountPair, podOf, type StagedWebhook } from './stage.ts'
+import { startSquall } from '../../support/squall.ts'
 
 const opened = closers()
 
 async function start(): Promise<StagedWebhook> {
-  return opened(await startStaged())
+  return opened(await startSquall({ webhook: {} }))
 }
 
 async function serialShown(port: number): Promise<string> {
@@ -113,7 +105,7 @@ test('an expired certificate is not ready', async () => {
 
 test('a directory without a certificate ends the start with a reason', async () => {
   const certificate = { kind: 'mounted', directory: '/nowhere' } as const
-  await expect(startStaged({ certificate })).rejects.toThrow(
+  await expect(startSquall({ webhook: { certificate } })).rejects.toThrow(
     /tls.crt and tls.key in \/nowhere .*ENOENT/,
   )
 })
@@ -146,7 +138,7 @@ test('certificates rotate under load without a failed review', async () => {
 })
 
 test('a drain gives up readiness first, answers what is under way, and then ends', async () => {
-  const staged = await startStaged({ shutdownDelayMs: 300 })
+  const staged = await startSquall({ webhook: { shutdownDelayMs: 300 } })
   const { port, webhook, ready } = staged
   const draining = webhook.drain()
   expect(await ready()).toEqual({ status: 503, reason: 'draining' })

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { failing } from '../../live/rules-directory.ts'
-import { startShop } from '../kube/shop.ts'
 import { closers } from '../../support/closers.ts'
 import { portOf, type Program, startProgram } from '../../support/program.ts'
 import { ASK, judge, leaf, mountPair, type MountedPair, podOf } from './stage.ts'
+import { startCluster } from '../../support/cluster.ts'
 
 const opened = closers()
 let mounted: MountedPair
@@ -53,7 +53,7 @@ test('reviews are taken where the CA of the cluster cannot be read', async () =>
 })
 
 test('a signal ends a program that still waits for its first certificate', async () => {
-  const shop = opened(await startShop())
+  const shop = opened(await startCluster('shop'))
   shop.api.denied.add('get secrets')
   const own = [
     '--tls-secret',
@@ -93,7 +93,7 @@ test('misuse ends with 2 and says what to do', async () => {
 })
 
 test('Ctrl-C ends a wait at once and says how things stand', async () => {
-  const shop = opened(await startShop())
+  const shop = opened(await startCluster('shop'))
   await shop.addPod('shop-1', { isDeaf: true })
   const file = join(shop.directory, 'rules.yaml')
   await writeFile(file, failing('first'))

@@ -10,8 +10,9 @@ import { ServingCertificate } from '../../../src/cluster/webhook/serving-certifi
 import { createWebhookMetrics } from '../../../src/cluster/webhook/webhook-metrics.ts'
 import { closers } from '../../support/closers.ts'
 import { eventually } from '../../support/eventually.ts'
-import { type Cluster, startCluster } from '../kube/cluster.ts'
+import type { Cluster } from '../kube/cluster.ts'
 import { lasting, leaf, mountPair } from './stage.ts'
+import { startCluster } from '../../support/cluster.ts'
 
 const opened = closers()
 const CONFIGURATION = '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/squall'
@@ -20,7 +21,7 @@ const OPTIONS = { configuration: 'squall', checkMs: 30, settleMs: 0 }
 const authority = (name: string): string => createAuthority(name, lasting(3_600_000)).cert
 
 async function start(previous: string): Promise<Cluster> {
-  const cluster = opened(await startCluster('chaos'))
+  const cluster = opened(await startCluster('api', 'chaos'))
   const caBundle = Buffer.from(previous).toString('base64')
   cluster.api.put(CONFIGURATION, {
     metadata: { annotations: { 'squall.dev/certificates': 'certManager' } },

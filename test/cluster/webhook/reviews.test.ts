@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { ASK, judge, podOf, reviewOf, send, startStaged, type StagedWebhook } from './stage.ts'
+import { ASK, judge, podOf, reviewOf, send, type StagedWebhook } from './stage.ts'
 import { patched } from './patched.ts'
+import { startSquall } from '../../support/squall.ts'
 
 let staged: StagedWebhook
 beforeAll(async () => {
-  staged = await startStaged()
+  staged = await startSquall({ webhook: {} })
 })
 afterAll(() => staged.close())
 

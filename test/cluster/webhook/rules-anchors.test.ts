@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { failing } from '../../live/rules-directory.ts'
-import { judge, startStaged, type StagedWebhook, type Verdict } from './stage.ts'
+import { judge, type StagedWebhook, type Verdict } from './stage.ts'
+import { startSquall } from '../../support/squall.ts'
 
 const CONFIG_MAPS = { resource: { group: '', version: 'v1', resource: 'configmaps' } }
 const ONE = failing('one', 'get_weather')
@@ -12,7 +13,7 @@ const ANCHOR = /^appliedAt: (\S+)\n/
 
 let staged: StagedWebhook
 beforeAll(async () => {
-  staged = await startStaged()
+  staged = await startSquall({ webhook: {} })
 })
 afterAll(() => staged.close())
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { failing } from '../../live/rules-directory.ts'
-import { judge, send, startStaged, type StagedWebhook, type Verdict } from './stage.ts'
+import { judge, send, type StagedWebhook, type Verdict } from './stage.ts'
+import { startSquall } from '../../support/squall.ts'
 
 const CONFIG_MAPS = { resource: { group: '', version: 'v1', resource: 'configmaps' } }
 const GOOD = failing('one', 'get_weather')
@@ -8,7 +9,7 @@ const BAD = 'rules:\n  - name: slow\n    faults: [{ dely: { fixed: 1s } }]\n'
 
 let staged: StagedWebhook
 beforeAll(async () => {
-  staged = await startStaged()
+  staged = await startSquall({ webhook: {} })
 })
 afterAll(() => staged.close())
 

@@ -71,8 +71,8 @@ export interface StagedWebhook {
   close(): Promise<void>
 }
 
-/** Starts a webhook with a mounted certificate, unless the options say otherwise. */
-export async function startStaged(
+/** Starts a webhook, by default with a mounted certificate; called by `startSquall`. */
+export async function stagedWebhook(
   options: Partial<WebhookOptions> = {},
   client?: KubeClient,
 ): Promise<StagedWebhook> {

@@ -1,13 +1,15 @@
 import { expect, test } from 'vitest'
-import { type Cluster, startCluster } from '../kube/cluster.ts'
+import type { Cluster } from '../kube/cluster.ts'
 import { closers } from '../../support/closers.ts'
-import { ASK, judge, podOf, startStaged, type StagedWebhook } from './stage.ts'
+import { ASK, judge, podOf, type StagedWebhook } from './stage.ts'
+import { startSquall } from '../../support/squall.ts'
+import { startCluster } from '../../support/cluster.ts'
 
 const opened = closers()
 
 async function start(options: object): Promise<{ cluster: Cluster; staged: StagedWebhook }> {
-  const cluster = opened(await startCluster())
-  const staged = opened(await startStaged(options, cluster.client))
+  const cluster = opened(await startCluster('api'))
+  const staged = opened(await startSquall({ webhook: options, client: cluster.client }))
   return { cluster, staged }
 }
 

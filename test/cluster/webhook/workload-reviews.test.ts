@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { ASK, judge, podOf, startStaged, type StagedWebhook, type Verdict } from './stage.ts'
+import { ASK, judge, podOf, type StagedWebhook, type Verdict } from './stage.ts'
+import { startSquall } from '../../support/squall.ts'
 
 let staged: StagedWebhook
 beforeAll(async () => {
-  staged = await startStaged()
+  staged = await startSquall({ webhook: {} })
 })
 afterAll(() => staged.close())
 

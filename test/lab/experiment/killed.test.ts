@@ -3,13 +3,14 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { eventually } from '../../support/eventually.ts'
 import { startProgram } from '../../support/program.ts'
-import { BEFORE, type ExperimentStage, startExperimentStage } from './stage.ts'
+import { BEFORE, type ExperimentStage } from './stage.ts'
+import { startSquall } from '../../support/squall.ts'
 
 let stage: ExperimentStage
 let kept: readonly string[]
 
 beforeEach(async () => {
-  stage = await startExperimentStage()
+  stage = await startSquall({ experiment: {} })
   const at = (name: string): string => join(stage.directory, name)
   kept = ['--experiments', at('experiments'), '--state-dir', at('state')]
 })

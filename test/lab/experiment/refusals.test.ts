@@ -7,12 +7,13 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { armedText } from '../../../src/lab/experiment/armed-rules.ts'
 import { takeLock } from '../../../src/lab/experiment/lock.ts'
 import { failing } from '../../live/rules-directory.ts'
-import { BEFORE, type ExperimentStage, startExperimentStage } from './stage.ts'
+import { BEFORE, type ExperimentStage } from './stage.ts'
+import { startSquall } from '../../support/squall.ts'
 
 let stage: ExperimentStage
 
 beforeEach(async () => {
-  stage = await startExperimentStage()
+  stage = await startSquall({ experiment: {} })
 })
 
 afterEach(async () => {
@@ -114,7 +115,7 @@ test.each([
   ['without an environment', [], 'ENVIRONMENT_MISMATCH'],
   ['in production', ['--environment', 'prod', '--allow-production'], 'PRODUCTION'],
 ] as const)('a sidecar %s', async (_, flags, code) => {
-  const other = await startExperimentStage(undefined, flags)
+  const other = await startSquall({ experiment: { flags } })
   try {
     expect(await other.refused()).toEqual([code])
   } finally {
@@ -125,7 +126,7 @@ test.each([
 test('tools that nobody named, and that do not say that they only read', async () => {
   const tool = { name: 'work', inputSchema: { type: 'object' } }
   const flags = ['--environment', 'staging']
-  const other = await startExperimentStage(undefined, flags, [tool])
+  const other = await startSquall({ experiment: { flags, tools: [tool] } })
   try {
     expect(await other.refused({ load: { tools: undefined } })).toEqual(['TOOLS_NOT_NAMED'])
     expect(other.server.calls).toEqual([])

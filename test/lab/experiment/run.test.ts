@@ -14,14 +14,15 @@ import type { ExperimentEvent } from '../../../src/lab/experiment/context.ts'
 import { writeReports } from '../../../src/lab/experiment/write-reports.ts'
 import type { Step } from '../../support/scripted-server.ts'
 import { eventually } from '../../support/eventually.ts'
-import { BEFORE, type ExperimentStage, startExperimentStage } from './stage.ts'
+import { BEFORE, type ExperimentStage } from './stage.ts'
+import { startSquall } from '../../support/squall.ts'
 
 let stage: ExperimentStage
 let ending: Step = 'ok'
 
 beforeEach(async () => {
   ending = 'ok'
-  stage = await startExperimentStage(() => ending)
+  stage = await startSquall({ experiment: { script: () => ending } })
 })
 
 afterEach(() => stage.close())

@@ -9,12 +9,13 @@ import { digestOf } from '../../../src/lab/experiment/armed-rules.ts'
 import type { ExperimentEvent } from '../../../src/lab/experiment/context.ts'
 import { failing } from '../../live/rules-directory.ts'
 import { eventually } from '../../support/eventually.ts'
-import { BEFORE, type ExperimentStage, startExperimentStage } from './stage.ts'
+import { BEFORE, type ExperimentStage } from './stage.ts'
+import { startSquall } from '../../support/squall.ts'
 
 let stage: ExperimentStage
 
 beforeEach(async () => {
-  stage = await startExperimentStage()
+  stage = await startSquall({ experiment: {} })
 })
 
 afterEach(() => stage.close())

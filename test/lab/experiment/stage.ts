@@ -9,7 +9,7 @@ import type { RejectionCode } from '../../../src/lab/experiment/rejection.ts'
 import { RejectedError } from '../../../src/lab/experiment/rejection.ts'
 import { runExperiment } from '../../../src/lab/experiment/run-experiment.ts'
 import type { ScriptedServer, Script } from '../../support/scripted-server.ts'
-import { type Squall, startSquall } from '../../support/squall.ts'
+import type { Squall } from '../../support/squall.ts'
 import { startUpstream } from '../../support/upstream.ts'
 
 /** What a test says of a plan; deeper keys are put over those of the usual one. */
@@ -37,22 +37,28 @@ export interface ExperimentStage {
 /** What is in the rules file before. */
 export const BEFORE = '# nothing yet\nrules: []\n'
 
-/** Starts them. */
-export async function startExperimentStage(
-  script: Script = () => 'ok',
-  flags: readonly string[] = ['--environment', 'staging'],
-  tools?: readonly object[],
-  env: Readonly<Record<string, string>> = {},
+/** The server's script and tools, and the flags and environment of Squall. */
+export interface ExperimentSetup {
+  readonly script?: Script
+  readonly flags?: readonly string[]
+  readonly tools?: readonly object[]
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/** Starts the server and Squall; called by `startSquall`. */
+export async function experimentStage(
+  { script = () => 'ok', flags = ['--environment', 'staging'], tools, env = {} }: ExperimentSetup,
+  start: (flags: readonly string[], env: Readonly<Record<string, string>>) => Promise<Squall>,
 ): Promise<ExperimentStage> {
   const directory = await mkdtemp(join(tmpdir(), 'squall-experiment-'))
   const rulesFile = join(directory, 'rules.yaml')
   await writeFile(rulesFile, BEFORE)
   await mkdir(join(directory, 'state'))
   const server = await startUpstream('scripted', script, tools)
-  const told = ['--upstream', server.url.origin, '--rules', rulesFile, ...flags]
-  const squall = await startSquall({ env, flags: told })
+  const upstream = ['--upstream', server.url.origin, '--rules', rulesFile]
+  const squall = await start([...upstream, ...flags], env)
   const text: ExperimentStage['text'] = (changes = {}) =>
-    JSON.stringify(over(usual(squall, rulesFile), changes), null, 2)
+    JSON.stringify(mergePlans(usual(squall, rulesFile), changes), null, 2)
   const plan: ExperimentStage['plan'] = async (changes) => {
     const file = join(directory, 'plan.yaml')
     const { read } = await readAndKeep(file, text(changes), (path) => readFile(path, 'utf8'))
@@ -111,11 +117,11 @@ function usual({ port, admin }: Squall, rulesFile: string): Changes {
 }
 
 /** Puts changes over a plan; what is `undefined` is taken out. */
-function over(base: Changes, changes: Changes): Changes {
+function mergePlans(base: Changes, changes: Changes): Changes {
   const merged: Record<string, unknown> = { ...base }
   for (const [key, value] of Object.entries(changes)) {
     const below = merged[key]
-    merged[key] = isObject(below) && isObject(value) ? over(below, value) : value
+    merged[key] = isObject(below) && isObject(value) ? mergePlans(below, value) : value
   }
   return merged
 }

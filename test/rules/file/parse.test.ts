@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { compileRules } from '../../../src/rules/match/compile.ts'
 import { parseRules } from '../../../src/rules/file/parse.ts'
-import { accepted, rule, withFault } from '../rules-text.ts'
+import { accepted, rule, faultText } from '../rules-text.ts'
 
 const EXAMPLE = `
 version: 1
@@ -233,6 +233,6 @@ describe('a fault', () => {
     ['throttle', { rate: 1024, direction: 'response' }],
     ['{ throttle: { rate: 1MB, chunk: 512B } }', { rate: 1_000_000, chunk: 512 }],
   ])('%s is read', (fault, config) => {
-    expect(accepted(withFault(fault)).rules[0]!.faults[0]!.config).toMatchObject(config)
+    expect(accepted(faultText(fault)).rules[0]!.faults[0]!.config).toMatchObject(config)
   })
 })

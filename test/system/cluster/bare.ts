@@ -1,6 +1,6 @@
 import { buildClusterImages, importImages } from './images.ts'
 import { createStage, type Stage } from './stage.ts'
-import { type Cluster, startCluster } from './start-cluster.ts'
+import { type Cluster, nodeCluster } from './start-cluster.ts'
 
 /** A cluster with the images and some namespaces, in which nothing is installed. */
 export interface Bare {
@@ -9,9 +9,9 @@ export interface Bare {
 }
 
 /** Starts it. */
-export async function startBare(...namespaces: readonly string[]): Promise<Bare> {
+export async function bareCluster(...namespaces: readonly string[]): Promise<Bare> {
   await buildClusterImages()
-  const cluster = await startCluster()
+  const cluster = await nodeCluster()
   try {
     await importImages(cluster)
     const stage = createStage(cluster)

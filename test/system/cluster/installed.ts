@@ -6,7 +6,7 @@ import { SQUALL_IMAGE } from '../pod-images.ts'
 import { buildClusterImages, importImages } from './images.ts'
 import { clusterMissing } from './programs.ts'
 import { createStage, type Stage } from './stage.ts'
-import { type Cluster, startCluster } from './start-cluster.ts'
+import { type Cluster, nodeCluster } from './start-cluster.ts'
 
 /** A cluster in which a user has installed the chart. */
 export interface Installed {
@@ -59,10 +59,10 @@ export function missingForCluster(): string | undefined {
 }
 
 /** Starts a cluster with images and namespaces, and installs the chart. */
-export async function install(more: readonly string[] = []): Promise<Installed> {
+export async function installedCluster(more: readonly string[] = []): Promise<Installed> {
   await buildClusterImages()
   const begun = performance.now()
-  const cluster = await startCluster()
+  const cluster = await nodeCluster()
   note(`started in ${since(begun)}`)
   try {
     await importImages(cluster)

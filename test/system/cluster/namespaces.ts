@@ -69,7 +69,7 @@ read -r _ || :
 `
 
 /** Makes it. Nothing of it is left when the test ends, however it ends. */
-export async function startNamespaces(): Promise<Namespaces> {
+export async function makeNamespaces(): Promise<Namespaces> {
   await sweepCgroups()
   await sweepDirectories()
   const cgroup = `${PREFIX}${process.pid}`

@@ -11,13 +11,9 @@ import {
   proxyFlags,
   schedulerFlags,
 } from './control-plane.ts'
-import {
-  type CommandOptions,
-  type CommandRun,
-  type Namespaces,
-  startNamespaces,
-} from './namespaces.ts'
+import type { CommandOptions, CommandRun, Namespaces } from './namespaces.ts'
 import { type ClusterProgram, clusterProgram } from './programs.ts'
+import { makeNamespaces } from './namespaces.ts'
 
 const STARTS_WITHIN = 180_000
 const STEP_MS = 200
@@ -39,8 +35,8 @@ export interface Cluster {
 }
 
 /** Starts it; resolves when its node is ready. */
-export async function startCluster(): Promise<Cluster> {
-  const namespaces = await startNamespaces()
+export async function nodeCluster(): Promise<Cluster> {
+  const namespaces = await makeNamespaces()
   try {
     return await start(namespaces)
   } catch (error) {

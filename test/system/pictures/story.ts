@@ -70,7 +70,7 @@ const TOOLS = ['search', 'query', 'echo', 'weather', 'billing'] as const
 const CLIENTS = 4
 
 /** Starts all of it; nothing is injected yet. */
-export async function startStory(): Promise<Story> {
+export async function pictureStory(): Promise<Story> {
   const app = await startApp()
   const mounted = await mountRules(BEFORE)
   const env = { SQUALL_ADMIN_TOKEN: TOKEN }

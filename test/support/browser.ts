@@ -4,9 +4,9 @@ import { existsSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
-import { DevTools, type Fields } from './dev-tools.ts'
-import { PATIENCE } from './patience.ts'
-import { eventually } from '../support/eventually.ts'
+import { DevTools, type Fields } from '../system/dev-tools.ts'
+import { PATIENCE } from '../system/patience.ts'
+import { eventually } from './eventually.ts'
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
 const FLAGS = [
@@ -24,14 +24,14 @@ const FLAGS = [
 ]
 
 /** A browser of its own, with an empty profile. */
-export interface Chromium {
+export interface Browser {
   readonly tools: DevTools
   openTab(): Promise<BrowserPage>
   close(): Promise<void>
 }
 
 /** Starts a browser that nobody sees. */
-export async function startChromium(): Promise<Chromium> {
+export async function startBrowser(): Promise<Browser> {
   const profile = await mkdtemp(join(tmpdir(), 'squall-chromium-'))
   const child = spawn(findChromium(), [...FLAGS, `--user-data-dir=${profile}`, 'about:blank'], {
     stdio: ['ignore', 'ignore', 'pipe'],

@@ -4,9 +4,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
-import { eventually } from '../support/eventually.ts'
-import { PATIENCE } from './patience.ts'
-import { MissingToolError } from './tools.ts'
+import { eventually } from './eventually.ts'
+import { PATIENCE } from '../system/patience.ts'
+import { MissingToolError } from '../system/tools.ts'
 
 /** One series that a query was answered with: its labels, and its values over time. */
 export interface Series {

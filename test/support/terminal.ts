@@ -1,13 +1,13 @@
 import { execFile, execFileSync } from 'node:child_process'
 import { promisify } from 'node:util'
-import { eventually } from '../support/eventually.ts'
-import { PATIENCE } from './patience.ts'
-import { MissingToolError } from './tools.ts'
+import { eventually } from './eventually.ts'
+import { PATIENCE } from '../system/patience.ts'
+import { MissingToolError } from '../system/tools.ts'
 
 const run = promisify(execFile)
 
 /** A real terminal with a shell in it. */
-export interface Tmux {
+export interface Terminal {
   /** What is on the screen now. */
   screen(): Promise<string>
   /** The same with the codes of its colours. */
@@ -27,7 +27,7 @@ export interface Tmux {
 let started = 0
 
 /** Starts a terminal of its own server, which knows of no other. */
-export async function startTmux(width: number, height: number): Promise<Tmux> {
+export async function startTerminal(width: number, height: number): Promise<Terminal> {
   try {
     execFileSync('tmux', ['-V'], { stdio: 'ignore' })
   } catch {
