@@ -1,5 +1,5 @@
 import { plain } from '../base/text/foreign-text.ts'
-import type { RecentFault, RecentFaults } from '../listener/faults/recent-faults.ts'
+import type { RecentFault, RecentFaults } from '../listener/faults/fault-report.ts'
 import { sentence } from '../rules/file/problem-format.ts'
 import type { CompiledRule } from '../rules/match/compiled-rule.ts'
 import type { RuleState } from '../rules/select/rule-state.ts'

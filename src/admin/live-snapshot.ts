@@ -1,4 +1,4 @@
-import type { RecentFault, RecentFaults } from '../listener/faults/recent-faults.ts'
+import type { RecentFault, RecentFaults } from '../listener/faults/fault-report.ts'
 import type { ActiveRules } from '../rules/watch/active-rules.ts'
 import type { Durations, ToolSample, ToolsSource } from '../telemetry/tool-sample.ts'
 import type { LiveEvent } from './api.ts'

@@ -1,7 +1,7 @@
 import type { ReadAccess } from '../../src/admin/guards.ts'
 import { parseAppProbesJson } from '../../src/admin/probes/app-probe.ts'
 import { type Admin, createAdmin } from '../../src/admin/server.ts'
-import { RecentFaults } from '../../src/listener/faults/recent-faults.ts'
+import { RecentFaults } from '../../src/listener/faults/fault-report.ts'
 import { Arming } from '../../src/rules/guard/arming.ts'
 import { parseRules } from '../../src/rules/file/parse.ts'
 import { finishPlan, planCall } from '../../src/rules/select/plan.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { InjectedFaultEntry } from '../../src/listener/faults/recent-faults.ts'
+import type { InjectedFaultEntry } from '../../src/listener/faults/fault-report.ts'
 import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
 import { NOW } from './api-setup.ts'

@@ -1,12 +1,10 @@
 import { expect, it } from 'vitest'
-import { interruptibleWait } from '../../src/listener/faults/chain/interruptible-wait.ts'
+import { FaultStopped, Stop, interruptibleWait } from '../../src/listener/faults/chain/stop.ts'
 import {
   faultMarker,
   markerComments,
   withMarkers,
-} from '../../src/listener/faults/emit/fault-marker.ts'
-import { Stop } from '../../src/listener/faults/chain/stop.ts'
-import { FaultStopped } from '../../src/listener/faults/chain/stop.ts'
+} from '../../src/listener/faults/emit/injected-response.ts'
 
 it('waits its time, and no timer is left when it is woken or stopped', async () => {
   const wake = new AbortController()

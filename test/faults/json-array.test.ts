@@ -4,7 +4,7 @@ import {
   jsonArray,
   jsonElements,
   withElementsInFront,
-} from '../../src/listener/faults/source/json-array.ts'
+} from '../../src/listener/faults/source/body-messages.ts'
 
 const texts = (parts: readonly Uint8Array[] | undefined) =>
   parts?.map((part) => Buffer.from(part).toString())

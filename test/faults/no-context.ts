@@ -1,4 +1,4 @@
-import type { ExchangeContext } from '../../src/listener/faults/chain/exchange-context.ts'
+import type { ExchangeContext } from '../../src/listener/faults/exchange-faults-options.ts'
 import { facts } from '../rules/facts.ts'
 
 /** What faults have in common where nothing of it matters. */

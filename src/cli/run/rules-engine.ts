@@ -1,9 +1,8 @@
 import { Canaries } from '../../listener/faults/canaries.ts'
 import type { Guard } from '../../rules/guard/guard.ts'
 import type { Telemetry } from '../../telemetry/telemetry.ts'
-import { FaultReport } from '../../listener/faults/fault-report.ts'
+import { FaultReport, RecentFaults } from '../../listener/faults/fault-report.ts'
 import { type FaultParts, createPlanner } from '../../listener/faults/create-planner.ts'
-import { RecentFaults } from '../../listener/faults/recent-faults.ts'
 import { sampleRules } from '../../listener/faults/rules-sample.ts'
 import { createGuardedRules } from '../../rules/guard/guarded-rules.ts'
 import type { ActiveRules } from '../../rules/watch/active-rules.ts'
@@ -14,8 +13,7 @@ import { steadyClock } from '../../rules/watch/steady-clock.ts'
 import type { LogIds, Logger } from '../../telemetry/log.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
 import type { RunRules } from './rules-guard-options.ts'
-import { ExpiryLog } from './rules-log.ts'
-import { RulesLog } from './rules-log.ts'
+import { ExpiryLog, RulesLog } from './rules-log.ts'
 
 /** Telemetry that also tells the guard how calls end. */
 export function guardedTelemetry(inner: Telemetry, guard: Guard): Telemetry {

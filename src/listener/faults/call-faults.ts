@@ -5,15 +5,18 @@ import { outcomeOf } from '../../mcp/outcome.ts'
 import { ENDLESS, type Room } from '../../base/room.ts'
 import type { EditCall, Verdict } from '../../filters/fault.ts'
 import type { Plan } from '../../rules/select/plan.ts'
-import { CopyOrders } from './request/copy-order.ts'
+import { CopyOrders } from './request/copies.ts'
 import type { FaultListener, NotApplicableReason } from './fault-events.ts'
 import type { Stop } from './chain/stop.ts'
-import type { ExchangeFaultsOptions } from './exchange-faults-options.ts'
-import type { ExchangeContext } from './chain/exchange-context.ts'
+import type { ExchangeContext, ExchangeFaultsOptions } from './exchange-faults-options.ts'
 import { readsResponse, transformsOutput, activeFaultsOf } from './chain/active-faults.ts'
 import type { ActiveFault, ActiveFaultOwner, Inapplicable } from './chain/active-fault.ts'
-import { responseStage, transformStage } from './chain/fault-chain.ts'
-import type { ResponseCheck, FrameFlow } from './chain/fault-chain.ts'
+import {
+  type FrameFlow,
+  type ResponseCheck,
+  responseStage,
+  transformStage,
+} from './chain/fault-chain.ts'
 
 /** The result of the request phase for one call: edits, copies and silence are handled by then. */
 export type RequestVerdict = Exclude<Verdict, { readonly kind: 'hang' | 'edit' | 'copies' }>

@@ -9,7 +9,7 @@ import { ExpiredSessions } from './expired-sessions.ts'
 import type { FaultListener } from './fault-events.ts'
 import { FaultPlanner } from './fault-planner.ts'
 import type { PushStreams } from './source/push-streams.ts'
-import type { ExchangeControl } from './chain/exchange-context.ts'
+import type { ExchangeControl } from './exchange-faults-options.ts'
 
 /** Configures the faults of a sidecar. */
 export interface FaultParts {

@@ -17,13 +17,18 @@ import type { RuleSet } from '../../rules/match/rule-set.ts'
 import type { ActiveRules } from '../../rules/watch/active-rules.ts'
 import type { RedirectedPost } from '../redirected-calls.ts'
 import type { FaultListener } from './fault-events.ts'
-import type { ExchangeFaultsOptions, PlanResponse, PlannedCall } from './exchange-faults-options.ts'
+import type {
+  ExchangeControl,
+  ExchangeFaultsOptions,
+  FaultOrigin,
+  PlanResponse,
+  PlannedCall,
+} from './exchange-faults-options.ts'
 import { ExchangeFaults } from './exchange-faults.ts'
-import type { PushChannel } from './source/pushed-call.ts'
+import type { PushChannel } from './source/pushed-calls.ts'
 import type { MemoryBudget } from '../memory-budget.ts'
 import type { Canaries } from './canaries.ts'
 import type { ExpiredSessions } from './expired-sessions.ts'
-import type { FaultOrigin, ExchangeControl } from './chain/exchange-context.ts'
 
 /** Configures a planner. */
 export interface FaultPlannerOptions {

@@ -8,8 +8,6 @@ import type {
   InjectedRecord,
   NotApplicableRecord,
 } from './fault-events.ts'
-import type { InjectedFaultEntry, RecentFaults } from './recent-faults.ts'
-import { shownError } from './emit/shown-error.ts'
 
 /** Configures the report of faults. */
 export interface FaultReportOptions {
@@ -136,4 +134,86 @@ function hashed(text: string): string {
 /** Shortens a text to whole characters; the copy does not keep a long parent string alive. */
 function cut(text: string, most: number): string {
   return Buffer.from(text.slice(0, most), 'utf8').toString('utf8')
+}
+
+const MAX_FRAMES = 8
+const MAX_NAME = 64
+
+/** The parts of an error that the log may contain. */
+export interface ShownError {
+  readonly type: string
+  readonly code?: string
+  /** The stack frames, innermost first. */
+  readonly frames?: readonly string[]
+}
+
+/**
+ * Removes the message of an error: parsers quote their input there, which is a client's arguments
+ * or an app's results.
+ */
+export function shownError(error: unknown): ShownError {
+  if (!(error instanceof Error)) return { type: typeof error }
+  const { name, message, stack } = error
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined
+  // The stack begins with the message, whose lines may look like frames.
+  const head = `${name}: ${message}`
+  const isUsual = stack?.startsWith(head) === true
+  const lines = isUsual ? stack.slice(head.length).split('\n') : []
+  const frames = lines.map((line) => line.trim()).filter((line) => line.startsWith('at '))
+  return {
+    type: name.slice(0, MAX_NAME),
+    ...(code === undefined ? {} : { code: code.slice(0, MAX_NAME) }),
+    ...(frames.length === 0 ? {} : { frames: frames.slice(0, MAX_FRAMES) }),
+  }
+}
+
+/** An injected fault as in the log and on the admin port, without secrets and long texts. */
+export interface InjectedFaultEntry {
+  readonly rule: string
+  readonly fault: string
+  /** The tool of a `tools/call`. */
+  readonly tool: string | undefined
+  /** The method of another call. */
+  readonly method: string | undefined
+  readonly id: string | number | undefined
+  /** The start of a hash, which distinguishes sessions and reveals none. */
+  readonly session: string | undefined
+  readonly effect: string | undefined
+  readonly delayMs: number | undefined
+}
+
+/** An entry with its time, in milliseconds since the epoch. */
+export interface RecentFault {
+  readonly at: number
+  readonly entry: InjectedFaultEntry
+}
+
+const CAPACITY = 200
+
+/** Keeps the last injected faults. */
+export class RecentFaults {
+  readonly #ring: RecentFault[] = []
+  readonly #capacity: number
+  #next = 0
+  #total = 0
+
+  constructor(capacity = CAPACITY) {
+    this.#capacity = capacity
+  }
+
+  /** The number of injected faults, with those dropped from the list. */
+  get total(): number {
+    return this.#total
+  }
+
+  add(fault: RecentFault): void {
+    this.#ring[this.#next] = fault
+    this.#next = (this.#next + 1) % this.#capacity
+    this.#total++
+  }
+
+  /** Returns the kept faults, newest first. */
+  list(): readonly RecentFault[] {
+    return [...this.#ring.slice(this.#next), ...this.#ring.slice(0, this.#next)].toReversed()
+  }
 }

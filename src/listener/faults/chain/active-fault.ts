@@ -6,12 +6,10 @@ import { headerValue, headerValues, type ResponseHead } from '../../../http/head
 import { KEEP_ALL, type Room } from '../../../base/room.ts'
 import type { MatchedRule } from '../../../rules/select/matched-rule.ts'
 import type { FaultListener, FaultRef, NotApplicableReason } from '../fault-events.ts'
-import type { FaultOrigin, ExchangeContext } from './exchange-context.ts'
-import { faultMarker } from '../emit/fault-marker.ts'
-import { interruptibleWait } from './interruptible-wait.ts'
+import type { FaultOrigin, ExchangeContext } from '../exchange-faults-options.ts'
+import { faultMarker } from '../emit/injected-response.ts'
+import { FaultStopped, type Stop, interruptibleWait } from './stop.ts'
 import { nextLoop } from '../../event-loop.ts'
-import type { Stop } from './stop.ts'
-import { FaultStopped } from './stop.ts'
 
 /** Provides the state of the call on which a fault acts. */
 export interface ActiveFaultOwner {

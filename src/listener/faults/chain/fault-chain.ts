@@ -3,7 +3,9 @@ import type { Frame, FrameTransform, Verdict } from '../../../filters/fault.ts'
 import { heavyWork } from '../../event-loop.ts'
 import type { NotApplicableReason } from '../fault-events.ts'
 import type { ActiveFault } from './active-fault.ts'
-import { isOpen, QuietFrame, SealedFrame, UnreadFrame, type ChainFrame } from './frame.ts'
+import { type ChainFrame, QuietFrame, SealedFrame, UnreadFrame, isOpen } from './frame.ts'
+import type { CallFaults } from '../call-faults.ts'
+import { FrameQueue } from './queue.ts'
 
 /** The frames between two faults. */
 export type FrameFlow = AsyncIterator<ChainFrame, undefined>
@@ -207,5 +209,44 @@ class Tap implements AsyncIterableIterator<Frame> {
     if (resolve === undefined || (this.#given === undefined && this.#quiet.length === 0)) return
     this.#resolve = undefined
     resolve(this.#given !== undefined)
+  }
+}
+
+/** Receives the frames of a chain; a promise pauses the chain. */
+export type OnFrame = (frame: ChainFrame) => Promise<void> | undefined
+
+/** Queues the events of one call, and runs them through its faults. */
+export class FrameChain extends FrameQueue {
+  /** Settles when all frames have left the chain, or a fault has cut the response. */
+  readonly done: Promise<void>
+
+  /** `uncut` is the reason for which no fault may cut the response, if any. */
+  constructor(
+    owner: CallFaults,
+    check: ResponseCheck,
+    onFrame: OnFrame,
+    onDrain: () => void,
+    uncut?: NotApplicableReason,
+  ) {
+    super(onDrain, owner.memory)
+    this.done = this.#run(owner, owner.chain(this, check, uncut), onFrame)
+  }
+
+  async #run(owner: CallFaults, flow: FrameFlow, onFrame: OnFrame): Promise<void> {
+    try {
+      for (let step = await flow.next(); step.done !== true; step = await flow.next()) {
+        const heavy = heavyWork.wait(step.value.raw.length)
+        if (heavy !== undefined) await heavy
+        const wait = onFrame(step.value)
+        if (wait !== undefined) await wait
+      }
+    } finally {
+      // Not awaited: a sleeping fault wakes at the end of the exchange.
+      flow.return?.().catch(() => undefined)
+      const dropped = !owner.responded && owner.appResponse !== undefined
+      if (dropped && !owner.stop.aborted) owner.respondedBy(undefined)
+      // Frames that no fault reads must not hold up the app.
+      this.drop()
+    }
   }
 }

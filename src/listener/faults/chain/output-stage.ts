@@ -1,15 +1,27 @@
 import { CutResponse } from '../../../filters/lib/cut-response.ts'
-import type { HeaderLines, ResponseHead } from '../../../http/headers.ts'
+import { type HeaderLines, type ResponseHead, headerValues } from '../../../http/headers.ts'
 import { isModern } from '../../../mcp/protocol-version.ts'
 import type { Failure, ResponseSink } from '../../../http/transfer.ts'
 import type { CallFaults } from '../call-faults.ts'
-import { BrokenOff, ChunkQueue } from './chunk-queue.ts'
-import { withMarkers } from '../emit/fault-marker.ts'
+import { PieceQueue } from './queue.ts'
+import { hasNoBody, withMarkers } from '../emit/injected-response.ts'
 import type { ExchangeFaults } from '../exchange-faults.ts'
-import { FramedSink } from './framed-sink.ts'
-import { hasNoBody } from '../emit/injected-response.ts'
-import { nextLoop, SLICE } from '../../event-loop.ts'
-import { outputLayer, type OutputFlow } from './output-layer.ts'
+import { SLICE, nextLoop } from '../../event-loop.ts'
+import { type OutputFlow, outputLayer } from './output-layer.ts'
+
+/** The waiting bytes beyond which the app is asked to pause. */
+const HIGH_WATER = 64 * 1024
+
+/** Reports that the response was cut, so that no reader sees a regular end. */
+class BrokenOff extends Error {
+  readonly code = 'SQUALL_BROKEN_OFF'
+  readonly failure: Failure
+
+  constructor(failure: Failure) {
+    super(failure.message)
+    this.failure = failure
+  }
+}
 
 /** Receives the events of a stage. */
 export interface OutputEvents {
@@ -24,7 +36,8 @@ export class OutputStage {
   readonly #faults: ExchangeFaults
   readonly #sink: ResponseSink
   readonly #events: OutputEvents
-  readonly #queue: ChunkQueue
+  readonly #queue: PieceQueue<Uint8Array>
+  #trailers: HeaderLines = []
   readonly #exit: FramedSink
   #started = false
   #ended = false
@@ -36,7 +49,8 @@ export class OutputStage {
     this.#faults = faults
     this.#sink = sink
     this.#events = events
-    this.#queue = new ChunkQueue(events.onDrain)
+    const { onDrain } = events
+    this.#queue = new PieceQueue({ sizeOf: ({ length }) => length, highWater: HIGH_WATER, onDrain })
     this.#exit = new FramedSink(sink, (status) => hasNoBody(faults.options.request, status))
   }
 
@@ -51,7 +65,8 @@ export class OutputStage {
   }
 
   end(trailers: HeaderLines): void {
-    this.#queue.close(trailers)
+    this.#trailers = trailers
+    this.#queue.close()
   }
 
   /**
@@ -66,14 +81,14 @@ export class OutputStage {
       return
     }
     this.#appFailed = true
-    this.#queue.break(failure)
+    this.cut(failure)
     this.#faults.disarm()
     this.resume()
   }
 
   /** Cuts the response after the bytes that precede the cut. */
   cut(failure: Failure): void {
-    this.#queue.break(failure)
+    this.#queue.close(new BrokenOff(failure))
   }
 
   resume(): void {
@@ -104,7 +119,7 @@ export class OutputStage {
       const headers = withMarkers(flow.head.headers, this.#faults.takeHeadMarkers())
       this.#exit.head({ ...flow.head, headers })
       await this.#send(flow)
-      if (!this.#ended) this.#end(flow.whole() ? this.#queue.trailers : [])
+      if (!this.#ended) this.#end(flow.whole() ? this.#trailers : [])
     } catch (error) {
       if (!this.#ended) this.#handleError(error)
     } finally {
@@ -170,5 +185,64 @@ export class OutputStage {
   #close(): void {
     this.#ended = true
     this.#faults.finish()
+  }
+}
+
+const BROKEN: Failure = { kind: 'closed', message: 'a fault broke the framing of the response' }
+
+/**
+ * Sends a response whose body may contradict its head. Bytes beyond a declared length, which would
+ * be read as the next response, are dropped; a body that is too short ends with the connection.
+ */
+export class FramedSink {
+  readonly #sink: ResponseSink
+  readonly #bodyless: (status: number) => boolean
+  /** The declared bytes that were not sent; undefined without a declared length. */
+  #owed: number | undefined
+  #broken = false
+  #full = false
+  #empty = false
+
+  constructor(sink: ResponseSink, bodyless: (status: number) => boolean) {
+    this.#sink = sink
+    this.#bodyless = bodyless
+  }
+
+  /** True when the body exceeded the declared length. */
+  get full(): boolean {
+    return this.#full
+  }
+
+  head(head: ResponseHead): void {
+    this.#empty = this.#bodyless(head.status)
+    const lengths = headerValues(head.headers, 'content-length')
+    const [length] = lengths
+    if (length !== undefined && !this.#empty) {
+      // The client must handle lengths that contradict each other; the connection ends after them.
+      if (/^\d{1,15}$/.test(length) && lengths.every((each) => each === length)) {
+        this.#owed = Number(length)
+      } else {
+        this.#broken = true
+      }
+    }
+    this.#sink.head(head)
+  }
+
+  data(bytes: Uint8Array): boolean {
+    if (this.#empty || bytes.length === 0) return true
+    const owed = this.#owed
+    if (owed === undefined) return this.#sink.data(bytes)
+    if (bytes.length <= owed) {
+      this.#owed = owed - bytes.length
+      return this.#sink.data(bytes)
+    }
+    this.#full = true
+    this.#owed = 0
+    return owed === 0 || this.#sink.data(bytes.subarray(0, owed))
+  }
+
+  end(trailers: HeaderLines): void {
+    if (this.#broken || this.#full || (this.#owed ?? 0) > 0) this.#sink.fail(BROKEN)
+    else this.#sink.end(trailers)
   }
 }

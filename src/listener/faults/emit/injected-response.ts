@@ -1,23 +1,49 @@
-import { STATUS_CODES } from 'node:http'
-import type { Call } from '../../../mcp/call.ts'
 import {
-  headerValue,
   type HeaderLines,
   type RequestHead,
   type ResponseHead,
+  headerValue,
+  linesWithout,
 } from '../../../http/headers.ts'
+import { STATUS_CODES } from 'node:http'
+import type { Call } from '../../../mcp/call.ts'
 import {
+  type Reply,
+  acceptsSse,
   asJson,
   asSseEvent,
   errorReply,
   toolErrorReply,
-  acceptsSse,
   wantsSse,
-  type Reply,
 } from '../../../mcp/reply.ts'
 import type { InjectedReply } from '../../../filters/fault.ts'
-import { linesWithout } from '../../../http/headers.ts'
-import { FAULT_HEADER } from './fault-marker.ts'
+
+/** The header that names the rules and faults that acted on a response. */
+export const FAULT_HEADER = 'x-squall-fault'
+
+const MAX_TOKEN = 100
+
+/** Returns the marker of a fault: `rule/fault`, in characters that headers and comments allow. */
+export function faultMarker(rule: string, fault: string): string {
+  return `${token(rule)}/${token(fault)}`
+}
+
+/** Adds a header for each marker. */
+export function withMarkers(lines: HeaderLines, markers: readonly string[]): HeaderLines {
+  return markers.length === 0
+    ? lines
+    : [...lines, ...markers.flatMap((marker) => [FAULT_HEADER, marker])]
+}
+
+/** Encodes markers as comments in front of an event. */
+export function markerComments(markers: readonly string[]): Buffer {
+  return Buffer.from(markers.map((marker) => `: ${FAULT_HEADER} ${marker}\n\n`).join(''), 'latin1')
+}
+
+function token(name: string): string {
+  const safe = name.slice(0, MAX_TOKEN).replace(/[^A-Za-z0-9._~-]/g, '_')
+  return safe === '' ? '_' : safe
+}
 
 /** A complete response of a fault. */
 export interface InjectedResponse {
@@ -127,7 +153,8 @@ export function hasNoBody(request: RequestHead, status: number): boolean {
   return request.method === 'HEAD' || status === 204 || status === 304
 }
 
-const NOTHING = new Uint8Array(0)
+/** An empty body. */
+export const NOTHING = new Uint8Array(0)
 
 /**
  * Returns the CORS headers that let a browser's page read the response, because the app was not

@@ -1,7 +1,7 @@
 import type { HeaderLines, ResponseHead } from '../../../http/headers.ts'
 import type { Failure, ResponseSink } from '../../../http/transfer.ts'
 import type { ExchangeFaults } from '../exchange-faults.ts'
-import { withMarkers } from './fault-marker.ts'
+import { withMarkers, type InjectedResponse } from './injected-response.ts'
 import { OutputStage, type OutputEvents } from '../chain/output-stage.ts'
 
 /**
@@ -69,6 +69,13 @@ export class Outlet {
   fail(failure: Failure): void {
     if (!this.#close()) return
     this.#to.fail(failure)
+  }
+
+  /** Sends a complete response. */
+  whole({ head, bytes }: InjectedResponse): void {
+    this.head(head)
+    this.data(bytes)
+    this.end([])
   }
 
   /** Cuts the client's connection. */

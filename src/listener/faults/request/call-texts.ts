@@ -6,7 +6,7 @@ import { toMessage } from '../../../mcp/json-rpc.ts'
 import type { Body } from '../../../http/transfer.ts'
 import { codingOf, decodeWhole } from '../../../http/content-coding.ts'
 import type { NotApplicableReason } from '../fault-events.ts'
-import { jsonArray, jsonElements } from '../source/json-array.ts'
+import { jsonArray, jsonElements } from '../source/body-messages.ts'
 
 /** Headers that describe the original body, or ask for its handling. */
 const BODY_HEADERS = new Set([

@@ -1,8 +1,95 @@
-import { headerValue, mediaType, type ResponseHead } from '../../../http/headers.ts'
+import { type ResponseHead, headerValue, mediaType } from '../../../http/headers.ts'
 import { parseJson } from '../../../base/json/json-bounds.ts'
-import { parseMessages, toMessage } from '../../../mcp/json-rpc.ts'
-import type { Message } from '../../../mcp/json-rpc.ts'
-import { jsonElements } from './json-array.ts'
+import { MAX_MESSAGES, type Message, parseMessages, toMessage } from '../../../mcp/json-rpc.ts'
+import { type Reply, asJson } from '../../../mcp/reply.ts'
+import type { ResponseContext } from './faulted-sink.ts'
+import type { CallFaults } from '../call-faults.ts'
+import { replyMessage } from '../emit/injected-response.ts'
+import { AppFrame, type ChainFrame, SealedFrame } from '../chain/frame.ts'
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+
+/**
+ * Splits a JSON array into the bytes of its elements, so that other elements keep their bytes after
+ * a change. Returns undefined for other values. The bytes must be valid JSON.
+ */
+export function jsonElements(bytes: Uint8Array): Uint8Array[] | undefined {
+  let at = 0
+  while (at < bytes.length && isBlank(bytes[at]!)) at++
+  if (bytes[at] !== 0x5b) return undefined
+  const elements: Uint8Array[] = []
+  let depth = 0
+  let start = at + 1
+  for (at++; at < bytes.length; at++) {
+    const byte = bytes[at]!
+    if (byte === QUOTE) at = endOfString(bytes, at)
+    else if (byte === 0x7b || byte === 0x5b) depth++
+    else if (byte === 0x7d || (byte === 0x5d && depth > 0)) depth--
+    else if (depth === 0 && (byte === 0x2c || byte === 0x5d)) {
+      const element = trimmed(bytes, start, at)
+      if (element.length > 0) elements.push(element)
+      if (byte === 0x5d) return elements
+      start = at + 1
+    }
+  }
+  return undefined
+}
+
+/** Joins elements to an array. */
+export function jsonArray(elements: readonly Uint8Array[]): Buffer {
+  const parts: Uint8Array[] = [OPEN]
+  for (const [index, element] of elements.entries()) {
+    if (index > 0) parts.push(COMMA)
+    parts.push(element)
+  }
+  parts.push(CLOSE)
+  return Buffer.concat(parts)
+}
+
+/** Inserts elements at the start of an array that is not empty; `start` is its first part. */
+export function withElementsInFront(
+  start: Uint8Array,
+  elements: readonly Uint8Array[],
+): Uint8Array | undefined {
+  let at = 0
+  while (at < start.length && isBlank(start[at]!)) at++
+  if (start[at] !== 0x5b) return undefined
+  const parts: Uint8Array[] = [OPEN]
+  for (const element of elements) parts.push(element, COMMA)
+  return Buffer.concat([...parts, start.subarray(at + 1)])
+}
+
+const OPEN = Buffer.from('[')
+const COMMA = Buffer.from(',')
+const CLOSE = Buffer.from(']')
+
+function endOfString(bytes: Uint8Array, from: number): number {
+  let at = from + 1
+  while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1
+  return at
+}
+
+function trimmed(bytes: Uint8Array, from: number, to: number): Uint8Array {
+  let start = from
+  let end = to
+  while (start < end && isBlank(bytes[start]!)) start++
+  while (end > start && isBlank(bytes[end - 1]!)) end--
+  return bytes.subarray(start, end)
+}
+
+/** Returns true for whitespace, and for the bytes of a byte order mark. */
+function isBlank(byte: number): boolean {
+  return (
+    byte === 0x20 ||
+    byte === 0x0a ||
+    byte === 0x0d ||
+    byte === 0x09 ||
+    byte === 0xef ||
+    byte === 0xbb ||
+    byte === 0xbf
+  )
+}
 
 /** Returns the element of a batch with one message. */
 export function onlyElement(body: Uint8Array): Uint8Array | undefined {
@@ -38,11 +125,6 @@ export function isStream({ headers, status }: ResponseHead): boolean {
   return mediaType(headerValue(headers, 'content-type')) === 'text/event-stream' && status < 300
 }
 
-/** Returns true for bytes that are not empty. */
-export function isThere({ length }: Uint8Array): boolean {
-  return length > 0
-}
-
 /** Joins the bytes of several frames. */
 export function joined(frames: readonly { readonly raw: Uint8Array }[]): Uint8Array {
   return frames.length === 1 ? frames[0]!.raw : Buffer.concat(frames.map(({ raw }) => raw))
@@ -51,4 +133,51 @@ export function joined(frames: readonly { readonly raw: Uint8Array }[]): Uint8Ar
 /** Decodes bytes as text. */
 export function textOf(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
+}
+
+/** Pipes a frame through the faults of a call. */
+type Through = (owner: CallFaults, frame: AppFrame) => Promise<readonly ChainFrame[]>
+
+/**
+ * Pipes each call's part of a batch through the call's faults; returns undefined when nothing
+ * changed.
+ */
+export async function changedBatch(
+  { faults, replies, head }: ResponseContext,
+  body: Uint8Array,
+  through: Through,
+): Promise<Uint8Array | undefined> {
+  const elements = jsonElements(body) ?? (body.length === 0 ? [] : [body])
+  let changed = replies.length > 0 && head.status < 300
+  // A batch of calls is never this long, so these are not all responses.
+  const tooMany = elements.length > MAX_MESSAGES
+  if (tooMany) faults.leaveResponse('too_complex')
+  const parts = await Promise.all(
+    (tooMany ? [] : elements).map(async (raw): Promise<readonly Uint8Array[]> => {
+      const message = messageIn(raw)
+      const id = message?.kind === 'result' || message?.kind === 'error' ? message.id : undefined
+      const own = faults.calls.find(({ call }) => call!.id === id)
+      if (own?.actsOnResponse !== true) return [raw]
+      const frame = new AppFrame('body', raw, message, true)
+      const out = await through(own, frame)
+      if (out.length !== 1 || out[0] !== frame) changed = true
+      return out.map((piece) => replyBytes(own, piece) ?? piece.raw)
+    }),
+  )
+  if (!changed) return undefined
+  const own = head.status < 300 ? replies.map((reply) => jsonBytes(reply)) : []
+  const rest = tooMany ? elements : parts.flat().filter((element) => element.length > 0)
+  return jsonArray(own.concat(rest))
+}
+
+/** Encodes a reply as a JSON body. */
+export function jsonBytes(reply: Reply): Uint8Array {
+  return asJson(reply).bytes
+}
+
+/** Encodes the reply of a frame; returns undefined when it has none. */
+function replyBytes({ call }: CallFaults, frame: ChainFrame): Uint8Array | undefined {
+  const reply = frame instanceof SealedFrame ? frame.reply : undefined
+  if (reply === undefined || reply.kind === 'http' || call === undefined) return undefined
+  return jsonBytes(replyMessage(reply, call))
 }

@@ -7,18 +7,25 @@ import type { Failure } from '../../../http/transfer.ts'
 import { HoldTimer } from '../../hold-watch.ts'
 import { decodedLimit, decodeWhole } from '../../../http/content-coding.ts'
 import { heavyWork } from '../../event-loop.ts'
-import type { ResponsePart, ResponseContext } from './response-part.ts'
-import { isStream, isThere, joined } from './body-messages.ts'
-import { onlyElement, onlyMessage, readMessage } from './body-messages.ts'
-import { changedBatch, jsonBytes } from './body-batch.ts'
+import type { ResponsePart, ResponseContext } from './faulted-sink.ts'
+import {
+  changedBatch,
+  isStream,
+  joined,
+  jsonArray,
+  jsonBytes,
+  onlyElement,
+  onlyMessage,
+  readMessage,
+  withElementsInFront,
+} from './body-messages.ts'
 import type { CallFaults } from '../call-faults.ts'
 import type { NotApplicableReason } from '../fault-events.ts'
-import { FrameQueue } from '../chain/frame-queue.ts'
+import { FrameQueue } from '../chain/queue.ts'
 import { headersForChangedBody } from '../../../http/changed-body-headers.ts'
-import { hasNoBody, httpResponse, replyMessage } from '../emit/injected-response.ts'
-import { jsonArray, withElementsInFront } from './json-array.ts'
+import { hasNoBody, httpResponse, NOTHING, replyMessage } from '../emit/injected-response.ts'
 import { AppFrame, SealedFrame, UnreadFrame, type ChainFrame } from '../chain/frame.ts'
-import { checkVerdict } from '../request/check-verdict.ts'
+import { checkVerdict } from '../request/verdicts.ts'
 
 /** Holds a response until it is complete, so that faults can act on the whole body. */
 export class BodyResponse implements ResponsePart {
@@ -161,7 +168,11 @@ export class BodyResponse implements ResponsePart {
       if (after.length !== 1 || after[0] !== frame) {
         // A batch with one message stays a batch.
         if (only === undefined) out = after
-        else this.#send(jsonArray(after.map(({ raw }) => raw).filter(isThere)), false)
+        else
+          this.#send(
+            jsonArray(after.map(({ raw }) => raw).filter(({ length }) => length > 0)),
+            false,
+          )
         if (outlet.ended) return
       }
     }
@@ -184,7 +195,7 @@ export class BodyResponse implements ResponsePart {
     const { faults, outlet } = this.#context
     for (const owner of faults.all) {
       if (!owner.mayReplace || this.#passing) continue
-      const out = await this.#through(owner, new UnreadFrame(new Uint8Array(0)))
+      const out = await this.#through(owner, new UnreadFrame(NOTHING))
       // The upstream may have failed meanwhile, and the client has the held bytes.
       if (this.#passing || outlet.ended) return
       if (this.#replaced(out)) {
@@ -256,10 +267,7 @@ export class BodyResponse implements ResponsePart {
     const { reply } = frame
     outlet.bypass()
     if (reply.kind === 'http') {
-      const response = httpResponse(reply, faults.options.request, faults.hasMarkers, head.headers)
-      outlet.head(response.head)
-      outlet.data(response.bytes)
-      outlet.end([])
+      outlet.whole(httpResponse(reply, faults.options.request, faults.hasMarkers, head.headers))
     } else {
       const bytes = jsonBytes(replyMessage(reply, faults.calls[0]!.call!))
       this.#send(faults.options.batch ? jsonArray([bytes]) : bytes, true)
@@ -274,13 +282,11 @@ export class BodyResponse implements ResponsePart {
     const { status } = head
     if (messages && (status >= 300 || status === 202 || status === 204 || isStream(head))) {
       const lines = [...linesWithout(headers, isContentType), 'Content-Type', 'application/json']
-      outlet.head({ status: 200, reason: 'OK', headers: lines })
-      outlet.data(bytes)
+      outlet.whole({ head: { status: 200, reason: 'OK', headers: lines }, bytes })
     } else {
-      outlet.head({ ...head, headers })
-      if (!hasNoBody(faults.options.request, status)) outlet.data(bytes)
+      const isEmpty = hasNoBody(faults.options.request, status)
+      outlet.whole({ head: { ...head, headers }, bytes: isEmpty ? NOTHING : bytes })
     }
-    outlet.end([])
   }
 
   #cut(out: readonly ChainFrame[], how: 'rst' | 'fin'): void {

@@ -1,14 +1,37 @@
-import { headerValue, type HeaderLines, type ResponseHead } from '../../../http/headers.ts'
-import type { Reply } from '../../../mcp/reply.ts'
+import { type HeaderLines, type ResponseHead, headerValue } from '../../../http/headers.ts'
 import type { Failure, ResponseSink } from '../../../http/transfer.ts'
-import { codingOf } from '../../../http/content-coding.ts'
-import type { ResponsePart, ResponseContext } from './response-part.ts'
+import type { ExchangeFaults } from '../exchange-faults.ts'
+import type { Reply } from '../../../mcp/reply.ts'
+import { type Coding, codingOf } from '../../../http/content-coding.ts'
+import type { Outlet } from '../emit/outlet.ts'
 import { BodyResponse } from './body-response.ts'
 import { isStream } from './body-messages.ts'
-import type { ExchangeFaults } from '../exchange-faults.ts'
-import type { Outlet } from '../emit/outlet.ts'
-import { UnreadResponse } from './unread-response.ts'
 import { SseResponse } from './sse-response.ts'
+
+/** Receives a response of one kind; the outlet reports its end. */
+export interface ResponsePart {
+  /** Receives a part of the body; false asks the app to pause until `resume`. */
+  data(chunk: Uint8Array): boolean
+  end(trailers: HeaderLines): void
+  /** Handles a cut by the app: held bytes are sent unchanged, then the failure is passed on. */
+  fail(failure: Failure): void
+  resume(): void
+  /** Stops without sending more. */
+  stop(): void
+}
+
+/** Provides the parts that all kinds of responses use. */
+export interface ResponseContext {
+  readonly faults: ExchangeFaults
+  readonly outlet: Outlet
+  readonly head: ResponseHead
+  readonly coding: Coding
+  /** The faults' replies to other calls of the batch. */
+  readonly replies: readonly Reply[]
+  readonly resumeApp: () => void
+  /** Drops the rest of the app's response. */
+  readonly dropApp: () => void
+}
 
 /** Controls the transfer that fills the sink. */
 export interface AppControl {
@@ -112,5 +135,38 @@ export class FaultedSink implements ResponseSink {
     if (alone && faults.all.some((each) => each.mayReplace)) return new BodyResponse(context)
     faults.leaveResponse('unreadable')
     return new UnreadResponse(context)
+  }
+}
+
+/** Forwards a response on which no fault acts; only its head may carry markers. */
+export class UnreadResponse implements ResponsePart {
+  readonly #context: ResponseContext
+
+  constructor(context: ResponseContext) {
+    this.#context = context
+    context.outlet.head(context.head)
+  }
+
+  data(chunk: Uint8Array): boolean {
+    return this.#context.outlet.data(chunk)
+  }
+
+  end(trailers: HeaderLines): void {
+    const { outlet, faults } = this.#context
+    // The time of the HTTP faults is not the app's.
+    if (outlet.stage !== undefined) faults.options.onResponded?.(undefined)
+    outlet.end(trailers)
+  }
+
+  fail(failure: Failure): void {
+    this.#context.outlet.fail(failure)
+  }
+
+  resume(): void {
+    this.#context.resumeApp()
+  }
+
+  stop(): void {
+    // Nothing is held.
   }
 }

@@ -1,18 +1,14 @@
 import type { RequestHead } from '../../../http/headers.ts'
 import type { Body, ResponseSink, Transfer, Upstream } from '../../../http/transfer.ts'
-import { sendCopies, type CopiedCall } from '../request/call-copies.ts'
+import { type CopiedCall, sendCopies } from '../request/copies.ts'
 import { heavyWork } from '../../event-loop.ts'
 import { CallTexts } from '../request/call-texts.ts'
 import type { CallFaults } from '../call-faults.ts'
 import { FaultedSink } from './faulted-sink.ts'
 import type { ExchangeFaults } from '../exchange-faults.ts'
-import {
-  emptyResponse,
-  httpResponse,
-  messageResponse,
-  type InjectedResponse,
-} from '../emit/injected-response.ts'
+import { emptyResponse, httpResponse, messageResponse } from '../emit/injected-response.ts'
 import { Outlet } from '../emit/outlet.ts'
+import type { PushStream } from './push-stream.ts'
 
 /**
  * Wraps the upstream with the faults of one exchange, so that relay and observers need not know
@@ -95,14 +91,15 @@ class FaultedTransfer implements Transfer {
     if (this.#outlet.ended) return
     const marked = this.#faults.hasMarkers
     if (outcome.kind === 'cut') this.#outlet.cut(outcome.how)
-    else if (outcome.kind === 'http') this.#response(httpResponse(outcome.reply, request, marked))
+    else if (outcome.kind === 'http')
+      this.#outlet.whole(httpResponse(outcome.reply, request, marked))
     else {
       const { responded, replies } = outcome
       const sent = await texts.sent(responded)
       const copied = await this.#readCopied(texts, responded)
       if (this.#outlet.ended) return
       if (sent === 'empty') {
-        this.#response(
+        this.#outlet.whole(
           replies.length === 0
             ? emptyResponse(this.#faults.calls[0]?.call, request, marked)
             : messageResponse(replies, batch, request, marked),
@@ -141,12 +138,6 @@ class FaultedTransfer implements Transfer {
     }
   }
 
-  #response({ head, bytes }: InjectedResponse): void {
-    this.#outlet.head(head)
-    this.#outlet.data(bytes)
-    this.#outlet.end([])
-  }
-
   #forward(head: RequestHead, body: Body, replies: FaultedReplies): void {
     const app = { resume: () => this.#app?.resume(), drop: () => this.#drop() }
     this.#faulted = new FaultedSink(this.#faults, this.#outlet, replies, app)
@@ -170,3 +161,21 @@ interface Copied {
 }
 
 type FaultedReplies = ConstructorParameters<typeof FaultedSink>[2]
+
+/** Wraps the upstream of a GET stream, so that its events pass a `PushStream`. */
+export class PushUpstream implements Upstream {
+  readonly #app: Upstream
+  readonly #stream: PushStream
+
+  constructor(app: Upstream, stream: PushStream) {
+    this.#app = app
+    this.#stream = stream
+  }
+
+  send(head: RequestHead, body: Body, sink: ResponseSink): Transfer {
+    const stream = this.#stream
+    stream.setSink(sink)
+    stream.attach(this.#app.send(head, body, stream))
+    return stream
+  }
+}

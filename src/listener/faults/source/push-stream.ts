@@ -10,11 +10,10 @@ import type { Failure, ResponseSink, Transfer } from '../../../http/transfer.ts'
 import { codingOf } from '../../../http/content-coding.ts'
 import type { Cut } from '../../exchange.ts'
 import { PushChains } from './push-chains.ts'
-import { PushOutlet, type PushPosition } from '../emit/push-outlet.ts'
-import type { PushSession } from './push-session.ts'
-import type { PushStreams } from './push-streams.ts'
-import type { PushedCall } from './pushed-call.ts'
-import { TimedFramer } from './timed-framer.ts'
+import { PushOutlet, type PushPosition } from '../emit/event-outlets.ts'
+import type { PushSession, PushStreams } from './push-streams.ts'
+import type { PushedCall } from './pushed-calls.ts'
+import { TimedFramer } from './sse-feed.ts'
 
 /**
  * Carries a stream that a client opened by GET. Bytes pass at once, also parts of events. Only

@@ -1,10 +1,12 @@
 import { Fifo } from '../../../base/fifo.ts'
 import type { Room } from '../../../base/room.ts'
 import { endOfSlice } from '../../../mcp/sse-slice.ts'
-import type { EmitFrame, SseFrame } from '../../../mcp/sse-framer.ts'
-import { HEAVY, OrderedWork } from '../../event-loop.ts'
-import { spendShare } from '../../event-loop.ts'
-import { nextLoop } from '../../event-loop.ts'
+import type { EmitFrame, SseFrame, SseFramer } from '../../../mcp/sse-framer.ts'
+import { HEAVY, OrderedWork, nextLoop, spendShare } from '../../event-loop.ts'
+import { HoldTimer } from '../../hold-watch.ts'
+import { isRecord } from '../../../base/values.ts'
+import type { Message } from '../../../mcp/json-rpc.ts'
+import type { CallFaults } from '../call-faults.ts'
 
 /** Receives the events of a feed. */
 export interface FeedReceiver {
@@ -131,4 +133,98 @@ export class SseFeed {
     this.#isResting = false
     this.#receiver.onResume()
   }
+}
+
+/** Configures the wait for a partial event. */
+export interface HalfEvent {
+  /** Returns true while the upstream is paused, which is not its delay. */
+  readonly isBehind: () => boolean
+  /** Called before a late partial event is passed on. */
+  readonly late?: () => void
+}
+
+/** Splits a stream into events, and limits the time for which a partial event is held. */
+export class TimedFramer {
+  readonly #framer: SseFramer
+  readonly #timeout: number
+  readonly #half: HalfEvent
+  readonly #emit: EmitFrame
+  #to: EmitFrame = () => undefined
+  #timer: HoldTimer | undefined
+  #hasEnded = false
+
+  constructor(framer: SseFramer, timeout: number, half: HalfEvent) {
+    this.#framer = framer
+    this.#timeout = timeout
+    this.#half = half
+    this.#emit = (frame) => {
+      this.#unwatch()
+      this.#to(frame)
+    }
+  }
+
+  /** Reads the next bytes and emits every completed event. */
+  push(bytes: Uint8Array, emit: EmitFrame): void {
+    this.#to = emit
+    this.#framer.push(bytes, this.#emit)
+    this.#watch()
+  }
+
+  /** Ends the stream; returns the bytes of an incomplete event. */
+  end(): Uint8Array {
+    this.stop()
+    return this.#framer.end()
+  }
+
+  /** Stops the time limit. */
+  stop(): void {
+    this.#hasEnded = true
+    this.#unwatch()
+  }
+
+  #watch(): void {
+    if (this.#timer !== undefined || this.#framer.held === 0 || this.#hasEnded) return
+    const late = (): void => this.#late()
+    this.#timer = new HoldTimer(this.#timeout, () => this.#framer.held, late)
+  }
+
+  #unwatch(): void {
+    this.#timer?.stop()
+    this.#timer = undefined
+  }
+
+  #late(): void {
+    this.#timer = undefined
+    if (this.#half.isBehind()) {
+      this.#watch()
+      return
+    }
+    this.#half.late?.()
+    this.#framer.flush(this.#emit)
+  }
+}
+
+/** Returns the call of the exchange to which an event belongs, if that is certain. */
+export function ownerOf(
+  calls: readonly CallFaults[],
+  message: Message | undefined,
+): CallFaults | undefined {
+  if (calls.length <= 1) return calls[0]
+  if (message?.kind === 'result' || message?.kind === 'error') {
+    return calls.find(({ call, responded }) => !responded && call!.id === message.id)
+  }
+  if (message?.kind !== 'notification' || !isRecord(message.params)) return undefined
+  const token = message.params['progressToken']
+  if (token === undefined) return undefined
+  return calls.find(({ call }) => call!.progressToken === token)
+}
+
+/** Returns the call that a message ends, if any. */
+export function endedBy(
+  calls: readonly CallFaults[],
+  message: Message | undefined,
+): CallFaults | undefined {
+  if (message?.kind !== 'result' && message?.kind !== 'error') return undefined
+  const own = calls.find(({ call }) => call!.id === message.id)
+  return own ?? (message.id === null && calls.length === 1 ? calls[0] : undefined)
 }

@@ -1,6 +1,7 @@
 import { Fifo } from '../../../base/fifo.ts'
-import type { Room } from '../../../base/room.ts'
-import { nextLoop, SLICE } from '../../event-loop.ts'
+import { ENDLESS, type Room } from '../../../base/room.ts'
+import { SLICE, nextLoop } from '../../event-loop.ts'
+import type { ChainFrame } from './frame.ts'
 
 /** The waiting pieces, of any size, beyond which the sender is asked to pause. */
 const MOST_PIECES = 1024
@@ -81,7 +82,7 @@ export class PieceQueue<Piece> implements AsyncIterator<Piece, undefined> {
     this.#bounds.memory?.give(this.#weight)
     this.#weight = 0
     this.#failure = undefined
-    this.end(undefined)
+    this.close()
   }
 
   next(): Promise<IteratorResult<Piece, undefined>> {
@@ -100,7 +101,7 @@ export class PieceQueue<Piece> implements AsyncIterator<Piece, undefined> {
   }
 
   /** Ends the input; waiting pieces are still read, then `failure` is reported. */
-  protected end(failure: Error | undefined): void {
+  close(failure?: Error): void {
     if (this.#closed) return
     this.#closed = true
     this.#failure = failure
@@ -124,5 +125,45 @@ export class PieceQueue<Piece> implements AsyncIterator<Piece, undefined> {
     this.#bounds.memory?.give(weight)
     if (wasBehind && !this.behind) this.onDrain()
     return { done: false, value }
+  }
+}
+
+/** The waiting bytes beyond which the sender is asked to pause. */
+const HIGH_WATER = 16 * 1024
+/** Memory of a frame in addition to its bytes. */
+const FRAME = 256
+/** The memory of a frame's bytes and its parsed message, as a multiple of the bytes. */
+const PARSED = 3
+
+/** Queues frames for a chain. */
+export class FrameQueue extends PieceQueue<ChainFrame> {
+  #room: (() => void) | undefined
+
+  /** `onDrain` is called when the queue has room again. */
+  constructor(onDrain: () => void = () => undefined, memory: Room = ENDLESS) {
+    super({
+      sizeOf: ({ raw }) => raw.length,
+      weightOf: ({ raw }) => raw.length * PARSED + FRAME,
+      memory,
+      highWater: HIGH_WATER,
+      onDrain,
+    })
+  }
+
+  override drop(): void {
+    super.drop()
+    this.onDrain()
+  }
+
+  /** Resolves when the queue has room; returns undefined when it has. */
+  room(): Promise<void> | undefined {
+    if (!this.behind) return undefined
+    return new Promise((resolve) => (this.#room = resolve))
+  }
+
+  protected override onDrain(): void {
+    this.#room?.()
+    this.#room = undefined
+    super.onDrain()
   }
 }

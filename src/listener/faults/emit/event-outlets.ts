@@ -1,0 +1,254 @@
+import { adjoined } from '../../../base/bytes.ts'
+import type { ResponseHead } from '../../../http/headers.ts'
+import { type InjectedResponse, markerComments, withMarkers } from './injected-response.ts'
+import type { Outlet } from './outlet.ts'
+import { Fifo } from '../../../base/fifo.ts'
+import type { ResponseSink } from '../../../http/transfer.ts'
+import type { SseFramer } from '../../../mcp/sse-framer.ts'
+
+/** Joins adjacent bytes into one write. */
+export class JoinedWrites {
+  readonly #write: (bytes: Uint8Array) => void
+  #held: Uint8Array | undefined
+  #joining = false
+
+  constructor(write: (bytes: Uint8Array) => void) {
+    this.#write = write
+  }
+
+  /** Runs `work` and joins its writes; other writes are not delayed. */
+  during(work: () => void): void {
+    this.#joining = true
+    try {
+      work()
+    } finally {
+      this.#joining = false
+      this.flush()
+    }
+  }
+
+  write(bytes: Uint8Array): void {
+    const both = this.#held === undefined ? undefined : adjoined(this.#held, bytes)
+    if (both === undefined) this.flush()
+    this.#held = both ?? bytes
+    if (!this.#joining) this.flush()
+  }
+
+  /** Writes the held bytes. */
+  flush(): void {
+    const held = this.#held
+    this.#held = undefined
+    if (held !== undefined) this.#write(held)
+  }
+}
+
+/** The bytes beyond which a held head is sent, so that the client sees that the app is alive. */
+const MAX_HELD = 16 * 1024
+
+/** Sends the head and events of a stream; holds the head while a fault may still replace it. */
+export class SseOutlet {
+  released = false
+  readonly #outlet: Outlet
+  readonly #head: ResponseHead
+  /** The bytes that wait for the head, or for the end of a large event. */
+  #held: Uint8Array[] = []
+  #heldSize = 0
+  #headMarkers: string[] = []
+  #inPiece = false
+  #timer: NodeJS.Timeout | undefined
+  readonly #writes: JoinedWrites
+
+  /** Holds the head for at most `hold` milliseconds; 0 sends it at once. */
+  constructor(outlet: Outlet, head: ResponseHead, hold: number) {
+    this.#outlet = outlet
+    this.#writes = new JoinedWrites((bytes) => void outlet.data(bytes))
+    this.#head = head
+    if (hold === 0) this.release()
+    else this.#timer = setTimeout(() => this.release(), hold).unref()
+  }
+
+  /** Joins the writes of `work`. */
+  joined(work: () => void): void {
+    this.#writes.during(work)
+  }
+
+  /** Sends whole events with the markers of their faults. */
+  send(bytes: Uint8Array, markers: readonly string[] = []): void {
+    if (!this.released) {
+      this.#headMarkers.push(...markers)
+      this.#hold(bytes)
+      if (this.#heldSize > MAX_HELD) this.release()
+      return
+    }
+    const marked = markers.length > 0 ? Buffer.concat([markerComments(markers), bytes]) : bytes
+    if (this.#inPiece) this.#hold(marked)
+    else this.#writes.write(marked)
+  }
+
+  /** Sends a part of an event; other events wait until the part that `ends` it. */
+  piece(bytes: Uint8Array, ends: boolean): void {
+    this.release()
+    this.#writes.write(bytes)
+    this.#inPiece = !ends
+    if (ends) this.#flush()
+  }
+
+  /** Stops holding the head. */
+  stop(): void {
+    this.released = true
+    clearTimeout(this.#timer)
+  }
+
+  /** Sends the head and the bytes that wait for it. */
+  release(): void {
+    if (this.released) return
+    this.stop()
+    const { headers } = this.#head
+    this.#outlet.head({ ...this.#head, headers: withMarkers(headers, this.#headMarkers) })
+    this.#flush()
+  }
+
+  /** Sends another response instead of the held one. */
+  replace(response: InjectedResponse): void {
+    this.stop()
+    this.#held = []
+    this.#writes.flush()
+    this.#outlet.bypass()
+    this.#outlet.head(response.head)
+    this.#outlet.data(response.bytes)
+  }
+
+  #hold(bytes: Uint8Array): void {
+    this.#held.push(bytes)
+    this.#heldSize += bytes.length
+  }
+
+  #flush(): void {
+    const held = this.#held
+    this.#held = []
+    this.#heldSize = 0
+    for (const bytes of held) this.#writes.write(bytes)
+  }
+}
+
+/** Tracks the client's position in a stream. */
+export interface PushPosition {
+  /** True between two events. */
+  readonly between: boolean
+  /**
+   * Returns a framer that continues at this position; the rest of an incomplete event is emitted in
+   * pieces.
+   */
+  fork(): SseFramer
+}
+
+/** The bound on Squall's bytes that wait for the client, or for the end of an event. */
+const MOST_WAITING = 64 * 1024
+
+interface Waiting {
+  readonly act: () => void
+  readonly acted: () => void
+}
+
+/** Sends a stream: the app's bytes unchanged, and Squall's events between two of the app's. */
+export class PushOutlet {
+  readonly #position: PushPosition
+  readonly #writes: JoinedWrites
+  #blocked = false
+  #offered = 0
+  readonly #waiting = new Fifo<Waiting>()
+  #unblocked: (() => void)[] = []
+
+  constructor(sink: ResponseSink, position: PushPosition) {
+    this.#position = position
+    this.#writes = new JoinedWrites((bytes) => {
+      if (!sink.data(bytes)) this.#blocked = true
+    })
+  }
+
+  /** True while the client accepts no more data. */
+  get blocked(): boolean {
+    return this.#blocked
+  }
+
+  /** True while events of Squall wait for the end of an event of the app. */
+  get waits(): boolean {
+    return this.#waiting.length > 0
+  }
+
+  write(bytes: Uint8Array): void {
+    if (bytes.length > 0) this.#writes.write(bytes)
+  }
+
+  /** Joins the writes of `work`. */
+  joined(work: () => void): void {
+    this.#writes.during(work)
+  }
+
+  /** Sends whole events that are not from the stream; returns false when there is no room. */
+  offer(bytes: Uint8Array): boolean {
+    this.#writes.flush()
+    const waits = this.#blocked || this.waits || !this.#position.between
+    if (waits && this.#offered + bytes.length > MOST_WAITING) return false
+    if (waits) this.#offered += bytes.length
+    void this.between(() => this.write(bytes))
+    return true
+  }
+
+  /** Runs `act` between two events, now or later. The promise resolves when more may follow. */
+  between(act: () => void): Promise<void> | undefined {
+    // The position depends on the written bytes.
+    this.#writes.flush()
+    if (!this.waits && this.#position.between) {
+      act()
+      return this.ready()
+    }
+    return new Promise((resolve) => {
+      this.#waiting.push({ act, acted: () => resolve(this.ready()) })
+    })
+  }
+
+  /** Runs the waiting actions as far as possible. */
+  flush(): void {
+    if (this.waits) this.#writes.flush()
+    while (this.waits && this.#position.between) this.#next()
+    this.#forgive()
+  }
+
+  /**
+   * Runs all waiting actions after the end of the app's stream, even inside an incomplete event.
+   */
+  flushAll(): void {
+    this.#writes.flush()
+    while (this.waits) this.#next()
+  }
+
+  resume(): void {
+    this.#blocked = false
+    this.#forgive()
+    for (const go of this.#unblocked.splice(0)) go()
+  }
+
+  /** Drops the waiting actions after the client has left. */
+  drop(): void {
+    this.#blocked = false
+    for (const { acted } of this.#waiting.takeAll()) acted()
+    for (const go of this.#unblocked.splice(0)) go()
+  }
+
+  /** Resolves when the client accepts data or has left. */
+  ready(): Promise<void> | undefined {
+    if (!this.#blocked) return undefined
+    return new Promise((resolve) => this.#unblocked.push(resolve))
+  }
+
+  #next(): void {
+    const { act, acted } = this.#waiting.shift()!
+    act()
+    acted()
+  }
+
+  #forgive(): void {
+    if (!this.#blocked && !this.waits) this.#offered = 0
+  }
+}
