@@ -1,10 +1,9 @@
 import type { Call, Origin } from '../../mcp/call.ts'
 import type { ResponseHead } from '../../http/headers.ts'
-import type { Message } from '../../mcp/json-rpc.ts'
-import { outcomeOf } from '../../mcp/outcome.ts'
 import { ENDLESS, type Room } from '../../base/room.ts'
 import type { EditCall, Verdict } from '../../filters/fault.ts'
-import type { Plan } from '../../rules/select/plan.ts'
+import { finishPlan, type Plan } from '../../rules/select/plan.ts'
+import { Fate } from './fate.ts'
 import { CopyOrders } from './request/copies.ts'
 import type { FaultListener, NotApplicableReason } from './fault-events.ts'
 import type { Stop } from './chain/stop.ts'
@@ -38,28 +37,9 @@ export class CallFaults implements ActiveFaultOwner {
   readonly listener: FaultListener
   readonly memory: Room
   readonly copies = new CopyOrders()
-  /** True when a fault has caused the outcome of the call. */
-  causedOutcome = false
-  /** The app's response, once known. */
-  appResponse: Message | undefined
+  readonly fate: Fate
   response: ResponseHead | undefined
-  /** True when the client has received the end of the call. */
-  responded = false
-  /** True when the response comes on another connection than the request's. */
-  elsewhere = false
-  /** True when the client may resume the stream and receive the response again. */
-  resumable = false
-  /** True when the client cancelled the call before it was sent to the upstream. */
-  abandoned = false
-  /** True when the plan is finished. */
-  closed = false
-  /** True when the call is settled and nobody waits for its response. */
-  released = false
-  /** True when a fault held the response when its connection ended. */
-  #wasHeld = false
   #edits: EditCall[] = []
-  /** True when the client receives the app's response after all. */
-  #restored = false
   #faults: readonly ActiveFault[]
   #markers: string[] = []
   #headMarkers: string[] = []
@@ -77,6 +57,7 @@ export class CallFaults implements ActiveFaultOwner {
     this.stop = stop
     this.listener = exchangeContext.listener
     this.memory = memory
+    this.fate = new Fate(call)
     this.#faults = this.#newFaults([])
   }
 
@@ -84,7 +65,9 @@ export class CallFaults implements ActiveFaultOwner {
    * The origin of the call's outcome; a call that ends while a fault holds it counts as injected.
    */
   get origin(): Origin {
-    return this.causedOutcome || this.#wasHeld || this.#faults.some((active) => active.acting)
+    // The fault causes the outcome of an edited call, although the app answers it.
+    const { injected } = this.fate
+    return injected || this.edits.length > 0 || this.#faults.some((active) => active.acting)
       ? 'injected'
       : 'upstream'
   }
@@ -97,7 +80,8 @@ export class CallFaults implements ActiveFaultOwner {
   /** True when faults changed the request or the response. */
   get changed(): boolean {
     return (
-      this.edits.length > 0 || (!this.#restored && this.#faults.some((active) => active.changed))
+      this.edits.length > 0 ||
+      (!this.fate.isRestored && this.#faults.some((active) => active.changed))
     )
   }
 
@@ -108,7 +92,7 @@ export class CallFaults implements ActiveFaultOwner {
 
   /** True when a fault acts on a response on the request's own exchange. */
   get actsOnResponse(): boolean {
-    return !this.elsewhere && this.readsResponse
+    return !this.fate.isElsewhere && this.readsResponse
   }
 
   /** True when a fault acts on the messages of the response, on any connection. */
@@ -173,15 +157,13 @@ export class CallFaults implements ActiveFaultOwner {
         // The wait ends when the rule is withdrawn, and rejects when the client leaves.
         await active.hang().catch(() => undefined)
       } else if (verdict.kind === 'edit') {
-        // The fault causes the outcome of an edited call, although the app answers it.
-        this.causedOutcome = true
         this.#edits.push(verdict.edit)
         active.settle()
       } else if (verdict.kind === 'copies') {
         const { copies, spacing } = verdict
         this.copies.add({ active, copies, spacing })
       } else if (verdict.kind !== 'continue') {
-        this.causedOutcome = true
+        this.fate.changed()
         active.settle()
         return verdict
       }
@@ -220,41 +202,16 @@ export class CallFaults implements ActiveFaultOwner {
     }
   }
 
-  /** Records the message with which the call ends for the client. */
-  respondedBy(message: Message | undefined): void {
-    this.responded = true
-    this.#wasHeld = false
-    const { call, appResponse } = this
-    if (message === appResponse || call === undefined) return
-    const before = appResponse === undefined ? undefined : outcomeOf(call, appResponse)
-    // A message with another id does not answer the call.
-    const reaches = message !== undefined && isResponseTo(call, message)
-    if (before !== (reaches ? outcomeOf(call, message) : undefined)) {
-      this.causedOutcome = true
-    }
-  }
-
   /**
    * Restarts the faults for a response that may come again, because the part that was sent did not
    * contain it. Faults that held the response for the closed connection count as its cause.
    */
   restart(stop: Stop): void {
-    this.#wasHeld ||= this.origin === 'injected'
-    this.causedOutcome = this.edits.length > 0
-    this.#restored = false
+    this.fate.restart(this.origin === 'injected')
     this.stop = stop
-    this.appResponse = undefined
-    this.responded = false
     const before = this.#faults
     this.#faults = this.#newFaults(before)
     for (const active of before) active.drop()
-  }
-
-  /** Records that the client receives the held response after all, on another connection. */
-  restore(): void {
-    this.#wasHeld = false
-    this.#restored = true
-    this.causedOutcome = this.edits.length > 0
   }
 
   /** Adds the faults of further rules. */
@@ -272,13 +229,9 @@ export class CallFaults implements ActiveFaultOwner {
   /** Ends the faults with the exchange. */
   close(): void {
     // `origin` is read again after the faults have ended.
-    this.causedOutcome ||= this.origin === 'injected'
+    this.fate.count(this.origin === 'injected')
     this.copies.drop()
     for (const active of this.#faults) active.close()
+    if (this.plan !== undefined) finishPlan(this.plan)
   }
-}
-
-function isResponseTo({ id }: Call, message: Message): boolean {
-  const ends = message.kind === 'result' || message.kind === 'error'
-  return ends && (message.id === id || message.id === null)
 }

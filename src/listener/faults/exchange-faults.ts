@@ -2,8 +2,7 @@ import type { Call, Origin } from '../../mcp/call.ts'
 import type { ResponseHead } from '../../http/headers.ts'
 import type { Reply } from '../../mcp/reply.ts'
 import { redirectTarget } from '../../http/redirect-target.ts'
-import { isModern } from '../../mcp/protocol-version.ts'
-import { finishPlan, type Plan } from '../../rules/select/plan.ts'
+import type { Plan } from '../../rules/select/plan.ts'
 import { admitVerdict } from './request/verdicts.ts'
 import { CallFaults, type Admit, type RequestVerdict } from './call-faults.ts'
 import type { CallTexts } from './request/call-texts.ts'
@@ -209,10 +208,10 @@ export class ExchangeFaults {
   forwarded(): void {
     this.#held.forwarded()
     for (const faults of this.calls) {
-      if (faults.call?.transport !== 'http+sse' || faults.elsewhere) continue
-      faults.elsewhere = true
+      if (faults.call?.transport !== 'http+sse' || faults.fate.isElsewhere) continue
+      faults.fate.answerElsewhere()
       faults.leaveOutput('answered_elsewhere')
-      if (faults.responded || !faults.readsResponse) continue
+      if (faults.fate.responded || !faults.readsResponse) continue
       const reason = this.#pushed === undefined ? 'answered_elsewhere' : this.#pushed.arm(faults)
       if (reason !== undefined) faults.leaveResponse(reason)
     }
@@ -226,16 +225,16 @@ export class ExchangeFaults {
     this.#held.end()
   }
 
-  /** Records event ids in the stream, which clients before protocol version 2026-07-28 may resume. */
+  /** Records event ids in the stream. */
   mayResume(): void {
-    for (const faults of this.calls) faults.resumable = !isModern(faults.call?.protocolVersion)
+    for (const { fate } of this.calls) fate.mayResume()
   }
 
   /** Ends the faults of a settled call, except for messages that they still send. */
   release(call: Call): void {
     const faults = this.#of(call)
-    if (faults === undefined || faults.released) return
-    faults.released = true
+    if (faults === undefined || faults.fate.isReleased) return
+    faults.fate.release()
     if (this.#pushed?.release(faults) !== true && this.#finished) this.#close(faults)
   }
 
@@ -244,14 +243,14 @@ export class ExchangeFaults {
     const faults = this.#of(call)
     // While the exchange is open, its faults determine the response.
     if (faults === undefined || !this.#finished || call.transport === 'http+sse') return
-    if (!this.shared) this.exchange.restore()
-    if (this.#pushed?.has(faults) !== true) faults.restore()
+    if (!this.shared) this.exchange.fate.restore()
+    if (this.#pushed?.has(faults) !== true) faults.fate.restore()
   }
 
   /** Records that a fault changed or ended the response: one of the exchange affects all calls. */
   changedBy(owner: CallFaults): void {
     const affected = owner === this.exchange && this.calls.length > 0 ? this.calls : [owner]
-    for (const faults of affected) faults.causedOutcome = true
+    for (const { fate } of affected) fate.changed()
   }
 
   #of(call: Call): CallFaults | undefined {
@@ -261,24 +260,22 @@ export class ExchangeFaults {
   /** Returns true for a call whose response may come after the exchange. */
   #outlives(faults: CallFaults): boolean {
     if (this.#pushed?.has(faults) === true) return true
-    if (!faults.resumable || faults.released) return false
+    if (!faults.fate.isResumable || faults.fate.isReleased) return false
     const pushed = this.#pushed
     return faults.readsResponse && pushed !== undefined && pushed.arm(faults) === undefined
   }
 
   #close(faults: CallFaults): void {
-    if (faults.closed) return
-    faults.closed = true
+    if (faults.fate.isCounted) return
     faults.close()
-    if (faults.plan !== undefined) finishPlan(faults.plan)
-    if (this.all.every((each) => each.closed)) this.memory.close()
+    if (this.all.every(({ fate }) => fate.isCounted)) this.memory.close()
   }
 
   #outcome(verdicts: readonly (RequestVerdict | undefined)[]): RequestOutcome {
     const responded = this.#responded
     for (const [index, verdict] of verdicts.entries()) {
       const faults = this.calls[index]!
-      if (faults.abandoned) {
+      if (faults.fate.isAbandoned) {
         responded.add(index)
         continue
       }
@@ -287,11 +284,11 @@ export class ExchangeFaults {
       if (verdict.kind !== 'respond') continue
       const { reply } = verdict
       if (reply.kind === 'http') {
-        for (const each of this.calls) each.causedOutcome = true
+        for (const { fate } of this.calls) fate.changed()
         return { kind: 'http', reply }
       }
       const call = faults.call!
-      faults.responded = true
+      faults.fate.replied()
       responded.add(index)
       if (call.transport !== 'http+sse') this.#replies.push(replyMessage(reply, call))
     }

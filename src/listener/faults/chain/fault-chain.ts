@@ -243,8 +243,9 @@ export class FrameChain extends FrameQueue {
     } finally {
       // Not awaited: a sleeping fault wakes at the end of the exchange.
       flow.return?.().catch(() => undefined)
-      const dropped = !owner.responded && owner.appResponse !== undefined
-      if (dropped && !owner.stop.aborted) owner.respondedBy(undefined)
+      const { fate, stop } = owner
+      const dropped = !fate.responded && fate.appResponse !== undefined
+      if (dropped && !stop.aborted) fate.respondedBy(undefined)
       // Frames that no fault reads must not hold up the app.
       this.drop()
     }

@@ -69,9 +69,9 @@ export class HeldRequest {
   abandon(calls: readonly CallFaults[], call: Call): void {
     const faults = calls.find((each) => each.call === call)
     if (faults === undefined) return
-    faults.abandoned = true
+    faults.fate.abandon()
     faults.stop.abort()
-    if (calls.every(({ abandoned }) => abandoned)) this.abort()
+    if (calls.every(({ fate }) => fate.isAbandoned)) this.abort()
   }
 
   /** Delays the request until `until` resolves. */

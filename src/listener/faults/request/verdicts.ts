@@ -63,13 +63,10 @@ function pushReply(
   wireMarker: string | undefined,
   { push, session }: ExchangeFaultsOptions,
 ): NotApplicableReason | undefined {
-  // Set before sending, so that observers of the event see the right origin.
-  faults.causedOutcome = true
   const { bytes } = asSseEvent(replyMessage(reply, faults.call!))
   const marked =
     wireMarker === undefined ? bytes : Buffer.concat([markerComments([wireMarker]), bytes])
-  const sent = push?.send(session, marked) ?? false
-  faults.causedOutcome = sent
+  const sent = faults.fate.repliedBy(() => push?.send(session, marked) ?? false)
   return sent ? undefined : 'no_push_stream'
 }
 

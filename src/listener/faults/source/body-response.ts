@@ -111,6 +111,12 @@ export class BodyResponse implements ResponsePart {
     return outlet.data(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks))
   }
 
+  /** Sends the held response unchanged. */
+  #passWhole(trailers: HeaderLines): void {
+    this.#pass()
+    this.#context.outlet.end(trailers)
+  }
+
   #handleError(error: unknown, trailers: HeaderLines | undefined): void {
     const { outlet, faults } = this.#context
     if (outlet.ended) return
@@ -128,19 +134,14 @@ export class BodyResponse implements ResponsePart {
     await heavyWork.wait(decoded)
     if (outlet.ended) return
     const cost = readingCost(decoded)
-    if (!faults.memory.take(cost)) {
-      this.#pass()
-      outlet.end(trailers)
-      return
-    }
+    if (!faults.memory.take(cost)) return this.#passWhole(trailers)
     const original = this.#pieces.joined()
     const body = decodeWhole(coding, original, maxBody)
     if (body !== original) await heavyWork.wait(decoded)
     if (outlet.ended) return
     const message = body === undefined ? undefined : readMessage(body)
     if (body === undefined || message === 'too_complex') {
-      await this.#unread(original, body === undefined ? 'unreadable' : 'too_complex', trailers)
-      return
+      return this.#unread(original, body === undefined ? 'unreadable' : 'too_complex', trailers)
     }
     const whole = new AppFrame('body', body, message, true)
     faults.memory.give(cost)
@@ -154,10 +155,7 @@ export class BodyResponse implements ResponsePart {
         this.#through(own, frame),
       )
       if (outlet.ended) return
-      if (bytes !== undefined) {
-        this.#send(bytes, true)
-        return
-      }
+      if (bytes !== undefined) return this.#send(bytes, true)
     } else if (call?.actsOnResponse === true) {
       const bytes = joined(out)
       const only = onlyElement(bytes)
@@ -176,12 +174,8 @@ export class BodyResponse implements ResponsePart {
         if (outlet.ended) return
       }
     }
-    if (out[0] === whole && out.length === 1) {
-      this.#pass()
-      outlet.end(trailers)
-    } else {
-      this.#send(joined(out), false)
-    }
+    if (out[0] === whole && out.length === 1) this.#passWhole(trailers)
+    else this.#send(joined(out), false)
   }
 
   /** True when the response has one call and no replies. */
@@ -225,15 +219,14 @@ export class BodyResponse implements ResponsePart {
       if (outlet.ended || this.#replaced(out)) return
     }
     faults.leaveResponse(reason)
-    this.#pass()
-    outlet.end(trailers)
+    this.#passWhole(trailers)
   }
 
   /** Pipes one frame through one chain; frames before a cut are sent at once. */
   async #through(owner: CallFaults, frame: AppFrame | UnreadFrame): Promise<readonly ChainFrame[]> {
     const { faults } = this.#context
     const message = frame instanceof AppFrame ? frame.message : undefined
-    owner.appResponse = message
+    owner.fate.appResponded(message)
     const queue = new FrameQueue()
     queue.push(frame)
     queue.close()
@@ -245,16 +238,16 @@ export class BodyResponse implements ResponsePart {
       }
     } catch (error) {
       if (!(error instanceof CutResponse)) throw error
-      owner.causedOutcome = true
+      owner.fate.changed()
       this.#cut(out, error.how)
       return out
     }
-    if (out.some((each) => each instanceof SealedFrame)) owner.causedOutcome = true
+    if (out.some((each) => each instanceof SealedFrame)) owner.fate.changed()
     else if (out.length !== 1 || out[0] !== frame) {
       const seen = owner === faults.exchange && !faults.shared ? (faults.calls[0] ?? owner) : owner
-      seen.appResponse = message
+      seen.fate.appResponded(message)
       await heavyWork.wait(frame.raw.length)
-      seen.respondedBy(onlyMessage(joined(out)))
+      seen.fate.respondedBy(onlyMessage(joined(out)))
     }
     return out
   }
@@ -262,9 +255,8 @@ export class BodyResponse implements ResponsePart {
   /** Sends a reply that replaces the whole response; returns true when there is one. */
   #replaced(frames: readonly ChainFrame[]): boolean {
     const { faults, outlet, head } = this.#context
-    const frame = frames.find((each) => each instanceof SealedFrame)
-    if (frame?.reply === undefined) return false
-    const { reply } = frame
+    const reply = frames.find((each) => each instanceof SealedFrame)?.reply
+    if (reply === undefined) return false
     outlet.bypass()
     if (reply.kind === 'http') {
       outlet.whole(httpResponse(reply, faults.options.request, faults.hasMarkers, head.headers))
@@ -281,7 +273,11 @@ export class BodyResponse implements ResponsePart {
     const headers = headersForChangedBody(head.headers, bytes.length)
     const { status } = head
     if (messages && (status >= 300 || status === 202 || status === 204 || isStream(head))) {
-      const lines = [...linesWithout(headers, isContentType), 'Content-Type', 'application/json']
+      const lines = [
+        ...linesWithout(headers, (name) => name === 'content-type'),
+        'Content-Type',
+        'application/json',
+      ]
       outlet.whole({ head: { status: 200, reason: 'OK', headers: lines }, bytes })
     } else {
       const isEmpty = hasNoBody(faults.options.request, status)
@@ -299,8 +295,4 @@ export class BodyResponse implements ResponsePart {
     }
     outlet.cut(how)
   }
-}
-
-function isContentType(name: string): boolean {
-  return name === 'content-type'
 }

@@ -114,9 +114,9 @@ export class FaultedSink implements ResponseSink {
     }
     if (faults.passesRedirect) return new UnreadResponse(context)
     for (const own of faults.calls) {
-      if (!own.elsewhere) own.response = head
+      if (!own.fate.isElsewhere) own.response = head
       // With responses on another connection this response only accepts the calls.
-      if (faults.shared && !own.elsewhere) own.leaveOutput('shared_exchange')
+      if (faults.shared && !own.fate.isElsewhere) own.leaveOutput('shared_exchange')
     }
     if (faults.outputs.length > 0) {
       this.#outlet.addStage({

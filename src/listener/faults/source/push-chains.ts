@@ -49,12 +49,12 @@ export class PushChains {
     const { chain, spent } = this.#carried.get(pushed) ?? this.#begin(pushed)
     const last = message?.kind === 'result' || message?.kind === 'error'
     if (last) {
-      pushed.faults.appResponse = message
+      pushed.faults.fate.appResponded(message)
       pushed.responded()
     }
     if (spent) {
       if (last) this.#carried.delete(pushed)
-      if (last) pushed.faults.respondedBy(undefined)
+      if (last) pushed.faults.fate.respondedBy(undefined)
       return last
     }
     if (id !== undefined) this.#order.hold(raw, pushed)
@@ -143,7 +143,7 @@ export class PushChains {
   #chainEnded(pushed: PushedCall, carried: Carried): void {
     if (this.#carried.get(pushed) !== carried) return
     const { done } = carried
-    if (done === undefined && pushed.faults.appResponse === undefined) carried.spent = true
+    if (done === undefined && pushed.faults.fate.appResponse === undefined) carried.spent = true
     else this.#carried.delete(pushed)
     this.#order.forget(pushed)
     done?.()
@@ -172,12 +172,11 @@ export class PushChains {
     const markers = faults.takeMarkers()
     let bytes = frame.raw
     if (frame instanceof SealedFrame && frame.reply !== undefined && frame.reply.kind !== 'http') {
-      faults.causedOutcome = true
-      faults.responded = true
+      faults.fate.replied()
       const event = asSseEvent(replyMessage(frame.reply, call)).bytes
       bytes = Buffer.concat([fieldsOfStream(frame.raw), event])
     } else if (isOpen(frame) && frame.last) {
-      faults.respondedBy(frame.message)
+      faults.fate.respondedBy(frame.message)
     }
     return markers.length > 0 ? Buffer.concat([markerComments(markers), bytes]) : bytes
   }

@@ -64,7 +64,7 @@ export class PushedCalls {
    * Lets the call's faults await the response on a stream; returns the reason when that is
    * impossible.
    */
-  arm(faults: CallFaults): NotApplicableReason | undefined {
+  arm(faults: CallFaults, again = !faults.fate.isElsewhere): NotApplicableReason | undefined {
     const stop = new Stop()
     const call = faults.call!
     const pushed: Pushed = {
@@ -80,9 +80,9 @@ export class PushedCalls {
     const reason = this.#push.arm(this.#options.session, pushed)
     if (reason !== undefined) return reason
     this.#pushed.set(faults, pushed)
-    if (faults.elsewhere) faults.stop = stop
-    else faults.restart(stop)
-    faults.elsewhere = true
+    if (again) faults.restart(stop)
+    else faults.stop = stop
+    faults.fate.answerElsewhere()
     return undefined
   }
 
@@ -103,12 +103,8 @@ export class PushedCalls {
     if (this.#pushed.get(faults) !== pushed) return
     this.#pushed.delete(faults)
     this.#push.release(this.#options.session, pushed, () => undefined)
-    faults.elsewhere = false
-    const reason = this.arm(faults)
-    if (reason !== undefined) {
-      faults.elsewhere = true
-      faults.leaveResponse(reason)
-    }
+    const reason = this.arm(faults, true)
+    if (reason !== undefined) faults.leaveResponse(reason)
     stop.abort()
   }
 }

@@ -211,7 +211,7 @@ export function ownerOf(
 ): CallFaults | undefined {
   if (calls.length <= 1) return calls[0]
   if (message?.kind === 'result' || message?.kind === 'error') {
-    return calls.find(({ call, responded }) => !responded && call!.id === message.id)
+    return calls.find(({ call, fate }) => !fate.responded && call!.id === message.id)
   }
   if (message?.kind !== 'notification' || !isRecord(message.params)) return undefined
   const token = message.params['progressToken']

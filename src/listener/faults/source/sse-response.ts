@@ -216,7 +216,7 @@ export class SseResponse implements ResponsePart {
     const message = isOpen(frame) ? frame.message : undefined
     const owner = replaced ? undefined : ownerOf(calls, message)
     if (owner === undefined) return this.#emit(from, frame)
-    if (isOpen(frame) && frame.last) owner.appResponse = message
+    if (isOpen(frame) && frame.last) owner.fate.appResponded(message)
     const chain = this.#chains.get(owner)
     if (chain === undefined) return this.#emit(owner, frame)
     chain.push(frame)
@@ -232,7 +232,7 @@ export class SseResponse implements ResponsePart {
     }
     const reply = frame instanceof SealedFrame ? frame.reply : undefined
     if (reply?.kind === 'http') {
-      owner.causedOutcome = true
+      owner.fate.changed()
       const response = httpResponse(
         reply,
         faults.options.request,
@@ -245,8 +245,7 @@ export class SseResponse implements ResponsePart {
     }
     const markers = [...faults.exchange.takeMarkers(), ...owner.takeMarkers()]
     if (reply !== undefined && owner.call !== undefined) {
-      owner.causedOutcome = true
-      owner.responded = true
+      owner.fate.replied()
       if (!faults.shared && !this.#out.released) outlet.bypass()
       const event = asSseEvent(replyMessage(reply, owner.call)).bytes
       const id = frame instanceof SealedFrame ? frame.eventId : undefined
@@ -256,7 +255,7 @@ export class SseResponse implements ResponsePart {
     } else if (frame instanceof SealedFrame) {
       this.#out.piece(frame.raw, frame.ends)
     } else {
-      if (frame.last) owner.respondedBy(frame.message)
+      if (frame.last) owner.fate.respondedBy(frame.message)
       this.#out.send(frame.raw, markers)
       if (frame.message !== undefined) this.#out.release()
     }
@@ -265,7 +264,7 @@ export class SseResponse implements ResponsePart {
 
   #endEarly(): void {
     if (this.#context.outlet.ended) return
-    for (const call of this.#context.faults.calls) call.causedOutcome ||= !call.responded
+    for (const { fate } of this.#context.faults.calls) fate.cut()
     this.#sendMarkers()
     this.#out.release()
     this.stop()
@@ -281,8 +280,8 @@ export class SseResponse implements ResponsePart {
     const { outlet, faults } = this.#context
     if (outlet.ended) return
     if (error instanceof CutResponse) {
-      for (const call of faults.calls) call.causedOutcome ||= !call.responded
-      if (faults.calls.length === 0) faults.exchange.causedOutcome = true
+      for (const { fate } of faults.calls) fate.cut()
+      if (faults.calls.length === 0) faults.exchange.fate.changed()
       this.#out.release()
       this.stop()
       this.#context.dropApp()

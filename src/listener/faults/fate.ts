@@ -1,0 +1,189 @@
+import type { Call } from '../../mcp/call.ts'
+import type { Message } from '../../mcp/json-rpc.ts'
+import { outcomeOf } from '../../mcp/outcome.ts'
+import { isModern } from '../../mcp/protocol-version.ts'
+
+/**
+ * The states of a call, as its client sees them:
+ *
+ * - `open`: the client waits. A fault that acts meanwhile holds the call.
+ * - `lost`: the connection ended while a fault held the response, which may come again.
+ * - `responded`: the client has the end of the response, with the app's outcome.
+ * - `replaced`: the client has another message, or a response with another outcome.
+ * - `cut`: the client has a reset, an HTTP status or changed bytes instead of the response.
+ */
+export type FateState = 'open' | 'lost' | 'responded' | 'replaced' | 'cut'
+
+type Transitions = Readonly<Record<FateState, FateState>>
+
+const OPEN: Transitions = all('open')
+const LOST: Transitions = all('lost')
+const REPLACED: Transitions = all('replaced')
+const CUT: Transitions = { ...all('cut'), responded: 'responded', replaced: 'replaced' }
+const CHANGED: Transitions = { ...CUT, responded: 'replaced' }
+/** A response that was changed before stays injected. */
+const RESPONDED: Transitions = { ...all('responded'), replaced: 'replaced', cut: 'replaced' }
+const RESTORED: Transitions = { ...all('open'), responded: 'responded', replaced: 'responded' }
+
+/** Decides how one call ends for its client. All changes of its state are methods of this class. */
+export class Fate {
+  readonly #call: Call | undefined
+  #state: FateState = 'open'
+  #appResponse: Message | undefined
+  #isRestored = false
+  #isAbandoned = false
+  #isElsewhere = false
+  #isResumable = false
+  #isReleased = false
+  #isCounted = false
+
+  constructor(call: Call | undefined) {
+    this.#call = call
+  }
+
+  get state(): FateState {
+    return this.#state
+  }
+
+  /** True when a fault has caused the outcome of the call. */
+  get injected(): boolean {
+    return this.#state !== 'open' && this.#state !== 'responded'
+  }
+
+  /** True when the client has received the end of the call. */
+  get responded(): boolean {
+    return this.#state === 'responded' || this.#state === 'replaced'
+  }
+
+  /** The app's response, once known. */
+  get appResponse(): Message | undefined {
+    return this.#appResponse
+  }
+
+  /** True when the client received the app's response after all, on another connection. */
+  get isRestored(): boolean {
+    return this.#isRestored
+  }
+
+  /** True when the client cancelled the call before it was sent to the app. */
+  get isAbandoned(): boolean {
+    return this.#isAbandoned
+  }
+
+  /** True when the response comes on another connection than the request's. */
+  get isElsewhere(): boolean {
+    return this.#isElsewhere
+  }
+
+  /** True when the client may resume the stream and receive the response again. */
+  get isResumable(): boolean {
+    return this.#isResumable
+  }
+
+  /** True when the call is settled and nobody waits for its response. */
+  get isReleased(): boolean {
+    return this.#isReleased
+  }
+
+  /** True when the plan is finished and its results are counted. */
+  get isCounted(): boolean {
+    return this.#isCounted
+  }
+
+  /** Records the app's response, before faults act on it. */
+  appResponded(message: Message | undefined): void {
+    this.#appResponse = message
+  }
+
+  /** Records the message with which the call ends for the client. */
+  respondedBy(message: Message | undefined): void {
+    this.#to(this.#hasAppOutcome(message) ? RESPONDED : REPLACED)
+  }
+
+  /** Records that a message of a fault answers the call. */
+  replied(): void {
+    this.#to(REPLACED)
+  }
+
+  /** Records that the client receives something else than the app's response. */
+  changed(): void {
+    this.#to(CHANGED)
+  }
+
+  /** Records that a fault ends the response; a call that has ended before keeps its state. */
+  cut(): void {
+    this.#to(CUT)
+  }
+
+  /**
+   * Records a fault's reply before `send`, so that observers of the event see the right origin;
+   * returns false, and changes nothing, when `send` does.
+   */
+  repliedBy(send: () => boolean): boolean {
+    const before = this.#state
+    this.#to(CHANGED)
+    if (send()) return true
+    this.#state = before
+    return false
+  }
+
+  /** Begins again for a response that may come again; `wasHeld` when a fault held the first one. */
+  restart(wasHeld: boolean): void {
+    this.#to(wasHeld ? LOST : OPEN)
+    this.#appResponse = undefined
+    this.#isRestored = false
+  }
+
+  /** Records that the client receives the held response after all, on another connection. */
+  restore(): void {
+    this.#to(RESTORED)
+    this.#isRestored = true
+  }
+
+  abandon(): void {
+    this.#isAbandoned = true
+  }
+
+  answerElsewhere(): void {
+    this.#isElsewhere = true
+  }
+
+  /** Records event ids in the stream, which clients before protocol version 2026-07-28 may resume. */
+  mayResume(): void {
+    this.#isResumable = !isModern(this.#call?.protocolVersion)
+  }
+
+  release(): void {
+    this.#isReleased = true
+  }
+
+  /** Ends the call; one that a fault holds or has changed counts as injected. */
+  count(isInjected: boolean): void {
+    if (isInjected) this.#to(CHANGED)
+    this.#isCounted = true
+  }
+
+  #to(transitions: Transitions): void {
+    this.#state = transitions[this.#state]
+  }
+
+  /** Returns true when the client learns the outcome that the app meant. */
+  #hasAppOutcome(message: Message | undefined): boolean {
+    const call = this.#call
+    const meant = this.#appResponse
+    if (message === meant || call === undefined) return true
+    const before = meant === undefined ? undefined : outcomeOf(call, meant)
+    // A message with another id does not answer the call.
+    const reaches = message !== undefined && isResponseTo(call, message)
+    return before === (reaches ? outcomeOf(call, message) : undefined)
+  }
+}
+
+function all(state: FateState): Transitions {
+  return { open: state, lost: state, responded: state, replaced: state, cut: state }
+}
+
+function isResponseTo({ id }: Call, message: Message): boolean {
+  const ends = message.kind === 'result' || message.kind === 'error'
+  return ends && (message.id === id || message.id === null)
+}
