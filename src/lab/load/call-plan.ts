@@ -25,11 +25,6 @@ export type CallPlan = (task: number) => readonly PlannedCall[]
 /** The number of distinct arguments per tool: small enough that each is repeated. */
 const VARIANTS = 16
 
-interface Choice {
-  readonly upTo: number
-  readonly variants: readonly PlannedCall[]
-}
-
 /** Plans the calls. Throws a `LoadError` when a tool does not exist or cannot be called. */
 export function planCalls(
   work: LoadWork,
@@ -45,10 +40,10 @@ export function planCalls(
       'check that --target is the right server, and that no rule hides its tools',
     )
   }
-  const specs = specsOf(work)
+  const named = work.tools.map((tool) => ({ tool, weight: 1, expect: [] }))
   for (const { tool } of expectations) if (tool !== undefined) findTool(tool, tools)
   let sum = 0
-  const choices = specs.map((spec): Choice => {
+  const choices = [...named, ...work.calls].map((spec) => {
     sum += spec.weight
     return { upTo: sum, variants: variantsOf(spec, findTool(spec.tool, tools), expectations, seed) }
   })
@@ -60,10 +55,6 @@ export function planCalls(
       return variants[Math.floor(random() * variants.length)]!
     })
   }
-}
-
-function specsOf({ tools, calls }: LoadWork): readonly CallSpec[] {
-  return [...tools.map((tool) => ({ tool, weight: 1, expect: [] })), ...calls]
 }
 
 function variantsOf(

@@ -3,12 +3,17 @@ import { type Baseline, type BaselineRecorder, asInBaseline } from './baseline.t
 import type { PlannedCall } from './call-plan.ts'
 import { type CallResponse, type LoadClient, originOf } from './clients/load-client.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Breaker, createBreaker } from './breaker.ts'
 import type { LoadResilience } from './load-options.ts'
 import type { Recorder } from './results/recorder.ts'
 import type { Origin } from './results/result.ts'
 import type { FaultLookup } from './sidecar-faults.ts'
-import { backoffMs, createRetryBudget, isRetryable } from './retry.ts'
+import {
+  type Breaker,
+  backoffMs,
+  createBreaker,
+  createRetryBudget,
+  isRetryable,
+} from './resilience.ts'
 import { type RandomSource, seededRandom } from '../../base/seeded-random.ts'
 
 export interface ResponseChecks {
@@ -77,6 +82,12 @@ export interface CallContext {
   readonly faults: FaultLookup | undefined
 }
 
+interface Attempt {
+  readonly response: CallResponse
+  readonly checks: ResponseChecks
+  readonly endedAt: number
+}
+
 /** Sends calls with retries, circuit breakers and deadlines. */
 export class CallRunner {
   readonly #context: CallContext
@@ -105,41 +116,39 @@ export class CallRunner {
     recorder.begin(call.tool)
     let injected = false
     for (let attempt = 1; ; attempt++) {
-      const { response, endedAt } = await this.#attempt(client, call, times)
+      const attempted = await this.#attempt(client, call, times)
+      const { response } = attempted
       injected ||= response.markers.length > 0
       const retry = await this.#mayRetry(response, attempt, call.tool, times)
       if (signal.aborted) {
         recorder.abandoned(call.tool)
         return 'abandoned'
       }
-      if (!retry) return this.#end(call, response, injected, times, endedAt)
+      if (!retry) return this.#end(call, attempted, injected, times)
       recorder.retried(call.tool)
     }
   }
 
-  async #attempt(
-    client: LoadClient,
-    call: PlannedCall,
-    times: CallTimes,
-  ): Promise<{ readonly response: CallResponse; readonly endedAt: number }> {
+  async #attempt(client: LoadClient, call: PlannedCall, times: CallTimes): Promise<Attempt> {
     const { resilience, recorder, signal, baseline } = this.#context
     const breaker = this.#breakerOf(call.tool)
     if (breaker?.allows(performance.now()) === false) {
       const message = 'not sent: too many calls failed before'
-      return { response: { kind: 'breaker', markers: [], message }, endedAt: performance.now() }
+      const response: CallResponse = { kind: 'breaker', markers: [], message }
+      return { response, checks: FAILED, endedAt: performance.now() }
     }
     const sentAt = performance.now()
     const left = resilience.skipLate ? Math.ceil(times.deadlineAt - sentAt) : Infinity
     const timeoutMs = Math.min(resilience.timeoutMs, left)
     const unattributed = await client.call(call.tool, call.args, { timeoutMs, signal })
     const endedAt = performance.now()
-    if (signal.aborted) return { response: unattributed, endedAt }
+    if (signal.aborted) return { response: unattributed, checks: FAILED, endedAt }
     breaker?.record(unattributed.kind === 'ok', endedAt)
-    const { schemaOk, usable } = checkResponse(call, unattributed, baseline)
-    const correct = schemaOk && usable
+    const checks = checkResponse(call, unattributed, baseline)
+    const correct = checks.schemaOk && checks.usable
     const response = correct ? unattributed : await this.#attributed(call.tool, unattributed)
     recorder.attempt(call.tool, response, endedAt - sentAt, correct)
-    return { response, endedAt }
+    return { response, checks, endedAt }
   }
 
   /** Asks the sidecar for the faults of an incorrect response without a marker. */
@@ -169,13 +178,11 @@ export class CallRunner {
 
   #end(
     call: PlannedCall,
-    response: CallResponse,
+    { response, checks, endedAt }: Attempt,
     injected: boolean,
     times: CallTimes,
-    endedAt: number,
   ): CallOutcome {
-    const { recorder, baseline, recording } = this.#context
-    const checks = checkResponse(call, response, baseline)
+    const { recorder, recording } = this.#context
     if (checks.responded) recording?.add(call.key, response.result)
     const correct = checks.responded && checks.schemaOk && checks.usable
     const inTime = response.kind !== 'timeout' && endedAt <= times.deadlineAt

@@ -1,4 +1,4 @@
-import { isRecord } from '../../base/values.ts'
+import { fieldsOf } from '../../base/values.ts'
 import type { ToolInfo } from './clients/load-client.ts'
 import { LoadError } from './load-error.ts'
 import type { LoadWork } from './load-options.ts'
@@ -9,11 +9,6 @@ export type ToolHint = 'reads' | LeftOutTool['why']
 
 /** Asks for consent to call tools without a `readOnlyHint`. */
 export type Consent = (tools: readonly string[]) => boolean | Promise<boolean>
-
-export interface ChosenTools {
-  readonly work: LoadWork
-  readonly leftOut: readonly LeftOutTool[]
-}
 
 /** Reports that no tool may be called unless the user names tools. */
 export class ToolsNotNamedError extends LoadError {
@@ -41,7 +36,7 @@ const MAX_SHOWN = 20
  * false; a tool with both hints is destructive. Some servers write null for a missing hint.
  */
 export function toolHint(annotations: unknown): ToolHint {
-  const { readOnlyHint, destructiveHint } = isRecord(annotations) ? annotations : {}
+  const { readOnlyHint, destructiveHint } = fieldsOf(annotations)
   const reads = readOnlyHint ?? undefined
   const destroys = destructiveHint ?? undefined
   if (destroys !== undefined && destroys !== false) return 'destructive'
@@ -58,7 +53,7 @@ export async function chooseTools(
   work: LoadWork,
   listed: readonly ToolInfo[],
   consent: Consent | undefined,
-): Promise<ChosenTools> {
+): Promise<{ work: LoadWork; leftOut: readonly LeftOutTool[] }> {
   const named = work.tools.length > 0 || work.calls.length > 0
   if (named || listed.length === 0) return { work, leftOut: [] }
   const unmarked = listed.filter(({ hint }) => hint === 'no_hint').map(({ name }) => name)

@@ -2,14 +2,13 @@ import { type Baseline, BaselineRecorder } from './baseline.ts'
 import { buildResult } from './results/build-result.ts'
 import { planCalls } from './call-plan.ts'
 import { CallRunner } from './call-runner.ts'
-import { runClosedModel } from './closed-model.ts'
 import { type Consent, chooseTools } from './choose-tools.ts'
 import { HeldStreamSet } from './clients/held-stream.ts'
 import { GracefulStop, type StopSignals } from './graceful-stop.ts'
 import type { Endpoint, LoadClient } from './clients/load-client.ts'
 import type { LoadOptions, LoadPace } from './load-options.ts'
 import { openEndpoint } from './clients/open-endpoint.ts'
-import { runOpenModel } from './open-model.ts'
+import { runClosedModel, runOpenModel } from './load-models.ts'
 import { Recorder } from './results/recorder.ts'
 import type { LoadResult, Shard } from './results/result.ts'
 import { type FaultLookup, openFaultLookup } from './sidecar-faults.ts'
@@ -63,19 +62,17 @@ export async function runLoad(options: LoadOptions, hooks: LoadHooks = {}): Prom
     const { baseline } = checks
     const context = { resilience, recorder, baseline, recording, signal: cut, seed, faults }
     const runner = new CallRunner(context)
-    const { degrade, deadlineMs } = resilience
-    const form = { sequential: work.sequential, degrade, deadlineMs }
-    const runTask = taskRunner(plan, runner, recorder, form)
+    const runTask = taskRunner(plan, runner, recorder, work, resilience)
     const called = [...new Set([...work.tools, ...work.calls.map(({ tool }) => tool)])]
     hooks.begun?.({ endpoint, recorder, called, waitsMs: () => ending.waitsMs() })
-    const model = { clients, callsPerTask: work.fanOut, stop }
     const { durationMs, tasks, rampMs, maxInFlight, rate } = pace
+    const model = { clients, callsPerTask: work.fanOut, stop, rampMs, durationMs, tasks }
     ending.begin(durationMs)
     if (rate === undefined) {
-      await runClosedModel({ ...model, rampMs, durationMs, tasks }, runTask, recorder)
+      await runClosedModel(model, runTask, recorder)
     } else {
-      const arrivals = { tasksPerSecond: rate / work.fanOut, rampMs, durationMs, tasks }
-      await runOpenModel({ ...model, plan: arrivals, maxInFlight }, runTask, recorder)
+      const tasksPerSecond = rate / work.fanOut
+      await runOpenModel({ ...model, tasksPerSecond, maxInFlight }, runTask, recorder)
     }
     const complete = !stop.aborted
     const missedFaults = faults?.missed

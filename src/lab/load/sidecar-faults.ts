@@ -15,7 +15,8 @@ export class SidecarFaults {
   readonly #markers = new Map<string, string[]>()
   #waiting: (() => void)[] = []
   #total = 0
-  #missed = 0
+  /** The number of faults that were dropped by the sidecar between two polls. */
+  missed = 0
 
   private constructor(admin: SidecarAdmin) {
     this.#admin = admin
@@ -33,11 +34,6 @@ export class SidecarFaults {
     }
     void faults.#run()
     return faults
-  }
-
-  /** The number of faults that were dropped by the sidecar between two polls. */
-  get missed(): number {
-    return this.#missed
   }
 
   /** Returns the faults of an ended call as markers; waits for the next poll if needed. */
@@ -79,7 +75,7 @@ export class SidecarFaults {
     // A smaller number means that the sidecar was restarted.
     const more = total < this.#total ? total : total - this.#total
     this.#total = total
-    this.#missed += Math.max(0, more - faults.length)
+    this.missed += Math.max(0, more - faults.length)
     for (const { tool, id, rule, fault } of faults.slice(0, more).toReversed()) {
       if (typeof id !== 'number' || tool === undefined) continue
       const key = keyOf(tool, id)

@@ -1,15 +1,8 @@
 import type { CallPlan } from './call-plan.ts'
 import type { CallOutcome, CallRunner, NoOutcome } from './call-runner.ts'
+import type { LoadResilience, LoadWork } from './load-options.ts'
 import type { LoadClient } from './clients/load-client.ts'
 import type { Recorder } from './results/recorder.ts'
-import { taskOutcome } from './task-outcome.ts'
-
-export interface TaskForm {
-  readonly sequential: boolean
-  /** The number of optional calls at the end of a task. */
-  readonly degrade: number
-  readonly deadlineMs: number | undefined
-}
 
 /** Runs the calls of one task, concurrently or in sequence. */
 export type RunTask = (client: LoadClient, task: number, intendedAt: number) => Promise<void>
@@ -18,7 +11,8 @@ export function taskRunner(
   plan: CallPlan,
   runner: CallRunner,
   recorder: Recorder,
-  { sequential, degrade, deadlineMs = Infinity }: TaskForm,
+  { sequential }: LoadWork,
+  { degrade, deadlineMs = Infinity }: LoadResilience,
 ): RunTask {
   return async (client, task, intendedAt) => {
     const calls = plan(task)
@@ -39,6 +33,6 @@ export function taskRunner(
       critical: i < calls.length - degrade,
       outcome: typeof end === 'string' ? undefined : end,
     }))
-    recorder.task(taskOutcome(outcomes))
+    recorder.task(outcomes)
   }
 }

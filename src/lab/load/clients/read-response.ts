@@ -1,9 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
-import { isRecord } from '../../../base/values.ts'
-import { parseMessages } from '../../../mcp/json-rpc.ts'
+import { fieldsOf, isRecord } from '../../../base/values.ts'
 import { eventMessage } from '../../../mcp/event-message.ts'
-import type { Message } from '../../../mcp/json-rpc.ts'
+import { type Message, parseMessages } from '../../../mcp/json-rpc.ts'
 import { SseFramer } from '../../../mcp/sse-framer.ts'
 import type { CallResponse } from './load-client.ts'
 import { markerIn, markersOf } from './markers.ts'
@@ -13,7 +12,7 @@ const MAX_ERROR_TEXT = 64 * 1024
 const LINGER_MS = 1000
 const MAX_RETRY_AFTER_S = 30
 
-export interface RawResponse {
+interface RawResponse {
   readonly statusCode: number
   readonly headers: IncomingHttpHeaders
   readonly body: Readable
@@ -40,22 +39,17 @@ export async function readResponse(
   const type = (headers['content-type'] ?? '').split(';')[0]!.trim().toLowerCase()
   if (type === 'text/event-stream') return readEvents(body, id, markers)
   const text = await readText(body, MAX_RESPONSE)
-  if (text === undefined) return { kind: 'malformed', markers, message: 'the response is too long' }
+  const malformed = (message: string): CallResponse => ({ kind: 'malformed', markers, message })
+  if (text === undefined) return malformed('the response is too long')
   if (text === '')
     return { kind: 'incomplete', markers, message: `status ${statusCode} and nothing` }
   if (type !== 'application/json') {
-    return {
-      kind: 'malformed',
-      markers,
-      message: `a response of type ${type.slice(0, 40) || 'none'}`,
-    }
+    return malformed(`a response of type ${type.slice(0, 40) || 'none'}`)
   }
   const parsed = parseMessages(text)
-  if (!parsed.ok) return { kind: 'malformed', markers, message: 'the response is no JSON-RPC' }
+  if (!parsed.ok) return malformed('the response is no JSON-RPC')
   const message = parsed.messages.find((each) => responses(each, id))
-  if (message === undefined) {
-    return { kind: 'malformed', markers, message: 'the response is to something else' }
-  }
+  if (message === undefined) return malformed('the response is to something else')
   return toResponse(message, markers)
 }
 
@@ -96,8 +90,8 @@ function responses(message: Message, id: number): boolean {
 
 function toResponse(message: Message, markers: readonly string[]): CallResponse {
   if (message.kind === 'error') {
-    const { code, message: text, data } = isRecord(message.error) ? message.error : {}
-    const fromSquall = isRecord(data) && data['origin'] === 'squall'
+    const { code, message: text, data } = fieldsOf(message.error)
+    const fromSquall = fieldsOf(data)['origin'] === 'squall'
     return {
       kind: 'rpc',
       markers,
@@ -117,9 +111,8 @@ export function toolResponse(
 ): CallResponse {
   if (result['isError'] !== true) return { kind: 'ok', markers, result }
   const content: unknown = result['content']
-  const first: unknown = Array.isArray(content) ? content[0] : undefined
-  const text = isRecord(first) && typeof first['text'] === 'string' ? first['text'] : ''
-  return { kind: 'tool', markers, result, message: text }
+  const { text } = fieldsOf(Array.isArray(content) ? content[0] : undefined)
+  return { kind: 'tool', markers, result, message: typeof text === 'string' ? text : '' }
 }
 
 /** Reads the whole body; undefined when the body is too long. */

@@ -12,10 +12,8 @@ import {
 import { evaluateSlo } from './slo.ts'
 
 /** Describes the time and the completeness of a run. */
-export interface RunTimes {
+interface RunTimes extends Pick<RunInfo, 'durationMs' | 'complete'> {
   readonly startedAt: Date
-  readonly durationMs: number
-  readonly complete: boolean
   readonly leftOut: readonly LeftOutTool[]
   readonly missedFaults: number | undefined
 }

@@ -57,7 +57,7 @@ export class Histogram {
     let seen = 0
     for (const [bucket, count] of this.#sorted()) {
       seen += count
-      if (seen >= rank) return this.#within(middleOf(bucket)) / 1000
+      if (seen >= rank) return Math.min(this.#max, Math.max(this.#min, middleOf(bucket))) / 1000
     }
     return this.#max / 1000
   }
@@ -75,16 +75,16 @@ export class Histogram {
   }
 
   summary(): LatencySummary {
-    const empty = this.#count === 0
+    const inMs = (us: number): number | null => (this.#count === 0 ? null : rounded(us / 1000))
     return {
-      mean: empty ? null : round(this.#sum / this.#count / 1000),
-      min: empty ? null : round(this.#min / 1000),
+      mean: inMs(this.#sum / this.#count),
+      min: inMs(this.#min),
       p50: rounded(this.quantile(0.5)),
       p90: rounded(this.quantile(0.9)),
       p95: rounded(this.quantile(0.95)),
       p99: rounded(this.quantile(0.99)),
       p999: rounded(this.quantile(0.999)),
-      max: empty ? null : round(this.#max / 1000),
+      max: inMs(this.#max),
     }
   }
 
@@ -114,10 +114,6 @@ export class Histogram {
   #sorted(): readonly (readonly [number, number])[] {
     return [...this.#counts].sort(([a], [b]) => a - b)
   }
-
-  #within(value: number): number {
-    return Math.min(this.#max, Math.max(this.#min, value))
-  }
 }
 
 /** Returns the bucket of a value: one per value below 128, then 128 per doubling. */
@@ -138,10 +134,6 @@ function middleOf(bucket: number): number {
   return low + (2 ** octave - 1) / 2
 }
 
-function round(ms: number): number {
-  return Math.round(ms * 1000) / 1000
-}
-
 function rounded(ms: number | null): number | null {
-  return ms === null ? null : round(ms)
+  return ms === null ? null : Math.round(ms * 1000) / 1000
 }

@@ -17,15 +17,17 @@ export function mergeResults(results: readonly LoadResult[]): LoadResult {
   const start = Math.min(...starts)
   const counts = results.reduce((sum, each) => sumCounts(sum, each.counts), noCounts())
   const indicators = indicatorsOf(counts)
-  const latency = mergedLatency(results)
   const gates = [...new Set(results.flatMap(({ slo }) => slo.map(({ gate }) => gate)))]
   const ends = results.map(({ run }, i) => starts[i]! + run.durationMs)
   const errors = new ErrorCounts()
   const faults = new FaultRecorder()
+  const histogram = new Histogram()
   for (const each of results) {
     errors.addAll(each.errors)
+    histogram.addAll(each.latency.histogram)
     for (const fault of each.faults) faults.merge(fault)
   }
+  const latency = histogram.latency()
   const { shard: _, ...run } = first.run
   return {
     schema: first.schema,
@@ -52,12 +54,6 @@ export function mergeResults(results: readonly LoadResult[]): LoadResult {
     held: sumOf(results.map((each) => each.held)),
     slo: evaluateSlo(gates.map(parseSlo), { indicators, latency }),
   }
-}
-
-function mergedLatency(results: readonly LoadResult[]): LoadResult['latency'] {
-  const histogram = new Histogram()
-  for (const each of results) histogram.addAll(each.latency.histogram)
-  return histogram.latency()
 }
 
 function mergedTools(parts: readonly ToolResult[]): ToolResult[] {

@@ -109,11 +109,10 @@ export function metricsPage(recorder: Recorder): string {
 /** Returns the counts by label; equal labels are summed. */
 function callsByLabel({ tools }: Recorder): ReadonlyMap<string, { calls: number; ok: number }> {
   const labels = new Map<string, { calls: number; ok: number }>()
-  for (const counted of tools.values()) {
-    const { tool, calls, ok } = counted.counts()
+  for (const [tool, { counts }] of tools) {
     const label = toolLabel(tool)
     const sum = labels.get(label) ?? { calls: 0, ok: 0 }
-    labels.set(label, { calls: sum.calls + calls, ok: sum.ok + ok })
+    labels.set(label, { calls: sum.calls + counts.calls, ok: sum.ok + counts.ok })
   }
   return labels
 }

@@ -5,11 +5,21 @@ import { FaultRecorder } from './fault-recorder.ts'
 import { Histogram } from './histogram.ts'
 import type { CallResponse } from '../clients/load-client.ts'
 import { type Arrivals, noErrors } from './result.ts'
-import type { TaskOutcome } from '../task-outcome.ts'
 import { TimelineRecorder } from './timeline-recorder.ts'
 
 /** The delay from which a call counts as late. */
 const LATE_MS = 50
+
+/** A call of a task; without an outcome when the call was not sent. */
+interface TaskCall {
+  readonly critical: boolean
+  readonly outcome: CallOutcome | undefined
+}
+
+/** Returns true for a wrong result without an error, which a client would use unchecked. */
+function isWrong({ outcome }: TaskCall): boolean {
+  return outcome?.responded === true && !outcome.correct
+}
 
 /** Counts calls, tasks and arrivals of a run. */
 export class Recorder {
@@ -70,13 +80,13 @@ export class Recorder {
   abandoned(tool: string): void {
     this.#leave(tool)
     this.arrivals.abandoned++
-    this.#tool(tool).cut()
+    this.#tool(tool).abandoned++
   }
 
   retried(tool: string): void {
     this.counts.retries++
     this.#slot().retries++
-    this.#tool(tool).retried()
+    this.#tool(tool).counts.retries++
   }
 
   attempt(tool: string, response: CallResponse, latencyMs: number, correct: boolean): void {
@@ -103,14 +113,21 @@ export class Recorder {
     slot.errors[origin]++
   }
 
-  task({ failed, degraded, injected, silent, safe }: TaskOutcome): void {
+  task(calls: readonly TaskCall[]): void {
     const { counts } = this
+    const any = (test: (call: TaskCall) => boolean): boolean => calls.some(test)
+    const reported = any(({ critical, outcome }) => critical && outcome?.responded !== true)
+    const late = any(({ critical, outcome }) => critical && outcome?.inTime === false)
+    const failed = reported || late || any(isWrong)
+    const missing = any(({ critical, outcome }) => !critical && outcome?.success !== true)
+    const injected = any(({ outcome }) => outcome?.injected === true)
+    const silent = !reported && any((call) => call.outcome?.injected === true && isWrong(call))
     counts.tasks++
     counts.failedTasks += Number(failed)
-    counts.degradedTasks += Number(degraded)
+    counts.degradedTasks += Number(!failed && missing)
     counts.hitTasks += Number(injected)
     counts.silentFailures += Number(silent)
-    counts.safeFailures += Number(safe)
+    counts.safeFailures += Number(injected && reported)
   }
 
   /** Returns the median latency of a tool's calls; undefined before the first ones. */

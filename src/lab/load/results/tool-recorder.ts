@@ -11,7 +11,7 @@ export class ToolRecorder {
   readonly #tool: string
   readonly #errors = new ErrorCounts()
   readonly latency = new Histogram()
-  readonly #counts = {
+  readonly counts = {
     calls: 0,
     ok: 0,
     retries: 0,
@@ -21,48 +21,35 @@ export class ToolRecorder {
     correct: 0,
     inTime: 0,
   }
-  #abandoned = 0
+  /** Calls that were cut before their end. */
+  abandoned = 0
 
   constructor(tool: string) {
     this.#tool = tool
   }
 
-  retried(): void {
-    this.#counts.retries++
-  }
-
-  /** Records a call that was cut before its end. */
-  cut(): void {
-    this.#abandoned++
-  }
-
   add(outcome: CallOutcome): void {
     const { response, origin, latencyMs } = outcome
-    this.#counts.calls++
-    this.#counts.ok += Number(outcome.success)
-    for (const check of CHECKS) this.#counts[check] += Number(outcome[check])
+    this.counts.calls++
+    this.counts.ok += Number(outcome.success)
+    for (const check of CHECKS) this.counts[check] += Number(outcome[check])
     if (response.kind !== 'ok') this.#errors.add(response.kind, origin, response.code)
     this.latency.add(latencyMs)
   }
 
   /** Adds the results of the same tool from another run. */
   merge(other: ToolResult): void {
-    for (const name of TOOL_COUNTS) this.#counts[name] += other[name]
-    this.#abandoned += other.abandoned ?? 0
+    for (const name of TOOL_COUNTS) this.counts[name] += other[name]
+    this.abandoned += other.abandoned ?? 0
     this.#errors.addAll(other.errors)
     this.latency.addAll(other.latency.histogram)
-  }
-
-  /** Returns the counts without the latencies, for frequent use. */
-  counts(): { readonly tool: string; readonly calls: number; readonly ok: number } {
-    return { tool: this.#tool, calls: this.#counts.calls, ok: this.#counts.ok }
   }
 
   result(): ToolResult {
     return {
       tool: this.#tool,
-      ...this.#counts,
-      ...(this.#abandoned > 0 && { abandoned: this.#abandoned }),
+      ...this.counts,
+      ...(this.abandoned > 0 && { abandoned: this.abandoned }),
       errors: this.#errors.list(),
       latency: this.latency.latency(),
     }

@@ -3,11 +3,17 @@ import type { LoadClient } from './clients/load-client.ts'
 import type { Recorder } from './results/recorder.ts'
 import type { RunTask } from './task-runner.ts'
 
-export interface OpenModel {
-  readonly plan: ArrivalPlan
+/** Bounds the tasks of a run. */
+interface Pacing {
+  /** The time over which the load grows. */
+  readonly rampMs: number
+  readonly durationMs: number | undefined
+  readonly tasks: number | undefined
+}
+
+export interface LoadModel extends Pacing {
   readonly clients: readonly LoadClient[]
   readonly callsPerTask: number
-  readonly maxInFlight: number
   readonly stop: AbortSignal
 }
 
@@ -16,17 +22,18 @@ export interface OpenModel {
  * once, and each is measured from its due time.
  */
 export async function runOpenModel(
-  { plan, clients, callsPerTask, maxInFlight, stop }: OpenModel,
+  model: LoadModel & ArrivalPlan & { readonly maxInFlight: number },
   runTask: RunTask,
   recorder: Recorder,
 ): Promise<void> {
+  const { clients, callsPerTask, maxInFlight, stop } = model
   const startedAt = performance.now()
-  const total = arrivalCount(plan)
+  const total = arrivalCount(model)
   const running = new Set<Promise<void>>()
   // Sequential tasks count with all the calls that they may still send.
   let inFlight = 0
   for (let task = 0; task < total && !stop.aborted; task++) {
-    const dueAt = startedAt + arrivalTime(task, plan)
+    const dueAt = startedAt + arrivalTime(task, model)
     const wait = dueAt - performance.now()
     if (wait > 0) await sleep(wait, undefined, { signal: stop }).catch(() => {})
     if (stop.aborted) break
@@ -47,12 +54,9 @@ export async function runOpenModel(
   await Promise.all(running)
 }
 
-export interface ArrivalPlan {
+/** The rate of arrivals, which grows linearly from 0 over the ramp. */
+interface ArrivalPlan extends Pacing {
   readonly tasksPerSecond: number
-  /** The time over which the rate grows linearly from 0. */
-  readonly rampMs: number
-  readonly durationMs: number | undefined
-  readonly tasks: number | undefined
 }
 
 /** Returns the arrival of a task in milliseconds after the start; the first task is number 0. */
@@ -74,4 +78,23 @@ export function arrivalCount(plan: ArrivalPlan): number {
       : perMs * (durationMs - rampMs / 2)
   // A task that is due exactly at the end does not arrive; 1e-6 covers rounding errors.
   return Math.min(tasks, Math.ceil(area - 1e-6))
+}
+
+/** Runs tasks in a loop on each client; the clients begin evenly spaced over the ramp. */
+export async function runClosedModel(
+  { clients, callsPerTask, rampMs, durationMs = Infinity, tasks = Infinity, stop }: LoadModel,
+  runTask: RunTask,
+  recorder: Recorder,
+): Promise<void> {
+  const endsAt = performance.now() + durationMs
+  let next = 0
+  const work = async (client: LoadClient, index: number): Promise<void> => {
+    const begin = (rampMs * index) / clients.length
+    if (begin > 0) await sleep(begin, undefined, { signal: stop }).catch(() => {})
+    while (!stop.aborted && next < tasks && performance.now() < endsAt) {
+      recorder.arrived(callsPerTask, 0)
+      await runTask(client, next++, performance.now())
+    }
+  }
+  await Promise.all(clients.map(work))
 }

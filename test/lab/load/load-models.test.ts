@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
-import { arrivalCount, arrivalTime } from '../../../src/lab/load/open-model.ts'
+import { arrivalCount, arrivalTime } from '../../../src/lab/load/load-models.ts'
 import { Histogram } from '../../../src/lab/load/results/histogram.ts'
 import { load } from './load-run.ts'
 import type { ScriptedServer, Step } from '../../support/scripted-server.ts'
