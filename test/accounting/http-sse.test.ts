@@ -222,7 +222,7 @@ test('a request of the server and the response to it close no call', async () =>
   await stage.ends({ 'tools/call echo: ok': 1 })
 })
 
-test('a call that nobody answers ends when its time is over', async () => {
+test('a call without a response ends when its time has passed', async () => {
   await open(ACCEPTED, { pendingTtl: TTL })
   await listen('a')
   await stage.exchange(call('a', 1))

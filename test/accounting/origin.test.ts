@@ -141,7 +141,7 @@ function fail(): never {
   throw new Error('broken on purpose')
 }
 
-test('when sending breaks inside Squall, the calls end and the client is told', async () => {
+test('when sending breaks inside Squall, the calls end and the client gets an error', async () => {
   const { client, inFlight, has } = await broken({})
   await client.send(post(batch, 'Mcp-Session-Id: s\r\n'), 'POST')
   const given = await client.response()

@@ -52,7 +52,7 @@ test('a slow client is not overhead', async () => {
   expect(await overhead('_sum')).toBeLessThan(SLOW / 1000)
 })
 
-test('every exchange that is sent on is told once, when it is over', async () => {
+test('every forwarded exchange is reported once, when it ends', async () => {
   const held = new Held()
   stage = await Stage.open((exchange) => held.push(exchange))
   const call = await stage.send(post(request(1)))

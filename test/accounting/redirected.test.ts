@@ -119,7 +119,7 @@ describe('a client that never follows', () => {
     await stage.ends({ [`tools/call echo: ${outcome}`]: 1 })
   })
 
-  test('cannot, without a place to go to: the call is over at once', async () => {
+  test('cannot, without a location: the call ends at once', async () => {
     stage = await Stage.open(
       (exchange) => void exchange.send([response('307 Temporary Redirect', [], '')]),
     )

@@ -57,7 +57,7 @@ async function ask(response: (stream: ServerHttp2Stream) => void): Promise<reado
   return stage.probe('app/readyz')
 }
 
-test('a service that is serving is well, and is asked for by its name', async () => {
+test('a service that is serving is healthy, and is queried by its name', async () => {
   const { port, asked } = await grpcApp(reply('0801'))
   const long = 'é'.repeat(100)
   const stage = await startSquall({

@@ -56,7 +56,7 @@ describe('a reader that is slow', () => {
     expect(quick.written.slice(2)).toEqual([2, 3, 4, 5, 6].map((n) => `data: next ${n}\n\n`))
   })
 
-  it('loses its place when it takes nothing at all', () => {
+  it('is closed when it reads nothing at all', () => {
     const { open, streams } = setup()
     const stuck = open()
     const quick = open()

@@ -27,7 +27,7 @@ it('refuses a pipe that nobody writes to, where it would have waited for good', 
   await expect(readBounded(at('pipe'), 10)).rejects.toThrow('a pipe that nobody writes to')
 })
 
-it('reads a pipe to its end, as shells put one in the place of a file', async () => {
+it('reads a pipe to its end, as shells pass one instead of a file', async () => {
   const script = 'exec 3<>"$1"; echo one >&3; echo ready; read -r _; echo two >&3'
   const writer = spawn('bash', ['-c', script, 'bash', at('pipe')])
   await once(writer.stdout, 'data')

@@ -138,7 +138,7 @@ describe('squall demo', () => {
     expect(restart.refused).toBe(restart.asked)
   })
 
-  it('writes its report where it was told to', async () => {
+  it('writes its report to the given file', async () => {
     expect(results.report).toBe(join(directory, 'staying.html'))
     const { counts } = results.phases.twoPercent
     const report = await readFile(results.report!, 'utf8')

@@ -113,7 +113,7 @@ describe('at SIGTERM', () => {
   test.each([
     ['JSON', 'application/json'],
     ['of another kind', 'application/octet-stream'],
-  ])('a chunked upload that is %s goes on to its end', async (_, type) => {
+  ])('a chunked upload that is %s is finished', async (_, type) => {
     const at = await stand()
     const upload = await client(at)
     const head = `POST /up HTTP/1.1\r\nHost: pod\r\nContent-Type: ${type}\r\nTransfer-Encoding: chunked\r\n\r\n`

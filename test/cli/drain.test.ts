@@ -103,7 +103,7 @@ describe('a drain', () => {
     expect(await program.ended).toEqual({ code: 0, signal: null })
   })
 
-  test('cuts an event stream when its time is over', async () => {
+  test('cuts an event stream when its time has passed', async () => {
     const { app, program, port } = await stand('--drain-timeout', '700ms')
     const stream = await openStream(port)
     const began = performance.now()
@@ -153,7 +153,7 @@ describe('a drain', () => {
     await stream.gone
   })
 
-  test('takes no time when told so', async () => {
+  test('takes no time with a timeout of zero', async () => {
     const { program, port } = await stand('--drain-timeout', '0s')
     const stream = await openStream(port)
     program.signal('SIGTERM')
@@ -188,7 +188,7 @@ describe('a Unix socket to listen on', () => {
     expect(existsSync(path)).toBe(false)
   })
 
-  test('is taken over when nobody listens on it any more', async () => {
+  test('is reused when nobody listens on it any more', async () => {
     const dead = run()
     await dead.logged('listening')
     await dead.kill()

@@ -169,7 +169,7 @@ describe('a start', () => {
     ])
   })
 
-  test('logs for people when told to', async () => {
+  test('logs for people with --log-format pretty', async () => {
     const program = start('--log-format', 'pretty')
     while (!program.stdout().includes('admin listening')) await once(program.child.stdout!, 'data')
     expect(program.stdout()).toMatch(

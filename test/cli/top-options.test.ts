@@ -4,7 +4,7 @@ import { asked } from '../support/asked.ts'
 
 const top = (...args: string[]): TopOptions => asked(['top', ...args]) as TopOptions
 
-it('looks at the usual admin port unless told otherwise', () => {
+it('reads the usual admin port by default', () => {
   expect(top()).toEqual({
     endpoints: [{ host: '127.0.0.1', port: 15390 }],
     json: false,

@@ -7,7 +7,7 @@ const KINDS = ['timeseries', 'stat', 'table', 'state-timeline', 'heatmap']
 const UNITS = ['short', 's', 'bytes', 'percentunit', 'reqps', 'ops']
 const all = dashboards()
 
-it('there are three dashboards, told apart by uid, title and file', () => {
+it('there are three dashboards with distinct uid, title and file', () => {
   expect(all.map(({ file }) => file)).toEqual(['overview.json', 'rules.json', 'sidecar.json'])
   expect(new Set(all.map(({ uid }) => uid)).size).toBe(3)
   for (const { uid, title, description, tags } of all) {

@@ -14,7 +14,7 @@ afterEach(async () => {
   await squall.close()
 })
 
-test('a response that waits for its client goes on when one behind it comes meanwhile', async () => {
+test('a response that waits for its client continues when one behind it comes meanwhile', async () => {
   let goOn!: () => void
   const isTime = new Promise<void>((resolve) => (goOn = resolve))
   let written = 0

@@ -19,7 +19,7 @@ it('flaky-auth: 401 now and then, 403 for writing, and nothing without a token',
   await errors(2)
 })
 
-it('flaky-auth: a client that can get a new token goes on', async () => {
+it('flaky-auth: a client that can get a new token continues', async () => {
   const { v2, server, errors } = await startExample('flaky-auth')
   const asked: string[] = []
   let token = 'first'

@@ -184,7 +184,7 @@ it('keeps the connection for the next call, which is untouched', async () => {
   expect(got.headers['x-squall-fault']).toBeUndefined()
 })
 
-it('hits a whole exchange by a rule about HTTP', async () => {
+it('fails a whole exchange by a rule about HTTP', async () => {
   const rule = {
     name: 'all of it',
     match: { http: { path: ['/mcp'] } },

@@ -19,7 +19,7 @@ function corrupt(mode: string, more: Readonly<Record<string, unknown>> = {}) {
   } as never
 }
 
-it.each(MODES)('by %s damages a JSON response, and the connection goes on', async (mode) => {
+it.each(MODES)('by %s damages a JSON response, and the connection stays open', async (mode) => {
   const stage = opened(await startSidecar({ rules: [corrupt(mode)], upstream: jsonApp }))
   const client = await RawClient.connect(stage.port)
   await client.send(toolCall(1), 'POST')
@@ -69,7 +69,7 @@ it('leaves a batch alone that is answered by one body', async () => {
   expect(stage.counts().not_applicable).toBe(1)
 })
 
-it('sends what it puts in the place of a coded answer plain', async () => {
+it('sends the replacement of a coded response without a coding', async () => {
   const stage = opened(
     await startSidecar({
       rules: [corrupt('html')],

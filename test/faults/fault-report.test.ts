@@ -95,7 +95,7 @@ describe('a fault that takes effect', () => {
     ['hash', 7, '7902699b'],
     ['hash', SECRET, createHash('sha256').update(SECRET).digest('hex').slice(0, 8)],
     ['off', SECRET, undefined],
-  ])('shows ids as it is told: %s', (ids, id, shown) => {
+  ])('shows ids as configured: %s', (ids, id, shown) => {
     const { report, lines, recent } = start('debug', ids)
     report.of('').injected({ ...RECORD, call: { ...CALL, id } })
     report.of('').notApplicable({ ...RECORD, call: { ...CALL, id }, reason: 'failed' })
@@ -112,7 +112,7 @@ describe('a fault that takes effect', () => {
     expect(lines()).toEqual([{ ...common, method: 'resources/read', id: 7 }, common])
   })
 
-  it('is told once per call, and every delay is measured', async () => {
+  it('is reported once per call, and every delay is measured', async () => {
     const { report, lines, metrics, recent } = start()
     const listener = report.of('s')
     for (let i = 0; i < 5; i++) listener.injected({ ...RECORD, delayMs: 10, first: i === 0 })
@@ -149,7 +149,7 @@ describe('a fault that takes effect', () => {
 })
 
 describe('a fault that does not', () => {
-  it('is told to those who debug', () => {
+  it('is logged at debug level', () => {
     const quiet = start('info')
     quiet.report.of('s').notApplicable({ ...RECORD, reason: 'head_sent' })
     expect(quiet.lines()).toEqual([])

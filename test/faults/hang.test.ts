@@ -67,7 +67,7 @@ it('holds a call until its client leaves, and the app never hears of it', async 
   expect(client.received).toBe(0)
 })
 
-it('lets a call go on when the rule is taken back, or when its time is over', async () => {
+it('releases a call when the rule is removed or its time has passed', async () => {
   const stage = opened(await startSidecar({ rules: [hang()], upstream: jsonApp }))
   const got = call(stage, callMessage(1))
   await stage.until(() => stage.injected.length === 1)
@@ -158,7 +158,7 @@ it('frees everything at once when the client leaves', async () => {
   expect(stage.counts().injected).toBe(1)
 })
 
-it('does not keep the app waiting that goes on to answer', async () => {
+it('does not keep an app waiting that continues its response', async () => {
   let finished: Promise<unknown> | undefined
   const text = `data: ${'x'.repeat(100_000)}\n\n`.repeat(8)
   const stage = opened(
@@ -206,7 +206,7 @@ it('has no event to wait before in a JSON response', async () => {
   expect(stage.notApplicable).toMatchObject([{ reason: 'nothing_to_act_on' }])
 })
 
-it('cannot read a coded stream unless it is told bytes', async () => {
+it('cannot read a coded stream unless it is configured in bytes', async () => {
   const bytes = gzipSync(streamText(1))
   const app: RequestListener = (req, res) => {
     req.resume()

@@ -106,12 +106,15 @@ async function told(fault: string, response: string): Promise<object> {
   return { injected: squall.faults.counts().injected, outcome, origin }
 }
 
-it.each(CASES)('%s is told as injected only where it took effect: %s', async (fault, response) => {
-  const all = await told(fault, response)
-  // A response that nobody read and a fault changed does not count as ok.
-  expect(all).not.toMatchObject({ outcome: 'ok', origin: 'injected' })
-  expect(all).not.toMatchObject({ injected: 0, origin: 'injected' })
-})
+it.each(CASES)(
+  '%s is reported as injected only where it took effect: %s',
+  async (fault, response) => {
+    const all = await told(fault, response)
+    // A response that nobody read and a fault changed does not count as ok.
+    expect(all).not.toMatchObject({ outcome: 'ok', origin: 'injected' })
+    expect(all).not.toMatchObject({ injected: 0, origin: 'injected' })
+  },
+)
 
 it.each(['truncate: { framing: clean }', 'truncate: { after: { bytes: 9B }, framing: clean }'])(
   '%s leaves an unread response incomplete',

@@ -22,7 +22,7 @@ function responding(headers: Record<string, string>, body: string | Buffer): Req
   }
 }
 
-it('acts on a plain exchange that a rule about HTTP hit', async () => {
+it('acts on a plain exchange that a rule about HTTP matches', async () => {
   const upper = onBody(async function* (source, ctx) {
     for await (const chunk of source) {
       ctx.injected()

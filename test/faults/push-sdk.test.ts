@@ -101,7 +101,7 @@ test('many calls at once each get their own response', async () => {
   expect(squall.faults!.counts()).toMatchObject({ matched: 200, injected: 200 })
 })
 
-test('a client that gives up on a call that hangs goes on with others', async () => {
+test('a client that gives up on a call that hangs continues with others', async () => {
   await start(
     named('late', rule('delay', { fixed: 600_000, max: 600_000, at: 'response' }, 'echo')),
   )

@@ -94,7 +94,7 @@ test('a sleeping response holds up nobody else', async () => {
   await hears(client, rest + LATE + said(result(1)))
 })
 
-test('bytes pass chunk by chunk while nothing is expected, and again when all is over', async () => {
+test('bytes pass chunk by chunk while no response is expected, and again after the last one', async () => {
   app = await PushApp.open([abort({ toolError: 'db lost' }, 'response')])
   const client = await app.listen('a')
   const pieces = ['event: mess', 'age\ndata: {"jsonrpc":"2.0",', '"method":"x"}\r', '\n\r\n', ': k']
@@ -195,7 +195,7 @@ test('when the client leaves while its response sleeps, the fault ended the call
   expect(app.faults.active).toBe(0)
 })
 
-test('when the client gives a sleeping call up, the response goes on its way', async () => {
+test('when the client gives up a delayed call, the response is sent', async () => {
   app = await PushApp.open([hold('response')])
   const client = await app.listen('a')
   await app.call('a', 1)

@@ -105,7 +105,7 @@ it.each(['request', 'response', 'stream'])(
   },
 )
 
-it('leaves a response alone that is over before', async () => {
+it('leaves a response alone that has ended before', async () => {
   const stage = opened(
     await startSidecar({
       rules: [reset({ at: 'stream', after: { events: 9 } })],

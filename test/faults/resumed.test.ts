@@ -172,7 +172,7 @@ test.each([
   expect(faults.counts()).toMatchObject({ injected: 0, not_reached: 1 })
 })
 
-test('a call that was answered in the first place leaves nothing behind', async () => {
+test('a call that was answered at once leaves nothing behind', async () => {
   await open(
     [rule('delay', { fixed: 1, max: LONG, at: 'response' }, 'echo', 'slow')],
     (exchange) => {

@@ -129,7 +129,7 @@ describe('corrupt', () => {
     expect(await once()).toBe(await once())
   })
 
-  it('lets its reason be told when it may not act', async () => {
+  it('reports its reason when it may not act', async () => {
     await expect(damaged('garbage', jsonLines(2), '{}', new Forbidden())).rejects.toThrow('may not')
   })
 

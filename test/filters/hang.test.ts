@@ -100,7 +100,7 @@ describe('hang', () => {
     }
   })
 
-  it('goes on when faults are to stop', async () => {
+  it('continues when faults are to stop', async () => {
     const ctx = new Sleeper()
     const out = await made({ at: 'event' }).onOutput!(ctx)(output(SSE_LINES, [TEXT]))
     const { seen, done } = reading(out.body)
@@ -175,7 +175,7 @@ describe('hang', () => {
     expect(closed).toBe(true)
   })
 
-  it('sends chunks as they came where its place is between two of them', async () => {
+  it('sends chunks as they came where its position is between two of them', async () => {
     const fault = made({ at: 'event', after: { bytes: 3 } })
     const out = await fault.onOutput!(new Context())(output(jsonLines(5), ['abc', 'de']))
     expect(await chunksOf(out)).toEqual(['abc', 'de'])

@@ -57,7 +57,7 @@ describe('rateLimit', () => {
     expect(asked({ limit }, times)).toEqual(['ok', 'ok', '10', '10', '1', 'ok', '10'])
   })
 
-  it('allows as many at once as in the time, unless told otherwise', () => {
+  it('allows as many at once as in the time, by default', () => {
     const limit = { calls: 2, per: 1000 }
     expect(asked({ limit }, [{}, {}, {}])).toEqual(['ok', 'ok', '1'])
   })

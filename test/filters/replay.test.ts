@@ -82,7 +82,7 @@ describe('replay', () => {
     expect((await ask(response('1', 'b'), called({ arguments: { x: 1 } })))[1]).toBe(1)
   })
 
-  it('asks for the same arguments, in any order, when told so', async () => {
+  it('wants the same arguments, in any order, when configured so', async () => {
     const ask = rule({ sameArguments: true })
     await ask(
       response('1', 'a'),
@@ -97,7 +97,7 @@ describe('replay', () => {
   it.each([
     [{ session: 'a' }, { session: 'b' }],
     [{ headers: { authorization: 'Bearer a' } }, { headers: { authorization: 'Bearer b' } }],
-  ])('gives nobody what another was answered, unless told so', async (one, other) => {
+  ])('gives no caller the response of another, unless configured so', async (one, other) => {
     const ask = rule()
     await ask(response('1', 'a'), one)
     expect((await ask(response('1', 'b'), other))[2]).toBe(1)

@@ -58,7 +58,7 @@ describe('reset', () => {
     [undefined, jsonLines(4), ['abcd']],
     [{ events: 3 }, SSE_LINES, STREAM],
     [{ bytes: 5 }, jsonLines(4), ['ab', 'cd']],
-  ])('does not act where the response has no place after %j', async (after, lines, chunks) => {
+  ])('does not act where the response has no position after %j', async (after, lines, chunks) => {
     const ctx = new Context()
     const fault = reset.create({ at: 'stream', how: 'rst', ...(after && { after }) })
     const out = await fault.onOutput!(ctx)(output(lines, chunks))

@@ -32,7 +32,7 @@ describe('rewrite of a result', () => {
     )
   })
 
-  it('parts them where it is asked to', async () => {
+  it('parts them where configured', async () => {
     expect(await of({ rename: { '/temp': '/temp_c' }, consistent: false }, STEP)).toBe(
       resultJson(STEP.replace('"temp":', '"temp_c":')),
     )
@@ -192,7 +192,7 @@ describe('drift', () => {
     expect(await of({}, result, new Context({ draws }))).toBe(resultJson(wanted))
   })
 
-  it('makes as many changes as it is asked for, alike in structure and text', async () => {
+  it('makes as many changes as configured, alike in structure and text', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.dictionary(fc.constantFrom('a', 'b_c', 'dE', '*', ''), fc.jsonValue({ maxDepth: 2 }), {

@@ -41,7 +41,7 @@ describe('throttle', () => {
     expect(ctx.sleeps).toEqual([100, 100, 50, 10])
   })
 
-  it('takes pieces of 50 ms unless told, and never more than a thousand in a second', async () => {
+  it('takes pieces of 50 ms by default, and never more than a thousand in a second', async () => {
     for (const [rate, chunk, length] of [
       [2000, undefined, 100],
       [5, undefined, 1],

@@ -23,7 +23,7 @@ test('Unix sockets are listened on and sent to', async () => {
   expect(await squall.metric('squall_calls_total', { tool: 'echo', outcome: 'ok' })).toBe(1)
 })
 
-test('an app behind a Unix socket that is not there is told as such', async () => {
+test('an app behind a missing Unix socket is reported as such', async () => {
   const squall = opened(await startSquall('--upstream', `unix:${join(directory, 'none')}`))
   const given = await call({ host: '127.0.0.1', port: squall.port }, callMessage(1))
   expect(given.status).toBe(502)

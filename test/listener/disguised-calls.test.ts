@@ -44,13 +44,13 @@ describe('with a tool that is denied', () => {
   })
   afterAll(() => ruled.close())
 
-  it.each(DISGUISES)('no rule hits a call of it: $name', async (disguise) => {
+  it.each(DISGUISES)('no rule acts on a call of it: $name', async (disguise) => {
     const { status, headers } = await sendDisguise(ruled.squall.port, disguise)
     expect(status).toBe(200)
     expect(`${String(headers['x-read'])} `).toMatch(/\b(pay|5) /)
   })
 
-  it.each(PLAIN_CALLS)('no rule hits a call of it that is in order: $name', async (call) => {
+  it.each(PLAIN_CALLS)('no rule acts on a well-formed call of it: $name', async (call) => {
     expect((await sendDisguise(ruled.squall.port, call)).status).toBe(200)
   })
 
@@ -83,7 +83,7 @@ describe('without', () => {
     expect(await counts()).toEqual([calls, all + more, own + more])
   })
 
-  it.each(PLAIN_CALLS)('a call in order is hit, however it looks: $name', async (call) => {
+  it.each(PLAIN_CALLS)('a well-formed call is failed, however it looks: $name', async (call) => {
     expect((await sendDisguise(ruled.squall.port, call)).status).toBe(503)
   })
 })

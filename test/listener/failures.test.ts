@@ -114,7 +114,7 @@ describe('an app', () => {
     ['whose head has a bad line', 'HTTP/1.1 200 OK\r\nno colon here\r\n\r\n'],
     ['whose head is too long', `HTTP/1.1 200 OK\r\nX: ${'x'.repeat(5000)}\r\n\r\n`],
     ['with two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab'],
-  ])('%s is told as such, and the next call is not touched', async (_what, bytes) => {
+  ])('%s is reported as such, and the next call is not touched', async (_what, bytes) => {
     let times = 0
     const app = opened(
       await startUpstream({
@@ -175,7 +175,7 @@ describe('readiness', () => {
     await eventually(async () => ((await squall.readiness()).ready ? 'still ready' : undefined))
   })
 
-  test('needs no app when told so', async () => {
+  test('needs no app with --ready-without-upstream', async () => {
     const squall = await inFront(await deadPort(), '--ready-without-upstream')
     expect(await squall.readiness()).toEqual({
       status: 200,

@@ -81,7 +81,7 @@ test('a head that trickles has no more time than one that stands still', async (
 })
 
 describe('client connections', () => {
-  test('above --max-connections are told so, and those before them are served', async () => {
+  test('above --max-connections are rejected with the reason, and earlier ones are served', async () => {
     const { squall } = await stand(ok, '--max-connections', '2')
     const [first, second, third] = [
       await client(squall),

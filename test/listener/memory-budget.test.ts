@@ -21,7 +21,7 @@ test('small messages have a reserve', () => {
   expect(budget.take(16 * KIB)).toBe(false)
 })
 
-test('who waits is served in order as soon as there is room, or told that there is none', async () => {
+test('waiting callers are served in order as soon as there is room, or rejected', async () => {
   const budget = new MemoryBudget(100 * KIB)
   budget.add(100 * KIB)
   const told: string[] = []

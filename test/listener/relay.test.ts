@@ -63,7 +63,7 @@ function stage(observer: Partial<Observer> = {}) {
 
 const tick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-test('the time of a response that is whole at once is told once, with that of the request', () => {
+test('the time of a response that is whole at once is reported once, with that of the request', () => {
   const { relay, told } = stage()
   relay.requestSent(1)
   relay.head(HEAD)
@@ -105,7 +105,7 @@ test.each([
   expect(told.filter((line) => String(line).startsWith('spent'))).toHaveLength(1)
 })
 
-test('an app that could not be asked has its time told after the sending', () => {
+test('an app that could not be reached has its time reported after the sending', () => {
   const { relay, told } = stage()
   relay.fail({ kind: 'reset', message: '' })
   expect(told).toEqual(['finished 0'])
@@ -113,7 +113,7 @@ test('an app that could not be asked has its time told after the sending', () =>
   expect(told).toEqual(['finished 0', 'spent 12'])
 })
 
-test('of a run of chunks the time is told once', async () => {
+test('the time of a run of chunks is reported once', async () => {
   const { relay, told, pass } = stage()
   relay.requestSent(1)
   relay.head(HEAD)
@@ -125,7 +125,7 @@ test('of a run of chunks the time is told once', async () => {
   expect(told).toEqual(['finished 200', 'spent 1311'])
 })
 
-test('a watcher that breaks at a run of chunks is let go of, and the response goes on', () => {
+test('a watcher that throws at a run of chunks is dropped, and the response continues', () => {
   const { relay, told } = stage({
     chunks: () => {
       throw new Error('chunks')

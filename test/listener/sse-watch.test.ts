@@ -40,11 +40,14 @@ test.each<[Coding, Buffer]>([
   ['gzip', gzipSync(TEXT)],
   ['deflate', deflateSync(TEXT)],
   ['br', brotliCompressSync(TEXT)],
-])('events in %s are seen before the end is told, however they are cut', async (coding, bytes) => {
-  const all = { seen: ['日本', '2'], missed: false }
-  expect(await watch(coding, [bytes])).toEqual(all)
-  expect(await watch(coding, bytewise(bytes))).toEqual(all)
-})
+])(
+  'events in %s are seen before the end is reported, however they are cut',
+  async (coding, bytes) => {
+    const all = { seen: ['日本', '2'], missed: false }
+    expect(await watch(coding, [bytes])).toEqual(all)
+    expect(await watch(coding, bytewise(bytes))).toEqual(all)
+  },
+)
 
 test('of a stream that was cut, what came is seen', async () => {
   const bytes = gzipSync(TEXT)
@@ -64,7 +67,7 @@ test('a large event is read when its turn has come, those behind it after it, an
   expect(seen).toEqual(['1', 'x', '3', 'x'])
 })
 
-test('a large event for which there is no room is told as missed', async () => {
+test('a large event for which there is no room is reported as missed', async () => {
   const text = `data: 1\n\ndata: ${'x'.repeat(HEAVY)}\n\ndata: 3\n\n`
   const memory = new MemoryBudget(HEAVY)
   expect(await watch('identity', [Buffer.from(text)], 2 * HEAVY, memory)).toEqual({
@@ -73,7 +76,7 @@ test('a large event for which there is no room is told as missed', async () => {
   })
 })
 
-test('an event above the limit is told as missed, and those around it are seen', async () => {
+test('an event above the limit is reported as missed, and those around it are seen', async () => {
   const text = `data: 1\n\ndata: ${'x'.repeat(100)}\n\ndata: 3\n\n`
   expect(await watch('identity', [Buffer.from(text)], 50)).toEqual({
     seen: ['1', '3'],
@@ -84,7 +87,7 @@ test('an event above the limit is told as missed, and those around it are seen',
 test.each<[string, Coding, string]>([
   ['an unknown coding', 'unknown', TEXT],
   ['damage', 'gzip', 'no gzip at all'],
-])('%s is told as missed and hurts nobody', async (_what, coding, text) => {
+])('%s is reported as missed and hurts nobody', async (_what, coding, text) => {
   const bytes = Buffer.from(text)
   expect(await watch(coding, [bytes, bytes])).toEqual({ seen: [], missed: true })
 })

@@ -78,7 +78,7 @@ describe('the app', () => {
     )
   })
 
-  test('is asked for by the name given', async () => {
+  test('is connected to by the given server name', async () => {
     const app = await tlsApp()
     const squall = await inFront(app.port, ...trusting, '--upstream-servername', 'localhost')
     expect((await ask(squall)).status).toBe(200)
@@ -93,12 +93,12 @@ describe('the app', () => {
     )
   })
 
-  test('may be anybody when told so', async () => {
+  test('may be anybody with --upstream-insecure', async () => {
     const app = await tlsApp()
     expect((await ask(await inFront(app.port, '--upstream-insecure'))).status).toBe(200)
   })
 
-  test('that speaks no TLS is told as unreachable', async () => {
+  test('that speaks no TLS is reported as unreachable', async () => {
     const app = opened(await startUpstream(responding('plain')))
     await unreachable(await inFront(app.port, ...trusting), /SSL routines/)
   })
@@ -106,14 +106,17 @@ describe('the app', () => {
   test.each([
     ['closes', (socket: Socket) => void socket.end()],
     ['resets', (socket: Socket) => void socket.resetAndDestroy()],
-  ])('that %s the connection during the handshake is told as unreachable', async (_way, leave) => {
-    const app = createServer((socket) => {
-      socket.on('error', () => undefined).once('data', () => leave(socket))
-    })
-    opened(app.listen(0, '127.0.0.1'))
-    await once(app, 'listening')
-    await unreachable(await inFront((app.address() as AddressInfo).port, ...trusting), /./)
-  })
+  ])(
+    'that %s the connection during the handshake is reported as unreachable',
+    async (_way, leave) => {
+      const app = createServer((socket) => {
+        socket.on('error', () => undefined).once('data', () => leave(socket))
+      })
+      opened(app.listen(0, '127.0.0.1'))
+      await once(app, 'listening')
+      await unreachable(await inFront((app.address() as AddressInfo).port, ...trusting), /./)
+    },
+  )
 })
 
 describe('a certificate of its own', () => {

@@ -269,7 +269,7 @@ describe('other upgrades', () => {
     expect(await readUntil(client, 'second')).toBe('second')
   })
 
-  test('an offer of h2c is ignored and the request goes on with its body', async () => {
+  test('an offer of h2c is ignored and the request continues with its body', async () => {
     const app = createServer((req, res) => {
       const chunks: Buffer[] = []
       req.on('data', (chunk: Buffer) => chunks.push(chunk))

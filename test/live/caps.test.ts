@@ -40,7 +40,7 @@ function begin({ squall }: RuledSquall, tool = 'probe') {
 
 // Three mistakes that proxies have made with such a cap, each known by its issue in Envoy.
 describe('faults in progress', () => {
-  it('give their place back when delayed calls are abandoned (envoyproxy/envoy#11504)', async () => {
+  it('are released when delayed calls are abandoned (envoyproxy/envoy#11504)', async () => {
     const ruled = await start(slow('    maxActive: 5\n'))
     const { squall, text } = ruled
     for (let round = 0; round < 3; round++) {
@@ -71,7 +71,7 @@ describe('faults in progress', () => {
     holding.destroy()
   })
 
-  it('count while they act, and not for as long as the call goes on (envoyproxy/envoy#13069)', async () => {
+  it('count while they act, and not for as long as the call lasts (envoyproxy/envoy#13069)', async () => {
     let finish = (): void => undefined
     // Begins its response at once, and ends it when it is told to.
     const long: RequestListener = (req, res) => {

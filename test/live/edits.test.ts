@@ -46,7 +46,7 @@ it('an edit takes effect while traffic passes, and so does the next', async () =
   }
 })
 
-it('a version with a mistake changes nothing, and is told once with its line and column', async () => {
+it('an invalid version changes nothing, and is reported once with its line and column', async () => {
   const { mounted, squall, probe: ask } = await start(failing('one'))
   await swapped(
     mounted,

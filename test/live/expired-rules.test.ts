@@ -8,7 +8,7 @@ const opened = closers()
 const rule = (name: string, lasts: string): string =>
   `  - name: ${name}\n    ${lasts}\n    faults: [{ abort: { status: 503 } }]\n`
 
-test('the log names rules when their time is over, each once', async () => {
+test('the log names expired rules, each once', async () => {
   const brief = `rules:\n${rule('brief', 'for: 100ms')}${rule('too', 'for: 100ms')}`
   const mounted = await mountRules(`${brief}${rule('old', "until: '2020-01-01T00:00:00Z'")}`)
   opened({ close: () => mounted.remove() })

@@ -19,7 +19,7 @@ async function start(rules: string | undefined, ...flags: string[]): Promise<Rul
 
 const ACTIVE = { rule: 'header-faults' }
 
-it('a caller that waits goes on at once when the rules say that nothing is enabled', async () => {
+it('a caller that waits continues at once when the rules enable nothing', async () => {
   const { text, squall, mounted } = await start(undefined)
   const waiting = text('plain', FOREVER)
   await squall.reaches('squall_active_faults', ACTIVE, 1)
@@ -29,7 +29,7 @@ it('a caller that waits goes on at once when the rules say that nothing is enabl
   expect(await squall.metric('squall_active_faults', ACTIVE)).toBe(0)
 })
 
-it('a caller that leaves while it waits gives its place to the next', async () => {
+it('a caller that leaves while it waits is followed by the next', async () => {
   const { squall, text } = await start(undefined, '--max-active', '1')
   const leaving = new AbortController()
   const place = { port: squall.port, host: '127.0.0.1', headers: FOREVER, signal: leaving.signal }

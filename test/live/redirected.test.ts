@@ -83,7 +83,7 @@ it('`first` is not used up by redirects', async () => {
   expect(texts).toEqual([true, false])
 })
 
-it('a delay is waited once, and told on the response that the client keeps', async () => {
+it('a delay is waited once, and marked on the response that the client keeps', async () => {
   const started = await start(rule('percent: 100', 'delay: { fixed: 20ms }'))
   expect(await ask(started, 1)).toMatchObject({ status: 200, marker: 'r/delay' })
   expect(await started.squall.metric('squall_faults_injected_total')).toBe(1)

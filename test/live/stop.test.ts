@@ -58,7 +58,7 @@ it('a stop key beside the rules outweighs rules and header faults', async () => 
   await responses(pod, 'broken')
 })
 
-it('a call that a fault holds goes on when the stop key comes', async () => {
+it('a call that a fault holds continues when the stop key comes', async () => {
   const pod = await start()
   const waiting = pod.text('other', { 'x-squall-delay': '5m' })
   await pod.squall.reaches('squall_active_faults', { rule: 'header-faults' }, 1)

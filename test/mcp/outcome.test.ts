@@ -85,7 +85,7 @@ describe('a whole response', () => {
     expect(outcomeOfJsonBody([to], status, new Uint8Array(Buffer.from(text)))).toEqual([outcome])
   })
 
-  test('of a batch is told call by call, ids of two types and twice the same id kept apart', () => {
+  test('of a batch is reported call by call, ids of two types and repeated ids kept apart', () => {
     const calls = [
       call('tools/call', undefined, 1),
       call('tools/call', undefined, '1'),

@@ -68,7 +68,7 @@ describe('time', () => {
     expect(bench.fates(500)).not.toContain('0')
   })
 
-  it('raising a share keeps the calls that it hit before', () => {
+  it('raising a share keeps the calls that were sampled before', () => {
     const at10 = new Bench([{ percent: 10, stickyBy: 'session' }]).fates(2000, session)
     const at25 = new Bench([{ percent: 25, stickyBy: 'session' }]).fates(2000, session)
     for (let i = 0; i < 2000; i++) if (at10[i] === '1') expect(at25[i]).toBe('1')

@@ -46,7 +46,7 @@ describe('when rules were applied', () => {
     expect(scaledUp.states.unanchored).toEqual([])
   })
 
-  it('is not known of other rules: they count from the start of the pod, which is told', () => {
+  it('is not known of other rules: they count from the start of the pod, which is reported', () => {
     const pod = new Pod(file(''), AT + 60 * MINUTE)
     expect(pod.isHit(AT + 60 * MINUTE)).toBe(true)
     expect(pod.states.unanchored).toEqual(['a'])
@@ -100,7 +100,7 @@ describe('when rules were applied', () => {
 })
 
 describe('the clock of the rules', () => {
-  it('never goes back, goes on when it is set back, and follows when it is set forward', () => {
+  it('never goes back, continues when it is set back, and follows when it is set forward', () => {
     let wall = 1_000
     let passed = 0
     const clock = steadyClock(

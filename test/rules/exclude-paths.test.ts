@@ -9,7 +9,7 @@ const EXCLUDED = { excludePaths: ['/admin/*', '/billing'] }
 const at = (path: string) => facts({}, { http: { method: 'POST', path } })
 
 describe('paths that are excluded', () => {
-  it('are hit by no rule, and counted as forbidden', () => {
+  it('are matched by no rule, and counted as forbidden', () => {
     const bench = new Bench([{ name: 'all' }], {}, {}, EXCLUDED)
     expect(bench.matched(at('/admin/mcp'))).toEqual([])
     expect(bench.matched(at('/billing'))).toEqual([])
@@ -36,7 +36,7 @@ describe('paths that are excluded', () => {
     },
   )
 
-  it('are hit by no rule that names them, for exchanges either', () => {
+  it('are matched by no rule that names them, nor are exchanges', () => {
     const spec: LooseRule = {
       match: { http: { path: '/billing' } },
       faults: [{ fault: 'abort', config: { status: 503, at: 'request' } }],

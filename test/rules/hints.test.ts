@@ -21,32 +21,38 @@ describe('a misspelt name', () => {
     [faultText('{ delay: { fixd: 1s } }'), 'did you mean `fixed`?'],
     [ruleText('stickyBy: sesion'), 'did you mean `session`?'],
     [ruleText('match: { transport: streamable_http }'), 'did you mean `streamable-http`?'],
-  ])('in %j is told with the nearest one', (text, hint) => {
+  ])('in %j is reported with the nearest one', (text, hint) => {
     expect(sentences(text)).toContain(hint)
   })
 
-  it('unlike any known one is told with what is allowed', () => {
+  it('unlike any known one is reported with the allowed ones', () => {
     expect(sentences(faultText('{ banana: {} }'))).toBe(
       `rules[0].faults[0].banana: unknown fault "banana"; allowed: ${FAULT_NAMES.join(', ')}`,
     )
   })
 
-  it.each(['{ banana: {} }', 'banana'])('of a fault, %s, is told with those that are', (fault) => {
-    const [problem, ...more] = refused(faultText(fault))
-    expect(more).toEqual([])
-    expect(problem).toMatchObject({ code: 'unknown_fault', allowed: FAULT_NAMES })
-  })
+  it.each(['{ banana: {} }', 'banana'])(
+    'of a fault, %s, is reported with the known ones',
+    (fault) => {
+      const [problem, ...more] = refused(faultText(fault))
+      expect(more).toEqual([])
+      expect(problem).toMatchObject({ code: 'unknown_fault', allowed: FAULT_NAMES })
+    },
+  )
 
   it.each([
     ['delay', 'wrong_type', 'write `- delay: { … }`'],
     ['dealy', 'wrong_type', 'write `- delay: { … }`'],
     ['rateLimt', 'unknown_fault', 'did you mean `rateLimit`?'],
-  ])('of a fault written as its name alone, %s, is told how to write it', (fault, code, hint) => {
-    expect(refused(faultText(fault))).toMatchObject([{ code, hint }])
-  })
+  ])(
+    'of a fault written as its name alone, %s, is reported with how to write it',
+    (fault, code, hint) => {
+      expect(refused(faultText(fault))).toMatchObject([{ code, hint }])
+    },
+  )
 })
 
-describe('a key in the wrong place', () => {
+describe('a misplaced key', () => {
   it.each([
     [ruleText('tool: x'), '`tool` stands under `match`'],
     [ruleText('seed: 1'), '`seed` belongs to the file'],
@@ -56,7 +62,7 @@ describe('a key in the wrong place', () => {
     [faultText('{ delay: { fixed: 2s, percent: 5 } }'), '`percent` stands on the rule'],
     ['percent: 5', '`percent` belongs to a rule in `rules`'],
     ['faults: []', 'each rule in `rules` has its own `faults`'],
-  ])('%j is told where it belongs', (text, hint) => {
+  ])('%j is reported with where it belongs', (text, hint) => {
     expect(sentences(text)).toContain(hint)
   })
 
@@ -67,7 +73,7 @@ describe('a key in the wrong place', () => {
     [ruleText('match: { args: { filter.city: x } }'), 'did you mean `/filter/city`?'],
     [ruleText('match: { http: { method: get } }'), 'did you mean `GET`?'],
     [faultText('delay'), 'write `- delay: { … }`'],
-  ])('%j is told how to write it', (text, hint) => {
+  ])('%j is reported with how to write it', (text, hint) => {
     expect(sentences(text)).toContain(hint)
   })
 })
@@ -86,7 +92,7 @@ describe('a key of another tool', () => {
     ['mode: fixed-percent', '`pods: 10%`'],
     ['after_calls: 3', '`after: 3`'],
     ['added_ms: 4000', '`delay: { fixed: 4s }`'],
-  ])('on a rule, %s, is told as one of ours', (keys, hint) => {
+  ])('on a rule, %s, is reported with the name that Squall uses', (keys, hint) => {
     const told = refused(ruleText(keys)).map((problem) => problem.hint)
     expect(told.length).toBe(1)
     expect(told[0]).toContain(hint)
@@ -102,11 +108,11 @@ describe('a key of another tool', () => {
     ['{ abort: { code: 500 } }', '`status: 503`'],
     ['{ latency: 100 }', '`delay: { fixed: 1s }`'],
     ['latency', '`delay: { fixed: 1s }`'],
-  ])('in a fault, %s, is told as one of ours', (fault, hint) => {
+  ])('in a fault, %s, is reported with the name that Squall uses', (fault, hint) => {
     expect(refused(faultText(fault))[0]!.hint).toContain(hint)
   })
 
-  it('of Kubernetes is told to be a manifest', () => {
+  it('of Kubernetes is reported to be a manifest', () => {
     const text = 'apiVersion: v1\nkind: ConfigMap\nmetadata: { name: a }\ndata: {}\n'
     expect(sentences(text)).toContain('Kubernetes manifest')
   })

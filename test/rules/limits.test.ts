@@ -165,7 +165,7 @@ describe('a rules file', () => {
     expect(expectHeld(fileOf('percent: 100'), half).hits).toBeGreaterThan(31 * 4)
   })
 
-  it('never hits more of its calls than the limit allows, whatever both say', () => {
+  it('never fails more of its calls than the limit allows, whatever both say', () => {
     const spec: fc.Arbitrary<LooseRule> = fc.record(
       {
         percent: fc.double({ min: 0, max: 100, noNaN: true }),
@@ -261,7 +261,7 @@ describe('the limit of faults in progress', () => {
     expect(new RuleStates({ maxActive: 2 }).active.limit).toBe(2)
   })
 
-  it('turns a hit away once, however many of its faults ask', () => {
+  it('counts a skipped call once, however many of its faults ask', () => {
     const bench = new Bench([{}], {}, {}, { maxActive: 1 })
     const [first, second] = [bench.plan()!.matched[0]!, bench.plan()!.matched[0]!]
     first.begin()

@@ -28,7 +28,7 @@ describe('a damaged file', () => {
     expect(check(FILE, 100)).toBe('accepted')
   })
 
-  it('is read or refused with a place, whatever was done to its text', () => {
+  it('is read, or rejected with a position, whatever was done to its text', () => {
     const seen = { accepted: 0, rejected: 0 }
     fc.assert(
       fc.property(mutated, (text) => {
@@ -41,7 +41,7 @@ describe('a damaged file', () => {
     expect(seen.rejected).toBeGreaterThan(RUNS / 2)
   }, 60_000)
 
-  it('is read or refused with a place, whatever was done to its bytes', () => {
+  it('is read, or rejected with a position, whatever was done to its bytes', () => {
     const bytes = Buffer.from(FILE)
     fc.assert(
       fc.property(fc.nat(bytes.length - 1), fc.nat(255), fc.nat(bytes.length), (at, value, end) => {
@@ -53,7 +53,7 @@ describe('a damaged file', () => {
     )
   })
 
-  it('of any JSON value is read or refused with a place', () => {
+  it('of any JSON value is read, or rejected with a position', () => {
     fc.assert(
       fc.property(fc.json({ maxDepth: 6 }), fc.boolean(), (json, inRule) => {
         const text = inRule

@@ -50,7 +50,7 @@ describe('a rule about certain pods', () => {
     expect(hitsIn(undefined, match)).toBe(0)
   })
 
-  it('is asked for no call where it does not fit: the index does not lead to it', () => {
+  it('is evaluated for no call where it does not fit: the index does not lead to it', () => {
     const ruleSet = compileRules(accepted(rulesOf('{ podLabels: { app: shop } }')), { self: BANK })
     expect(ruleSet.index.forMethod('tools/call')).toBeUndefined()
     const here = compileRules(accepted(rulesOf('{ podLabels: { app: shop } }')), { self: SHOP })

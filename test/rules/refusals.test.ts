@@ -6,7 +6,7 @@ function said(text: string): string[] {
   return refused(text).map(({ line, column, code, path }) => `${line}:${column} ${code} ${path}`)
 }
 
-describe('a place', () => {
+describe('a position', () => {
   it.each([
     ['sede: 1', '1:1 unknown_key sede'],
     ['rules: []\n\nseed: x', '3:7 wrong_type seed'],
@@ -197,7 +197,7 @@ describe('a combination that cannot be', () => {
 })
 
 describe('all mistakes', () => {
-  it('of a file are told at once, in order', () => {
+  it('of a file are reported at once, in order', () => {
     const text = `sede: 1
 rules:
   - name: a

@@ -101,7 +101,7 @@ describe('what is no rules file', () => {
     await bench.told('one')
   })
 
-  it('is refused when a socket is in its place', async () => {
+  it('is rejected when a socket replaces it', async () => {
     const bench = await start()
     const server = createServer()
     await new Promise<void>((resolve) => void server.listen(bench.path, resolve))

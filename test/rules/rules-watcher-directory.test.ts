@@ -53,7 +53,7 @@ describe('a directory', () => {
     await bench.told('x')
   })
 
-  it('is told when a link leads to another one, and when links in it do', async () => {
+  it('is reported when a link leads to another one, and when links in it do', async () => {
     const bench = await start(
       async ({ directory }) => {
         for (const name of ['one', 'two', 'other']) {

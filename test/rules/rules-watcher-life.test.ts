@@ -41,7 +41,7 @@ async function openThings(): Promise<{ watches: number; files: number }> {
 }
 
 describe('watching', () => {
-  it('goes on by looking now and then where there are no events', async () => {
+  it('continues by polling where there are no events', async () => {
     const bench = await start(written('zero'), { events: false, pollMs: 20 })
     for (const name of ['one', 'two']) {
       await bench.move(ruleNamed(name))
@@ -51,7 +51,7 @@ describe('watching', () => {
     await bench.told('absent: there is no such file')
   })
 
-  it('goes on by looking when it fails, says so once, and recovers', async () => {
+  it('continues by polling when it fails, logs that once, and recovers', async () => {
     fs.watch = () => {
       throw Object.assign(new Error('limit of watches'), { code: 'ENOSPC' })
     }
@@ -73,7 +73,7 @@ describe('watching', () => {
     expect(bench.troubles.length).toBe(1)
   })
 
-  it('says so when a version cannot be taken, and goes on', async () => {
+  it('reports a version that cannot be activated, and continues', async () => {
     const bench = await start(written('zero'))
     bench.versions.push = () => {
       throw new Error('full')

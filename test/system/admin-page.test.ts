@@ -223,7 +223,7 @@ describe('the admin page in a browser', () => {
     page.forgive(/ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED|ERR_CONNECTION_RESET/)
   })
 
-  it('goes on by itself when Squall is back at the same port', async () => {
+  it('continues by itself when Squall is back at the same port', async () => {
     await open()
     await busy.ask('query_db')
     await page.reads('#tools-rows', /query_db/)

@@ -33,7 +33,7 @@ describe.skipIf(helmMissing() !== undefined)('options of the chart', () => {
     expect(settings['scrapeAnnotations']).toBe(added)
   })
 
-  it('stops what is armed in production, again and again, where that is asked for', async () => {
+  it('stops what is armed in production, again and again, where configured', async () => {
     const isOfStop = ({ metadata: { name } }: Manifest): boolean =>
       name.endsWith('-production-stop')
     expect((await rendered(['-f', `${CHART}ci/default.yaml`])).filter(isOfStop)).toEqual([])

@@ -53,7 +53,7 @@ describe.skipIf(missing !== undefined)('values that are wrong', () => {
     expect(error).toContain(message)
   })
 
-  it('an annotation cannot be asked for before Kubernetes 1.30, and the way out is told', async () => {
+  it('an annotation cannot be required before Kubernetes 1.30, and the error names the alternative', async () => {
     const { ok, error } = await template(['-f', `${CHART}ci/default.yaml`], '1.29.9')
     expect(ok).toBe(false)
     expect(error).toContain('webhook.matchBy=annotation needs Kubernetes 1.30')

@@ -85,7 +85,7 @@ describe.skipIf(missingForCluster() !== undefined)('a running pod', () => {
       expect(new Set(steady.seen)).toEqual(new Set(['ok']))
     })
 
-    test('is told by squall status, and takes no second one', async () => {
+    test('is shown by squall status, and takes no second one', async () => {
       const { out } = await bare.stage.squall('status', '-n', 'shop')
       expect(out).toMatch(/^shop +target +attached +armed +3 /m)
       const again = await attach('10m')
@@ -120,7 +120,7 @@ describe.skipIf(missingForCluster() !== undefined)('a running pod', () => {
       expect(JSON.parse(twice.text)).toMatchObject({ detached: false })
     })
 
-    test('gets it back by itself when the time is over, and the command reports in JSON', async () => {
+    test('gets it back by itself when the time has passed, and the command reports in JSON', async () => {
       explain()
       const { ok, out, text } = await attach('4s', 'shop', '--json')
       expect(ok, text).toBe(true)

@@ -127,7 +127,7 @@ describe.skipIf(missingForCluster() !== undefined)('squall stop in a cluster', (
     expect(events).toContain(`squall stop for all pods by ${by}`)
   })
 
-  test('is over with squall resume', async () => {
+  test('ends with squall resume', async () => {
     const { ok, text } = await stage.squall('resume', '-n', 'shop')
     expect(ok, text).toBe(true)
     expect(text).toContain(`resumed: confirmed by ${PODS + 2} of ${PODS + 2} pods`)

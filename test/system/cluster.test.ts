@@ -124,7 +124,7 @@ describe.skipIf(missingForCluster() !== undefined)('a cluster', () => {
       }
     })
 
-    test('squall status tells of both, and of what was hit', async () => {
+    test('squall status shows both, and what was matched', async () => {
       const { ok, out, text } = await stage.squall('status', '-n', 'shop', '--json')
       expect(ok, text).toBe(true)
       const told = JSON.parse(out) as {
@@ -150,7 +150,7 @@ describe.skipIf(missingForCluster() !== undefined)('a cluster', () => {
       await forward.end()
     })
 
-    test('is asked by kubelet beside the faults: it runs on, where others are started again', async () => {
+    test('is probed by kubelet beside the faults: it keeps running, where others are restarted', async () => {
       explain()
       const careless = { ...ASKS, 'squall.dev/rewrite-probes': 'false' }
       expect(await stage.refusal('shop', loosePod('careless', careless, HEALTH))).toBe('')

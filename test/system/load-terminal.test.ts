@@ -57,7 +57,7 @@ test('Ctrl-C at the question ends the load before a call', async () => {
   expect(server.calls).toEqual([])
 })
 
-test('nobody is asked where the response cannot come from a terminal: nothing is called', async () => {
+test('asks for no confirmation without a terminal: nothing is called', async () => {
   await start('</dev/null')
   await terminal.shows(/^ended: 2$/m)
   const screen = await terminal.screen()

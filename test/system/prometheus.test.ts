@@ -120,7 +120,7 @@ describe('what was injected', () => {
     expect(counted.size).toBe(6)
   })
 
-  it('is told apart from what failed for real', async () => {
+  it('is shown apart from real errors', async () => {
     const query = (origin: string): string => `sum by (tool) (squall_errors_total{origin${origin}})`
     const errors = both((each) => each.errors)
     const injected = byLabels(await prometheus.instant(query('="injected"'), loaded), 'tool')
@@ -292,7 +292,7 @@ describe('trouble', () => {
     expect(faults).toBeLessThan(sum(seen.faults) * 1.2)
   })
 
-  it('a sidecar that has gone is told', async () => {
+  it('a sidecar that has gone is reported', async () => {
     await stage.sidecars[1]!.kill()
     const { expr = '' } = prometheusRules().find(({ alert }) => alert === 'SquallSidecarDown') ?? {}
     await queryBecomes(prometheus, expr.replaceAll('2m', '5s'), 1)

@@ -92,7 +92,7 @@ describe('squall top in a real terminal', () => {
     await isRestored(0)
   })
 
-  it('says what it lost, and gives the terminal back when it is told to end', async () => {
+  it('shows what it lost, and restores the terminal when it is stopped', async () => {
     await start()
     await terminal.shows(/1 sidecar, 1 armed/)
     await busy.squall.close()

@@ -187,7 +187,7 @@ describe('rules', () => {
     expect(after.lines).toMatchObject([{ labels: { rule: 'b' }, value: 0 }])
   })
 
-  it('never lose a count or go back over reloads', async () => {
+  it('never lose a count or decrease across reloads', async () => {
     const { take, call, refuse, metrics } = isActive()
     const files = [
       file('name: a', 'name: b, percent: 0'),

@@ -23,6 +23,6 @@ test.each<[string, SocketFate, Error]>([
   expect(failureOf(cause, fate).kind).toBe(kind)
 })
 
-test('why no connection could be made is told', () => {
+test('the reason for a failed connection is reported', () => {
   expect(failureOf(error('SQUALL_CONNECT', 'refused'), 'open').message).toBe('refused')
 })

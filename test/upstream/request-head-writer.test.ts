@@ -33,7 +33,7 @@ async function received(): Promise<string> {
 
 const OWN = 'POST / HTTP/1.1\r\nhost: squall.invalid\r\n'
 
-test('the announced head goes out in the place of the one that is written', async () => {
+test('the announced header block is sent instead of the written one', async () => {
   writer.announce('POST /x HTTP/1.1\r\nhOST: pod\r\n', undefined)
   near.write(`${OWN}content-length: 2\r\n\r\n`, 'latin1')
   near.write(Buffer.from([0xff, 0x00]))

@@ -53,7 +53,7 @@ describe('HTTP probes', () => {
     ])
   })
 
-  test('goes out as the kubelet would send it', async () => {
+  test('is sent as the kubelet would send it', async () => {
     const seen: IncomingMessage[] = []
     const { port } = await app((request, response) => {
       seen.push(request)

@@ -23,7 +23,7 @@ it.each(['foo', '/~2', '/a~', '#/foo'])('%j is no pointer', (pointer) => {
   expect(parsePointer(pointer)).toBeUndefined()
 })
 
-it('a pointer goes on from another one', () => {
+it('a pointer continues another one', () => {
   expect(pointerTo(['ports', 1, 'a/b'], '/spec')).toBe('/spec/ports/1/a~1b')
 })
 

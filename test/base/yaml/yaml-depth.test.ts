@@ -20,9 +20,12 @@ describe('YAML that is nested too deeply', () => {
   })
   afterAll(() => rm(join(file, '..'), { recursive: true }))
 
-  it.each([flow(190), blocks(190), flow(3).repeat(1)])('is told from what is not', (text) => {
-    expect(() => assertShallow(text)).not.toThrow()
-  })
+  it.each([flow(190), blocks(190), flow(3).repeat(1)])(
+    'is distinguished from shallow text',
+    (text) => {
+      expect(() => assertShallow(text)).not.toThrow()
+    },
+  )
 
   it.each([flow(1000), flow(100_000), blocks(1000)])('is refused with its line', (text) => {
     expect(() => assertShallow(`x: 1\n${text}`)).toThrow(/^line \d+ is nested more than 200 levels/)

@@ -139,7 +139,7 @@ describe('squall explain', () => {
     expect(results(told)[0]).toMatchObject({ health: 'sampled' })
   })
 
-  it('keeps to the limits that it is told', async () => {
+  it('keeps to the given limits', async () => {
     const slow = async (...args: string[]) => {
       const { explained, disarmed } = await report('--tool', 'search_x', ...args)
       const [rule] = explained[0]!.rules

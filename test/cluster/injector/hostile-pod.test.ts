@@ -71,7 +71,7 @@ describe('something that is not quite a pod', () => {
       { spec: { containers: Array.from({ length: 300 }, () => ({ name: 'a' })) } },
       'spec.containers has more than 256 elements',
     ],
-  ])('is told what is wrong: %s', (_, value, message) => {
+  ])('gets the reason: %s', (_, value, message) => {
     expect(parsePod(value)).toEqual({ ok: false, message })
   })
 

@@ -38,7 +38,7 @@ function asks(pod: Pod): unknown {
 }
 
 describe('a probe that a mesh has led to its own agent', () => {
-  it('stays there when the injector comes again, and the sidecar goes on making the first one', () => {
+  it('stays there when the injector comes again, and the sidecar continues to make the first one', () => {
     const first = injected(podOf())
     expect(first.mode).toBe('redirect')
     expect(probeOf(first.pod)).toEqual({ path: '/app-health/app/readyz', port: 15390 })

@@ -58,7 +58,7 @@ describe('the class of a pod', () => {
     expect(inject(guaranteed, { qos: 'burstable' }).all).toEqual([burstable, burstable])
   })
 
-  it('is refused where it is asked for and cannot be', () => {
+  it('is rejected where it is requested and impossible', () => {
     expect(inject(undefined, { qos: 'guaranteed' }).message).toMatch(
       /qos is guaranteed, and the pod itself is not: .*give all containers requests/,
     )

@@ -28,7 +28,7 @@ describe('production', () => {
     expect(args).toContain('--environment production --allow-production')
   })
 
-  it('that the app is told of by ENVIRONMENT has the sidecar without faults', () => {
+  it('that ENVIRONMENT of the app names has the sidecar without faults', () => {
     const app = (value: string): Pod =>
       podOf(
         { environment: 'staging' },
@@ -57,7 +57,7 @@ describe('production', () => {
     expect(args).not.toContain('--allow-production')
   })
 
-  it('is passed over where it is to be ignored', () => {
+  it('is skipped where it is to be ignored', () => {
     const { settings } = contextOf()
     const ignoring = { ...settings, productionAction: 'ignore' } as const
     const context = contextOf({
@@ -77,7 +77,7 @@ describe('production', () => {
     expect(args('live')).toContain('--environment live --production-names kund*')
   })
 
-  it('that a pod calls itself has the sidecar without faults, and is told so', () => {
+  it('that a pod calls itself has the sidecar without faults, and a reason', () => {
     const { args, warnings } = inject(podOf({ environment: 'PROD' }))
     expect(args).toContain('--environment production')
     expect(args).not.toContain('--allow-production')

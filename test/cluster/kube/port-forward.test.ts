@@ -6,7 +6,7 @@ import { startCluster } from '../../support/cluster.ts'
 const opened = closers()
 const PROXY = /\/pods\/[^/]+:\d+\/proxy\//
 
-it('takes the place of the proxy without the right to it, and where it fails', async () => {
+it('replaces the proxy without the right to it, and where it fails', async () => {
   const shop = opened(await startCluster('shop'))
   await shop.addPod('shop-1')
   shop.api.denied.add('get pods/proxy')

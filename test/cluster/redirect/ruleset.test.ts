@@ -6,7 +6,7 @@ import {
   undoRuleset,
 } from '../../../src/cluster/redirect/ruleset.ts'
 
-test('every port is taken over from outside, and from loopback in both families', () => {
+test('every port is redirected from outside, and from loopback in both families', () => {
   const redirects = [
     { from: 3000, to: 15300 },
     { from: 8080, to: 15301 },

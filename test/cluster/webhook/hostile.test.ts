@@ -208,7 +208,7 @@ test('whatever is sent, there is a response with a reason, and the webhook lives
   expect(staged.lines.filter(({ level }) => level === 'error').map(({ err }) => err)).toEqual([])
 })
 
-test('memory for bodies is bounded over all connections', async () => {
+test('memory for bodies is bounded across all connections', async () => {
   const head = `POST /mutate HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 1000000\r\n\r\n`
   const sockets = await Promise.all(Array.from({ length: 12 }, handshake))
   const responses = sockets.map(readAll)

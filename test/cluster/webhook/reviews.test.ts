@@ -135,7 +135,7 @@ test('one connection carries many reviews', async () => {
   agent.destroy()
 })
 
-test('what is no review is told so', async () => {
+test('a body that is no review is rejected', async () => {
   const get = await send(staged.port, '', { method: 'GET' })
   expect([get.status, get.headers['allow']]).toEqual([405, 'POST'])
   expect((await send(staged.port, '{}', { path: '/' })).text).toContain('/mutate')

@@ -64,7 +64,7 @@ test('without the right to read, pods that ask are refused with the right that i
   expect(await judge(staged.port, podOf(ASK))).toMatchObject({ allowed: true })
 })
 
-test('Services that go past the sidecar are told of', async () => {
+test('Services that bypass the sidecar are reported', async () => {
   const { cluster, staged } = await start({ readServices: true })
   cluster.api.put('/api/v1/namespaces/shop/services/shop', {
     spec: { selector: { app: 'shop' }, ports: [{ port: 80, targetPort: 3000 }] },

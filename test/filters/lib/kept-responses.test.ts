@@ -24,7 +24,7 @@ describe('kept answers', () => {
     expect(responses.older('k19', 100)).toBe(large)
   })
 
-  it('are few for each key, and yet reach back as far as is asked for', () => {
+  it('are few for each key, and yet reach back as far as configured', () => {
     const responses = new KeptResponses(1000)
     for (let now = 0; now < 100_000; now++) {
       responses.add('k', String(now), now)

@@ -19,7 +19,7 @@ describe('a token bucket', () => {
     expect(taken.filter((ms) => ms === 0)).toHaveLength(3)
   })
 
-  it('gets nothing from a clock that goes back, and goes on from there', () => {
+  it('gets nothing from a clock that goes back, and continues from there', () => {
     const bucket = new TokenBucket({ ...RATE, burst: 1 }, 10_000)
     expect(bucket.take(10_000)).toBe(0)
     expect(bucket.take(0)).toBe(500)

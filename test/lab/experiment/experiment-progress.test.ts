@@ -38,7 +38,7 @@ rolled back
 `)
 })
 
-test('on a terminal what is drawn over keeps within 80 columns', () => {
+test('on a terminal the redrawn line keeps within 80 columns', () => {
   const sampled = shown(true)
     .split('\u001b[K')
     .flatMap((part) => part.split('\n'))

@@ -137,7 +137,7 @@ test('tools that nobody named, and that do not say that they only read', async (
 })
 
 // An experiment that came at once found the marker of the one before, and was refused.
-test('is over only when the sidecar has read the rules that were put back', async () => {
+test('ends only when the sidecar has read the restored rules', async () => {
   const digest = async (): Promise<string | null> => {
     const state = (await (await fetch(`${stage.squall.admin}/api/state`)).json()) as {
       readonly rules: { readonly digest: string | null }

@@ -158,7 +158,7 @@ test('ended by hand it puts everything back at once, and says so', async () => {
   expect(await stage.rules()).toBe(BEFORE)
 })
 
-test('rules that hit nothing in a stage prove nothing', async () => {
+test('rules that match nothing in a stage prove nothing', async () => {
   const rules = [
     {
       name: 'late',

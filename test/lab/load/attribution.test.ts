@@ -38,7 +38,7 @@ function count(): () => number {
 
 const asked = { work: { tools: ['work', 'rest'] }, pace: { clients: 8, tasks: 120 } }
 
-test('errors without a mark are known as injected when the sidecar is asked', async () => {
+test('errors without a marker are known as injected when the sidecar is queried', async () => {
   const before = await load({ url, ...asked })
   expect(before.errors.map(({ origin }) => origin)).not.toContain('injected')
   const result = await load({ url, ...asked, sidecars: [ruled.squall.admin] })
@@ -55,7 +55,7 @@ test('a sidecar that cannot be asked is said before any call is made', async () 
   await expect(asking).rejects.toThrow(/cannot be asked at http:\/\/127.0.0.1:9.*check --sidecar/)
 })
 
-test('of several sidecars each is asked: a load does not know which one a call goes through', async () => {
+test('each of several sidecars is queried: a load does not know which one a call passes', async () => {
   const idle = await startSquall({ rules: 'rules: []\n', upstream: scriptedListener(() => 'ok') })
   try {
     for (const sidecars of [

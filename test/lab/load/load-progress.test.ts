@@ -19,7 +19,7 @@ function sampled(isTTY: boolean, env: Readonly<Record<string, string>> = {}): st
   return written
 }
 
-test('on a terminal a line is drawn over, at most five times a second, in 80 columns', () => {
+test('on a terminal a line is redrawn at most five times a second, in 80 columns', () => {
   const written = sampled(true)
   expect(written.length).toBeGreaterThan(10)
   expect(written.length).toBeLessThanOrEqual(51)
@@ -40,7 +40,7 @@ test.each([
   expect(written[0]).toBe('50% 0 calls  0/s  p99 -  no errors\n')
 })
 
-test('the errors are told by their origin', () => {
+test('the errors are shown by their origin', () => {
   const recorder = new Recorder(() => 0)
   recorder.originCounts.injected = 1234
   recorder.originCounts.real = 2

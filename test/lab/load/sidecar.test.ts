@@ -36,7 +36,7 @@ test('two percent of the calls are one task in seven, and all of them are known 
   expect(await ruled.squall.metric('squall_faults_injected_total')).toBe(injected)
 })
 
-test('with two retries and a call to do without, next to no task fails, and the retries are told apart', async () => {
+test('with two retries and a call to do without, hardly a task fails, and the retries are counted apart', async () => {
   const resilience = { retries: 2, retryBudget: 0.1, degrade: 1 }
   const result = await load({ url, work, pace, resilience })
   // Three failures in a row at two percent each: 8 in a million calls.

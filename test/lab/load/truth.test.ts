@@ -97,7 +97,7 @@ test('every count and every indicator is the one that the script makes by hand',
   expect(server.calls).toHaveLength(20)
 })
 
-test('answers that are streams, cut or no JSON are told apart', async () => {
+test('responses that are streams, cut or no JSON are distinguished', async () => {
   server = await startUpstream('scripted', ['stream ok', 'cut stream', 'no json', 'ok'])
   const result = await load({
     url: server.url,
@@ -162,7 +162,7 @@ test('an open breaker sends nothing, and its errors are those of the client', as
   expect(open).toEqual({ kind: 'breaker', origin: 'client', count: 60 - server.calls.length })
 })
 
-test('a task does without its last calls when it may, as long as it is told', async () => {
+test('a task skips optional calls as long as it is configured to', async () => {
   server = await startUpstream('scripted', ['ok', 'tool error', 'ok', 'empty', 'tool error', 'ok'])
   const result = await load({
     url: server.url,

@@ -172,7 +172,7 @@ it('does not show the old state of a lost sidecar', () => {
   expect(lines.filter((line) => line === ' no sidecar is connected')).toHaveLength(3)
 })
 
-it('shows help in place of the numbers', () => {
+it('shows help instead of the numbers', () => {
   const text = shown({ help: true }).join('\n')
   expect(text).toContain('IDLE  ')
   expect(text).not.toContain('slow-search')

@@ -21,7 +21,7 @@ test('large texts are anchored in a thread, as they would be here', async () => 
   expect(anchored?.[0]).toContain('appliedAt: 2026-01-01T00:00:00Z\nrules:')
 })
 
-test('it is given up when the time is over', async () => {
+test('it is given up when the time has passed', async () => {
   expect(await anchorWherever(texts, AbortSignal.abort(), BUILT)).toBeUndefined()
   const late = new AbortController()
   const response = anchorWherever(texts, late.signal, BUILT)

@@ -87,7 +87,7 @@ describe('a large text', () => {
     await eventually(() => (threads() === 0 ? undefined : `${threads()} are left`))
   })
 
-  it('is given up when it is told to', async () => {
+  it('is given up when it is aborted', async () => {
     const there = await found(manyRules(1200))
     const giveUp = new AbortController()
     const parsing = parseWherever(there, giveUp.signal, BUILT)

@@ -125,7 +125,7 @@ describe('what does not fit the schema', () => {
     expect(unlike).toEqual([])
   })
 
-  it('is told of about as many rules as there are mistakes to tell', () => {
+  it('is reported about as many rules as there are errors to report', () => {
     const rules = Array.from({ length: 50 }, () => ({ nam: 'a' }))
     const all = schemaFindings({ rules }, compiled, Infinity)
     expect(schemaFindings({ rules }, compiled, 10)).toEqual(all.slice(0, 12))

@@ -187,7 +187,7 @@ describe('after it has tripped', () => {
     expect(post.arming.has('guard')).toBe(true)
   })
 
-  it('may be told to forget by whoever arms again', () => {
+  it('is cleared when faults are armed again', () => {
     const post = tripped()
     post.arming.lift('guard')
     post.guard.reset()

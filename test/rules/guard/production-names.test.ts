@@ -44,7 +44,7 @@ it('goes by the last pattern that matches a word, and by patterns of whole names
   expect(productionPattern('production', [])).toBeUndefined()
 })
 
-it('tells the first place, the name and the pattern', () => {
+it('reports the first match, the name and the pattern', () => {
   const found = findProduction([
     { where: '--environment', name: undefined },
     { where: 'ENVIRONMENT', name: 'staging' },

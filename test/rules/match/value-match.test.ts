@@ -73,7 +73,7 @@ describe('a JSON pointer', () => {
     )
   })
 
-  it('that is none is told', () => {
+  it('that is none is reported', () => {
     expect(['a', '/a~', '/~2', ' /a'].map(parsePointer)).toEqual([
       undefined,
       undefined,
@@ -105,7 +105,7 @@ describe('a value match', () => {
 })
 
 describe('a range of protocol versions', () => {
-  it('that is none is told', () => {
+  it('that is none is reported', () => {
     for (const text of [
       '',
       'latest',

@@ -15,7 +15,7 @@ describe('several rules', () => {
     expect(bench.matched()).toEqual(['a', 'c', 'd'])
   })
 
-  it('stop behind one that says so, but only when it hits', () => {
+  it('stop behind one that stops, but only when it is sampled', () => {
     const bench = new Bench([
       { name: 'a', match: { tool: 'search' }, stops: true, first: 1 },
       { name: 'b' },
@@ -147,7 +147,7 @@ describe('a hit', () => {
     expect(bench.plan()).toBeDefined()
   })
 
-  it('gives everything back when the call is over, however often it is told', () => {
+  it('gives everything back when the call ends, however often that is reported', () => {
     const bench = new Bench([{}, {}], {}, {}, { maxActive: 5 })
     const plan = bench.plan()!
     for (const hit of plan.matched) {

@@ -38,7 +38,7 @@ describe('totals of rules', () => {
     expect(total('a')).toMatchObject({ isActive: false, counts: { matched: 5 } })
   })
 
-  it('know what became of calls that were hit before the reload', () => {
+  it('know the results of calls that were matched before the reload', () => {
     const bench = new Bench([{ name: 'a' }])
     const [hit] = bench.plan()!.matched
     hit!.begin()
@@ -116,7 +116,7 @@ describe('totals of rules', () => {
 })
 
 describe('a rule that stands in no file', () => {
-  it('is active over all reloads', () => {
+  it('is active across all reloads', () => {
     const bench = new Bench([{ name: 'a' }])
     const own = compileRules({ rules: [rule({ name: 'asked' })] }).rules[0]!
     const kept = bench.states.keep({ ...own, index: -1, digest: 'asked' }, bench.now)

@@ -70,7 +70,7 @@ describe('a sample', () => {
     }
   })
 
-  it('is even over seeds and over names, for one key', () => {
+  it('is even across seeds and names, for one key', () => {
     for (const make of [
       (i: number) => SampleHash.of(String(i), 'r'),
       (i: number) => SampleHash.of('1', `r${i}`),

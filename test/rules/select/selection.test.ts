@@ -30,7 +30,7 @@ describe('percent', () => {
     ['header', { header: 'X-User' }, header],
     ['args', 'args', args],
     ['trace', 'trace', trace],
-  ] as const)('hits its share of calls, sampled by %s', (_, sample, of) => {
+  ] as const)('matches its share of calls, sampled by %s', (_, sample, of) => {
     for (const percent of [1, 30]) {
       const bench = new Bench([{ percent, stickyBy: sample }])
       const fates = bench.fates(N, of)
@@ -38,7 +38,7 @@ describe('percent', () => {
     }
   })
 
-  it('of 0 never hits, of 100 always', () => {
+  it('of 0 samples no call, of 100 every call', () => {
     const bench = new Bench([
       { percent: 0 },
       { percent: 100 },
@@ -82,7 +82,7 @@ describe('the same seed and the same calls', () => {
     expect(backward.split('').toReversed().join('')).toBe(forward)
   })
 
-  it('hit a rule the same whatever other rules there are', () => {
+  it('are sampled alike whatever other rules there are', () => {
     fc.assert(
       fc.property(
         fc.array(fc.constantFrom(...rules), { maxLength: 5 }),

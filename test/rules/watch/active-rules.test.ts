@@ -105,7 +105,7 @@ describe('active rules', () => {
     expect(reloads.length).toBe(4)
   })
 
-  it('change before a refused version that came later is told', async () => {
+  it('change before a later, rejected version is reported', async () => {
     const { rules, isActive, reloads, kinds } = setUp()
     rules.take(version('small'))
     rules.take(version('large', LARGE))
@@ -190,7 +190,7 @@ describe('compiling in slices', () => {
     expect({ ...sliced, rules: 0, index: 0 }).toEqual({ ...whole, rules: 0, index: 0 })
   })
 
-  it('is given up when it is told to', async () => {
+  it('is given up when it is aborted', async () => {
     const giveUp = new AbortController()
     const file = accepted(JSON.stringify({ rules: [] }))
     const compiling = compileInSlices(file, {}, () => 0, giveUp.signal)

@@ -21,7 +21,7 @@ async function start(...args: Parameters<typeof WatchBench.start>): Promise<Watc
 const written = (name: string) => (bench: WatchBench) => writeFile(bench.path, ruleNamed(name))
 
 describe('a rules file', () => {
-  it('is told at the start, and again whenever another takes its place', async () => {
+  it('is reported at the start, and again whenever another replaces it', async () => {
     const bench = await start(written('zero'))
     expect(bench.versions.map(gist)).toEqual(['zero'])
     for (let i = 1; i <= 20; i++) {
@@ -31,7 +31,7 @@ describe('a rules file', () => {
     expect(bench.versions.length).toBe(21)
   })
 
-  it('is told when it is written in place', async () => {
+  it('is reported when it is written in place', async () => {
     const bench = await start(written('zero'))
     for (let i = 1; i <= 20; i++) {
       await writeFile(bench.path, ruleNamed(`rule-${i}`))
@@ -41,7 +41,7 @@ describe('a rules file', () => {
     expect(bench.versions.length).toBe(21)
   })
 
-  it('is not told as refused while it is half written', async () => {
+  it('is not reported as rejected while it is half written', async () => {
     const bench = await start(written('zero'))
     for (let i = 1; i <= 5; i++) {
       const text = ruleNamed(`rule-${i}`)
@@ -55,7 +55,7 @@ describe('a rules file', () => {
     expect(bench.versions.map(gist)).not.toContain('rejected')
   })
 
-  it('is not told again when only its time changes', async () => {
+  it('is not reported again when only its time changes', async () => {
     const bench = await start(written('zero'))
     await bench.move(ruleNamed('zero'))
     await writeFile(bench.path, ruleNamed('zero'))
@@ -64,7 +64,7 @@ describe('a rules file', () => {
     expect(bench.versions.map(gist)).toEqual(['zero', 'one'])
   })
 
-  it('is told when an editor keeps a backup of it', async () => {
+  it('is reported when an editor keeps a backup of it', async () => {
     const bench = await start(written('zero'))
     for (let i = 1; i <= 10; i++) {
       await writeFile(bench.at('4913'), '')
@@ -79,14 +79,14 @@ describe('a rules file', () => {
     expect(bench.versions.length).toBe(11)
   })
 
-  it('is told when sed edits it', async (context) => {
+  it('is reported when sed edits it', async (context) => {
     const bench = await start(written('zero'))
     const { status } = spawnSync('sed', ['-i', 's/zero/one/', bench.path])
     if (status !== 0) context.skip()
     await bench.told('one')
   })
 
-  it('is told when it appears, goes, and comes back', async () => {
+  it('is reported when it appears, goes, and comes back', async () => {
     const bench = await start()
     expect(bench.versions.map(gist)).toEqual(['absent: there is no such file'])
     await bench.move(ruleNamed('one'))
@@ -97,7 +97,7 @@ describe('a rules file', () => {
     await bench.told('one')
   })
 
-  it('is told when its directory appears, goes, and comes back', async () => {
+  it('is reported when its directory appears, goes, and comes back', async () => {
     const bench = await start(undefined, {}, 'a/b/rules.yaml')
     for (const name of ['one', 'two', 'three']) {
       await bench.calm()
@@ -110,7 +110,7 @@ describe('a rules file', () => {
     }
   })
 
-  it('is told when its directory is renamed away and another takes its place', async () => {
+  it('is reported when another directory replaces its own', async () => {
     const bench = await start(
       async ({ directory }) => {
         for (const name of ['now', 'next']) {
@@ -130,7 +130,7 @@ describe('a rules file', () => {
     await bench.told('last')
   })
 
-  it('is told through links, wherever one of them is changed', async () => {
+  it('is reported through links, wherever one of them is changed', async () => {
     const bench = await start(async ({ directory }) => {
       for (const name of ['one', 'two']) {
         await mkdir(join(directory, name))
@@ -173,7 +173,7 @@ describe('a ConfigMap', () => {
     expect(bench.troubles).toEqual([])
   })
 
-  it('is told as a directory, with its keys coming and going', async () => {
+  it('is reported as a directory, with its keys coming and going', async () => {
     const bench = await start(undefined, {}, 'mounted')
     const mount = new Mount(bench.path)
     await mount.update({ 'a.yaml': ruleNamed('a') })

@@ -190,7 +190,7 @@ test('an expression of a hostile schema does not choose how long a check takes',
   expect(fits({ x: `${'a'.repeat(40)}!` })).toBe(false)
 })
 
-test('tools whose schemas have the same $id are told apart', () => {
+test('tools whose schemas have the same $id are distinguished', () => {
   const schema = (type: string): object => ({ $id: 'urn:same', ...object({ x: { type } }) })
   const [text, number] = ['string', 'integer'].map((type) =>
     argumentsFor({ name: type, inputSchema: schema(type) }),

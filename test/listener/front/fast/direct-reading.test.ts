@@ -43,7 +43,7 @@ test('what arrives is taken without an event', async () => {
   expect(told.data).toBe('')
 })
 
-test('a paused socket keeps what arrives, and then goes on in order', async () => {
+test('a paused socket keeps what arrives, and then continues in order', async () => {
   const told = await connection()
   const { near, far } = told
   near.pause()
@@ -66,7 +66,7 @@ test('a paused socket stops reading from a client that sends on', async () => {
   await soon(() => near.bytesRead === most)
 })
 
-test('the end is told as ever', async () => {
+test('the end is reported as usual', async () => {
   const told = await connection()
   const ended = once(told.near, 'end')
   told.far.end('last')
