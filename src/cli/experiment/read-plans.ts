@@ -4,7 +4,7 @@ import {
   NotKeptError,
   readAndKeep,
   readKept,
-} from '../../lab/experiment/kept-plan.ts'
+} from '../../lab/experiment/read-plan.ts'
 import { MAX_PLAN_BYTES, type ReadPlan } from '../../lab/experiment/read-plan.ts'
 import { problemLines } from '../../rules/file/problem-format.ts'
 import type { LocatedRejection } from '../../lab/experiment/plan-rejections.ts'

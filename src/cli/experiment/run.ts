@@ -1,10 +1,10 @@
 import { plain, quoted } from '../../base/text/foreign-text.ts'
 import type { ExperimentResult } from '../../lab/experiment/experiment-result.ts'
-import { noteLines } from '../../lab/experiment/experiment-text.ts'
-import { addToHistory, historyEntry, readHistory } from '../../lab/experiment/history.ts'
+import { noteLines } from '../../lab/experiment/experiment-report.ts'
+import { addToHistory, readHistory } from '../../lab/experiment/history.ts'
 import { RejectedError } from '../../lab/experiment/rejection.ts'
 import { runExperiment } from '../../lab/experiment/run-experiment.ts'
-import { writeReports } from '../../lab/experiment/write-reports.ts'
+import { writeReports } from '../../lab/experiment/experiment-report.ts'
 import { readAs } from '../load/load-files.ts'
 import { tokenIn } from '../load/load-inputs.ts'
 import { UsageError } from '../flags/usage-error.ts'
@@ -48,7 +48,7 @@ export async function runPlan(request: ExperimentRunRequest): Promise<number> {
       ...(request.plan.kind === 'again' && { again: request.plan.id }),
     })
     const directory = await writeReports(experiments, result, kept)
-    await addToHistory(experiments, historyEntry(result))
+    await addToHistory(experiments, result)
     await write(json ? `${JSON.stringify(result)}\n` : resultText(result, directory))
     if (interrupt.signal.aborted) return INTERRUPTED
     return result.verdict === 'held' ? 0 : FAILED

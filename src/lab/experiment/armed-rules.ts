@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readPercent } from '../../base/units.ts'
 import { readInstant } from '../../base/instant.ts'
 import type { Plan, Stage } from './plan.ts'
-import type { WrittenRule } from './rules-source.ts'
+import type { WrittenRule } from './plan.ts'
 
 export const MARKER = 'squall-experiment.'
 

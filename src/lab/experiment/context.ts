@@ -1,13 +1,12 @@
 import type { PlacedName } from '../../rules/guard/production-names.ts'
 import type { Arming } from './arming.ts'
-import type { StageResult } from './experiment-result.ts'
+import type { EarlyEnd, StageResult } from './experiment-result.ts'
 import type { HistoryEntry } from './history.ts'
-import type { EarlyEnd } from './phase.ts'
-import type { LoadContext } from './phase-load.ts'
+import type { LoadContext } from './phase.ts'
 import type { Plan } from './plan.ts'
 import type { Probe } from './probe.ts'
-import type { Steadiness } from './steadiness.ts'
-import type { Breach } from './abort-watch.ts'
+import type { Steadiness } from './gate.ts'
+import type { Breach } from './gate.ts'
 import type { Measured } from './gate.ts'
 
 export interface ExperimentOptions extends LoadContext {

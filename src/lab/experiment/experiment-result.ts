@@ -1,6 +1,6 @@
 import type { LoadResult } from '../load/results/result.ts'
 import type { Measured } from './gate.ts'
-import type { Breach } from './abort-watch.ts'
+import type { Breach } from './gate.ts'
 
 /** Identifies the format of the result. Incompatible changes increase the number. */
 export const EXPERIMENT_SCHEMA = 'squall.experiment/1'
@@ -22,6 +22,19 @@ export type EndCode =
   | 'DISARMED'
   | 'SIDECAR_LOST'
   | 'NOT_ACTIVE'
+
+/** The reason why a phase ended early. */
+export interface EarlyEnd {
+  readonly code: EndCode
+  readonly why: string
+  readonly breach?: Breach
+}
+
+export const RULES_CHANGED: EarlyEnd = {
+  code: 'RULES_CHANGED',
+  why: 'somebody else has written the rules file',
+}
+export const INTERRUPTED: EarlyEnd = { code: 'INTERRUPTED', why: 'it was ended by hand' }
 
 /** The result of a phase: a stage, or the time before or after the stages. */
 export interface PhaseResult {

@@ -1,14 +1,18 @@
 import {
   EXPERIMENT_SCHEMA,
+  type EarlyEnd,
   type EndCode,
   type ExperimentResult,
+  INTERRUPTED,
   type PhaseResult,
+  type Proposal,
   type Verdict,
 } from './experiment-result.ts'
-import type { EarlyEnd } from './phase.ts'
-import { proposals } from './proposals.ts'
-import type { After } from './after-phase.ts'
+import type { After } from './steady-phases.ts'
 import type { Context, Stages } from './context.ts'
+import type { HistoryEntry } from './history.ts'
+import type { Plan } from './plan.ts'
+import { widest } from './plan-rejections.ts'
 
 export interface Parts {
   readonly startedAt: Date
@@ -74,9 +78,7 @@ function endOf({
   after,
 }: Parts): (EarlyEnd & { readonly stage: string | null }) | undefined {
   if (stages.end !== undefined) return stages.end
-  if (after === undefined) {
-    return { code: 'INTERRUPTED', why: 'it was ended by hand', stage: null }
-  }
+  if (after === undefined) return { ...INTERRUPTED, stage: null }
   if (after.end !== undefined) return { ...after.end, stage: null }
   if (after.steady) return undefined
   return {
@@ -90,4 +92,67 @@ function heldWords({ plan }: Context): string {
   const last = plan.stages.at(-1)!.label
   const stages = plan.stages.length === 1 ? `the stage ${last}` : `all stages up to ${last}`
   return `${stages} held, and the steady state after`
+}
+
+/** The number of consecutive successful runs before a proposal. */
+const GREENS = 3
+
+const MAX_TOOLS = 20
+
+/**
+ * Proposes wider experiments after three consecutive successful runs of the same plan, including this
+ * one. Only tools of `readers`, the read-only tools, are proposed.
+ */
+export function proposals(
+  plan: Plan,
+  past: readonly HistoryEntry[],
+  readers: readonly string[],
+): readonly Proposal[] {
+  const same = past.filter(({ planDigest }) => planDigest === plan.digest)
+  const before = same.slice(1 - GREENS)
+  if (before.length < GREENS - 1 || before.some(({ verdict }) => verdict !== 'held')) return []
+  return [...stageProposal(plan), ...toolsProposal(plan, readers), ...holdProposal(plan)]
+}
+
+function stageProposal({ file, by }: Plan): readonly Proposal[] {
+  const key = by === 'pods' ? 'pods' : 'stages'
+  const stages = file[key]
+  const last = stages?.at(-1)
+  if (stages === undefined || last === undefined || last >= 100) return []
+  const next = Math.min(widest(last), last * 2)
+  const written = [...stages, next].map((share) => `${share}%`).join(', ')
+  return [
+    {
+      kind: 'stage',
+      why: `${last}% held ${GREENS} times in a row`,
+      write: `${key}: [${written}]`,
+    },
+  ]
+}
+
+function toolsProposal({ file, calls }: Plan, readers: readonly string[]): readonly Proposal[] {
+  const called = [...(file.load.tools ?? []), ...calls.map(({ tool }) => tool)]
+  if (called.length === 0) return []
+  const others = readers.filter((tool) => !called.includes(tool))
+  if (others.length === 0) return []
+  const all = [...(file.load.tools ?? []), ...others].slice(0, MAX_TOOLS)
+  return [
+    {
+      kind: 'tools',
+      why: `the server has ${others.length} more that only read, and the rules may be wide enough for them`,
+      write: `load: { tools: ${JSON.stringify(all)} }`,
+    },
+  ]
+}
+
+function holdProposal({ file }: Plan): readonly Proposal[] {
+  const longer = file.hold * 2
+  const written = longer % 60_000 === 0 ? `${longer / 60_000}m` : `${longer / 1000}s`
+  return [
+    {
+      kind: 'hold',
+      why: 'what fills up, leaks or expires needs longer to show',
+      write: `hold: ${written}`,
+    },
+  ]
 }

@@ -1,4 +1,5 @@
 import { readDuration, readPercent } from '../../base/units.ts'
+import { type GateSample, type Recovery, recoveryOf } from '../indicators/indicators.ts'
 
 /** The measures of gates: rates from 0 to 1, or latencies in milliseconds. */
 export const MEASURES = ['errors', 'success', 'p50', 'p95', 'p99'] as const
@@ -79,4 +80,87 @@ function limitOf(measure: Measure, text: string): number | undefined {
 
 function wordOf(operator: string): string {
   return operator === '<' ? 'below a limit' : 'above a limit'
+}
+
+/** A gate that failed for its full duration. */
+export interface Breach {
+  readonly gate: string
+  readonly measure: Gate['measure']
+  /** Null when no measured value caused the breach. */
+  readonly measured: number | null
+}
+
+/** Tracks how long each gate has been failing. */
+export class AbortWatch {
+  readonly #gates: readonly Gate[]
+  readonly #since = new Map<Gate, number>()
+
+  constructor(gates: readonly Gate[]) {
+    this.#gates = gates
+  }
+
+  /** Adds a measurement; returns the first gate that has failed for its full duration. */
+  add(measured: Measured, at: number): Breach | undefined {
+    let breach: Breach | undefined
+    for (const gate of this.#gates) {
+      const broken = isBroken(gate, measured)
+      // Without a measurement the state stays: missing data is no recovery.
+      if (broken === false) this.#since.delete(gate)
+      if (broken !== true) continue
+      const since = this.#since.get(gate) ?? at
+      this.#since.set(gate, since)
+      if (at - since < gate.forMs) continue
+      breach ??= { gate: gate.text, measure: gate.measure, measured: measured[gate.measure] }
+    }
+    return breach
+  }
+}
+
+/** Returns true when any gate fails; undefined when none could be measured. */
+export function anyBroken(gates: readonly Gate[], measured: Measured): boolean | undefined {
+  const found = gates.map((gate) => isBroken(gate, measured))
+  if (found.includes(true)) return true
+  return found.includes(false) ? false : undefined
+}
+
+/** Describes the gates that fail. A gate that cannot be measured fails. */
+export function brokenWords(gates: readonly Gate[], measured: Measured): readonly string[] {
+  return gates
+    .filter((gate) => isBroken(gate, measured) !== false)
+    .map(({ measure, limit, operator }) => {
+      const wants = operator === '>' ? 'at most' : 'at least'
+      const found = shownMeasure(measure, measured[measure])
+      return `${measure} is ${found}, and has to be ${wants} ${shownMeasure(measure, limit)}`
+    })
+}
+
+/** Records when gates failed, from the first injection on. */
+export class Steadiness {
+  readonly #samples: GateSample[] = []
+  readonly #injections: number[] = []
+
+  /** Records the time of an injection. */
+  injected(at: number): void {
+    this.#injections.push(at)
+  }
+
+  add(at: number, broken: boolean | undefined): void {
+    if (broken !== undefined && this.#injections.length > 0) this.#samples.push({ at, broken })
+  }
+
+  /** Returns the time for which no gate has failed. */
+  steadyForMs(since: number, now: number): number {
+    const after = this.#samples.filter(({ at }) => at >= since)
+    const lastBroken = after.findLastIndex(({ broken }) => broken)
+    const first = after[lastBroken + 1]
+    return first === undefined ? 0 : now - first.at
+  }
+
+  /** Returns the times to detect and to recover, from the start of the stage with the first breach. */
+  recovery(steadyForMs: number): Recovery {
+    const first = this.#samples.find(({ broken }) => broken)
+    const injectedAt = this.#injections.findLast((at) => at <= (first?.at ?? Infinity))
+    if (injectedAt === undefined) return { detectMs: undefined, recoverMs: undefined }
+    return recoveryOf(this.#samples, injectedAt, steadyForMs)
+  }
 }

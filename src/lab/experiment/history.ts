@@ -1,55 +1,34 @@
 import { appendFile, mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { EndCode, ExperimentResult, Verdict } from './experiment-result.ts'
+import type { ExperimentResult } from './experiment-result.ts'
 
-export interface HistoryEntry {
-  readonly id: string
-  readonly again?: string
-  readonly name: string
-  readonly startedAt: string
-  readonly endedAt: string
-  readonly target: string
-  readonly environment: string
-  readonly verdict: Verdict
-  readonly stage: string | null
-  readonly code: EndCode | null
-  readonly why: string
-  readonly planDigest: string
-  readonly rulesDigest: string | null
-  readonly seed: number
-  readonly mttdMs: number | null
-  readonly mttrMs: number | null
-}
+const MEMBERS = [
+  'id',
+  'again',
+  'name',
+  'startedAt',
+  'endedAt',
+  'target',
+  'environment',
+  'verdict',
+  'stage',
+  'code',
+  'why',
+  'planDigest',
+  'rulesDigest',
+  'seed',
+  'mttdMs',
+  'mttrMs',
+] as const satisfies readonly (keyof ExperimentResult)[]
+
+export type HistoryEntry = Pick<ExperimentResult, (typeof MEMBERS)[number]>
 
 const HISTORY_FILE = 'history.jsonl'
 const MAX_BYTES = 64 * 1024 * 1024
 
-/** Returns the history entry of a result. */
-export function historyEntry(result: ExperimentResult): HistoryEntry {
-  const { id, again, name, startedAt, endedAt, target, environment } = result
-  const { verdict, stage, code, why, planDigest, rulesDigest, seed, mttdMs, mttrMs } = result
-  return {
-    id,
-    ...(again !== undefined && { again }),
-    name,
-    startedAt,
-    endedAt,
-    target,
-    environment,
-    verdict,
-    stage,
-    code,
-    why,
-    planDigest,
-    rulesDigest,
-    seed,
-    mttdMs,
-    mttrMs,
-  }
-}
-
-/** Appends an entry. */
-export async function addToHistory(directory: string, entry: HistoryEntry): Promise<void> {
+/** Appends the entry of a result. */
+export async function addToHistory(directory: string, result: ExperimentResult): Promise<void> {
+  const entry = Object.fromEntries(MEMBERS.map((member) => [member, result[member]]))
   await mkdir(directory, { recursive: true })
   await appendFile(join(directory, HISTORY_FILE), `${JSON.stringify(entry)}\n`)
 }

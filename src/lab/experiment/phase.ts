@@ -1,21 +1,63 @@
+import { LOAD_DEFAULTS, type LoadOptions } from '../load/load-options.ts'
+import type { Plan } from './plan.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ToolsNotNamedError } from '../load/choose-tools.ts'
 import { LoadError } from '../load/load-error.ts'
 import type { ToolInfo } from '../load/clients/load-client.ts'
-import type { LoadOptions } from '../load/load-options.ts'
 import type { LoadResult } from '../load/results/result.ts'
 import { type RunningLoad, runLoad } from '../load/run-load.ts'
-import type { Breach } from './abort-watch.ts'
-import type { EndCode, PhaseResult } from './experiment-result.ts'
+import type { EarlyEnd, PhaseResult } from './experiment-result.ts'
 import type { Measured } from './gate.ts'
 import { LoadMeter } from './load-meter.ts'
 import type { Probe } from './probe.ts'
 
-/** The reason why a phase ended early. */
-export interface EarlyEnd {
-  readonly code: EndCode
-  readonly why: string
-  readonly breach?: Breach
+/** Configures an experiment besides its plan. */
+export interface LoadContext {
+  readonly version: string
+  /** Sent with every request, and never stored. */
+  readonly headers: Readonly<Record<string, string>>
+  /** The tools that the first phase has chosen, if the plan names none. */
+  readonly called?: readonly string[]
+}
+
+/** Returns the load options of a phase. */
+export function phaseLoad(
+  plan: Plan,
+  { version, headers, called }: LoadContext,
+  durationMs: number,
+): LoadOptions {
+  const { file, target, admin, calls, expectations, slo, seed } = plan
+  const { load } = file
+  const named = load.tools ?? []
+  const tools = named.length > 0 || calls.length > 0 ? named : (called ?? [])
+  return {
+    target: {
+      url: target,
+      client: file.target.client,
+      headers: { ...file.target.headers, ...headers },
+      // Other clients do not expose the ids of their requests.
+      ...(file.target.client === 'lean' && { sidecars: [admin] }),
+    },
+    work: { ...LOAD_DEFAULTS.work, tools, calls, fanOut: load.fanOut },
+    pace: {
+      ...LOAD_DEFAULTS.pace,
+      clients: load.clients,
+      hold: load.streams,
+      durationMs,
+      ...(load.rate !== undefined && { rate: load.rate }),
+    },
+    resilience: {
+      ...LOAD_DEFAULTS.resilience,
+      timeoutMs: load.timeout,
+      retries: load.retries,
+      degrade: load.degrade,
+      ...(load.retryBudget !== undefined && { retryBudget: load.retryBudget / 100 }),
+      ...(load.deadline !== undefined && { deadlineMs: load.deadline }),
+    },
+    checks: { expectations, slo },
+    seed,
+    version,
+  }
 }
 
 /** A measurement during a phase. */

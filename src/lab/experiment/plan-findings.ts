@@ -35,7 +35,7 @@ export function planFindings(document: YamlDocument): readonly Problem[] {
 }
 
 /** Fills in the defaults of a valid plan. */
-export function readFile(value: unknown): PlanFile {
+export function withDefaults(value: unknown): PlanFile {
   return readValues(schema, value, schema.definitions) as PlanFile
 }
 
@@ -54,7 +54,7 @@ function ownFindings(value: unknown): readonly Finding[] {
     ...urlFindings(value, ['target', 'url']),
     ...urlFindings(value, ['sidecar', 'admin']),
     ...shapeFindings(file),
-    ...timeFindings(readFile(value)),
+    ...timeFindings(withDefaults(value)),
     ...abortFindings(file.abortOn),
     ...listFindings(file.slo, ['slo'], parseSlo),
     ...listFindings(memberOf(file.load, 'expect'), ['load', 'expect'], parseExpectation),

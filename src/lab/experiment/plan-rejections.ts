@@ -1,18 +1,21 @@
 import type { Problem } from '../../rules/file/problem.ts'
 import {
-  findProduction,
   type PlacedName,
   type Production,
   type ProductionCheck,
+  findProduction,
   productionText,
   urlNames,
 } from '../../rules/guard/production-names.ts'
 import type { Gate } from './gate.ts'
 import type { PlanFile } from './plan-schema.ts'
 import type { Rejection } from './rejection.ts'
-import type { RulesSource } from './rules-source.ts'
-import { matchNothing } from './rules-reach.ts'
-import { stageRejections } from './stage-steps.ts'
+import type { RulesSource, WrittenRule } from './plan.ts'
+import type { Call } from '../../mcp/call.ts'
+import { compileRules } from '../../rules/match/compile.ts'
+import { explain } from '../../rules/explain/explain.ts'
+import { nearestName } from '../../base/nearest-name.ts'
+import { parseRules } from '../../rules/file/parse.ts'
 
 export interface PlanFacts {
   readonly file: PlanFile
@@ -117,4 +120,127 @@ function ruleRejections({ rules, enabled }: RulesSource, file: PlanFile): Reject
     })
   }
   return rejections
+}
+
+/** The maximum of the first stage in percent. */
+const FIRST_STAGE = 25
+/** The maximum factor between two stages. */
+const MAX_FACTOR = 3
+/** The maximum difference between two stages in percentage points. */
+export const MAX_POINTS = 40
+
+/** Returns the rejections of stages that grow too fast, or not at all. */
+export function stageRejections(
+  stages: readonly number[],
+  key: 'stages' | 'pods',
+): readonly Rejection[] {
+  const rejections: Rejection[] = []
+  for (const [index, share] of stages.entries()) {
+    const before = stages[index - 1]
+    const path = [key, index]
+    if (share <= (before ?? 0)) {
+      rejections.push({
+        code: 'STAGES_NOT_ASCENDING',
+        wrong: `the stage ${share}% does not widen ${before === undefined ? 'anything' : `the ${before}% before it`}`,
+        fix: 'write stages from the smallest to the largest, each above the one before',
+        path,
+      })
+    } else if (share > widest(before)) {
+      rejections.push({
+        code: 'STAGE_SKIPPED',
+        wrong: `${before === undefined ? 'the first stage' : `from ${before}% to`} ${share}% skips a stage`,
+        fix:
+          before === undefined
+            ? `begin with ${FIRST_STAGE}% or less`
+            : `go to ${widest(before)}% at most: no more than ${MAX_FACTOR} times, and ${MAX_POINTS} points, at a time`,
+        path,
+      })
+    }
+  }
+  return rejections
+}
+
+/** Returns the largest stage that may follow, or be the first. */
+export function widest(before: number | undefined): number {
+  if (before === undefined) return FIRST_STAGE
+  const most = Math.min(before * MAX_FACTOR, before + MAX_POINTS, 100)
+  return Math.round(most * 1e6) / 1e6
+}
+
+/**
+ * Returns a rejection when no rule can match a call of these tools. Only the tool and the headers are
+ * known runBeforePhase: other conditions count as matching.
+ */
+export function matchNothing(
+  { rules }: RulesSource,
+  tools: readonly string[],
+  headers: Readonly<Record<string, string>>,
+): Rejection | undefined {
+  const acting = rules.filter(({ dryRun }) => dryRun !== true)
+  if (acting.length === 0) {
+    return {
+      code: 'RULES_HIT_NOTHING',
+      wrong: rules.length === 0 ? 'there is no rule' : 'all rules are dry runs',
+      fix: 'an experiment needs a rule that acts',
+    }
+  }
+  if (tools.length === 0 || acting.some((rule) => mayMatch(rule, tools, headers))) return undefined
+  const wanted = acting.map(toolOf).find((tool) => tool !== undefined)
+  const near = wanted === undefined ? undefined : nearestName(wanted, tools)
+  const hint = near === undefined ? '' : ` (did you mean ${near}?)`
+  return {
+    code: 'RULES_HIT_NOTHING',
+    wrong: `no rule can match a call of ${shownTools(tools)}`,
+    fix: `name these tools and the headers of the load in \`match\`${hint}; squall explain says which dimension fails`,
+  }
+}
+
+function mayMatch(
+  rule: WrittenRule,
+  tools: readonly string[],
+  headers: Readonly<Record<string, string>>,
+): boolean {
+  const match = (rule['match'] ?? {}) as Readonly<Record<string, unknown>>
+  const { tool, headers: wanted, ...others } = match
+  // The load calls other methods only in handshakes; other conditions are only known at run time.
+  if (['http', 'any', 'all', 'not', 'method'].some((key) => others[key] !== undefined)) return true
+  const known = {
+    ...(tool === undefined ? {} : { tool }),
+    ...(wanted === undefined ? {} : { headers: wanted }),
+  }
+  const asked = { name: rule.name, match: known, faults: rule['faults'] }
+  const parsed = parseRules(JSON.stringify({ rules: [asked] }))
+  if (!parsed.ok) return true
+  const ruleSet = compileRules(parsed.file)
+  return tools.some((name) => {
+    const facts = {
+      call: callOf(name),
+      headers: Object.entries(headers).flat(),
+      session: undefined,
+      client: undefined,
+      http: { method: 'POST', path: '/mcp' },
+    }
+    return explain(ruleSet, facts, 0).rules.some(({ matches }) => matches)
+  })
+}
+
+function callOf(name: string): Call {
+  return {
+    id: 1,
+    method: 'tools/call',
+    name,
+    params: { name, arguments: {} },
+    transport: 'streamable-http',
+    protocolVersion: undefined,
+    progressToken: undefined,
+  }
+}
+
+function toolOf(rule: WrittenRule): string | undefined {
+  const tool = (rule['match'] as Readonly<Record<string, unknown>> | undefined)?.['tool']
+  return typeof tool === 'string' ? tool : undefined
+}
+
+function shownTools(tools: readonly string[]): string {
+  return tools.length > 5 ? `${tools.slice(0, 5).join(', ')}, …` : tools.join(', ')
 }

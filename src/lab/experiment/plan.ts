@@ -1,3 +1,6 @@
+import { digestOf } from './armed-rules.ts'
+import { parseWithPositions } from '../../rules/file/parse.ts'
+import type { Problem } from '../../rules/file/problem.ts'
 import type { SidecarAdmin } from '../../admin/api-client.ts'
 import type { CallSpec } from '../load/load-options.ts'
 import type { Expectation } from '../load/expectation.ts'
@@ -5,7 +8,54 @@ import type { SloGate } from '../load/results/slo.ts'
 import type { ProductionCheck } from '../../rules/guard/production-names.ts'
 import type { Gate } from './gate.ts'
 import type { PlanFile } from './plan-schema.ts'
-import type { RulesSource } from './rules-source.ts'
+
+/** A rule as written in the file. */
+export type WrittenRule = Readonly<Record<string, unknown>> & { readonly name: string }
+
+/** Checked rules as written. */
+export interface RulesSource {
+  readonly digest: string
+  /** The text, so that a run can be repeated after the file has changed. */
+  readonly text: string
+  readonly seed: number | undefined
+  readonly maxActive: number | undefined
+  readonly enabled: boolean
+  readonly rules: readonly WrittenRule[]
+}
+
+export function readRulesText(
+  text: string,
+): RulesSource | { readonly problems: readonly Problem[] } {
+  const { parsed, document } = parseWithPositions(text)
+  if (!parsed.ok) return { problems: parsed.problems }
+  const written = (document?.value ?? {}) as Readonly<Record<string, unknown>>
+  return {
+    digest: digestOf(text),
+    text,
+    seed: numberIn(written, 'seed'),
+    maxActive: numberIn(written, 'maxActive'),
+    enabled: parsed.file.enabled,
+    rules: (written['rules'] ?? []) as readonly WrittenRule[],
+  }
+}
+
+/** Converts the inline rules of a plan, which were checked with the plan. */
+export function inlineRules(rules: readonly WrittenRule[]): RulesSource {
+  const text = `${JSON.stringify({ version: 1, rules }, null, 2)}\n`
+  return {
+    digest: digestOf(text),
+    text,
+    seed: undefined,
+    maxActive: undefined,
+    enabled: true,
+    rules,
+  }
+}
+
+function numberIn(value: Readonly<Record<string, unknown>>, key: string): number | undefined {
+  const found = value[key]
+  return typeof found === 'number' ? found : undefined
+}
 
 export interface Stage {
   /** `10%`, `10% of pods`, or `kill`. */

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto'
-import { resolve } from 'node:path'
+import { digestOf } from './armed-rules.ts'
+import { dirname, join, resolve } from 'node:path'
 import type { CallSpec } from '../load/load-options.ts'
 import { parseCalls } from '../load/calls-file.ts'
 import { parseExpectation } from '../load/expectation.ts'
@@ -9,13 +9,20 @@ import { canonicalJson } from '../../base/json/canonical-json.ts'
 import type { FileProblems } from '../../rules/file/problem-format.ts'
 import type { Problem } from '../../rules/file/problem.ts'
 import { NO_PLACES, type ProductionCheck } from '../../rules/guard/production-names.ts'
-import { readYaml, type YamlDocument } from '../../rules/file/yaml-document.ts'
+import { type YamlDocument, readYaml } from '../../rules/file/yaml-document.ts'
 import { type Gate, MEASURES, steadyGate } from './gate.ts'
-import { abortGates, planFindings, readFile } from './plan-findings.ts'
-import type { Plan, Stage } from './plan.ts'
+import { abortGates, planFindings, withDefaults } from './plan-findings.ts'
+import {
+  type Plan,
+  type RulesSource,
+  type Stage,
+  type WrittenRule,
+  inlineRules,
+  readRulesText,
+} from './plan.ts'
 import type { PlanFile } from './plan-schema.ts'
-import { inlineRules, readRulesText, type RulesSource, type WrittenRule } from './rules-source.ts'
 import { type LocatedRejection, planRejections } from './plan-rejections.ts'
+import { readFile } from 'node:fs/promises'
 
 export type ReadPlan =
   | { readonly ok: true; readonly plan: Plan; readonly rejections: readonly LocatedRejection[] }
@@ -29,7 +36,7 @@ export interface PlanSource {
   /** Reads a file. Throws when the file cannot be read. */
   readonly readText: (path: string) => Promise<string>
   /** The patterns of production names, and further names to check. */
-  readonly production?: ProductionCheck
+  readonly production?: ProductionCheck | undefined
 }
 
 /** Limits the size of a plan. */
@@ -47,7 +54,7 @@ export async function readPlan(text: string, source: PlanSource): Promise<ReadPl
   const document = readYaml(text)
   const problems = [...document.problems, ...planFindings(document)]
   if (problems.length > 0) return failed(source.file, problems)
-  const file = readFile(document.value)
+  const file = withDefaults(document.value)
   const rules = await rulesOf(file, document, source)
   if ('problems' in rules) return { ok: false, problems: [rules] }
   const calls = await callsOf(file, document, source)
@@ -118,7 +125,7 @@ function planDigest(
     expect: expect.map(({ text }) => text),
   }))
   const whole = { ...deciding, rules: rules?.digest ?? null, calls: specs }
-  return createHash('sha256').update(canonicalJson(whole)).digest('hex')
+  return digestOf(canonicalJson(whole))
 }
 
 async function rulesOf(
@@ -169,4 +176,65 @@ function reasonOf(error: unknown): string {
 
 function at(code: Problem['code'], message: string, path: string): Problem {
   return { code, message, path, line: 1, column: 1 }
+}
+
+/** A plan with all its files, so that the run can be repeated exactly. */
+export interface KeptPlan {
+  readonly file: string
+  readonly directory: string
+  readonly text: string
+  /** The files that the plan names, by path. */
+  readonly files: Readonly<Record<string, string>>
+}
+
+export interface ReadAndKept {
+  readonly read: ReadPlan
+  readonly kept: KeptPlan
+}
+
+/** Reports that no run with this id was kept, or that it cannot be read. */
+export class NotKeptError extends Error {
+  override readonly name = 'NotKeptError'
+}
+
+/** Reads a plan and keeps its files. */
+export async function readAndKeep(
+  file: string,
+  text: string,
+  readText: PlanSource['readText'],
+  production?: ProductionCheck,
+): Promise<ReadAndKept> {
+  const directory = dirname(resolve(file))
+  const files: Record<string, string> = {}
+  const keepText = async (path: string): Promise<string> => (files[path] = await readText(path))
+  const read = await readPlan(text, { production, file, directory, readText: keepText })
+  return { read, kept: { file, directory, text, files } }
+}
+
+/** Reads the kept plan of an earlier run. Throws a `NotKeptError`. */
+export async function readKept(
+  experiments: string,
+  id: string,
+  production?: ProductionCheck,
+): Promise<ReadAndKept> {
+  if (!/^[0-9]{8}-[0-9]{6}-[0-9a-f]{6}$/.test(id)) {
+    throw new NotKeptError('that is no id of a run; squall experiment list shows them')
+  }
+  let kept: KeptPlan
+  try {
+    kept = JSON.parse(await readFile(join(experiments, id, 'plan.json'), 'utf8')) as KeptPlan
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw new NotKeptError(
+      `the run ${id} is not kept in ${experiments} (${code ?? 'plan.json is no JSON'})`,
+      { cause: error },
+    )
+  }
+  const { file, directory, text, files } = kept
+  const readText = async (path: string): Promise<string> => {
+    const found = files[path]
+    if (found === undefined) throw new NotKeptError('it was not kept')
+    return found
+  }
+  return { read: await readPlan(text, { production, file, directory, readText }), kept }
 }

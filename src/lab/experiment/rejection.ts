@@ -1,25 +1,22 @@
 /** The reasons to reject an experiment. The codes are stable. */
-const REJECTION_CODES = [
-  'NO_GATE',
-  'NO_ENVIRONMENT',
-  'PRODUCTION',
-  'STAGES_NOT_ASCENDING',
-  'STAGE_SKIPPED',
-  'RULES_HIT_NOTHING',
-  'RULES_STAGED',
-  'EXPERIMENT_RUNNING',
-  'SIDECAR_UNREACHABLE',
-  'ENVIRONMENT_MISMATCH',
-  'SIDECAR_DISARMED',
-  'OTHER_RULES',
-  'RULES_NOT_ACTIVE',
-  'TARGET_UNUSABLE',
-  'TOOLS_NOT_NAMED',
-  'NOT_STEADY',
-  'PID_FILE_UNSAFE',
-] as const
-
-export type RejectionCode = (typeof REJECTION_CODES)[number]
+export type RejectionCode =
+  | 'NO_GATE'
+  | 'NO_ENVIRONMENT'
+  | 'PRODUCTION'
+  | 'STAGES_NOT_ASCENDING'
+  | 'STAGE_SKIPPED'
+  | 'RULES_HIT_NOTHING'
+  | 'RULES_STAGED'
+  | 'EXPERIMENT_RUNNING'
+  | 'SIDECAR_UNREACHABLE'
+  | 'ENVIRONMENT_MISMATCH'
+  | 'SIDECAR_DISARMED'
+  | 'OTHER_RULES'
+  | 'RULES_NOT_ACTIVE'
+  | 'TARGET_UNUSABLE'
+  | 'TOOLS_NOT_NAMED'
+  | 'NOT_STEADY'
+  | 'PID_FILE_UNSAFE'
 
 /** One reason not to begin, and how to fix it. */
 export interface Rejection {

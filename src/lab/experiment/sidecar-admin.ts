@@ -1,5 +1,6 @@
 import { API, type Reload, type Rule, type State } from '../../admin/api.ts'
-import { askAdmin, problemText, type SidecarAdmin } from '../../admin/api-client.ts'
+import { AdminError, askAdmin, problemText, type SidecarAdmin } from '../../admin/api-client.ts'
+import type { EarlyEnd } from './experiment-result.ts'
 
 export interface SidecarState extends State {
   /** The milliseconds by which its clock is ahead; 0 within the precision of the `Date` header. */
@@ -22,6 +23,31 @@ export async function askRules(
   signal?: AbortSignal,
 ): Promise<readonly Rule[]> {
   return (await askAdmin(admin, API.rules, { client: 'experiment', signal })).value.rules
+}
+
+/** A sidecar that cannot be asked for this time is lost. */
+const LOST_MS = 3000
+
+/** Returns a poll of a sidecar, which resolves to the reason to end a phase, if there is one. */
+export function sidecarPoll(
+  admin: SidecarAdmin,
+  check: (
+    state: SidecarState,
+    signal: AbortSignal,
+  ) => EarlyEnd | undefined | Promise<EarlyEnd | undefined>,
+): (signal: AbortSignal) => Promise<EarlyEnd | undefined> {
+  let lastResponse = performance.now()
+  return async (signal) => {
+    try {
+      const state = await askState(admin, signal)
+      lastResponse = performance.now()
+      return await check(state, signal)
+    } catch (error) {
+      if (!(error instanceof AdminError)) throw error
+      if (signal.aborted || performance.now() - lastResponse < LOST_MS) return undefined
+      return { code: 'SIDECAR_LOST', why: `the sidecar cannot be asked: ${error.message}` }
+    }
+  }
 }
 
 /** Describes the first error of a rejected version. */

@@ -1,15 +1,12 @@
-import { AbortWatch } from './abort-watch.ts'
-import type { StageResult } from './experiment-result.ts'
-import { isBroken, shownMeasure } from './gate.ts'
+import { AbortWatch, anyBroken, isBroken, shownMeasure } from './gate.ts'
+import { type EarlyEnd, INTERRUPTED, RULES_CHANGED, type StageResult } from './experiment-result.ts'
 import { awaitSuccessor, killVictim } from './kill.ts'
-import { type EarlyEnd, measuredOf, type Moment, runPhase } from './phase.ts'
-import { phaseLoad } from './phase-load.ts'
+import { type Moment, measuredOf, phaseLoad, runPhase } from './phase.ts'
 import type { Stage } from './plan.ts'
 import { RejectedError } from './rejection.ts'
 import { RulesChangedError } from './rules-file.ts'
 import type { Context, Stages } from './context.ts'
-import { NO_TOTALS, ruleTotals, sidecarWatch, type Totals } from './sidecar-watch.ts'
-import { anyBroken } from './steadiness.ts'
+import { type SidecarState, askRules, sidecarPoll } from './sidecar-admin.ts'
 
 /** The target may have been killed, or may be slow. */
 const BEGIN_MS = 2000
@@ -27,8 +24,7 @@ export async function runStages(context: Context): Promise<Stages> {
   }
   if (!stop.aborted) return { results, end: undefined, rollbackMs: null }
   const stage = results.at(-1)?.label ?? null
-  const end: EarlyEnd = { code: 'INTERRUPTED', why: 'it was ended by hand' }
-  return { results, end: { ...end, stage }, rollbackMs: null }
+  return { results, end: { ...INTERRUPTED, stage }, rollbackMs: null }
 }
 
 interface StageOutcome {
@@ -87,7 +83,11 @@ async function runStage(
     beginWithinMs: BEGIN_MS,
     tick,
     onEnd,
-    poll: sidecarWatch(context, (latest) => (totals = latest)),
+    poll: sidecarPoll(plan.admin, async (state, signal) => {
+      const ended = sidecarEnd(state, context)
+      if (ended === undefined) totals = await ruleTotals(context, signal)
+      return ended
+    }),
     ...(plan.file.kill !== undefined && {
       begun: async (signal: AbortSignal): Promise<EarlyEnd | undefined> => {
         const { end, ms } = await killOnce(context, signal)
@@ -107,9 +107,7 @@ async function runStage(
 }
 
 function notArmed(error: unknown): EarlyEnd {
-  if (error instanceof RulesChangedError) {
-    return { code: 'RULES_CHANGED', why: 'somebody else has written the rules file' }
-  }
+  if (error instanceof RulesChangedError) return RULES_CHANGED
   if (!(error instanceof RejectedError)) throw error
   return { code: 'NOT_ACTIVE', why: error.rejections[0]?.wrong ?? '' }
 }
@@ -176,4 +174,39 @@ function stageWords({ load, sampled, applied, share }: StageResult): string {
   return share === null
     ? `held, ${calls}`
     : `held, ${calls}, ${sampled} sampled, ${applied} injected`
+}
+
+/** The summed counts of the rules of a stage. */
+interface Totals {
+  readonly matched: number
+  readonly sampled: number
+  readonly applied: number
+}
+
+const NO_TOTALS: Totals = { matched: 0, sampled: 0, applied: 0 }
+
+/** Reads the counts of the experiment's rules. Throws an `AdminError`. */
+async function ruleTotals({ plan, names }: Context, signal?: AbortSignal): Promise<Totals> {
+  const own = new Set(names)
+  const rules = (await askRules(plan.admin, signal)).filter(({ name }) => own.has(name))
+  const sum = (key: 'matched' | 'sampled' | 'injected'): number =>
+    rules.reduce((total, rule) => total + (rule.counts[key] ?? 0), 0)
+  return { matched: sum('matched'), sampled: sum('sampled'), applied: sum('injected') }
+}
+
+/** Returns the reason why the sidecar no longer injects the faults of the stage, if there is one. */
+function sidecarEnd(state: SidecarState, { arming, plan }: Context): EarlyEnd | undefined {
+  const guard = state.reasons.find(({ by }) => by === 'guard')
+  if (guard !== undefined) {
+    return { code: 'GUARD', why: `the sidecar disarmed: ${guard.reason}` }
+  }
+  if (arming.failure !== undefined || !arming.isOurs(state.rules.digest)) return RULES_CHANGED
+  if (!state.armed) {
+    const who = state.reasons.map(({ by, reason }) => `${by}: ${reason}`).join(', ')
+    return { code: 'DISARMED', why: `rules no longer act in the sidecar (${who})` }
+  }
+  if (state.environment?.toLowerCase() !== plan.file.target.environment?.toLowerCase()) {
+    return { code: 'DISARMED', why: 'the sidecar is in another environment now' }
+  }
+  return undefined
 }

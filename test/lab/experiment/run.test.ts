@@ -5,13 +5,12 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import {
   type HistoryEntry,
   addToHistory,
-  historyEntry,
   readHistory,
 } from '../../../src/lab/experiment/history.ts'
-import { readAndKeep, readKept } from '../../../src/lab/experiment/kept-plan.ts'
-import { proposals } from '../../../src/lab/experiment/proposals.ts'
+import { readAndKeep, readKept } from '../../../src/lab/experiment/read-plan.ts'
+import { proposals } from '../../../src/lab/experiment/finish.ts'
 import type { ExperimentEvent } from '../../../src/lab/experiment/context.ts'
-import { writeReports } from '../../../src/lab/experiment/write-reports.ts'
+import { writeReports } from '../../../src/lab/experiment/experiment-report.ts'
 import type { Step } from '../../support/scripted-server.ts'
 import { eventually } from '../../support/eventually.ts'
 import { BEFORE, type ExperimentStage } from './stage.ts'
@@ -98,7 +97,7 @@ test('after three runs in a row that held it says what to widen, and not before'
   expect(wider!.write).toBe('stages: [20%, 40%]')
   expect(tools!.write).toContain('"rest"')
   expect(longer!.write).toBe('hold: 0.6s')
-  expect(historyEntry(third)).toMatchObject({ planDigest: plan.digest, verdict: 'held' })
+  expect(third).toMatchObject({ planDigest: plan.digest, verdict: 'held' })
   // Two in a row are not three, and those of another plan do not count.
   const other = { ...held, planDigest: 'another' }
   const lost = { ...held, verdict: 'inconclusive' } as const
@@ -117,9 +116,13 @@ test('after three runs in a row that held it says what to widen, and not before'
   expect(JSON.parse(await readFile(join(place, 'report.json'), 'utf8'))).toEqual(third)
   expect(await readFile(join(place, 'report.md'), 'utf8')).toContain('Widen next: hold: 0.6s')
   expect(await readFile(join(place, 'report.html'), 'utf8')).toContain('Stage 20%')
-  await addToHistory(directory, historyEntry(third))
+  await addToHistory(directory, third)
   await appendFile(join(directory, 'history.jsonl'), '{"half a li')
-  expect(await readHistory(directory)).toEqual([historyEntry(third)])
+  const [entry, ...others] = await readHistory(directory)
+  expect(others).toEqual([])
+  expect(third).toMatchObject(entry!)
+  expect(entry).toMatchObject({ id: third.id, planDigest: plan.digest, mttrMs: third.mttrMs })
+  expect(entry).not.toHaveProperty('stages')
   const { read } = await readKept(directory, third.id)
   expect(read.ok && read.plan.digest).toBe(plan.digest)
   await expect(readKept(directory, '../../etc/passwd')).rejects.toThrow('no id of a run')
