@@ -1,8 +1,23 @@
 import { oneLine } from '../base/text/foreign-text.ts'
 import { parseAmong } from './flags/command-parser.ts'
-import { commandsFor } from './commands/wanted.ts'
 import { UsageError } from './flags/usage-error.ts'
 import { readVersion } from './version.ts'
+import type { Command } from './flags/command.ts'
+
+/** The commands that pods start, and that their probes and hooks run every few seconds. */
+const ALONE: Readonly<Record<string, () => Promise<readonly Command[]>>> = {
+  run: async () => [(await import('./commands/run.ts')).RUN],
+  'wait-ready': async () => [(await import('./commands/wait-ready.ts')).WAIT_READY],
+  'pre-stop': async () => [(await import('./commands/pre-stop.ts')).PRE_STOP],
+  redirect: async () => [(await import('./commands/redirect.ts')).REDIRECT],
+  attached: async () => [(await import('./commands/attached.ts')).ATTACHED],
+}
+
+/** The commands that the arguments may name. Those that must start fast load no other. */
+async function commandsFor([first = '']: readonly string[]): Promise<readonly Command[]> {
+  if (Object.hasOwn(ALONE, first)) return ALONE[first]!()
+  return (await import('./commands/index.ts')).COMMANDS
+}
 
 const FAILED = 1
 const BAD_USAGE = 2

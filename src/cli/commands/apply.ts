@@ -2,11 +2,10 @@ import { flagGroup, type Environment, FlagValues, type RawFlags } from '../flags
 import { parseProduction, productionFlags } from '../flags/production.ts'
 import { CLUSTER_FLAGS, objectName, parseCluster } from '../kube/cluster-options.ts'
 import { defineCommand } from '../flags/command.ts'
-import { quoted } from '../../base/text/foreign-text.ts'
 import { MAX_DURATION_MS } from '../../base/units.ts'
 import { parseDuration } from '../flags/units.ts'
 import { STOP_KEY } from '../../rules/guard/stop-key.ts'
-import { UsageError } from '../flags/usage-error.ts'
+import { badValue, UsageError } from '../flags/usage-error.ts'
 
 const SELECTOR =
   'rules act only in pods with these labels, as in app=shop,tier=front; written into each rule'
@@ -75,9 +74,9 @@ function parseApply(raw: RawFlags, env: Environment) {
   }
   const key = flags.required('key')
   if (!KEY.test(key.text) || key.text === STOP_KEY) {
-    throw new UsageError(
-      'BAD_VALUE',
-      `${key.source}: ${quoted(key.text)} is no key for rules`,
+    throw badValue(
+      key,
+      'is no key for rules',
       'use letters, digits, dots and dashes, such as rules.yaml',
     )
   }

@@ -6,11 +6,10 @@ import {
   type RawFlags,
 } from '../flags/flag-values.ts'
 import { defineCommand } from '../flags/command.ts'
-import { quoted } from '../../base/text/foreign-text.ts'
 import { adminToAsk } from '../flags/address.ts'
 import { redirectsOf, refuseAdmin } from './redirect.ts'
 import { parseCount, parseDuration } from '../flags/units.ts'
-import { UsageError } from '../flags/usage-error.ts'
+import { badValue, UsageError } from '../flags/usage-error.ts'
 
 const PORTS = 'What is taken over:'
 
@@ -81,9 +80,5 @@ function parseAttached(raw: RawFlags, env: Environment) {
 function timeOf({ text, source }: Given): number {
   const time = /^\d{4}-\d\d-\d\dT/.test(text) ? Date.parse(text) : Number.NaN
   if (!Number.isNaN(time)) return time
-  throw new UsageError(
-    'BAD_VALUE',
-    `${source}: ${quoted(text)} is no time`,
-    'write it as in 2026-05-01T10:00:00Z',
-  )
+  throw badValue({ text, source }, 'is no time', 'write it as in 2026-05-01T10:00:00Z')
 }

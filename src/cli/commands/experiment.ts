@@ -1,18 +1,12 @@
 import { environmentNames, parseProductionNames, productionNamesFlag } from '../flags/production.ts'
 import { readTokenFlag, parseReadToken } from '../flags/admin-access.ts'
-import {
-  flagGroup,
-  type FlagSpec,
-  type Environment,
-  FlagValues,
-  type RawFlags,
-} from '../flags/flag-values.ts'
+import { flagGroup, type Environment, FlagValues, type RawFlags } from '../flags/flag-values.ts'
 import { defineCommand } from '../flags/command.ts'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { ProductionCheck } from '../../rules/guard/production-names.ts'
 import { parseHeaders } from '../load/load-headers.ts'
-import type { LabelSource } from '../experiment/namespace-label.ts'
+import type { LabelSource } from '../experiment/run.ts'
 import { UsageError } from '../flags/usage-error.ts'
 
 const PLAN = 'What is run:'
@@ -74,9 +68,6 @@ const EXPERIMENT_LIST_FLAGS = [...EXPERIMENTS, ...JSON_OUT]
 
 const EXPERIMENT_VALIDATE_FLAGS = [...productionNamesFlag(PLAN), ...JSON_OUT]
 
-export type ExperimentFlag =
-  (typeof EXPERIMENT_RUN_FLAGS)[number]['name'] | (typeof EXPERIMENT_LIST_FLAGS)[number]['name']
-
 export const EXPERIMENT_RUN = defineCommand({
   name: 'experiment run',
   description: 'run a plan: steady state, stages of faults under load, roll back, verdict, report',
@@ -104,7 +95,7 @@ export const EXPERIMENT_VALIDATE = defineCommand({
   operands: { form: '[plans...]', most: Infinity },
   flags: EXPERIMENT_VALIDATE_FLAGS,
   parse: parseExperimentValidate,
-  start: async (request) => (await import('../experiment/validate.ts')).validatePlans(request),
+  start: async (request) => (await import('../experiment/read-plans.ts')).validatePlans(request),
 })
 
 export const EXPERIMENT_CATALOG = defineCommand({
@@ -113,10 +104,7 @@ export const EXPERIMENT_CATALOG = defineCommand({
   operands: { form: '[name]', most: 1 },
   flags: [],
   parse: (_raw, _env, [name]) => name,
-  start: async (name) => {
-    const { showCatalog } = await import('../experiment/catalog.ts')
-    return showCatalog(name)
-  },
+  start: async (name) => (await import('../experiment/list.ts')).showCatalog(name),
 })
 
 export interface ExperimentRunRequest {
@@ -139,7 +127,7 @@ function parseExperimentRun(
   env: Environment,
   paths: readonly string[],
 ): ExperimentRunRequest {
-  const flags = valuesOf(EXPERIMENT_RUN_FLAGS, raw, env)
+  const flags = new FlagValues(EXPERIMENT_RUN_FLAGS, raw, env)
   const [path] = paths
   const again = flags.optional('again')?.text
   if (path !== undefined && again !== undefined) {
@@ -173,7 +161,7 @@ function productionOf(flags: FlagValues<'production-names'>, env: Environment): 
 export type ExperimentListRequest = ReturnType<typeof parseExperimentList>
 
 function parseExperimentList(raw: RawFlags, env: Environment) {
-  const flags = valuesOf(EXPERIMENT_LIST_FLAGS, raw, env)
+  const flags = new FlagValues(EXPERIMENT_LIST_FLAGS, raw, env)
   return { experiments: flags.required('experiments').text, json: flags.switch('json') }
 }
 
@@ -181,17 +169,9 @@ export type ExperimentValidateRequest = ReturnType<typeof parseExperimentValidat
 
 function parseExperimentValidate(raw: RawFlags, env: Environment, paths: readonly string[]) {
   if (paths.length === 0) throw noPlan('validate')
-  const flags = valuesOf(EXPERIMENT_VALIDATE_FLAGS, raw, env)
+  const flags = new FlagValues(EXPERIMENT_VALIDATE_FLAGS, raw, env)
   // The result does not depend on the environment of the command.
   return { paths, json: flags.switch('json'), production: productionOf(flags, {}) }
-}
-
-function valuesOf(
-  specs: readonly FlagSpec[],
-  raw: RawFlags,
-  env: Environment,
-): FlagValues<ExperimentFlag> {
-  return new FlagValues(specs, raw, env)
 }
 
 function noPlan(command: string): UsageError {

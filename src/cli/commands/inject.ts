@@ -9,7 +9,7 @@ import { defineCommand } from '../flags/command.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
 import { parseChoice } from '../flags/units.ts'
 import { parseAnnotationPrefix } from '../flags/annotation-prefix.ts'
-import { UsageError } from '../flags/usage-error.ts'
+import { badValue, UsageError } from '../flags/usage-error.ts'
 
 const INPUT = 'What to read:'
 
@@ -102,9 +102,9 @@ export function parseInject(raw: RawFlags, env: Environment) {
   const flags = new FlagValues(INJECT_FLAGS, raw, env)
   const namespace = flags.required('namespace')
   if (!NAMESPACE.test(namespace.text)) {
-    throw new UsageError(
-      'BAD_VALUE',
-      `${namespace.source}: ${quoted(namespace.text)} is not the name of a namespace`,
+    throw badValue(
+      namespace,
+      'is not the name of a namespace',
       'use small letters, digits and dashes',
     )
   }
@@ -148,9 +148,9 @@ function parseManifests(flags: FlagValues<'file' | 'output'>) {
 function parseMinor({ text, source }: Given): number {
   const match = /^v?1\.(\d{1,3})(?:[.+-].*)?$/.exec(text)
   if (match !== null) return Number(match[1])
-  throw new UsageError(
-    'BAD_VALUE',
-    `${source}: ${quoted(text)} is not a version of Kubernetes`,
+  throw badValue(
+    { text, source },
+    'is not a version of Kubernetes',
     'write 1 and its second number, such as 1.33',
   )
 }

@@ -13,7 +13,7 @@ import {
 import { parseProduction, productionFlags, refuseProduction } from '../flags/production.ts'
 import { parseHosts, parseReadToken, readTokenFlag } from '../flags/admin-access.ts'
 import { parseChoice, parseCount } from '../flags/units.ts'
-import { UsageError } from '../flags/usage-error.ts'
+import { badValue, UsageError } from '../flags/usage-error.ts'
 import { defineCommand } from '../flags/command.ts'
 import { parseHeaders } from '../load/load-headers.ts'
 import { PACE_FLAGS, parsePace, parseResilience } from '../load/pace-flags.ts'
@@ -177,11 +177,7 @@ function sidecarsOf(
 
 function parseProtocolVersion({ text, source }: Given): string {
   if (/^\d{4}-\d{2}-\d{2}$/.test(text)) return text
-  throw new UsageError(
-    'BAD_VALUE',
-    `${source}: ${quoted(text)} is no protocol version`,
-    'write it as 2025-11-25 or 2026-07-28',
-  )
+  throw badValue({ text, source }, 'is no protocol version', 'write it as 2025-11-25 or 2026-07-28')
 }
 
 /** Parses the part of the load to run. In an indexed Job of Kubernetes, `/4` takes the index of the pod. */
@@ -189,7 +185,7 @@ function parseShard({ text, source }: Given, env: Environment): Shard {
   const match = /^(\d{0,5})\/(\d{1,5})$/.exec(text)
   const index = match?.[1] === '' ? (env['JOB_COMPLETION_INDEX'] ?? '') : match?.[1]
   if (match === null || index === undefined || !/^\d{1,5}$/.test(index)) {
-    throw new UsageError('BAD_VALUE', `${source}: ${quoted(text)} is no shard`, SHARD_FORM)
+    throw badValue({ text, source }, 'is no shard', SHARD_FORM)
   }
   const shard = { index: Number(index), count: Number(match[2]) }
   if (shard.count >= 1 && shard.count <= MAX_SHARDS && shard.index < shard.count) return shard

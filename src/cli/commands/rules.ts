@@ -1,7 +1,7 @@
 import { flagGroup, FlagValues, type RawFlags } from '../flags/flag-values.ts'
 import { defineCommand } from '../flags/command.ts'
-import { quoted } from '../../base/text/foreign-text.ts'
 import type { ProblemFormat } from '../../rules/file/problem-format.ts'
+import { parseChoice } from '../flags/units.ts'
 import { UsageError } from '../flags/usage-error.ts'
 
 const OUTPUT = 'Output:'
@@ -54,16 +54,11 @@ export interface ValidateRequest {
 function parseValidate(raw: RawFlags, files: readonly string[]): ValidateRequest {
   const flags = new FlagValues(VALIDATE_FLAGS, raw, {})
   if (files.length === 0) throw missingFile('validate')
-  const given = flags.optional('format')
   const json = flags.switch('json')
-  const format = given?.text ?? (json ? 'json' : 'text')
-  if (format !== 'text' && format !== 'json' && format !== 'github') {
-    throw new UsageError(
-      'BAD_VALUE',
-      `--format: ${quoted(format)} is not known`,
-      'use one of text, json, github',
-    )
-  }
+  const given = flags.parsed('format', (each) =>
+    parseChoice<ProblemFormat>(each, ['text', 'json', 'github']),
+  )
+  const format = given ?? (json ? 'json' : 'text')
   if (json && format !== 'json') {
     throw new UsageError(
       'BAD_COMBINATION',

@@ -31,10 +31,7 @@ export const TOP = defineCommand({
 Addresses are host:port or http://host:port (default: 127.0.0.1:15390). Keys: ? shows them.
 On a terminal it is a screen; elsewhere it is plain lines, one for each sidecar and second.`,
   parse: parseTop,
-  start: async (options) => {
-    const { top } = await import('../../lab/top/top.ts')
-    return top(options)
-  },
+  start: async (options) => (await import('../../lab/top/top.ts')).top(options),
 })
 
 const DEFAULT = '127.0.0.1:15390'

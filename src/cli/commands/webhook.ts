@@ -1,4 +1,3 @@
-import { quoted } from '../../base/text/foreign-text.ts'
 import { LOG_FORMATS, LOG_LEVELS } from '../../telemetry/log.ts'
 import { overlaps, parseListen } from '../flags/address.ts'
 import {
@@ -11,7 +10,7 @@ import {
 import { objectName } from '../kube/cluster-options.ts'
 import { parseReadAccess, adminAccessFlags } from '../flags/admin-access.ts'
 import { parseChoice, parseDuration, parseSize, type Range } from '../flags/units.ts'
-import { UsageError } from '../flags/usage-error.ts'
+import { badValue, UsageError } from '../flags/usage-error.ts'
 import { CERTIFICATE_FLAGS, parseWebhookTls } from '../webhook/certificate-flags.ts'
 import { defineCommand } from '../flags/command.ts'
 
@@ -138,9 +137,5 @@ function parseWebhook(raw: RawFlags, env: Environment) {
 function parseMinor(given: Given): number {
   const match = /^v?1\.(\d{1,3})\+?(?:[.+-].{0,100})?$/.exec(given.text)
   if (match !== null) return Number(match[1])
-  throw new UsageError(
-    'BAD_VALUE',
-    `${given.source}: ${quoted(given.text)} is no version of Kubernetes`,
-    'write it as 1.33 or v1.33.2',
-  )
+  throw badValue(given, 'is no version of Kubernetes', 'write it as 1.33 or v1.33.2')
 }

@@ -1,6 +1,9 @@
-import { plain } from '../../base/text/foreign-text.ts'
+import { plain, quoted } from '../../base/text/foreign-text.ts'
 import { type HistoryEntry, readHistory } from '../../lab/experiment/history.ts'
 import type { ExperimentListRequest } from '../commands/experiment.ts'
+import { CATALOG } from '../../lab/experiment/catalog.ts'
+import { nearestName } from '../../base/nearest-name.ts'
+import { UsageError } from '../flags/usage-error.ts'
 
 /** Lists the history, the newest run last. */
 export async function listExperiments(
@@ -10,12 +13,8 @@ export async function listExperiments(
   const entries = await readHistory(experiments)
   if (json) write(`${JSON.stringify(entries, null, 2)}\n`)
   else if (entries.length === 0) write(`no experiment was run yet in ${plain(experiments)}\n`)
-  else write([head(), ...entries.map(line)].join(''))
+  else write([row('id', 'name', 'verdict', 'seed', 'plan'), ...entries.map(line)].join(''))
   return 0
-}
-
-function head(): string {
-  return row('id', 'name', 'verdict', 'seed', 'plan')
 }
 
 function line({ id, name, verdict, stage, seed, planDigest }: HistoryEntry): string {
@@ -32,4 +31,24 @@ function fit(text: string, width: number): string {
   const safe = plain(text)
   const cut = safe.length >= width ? `${safe.slice(0, width - 2)}…` : safe
   return cut.padEnd(width)
+}
+
+/** Lists the ready plans, or prints one. */
+export function showCatalog(
+  name: string | undefined,
+  write: (text: string) => void = (text) => void process.stdout.write(text),
+): number {
+  if (name === undefined) {
+    for (const { name: each, about } of CATALOG) write(`${each.padEnd(20)}${about}\n`)
+    return 0
+  }
+  const found = CATALOG.find((each) => each.name === name)
+  if (found !== undefined) {
+    write(found.text)
+    return 0
+  }
+  const names = CATALOG.map((each) => each.name)
+  const near = nearestName(name, names)
+  const fix = near === undefined ? `there are ${names.join(', ')}` : `did you mean ${near}?`
+  throw new UsageError('BAD_VALUE', `there is no plan ${quoted(name)}`, fix)
 }

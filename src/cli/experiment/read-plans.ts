@@ -1,27 +1,25 @@
 import { plain, quoted } from '../../base/text/foreign-text.ts'
 import {
-  type KeptPlan,
+  MAX_PLAN_BYTES,
   NotKeptError,
+  type ReadAndKept,
+  type ReadPlan,
   readAndKeep,
   readKept,
 } from '../../lab/experiment/read-plan.ts'
-import { MAX_PLAN_BYTES, type ReadPlan } from '../../lab/experiment/read-plan.ts'
 import { problemLines } from '../../rules/file/problem-format.ts'
 import type { LocatedRejection } from '../../lab/experiment/plan-rejections.ts'
 import type { ProductionCheck } from '../../rules/guard/production-names.ts'
 import { readBounded } from '../../base/read-bounded.ts'
 import { UsageError } from '../flags/usage-error.ts'
-import type { ExperimentRunRequest } from '../commands/experiment.ts'
+import type { ExperimentRunRequest, ExperimentValidateRequest } from '../commands/experiment.ts'
 
 /** Reads the plan that the request names. Throws a `UsageError` where there is none. */
 export async function readAsked({
   plan,
   experiments,
   production,
-}: Pick<ExperimentRunRequest, 'plan' | 'experiments' | 'production'>): Promise<{
-  readonly read: ReadPlan
-  readonly kept: KeptPlan
-}> {
+}: Pick<ExperimentRunRequest, 'plan' | 'experiments' | 'production'>): Promise<ReadAndKept> {
   if (plan.kind === 'file') return readPlanFile(plan.path, production)
   try {
     return await readKept(experiments, plan.id, production)
@@ -35,7 +33,7 @@ export async function readAsked({
 export async function readPlanFile(
   path: string,
   production?: ProductionCheck,
-): Promise<{ readonly read: ReadPlan; readonly kept: KeptPlan }> {
+): Promise<ReadAndKept> {
   let text: string
   try {
     text = await textOf(path)
@@ -61,4 +59,22 @@ async function textOf(path: string): Promise<string> {
   const bytes = await readBounded(path, MAX_PLAN_BYTES)
   if (bytes.length > MAX_PLAN_BYTES) throw new Error('it has more than 1 MiB')
   return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+}
+
+/** Checks plans; returns the exit code. */
+export async function validatePlans(
+  { paths, production, json }: ExperimentValidateRequest,
+  write: (text: string) => void = (text) => void process.stdout.write(text),
+): Promise<number> {
+  const files = []
+  for (const path of paths) {
+    const { read } = await readPlanFile(path, production)
+    const ok = read.ok && read.rejections.length === 0
+    const problems = read.ok ? [] : read.problems
+    files.push({ file: path, ok, problems, refusals: read.ok ? read.rejections : [] })
+    if (!json) write(ok ? `${plain(path)}: ok\n` : complaints(path, read))
+  }
+  const ok = files.every((each) => each.ok)
+  if (json) write(`${JSON.stringify({ ok, files }, null, 2)}\n`)
+  return ok ? 0 : 1
 }

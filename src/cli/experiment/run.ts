@@ -1,18 +1,20 @@
 import { plain, quoted } from '../../base/text/foreign-text.ts'
 import type { ExperimentResult } from '../../lab/experiment/experiment-result.ts'
-import { noteLines } from '../../lab/experiment/experiment-report.ts'
+import { noteLines, writeReports } from '../../lab/experiment/experiment-report.ts'
 import { addToHistory, readHistory } from '../../lab/experiment/history.ts'
 import { RejectedError } from '../../lab/experiment/rejection.ts'
 import { runExperiment } from '../../lab/experiment/run-experiment.ts'
-import { writeReports } from '../../lab/experiment/experiment-report.ts'
-import { readAs } from '../load/load-files.ts'
+import { print, readAs } from '../load/load-files.ts'
 import { tokenIn } from '../load/load-inputs.ts'
 import { UsageError } from '../flags/usage-error.ts'
 import { readVersion } from '../version.ts'
 import { experimentProgress } from '../../lab/experiment/experiment-progress.ts'
 import type { ExperimentRunRequest } from '../commands/experiment.ts'
-import { namespaceLabels } from './namespace-label.ts'
 import { complaints, readAsked } from './read-plans.ts'
+import { KubeError, isKubeError } from '../../cluster/kube/kube-error.ts'
+import { NAMESPACES, metadataOf } from '../../cluster/kube/resources.ts'
+import type { PlacedName } from '../../rules/guard/production-names.ts'
+import type { Environment } from '../flags/flag-values.ts'
 
 const FAILED = 1
 /** The exit code of shells for a program ended by Ctrl-C. */
@@ -49,7 +51,7 @@ export async function runPlan(request: ExperimentRunRequest): Promise<number> {
     })
     const directory = await writeReports(experiments, result, kept)
     await addToHistory(experiments, result)
-    await write(json ? `${JSON.stringify(result)}\n` : resultText(result, directory))
+    await print(json ? `${JSON.stringify(result)}\n` : resultText(result, directory))
     if (interrupt.signal.aborted) return INTERRUPTED
     return result.verdict === 'held' ? 0 : FAILED
   } catch (error) {
@@ -66,7 +68,7 @@ async function refused(
   json: boolean,
   text: string,
 ): Promise<number> {
-  if (json) await write(`${JSON.stringify({ refused: rejections })}\n`)
+  if (json) await print(`${JSON.stringify({ refused: rejections })}\n`)
   else process.stderr.write(`${text}nothing was done\n`)
   return FAILED
 }
@@ -102,6 +104,41 @@ function plainLines(text: string): string {
   return text.split('\n').map(plain).join('\n')
 }
 
-function write(text: string): Promise<void> {
-  return new Promise((resolve) => process.stdout.write(text, () => resolve()))
+/** The cluster in which namespaces are read, and their label. */
+export interface LabelSource {
+  readonly kubeconfig: string | undefined
+  readonly context: string | undefined
+  readonly environmentLabel: string
+  readonly env: Environment
+}
+
+const ASK_MS = 3_000
+
+/** Returns a function that reads the label of a namespace with the rights of the user. */
+export function namespaceLabels(
+  { kubeconfig, context, environmentLabel, env }: LabelSource,
+  warn: (text: string) => void,
+): (namespace: string) => Promise<PlacedName | undefined> {
+  return async (namespace) => {
+    const { connectKube } = await import('../../cluster/kube/connect.ts')
+    try {
+      const client = connectKube({ kubeconfig, context, env, version: readVersion() })
+      try {
+        const place = { kind: NAMESPACES, name: namespace }
+        const { labels } = metadataOf(await client.get(place, { timeoutMs: ASK_MS }))
+        const where = `the label ${environmentLabel} of the namespace ${namespace},`
+        return { where, name: labels[environmentLabel] }
+      } finally {
+        await client.close()
+      }
+    } catch (error) {
+      if (!(error instanceof KubeError)) throw error
+      // Without a kubeconfig there is nothing to ask.
+      const isAsked = kubeconfig !== undefined || context !== undefined
+      if (isAsked || !isKubeError(error, 'config')) {
+        warn(`only the name of the namespace ${namespace} was checked: ${error.message}`)
+      }
+      return undefined
+    }
+  }
 }

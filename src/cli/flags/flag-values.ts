@@ -1,5 +1,4 @@
-import { quoted } from '../../base/text/foreign-text.ts'
-import { UsageError } from './usage-error.ts'
+import { badValue, UsageError } from './usage-error.ts'
 
 /** Declares one option of a command. */
 export interface FlagSpec {
@@ -90,11 +89,7 @@ export class FlagValues<Name extends string> {
     const value = this.optional(name)
     if (value === undefined || value.text === 'false' || value.text === '0') return false
     if (value.text === 'true' || value.text === '1') return true
-    throw new UsageError(
-      'BAD_VALUE',
-      `${value.source}: ${quoted(value.text)} is neither true nor false`,
-      'use true or false',
-    )
+    throw badValue(value, 'is neither true nor false', 'use true or false')
   }
 }
 

@@ -1,4 +1,4 @@
-import { oneLine } from '../../base/text/foreign-text.ts'
+import { oneLine, quoted } from '../../base/text/foreign-text.ts'
 const MAX_MESSAGE = 2_000
 
 /** The kind of bad input. */
@@ -25,4 +25,13 @@ export class UsageError extends Error {
     super(oneLine(`${wrong}; ${fix}`, MAX_MESSAGE))
     this.code = code
   }
+}
+
+/** Returns the error for a value that cannot be used. */
+export function badValue(
+  { text, source }: { readonly text: string; readonly source: string },
+  wrong: string,
+  fix: string,
+): UsageError {
+  return new UsageError('BAD_VALUE', `${source}: ${quoted(text)} ${wrong}`, fix)
 }

@@ -1,10 +1,9 @@
-import { quoted } from '../../base/text/foreign-text.ts'
 import type { KubeClient } from '../../cluster/kube/kube-client.ts'
 import { isKubeError } from '../../cluster/kube/kube-error.ts'
 import { flagGroup, type Environment, type FlagValues, type Given } from '../flags/flag-values.ts'
 import { parseAnnotationPrefix } from '../flags/annotation-prefix.ts'
 import { parseReadToken, readTokenFlag } from '../flags/admin-access.ts'
-import { UsageError } from '../flags/usage-error.ts'
+import { badValue, UsageError } from '../flags/usage-error.ts'
 import { readVersion } from '../version.ts'
 
 /** Which cluster, and what of it. */
@@ -43,11 +42,7 @@ export function parseCluster(flags: FlagValues<ClusterFlag>, env: Environment): 
 /** The name of something that the API server keeps. */
 export function objectName({ text, source }: Given): string {
   if (NAME.test(text)) return text
-  throw new UsageError(
-    'BAD_VALUE',
-    `${source}: ${quoted(text)} is no name`,
-    'use lower case letters, digits and dashes',
-  )
+  throw badValue({ text, source }, 'is no name', 'use lower case letters, digits and dashes')
 }
 
 /** A client for what was asked for; a kubeconfig that cannot be used is bad usage. */

@@ -37,8 +37,18 @@ export async function readAs<T>(
   }
 }
 
-/** Writes a file. Throws a `UsageError` when it cannot. */
-export async function writeText(path: string, source: string, text: string): Promise<void> {
+/** Writes to standard output, and waits until the text is written. */
+export function print(text: string): Promise<void> {
+  return new Promise((resolve) => process.stdout.write(text, () => resolve()))
+}
+
+/** Writes a file, or to standard output without a path. Throws a `UsageError` when it cannot. */
+export async function writeText(
+  path: string | undefined,
+  source: string,
+  text: string,
+): Promise<void> {
+  if (path === undefined) return print(text)
   try {
     await writeFile(path, text)
   } catch (error) {

@@ -10,7 +10,7 @@ import type { LoadOptions } from '../../lab/load/load-options.ts'
 import type { LoadResult } from '../../lab/load/results/result.ts'
 import { UsageError } from '../flags/usage-error.ts'
 import { readVersion } from '../version.ts'
-import { writeText } from './load-files.ts'
+import { print, writeText } from './load-files.ts'
 import { loadInputs } from './load-inputs.ts'
 import { type Progress, showProgress } from '../../lab/load/load-progress.ts'
 import type { LoadRequest } from '../commands/load.ts'
@@ -130,7 +130,7 @@ async function writeResult(
   if (request.out !== undefined) await writeText(request.out, '--out', json)
   if (request.report !== undefined) await writeReport?.(request.report, result)
   const text = request.json ? json : loadTable(result, painter(process.stdout, process.env))
-  await new Promise<void>((resolve) => process.stdout.write(text, () => resolve()))
+  await print(text)
 }
 
 async function openMetrics(

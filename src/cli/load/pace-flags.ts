@@ -1,8 +1,7 @@
-import { quoted } from '../../base/text/foreign-text.ts'
 import type { LoadPace, LoadResilience } from '../../lab/load/load-options.ts'
 import { flagGroup, type FlagValues, type Given } from '../flags/flag-values.ts'
 import { parseCount, parseDuration, parsePercent } from '../flags/units.ts'
-import { UsageError } from '../flags/usage-error.ts'
+import { badValue, UsageError } from '../flags/usage-error.ts'
 
 /** The options of `squall load` for the amount of load, its timing and the client's handling of failures. */
 export const PACE_FLAGS = [
@@ -124,11 +123,7 @@ function parseRate(given: Given): number {
   const match = /^(\d{1,7}(?:\.\d{1,3})?)(?:\/(s|m))?$/.exec(given.text)
   const rate = match === null ? 0 : Number(match[1]) / (match[2] === 'm' ? 60 : 1)
   if (rate > 0 && rate <= 1_000_000) return rate
-  throw new UsageError(
-    'BAD_VALUE',
-    `${given.source}: ${quoted(given.text)} is no rate`,
-    'write calls per second or per minute: 200/s or 30/m',
-  )
+  throw badValue(given, 'is no rate', 'write calls per second or per minute: 200/s or 30/m')
 }
 
 function parseShare(given: Given): number {
@@ -136,11 +131,7 @@ function parseShare(given: Given): number {
   if (text.endsWith('%')) return parsePercent(given, { min: 1, max: 100 }) / 100
   const share = /^(0?\.\d{1,6}|1(\.0{1,6})?|0\.\d{1,6})$/.test(text) ? Number(text) : 0
   if (share > 0) return share
-  throw new UsageError(
-    'BAD_VALUE',
-    `${source}: ${quoted(text)} is no share`,
-    'write a number above 0 and up to 1, such as 0.5',
-  )
+  throw badValue({ text, source }, 'is no share', 'write a number above 0 and up to 1, such as 0.5')
 }
 
 function count(flags: Flags, name: PaceFlag, min: number, max: number): number {

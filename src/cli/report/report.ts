@@ -23,8 +23,7 @@ export async function reportCommand(
   }
   const write = form === 'html' ? writeReport : reportMarkdown
   const text = write(titled, title === undefined ? {} : { title })
-  if (out !== undefined) await writeText(out, '--out', text)
-  else await new Promise<void>((resolve) => process.stdout.write(text, () => resolve()))
+  await writeText(out, '--out', text)
   return 0
 }
 
@@ -35,12 +34,7 @@ export async function mergeCommand({ files, out }: MergeRequest): Promise<number
     results.push(await readAs(file, 'merge', MAX_RESULT, (text) => parseResult(text, file)))
   }
   const merged = mergeResults(results)
-  const json = `${JSON.stringify(merged)}\n`
-  if (out === undefined) {
-    await new Promise<void>((resolve) => process.stdout.write(json, () => resolve()))
-  } else {
-    await writeText(out, '--out', json)
-  }
+  await writeText(out, '--out', `${JSON.stringify(merged)}\n`)
   return merged.slo.every(({ ok }) => ok) ? 0 : 1
 }
 

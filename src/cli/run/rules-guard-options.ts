@@ -16,7 +16,7 @@ import type { RulesFlag } from './rules-run-flags.ts'
 import type { Environment, FlagValues, Given } from '../flags/flag-values.ts'
 import { environmentNames, ownNamespace, parseProductionNames } from '../flags/production.ts'
 import { parseCount, parseDuration, parsePercent, type Range } from '../flags/units.ts'
-import { UsageError } from '../flags/usage-error.ts'
+import { badValue, UsageError } from '../flags/usage-error.ts'
 
 /** The options of `squall run` for rules and their limits. */
 export interface RunRules extends GuardedRulesOptions {
@@ -132,11 +132,7 @@ function neverArmed(
   const isAllowed = flags.switch('allow-production')
   const given = flags.optional('environment')
   if (given !== undefined && !ENVIRONMENT.test(given.text.trim())) {
-    throw new UsageError(
-      'BAD_VALUE',
-      `${given.source}: ${quoted(given.text)} is not a name`,
-      'use letters, digits, dots and dashes, such as staging',
-    )
+    throw badValue(given, 'is not a name', 'use letters, digits, dots and dashes, such as staging')
   }
   const stated = given && { where: given.source, name: given.text }
   const found = findProduction([...environmentNames(stated, env), ...own], patterns)
@@ -150,14 +146,14 @@ const LABELS_PATH = 'name the file in which the downward API writes metadata.lab
 function pathOf(given: Given | undefined, fix: string): string | undefined {
   if (given === undefined) return undefined
   if (given.text !== '' && !given.text.includes('\u0000')) return given.text
-  throw new UsageError('BAD_VALUE', `${given.source}: ${quoted(given.text)} is not a path`, fix)
+  throw badValue(given, 'is not a path', fix)
 }
 
 function workloadOf(given: Given | undefined): string | undefined {
   if (given === undefined || WORKLOAD.test(given.text)) return given?.text
-  throw new UsageError(
-    'BAD_VALUE',
-    `${given.source}: ${quoted(given.text)} is not the name of a workload`,
+  throw badValue(
+    given,
+    'is not the name of a workload',
     'use letters, digits, dots and dashes, or leave it out',
   )
 }
@@ -165,9 +161,9 @@ function workloadOf(given: Given | undefined): string | undefined {
 /** Returns the name of the pod in Kubernetes, unless an option names it. */
 function podOf(given: Given | undefined, env: Environment): string | undefined {
   if (given !== undefined && (given.text === '' || given.text.length > MAX_POD)) {
-    throw new UsageError(
-      'BAD_VALUE',
-      `${given.source}: ${quoted(given.text)} is not the name of a pod`,
+    throw badValue(
+      given,
+      'is not the name of a pod',
       `use 1 to ${MAX_POD} characters, or leave it out`,
     )
   }
@@ -182,7 +178,7 @@ function listOf(lists: readonly Given[], fix: string): readonly Given[] | undefi
     text.split(',').map((part) => {
       const element = part.trim()
       if (element !== '') return { text: element, source }
-      throw new UsageError('BAD_VALUE', `${source}: ${quoted(text)} has an empty place`, fix)
+      throw badValue({ text, source }, 'has an empty place', fix)
     }),
   )
 }
@@ -224,9 +220,9 @@ function pathsOf(lists: readonly Given[]): readonly string[] | undefined {
     const most = isGlob(text) ? MAX_GLOB : MAX_PATH
     // A query is no part of what is compared, so that one with it would never be met.
     if (/^[/*][^\s?#]*$/.test(text) && text.length <= most) return text
-    throw new UsageError(
-      'BAD_VALUE',
-      `${source}: ${quoted(text)} is not a path`,
+    throw badValue(
+      { text, source },
+      'is not a path',
       `begin with a slash, leave the query out, and use at most ${most} characters`,
     )
   })

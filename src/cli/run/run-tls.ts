@@ -4,7 +4,7 @@ import { quoted } from '../../base/text/foreign-text.ts'
 import { flagGroup, type FlagValues, type Given } from '../flags/flag-values.ts'
 import { isHost } from '../flags/host.ts'
 import type { Route } from './run-places.ts'
-import { UsageError } from '../flags/usage-error.ts'
+import { badValue, UsageError } from '../flags/usage-error.ts'
 
 const TLS = 'TLS:'
 
@@ -110,17 +110,13 @@ function pair(
 
 function filePath({ text, source }: Given): string {
   if (text !== '' && !text.includes('\u0000')) return text
-  throw new UsageError('BAD_VALUE', `${source}: ${quoted(text)} is not a path`, 'name a PEM file')
+  throw badValue({ text, source }, 'is not a path', 'name a PEM file')
 }
 
 function servername(given: Given | undefined): string | undefined {
   if (given === undefined) return undefined
   if (isIP(given.text) === 0 && isHost(given.text)) return given.text
-  throw new UsageError(
-    'BAD_VALUE',
-    `${given.source}: ${quoted(given.text)} is not a host name`,
-    'write the DNS name in the certificate of the app',
-  )
+  throw badValue(given, 'is not a host name', 'write the DNS name in the certificate of the app')
 }
 
 /** The contents of the TLS files of a run. */

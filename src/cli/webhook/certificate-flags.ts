@@ -1,9 +1,8 @@
-import { quoted } from '../../base/text/foreign-text.ts'
 import { flagGroup, type FlagValues, type Given } from '../flags/flag-values.ts'
 import { isHost } from '../flags/host.ts'
 import { objectName } from '../kube/cluster-options.ts'
 import { parseDuration, type Range } from '../flags/units.ts'
-import { UsageError } from '../flags/usage-error.ts'
+import { badValue, UsageError } from '../flags/usage-error.ts'
 import type { PublishOptions } from '../../cluster/webhook/published-ca.ts'
 
 /** The options of `squall webhook` about its certificate. */
@@ -159,11 +158,7 @@ function managed(flags: FlagValues<CertificateFlag>, secret: Given): WebhookTls 
 
 function hostName({ text, source }: Given): string {
   if (isHost(text) && !text.endsWith('.')) return text
-  throw new UsageError(
-    'BAD_VALUE',
-    `${source}: ${quoted(text)} is no name of a host`,
-    'write it as squall.chaos.svc',
-  )
+  throw badValue({ text, source }, 'is no name of a host', 'write it as squall.chaos.svc')
 }
 
 function bad(wrong: string, fix: string): UsageError {
