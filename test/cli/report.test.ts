@@ -53,7 +53,7 @@ describe('squall report html and markdown', () => {
         0,
       )
       const html = await readFile(report, 'utf8')
-      expect(html).toContain('All 5 calls did what they should.')
+      expect(html).toContain('All 5 calls succeeded.')
       expect(await readFile(again, 'utf8')).toBe(html)
     } finally {
       await stage.close()

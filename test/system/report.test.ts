@@ -108,7 +108,7 @@ describe('the report in a browser', () => {
     const { ok } = samples.plain.timeline.points[0]!
     await page.reads(
       '#calls-0-legend',
-      new RegExp(`As it should be ${wholeNumber(ok)}[^]*at 0.5 s`),
+      new RegExp(`Success ${wholeNumber(ok)}[^]*at 0.5 s`),
     )
   })
 

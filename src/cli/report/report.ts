@@ -1,7 +1,6 @@
 import { Histogram } from '../../lab/load/results/histogram.ts'
 import { LoadError } from '../../lab/load/load-error.ts'
-import { mergeResults } from '../../lab/load/results/merge-results.ts'
-import { parseResult } from '../../lab/load/results/parse-result.ts'
+import { mergeResults, parseResult } from '../../lab/load/results/merge-results.ts'
 import type { LoadResult } from '../../lab/load/results/result.ts'
 import { reportMarkdown } from '../../lab/report/markdown.ts'
 import type { TitledRun } from '../../lab/report/report-table.ts'

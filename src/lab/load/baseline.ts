@@ -56,7 +56,7 @@ export function parseBaseline(text: string): Baseline {
   if (!isRecord(value) || value['schema'] !== BASELINE_SCHEMA) throw bad('has another schema')
   const { responses } = value
   const shapes = isRecord(responses) ? Object.values(responses) : undefined
-  if (shapes === undefined || !shapes.every(isShape)) throw bad('has answers without sizes')
+  if (shapes === undefined || !shapes.every(isShape)) throw bad('has responses without sizes')
   return value as unknown as Baseline
 }
 

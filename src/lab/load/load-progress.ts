@@ -1,16 +1,14 @@
 import type { Recorder } from './results/recorder.ts'
 import { latency, wholeNumber } from '../report/shown-numbers.ts'
 
-/** Where progress is shown. */
 export interface ProgressOutput {
   readonly isTTY?: boolean | undefined
   readonly columns?: number | undefined
   write(text: string): unknown
 }
 
-/** Shows how far a load is. */
 export interface Progress {
-  /** Takes away what is drawn over. */
+  /** Stops drawing, and clears the bar. */
   stop(): void
 }
 
@@ -27,7 +25,7 @@ export interface Goal {
   readonly waitsMs?: () => number | undefined
 }
 
-/** Draws a bar on a terminal, and writes a line now and then elsewhere. */
+/** Draws a bar on a terminal; elsewhere writes a line every five seconds. */
 export function showProgress(
   output: ProgressOutput,
   recorder: Recorder,
@@ -44,7 +42,7 @@ export function showProgress(
     const share = shareDone(recorder, goal)
     const filled = Math.round(BAR * share)
     const bar = '█'.repeat(filled) + '░'.repeat(BAR - filled)
-    // Never the last column: a line that wraps could not be taken back.
+    // Leaves the last column free, because a line that wraps could not be cleared.
     const width = Math.min(WIDTH, output.columns ?? WIDTH) - 1
     output.write(`\r${`${bar} ${line}`.slice(0, width)}\u001b[K`)
   }
@@ -75,7 +73,7 @@ export function progressLine(recorder: Recorder, goal: Goal): string {
   ].join('  ')
 }
 
-/** Says what the load waits for once no further tasks begin. */
+/** Names the tools with calls in flight once no further tasks begin. */
 function waitingWords({ inFlight, inFlightByTool }: Recorder, { waitsMs }: Goal): string[] {
   const ms = waitsMs?.()
   if (ms === undefined || inFlight === 0) return []

@@ -8,11 +8,10 @@ import { GracefulStop, type StopSignals } from './graceful-stop.ts'
 import type { Endpoint, LoadClient } from './clients/load-client.ts'
 import type { LoadOptions, LoadPace } from './load-options.ts'
 import { openEndpoint } from './clients/open-endpoint.ts'
-import { runClosedModel, runOpenModel } from './load-models.ts'
+import { runClosedModel, runOpenModel, taskRunner } from './load-models.ts'
 import { Recorder } from './results/recorder.ts'
 import type { LoadResult, Shard } from './results/result.ts'
 import { type FaultLookup, openFaultLookup } from './sidecar-faults.ts'
-import { taskRunner } from './task-runner.ts'
 
 export interface LoadHooks extends StopSignals {
   /** Called once, when the target has responded and the load begins. */

@@ -58,10 +58,10 @@ function topsOf(results: readonly LoadResult[]) {
 function callsChart(result: LoadResult, id: string, top: number): ChartData {
   const { points } = result.timeline
   const series: ChartSeries[] = [
-    bars('As it should be', '--ok', points, ({ ok }) => ok),
+    bars('Success', '--ok', points, ({ ok }) => ok),
     bars('Injected error', '--injected', points, ({ errors }) => errors.injected),
     bars('Real error', '--real', points, ({ errors }) => errors.real),
-    bars('Otherwise', '--unattributed', points, otherwise),
+    bars('Other', '--unattributed', points, other),
     { ...bars('Retries', '--client', points, ({ retries }) => retries), line: true },
     { ...bars('Dropped', '--text', points, ({ dropped }) => dropped), line: true },
   ]
@@ -145,7 +145,7 @@ function bars(
   return { label, colour, values: points.map(of) }
 }
 
-function otherwise({ calls, ok, errors }: TimePoint): number {
+function other({ calls, ok, errors }: TimePoint): number {
   return calls - ok - errors.injected - errors.real
 }
 

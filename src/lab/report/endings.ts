@@ -8,7 +8,7 @@ export type Endings = Readonly<Record<Origin | 'ok' | 'wrong' | 'late', number>>
 
 /** The endings with their labels, in display order. */
 export const ENDINGS: readonly { readonly name: keyof Endings; readonly label: string }[] = [
-  { name: 'ok', label: 'As it should be' },
+  { name: 'ok', label: 'Success' },
   { name: 'injected', label: 'Injected error' },
   { name: 'real', label: 'Real error' },
   { name: 'unattributed', label: 'Unattributed error' },

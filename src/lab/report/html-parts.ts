@@ -44,15 +44,15 @@ export function headHtml(runs: readonly TitledRun[], title: string): string {
 /** Renders the result of each run: a sentence, a bar, and the most important figures. */
 export function verdictsHtml(runs: readonly TitledRun[], { notes = [] }: ReportAbout): string {
   const parts = runs.map((run, i) => verdictHtml(run, i, runs.length > 1))
-  const said = notes.map((note) => `<p>${htmlText(foreign(note, 500))}</p>`)
-  const words =
-    said.length === 0
+  const paragraphs = notes.map((note) => `<p>${htmlText(foreign(note, 500))}</p>`)
+  const noteCard =
+    paragraphs.length === 0
       ? ''
-      : `<section class="card notes" aria-label="Notes">${said.join('')}</section>`
+      : `<section class="card notes" aria-label="Notes">${paragraphs.join('')}</section>`
   const shape = runs.length === 1 ? 'sole' : runs.length % 3 === 0 ? 'several thirds' : 'several'
   const cards = `<div class="${shape}">${parts.join('\n')}</div>`
   // No single run summarizes several.
-  return runs.length === 1 ? cards + words : words + cards
+  return runs.length === 1 ? cards + noteCard : noteCard + cards
 }
 
 function verdictHtml({ title, about, result }: TitledRun, i: number, several: boolean): string {
@@ -62,7 +62,7 @@ function verdictHtml({ title, about, result }: TitledRun, i: number, several: bo
   const more = [taskVerdict(result), gateVerdict(result)].filter((text) => text !== undefined)
   const early = result.run.complete
     ? ''
-    : '<p class="bad">Ended early: a part of what was asked for.</p>'
+    : '<p class="bad">Ended early: the results are incomplete.</p>'
   return `<section class="card verdict" ${several ? `aria-labelledby="verdict-${i}"` : 'aria-label="Verdict"'}>
 ${name}
 ${about === undefined ? '' : `<p class="muted">${htmlText(foreign(about, 300))}</p>`}
@@ -185,8 +185,8 @@ ${htmlTable(indicatorTable(runs), 'indicators', 2)}
 <div class="pair">
 <section class="card">${htmlTable(speedTable(runs), 'speed', 2)}</section>
 <section class="card" aria-labelledby="curve-title">
-<h2 id="curve-title">How long calls took${about}</h2>
-<p class="muted">Up to what time the fastest calls had ended: half of them, 9 in 10, 99 in 100, and so on.</p>
+<h2 id="curve-title">Latency distribution${about}</h2>
+<p class="muted">The latency within which half of the calls ended, 9 in 10, 99 in 100, and so on.</p>
 ${chartHtml('curve', `Latency by share of the calls${about}; the numbers are in the table of size and speed`, 'tall')}
 </section>
 </div>`
@@ -219,14 +219,14 @@ ${heading}
 <div class="charts">${captioned.join('')}</div>
 ${timeHtml(result, i)}
 ${tables.join('\n')}
-<details><summary id="options-${i}">What was run</summary>${bareTable(runTable(result), `options-${i}`)}</details>
+<details><summary id="options-${i}">Options</summary>${bareTable(runTable(result), `options-${i}`)}</details>
 </section>`
 }
 
 function timeHtml(result: TitledRun['result'], i: number): string {
   const table = timeTable(result)
   if (table === undefined) return ''
-  return `<details><summary id="time-${i}">The same as a table</summary>${bareTable(table, `time-${i}`)}</details>`
+  return `<details><summary id="time-${i}">Timeline as a table</summary>${bareTable(table, `time-${i}`)}</details>`
 }
 
 function chartHtml(id: string, label: string, more = ''): string {

@@ -40,13 +40,13 @@ function headLines(
   ]
   if ((run.missedFaults ?? 0) > 0) {
     lines.push(
-      `${wholeNumber(run.missedFaults!)} faults went by too fast to be seen in the sidecar`,
+      `${wholeNumber(run.missedFaults!)} faults left the history of the sidecar before they were read`,
     )
   }
   if (run.leftOut !== undefined) {
     lines.push(oneLine(`not called without --tools: ${leftOutWords(run.leftOut)}`, 80))
   }
-  if (!run.complete) lines.push(paint('bad', 'ended early: this is a part of what was asked for'))
+  if (!run.complete) lines.push(paint('bad', 'ended early: the results are incomplete'))
   const { dropped, late, abandoned, skipped } = arrivals
   if (dropped + late + skipped > 0) {
     lines.push(

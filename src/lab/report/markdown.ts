@@ -33,9 +33,9 @@ export function reportMarkdown(runs: readonly TitledRun[], about: ReportAbout = 
 }
 
 function verdictBlocks({ title, about, result }: TitledRun, several: boolean): string[] {
-  const said = [verdictOf(result), taskVerdict(result), gateVerdict(result)]
-  if (!result.run.complete) said.push('Ended early: a part of what was asked for.')
-  const sentences = said.filter((each) => each !== undefined).map(markdownText)
+  const verdicts = [verdictOf(result), taskVerdict(result), gateVerdict(result)]
+  if (!result.run.complete) verdicts.push('Ended early: the results are incomplete.')
+  const sentences = verdicts.filter((each) => each !== undefined).map(markdownText)
   const words = about === undefined ? '' : ` (${markdownText(foreign(about, 300))})`
   return [`${several ? `**${text(title)}**${words}: ` : ''}${sentences.join(' ')}`]
 }

@@ -59,7 +59,7 @@ export function withoutEmpty({ columns, rows, ...table }: ReportTable): ReportTa
 export function indicatorTable(runs: readonly TitledRun[]): ReportTable {
   return {
     title: 'Indicators',
-    columns: [{ name: 'Indicator' }, ...runColumns(runs), { name: 'How it is made' }],
+    columns: [{ name: 'Indicator' }, ...runColumns(runs), { name: 'Formula' }],
     rows: INDICATOR_ROWS.map((row) => [
       { text: row.name, about: row.about },
       ...runs.map(({ result }) => ({

@@ -17,9 +17,9 @@ export function timeTable({ timeline }: LoadResult): ReportTable | undefined {
   const { points } = timeline
   if (points.length === 0 || points.length > MAX_ROWS) return undefined
   const names = ['Calls', 'OK', 'Injected', 'Real', 'Unattributed', 'Squall’s own', 'Not sent']
-  const levels = ['Retries', 'Dropped', 'Under way at its end', 'p50', 'p99']
+  const levels = ['Retries', 'Dropped', 'In flight at its end', 'p50', 'p99']
   return withoutEmpty({
-    title: 'What happened when',
+    title: 'Timeline',
     columns: [{ name: 'From' }, ...[...names, ...levels].map(number)],
     rows: points.map((point) => {
       const errors = ORIGINS.map((origin) => point.errors[origin])
@@ -38,7 +38,7 @@ export function toolTable({ tools }: LoadResult): ReportTable {
   const most = Math.max(1, ...tools.map(({ calls }) => calls))
   const table: ReportTable = {
     title: 'By tool',
-    about: 'Each bar is as long as the tool was called often, and shows how its calls ended.',
+    about: 'The length of a bar is the number of calls; its colours show how the calls ended.',
     columns: [
       { name: 'Tool' },
       { name: 'How its calls ended' },
@@ -73,7 +73,7 @@ export function toolTable({ tools }: LoadResult): ReportTable {
 /** Tabulates the effect of each fault, by the markers of its responses. */
 export function faultTable({ faults }: LoadResult): ReportTable {
   return {
-    title: 'What each fault did',
+    title: 'Faults',
     about:
       'Counted by the markers on the responses, for each attempt. A call that was retried with success is here and not among the errors; a fault that cuts a connection leaves no marker and is not here.',
     columns: [
@@ -104,12 +104,12 @@ export function faultTable({ faults }: LoadResult): ReportTable {
 const ERROR_WORDS: Readonly<Record<string, string>> = {
   http: 'HTTP status',
   rpc: 'JSON-RPC error',
-  tool: 'tool result that is an error',
+  tool: 'tool error',
   timeout: 'no response in time',
   reset: 'connection broken',
   refused: 'no connection',
   incomplete: 'response cut off',
-  malformed: 'response that is no MCP',
+  malformed: 'response that is not MCP',
   breaker: 'not sent: circuit breaker open',
 }
 
@@ -117,8 +117,8 @@ const ERROR_WORDS: Readonly<Record<string, string>> = {
 export function errorTable({ errors, counts }: LoadResult): ReportTable {
   return {
     title: 'Errors',
-    about: 'How the calls ended that were not answered well, after their retries.',
-    columns: [{ name: 'Error' }, { name: 'Whose' }, ...['Calls', 'Share'].map(number)],
+    about: 'The errors of failed calls, after their retries.',
+    columns: [{ name: 'Error' }, { name: 'Origin' }, ...['Calls', 'Share'].map(number)],
     rows: errors.map(({ kind, origin, code, count: calls }) => [
       cell(`${ERROR_WORDS[kind] ?? foreign(kind, 40)}${code === undefined ? '' : ` ${code}`}`),
       origin === 'injected' || origin === 'real'
@@ -148,20 +148,20 @@ export function arrivalTable({ arrivals, held }: LoadResult): ReportTable {
   const rows: [string, number, string][] = [
     ['Planned', arrivals.planned, 'calls that were due'],
     ['Started', arrivals.started, 'calls that the client began'],
-    ['Dropped', arrivals.dropped, 'not begun: as many as allowed were under way'],
+    ['Dropped', arrivals.dropped, 'not begun: too many calls were in flight'],
     ['Late', arrivals.late, 'begun more than 50 ms late; measured from their planned time'],
-    ['Skipped', arrivals.skipped, 'not sent: the deadline could not be kept'],
+    ['Skipped', arrivals.skipped, 'not sent: the deadline could not be met'],
     ['Cut', arrivals.abandoned, 'in flight when the graceful stop ended; counted nowhere else'],
   ]
   const streams: typeof rows = [
     ['Streams asked for', held.asked, ''],
     ['Streams opened', held.opened, ''],
     ['Streams refused', held.refused, ''],
-    ['Streams lost', held.lost, 'ended by the other side during the run'],
+    ['Streams lost', held.lost, 'ended by the server during the run'],
   ]
   return {
     title: 'Arrivals',
-    columns: [{ name: 'Of the calls' }, { name: 'Count', number: true }, { name: 'Meaning' }],
+    columns: [{ name: 'Calls' }, { name: 'Count', number: true }, { name: 'Meaning' }],
     rows: [...rows, ...(held.asked > 0 ? streams : [])].map(([name, value, about]) => [
       cell(name),
       count(value),
@@ -192,7 +192,7 @@ export function runTable({ run, squall }: LoadResult): ReportTable {
     if (text !== '') facts.push([name, text])
   }
   return {
-    title: 'What was run',
+    title: 'Options',
     columns: [{ name: 'Option' }, { name: 'Value' }],
     rows: facts.map(([name, value]) => [cell(foreign(name, 60)), cell(foreign(value, 400))]),
   }

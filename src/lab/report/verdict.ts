@@ -6,9 +6,9 @@ import { percentage, wholeNumber } from './shown-numbers.ts'
 export function verdictOf(result: LoadResult): string {
   const { calls, success } = result.counts
   if (calls === 0) return 'No call was made.'
-  const parts = blamed(endingsOf(result), calls)
-  if (parts.length === 0) return `All ${wholeNumber(calls)} calls did what they should.`
-  const head = `${wholeNumber(success)} of ${wholeNumber(calls)} calls did what they should`
+  const parts = failures(endingsOf(result), calls)
+  if (parts.length === 0) return `All ${wholeNumber(calls)} calls succeeded.`
+  const head = `${wholeNumber(success)} of ${wholeNumber(calls)} calls succeeded`
   return `${head}; ${parts.join(', ')}.`
 }
 
@@ -18,8 +18,7 @@ export function taskVerdict({ counts, indicators }: LoadResult): string | undefi
   if (tasks === 0 || tasks === calls) return undefined
   const share = percentage(indicators.blastRadius)
   const each = (indicators.tcaf ?? 0).toFixed(indicators.tcaf! % 1 === 0 ? 0 : 1)
-  const degraded =
-    degradedTasks === 0 ? '' : `, and ${wholeNumber(degradedTasks)} did without a part`
+  const degraded = degradedTasks === 0 ? '' : `, and ${wholeNumber(degradedTasks)} were degraded`
   const head = `Of ${wholeNumber(tasks)} tasks of ${each} calls,`
   if (failedTasks === 0) return `${head} none failed${degraded}.`
   return `${head} ${wholeNumber(failedTasks)} failed (${share})${degraded}.`
@@ -33,19 +32,17 @@ export function gateVerdict({ slo }: LoadResult): string | undefined {
   return `Breached: ${breached.map(({ gate }) => gate).join(', ')}.`
 }
 
-function blamed(endings: Endings, calls: number): string[] {
-  const said: [number, (share: string) => string][] = [
-    [endings.injected, (share) => `${share} were broken on purpose`],
-    [
-      endings.real,
-      (share) =>
-        endings.injected > 0 ? `${share} by the app itself` : `${share} were broken by the app`,
-    ],
-    [endings.unattributed, (share) => `${share} broke off without telling whose fault it was`],
-    [endings.squall, (share) => `${share} failed because of Squall itself`],
-    [endings.client, (share) => `${share} were not sent by the client`],
-    [endings.wrong, (share) => `${share} were answered, but wrongly`],
-    [endings.late, (share) => `${share} came too late`],
+function failures(endings: Endings, calls: number): string[] {
+  const causes: [number, string][] = [
+    [endings.injected, 'had an injected error'],
+    [endings.real, 'had a real error'],
+    [endings.unattributed, 'had an error of unknown origin'],
+    [endings.squall, 'failed because of Squall itself'],
+    [endings.client, 'were not sent by the client'],
+    [endings.wrong, 'returned a wrong result'],
+    [endings.late, 'missed their deadline'],
   ]
-  return said.filter(([count]) => count > 0).map(([count, say]) => say(percentage(count / calls)))
+  return causes
+    .filter(([count]) => count > 0)
+    .map(([count, words]) => `${percentage(count / calls)} ${words}`)
 }

@@ -37,7 +37,7 @@ test('where nothing listens it is said', async () => {
   const server = await startUpstream('scripted', ['ok'])
   await server.close()
   await expect(load({ url: server.url, pace: { tasks: 1 } })).rejects.toThrow(
-    /nothing answers at the target \(ECONNREFUSED\); check host and port/,
+    /nothing responds at the target \(ECONNREFUSED\); check host and port/,
   )
 })
 

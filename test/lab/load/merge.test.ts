@@ -1,7 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
 import { Histogram } from '../../../src/lab/load/results/histogram.ts'
-import { mergeResults } from '../../../src/lab/load/results/merge-results.ts'
-import { parseResult } from '../../../src/lab/load/results/parse-result.ts'
+import { mergeResults, parseResult } from '../../../src/lab/load/results/merge-results.ts'
 import { type LoadResult, LOAD_SCHEMA } from '../../../src/lab/load/results/result.ts'
 import { parseSlo } from '../../../src/lab/load/results/slo.ts'
 import { closeAll } from './closing.ts'

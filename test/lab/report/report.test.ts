@@ -181,7 +181,7 @@ describe('the report as Markdown', () => {
     const { counts } = samples.plain
     const calls = wholeNumber(counts.calls)
     expect(markdown).toContain(
-      `**plain**: ${wholeNumber(counts.success)} of ${calls} calls did what they should; `,
+      `**plain**: ${wholeNumber(counts.success)} of ${calls} calls succeeded; `,
     )
     expect(markdown).toContain(`(${wholeNumber(counts.success)} / ${calls})`)
     expect(markdown).toContain('## retried\n\n### By tool\n')

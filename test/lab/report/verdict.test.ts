@@ -18,7 +18,7 @@ it('says in one sentence what became of the calls', () => {
   const all = { calls: 5000, tasks: 5000, inTime: 5000, schemaOk: 5000, usable: 5000 }
   const fine = { ...all, responded: 5000, correct: 5000, success: 5000 }
   expect(verdictOf(result({}))).toBe('No call was made.')
-  expect(verdictOf(result(fine))).toBe('All 5,000 calls did what they should.')
+  expect(verdictOf(result(fine))).toBe('All 5,000 calls succeeded.')
   const errors = [
     { kind: 'tool', origin: 'injected', count: 90 },
     { kind: 'http', origin: 'injected', code: 503, count: 10 },
@@ -26,10 +26,10 @@ it('says in one sentence what became of the calls', () => {
   ] as const
   const failed = { ...all, responded: 4860, correct: 4860, success: 4860 }
   expect(verdictOf(result(failed, errors))).toBe(
-    '4,860 of 5,000 calls did what they should; 2.0 % were broken on purpose, 0.80 % by the app itself.',
+    '4,860 of 5,000 calls succeeded; 2.0 % had an injected error, 0.80 % had a real error.',
   )
   expect(verdictOf(result({ ...failed, responded: 4960 }, errors.slice(2)))).toBe(
-    '4,860 of 5,000 calls did what they should; 0.80 % were broken by the app, 2.0 % were answered, but wrongly.',
+    '4,860 of 5,000 calls succeeded; 0.80 % had a real error, 2.0 % returned a wrong result.',
   )
 })
 
@@ -38,7 +38,7 @@ it('says what it meant for those who asked', () => {
   expect(taskVerdict(result({ ...counts, tasks: 1600 }))).toBe(undefined)
   expect(taskVerdict(result(counts))).toBe('Of 200 tasks of 8 calls, none failed.')
   expect(taskVerdict(result({ ...counts, failedTasks: 30, degradedTasks: 4 }))).toBe(
-    'Of 200 tasks of 8 calls, 30 failed (15.0 %), and 4 did without a part.',
+    'Of 200 tasks of 8 calls, 30 failed (15.0 %), and 4 were degraded.',
   )
 })
 

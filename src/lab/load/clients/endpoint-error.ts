@@ -4,33 +4,33 @@ import type { CallResponse } from './load-client.ts'
 
 /** Describes why the handshake failed, and how to fix the cause. */
 export function endpointError({ kind, code, message = '' }: CallResponse): LoadError {
-  const said = oneLine(message, 120)
+  const reason = oneLine(message, 120)
   switch (kind) {
     case 'refused':
       return new LoadError(
         'UNREACHABLE',
-        `nothing answers at the target (${said})`,
+        `nothing responds at the target (${reason})`,
         'check host and port of --target, and that the server runs',
       )
     case 'timeout':
       return new LoadError(
         'UNREACHABLE',
-        'the target does not answer the handshake',
+        'the target does not respond to the handshake',
         'check that --target is the MCP endpoint, and that the server is not stuck',
       )
     case 'reset':
     case 'incomplete':
       return new LoadError(
         'UNREACHABLE',
-        `the target closed the connection during the handshake (${said})`,
+        `the target closed the connection during the handshake (${reason})`,
         'check the scheme (http or https) and the port of --target',
       )
     case 'http':
-      return statusError(code ?? 0, said)
+      return statusError(code ?? 0, reason)
     case 'malformed':
       return new LoadError(
         'NOT_MCP',
-        `the target does not speak MCP: ${said}`,
+        `the target does not speak MCP: ${reason}`,
         'give the URL of the MCP endpoint itself, such as http://localhost:3000/mcp',
       )
     case 'rpc':
@@ -40,13 +40,13 @@ export function endpointError({ kind, code, message = '' }: CallResponse): LoadE
     default:
       return new LoadError(
         'HANDSHAKE_FAILED',
-        `the server turned the handshake down (${code ?? 'no code'}: ${said})`,
+        `the server rejected the handshake (${code ?? 'no code'}: ${reason})`,
         'choose another protocol version with --protocol-version',
       )
   }
 }
 
-function statusError(status: number, said: string): LoadError {
+function statusError(status: number, reason: string): LoadError {
   if (status === 401 || status === 403) {
     return new LoadError(
       'NEEDS_AUTH',
@@ -63,7 +63,7 @@ function statusError(status: number, said: string): LoadError {
   }
   return new LoadError(
     'HANDSHAKE_FAILED',
-    `the handshake was answered with status ${status}${said === '' ? '' : `: ${said}`}`,
+    `the server responded to the handshake with status ${status}${reason === '' ? '' : `: ${reason}`}`,
     'check the log of the server; let no rule match `initialize`',
   )
 }
