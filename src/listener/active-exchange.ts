@@ -7,7 +7,7 @@ import type { Exchange } from './exchange.ts'
 import type { ExchangeFaults } from './faults/exchange-faults.ts'
 import type { Observer } from './observer.ts'
 import type { RelayEnd } from './relay.ts'
-import { FaultedUpstream, PushUpstream } from './faults/source/faulted-upstream.ts'
+import { faultedUpstream, pushUpstream } from './faults/source/faulted-upstream.ts'
 import type { PushStream } from './faults/source/push-stream.ts'
 import { BarrierUpstream, type SendBarrier } from './send-barrier.ts'
 import type { MemoryBudget } from './memory-budget.ts'
@@ -105,6 +105,6 @@ export function upstreamFor(
     const timeout = memory.exceeded ? 0 : holdTimeout
     to = new BarrierUpstream(to, { barriers, timeout, sent })
   }
-  if (faults !== undefined) to = new FaultedUpstream(to, faults)
-  return push === undefined ? to : new PushUpstream(to, push)
+  if (faults !== undefined) to = faultedUpstream(to, faults)
+  return push === undefined ? to : pushUpstream(to, push)
 }

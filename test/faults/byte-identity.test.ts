@@ -2,7 +2,7 @@ import { array, assert, asyncProperty, constantFrom, nat } from 'fast-check'
 import { expect, it } from 'vitest'
 import type { Fault } from '../../src/filters/fault.ts'
 import { ExchangeFaults } from '../../src/listener/faults/exchange-faults.ts'
-import { FaultedUpstream } from '../../src/listener/faults/source/faulted-upstream.ts'
+import { faultedUpstream } from '../../src/listener/faults/source/faulted-upstream.ts'
 import type { HeaderLines, RequestHead } from '../../src/http/headers.ts'
 import type { ResponseSink } from '../../src/http/transfer.ts'
 import { MatchedRule } from '../../src/rules/select/matched-rule.ts'
@@ -64,7 +64,7 @@ async function through(type: string, chunks: readonly Uint8Array[]): Promise<Buf
         return { resume: () => undefined, abort: () => undefined }
       },
     }
-    new FaultedUpstream(app, run).send(request, null, sink)
+    faultedUpstream(app, run).send(request, null, sink)
   })
   return Buffer.concat(out)
 }

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Fault } from '../../src/filters/fault.ts'
 import { ExchangeFaults } from '../../src/listener/faults/exchange-faults.ts'
-import { FaultedUpstream } from '../../src/listener/faults/source/faulted-upstream.ts'
+import { faultedUpstream } from '../../src/listener/faults/source/faulted-upstream.ts'
 import type { RequestHead } from '../../src/http/headers.ts'
 import type { ResponseSink } from '../../src/http/transfer.ts'
 import { MatchedRule } from '../../src/rules/select/matched-rule.ts'
@@ -64,7 +64,7 @@ it('closes the generators of a client that has stopped reading and leaves', asyn
       return { resume: () => undefined, abort: () => void aborted++ }
     },
   }
-  const transfer = new FaultedUpstream(app, run).send(request, null, sink)
+  const transfer = faultedUpstream(app, run).send(request, null, sink)
   await sent
   transfer.abort()
   transfer.abort()

@@ -8,8 +8,7 @@ import { CopyOrders } from './request/copies.ts'
 import type { FaultListener, NotApplicableReason } from './fault-events.ts'
 import type { Stop } from './chain/stop.ts'
 import type { ExchangeContext, ExchangeFaultsOptions } from './exchange-faults-options.ts'
-import { readsResponse, transformsOutput, activeFaultsOf } from './chain/active-faults.ts'
-import type { ActiveFault, ActiveFaultOwner, Inapplicable } from './chain/active-fault.ts'
+import { ActiveFault, type ActiveFaultOwner, type Inapplicable } from './chain/active-fault.ts'
 import {
   type FrameFlow,
   type ResponseCheck,
@@ -39,7 +38,8 @@ export class CallFaults implements ActiveFaultOwner {
   readonly copies = new CopyOrders()
   readonly fate: Fate
   response: ResponseHead | undefined
-  #edits: EditCall[] = []
+  /** The edits of the request, in order. */
+  readonly edits: EditCall[] = []
   #faults: readonly ActiveFault[]
   #markers: string[] = []
   #headMarkers: string[] = []
@@ -58,7 +58,7 @@ export class CallFaults implements ActiveFaultOwner {
     this.listener = exchangeContext.listener
     this.memory = memory
     this.fate = new Fate(call)
-    this.#faults = this.#newFaults([])
+    this.#faults = activeFaultsOf(plan, this)
   }
 
   /**
@@ -130,10 +130,6 @@ export class CallFaults implements ActiveFaultOwner {
     return this.copies.sessionEnded || this.exchangeContext.control.hasSessionEnded()
   }
 
-  get edits(): readonly EditCall[] {
-    return this.#edits
-  }
-
   /** Takes the markers that must be sent. */
   takeMarkers(): readonly string[] {
     const markers = this.#markers
@@ -157,7 +153,7 @@ export class CallFaults implements ActiveFaultOwner {
         // The wait ends when the rule is withdrawn, and rejects when the client leaves.
         await active.hang().catch(() => undefined)
       } else if (verdict.kind === 'edit') {
-        this.#edits.push(verdict.edit)
+        this.edits.push(verdict.edit)
         active.settle()
       } else if (verdict.kind === 'copies') {
         const { copies, spacing } = verdict
@@ -195,13 +191,6 @@ export class CallFaults implements ActiveFaultOwner {
     }
   }
 
-  /** Reports all faults that act on the response as not applicable. */
-  leaveAll(reason: NotApplicableReason): void {
-    for (const active of this.#faults) {
-      if (transformsOutput(active) || readsResponse(active)) active.notApplicable(reason)
-    }
-  }
-
   /**
    * Restarts the faults for a response that may come again, because the part that was sent did not
    * contain it. Faults that held the response for the closed connection count as its cause.
@@ -210,7 +199,7 @@ export class CallFaults implements ActiveFaultOwner {
     this.fate.restart(this.origin === 'injected')
     this.stop = stop
     const before = this.#faults
-    this.#faults = this.#newFaults(before)
+    this.#faults = activeFaultsOf(this.plan, this, before)
     for (const active of before) active.drop()
   }
 
@@ -222,10 +211,6 @@ export class CallFaults implements ActiveFaultOwner {
     this.#faults = [...this.#faults, ...activeFaultsOf(plan, this)]
   }
 
-  #newFaults(before: readonly ActiveFault[]): readonly ActiveFault[] {
-    return activeFaultsOf(this.plan, this, before)
-  }
-
   /** Ends the faults with the exchange. */
   close(): void {
     // `origin` is read again after the faults have ended.
@@ -234,4 +219,30 @@ export class CallFaults implements ActiveFaultOwner {
     for (const active of this.#faults) active.close()
     if (this.plan !== undefined) finishPlan(this.plan)
   }
+}
+
+/** Returns true for a fault that acts on the response as HTTP. */
+function transformsOutput({ fault }: ActiveFault): boolean {
+  return fault.onOutput !== undefined
+}
+
+/** Returns true for a fault that acts on the messages of the response. */
+function readsResponse({ fault }: ActiveFault): boolean {
+  return fault.beforeResponse !== undefined || fault.onResponse !== undefined
+}
+
+/** Creates the active faults of a plan, in order; `before` are the faults that they replace. */
+function activeFaultsOf(
+  plan: Plan | undefined,
+  owner: ActiveFaultOwner,
+  before: readonly ActiveFault[] = [],
+): readonly ActiveFault[] {
+  const faults: ActiveFault[] = []
+  for (const matched of plan?.matched ?? []) {
+    if (matched.dryRun) continue
+    for (const index of matched.rule.faults.keys()) {
+      faults.push(new ActiveFault(matched, index, owner, before[faults.length]?.acted))
+    }
+  }
+  return faults
 }

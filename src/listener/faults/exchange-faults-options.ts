@@ -7,7 +7,7 @@ import type { Reply } from '../../mcp/reply.ts'
 import type { Plan } from '../../rules/select/plan.ts'
 import type { MemoryBudget } from '../memory-budget.ts'
 import type { HttpReply } from './emit/injected-response.ts'
-import type { PushChannel } from './source/pushed-calls.ts'
+import type { PushStreams } from './source/push-streams.ts'
 
 /** Identifies the fault that causes an effect beyond its call. */
 export interface FaultOrigin {
@@ -74,7 +74,7 @@ export interface ExchangeFaultsOptions extends ExchangeContext {
   /** The arrival of the request by `performance.now()`, from which delays are counted. */
   readonly receivedAt?: number | undefined
   readonly listener: FaultListener
-  readonly push?: PushChannel | undefined
+  readonly push?: PushStreams | undefined
   /** Called when the app's response to a call is complete; undefined stands for all calls. */
   readonly onResponded?: ((call: Call | undefined) => void) | undefined
   /** Called when the request, or the rest of it, is sent to the app. */

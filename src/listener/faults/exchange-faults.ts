@@ -121,9 +121,8 @@ export class ExchangeFaults {
 
   async request(texts: CallTexts): Promise<RequestOutcome> {
     this.#held.begun = true
-    const asked = { options: this.options, calls: this.calls, texts }
     const admit: Admit = (faults, verdict, active) =>
-      admitVerdict(faults, verdict, active.wireMarker, asked)
+      admitVerdict(faults, verdict, active.wireMarker, this, texts)
     const receivedAt = this.#receivedAt
     for (const [index, faults] of this.calls.entries()) {
       for (const edit of faults.edits) await texts.edit(index, edit)

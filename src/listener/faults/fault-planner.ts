@@ -25,7 +25,7 @@ import type {
   PlannedCall,
 } from './exchange-faults-options.ts'
 import { ExchangeFaults } from './exchange-faults.ts'
-import type { PushChannel } from './source/pushed-calls.ts'
+import type { PushStreams } from './source/push-streams.ts'
 import type { MemoryBudget } from '../memory-budget.ts'
 import type { Canaries } from './canaries.ts'
 import type { ExpiredSessions } from './expired-sessions.ts'
@@ -41,7 +41,7 @@ export interface FaultPlannerOptions {
   readonly expired: ExpiredSessions
   readonly canaries: Canaries
   readonly controlOf: (session: string) => ExchangeControl
-  readonly push: PushChannel | undefined
+  readonly push: PushStreams | undefined
   /** Aborted when the listener drains or closes: copies and streams end then. */
   readonly closing: AbortSignal
   /** The largest response that is held for faults that need all of it. */

@@ -30,7 +30,6 @@ export class SealedFrame {
   /** Undefined for bytes that are forwarded unchanged. */
   readonly reply: InjectedReply | undefined
   readonly raw: Uint8Array
-  readonly last: boolean
   readonly eventId: string | undefined
   /** False when the next frame continues the same event. */
   readonly ends: boolean
@@ -38,13 +37,11 @@ export class SealedFrame {
   private constructor(
     reply: InjectedReply | undefined,
     raw: Uint8Array,
-    last: boolean,
     eventId: string | undefined,
     ends: boolean,
   ) {
     this.reply = reply
     this.raw = raw
-    this.last = last
     this.eventId = eventId
     this.ends = ends
   }
@@ -53,12 +50,12 @@ export class SealedFrame {
   static instead(of: Frame | UnreadFrame, reply: InjectedReply): SealedFrame {
     // A frame that a fault has changed keeps the id, although it is not an `AppFrame`.
     const { eventId } = of as Partial<AppFrame>
-    return new SealedFrame(reply, of.raw, true, eventId, true)
+    return new SealedFrame(reply, of.raw, eventId, true)
   }
 
   /** Creates a frame for a part of an event that is too large to buffer. */
   static piece(raw: Uint8Array, ends: boolean): SealedFrame {
-    return new SealedFrame(undefined, raw, false, undefined, ends)
+    return new SealedFrame(undefined, raw, undefined, ends)
   }
 }
 

@@ -129,23 +129,15 @@ export function emptyResponse(
   request: RequestHead,
   marked: boolean,
 ): InjectedResponse {
-  if (call?.transport === 'http+sse' || !acceptsSse(request))
-    return acceptedResponse(request, marked)
+  if (call?.transport === 'http+sse' || !acceptsSse(request)) {
+    const headers = ['Content-Type', 'text/plain', 'Content-Length', '8']
+    const lines = [...headers, ...corsLines(request, marked)]
+    const head = { status: 202, reason: 'Accepted', headers: lines }
+    return { head, bytes: Buffer.from('Accepted') }
+  }
   const headers = ['Content-Type', 'text/event-stream', 'Content-Length', '0']
   const lines = [...headers, 'Cache-Control', 'no-cache', ...corsLines(request, marked)]
   return { head: { status: 200, reason: 'OK', headers: lines }, bytes: NOTHING }
-}
-
-function acceptedResponse(request: RequestHead, marked: boolean): InjectedResponse {
-  const bytes = Buffer.from('Accepted')
-  const headers = [
-    'Content-Type',
-    'text/plain',
-    'Content-Length',
-    '8',
-    ...corsLines(request, marked),
-  ]
-  return { head: { status: 202, reason: 'Accepted', headers }, bytes }
 }
 
 /** Returns true for a response without a body. */

@@ -6,6 +6,7 @@ import { withId } from '../../../filters/lib/json/message-id.ts'
 import type { CallFaults } from '../call-faults.ts'
 import type { CallTexts } from './call-texts.ts'
 import { type RpcReply, markerComments, replyMessage } from '../emit/injected-response.ts'
+import type { ExchangeFaults } from '../exchange-faults.ts'
 import type { ExchangeFaultsOptions } from '../exchange-faults-options.ts'
 
 /**
@@ -28,13 +29,6 @@ export function checkVerdict(
   return isExactId(call.id) ? undefined : 'inexact_id'
 }
 
-/** A request in the request phase. */
-export interface RequestUnderFaults {
-  readonly options: ExchangeFaultsOptions
-  readonly calls: readonly CallFaults[]
-  readonly texts: CallTexts
-}
-
 /**
  * Checks a verdict of the request phase and returns the reason for which it cannot be carried out;
  * starts immediate effects.
@@ -43,13 +37,14 @@ export async function admitVerdict(
   faults: CallFaults,
   verdict: Verdict,
   wireMarker: string | undefined,
-  { options, calls, texts }: RequestUnderFaults,
+  { options, calls, shared }: ExchangeFaults,
+  texts: CallTexts,
 ): Promise<NotApplicableReason | undefined> {
   const { call } = faults
   if (verdict.kind === 'edit' || verdict.kind === 'copies') {
     return checkChange(call, verdict, texts, calls.indexOf(faults))
   }
-  const reason = checkVerdict(call, verdict, calls.length > 1)
+  const reason = checkVerdict(call, verdict, shared)
   if (reason !== undefined || verdict.kind !== 'respond') return reason
   const { reply } = verdict
   if (call?.transport !== 'http+sse' || reply.kind === 'http') return undefined

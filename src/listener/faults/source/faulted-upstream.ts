@@ -3,7 +3,7 @@ import type { Body, ResponseSink, Transfer, Upstream } from '../../../http/trans
 import { type CopiedCall, sendCopies } from '../request/copies.ts'
 import { heavyWork } from '../../event-loop.ts'
 import { CallTexts } from '../request/call-texts.ts'
-import type { CallFaults } from '../call-faults.ts'
+import type { Reply } from '../../../mcp/reply.ts'
 import { FaultedSink } from './faulted-sink.ts'
 import type { ExchangeFaults } from '../exchange-faults.ts'
 import { emptyResponse, httpResponse, messageResponse } from '../emit/injected-response.ts'
@@ -14,19 +14,13 @@ import type { PushStream } from './push-stream.ts'
  * Wraps the upstream with the faults of one exchange, so that relay and observers need not know
  * about faults.
  */
-export class FaultedUpstream implements Upstream {
-  readonly #app: Upstream
-  readonly #faults: ExchangeFaults
-
-  constructor(app: Upstream, faults: ExchangeFaults) {
-    this.#app = app
-    this.#faults = faults
-  }
-
-  send(head: RequestHead, body: Body, sink: ResponseSink): Transfer {
-    const transfer = new FaultedTransfer(this.#app, this.#faults, head, body, sink)
-    transfer.begin()
-    return transfer
+export function faultedUpstream(app: Upstream, faults: ExchangeFaults): Upstream {
+  return {
+    send(head, body, sink) {
+      const transfer = new FaultedTransfer(app, faults, head, body, sink)
+      transfer.begin()
+      return transfer
+    },
   }
 }
 
@@ -138,7 +132,7 @@ class FaultedTransfer implements Transfer {
     }
   }
 
-  #forward(head: RequestHead, body: Body, replies: FaultedReplies): void {
+  #forward(head: RequestHead, body: Body, replies: readonly Reply[]): void {
     const app = { resume: () => this.#app?.resume(), drop: () => this.#drop() }
     this.#faulted = new FaultedSink(this.#faults, this.#outlet, replies, app)
     this.#faults.forwarded()
@@ -155,27 +149,15 @@ class FaultedTransfer implements Transfer {
   }
 }
 
-interface Copied {
-  readonly owner: CallFaults
-  readonly text: CopiedCall['text']
-}
-
-type FaultedReplies = ConstructorParameters<typeof FaultedSink>[2]
+type Copied = Omit<CopiedCall, 'order'>
 
 /** Wraps the upstream of a GET stream, so that its events pass a `PushStream`. */
-export class PushUpstream implements Upstream {
-  readonly #app: Upstream
-  readonly #stream: PushStream
-
-  constructor(app: Upstream, stream: PushStream) {
-    this.#app = app
-    this.#stream = stream
-  }
-
-  send(head: RequestHead, body: Body, sink: ResponseSink): Transfer {
-    const stream = this.#stream
-    stream.setSink(sink)
-    stream.attach(this.#app.send(head, body, stream))
-    return stream
+export function pushUpstream(app: Upstream, stream: PushStream): Upstream {
+  return {
+    send(head, body, sink) {
+      stream.setSink(sink)
+      stream.attach(app.send(head, body, stream))
+      return stream
+    },
   }
 }

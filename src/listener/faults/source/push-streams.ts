@@ -1,6 +1,6 @@
 import { isRecord } from '../../../base/values.ts'
 import type { Message } from '../../../mcp/json-rpc.ts'
-import type { PushChannel, PushedCall } from './pushed-calls.ts'
+import type { PushedCall } from './pushed-calls.ts'
 import { PushStream } from './push-stream.ts'
 import type { Cut } from '../../exchange.ts'
 import type { NotApplicableReason } from '../fault-events.ts'
@@ -56,7 +56,7 @@ export class PushSession {
 }
 
 /** Holds the streams that clients opened by GET, by session. */
-export class PushStreams implements PushChannel {
+export class PushStreams {
   readonly #sessions = new Map<string, PushSession>()
   readonly #maxEvent: number
   readonly #holdTimeout: number
@@ -95,7 +95,8 @@ export class PushStreams implements PushChannel {
   }
 
   /**
-   * Returns false when several clients share an announced endpoint, because the stream of the
+   * Sends whole events on a session's stream, between two of the app's. Returns false without a
+   * stream, and when several clients share an announced endpoint, because the stream of the
    * response is unknown.
    */
   send(key: string, bytes: Uint8Array): boolean {
@@ -115,6 +116,7 @@ export class PushStreams implements PushChannel {
     return streams.length
   }
 
+  /** Sends the call's events through its faults; returns the reason when that is impossible. */
   arm(key: string, pushed: PushedCall): NotApplicableReason | undefined {
     if (key === '') return 'answered_elsewhere'
     const streams = this.#sessions.get(key)?.streams ?? []
@@ -128,6 +130,7 @@ export class PushStreams implements PushChannel {
     return undefined
   }
 
+  /** Releases a settled call; `done` is called when its faults hold no events. */
   release(key: string, pushed: PushedCall, done: () => void): void {
     const session = this.#sessions.get(key)
     if (session === undefined) {

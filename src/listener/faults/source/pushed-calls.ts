@@ -1,3 +1,5 @@
+import type { ExchangeFaultsOptions } from '../exchange-faults-options.ts'
+import type { PushStreams } from './push-streams.ts'
 import type { Call } from '../../../mcp/call.ts'
 import type { CallFaults } from '../call-faults.ts'
 import type { NotApplicableReason } from '../fault-events.ts'
@@ -20,21 +22,7 @@ export interface PushedCall {
   lost(): void
 }
 
-/** Reaches the open streams of sessions, on which the responses to their calls may arrive. */
-export interface PushChannel {
-  /** Sends whole events on a session's stream, between two of the app's; returns false without a stream. */
-  send(session: string, bytes: Uint8Array): boolean
-  /** Sends the call's events through its faults; returns the reason when that is impossible. */
-  arm(session: string, pushed: PushedCall): NotApplicableReason | undefined
-  /** Releases a settled call; `done` is called when its faults hold no events. */
-  release(session: string, pushed: PushedCall, done: () => void): void
-}
-
-/** Configures the calls of an exchange that are answered on other connections. */
-export interface PushedOptions {
-  readonly session: string
-  readonly onResponded?: ((call: Call | undefined) => void) | undefined
-}
+type Options = Pick<ExchangeFaultsOptions, 'session' | 'onResponded'>
 
 interface Pushed extends PushedCall {
   readonly stop: Stop
@@ -44,13 +32,13 @@ interface Pushed extends PushedCall {
  * Tracks the calls of one exchange that are answered on other connections, until they are settled.
  */
 export class PushedCalls {
-  readonly #push: PushChannel
-  readonly #options: PushedOptions
+  readonly #push: PushStreams
+  readonly #options: Options
   readonly #onEnd: (faults: CallFaults) => void
   readonly #pushed = new Map<CallFaults, Pushed>()
 
   /** `onEnd` is called when a call's faults have ended. */
-  constructor(push: PushChannel, options: PushedOptions, onEnd: (faults: CallFaults) => void) {
+  constructor(push: PushStreams, options: Options, onEnd: (faults: CallFaults) => void) {
     this.#push = push
     this.#options = options
     this.#onEnd = onEnd
