@@ -27,7 +27,9 @@ export interface FaultParts {
 /** Bounds of a planner; `strict` rethrows planning errors. */
 export interface PlannerLimits {
   readonly maxSessions: number
+  /** The largest response that is held for faults that need all of it. */
   readonly maxBody: number
+  /** The time for which a response is held; one at the least rate may take longer. */
   readonly holdTimeout: number
   readonly strict: boolean
 }
@@ -39,7 +41,7 @@ export interface PlannerContext {
   readonly endpoints: Endpoints
   readonly push: PushStreams
   readonly memory: MemoryBudget
-  /** Aborted when the listener drains or closes. */
+  /** Aborted when the listener drains or closes: copies and streams end then. */
   readonly closing: AbortSignal
   /** Resets new connections while `isDown` returns true. */
   resetWhile(isDown: () => boolean): void
@@ -47,26 +49,19 @@ export interface PlannerContext {
 
 /** Creates the planner of one listener. */
 export function createPlanner(
-  { rules, listenerOf, headerFaults, canaries }: FaultParts,
-  { maxSessions, maxBody, holdTimeout, strict }: PlannerLimits,
+  parts: FaultParts,
+  limits: PlannerLimits,
   context: PlannerContext,
 ): FaultPlanner {
-  const expired = new ExpiredSessions(maxSessions)
+  const expired = new ExpiredSessions(limits.maxSessions)
   return new FaultPlanner({
-    rules,
-    sessions: context.sessions,
-    listenerOf,
-    headerFaults,
+    ...limits,
+    ...parts,
+    ...context,
     expired,
-    canaries,
-    controlOf: (session) => controlOf(session, expired, canaries, context),
-    push: context.push,
-    memory: context.memory,
-    closing: context.closing,
-    maxBody,
-    holdTimeout,
+    controlOf: (session) => controlOf(session, expired, parts.canaries, context),
     onError: (error) => {
-      if (strict) throw error
+      if (limits.strict) throw error
       context.logger.error({ err: error }, 'rules could not be applied; the exchange passes')
     },
   })

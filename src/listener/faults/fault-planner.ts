@@ -1,10 +1,9 @@
 import type { Call, ClientInfo } from '../../mcp/call.ts'
 import type { PostedMessages } from '../../mcp/classify.ts'
 import { headerValue, targetPath, type RequestHead } from '../../http/headers.ts'
-import type { Sessions } from '../../mcp/sessions.ts'
 import { factsOf } from '../../mcp/request-facts.ts'
 import type { CallFacts, ExchangeFacts } from '../../rules/match/call-facts.ts'
-import { withHeaderFaults, type HeaderFaults } from '../../rules/select/header-faults.ts'
+import { withHeaderFaults } from '../../rules/select/header-faults.ts'
 import {
   finishPlan,
   mayMatch,
@@ -14,9 +13,7 @@ import {
   type Plan,
 } from '../../rules/select/plan.ts'
 import type { RuleSet } from '../../rules/match/rule-set.ts'
-import type { ActiveRules } from '../../rules/watch/active-rules.ts'
 import type { RedirectedPost } from '../redirected-calls.ts'
-import type { FaultListener } from './fault-events.ts'
 import type {
   ExchangeControl,
   ExchangeFaultsOptions,
@@ -25,30 +22,14 @@ import type {
   PlannedCall,
 } from './exchange-faults-options.ts'
 import { ExchangeFaults } from './exchange-faults.ts'
-import type { PushStreams } from './source/push-streams.ts'
-import type { MemoryBudget } from '../memory-budget.ts'
-import type { Canaries } from './canaries.ts'
+import type { FaultParts, PlannerContext, PlannerLimits } from './create-planner.ts'
 import type { ExpiredSessions } from './expired-sessions.ts'
 
 /** Configures a planner. */
-export interface FaultPlannerOptions {
-  readonly rules: ActiveRules
-  readonly sessions: Sessions
-  /** Returns the listener for the faults of one session's exchanges. */
-  readonly listenerOf: (session: string, trace: string | undefined) => FaultListener
-  /** Undefined when faults by header are disabled. */
-  readonly headerFaults: HeaderFaults | undefined
+export interface FaultPlannerOptions
+  extends Omit<FaultParts, 'createPlanner'>, PlannerLimits, PlannerContext {
   readonly expired: ExpiredSessions
-  readonly canaries: Canaries
   readonly controlOf: (session: string) => ExchangeControl
-  readonly push: PushStreams | undefined
-  /** Aborted when the listener drains or closes: copies and streams end then. */
-  readonly closing: AbortSignal
-  /** The largest response that is held for faults that need all of it. */
-  readonly maxBody: number
-  /** The time for which a response is held; one at the least rate may take longer. */
-  readonly holdTimeout: number
-  readonly memory: MemoryBudget
   /** Receives planning errors; the exchange continues unless this throws. */
   readonly onError: (error: unknown) => void
 }

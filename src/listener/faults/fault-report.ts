@@ -192,9 +192,8 @@ const CAPACITY = 200
 
 /** Keeps the last injected faults. */
 export class RecentFaults {
-  readonly #ring: RecentFault[] = []
+  readonly #kept: RecentFault[] = []
   readonly #capacity: number
-  #next = 0
   #total = 0
 
   constructor(capacity = CAPACITY) {
@@ -207,13 +206,12 @@ export class RecentFaults {
   }
 
   add(fault: RecentFault): void {
-    this.#ring[this.#next] = fault
-    this.#next = (this.#next + 1) % this.#capacity
+    if (this.#kept.push(fault) > this.#capacity) this.#kept.shift()
     this.#total++
   }
 
   /** Returns the kept faults, newest first. */
   list(): readonly RecentFault[] {
-    return [...this.#ring.slice(this.#next), ...this.#ring.slice(0, this.#next)].toReversed()
+    return this.#kept.toReversed()
   }
 }

@@ -2,27 +2,19 @@ import type { Message } from '../../../mcp/json-rpc.ts'
 import type { Frame, InjectedReply } from '../../../filters/fault.ts'
 
 /** A part of a response as the app sent it. */
-export class AppFrame implements Frame {
-  readonly kind: Frame['kind']
-  readonly raw: Uint8Array
-  readonly message: Message | undefined
-  readonly last: boolean
+export interface AppFrame extends Frame {
   /** The id of the event, which a replacement must keep, because clients resume by it. */
   readonly eventId: string | undefined
+}
 
-  constructor(
-    kind: Frame['kind'],
-    raw: Uint8Array,
-    message: Message | undefined,
-    last: boolean,
-    eventId?: string,
-  ) {
-    this.kind = kind
-    this.raw = raw
-    this.message = message
-    this.last = last
-    this.eventId = eventId
-  }
+export function appFrame(
+  kind: Frame['kind'],
+  raw: Uint8Array,
+  message: Message | undefined,
+  last: boolean,
+  eventId?: string,
+): AppFrame {
+  return { kind, raw, message, last, eventId }
 }
 
 /** A frame that skips the rest of the chain: a fault's reply, or unreadable bytes. */

@@ -5,7 +5,7 @@ import { type Reply, asJson } from '../../../mcp/reply.ts'
 import type { ResponseContext } from './faulted-sink.ts'
 import type { CallFaults } from '../call-faults.ts'
 import { replyMessage } from '../emit/injected-response.ts'
-import { AppFrame, type ChainFrame, SealedFrame } from '../chain/frame.ts'
+import { type AppFrame, appFrame, type ChainFrame, SealedFrame } from '../chain/frame.ts'
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
@@ -158,7 +158,7 @@ export async function changedBatch(
       const id = message?.kind === 'result' || message?.kind === 'error' ? message.id : undefined
       const own = faults.calls.find(({ call }) => call!.id === id)
       if (own?.actsOnResponse !== true) return [raw]
-      const frame = new AppFrame('body', raw, message, true)
+      const frame = appFrame('body', raw, message, true)
       const out = await through(own, frame)
       if (out.length !== 1 || out[0] !== frame) changed = true
       return out.map((piece) => replyBytes(own, piece) ?? piece.raw)

@@ -24,7 +24,7 @@ import type { NotApplicableReason } from '../fault-events.ts'
 import { FrameQueue } from '../chain/queue.ts'
 import { headersForChangedBody } from '../../../http/changed-body-headers.ts'
 import { hasNoBody, httpResponse, NOTHING, replyMessage } from '../emit/injected-response.ts'
-import { AppFrame, SealedFrame, UnreadFrame, type ChainFrame } from '../chain/frame.ts'
+import { appFrame, isOpen, SealedFrame, UnreadFrame, type ChainFrame } from '../chain/frame.ts'
 import { checkVerdict } from '../request/verdicts.ts'
 
 /** Holds a response until it is complete, so that faults can act on the whole body. */
@@ -80,7 +80,7 @@ export class BodyResponse implements ResponsePart {
   }
 
   resume(): void {
-    if (this.#passing) this.#context.resumeApp()
+    if (this.#passing) this.#context.app.resume()
   }
 
   stop(): void {
@@ -123,7 +123,7 @@ export class BodyResponse implements ResponsePart {
     faults.options.listener.failed({ rule: '', fault: '', call: undefined }, error)
     if (!outlet.started) this.#pass()
     if (trailers !== undefined) outlet.end(trailers)
-    else this.#context.resumeApp()
+    else this.#context.app.resume()
   }
 
   async #response(trailers: HeaderLines): Promise<void> {
@@ -143,7 +143,7 @@ export class BodyResponse implements ResponsePart {
     if (body === undefined || message === 'too_complex') {
       return this.#unread(original, body === undefined ? 'unreadable' : 'too_complex', trailers)
     }
-    const whole = new AppFrame('body', body, message, true)
+    const whole = appFrame('body', body, message, true)
     faults.memory.give(cost)
     faults.memory.take(body.length + jsonWeight(whole.message))
     let out: readonly ChainFrame[] = [whole]
@@ -160,7 +160,7 @@ export class BodyResponse implements ResponsePart {
       const bytes = joined(out)
       const only = onlyElement(bytes)
       const said = out[0] === whole ? message : undefined
-      const frame = new AppFrame('body', only ?? bytes, said, true)
+      const frame = appFrame('body', only ?? bytes, said, true)
       const after = await this.#through(call, frame)
       if (outlet.ended || this.#replaced(after)) return
       if (after.length !== 1 || after[0] !== frame) {
@@ -193,14 +193,14 @@ export class BodyResponse implements ResponsePart {
       // The upstream may have failed meanwhile, and the client has the held bytes.
       if (this.#passing || outlet.ended) return
       if (this.#replaced(out)) {
-        this.#context.dropApp()
+        this.#context.app.drop()
         return
       }
     }
     faults.leaveResponse('too_large')
     const more = this.#pass()
     if (this.#ended !== undefined) outlet.end(this.#ended)
-    else if (more) this.#context.resumeApp()
+    else if (more) this.#context.app.resume()
   }
 
   /** Handles an unreadable body: only faults that do not need its content act on it. */
@@ -213,7 +213,7 @@ export class BodyResponse implements ResponsePart {
     // Faults that act on a whole body do not act on a stream.
     const whole = isStream(head)
       ? new UnreadFrame(original)
-      : new AppFrame('body', original, undefined, true)
+      : appFrame('body', original, undefined, true)
     for (const owner of this.#isAlone ? faults.all : []) {
       const out = owner.actsOnResponse ? await this.#through(owner, whole) : []
       if (outlet.ended || this.#replaced(out)) return
@@ -223,9 +223,9 @@ export class BodyResponse implements ResponsePart {
   }
 
   /** Pipes one frame through one chain; frames before a cut are sent at once. */
-  async #through(owner: CallFaults, frame: AppFrame | UnreadFrame): Promise<readonly ChainFrame[]> {
+  async #through(owner: CallFaults, frame: ChainFrame): Promise<readonly ChainFrame[]> {
     const { faults } = this.#context
-    const message = frame instanceof AppFrame ? frame.message : undefined
+    const message = isOpen(frame) ? frame.message : undefined
     owner.fate.appResponded(message)
     const queue = new FrameQueue()
     queue.push(frame)

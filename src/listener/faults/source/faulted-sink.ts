@@ -28,14 +28,13 @@ export interface ResponseContext {
   readonly coding: Coding
   /** The faults' replies to other calls of the batch. */
   readonly replies: readonly Reply[]
-  readonly resumeApp: () => void
-  /** Drops the rest of the app's response. */
-  readonly dropApp: () => void
+  readonly app: AppControl
 }
 
 /** Controls the transfer that fills the sink. */
 export interface AppControl {
   resume(): void
+  /** Drops the rest of the app's response. */
   drop(): void
 }
 
@@ -109,8 +108,7 @@ export class FaultedSink implements ResponseSink {
       head,
       coding,
       replies: this.#replies,
-      resumeApp: () => this.#app.resume(),
-      dropApp: () => this.#app.drop(),
+      app: this.#app,
     }
     if (faults.passesRedirect) return new UnreadResponse(context)
     for (const own of faults.calls) {
@@ -163,7 +161,7 @@ export class UnreadResponse implements ResponsePart {
   }
 
   resume(): void {
-    this.#context.resumeApp()
+    this.#context.app.resume()
   }
 
   stop(): void {

@@ -4,7 +4,7 @@ import { parseSseFields } from '../../../mcp/sse-fields.ts'
 import type { SseFrame } from '../../../mcp/sse-framer.ts'
 import { FrameChain } from '../chain/fault-chain.ts'
 import { markerComments, replyMessage } from '../emit/injected-response.ts'
-import { AppFrame, type ChainFrame, SealedFrame, isOpen } from '../chain/frame.ts'
+import { appFrame, type ChainFrame, isOpen, SealedFrame } from '../chain/frame.ts'
 import type { PushOutlet } from '../emit/event-outlets.ts'
 import type { PushedCall } from './pushed-calls.ts'
 import { Fifo } from '../../../base/fifo.ts'
@@ -58,7 +58,7 @@ export class PushChains {
       return last
     }
     if (id !== undefined) this.#order.hold(raw, pushed)
-    chain.push(new AppFrame('event', raw, message, last, id))
+    chain.push(appFrame('event', raw, message, last, id))
     if (last) chain.close()
     else if (chain.size > this.#limit) this.#release(pushed)
     return last

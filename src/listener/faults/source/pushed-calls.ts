@@ -4,7 +4,7 @@ import type { Call } from '../../../mcp/call.ts'
 import type { CallFaults } from '../call-faults.ts'
 import type { NotApplicableReason } from '../fault-events.ts'
 import type { ResponseCheck } from '../chain/fault-chain.ts'
-import { isExactId } from '../../../mcp/reply.ts'
+import { checkVerdict } from '../request/verdicts.ts'
 import type { Verdict } from '../../../filters/fault.ts'
 import { Stop } from '../chain/stop.ts'
 
@@ -99,18 +99,7 @@ export class PushedCalls {
 
 /** Returns the reason for which a verdict cannot be carried out on a shared stream. */
 function checkPushedVerdict(call: Call, verdict: Verdict): NotApplicableReason | undefined {
-  switch (verdict.kind) {
-    case 'edit':
-    case 'copies':
-      return 'already_sent'
-    case 'reset':
-      return 'shared_stream'
-    case 'respond':
-      if (verdict.reply.kind === 'http') return 'head_sent'
-      return isExactId(call.id) ? undefined : 'inexact_id'
-    case 'continue':
-    case 'hang':
-      break
-  }
-  return undefined
+  if (verdict.kind === 'reset') return 'shared_stream'
+  if (verdict.kind === 'respond' && verdict.reply.kind === 'http') return 'head_sent'
+  return checkVerdict(call, verdict, false)
 }

@@ -14,7 +14,7 @@ import type { CallFaults } from '../call-faults.ts'
 import { FrameChain, type OnFrame } from '../chain/fault-chain.ts'
 import { headersForChangedBody } from '../../../http/changed-body-headers.ts'
 import { httpResponse, replyMessage } from '../emit/injected-response.ts'
-import { AppFrame, isOpen, QuietFrame, SealedFrame, type ChainFrame } from '../chain/frame.ts'
+import { appFrame, type ChainFrame, isOpen, QuietFrame, SealedFrame } from '../chain/frame.ts'
 import { type FeedReceiver, SseFeed, TimedFramer, endedBy, ownerOf } from './sse-feed.ts'
 import { SseOutlet } from '../emit/event-outlets.ts'
 import { checkVerdict } from '../request/verdicts.ts'
@@ -162,7 +162,7 @@ export class SseResponse implements ResponsePart {
     this.#decoder?.resume()
     if (!this.#paused || this.#behind) return
     this.#paused = false
-    this.#context.resumeApp()
+    this.#context.app.resume()
   }
 
   async #finish(last: () => void): Promise<void> {
@@ -200,7 +200,7 @@ export class SseResponse implements ResponsePart {
     }
     const ended = endedBy(faults.calls, message)
     if (ended !== undefined) faults.options.onResponded?.(ended.call)
-    this.#first(new AppFrame('event', frame.raw, message, ended !== undefined, id))
+    this.#first(appFrame('event', frame.raw, message, ended !== undefined, id))
   }
 
   #first(frame: ChainFrame): void {
@@ -268,7 +268,7 @@ export class SseResponse implements ResponsePart {
     this.#sendMarkers()
     this.#out.release()
     this.stop()
-    this.#context.dropApp()
+    this.#context.app.drop()
     this.#context.outlet.end([])
   }
 
@@ -284,12 +284,12 @@ export class SseResponse implements ResponsePart {
       if (faults.calls.length === 0) faults.exchange.fate.changed()
       this.#out.release()
       this.stop()
-      this.#context.dropApp()
+      this.#context.app.drop()
       outlet.cut(error.how)
       return
     }
     faults.options.listener.failed({ rule: '', fault: '', call: undefined }, error)
-    this.#context.dropApp()
+    this.#context.app.drop()
     outlet.fail({ kind: 'closed', message: 'a response could not be taken through its faults' })
   }
 }
