@@ -19,13 +19,13 @@ export function askLocal(
   address: ListenAddress,
   { method, path, timeoutMs }: LocalRequest,
 ): Promise<LocalResponse> {
-  const place: RequestOptions =
+  const target: RequestOptions =
     address.kind === 'unix'
       ? { socketPath: address.path }
       : { host: address.host, port: address.port }
   return new Promise((resolve, reject) => {
     const signal = AbortSignal.timeout(timeoutMs)
-    const asked = request({ ...place, method, path, agent: false, signal }, (response) => {
+    const asked = request({ ...target, method, path, agent: false, signal }, (response) => {
       let text = ''
       response.setEncoding('utf8')
       response.on('data', (part: string) => {

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import type { ProductionCheck } from '../../rules/guard/production-names.ts'
 import { parseHeaders } from '../load/load-headers.ts'
 import type { LabelSource } from '../experiment/run.ts'
-import { UsageError } from '../flags/usage-error.ts'
+import { badCombination, UsageError } from '../flags/usage-error.ts'
 
 const PLAN = 'What is run:'
 const PLACES = 'Where things are kept:'
@@ -131,7 +131,7 @@ function parseExperimentRun(
   const [path] = paths
   const again = flags.optional('again')?.text
   if (path !== undefined && again !== undefined) {
-    throw new UsageError('BAD_COMBINATION', 'a plan and --again exclude each other', 'name one')
+    throw badCombination('a plan and --again exclude each other', 'name one')
   }
   if (path === undefined && again === undefined) throw noPlan('run')
   return {

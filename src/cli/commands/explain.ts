@@ -11,10 +11,10 @@ import { type LimitFlag, type RuleBounds, parseBounds } from '../run/rules-guard
 import { RULES_RUN_FLAGS } from '../run/rules-run-flags.ts'
 import { defineCommand } from '../flags/command.ts'
 import { isRecord } from '../../base/values.ts'
-import { quoted } from '../../base/text/foreign-text.ts'
 import type { ClientInfo, Transport } from '../../mcp/call.ts'
 import { isProtocolVersionDate } from '../../mcp/protocol-version.ts'
-import { UsageError } from '../flags/usage-error.ts'
+import { parseChoice } from '../flags/units.ts'
+import { badCombination, badValue, UsageError } from '../flags/usage-error.ts'
 
 const LIMITS = 'Options of squall run that change the outcome:'
 
@@ -124,6 +124,7 @@ const NAMED_BY = [
   ['prompt', 'prompts/get'],
   ['resource', 'resources/read'],
 ] as const
+const TRANSPORTS = ['streamable-http', 'http+sse'] as const
 const OF_CALL = ['method', 'tool', 'prompt', 'resource', 'args'] as const
 
 function parseExplain(raw: RawFlags, files: readonly string[]): ExplainRequest {
@@ -132,7 +133,7 @@ function parseExplain(raw: RawFlags, files: readonly string[]): ExplainRequest {
   if (file === undefined) throw missingFile('explain')
   const subject = subjectOf(flags)
   if (subject.kind === 'recorded' && subject.file === '-' && file === '-') {
-    throw contradiction('the rules and --request cannot both be standard input', 'name a file')
+    throw badCombination('the rules and --request cannot both be standard input', 'name a file')
   }
   return {
     file,
@@ -141,7 +142,7 @@ function parseExplain(raw: RawFlags, files: readonly string[]): ExplainRequest {
     headers: flags.all('header').flatMap(headerOf),
     session: flags.optional('session')?.text,
     client: clientOf(flags.optional('client')),
-    transport: transportOf(flags.required('transport')),
+    transport: parseChoice<Transport>(flags.required('transport'), TRANSPORTS),
     protocolVersion: protocolVersionOf(flags.optional('protocol-version')),
     ...boundsOf(flags),
   }
@@ -154,14 +155,11 @@ function boundsOf(flags: Flags): RuleBounds {
   return { ...bounds, self: { ...bounds.self, labels: Object.fromEntries(labels) } }
 }
 
-function labelOf({ text }: Given): readonly [string, string] {
+function labelOf(given: Given): readonly [string, string] {
+  const { text } = given
   const at = text.indexOf('=')
   if (at > 0) return [text.slice(0, at), text.slice(at + 1)]
-  throw new UsageError(
-    'BAD_VALUE',
-    `--pod-label: ${quoted(text)} is no label`,
-    'write key=value, such as app=shop',
-  )
+  throw badValue(given, 'is no label', 'write key=value, such as app=shop')
 }
 
 function subjectOf(flags: Flags): ExplainSubject {
@@ -173,19 +171,19 @@ function subjectOf(flags: Flags): ExplainSubject {
   if (recorded !== undefined) {
     const other = ofCall ?? ofHttp
     if (other === undefined) return { kind: 'recorded', file: recorded }
-    throw contradiction(`--request already has what --${other} says`, 'leave one of the two out')
+    throw badCombination(`--request already has what --${other} says`, 'leave one of the two out')
   }
   const path = pathOf(flags.optional('path'))
   if (ofCall === undefined && ofHttp !== undefined) {
     return { kind: 'http', method: httpMethodOf(flags.optional('http-method')), path }
   }
   if (given(['http-method']).length > 0) {
-    throw contradiction(`--http-method is not for calls, as --${ofCall} is`, 'they come by POST')
+    throw badCombination(`--http-method is not for calls, as --${ofCall} is`, 'they come by POST')
   }
   const named = NAMED_BY.filter(([flag]) => flags.optional(flag) !== undefined)
   if (named.length > 1) {
     const list = named.map(([flag]) => `--${flag}`).join(', ')
-    throw contradiction(`a call has one of ${list}`, 'leave the others out')
+    throw badCombination(`a call has one of ${list}`, 'leave the others out')
   }
   const by = named[0]
   return {
@@ -197,21 +195,17 @@ function subjectOf(flags: Flags): ExplainSubject {
   }
 }
 
-function contradiction(wrong: string, fix: string): UsageError {
-  return new UsageError('BAD_COMBINATION', wrong, fix)
-}
-
 function pathOf(given: Given | undefined): string {
   if (given === undefined) return '/mcp'
   if (/^\/[\x21-\x7e]*$/.test(given.text)) return given.text
-  throw new UsageError('BAD_VALUE', `--path: ${quoted(given.text)} is no path`, 'write /health')
+  throw badValue(given, 'is no path', 'write /health')
 }
 
 function methodOf(given: Given | undefined): string | undefined {
   if (given?.text.startsWith('notifications/') !== true) return given?.text
-  throw new UsageError(
-    'BAD_VALUE',
-    `--method: ${quoted(given.text)} is a notification, and no rule about calls can act on it`,
+  throw badValue(
+    given,
+    'is a notification, and no rule about calls can act on it',
     'name the method of a request, or give --path for rules about HTTP',
   )
 }
@@ -219,8 +213,7 @@ function methodOf(given: Given | undefined): string | undefined {
 function httpMethodOf(given: Given | undefined): string {
   if (given === undefined) return 'GET'
   if (isToken(given.text, 64)) return given.text
-  const wrong = `--http-method: ${quoted(given.text)} is no method of HTTP`
-  throw new UsageError('BAD_VALUE', wrong, 'write it as GET')
+  throw badValue(given, 'is no method of HTTP', 'write it as GET')
 }
 
 function headerOf({ text }: Given): string[] {
@@ -254,20 +247,7 @@ function clientOf(given: Given | undefined): ClientInfo | undefined {
   return { name: given.text.slice(0, at), version: given.text.slice(at + 1) }
 }
 
-function transportOf({ text }: Given): Transport {
-  if (text === 'streamable-http' || text === 'http+sse') return text
-  throw new UsageError(
-    'BAD_VALUE',
-    `--transport: ${quoted(text)} is not known`,
-    'use one of streamable-http, http+sse',
-  )
-}
-
 function protocolVersionOf(given: Given | undefined): string | undefined {
   if (given === undefined || isProtocolVersionDate(given.text)) return given?.text
-  throw new UsageError(
-    'BAD_VALUE',
-    `--protocol-version: ${quoted(given.text)} is no protocol version`,
-    'write its date, as 2025-11-25',
-  )
+  throw badValue(given, 'is no protocol version', 'write its date, as 2025-11-25')
 }

@@ -9,7 +9,7 @@ import { defineCommand } from '../flags/command.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
 import { parseChoice } from '../flags/units.ts'
 import { parseAnnotationPrefix } from '../flags/annotation-prefix.ts'
-import { badValue, UsageError } from '../flags/usage-error.ts'
+import { badCombination, badValue, UsageError } from '../flags/usage-error.ts'
 
 const INPUT = 'What to read:'
 
@@ -137,7 +137,7 @@ function parseManifests(flags: FlagValues<'file' | 'output'>) {
     throw new UsageError('BAD_VALUE', 'too many files', `give at most ${MOST_FILES}`)
   }
   if (files.filter((file) => file === '-').length > 1) {
-    throw new UsageError('BAD_COMBINATION', '-f - is given twice', 'standard input ends only once')
+    throw badCombination('-f - is given twice', 'standard input ends only once')
   }
   return {
     files,

@@ -13,7 +13,7 @@ import {
 import { parseProduction, productionFlags, refuseProduction } from '../flags/production.ts'
 import { parseHosts, parseReadToken, readTokenFlag } from '../flags/admin-access.ts'
 import { parseChoice, parseCount } from '../flags/units.ts'
-import { badValue, UsageError } from '../flags/usage-error.ts'
+import { badCombination, badValue, UsageError } from '../flags/usage-error.ts'
 import { defineCommand } from '../flags/command.ts'
 import { parseHeaders } from '../load/load-headers.ts'
 import { PACE_FLAGS, parsePace, parseResilience } from '../load/pace-flags.ts'
@@ -169,7 +169,7 @@ function sidecarsOf(
     throw new UsageError('BAD_VALUE', wrong, `use at most ${MAX_SIDECARS}`)
   }
   if (client !== 'lean') {
-    throw new UsageError('BAD_COMBINATION', '--sidecar goes with --client lean', 'leave one out')
+    throw badCombination('--sidecar goes with --client lean', 'leave one out')
   }
   const readToken = parseReadToken(flags, env)
   return given.map((each) => ({ url: parseTarget(each, ADMIN_FORM), readToken }))

@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import { defineCommand } from '../flags/command.ts'
 import { flagGroup, FlagValues, type RawFlags } from '../flags/flag-values.ts'
-import { UsageError } from '../flags/usage-error.ts'
+import { badCombination, UsageError } from '../flags/usage-error.ts'
 
 /** The options of `squall report html` and `squall report markdown`. */
 const REPORT_FLAGS = flagGroup('The report:', {
@@ -72,8 +72,7 @@ function parseReport(raw: RawFlags, files: readonly string[]) {
   const flags = new FlagValues(REPORT_FLAGS, raw, {})
   const names = flags.all('name').map(({ text }) => text)
   if (names.length > files.length) {
-    throw new UsageError(
-      'BAD_COMBINATION',
+    throw badCombination(
       `there are ${names.length} names for ${files.length} files`,
       'give one --name for each file, in the same order',
     )

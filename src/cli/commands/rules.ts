@@ -2,7 +2,7 @@ import { flagGroup, FlagValues, type RawFlags } from '../flags/flag-values.ts'
 import { defineCommand } from '../flags/command.ts'
 import type { ProblemFormat } from '../../rules/file/problem-format.ts'
 import { parseChoice } from '../flags/units.ts'
-import { UsageError } from '../flags/usage-error.ts'
+import { badCombination, UsageError } from '../flags/usage-error.ts'
 
 const OUTPUT = 'Output:'
 
@@ -60,8 +60,7 @@ function parseValidate(raw: RawFlags, files: readonly string[]): ValidateRequest
   )
   const format = given ?? (json ? 'json' : 'text')
   if (json && format !== 'json') {
-    throw new UsageError(
-      'BAD_COMBINATION',
+    throw badCombination(
       `--json and --format ${format} contradict each other`,
       'leave one of the two out',
     )

@@ -2,7 +2,7 @@ import { flagGroup, type Environment, FlagValues, type RawFlags } from '../flags
 import { parseProductionNames, productionNamesFlag } from '../flags/production.ts'
 import { CLUSTER_FLAGS, parseCluster } from '../kube/cluster-options.ts'
 import { defineCommand } from '../flags/command.ts'
-import { UsageError } from '../flags/usage-error.ts'
+import { badCombination } from '../flags/usage-error.ts'
 
 const STATUS_FLAGS = [
   ...CLUSTER_FLAGS,
@@ -38,8 +38,7 @@ function parseStatus(raw: RawFlags, env: Environment) {
   const flags = new FlagValues(STATUS_FLAGS, raw, env)
   const allNamespaces = flags.switch('all-namespaces')
   if (allNamespaces && raw.has('namespace')) {
-    throw new UsageError(
-      'BAD_COMBINATION',
+    throw badCombination(
       '--all-namespaces and --namespace contradict each other',
       'leave one of the two out',
     )

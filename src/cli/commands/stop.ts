@@ -17,7 +17,7 @@ import { parseLabelSelector } from '../../rules/match/label-selector.ts'
 import type { NamespaceCheck } from '../../cluster/kube/production-namespaces.ts'
 import type { ProductionCheck } from '../../rules/guard/production-names.ts'
 import { parseDuration } from '../flags/units.ts'
-import { UsageError } from '../flags/usage-error.ts'
+import { badCombination, UsageError } from '../flags/usage-error.ts'
 
 const CLUSTER = 'The cluster:'
 
@@ -101,8 +101,7 @@ function parseStop(raw: RawFlags, env: Environment): StopRequest {
   const patterns = parseProductionNames(flags)
   const isProduction = flags.switch('production')
   if (isProduction && common.cluster.selector !== undefined) {
-    throw new UsageError(
-      'BAD_COMBINATION',
+    throw badCombination(
       '--production and --selector contradict each other',
       'leave one of the two out: --production stops all pods of a namespace',
     )
@@ -132,8 +131,7 @@ function parseCommon(
   const cluster = parseCluster(flags, env)
   const allNamespaces = flags.switch('all-namespaces')
   if (allNamespaces && raw.has('namespace')) {
-    throw new UsageError(
-      'BAD_COMBINATION',
+    throw badCombination(
       '--all-namespaces and --namespace contradict each other',
       'leave one of the two out',
     )

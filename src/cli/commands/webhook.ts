@@ -10,7 +10,7 @@ import {
 import { objectName } from '../kube/cluster-options.ts'
 import { parseReadAccess, adminAccessFlags } from '../flags/admin-access.ts'
 import { parseChoice, parseDuration, parseSize, type Range } from '../flags/units.ts'
-import { badValue, UsageError } from '../flags/usage-error.ts'
+import { badCombination, badValue } from '../flags/usage-error.ts'
 import { CERTIFICATE_FLAGS, parseWebhookTls } from '../webhook/certificate-flags.ts'
 import { defineCommand } from '../flags/command.ts'
 
@@ -102,8 +102,7 @@ function parseWebhook(raw: RawFlags, env: Environment) {
   const listen = parseListen(flags.required('listen'))
   const admin = parseListen(flags.required('admin'))
   if (overlaps(listen, admin)) {
-    throw new UsageError(
-      'BAD_COMBINATION',
+    throw badCombination(
       '--listen and --admin are one address',
       'choose another for one of the two',
     )

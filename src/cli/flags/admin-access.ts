@@ -5,7 +5,7 @@ import type { ReadAccess } from '../../admin/guards.ts'
 import type { ListenAddress } from '../../http/address.ts'
 import { flagGroup, type Environment, type FlagValues } from './flag-values.ts'
 import { isHost } from './host.ts'
-import { UsageError } from './usage-error.ts'
+import { badCombination, UsageError } from './usage-error.ts'
 
 const MAX_HOSTS = 100
 
@@ -35,8 +35,7 @@ export function parseReadAccess(
 ): ReadAccess {
   const readToken = parseReadToken(flags, env)
   if (readToken !== undefined && readToken === token) {
-    throw new UsageError(
-      'BAD_COMBINATION',
+    throw badCombination(
       'the admin token and the admin read token are the same',
       'make another one with: openssl rand -base64 24',
     )

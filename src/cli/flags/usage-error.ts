@@ -27,6 +27,11 @@ export class UsageError extends Error {
   }
 }
 
+/** Returns the error for options that do not fit together. */
+export function badCombination(wrong: string, fix: string): UsageError {
+  return new UsageError('BAD_COMBINATION', wrong, fix)
+}
+
 /** Returns the error for a value that cannot be used. */
 export function badValue(
   { text, source }: { readonly text: string; readonly source: string },

@@ -1,7 +1,7 @@
 import type { LoadPace, LoadResilience } from '../../lab/load/load-options.ts'
 import { flagGroup, type FlagValues, type Given } from '../flags/flag-values.ts'
 import { parseCount, parseDuration, parsePercent } from '../flags/units.ts'
-import { badValue, UsageError } from '../flags/usage-error.ts'
+import { badCombination, badValue } from '../flags/usage-error.ts'
 
 /** The options of `squall load` for the amount of load, its timing and the client's handling of failures. */
 export const PACE_FLAGS = [
@@ -99,14 +99,13 @@ export function parseResilience(flags: Flags, fanOut: number): LoadResilience {
   const degrade = count(flags, 'degrade', 0, 1000)
   const skipLate = flags.switch('skip-late')
   if (degrade >= fanOut && degrade > 0) {
-    throw new UsageError(
-      'BAD_COMBINATION',
+    throw badCombination(
       `--degrade ${degrade} leaves nothing of a task of ${fanOut}`,
       'use a --fan-out that is larger',
     )
   }
   if (skipLate && deadlineMs === undefined) {
-    throw new UsageError('BAD_COMBINATION', '--skip-late goes with --deadline', 'add --deadline 2s')
+    throw badCombination('--skip-late goes with --deadline', 'add --deadline 2s')
   }
   return {
     retries: count(flags, 'retries', 0, 10),

@@ -14,25 +14,25 @@ import type { RunRules } from './rules-guard-options.ts'
 import type { RunOptions } from '../commands/run.ts'
 import { readVersion } from '../version.ts'
 
-/** With room for fewer clients than this, the limit on open files deserves a warning. */
+/** With room for fewer clients than this, the limit on open files is logged as a warning. */
 const FEW_CONNECTIONS = 1_000
 
-/** A sidecar with its admin port, running. */
+/** A running sidecar with its admin port. */
 export interface Running {
-  /** One for each `--listen`, in order, as really bound. */
+  /** The bound address of each `--listen`, in order. */
   readonly listeners: readonly BoundAddress[]
   readonly admin: BoundAddress | undefined
   readonly sidecar: Sidecar
   readonly metrics: Metrics
-  /** Undefined where no rule can ever become active. */
+  /** Undefined when no rule can become active. */
   readonly rules: ActiveRules | undefined
-  /** Finishes what is in flight, bounded in time, and ends. */
+  /** Waits for exchanges in flight within a time limit, then stops. */
   drain(): Promise<void>
-  /** Ends everything at once. */
+  /** Stops at once. */
   close(): Promise<void>
 }
 
-/** Puts the parts together and binds every address, or throws and leaves nothing behind. */
+/** Creates the parts and binds every address; releases everything when it throws. */
 export async function assemble(options: RunOptions, logger: Logger): Promise<Running> {
   const version = readVersion()
   const metrics = createMetrics({ version })
@@ -42,7 +42,7 @@ export async function assemble(options: RunOptions, logger: Logger): Promise<Run
   const room = connectionLimits(descriptorLimit(), { ...asked, listeners: asked.pairs.length })
   const sidecar = new Sidecar({ ...asked, ...room }, telemetry, logger, engine?.parts)
   metrics.memory = sidecar.memory
-  // Before the first call, so that none meets less than what the file says.
+  // Before the first call, so that the rules apply to every call.
   await engine?.start()
   let listeners: BoundAddress[]
   try {
@@ -75,7 +75,7 @@ export async function assemble(options: RunOptions, logger: Logger): Promise<Run
   )
   let bound: BoundAddress | undefined
   try {
-    // First: whoever sees the admin port answer may rely on everything else.
+    // Before the admin port: its responses mean that everything else is ready.
     if (options.control !== undefined) await control.listen(options.control)
     bound = options.admin === undefined ? undefined : await admin.listen(options.admin)
   } catch (error) {
@@ -101,7 +101,7 @@ export async function assemble(options: RunOptions, logger: Logger): Promise<Run
   })
 }
 
-/** Undefined where no rule can ever become active: then nothing of what reads rules is loaded. */
+/** Loads the modules that read rules; returns undefined without loading when no rule can become active. */
 async function rulesEngine(
   options: RunRules,
   metrics: Metrics,
@@ -113,7 +113,7 @@ async function rulesEngine(
   return createRulesEngine(options, metrics, logger, ids)
 }
 
-/** The sizes of tables are logged once a second; a scrape reads them directly. */
+/** Updates the sizes of tables, which otherwise happens once a second, and renders the metrics. */
 function scrape(sidecar: Sidecar, metrics: Metrics, format: TextFormat): Promise<Exposition> {
   sidecar.sweep()
   return metrics.render(format)
@@ -131,7 +131,7 @@ function running(parts: Omit<Running, 'drain' | 'close'>, rest: () => Promise<vo
   }
 }
 
-/** The part of a run's options that the data path is made from. */
+/** Returns the options of the data path. */
 export function sidecarOptions(options: RunOptions): Omit<SidecarOptions, 'overloadReserve'> {
   const { tls, upstreamTls } = options
   return {

@@ -7,7 +7,7 @@ import type { Logger } from '../../telemetry/log.ts'
 /** The longest time that a timer can wait. */
 const MAX_TIMER = 2 ** 31 - 1
 
-/** Reports the rules whose time is over, as soon as it is. */
+/** Reports rules when they expire. */
 export class ExpiryLog {
   readonly #rules: ActiveRules
   readonly #report: (names: readonly string[]) => void
@@ -18,7 +18,7 @@ export class ExpiryLog {
     this.#report = report
   }
 
-  /** Waits for the next rule to end. Rules that have ended already are not reported. */
+  /** Waits until the next rule expires. Rules that have expired already are not reported. */
   follow(): void {
     this.close()
     const from = this.#rules.clock()
@@ -50,13 +50,10 @@ export class ExpiryLog {
   }
 }
 
-/** A file with a thousand errors is not to fill the log. */
+/** Limits the problems in one log entry. */
 const MAX_PROBLEMS = 20
 
-/**
- * Says in the log what becomes of the rules, each thing once. Nothing of it is an error: that word is
- * kept for what goes wrong inside Squall.
- */
+/** Logs each change of the rules once. No entry is an error: that level is for failures inside Squall. */
 export class RulesLog {
   readonly #logger: Logger
   #armed = true
@@ -66,7 +63,7 @@ export class RulesLog {
     this.#logger = logger
   }
 
-  /** A version of the rules was found. */
+  /** Logs a version of the rules. */
   reloaded({ version, generation }: Reload): void {
     const { digest } = version
     switch (version.kind) {
@@ -90,7 +87,7 @@ export class RulesLog {
     }
   }
 
-  /** Some rules of the active version say how long they last, and not from when on. */
+  /** Logs rules that have a duration but no start. */
   unanchored(names: readonly string[]): void {
     if (names.length === 0) return
     const fields = { count: names.length, rules: names.slice(0, MAX_PROBLEMS) }
@@ -100,13 +97,13 @@ export class RulesLog {
     )
   }
 
-  /** The time of rules is over. */
+  /** Logs expired rules. */
   expired(names: readonly string[]): void {
     const fields = { count: names.length, rules: names.slice(0, MAX_PROBLEMS) }
     this.#logger.info(fields, 'rules have expired')
   }
 
-  /** Rules may act, or may not any more. */
+  /** Logs that rules were armed or disarmed. */
   arming(reasons: readonly Disarmed[]): void {
     const armed = reasons.length === 0
     if (armed === this.#armed && armed) return
@@ -118,12 +115,12 @@ export class RulesLog {
     }
   }
 
-  /** The guard has seen too many real errors. */
+  /** Logs that the guard disarmed the rules because of real errors. */
   tripped(reason: string): void {
     this.#logger.warn({ reason }, 'the guard disarmed all rules')
   }
 
-  /** The rules cannot be watched as they should. */
+  /** Logs a failure to watch the rules. */
   trouble(message: string): void {
     this.#logger.warn({}, message)
   }

@@ -6,7 +6,7 @@ import { flagGroup, type FlagValues, type Given } from '../flags/flag-values.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
 import { type AppProbes, AppProbesError, parseAppProbesJson } from '../../admin/probes/app-probe.ts'
 import { adminAccessFlags } from '../flags/admin-access.ts'
-import { UsageError } from '../flags/usage-error.ts'
+import { badCombination, UsageError } from '../flags/usage-error.ts'
 
 const PLACES = 'Where to listen and where to send:'
 
@@ -57,7 +57,7 @@ export const PLACE_FLAGS = [
 type PlaceFlag = (typeof PLACE_FLAGS)[number]['name']
 
 const LOOPBACK = '127.0.0.1'
-// Each pair is checked against every other one; nobody fronts more apps than this with one sidecar.
+// Each pair is compared with every other pair.
 const MAX_ROUTES = 64
 
 /** One listening address and the app behind it. */
@@ -66,7 +66,7 @@ export interface Route {
   readonly upstream: UpstreamAddress
 }
 
-/** The addresses of a run, checked against each other. */
+/** The addresses of a run, which do not conflict. */
 export interface Places {
   readonly routes: readonly [Route, ...Route[]]
   readonly admin: ListenAddress | undefined
@@ -77,17 +77,13 @@ interface Named {
   readonly source: string
 }
 
-/** Pairs listeners with upstreams, and refuses what would loop or could not be bound. */
+/** Pairs listeners with upstreams; rejects loops and addresses that conflict. */
 export function parsePlaces(flags: FlagValues<PlaceFlag>): Places {
   const listens = flags.all('listen')
   const upstreams = flags.all('upstream')
   if (listens.length !== upstreams.length) throw uneven(listens.length, upstreams.length)
   if (listens.length > MAX_ROUTES) {
-    throw new UsageError(
-      'BAD_COMBINATION',
-      `--listen is given ${listens.length} times`,
-      `use at most ${MAX_ROUTES}`,
-    )
+    throw badCombination(`--listen is given ${listens.length} times`, `use at most ${MAX_ROUTES}`)
   }
   const moved = flags.optional('upstream-host')
   const bound: Named[] = []
@@ -108,8 +104,7 @@ function movedTo(moved: Given | undefined, upstream: UpstreamAddress): UpstreamA
   if (moved === undefined) return upstream
   const host = parseUpstreamHost(moved)
   if (upstream.kind === 'tcp') return { ...upstream, host }
-  throw new UsageError(
-    'BAD_COMBINATION',
+  throw badCombination(
     `${moved.source}: ${formatUpstream(upstream)} has no host that could be replaced`,
     'leave it out, or give --upstream as a URL',
   )
@@ -124,8 +119,7 @@ function refuseOverlaps(bound: readonly Named[]): void {
   bound.forEach(({ address, source }, i) => {
     const before = bound.slice(0, i).find((other) => overlaps(other.address, address))
     if (before === undefined) return
-    throw new UsageError(
-      'BAD_COMBINATION',
+    throw badCombination(
       `${source}: ${formatListen(address)} is taken by ${before.source} ${formatListen(before.address)}`,
       'use another port or path',
     )
@@ -148,21 +142,19 @@ function refuseLoops(bound: readonly Named[], routes: readonly Route[]): void {
 }
 
 function uneven(listens: number, upstreams: number): UsageError {
-  return new UsageError(
-    'BAD_COMBINATION',
+  return badCombination(
     `--listen has ${listens} ${listens === 1 ? 'address' : 'addresses'} and --upstream ${upstreams}`,
     'give one --upstream for each --listen, in the same order',
   )
 }
 
-/** Returns the probes that the admin port performs in the kubelet's stead. Throws nothing but a `UsageError`. */
+/** Returns the probes that the admin port performs for the kubelet. Throws nothing but a `UsageError`. */
 export function parseAppProbes(flags: FlagValues<PlaceFlag>): AppProbes {
   const given = flags.optional('app-probes')
   if (given === undefined) return []
   const host = flags.parsed('upstream-host', parseUpstreamHost) ?? LOOPBACK
   if (flags.required('admin').text === 'off') {
-    throw new UsageError(
-      'BAD_COMBINATION',
+    throw badCombination(
       `${given.source}: there is no admin port that could be asked`,
       'give --admin an address',
     )

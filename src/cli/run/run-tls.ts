@@ -4,7 +4,7 @@ import { quoted } from '../../base/text/foreign-text.ts'
 import { flagGroup, type FlagValues, type Given } from '../flags/flag-values.ts'
 import { isHost } from '../flags/host.ts'
 import type { Route } from './run-places.ts'
-import { badValue, UsageError } from '../flags/usage-error.ts'
+import { badCombination, badValue, UsageError } from '../flags/usage-error.ts'
 
 const TLS = 'TLS:'
 
@@ -39,7 +39,7 @@ export interface UpstreamTls {
   readonly certFile: string | undefined
   readonly keyFile: string | undefined
   readonly servername: string | undefined
-  /** Accept any certificate. */
+  /** Accepts any certificate. */
   readonly insecure: boolean
 }
 
@@ -50,13 +50,13 @@ const UPSTREAM_TLS_FLAGS = [
   'upstream-servername',
 ] as const satisfies readonly TlsFlag[]
 
-/** The files for TLS on the listeners: both or none. */
+/** Returns the files for TLS on the listeners: both or none. */
 export function parseListenerTls(flags: FlagValues<TlsFlag>): ListenerTls | undefined {
   const [certFile, keyFile] = pair(flags, 'tls-cert', 'tls-key')
   return certFile === undefined || keyFile === undefined ? undefined : { certFile, keyFile }
 }
 
-/** TLS to the app; refused where no upstream speaks TLS, since it would do nothing. */
+/** Parses the options for TLS to the app; rejects options without effect. */
 export function parseUpstreamTls(
   flags: FlagValues<TlsFlag>,
   routes: readonly Route[],
@@ -76,15 +76,13 @@ export function parseUpstreamTls(
       ?.source ?? (insecure ? '--upstream-insecure' : undefined)
   const speaksTls = routes.some(({ upstream }) => upstream.kind === 'tcp' && upstream.tls)
   if (used !== undefined && !speaksTls) {
-    throw new UsageError(
-      'BAD_COMBINATION',
+    throw badCombination(
       `${used} has no effect: no --upstream begins with https://`,
       'leave it out, or use https://',
     )
   }
   if (insecure && ca !== undefined) {
-    throw new UsageError(
-      'BAD_COMBINATION',
+    throw badCombination(
       '--upstream-insecure makes --upstream-ca pointless',
       'leave one of the two out',
     )
@@ -103,7 +101,7 @@ function pair(
   if (lone === undefined) return [undefined, undefined]
   if (certGiven === undefined || keyGiven === undefined) {
     const missing = certGiven === undefined ? cert : key
-    throw new UsageError('BAD_COMBINATION', `${lone.source} is given alone`, `add --${missing}`)
+    throw badCombination(`${lone.source} is given alone`, `add --${missing}`)
   }
   return [filePath(certGiven), filePath(keyGiven)]
 }
@@ -129,7 +127,7 @@ export interface TlsFiles {
   }
 }
 
-/** Reads the TLS files and checks that they fit together; a `UsageError` says which one does not. */
+/** Reads the TLS files and checks that they fit together. Throws a `UsageError`. */
 export function readTlsFiles(options: {
   readonly tls: ListenerTls | undefined
   readonly upstreamTls: UpstreamTls
@@ -172,7 +170,7 @@ function read(path: string, flag: string): Buffer {
 function check(parts: { ca?: Buffer; cert?: Buffer; key?: Buffer }, flags: string): void {
   const { ca } = parts
   try {
-    // An authority without any certificate is taken silently, and then nothing would be trusted.
+    // Node accepts a CA file without a certificate silently, and would then trust nothing.
     if (ca !== undefined && !ca.includes('-----BEGIN CERTIFICATE-----')) throw new Error('no PEM')
     process.getBuiltinModule('node:tls').createSecureContext(parts)
   } catch {

@@ -2,7 +2,7 @@ import { flagGroup, type FlagValues, type Given } from '../flags/flag-values.ts'
 import { isHost } from '../flags/host.ts'
 import { objectName } from '../kube/cluster-options.ts'
 import { parseDuration, type Range } from '../flags/units.ts'
-import { badValue, UsageError } from '../flags/usage-error.ts'
+import { badCombination, badValue, UsageError } from '../flags/usage-error.ts'
 import type { PublishOptions } from '../../cluster/webhook/published-ca.ts'
 
 /** The options of `squall webhook` about its certificate. */
@@ -80,7 +80,10 @@ export function parseWebhookTls(flags: FlagValues<CertificateFlag>): WebhookTls 
   const directory = flags.optional('tls-dir')
   const secret = flags.optional('tls-secret')
   if (directory !== undefined && secret !== undefined) {
-    throw bad(`${directory.source} and ${secret.source} contradict each other`, 'leave one out')
+    throw badCombination(
+      `${directory.source} and ${secret.source} contradict each other`,
+      'leave one out',
+    )
   }
   if (directory !== undefined) return mounted(flags, directory)
   if (secret === undefined) {
@@ -100,7 +103,10 @@ function mounted(flags: FlagValues<CertificateFlag>, directory: Given): WebhookT
   const useless = host ?? (configuration === undefined ? validating : undefined)
   if (useless !== undefined) {
     const without = useless === host ? '' : ' without --webhook-configuration'
-    throw bad(`${useless.source} has no effect with ${directory.source}${without}`, 'leave it out')
+    throw badCombination(
+      `${useless.source} has no effect with ${directory.source}${without}`,
+      'leave it out',
+    )
   }
   const settleMs = time(flags, 'ca-settle', SETTLE)
   const publish = configuration && {
@@ -130,17 +136,20 @@ function managed(flags: FlagValues<CertificateFlag>, secret: Given): WebhookTls 
   const authorityMs = time(flags, 'ca-lifetime', LIFETIME)
   const settleMs = time(flags, 'ca-settle', SETTLE)
   if (rotateBeforeMs >= leafMs) {
-    throw bad('--rotate-before is not shorter than --leaf-lifetime', 'choose about a third of it')
+    throw badCombination(
+      '--rotate-before is not shorter than --leaf-lifetime',
+      'choose about a third of it',
+    )
   }
   // Checks come up to a quarter later, and a new authority has to settle.
   if (2 * checkMs + settleMs > rotateBeforeMs) {
-    throw bad(
+    throw badCombination(
       '--rotate-before leaves no time for two checks',
       'make it longer, or --certificate-check and --ca-settle shorter',
     )
   }
   if (authorityMs < 2 * leafMs) {
-    throw bad('--ca-lifetime is shorter than two of --leaf-lifetime', 'make it longer')
+    throw badCombination('--ca-lifetime is shorter than two of --leaf-lifetime', 'make it longer')
   }
   return {
     kind: 'managed',
@@ -159,8 +168,4 @@ function managed(flags: FlagValues<CertificateFlag>, secret: Given): WebhookTls 
 function hostName({ text, source }: Given): string {
   if (isHost(text) && !text.endsWith('.')) return text
   throw badValue({ text, source }, 'is no name of a host', 'write it as squall.chaos.svc')
-}
-
-function bad(wrong: string, fix: string): UsageError {
-  return new UsageError('BAD_COMBINATION', wrong, fix)
 }
