@@ -12,6 +12,8 @@ export interface StopSignals {
 export class GracefulStop {
   readonly stop: AbortSignal
   readonly #cut = new AbortController()
+  /** Aborted when calls in flight are cut. */
+  readonly cut = this.#cut.signal
   readonly #limitMs: number | undefined
   readonly #signals: StopSignals
   #endsAt = Infinity
@@ -25,11 +27,6 @@ export class GracefulStop {
     this.stop = signals.stop ?? new AbortController().signal
     // Each call in flight adds a listener.
     setMaxListeners(0, this.stop, this.#cut.signal)
-  }
-
-  /** Aborted when calls in flight are cut. */
-  get cut(): AbortSignal {
-    return this.#cut.signal
   }
 
   /** Starts the time in which tasks may begin. */

@@ -104,9 +104,7 @@ export async function openFaultLookup(
   if (admins.length === 0) return undefined
   const opened = await Promise.allSettled(admins.map((admin) => SidecarFaults.open(admin)))
   const all = opened.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
-  const close = (): void => {
-    for (const each of all) each.close()
-  }
+  const close = (): void => all.forEach((each) => each.close())
   const failed = opened.find((each) => each.status === 'rejected')
   if (failed !== undefined) {
     close()

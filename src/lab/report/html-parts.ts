@@ -196,6 +196,7 @@ ${chartHtml('curve', `Latency by share of the calls${about}; the numbers are in 
 export function runHtml({ title, result }: TitledRun, i: number, several: boolean): string {
   const level = several ? 3 : 2
   const heading = several ? `<h2 id="run-${i}">${htmlText(foreign(title))}</h2>` : ''
+  const timeline = timeTable(result)
   const step = result.timeline.intervalMs / 1000
   const each = step === 1 ? 'each second' : `each ${step} s`
   const charts: [string, string][] = [
@@ -217,16 +218,14 @@ ${htmlTable(arrivalTable(result), `arrivals-${i}`, level)}</div>`,
   return `<section class="card run" ${several ? `aria-labelledby="run-${i}"` : 'aria-label="The run"'}>
 ${heading}
 <div class="charts">${captioned.join('')}</div>
-${timeHtml(result, i)}
+${timeline === undefined ? '' : detailsHtml(timeline, `time-${i}`, 'Timeline as a table')}
 ${tables.join('\n')}
-<details><summary id="options-${i}">Options</summary>${bareTable(runTable(result), `options-${i}`)}</details>
+${detailsHtml(runTable(result), `options-${i}`, 'Options')}
 </section>`
 }
 
-function timeHtml(result: TitledRun['result'], i: number): string {
-  const table = timeTable(result)
-  if (table === undefined) return ''
-  return `<details><summary id="time-${i}">Timeline as a table</summary>${bareTable(table, `time-${i}`)}</details>`
+function detailsHtml(table: ReportTable, id: string, summary: string): string {
+  return `<details><summary id="${id}">${summary}</summary>${bareTable(table, id)}</details>`
 }
 
 function chartHtml(id: string, label: string, more = ''): string {

@@ -1,5 +1,4 @@
-import type { IndicatorCounts } from '../indicators/counts.ts'
-import type { Indicators } from '../indicators/indicators.ts'
+import type { IndicatorCounts, Indicators } from '../indicators/indicators.ts'
 import type { LoadResult } from '../load/results/result.ts'
 import { percentage, plainNumber, wholeNumber } from './shown-numbers.ts'
 

@@ -6,7 +6,11 @@ import {
   indicatorsOf,
   recoveryOf,
 } from '../../../src/lab/indicators/indicators.ts'
-import { type IndicatorCounts, noCounts, sumCounts } from '../../../src/lab/indicators/counts.ts'
+import {
+  type IndicatorCounts,
+  noCounts,
+  sumCounts,
+} from '../../../src/lab/indicators/indicators.ts'
 
 const part = (whole: number): fc.Arbitrary<number> => fc.integer({ min: 0, max: whole })
 

@@ -1,6 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
-import { indicatorsOf } from '../../../src/lab/indicators/indicators.ts'
-import { noCounts } from '../../../src/lab/indicators/counts.ts'
+import { indicatorsOf, noCounts } from '../../../src/lab/indicators/indicators.ts'
 import { parseBaseline } from '../../../src/lab/load/baseline.ts'
 import { parseCalls } from '../../../src/lab/load/calls-file.ts'
 import { parseExpectation } from '../../../src/lab/load/expectation.ts'

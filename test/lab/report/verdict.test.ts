@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest'
-import { noCounts } from '../../../src/lab/indicators/counts.ts'
-import { indicatorsOf } from '../../../src/lab/indicators/indicators.ts'
+import { indicatorsOf, noCounts } from '../../../src/lab/indicators/indicators.ts'
 import type { ErrorCount, LoadResult } from '../../../src/lab/load/results/result.ts'
 import { gateVerdict, taskVerdict, verdictOf } from '../../../src/lab/report/verdict.ts'
 

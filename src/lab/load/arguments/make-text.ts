@@ -59,7 +59,7 @@ function patternedText(
   let text: string | undefined
   for (let i = 0; i < TRIES; i++) {
     // Tries each expression, shortest texts first.
-    const extra = i < TRIES / 4 ? undefined : min + 4
+    const extra = i < TRIES / 4 ? EXTRA : min + 4
     text = matchingText(patterns[i % patterns.length]!, random, extra) ?? text
     if (text === undefined) continue
     const fits = (made: string): boolean =>
@@ -99,11 +99,7 @@ const MAX_MATCH = 4096
  * Generates a text that the expression matches; undefined when the expression is not supported. Parts
  * without an upper bound are repeated up to `extra` times beyond their lower bound.
  */
-export function matchingText(
-  pattern: string,
-  random: RandomSource,
-  extra = EXTRA,
-): string | undefined {
+function matchingText(pattern: string, random: RandomSource, extra: number): string | undefined {
   try {
     return textOf(parseRegex(pattern), random, { left: MAX_MATCH, extra })
   } catch {

@@ -1,5 +1,4 @@
-import { noCounts, sumCounts } from '../../indicators/counts.ts'
-import { indicatorsOf } from '../../indicators/indicators.ts'
+import { indicatorsOf, noCounts, sumCounts } from '../../indicators/indicators.ts'
 import { ErrorCounts, ToolRecorder } from './tool-recorder.ts'
 import { FaultRecorder } from './fault-recorder.ts'
 import { Histogram } from './histogram.ts'

@@ -1,4 +1,4 @@
-import { type GrowingCounts, noCounts } from '../../indicators/counts.ts'
+import { type GrowingCounts, noCounts } from '../../indicators/indicators.ts'
 import type { CallOutcome } from '../call-runner.ts'
 import { CHECKS, ErrorCounts, ToolRecorder } from './tool-recorder.ts'
 import { FaultRecorder } from './fault-recorder.ts'

@@ -1,5 +1,4 @@
-import { COUNT_NAMES, noCounts } from '../../indicators/counts.ts'
-import { indicatorsOf } from '../../indicators/indicators.ts'
+import { COUNT_NAMES, indicatorsOf, noCounts } from '../../indicators/indicators.ts'
 import { ORIGINS } from './result.ts'
 import { TOOL_COUNTS } from './tool-recorder.ts'
 

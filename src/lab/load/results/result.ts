@@ -1,5 +1,4 @@
-import type { IndicatorCounts } from '../../indicators/counts.ts'
-import type { Indicators } from '../../indicators/indicators.ts'
+import type { IndicatorCounts, Indicators } from '../../indicators/indicators.ts'
 
 /** Identifies the format of the result. Incompatible changes increase the number. */
 export const LOAD_SCHEMA = 'squall.load/1'

@@ -33,7 +33,13 @@ export class TimelineRecorder {
   #halve(): void {
     const slots: Slot[] = []
     for (let i = 0; i < this.#slots.length; i += 2) {
-      slots.push(together(this.#slots[i]!, this.#slots[i + 1]))
+      const slot = this.#slots[i]!
+      const next = this.#slots[i + 1]
+      if (next !== undefined) {
+        addPoint(slot, toPoint(next, 0))
+        slot.inFlight = next.inFlight
+      }
+      slots.push(slot)
     }
     this.#slots = slots
     this.#intervalMs *= 2
@@ -70,13 +76,6 @@ function addPoint(slot: Slot, point: TimePoint): void {
   slot.dropped += point.dropped
   for (const origin of ORIGINS) slot.errors[origin] += point.errors[origin]
   slot.latency.addAll(point.histogram)
-}
-
-function together(a: Slot, b: Slot | undefined): Slot {
-  if (b === undefined) return a
-  addPoint(a, toPoint(b, 0))
-  a.inFlight = b.inFlight
-  return a
 }
 
 function toPoint(slot: Slot, at: number): TimePoint {
