@@ -82,7 +82,7 @@ test('--json prints the result and nothing else, a breached gate is exit code 1,
   expect(stdout).not.toMatch(/sesame|hush/)
 
   const all = join(directory, 'all.json')
-  const merged = await squall(['report', 'merge', out, out, '-o', all])
+  const merged = await startProgram(['report', 'merge', out, out, '-o', all], {}, { here: true })
   expect(merged).toEqual({ code: 1, stdout: '', stderr: '' })
   const both = JSON.parse(await readFile(all, 'utf8')) as LoadResult
   expect(both.counts.calls).toBe(16)

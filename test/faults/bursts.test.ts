@@ -29,7 +29,7 @@ const server = require('node:net').createServer((socket) => {
 server.listen(0, '127.0.0.1', () => parentPort.postMessage(server.address().port))
 `
 
-async function startUpstream(type: string, body: string): Promise<number> {
+async function upstreamInThread(type: string, body: string): Promise<number> {
   const length = Buffer.byteLength(body)
   const head = `HTTP/1.1 200 OK\r\nContent-Type: ${type}\r\nContent-Length: ${length}\r\n\r\n`
   const worker = new Worker(UPSTREAM, { eval: true, workerData: head + body })
@@ -40,10 +40,10 @@ async function startUpstream(type: string, body: string): Promise<number> {
 
 /** Returns the most CPU that is taken before anybody else has a turn, in milliseconds. */
 async function mostAtOnce(work: Promise<unknown>): Promise<number> {
-  const all = { over: false }
-  void work.finally(() => (all.over = true))
+  const all = { ended: false }
+  void work.finally(() => (all.ended = true))
   let most = 0
-  while (!all.over) {
+  while (!all.ended) {
     const before = process.cpuUsage()
     await new Promise((resolve) => setImmediate(resolve))
     most = Math.max(most, process.cpuUsage(before).user / 1000)
@@ -84,20 +84,21 @@ it.each<[string, string, string, string]>([
     `{"jsonrpc":"2.0","id":1,"result":{"content":[${`{"type":"text","text":${JSON.stringify(records(5_000))}},`.repeat(40)}{}]}}`,
   ],
 ])('other calls have their turn beside %s', async (_what, fault, type, bytes) => {
-  const port = await startUpstream(type, bytes)
+  const port = await upstreamInThread(type, bytes)
   const squall = opened(
     await startSidecar({ upstream: `http://127.0.0.1:${port}`, rules: [oneFault(fault)] }),
   )
   // The first calls are run by an interpreter, which takes longer.
   const most: number[] = []
-  for (let n = 0; n < 3; n++) most.push(await mostAtOnce(call(squall, callMessage(1))))
+  do most.push(await mostAtOnce(call(squall, callMessage(1))))
+  while (most.length < 3 && most.at(-1)! >= MOST_AT_ONCE)
   expect(Math.min(...most)).toBeLessThan(MOST_AT_ONCE)
   expect(squall.faults!.active).toBe(0)
 })
 
 /** The objects for the events of one read took 17 MB, and a sidecar with little memory let go of its fault. */
 it('as many events are read as are wanted, however many come at once', async () => {
-  const port = await startUpstream(SSE, 'x\n\n'.repeat(64 * 1024) + END)
+  const port = await upstreamInThread(SSE, 'x\n\n'.repeat(64 * 1024) + END)
   const squall = opened(
     await startSidecar({
       upstream: `http://127.0.0.1:${port}`,

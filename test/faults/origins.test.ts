@@ -91,7 +91,7 @@ const CASES = FAULT_NAMES.flatMap((name) =>
 )
 
 /** How a call is counted whose response the fault meets. */
-async function told(fault: string, response: string): Promise<object> {
+async function counted(fault: string, response: string): Promise<object> {
   const upstream: RequestListener = (req, res) =>
     whenAsked(req, ([message]) => UNREAD[response]!(res, message!.id))
   const rules = [oneFault(fault)]
@@ -109,7 +109,7 @@ async function told(fault: string, response: string): Promise<object> {
 it.each(CASES)(
   '%s is reported as injected only where it took effect: %s',
   async (fault, response) => {
-    const all = await told(fault, response)
+    const all = await counted(fault, response)
     // A response that nobody read and a fault changed does not count as ok.
     expect(all).not.toMatchObject({ outcome: 'ok', origin: 'injected' })
     expect(all).not.toMatchObject({ injected: 0, origin: 'injected' })
@@ -119,7 +119,7 @@ it.each(CASES)(
 it.each(['truncate: { framing: clean }', 'truncate: { after: { bytes: 9B }, framing: clean }'])(
   '%s leaves an unread response incomplete',
   async (fault) => {
-    expect(await told(fault, 'a large body')).toEqual({
+    expect(await counted(fault, 'a large body')).toEqual({
       injected: 1,
       outcome: 'incomplete',
       origin: 'injected',
