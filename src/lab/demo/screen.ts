@@ -1,13 +1,7 @@
+import { progressBar, type ProgressOutput } from '../load/load-progress.ts'
 import { wholeNumber } from '../report/shown-numbers.ts'
 
-/** Where the demo is shown. */
-export interface Terminal {
-  readonly isTTY?: boolean | undefined
-  readonly columns?: number | undefined
-  write(text: string): unknown
-}
-
-/** Colours by what they mean. */
+/** The meaning of a text, which selects its colour. */
 export type Tone = 'strong' | 'good' | 'bad' | 'quiet' | 'injected' | 'real'
 
 const CODES: Readonly<Record<Tone, string>> = {
@@ -15,7 +9,7 @@ const CODES: Readonly<Record<Tone, string>> = {
   good: '32',
   bad: '31',
   quiet: '2',
-  // As everywhere: what was injected is purple, and what is real is red.
+  // Injected errors are purple everywhere, and real errors red.
   injected: '35',
   real: '31',
 }
@@ -25,26 +19,26 @@ const REDRAW_MS = 60
 
 /** Shows the demo: with colours and a moving bar on a terminal, in plain lines elsewhere. */
 export class Screen {
-  readonly #out: Terminal | undefined
+  readonly #out: ProgressOutput | undefined
   readonly #colours: boolean
   #barShown = false
   #drawnAt = 0
 
-  /** Without a terminal nothing is shown. */
-  constructor(out: Terminal | undefined, env: Readonly<Record<string, string | undefined>>) {
+  /** Shows nothing without an output. */
+  constructor(out: ProgressOutput | undefined, env: Readonly<Record<string, string | undefined>>) {
     this.#out = out
     const plain = (env['NO_COLOR'] ?? '') !== '' || env['TERM'] === 'dumb'
-    // A program that takes pictures has no terminal, and asks for colours all the same.
+    // A recorder has no terminal, and requests colours by this variable.
     const wanted = !['', '0'].includes(env['FORCE_COLOR'] ?? '')
     this.#colours = (out?.isTTY === true || wanted) && !plain
   }
 
-  /** The text in the colour of its meaning, where there are colours. */
+  /** Returns the text in the colour of its meaning, or unchanged without colours. */
   paint(tone: Tone, text: string): string {
     return this.#colours ? `\u001b[${CODES[tone]}m${text}\u001b[0m` : text
   }
 
-  /** A check mark or a cross. */
+  /** Returns a check mark or a cross. */
   marker(ok: boolean): string {
     return ok ? this.paint('good', '✓') : this.paint('bad', '✗')
   }
@@ -54,7 +48,7 @@ export class Screen {
     this.#out?.write(`${text}\n`)
   }
 
-  /** A line with a mark in front. */
+  /** Writes a line with a check mark or a cross in front. */
   check(ok: boolean, text: string): void {
     this.line(`   ${this.marker(ok)} ${text}`)
   }
@@ -69,10 +63,8 @@ export class Screen {
     const now = performance.now()
     if (share < 1 && now - this.#drawnAt < REDRAW_MS) return
     this.#drawnAt = now
-    const filled = Math.round(BAR * Math.min(1, share))
-    const bar = '█'.repeat(filled) + '░'.repeat(BAR - filled)
-    const text = `   ${bar} ${wholeNumber(done)} ${note}`
-    // Never the last column: a line that wraps could not be taken back.
+    const text = `   ${progressBar(share, BAR)} ${wholeNumber(done)} ${note}`
+    // Leaves the last column free, because a line that wraps could not be cleared.
     this.#out.write(`\r${text.slice(0, this.#columns - 1)}\u001b[K`)
     this.#barShown = true
   }

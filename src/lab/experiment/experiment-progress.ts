@@ -1,42 +1,38 @@
 import { plain } from '../../base/text/foreign-text.ts'
 import { shownMeasure } from './gate.ts'
 import type { ExperimentEvent } from './context.ts'
-import type { ProgressOutput } from '../load/load-progress.ts'
+import { progressBar, type ProgressOutput, redraw, redraws } from '../load/load-progress.ts'
 
 const BAR = 16
-const WIDTH = 80
 const REDRAW_MS = 250
 const LINE_MS = 10_000
 
-/** Shows how far an experiment is: drawn over on a terminal, a line now and then elsewhere. */
+/** Shows the progress of an experiment: on one line of a terminal, elsewhere a line every ten seconds. */
 export function experimentProgress(
   output: ProgressOutput,
   env: Readonly<Record<string, string | undefined>>,
   now: () => number = () => performance.now(),
 ): (event: ExperimentEvent) => void {
-  const live = output.isTTY === true && env['TERM'] !== 'dumb' && (env['CI'] ?? '') === ''
+  const live = redraws(output, env)
   let label = ''
   let shownAt = now()
-  const say = (text: string): void => {
+  const writeLine = (text: string): void => {
     output.write(`${live ? '\r\u001b[K' : ''}${plain(text)}\n`)
   }
   return (event) => {
     if (event.kind === 'moment') {
       if (now() - shownAt < (live ? REDRAW_MS : LINE_MS)) return
       shownAt = now()
-      if (!live) return say(momentWords(label, event))
-      // Never the last column: a line that wraps could not be taken back.
-      const width = Math.min(WIDTH, output.columns ?? WIDTH) - 1
-      const line = `${bar(event.elapsedMs / event.durationMs)} ${momentWords(label, event)}`
-      output.write(`\r${plain(line).slice(0, width)}\u001b[K`)
-      return
+      if (!live) return writeLine(momentWords(label, event))
+      const bar = progressBar(event.elapsedMs / event.durationMs, BAR)
+      return redraw(output, plain(`${bar} ${momentWords(label, event)}`))
     }
     if (event.kind === 'phase') {
       label = event.label
       shownAt = now()
       if (event.stage === undefined && !live) return
     }
-    say(eventWords(event))
+    writeLine(eventWords(event))
   }
 }
 
@@ -69,11 +65,6 @@ function momentWords(
     `p95 ${shownMeasure('p95', measured.p95)}`,
     ...(applied === undefined ? [] : [`faults ${applied}`]),
   ].join('  ')
-}
-
-function bar(share: number): string {
-  const filled = Math.round(BAR * Math.min(1, Math.max(0, share)))
-  return '█'.repeat(filled) + '░'.repeat(BAR - filled)
 }
 
 function time(ms: number): string {

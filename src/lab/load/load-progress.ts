@@ -32,19 +32,14 @@ export function showProgress(
   goal: Goal,
   env: Readonly<Record<string, string | undefined>>,
 ): Progress {
-  const live = output.isTTY === true && env['TERM'] !== 'dumb' && (env['CI'] ?? '') === ''
+  const live = redraws(output, env)
   const draw = (): void => {
     const line = progressLine(recorder, goal)
     if (!live) {
       output.write(`${line}\n`)
       return
     }
-    const share = shareDone(recorder, goal)
-    const filled = Math.round(BAR * share)
-    const bar = '█'.repeat(filled) + '░'.repeat(BAR - filled)
-    // Leaves the last column free, because a line that wraps could not be cleared.
-    const width = Math.min(WIDTH, output.columns ?? WIDTH) - 1
-    output.write(`\r${`${bar} ${line}`.slice(0, width)}\u001b[K`)
+    redraw(output, `${progressBar(shareDone(recorder, goal), BAR)} ${line}`)
   }
   const timer = setInterval(draw, live ? REDRAW_MS : LINE_MS)
   timer.unref()
@@ -54,6 +49,27 @@ export function showProgress(
       if (live) output.write('\r\u001b[K')
     },
   }
+}
+
+/** Returns true when a line can be drawn over on this output. */
+export function redraws(
+  output: ProgressOutput,
+  env: Readonly<Record<string, string | undefined>>,
+): boolean {
+  return output.isTTY === true && env['TERM'] !== 'dumb' && (env['CI'] ?? '') === ''
+}
+
+/** Replaces the current line of a terminal. */
+export function redraw(output: ProgressOutput, line: string): void {
+  // Leaves the last column free, because a line that wraps could not be cleared.
+  const width = Math.min(WIDTH, output.columns ?? WIDTH) - 1
+  output.write(`\r${line.slice(0, width)}\u001b[K`)
+}
+
+/** Draws a share from 0 to 1 as a bar. */
+export function progressBar(share: number, length: number): string {
+  const filled = Math.round(length * Math.min(1, Math.max(0, share)))
+  return '█'.repeat(filled) + '░'.repeat(length - filled)
 }
 
 /** Shows progress, rate and errors on one line. */
