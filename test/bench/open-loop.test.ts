@@ -47,21 +47,25 @@ async function app(wrongFrom: number): Promise<number> {
 describe('the sender at a fixed rate', () => {
   it('keeps its rate while some calls wait, and tells those from the others', async () => {
     const port = await app(Infinity)
-    const told = await openLoop({ port, rate: 400, seconds: 0.5, delayMs: DELAY_MS })
-    expect(told).toMatchObject({ calls: 200, errors: 0, callsPerSecond: 400 })
-    expect(told.late!.share).toBeGreaterThan(0.05)
+    const reported = await openLoop({ port, rate: 400, seconds: 0.5, delayMs: DELAY_MS })
+    expect(reported).toMatchObject({ calls: 200, errors: 0, callsPerSecond: 400 })
+    expect(reported.late!.share).toBeGreaterThan(0.05)
   })
 
   it('counts a response that is not the right one as an error', async () => {
-    const told = await openLoop({ port: await app(100), rate: 400, seconds: 0.4 })
-    expect(told.calls).toBe(99)
-    expect(told.errors).toBe(61)
+    const reported = await openLoop({ port: await app(100), rate: 400, seconds: 0.4 })
+    expect(reported.calls).toBe(99)
+    expect(reported.errors).toBe(61)
   })
 
   it('takes what a call takes in the middle off the error of a delay', () => {
     const tookMs = [...Array.from({ length: 95 }, () => 2), ...Array.from({ length: 5 }, () => 103)]
-    const told = summary({ calls: 100, errors: 0, seconds: 1, tookMs }, 100)
-    expect(told).toMatchObject({ p50Ms: 2, p99Ms: 2, late: { share: 0.05, p50Ms: 1, p99Ms: 1 } })
+    const reported = summary({ calls: 100, errors: 0, seconds: 1, tookMs }, 100)
+    expect(reported).toMatchObject({
+      p50Ms: 2,
+      p99Ms: 2,
+      late: { share: 0.05, p50Ms: 1, p99Ms: 1 },
+    })
     expect(summary({ calls: 100, errors: 0, seconds: 1, tookMs }).p99Ms).toBe(103)
   })
 })

@@ -23,11 +23,11 @@ test('clients that hang take no descriptor from the admin port or from accepted 
   const program = startProgram(args, {}, { openFiles: OPEN_FILES })
   opened({ close: () => program.kill() })
   const admin = `http://${String((await program.logged('admin listening'))['address'])}`
-  const told = await program.logged(
+  const reported = await program.logged(
     'fewer connections than asked for, by the limit on open files; raise ulimit -n',
   )
-  expect(told).toMatchObject({ level: 'warn', openFiles: OPEN_FILES })
-  const most = Number(told['maxConnections'])
+  expect(reported).toMatchObject({ level: 'warn', openFiles: OPEN_FILES })
+  const most = Number(reported['maxConnections'])
   expect(most).toBeGreaterThan(50)
   const port = portOf(await program.logged('listening'))
   const clients = await Promise.all(Array.from({ length: CLIENTS }, () => RawClient.connect(port)))

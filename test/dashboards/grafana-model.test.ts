@@ -55,8 +55,8 @@ it('dashboards are what the types that Grafana publishes say, and mistakes are n
     texts[`mistake-${index}`] = wrong
   })
   const said = await complaints(texts)
-  const told = said.split('\n').filter((line) => !/mistake-\d\.ts|^\s|^$/.test(line))
-  expect(told).toEqual([])
+  const reported = said.split('\n').filter((line) => !/mistake-\d\.ts|^\s|^$/.test(line))
+  expect(reported).toEqual([])
   Object.keys(MISTAKES).forEach((name, index) => {
     expect(said, name).toContain(`mistake-${index}.ts`)
   })

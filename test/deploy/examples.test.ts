@@ -121,7 +121,7 @@ async function inject(
   namespaceLabels: Readonly<Record<string, string>>,
 ): Promise<readonly Manifest[]> {
   let text = ''
-  let told = ''
+  let reported = ''
   const request: InjectRequest = {
     files: [fileURLToPath(new URL('../../deploy/examples/mcp-server.yaml', import.meta.url))],
     format: 'yaml',
@@ -135,8 +135,8 @@ async function inject(
   }
   const code = await injectCommand(request, {
     write: async (part) => void (text += part),
-    note: async (part) => void (told += part),
+    note: async (part) => void (reported += part),
   })
-  expect(code, told).toBe(0)
+  expect(code, reported).toBe(0)
   return manifestsOf(text)
 }

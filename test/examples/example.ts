@@ -68,7 +68,7 @@ export function examples(): (name: string, options?: ExampleOptions) => Promise<
     const squall = closing(
       await startSquall('--upstream', server.origin, '--rules', mounted.file, ...AT_ONCE),
     )
-    const told = async (metric: string, tool: string): Promise<number> =>
+    const reported = async (metric: string, tool: string): Promise<number> =>
       metricValue(await (await fetch(`${squall.admin}/metrics`)).text(), metric, { tool })
     const url = `http://127.0.0.1:${squall.port}/mcp`
     return {
@@ -77,11 +77,11 @@ export function examples(): (name: string, options?: ExampleOptions) => Promise<
       url,
       v1: async (token) => closing(await openAgentV1(url, token)),
       v2: async (auth) => closing(await openAgentV2(url, auth)),
-      seconds: (tool) => told('squall_call_duration_seconds_sum', tool),
+      seconds: (tool) => reported('squall_call_duration_seconds_sum', tool),
       ended: (tool, calls) => squall.reaches('squall_calls_total', { tool }, calls),
       responded: (tool, calls) =>
         eventually(async () => {
-          const now = await told('squall_upstream_duration_seconds_count', tool)
+          const now = await reported('squall_upstream_duration_seconds_count', tool)
           return now === calls ? undefined : `the app answered ${now} calls, not ${calls}`
         }),
       injected: (rule, times) => squall.reaches('squall_faults_injected_total', { rule }, times),

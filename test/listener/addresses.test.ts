@@ -81,8 +81,8 @@ test('pairs in one process do not mix', async () => {
     [0, 1].map((pair) => call({ host: '127.0.0.1', port: ports[pair]! }, callMessage(1))),
   )
   expect([first!.status, second!.status]).toEqual([200, 502])
-  const told = await squall.readiness()
-  expect([told.status, told.reason]).toEqual([
+  const reported = await squall.readiness()
+  expect([reported.status, reported.reason]).toEqual([
     503,
     `http://127.0.0.1:${apps[1]!.port} does not accept connections`,
   ])

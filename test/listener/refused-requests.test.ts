@@ -17,7 +17,7 @@ interface Told {
 }
 
 /** The response to a client whose bytes are refused. */
-async function told(squall: ScriptedSidecar, bytes: string): Promise<Told> {
+async function reported(squall: ScriptedSidecar, bytes: string): Promise<Told> {
   const client = opened(await RawClient.connect(squall.port))
   await client.send(bytes, 'POST')
   const given = await client.response()
@@ -77,7 +77,7 @@ describe('a request that is refused says which thing is wrong, and what to send 
     ],
   ])('%s', async (_, bytes, message) => {
     const squall = opened(await startSidecar({ upstream: {} }))
-    const given = await told(squall, bytes)
+    const given = await reported(squall, bytes)
     expect(given).toMatchObject({ status: 400, reason: 'bad_request' })
     expect(given.message).toContain(message)
     expect(squall.app.requests).toHaveLength(0)
@@ -100,7 +100,7 @@ describe('a request that is refused says which thing is wrong, and what to send 
     ],
   ])('%s is answered with 505', async (_, bytes) => {
     const squall = opened(await startSidecar({ upstream: {} }))
-    expect(await told(squall, bytes)).toEqual({
+    expect(await reported(squall, bytes)).toEqual({
       status: 505,
       reason: 'bad_request',
       message: 'only HTTP/1.0 and HTTP/1.1 are spoken here; send HTTP/1.1',

@@ -119,9 +119,9 @@ test('files that cannot be used leave the last good ones in use, and the log say
   expect(level).toBe('warn')
   expect(detail).toContain(join(directory, 'tls.crt'))
   expect(await shownBy(squall.port)).toBe('first')
-  const told = squall.logs.length
+  const reported = squall.logs.length
   rmSync(join(directory, 'tls.key'))
-  await squall.logged('new TLS files cannot be used; the last good ones stay', told)
+  await squall.logged('new TLS files cannot be used; the last good ones stay', reported)
   expect(await shownBy(squall.port)).toBe('first')
   putPair('second')
   await shows(squall, 'second')

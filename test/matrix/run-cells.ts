@@ -92,13 +92,13 @@ export async function measureCells(
       return [through, { ...common, cell: realCell(id), origin: host.origin, headers }]
     })
     const met = await kind.meetAll(setting, meetings, pace)
-    const told = await accounts(squall, some)
+    const reported = await accounts(squall, some)
     return some.map(({ id, variant }) => ({
       variant,
       injected: {
         ...met.get(id)!,
         ran: host.ran(id),
-        counted: variant.method !== undefined ? '–' : (told.get(id) ?? 'open'),
+        counted: variant.method !== undefined ? '–' : (reported.get(id) ?? 'open'),
         rule: resultOf(squall, id),
       },
       real: met.get(realCell(id)),
@@ -163,14 +163,14 @@ async function accounts(
     await sleep(15)
   }
   const lines = parseExposition(await squall.metrics()).get('squall_calls_total')?.lines ?? []
-  const told = new Map<string, string>()
+  const reported = new Map<string, string>()
   for (const { labels, value } of lines) {
     const { tool, outcome, origin } = labels
     if (tool === undefined || tool === '') continue
     const word = `${outcome}/${origin}${value > 1 ? ` ×${value}` : ''}`
-    told.set(tool, [told.get(tool) ?? [], word].flat().join(', '))
+    reported.set(tool, [reported.get(tool) ?? [], word].flat().join(', '))
   }
-  return told
+  return reported
 }
 
 /** What became of the hits of a cell's rule. */

@@ -104,10 +104,10 @@ describe('limits that the file cannot loosen', () => {
       { maxPercent: 20 },
     )
     bench.now += 100
-    const hits = [0, 0, 0, 0]
+    const matches = [0, 0, 0, 0]
     for (let i = 0; i < 20_000; i++)
-      for (const hit of bench.plan()?.matched ?? []) hits[hit.rule.index]!++
-    for (const count of hits) expectShare(count, 20_000, 0.2)
+      for (const hit of bench.plan()?.matched ?? []) matches[hit.rule.index]!++
+    for (const count of matches) expectShare(count, 20_000, 0.2)
 
     const timed = new Bench([{}, { for: 5 }, { for: 500 }], {}, { maxDuration: 100 })
     timed.now += 99

@@ -56,7 +56,7 @@ describe('paths that are excluded', () => {
 
   it('are named where a rule is explained', () => {
     const bench = new Bench([{ name: 'all' }], {}, {}, EXCLUDED)
-    const told = explain(bench.ruleSet, at('/billing'), bench.now, bench.states)
-    expect(JSON.stringify(told)).toContain('its path is excluded')
+    const reported = explain(bench.ruleSet, at('/billing'), bench.now, bench.states)
+    expect(JSON.stringify(reported)).toContain('its path is excluded')
   })
 })

@@ -93,9 +93,9 @@ describe('a key of another tool', () => {
     ['after_calls: 3', '`after: 3`'],
     ['added_ms: 4000', '`delay: { fixed: 4s }`'],
   ])('on a rule, %s, is reported with the name that Squall uses', (keys, hint) => {
-    const told = refused(ruleText(keys)).map((problem) => problem.hint)
-    expect(told.length).toBe(1)
-    expect(told[0]).toContain(hint)
+    const reported = refused(ruleText(keys)).map((problem) => problem.hint)
+    expect(reported.length).toBe(1)
+    expect(reported[0]).toContain(hint)
   })
 
   it.each([

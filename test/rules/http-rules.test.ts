@@ -8,7 +8,7 @@ function exchange(method: string, path: string) {
   return { headers, session, client, http: { method, path } }
 }
 
-function hits(http: HttpSpec, method: string, path: string, status?: number): boolean {
+function matches(http: HttpSpec, method: string, path: string, status?: number): boolean {
   const bench = new Bench([{ match: { http } }])
   const of = exchange(method, path)
   const plan =
@@ -20,12 +20,12 @@ function hits(http: HttpSpec, method: string, path: string, status?: number): bo
 
 describe('a rule about HTTP', () => {
   it('matches by method and path', () => {
-    expect(hits({}, 'GET', '/x')).toBe(true)
-    expect(hits({ path: '/api/*' }, 'GET', '/api/users')).toBe(true)
-    expect(hits({ path: '/api/*' }, 'GET', '/x')).toBe(false)
-    expect(hits({ path: '/mcp', method: 'POST' }, 'POST', '/mcp')).toBe(true)
-    expect(hits({ path: '/mcp', method: ['PUT', 'GET'] }, 'POST', '/mcp')).toBe(false)
-    expect(hits({ path: { not: '/mcp' } }, 'GET', '/x')).toBe(true)
+    expect(matches({}, 'GET', '/x')).toBe(true)
+    expect(matches({ path: '/api/*' }, 'GET', '/api/users')).toBe(true)
+    expect(matches({ path: '/api/*' }, 'GET', '/x')).toBe(false)
+    expect(matches({ path: '/mcp', method: 'POST' }, 'POST', '/mcp')).toBe(true)
+    expect(matches({ path: '/mcp', method: ['PUT', 'GET'] }, 'POST', '/mcp')).toBe(false)
+    expect(matches({ path: { not: '/mcp' } }, 'GET', '/x')).toBe(true)
   })
 
   it('leaves probes, OAuth and discovery alone unless its path names them', () => {
@@ -36,32 +36,32 @@ describe('a rule about HTTP', () => {
       '/token',
       '/metrics',
     ]) {
-      expect(hits({}, 'GET', path)).toBe(false)
-      expect(hits({ path: '*' }, 'GET', path)).toBe(false)
-      expect(hits({ path: '/*' }, 'GET', path)).toBe(false)
-      expect(hits({ path: { not: '/x' } }, 'GET', path)).toBe(false)
-      expect(hits({ path: { regex: '' } }, 'GET', path)).toBe(false)
-      expect(hits({ path }, 'GET', path)).toBe(true)
+      expect(matches({}, 'GET', path)).toBe(false)
+      expect(matches({ path: '*' }, 'GET', path)).toBe(false)
+      expect(matches({ path: '/*' }, 'GET', path)).toBe(false)
+      expect(matches({ path: { not: '/x' } }, 'GET', path)).toBe(false)
+      expect(matches({ path: { regex: '' } }, 'GET', path)).toBe(false)
+      expect(matches({ path }, 'GET', path)).toBe(true)
     }
-    expect(hits({ path: '/.well-known/*' }, 'GET', '/.well-known/oauth-protected-resource')).toBe(
-      true,
-    )
-    expect(hits({ path: '/oauth/*' }, 'POST', '/oauth/token')).toBe(true)
+    expect(
+      matches({ path: '/.well-known/*' }, 'GET', '/.well-known/oauth-protected-resource'),
+    ).toBe(true)
+    expect(matches({ path: '/oauth/*' }, 'POST', '/oauth/token')).toBe(true)
   })
 
   it('leaves preflights alone unless its method names them', () => {
-    expect(hits({}, 'OPTIONS', '/mcp')).toBe(false)
-    expect(hits({ method: '*' }, 'OPTIONS', '/mcp')).toBe(false)
-    expect(hits({ method: ['GET', 'OPTIONS'] }, 'OPTIONS', '/mcp')).toBe(true)
+    expect(matches({}, 'OPTIONS', '/mcp')).toBe(false)
+    expect(matches({ method: '*' }, 'OPTIONS', '/mcp')).toBe(false)
+    expect(matches({ method: ['GET', 'OPTIONS'] }, 'OPTIONS', '/mcp')).toBe(true)
   })
 
   it('about a status waits for the response, and others do not', () => {
-    expect(hits({ status: 200 }, 'GET', '/x')).toBe(false)
-    expect(hits({ status: 200 }, 'GET', '/x', 200)).toBe(true)
-    expect(hits({ status: ['5xx', 404] }, 'GET', '/x', 503)).toBe(true)
-    expect(hits({ status: ['5xx', 404] }, 'GET', '/x', 404)).toBe(true)
-    expect(hits({ status: ['5xx', 404] }, 'GET', '/x', 200)).toBe(false)
-    expect(hits({ path: '/x' }, 'GET', '/x', 200)).toBe(false)
+    expect(matches({ status: 200 }, 'GET', '/x')).toBe(false)
+    expect(matches({ status: 200 }, 'GET', '/x', 200)).toBe(true)
+    expect(matches({ status: ['5xx', 404] }, 'GET', '/x', 503)).toBe(true)
+    expect(matches({ status: ['5xx', 404] }, 'GET', '/x', 404)).toBe(true)
+    expect(matches({ status: ['5xx', 404] }, 'GET', '/x', 200)).toBe(false)
+    expect(matches({ path: '/x' }, 'GET', '/x', 200)).toBe(false)
   })
 
   it('is not planned for calls, nor the other way round', () => {

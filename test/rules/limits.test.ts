@@ -231,9 +231,9 @@ describe('a rule that a limit forbids', () => {
 
   it('is explained', () => {
     const bench = new Bench([{ name: 'a' }], {}, {}, { denyTools: ['pay_*'] })
-    const told = explain(bench.ruleSet, facts({ name: 'pay_x' }), bench.now, bench.states)
-    expect(told.rules[0]!.result).toBe('forbidden')
-    expect(explainText(told)).toContain('a: matches, but a limit forbids it')
+    const reported = explain(bench.ruleSet, facts({ name: 'pay_x' }), bench.now, bench.states)
+    expect(reported.rules[0]!.result).toBe('forbidden')
+    expect(explainText(reported)).toContain('a: matches, but a limit forbids it')
   })
 
   it('is forecast where calls that share their fate are more than the limit allows', () => {

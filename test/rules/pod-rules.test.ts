@@ -21,11 +21,11 @@ function hitsIn(self: PodSelf | undefined, match: string): number {
   const ruleSet = compileRules(accepted(rulesOf(match)), self === undefined ? {} : { self })
   const states = new RuleStates()
   states.adopt(ruleSet, 0)
-  let hits = 0
+  let matches = 0
   for (let i = 0; i < 10; i++) {
-    hits += planCall(ruleSet, facts({ name: 'search' }), states, () => 0)?.matched.length ?? 0
+    matches += planCall(ruleSet, facts({ name: 'search' }), states, () => 0)?.matched.length ?? 0
   }
-  return hits
+  return matches
 }
 
 describe('a rule about certain pods', () => {
@@ -104,19 +104,19 @@ describe('labels of the pod that change', () => {
   it('count from then on, and rules keep what they remember', () => {
     const rules = world()
     take(rules, rulesOf('{ podLabels: { app: shop } }'))
-    const hits = (): number =>
+    const matches = (): number =>
       planCall(rules.ruleSet, facts(), rules.states, rules.clock)?.matched.length ?? 0
-    expect(hits()).toBe(0)
+    expect(matches()).toBe(0)
     rules.identify(SHOP)
-    expect(hits()).toBe(1)
-    expect(hits()).toBe(1)
+    expect(matches()).toBe(1)
+    expect(matches()).toBe(1)
     rules.identify(BANK)
-    expect(hits()).toBe(0)
+    expect(matches()).toBe(0)
     rules.identify(SHOP)
-    expect(hits()).toBe(1)
+    expect(matches()).toBe(1)
     expect(rules.states.of(rules.ruleSet.rules[0]!)?.counts.sampled).toBe(3)
     rules.identify({ workload: 'shop' })
-    expect(hits()).toBe(0)
+    expect(matches()).toBe(0)
   })
 
   it('wake what a rule holds back', () => {

@@ -225,22 +225,22 @@ async function press(send: (method: string, params: Fields) => Promise<Fields>, 
 function watch(tools: DevTools, session: string, requests: string[], complaints: string[]): void {
   tools.onEvent((from, method, params) => {
     if (from !== session) return
-    const told = (): unknown => complaints.push(`${method}: ${JSON.stringify(params)}`)
+    const reported = (): unknown => complaints.push(`${method}: ${JSON.stringify(params)}`)
     switch (method) {
       case 'Network.requestWillBeSent':
         requests.push((params['request'] as { url: string }).url)
         break
       case 'Runtime.consoleAPICalled':
-        if (['error', 'warning', 'assert'].includes(String(params['type']))) told()
+        if (['error', 'warning', 'assert'].includes(String(params['type']))) reported()
         break
       case 'Log.entryAdded': {
         const { level } = params['entry'] as { level: string }
-        if (level === 'error' || level === 'warning') told()
+        if (level === 'error' || level === 'warning') reported()
         break
       }
       case 'Runtime.exceptionThrown':
       case 'Audits.issueAdded':
-        told()
+        reported()
         break
       default:
     }

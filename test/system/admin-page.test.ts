@@ -70,8 +70,8 @@ describe('the admin page in a browser', () => {
     await page.reads('#latency-legend', /Client p95 \d+ ms/)
     const label = `document.querySelector('#errors-chart').getAttribute('aria-label')`
     await eventually(async () => {
-      const told = await page.evaluate<string>(label)
-      return /Real [\d.]*[1-9].*Injected [\d.]*[1-9]/.test(told) ? undefined : told
+      const reported = await page.evaluate<string>(label)
+      return /Real [\d.]*[1-9].*Injected [\d.]*[1-9]/.test(reported) ? undefined : reported
     }, PATIENCE)
     expect(await page.evaluate<boolean>(DRAWN)).toBe(true)
     await page.reads('#faults-about', /The last 50 of/)

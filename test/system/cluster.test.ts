@@ -118,19 +118,19 @@ describe.skipIf(missingForCluster() !== undefined)('a cluster', () => {
         expect(ok, text).toBe(true)
         const calls = await Promise.all(clients.map((client) => client.call(...WEATHER)))
         expect(calls).toEqual([`error: ${rule}`, `error: ${rule}`])
-        const told = JSON.parse(out) as { pods: readonly { state: string; digest: string }[] }
-        expect(told.pods.map(({ state }) => state)).toEqual(['applied', 'applied'])
-        expect(new Set(told.pods.map(({ digest }) => digest)).size).toBe(1)
+        const reported = JSON.parse(out) as { pods: readonly { state: string; digest: string }[] }
+        expect(reported.pods.map(({ state }) => state)).toEqual(['applied', 'applied'])
+        expect(new Set(reported.pods.map(({ digest }) => digest)).size).toBe(1)
       }
     })
 
     test('squall status shows both, and what was matched', async () => {
       const { ok, out, text } = await stage.squall('status', '-n', 'shop', '--json')
       expect(ok, text).toBe(true)
-      const told = JSON.parse(out) as {
+      const reported = JSON.parse(out) as {
         pods: readonly { pod: string; mode: string; digestIs: string; sampled: number }[]
       }
-      expect(told.pods).toMatchObject(
+      expect(reported.pods).toMatchObject(
         pods.map((pod) => ({
           pod: nameOf(pod),
           mode: 'redirect',
@@ -190,10 +190,10 @@ describe.skipIf(missingForCluster() !== undefined)('a cluster', () => {
 
     async function sampledOf(rule: string): Promise<number> {
       const { out } = await stage.squall('status', '-n', 'shop', '--json')
-      const told = JSON.parse(out) as {
+      const reported = JSON.parse(out) as {
         pods: readonly { rules: readonly { name: string; sampled: number }[] }[]
       }
-      const all = told.pods.flatMap(({ rules }) => rules.filter(({ name }) => name === rule))
+      const all = reported.pods.flatMap(({ rules }) => rules.filter(({ name }) => name === rule))
       return all.reduce((sum, { sampled }) => sum + sampled, 0)
     }
   })

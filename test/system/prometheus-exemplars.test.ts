@@ -86,8 +86,8 @@ describe('Prometheus', () => {
     ['squall_faults_injected_total', ['broken', 'short', 'slow']],
   ] as const)('keeps them with %s', async (name, tools) => {
     const found = await kept(name, tools.length)
-    const told = found.map(({ series, labels }) => [series['tool'], labels])
-    expect(Object.fromEntries(told)).toEqual(
+    const reported = found.map(({ series, labels }) => [series['tool'], labels])
+    expect(Object.fromEntries(reported)).toEqual(
       Object.fromEntries(tools.map((tool) => [tool, idsOf(tool)])),
     )
   })

@@ -46,9 +46,9 @@ test('squall status --watch tells changes as lines or JSON, survives an outage, 
     expect(await program.ended).toEqual({ code: 0, signal: null })
     expect(program.stderr()).toBe('')
   }
-  const told = lines.stdout().trimEnd().split('\n')
+  const reported = lines.stdout().trimEnd().split('\n')
   // Nothing is said twice.
-  expect(new Set(told.map((line) => line.replace(/^\S+ /, ''))).size).toBe(told.length)
+  expect(new Set(reported.map((line) => line.replace(/^\S+ /, ''))).size).toBe(reported.length)
   for (const line of json.stdout().trimEnd().split('\n')) JSON.parse(line)
 })
 

@@ -72,11 +72,11 @@ async function run(rules: object, traffic: readonly AnyExchange[]): Promise<read
     const known = traffic.map((_, index) => hashOf(`s${index}`))
     const pushHit = [...sessions].some((session) => !known.includes(session))
     const reorders = JSON.stringify(rules).includes('"reorder"')
-    let hit = 0
+    let matched = 0
     for (const [index, how] of traffic.entries()) {
       expect(got[index]).not.toMatchObject({ kind: 'hung' })
       const touched = sessions.has(known[index]!) || (how.kind === 'push' && pushHit)
-      if (touched) hit += callsOf(how) + Number(index === again)
+      if (touched) matched += callsOf(how) + Number(index === again)
       // A rule about HTTP may hold an event of a stream without end until the next one is there.
       if (how.kind === 'push' && how.marked) continue
       if (touched || got[index]!.kind !== 'answered' || how.breaks?.how === 'reset') continue
@@ -93,7 +93,7 @@ async function run(rules: object, traffic: readonly AnyExchange[]): Promise<read
     expect(await squall.metric('squall_calls_total')).toBe(calls)
     expect(await squall.metric('squall_faults_injected_total')).toBe(injected.length)
     const blamed = await squall.metric('squall_calls_total', { origin: 'injected' })
-    expect(blamed).toBeLessThanOrEqual(hit)
+    expect(blamed).toBeLessThanOrEqual(matched)
     return injected.map(({ fault }) => fault as string)
   } finally {
     await squall.close()

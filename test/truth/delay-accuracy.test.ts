@@ -46,10 +46,10 @@ test.each(CASES)('what the rules engine draws is %s', (_, distribution, cumulati
 
 test('a delay lasts as long as it says, under load', async () => {
   const config = { uniform: { min: 5, max: 40 }, max: 1_000, at: 'request' } as const
-  const told = await delays({ fault: 'delay', config }, 1_000, 40)
-  const meant = told.map((each) => each.meant)
+  const reported = await delays({ fault: 'delay', config }, 1_000, 40)
+  const meant = reported.map((each) => each.meant)
   expect(furthest(meant, (ms) => clamp((ms - 5) / 35))).toBeLessThan(critical(meant.length))
-  const late = told
+  const late = reported
     .slice(WARM_UP)
     .map((each) => each.took - each.meant)
     .toSorted((a, b) => a - b)

@@ -67,41 +67,43 @@ export function foretell(call: ScriptedCall, setting: Setting): Foretold {
   const { name, arguments: args } = call.params
   const { shared, sent, before } = setting
   const key = argumentsKey({ ...args })
-  const hits = (rule: string, percent: number, by = key): boolean =>
+  const matches = (rule: string, percent: number, by = key): boolean =>
     documentedDraw(String(SEED), rule, by) < percent / 100
   const real = ofTheApp(args.fail)
   switch (name) {
     case 'search':
-      return hits('slow', 10) ? { ...real, injected: ['slow/delay'] } : real
+      return matches('slow', 10) ? { ...real, injected: ['slow/delay'] } : real
     case 'fetch':
       // What would hit all calls of a batch is not for a rule about one.
       if (shared) return real
-      if (hits('gone', 2, sent)) return instead('gone/reset', 'reset', 'reset', false, false)
-      return hits('busy', 5) ? instead('busy/abort', 'http_error', 'status 503', false) : real
+      if (matches('gone', 2, sent)) return instead('gone/reset', 'reset', 'reset', false, false)
+      return matches('busy', 5) ? instead('busy/abort', 'http_error', 'status 503', false) : real
     case 'query':
-      if (hits('said', 10))
+      if (matches('said', 10))
         return instead('said/abort', 'tool_error', 'tool error: injected', false)
-      return hits('late', 10) ? instead('late/abort', 'rpc_error', 'error: injected', true) : real
+      return matches('late', 10)
+        ? instead('late/abort', 'rpc_error', 'error: injected', true)
+        : real
     case 'limited':
       if (shared || before < BUCKET) return real
       return instead('limit/rateLimit', 'http_error', 'status 429', false)
     case 'report':
-      return report(args, real, hits('less', 20), !shared && hits('half', 10))
+      return report(args, real, matches('less', 20), !shared && matches('half', 10))
     case 'feed':
       return feed(
-        hits('lost', 5) && args.fail !== 'http',
-        hits('junk', 10),
-        !shared && hits('thin', 10),
+        matches('lost', 5) && args.fail !== 'http',
+        matches('junk', 10),
+        !shared && matches('thin', 10),
         real,
       )
     case 'order': {
       const isResult = args.fail === undefined || args.fail === 'tool'
-      const isHit = isResult && hits('swap', 30, String(before + 1))
+      const isHit = isResult && matches('swap', 30, String(before + 1))
       const sees = args.fail === undefined ? 'swapped' : real.sees
       return isHit ? { ...real, injected: ['swap/rewrite'], sees } : real
     }
     default: {
-      const stalled = hits('stall', 50, sent)
+      const stalled = matches('stall', 50, sent)
       const injected = stalled ? ['stall/delay'] : []
       const origin = stalled ? 'injected' : 'upstream'
       const left = { sees: 'nothing', outcome: 'abandoned', executed: !stalled } as const

@@ -126,17 +126,17 @@ describe('squall explain', () => {
   })
 
   it('explains a request without a call', async () => {
-    const told = await report('--path', '/health?x=1')
-    expect(told.request).toEqual({ method: 'GET', path: '/health' })
-    expect(told.explained[0]!.call).toBeUndefined()
-    expect(results(told)).toEqual([{ health: 'sampled' }])
+    const reported = await report('--path', '/health?x=1')
+    expect(reported.request).toEqual({ method: 'GET', path: '/health' })
+    expect(reported.explained[0]!.call).toBeUndefined()
+    expect(results(reported)).toEqual([{ health: 'sampled' }])
     expect(results(await report('--path', '/health', '--http-method', 'PUT'))).toEqual([{}])
   })
 
   it('explains a call at a path, to rules about HTTP as well', async () => {
-    const told = await report('--path', '/health', '--tool', 'search_x')
-    expect(told.request).toEqual({ method: 'POST', path: '/health' })
-    expect(results(told)[0]).toMatchObject({ health: 'sampled' })
+    const reported = await report('--path', '/health', '--tool', 'search_x')
+    expect(reported.request).toEqual({ method: 'POST', path: '/health' })
+    expect(results(reported)[0]).toMatchObject({ health: 'sampled' })
   })
 
   it('keeps to the given limits', async () => {
@@ -165,20 +165,20 @@ describe('squall explain', () => {
 
 describe('a recorded request', () => {
   it('may be HTTP with its head', async () => {
-    const told = await recorded(post(call('q', 'search_x'), 'X-Team: a\r\n'))
-    expect(told.explained[0]!.call).toEqual({ id: 'q', method: 'tools/call', name: 'search_x' })
-    expect(results(told)[0]).toMatchObject({ lost: 'sampled' })
+    const reported = await recorded(post(call('q', 'search_x'), 'X-Team: a\r\n'))
+    expect(reported.explained[0]!.call).toEqual({ id: 'q', method: 'tools/call', name: 'search_x' })
+    expect(results(reported)[0]).toMatchObject({ lost: 'sampled' })
     const unix = await recorded(post(call('q', 'search_x'), 'x-team: a\r\n').replaceAll('\r', ''))
-    expect(results(unix)).toEqual(results(told))
+    expect(results(unix)).toEqual(results(reported))
   })
 
   it('may be a message alone, to which options add the rest', async () => {
     const text = JSON.stringify(call(7, 'search_x'))
     expect(results(await recorded(text))[0]).toMatchObject({ lost: undefined })
     const more = ['--header', 'x-team=a', '--transport', 'http+sse']
-    const told = await recorded(text, ...more)
-    expect(results(told)[0]).toMatchObject({ lost: 'sampled' })
-    const { responses } = told.explained[0]!.rules[1]!.faults[0]!
+    const reported = await recorded(text, ...more)
+    expect(results(reported)[0]).toMatchObject({ lost: 'sampled' })
+    const { responses } = reported.explained[0]!.rules[1]!.faults[0]!
     expect(responses.filter(({ here }) => here)).toEqual([
       { on: 'http+sse', here: true, acts: 'no', reason: 'answered_elsewhere' },
     ])
@@ -186,10 +186,10 @@ describe('a recorded request', () => {
 
   it('may be a batch, each call of which meets what the ones before it left', async () => {
     const calls = Array.from({ length: 8 }, (_, id) => call(id, 'search_x'))
-    const told = await recorded(JSON.stringify(calls))
-    const keys = told.explained.map(({ rules }) => rules[0]!.forecast!.key)
+    const reported = await recorded(JSON.stringify(calls))
+    const keys = reported.explained.map(({ rules }) => rules[0]!.forecast!.key)
     expect(keys).toEqual(['1', '2', '3', '4', '5', '6', '7', '8'])
-    const { responses } = told.explained[0]!.rules[0]!.faults[0]!
+    const { responses } = reported.explained[0]!.rules[0]!.faults[0]!
     expect(responses.filter(({ here }) => here).map(({ on }) => on)).toEqual(['batch', 'batch-sse'])
   })
 
@@ -206,21 +206,21 @@ describe('a recorded request', () => {
         postData: { text: JSON.stringify(call(1, 'search_x')) },
       },
     }
-    const told = await recorded(JSON.stringify({ log: { entries: [entry] } }))
-    expect(told.request).toEqual({ method: 'POST', path: '/mcp' })
-    expect(results(told)[0]).toMatchObject({ lost: 'sampled' })
-    expect(results(await recorded(JSON.stringify(entry)))).toEqual(results(told))
+    const reported = await recorded(JSON.stringify({ log: { entries: [entry] } }))
+    expect(reported.request).toEqual({ method: 'POST', path: '/mcp' })
+    expect(results(reported)[0]).toMatchObject({ lost: 'sampled' })
+    expect(results(await recorded(JSON.stringify(entry)))).toEqual(results(reported))
   })
 
   it('may carry no call', async () => {
-    const told = await recorded('GET /health HTTP/1.1\r\nHost: pod\r\n\r\n')
-    expect(results(told)).toEqual([{ health: 'sampled' }])
+    const reported = await recorded('GET /health HTTP/1.1\r\nHost: pod\r\n\r\n')
+    expect(results(reported)).toEqual([{ health: 'sampled' }])
   })
 
   it('spares all calls of a batch with one of a denied tool', async () => {
     const calls = [call(1, 'search_x'), call(2, 'pay')]
-    const told = await recorded(JSON.stringify(calls), '--deny-tools', 'pay')
-    expect(told.explained[0]!.rules[0]).toMatchObject({ result: 'forbidden' })
+    const reported = await recorded(JSON.stringify(calls), '--deny-tools', 'pay')
+    expect(reported.explained[0]!.rules[0]).toMatchObject({ result: 'forbidden' })
   })
 
   it('may hold any call where its body cannot be read', async () => {
@@ -272,9 +272,11 @@ describe('a recorded request', () => {
       at('deep.txt'),
       'rules: [{ name: a, match: { tool: search_x, args: { /a: 5 } }, faults: [{ hang: {} }] }]',
     )
-    const told = await run(at('deep.txt'), '--request', at('deep')).catch((error: unknown) => error)
-    if (told instanceof Error) expect(told).toBeInstanceOf(UsageError)
-    else expect(told).toMatchObject({ code: 0 })
+    const reported = await run(at('deep.txt'), '--request', at('deep')).catch(
+      (error: unknown) => error,
+    )
+    if (reported instanceof Error) expect(reported).toBeInstanceOf(UsageError)
+    else expect(reported).toMatchObject({ code: 0 })
   })
 
   it.each([

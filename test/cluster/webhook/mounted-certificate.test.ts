@@ -38,8 +38,8 @@ test('each pair that kubelet swaps in is used from the next handshake on', async
     await shows(port, checkPair(next).serial)
   }
   const { until } = checkPair(leaf(3_600_000 + 3 * 60_000))
-  const told = await metric('squall_webhook_certificate_expiry_timestamp_seconds')
-  expect(Math.abs(told - until.getTime() / 1000)).toBeLessThan(30)
+  const reported = await metric('squall_webhook_certificate_expiry_timestamp_seconds')
+  expect(Math.abs(reported - until.getTime() / 1000)).toBeLessThan(30)
   expect(await metric('squall_webhook_certificate_changes_total', { result: 'swapped' })).toBe(5)
 })
 

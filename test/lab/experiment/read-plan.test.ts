@@ -99,9 +99,9 @@ test.each(MISTAKES)('says where %s is wrong', async (_, good, bad, complaint) =>
 })
 
 test('a secret in a URL is refused, and not repeated', async () => {
-  const told = await complaints(GOOD.replace('//localhost', '//me:hunter2@localhost'))
-  expect(told).toContain('a plan holds no password')
-  expect(told).not.toContain('hunter2')
+  const reported = await complaints(GOOD.replace('//localhost', '//me:hunter2@localhost'))
+  expect(reported).toContain('a plan holds no password')
+  expect(reported).not.toContain('hunter2')
 })
 
 const REFUSED: readonly (readonly [string, string, string])[] = [

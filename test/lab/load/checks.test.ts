@@ -128,11 +128,11 @@ test('a silent partial result is caught by a clean run, and counts as a silent f
   const clean = await load({ ...asked, checks })
   expect(clean.counts).toMatchObject({ correct: 40, failedTasks: 0 })
   const url = new URL(`http://127.0.0.1:${ruled.squall.port}/mcp`)
-  const hit = await load({ ...asked, url, checks })
-  const seen = hit.faults[0]!
+  const matched = await load({ ...asked, url, checks })
+  const seen = matched.faults[0]!
   expect(seen.seen).toBeGreaterThan(0)
   expect(seen).toMatchObject({ errors: 0, wrong: seen.seen })
-  expect(hit.counts).toMatchObject({
+  expect(matched.counts).toMatchObject({
     responded: 40,
     correct: 40 - seen.seen,
     silentFailures: seen.seen,

@@ -83,8 +83,8 @@ describe('the numbers of a report', () => {
     ['Safe failures', 'safeFailures'],
   ] as const)('stand beside their names: %s', (name, key) => {
     const { plain } = samples
-    const told = Object.keys(plain.indicators).map((each, i) => [each, (i + 1) / 40] as const)
-    const indicators = Object.fromEntries(told) as unknown as Indicators
+    const reported = Object.keys(plain.indicators).map((each, i) => [each, (i + 1) / 40] as const)
+    const indicators = Object.fromEntries(reported) as unknown as Indicators
     const html = writeReport([{ title: 'plain', result: { ...plain, indicators } }])
     const row = between(html, `<th scope="row">${name}<`, '</tr>')
     const value = indicators[key]!

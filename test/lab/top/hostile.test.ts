@@ -61,8 +61,8 @@ it('shows no control sequences and no unbounded text', () => {
 })
 
 it('reads any event or reports that it is invalid', () => {
-  const told = { rules: [rule('a', 1)], tools: [tool('t', [1, 1])], lastReload: null }
-  const base = JSON.parse(event(0, told)) as object
+  const reported = { rules: [rule('a', 1)], tools: [tool('t', [1, 1])], lastReload: null }
+  const base = JSON.parse(event(0, reported)) as object
   fc.assert(
     fc.property(fc.jsonValue({ maxDepth: 4 }), fc.nat(), (value, index) => {
       const text = JSON.stringify(replaced(base, value, index))

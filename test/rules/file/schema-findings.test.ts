@@ -48,16 +48,16 @@ function different(
   values: Iterable<unknown>,
   one = 1,
 ): { count: number; wrong: number; unlike: unknown[] } {
-  const told = { count: 0, wrong: 0, unlike: [] as unknown[] }
+  const reported = { count: 0, wrong: 0, unlike: [] as unknown[] }
   let at = 0
   for (const value of values) {
     if (at++ % one !== 0) continue
     const findings = JSON.stringify(schemaFindings(value, compiled, Infinity))
-    told.count++
-    if (findings !== '[]') told.wrong++
-    if (findings !== JSON.stringify(byAjv(value))) told.unlike.push(value)
+    reported.count++
+    if (findings !== '[]') reported.wrong++
+    if (findings !== JSON.stringify(byAjv(value))) reported.unlike.push(value)
   }
-  return told
+  return reported
 }
 
 /** Values for a node: violations, what is just inside and outside of its bounds, and its members' in turn. */

@@ -69,8 +69,8 @@ describe('a caller asks by header', () => {
     const counter = new Counter()
     const headers = ['x-squall-abort', '503', 'X-Squall-Abort', '500']
     const of = facts({}, { headers })
-    const hit = counter.faults.plan(counter.bench.ruleSet, of, () => counter.bench.now)
-    expect(hit!.rule.uses[0]!.config).toMatchObject({ status: 503 })
+    const matched = counter.faults.plan(counter.bench.ruleSet, of, () => counter.bench.now)
+    expect(matched!.rule.uses[0]!.config).toMatchObject({ status: 503 })
   })
 
   it('with anything at all, and nothing throws or is too long', () => {
@@ -84,8 +84,8 @@ describe('a caller asks by header', () => {
       fc.property(fc.array(fc.tuple(name, value)), (lines) => {
         const counter = new Counter({ maxDuration: 60_000 })
         const of = facts({}, { headers: lines.flat() })
-        const hit = counter.faults.plan(counter.bench.ruleSet, of, () => counter.bench.now)
-        for (const use of hit?.rule.uses ?? []) {
+        const matched = counter.faults.plan(counter.bench.ruleSet, of, () => counter.bench.now)
+        for (const use of matched?.rule.uses ?? []) {
           if (use.fault === 'delay') expect(use.config.fixed).toBeLessThanOrEqual(60_000)
         }
       }),

@@ -22,11 +22,11 @@ describe('what a caller gets', () => {
     [{}, { maxPercent: 0 }, 100, 0],
   ] as const)('is its share: %o under %o and %d', (headers, limits, maxPercent, share) => {
     const counter = new Counter(limits, maxPercent)
-    let hits = 0
+    let matches = 0
     for (let i = 0; i < 20_000; i++) {
-      if (counter.plan({ 'x-squall-abort': '503', ...headers }) !== undefined) hits++
+      if (counter.plan({ 'x-squall-abort': '503', ...headers }) !== undefined) matches++
     }
-    expectShare(hits, 20_000, share)
+    expectShare(matches, 20_000, share)
   })
 
   it('is sampled as a rule is, once for both faults', () => {

@@ -149,13 +149,13 @@ describe('bursts', () => {
     ] as const) {
       const fates = new Bench([{ burst: { rate, length } }]).fates(N)
       const runs = fates.split('0').filter((run) => run !== '')
-      const hits = fates.replaceAll('0', '').length
+      const matches = fates.replaceAll('0', '').length
       // The variance of a chain's mean: that of independent draws times what its memory adds.
       const memory = 1 - 1 / length - rate / (length * (1 - rate))
       const spread = 5 * Math.sqrt(N * rate * (1 - rate) * ((1 + memory) / (1 - memory)))
-      expect(Math.abs(hits - N * rate)).toBeLessThanOrEqual(spread)
+      expect(Math.abs(matches - N * rate)).toBeLessThanOrEqual(spread)
       const ofLength = 5 * Math.sqrt((length * (length - 1)) / runs.length)
-      expect(Math.abs(hits / runs.length - length)).toBeLessThanOrEqual(ofLength + 1e-9)
+      expect(Math.abs(matches / runs.length - length)).toBeLessThanOrEqual(ofLength + 1e-9)
     }
   })
 

@@ -50,7 +50,7 @@ function setUp(clock: () => number = () => 1_000) {
   return { rules, arming, reloads, isActive, kinds: () => reloads.map((each) => each.version.kind) }
 }
 
-const told = (reloads: readonly Reload[], count: number) =>
+const reported = (reloads: readonly Reload[], count: number) =>
   eventually(() => (reloads.length >= count ? undefined : `${reloads.length} versions were told`))
 
 describe('active rules', () => {
@@ -83,7 +83,7 @@ describe('active rules', () => {
     rules.take(version('large', LARGE))
     rules.take(version('large', LARGE))
     expect(isActive()).toBe('small-0')
-    await told(reloads, 2)
+    await reported(reloads, 2)
     expect(isActive()).toBe('large-0')
     expect(rules.ruleSet.rules.length).toBe(LARGE)
     expect(rules.current).toMatchObject({ generation: 2 })
@@ -100,7 +100,7 @@ describe('active rules', () => {
     rules.take(absent)
     expect(isActive()).toBe('nothing')
     rules.take(version('last', LARGE))
-    await told(reloads, 4)
+    await reported(reloads, 4)
     expect(isActive()).toBe('last-0')
     expect(reloads.length).toBe(4)
   })
@@ -111,7 +111,7 @@ describe('active rules', () => {
     rules.take(version('large', LARGE))
     rules.take(refused)
     expect(kinds()).toEqual(['rules'])
-    await told(reloads, 3)
+    await reported(reloads, 3)
     expect(kinds()).toEqual(['rules', 'rules', 'rejected'])
     expect(isActive()).toBe('large-0')
   })
@@ -122,7 +122,7 @@ describe('active rules', () => {
     rules.take(version('large', LARGE))
     rules.take(refused)
     rules.take(version('large', LARGE))
-    await told(reloads, 2)
+    await reported(reloads, 2)
     rules.take(absent)
     expect(kinds()).toEqual(['rules', 'rules', 'absent'])
   })
@@ -146,7 +146,7 @@ describe('active rules', () => {
     expect(arming.reasons.length).toBe(1)
     rules.take(version('large', LARGE))
     expect(arming.reasons.length).toBe(1)
-    await told(reloads, 4)
+    await reported(reloads, 4)
     expect(arming.reasons.length).toBe(0)
   })
 
@@ -162,7 +162,7 @@ describe('active rules', () => {
     rules.take(version('good'))
     rules.take(broken(1))
     rules.take(broken(LARGE))
-    await told(reloads, 3)
+    await reported(reloads, 3)
     expect(isActive()).toBe('good-0')
     expect(reloads.map((each) => each.version.kind)).toEqual(['rules', 'rejected', 'rejected'])
   })

@@ -24,10 +24,10 @@ async function connection(): Promise<{ near: Socket; far: Socket; taken: string;
     near.destroy()
     server.close()
   })
-  const told = { near, far, taken: '', data: '' }
-  near.on('data', (chunk: Buffer) => (told.data += chunk.toString()))
-  readDirectly(near, (chunk) => (told.taken += chunk.toString()))
-  return told
+  const reported = { near, far, taken: '', data: '' }
+  near.on('data', (chunk: Buffer) => (reported.data += chunk.toString()))
+  readDirectly(near, (chunk) => (reported.taken += chunk.toString()))
+  return reported
 }
 
 function soon(isSo: () => boolean): Promise<void> {
@@ -35,25 +35,25 @@ function soon(isSo: () => boolean): Promise<void> {
 }
 
 test('what arrives is taken without an event', async () => {
-  const told = await connection()
-  told.far.write('one')
-  await soon(() => told.taken === 'one')
-  told.far.write('two')
-  await soon(() => told.taken === 'onetwo')
-  expect(told.data).toBe('')
+  const reported = await connection()
+  reported.far.write('one')
+  await soon(() => reported.taken === 'one')
+  reported.far.write('two')
+  await soon(() => reported.taken === 'onetwo')
+  expect(reported.data).toBe('')
 })
 
 test('a paused socket keeps what arrives, and then continues in order', async () => {
-  const told = await connection()
-  const { near, far } = told
+  const reported = await connection()
+  const { near, far } = reported
   near.pause()
   far.write('one')
   await soon(() => near.readableLength === 3)
-  expect(told.taken).toBe('')
+  expect(reported.taken).toBe('')
   near.resume()
-  await soon(() => told.data === 'one')
+  await soon(() => reported.data === 'one')
   far.write('two')
-  await soon(() => told.taken === 'two')
+  await soon(() => reported.taken === 'two')
 })
 
 test('a paused socket stops reading from a client that sends on', async () => {
@@ -67,23 +67,23 @@ test('a paused socket stops reading from a client that sends on', async () => {
 })
 
 test('the end is reported as usual', async () => {
-  const told = await connection()
-  const ended = once(told.near, 'end')
-  told.far.end('last')
+  const reported = await connection()
+  const ended = once(reported.near, 'end')
+  reported.far.end('last')
   await ended
-  expect(told.taken).toBe('last')
+  expect(reported.taken).toBe('last')
 })
 
 test('a socket that is read as usual again gives what arrives as data', async () => {
-  const told = await connection()
-  const { near, far } = told
+  const reported = await connection()
+  const { near, far } = reported
   far.write('one')
-  await soon(() => told.taken === 'one')
+  await soon(() => reported.taken === 'one')
   near.pause()
   stopReadingDirectly(near)
   near.unshift('back ')
   far.write('two')
   near.resume()
-  await soon(() => told.data === 'back two')
-  expect(told.taken).toBe('one')
+  await soon(() => reported.data === 'back two')
+  expect(reported.taken).toBe('one')
 })
