@@ -68,7 +68,7 @@ export const tools = [
   table({
     title: 'Tools',
     description:
-      'Each tool over the time shown. Responded × untouched is the effective availability. Added latency is the mean of what clients waited beyond what the app took.',
+      'Each tool over the time shown. Responded × untouched is the effective availability. Added latency is the mean of what clients waited beyond what the app took. Canary: calls that contain the canary of a poisoned result.',
     unit: 'short',
     by: ['tool'],
     sortBy: { column: 'Availability', desc: false },
@@ -104,6 +104,11 @@ export const tools = [
       },
       { column: 'Client, mean', expr: mean(CALL, TOOL, 'tool', '$__range'), unit: 's' },
       { column: 'App, mean', expr: mean(APP, TOOL, 'tool', '$__range'), unit: 's' },
+      {
+        column: 'Canary',
+        expr: `${increase('squall_canary_calls_total', TOOL, 'tool')} or 0 * ${increase(ALL, CALLS, 'tool')}`,
+        decimals: 0,
+      },
     ],
   }),
   series({
