@@ -106,10 +106,7 @@ describe('the report in a browser', () => {
       over.dispatchEvent(new MouseEvent('mousemove', at))
     })()`)
     const { ok } = samples.plain.timeline.points[0]!
-    await page.reads(
-      '#calls-0-legend',
-      new RegExp(`Success ${wholeNumber(ok)}[^]*at 0.5 s`),
-    )
+    await page.reads('#calls-0-legend', new RegExp(`Success ${wholeNumber(ok)}[^]*at 0.5 s`))
   })
 
   it('takes names that others gave for what they are', async () => {
