@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { SampleHash } from '../../src/rules/select/sampling.ts'
+import { SampleHash } from '../../src/rules/select/sample-hash.ts'
 import { fates, met, type Agent } from './agent.ts'
 import { examples } from './example.ts'
 

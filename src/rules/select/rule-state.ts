@@ -40,7 +40,6 @@ export interface Forecast {
  * the rule unchanged, and a changed rule begins with a new state.
  */
 export class RuleState {
-  /** The written time at which the rule was applied. */
   readonly counts: RuleCounts = noCounts()
   readonly active: ActiveLimit
   readonly #burst: BurstChain | undefined

@@ -1,5 +1,5 @@
 import type { BurstConfig } from './burst.ts'
-import { SampleHash } from './sampling.ts'
+import { SampleHash } from './sample-hash.ts'
 import type { StickyBy } from './sticky-key.ts'
 
 /** Clocks that differ by no more are taken for the same. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { SampleHash } from '../../../src/rules/select/sampling.ts'
+import { SampleHash } from '../../../src/rules/select/sample-hash.ts'
 import { withHeaderFaults } from '../../../src/rules/select/header-faults.ts'
 import { finishPlan } from '../../../src/rules/select/plan.ts'
 import { RESULTS } from '../../../src/rules/select/rule-counts.ts'

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { SampleHash } from '../../../src/rules/select/sampling.ts'
+import { SampleHash } from '../../../src/rules/select/sample-hash.ts'
 
 const N = 200_000
 
