@@ -190,11 +190,11 @@ export interface FaultDefinition<Name extends string, Schema extends TSchema> {
   /** One line, used by `squall explain` and the reference page. */
   readonly summary: string
   /** For the reference page: what the client meets, in sentences. */
-  readonly meets?: string
+  readonly meets: string
   /** For the reference page: what other tools call it, in sentences. */
-  readonly elsewhere?: string
+  readonly elsewhere: string
   /** For the reference page: one rule that uses it, as a list item of `rules` in YAML, from its first column. */
-  readonly example?: string
+  readonly example: string
   /** The parameters as written in the file. Its static type is what `create` gets: parsed, defaults filled in. */
   readonly schema: Schema
   /** Finds parameters that contradict each other. */

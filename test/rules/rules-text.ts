@@ -2,10 +2,12 @@ import { parseRules } from '../../src/rules/file/parse.ts'
 import type { Problem } from '../../src/rules/file/problem.ts'
 import type { Rule, RulesFile } from '../../src/rules/file/schema.ts'
 
+const REBUILD = 'where a schema in src has changed, run npm run build first'
+
 /** The file that a text is read as. */
 export function accepted(text: string | Uint8Array): RulesFile {
   const parsed = parseRules(text)
-  if (!parsed.ok) throw new Error(`refused: ${JSON.stringify(parsed.problems)}`)
+  if (!parsed.ok) throw new Error(`refused: ${JSON.stringify(parsed.problems)}; ${REBUILD}`)
   return parsed.file
 }
 
