@@ -4,7 +4,9 @@ import { format, resolveConfig } from 'prettier'
 import { expect, test } from 'vitest'
 import { FAULTS } from '../../src/filters/index.ts'
 import { matrixPage } from './page.ts'
+import { PYTHON_ROWS } from './python-rows.ts'
 import { SETTINGS } from './settings.ts'
+import { titleOf } from './variant.ts'
 import { VARIANTS } from './variants/index.ts'
 
 const file = fileURLToPath(new URL('../../docs/matrix.md', import.meta.url))
@@ -17,6 +19,11 @@ test('every fault is in the matrix, with one row for every way to answer', () =>
   for (const { fault, config, rows } of VARIANTS) {
     expect(rows.flatMap((row) => row.in).toSorted(), `${fault}: ${config}`).toEqual(all)
   }
+})
+
+test('every variant says what the Python client reports', () => {
+  const missing = VARIANTS.map(titleOf).filter((title) => !Object.hasOwn(PYTHON_ROWS, title))
+  expect(missing, 'add each to test/matrix/python-rows.ts').toEqual([])
 })
 
 test('the page is as the matrix says', async () => {
