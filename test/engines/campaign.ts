@@ -238,7 +238,7 @@ interface Stage {
   close(): Promise<void>
 }
 
-/** What stages of a campaign share. */
+/** The parts that all stages of a campaign share. */
 interface StageParts {
   readonly settings: Partial<Pick<SidecarOptions, 'maxUpstreamConnections'>>
   readonly rules: RulesFile | undefined

@@ -178,7 +178,7 @@ function withFaults(squall: RunningSidecar, session: string | undefined) {
     broken: faults.broken,
     counts: (index?: number) => faults.counts(index),
     settled,
-    /** Who made the calls of a tool end as they did, each once. */
+    /** Returns the distinct origins of the ended calls of a tool. */
     origins: async (tool = 'echo'): Promise<readonly string[]> => {
       await settled()
       const lines = await ended('squall_calls_total')

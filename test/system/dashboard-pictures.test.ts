@@ -223,7 +223,7 @@ const FILES: Readonly<Record<string, string>> = {
 /** A server of the page that draws, and of what it is to draw. */
 interface PageServer {
   readonly url: string
-  /** What is drawn by whoever opens the page from now on. */
+  /** Sets the picture that the page draws from now on. */
   show(picture: DashboardPicture): void
   close(): Promise<void>
 }

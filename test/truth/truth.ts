@@ -163,7 +163,7 @@ function executedOtherwise(plans: readonly PlannedExchange[], executed: Uint8Arr
   return wrong.slice(0, 5)
 }
 
-/** What an observer between clients and Squall has seen. */
+/** Counts of an observer between clients and Squall. */
 interface WireTap {
   readonly port: number
   /** How often each `rule/fault` stood in a header or a comment. */
