@@ -19,9 +19,8 @@ export class ExpiryLog {
   }
 
   /** Waits until the next rule expires. Rules that have expired already are not reported. */
-  follow(): void {
+  follow(from = this.#rules.clock()): void {
     this.close()
-    const from = this.#rules.clock()
     let next = Infinity
     for (const { end } of this.#ends()) if (end > from && end < next) next = end
     if (next === Infinity) return
@@ -37,7 +36,8 @@ export class ExpiryLog {
     const now = this.#rules.clock()
     const over = this.#ends().filter(({ end }) => end > from && end <= now)
     if (over.length > 0) this.#report(over.map(({ name }) => name))
-    this.follow()
+    // A rule may end between two looks at the clock.
+    this.follow(now)
   }
 
   #ends(): readonly { readonly name: string; readonly end: number }[] {
