@@ -98,7 +98,8 @@ it('holds no more of a large body than goes through', async () => {
   })
   await client.send(toolCall(1), 'POST')
   expect(await client.response()).toMatchObject({ complete: true, bodyBytes: 20 << 20 })
-  expect(most - before).toBeLessThan(6 << 20)
+  // The app pours in this process too, up to 7 MiB before it feels back-pressure.
+  expect(most - before).toBeLessThan(10 << 20)
   client.close()
 })
 
