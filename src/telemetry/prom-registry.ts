@@ -6,8 +6,14 @@ import {
   Registry,
 } from 'prom-client'
 import type { MetricSpec } from './metric-table.ts'
-import { boundText, familyText, labelsText, numberText, seriesText } from './text-format.ts'
-import type { TextFormat } from './text-format.ts'
+import {
+  boundText,
+  familyText,
+  labelsText,
+  numberText,
+  seriesText,
+  type TextFormat,
+} from './text-format.ts'
 
 /** The media type of each format. */
 export const CONTENT_TYPE: Readonly<Record<TextFormat, string>> = {
@@ -69,10 +75,17 @@ function metricText(metric: MetricJson, format: TextFormat): string {
   let text = familyText(metric, format)
   for (const { value, labels, metricName = metric.name } of metric.values) {
     const shown = 'le' in labels ? { ...labels, le: bucketText(labels['le'], format) } : labels
-    text += `${seriesText(metricName, labelsText(shown))}${numberText(value)}\n`
+    text += `${seriesText(metricName, labelsText(shown))}${numberText(measured(value))}\n`
   }
   return text
 }
+
+/** Returns 0 for the delay of an event loop that was not sampled: Node gives NaN, or a least of 2^63 ns. */
+function measured(value: number): number {
+  return Number.isNaN(value) || value === UNSAMPLED_LEAST ? 0 : value
+}
+
+const UNSAMPLED_LEAST = 2 ** 63 / 1e9
 
 function bucketText(le: string | number | undefined, format: TextFormat): string {
   return boundText(le === '+Inf' ? Infinity : Number(le), format)
