@@ -1,29 +1,26 @@
 /**
- * The same latin1 text in one piece of its own. A part of a longer text keeps all of that alive, and
- * one put together of parts is copied part by part wherever it is used.
+ * Copies a latin1 text. A slice of a longer text keeps the whole text alive, and a concatenation is copied
+ * part by part wherever it is used.
  */
 export function inOnePiece(text: string): string {
   return Buffer.from(text, 'latin1').toString('latin1')
 }
 
-/** The same bytes as a Buffer, without a copy. */
+/** Returns the same bytes as a Buffer, without a copy. */
 export function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes)
     ? bytes
     : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 
-/** A copy of the bytes between two places. */
+/** Copies the bytes between two offsets. */
 export function copyOf(bytes: Buffer, from: number, to: number): Buffer {
   const copy = Buffer.allocUnsafe(to - from)
   bytes.copy(copy, 0, from, to)
   return copy
 }
 
-/**
- * Returns a text that is the same bytes when it is written again, less a byte order mark in front;
- * undefined for what is not UTF-8.
- */
+/** Decodes UTF-8 and removes a byte order mark; undefined for other bytes. */
 export function strictText(bytes: Uint8Array): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
@@ -32,7 +29,7 @@ export function strictText(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** Both as one, without a copy; undefined where the second does not lie right behind the first. */
+/** Joins two adjacent parts of a buffer without a copy; undefined for others. */
 export function adjoined(first: Uint8Array, second: Uint8Array): Uint8Array | undefined {
   const { buffer, byteOffset, byteLength } = first
   if (second.buffer !== buffer || byteOffset + byteLength !== second.byteOffset) return undefined

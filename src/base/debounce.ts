@@ -1,7 +1,7 @@
 /** The number of quiet periods by which a storm of hints can delay an action. */
 const MAX_PERIODS = 3
 
-/** Does something once hints have stopped coming for a moment, or have come for too long. */
+/** Runs an action once hints stop for a quiet period, or have continued for too long. */
 export class Debounce {
   readonly #period: number
   readonly #act: () => void
@@ -13,7 +13,7 @@ export class Debounce {
     this.#act = act
   }
 
-  /** Starts the wait, or prolongs it. */
+  /** Starts or extends the wait. */
   readonly hint = (): void => {
     const now = (): void => {
       this.cancel()
@@ -27,7 +27,7 @@ export class Debounce {
     }
   }
 
-  /** Forgets the hints so far. */
+  /** Drops the hints so far. */
   cancel(): void {
     clearTimeout(this.#quiet)
     clearTimeout(this.#latest)

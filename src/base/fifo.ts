@@ -1,7 +1,7 @@
-/** More than this at its front is let go of at once. */
+/** The array is shortened once more items than this were taken from its front. */
 const MOST_TAKEN = 1024
 
-/** Keeps items in the order they came. Taking the first costs the same however many there are. */
+/** Keeps items in order. Removing the first takes constant time. */
 export class Fifo<T> {
   #items: (T | undefined)[] = []
   #taken = 0

@@ -1,12 +1,12 @@
-/** The longest glob that is taken: the time for a text is at most its length times this. */
+/** The longest glob: matching takes at most this times the length of the text. */
 export const MAX_GLOB = 512
-/** Longer texts match only globs of one `*` and nothing else wild, which take no time to compare. */
+/** Longer texts match only globs with one `*` and no other wildcard, which are cheap to compare. */
 export const MAX_GLOB_TEXT = 32_768
 
-/** Counts texts that were too long to be compared, so that a rule's counters tell that it could not read a value. */
+/** Counts texts that were too long to compare, so that a rule's counters show unread values. */
 export const unread = { texts: 0 }
 
-/** True when a text is meant as a glob: it has a `*` or a `?`. */
+/** Returns true for a text with a wildcard: `*` or `?`. */
 export function isGlob(text: string): boolean {
   return text.includes('*') || text.includes('?')
 }
@@ -25,12 +25,12 @@ export function globSuffix(glob: string): string {
   return glob.slice(start)
 }
 
-/** True when the whole text matches: `*` is any run of characters, none included, and `?` is one character. */
+/** Returns true when the whole text matches: `*` is any run of characters, also none, and `?` is one character. */
 export function matchesGlob(glob: string, text: string): boolean {
   if (text.length > MAX_GLOB_TEXT) return matchesLong(glob, text)
   let g = 0
   let t = 0
-  // Where to go on when what stands behind the last `*` does not fit: only the last one ever has to.
+  // Where to continue after a mismatch behind the last `*`: only the last `*` ever has to match more.
   let star = -1
   let retry = 0
   while (t < text.length) {
@@ -73,7 +73,7 @@ function isWild(code: number): boolean {
   return code === STAR || code === QUESTION
 }
 
-/** A character above U+FFFF is one to the reader and two to the string. */
+/** Returns the length of a character: two code units above U+FFFF. */
 function widthAt(text: string, at: number): number {
   return text.codePointAt(at)! > 0xffff ? 2 : 1
 }

@@ -6,10 +6,10 @@ const PARTS =
   /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(\.\d{1,9})?(?:[Zz]|([+-])(\d{2}):(\d{2}))$/
 const MONTH_DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 const DAY_MS = 86_400_000
-/** The last that can be written with four digits for the year. */
+/** The last time with a year of four digits. */
 const LAST_MS = 253_402_300_799_999
 
-/** Milliseconds since the epoch, or undefined when it is no point in time or has no offset. */
+/** Parses a time into milliseconds since the epoch; undefined for other texts, or without an offset. */
 export function readInstant(text: string): number | undefined {
   const parts = PARTS.exec(text)
   if (parts === null) return undefined
@@ -25,7 +25,7 @@ export function readInstant(text: string): number | undefined {
   return daysSinceEpoch(year, month, day) * DAY_MS + time - offset
 }
 
-/** Writes a point in time in UTC; undefined for what is none. */
+/** Formats a time in UTC; undefined for an invalid one. */
 export function instantText(ms: number | undefined): string | undefined {
   if (ms === undefined || !(Math.abs(ms) <= LAST_MS)) return undefined
   return new Date(ms).toISOString().replace('.000Z', 'Z')

@@ -1,10 +1,10 @@
-/** A link of a chain; belongs to one chain at most. */
+/** A node of at most one list. */
 export interface Link<L> {
   newer: L | undefined
   older: L | undefined
 }
 
-/** Keeps links in the order they came, so that the oldest is found and any one taken out at once. */
+/** Keeps nodes in insertion order; finds the oldest and removes any in constant time. */
 export class Chain<L extends Link<L>> {
   #oldest: L | undefined
   #newest: L | undefined
@@ -22,7 +22,7 @@ export class Chain<L extends Link<L>> {
     return this.#newest
   }
 
-  /** Adds a link that is in no chain. */
+  /** Adds a node that is in no list. */
   add(link: L): void {
     link.older = this.#newest
     link.newer = undefined
@@ -32,7 +32,7 @@ export class Chain<L extends Link<L>> {
     this.#size++
   }
 
-  /** Takes out a link of this chain. */
+  /** Removes a node of this list. */
   remove(link: L): void {
     if (link.older === undefined) this.#oldest = link.newer
     else link.older.newer = link.newer

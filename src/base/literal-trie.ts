@@ -4,12 +4,12 @@ interface Node<V> {
   next: Map<number, Node<V>> | undefined
 }
 
-/** Finds the values of all texts that a name begins with, or ends with, in one walk along the name. */
+/** Finds the values of all prefixes, or suffixes, of a name in one pass. */
 export class LiteralTrie<V> {
   readonly #root: Node<V> = { values: [], next: undefined }
   readonly #backwards: boolean
 
-  /** Looks at how names end rather than begin when `backwards`. */
+  /** Compares the ends of names when `backwards`. */
   constructor(backwards: boolean) {
     this.#backwards = backwards
   }
@@ -29,7 +29,7 @@ export class LiteralTrie<V> {
     node.values.push(value)
   }
 
-  /** Calls `found` for each value whose text the name begins with, or ends with. */
+  /** Calls `found` for the value of each prefix, or suffix, of the name. */
   walk(name: string, found: (value: V) => void): void {
     let node: Node<V> | undefined = this.#root
     for (let i = 0; ; i++) {

@@ -7,12 +7,12 @@ interface Entry<V> {
   older: Entry<V> | undefined
 }
 
-/** A bounded map: a new key pushes out the one that was not used for longest. */
+/** A bounded map: a new key evicts the least recently used one. */
 export class LruMap<V> {
   readonly #limit: number
   readonly #onEvict: ((key: string, value: V) => void) | undefined
   readonly #entries = new Map<string, Entry<V>>()
-  // A chain and not the map's own order: finding a Map's first key slows down under steady deletes.
+  // A list instead of the map's order: finding a Map's first key slows down under steady deletes.
   readonly #order = new Chain<Entry<V>>()
 
   constructor(limit: number, onEvict?: (key: string, value: V) => void) {
@@ -24,7 +24,7 @@ export class LruMap<V> {
     return this.#entries.size
   }
 
-  /** The value of a key, which counts as a use of it. */
+  /** Returns the value of a key, which counts as a use. */
   get(key: string): V | undefined {
     const entry = this.#entries.get(key)
     if (entry === undefined) return undefined
@@ -33,7 +33,7 @@ export class LruMap<V> {
     return entry.value
   }
 
-  /** Sets a value, which counts as a use of its key. */
+  /** Sets a value, which counts as a use. */
   set(key: string, value: V): void {
     const entry = this.#entries.get(key)
     if (entry !== undefined) {
@@ -48,7 +48,7 @@ export class LruMap<V> {
     this.#order.add(added)
   }
 
-  /** Forgets a key; true when it was known. */
+  /** Deletes a key; returns true when it existed. */
   delete(key: string): boolean {
     const entry = this.#entries.get(key)
     if (entry === undefined) return false

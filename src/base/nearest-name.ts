@@ -1,4 +1,4 @@
-/** The known name that a misspelt one is closest to; undefined when none is close. */
+/** Returns the known name closest to a misspelt one; undefined when none is close. */
 export function nearestName(name: string, known: readonly string[]): string | undefined {
   const wanted = plainName(name)
   if (wanted === '' || wanted.length > 60) return undefined
@@ -7,7 +7,7 @@ export function nearestName(name: string, known: readonly string[]): string | un
   let least = limit + 1
   for (const each of known) {
     const candidate = plainName(each)
-    // Words that share no more than a letter or two are not meant for each other.
+    // Words that share only a letter or two are unrelated.
     const distance = editDistance(wanted, candidate)
     if (distance >= least || distance > candidate.length / 2) continue
     least = distance
@@ -21,9 +21,7 @@ function plainName(name: string): string {
   return name.toLowerCase().replace(/[_\s-]/g, '')
 }
 
-/**
- * Counts the letters to add, drop, change or swap with their neighbour to turn one name into the other.
- */
+/** Counts the letters to insert, delete, replace or transpose between two names. */
 export function editDistance(a: string, b: string): number {
   let before: number[] = []
   let previous = Array.from({ length: b.length + 1 }, (_, j) => j)

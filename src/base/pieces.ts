@@ -1,15 +1,15 @@
-/** So many pieces are kept as they came: further small ones are put together. */
+/** Further small pieces beyond this number are joined. */
 const MOST_APART = 256
 const SMALL = 4 * 1024
 const BLOCK = 16 * 1024
 
-/** Bytes that come in pieces. Of many small pieces the objects would take far more than the bytes. */
+/** Collects pieces of bytes. Joins many small pieces, whose objects would take more memory than the bytes. */
 export class Pieces {
   size = 0
   #list: Uint8Array[] = []
   #block: Buffer | undefined
   #used = 0
-  /** The last piece of the list lies at the end of what is used of the block. */
+  /** True when the last piece ends at the used part of the block. */
   #open = false
 
   push(piece: Uint8Array): void {

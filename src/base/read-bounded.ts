@@ -2,14 +2,14 @@ import { closeSync, constants, openSync, readSync, type Stats } from 'node:fs'
 import { open, stat } from 'node:fs/promises'
 import { Socket } from 'node:net'
 
-/** A pipe is read like standard input, but for one that stands still for so long, in milliseconds. */
+/** A pipe that is silent for this long fails, in milliseconds. */
 const PIPE_PATIENCE = 60_000
-/** Opening a pipe would wait for somebody to write to it, for good. */
+/** Opening a pipe without a writer would block forever. */
 const NO_WAIT = constants.O_RDONLY | constants.O_NONBLOCK
 
 /**
- * Reads a file, `-` being standard input; no more of it than shows that it is too large. Pipes, which
- * shells put in the place of files, are read to their end; one that nobody writes to is refused.
+ * Reads a file, `-` being standard input, up to the first bytes beyond `most`. Pipes, which shells pass in
+ * place of files, are read to their end; a pipe without a writer is refused.
  */
 export async function readBounded(path: string, most: number): Promise<Uint8Array> {
   if (path === '-') return readUpTo(process.stdin, most)
@@ -34,7 +34,7 @@ async function readPipe(path: string, most: number): Promise<Uint8Array> {
   const fd = openSync(path, NO_WAIT)
   const first: Buffer[] = []
   try {
-    if (readWhatIsThere(fd, most, first)) {
+    if (readAvailable(fd, most, first)) {
       closeSync(fd)
       return Buffer.concat(first)
     }
@@ -50,15 +50,15 @@ async function readPipe(path: string, most: number): Promise<Uint8Array> {
 }
 
 /**
- * Reads the bytes that are there; true when that is all. A pipe whose writers left before it was
- * opened has come to its end, and nothing ever reports that.
+ * Reads the available bytes; returns true at the end. A pipe whose writers left before it was opened has
+ * ended, and no event ever reports that.
  */
-function readWhatIsThere(fd: number, most: number, into: Buffer[]): boolean {
+function readAvailable(fd: number, most: number, into: Buffer[]): boolean {
   try {
     for (let size = 0; size <= most;) {
       const bytes = Buffer.alloc(4096)
       const length = readSync(fd, bytes)
-      if (length === 0 && size === 0) throw new Error('it is a pipe that nobody writes to')
+      if (length === 0 && size === 0) throw new Error('it is a pipe without a writer')
       if (length === 0) return true
       into.push(bytes.subarray(0, length))
       size += length
@@ -70,7 +70,7 @@ function readWhatIsThere(fd: number, most: number, into: Buffer[]): boolean {
   }
 }
 
-/** Reads a stream; of one with more than `most` bytes at least one byte more. */
+/** Reads a stream up to the first bytes beyond `most`. */
 export async function readUpTo(
   stream: AsyncIterable<Uint8Array | string>,
   most: number,

@@ -1,26 +1,32 @@
-/** Memory that many share. Whoever has taken some gives it back. */
+/** A shared memory budget. Callers release the memory that they reserve. */
 export interface Room {
-  /** False, and nothing is taken, when there is not so much left. */
+  /** Reserves memory; returns false, without a reservation, when too little is left. */
   take(bytes: number): boolean
   give(bytes: number): void
 }
 
-/** Room without an end, for whoever is bounded otherwise. */
+/** The memory for the messages of an exchange. */
+export interface MessageRoom extends Room {
+  /** Reserves memory until the end of the exchange; returns false when too little is left. */
+  reserve(bytes: number): boolean
+}
+
+/** An unlimited budget, for callers with another bound. */
 export const ENDLESS: Room = { take: () => true, give: () => undefined }
 
-/** Something that is kept for later, and goes first when memory is short. */
+/** A cache that is dropped first when memory is short. */
 export interface Kept {
-  /** Forgets all of it, which counts no more. */
+  /** Drops all content, which no longer counts. */
   letGo(): void
 }
 
-/** Memory for what is kept for later. */
+/** The memory budget of caches. */
 export interface Keeping {
-  /** Counts more of it; false, and nothing is counted, when there is not so much left. */
+  /** Reserves memory; returns false, without a reservation, when too little is left. */
   keep(kept: Kept, bytes: number): boolean
-  /** Less of it is kept. */
+  /** Releases memory. */
   forgo(kept: Kept, bytes: number): void
 }
 
-/** Memory without an end for what is kept. */
+/** An unlimited budget of caches. */
 export const KEEP_ALL: Keeping = { keep: () => true, forgo: () => undefined }

@@ -1,7 +1,7 @@
-/** Numbers from 0 to below 1: the same ones for the same seed. */
+/** Generates numbers from 0 to below 1, equal for equal seeds. */
 export type RandomSource = () => number
 
-/** A stream of numbers of its own for each seed and name. */
+/** Creates a generator for a seed and a name. */
 export function seededRandom(seed: number, stream = ''): RandomSource {
   let state = hashOf(`${seed}/${stream}`)
   return () => {
@@ -12,17 +12,17 @@ export function seededRandom(seed: number, stream = ''): RandomSource {
   }
 }
 
-/** An integer from `low` to `high`, both included. */
+/** Returns an integer from `low` to `high`, both included. */
 export function intBetween(random: RandomSource, low: number, high: number): number {
   return low + Math.floor(random() * (high - low + 1))
 }
 
-/** One of the items; there must be one. */
+/** Returns one of the items, which must not be empty. */
 export function pick<T>(random: RandomSource, items: readonly T[]): T {
   return items[Math.floor(random() * items.length)]!
 }
 
-/** Hashes the characters by FNV-1a: neighbouring seeds begin far from each other. */
+/** Hashes the characters by FNV-1a, so that similar seeds have unrelated numbers. */
 export function hashOf(text: string): number {
   let hash = 0x811c9dc5
   for (let i = 0; i < text.length; i++) {

@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 
-/** The path names no file, or a file with more bytes than are read. */
+/** Reports a path that is not a file, or a file that is too large. */
 export class NoSmallFileError extends Error {
   override readonly name = 'NoSmallFileError'
 
@@ -12,7 +12,7 @@ export class NoSmallFileError extends Error {
 // A bundle of all public roots is a quarter of this.
 const MAX_FILE_BYTES = 1024 * 1024
 
-/** Why something that is there was not read. */
+/** The reason for a path that exists and was not read. */
 export const NO_FILE = new NoSmallFileError(MAX_FILE_BYTES).message
 
 /** Reads a certificate, a key, a token or settings. */
@@ -20,9 +20,9 @@ export function readBounded(path: string): Buffer {
   return readBoundedFile(path, MAX_FILE_BYTES)
 }
 
-/** Reads a file of at most so many bytes: nothing endless, nothing that blocks. */
+/** Reads a file of at most `most` bytes; rejects pipes and devices, which may block or never end. */
 export function readBoundedFile(path: string, most: number): Buffer {
-  // A named pipe that nobody writes to would hold the program up for good.
+  // Opening a named pipe without a writer would block forever.
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
   try {
     const stat = fstatSync(file)

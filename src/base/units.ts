@@ -18,7 +18,7 @@ const BYTES: Readonly<Record<string, number>> = {
 }
 
 export const DURATION_PATTERN = '^[0-9]{1,9}(\\.[0-9]{1,3})?(ms|s|m|h|d)$'
-/** A size: a number and its unit; bytes where it has none. */
+/** A size: a number and its unit; bytes without a unit. */
 export const SIZE_PATTERN = '^[0-9]{1,12}(B|kB|MB|GB|KiB|MiB|GiB)?$'
 /** A share: a number and a percent sign. */
 export const PERCENT_PATTERN = '^[0-9]{1,3}(\\.[0-9]{1,9})?%$'
@@ -30,28 +30,28 @@ const SIZE = new RegExp(SIZE_PATTERN)
 const PERCENT = new RegExp(PERCENT_PATTERN)
 const UNIT = /[a-zA-Z]+$/
 
-/** Milliseconds of `300ms`, `5s`, `1.5m`; undefined when it is no duration or longer than `most`. */
+/** Parses `300ms`, `5s`, `1.5m` into milliseconds; undefined for other texts, and above `most`. */
 export function readDuration(text: string, most: number = MAX_DURATION_MS): number | undefined {
   if (!DURATION.test(text)) return undefined
   const ms = withUnit(text, MILLISECONDS)
   return ms <= most ? ms : undefined
 }
 
-/** Bytes of `512B`, `8KiB`, `1MB`, `512`; undefined when it is no size or beyond what a double counts exactly. */
+/** Parses `512B`, `8KiB`, `1MB`, `512` into bytes; undefined for other texts, and above the exact integers. */
 export function readSize(text: string): number | undefined {
   if (!SIZE.test(text)) return undefined
   const bytes = withUnit(text, BYTES)
   return Number.isSafeInteger(bytes) ? bytes : undefined
 }
 
-/** The number in `12.5%`; undefined when it is no percentage or above 100. */
+/** Parses `12.5%`; undefined for other texts, and above 100. */
 export function readPercent(text: string): number | undefined {
   if (!PERCENT.test(text)) return undefined
   const percent = Number(text.slice(0, -1))
   return percent <= 100 ? percent : undefined
 }
 
-/** The number in `12.5%` or `12.5`; undefined when it is no percentage or above 100. */
+/** Parses `12.5%` or `12.5`; undefined for other texts, and above 100. */
 export function readBarePercent(text: string): number | undefined {
   return readPercent(text.endsWith('%') ? text : `${text}%`)
 }

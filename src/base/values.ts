@@ -1,27 +1,27 @@
-/** A JSON object whose fields are yet to be checked. */
+/** A JSON object with unchecked fields. */
 export type Fields = Readonly<Record<string, unknown>>
 
-/** True for what JSON calls an object: neither null nor an array. */
+/** Returns true for JSON objects: neither null nor arrays. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Returns the value as an object; an empty one where it is none. */
+/** Returns an object; an empty one for other values. */
 export function fieldsOf(value: unknown): Fields {
   return isRecord(value) ? value : {}
 }
 
-/** Returns the objects of a list; what is no object is left out. */
+/** Returns the objects of a list, without other values. */
 export function listOf(value: unknown): readonly Fields[] {
   return Array.isArray(value) ? value.filter(isRecord) : []
 }
 
-/** Returns the value as a text that is not empty. */
+/** Returns a string that is not empty; undefined for other values. */
 export function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
-/** Returns the texts among an object's values. */
+/** Returns the strings among an object's values. */
 export function textsOf(value: unknown): Readonly<Record<string, string>> {
   return Object.fromEntries(
     Object.entries(fieldsOf(value)).filter(
@@ -30,7 +30,7 @@ export function textsOf(value: unknown): Readonly<Record<string, string>> {
   )
 }
 
-/** Returns the value as a finite number; 0 where it is none. */
+/** Returns a finite number; 0 for other values. */
 export function numberOf(value: unknown): number {
   return typeof value === 'number' && Number.isFinite(value) ? value : 0
 }

@@ -1,24 +1,15 @@
 import { request, type RequestOptions } from 'node:http'
 import type { ListenAddress } from '../http/address.ts'
 
-export interface LocalResponse {
-  readonly status: number
-  readonly text: string
-}
-
-export interface LocalRequest {
-  readonly method: 'GET' | 'POST'
-  readonly path: string
-  readonly timeoutMs: number
-}
-
 const MAX_RESPONSE = 16 * 1024
 
 /** Sends one request to the sidecar on this machine. */
 export function askLocal(
   address: ListenAddress,
-  { method, path, timeoutMs }: LocalRequest,
-): Promise<LocalResponse> {
+  method: 'GET' | 'POST',
+  path: string,
+  timeoutMs: number,
+): Promise<{ readonly status: number; readonly text: string }> {
   const target: RequestOptions =
     address.kind === 'unix'
       ? { socketPath: address.path }

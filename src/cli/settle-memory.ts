@@ -1,16 +1,16 @@
 import { setFlagsFromString } from 'node:v8'
 
 /**
- * V8 guesses from the first requests that what an exchange allocates lives long, and from then on
- * fills the old generation with it: a tenth of the process's time goes to moving garbage. The guess is
- * turned off before anything is loaded that it could be made of.
+ * Keeps objects of exchanges out of the old generation. V8 infers from the first requests that they
+ * live long, and then spends a tenth of the process's time on moving garbage. This runs before any
+ * module that could mislead V8 is loaded.
  */
 setFlagsFromString('--no-allocation-site-pretenuring')
 
 /**
- * The old generation may grow to several times its size before V8 looks for garbage in it, however
- * small it is: here 20 MiB and more, held for good. By this a small one is collected when it has grown
- * by 8 MiB, the least that V8 has, and a large one by a half. It is done beside the program, with
- * pauses of 2 to 5 ms, once in some hundred thousand calls.
+ * Limits the growth of the old generation between collections. By default it grows to several times
+ * its size, which holds 20 MiB and more for good. Here a small heap is collected after growth of 8 MiB,
+ * the minimum of V8, and a large heap after growth by half. Collections run concurrently, with pauses
+ * of 2 to 5 ms, once in some hundred thousand calls.
  */
 setFlagsFromString('--heap-growing-percent=50')

@@ -4,7 +4,7 @@ import { UsageError } from './flags/usage-error.ts'
 import { readVersion } from './version.ts'
 import type { Command } from './flags/command.ts'
 
-/** The commands that pods start, and that their probes and hooks run every few seconds. */
+/** Commands that pods, probes and hooks run often: each loads no other command. */
 const ALONE: Readonly<Record<string, () => Promise<readonly Command[]>>> = {
   run: async () => [(await import('./commands/run.ts')).RUN],
   'wait-ready': async () => [(await import('./commands/wait-ready.ts')).WAIT_READY],
@@ -13,7 +13,6 @@ const ALONE: Readonly<Record<string, () => Promise<readonly Command[]>>> = {
   attached: async () => [(await import('./commands/attached.ts')).ATTACHED],
 }
 
-/** The commands that the arguments may name. Those that must start fast load no other. */
 async function commandsFor([first = '']: readonly string[]): Promise<readonly Command[]> {
   if (Object.hasOwn(ALONE, first)) return ALONE[first]!()
   return (await import('./commands/index.ts')).COMMANDS
@@ -22,7 +21,7 @@ async function commandsFor([first = '']: readonly string[]): Promise<readonly Co
 const FAILED = 1
 const BAD_USAGE = 2
 
-/** Runs the program; the result is its exit code. */
+/** Runs the program; returns its exit code. */
 async function main(): Promise<number> {
   const args = process.argv.slice(2)
   const invocation = parseAmong(await commandsFor(args), args, process.env, readVersion())

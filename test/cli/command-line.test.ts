@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { envName, type Environment } from '../../src/cli/flags/flag-values.ts'
 import { RUN_FLAGS, type RunOptions } from '../../src/cli/commands/run.ts'
-import { parseCommandLine } from '../../src/cli/program.ts'
+import { parseCommandLine } from '../../src/cli/commands/index.ts'
 import { UsageError } from '../../src/cli/flags/usage-error.ts'
 import { asked } from '../support/asked.ts'
 
@@ -26,7 +26,7 @@ describe('squall run', () => {
     expect(options('')).toEqual({
       appProbes: [],
       publicUrl: undefined,
-      routes: [
+      pairs: [
         {
           listen: { kind: 'tcp', host: '127.0.0.1', port: 15300 },
           upstream: { kind: 'tcp', tls: false, host: '127.0.0.1', port: 3000 },
@@ -34,26 +34,27 @@ describe('squall run', () => {
       ],
       admin: { kind: 'tcp', host: '127.0.0.1', port: 15390 },
       adminAccess: { hosts: expect.any(Array) as unknown },
-      upstreamReuse: 'always',
-      tls: undefined,
-      upstreamTls: { insecure: false },
+      upstreamReuse: true,
+      listenTls: undefined,
+      upstreamTls: {},
+      upstreamInsecure: false,
       rules: expect.any(Object),
       readyWithoutUpstream: false,
       strict: false,
-      maxHeaderBytes: 65_536,
-      maxBodyBytes: 4_194_304,
+      maxHeaderSize: 65_536,
+      maxBody: 4_194_304,
       maxConnections: 10_000,
       maxUpstreamConnections: 10_000,
       maxPending: 20_000,
       maxSessions: 10_000,
-      headerTimeoutMs: 60_000,
-      bodyTimeoutMs: 300_000,
-      holdTimeoutMs: 120_000,
-      pendingTtlMs: 600_000,
-      connectTimeoutMs: 5_000,
-      upstreamIdleMs: 3_000,
-      clientKeepaliveMs: 600_000,
-      drainTimeoutMs: 30_000,
+      headerTimeout: 60_000,
+      bodyTimeout: 300_000,
+      holdTimeout: 120_000,
+      pendingTtl: 600_000,
+      connectTimeout: 5_000,
+      upstreamIdle: 3_000,
+      clientKeepalive: 600_000,
+      drainTimeout: 30_000,
       engine: 'fast',
       logLevel: 'info',
       logFormat: 'json',
@@ -74,7 +75,7 @@ describe('squall run', () => {
     expect(given).toEqual({
       appProbes: [],
       publicUrl: 'https://gw.example/mcp',
-      routes: [
+      pairs: [
         {
           listen: { kind: 'tcp', host: '::', port: 1 },
           upstream: { kind: 'tcp', tls: true, host: 'a', port: 443 },
@@ -83,32 +84,28 @@ describe('squall run', () => {
       ],
       admin: undefined,
       adminAccess: { hosts: [] },
-      upstreamReuse: 'never',
-      tls: { certFile: 'c', keyFile: 'k' },
-      upstreamTls: {
-        caFile: 'uca',
-        certFile: 'uc',
-        keyFile: 'uk',
-        servername: 's.example',
-        insecure: false,
-      },
+      upstreamReuse: false,
+      listenTls: { cert: 'c', key: 'k' },
+      upstreamTls: { ca: 'uca', cert: 'uc', key: 'uk' },
+      upstreamServername: 's.example',
+      upstreamInsecure: false,
       rules: expect.any(Object),
       readyWithoutUpstream: true,
       strict: true,
-      maxHeaderBytes: 1024,
-      maxBodyBytes: 2048,
+      maxHeaderSize: 1024,
+      maxBody: 2048,
       maxConnections: 3,
       maxUpstreamConnections: 4,
       maxPending: 5,
       maxSessions: 6,
-      headerTimeoutMs: 7,
-      bodyTimeoutMs: 8,
-      holdTimeoutMs: 13,
-      pendingTtlMs: 9,
-      connectTimeoutMs: 10,
-      upstreamIdleMs: 11,
-      clientKeepaliveMs: 12,
-      drainTimeoutMs: 0,
+      headerTimeout: 7,
+      bodyTimeout: 8,
+      holdTimeout: 13,
+      pendingTtl: 9,
+      connectTimeout: 10,
+      upstreamIdle: 11,
+      clientKeepalive: 12,
+      drainTimeout: 0,
       engine: 'standard',
       logLevel: 'debug',
       logFormat: 'pretty',
@@ -119,8 +116,8 @@ describe('squall run', () => {
   it('gives options that cannot be changed', () => {
     const given = options('')
     expect(Object.isFrozen(given)).toBe(true)
-    expect(Object.isFrozen(given.routes)).toBe(true)
-    expect(Object.isFrozen(given.routes[0].upstream)).toBe(true)
+    expect(Object.isFrozen(given.pairs)).toBe(true)
+    expect(Object.isFrozen(given.pairs[0].upstream)).toBe(true)
   })
 
   it('reads each option from the environment too', () => {
@@ -136,13 +133,13 @@ describe('squall run', () => {
       SQUALL_PORT: 'tcp://10.0.0.1:80',
     }
     const given = options('', env)
-    const hosts = given.routes.map(({ upstream }) => upstream.kind === 'tcp' && upstream.host)
+    const hosts = given.pairs.map(({ upstream }) => upstream.kind === 'tcp' && upstream.host)
     expect(hosts).toEqual(['a', 'b'])
-    expect(given.upstreamTls.insecure).toBe(true)
+    expect(given.upstreamInsecure).toBe(true)
     expect(given).toMatchObject({
       strict: true,
       readyWithoutUpstream: false,
-      maxHeaderBytes: 8192,
+      maxHeaderSize: 8192,
       logFormat: 'pretty',
       logLevel: 'info',
     })
@@ -153,7 +150,7 @@ describe('squall run', () => {
       SQUALL_MAX_HEADER_SIZE: 'nonsense',
       SQUALL_STRICT: 'false',
     })
-    expect(given).toMatchObject({ maxHeaderBytes: 3072, strict: true })
+    expect(given).toMatchObject({ maxHeaderSize: 3072, strict: true })
   })
 
   it.each([
@@ -181,12 +178,12 @@ describe('squall run', () => {
     [
       '--listen :3000',
       'LOOP',
-      '--upstream http://127.0.0.1:3000 is where --listen [::]:3000 listens; point --upstream at the app',
+      '--upstream http://127.0.0.1:3000 is the address of --listen [::]:3000; point --upstream at the app',
     ],
     [
       '--upstream http://localhost:15390',
       'LOOP',
-      '--upstream http://localhost:15390 is where --admin 127.0.0.1:15390 listens; point --upstream at the app',
+      '--upstream http://localhost:15390 is the address of --admin 127.0.0.1:15390; point --upstream at the app',
     ],
     [
       '--admin :15300',

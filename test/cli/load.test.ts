@@ -50,7 +50,7 @@ test.each(['sdk-v1', 'sdk-v2'])(
   },
 )
 
-test('--json prints the result and nothing else, a breached gate is exit code 1, and merging judges again', async () => {
+test('--json prints the result and nothing else, a failed gate is exit code 1, and merging judges again', async () => {
   server.calls.length = 0
   const token = join(directory, 'token')
   await writeFile(token, 'sesame-open\n')
@@ -88,7 +88,7 @@ test('--json prints the result and nothing else, a breached gate is exit code 1,
   expect(both.counts.calls).toBe(16)
 })
 
-test('elsewhere a table is printed without colours, and a held gate is exit code 0', async () => {
+test('elsewhere a table is printed without colours, and a passed gate is exit code 0', async () => {
   server.calls.length = 0
   const { code, stdout } = await startProgram(
     ['load', ...target(), '--tasks', '4', '--slo', 'blast<=25%'],
@@ -99,7 +99,7 @@ test('elsewhere a table is printed without colours, and a held gate is exit code
   expect(stdout).toMatch(/Blast radius +25\.0 % of tasks/)
   expect(stdout).toMatch(/^work +4 +3 +1 +0 +0 /m)
   expect(stdout).toMatch(/^r\/abort +1 +1 +0$/m)
-  expect(stdout).toMatch(/^held +blast<=25%/m)
+  expect(stdout).toMatch(/^passed +blast<=25%/m)
   // oxlint-disable-next-line no-control-regex
   expect(stdout).not.toMatch(/\u001b/)
   expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80)
@@ -200,22 +200,22 @@ test('what is wrong with a command line is said with how to fix it, and never wi
       return (error as Error).message
     }
   }
-  expect(wrong('--target', 'localhost:3000')).toMatch(/no http or https URL; write the URL/)
+  expect(wrong('--target', 'localhost:3000')).toMatch(/not an http or https URL; write the URL/)
   expect(wrong('--target', 'http://me:secret@host/mcp')).toMatch(/holds a user name or password/)
   expect(wrong('--target', 'http://me:secret@host/mcp')).not.toMatch(/secret/)
-  expect(wrong('--header', 'secret')).toMatch(/no header name; write name=value/)
-  expect(wrong('--header', 'x-a=sec\nret')).toMatch(/x-a cannot be in a header/)
-  expect(wrong('--header', 'mcp-session-id=1')).toMatch(/set by the client itself/)
-  expect(wrong('--rate', 'fast')).toMatch(/no rate; write calls per second or per minute/)
-  expect(wrong('--degrade', '1')).toMatch(/leaves nothing of a task of 1/)
-  expect(wrong('--skip-late')).toMatch(/goes with --deadline/)
-  expect(wrong('--breaker', '2')).toMatch(/no share/)
+  expect(wrong('--header', 'secret')).toMatch(/the header has no name; write name=value/)
+  expect(wrong('--header', 'x-a=sec\nret')).toMatch(/value of x-a is not a valid header value/)
+  expect(wrong('--header', 'mcp-session-id=1')).toMatch(/squall load sets mcp-session-id/)
+  expect(wrong('--rate', 'fast')).toMatch(/not a rate; write calls per second or per minute/)
+  expect(wrong('--degrade', '1')).toMatch(/makes all 1 calls of a task optional/)
+  expect(wrong('--skip-late')).toMatch(/needs --deadline/)
+  expect(wrong('--breaker', '2')).toMatch(/not a share/)
   expect(wrong('--client', 'mine')).toMatch(/use one of lean, sdk-v1, sdk-v2/)
-  expect(wrong('--shard', '4/4')).toMatch(/no shard 4 of 4; the first index is 0/)
+  expect(wrong('--shard', '4/4')).toMatch(/no shard 4 of 4; use an index from 0/)
   expect(wrong('--shard', '/4')).toMatch(/JOB_COMPLETION_INDEX/)
-  expect(wrong('--protocol-version', 'newest')).toMatch(/no protocol version/)
+  expect(wrong('--protocol-version', 'newest')).toMatch(/not a protocol version/)
   expect(() => asked(['load'])).toThrow(/--target is missing/)
-  expect(() => asked(['report', 'merge'])).toThrow(/nothing to merge/)
+  expect(() => asked(['report', 'merge'])).toThrow(/no results to merge/)
 })
 
 test('flags, their environment and the index of a Job are read into a request', () => {

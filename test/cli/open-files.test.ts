@@ -24,7 +24,7 @@ test('clients that hang take no descriptor from the admin port or from accepted 
   opened({ close: () => program.kill() })
   const admin = `http://${String((await program.logged('admin listening'))['address'])}`
   const reported = await program.logged(
-    'fewer connections than asked for, by the limit on open files; raise ulimit -n',
+    'the limit on open files allows fewer connections than configured; raise ulimit -n',
   )
   expect(reported).toMatchObject({ level: 'warn', openFiles: OPEN_FILES })
   const most = Number(reported['maxConnections'])

@@ -61,14 +61,14 @@ describe('squall report html and markdown', () => {
   })
 
   it.each([
-    [[], 'squall: there is nothing to report; name files of squall load --out\n'],
+    [[], 'squall: no results to report; name files of squall load --out\n'],
     [
       ['no.json'],
-      'squall: html: "no.json" cannot be read (ENOENT); name a file that is there and readable\n',
+      'squall: html: "no.json" cannot be read (ENOENT); check the path and its permissions\n',
     ],
     [
       ['FILE', '--name', 'a', '--name', 'b'],
-      'squall: there are 2 names for 1 files; give one --name for each file, in the same order\n',
+      'squall: --name is given 2 times for 1 files; give one --name for each file, in the same order\n',
     ],
     [
       ['BROKEN'],

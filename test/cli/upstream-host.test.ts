@@ -8,7 +8,7 @@ import { startSquall } from '../support/squall.ts'
 import { startUpstream } from '../support/upstream.ts'
 
 const routes = (...flags: readonly string[]) =>
-  (asked(['run', ...flags]) as RunOptions).routes.map(({ upstream }) =>
+  (asked(['run', ...flags]) as RunOptions).pairs.map(({ upstream }) =>
     upstream.kind === 'tcp' ? `${upstream.host} ${upstream.port} ${upstream.tls}` : 'unix',
   )
 
@@ -24,9 +24,9 @@ test('stands in for the host of every upstream', () => {
 })
 
 test.each([
-  ['10.1.2.3:80', 'is no host'],
-  ['[10.1.2.3]', 'is no host'],
-  ['http://app', 'is no host'],
+  ['10.1.2.3:80', 'is not a host'],
+  ['[10.1.2.3]', 'is not a host'],
+  ['http://app', 'is not a host'],
   ['::', 'names no single host'],
   ['0.0.0.0', 'names no single host'],
 ])('%s is refused: it %s', (host, wrong) => {
@@ -35,7 +35,7 @@ test.each([
 
 test('a socket has no host', () => {
   expect(() => routes('--upstream', 'unix:/app.sock', '--upstream-host', '10.1.2.3')).toThrow(
-    'has no host that could be replaced',
+    'has no host to replace',
   )
 })
 
@@ -44,8 +44,12 @@ test('leads to no loop by any address of this machine', () => {
   expect(own.length).toBeGreaterThan(0)
   for (const { address, family } of own) {
     const listen = family === 'IPv4' ? '0.0.0.0:3000' : ':3000'
-    expect(() => routes('--listen', listen, '--upstream-host', address)).toThrow('listens')
-    expect(() => routes('--listen', ':3000', '--upstream-host', address)).toThrow('listens')
+    expect(() => routes('--listen', listen, '--upstream-host', address)).toThrow(
+      'is the address of --listen',
+    )
+    expect(() => routes('--listen', ':3000', '--upstream-host', address)).toThrow(
+      'is the address of --listen',
+    )
     expect(routes('--listen', ':3001', '--upstream-host', address)).toHaveLength(1)
   }
   // The app on loopback, the sidecar on the address of the pod: the same port, and no loop.

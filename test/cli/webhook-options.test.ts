@@ -42,7 +42,7 @@ test('certificates of its own take lifetimes down to seconds', () => {
   expect(request.tls).toMatchObject({
     kind: 'managed',
     hosts: ['squall.chaos.svc', 'squall.chaos'],
-    leafMs: 12_000,
+    servingMs: 12_000,
     rotateBeforeMs: 6_000,
   })
 })
@@ -62,23 +62,26 @@ test.each([
   [['--tls-dir', 'a', '--tls-host', 'b'], /--tls-host has no effect with --tls-dir/],
   [['--tls-secret', 'tls'], /--tls-secret needs --tls-host/],
   [['--tls-secret', 'tls', '--tls-host', 'a'], /needs --webhook-configuration/],
-  [[...OWN, '--tls-host', 'not a host'], /is no name of a host/],
+  [[...OWN, '--tls-host', 'not a host'], /is not a host name/],
   [[...OWN, '--rotate-before', '2160h'], /not shorter than --leaf-lifetime/],
-  [[...OWN, '--certificate-check', '24h', '--rotate-before', '30h'], /no time for two checks/],
-  [[...OWN, '--ca-lifetime', '2200h'], /shorter than two of --leaf-lifetime/],
-  [['--tls-dir', 'a', '--listen', '127.0.0.1:15391'], /are one address/],
-  [['--tls-dir', 'a', '--kubernetes-version', '2.0'], /no version of Kubernetes/],
+  [
+    [...OWN, '--certificate-check', '24h', '--rotate-before', '30h'],
+    /no time for two certificate checks/,
+  ],
+  [[...OWN, '--ca-lifetime', '2200h'], /shorter than twice --leaf-lifetime/],
+  [['--tls-dir', 'a', '--listen', '127.0.0.1:15391'], /are the same address/],
+  [['--tls-dir', 'a', '--kubernetes-version', '2.0'], /not a version of Kubernetes/],
   [['--tls-dir', 'a', '--max-review', '1KiB'], /out of range/],
-  [['--tls-dir', 'a', '--namespace', 'Up/per'], /is no name/],
+  [['--tls-dir', 'a', '--namespace', 'Up/per'], /is not a name/],
 ])('%j is refused', (args, says) => {
   expect(() => parsed(...args)).toThrow(says)
 })
 
 test.each([
   [['apply'], /no rules file; name one with -f/],
-  [['apply', '-f', 'a', '--key', '../x'], /no key for rules/],
-  [['apply', '-f', 'a', '--configmap', 'UP'], /is no name/],
-  [['apply', '-f', 'a', '--annotation-prefix', 'squall'], /is no prefix/],
+  [['apply', '-f', 'a', '--key', '../x'], /not a key for rules/],
+  [['apply', '-f', 'a', '--configmap', 'UP'], /is not a name/],
+  [['apply', '-f', 'a', '--annotation-prefix', 'squall'], /is not a prefix/],
   [['apply', '-f', 'a', '--timeout', '0s'], /out of range/],
   [['status', '-A', '-n', 'shop'], /contradict each other/],
 ])('%j is refused', (args, says) => {

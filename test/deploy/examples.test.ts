@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { injectCommand } from '../../src/cli/inject/inject.ts'
 import type { InjectRequest } from '../../src/cli/commands/inject.ts'
-import { parseCommandLine } from '../../src/cli/program.ts'
+import { parseCommandLine } from '../../src/cli/commands/index.ts'
 import { parseRules } from '../../src/rules/file/parse.ts'
 import { deployed, type Manifest, manifestProblems, manifestsOf } from './manifest-problems.ts'
 

@@ -1,5 +1,5 @@
 import type { Environment } from '../../src/cli/flags/flag-values.ts'
-import { parseCommandLine } from '../../src/cli/program.ts'
+import { parseCommandLine } from '../../src/cli/commands/index.ts'
 
 /** What the command of a command line is asked, as that command reads it. */
 export function asked(args: readonly string[], env: Environment = {}): unknown {

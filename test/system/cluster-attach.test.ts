@@ -125,7 +125,7 @@ describe.skipIf(missingForCluster() !== undefined)('a running pod', () => {
       const { ok, out, text } = await attach('4s', 'shop', '--json')
       expect(ok, text).toBe(true)
       expect(JSON.parse(out)).toMatchObject({ ports: [3000], armed: true, reasons: [] })
-      await expect.poll(lastWord, POLL).toContain('its 4 s are over')
+      await expect.poll(lastWord, POLL).toContain('after 4 s')
       expect(await bare.stage.client().get(`${place}/closed`)).toMatchObject({ status: 404 })
       expect(new Set([...fresh.seen, ...steady.seen])).toEqual(new Set(['fine', 'injected', 'ok']))
       expect(await tables()).toBe('')

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createAuthority, issueServer } from '../../src/cluster/webhook/issue-certificate.ts'
+import { createCa, issueServer } from '../../src/cluster/webhook/issue-certificate.ts'
 import { failing } from '../live/rules-directory.ts'
 import { certManagerKinds, certManagerSecret, hour } from './cluster/cert-manager.ts'
 import { createWithoutPause } from './cluster/creations.ts'
@@ -216,7 +216,7 @@ describe.skipIf(missingForCluster() !== undefined)('the webhook', () => {
       note(`${mode} again after ${since(begun)}`)
     }
     const directory = installed.cluster.namespaces.directory
-    const authority = createAuthority('elsewhere', hour())
+    const authority = createCa('elsewhere', hour())
     const host = `squall.${NAMESPACE}.svc`
     const pair = issueServer(authority, [host], hour())
     await Promise.all([

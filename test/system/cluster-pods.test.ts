@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createAuthority, issueServer } from '../../src/cluster/webhook/issue-certificate.ts'
+import { createCa, issueServer } from '../../src/cluster/webhook/issue-certificate.ts'
 import { type Installed, missingForCluster, POLL } from './cluster/installed.ts'
 import { AGENT_PORT, meshManifests } from './cluster/mesh-stand-in.ts'
 import { ASKS } from './cluster/questions.ts'
@@ -77,7 +77,7 @@ describe.skipIf(missingForCluster() !== undefined)('in a real cluster', () => {
   test('an app that serves TLS is refused, or met by TLS on both sides', async () => {
     const day = 86_400_000
     const during = { from: new Date(Date.now() - day), until: new Date(Date.now() + day) }
-    const authority = createAuthority('app', during)
+    const authority = createCa('app', during)
     const leaf = issueServer(authority, ['secure.shop.svc'], during)
     const items = [
       {
@@ -119,7 +119,7 @@ describe.skipIf(missingForCluster() !== undefined)('in a real cluster', () => {
       spec: { volumes: [{ name: 'tls', secret: { secretName: 'secure-tls' } }] },
     }
     const refusal = await stage.refusal('shop', podText(secure))
-    expect(refusal).toContain('the app serves TLS: app/readyz asks port 3000 with scheme HTTPS')
+    expect(refusal).toContain('the app serves TLS: app/readyz uses port 3000 with scheme HTTPS')
     expect(refusal).toContain('squall.dev/upstream-tls: verify')
     const says = squall({
       rules: 'secure-rules',

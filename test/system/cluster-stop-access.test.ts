@@ -120,7 +120,7 @@ describe.skipIf(missingForCluster() !== undefined)('squall stop with few rights'
 
   test('ends what is armed in a namespace that is labelled production later, and is not lifted there', async () => {
     const none = await stage.squall('stop', '--production')
-    expect(none.text).toContain('no sidecar runs in a namespace of production')
+    expect(none.text).toContain('no sidecar runs in a production namespace')
     expect(none.ok, none.text).toBe(true)
     const values = ['production.stop.enabled=true', 'production.stop.schedule=0 0 1 1 *']
     const set = values.flatMap((value) => ['--set', value])

@@ -80,7 +80,7 @@ test.each(CATALOG)('the ready plan $name comes to a verdict', async ({ name, tex
   if (stdout === '') throw new Error(stderr)
   const result = JSON.parse(stdout) as ExperimentResult
   expect(result.verdict, `${result.code}: ${result.why}`).not.toBe('inconclusive')
-  expect(code).toBe(result.verdict === 'held' ? 0 : 1)
+  expect(code).toBe(result.verdict === 'passed' ? 0 : 1)
   expect(result).toMatchObject({ name, restored: true, steadyAfter: true })
   for (const stage of result.stages) {
     if (name === 'process-kill') expect(stage.restartMs).toBeGreaterThan(0)
@@ -88,7 +88,7 @@ test.each(CATALOG)('the ready plan $name comes to a verdict', async ({ name, tex
   }
 })
 
-test('Ctrl-C puts everything back, leaves a part of a report, and ends with 130', async () => {
+test('Ctrl-C restores the rules file, writes a partial report, and exits with 130', async () => {
   const plan = await ready(readyText('latency'), { hold: '1m' })
   const program = startProgram(['experiment', 'run', plan, ...kept])
   await eventually(async () => ((await isArmed()) ? undefined : program.stderr()), PATIENCE)
@@ -98,7 +98,7 @@ test('Ctrl-C puts everything back, leaves a part of a report, and ends with 130'
   await eventually(async () => ((await isArmed()) ? 'armed' : undefined), PATIENCE)
 })
 
-test('a run is kept with its reports, listed, and repeated exactly', async () => {
+test('a run is stored with its reports, listed, and repeated exactly', async () => {
   const rulesFile = at('slow.yaml')
   await writeFile(
     rulesFile,
@@ -108,12 +108,12 @@ test('a run is kept with its reports, listed, and repeated exactly', async () =>
   const first = await startProgram(['experiment', 'run', plan, '--json', ...kept]).finished()
   expect(first).toMatchObject({ code: 0, stderr: '' })
   const result = JSON.parse(first.stdout) as ExperimentResult
-  expect(result).toMatchObject({ schema: 'squall.experiment/1', verdict: 'held', seed: 9 })
+  expect(result).toMatchObject({ schema: 'squall.experiment/1', verdict: 'passed', seed: 9 })
   const place = join(at('experiments'), result.id)
   const files = ['plan.json', 'report.html', 'report.json', 'report.md']
   expect((await readdir(place)).sort()).toEqual(files)
   expect(JSON.parse(await readFile(join(place, 'report.json'), 'utf8'))).toEqual(result)
-  expect(await readFile(join(place, 'report.md'), 'utf8')).toContain('# latency: held')
+  expect(await readFile(join(place, 'report.md'), 'utf8')).toContain('# latency: passed')
   expect(await readFile(join(place, 'report.html'), 'utf8')).toContain('Stage 20%')
   // What was edited since does not matter.
   await writeFile(rulesFile, 'rules: []')
@@ -129,10 +129,10 @@ test('a run is kept with its reports, listed, and repeated exactly', async () =>
   const [one, two] = (JSON.parse(listed.stdout) as HistoryEntry[]).slice(-2)
   expect(one).toMatchObject({ id: result.id, rulesDigest: result.rulesDigest, seed: 9 })
   const { planDigest, rulesDigest, seed } = one!
-  expect(two).toMatchObject({ again: result.id, planDigest, rulesDigest, seed, verdict: 'held' })
+  expect(two).toMatchObject({ again: result.id, planDigest, rulesDigest, seed, verdict: 'passed' })
 })
 
-test('rejections, breaches and plans with mistakes have their own exit codes', async () => {
+test('rejected and invalid plans have their own exit codes', async () => {
   const url = `http://127.0.0.1:${squall.port}/mcp`
   const target = { url, environment: 'production' }
   const refused = await ready(readyText('latency'), { target })

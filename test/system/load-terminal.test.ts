@@ -34,7 +34,9 @@ const called = (): readonly string[] => [...new Set(server.calls.map(({ tool }) 
 
 test('tools without a hint are named in the terminal, and called after a yes', async () => {
   await start()
-  await terminal.shows(/do not say whether they only read:\n {2}bare\nCall them too\? \[y\/N\]/)
+  await terminal.shows(
+    /do not declare whether they are read-only:\n {2}bare\nCall them too\? \[y\/N\]/,
+  )
   expect(server.calls).toEqual([])
   await terminal.enter('y')
   await terminal.shows(/^ended: 0$/m)

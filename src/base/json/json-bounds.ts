@@ -1,26 +1,26 @@
-/** Texts up to this size are parsed without being looked through: at their worst they cost little. */
+/** Texts up to this size are parsed unchecked: their worst case is cheap. */
 export const SMALL_JSON = 16 * 1024
-/** Texts with more values, keys and separators than this are not parsed: each costs room and time. */
+/** Limits the values, keys and separators of a text: each costs memory and time. */
 export const MAX_JSON_PIECES = 50_000
-/** Values nested deeper than this are not parsed. */
+/** Limits the nesting of values. */
 export const MAX_JSON_DEPTH = 500
 
-/** Characters of a string that are read one by one before the next quote is searched for. */
+/** Characters of a string that are read one by one before a search for the next quote. */
 const NEAR = 64
-/** Most bytes that a value, a key or a separator takes once it is parsed. */
+/** The most bytes of memory of a parsed value, key or separator. */
 const PIECE = 64
 
-/** Returns what reading so many bytes as JSON takes at most: the text, what is parsed of it, and its values. */
+/** Returns the most memory that parsing so many bytes of JSON takes, with the text and its values. */
 export function readingCost(bytes: number): number {
   return bytes <= SMALL_JSON ? 0 : 3 * bytes + PIECE * Math.min(bytes, MAX_JSON_PIECES)
 }
 
-/** A text has more values or is nested deeper than Squall reads. */
+/** Reports a text with too many values or levels. */
 export class TooComplexError extends Error {
   readonly code = 'SQUALL_TOO_COMPLEX'
 }
 
-/** Parses a JSON text whose structure is within the bounds; throws for any other text. */
+/** Parses a JSON text within the bounds; throws for other texts. */
 export function parseJson(text: string): unknown {
   if (isTooComplex(text))
     throw new TooComplexError('JSON with too many values, or nested too deeply')
@@ -33,8 +33,8 @@ export function isTooComplex(text: string): boolean {
 }
 
 /**
- * Counts what takes room in a JSON text: objects, arrays, members and items. Returns Infinity as soon
- * as a bound is exceeded. Linear, and jumps over strings.
+ * Counts the objects, arrays, members and items of a JSON text. Returns Infinity once a bound is exceeded.
+ * Takes linear time, and skips strings.
  */
 export function jsonPieces(text: string): number {
   let pieces = 1
@@ -62,8 +62,8 @@ export function jsonPieces(text: string): number {
 }
 
 /**
- * Returns the place of the quote that ends a string, or the end of a text that does not end it. Looks at
- * some characters one by one before each search: escaped quotes may stand close together.
+ * Returns the offset of the quote that ends a string, or the end of the text. Reads some characters one by
+ * one before each search, because escaped quotes may be close together.
  */
 function endOfString(text: string, from: number): number {
   const { length } = text

@@ -1,12 +1,17 @@
-import type { JsonArray, JsonObject, JsonString, Span } from './json-node.ts'
-import { memberOf } from './json-node.ts'
+import {
+  type JsonArray,
+  type JsonObject,
+  type JsonString,
+  memberOf,
+  type Span,
+} from './json-node.ts'
 
-/** A piece of text in the place of another. With `start` equal to `end` it is put in between. */
+/** Replaces a range of text. With `start` equal to `end` the text is inserted. */
 export interface TextEdit extends Span {
   readonly text: string
 }
 
-/** Makes all edits. They must be in the order of the text and must not overlap. */
+/** Applies edits, which must be in the order of the text and must not overlap. */
 export function splice(text: string, edits: readonly TextEdit[]): string {
   let result = ''
   let at = 0
@@ -18,7 +23,7 @@ export function splice(text: string, edits: readonly TextEdit[]): string {
   return result + text.slice(at)
 }
 
-/** Edits in the order in which `fast` wants them; those at one place keep their order. */
+/** Sorts edits by their range; edits with equal ranges keep their order. */
 export function inOrder(edits: readonly TextEdit[]): readonly TextEdit[] {
   return edits.toSorted((a, b) => a.start - b.start || a.end - b.end)
 }
@@ -33,7 +38,7 @@ export interface EntryChanges {
   readonly adds?: readonly string[]
 }
 
-/** Takes members or items out of an object or array and puts others in, commas seen to. */
+/** Removes and adds members or items of an object or array, with their commas. */
 export function editEntries(
   node: JsonObject | JsonArray,
   { removes, follows, adds = [] }: EntryChanges,
@@ -52,7 +57,7 @@ export function editEntries(
     while (i + 1 < entries.length && removes(i + 1)) i++
     const start = kept === undefined ? entries[first]!.start : kept.end
     const next = entries[i + 1]
-    // In front of the first that stays, the comma behind goes; anywhere else the one in front.
+    // Before the first kept entry, the following comma is removed; elsewhere the preceding one.
     const end = kept === undefined && next !== undefined ? next.start : entries[i]!.end
     edits.push({ start, end, text: '' })
   }
@@ -64,7 +69,7 @@ export function editEntries(
   return edits
 }
 
-/** Gives a key a value, in its place where the object has the key and at the end otherwise. */
+/** Sets the value of a key: in place if the object has the key, else at the end. */
 export function setMember(node: JsonObject, key: string, json: string): readonly TextEdit[] {
   const member = memberOf(node, key)
   if (member !== undefined)
@@ -72,14 +77,13 @@ export function setMember(node: JsonObject, key: string, json: string): readonly
   return editEntries(node, { adds: [memberText(key, json)] })
 }
 
-/** A member as text. */
 export function memberText(key: string, json: string): string {
   return `${JSON.stringify(key)}:${json}`
 }
 
 /**
- * The same edits, of what a string says, as edits of the text that it is written in. What they do not
- * touch keeps its escapes. They must be in order.
+ * Translates edits of a decoded string into edits of its JSON text. The rest keeps its escapes. Edits must
+ * be in order.
  */
 export function editsInString(
   text: string,
@@ -90,7 +94,7 @@ export function editsInString(
   let said = 0
   const seek = (to: number): number => {
     while (said < to) {
-      // An escape is one character of what is said, and six or two of what is written.
+      // An escape is one decoded character, and six or two characters of text.
       const isEscape = text[written] === '\\'
       written += isEscape ? (text[written + 1] === 'u' ? 6 : 2) : 1
       said++

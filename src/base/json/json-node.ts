@@ -1,16 +1,16 @@
-/** Where something stands in a text: from `start` up to, and without, `end`. */
+/** A range of a text: from `start` up to, and without, `end`. */
 export interface Span {
   readonly start: number
   readonly end: number
 }
 
-/** An object. Of several members with one key the last one counts, as for `JSON.parse`. */
+/** An object. The last of several members with one key is effective, as for `JSON.parse`. */
 export interface JsonObject extends Span {
   readonly kind: 'object'
   readonly members: readonly JsonMember[]
 }
 
-/** A key and its value; the span is that of both. */
+/** A key and its value; the span has both. */
 export interface JsonMember extends Span {
   readonly key: string
   /** The span of the key with its quotes. */
@@ -24,13 +24,13 @@ export interface JsonArray extends Span {
   readonly items: readonly JsonNode[]
 }
 
-/** A string; its span has the quotes in it, its value is decoded. */
+/** A string: the span includes the quotes, the value is decoded. */
 export interface JsonString extends Span {
   readonly kind: 'string'
   readonly value: string
 }
 
-/** A number. The value may be less exact than what is written. */
+/** A number, which may be less exact than its text. */
 export interface JsonNumber extends Span {
   readonly kind: 'number'
   readonly value: number
@@ -41,25 +41,25 @@ export interface JsonLiteral extends Span {
   readonly value: boolean | null
 }
 
-/** A JSON value and where it stands in its text. */
+/** A JSON value with its span in the text. */
 export type JsonNode = JsonObject | JsonArray | JsonString | JsonNumber | JsonLiteral
 
-/** The member of a key that counts; undefined when there is none, or the node is no object. */
+/** Returns the effective member of a key; undefined without one, or for other nodes. */
 export function memberOf(node: JsonNode | undefined, key: string): JsonMember | undefined {
   return node?.kind === 'object' ? node.members.findLast((each) => each.key === key) : undefined
 }
 
-/** The value of a key; undefined when there is none, or the node is no object. */
+/** Returns the value of a key; undefined without one, or for other nodes. */
 export function valueOf(node: JsonNode | undefined, key: string): JsonNode | undefined {
   return memberOf(node, key)?.value
 }
 
-/** The items of an array; none when the node is no array. */
+/** Returns the items of an array; none for other nodes. */
 export function itemsOf(node: JsonNode | undefined): readonly JsonNode[] {
   return node?.kind === 'array' ? node.items : []
 }
 
-/** The members that count, one for each key, where the last one with the key stands. */
+/** Returns the effective members, in the order of the text. */
 export function effectiveMembers(node: JsonObject): readonly JsonMember[] {
   const last = new Map<string, JsonMember>()
   for (const member of node.members) last.set(member.key, member)
@@ -67,18 +67,18 @@ export function effectiveMembers(node: JsonObject): readonly JsonMember[] {
   return node.members.filter((member) => last.get(member.key) === member)
 }
 
-/** A value in an object or an array, and where it is there. */
+/** A value with its position in an object or array. */
 export interface JsonMatch {
   readonly node: JsonNode
   /** Undefined for the value that was searched. */
   readonly parent: JsonObject | JsonArray | undefined
-  /** Which member or item of the parent it is. */
+  /** The index among the members or items of the parent. */
   readonly index: number
 }
 
 /**
- * Finds the nodes that the keys of a JSON Pointer lead to. `*` matches all items of an array and all
- * members of an object. Of several members with one key the effective one is found.
+ * Finds the nodes that the keys of a JSON Pointer select. `*` matches all items of an array and all
+ * effective members of an object.
  */
 export function findMatches(node: JsonNode, keys: readonly string[]): readonly JsonMatch[] {
   let matches: readonly JsonMatch[] = [{ node, parent: undefined, index: 0 }]
@@ -86,7 +86,7 @@ export function findMatches(node: JsonNode, keys: readonly string[]): readonly J
   return matches
 }
 
-/** The values that the keys of a JSON Pointer lead to. */
+/** Returns the values that the keys of a JSON Pointer select. */
 export function find(node: JsonNode, keys: readonly string[]): readonly JsonNode[] {
   return findMatches(node, keys).map((match) => match.node)
 }

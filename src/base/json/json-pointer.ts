@@ -1,4 +1,4 @@
-/** The keys of a JSON Pointer (RFC 6901), or undefined when it is none. `""` is the whole value. */
+/** Parses a JSON Pointer (RFC 6901) into keys; undefined for other texts. `""` is the whole value. */
 export function parsePointer(pointer: string): readonly string[] | undefined {
   if (pointer === '') return []
   if (!pointer.startsWith('/') || /~(?![01])/.test(pointer)) return undefined
@@ -8,7 +8,7 @@ export function parsePointer(pointer: string): readonly string[] | undefined {
     .map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'))
 }
 
-/** Returns the JSON Pointer to a place within another, of which the pointer is given. */
+/** Appends keys to a JSON Pointer. */
 export function pointerTo(keys: readonly (string | number)[], from = ''): string {
   return keys.reduce<string>(
     (path, key) => `${path}/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`,
@@ -16,7 +16,7 @@ export function pointerTo(keys: readonly (string | number)[], from = ''): string
   )
 }
 
-/** The value that the keys lead to, or undefined: JSON has no undefined of its own. */
+/** Returns the value that the keys select; undefined without one. */
 export function pointedAt(value: unknown, keys: readonly string[]): unknown {
   let at = value
   for (const key of keys) {

@@ -1,18 +1,18 @@
 import { MAX_JSON_DEPTH } from './json-bounds.ts'
 import type { JsonMember, JsonNode } from './json-node.ts'
 
-/** Texts with more values than this are not read: each takes far more room than it has characters. */
+/** Limits the values of a text: a value takes far more memory than its characters. */
 export const MAX_JSON_VALUES = 20_000
 
-/** Values that may still be read, where several texts share one bound. */
+/** The values that may still be read, for texts that share one limit. */
 export interface ValuesLeft {
   values: number
 }
 
 /**
- * Reads a JSON text into values that know where they stand, so that one can be changed and the rest
- * stays as it was written. Takes what `JSON.parse` takes; undefined for anything else, and for what
- * is nested too deeply or has too many values.
+ * Parses a JSON text into values with their spans, so that one value can change while the rest of the text
+ * stays. Accepts the same texts as `JSON.parse`; returns undefined for others, and for texts that are nested
+ * too deeply or have too many values.
  */
 export function readJson(
   text: string,
@@ -27,7 +27,7 @@ export function readJson(
   }
 }
 
-/** Thrown without a trace of calls: text that is no JSON is an everyday thing here. */
+/** Thrown without a stack trace: invalid JSON is common here. */
 const NOT_JSON = Symbol('not JSON')
 
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y
@@ -136,7 +136,7 @@ class Reader {
     for (;;) {
       const code = text.charCodeAt(at)
       if (code === QUOTE) break
-      // Also the end of the text, where there is no code.
+      // Also at the end of the text, where the code is NaN.
       if (!(code >= 0x20)) throw NOT_JSON
       if (code === BACKSLASH) {
         isPlain = false
@@ -182,7 +182,7 @@ class Reader {
   }
 }
 
-/** Returns the place behind an escape. */
+/** Returns the offset behind an escape. */
 function endOfEscape(text: string, at: number): number {
   switch (text.charCodeAt(at + 1)) {
     case QUOTE:

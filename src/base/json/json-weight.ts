@@ -1,7 +1,7 @@
-/** Most bytes that an object, an array or a member of them takes. */
+/** The most bytes of memory of an object, an array or a member. */
 const PIECE = 64
 
-/** Estimates from above how much memory a parsed JSON value takes. */
+/** Returns an upper estimate of the memory of a parsed JSON value. */
 export function jsonWeight(value: unknown): number {
   let weight = 0
   const left: unknown[] = [value]

@@ -12,7 +12,7 @@ export const SPACE: CharSet = [
 const LINE_ENDS: CharSet = [0x0a, 0x0a, 0x0d, 0x0d, 0x2028, 0x2029]
 export const NOT_LINE_END: CharSet = negate(LINE_ENDS)
 
-/** Every code point that is not in the set. */
+/** Returns the code points that are not in the set. */
 export function negate(set: CharSet): CharSet {
   const out: number[] = []
   let from = 0
@@ -24,7 +24,7 @@ export function negate(set: CharSet): CharSet {
   return out
 }
 
-/** Puts ranges in order and joins those that touch. */
+/** Sorts ranges and joins adjacent ones. */
 export function normalize(ranges: readonly number[]): CharSet {
   const pairs: [number, number][] = []
   for (let i = 0; i < ranges.length; i += 2) pairs.push([ranges[i]!, ranges[i + 1]!])
@@ -38,7 +38,7 @@ export function normalize(ranges: readonly number[]): CharSet {
   return out
 }
 
-/** The set with the other case of every ASCII letter in it. */
+/** Adds the other case of every ASCII letter. */
 export function foldAscii(set: CharSet): CharSet {
   const out = [...set]
   for (let i = 0; i < set.length; i += 2) {
@@ -48,7 +48,7 @@ export function foldAscii(set: CharSet): CharSet {
   return normalize(out)
 }
 
-/** True when the code point is in the set. */
+/** Returns true for a code point in the set. */
 export function has(set: CharSet, code: number): boolean {
   for (let i = 0; i < set.length; i += 2) {
     if (code < set[i]!) return false

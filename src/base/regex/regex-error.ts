@@ -1,4 +1,4 @@
-/** A regular expression that is not taken, with the place in it that is at fault. */
+/** Reports a rejected regular expression, with the offset of the error. */
 export class RegexError extends Error {
   override readonly name = 'RegexError'
   readonly code = 'REGEX_REFUSED'

@@ -1,5 +1,13 @@
-import { DIGITS, NOT_LINE_END, SPACE, WORD, foldAscii, negate, normalize } from './char-set.ts'
-import type { CharSet } from './char-set.ts'
+import {
+  type CharSet,
+  DIGITS,
+  foldAscii,
+  negate,
+  normalize,
+  NOT_LINE_END,
+  SPACE,
+  WORD,
+} from './char-set.ts'
 import { RegexError } from './regex-error.ts'
 
 /** Conditions between two characters. */
@@ -30,7 +38,7 @@ const CLASSES: Readonly<Record<string, CharSet>> = {
 }
 const CONTROLS: Readonly<Record<string, number>> = { t: 9, n: 10, v: 11, f: 12, r: 13 }
 
-/** Reads a pattern; throws a `RegexError` for what is wrong or not supported. */
+/** Parses a pattern; throws a `RegexError` for invalid or unsupported syntax. */
 export function parseRegex(pattern: string): RegexNode {
   if (pattern.length > MAX_PATTERN) {
     throw new RegexError(
@@ -167,7 +175,7 @@ class Parser {
     return typeof escaped === 'number' ? this.#literal(escaped) : { kind: 'set', set: escaped }
   }
 
-  /** Returns the code point or set that a backslash and the characters behind it mean. */
+  /** Returns the code point or set of an escape. */
   #escape(at: number): number | CharSet {
     const char = this.#text[this.#at]
     if (char === undefined) this.#refuse('a lone \\ stands at the end; write \\\\', at)

@@ -2,11 +2,11 @@ import { MAX_CODE_POINT, WORD, has, type CharSet } from './char-set.ts'
 import { RegexError } from './regex-error.ts'
 import { parseRegex, type Assertion, type RegexNode } from './regex-parse.ts'
 
-/** More steps than this are refused: the time for a text is at most its length times this. */
+/** Limits the steps: matching takes at most this times the length of the text. */
 export const MAX_STEPS = 500
 const MAX_WORK = 20_000
 
-/** One step of a program. A `set` goes on at the next step, the others say where. */
+/** One step of a program. A `set` continues at the next step, others name their successors. */
 export type Step =
   | { readonly op: 'set'; readonly set: number }
   | { readonly op: 'assert'; readonly what: Assertion }
@@ -14,12 +14,12 @@ export type Step =
   | { readonly op: 'jump'; readonly to: number }
   | { readonly op: 'match' }
 
-/** A pattern as a nondeterministic automaton over classes of characters that it cannot tell apart. */
+/** A pattern as a nondeterministic automaton over classes of equivalent characters. */
 export interface Program {
   readonly steps: readonly Step[]
   readonly classes: number
   readonly ascii: Uint16Array
-  /** Where each class's stretch of code points begins, in order; parallel to `stretchClass`. */
+  /** The first code point of each stretch of one class, in order; parallel to `stretchClass`. */
   readonly stretches: readonly number[]
   readonly stretchClass: readonly number[]
   /** `members[set * classes + class]` is 1 when the set has the class. */
@@ -97,7 +97,7 @@ class Emitter {
   }
 
   emit(node: RegexNode): void {
-    // Repetitions of nothing add no step, so that the steps alone do not bound the work.
+    // Repetitions of nothing add no step, so the steps alone do not bound the work.
     if (++this.#work > MAX_WORK) this.#tooLarge()
     switch (node.kind) {
       case 'set':

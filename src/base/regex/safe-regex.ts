@@ -1,28 +1,28 @@
 import { classOf, compileProgram, type Program } from './regex-program.ts'
 import { unread } from '../glob.ts'
 
-/** Longer texts match no expression: a caller chooses the text, and must not choose the time. */
+/** Longer texts match no expression: callers choose the text, and must not determine the time. */
 export const MAX_REGEX_TEXT = 32_768
 
-/** True for a text that no expression reads. */
+/** Returns true for a text that is too long to match. */
 export function isTooLong(text: string | undefined): boolean {
   return text !== undefined && text.length > MAX_REGEX_TEXT
 }
 
 /**
- * The number of states and transitions remembered of one expression; beyond it all are forgotten and
- * built anew. About 50 KB: callers may drive every expression of a file that far.
+ * Limits the cached states and transitions of one expression; beyond it the cache is cleared. About 50 KB:
+ * callers may fill the cache of every expression of a file.
  */
 const MAX_REMEMBERED = 4000
-/** A text that fills the memory more often than this gains nothing by it: its rest goes without. */
+/** A text that fills the cache more often than this does not profit: its rest is matched without. */
 const MAX_FORGOTTEN = 2
 
-/** Where the automaton may be before the next character. */
+/** The possible positions of the automaton before the next character. */
 interface State {
   readonly at: readonly number[]
-  /** Nothing was read yet. */
+  /** True before the first character. */
   readonly begin: boolean
-  /** The last character was a word character. */
+  /** True when the last character was a word character. */
   readonly afterWord: boolean
   readonly next: (State | undefined)[]
   /** True when the text may end here; undefined until first asked. */
@@ -33,8 +33,8 @@ const MATCHED: State = { at: [], begin: false, afterWord: false, next: [], end: 
 const DEAD: State = { at: [], begin: false, afterWord: false, next: [], end: false }
 
 /**
- * A regular expression that is found in time linear in the text, whatever the pattern: all ways
- * through it are followed at once, and what was worked out is kept as a table. It knows literals,
+ * Searches a regular expression in time linear in the text, for every pattern: all paths are followed at
+ * once, and their states are cached. It supports literals,
  * `.`, classes, `\d \w \s \b` and their opposites, `^ $`, groups, `|`, `* + ? {m,n}` and `(?i)` at
  * the start; it is found anywhere in the text unless anchored.
  */
@@ -49,7 +49,7 @@ export class SafeRegex {
   #forgotten = 0
   #start: State
 
-  /** Throws a `RegexError` for a pattern that is wrong, too large or not supported. */
+  /** Throws a `RegexError` for a pattern that is invalid, too large or not supported. */
   constructor(pattern: string) {
     this.source = pattern
     this.#program = compileProgram(pattern)
@@ -58,7 +58,7 @@ export class SafeRegex {
     this.#start = this.#stateFor([0], true, false)
   }
 
-  /** True when the text has a match; false for every text above `MAX_REGEX_TEXT`. */
+  /** Returns true when the text has a match; false for texts above `MAX_REGEX_TEXT`. */
   test(text: string): boolean {
     const length = text.length
     if (length > MAX_REGEX_TEXT) {
@@ -108,7 +108,7 @@ export class SafeRegex {
       this.#remembered = 0
       this.#start = this.#stateFor([0], true, false)
     }
-    // In any order the places mean the same: one order makes them one state.
+    // Sorted positions make equal sets one state.
     at.sort((a, b) => a - b)
     return this.#stateFor(at, false, afterWord)
   }
@@ -124,13 +124,13 @@ export class SafeRegex {
   }
 
   /**
-   * The places after a character of the class, or undefined when the match is already there.
+   * Returns the positions after a character of the class, or undefined when the match is complete.
    * A class of -1 is the end of the text.
    */
   #follow(state: State, cls: number): number[] | undefined {
     const { steps, members, classes, word } = this.#program
     const marker = this.#marker
-    // A mark that came round again would let a loop be walked without end.
+    // A repeated round number would let a loop be followed forever.
     if (this.#round === 0xffff_ffff) {
       marker.fill(0)
       this.#round = 0
@@ -168,13 +168,13 @@ export class SafeRegex {
         }
       }
     }
-    // No match here. Another may begin behind this character, at the first step.
+    // No match here. A match may begin behind this character, at the first step.
     if (cls < 0) return out
     if (!this.#anchored) out.push(0)
     return out
   }
 
-  /** True when every way into the pattern passes `^`, so that a match begins nowhere but at 0. */
+  /** Returns true when every path passes `^`, so that a match begins only at 0. */
   #beginsAnchored(): boolean {
     const todo = [0]
     const seen = new Set<number>()

@@ -5,8 +5,8 @@ const MARKS = /\p{M}/gu
 const BREAKS = /[^\S ]+/g
 
 /**
- * Returns the text with everything spelled out that a terminal obeys, that ends a line, or that changes
- * how its neighbours are read.
+ * Returns the text with escapes for characters that control a terminal, end a line, or change the meaning
+ * of their neighbours.
  */
 export function plain(text: string): string {
   return replaceUnseen(text, spelledOut)
@@ -24,7 +24,7 @@ export function replaceUnseen(text: string, by: (marker: string) => string): str
   return PLAIN.test(text) ? text : text.replace(UNSEEN, by)
 }
 
-/** Says whether a text has a character that `plain` spells out. */
+/** Returns true for a text with a character that `plain` escapes. */
 export function hasUnseen(text: string): boolean {
   return !PLAIN.test(text) && text.search(UNSEEN) >= 0
 }
@@ -39,7 +39,7 @@ export function foreign(text: string, most = 120): string {
   return plain(shortened(text, most))
 }
 
-/** Returns such a value for a column: marks that would stand on their neighbours are spelled out as well. */
+/** Returns such a value for a column: combining marks are escaped as well. */
 export function foreignCell(text: string, most?: number): string {
   return foreign(text, most).replace(MARKS, spelledOut)
 }

@@ -16,31 +16,31 @@ import { createLogger, type Logger } from '../../telemetry/log.ts'
 import { askLocal } from '../ask-local.ts'
 import type { AttachedRequest } from '../commands/attached.ts'
 
-/** The reason for which the redirect ends. */
+/** The reason why the redirect ends. */
 interface Ending {
   readonly reason: string
   readonly failed: boolean
 }
 
-/** The kernel ends the redirect by itself this long after the last refresh. */
+/** The kernel ends the redirect this long after the last refresh. */
 const HELD_SECONDS = 6
 const BEAT_MS = 1_500
 const READY_MS = 60_000
 /** Time for calls that are in flight; faults end at once. */
 const DRAIN_MS = 15_000
-/** A sidecar that hangs does not hold up the end. */
+/** A sidecar that hangs is killed after this time. */
 const KILL_MS = DRAIN_MS + 5_000
 const TERMINATION_LOG = '/dev/termination-log'
 
 /**
- * Runs the sidecar and holds the redirect, until the time is over or somebody ends it; the result is
- * the exit code. The redirect never outlives the sidecar: it is taken away when the sidecar ends, is
- * not refreshed while the sidecar does not answer, and lapses when this process is killed.
+ * Runs the sidecar and refreshes the redirect until the time has passed, or a signal or `squall detach`
+ * ends it; returns the exit code. The redirect never outlives the sidecar: it is removed when the sidecar
+ * exits, is not refreshed while the sidecar does not respond, and expires when this process is killed.
  */
 export async function attachedCommand(request: AttachedRequest): Promise<number> {
   const logger = createLogger({ level: 'info', format: 'json' })
   refuseLate(request.startBefore)
-  await standBackForTheApp()
+  await preferSidecarForOom()
   const directory = await mkdtemp(join(tmpdir(), 'squall-'))
   await chmod(directory, 0o755)
   const rulesFile = join(directory, 'rules.yaml')
@@ -60,7 +60,7 @@ export async function attachedCommand(request: AttachedRequest): Promise<number>
   const reason = oneLine(ending.reason)
   logger[ending.failed ? 'error' : 'info']({ reason }, 'detached')
   logger.flush()
-  // Where there is such a file, kubelet shows it as the state of the container.
+  // The kubelet shows this file, if it exists, as the state of the container.
   await writeFile(TERMINATION_LOG, `detached: ${reason}\n`, { flag: 'r+' }).catch(() => undefined)
   return ending.failed ? 1 : 0
 }
@@ -84,18 +84,18 @@ async function hold(
   logger: Logger,
 ): Promise<Ending> {
   await applyRules(ruleset({ redirects, exemptUid: undefined, heldSeconds: HELD_SECONDS }), nft)
-  // Only now: active rules mean that traffic is redirected.
+  // Active rules mean that traffic is redirected, so they come after the redirect.
   await writeFile(`${rulesFile}.new`, rulesText)
   await rename(`${rulesFile}.new`, rulesFile)
   logger.info({ redirects, forMs }, 'attached')
   const until = performance.now() + forMs
   for (;;) {
     const left = until - performance.now()
-    if (left <= 0) return { reason: `its ${forMs / 1000} s are over`, failed: false }
+    if (left <= 0) return { reason: `after ${forMs / 1000} s`, failed: false }
     const pause = sleep(Math.min(BEAT_MS, left)).then(() => undefined)
     const early = await Promise.race([ended, pause])
     if (early !== undefined) return early
-    // Calls go to the app while the sidecar does not answer, and come back when it does.
+    // Without a refresh, calls go to the app until the sidecar responds again.
     if (!(await isAlive(admin.ask))) continue
     try {
       await applyRules(refreshRuleset(redirects, HELD_SECONDS), nft)
@@ -107,14 +107,14 @@ async function hold(
   }
 }
 
-/** Leads new connections to the app, lets the sidecar finish its exchanges, and removes all rules of nftables. */
+/** Sends new connections to the app, drains the sidecar, and removes all nftables rules. */
 async function giveBack(
   { nft }: AttachedRequest,
   sidecar: ChildProcess,
   logger: Logger,
 ): Promise<void> {
   const complain = (err: unknown): void => {
-    logger.error({ err }, 'the redirect could not be taken away; the kernel ends it within seconds')
+    logger.error({ err }, 'the redirect could not be removed; the kernel ends it within seconds')
   }
   await applyRules(releaseRuleset(), nft).catch(complain)
   if (sidecar.pid !== undefined && sidecar.exitCode === null && sidecar.signalCode === null) {
@@ -143,7 +143,7 @@ function startSidecar(
   return spawn(process.execPath, [...process.execArgv, process.argv[1]!, 'run', ...args], {
     env,
     stdio: ['ignore', 'inherit', 'inherit'],
-    // Another user than root has none of the capabilities after this.
+    // A user other than root loses all capabilities.
     uid: user,
     gid: user,
   }).on('error', () => undefined)
@@ -151,9 +151,7 @@ function startSidecar(
 
 async function isAlive(ask: AttachedRequest['admin']['ask']): Promise<boolean> {
   try {
-    return (
-      (await askLocal(ask, { method: 'GET', path: '/livez', timeoutMs: BEAT_MS })).status === 200
-    )
+    return (await askLocal(ask, 'GET', '/livez', BEAT_MS)).status === 200
   } catch {
     return false
   }
@@ -162,12 +160,12 @@ async function isAlive(ask: AttachedRequest['admin']['ask']): Promise<boolean> {
 function refuseLate(startBefore: number | undefined): void {
   if (startBefore === undefined || Date.now() < startBefore) return
   throw new Error(
-    `this was to start before ${new Date(startBefore).toISOString()}, and nothing was taken over; check the clocks and how long the image takes, and attach again`,
+    `too late: it had to start before ${new Date(startBefore).toISOString()}; no traffic was redirected; check the clocks and the time to pull the image, and attach again`,
   )
 }
 
-/** Asks the kernel to end the sidecar before the app when the pod has no memory left. */
-async function standBackForTheApp(): Promise<void> {
+/** Makes the kernel kill the sidecar before the app when the pod runs out of memory. */
+async function preferSidecarForOom(): Promise<void> {
   await writeFile('/proc/self/oom_score_adj', '1000').catch(() => undefined)
 }
 

@@ -1,11 +1,11 @@
 import { flagGroup, type Environment, FlagValues, type RawFlags } from '../flags/flag-values.ts'
-import { parseProduction, productionFlags } from '../flags/production.ts'
+import { environmentLabelFlag, parseProduction, productionFlags } from '../flags/production.ts'
 import { CLUSTER_FLAGS, objectName, parseCluster } from '../kube/cluster-options.ts'
 import { defineCommand } from '../flags/command.ts'
 import { MAX_DURATION_MS } from '../../base/units.ts'
 import { parseDuration } from '../flags/units.ts'
 import { STOP_KEY } from '../../rules/guard/stop-key.ts'
-import { badValue, UsageError } from '../flags/usage-error.ts'
+import { badValue, missing } from '../flags/usage-error.ts'
 
 const SELECTOR =
   'rules act only in pods with these labels, as in app=shop,tier=front; written into each rule'
@@ -15,43 +15,34 @@ const APPLY_FLAGS = [
     filename: ['file', 'rules file to apply; - is standard input', { short: 'f' }],
     configmap: [
       'name',
-      'ConfigMap that the sidecars read; it is made when it is not there',
+      'ConfigMap that the sidecars read; created if missing',
       { default: 'squall-rules' },
     ],
-    key: ['key', 'key of it to write; the others stay as they are', { default: 'rules.yaml' }],
-    for: [
-      'duration',
-      'no rule acts longer than this from now on, in any pod; all of them start anew',
-    ],
-    'dry-run': 'say what would be written and which pods it would touch, and write nothing',
+    key: ['key', 'key to write; other keys stay unchanged', { default: 'rules.yaml' }],
+    for: ['duration', 'ends all rules after this time, in every pod; their times begin again now'],
+    'dry-run': 'print what would be written and the pods in which it would act, and write nothing',
   }),
   ...CLUSTER_FLAGS.map((flag) => (flag.name === 'selector' ? { ...flag, help: SELECTOR } : flag)),
   ...productionFlags('The cluster:'),
-  ...flagGroup('The cluster:', {
-    'environment-label': [
-      'key',
-      'label of the namespace that says which environment it is, where it can be read',
-      { default: 'environment' },
-    ],
-  }),
+  ...environmentLabelFlag('The cluster:'),
   ...flagGroup('Waiting and output:', {
     timeout: [
       'duration',
       'how long to wait until every sidecar has the rules',
       { default: '120s' },
     ],
-    'no-wait': 'do not wait: write the ConfigMap, touch the pods, and end',
+    'no-wait': 'write the ConfigMap and annotate the pods, and do not wait',
     json: 'print the outcome as one JSON document',
   }),
 ]
 
 export const APPLY = defineCommand({
   name: 'apply',
-  description: 'bring a rules file to the sidecars of a namespace, and wait until each has it',
+  description: 'write a rules file for the sidecars of a namespace, and wait until each has it',
   flags: APPLY_FLAGS,
   note: `
 The file is checked first. With the credentials of your kubeconfig it is written into a ConfigMap;
-pods are touched so that kubelet brings it at once.`,
+pods are annotated so that the kubelet delivers it at once.`,
   parse: parseApply,
   start: async (request) => (await import('../kube/apply.ts')).applyCommand(request),
 })
@@ -66,17 +57,13 @@ function parseApply(raw: RawFlags, env: Environment) {
   const flags = new FlagValues(APPLY_FLAGS, raw, env)
   const file = flags.optional('filename')
   if (file === undefined) {
-    throw new UsageError(
-      'MISSING_VALUE',
-      'no rules file',
-      'name one with -f, or - for standard input',
-    )
+    throw missing('no rules file', 'name one with -f, or - for standard input')
   }
   const key = flags.required('key')
   if (!KEY.test(key.text) || key.text === STOP_KEY) {
     throw badValue(
       key,
-      'is no key for rules',
+      'is not a key for rules',
       'use letters, digits, dots and dashes, such as rules.yaml',
     )
   }
@@ -88,7 +75,7 @@ function parseApply(raw: RawFlags, env: Environment) {
     /** Undefined where production is allowed. */
     production: parseProduction(flags, env),
     environmentLabel: flags.required('environment-label').text,
-    /** The time for which the rules may act, from now. */
+    /** The time from now after which no rule acts. */
     lastsMs: flags.parsed('for', (given) => parseDuration(given, LASTS)),
     dryRun: flags.switch('dry-run'),
     timeoutMs: parseDuration(flags.required('timeout'), TIMEOUT),

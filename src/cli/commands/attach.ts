@@ -5,23 +5,17 @@ import {
   type Given,
   type RawFlags,
 } from '../flags/flag-values.ts'
-import { parseProduction, productionFlags } from '../flags/production.ts'
-import {
-  CLUSTER_FLAGS,
-  type ClusterOptions,
-  objectName,
-  parseCluster,
-} from '../kube/cluster-options.ts'
+import { environmentLabelFlag, parseProduction, productionFlags } from '../flags/production.ts'
+import { CLUSTER_FLAGS, objectName, parseCluster } from '../kube/cluster-options.ts'
 import { defineCommand } from '../flags/command.ts'
-import type { ProductionCheck } from '../../rules/guard/production-names.ts'
 import { ATTACHED_FOR } from './attached.ts'
 import { parseChoice, parseDuration } from '../flags/units.ts'
-import { UsageError } from '../flags/usage-error.ts'
+import { badOption, missing } from '../flags/usage-error.ts'
 import { readVersion } from '../version.ts'
 
 const WAITING = 'Waiting and output:'
 const JSON_FLAG = flagGroup(WAITING, { json: 'print the outcome as one JSON document' })
-// One pod is named, so that there is nothing to select.
+// The pod is named, so there is no selector.
 const POD_FLAGS = CLUSTER_FLAGS.filter(({ name }) => name !== 'selector') as unknown as Exclude<
   (typeof CLUSTER_FLAGS)[number],
   { readonly name: 'selector' }
@@ -34,7 +28,7 @@ const ATTACH_FLAGS = [
   ...flagGroup('The sidecar:', {
     for: [
       'duration',
-      'how long; the sidecar detaches by itself then, at most after 24h',
+      'time after which the sidecar detaches by itself, at most 24h',
       { default: '15m' },
     ],
     port: [
@@ -46,17 +40,11 @@ const ATTACH_FLAGS = [
   }),
   ...POD_FLAGS,
   ...productionFlags('The cluster:'),
-  ...flagGroup('The cluster:', {
-    'environment-label': [
-      'key',
-      'label of the namespace that says which environment it is, where it can be read',
-      { default: 'environment' },
-    ],
-  }),
+  ...environmentLabelFlag('The cluster:'),
   ...flagGroup(WAITING, {
     timeout: [
       'duration',
-      'how long to wait until traffic is taken over; an image that comes later begins nothing',
+      'how long to wait until traffic is redirected; a container that starts later does nothing',
       { default: '60s' },
     ],
   }),
@@ -71,16 +59,16 @@ const DETACH_FLAGS = [
   ...JSON_FLAG,
 ]
 
-export type DetachFlag = (typeof DETACH_FLAGS)[number]['name']
+type DetachFlag = (typeof DETACH_FLAGS)[number]['name']
 
 export const ATTACH = defineCommand({
   name: 'attach',
-  description: 'put the sidecar into a running pod, for a while, without a restart',
+  description: 'add the sidecar to a running pod, for a limited time, without a restart',
   flags: ATTACH_FLAGS,
   operands: { form: '<pod>', most: 1 },
   note: `
-An ephemeral container takes the port over and gives it back when its time is over, when it ends in
-any way, or by squall detach. Connections that are open stay with the app.
+An ephemeral container redirects the port to itself until its time has passed, it ends for any reason,
+or squall detach ends it. Open connections stay with the app.
 Example: squall attach mcp-server-7d4b9c6f5-2xk8q -n shop -f rules.yaml --for 15m`,
   parse: parseAttach,
   start: async (request) => (await import('../kube/attach.ts')).attachCommand(request),
@@ -88,47 +76,32 @@ Example: squall attach mcp-server-7d4b9c6f5-2xk8q -n shop -f rules.yaml --for 15
 
 export const DETACH = defineCommand({
   name: 'detach',
-  description: 'end what squall attach began in a pod',
+  description: 'end the sidecar that squall attach added to a pod',
   flags: DETACH_FLAGS,
   operands: { form: '<pod>', most: 1 },
   parse: parseDetach,
   start: async (request) => (await import('../kube/attach.ts')).detachCommand(request),
 })
 
-export interface DetachRequest {
-  readonly pod: string
-  readonly cluster: ClusterOptions
-  readonly timeoutMs: number
-  readonly json: boolean
-}
+export type AttachRequest = ReturnType<typeof parseAttach>
 
-export interface AttachRequest extends DetachRequest {
-  readonly file: string
-  readonly forMs: number
-  readonly port: string | undefined
-  readonly image: string
-  readonly pullPolicy: string | undefined
-  /** Undefined where production is allowed. */
-  readonly production: ProductionCheck | undefined
-  readonly environment: string | undefined
-  readonly environmentLabel: string
-}
+export type DetachRequest = ReturnType<typeof podOf>
 
 const PORT = /^(?:\d{1,5}|[a-z0-9](?:[-a-z0-9]{0,13}[a-z0-9])?)$/
 const POLICIES = ['Always', 'IfNotPresent', 'Never'] as const
 const TIMEOUT = { min: 1_000, max: 600_000 }
 
-function parseAttach(raw: RawFlags, env: Environment, operands: readonly string[]): AttachRequest {
+function parseAttach(raw: RawFlags, env: Environment, operands: readonly string[]) {
   const flags = new FlagValues(ATTACH_FLAGS, raw, env)
   const file = flags.optional('filename')
   if (file === undefined) {
     const fix = 'name one with -f, or - for standard input'
-    throw new UsageError('MISSING_VALUE', 'no rules file', fix)
+    throw missing('no rules file', fix)
   }
   const port = flags.optional('port')
   if (port !== undefined && !PORT.test(port.text)) {
     const fix = 'write its number, or its name as the pod declares it'
-    throw new UsageError('BAD_VALUE', `${port.source}: it is no port`, fix)
+    throw badOption(port.source, 'not a port', fix)
   }
   return {
     ...podOf(operands, flags, env),
@@ -137,23 +110,20 @@ function parseAttach(raw: RawFlags, env: Environment, operands: readonly string[
     port: port?.text,
     image: flags.optional('image')?.text ?? `squall:${readVersion()}`,
     pullPolicy: flags.parsed('image-pull-policy', (given) => parseChoice(given, POLICIES)),
+    /** Undefined where production is allowed. */
     production: parseProduction(flags, env),
     environment: flags.optional('environment')?.text,
     environmentLabel: flags.required('environment-label').text,
   }
 }
 
-function parseDetach(raw: RawFlags, env: Environment, operands: readonly string[]): DetachRequest {
+function parseDetach(raw: RawFlags, env: Environment, operands: readonly string[]) {
   return podOf(operands, new FlagValues(DETACH_FLAGS, raw, env), env)
 }
 
-function podOf(
-  [pod]: readonly string[],
-  flags: FlagValues<DetachFlag>,
-  env: Environment,
-): DetachRequest {
+function podOf([pod]: readonly string[], flags: FlagValues<DetachFlag>, env: Environment) {
   if (pod === undefined) {
-    throw new UsageError('MISSING_VALUE', 'no pod', 'name one: kubectl get pods')
+    throw missing('no pod', 'name one: kubectl get pods')
   }
   const named: Given = { text: pod.replace(/^pods?\//, ''), source: 'the pod' }
   return {

@@ -6,16 +6,14 @@ import { readVersion } from '../version.ts'
 
 const FLAGS = flagGroup('Demo:', {
   json: 'print the results as one line of JSON, and nothing else',
-  stay: 'keep app, sidecar and a gentle load running until Ctrl-C, with the admin page and rules to edit',
-  report: [
-    'file',
-    'where to write the HTML report; a file in the directory for temporary ones by default, and none with --json',
-  ],
+  stay: 'keep the app, the sidecar and a light load running until Ctrl-C, with the admin page and a rules file to edit',
+  report: ['file', 'HTML report to write (default: a temporary file, and none with --json)'],
 })
 
 export const DEMO = defineCommand({
   name: 'demo',
-  description: 'see it work on this machine in seconds: an app, Squall in front of it, and clients',
+  description:
+    'see Squall work on this machine in seconds: an app, a sidecar in front of it, and clients',
   flags: FLAGS,
   parse: parseDemoOptions,
   start: async (options) => {

@@ -1,4 +1,9 @@
-import { environmentNames, parseProductionNames, productionNamesFlag } from '../flags/production.ts'
+import {
+  environmentLabelFlag,
+  environmentNames,
+  parseProductionNames,
+  productionNamesFlag,
+} from '../flags/production.ts'
 import { readTokenFlag, parseReadToken } from '../flags/admin-access.ts'
 import { flagGroup, type Environment, FlagValues, type RawFlags } from '../flags/flag-values.ts'
 import { defineCommand } from '../flags/command.ts'
@@ -6,11 +11,10 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { ProductionCheck } from '../../rules/guard/production-names.ts'
 import { parseHeaders } from '../load/load-headers.ts'
-import type { LabelSource } from '../experiment/run.ts'
-import { badCombination, UsageError } from '../flags/usage-error.ts'
+import { badCombination, missing, type UsageError } from '../flags/usage-error.ts'
 
-const PLAN = 'What is run:'
-const PLACES = 'Where things are kept:'
+const PLAN = 'Plan:'
+const PLACES = 'Storage:'
 
 const EXPERIMENTS = flagGroup(PLACES, {
   experiments: [
@@ -20,45 +24,37 @@ const EXPERIMENTS = flagGroup(PLACES, {
   ],
 })
 
-const JSON_OUT = flagGroup('What comes out:', {
+const JSON_OUT = flagGroup('Output:', {
   json: 'print JSON on standard output, and nothing on standard error',
 })
 
-/** The cluster whose API server gives the label of the sidecar's namespace. */
+/** The cluster whose API server has the namespace of the sidecar. */
 const CLUSTER = flagGroup(PLAN, {
   kubeconfig: [
     'file',
-    'kubeconfig to read the namespace of the sidecar with (default: those of KUBECONFIG, or ~/.kube/config)',
+    'kubeconfig to read the namespace of the sidecar (default: KUBECONFIG, or ~/.kube/config)',
   ],
-  context: ['name', 'context of it (default: its current one)'],
-  'environment-label': [
-    'key',
-    'label of that namespace that names its environment, where it can be read',
-    { default: 'environment' },
-  ],
+  context: ['name', 'context of the kubeconfig (default: the current one)'],
 })
 
 const EXPERIMENT_RUN_FLAGS = [
   ...flagGroup(PLAN, {
     again: [
       'id',
-      'repeat a run exactly: its plan, rules and seed as they were; in the place of a plan',
+      'repeat an earlier run exactly, with its stored plan, rules and seed; replaces the plan',
     ],
-    header: [
-      'name=value',
-      'header of every request; never shown and kept nowhere',
-      { repeatable: true },
-    ],
+    header: ['name=value', 'header of every request; never shown or stored', { repeatable: true }],
     'auth-token-file': ['file', 'file with a token that is sent as Authorization: Bearer'],
   }),
   ...readTokenFlag(PLAN),
   ...productionNamesFlag(PLAN),
   ...CLUSTER,
+  ...environmentLabelFlag(PLAN),
   ...EXPERIMENTS,
   ...flagGroup(PLACES, {
     'state-dir': [
       'directory',
-      'directory of the locks that keep two experiments from one target (default: squall in XDG_STATE_HOME or ~/.local/state)',
+      'directory of the locks that allow one experiment per target (default: squall in XDG_STATE_HOME or ~/.local/state)',
     ],
   }),
   ...JSON_OUT,
@@ -70,12 +66,12 @@ const EXPERIMENT_VALIDATE_FLAGS = [...productionNamesFlag(PLAN), ...JSON_OUT]
 
 export const EXPERIMENT_RUN = defineCommand({
   name: 'experiment run',
-  description: 'run a plan: steady state, stages of faults under load, roll back, verdict, report',
+  description: 'run a plan: steady state, stages of faults under load, rollback, verdict, report',
   operands: { form: '[plan]', most: 1 },
   flags: EXPERIMENT_RUN_FLAGS,
   note: `
-Exit code: 0 when it held, 1 when it was breached, inconclusive or refused, 2 for bad usage or a plan
-with errors, 130 when it was ended by hand. Example:
+Exit code: 0 when the experiment passed, 1 when it failed, was inconclusive or was refused, 2 for bad
+usage or an invalid plan, 130 when it was interrupted. Example:
   squall experiment catalog latency > plan.yaml; squall experiment run plan.yaml`,
   parse: parseExperimentRun,
   start: async (request) => (await import('../experiment/run.ts')).runPlan(request),
@@ -83,7 +79,7 @@ with errors, 130 when it was ended by hand. Example:
 
 export const EXPERIMENT_LIST = defineCommand({
   name: 'experiment list',
-  description: 'list the experiments that were run, the newest last',
+  description: 'list past experiments, the newest last',
   flags: EXPERIMENT_LIST_FLAGS,
   parse: parseExperimentList,
   start: async (request) => (await import('../experiment/list.ts')).listExperiments(request),
@@ -91,7 +87,7 @@ export const EXPERIMENT_LIST = defineCommand({
 
 export const EXPERIMENT_VALIDATE = defineCommand({
   name: 'experiment validate',
-  description: 'check plans: their errors, and why they would be refused',
+  description: 'check plans: errors, and reasons to refuse them',
   operands: { form: '[plans...]', most: Infinity },
   flags: EXPERIMENT_VALIDATE_FLAGS,
   parse: parseExperimentValidate,
@@ -107,26 +103,9 @@ export const EXPERIMENT_CATALOG = defineCommand({
   start: async (name) => (await import('../experiment/list.ts')).showCatalog(name),
 })
 
-export interface ExperimentRunRequest {
-  readonly plan:
-    | { readonly kind: 'file'; readonly path: string }
-    | { readonly kind: 'again'; readonly id: string }
-  readonly headers: Readonly<Record<string, string>>
-  readonly authTokenFile: string | undefined
-  /** The read token of the sidecar, where it asks for one. */
-  readonly readToken: string | undefined
-  readonly production: ProductionCheck
-  readonly cluster: LabelSource
-  readonly experiments: string
-  readonly stateDirectory: string
-  readonly json: boolean
-}
+export type ExperimentRunRequest = ReturnType<typeof parseExperimentRun>
 
-function parseExperimentRun(
-  raw: RawFlags,
-  env: Environment,
-  paths: readonly string[],
-): ExperimentRunRequest {
+function parseExperimentRun(raw: RawFlags, env: Environment, paths: readonly string[]) {
   const flags = new FlagValues(EXPERIMENT_RUN_FLAGS, raw, env)
   const [path] = paths
   const again = flags.optional('again')?.text
@@ -135,9 +114,11 @@ function parseExperimentRun(
   }
   if (path === undefined && again === undefined) throw noPlan('run')
   return {
-    plan: path === undefined ? { kind: 'again', id: again! } : { kind: 'file', path },
+    plan:
+      path === undefined ? { kind: 'again' as const, id: again! } : { kind: 'file' as const, path },
     headers: parseHeaders(flags.all('header')),
     authTokenFile: flags.optional('auth-token-file')?.text,
+    /** The read token of the sidecar, if it requires one. */
     readToken: parseReadToken(flags, env),
     production: productionOf(flags, env),
     cluster: {
@@ -152,7 +133,7 @@ function parseExperimentRun(
   }
 }
 
-/** The plan names the environment, so that NODE_ENV says nothing. */
+/** Ignores NODE_ENV, because the plan names the environment. */
 function productionOf(flags: FlagValues<'production-names'>, env: Environment): ProductionCheck {
   const stated = { where: 'the plan', name: undefined }
   return { patterns: parseProductionNames(flags), places: environmentNames(stated, env) }
@@ -175,8 +156,7 @@ function parseExperimentValidate(raw: RawFlags, env: Environment, paths: readonl
 }
 
 function noPlan(command: string): UsageError {
-  return new UsageError(
-    'MISSING_VALUE',
+  return missing(
     'no plan',
     `see squall experiment ${command} --help, and squall experiment catalog for ready ones`,
   )

@@ -1,5 +1,7 @@
 import { ATTACHED } from './attached.ts'
 import type { Command } from '../flags/command.ts'
+import { type Invocation, parseAmong } from '../flags/command-parser.ts'
+import type { Environment } from '../flags/flag-values.ts'
 import { DEMO } from './demo.ts'
 import {
   EXPERIMENT_CATALOG,
@@ -53,3 +55,12 @@ export const COMMANDS: readonly Command[] = [
   WAIT_READY,
   PRE_STOP,
 ]
+
+/** Parses the arguments after the program's name. Throws nothing but a `UsageError`. */
+export function parseCommandLine(
+  args: readonly string[],
+  env: Environment,
+  version: string,
+): Invocation {
+  return parseAmong(COMMANDS, args, env, version)
+}

@@ -8,10 +8,10 @@ import {
 import { defineCommand } from '../flags/command.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
 import { parseChoice } from '../flags/units.ts'
-import { parseAnnotationPrefix } from '../flags/annotation-prefix.ts'
-import { badCombination, badValue, UsageError } from '../flags/usage-error.ts'
+import { annotationPrefixFlag, parseAnnotationPrefix } from '../kube/cluster-options.ts'
+import { badCombination, badValue, missing, UsageError } from '../flags/usage-error.ts'
 
-const INPUT = 'What to read:'
+const INPUT = 'Input:'
 
 const FILE = flagGroup(INPUT, {
   file: [
@@ -27,55 +27,49 @@ const FORMAT = flagGroup('Output:', {
 
 const INJECT_FLAGS = [
   ...FILE,
-  ...flagGroup('Where it will run:', {
-    namespace: ['name', 'namespace of what names none', { short: 'n', default: 'default' }],
+  ...flagGroup('The target:', {
+    namespace: [
+      'name',
+      'namespace of objects without a namespace',
+      { short: 'n', default: 'default' },
+    ],
     'namespace-label': [
       'key=value',
-      'label of the namespace, where the input does not hold the namespace itself; repeat it for more',
+      'label of the namespace, for input without the Namespace object; repeat it for more',
       { repeatable: true },
     ],
     'namespace-annotation': [
       'key=value',
-      'annotation of the namespace, likewise',
+      'annotation of the namespace, likewise; repeat it for more',
       { repeatable: true },
     ],
     'kubernetes-version': [
       'version',
-      'version of the cluster, such as 1.33; it decides about native sidecars',
+      'version of the cluster, such as 1.33; decides whether native sidecars are used',
     ],
   }),
   ...flagGroup('The sidecar:', {
     annotation: [
       'key=value',
-      'annotation to give each pod template first, such as inject=true or mode=port; repeat it for more',
+      'annotation to add to each pod template first, such as inject=true or mode=port; repeat it for more',
       { repeatable: true },
     ],
     image: ['image', 'image of the sidecar'],
-    settings: ['file', 'settings of the injector, in YAML or JSON, as the webhook has them'],
+    settings: ['file', 'settings of the injector, in YAML or JSON, as for the webhook'],
   }),
   ...FORMAT,
 ]
 
-const UNINJECT_FLAGS = [
-  ...FILE,
-  ...flagGroup(INPUT, {
-    'annotation-prefix': [
-      'prefix',
-      'what annotations of the injector begin with',
-      { default: 'squall.dev/' },
-    ],
-  }),
-  ...FORMAT,
-]
+const UNINJECT_FLAGS = [...FILE, ...annotationPrefixFlag(INPUT), ...FORMAT]
 
 export const INJECT = defineCommand({
   name: 'inject',
-  description: 'put the sidecar into the pods of manifests that ask for it, as the webhook does',
+  description: 'inject the sidecar into pods of manifests that request it, as the webhook does',
   flags: INJECT_FLAGS,
   note: `
-The result is written to standard output, and what was done to standard error. Namespaces and
-Services in the input count, so that targetPorts can be checked. Where a pod is refused nothing is
-written, and the exit code is 1.
+The result is written to standard output, and a note on each pod to standard error. Namespaces and
+Services in the input are used to check targetPorts. If a pod is refused, nothing is written and the
+exit code is 1.
 Example: squall inject -f deployment.yaml --kubernetes-version 1.33 | kubectl apply -f -`,
   parse: parseInject,
   start: async (request) => (await import('../inject/inject.ts')).injectCommand(request),
@@ -83,7 +77,7 @@ Example: squall inject -f deployment.yaml --kubernetes-version 1.33 | kubectl ap
 
 export const UNINJECT = defineCommand({
   name: 'uninject',
-  description: 'take the sidecar out of manifests again, which leaves them as they were before',
+  description: 'remove the sidecar from manifests, which restores them',
   flags: UNINJECT_FLAGS,
   parse: parseUninject,
   start: async (request) => (await import('../inject/inject.ts')).uninjectCommand(request),
@@ -105,7 +99,7 @@ export function parseInject(raw: RawFlags, env: Environment) {
     throw badValue(
       namespace,
       'is not the name of a namespace',
-      'use small letters, digits and dashes',
+      'use lower case letters, digits and dashes',
     )
   }
   return {
@@ -115,7 +109,7 @@ export function parseInject(raw: RawFlags, env: Environment) {
     namespaceAnnotations: pairs(flags.all('namespace-annotation')),
     /** Kubernetes 1.`minor`. */
     minor: flags.parsed('kubernetes-version', parseMinor),
-    /** For each pod template; keys may leave the prefix out. */
+    /** Added to each pod template; keys may omit the prefix. */
     annotations: pairs(flags.all('annotation')),
     image: flags.optional('image')?.text,
     settingsFile: flags.optional('settings')?.text,
@@ -131,13 +125,13 @@ export function parseUninject(raw: RawFlags, env: Environment) {
 function parseManifests(flags: FlagValues<'file' | 'output'>) {
   const files = flags.all('file').map(({ text }) => text)
   if (files.length === 0) {
-    throw new UsageError('MISSING_VALUE', 'no manifest', 'name one with -f, - being standard input')
+    throw missing('no manifest', 'name one with -f, - being standard input')
   }
   if (files.length > MOST_FILES) {
     throw new UsageError('BAD_VALUE', 'too many files', `give at most ${MOST_FILES}`)
   }
   if (files.filter((file) => file === '-').length > 1) {
-    throw badCombination('-f - is given twice', 'standard input ends only once')
+    throw badCombination('-f - is given twice', 'standard input can be read once')
   }
   return {
     files,
@@ -151,7 +145,7 @@ function parseMinor({ text, source }: Given): number {
   throw badValue(
     { text, source },
     'is not a version of Kubernetes',
-    'write 1 and its second number, such as 1.33',
+    'write major and minor version, such as 1.33',
   )
 }
 
@@ -159,7 +153,7 @@ function pairs(given: readonly Given[]): Texts {
   const found = given.map(({ text, source }): readonly [string, string] => {
     const at = text.indexOf('=')
     if (at > 0) return [text.slice(0, at), text.slice(at + 1)]
-    const wrong = `${source}: ${quoted(text)} is no key with a value`
+    const wrong = `${source}: ${quoted(text)} is not a key with a value`
     throw new UsageError('BAD_VALUE', wrong, 'write key=value')
   })
   return Object.fromEntries(found)

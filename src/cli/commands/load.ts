@@ -13,36 +13,40 @@ import {
 import { parseProduction, productionFlags, refuseProduction } from '../flags/production.ts'
 import { parseHosts, parseReadToken, readTokenFlag } from '../flags/admin-access.ts'
 import { parseChoice, parseCount } from '../flags/units.ts'
-import { badCombination, badValue, UsageError } from '../flags/usage-error.ts'
+import {
+  badAddress,
+  badCombination,
+  badOption,
+  badValue,
+  missing,
+  UsageError,
+} from '../flags/usage-error.ts'
 import { defineCommand } from '../flags/command.ts'
 import { parseHeaders } from '../load/load-headers.ts'
 import { PACE_FLAGS, parsePace, parseResilience } from '../load/pace-flags.ts'
 
-const TARGET = 'What is called:'
-const CHECKS = 'How results are judged:'
+const TARGET = 'Target:'
+const CHECKS = 'Checks:'
 
 const FLAGS = [
   ...flagGroup(TARGET, {
     target: ['url', 'URL of the MCP endpoint, such as http://localhost:3000/mcp'],
     tools: [
       'names',
-      'exact names of tools to call, separated by commas, with arguments made from their schemas; without these and --calls the tools that say that they only read (readOnlyHint)',
+      'exact names of tools to call, separated by commas, with arguments generated from their schemas (default without --calls: all tools with readOnlyHint)',
       { repeatable: true },
     ],
-    yes: 'call also tools that do not say whether they only read; tools that say that they write, or destroy, have to be named',
+    yes: 'also call tools that do not declare whether they are read-only; tools that declare to write or destroy have to be named',
     calls: ['file', 'YAML file of calls with their arguments, weights and expectations'],
     client: [
       'kind',
-      'lean for volume; sdk-v1 or sdk-v2 for what real clients make of it',
+      'lean for volume; sdk-v1 or sdk-v2 for the behaviour of real clients',
       { default: 'lean' },
     ],
-    'protocol-version': [
-      'date',
-      'protocol version to ask for; the newest that the server has by default',
-    ],
+    'protocol-version': ['date', 'protocol version to request (default: the newest of the server)'],
     header: [
       'name=value',
-      'header of every request; never shown and not in the result',
+      'header of every request; neither shown nor in the result',
       { repeatable: true },
     ],
     'auth-token-file': ['file', 'file with a token that is sent as Authorization: Bearer'],
@@ -52,36 +56,39 @@ const FLAGS = [
   ...flagGroup(CHECKS, {
     expect: [
       'condition',
-      'what a result must be like to be usable: tool:/pointer, or with =, !=, >, >=, <, <= or =~ and a value',
+      'condition for a usable result: tool:/pointer, or with =, !=, >, >=, <, <= or =~ and a value',
       { repeatable: true },
     ],
     sidecar: [
       'url',
-      'admin port of the sidecar, such as http://127.0.0.1:15390: asked for the origin of errors without a marker (resets, hangs, rules with marker: false); repeat it for each of several',
+      'admin port of the sidecar, such as http://127.0.0.1:15390, for the origin of errors without a marker (resets, hangs, rules with marker: false); repeat it for more',
       { repeatable: true },
     ],
   }),
   ...readTokenFlag(CHECKS),
   ...flagGroup(CHECKS, {
-    'record-baseline': ['file', 'write how the results look, on a run without faults'],
-    baseline: ['file', 'results that have less than they had then are not usable'],
+    'record-baseline': ['file', 'write the shape of the results, in a run without faults'],
+    baseline: [
+      'file',
+      'file of --record-baseline; results that lack parts of the baseline are not usable',
+    ],
     slo: [
       'gate',
-      'gate such as "p99<2s", "success>99%" or "blast<5%"; the exit code is 1 when one is not passed',
+      'gate such as "p99<2s", "success>99%" or "blast<5%"; the exit code is 1 when a gate fails',
       { repeatable: true },
     ],
   }),
-  ...flagGroup('What comes out:', {
+  ...flagGroup('Output:', {
     json: 'print the result as JSON, and nothing else',
     out: ['file', 'write the result as JSON'],
-    report: ['file', 'write a report as one HTML file'],
+    report: ['file', 'write an HTML report'],
     metrics: [
       'address',
-      'where Prometheus can scrape the load while it runs, such as 127.0.0.1:9464',
+      'address at which Prometheus can scrape the load while it runs, such as 127.0.0.1:9464',
     ],
     'metrics-hosts': [
       'names',
-      'names by which it can be scraped, beside addresses, names without a dot and names in a cluster',
+      'host names that --metrics accepts, besides addresses, names without a dot and names in a cluster',
       { repeatable: true },
     ],
   }),
@@ -91,11 +98,11 @@ type Flag = (typeof FLAGS)[number]['name']
 
 export const LOAD = defineCommand({
   name: 'load',
-  description: 'call the tools of an MCP endpoint and measure what comes of it',
+  description: 'call the tools of an MCP endpoint and measure the results',
   flags: FLAGS,
   note: `
-Exit code: 0 when every --slo held, 1 when one was breached or the load could not begin, 2 for bad
-usage, 130 when it was ended early. Example:
+Exit code: 0 when every --slo passed, 1 when one failed or the load could not begin, 2 for bad
+usage, 130 when the load was ended early. Example:
   squall load --target http://localhost:8080/mcp --rate 200/s --duration 60s --slo "p99<2s"`,
   parse: parseLoad,
   start: async (request) => (await import('../load/load.ts')).loadCommand(request),
@@ -130,9 +137,9 @@ function parseLoad(raw: RawFlags, env: Environment) {
       .flatMap((given) => given.text.split(','))
       .map((name) => name.trim())
       .filter((name) => name !== ''),
-    /** Tools without hints may be called. */
+    /** True when tools without hints may be called. */
     yes: flags.switch('yes'),
-    /** Asked for the faults of responses without a marker. */
+    /** The sidecars that attribute errors without a marker. */
     sidecars: sidecarsOf(flags, env, client.text),
     callsFile: text('calls'),
     fanOut,
@@ -153,7 +160,7 @@ function parseLoad(raw: RawFlags, env: Environment) {
   }
 }
 
-// Each sidecar is asked ten times a second.
+// Each sidecar is polled ten times a second.
 const MAX_SIDECARS = 32
 const ADMIN_FORM = 'write the URL of the admin port, such as http://127.0.0.1:15390'
 
@@ -169,7 +176,7 @@ function sidecarsOf(
     throw new UsageError('BAD_VALUE', wrong, `use at most ${MAX_SIDECARS}`)
   }
   if (client !== 'lean') {
-    throw badCombination('--sidecar goes with --client lean', 'leave one out')
+    throw badCombination('--sidecar needs --client lean', 'leave one out')
   }
   const readToken = parseReadToken(flags, env)
   return given.map((each) => ({ url: parseTarget(each, ADMIN_FORM), readToken }))
@@ -177,37 +184,41 @@ function sidecarsOf(
 
 function parseProtocolVersion({ text, source }: Given): string {
   if (/^\d{4}-\d{2}-\d{2}$/.test(text)) return text
-  throw badValue({ text, source }, 'is no protocol version', 'write it as 2025-11-25 or 2026-07-28')
+  throw badValue(
+    { text, source },
+    'is not a protocol version',
+    'write its date, such as 2025-11-25',
+  )
 }
 
-/** Parses the part of the load to run. In an indexed Job of Kubernetes, `/4` takes the index of the pod. */
+/** Parses the part of the load to run. `/4` takes the index of a pod of an indexed Job. */
 function parseShard({ text, source }: Given, env: Environment): Shard {
   const match = /^(\d{0,5})\/(\d{1,5})$/.exec(text)
   const index = match?.[1] === '' ? (env['JOB_COMPLETION_INDEX'] ?? '') : match?.[1]
   if (match === null || index === undefined || !/^\d{1,5}$/.test(index)) {
-    throw badValue({ text, source }, 'is no shard', SHARD_FORM)
+    throw badValue({ text, source }, 'is not a shard', SHARD_FORM)
   }
   const shard = { index: Number(index), count: Number(match[2]) }
   if (shard.count >= 1 && shard.count <= MAX_SHARDS && shard.index < shard.count) return shard
-  throw new UsageError(
-    'BAD_VALUE',
-    `${source}: there is no shard ${shard.index} of ${shard.count}`,
-    'the first index is 0, and the last one is one less than the count',
+  throw badOption(
+    source,
+    `there is no shard ${shard.index} of ${shard.count}`,
+    'use an index from 0 to the count minus 1',
   )
 }
 
 function parseTarget(given: Given | undefined, form = TARGET_FORM): URL {
-  if (given === undefined) throw new UsageError('MISSING_VALUE', '--target is missing', TARGET_FORM)
+  if (given === undefined) throw missing('--target is missing', TARGET_FORM)
   const { text, source } = given
   const url = URL.canParse(text) ? new URL(text) : undefined
-  // Not repeated where it may hold a password.
+  // The text may hold a password, so it is not repeated.
   if (url !== undefined && (url.username !== '' || url.password !== '')) {
-    throw new UsageError(
-      'BAD_ADDRESS',
-      `${source}: the URL holds a user name or password`,
-      'give them with --header or --auth-token-file',
+    throw badAddress(
+      source,
+      'the URL holds a user name or password',
+      'use --header or --auth-token-file',
     )
   }
   if (url?.protocol === 'http:' || url?.protocol === 'https:') return url
-  throw new UsageError('BAD_ADDRESS', `${source}: ${quoted(text)} is no http or https URL`, form)
+  throw badAddress(source, `${quoted(text)} is not an http or https URL`, form)
 }

@@ -8,13 +8,13 @@ import { parseDuration } from '../flags/units.ts'
 const WAIT = { min: 0, max: 3_600_000 }
 
 const FLAGS = [
-  ...flagGroup('Where the sidecar is:', {
+  ...flagGroup('The sidecar:', {
     control: ['socket', 'control socket of squall run: unix:/path.sock'],
   }),
   ...flagGroup('Times:', {
     'stop-wait': [
       'duration',
-      'how long to wait for the app to be gone; keep it below the termination grace period of the pod; 0s for not at all',
+      'how long to wait until the app has ended; keep it below the termination grace period of the pod; 0s for no wait',
       { default: '20s' },
     ],
   }),
@@ -23,21 +23,18 @@ const FLAGS = [
 export const PRE_STOP = defineCommand({
   name: 'pre-stop',
   description:
-    'tell squall run that its pod ends: it disarms at once, and serves until the app is gone',
+    'notify squall run that its pod ends: it disarms at once, and serves until the app has ended',
   flags: FLAGS,
   note: `
-For the preStop hook of the sidecar's container. It returns when the app is gone or the time is over;
-only then does Kubernetes stop the sidecar.`,
+For the preStop hook of the sidecar's container. It returns when the app has ended or the time has
+passed; only then does Kubernetes stop the sidecar.`,
   parse: parsePreStop,
   start: preStopCommand,
 })
 
-interface PreStopRequest {
-  readonly socketPath: string
-  readonly waitMs: number
-}
+type PreStopRequest = ReturnType<typeof parsePreStop>
 
-export function parsePreStop(raw: RawFlags, env: Environment): PreStopRequest {
+export function parsePreStop(raw: RawFlags, env: Environment) {
   const flags = new FlagValues(FLAGS, raw, env)
   return {
     socketPath: parseControl(flags.required('control')),
@@ -45,24 +42,22 @@ export function parsePreStop(raw: RawFlags, env: Environment): PreStopRequest {
   }
 }
 
-// Longer than the wait itself, so that the response is not missed.
+// The response comes after the wait.
 const GRACE_MS = 5_000
 
 /** Notifies the sidecar that its pod ends; returns the exit code. */
 export async function preStopCommand({ socketPath, waitMs }: PreStopRequest): Promise<number> {
   const path = `${PRE_STOP_PATH}?wait=${waitMs}`
   try {
-    const { status, text } = await askLocal(
-      { kind: 'unix', path: socketPath },
-      { method: 'POST', path, timeoutMs: waitMs + GRACE_MS },
-    )
-    if (status !== 200) throw new Error(`it answered ${status}`)
+    const address = { kind: 'unix', path: socketPath } as const
+    const { status, text } = await askLocal(address, 'POST', path, waitMs + GRACE_MS)
+    if (status !== 200) throw new Error(`it responded ${status}`)
     process.stdout.write(text)
     return 0
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
     throw new Error(
-      `no squall run at ${socketPath}: ${reason}; give it the same --control (or SQUALL_CONTROL)`,
+      `no squall run at ${socketPath}: ${reason}; use the same --control (or SQUALL_CONTROL) for both`,
       { cause: error },
     )
   }

@@ -11,29 +11,28 @@ import {
 } from '../flags/flag-values.ts'
 import { parsePort } from '../flags/host.ts'
 import { parseCount } from '../flags/units.ts'
-import { UsageError } from '../flags/usage-error.ts'
+import { badOption, missing } from '../flags/usage-error.ts'
 
 const FLAGS = [
-  ...flagGroup('What is taken over:', {
+  ...flagGroup('Redirected ports:', {
     port: [
       'app=squall',
-      'port of the app, and port of the listener that takes its traffic, such as 3000=15300; repeat it for more',
+      'port of the app, and port of the listener for its traffic, such as 3000=15300; repeat it for more',
       { repeatable: true },
     ],
     admin: [
       'address',
-      'address of the admin port, as squall run has it: its port is never redirected',
+      'address of the admin port of squall run, which is never redirected',
       { default: '127.0.0.1:15390' },
     ],
     'exempt-uid': [
       'uid',
-      'what this user sends to loopback reaches the app itself: the user of squall run, where the app listens on loopback alone',
+      'user of squall run, where the app listens on loopback only: traffic of this user to loopback is not redirected',
     ],
   }),
-  ...flagGroup('How:', {
-    undo: 'take all rules away again',
-    release:
-      'end what squall attach began: new connections go to the app, those that are open go on',
+  ...flagGroup('Mode:', {
+    undo: 'remove all rules',
+    release: 'end a redirect of squall attach: new connections go to the app, open ones continue',
     'dry-run': 'print the rules, and change nothing',
     nft: ['program', 'name or path of the program nft', { default: 'nft' }],
   }),
@@ -41,17 +40,17 @@ const FLAGS = [
 
 export const REDIRECT = defineCommand({
   name: 'redirect',
-  description: "send the traffic for the app's ports to squall run, by rules of nftables",
+  description: "redirect traffic for the app's ports to squall run, with nftables",
   flags: FLAGS,
   note: `
-Needs Linux, the program nft, and the capability NET_ADMIN. Rules are set for IPv4 and IPv6 at once,
-and replace those of an earlier run. In a pod it runs before the app starts, in an init container.`,
+Needs Linux, the program nft, and the capability NET_ADMIN. The rules are for IPv4 and IPv6, and
+replace those of an earlier run. In a pod it runs in an init container, before the app starts.`,
   parse: parseRedirect,
   start: startRedirect,
 })
 
 interface RedirectRequest {
-  /** The ports to take over, or how to give them back. */
+  /** The ports to redirect, or the way to end redirects. */
   readonly plan: RedirectPlan | 'undo' | 'release'
   readonly dryRun: boolean
   readonly nft: string
@@ -65,13 +64,17 @@ export function parseRedirect(raw: RawFlags, env: Environment): RedirectRequest 
   const flags = new FlagValues(FLAGS, raw, env)
   const nft = flags.required('nft')
   if (nft.text === '' || nft.text.startsWith('-') || nft.text.includes('\u0000')) {
-    throw bad(nft.source, `${quoted(nft.text)} is no program`, 'give the name or path of nft')
+    throw badOption(
+      nft.source,
+      `${quoted(nft.text)} is not a program`,
+      'write the name or path of nft',
+    )
   }
   const giveBack = flags.switch('undo') ? 'undo' : flags.switch('release') ? 'release' : undefined
-  // The other options are checked in both cases: an init container has the same arguments for both.
+  // Options are checked with --undo as well: an init container has the same arguments for both.
   const redirects = redirectsOf(flags.all('port'))
   if (redirects === undefined && giveBack === undefined) {
-    throw new UsageError('MISSING_VALUE', '--port is missing', 'add it, such as --port 3000=15300')
+    throw missing('--port is missing', 'add it, such as --port 3000=15300')
   }
   refuseAdmin(flags.required('admin'), redirects ?? [])
   const exemptUid = flags.parsed('exempt-uid', (given) => parseCount(given, UID))
@@ -82,7 +85,7 @@ export function parseRedirect(raw: RawFlags, env: Environment): RedirectRequest 
   }
 }
 
-/** Takes traffic over, or gives it back; returns the exit code. */
+/** Sets or removes the redirects; returns the exit code. */
 async function startRedirect({ plan, dryRun, nft }: RedirectRequest): Promise<number> {
   const { releaseRuleset, ruleset, undoRuleset } = await import('../../cluster/redirect/ruleset.ts')
   const rules =
@@ -101,12 +104,12 @@ async function startRedirect({ plan, dryRun, nft }: RedirectRequest): Promise<nu
   return 0
 }
 
-/** Checks ports that are taken over; undefined where none is given. Throws a `UsageError`. */
+/** Parses redirected ports; undefined without any. Throws a `UsageError`. */
 export function redirectsOf(given: readonly Given[]): RedirectPlan['redirects'] | undefined {
   const [first] = given
   if (first === undefined) return undefined
   if (given.length > MAX_PORTS) {
-    throw bad(first.source, `it is given ${given.length} times`, `use at most ${MAX_PORTS}`)
+    throw badOption(first.source, `it is given ${given.length} times`, `use at most ${MAX_PORTS}`)
   }
   const redirects: Redirect[] = []
   for (const one of given) {
@@ -120,13 +123,17 @@ export function redirectsOf(given: readonly Given[]): RedirectPlan['redirects'] 
 function redirectOf({ text, source }: Given): Redirect {
   const [from, to, ...more] = text.split('=').map((part) => parsePort(part))
   if (from === undefined || to === undefined || more.length > 0 || from === 0 || to === 0) {
-    throw bad(source, `${quoted(text)} is no redirect`, 'write two ports, such as 3000=15300')
+    throw badOption(
+      source,
+      `${quoted(text)} is not a redirect`,
+      'write two ports, such as 3000=15300',
+    )
   }
   if (from === to) {
-    throw bad(
+    throw badOption(
       source,
-      `${quoted(text)} leads nowhere else`,
-      'use the port that squall run listens on',
+      `${quoted(text)} redirects a port to itself`,
+      'use the port of squall run',
     )
   }
   return { from, to }
@@ -135,15 +142,19 @@ function redirectOf({ text, source }: Given): Redirect {
 function refuseClash({ from, to }: Redirect, others: readonly Redirect[], given: Given): void {
   const { text, source } = given
   if (others.some((other) => other.from === from)) {
-    throw bad(source, `port ${from} is redirected twice`, 'leave one of them out')
+    throw badOption(source, `port ${from} is redirected twice`, 'leave one of them out')
   }
   // A listener sends to one upstream.
   if (others.some((other) => other.to === to)) {
-    throw bad(source, `port ${to} takes two ports`, 'use one listener for each port of the app')
+    throw badOption(
+      source,
+      `port ${to} receives two ports`,
+      'use one listener for each port of the app',
+    )
   }
   if (others.some((other) => other.to === from || other.from === to)) {
-    const wrong = `${quoted(text)} redirects to or from a port that another redirect uses`
-    throw bad(source, wrong, 'use listeners whose ports are not redirected themselves')
+    const wrong = `${quoted(text)} has a port of another redirect`
+    throw badOption(source, wrong, 'use listeners whose ports are not redirected themselves')
   }
 }
 
@@ -154,13 +165,9 @@ export function refuseAdmin(given: Given, redirects: readonly Redirect[]): void 
   if (address.kind === 'unix') return
   const clash = redirects.find(({ from, to }) => from === address.port || to === address.port)
   if (clash === undefined) return
-  throw bad(
+  throw badOption(
     given.source,
-    `${address.port} is the admin port, which must answer unfaulted`,
-    `leave --port ${clash.from}=${clash.to} out, or give --admin the address that squall run has`,
+    `${address.port} is the admin port, which is never redirected`,
+    `leave --port ${clash.from}=${clash.to} out, or set --admin as for squall run`,
   )
-}
-
-function bad(source: string, wrong: string, fix: string): UsageError {
-  return new UsageError('BAD_VALUE', `${source}: ${wrong}`, fix)
 }

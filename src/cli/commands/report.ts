@@ -1,26 +1,25 @@
 import { basename } from 'node:path'
 import { defineCommand } from '../flags/command.ts'
 import { flagGroup, FlagValues, type RawFlags } from '../flags/flag-values.ts'
-import { badCombination, UsageError } from '../flags/usage-error.ts'
+import { badCombination, missing, UsageError } from '../flags/usage-error.ts'
 
-/** The options of `squall report html` and `squall report markdown`. */
 const REPORT_FLAGS = flagGroup('The report:', {
-  out: ['file', 'where to write the report; to standard output without it', { short: 'o' }],
-  title: ['text', 'what the report is called'],
+  out: ['file', 'file to write (default: standard output)', { short: 'o' }],
+  title: ['text', 'title of the report'],
   name: [
     'text',
-    'what a run is called, in the order of the files; the names of the files by default',
+    'name of a run, in the order of the files (default: the names of the files)',
     { repeatable: true },
   ],
 })
 
-const MERGE_FLAGS = flagGroup('What comes out:', {
-  out: ['file', 'where to write the merged result; to standard output without it', { short: 'o' }],
+const MERGE_FLAGS = flagGroup('Output:', {
+  out: ['file', 'file to write (default: standard output)', { short: 'o' }],
 })
 
 export const REPORT_HTML = defineCommand({
   name: 'report html',
-  description: 'show results of squall load as one HTML file, several beside each other',
+  description: 'show results of squall load as one HTML file, side by side',
   operands: { form: '[files...]', most: Infinity },
   flags: REPORT_FLAGS,
   fromEnvironment: false,
@@ -41,7 +40,7 @@ export const REPORT_MARKDOWN = defineCommand({
 
 export const REPORT_MERGE = defineCommand({
   name: 'report merge',
-  description: 'put the results of the shards of a load together',
+  description: 'merge the results of the shards of a load',
   operands: { form: '[files...]', most: Infinity },
   flags: MERGE_FLAGS,
   fromEnvironment: false,
@@ -55,16 +54,12 @@ const MOST_RUNS = 20
 
 function parseReport(raw: RawFlags, files: readonly string[]) {
   if (files.length === 0) {
-    throw new UsageError(
-      'MISSING_VALUE',
-      'there is nothing to report',
-      'name files of squall load --out',
-    )
+    throw missing('no results to report', 'name files of squall load --out')
   }
   if (files.length > MOST_RUNS) {
     throw new UsageError(
       'BAD_VALUE',
-      `${files.length} runs do not fit beside each other`,
+      `${files.length} runs are too many for one report`,
       `name up to ${MOST_RUNS}, or merge shards with squall report merge`,
     )
   }
@@ -73,7 +68,7 @@ function parseReport(raw: RawFlags, files: readonly string[]) {
   const names = flags.all('name').map(({ text }) => text)
   if (names.length > files.length) {
     throw badCombination(
-      `there are ${names.length} names for ${files.length} files`,
+      `--name is given ${names.length} times for ${files.length} files`,
       'give one --name for each file, in the same order',
     )
   }
@@ -88,11 +83,7 @@ export type MergeRequest = ReturnType<typeof parseMerge>
 
 function parseMerge(raw: RawFlags, files: readonly string[]) {
   if (files.length === 0) {
-    throw new UsageError(
-      'MISSING_VALUE',
-      'there is nothing to merge',
-      'name files of squall load --out',
-    )
+    throw missing('no results to merge', 'name files of squall load --out')
   }
   // `SQUALL_OUT` is meant for the load itself.
   const flags = new FlagValues(MERGE_FLAGS, raw, {})

@@ -2,7 +2,7 @@ import { flagGroup, FlagValues, type RawFlags } from '../flags/flag-values.ts'
 import { defineCommand } from '../flags/command.ts'
 import type { ProblemFormat } from '../../rules/file/problem-format.ts'
 import { parseChoice } from '../flags/units.ts'
-import { badCombination, UsageError } from '../flags/usage-error.ts'
+import { badCombination, missing, type UsageError } from '../flags/usage-error.ts'
 
 const OUTPUT = 'Output:'
 
@@ -12,19 +12,19 @@ const VALIDATE_FLAGS = flagGroup(OUTPUT, {
 })
 
 const SCHEMA_FLAGS = flagGroup(OUTPUT, {
-  experiment: 'that of the plans of squall experiment',
+  experiment: 'schema of the plans of squall experiment',
 })
 
 export const VALIDATE = defineCommand({
   name: 'validate',
-  description: 'check rules files and directories of them, - being standard input',
+  description: 'check rules files and directories; - is standard input',
   operands: { form: '[paths...]', most: Infinity },
   flags: VALIDATE_FLAGS,
   fromEnvironment: false,
   parse: (raw, _env, paths) => parseValidate(raw, paths),
   start: async ({ files, format }) => {
     const { validateCommand } = await import('../rules/validate.ts')
-    return validateCommand(files, { format })
+    return validateCommand(files, format)
   },
 })
 
@@ -40,18 +40,13 @@ export const SCHEMA = defineCommand({
       process.stdout.write(planSchemaText())
       return 0
     }
-    const { schemaCommand } = await import('../rules/schema-command.ts')
-    process.stdout.write(schemaCommand())
+    const { rulesSchemaText } = await import('../../rules/file/schema.ts')
+    process.stdout.write(rulesSchemaText())
     return 0
   },
 })
 
-export interface ValidateRequest {
-  readonly files: readonly string[]
-  readonly format: ProblemFormat
-}
-
-function parseValidate(raw: RawFlags, files: readonly string[]): ValidateRequest {
+function parseValidate(raw: RawFlags, files: readonly string[]) {
   const flags = new FlagValues(VALIDATE_FLAGS, raw, {})
   if (files.length === 0) throw missingFile('validate')
   const json = flags.switch('json')
@@ -70,5 +65,5 @@ function parseValidate(raw: RawFlags, files: readonly string[]): ValidateRequest
 
 /** Returns the error for a missing rules file. */
 export function missingFile(command: string): UsageError {
-  return new UsageError('MISSING_VALUE', 'no rules file', `see squall ${command} --help`)
+  return missing('no rules file', `see squall ${command} --help`)
 }

@@ -1,11 +1,13 @@
 import { flagGroup, type Environment, FlagValues, type RawFlags } from '../flags/flag-values.ts'
 import {
+  environmentLabelFlag,
   parseProduction,
   parseProductionNames,
   productionFlags,
   productionNamesFlag,
 } from '../flags/production.ts'
 import {
+  parseAllNamespaces,
   CLUSTER_FLAGS,
   type ClusterOptions,
   objectName,
@@ -17,7 +19,7 @@ import { parseLabelSelector } from '../../rules/match/label-selector.ts'
 import type { NamespaceCheck } from '../../cluster/kube/production-namespaces.ts'
 import type { ProductionCheck } from '../../rules/guard/production-names.ts'
 import { parseDuration } from '../flags/units.ts'
-import { badCombination, UsageError } from '../flags/usage-error.ts'
+import { badCombination, badOption } from '../flags/usage-error.ts'
 
 const CLUSTER = 'The cluster:'
 
@@ -27,29 +29,23 @@ const COMMON_FLAGS = [
     'all-namespaces': ['', 'every namespace that has sidecars now', { short: 'A' }],
     configmap: [
       'name',
-      'ConfigMap that later pods read, besides those that sidecars read now',
+      'ConfigMap of later pods, in addition to those that sidecars read now',
       { default: 'squall-rules' },
     ],
   }),
   ...flagGroup('Waiting and output:', {
     timeout: ['duration', 'how long to wait until every sidecar has confirmed', { default: '30s' }],
-    'dry-run': 'have the API server check every change, and change nothing',
+    'dry-run': 'validate every change with the API server, and change nothing',
     json: 'print the outcome as one JSON document',
   }),
-  ...flagGroup(CLUSTER, {
-    'environment-label': [
-      'key',
-      'label of a namespace that names its environment, where it can be read',
-      { default: 'environment' },
-    ],
-  }),
+  ...environmentLabelFlag(CLUSTER),
 ]
 
 const STOP_FLAGS = [
   ...COMMON_FLAGS,
   ...flagGroup(CLUSTER, {
     production:
-      'only namespaces that count as production now, by their names or labels: all of them, or the one of --namespace',
+      'only namespaces that count as production now, by name or label: all of them, or that of --namespace',
   }),
   ...productionNamesFlag(CLUSTER),
 ]
@@ -64,7 +60,7 @@ export const STOP = defineCommand({
   flags: STOP_FLAGS,
   note: `
 A stop key is written into the ConfigMaps that the sidecars read, with the credentials of your
-kubeconfig. It outweighs all rules, header faults and the admin API. The rules stay as they are.`,
+kubeconfig. It overrides all rules, header faults and the admin API. The rules stay unchanged.`,
   parse: parseStop,
   start: async (request) => (await import('../kube/stop.ts')).stopCommand(request),
 })
@@ -129,18 +125,12 @@ function parseCommon(
   env: Environment,
 ): Omit<StopRequest, 'action' | 'production' | 'onlyProduction'> {
   const cluster = parseCluster(flags, env)
-  const allNamespaces = flags.switch('all-namespaces')
-  if (allNamespaces && raw.has('namespace')) {
-    throw badCombination(
-      '--all-namespaces and --namespace contradict each other',
-      'leave one of the two out',
-    )
-  }
+  const allNamespaces = parseAllNamespaces(flags, raw)
   const { selector } = cluster
   if (selector !== undefined && parseLabelSelector(selector) === undefined) {
-    throw new UsageError(
-      'BAD_VALUE',
-      `--selector: ${quoted(selector)} is no label selector`,
+    throw badOption(
+      '--selector',
+      `${quoted(selector)} is not a label selector`,
       'write app=shop, tier!=test, env in (a,b), canary or !canary, separated by commas',
     )
   }

@@ -9,14 +9,14 @@ import { UsageError } from '../flags/usage-error.ts'
 
 const FLAGS = [
   ...flagGroup('Output:', {
-    once: 'show one moment and end: with 1 if a sidecar was not heard',
-    json: 'print one line of JSON a second',
+    once: 'print one snapshot and exit; the exit code is 1 if a sidecar did not respond',
+    json: 'print one line of JSON per second',
   }),
   ...readTokenFlag('Reading:'),
   ...flagGroup('Changes:', {
     'admin-token-file': [
       'path',
-      'file with the token that arming and disarming need (or SQUALL_ADMIN_TOKEN itself)',
+      'file with the token for arming and disarming (or SQUALL_ADMIN_TOKEN itself)',
     ],
   }),
 ]
@@ -24,12 +24,12 @@ const FLAGS = [
 export const TOP = defineCommand({
   name: 'top',
   description:
-    'watch sidecars in a terminal, by their admin ports: who is armed, what is injected, whose errors',
+    'watch sidecars in a terminal, by their admin ports: armed or not, injections, origin of errors',
   operands: { form: '[addresses...]', most: Infinity },
   flags: FLAGS,
   note: `
-Addresses are host:port or http://host:port (default: 127.0.0.1:15390). Keys: ? shows them.
-On a terminal it is a screen; elsewhere it is plain lines, one for each sidecar and second.`,
+Addresses are host:port or http://host:port (default: 127.0.0.1:15390). ? lists the keys.
+Without a terminal it prints one line per sidecar and second.`,
   parse: parseTop,
   start: async (options) => (await import('../../lab/top/top.ts')).top(options),
 })
@@ -37,7 +37,7 @@ On a terminal it is a screen; elsewhere it is plain lines, one for each sidecar 
 const DEFAULT = '127.0.0.1:15390'
 const DEFAULT_PORT = '15390'
 const MAX_SIDECARS = 64
-const FORM = 'write host:port or http://host:port, as of an admin port'
+const FORM = 'write host:port or http://host:port of an admin port'
 
 function parseTop(raw: RawFlags, env: Environment, addresses: readonly string[]): TopOptions {
   const flags = new FlagValues(FLAGS, raw, env)
@@ -52,7 +52,7 @@ function parseTop(raw: RawFlags, env: Environment, addresses: readonly string[])
   }
 }
 
-/** Returns each sidecar once: a sidecar named twice would count twice. */
+/** Returns each sidecar once: a sidecar that is named twice would be counted twice. */
 function parseEndpoints(addresses: readonly string[]): readonly AdminEndpoint[] {
   const endpoints = new Map<string, AdminEndpoint>()
   for (const text of addresses) {
@@ -71,7 +71,7 @@ function parseEndpoints(addresses: readonly string[]): readonly AdminEndpoint[] 
 
 function parseEndpoint(text: string): AdminEndpoint {
   if (text.includes('@')) {
-    // Not repeated: it may hold a password.
+    // The text may hold a password, so it is not repeated.
     throw bad('an address holds a user name or password', 'leave it out')
   }
   if (/^https:/i.test(text)) {
@@ -84,7 +84,8 @@ function parseEndpoint(text: string): AdminEndpoint {
   const parts = /^\d+$/.test(endpoint)
     ? { host: '127.0.0.1', port: endpoint }
     : splitHostPort(endpoint)
-  if (parts === undefined || !isHost(parts.host)) throw bad(`${quoted(text)} is no address`, FORM)
+  if (parts === undefined || !isHost(parts.host))
+    throw bad(`${quoted(text)} is not an address`, FORM)
   if (isWildcard(parts.host)) {
     throw bad(`${quoted(text)} names no single host`, 'use 127.0.0.1 or [::1] instead')
   }

@@ -11,25 +11,21 @@ import { parseDuration } from '../flags/units.ts'
 const WAIT = { min: 0, max: 3_600_000 }
 
 const FLAGS = [
-  ...flagGroup('Where the sidecar is:', {
-    admin: [
-      'address',
-      'address of the admin port, as squall run has it',
-      { default: '127.0.0.1:15390' },
-    ],
+  ...flagGroup('The sidecar:', {
+    admin: ['address', 'address of the admin port of squall run', { default: '127.0.0.1:15390' }],
   }),
   ...flagGroup('Times:', {
     'ready-wait': ['duration', 'how long to wait', { default: '30s' }],
   }),
   ...flagGroup('Behaviour:', {
     'ready-with-app':
-      'wait for the app, too; where the app starts only after this, that would be for ever',
+      'also wait for the app, which never ends where the app starts after this command',
   }),
 ]
 
 export const WAIT_READY = defineCommand({
   name: 'wait-ready',
-  description: 'wait until squall run takes traffic',
+  description: 'wait until squall run accepts traffic',
   flags: FLAGS,
   note: `
 For the postStart hook of the sidecar's container, and for health checks of an image.`,
@@ -37,13 +33,9 @@ For the postStart hook of the sidecar's container, and for health checks of an i
   start: waitReadyCommand,
 })
 
-interface WaitReadyRequest {
-  readonly admin: ListenAddress
-  readonly waitMs: number
-  readonly withApp: boolean
-}
+type WaitReadyRequest = ReturnType<typeof parseWaitReady>
 
-export function parseWaitReady(raw: RawFlags, env: Environment): WaitReadyRequest {
+export function parseWaitReady(raw: RawFlags, env: Environment) {
   const flags = new FlagValues(FLAGS, raw, env)
   return {
     admin: adminToAsk(flags.required('admin')),
@@ -55,7 +47,7 @@ export function parseWaitReady(raw: RawFlags, env: Environment): WaitReadyReques
 const POLL_MS = 50
 const RESPONSE_MS = 2_000
 
-/** Waits until the sidecar takes traffic; returns the exit code. */
+/** Waits until the sidecar accepts traffic; returns the exit code. */
 export async function waitReadyCommand(request: WaitReadyRequest): Promise<number> {
   const { admin, waitMs, withApp } = request
   const until = performance.now() + waitMs
@@ -76,11 +68,7 @@ async function readiness(
   withApp: boolean,
 ): Promise<{ readonly ready: boolean; readonly reason: string }> {
   try {
-    const { text } = await askLocal(admin, {
-      method: 'GET',
-      path: API.readyz.path,
-      timeoutMs: RESPONSE_MS,
-    })
+    const { text } = await askLocal(admin, 'GET', API.readyz.path, RESPONSE_MS)
     const { ready, reason, listening } = readResponse(API.readyz, text)
     return { ready: ready || (!withApp && listening === true), reason }
   } catch (error) {

@@ -14,13 +14,13 @@ import { badCombination, badValue } from '../flags/usage-error.ts'
 import { CERTIFICATE_FLAGS, parseWebhookTls } from '../webhook/certificate-flags.ts'
 import { defineCommand } from '../flags/command.ts'
 
-const PLACES = 'Where to listen:'
+const PLACES = 'Addresses:'
 
 const FLAGS = [
   ...flagGroup(PLACES, {
     listen: [
       'address',
-      'address to take reviews on, with TLS; :15443 in a pod',
+      'address for reviews, with TLS; :15443 in a pod',
       { default: '127.0.0.1:15443' },
     ],
     admin: [
@@ -30,19 +30,19 @@ const FLAGS = [
     ],
   }),
   ...adminAccessFlags(PLACES),
-  ...flagGroup('What is injected:', {
+  ...flagGroup('Injection:', {
     settings: ['file', 'settings of the injector, as YAML or JSON'],
     'kubernetes-version': [
       'version',
-      'version of the cluster, such as 1.33, until the API server has said it; decides whether native sidecars are used',
+      'version of the cluster, such as 1.33, until the API server reports it; decides whether native sidecars are used',
     ],
     'read-namespaces':
       'read labels and annotations of namespaces; needs the right to get namespaces',
     'read-services':
-      'read Services, to warn of those that would go past the sidecar; needs the right to list services',
+      'read Services, to warn of those that bypass the sidecar; needs the right to list services',
   }),
   ...CERTIFICATE_FLAGS,
-  ...flagGroup('The API server, where it is needed:', {
+  ...flagGroup('The API server:', {
     namespace: [
       'name',
       'namespace of the Secret (default: that of the pod or the context)',
@@ -50,13 +50,13 @@ const FLAGS = [
     ],
     'cluster-ca': [
       'file',
-      'CA of the API server, to ask its version without credentials where it is not needed otherwise',
+      'CA of the API server, to read its version without credentials where no other access is needed',
     ],
     kubeconfig: ['file', 'kubeconfig to use (default: the service account of the pod)'],
-    context: ['name', 'context of it'],
+    context: ['name', 'context of the kubeconfig'],
   }),
   ...flagGroup('Bounds and times:', {
-    'max-review': ['size', 'largest review that is read', { default: '8MiB' }],
+    'max-review': ['size', 'largest review', { default: '8MiB' }],
     'review-timeout': [
       'duration',
       'time for a review to arrive; keep it below timeoutSeconds of the webhook configuration',
@@ -64,7 +64,7 @@ const FLAGS = [
     ],
     'shutdown-delay': [
       'duration',
-      'how long reviews are still taken after readiness was given up',
+      'how long reviews are accepted after readiness ends',
       { default: '5s' },
     ],
     'drain-timeout': ['duration', 'time for reviews in flight to end', { default: '10s' }],
@@ -79,10 +79,10 @@ type Flag = (typeof FLAGS)[number]['name']
 
 export const WEBHOOK = defineCommand({
   name: 'webhook',
-  description: 'put the sidecar into pods that ask for it: a mutating admission webhook',
+  description: 'inject the sidecar into pods that request it: a mutating admission webhook',
   flags: FLAGS,
   note: `
-Reviews are taken at POST /mutate with TLS; /livez, /readyz and /metrics are on --admin.`,
+Reviews are served at POST /mutate with TLS; /livez, /readyz and /metrics are on --admin.`,
   parse: parseWebhook,
   start: async (request) => (await import('../webhook/webhook.ts')).webhookCommand(request),
 })
@@ -92,7 +92,7 @@ export type WebhookRequest = ReturnType<typeof parseWebhook>
 
 const MINUTE = 60_000
 const REVIEW_SIZE: Range = { min: 64 * 1024, max: 64 * 1024 * 1024 }
-// An API server waits for thirty seconds at most.
+// An API server waits at most thirty seconds.
 const REVIEW_TIME: Range = { min: 100, max: 30_000 }
 const END_TIME: Range = { min: 0, max: 10 * MINUTE }
 
@@ -103,7 +103,7 @@ function parseWebhook(raw: RawFlags, env: Environment) {
   const admin = parseListen(flags.required('admin'))
   if (overlaps(listen, admin)) {
     throw badCombination(
-      '--listen and --admin are one address',
+      '--listen and --admin are the same address',
       'choose another for one of the two',
     )
   }
@@ -132,9 +132,9 @@ function parseWebhook(raw: RawFlags, env: Environment) {
   }
 }
 
-/** Returns the minor number of a version as clusters write it: `1.33`, `v1.33.2-gke.1`. */
+/** Parses the minor number of a version as clusters write it: `1.33`, `v1.33.2-gke.1`. */
 function parseMinor(given: Given): number {
   const match = /^v?1\.(\d{1,3})\+?(?:[.+-].{0,100})?$/.exec(given.text)
   if (match !== null) return Number(match[1])
-  throw badValue(given, 'is no version of Kubernetes', 'write it as 1.33 or v1.33.2')
+  throw badValue(given, 'is not a version of Kubernetes', 'write a version such as 1.33 or v1.33.2')
 }

@@ -12,13 +12,13 @@ export async function listExperiments(
 ): Promise<number> {
   const entries = await readHistory(experiments)
   if (json) write(`${JSON.stringify(entries, null, 2)}\n`)
-  else if (entries.length === 0) write(`no experiment was run yet in ${plain(experiments)}\n`)
+  else if (entries.length === 0) write(`${plain(experiments)} contains no runs\n`)
   else write([row('id', 'name', 'verdict', 'seed', 'plan'), ...entries.map(line)].join(''))
   return 0
 }
 
 function line({ id, name, verdict, stage, seed, planDigest }: HistoryEntry): string {
-  const where = stage === null || verdict === 'held' ? '' : ` at ${stage}`
+  const where = stage === null || verdict === 'passed' ? '' : ` at ${stage}`
   return row(id, name, `${verdict}${where}`, String(seed), planDigest.slice(0, 8))
 }
 

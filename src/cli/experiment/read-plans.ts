@@ -11,10 +11,10 @@ import { problemLines } from '../../rules/file/problem-format.ts'
 import type { LocatedRejection } from '../../lab/experiment/plan-rejections.ts'
 import type { ProductionCheck } from '../../rules/guard/production-names.ts'
 import { readBounded } from '../../base/read-bounded.ts'
-import { UsageError } from '../flags/usage-error.ts'
+import { badFile } from '../flags/usage-error.ts'
 import type { ExperimentRunRequest, ExperimentValidateRequest } from '../commands/experiment.ts'
 
-/** Reads the plan that the request names. Throws a `UsageError` where there is none. */
+/** Reads the requested plan. Throws a `UsageError` when it cannot be read. */
 export async function readAsked({
   plan,
   experiments,
@@ -25,22 +25,18 @@ export async function readAsked({
     return await readKept(experiments, plan.id, production)
   } catch (error) {
     if (!(error instanceof NotKeptError)) throw error
-    throw new UsageError('BAD_FILE', `--again ${quoted(plan.id)}`, error.message)
+    throw badFile(`--again ${quoted(plan.id)}`, error.message)
   }
 }
 
-/** Reads a plan. Throws a `UsageError` where there is none. */
-export async function readPlanFile(
-  path: string,
-  production?: ProductionCheck,
-): Promise<ReadAndKept> {
+async function readPlanFile(path: string, production?: ProductionCheck): Promise<ReadAndKept> {
   let text: string
   try {
     text = await textOf(path)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     const why = code ?? (error as Error).message
-    throw new UsageError('BAD_FILE', `${quoted(path)} cannot be read (${why})`, 'name a plan')
+    throw badFile(`${quoted(path)} cannot be read (${why})`, 'name a plan')
   }
   return readAndKeep(path, text, textOf, production)
 }
@@ -57,7 +53,7 @@ function rejectionLine(file: string, { line, column, code, wrong, fix }: Located
 
 async function textOf(path: string): Promise<string> {
   const bytes = await readBounded(path, MAX_PLAN_BYTES)
-  if (bytes.length > MAX_PLAN_BYTES) throw new Error('it has more than 1 MiB')
+  if (bytes.length > MAX_PLAN_BYTES) throw new Error('it is larger than 1 MiB')
   return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
 }
 

@@ -4,9 +4,10 @@ import { noteLines, writeReports } from '../../lab/experiment/experiment-report.
 import { addToHistory, readHistory } from '../../lab/experiment/history.ts'
 import { RejectedError } from '../../lab/experiment/rejection.ts'
 import { runExperiment } from '../../lab/experiment/run-experiment.ts'
-import { print, readAs } from '../load/load-files.ts'
+import { print, readAs } from '../files.ts'
 import { tokenIn } from '../load/load-inputs.ts'
-import { UsageError } from '../flags/usage-error.ts'
+import { interruption } from '../long-running.ts'
+import { badFile } from '../flags/usage-error.ts'
 import { readVersion } from '../version.ts'
 import { experimentProgress } from '../../lab/experiment/experiment-progress.ts'
 import type { ExperimentRunRequest } from '../commands/experiment.ts'
@@ -17,7 +18,7 @@ import type { PlacedName } from '../../rules/guard/production-names.ts'
 import type { Environment } from '../flags/flag-values.ts'
 
 const FAILED = 1
-/** The exit code of shells for a program ended by Ctrl-C. */
+/** A shell reports a program that Ctrl-C ended by this exit code. */
 const INTERRUPTED = 130
 const MAX_TOKEN_FILE = 64 * 1024
 
@@ -27,14 +28,15 @@ export async function runPlan(request: ExperimentRunRequest): Promise<number> {
   const { read, kept } = await readAsked(request)
   if (!read.ok) {
     process.stderr.write(complaints(kept.file, read))
-    throw new UsageError('BAD_FILE', `${quoted(kept.file)} is no plan`, 'fix what is wrong with it')
+    throw badFile(`${quoted(kept.file)} is no plan`, 'fix the errors above')
   }
   if (read.rejections.length > 0) return refused(read.rejections, json, complaints(kept.file, read))
   const headers = { ...request.headers, ...(await bearer(request.authTokenFile)) }
   const { readToken } = request
   const plan = { ...read.plan, admin: { ...read.plan.admin, readToken } }
   const past = await readHistory(experiments)
-  const interrupt = interruption()
+  // The first signal rolls back; after the second, the rules expire by themselves.
+  const interrupt = interruption(INTERRUPTED, ['SIGINT', 'SIGTERM', 'SIGHUP'])
   try {
     const result = await runExperiment({
       plan,
@@ -53,7 +55,7 @@ export async function runPlan(request: ExperimentRunRequest): Promise<number> {
     await addToHistory(experiments, result)
     await print(json ? `${JSON.stringify(result)}\n` : resultText(result, directory))
     if (interrupt.signal.aborted) return INTERRUPTED
-    return result.verdict === 'held' ? 0 : FAILED
+    return result.verdict === 'passed' ? 0 : FAILED
   } catch (error) {
     if (!(error instanceof RejectedError)) throw error
     if (interrupt.signal.aborted) return INTERRUPTED
@@ -69,7 +71,7 @@ async function refused(
   text: string,
 ): Promise<number> {
   if (json) await print(`${JSON.stringify({ refused: rejections })}\n`)
-  else process.stderr.write(`${text}nothing was done\n`)
+  else process.stderr.write(`${text}no fault was injected\n`)
   return FAILED
 }
 
@@ -83,28 +85,11 @@ async function bearer(file: string | undefined): Promise<Readonly<Record<string,
   return { authorization: `Bearer ${token}` }
 }
 
-/** Aborts at the first signal, which rolls back; the second ends the program, and the rules end by themselves. */
-function interruption(): { readonly signal: AbortSignal; forget(): void } {
-  const controller = new AbortController()
-  const onSignal = (): void => {
-    if (controller.signal.aborted) process.exit(INTERRUPTED)
-    controller.abort()
-  }
-  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
-  for (const signal of signals) process.on(signal, onSignal)
-  return {
-    signal: controller.signal,
-    forget() {
-      for (const signal of signals) process.off(signal, onSignal)
-    },
-  }
-}
-
 function plainLines(text: string): string {
   return text.split('\n').map(plain).join('\n')
 }
 
-/** The cluster in which namespaces are read, and their label. */
+/** The cluster that has the namespace, and the label that names its environment. */
 export interface LabelSource {
   readonly kubeconfig: string | undefined
   readonly context: string | undefined
@@ -114,7 +99,7 @@ export interface LabelSource {
 
 const ASK_MS = 3_000
 
-/** Returns a function that reads the label of a namespace with the rights of the user. */
+/** Returns a function that reads the label of a namespace with the permissions of the user. */
 export function namespaceLabels(
   { kubeconfig, context, environmentLabel, env }: LabelSource,
   warn: (text: string) => void,
@@ -133,7 +118,7 @@ export function namespaceLabels(
       }
     } catch (error) {
       if (!(error instanceof KubeError)) throw error
-      // Without a kubeconfig there is nothing to ask.
+      // Without a kubeconfig there is no cluster to read.
       const isAsked = kubeconfig !== undefined || context !== undefined
       if (isAsked || !isKubeError(error, 'config')) {
         warn(`only the name of the namespace ${namespace} was checked: ${error.message}`)

@@ -14,9 +14,9 @@ import {
   takes,
 } from './host.ts'
 import type { Given } from './flag-values.ts'
-import { UsageError } from './usage-error.ts'
+import { badAddress, badOption, type UsageError } from './usage-error.ts'
 
-// One less than the room for a path in a socket address on Linux; macOS has four bytes less.
+// The longest path in a socket address on Linux; on macOS it is four bytes shorter.
 const MAX_SOCKET_PATH = 107
 const LISTEN_FORM = 'write host:port, [::1]:port, :port, port or unix:/path.sock'
 const UPSTREAM_FORM = 'write http://host:port, https://host or unix:/path.sock'
@@ -26,12 +26,13 @@ const PORT_FORM = 'use a port from 0 to 65535'
 export function parseListen({ text, source }: Given): ListenAddress {
   if (text.startsWith('unix:')) return { kind: 'unix', path: socketPath(text, source) }
   if (/^\d+$/.test(text)) return { kind: 'tcp', host: '::', port: listenPort(text, text, source) }
-  if (text.includes('://')) throw bad(source, `${quoted(text)} is a URL`, LISTEN_FORM)
+  if (text.includes('://')) throw badAddress(source, `${quoted(text)} is a URL`, LISTEN_FORM)
   const parts = splitHostPort(text)
-  if (parts === undefined) throw bad(source, `${quoted(text)} is not an address`, LISTEN_FORM)
-  if (parts.port === '') throw bad(source, `${quoted(text)} has no port`, LISTEN_FORM)
+  if (parts === undefined)
+    throw badAddress(source, `${quoted(text)} is not an address`, LISTEN_FORM)
+  if (parts.port === '') throw badAddress(source, `${quoted(text)} has no port`, LISTEN_FORM)
   if (parts.host !== '' && !isHost(parts.host)) {
-    throw bad(source, `${quoted(text)} has no valid host`, LISTEN_FORM)
+    throw badAddress(source, `${quoted(text)} has no valid host`, LISTEN_FORM)
   }
   const port = listenPort(parts.port, text, source)
   return { kind: 'tcp', host: parts.host === '' ? '::' : parts.host, port }
@@ -40,18 +41,18 @@ export function parseListen({ text, source }: Given): ListenAddress {
 function listenPort(port: string, text: string, source: string): number {
   const number = parsePort(port)
   if (number !== undefined) return number
-  throw bad(source, `${quoted(text)} has no valid port`, PORT_FORM)
+  throw badAddress(source, `${quoted(text)} has no valid port`, PORT_FORM)
 }
 
-/** Parses the address of the app. The URL has no path: clients choose the path. */
+/** Parses the address of the app. Rejects a path: clients choose the path. */
 export function parseUpstream({ text, source }: Given): UpstreamAddress {
   if (text.startsWith('unix:')) return { kind: 'unix', path: socketPath(text, source) }
   const match = /^(https?):\/\/(.*)$/is.exec(text)
   const rest = match?.[2]
   if (rest === undefined) throw notUpstream(text, source)
   if (rest.includes('@')) {
-    // Not repeated: it may hold a password.
-    throw bad(
+    // The text may hold a password, so it is not repeated.
+    throw badAddress(
       source,
       'the URL holds a user name or password',
       'leave it out: clients send their own',
@@ -59,7 +60,7 @@ export function parseUpstream({ text, source }: Given): UpstreamAddress {
   }
   const authority = rest.endsWith('/') ? rest.slice(0, -1) : rest
   if (/[/?#\\]/.test(authority)) {
-    throw bad(
+    throw badAddress(
       source,
       `${quoted(text)} has a path or a query`,
       'end the URL after the port: paths pass through as the client sends them',
@@ -76,27 +77,35 @@ function parseAuthority(
   source: string,
 ): { host: string; port: number } {
   if (parts === undefined || !isHost(parts.host)) {
-    throw bad(source, `${quoted(text)} has no valid host`, UPSTREAM_FORM)
+    throw badAddress(source, `${quoted(text)} has no valid host`, UPSTREAM_FORM)
   }
   if (isWildcard(parts.host)) {
-    throw bad(source, `${quoted(text)} names no single host`, 'use 127.0.0.1 or [::1] instead')
+    throw badAddress(
+      source,
+      `${quoted(text)} names no single host`,
+      'use 127.0.0.1 or [::1] instead',
+    )
   }
   const written = parts.port === '' && !text.endsWith(':') ? (tls ? '443' : '80') : parts.port
   const port = parsePort(written)
   if (port === undefined || port === 0) {
-    throw bad(source, `${quoted(text)} has no valid port`, 'use a port from 1 to 65535')
+    throw badAddress(source, `${quoted(text)} has no valid port`, 'use a port from 1 to 65535')
   }
   return { host: parts.host, port }
 }
 
-/** Parses a host that replaces that of an upstream. IPv6 may have brackets. */
+/** Parses the host that replaces the host of an upstream. IPv6 may have brackets. */
 export function parseUpstreamHost({ text, source }: Given): string {
   const host = text.startsWith('[') && text.endsWith(']') ? text.slice(1, -1) : text
   if (!isHost(host) || (host !== text && !host.includes(':'))) {
-    throw bad(source, `${quoted(text)} is no host`, 'write a name or an address, without a port')
+    throw badAddress(
+      source,
+      `${quoted(text)} is not a host`,
+      'write a name or an address, without a port',
+    )
   }
   if (isWildcard(host)) {
-    throw bad(source, `${quoted(text)} names no single host`, 'use the address of the pod')
+    throw badAddress(source, `${quoted(text)} names no single host`, 'use the address of the pod')
   }
   return host
 }
@@ -105,26 +114,30 @@ function notUpstream(text: string, source: string): UsageError {
   const parts = /^\d+$/.test(text) ? { host: '127.0.0.1', port: text } : splitHostPort(text)
   if (parts !== undefined && isHost(parts.host) && parsePort(parts.port) !== undefined) {
     const meant = formatListen({ kind: 'tcp', host: parts.host, port: Number(parts.port) })
-    return bad(source, `${quoted(text)} is not a URL`, `write http://${meant}`)
+    return badAddress(source, `${quoted(text)} is not a URL`, `write http://${meant}`)
   }
-  return bad(source, `${quoted(text)} is not an upstream`, UPSTREAM_FORM)
+  return badAddress(source, `${quoted(text)} is not an upstream`, UPSTREAM_FORM)
 }
 
 function socketPath(text: string, source: string): string {
   const path = text.slice('unix:'.length)
   if (!path.startsWith('/') || path.endsWith('/') || path.includes('\u0000')) {
-    throw bad(source, `${quoted(text)} is not a socket`, 'write unix: and an absolute path')
+    throw badAddress(source, `${quoted(text)} is not a socket`, 'write unix: and an absolute path')
   }
   const normal = posix.normalize(path.replace(/^\/+/, '/'))
   if (Buffer.byteLength(normal) > MAX_SOCKET_PATH) {
-    throw bad(source, 'the path of the socket is too long', `use at most ${MAX_SOCKET_PATH} bytes`)
+    throw badAddress(
+      source,
+      'the path of the socket is too long',
+      `use at most ${MAX_SOCKET_PATH} bytes`,
+    )
   }
   return normal
 }
 
 /**
- * True when connecting to the upstream would end at the listener: a loop. `own` are the addresses of
- * this machine: a listener on every interface is reached by each of them.
+ * Returns true when a connection to the upstream would reach the listener: a loop. `own` are the
+ * addresses of this machine, each of which reaches a listener on every interface.
  */
 export function loops(
   listen: ListenAddress,
@@ -139,38 +152,34 @@ export function loops(
   )
 }
 
-/** True when the two cannot both be listened on. */
+/** Returns true when the two cannot both be bound. */
 export function overlaps(one: ListenAddress, other: ListenAddress): boolean {
   if (one.kind === 'unix') return other.kind === 'unix' && other.path === one.path
   if (other.kind === 'unix' || one.port === 0 || one.port !== other.port) return false
   return clashes(one.host, other.host)
 }
 
-/** Returns the path of a control socket: no network leads to one. Throws a `UsageError`. */
+/** Parses the path of a control socket: a unix socket, which no network reaches. Throws a `UsageError`. */
 export function parseControl({ text, source }: Given): string {
   if (text.startsWith('unix:')) return socketPath(text, source)
-  throw new UsageError(
-    'BAD_ADDRESS',
-    `${source}: ${quoted(text)} is no control socket`,
+  throw badAddress(
+    source,
+    `${quoted(text)} is not a control socket`,
     'write unix: and an absolute path, such as unix:/run/squall/control.sock',
   )
 }
 
-/** Returns the address to reach a listener from within, also one on every interface. Throws a `UsageError`. */
+/** Parses the address of an admin port, as this machine connects to it. Throws a `UsageError`. */
 export function adminToAsk(given: Given): ListenAddress {
   if (given.text === 'off') {
-    throw new UsageError(
-      'BAD_VALUE',
-      `${given.source}: without the admin port nothing tells when the sidecar is ready`,
+    throw badOption(
+      given.source,
+      'readiness is read from the admin port, which is off',
       'give squall run an admin port',
     )
   }
   const address = parseListen(given)
   if (address.kind === 'unix' || !isWildcard(address.host)) return address
-  // A listener on :: takes both families, and is bound to 0.0.0.0 where there is no IPv6.
+  // A listener on :: accepts IPv4 as well, and is bound to 0.0.0.0 where IPv6 is missing.
   return { kind: 'tcp', host: '127.0.0.1', port: address.port }
-}
-
-function bad(source: string, wrong: string, fix: string): UsageError {
-  return new UsageError('BAD_ADDRESS', `${source}: ${wrong}`, fix)
 }

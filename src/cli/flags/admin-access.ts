@@ -5,11 +5,11 @@ import type { ReadAccess } from '../../admin/guards.ts'
 import type { ListenAddress } from '../../http/address.ts'
 import { flagGroup, type Environment, type FlagValues } from './flag-values.ts'
 import { isHost } from './host.ts'
-import { badCombination, UsageError } from './usage-error.ts'
+import { badCombination, badOption, UsageError } from './usage-error.ts'
 
 const MAX_HOSTS = 100
 
-/** Reads the admin token from a file or an environment variable: other users can read a command line. */
+/** Reads the admin token from a file or an environment variable, which other users cannot read. */
 export function parseAdminToken(
   flags: FlagValues<'admin-token-file'>,
   env: Environment,
@@ -37,7 +37,7 @@ export function parseReadAccess(
   if (readToken !== undefined && readToken === token) {
     throw badCombination(
       'the admin token and the admin read token are the same',
-      'make another one with: openssl rand -base64 24',
+      'make another token with: openssl rand -base64 24',
     )
   }
   const own = admin?.kind === 'tcp' ? [admin.host.toLowerCase(), hostname().toLowerCase()] : []
@@ -53,9 +53,9 @@ export function parseHosts<Name extends string>(
     text.split(',').map((part) => {
       const host = part.trim().toLowerCase()
       if (isHost(host.replace(/^\*\./, ''))) return host
-      throw new UsageError(
-        'BAD_VALUE',
-        `${source}: ${quoted(part)} is not a host`,
+      throw badOption(
+        source,
+        `${quoted(part)} is not a host`,
         'write a name such as mcp.example.com, or *.example.com, without a port',
       )
     }),
@@ -73,31 +73,31 @@ function tokenOf(
     return readAdminToken({ kind, env, file })
   } catch (error) {
     if (!(error instanceof AdminTokenError)) throw error
-    throw new UsageError('BAD_VALUE', error.message, 'make one with: openssl rand -base64 24')
+    throw new UsageError('BAD_VALUE', error.message, 'make a token with: openssl rand -base64 24')
   }
 }
 
-/** The options about access to an admin port. */
+/** Declares the options for read access to an admin port. */
 export function adminAccessFlags(group: string) {
   return flagGroup(group, {
     'admin-hosts': [
       'names',
-      'names by which the admin port may be read, beside addresses, names without a dot and names in a cluster: mcp.example.com or *.example.com',
+      'host names that the admin port accepts, besides addresses, names without a dot and names in a cluster: mcp.example.com or *.example.com',
       { repeatable: true },
     ],
     'admin-read-token-file': [
       'path',
-      'file with a token that reading the admin port needs (or SQUALL_ADMIN_READ_TOKEN itself); /livez and /readyz stay open',
+      'file with a token that is required to read the admin port (or SQUALL_ADMIN_READ_TOKEN itself); /livez and /readyz stay open',
     ],
   })
 }
 
-/** The option of clients of admin ports. */
+/** Declares the option for the read token of clients of admin ports. */
 export function readTokenFlag(group: string) {
   return flagGroup(group, {
     'admin-read-token-file': [
       'path',
-      'file with the token that reading the admin ports needs (or SQUALL_ADMIN_READ_TOKEN itself)',
+      'file with the read token of the admin ports (or SQUALL_ADMIN_READ_TOKEN itself)',
     ],
   })
 }

@@ -1,15 +1,15 @@
 import { Command as Parser, CommanderError, Option } from 'commander'
 import { quoted } from '../../base/text/foreign-text.ts'
-import { UsageError } from './usage-error.ts'
+import { missing, UsageError } from './usage-error.ts'
 import type { Asked, Command } from './command.ts'
 import type { FlagSpec, Environment } from './flag-values.ts'
 
-/** The parser's complaint as one line that says how to fix it. */
-export function commandLineError(error: CommanderError, command: string): UsageError {
+/** Returns the parser's error as one line with a fix. */
+function commandLineError(error: CommanderError, command: string): UsageError {
   const help = helpOf(command)
   const word = /'([^]*)'/.exec(withoutSuggestion(error.message))?.[1] ?? ''
   const meant = suggestion(error.message)
-  // Without a value written behind it, which may be a secret.
+  // The value may be a secret, so it is left out.
   const flag = word.split('=', 1)[0] ?? ''
   switch (error.code) {
     case 'commander.unknownOption':
@@ -18,9 +18,9 @@ export function commandLineError(error: CommanderError, command: string): UsageE
       return new UsageError('UNKNOWN_COMMAND', `unknown command ${quoted(word)}`, meant ?? help)
     case 'commander.optionMissingArgument': {
       const name = /--[a-z-]+/.exec(word)?.[0] ?? word
-      return new UsageError('MISSING_VALUE', `${name} needs a value`, help)
+      return missing(`${name} needs a value`, help)
     }
-    // Nothing to do was named: the parser would print its help as an error.
+    // No command was named: the parser would print its help as an error.
     case 'commander.help':
       return command === 'run'
         ? new UsageError('NO_COMMAND', 'no command', 'use squall run, or see squall --help')
@@ -30,8 +30,8 @@ export function commandLineError(error: CommanderError, command: string): UsageE
   }
 }
 
-/** The complaint about a word that belongs to no option. */
-export function unexpectedArgument(text: string, command: string): UsageError {
+/** Returns the error for a word that belongs to no option. */
+function unexpectedArgument(text: string, command: string): UsageError {
   const wrong = `unexpected argument ${quoted(text)}`
   return new UsageError('UNEXPECTED_ARGUMENT', wrong, helpOf(command))
 }
@@ -55,7 +55,7 @@ export type Invocation = Asked | { readonly kind: 'print'; readonly text: string
 
 const HELP_WIDTH = 100
 
-/** Reads the arguments after the program's name, of which they may name any. Throws nothing but a `UsageError`. */
+/** Parses arguments that name one of the commands. Throws nothing but a `UsageError`. */
 export function parseAmong(
   commands: readonly Command[],
   args: readonly string[],
@@ -83,7 +83,7 @@ export function parseAmong(
 function createProgram(version: string, print: (text: string) => void): Parser {
   return new Parser('squall')
     .description(
-      'A sidecar that takes over the MCP port of a pod and turns chosen calls into failures.',
+      'A sidecar that takes over the MCP port of a pod and injects faults into selected calls.',
     )
     .version(version, '--version', 'print the version')
     .helpOption('-h, --help', 'print this help')
@@ -97,7 +97,7 @@ function createProgram(version: string, print: (text: string) => void): Parser {
     })
 }
 
-/** A word that only leads to commands below it; its help lists them. */
+/** Returns the parser of the first word of a command with two; its help lists the commands below. */
 function parentOf(
   word: string,
   program: Parser,
@@ -134,7 +134,7 @@ function addCommand(
   })
 }
 
-/** Returns the command whose help an error message names. */
+/** Returns the command to name in the hint of an error. */
 function named(args: readonly string[], commands: readonly Command[]): string {
   const two = args.slice(0, 2).join(' ')
   return (
@@ -150,7 +150,7 @@ function addFlag(parser: Parser, spec: FlagSpec, raw: Map<string, string[]>): vo
   const form = value === undefined ? `--${name}` : `--${name} <${value}>`
   const short = spec.short === undefined ? '' : `-${spec.short}, `
   parser.addOption(new Option(`${short}${form}`, `${help}${note}`).helpGroup(spec.group))
-  // Collected as they stand: what they mean is checked in one place, for the environment too.
+  // Values are collected unparsed: `FlagValues` checks them together with the environment.
   parser.on(`option:${name}`, (text?: string) => {
     raw.set(name, [...(raw.get(name) ?? []), text ?? 'true'])
   })

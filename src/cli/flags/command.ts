@@ -1,12 +1,12 @@
 import type { FlagSpec, Environment, RawFlags } from './flag-values.ts'
 
 /** Declares one command of the program. */
-export interface CommandSpec<Request> {
-  /** One word, or two for a command below another one, as `report merge`. */
+interface CommandSpec<Request> {
+  /** One word, or two as in `report merge`. */
   readonly name: string
   readonly description: string
   readonly flags: readonly FlagSpec[]
-  /** The form of arguments that belong to no option, and the most of them. */
+  /** The form of the arguments after the options, and their maximum number. */
   readonly operands?: { readonly form: string; readonly most: number }
   /** The last paragraph of the help. */
   readonly note?: string
@@ -14,7 +14,7 @@ export interface CommandSpec<Request> {
   readonly fromEnvironment?: false
   /** Checks flags, environment and operands. Throws nothing but a `UsageError`. */
   parse(raw: RawFlags, env: Environment, operands: readonly string[]): Request
-  /** Runs the command; returns the exit code. Its modules are loaded only now. */
+  /** Loads the command's modules and runs it; returns the exit code. */
   start(request: Request): Promise<number>
 }
 

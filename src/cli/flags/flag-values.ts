@@ -1,9 +1,9 @@
-import { badValue, UsageError } from './usage-error.ts'
+import { badValue, missing } from './usage-error.ts'
 
 /** Declares one option of a command. */
 export interface FlagSpec {
   readonly name: string
-  /** One letter that means the same. */
+  /** The one-letter form. */
   readonly short?: string
   /** The placeholder of its value; none for a switch. */
   readonly value?: string
@@ -13,7 +13,7 @@ export interface FlagSpec {
   readonly help: string
 }
 
-/** The help of a switch, or the placeholder, the help and the rest of an option with a value. */
+/** The help of a switch; or placeholder, help and further settings of an option with a value. */
 type FlagRow =
   | string
   | readonly [
@@ -24,7 +24,7 @@ type FlagRow =
 
 type FlagNamed<Name> = FlagSpec & { readonly name: Name }
 
-/** Declares options by name that stand together in the help. */
+/** Declares the options of one group of the help. */
 export function flagGroup<const Rows extends Readonly<Record<string, FlagRow>>>(
   group: string,
   rows: Rows,
@@ -39,19 +39,17 @@ export function flagGroup<const Rows extends Readonly<Record<string, FlagRow>>>(
 /** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** A value with where it came from, for messages. */
+/** A value with its source, for messages. */
 export interface Given {
   readonly text: string
-  /** `--max-header-size`, or `SQUALL_MAX_HEADER_SIZE` when the environment said so. */
+  /** `--max-header-size`, or `SQUALL_MAX_HEADER_SIZE` for a value from the environment. */
   readonly source: string
 }
 
-/** The values of each option on the command line, in order, without the options that it does not name. */
+/** The values of the options on the command line, in order. */
 export type RawFlags = ReadonlyMap<string, readonly string[]>
 
-/**
- * The value of each option: from the command line, or else from the environment, or else the default.
- */
+/** The value of each option: from the command line, else from the environment, else the default. */
 export class FlagValues<Name extends string> {
   readonly #given = new Map<string, readonly Given[]>()
 
@@ -67,21 +65,21 @@ export class FlagValues<Name extends string> {
     return this.#given.get(name) ?? []
   }
 
-  /** The last one given: what comes later on a command line overrides. */
+  /** Returns the last value: later options override earlier ones. */
   optional(name: Name): Given | undefined {
     return this.all(name).at(-1)
   }
 
-  /** Returns the parsed value; undefined where there is none. */
+  /** Returns the parsed value; undefined without a value. */
   parsed<T>(name: Name, parse: (given: Given) => T): T | undefined {
     const value = this.optional(name)
     return value && parse(value)
   }
 
-  /** Only for options that have a default. */
+  /** Returns the value; throws a `UsageError` without one. */
   required(name: Name): Given {
     const value = this.optional(name)
-    if (value === undefined) throw new UsageError('MISSING_VALUE', `--${name} is missing`, 'add it')
+    if (value === undefined) throw missing(`--${name} is missing`, 'add it')
     return value
   }
 
@@ -102,7 +100,7 @@ function given(
   if (raw !== undefined) return raw.map((text) => ({ text, source: flag }))
   const variable = envName(spec.name)
   const text = env[variable]
-  // An empty variable is how a template says 'not set'.
+  // Templates set an empty variable for 'not set'.
   if (text !== undefined && text !== '') {
     const texts = spec.repeatable === true ? text.split(',').map((part) => part.trim()) : [text]
     return texts.map((part) => ({ text: part, source: variable }))
@@ -110,7 +108,7 @@ function given(
   return spec.default === undefined ? [] : [{ text: spec.default, source: flag }]
 }
 
-/** The environment variable that stands for an option. */
+/** Returns the environment variable of an option. */
 export function envName(flag: string): string {
   return `SQUALL_${flag.toUpperCase().replaceAll('-', '_')}`
 }

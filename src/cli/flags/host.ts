@@ -8,8 +8,8 @@ export interface HostPort {
 }
 
 /**
- * Splits `host`, `host:port`, `[v6]:port` and `:port`; undefined for anything else. `[v4]:port` is
- * taken, too: a template that puts an address in does not know its family.
+ * Splits `host`, `host:port`, `[v6]:port` and `:port`; returns undefined for other texts. Accepts
+ * `[v4]:port` as well: a template that inserts an address does not know its family.
  */
 export function splitHostPort(text: string): HostPort | undefined {
   if (text.startsWith('[')) {
@@ -32,7 +32,7 @@ export function parsePort(text: string): number | undefined {
   return port <= 65535 ? port : undefined
 }
 
-/** Returns true for an address, or for a name that could be in the DNS. */
+/** Returns true for an address, or for a name that is valid in the DNS. */
 export function isHost(text: string): boolean {
   if (isIPv4(text) || isIPv6(text)) return true
   if (text.length > 253) return false
@@ -56,7 +56,7 @@ export function canonicalHost(host: string): string {
   return [high >> 8, high & 255, low >> 8, low & 255].join('.')
 }
 
-/** Returns true when connecting to `target` ends at a listener bound to `listening`, the ports being equal. */
+/** Returns true when a connection to `target` reaches a listener bound to `listening`, with equal ports. */
 export function reaches(listening: string, target: string): boolean {
   const a = canonicalHost(listening)
   const b = canonicalHost(target)
@@ -69,7 +69,7 @@ export function reaches(listening: string, target: string): boolean {
   )
 }
 
-/** Returns true when the two cannot both be bound, the ports being equal. */
+/** Returns true when the two cannot both be bound with equal ports. */
 export function clashes(one: string, other: string): boolean {
   const a = canonicalHost(one)
   const b = canonicalHost(other)
@@ -86,7 +86,7 @@ export function isAt(one: string, other: string): boolean {
   return canonicalHost(one) === canonicalHost(other)
 }
 
-/** Returns true when a listener bound to `listening` takes what is sent to an address of its machine. */
+/** Returns true when a listener bound to `listening` accepts connections to an address of its machine. */
 export function takes(listening: string, address: string): boolean {
   return covers(canonicalHost(listening), canonicalHost(address))
 }

@@ -9,34 +9,48 @@ import {
   productionText,
 } from '../../rules/guard/production-names.ts'
 import { flagGroup, type Environment, type FlagValues } from './flag-values.ts'
-import { UsageError } from './usage-error.ts'
+import { badOption, UsageError } from './usage-error.ts'
 
 const MAX_PATTERNS = 100
 const NAMESPACE_FILE = '/var/run/secrets/kubernetes.io/serviceaccount/namespace'
 
-/** The option that says which names mean production. */
+/** Declares the option for the names that mean production. */
 export function productionNamesFlag(group: string) {
   return flagGroup(group, {
     'production-names': [
       'patterns',
-      `words in names that mean production, as globs; ! excludes, and the last that matches decides (default: ${PRODUCTION_NAMES.join(',')})`,
+      `words in names that mean production, as globs; ! excludes, and the last match decides (default: ${PRODUCTION_NAMES.join(',')})`,
       { repeatable: true },
     ],
   })
 }
 
-/** The options of commands that act somewhere else, about where they act. */
+/** Declares the option for the label of a namespace that names its environment. */
+export function environmentLabelFlag(group: string) {
+  return flagGroup(group, {
+    'environment-label': [
+      'key',
+      'label of a namespace that names its environment, where it can be read',
+      { default: 'environment' },
+    ],
+  })
+}
+
+/** Declares the options of commands that act on another machine, about its environment. */
 export function productionFlags(group: string) {
   return [
     ...flagGroup(group, {
-      environment: ['name', 'what is acted on, such as staging (default: ENVIRONMENT or NODE_ENV)'],
-      'allow-production': 'go on although a name means production',
+      environment: [
+        'name',
+        'environment of the target, such as staging (default: ENVIRONMENT or NODE_ENV)',
+      ],
+      'allow-production': 'continue although a name means production',
     }),
     ...productionNamesFlag(group),
   ]
 }
 
-/** Checks which names mean production. */
+/** Parses the names that mean production. */
 export function parseProductionNames(flags: FlagValues<'production-names'>): readonly string[] {
   const given = flags.all('production-names')
   if (given.length === 0) return PRODUCTION_NAMES
@@ -45,16 +59,16 @@ export function parseProductionNames(flags: FlagValues<'production-names'>): rea
       const pattern = part.trim()
       const fix = productionPatternProblem(pattern)
       if (fix === undefined) return pattern
-      throw new UsageError('BAD_VALUE', `${source}: ${quoted(part)} is no pattern`, fix)
+      throw badOption(source, `${quoted(part)} is not a pattern`, fix)
     }),
   )
   if (patterns.length <= MAX_PATTERNS) return patterns
-  throw new UsageError('BAD_VALUE', '--production-names: too many', `use at most ${MAX_PATTERNS}`)
+  throw badOption('--production-names', 'too many', `use at most ${MAX_PATTERNS}`)
 }
 
 /**
- * Returns what says in which environment this is. Most images of Node set NODE_ENV=production
- * wherever they run, so that it counts only where nothing else names an environment.
+ * Returns the names of the environment that this process runs in. Most images of Node set
+ * NODE_ENV=production wherever they run, so NODE_ENV counts only where nothing else names an environment.
  */
 export function environmentNames(
   stated: PlacedName | undefined,
@@ -69,7 +83,7 @@ export function environmentNames(
   return [{ where: 'NODE_ENV', name: env['NODE_ENV'] }]
 }
 
-/** Returns what a command that acts somewhere else has to look at; undefined where all is allowed. */
+/** Parses the production check of a command; undefined where production is allowed. */
 export function parseProduction(
   flags: FlagValues<'environment' | 'allow-production' | 'production-names'>,
   env: Environment,
@@ -81,7 +95,7 @@ export function parseProduction(
   return { patterns, places: environmentNames(stated, env) }
 }
 
-/** Refuses to act on production. Throws a `UsageError`. */
+/** Throws a `UsageError` where a name means production. */
 export function refuseProduction(
   check: ProductionCheck | undefined,
   places: readonly PlacedName[],
@@ -91,16 +105,16 @@ export function refuseProduction(
   if (found === undefined) return
   const otherwise =
     found.where === 'NODE_ENV'
-      ? 'name the environment by --environment staging'
-      : 'choose another target, correct the name, or say by --production-names which names count'
+      ? 'name the environment with --environment staging'
+      : 'choose another target, correct the name, or set the names that count with --production-names'
   throw new UsageError(
     'PRODUCTION',
     productionText(found),
-    `${otherwise}; --allow-production goes on all the same`,
+    `${otherwise}; --allow-production continues nevertheless`,
   )
 }
 
-/** Returns the namespace that this runs in, when the environment names it. */
+/** Returns the namespace of this pod, where the environment or the service account names it. */
 export function ownNamespace(env: Environment, file = NAMESPACE_FILE): PlacedName {
   const isPod = env['KUBERNETES_SERVICE_HOST'] !== undefined
   const name = env['POD_NAMESPACE'] ?? (isPod ? firstLine(file) : undefined)
@@ -111,7 +125,7 @@ function firstLine(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8').slice(0, 253).trim()
   } catch {
-    // No pod, or one without a service account.
+    // Outside of a pod, or without a service account.
     return undefined
   }
 }

@@ -46,7 +46,7 @@ export function parsePercent(given: Given, range: Range): number {
   throw badValue(given, 'is not a percentage', 'write a number from 0 to 100, such as 20%')
 }
 
-/** Parses one of a few words. */
+/** Parses one of the given words. */
 export function parseChoice<Word extends string>(given: Given, words: readonly Word[]): Word {
   const word = words.find((candidate) => candidate === given.text)
   if (word !== undefined) return word

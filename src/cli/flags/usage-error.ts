@@ -32,11 +32,31 @@ export function badCombination(wrong: string, fix: string): UsageError {
   return new UsageError('BAD_COMBINATION', wrong, fix)
 }
 
+/** Returns the error for an address or URL that cannot be used. */
+export function badAddress(source: string, wrong: string, fix: string): UsageError {
+  return new UsageError('BAD_ADDRESS', `${source}: ${wrong}`, fix)
+}
+
+/** Returns the error for a file that cannot be used. */
+export function badFile(wrong: string, fix: string): UsageError {
+  return new UsageError('BAD_FILE', wrong, fix)
+}
+
+/** Returns the error for an option or argument that is required. */
+export function missing(wrong: string, fix: string): UsageError {
+  return new UsageError('MISSING_VALUE', wrong, fix)
+}
+
+/** Returns the error for an option that cannot be used. */
+export function badOption(source: string, wrong: string, fix: string): UsageError {
+  return new UsageError('BAD_VALUE', `${source}: ${wrong}`, fix)
+}
+
 /** Returns the error for a value that cannot be used. */
 export function badValue(
   { text, source }: { readonly text: string; readonly source: string },
   wrong: string,
   fix: string,
 ): UsageError {
-  return new UsageError('BAD_VALUE', `${source}: ${quoted(text)} ${wrong}`, fix)
+  return badOption(source, `${quoted(text)} ${wrong}`, fix)
 }

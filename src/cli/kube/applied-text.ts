@@ -4,26 +4,26 @@ import { textBefore, writtenAt } from '../../cluster/kube/config-map-rules.ts'
 import { equalityLabels } from '../../cluster/kube/targets.ts'
 import { anchorText } from '../../rules/file/anchor-text.ts'
 import { targetText } from '../../rules/file/target-text.ts'
-import { UsageError } from '../flags/usage-error.ts'
+import { badCombination, badFile, badOption } from '../flags/usage-error.ts'
 
-/** The rules as they are for the pods that a selector means, and for no others. */
+/** Returns the rules, limited to the pods that a selector matches. Throws a `UsageError`. */
 export function textForPods(text: string, selector: string | undefined): string {
   if (selector === undefined) return text
   const labels = equalityLabels(selector)
   if (labels === undefined) {
-    throw new UsageError(
-      'BAD_VALUE',
-      `--selector: ${quoted(selector)} says more than which labels are equal, and rules cannot say that`,
+    throw badOption(
+      '--selector',
+      `${quoted(selector)} has more than equal labels, which rules cannot express`,
       'write match: { podLabels: { app: shop } }, with any and not, into the rules, and leave --selector out',
     )
   }
   const targeted = targetText(text, labels)
   if (targeted.ok) return targeted.text
-  throw new UsageError('BAD_COMBINATION', targeted.wrong, targeted.fix)
+  throw badCombination(targeted.wrong, targeted.fix)
 }
 
-/** The present rules, and when they are replaced. */
-export interface Writing {
+/** The replaced rules, and the time of the change. */
+interface Writing {
   readonly before: Fields | undefined
   readonly key: string
   readonly now: number
@@ -31,7 +31,7 @@ export interface Writing {
   readonly lastsMs: number | undefined
 }
 
-/** The rules with the time at which each of them was applied. */
+/** Returns the rules with `appliedAt`, the time at which each rule was applied. Throws a `UsageError`. */
 export function textWithTimes(text: string, { before, key, now, lastsMs }: Writing): string {
   const anchored = anchorText(text, {
     now,
@@ -40,9 +40,8 @@ export function textWithTimes(text: string, { before, key, now, lastsMs }: Writi
     lasts: lastsMs,
   })
   if (anchored !== undefined) return anchored
-  throw new UsageError(
-    'BAD_FILE',
-    'the rules are written in a way in which appliedAt cannot be added to them',
+  throw badFile(
+    'appliedAt cannot be added to the rules as they are written',
     'write the keys of the file as a map and the rules as a list, without aliases for either',
   )
 }

@@ -20,10 +20,9 @@ import { type Targets, targetsOf, type PodTarget } from '../../cluster/kube/targ
 import { problemLines, problemsJson, type FileProblems } from '../../rules/file/problem-format.ts'
 import { isStopped } from '../../cluster/kube/stop-sidecars.ts'
 import type { ApplyRequest } from '../commands/apply.ts'
-import { refuseProductionNamespace } from './production-namespace.ts'
 import { textForPods, textWithTimes } from './applied-text.ts'
-import { readCheckedRules } from './checked-rules.ts'
-import { clientFor, onInterrupt } from './cluster-options.ts'
+import { readCheckedRules } from '../rules/rules-source.ts'
+import { refuseProductionNamespace, withClient } from './cluster-options.ts'
 import {
   progressLines,
   progressOutput,
@@ -31,7 +30,7 @@ import {
 } from '../../cluster/kube/progress-output.ts'
 import { plain } from '../../base/text/foreign-text.ts'
 
-/** Where a command writes. */
+/** The outputs of a command. */
 export interface ApplyOutput {
   readonly out: ProgressStream
   readonly err: ProgressStream
@@ -49,7 +48,7 @@ interface Outcome {
 
 const FAILED = 1
 
-/** `squall apply`: brings rules to the sidecars of a namespace; the result is the exit code. */
+/** Runs `squall apply`; returns the exit code. */
 export async function applyCommand(
   request: ApplyRequest,
   output: ApplyOutput = { out: process.stdout, err: process.stderr },
@@ -57,31 +56,23 @@ export async function applyCommand(
   const { text: written, problems, canAct } = await readCheckedRules(request.file)
   if (problems.length > 0) return refused(problems, request, output)
   const text = textForPods(written, request.cluster.selector)
-  const client = await clientFor(request.cluster)
-  const { signal, release } = onInterrupt()
-  const target: RulesTarget = {
-    namespace: request.cluster.namespace ?? client.namespace,
-    configMap: request.configMap,
-    key: request.key,
-    text,
-    prefix: request.cluster.prefix,
-  }
-  try {
-    // Rules that do nothing are welcome everywhere: they are how faults are ended.
-    if (canAct) await refuseProductionNamespace(client, target.namespace, request, signal)
-    const outcome = await apply(client, { ...target, canAct }, request, output, signal)
-    if (request.json) output.out.write(outcomeJson(outcome, request))
-    else output.out.write(outcomeText(outcome, request))
-    return hasFailed(outcome, isWaited(request)) ? FAILED : 0
-  } catch (error) {
-    if (error instanceof MergedRulesError) return refused(error.problems, request, output)
-    if (!signal.aborted) throw error
-    output.err.write('stopped; nothing more is done\n')
-    return FAILED
-  } finally {
-    release()
-    await client.close()
-  }
+  return withClient(request.cluster, async (client, signal) => {
+    const namespace = request.cluster.namespace ?? client.namespace
+    const { configMap, key, cluster } = request
+    const target = { namespace, configMap, key, text, prefix: cluster.prefix, canAct }
+    try {
+      // Rules that do nothing are allowed everywhere: they end faults.
+      if (canAct) await refuseProductionNamespace(client, namespace, request, signal)
+      const outcome = await apply(client, target, request, output, signal)
+      output.out.write((request.json ? outcomeJson : outcomeText)(outcome, request))
+      return hasFailed(outcome, isWaited(request)) ? FAILED : 0
+    } catch (error) {
+      if (error instanceof MergedRulesError) return refused(error.problems, request, output)
+      if (!signal.aborted) throw error
+      output.err.write('stopped; nothing more is done\n')
+      return FAILED
+    }
+  })
 }
 
 async function apply(
@@ -151,7 +142,7 @@ function notAwaited(pods: readonly AwaitedPod[], detail: string): Progress {
     pods.map((pod): [AwaitedPod, PodProgress] =>
       pod.isReached
         ? [pod, { state: 'waiting', detail }]
-        : [pod, { state: 'skipped', detail: 'no rule is for it' }],
+        : [pod, { state: 'skipped', detail: 'no rule is for this pod' }],
     ),
   )
 }
@@ -181,7 +172,7 @@ async function follow(
 }
 
 function untouched(trouble: KubeError): string {
-  return `pods cannot be touched, so that it takes up to two minutes until kubelet brings the rules: ${trouble.message}`
+  return `pods cannot be annotated, so the kubelet may deliver the rules up to two minutes later: ${trouble.message}`
 }
 
 function refused(
@@ -208,9 +199,9 @@ function outcomeText(outcome: Outcome, { wait, dryRun, timeoutMs }: ApplyRequest
   if (dryRun) return `${target.text.trimEnd()}\n`
   const all = [...progress]
   if (all.length === 0) {
-    return `no pod in ${namespace} reads the configmap ${configMap}; see who has a sidecar: squall status -n ${namespace}\n`
+    return `no pod in ${namespace} reads the configmap ${configMap}; list sidecars with: squall status -n ${namespace}\n`
   }
-  if (!wait) return `not waited for; see who has the rules: squall status -n ${namespace}\n`
+  if (!wait) return `not waited for; list sidecars with the rules: squall status -n ${namespace}\n`
   const count = (state: PodProgress['state']): number =>
     all.filter(([, each]) => each.state === state).length
   const applied = count('applied')
@@ -221,11 +212,11 @@ function outcomeText(outcome: Outcome, { wait, dryRun, timeoutMs }: ApplyRequest
   const rest = skipped === 0 ? '' : `, ${skipped} not waited for`
   const head = `active rules in ${applied} of ${all.length} pods${rest}\n`
   const next = stopped
-    ? `stopped; the configmap stays changed and kubelet goes on: squall status -n ${namespace}\n`
+    ? `stopped; the configmap stays changed and the kubelet delivers it: squall status -n ${namespace}\n`
     : count('rejected') > 0
       ? 'the sidecars keep their last good rules; fix the file and apply it again\n'
       : count('waiting') > 0
-        ? `not done after ${timeoutMs / 1000} s; look again with squall status -n ${namespace}, and at a sidecar with kubectl logs -n ${namespace} POD -c squall\n`
+        ? `not done after ${timeoutMs / 1000} s; check again with squall status -n ${namespace}, and see a sidecar with kubectl logs -n ${namespace} POD -c squall\n`
         : ''
   return `${head}${lines.join('')}${next}`
 }
@@ -258,11 +249,11 @@ function outcomeJson(outcome: Outcome, request: ApplyRequest): string {
   return `${JSON.stringify(report, null, 2)}\n`
 }
 
-/** As many names as a terminal shows at once. */
+/** Names beyond this number do not fit on a terminal. */
 const MAX_NAMES = 40
 
-/** Lists the pods that rules touch and those that they do not; nothing where all are touched and no rule is replaced. */
-export function targetsText({ pods, replaced }: Targets, isDryRun: boolean): string {
+/** Lists the pods in which rules act, and the others; empty where rules act in all and replace none. */
+function targetsText({ pods, replaced }: Targets, isDryRun: boolean): string {
   const others = pods.filter(({ isTarget }) => !isTarget)
   const lines: string[] = []
   if (others.length > 0 || isDryRun) {
@@ -274,7 +265,7 @@ export function targetsText({ pods, replaced }: Targets, isDryRun: boolean): str
   if (replaced.length > 0) {
     const some = replaced.slice(0, MAX_NAMES).join(', ')
     const more = replaced.length > MAX_NAMES ? ` and ${replaced.length - MAX_NAMES} more` : ''
-    lines.push(`takes the place of the rules ${some}${more}; to keep them use another --key`)
+    lines.push(`replaces the rules ${some}${more}; to keep them use another --key`)
   }
   return lines.map((line) => `${plain(line)}\n`).join('')
 }

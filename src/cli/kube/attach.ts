@@ -1,3 +1,4 @@
+import { durationText } from '../../base/units.ts'
 import { plain } from '../../base/text/foreign-text.ts'
 import {
   attachToPod,
@@ -12,26 +13,25 @@ import { metadataOf, PODS } from '../../cluster/kube/resources.ts'
 import type { KubeClient } from '../../cluster/kube/kube-client.ts'
 import { KubeError } from '../../cluster/kube/kube-error.ts'
 import { problemLines, problemsJson } from '../../rules/file/problem-format.ts'
-import { UsageError } from '../flags/usage-error.ts'
+import { badFile } from '../flags/usage-error.ts'
 import type { ApplyOutput } from './apply.ts'
 import type { AttachRequest, DetachRequest } from '../commands/attach.ts'
-import { readCheckedRules } from './checked-rules.ts'
-import { clientFor, onInterrupt } from './cluster-options.ts'
-import { namespaceLabels, refuseProductionNamespace } from './production-namespace.ts'
+import { readCheckedRules } from '../rules/rules-source.ts'
+import { namespaceLabels, refuseProductionNamespace, withClient } from './cluster-options.ts'
 
 const FAILED = 1
-/** The text stays in the pod as long as there is the pod. */
+/** The text stays in the pod until the pod is deleted. */
 const MAX_RULES = 64 * 1024
 const ENFORCE = 'pod-security.kubernetes.io/enforce'
 
-/** `squall attach`: puts a sidecar into a running pod, for a while; the result is the exit code. */
+/** Runs `squall attach`: adds a sidecar to a running pod, for a limited time; returns the exit code. */
 export async function attachCommand(
   request: AttachRequest,
   { out, err }: ApplyOutput = { out: process.stdout, err: process.stderr },
 ): Promise<number> {
   const text = await attachableRules(request, { out, err })
   if (text === undefined) return FAILED
-  return withClient(request, async (client, namespace, signal) => {
+  return inNamespace(request, async (client, namespace, signal) => {
     const place = { namespace, name: request.pod }
     await refuseNamespace(client, namespace, request, signal)
     const { timeoutMs, cluster, pod, json } = request
@@ -47,9 +47,9 @@ export async function attachCommand(
     const { name: container, probePaths } = made
     const report = { namespace, pod, container, ports, probePaths }
     const notice = (line: string): void => void (json || err.write(`${where}: ${line}\n`))
-    notice(`container ${container} added; it ends by itself, or by: ${undo}`)
+    notice(`container ${container} added; it ends after ${durationText(forMs)}, or with: ${undo}`)
     if (probePaths.length > 0) {
-      notice(`no rule acts on ${probePaths.join(', ')}, which probes ask`)
+      notice(`no rule acts on ${probePaths.join(', ')}, the paths of probes`)
     }
     try {
       const until = new Date(Date.now() + forMs).toISOString().replace(/\.\d+/, '')
@@ -68,18 +68,18 @@ export async function attachCommand(
       if (!(error instanceof KubeError)) throw error
       const look = `kubectl -n ${namespace} logs ${pod} -c ${container}`
       if (json) out.write(document({ ok: false, ...report, trouble: error.message }))
-      notice(`${plain(error.message)}; look with ${look}, and end it with ${undo}`)
+      notice(`${plain(error.message)}; see ${look}, and end it with ${undo}`)
       return FAILED
     }
   })
 }
 
-/** `squall detach`: ends what is attached to a pod; the result is the exit code. */
+/** Runs `squall detach`: ends the attached sidecar of a pod; returns the exit code. */
 export function detachCommand(
   request: DetachRequest,
   { out, err }: ApplyOutput = { out: process.stdout, err: process.stderr },
 ): Promise<number> {
-  return withClient(request, async (client, namespace, signal) => {
+  return inNamespace(request, async (client, namespace, signal) => {
     const { timeoutMs, pod, cluster, json } = request
     const wait = { timeoutMs, signal, readToken: cluster.readToken }
     const place = { namespace, name: pod }
@@ -96,7 +96,7 @@ export function detachCommand(
   })
 }
 
-/** Records who attached or detached a sidecar; returns what kept it from being recorded. */
+/** Records an event with the user who attached or detached a sidecar; returns the error, if any. */
 async function recordAttached(
   client: KubeClient,
   place: PodRef,
@@ -111,7 +111,7 @@ async function recordAttached(
   return recordEvent(client, { kind: 'Pod', ...place, uid }, { reason, message }, { signal })
 }
 
-/** Returns the rules; undefined where they have errors, which are shown. */
+/** Returns the rules; shows their errors and returns undefined otherwise. */
 async function attachableRules(
   { file, json }: AttachRequest,
   { out, err }: ApplyOutput,
@@ -125,7 +125,7 @@ async function attachableRules(
   if (problems.length > 0) return undefined
   if (Buffer.byteLength(text) > MAX_RULES) {
     const fix = 'write fewer rules, or inject the sidecar, which reads a ConfigMap'
-    throw new UsageError('BAD_FILE', 'the rules have more than 64KiB', fix)
+    throw badFile('the rules have more than 64KiB', fix)
   }
   return text
 }
@@ -134,22 +134,17 @@ function document(report: object): string {
   return `${JSON.stringify(report, null, 2)}\n`
 }
 
-async function withClient(
+function inNamespace(
   { cluster }: DetachRequest,
   act: (client: KubeClient, namespace: string, signal: AbortSignal) => Promise<number>,
 ): Promise<number> {
-  const client = await clientFor(cluster)
-  const { signal, release } = onInterrupt()
-  try {
-    return await act(client, cluster.namespace ?? client.namespace, signal)
-  } catch (error) {
-    if (!signal.aborted) throw error
-    process.stderr.write('stopped; what was added to the pod ends by itself\n')
-    return FAILED
-  } finally {
-    release()
-    await client.close()
-  }
+  return withClient(cluster, (client, signal) =>
+    act(client, cluster.namespace ?? client.namespace, signal).catch((error: unknown) => {
+      if (!signal.aborted) throw error
+      process.stderr.write('stopped; an added container ends by itself\n')
+      return FAILED
+    }),
+  )
 }
 
 async function refuseNamespace(
@@ -162,14 +157,14 @@ async function refuseNamespace(
   const labels = (await namespaceLabels(client, namespace, signal)) ?? {}
   const disabled = `${request.cluster.prefix}injection`
   if (labels[disabled] === 'disabled' || namespace.startsWith('kube-')) {
-    const why = `the namespace ${namespace} takes no sidecars`
+    const why = `the namespace ${namespace} does not allow sidecars`
     throw new KubeError('invalid', `nothing was attached: ${why} (${disabled}=disabled, or kube-*)`)
   }
   const level = labels[ENFORCE] ?? 'privileged'
   if (level !== 'privileged' && level !== '') throw podSecurityError(level)
 }
 
-/** The rule of the sidecar as well: the same names mean production there. */
+/** Passes the names that mean production on to the sidecar. */
 function sidecarEnv({ production, environment }: AttachRequest): Readonly<Record<string, string>> {
   return {
     ...(environment !== undefined && { SQUALL_ENVIRONMENT: environment }),

@@ -1,24 +1,44 @@
 import type { KubeClient } from '../../cluster/kube/kube-client.ts'
 import { isKubeError } from '../../cluster/kube/kube-error.ts'
-import { flagGroup, type Environment, type FlagValues, type Given } from '../flags/flag-values.ts'
-import { parseAnnotationPrefix } from '../flags/annotation-prefix.ts'
+import {
+  flagGroup,
+  type Environment,
+  type FlagValues,
+  type Given,
+  type RawFlags,
+} from '../flags/flag-values.ts'
 import { parseReadToken, readTokenFlag } from '../flags/admin-access.ts'
-import { badValue, UsageError } from '../flags/usage-error.ts'
+import { badCombination, badFile, badValue, UsageError } from '../flags/usage-error.ts'
+import { refuseProduction } from '../flags/production.ts'
+import { metadataOf, NAMESPACES } from '../../cluster/kube/resources.ts'
+import type { ProductionCheck } from '../../rules/guard/production-names.ts'
+import { interruption } from '../long-running.ts'
 import { readVersion } from '../version.ts'
 
-/** Which cluster, and what of it. */
+/** Selects the cluster, and the pods in it. */
 export interface ClusterOptions {
   readonly namespace: string | undefined
   readonly kubeconfig: string | undefined
   readonly context: string | undefined
   readonly selector: string | undefined
   readonly prefix: string
-  /** The read token of the sidecars, where they ask for one. */
+  /** The read token of the sidecars, where they require one. */
   readonly readToken: string | undefined
   readonly env: Environment
 }
 
+/** Parses --all-namespaces. Throws a `UsageError` where --namespace is given as well. */
+export function parseAllNamespaces(flags: FlagValues<'all-namespaces'>, raw: RawFlags): boolean {
+  const all = flags.switch('all-namespaces')
+  if (!all || !raw.has('namespace')) return all
+  throw badCombination(
+    '--all-namespaces and --namespace contradict each other',
+    'leave one of the two out',
+  )
+}
+
 const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
+const PREFIX = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?\/$/
 const MAX_SELECTOR = 2_000
 
 /** Checks the options about the cluster. */
@@ -39,45 +59,98 @@ export function parseCluster(flags: FlagValues<ClusterFlag>, env: Environment): 
   }
 }
 
-/** The name of something that the API server keeps. */
-export function objectName({ text, source }: Given): string {
-  if (NAME.test(text)) return text
-  throw badValue({ text, source }, 'is no name', 'use lower case letters, digits and dashes')
+/** Parses the prefix of annotations. Throws a `UsageError`. */
+export function parseAnnotationPrefix(given: Given): string {
+  if (PREFIX.test(given.text)) return given.text
+  throw badValue(given, 'is not a prefix', 'write a domain and a slash, such as squall.dev/')
 }
 
-/** A client for what was asked for; a kubeconfig that cannot be used is bad usage. */
-export async function clientFor({ kubeconfig, context, env }: ClusterOptions): Promise<KubeClient> {
+/** Parses the name of a Kubernetes object. Throws a `UsageError`. */
+export function objectName(given: Given): string {
+  if (NAME.test(given.text)) return given.text
+  throw badValue(given, 'is not a name', 'use lower case letters, digits and dashes')
+}
+
+/** Connects to the cluster. Throws a `UsageError` for a kubeconfig that cannot be used. */
+export async function clientFor({
+  kubeconfig,
+  context,
+  env,
+}: Pick<ClusterOptions, 'kubeconfig' | 'context' | 'env'>): Promise<KubeClient> {
   const { connectKube } = await import('../../cluster/kube/connect.ts')
   try {
     return connectKube({ kubeconfig, context, env, version: readVersion() })
   } catch (error) {
     if (!isKubeError(error, 'config')) throw error
     const [wrong = '', ...fix] = (error as Error).message.split('; ')
-    throw new UsageError('BAD_FILE', wrong, fix.join('; ') || 'fix it')
+    throw badFile(wrong, fix.join('; ') || 'fix it')
   }
 }
 
-/** Ends a wait at the first Ctrl-C; the second ends the program. */
-export function onInterrupt(): { readonly signal: AbortSignal; readonly release: () => void } {
-  const stop = new AbortController()
-  const asked = (): void => {
-    if (stop.signal.aborted) process.exit(1)
-    stop.abort()
+/** Runs a command until the first Ctrl-C; the second ends the program. */
+export async function withClient(
+  cluster: ClusterOptions,
+  act: (client: KubeClient, signal: AbortSignal) => Promise<number>,
+): Promise<number> {
+  const client = await clientFor(cluster)
+  const { signal, forget } = interruption(1, ['SIGINT', 'SIGTERM'])
+  try {
+    return await act(client, signal)
+  } finally {
+    forget()
+    await client.close()
   }
-  process.on('SIGINT', asked)
-  process.on('SIGTERM', asked)
-  return {
-    signal: stop.signal,
-    release: () => {
-      process.off('SIGINT', asked)
-      process.off('SIGTERM', asked)
-    },
+}
+
+/**
+ * Refuses a namespace that counts as production by its name or its label. Throws a `UsageError`.
+ * Without the right to read namespaces the name alone decides.
+ */
+export async function refuseProductionNamespace(
+  client: KubeClient,
+  namespace: string,
+  {
+    production,
+    environmentLabel,
+  }: { readonly production: ProductionCheck | undefined; readonly environmentLabel: string },
+  signal: AbortSignal,
+): Promise<void> {
+  if (production === undefined) return
+  refuseProduction(production, [{ where: 'the namespace', name: namespace }])
+  const name = (await namespaceLabels(client, namespace, signal))?.[environmentLabel]
+  const where = `the label ${environmentLabel} of the namespace ${namespace},`
+  refuseProduction({ ...production, places: [] }, [{ where, name }])
+}
+
+/** Returns the labels of a namespace; undefined where they cannot be read. */
+export async function namespaceLabels(
+  client: KubeClient,
+  namespace: string,
+  signal: AbortSignal,
+): Promise<Readonly<Record<string, string>> | undefined> {
+  try {
+    const object = await client.get({ kind: NAMESPACES, name: namespace }, { signal })
+    return metadataOf(object).labels
+  } catch (error) {
+    if (isKubeError(error, 'forbidden', 'not_found')) return undefined
+    throw error
   }
+}
+
+/** Declares the option for the prefix of the injector's annotations. */
+export function annotationPrefixFlag(group: string) {
+  return flagGroup(group, {
+    'annotation-prefix': [
+      'prefix',
+      "prefix of the injector's annotations",
+      { default: 'squall.dev/' },
+    ],
+  })
 }
 
 const CLUSTER = 'The cluster:'
 
-/** The options of every command that speaks to a cluster. */
+/** The options of the commands that use the API server. */
 export const CLUSTER_FLAGS = [
   ...flagGroup(CLUSTER, {
     namespace: ['name', 'namespace to work in (default: that of the context)', { short: 'n' }],
@@ -85,16 +158,11 @@ export const CLUSTER_FLAGS = [
       'file',
       'kubeconfig to use (default: those of KUBECONFIG, or ~/.kube/config, or the service account of the pod)',
     ],
-    context: ['name', 'context of it (default: its current one)'],
+    context: ['name', 'context of the kubeconfig (default: the current one)'],
     selector: ['labels', 'only pods with these labels, as in app=shop,tier!=test', { short: 'l' }],
-    'annotation-prefix': [
-      'prefix',
-      'what the annotations of the injector begin with',
-      { default: 'squall.dev/' },
-    ],
   }),
+  ...annotationPrefixFlag(CLUSTER),
   ...readTokenFlag(CLUSTER),
 ]
 
-/** The name of such an option. */
-export type ClusterFlag = (typeof CLUSTER_FLAGS)[number]['name']
+type ClusterFlag = (typeof CLUSTER_FLAGS)[number]['name']

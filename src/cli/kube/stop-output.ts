@@ -1,48 +1,48 @@
-import type { Progress } from '../../cluster/kube/await-rules.ts'
+import type { AwaitedPod } from '../../cluster/kube/apply-rules.ts'
+import type { PodProgress } from '../../cluster/kube/await-rules.ts'
+import type { KubeClient } from '../../cluster/kube/kube-client.ts'
 import { KubeError } from '../../cluster/kube/kube-error.ts'
 import type { StopChange, ConfigMapRef } from '../../cluster/kube/stop-sidecars.ts'
 import { progressLines } from '../../cluster/kube/progress-output.ts'
 import type { StopRequest } from '../commands/stop.ts'
 
-/** The end of a run of `squall stop` or `squall resume`. */
-export interface StopOutcome {
+/** A run of `squall stop` or `squall resume`, and its results so far. */
+export interface StopRun {
+  readonly client: KubeClient
   readonly request: StopRequest
+  readonly signal: AbortSignal
+  /** Undefined for all namespaces. */
   readonly namespace: string | undefined
-  readonly changes: readonly {
-    readonly ref: ConfigMapRef
-    readonly change: StopChange | KubeError
-  }[]
-  readonly progress: Progress
   readonly warnings: readonly string[]
-  readonly isInterrupted: boolean
-  /** True when the namespaces of production are not all known. */
-  readonly isIncomplete: boolean
+  readonly warn: (text: string) => void
+  /** True when some namespaces may be production without being known as such. */
+  isIncomplete: boolean
+  readonly changes: Map<
+    string,
+    { readonly ref: ConfigMapRef; readonly change: StopChange | KubeError }
+  >
+  /** The pods that have to confirm. */
+  readonly progress: Map<AwaitedPod, PodProgress>
 }
 
 const UNDONE: ReadonlySet<string> = new Set(['waiting', 'rejected', 'unconfirmed'])
 
-/** Returns whether a ConfigMap was not changed, or a sidecar did not confirm. */
-export function hasFailed({
-  changes,
-  progress,
-  isInterrupted,
-  isIncomplete,
-}: StopOutcome): boolean {
-  if (
-    isInterrupted ||
+/** Returns true when a ConfigMap was not changed, or a sidecar did not confirm. */
+export function hasFailed({ changes, progress, signal, isIncomplete }: StopRun): boolean {
+  return (
+    signal.aborted ||
     isIncomplete ||
-    [...progress.values()].some(({ state }) => UNDONE.has(state))
+    [...progress.values()].some(({ state }) => UNDONE.has(state)) ||
+    [...changes.values()].some(({ change }) => change instanceof KubeError)
   )
-    return true
-  return changes.some(({ change }) => change instanceof KubeError)
 }
 
-/** Describes the outcome to people. */
-export function stopText(outcome: StopOutcome): string {
-  const { request, namespace, changes, progress } = outcome
+/** Describes a run to people. */
+export function stopText(run: StopRun): string {
+  const { request, namespace, changes, progress } = run
   const { dryRun } = request
   const wanted = request.action === 'stop' ? 'stopped' : 'resumed'
-  const lines = changes.map(({ ref, change }) => {
+  const lines = [...changes.values()].map(({ ref, change }) => {
     const would = dryRun && change === wanted ? 'would be ' : ''
     const text = change instanceof KubeError ? change.message : `${would}${TEXTS[change]}`
     return `configmap ${ref.name} in ${ref.namespace}: ${text}\n`
@@ -52,13 +52,13 @@ export function stopText(outcome: StopOutcome): string {
   const count = all.length - open.length
   lines.push(
     dryRun ? DRY_RUN : `${wanted}: confirmed by ${count} of ${all.length} pods\n`,
-    outcome.isInterrupted ? INTERRUPTED : '',
+    run.signal.aborted ? INTERRUPTED : '',
   )
   for (const [{ pod }, each] of open) {
     lines.push(progressLines(`${pod.namespace}/${pod.name}`, each))
   }
-  if (request.onlyProduction !== undefined && changes.length === 0) {
-    return outcome.isIncomplete ? UNKNOWN_PRODUCTION : NO_PRODUCTION
+  if (request.onlyProduction !== undefined && changes.size === 0) {
+    return run.isIncomplete ? UNKNOWN_PRODUCTION : NO_PRODUCTION
   }
   const where = namespace === undefined ? '-A' : `-n ${namespace}`
   if (request.action === 'stop' && !dryRun) {
@@ -72,17 +72,17 @@ export function stopText(outcome: StopOutcome): string {
   return lines.join('')
 }
 
-/** Describes the outcome to programs. */
-export function stopJson(outcome: StopOutcome): string {
-  const { request, namespace, changes, progress, warnings } = outcome
+/** Describes a run to programs. */
+export function stopJson(run: StopRun): string {
+  const { request, namespace, changes, progress, warnings } = run
   const report = {
-    ok: !hasFailed(outcome),
+    ok: !hasFailed(run),
     action: request.action,
     dryRun: request.dryRun,
-    interrupted: outcome.isInterrupted,
+    interrupted: run.signal.aborted,
     namespace: namespace ?? null,
     selector: request.cluster.selector ?? null,
-    configMaps: changes.map(({ ref, change }) => ({
+    configMaps: [...changes.values()].map(({ ref, change }) => ({
       ...ref,
       ...(change instanceof KubeError ? { change: 'failed', trouble: change.message } : { change }),
     })),
@@ -100,15 +100,15 @@ const TEXTS: Readonly<Record<StopChange, string>> = {
   stopped: 'stopped',
   resumed: 'resumed',
   unchanged: 'unchanged',
-  others: 'still stops the pods of another squall stop',
+  others: 'still stops pods, by another squall stop',
   left: 'not changed',
 }
 
 const DRY_RUN = 'nothing was changed: --dry-run\n'
-const INTERRUPTED = 'interrupted: sidecars read what is written; nothing more is written\n'
+const INTERRUPTED = 'interrupted: sidecars follow the changes so far; nothing more is changed\n'
 
-const NO_PRODUCTION = 'no sidecar runs in a namespace of production\n'
-const UNKNOWN_PRODUCTION = 'nothing was stopped: it is not known which namespaces are production\n'
+const NO_PRODUCTION = 'no sidecar runs in a production namespace\n'
+const UNKNOWN_PRODUCTION = 'nothing was stopped: the production namespaces are not known\n'
 const UNTIL_NO_PRODUCTION =
   'until: squall resume, which is refused while the namespace is production\n'
 

@@ -1,10 +1,9 @@
-import { type AwaitedPod, touchPods } from '../../cluster/kube/apply-rules.ts'
+import { touchPods } from '../../cluster/kube/apply-rules.ts'
 import { recordEvent, userName } from '../../cluster/kube/audit.ts'
 import { awaitPods, type PodProgress } from '../../cluster/kube/await-rules.ts'
 import { inParallel } from '../../cluster/kube/in-parallel.ts'
 import { type InjectedPod, listInjectedPods } from '../../cluster/kube/injected-pod.ts'
 import { findArmedProduction } from '../../cluster/kube/production-namespaces.ts'
-import type { KubeClient } from '../../cluster/kube/kube-client.ts'
 import { isKubeError, KubeError } from '../../cluster/kube/kube-error.ts'
 import {
   beginStop,
@@ -17,94 +16,55 @@ import {
   writeStop,
 } from '../../cluster/kube/stop-sidecars.ts'
 import type { ApplyOutput } from './apply.ts'
-import { clientFor, onInterrupt } from './cluster-options.ts'
-import { refuseProductionNamespace } from './production-namespace.ts'
+import { refuseProductionNamespace, withClient } from './cluster-options.ts'
 import { progressOutput } from '../../cluster/kube/progress-output.ts'
 import type { StopRequest } from '../commands/stop.ts'
-import { hasFailed, stopJson, stopText } from './stop-output.ts'
-
-/** The parts of a run of `squall stop` or `squall resume`. */
-interface Run {
-  readonly client: KubeClient
-  readonly request: StopRequest
-  readonly signal: AbortSignal
-  /** Undefined for all namespaces. */
-  readonly namespace: string | undefined
-  readonly warn: (text: string) => void
-  /** True when the namespaces of production are not all known. */
-  isIncomplete: boolean
-  readonly changes: Map<
-    string,
-    { readonly ref: ConfigMapRef; readonly change: StopChange | KubeError }
-  >
-  /** The pods that are waited for. */
-  readonly progress: Map<AwaitedPod, PodProgress>
-}
+import { hasFailed, stopJson, type StopRun, stopText } from './stop-output.ts'
 
 const MAX_POLL_MS = 500
 /** A shell reports a program that Ctrl-C ended by this exit code. */
 const INTERRUPTED = 130
 
-/** Runs `squall stop` or `squall resume`; the result is the exit code. */
-export async function stopCommand(
+/** Runs `squall stop` or `squall resume`; returns the exit code. */
+export function stopCommand(
   request: StopRequest,
   output: ApplyOutput = { out: process.stdout, err: process.stderr },
 ): Promise<number> {
-  const client = await clientFor(request.cluster)
-  const { signal, release } = onInterrupt()
-  const warnings: string[] = []
-  const warn = (text: string): void => {
-    warnings.push(text)
-    if (!request.json) output.err.write(`warning: ${text}\n`)
-  }
-  const namespace = request.allNamespaces
-    ? undefined
-    : (request.cluster.namespace ?? client.namespace)
-  const progress = new Map<AwaitedPod, PodProgress>()
-  const run: Run = {
-    client,
-    request,
-    signal,
-    namespace,
-    warn,
-    isIncomplete: false,
-    changes: new Map(),
-    progress,
-  }
-  try {
+  const { cluster, allNamespaces, json } = request
+  return withClient(cluster, async (client, signal) => {
+    const warnings: string[] = []
+    const run: StopRun = {
+      client,
+      request,
+      signal,
+      namespace: allNamespaces ? undefined : (cluster.namespace ?? client.namespace),
+      warnings,
+      warn: (text) => {
+        warnings.push(text)
+        if (!json) output.err.write(`warning: ${text}\n`)
+      },
+      isIncomplete: false,
+      changes: new Map(),
+      progress: new Map(),
+    }
     await act(run, output).catch((error: unknown) => {
       if (!signal.aborted) throw error
     })
-    const changes = [...run.changes.values()]
-    const isInterrupted = signal.aborted
-    const { isIncomplete } = run
-    const outcome = {
-      request,
-      namespace,
-      changes,
-      progress,
-      warnings,
-      isInterrupted,
-      isIncomplete,
-    }
-    output.out.write(request.json ? stopJson(outcome) : stopText(outcome))
-    return isInterrupted ? INTERRUPTED : hasFailed(outcome) ? 1 : 0
-  } finally {
-    release()
-    await client.close()
-  }
+    output.out.write(json ? stopJson(run) : stopText(run))
+    return signal.aborted ? INTERRUPTED : hasFailed(run) ? 1 : 0
+  })
 }
 
-async function act(run: Run, output: ApplyOutput): Promise<void> {
+async function act(run: StopRun, output: ApplyOutput): Promise<void> {
   const { client, request, signal, namespace, progress } = run
   const [by, first] = await Promise.all([userName(client, { signal }), listPods(run)])
   await refuseProductions(run, first ?? [])
   const at = new Date()
-  // A namespace that is not production has no pods in the list, and its ConfigMap stays as it is.
+  // The list has no pods of other namespaces than production; their ConfigMaps stay unchanged.
   const within = request.onlyProduction === undefined ? namespace : undefined
   await change(run, stopConfigMaps(first ?? [], within, request.configMap), at, by)
   if (first === undefined || signal.aborted) return
-  // Kubelet begins as soon as possible. Pods that came meanwhile may read other ConfigMaps.
+  // The pods are touched early, so that the kubelet begins. Pods created meanwhile may read other ConfigMaps.
   const [pods = first] = await Promise.all([listAgain(run), touch(run, first, at)])
   await change(run, stopConfigMaps(pods, within, request.configMap), at, by)
   for (const pod of pods.filter((each) => isConcerned(run, each))) {
@@ -123,7 +83,7 @@ function begin({ dryRun, action }: StopRequest, pod: InjectedPod): PodProgress {
   return { state: 'skipped', detail: `would be ${action === 'stop' ? 'stopped' : 'resumed'}` }
 }
 
-async function touch(run: Run, pods: readonly InjectedPod[], at: Date): Promise<void> {
+async function touch(run: StopRun, pods: readonly InjectedPod[], at: Date): Promise<void> {
   const { client, request, signal, warn } = run
   if (request.dryRun) return
   const running = pods.filter(
@@ -131,22 +91,22 @@ async function touch(run: Run, pods: readonly InjectedPod[], at: Date): Promise<
   )
   const [trouble] = await touchPods(client, running, request.cluster.prefix, at, { signal })
   if (trouble === undefined) return
-  warn(`pods cannot be touched, so that kubelet may take up to two minutes: ${trouble.message}`)
+  warn(`pods cannot be annotated, so the kubelet may take up to two minutes: ${trouble.message}`)
 }
 
-/** Without the list the pods that are known already are stopped all the same. */
-async function listAgain(run: Run): Promise<readonly InjectedPod[] | undefined> {
+/** Lists the pods again; without the list, the known pods are stopped nevertheless. */
+async function listAgain(run: StopRun): Promise<readonly InjectedPod[] | undefined> {
   try {
     return await listPods(run)
   } catch (error) {
     if (!(error instanceof KubeError)) throw error
-    run.warn(`pods that came meanwhile are not known: ${error.message}`)
+    run.warn(`pods created meanwhile are not known: ${error.message}`)
     return undefined
   }
 }
 
 async function confirm(
-  { client, request, signal, progress }: Run,
+  { client, request, signal, progress }: StopRun,
   { err }: ApplyOutput,
 ): Promise<void> {
   const shown = request.json ? undefined : progressOutput(err)
@@ -168,15 +128,15 @@ async function confirm(
   }
 }
 
-/** Lists the pods that are concerned; undefined without the right to list pods. */
-async function listPods(run: Run): Promise<readonly InjectedPod[] | undefined> {
+/** Lists the pods to stop or resume; undefined without the right to list pods. */
+async function listPods(run: StopRun): Promise<readonly InjectedPod[] | undefined> {
   const pods = await listSidecars(run)
   return pods && ofProduction(run, pods)
 }
 
-/** Returns the pods in namespaces of production, where only those are wanted. */
+/** Returns the pods to stop: with --production, those in production namespaces. */
 async function ofProduction(
-  run: Run,
+  run: StopRun,
   pods: readonly InjectedPod[],
 ): Promise<readonly InjectedPod[]> {
   const { onlyProduction: check, cluster } = run.request
@@ -202,21 +162,21 @@ async function listSidecars({
   namespace,
   signal,
   warn,
-}: Run): Promise<readonly InjectedPod[] | undefined> {
+}: StopRun): Promise<readonly InjectedPod[] | undefined> {
   try {
     const pods = await listInjectedPods(client, { ...cluster, namespace }, { signal })
     return pods.filter(({ sidecar }) => sidecar !== 'absent')
   } catch (error) {
     const needsList = allNamespaces || onlyProduction !== undefined
     if (needsList || !isKubeError(error, 'forbidden')) throw error
-    warn(`it is not known who has a sidecar: ${(error as Error).message}`)
+    warn(`pods with a sidecar are not known: ${(error as Error).message}`)
     return undefined
   }
 }
 
-/** To resume arms rules, which production does not want. */
+/** Refuses to resume in production, where rules must not be armed. */
 async function refuseProductions(
-  { client, request, namespace, signal }: Run,
+  { client, request, namespace, signal }: StopRun,
   pods: readonly InjectedPod[],
 ): Promise<void> {
   if (request.production === undefined) return
@@ -228,7 +188,7 @@ async function refuseProductions(
 
 /** Changes the ConfigMaps that were not changed yet. */
 async function change(
-  { client, request, signal, changes }: Run,
+  { client, request, signal, changes }: StopRun,
   refs: readonly ConfigMapRef[],
   at: Date,
   by: string | undefined,
@@ -243,7 +203,7 @@ async function change(
       changes.set(refKey(ref), { ref, change: 'left' })
       return
     }
-    // Without the signal: after Ctrl-C it has to be known what was written.
+    // Without the signal: the outcome has to be known after Ctrl-C.
     const done = await (
       request.action === 'stop'
         ? writeStop(client, ref, stop, annotations, {
@@ -259,24 +219,27 @@ async function change(
   })
 }
 
-/** After a resume, pods that another stop is about stay stopped. */
-function isConcerned(run: Run, pod: InjectedPod): boolean {
+/** Returns false for pods that another stop keeps stopped after a resume. */
+function isConcerned(run: StopRun, pod: InjectedPod): boolean {
   return run.request.action === 'stop' || changeOf(run, pod) !== 'others'
 }
 
 /** Returns false for pods whose stop was written by an earlier `squall stop --production`. */
-function needsTouch(run: Run, pod: InjectedPod): boolean {
+function needsTouch(run: StopRun, pod: InjectedPod): boolean {
   return run.request.onlyProduction === undefined || changeOf(run, pod) !== 'unchanged'
 }
 
 function changeOf(
-  { changes }: Run,
+  { changes }: StopRun,
   { namespace, rules }: InjectedPod,
 ): StopChange | KubeError | undefined {
   return rules && changes.get(refKey({ namespace, name: rules.configMap }))?.change
 }
 
-async function record({ client, request, signal, changes, warn }: Run, by?: string): Promise<void> {
+async function record(
+  { client, request, signal, changes, warn }: StopRun,
+  by?: string,
+): Promise<void> {
   const { selector } = request.cluster
   const which = selector === undefined ? 'all pods' : `pods with ${selector}`
   const reason = request.action === 'stop' ? 'SquallStopped' : 'SquallResumed'

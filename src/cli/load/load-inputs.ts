@@ -1,8 +1,8 @@
 import { parseBaseline } from '../../lab/load/baseline.ts'
 import { parseCalls } from '../../lab/load/calls-file.ts'
 import type { LoadOptions } from '../../lab/load/load-options.ts'
-import { UsageError } from '../flags/usage-error.ts'
-import { readAs } from './load-files.ts'
+import { badFile, badOption } from '../flags/usage-error.ts'
+import { readAs } from '../files.ts'
 import type { LoadRequest } from '../commands/load.ts'
 import { type Expectation, parseExpectation } from '../../lab/load/expectation.ts'
 import { LoadError } from '../../lab/load/load-error.ts'
@@ -13,7 +13,7 @@ const MAX_CALLS_FILE = 1024 * 1024
 const MAX_TOKEN_FILE = 64 * 1024
 const MAX_BASELINE = 64 * 1024 * 1024
 
-/** Reads the files that the request names, and puts together what the load needs. */
+/** Builds the options of the load; reads the files that the request names. Throws a `UsageError`. */
 export async function loadInputs(request: LoadRequest, version: string): Promise<LoadOptions> {
   const { callsFile, baselineFile, authTokenFile, protocolVersion, shard } = request
   // Before any file is read: these are errors of the command line.
@@ -53,14 +53,13 @@ export async function loadInputs(request: LoadRequest, version: string): Promise
   }
 }
 
-/** Returns the token of a file that holds nothing else. Throws a `UsageError`. */
+/** Returns the token in the text of a file that holds a token alone. Throws a `UsageError`. */
 export function tokenIn(text: string): string {
   const token = text.trim()
   if (/^[\x21-\x7e]{1,16384}$/.test(token)) return token
-  throw new UsageError(
-    'BAD_FILE',
-    '--auth-token-file: the file holds no token',
-    'write the token alone into it, on one line',
+  throw badFile(
+    '--auth-token-file: the file does not hold a single token',
+    'write only the token, on one line',
   )
 }
 
@@ -77,6 +76,6 @@ function asUsage<T>({ source }: Given, read: () => T): T {
     return read()
   } catch (error) {
     if (!(error instanceof LoadError)) throw error
-    throw new UsageError('BAD_VALUE', `${source}: ${error.wrong}`, error.fix)
+    throw badOption(source, error.wrong, error.fix)
   }
 }

@@ -8,9 +8,9 @@ import {
 import { type Consent, ToolsNotNamedError } from '../../lab/load/choose-tools.ts'
 import type { LoadOptions } from '../../lab/load/load-options.ts'
 import type { LoadResult } from '../../lab/load/results/result.ts'
-import { UsageError } from '../flags/usage-error.ts'
+import { missing, UsageError } from '../flags/usage-error.ts'
 import { readVersion } from '../version.ts'
-import { print, writeText } from './load-files.ts'
+import { print, writeText } from '../files.ts'
 import { loadInputs } from './load-inputs.ts'
 import { type Progress, showProgress } from '../../lab/load/load-progress.ts'
 import type { LoadRequest } from '../commands/load.ts'
@@ -27,7 +27,7 @@ export interface Interruption {
   readonly stop: AbortSignal
   /** Aborted by the second signal, or by the first where tasks no longer begin: calls in flight are cut. */
   readonly cut: AbortSignal
-  /** Reports that there is a result to keep; before this call, the first signal ends the program. */
+  /** Sets the running load, whose result is kept. Before this call, the first signal ends the program. */
   begun(run: Pick<RunningLoad, 'waitsMs'>): void
   forget(): void
 }
@@ -60,9 +60,9 @@ export function interruption(onStop: () => void): Interruption {
 
 const CODES = { strong: '1', good: '32', bad: '31' } as const
 
-const BREACHED = 1
+const GATE_FAILED = 1
 
-/** Runs a load, shows it and writes what was asked for. The result is the exit code. */
+/** Runs a load with its progress, and writes its results; returns the exit code. */
 export async function loadCommand(request: LoadRequest): Promise<number> {
   const options = await loadInputs(request, readVersion())
   // Before the load: a missing module must not end the load without a report.
@@ -104,9 +104,8 @@ export async function loadCommand(request: LoadRequest): Promise<number> {
       await writeText(request.recordBaseline, '--record-baseline', text)
     }
     await writeResult(request, result, writeReport)
-    const held = result.slo.every(({ ok }) => ok)
     if (!result.run.complete) return INTERRUPTED
-    return held ? 0 : BREACHED
+    return result.slo.every(({ ok }) => ok) ? 0 : GATE_FAILED
   } catch (error) {
     throw error instanceof ToolsNotNamedError ? unnamed(error) : error
   } finally {
@@ -117,8 +116,8 @@ export async function loadCommand(request: LoadRequest): Promise<number> {
 }
 
 function unnamed({ wrong, names, mayConsent }: ToolsNotNamedError): UsageError {
-  const fix = `name what may be called: --tools '${names}'`
-  return new UsageError('MISSING_VALUE', wrong, mayConsent ? `${fix}, or add --yes` : fix)
+  const fix = `name the tools to call: --tools '${names}'`
+  return missing(wrong, mayConsent ? `${fix}, or add --yes` : fix)
 }
 
 async function writeResult(
@@ -147,7 +146,7 @@ async function openMetrics(
     throw new UsageError(
       'CANNOT_LISTEN',
       `--metrics: the address cannot be bound (${code})`,
-      'choose another one, such as 127.0.0.1:0',
+      'choose another address, such as 127.0.0.1:0',
     )
   }
 }
@@ -160,7 +159,7 @@ function goalOf({ pace, shard, work }: LoadOptions): {
   return { calls: tasks === undefined ? undefined : tasks * work.fanOut, durationMs }
 }
 
-/** Colours on a terminal that wants them, and plain text elsewhere. */
+/** Returns a painter that colours text on a terminal, unless NO_COLOR or TERM=dumb is set. */
 function painter(
   output: { readonly isTTY?: boolean | undefined },
   env: Readonly<Record<string, string | undefined>>,
@@ -169,17 +168,16 @@ function painter(
   return (tone, text) => (plain ? text : `\u001b[${CODES[tone]}m${text}\u001b[0m`)
 }
 
-/** Writes the result of a load as a page for people. */
 type WriteReport = (path: string, result: LoadResult) => Promise<void>
 
-/** Loads the report writer, which only loads with --report need. */
+/** Loads the module that writes reports. */
 async function reportWriter(): Promise<WriteReport> {
   const { writeReport } = await import('../../lab/report/write-report.ts')
   return (path, result) =>
     writeText(path, '--report', writeReport([{ title: result.run.server, result }]))
 }
 
-/** Returns how consent is asked for: on a terminal, unless --yes gave it. */
+/** Returns the consent to call tools without hints: given by --yes, or asked for on a terminal. */
 function consentOf(yes: boolean): { readonly consent?: Consent } {
   if (yes) return { consent: () => true }
   return process.stdin.isTTY && process.stderr.isTTY ? { consent: ask } : {}
@@ -187,8 +185,8 @@ function consentOf(yes: boolean): { readonly consent?: Consent } {
 
 function ask(tools: readonly string[]): Promise<boolean> {
   const list = tools.map((name) => `  ${foreign(name, 100)}\n`).join('')
-  process.stderr.write(`These tools do not say whether they only read:\n${list}`)
-  // Not a terminal of its own: Ctrl-C stays a signal.
+  process.stderr.write(`These tools do not declare whether they are read-only:\n${list}`)
+  // Without `terminal`, Ctrl-C stays a signal.
   const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: false })
   return new Promise((resolve) => {
     lines.question('Call them too? [y/N] ', (response) => {

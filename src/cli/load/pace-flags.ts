@@ -3,63 +3,63 @@ import { flagGroup, type FlagValues, type Given } from '../flags/flag-values.ts'
 import { parseCount, parseDuration, parsePercent } from '../flags/units.ts'
 import { badCombination, badValue } from '../flags/usage-error.ts'
 
-/** The options of `squall load` for the amount of load, its timing and the client's handling of failures. */
+/** Declares the options of `squall load` for its pace and for the client's resilience. */
 export const PACE_FLAGS = [
-  ...flagGroup('How much, and when:', {
-    clients: ['number', 'clients, each with a session of its own', { default: '10' }],
+  ...flagGroup('Pace:', {
+    clients: ['number', 'clients, each with its own session', { default: '10' }],
     rate: [
       'rate',
-      'calls that arrive per second, such as 200/s, whatever becomes of the ones before; without it each client begins a task when it is done with the last',
+      'calls that arrive per second, such as 200/s, also while earlier calls are in flight; without it each client begins a task when its last task ends',
     ],
-    duration: ['duration', 'for how long tasks begin (default: 10s when there is no --tasks)'],
+    duration: ['duration', 'how long tasks begin (default: 10s without --tasks)'],
     'graceful-stop': [
       'duration',
-      'time for calls in flight to end after --duration or Ctrl-C; then they are cut, and counted apart',
+      'time for calls in flight to end after --duration or Ctrl-C; then they are cut, and counted separately',
       { default: '10s' },
     ],
     tasks: ['number', 'how many tasks to run'],
     ramp: [
       'duration',
-      'time over which the rate, or the number of clients, grows',
+      'time over which the rate, or the number of clients, grows to its target',
       { default: '0s' },
     ],
-    'fan-out': ['number', 'calls of one task, which fails when one of them does', { default: '1' }],
-    sequential: 'calls of a task one after another, not at once',
+    'fan-out': [
+      'number',
+      'calls of one task, which fails when one of its calls fails',
+      { default: '1' },
+    ],
+    sequential: 'send the calls of a task one after another',
     'max-in-flight': [
       'number',
-      'calls in flight at a time with --rate; what arrives beyond it is dropped and counted',
+      'most calls in flight with --rate; further arrivals are dropped and counted',
       { default: '10000' },
     ],
     connections: [
       'number',
-      'connections of the lean client at a time; calls beyond it wait for one, which counts as latency',
+      'most connections of the lean client; further calls wait for a connection, which counts as latency',
       { default: '500' },
     ],
     hold: ['number', 'streams to hold open beside the calls', { default: '0' }],
     seed: [
       'number',
-      'what decides tools and arguments: the same ones for the same seed',
+      'seed for the choice of tools and arguments; the same seed repeats the choice',
       { default: '1' },
     ],
     shard: [
       'index/count',
-      'run one part of the load, the first being 0/count; merge the results with squall report merge',
+      'run one part of the load, from 0/count; merge the results with squall report merge',
     ],
   }),
-  ...flagGroup('What the client does about failures (nothing by default):', {
+  ...flagGroup('Resilience of the client (none by default):', {
     timeout: ['duration', 'time for one attempt of a call', { default: '60s' }],
-    retries: [
-      'number',
-      'further attempts of a call that failed in a way that another one may fix',
-      { default: '0' },
-    ],
-    'retry-budget': ['percent', 'retries for each hundred calls at most'],
+    retries: ['number', 'retries of a call after a failure that a retry may fix', { default: '0' }],
+    'retry-budget': ['percent', 'most retries per hundred calls'],
     breaker: [
       'share',
       'share of failures, such as 0.5, at which calls of a tool are not sent for a second',
     ],
-    degrade: ['number', 'so many calls at the end of a task it can do without', { default: '0' }],
-    deadline: ['duration', 'time for a task; a call that ends later is no success'],
+    degrade: ['number', 'number of optional calls at the end of a task', { default: '0' }],
+    deadline: ['duration', 'time for a task; a call that ends later does not succeed'],
     'skip-late': 'do not send calls and retries that would miss the deadline',
   }),
 ]
@@ -100,12 +100,12 @@ export function parseResilience(flags: Flags, fanOut: number): LoadResilience {
   const skipLate = flags.switch('skip-late')
   if (degrade >= fanOut && degrade > 0) {
     throw badCombination(
-      `--degrade ${degrade} leaves nothing of a task of ${fanOut}`,
-      'use a --fan-out that is larger',
+      `--degrade ${degrade} makes all ${fanOut} calls of a task optional`,
+      'use a larger --fan-out',
     )
   }
   if (skipLate && deadlineMs === undefined) {
-    throw badCombination('--skip-late goes with --deadline', 'add --deadline 2s')
+    throw badCombination('--skip-late needs --deadline', 'add --deadline 2s')
   }
   return {
     retries: count(flags, 'retries', 0, 10),
@@ -122,7 +122,7 @@ function parseRate(given: Given): number {
   const match = /^(\d{1,7}(?:\.\d{1,3})?)(?:\/(s|m))?$/.exec(given.text)
   const rate = match === null ? 0 : Number(match[1]) / (match[2] === 'm' ? 60 : 1)
   if (rate > 0 && rate <= 1_000_000) return rate
-  throw badValue(given, 'is no rate', 'write calls per second or per minute: 200/s or 30/m')
+  throw badValue(given, 'is not a rate', 'write calls per second or per minute: 200/s or 30/m')
 }
 
 function parseShare(given: Given): number {
@@ -130,7 +130,11 @@ function parseShare(given: Given): number {
   if (text.endsWith('%')) return parsePercent(given, { min: 1, max: 100 }) / 100
   const share = /^(0?\.\d{1,6}|1(\.0{1,6})?|0\.\d{1,6})$/.test(text) ? Number(text) : 0
   if (share > 0) return share
-  throw badValue({ text, source }, 'is no share', 'write a number above 0 and up to 1, such as 0.5')
+  throw badValue(
+    { text, source },
+    'is not a share',
+    'write a number above 0 and up to 1, such as 0.5',
+  )
 }
 
 function count(flags: Flags, name: PaceFlag, min: number, max: number): number {

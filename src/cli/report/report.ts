@@ -5,12 +5,12 @@ import type { LoadResult } from '../../lab/load/results/result.ts'
 import { reportMarkdown } from '../../lab/report/markdown.ts'
 import type { TitledRun } from '../../lab/report/report-table.ts'
 import { writeReport } from '../../lab/report/write-report.ts'
-import { readAs, writeText } from '../load/load-files.ts'
+import { readAs, writeText } from '../files.ts'
 import type { MergeRequest, ReportRequest } from '../commands/report.ts'
 
 const MAX_RESULT = 256 * 1024 * 1024
 
-/** Writes a report of results that were written before. */
+/** Writes a report of the results in files of `squall load --out`. */
 export async function reportCommand(
   { runs, out, title }: ReportRequest,
   form: 'html' | 'markdown',
@@ -26,7 +26,7 @@ export async function reportCommand(
   return 0
 }
 
-/** Merges results. The exit code is 1 when a gate is breached by all of them together. */
+/** Merges results; returns 1 when the merged result fails a gate. */
 export async function mergeCommand({ files, out }: MergeRequest): Promise<number> {
   const results = []
   for (const file of files) {

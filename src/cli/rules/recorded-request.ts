@@ -1,13 +1,12 @@
 import { isHeaderName, isToken } from '../../http/header-text.ts'
 import { isRecord } from '../../base/values.ts'
 import { type HeaderLines, headerValue } from '../../http/headers.ts'
-import { oneLine, quoted } from '../../base/text/foreign-text.ts'
+import { quoted } from '../../base/text/foreign-text.ts'
 import { parseMessages } from '../../mcp/json-rpc.ts'
-import { readBounded } from '../../base/read-bounded.ts'
-import { UsageError } from '../flags/usage-error.ts'
+import { readText } from '../files.ts'
+import { badFile, type UsageError } from '../flags/usage-error.ts'
 
-/** A recorded request. */
-export interface RecordedHttp {
+interface RecordedHttp {
   readonly method: string
   readonly target: string
   readonly headers: HeaderLines
@@ -15,28 +14,29 @@ export interface RecordedHttp {
 }
 
 /** Returns true for an HTTP Archive, or one entry of it. */
-export function isHar(value: unknown): boolean {
+function isHar(value: unknown): boolean {
   return isRecord(value) && (isRecord(value['log']) || isRecord(value['request']))
 }
 
 /** Returns the only request of an HTTP Archive, or the error. */
-export function harRequest(value: unknown): RecordedHttp | string {
+function harRequest(value: unknown): RecordedHttp | string {
   const log = isRecord(value) ? value['log'] : undefined
   const entries: unknown = isRecord(log) ? log['entries'] : [value]
   if (!Array.isArray(entries)) return 'the archive has no entries'
-  if (entries.length !== 1) return `the archive has ${entries.length} entries, and one is explained`
+  if (entries.length !== 1) return `the archive has ${entries.length} entries instead of one`
   const entry: unknown = entries[0]
   const request = isRecord(entry) ? entry['request'] : undefined
   if (!isRecord(request)) return 'the entry has no request'
   const { method, url, headers: given = [], postData } = request
   if (typeof method !== 'string' || typeof url !== 'string' || !URL.canParse(url)) {
-    return 'the request has no method and URL'
+    return 'the request has no method or no URL'
   }
   const headers: string[] = []
   for (const each of Array.isArray(given) ? (given as unknown[]) : []) {
     const { name, value: text } = isRecord(each) ? each : {}
-    if (typeof name !== 'string' || typeof text !== 'string') return 'a header is no name and value'
-    // HTTP/2 writes the request line differently.
+    if (typeof name !== 'string' || typeof text !== 'string')
+      return 'a header has no name or no value'
+    // HTTP/2 writes the request line as headers that begin with a colon.
     if (!name.startsWith(':')) headers.push(name, text)
   }
   const body = isRecord(postData) ? postData['text'] : undefined
@@ -48,25 +48,11 @@ export function harRequest(value: unknown): RecordedHttp | string {
 const MAX_BYTES = 4 * 1024 * 1024
 const MAX_HEADERS = 1000
 const START = /^(\S{1,64}) (\S+) HTTP\/[0-9](?:\.[0-9])?$/
-const FIX = 'give an HTTP request with its head, or a JSON-RPC message'
+const FIX = 'give an HTTP request with its headers, or a JSON-RPC message'
 
-/** Reads a recorded request, `-` being standard input. Throws nothing but a `UsageError`. */
+/** Reads a recorded request, `-` being standard input. Throws a `UsageError`. */
 export async function readRecordedRequest(path: string): Promise<RecordedHttp> {
-  let bytes: Uint8Array
-  try {
-    bytes = await readBounded(path, MAX_BYTES)
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
-    throw new UsageError('BAD_FILE', `--request: cannot be read: ${oneLine(reason)}`, 'name a file')
-  }
-  if (bytes.length > MAX_BYTES) throw wrong('it has more than 4 MiB')
-  let text: string
-  try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-  } catch {
-    throw wrong('it is no text in UTF-8')
-  }
-  return parseRecordedRequest(text)
+  return parseRecordedRequest(await readText(path, MAX_BYTES, `--request: ${quoted(path)}`))
 }
 
 /** Parses a request: HTTP as on the wire, JSON-RPC alone, or an HTTP Archive. */
@@ -102,22 +88,22 @@ function httpOf(text: string): RecordedHttp {
   const [first = '', ...lines] = head.split(/\r?\n/)
   const start = START.exec(first)
   if (start === null || !isToken(start[1]!, 64))
-    throw wrong(`${quoted(first)} is no line that begins a request`)
+    throw wrong(`${quoted(first)} is not a request line`)
   if (lines.length > MAX_HEADERS) throw wrong('it has too many headers')
   const headers: string[] = []
   for (const line of lines) {
     const colon = line.indexOf(':')
     // The text may be a secret, so it is not repeated.
-    if (colon < 1 || !isHeaderName(line.slice(0, colon))) throw wrong('a line is no header')
+    if (colon < 1 || !isHeaderName(line.slice(0, colon))) throw wrong('a line is not a header')
     headers.push(line.slice(0, colon), line.slice(colon + 1).trim())
   }
   for (const name of ['transfer-encoding', 'content-encoding']) {
     const coding = headerValue(headers, name)?.toLowerCase() ?? 'identity'
-    if (coding !== 'identity') throw wrong(`its body is coded, as ${name} says`)
+    if (coding !== 'identity') throw wrong(`its body is encoded (${name})`)
   }
   return { method: start[1]!, target: start[2]!, headers, body }
 }
 
 function wrong(what: string): UsageError {
-  return new UsageError('BAD_FILE', `--request: ${what}`, FIX)
+  return badFile(`--request: ${what}`, FIX)
 }

@@ -2,12 +2,14 @@ import { stat } from 'node:fs/promises'
 import { compileRules } from '../../rules/match/compile.ts'
 import { MAX_FILE_BYTES } from '../../rules/file/parse.ts'
 import type { FileProblems } from '../../rules/file/problem-format.ts'
-import { readRules, type FoundRules } from '../../rules/file/rules-file.ts'
+import { foundTexts, type FoundRules, readRules } from '../../rules/file/rules-file.ts'
 import { parseFound } from '../../rules/file/rules-parser.ts'
-import type { RulesVersion } from '../../rules/file/rules-version.ts'
+import { canAct, type RulesVersion } from '../../rules/file/rules-version.ts'
+import { quoted } from '../../base/text/foreign-text.ts'
+import { badFile } from '../flags/usage-error.ts'
 import { readBounded } from '../../base/read-bounded.ts'
 
-/** The rules at a path, read as a running sidecar reads them. */
+/** The rules at a path, read as a sidecar reads them. */
 export interface RulesSource {
   readonly version: RulesVersion
   /** Each file with its problems, if any. */
@@ -20,17 +22,10 @@ export async function readRulesSource(path: string): Promise<RulesSource> {
   try {
     found = await find(path)
   } catch (error) {
-    return refused(path, reasonOf(error))
+    return rejected(path, reasonOf(error))
   }
-  if (found.kind === 'absent') return refused(path, found.reason)
-  const version = parseFound(found)
-  if (version.kind === 'rules') {
-    try {
-      compileRules(version.file)
-    } catch (error) {
-      return refused(path, reasonOf(error))
-    }
-  }
+  if (found.kind === 'absent') return rejected(path, found.reason)
+  const version = checked(found, path)
   const wrong = version.kind === 'rejected' ? version.problems : []
   const names = [...found.texts, ...found.problems].map(({ file }) => file).sort()
   const files = (names.length === 0 ? [path] : names).map((file) => ({
@@ -40,17 +35,25 @@ export async function readRulesSource(path: string): Promise<RulesSource> {
   return { version, files }
 }
 
-/** Reads a pipe to its end, unlike a sidecar: shells pass pipes in place of files. */
+/** Finds the files. Unlike a sidecar, reads a pipe to its end: shells pass pipes in place of files. */
 async function find(path: string): Promise<FoundRules> {
   const stats = path === '-' ? undefined : await stat(path).catch(() => undefined)
   const streams = path === '-' || stats?.isFIFO() === true || stats?.isCharacterDevice() === true
   if (!streams) return readRules(path)
-  const bytes = await readBounded(path, MAX_FILE_BYTES)
-  const texts = [{ file: path, bytes }]
-  return { kind: 'found', digest: '', isDirectory: false, texts, problems: [], writtenAt: 0 }
+  return foundTexts([{ file: path, bytes: await readBounded(path, MAX_FILE_BYTES) }], false)
 }
 
-function refused(file: string, reason: string): RulesSource {
+function checked(found: FoundRules, path: string): RulesVersion {
+  const version = parseFound(found)
+  try {
+    if (version.kind === 'rules') compileRules(version.file)
+    return version
+  } catch (error) {
+    return rejected(path, reasonOf(error)).version
+  }
+}
+
+function rejected(file: string, reason: string): RulesSource {
   const message = `cannot be read: ${reason}`
   const problem = { code: 'unreadable', message, path: '', line: 1, column: 1 } as const
   const files = [{ file, problems: [problem] }]
@@ -59,4 +62,25 @@ function refused(file: string, reason: string): RulesSource {
 
 function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
+}
+
+/**
+ * Reads a rules file once, `-` being standard input, and checks it as `squall validate` does. `canAct` is
+ * true when any of its rules could ever act.
+ */
+export async function readCheckedRules(file: string) {
+  let bytes: Uint8Array
+  try {
+    bytes = await readBounded(file, MAX_FILE_BYTES)
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    throw badFile(
+      `${quoted(file)} cannot be read (${code ?? message})`,
+      'check the path and its permissions',
+    )
+  }
+  const version = checked(foundTexts([{ file, bytes }], false), file)
+  const problems = version.kind === 'rejected' ? version.problems : []
+  const text = Buffer.from(bytes).toString('utf8')
+  return { text, problems, canAct: problems.length === 0 && canAct(version) }
 }

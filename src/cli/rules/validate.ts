@@ -1,30 +1,29 @@
 import { plain } from '../../base/text/foreign-text.ts'
-import { githubLines, problemLines, problemsJson } from '../../rules/file/problem-format.ts'
-import type { FileProblems, ProblemFormat } from '../../rules/file/problem-format.ts'
+import {
+  type FileProblems,
+  githubLines,
+  type ProblemFormat,
+  problemLines,
+  problemsJson,
+} from '../../rules/file/problem-format.ts'
 import { isAboutPods } from '../../rules/match/pod-match.ts'
 import type { RulesVersion } from '../../rules/file/rules-version.ts'
 import { readRulesSource } from './rules-source.ts'
 
-/** Configures the checks and the output. */
-export interface ValidateOptions {
-  readonly format: ProblemFormat
-  /** Takes what goes to standard output. */
-  readonly write?: (text: string) => void
-}
-
 const FAILED = 1
 const MAX_NAMES = 10
 
-/** Checks rules files and directories of them, `-` being standard input; the result is the exit code. */
+/** Checks rules files and directories, `-` being standard input; returns the exit code. */
 export async function validateCommand(
   paths: readonly string[],
-  { format, write = (text) => void process.stdout.write(text) }: ValidateOptions,
+  format: ProblemFormat,
+  write: (text: string) => void = (text) => void process.stdout.write(text),
 ): Promise<number> {
   const checked: FileProblems[] = []
   for (const path of paths) {
     const { files, version } = await readRulesSource(path)
     checked.push(...files)
-    // A file without rules is valid, but a user who expects rules has to see this.
+    // A file without rules is valid, but it may be an error of the user.
     const note =
       version.kind === 'absent' ? `, without rules: ${version.reason}` : podsNote(version)
     for (const file of files) {
@@ -36,14 +35,14 @@ export async function validateCommand(
   return checked.every(({ problems }) => problems.length === 0) ? 0 : FAILED
 }
 
-/** Names the rules for certain pods: they are valid, but do nothing outside of these pods. */
+/** Names the rules that act in certain pods only. */
 function podsNote(version: RulesVersion): string {
   if (version.kind !== 'rules') return ''
   const names = version.file.rules.filter(({ match }) => match !== undefined && isAboutPods(match))
   if (names.length === 0) return ''
   const list = names.slice(0, MAX_NAMES).map(({ name }) => name)
   const more = names.length > MAX_NAMES ? ` and ${names.length - MAX_NAMES} more` : ''
-  return `; only in pods that fit, and never outside of one: ${list.join(', ')}${more}`
+  return `; these rules act in matching pods only: ${list.join(', ')}${more}`
 }
 
 function textOf(result: FileProblems, note: string): string {

@@ -3,13 +3,12 @@ import { createAdmin } from '../../admin/server.ts'
 import type { BoundAddress } from '../../listener/front/bind.ts'
 import { connectionLimits, descriptorLimit } from '../../listener/front/descriptor-limit.ts'
 import { Sidecar } from '../../listener/sidecar.ts'
-import type { SidecarOptions } from '../../listener/sidecar-options.ts'
 import type { ActiveRules } from '../../rules/watch/active-rules.ts'
-import type { LogIds, Logger } from '../../telemetry/log.ts'
+import type { Logger } from '../../telemetry/log.ts'
 import { createMetrics, type Exposition, type Metrics } from '../../telemetry/metrics.ts'
 import type { TextFormat } from '../../telemetry/text-format.ts'
 import { formatUpstream } from '../../upstream/address.ts'
-import type { RulesEngine } from './rules-engine.ts'
+import type { LoggedFaults, RulesEngine } from './rules-engine.ts'
 import type { RunRules } from './rules-guard-options.ts'
 import type { RunOptions } from '../commands/run.ts'
 import { readVersion } from '../version.ts'
@@ -32,15 +31,14 @@ export interface Running {
   close(): Promise<void>
 }
 
-/** Creates the parts and binds every address; releases everything when it throws. */
+/** Creates the parts and binds every address; closes them all when it throws. */
 export async function assemble(options: RunOptions, logger: Logger): Promise<Running> {
   const version = readVersion()
   const metrics = createMetrics({ version })
-  const engine = await rulesEngine(options.rules, metrics, logger, options.logIds)
+  const engine = await rulesEngine(options.rules, metrics, logger, options)
   const telemetry = engine?.telemetry ?? metrics
-  const asked = sidecarOptions(options)
-  const room = connectionLimits(descriptorLimit(), { ...asked, listeners: asked.pairs.length })
-  const sidecar = new Sidecar({ ...asked, ...room }, telemetry, logger, engine?.parts)
+  const room = connectionLimits(descriptorLimit(), { ...options, listeners: options.pairs.length })
+  const sidecar = new Sidecar({ ...options, ...room }, telemetry, logger, engine?.parts)
   metrics.memory = sidecar.memory
   // Before the first call, so that the rules apply to every call.
   await engine?.start()
@@ -75,7 +73,7 @@ export async function assemble(options: RunOptions, logger: Logger): Promise<Run
   )
   let bound: BoundAddress | undefined
   try {
-    // Before the admin port: its responses mean that everything else is ready.
+    // The admin port comes last: its responses mean that all other parts are ready.
     if (options.control !== undefined) await control.listen(options.control)
     bound = options.admin === undefined ? undefined : await admin.listen(options.admin)
   } catch (error) {
@@ -84,13 +82,14 @@ export async function assemble(options: RunOptions, logger: Logger): Promise<Run
     await engine?.close()
     throw error
   }
-  for (const [index, { upstream }] of options.routes.entries()) {
+  for (const [index, { upstream }] of options.pairs.entries()) {
     const { text } = listeners[index]!
     logger.info({ address: text, upstream: formatUpstream(upstream) }, 'listening')
   }
   if (bound !== undefined) logger.info({ address: bound.text }, 'admin listening')
   if (room.reduced) {
-    const message = 'fewer connections than asked for, by the limit on open files; raise ulimit -n'
+    const message =
+      'the limit on open files allows fewer connections than configured; raise ulimit -n'
     logger[room.maxConnections < FEW_CONNECTIONS ? 'warn' : 'info'](room, message)
   }
   const parts = { listeners, admin: bound, sidecar, metrics, rules: engine?.rules }
@@ -106,11 +105,11 @@ async function rulesEngine(
   options: RunRules,
   metrics: Metrics,
   logger: Logger,
-  ids: LogIds,
+  logged: LoggedFaults,
 ): Promise<RulesEngine | undefined> {
   if (options.path === undefined && options.headerFaults === undefined) return undefined
   const { createRulesEngine } = await import('./rules-engine.ts')
-  return createRulesEngine(options, metrics, logger, ids)
+  return createRulesEngine(options, metrics, logger, logged)
 }
 
 /** Updates the sizes of tables, which otherwise happens once a second, and renders the metrics. */
@@ -128,41 +127,5 @@ function running(parts: Omit<Running, 'drain' | 'close'>, rest: () => Promise<vo
     ...parts,
     drain: end(() => parts.sidecar.drain()),
     close: end(() => parts.sidecar.close()),
-  }
-}
-
-/** Returns the options of the data path. */
-export function sidecarOptions(options: RunOptions): Omit<SidecarOptions, 'overloadReserve'> {
-  const { tls, upstreamTls } = options
-  return {
-    pairs: options.routes,
-    publicUrl: options.publicUrl,
-    listenTls: tls === undefined ? undefined : { cert: tls.certFile, key: tls.keyFile },
-    upstreamTls: {
-      ca: upstreamTls.caFile,
-      cert: upstreamTls.certFile,
-      key: upstreamTls.keyFile,
-    },
-    upstreamServername: upstreamTls.servername,
-    upstreamInsecure: upstreamTls.insecure,
-    readyWithoutUpstream: options.readyWithoutUpstream,
-    strict: options.strict,
-    engine: options.engine,
-    maxHeaderSize: options.maxHeaderBytes,
-    maxBody: options.maxBodyBytes,
-    maxMemory: options.maxMemoryBytes,
-    maxConnections: options.maxConnections,
-    maxUpstreamConnections: options.maxUpstreamConnections,
-    maxPending: options.maxPending,
-    maxSessions: options.maxSessions,
-    headerTimeout: options.headerTimeoutMs,
-    bodyTimeout: options.bodyTimeoutMs,
-    holdTimeout: options.holdTimeoutMs,
-    pendingTtl: options.pendingTtlMs,
-    connectTimeout: options.connectTimeoutMs,
-    upstreamReuse: options.upstreamReuse === 'always',
-    upstreamIdle: options.upstreamIdleMs,
-    clientKeepalive: options.clientKeepaliveMs,
-    drainTimeout: options.drainTimeoutMs,
   }
 }

@@ -15,8 +15,8 @@ import type { Metrics } from '../../telemetry/metrics.ts'
 import type { RunRules } from './rules-guard-options.ts'
 import { ExpiryLog, RulesLog } from './rules-log.ts'
 
-/** Telemetry that also tells the guard how calls end. */
-export function guardedTelemetry(inner: Telemetry, guard: Guard): Telemetry {
+/** Passes telemetry on, and reports the outcome of each call to the guard. */
+function guardedTelemetry(inner: Telemetry, guard: Guard): Telemetry {
   return {
     call: (record) => {
       inner.call(record)
@@ -35,7 +35,7 @@ export function guardedTelemetry(inner: Telemetry, guard: Guard): Telemetry {
   }
 }
 
-/** Everything about rules that a running sidecar has. */
+/** The parts of a running sidecar that rules need. */
 export interface RulesEngine {
   readonly rules: ActiveRules
   readonly recent: RecentFaults
@@ -43,17 +43,22 @@ export interface RulesEngine {
   readonly parts: FaultParts
   /** Receives the reports of the data path. */
   readonly telemetry: Telemetry
-  /** Resolves when the first version of the rules has been looked at. */
+  /** Resolves when the first version of the rules was read. */
   start(): Promise<void>
   close(): Promise<void>
 }
 
-/** Puts together what rules need. */
+/** Configures the lines about injected faults. */
+export interface LoggedFaults {
+  readonly logIds: LogIds
+}
+
+/** Creates the parts that rules need. */
 export function createRulesEngine(
   options: RunRules,
   metrics: Metrics,
   logger: Logger,
-  ids: LogIds,
+  { logIds: ids }: LoggedFaults,
 ): RulesEngine {
   const { path, pollMs, podLabelsFile, self } = options
   const log = new RulesLog(logger)
@@ -115,7 +120,7 @@ export function createRulesEngine(
     },
     telemetry: watched(metrics, guard),
     start: async () => {
-      // First: no rule about labels is compiled without them.
+      // The labels come first: rules about labels are compiled with them.
       await labels?.start()
       await stop?.start()
       await watcher?.start()

@@ -16,16 +16,16 @@ import type { RulesFlag } from './rules-run-flags.ts'
 import type { Environment, FlagValues, Given } from '../flags/flag-values.ts'
 import { environmentNames, ownNamespace, parseProductionNames } from '../flags/production.ts'
 import { parseCount, parseDuration, parsePercent, type Range } from '../flags/units.ts'
-import { badValue, UsageError } from '../flags/usage-error.ts'
+import { badOption, badValue, UsageError } from '../flags/usage-error.ts'
 
 /** The options of `squall run` for rules and their limits. */
 export interface RunRules extends GuardedRulesOptions {
   /** A file or a directory; undefined when there are no rules. */
   readonly path: string | undefined
   readonly pollMs: number
-  /** Undefined where the labels of the pod are not known. */
+  /** The file with the pod's labels; undefined where they are not known. */
   readonly podLabelsFile: string | undefined
-  /** Where this is, as the operator calls it. */
+  /** The environment as the operator names it. */
   readonly environment: string | undefined
   /** The namespace of the pod, where it is known. */
   readonly namespace: string | undefined
@@ -43,7 +43,7 @@ const MAX_TOOLS = 1000
 const MAX_PATHS = 100
 const MAX_PATH = 1024
 
-/** The options that keep rules within limits, whatever they are for. */
+/** The options that limit rules, for `squall run` and `squall explain`. */
 export type LimitFlag = Extract<
   RulesFlag,
   | 'environment'
@@ -63,7 +63,7 @@ export type LimitFlag = Extract<
 /** The limits on rules. */
 export type RuleBounds = Pick<GuardedRulesOptions, 'limits' | 'pod' | 'self' | 'neverArmed'>
 
-/** Checks the options that keep rules within limits. Throws nothing but a `UsageError`. */
+/** Parses the options that limit rules. Throws a `UsageError`. */
 export function parseBounds(
   flags: FlagValues<LimitFlag>,
   env: Environment,
@@ -77,7 +77,7 @@ export function parseBounds(
   }
 }
 
-/** Checks the options about rules. Throws nothing but a `UsageError`. */
+/** Parses the options about rules. Throws a `UsageError`. */
 export function parseRunRules(flags: FlagValues<RulesFlag>, env: Environment): RunRules {
   const maxPercent = parsePercent(flags.required('header-faults-max-percent'), PERCENT)
   const namespace = ownNamespace(env)
@@ -115,14 +115,14 @@ function guardOf(flags: FlagValues<RulesFlag>): GuardConfig | undefined {
   if (rate.text === 'off') return undefined
   const errorPercent = parsePercent(rate, PERCENT)
   if (errorPercent < 100) return { ...watched, errorPercent }
-  throw new UsageError(
-    'BAD_VALUE',
-    `${rate.source}: no more than 100% of the calls can fail, so that this never disarms`,
-    'use less, or off',
+  throw badOption(
+    rate.source,
+    'at most 100% of the calls can fail, so this never disarms',
+    'use a lower share, or off',
   )
 }
 
-/** Why no rule may ever act here. */
+/** Returns the reason why no rule may act in this environment; undefined where rules may act. */
 function neverArmed(
   flags: FlagValues<LimitFlag>,
   env: Environment,
@@ -158,7 +158,7 @@ function workloadOf(given: Given | undefined): string | undefined {
   )
 }
 
-/** Returns the name of the pod in Kubernetes, unless an option names it. */
+/** Returns the name of the pod: from the option, or else from Kubernetes. */
 function podOf(given: Given | undefined, env: Environment): string | undefined {
   if (given !== undefined && (given.text === '' || given.text.length > MAX_POD)) {
     throw badValue(
@@ -171,14 +171,14 @@ function podOf(given: Given | undefined, env: Environment): string | undefined {
   return found.find((name) => name !== undefined && name !== '' && name.length <= MAX_POD)
 }
 
-/** The elements of lists with commas; undefined when there is no list. */
+/** Returns the elements of lists with commas; undefined without a list. */
 function listOf(lists: readonly Given[], fix: string): readonly Given[] | undefined {
   if (lists.length === 0) return undefined
   return lists.flatMap(({ text, source }) =>
     text.split(',').map((part) => {
       const element = part.trim()
       if (element !== '') return { text: element, source }
-      throw badValue({ text, source }, 'has an empty place', fix)
+      throw badValue({ text, source }, 'has an empty element', fix)
     }),
   )
 }
@@ -188,9 +188,9 @@ function faultOf({ text, source }: Given): FaultName {
   if (name !== undefined) return name
   const nearest = nearestName(text, FAULT_NAMES)
   const hint = nearest === undefined ? '' : `did you mean ${nearest}? `
-  throw new UsageError(
-    'BAD_VALUE',
-    `${source}: there is no fault ${quoted(text)}`,
+  throw badOption(
+    source,
+    `there is no fault ${quoted(text)}`,
     `${hint}use some of ${FAULT_NAMES.join(', ')}`,
   )
 }
@@ -200,7 +200,7 @@ function toolsOf(lists: readonly Given[]): readonly string[] | undefined {
   if (tools === undefined) return undefined
   const { source } = tools[0]!
   if (tools.length > MAX_TOOLS) {
-    throw new UsageError('BAD_VALUE', `${source}: too many`, `use at most ${MAX_TOOLS}, or globs`)
+    throw badOption(source, 'too many', `use at most ${MAX_TOOLS}, or globs`)
   }
   return tools.map(({ text }) => {
     if (!isGlob(text) || text.length <= MAX_GLOB) return text
@@ -214,16 +214,16 @@ function pathsOf(lists: readonly Given[]): readonly string[] | undefined {
   if (paths === undefined) return undefined
   const { source } = paths[0]!
   if (paths.length > MAX_PATHS) {
-    throw new UsageError('BAD_VALUE', `${source}: too many`, `use at most ${MAX_PATHS}, or globs`)
+    throw badOption(source, 'too many', `use at most ${MAX_PATHS}, or globs`)
   }
   return paths.map(({ text }) => {
     const most = isGlob(text) ? MAX_GLOB : MAX_PATH
-    // A query is no part of what is compared, so that one with it would never be met.
+    // Paths are compared without their query, so a path with a query would never match.
     if (/^[/*][^\s?#]*$/.test(text) && text.length <= most) return text
     throw badValue(
       { text, source },
       'is not a path',
-      `begin with a slash, leave the query out, and use at most ${most} characters`,
+      `begin with a slash, leave out the query, and use at most ${most} characters`,
     )
   })
 }

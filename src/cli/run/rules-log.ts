@@ -4,7 +4,7 @@ import type { Disarmed } from '../../rules/guard/arming.ts'
 import { problemLines } from '../../rules/file/problem-format.ts'
 import type { Logger } from '../../telemetry/log.ts'
 
-/** The longest time that a timer can wait. */
+/** The longest delay of a timer. */
 const MAX_TIMER = 2 ** 31 - 1
 
 /** Reports rules when they expire. */
@@ -18,25 +18,25 @@ export class ExpiryLog {
     this.#report = report
   }
 
-  /** Waits until the next rule expires. Rules that have expired already are not reported. */
+  /** Waits until the next rule expires. Rules that expired before are not reported. */
   follow(from = this.#rules.clock()): void {
     this.close()
     let next = Infinity
     for (const { end } of this.#ends()) if (end > from && end < next) next = end
     if (next === Infinity) return
     const wait = Math.min(Math.ceil(next - from), MAX_TIMER)
-    this.#timer = setTimeout(() => this.#over(from), wait).unref()
+    this.#timer = setTimeout(() => this.#expire(from), wait).unref()
   }
 
   close(): void {
     clearTimeout(this.#timer)
   }
 
-  #over(from: number): void {
+  #expire(from: number): void {
     const now = this.#rules.clock()
-    const over = this.#ends().filter(({ end }) => end > from && end <= now)
-    if (over.length > 0) this.#report(over.map(({ name }) => name))
-    // A rule may end between two looks at the clock.
+    const expired = this.#ends().filter(({ end }) => end > from && end <= now)
+    if (expired.length > 0) this.#report(expired.map(({ name }) => name))
+    // A rule may end between two readings of the clock.
     this.follow(now)
   }
 
@@ -53,7 +53,7 @@ export class ExpiryLog {
 /** Limits the problems in one log entry. */
 const MAX_PROBLEMS = 20
 
-/** Logs each change of the rules once. No entry is an error: that level is for failures inside Squall. */
+/** Logs each change of the rules once, never as an error: that level is for failures inside Squall. */
 export class RulesLog {
   readonly #logger: Logger
   #armed = true
@@ -93,7 +93,7 @@ export class RulesLog {
     const fields = { count: names.length, rules: names.slice(0, MAX_PROBLEMS) }
     this.#logger.warn(
       fields,
-      'rules without appliedAt: their times count from now, again in every new pod; squall apply writes it',
+      'rules without appliedAt: their times count from now, in every new pod again; squall apply sets appliedAt',
     )
   }
 

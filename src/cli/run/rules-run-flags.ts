@@ -3,13 +3,13 @@ import { productionNamesFlag } from '../flags/production.ts'
 
 const GUARD = 'Guard, which no rules file can loosen:'
 
-/** The options of `squall run` about rules, and about what holds them in check. */
+/** Declares the options of `squall run` about rules and their limits. */
 export const RULES_RUN_FLAGS = [
   ...flagGroup('Rules:', {
     rules: ['path', 'rules file to watch, or a directory of them; without it there are no rules'],
     'rules-poll': [
       'duration',
-      'how often to look at the rules where nothing tells that they changed',
+      'how often to read the rules where changes are not notified',
       { default: '5s' },
     ],
     pod: [
@@ -28,56 +28,55 @@ export const RULES_RUN_FLAGS = [
   ...flagGroup(GUARD, {
     environment: [
       'name',
-      'where this is; in production no rule ever acts (default: ENVIRONMENT or NODE_ENV, for that alone)',
+      'name of this environment; in production no rule ever acts (default: ENVIRONMENT or NODE_ENV, for this check only)',
     ],
-    'allow-production': 'let rules act in production, too',
+    'allow-production': 'let rules act in production as well',
   }),
   ...productionNamesFlag(GUARD),
   ...flagGroup(GUARD, {
     'max-percent': [
       'percent',
-      'highest share of the calls it matches that any one rule may sample, such as 20%',
+      'highest share of its matching calls that a rule may sample, such as 20%',
     ],
-    'max-active': ['number', 'faults in progress at a time, over all rules'],
+    'max-active': ['number', 'most faults in progress, over all rules'],
     'max-duration': [
       'duration',
-      'longest time that a rule is active, counted from its appliedAt, or else from when it appeared',
+      'longest time that a rule is active, counted from its appliedAt, else from when it appeared',
     ],
     'allow-faults': [
       'faults',
-      'faults that rules may use, such as delay,abort; a rule that uses another never acts',
+      'faults that rules may use, such as delay,abort; a rule with another fault never acts',
       { repeatable: true },
     ],
     'deny-tools': [
       'tools',
-      'tools into whose calls no rule injects, by name or glob, such as pay_*,delete_*',
+      'tools whose calls no rule touches, by name or glob, such as pay_*,delete_*',
       { repeatable: true },
     ],
     'exclude-paths': [
       'paths',
-      'paths at which no rule acts, exactly or by glob, such as /admin/*',
+      'paths on which no rule acts, by exact path or glob, such as /admin/*',
       { repeatable: true },
     ],
     'guard-error-rate': [
       'percent',
-      'share of real errors beyond which everything is disarmed; off for none',
+      'share of real errors above which all rules are disarmed; off for no guard',
       { default: '50%' },
     ],
-    'guard-window': ['duration', 'how far back real errors are looked at', { default: '30s' }],
+    'guard-window': ['duration', 'time window of the error rate', { default: '30s' }],
     'guard-min-calls': [
       'number',
-      'calls within that time below which their errors say nothing',
+      'fewest calls in the window that can disarm rules',
       { default: '10' },
     ],
-    'header-faults': 'let callers ask for faults by headers such as x-squall-delay: 2s',
+    'header-faults': 'let callers request faults by headers such as x-squall-delay: 2s',
     'header-faults-max-percent': [
       'percent',
-      'highest share of the calls with such headers that is sampled',
+      'highest share of calls with such headers that is sampled',
       { default: '100%' },
     ],
     'dry-run': 'match, sample and count, but inject nothing',
   }),
 ]
 
-/** The name of an option about rules. */
 export type RulesFlag = (typeof RULES_RUN_FLAGS)[number]['name']

@@ -2,46 +2,50 @@ import { flagGroup, type FlagValues, type Given } from '../flags/flag-values.ts'
 import { isHost } from '../flags/host.ts'
 import { objectName } from '../kube/cluster-options.ts'
 import { parseDuration, type Range } from '../flags/units.ts'
-import { badCombination, badValue, UsageError } from '../flags/usage-error.ts'
+import { badCombination, badValue, missing } from '../flags/usage-error.ts'
+import type { ManagedOptions } from '../../cluster/webhook/managed-certificate.ts'
 import type { PublishOptions } from '../../cluster/webhook/published-ca.ts'
 
-/** The options of `squall webhook` about its certificate. */
+/** Declares the options of `squall webhook` about its certificate. */
 export const CERTIFICATE_FLAGS = flagGroup(
-  'The certificate, from a directory or made by squall itself:',
+  'The certificate, from a directory or issued by squall:',
   {
     'tls-dir': [
       'directory',
-      'directory with tls.crt and tls.key, which is watched; with --webhook-configuration also ca.crt, which that has to trust',
+      'directory with tls.crt and tls.key, which is watched; with --webhook-configuration also ca.crt, the CA to publish',
     ],
     'tls-secret': [
       'name',
-      'Secret in which squall keeps an authority and a certificate that it makes and renews itself',
+      'Secret in which squall keeps the CA and the serving certificate that it issues and renews',
     ],
     'tls-host': [
       'name',
-      'name that such a certificate is for, as squall.chaos.svc; repeat it for more',
+      'host name in the issued certificate, such as squall.chaos.svc; repeat it for more',
       { repeatable: true },
     ],
-    'webhook-configuration': ['name', 'MutatingWebhookConfiguration that has to trust the CA'],
+    'webhook-configuration': [
+      'name',
+      'MutatingWebhookConfiguration in which squall publishes the CA',
+    ],
     'validating-configuration': [
       'name',
-      'ValidatingWebhookConfiguration that has to trust the CA, too',
+      'ValidatingWebhookConfiguration in which squall publishes the CA, too',
     ],
-    'ca-lifetime': ['duration', 'how long an authority is good', { default: '87600h' }],
-    'leaf-lifetime': ['duration', 'how long a certificate is good', { default: '2160h' }],
+    'ca-lifetime': ['duration', 'lifetime of the CA', { default: '87600h' }],
+    'leaf-lifetime': ['duration', 'lifetime of a serving certificate', { default: '2160h' }],
     'rotate-before': [
       'duration',
-      'how long before its end a certificate is replaced',
+      'how long before its expiry a certificate is replaced',
       { default: '720h' },
     ],
     'certificate-check': [
       'duration',
-      'how often the Secret and the webhook configuration are looked at',
+      'how often to check the Secret and the webhook configurations',
       { default: '1m' },
     ],
     'ca-settle': [
       'duration',
-      'how long API servers get to notice a new authority before a certificate of it is used',
+      'how long to wait before a certificate of a new CA is used, so that API servers see the CA first',
       { default: '10s' },
     ],
   },
@@ -49,7 +53,7 @@ export const CERTIFICATE_FLAGS = flagGroup(
 
 type CertificateFlag = (typeof CERTIFICATE_FLAGS)[number]['name']
 
-/** The source of the certificate. */
+/** The source of the serving certificate. */
 export type WebhookTls =
   | {
       readonly kind: 'mounted'
@@ -57,25 +61,14 @@ export type WebhookTls =
       readonly settleMs: number
       readonly publish: PublishOptions | undefined
     }
-  | {
-      readonly kind: 'managed'
-      readonly secret: string
-      readonly hosts: readonly [string, ...string[]]
-      readonly configuration: string
-      readonly validating: string | undefined
-      readonly authorityMs: number
-      readonly leafMs: number
-      readonly rotateBeforeMs: number
-      readonly checkMs: number
-      readonly settleMs: number
-    }
+  | ({ readonly kind: 'managed' } & Omit<ManagedOptions, 'namespace'>)
 
 const HOUR = 3_600_000
 const LIFETIME: Range = { min: 1_000, max: 50 * 8_766 * HOUR }
 const CHECK: Range = { min: 10, max: 24 * HOUR }
 const SETTLE: Range = { min: 0, max: HOUR }
 
-/** Checks the options about the certificate: one source, with all that belongs to it. */
+/** Parses the options about the certificate: one source with its options. Throws a `UsageError`. */
 export function parseWebhookTls(flags: FlagValues<CertificateFlag>): WebhookTls {
   const directory = flags.optional('tls-dir')
   const secret = flags.optional('tls-secret')
@@ -87,9 +80,8 @@ export function parseWebhookTls(flags: FlagValues<CertificateFlag>): WebhookTls 
   }
   if (directory !== undefined) return mounted(flags, directory)
   if (secret === undefined) {
-    throw new UsageError(
-      'MISSING_VALUE',
-      'there is no certificate',
+    throw missing(
+      'no certificate',
       'name a directory with --tls-dir, or a Secret with --tls-secret',
     )
   }
@@ -127,29 +119,29 @@ function managed(flags: FlagValues<CertificateFlag>, secret: Given): WebhookTls 
   const configuration = flags.optional('webhook-configuration')
   const validating = flags.optional('validating-configuration')
   if (first === undefined || configuration === undefined) {
-    const missing = first === undefined ? '--tls-host' : '--webhook-configuration'
-    throw new UsageError('MISSING_VALUE', `${secret.source} needs ${missing}`, 'add it')
+    const lacking = first === undefined ? '--tls-host' : '--webhook-configuration'
+    throw missing(`${secret.source} needs ${lacking}`, 'add it')
   }
-  const leafMs = time(flags, 'leaf-lifetime', LIFETIME)
+  const servingMs = time(flags, 'leaf-lifetime', LIFETIME)
   const rotateBeforeMs = time(flags, 'rotate-before', LIFETIME)
   const checkMs = time(flags, 'certificate-check', CHECK)
-  const authorityMs = time(flags, 'ca-lifetime', LIFETIME)
+  const caMs = time(flags, 'ca-lifetime', LIFETIME)
   const settleMs = time(flags, 'ca-settle', SETTLE)
-  if (rotateBeforeMs >= leafMs) {
+  if (rotateBeforeMs >= servingMs) {
     throw badCombination(
       '--rotate-before is not shorter than --leaf-lifetime',
       'choose about a third of it',
     )
   }
-  // Checks come up to a quarter later, and a new authority has to settle.
+  // A check may be a quarter of its interval late, and a new CA has to reach the API servers.
   if (2 * checkMs + settleMs > rotateBeforeMs) {
     throw badCombination(
-      '--rotate-before leaves no time for two checks',
+      '--rotate-before leaves no time for two certificate checks',
       'make it longer, or --certificate-check and --ca-settle shorter',
     )
   }
-  if (authorityMs < 2 * leafMs) {
-    throw badCombination('--ca-lifetime is shorter than two of --leaf-lifetime', 'make it longer')
+  if (caMs < 2 * servingMs) {
+    throw badCombination('--ca-lifetime is shorter than twice --leaf-lifetime', 'make it longer')
   }
   return {
     kind: 'managed',
@@ -157,8 +149,8 @@ function managed(flags: FlagValues<CertificateFlag>, secret: Given): WebhookTls 
     hosts: [first, ...rest],
     configuration: objectName(configuration),
     validating: validating && objectName(validating),
-    authorityMs,
-    leafMs,
+    caMs,
+    servingMs,
     rotateBeforeMs,
     checkMs,
     settleMs,
@@ -167,5 +159,5 @@ function managed(flags: FlagValues<CertificateFlag>, secret: Given): WebhookTls 
 
 function hostName({ text, source }: Given): string {
   if (isHost(text) && !text.endsWith('.')) return text
-  throw badValue({ text, source }, 'is no name of a host', 'write it as squall.chaos.svc')
+  throw badValue({ text, source }, 'is not a host name', 'write a name such as squall.chaos.svc')
 }

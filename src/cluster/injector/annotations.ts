@@ -14,14 +14,14 @@ import {
   paths,
   percent,
   ports,
+  upstreamHost,
   type ValueCheck,
 } from './value-checks.ts'
-import { upstreamHost } from './upstream-host.ts'
 
-/** Where a key may stand. Those of a namespace are defaults for its pods. */
+/** The objects with a key. Keys of a namespace are defaults for its pods. */
 export type AnnotationTarget = 'pod' | 'namespace'
 
-/** One key of the vocabulary, without its prefix. */
+/** One key, without its prefix. */
 export interface AnnotationSpec {
   readonly key: string
   readonly places: readonly AnnotationTarget[]
@@ -36,21 +36,21 @@ export interface AnnotationSpec {
 const BOTH = ['pod', 'namespace'] as const
 const BOOLEAN = oneOf('true', 'false')
 
-/** Everything that may be said to the injector, in the order of the documentation. */
+/** All annotations of the injector, in the order of the documentation. */
 export const ANNOTATIONS = [
   {
     key: 'inject',
     places: ['pod'],
     form: '`true`, `false`',
     fallback: '`false`',
-    meaning: 'put the sidecar into this pod; may be a label, too. `false` in either wins',
+    meaning: 'inject the sidecar into this pod; may also be a label. `false` in either wins',
     check: BOOLEAN,
   },
   {
     key: 'ports',
     places: BOTH,
     form: '`3000`, `mcp`, `3000,4000`',
-    fallback: 'the only TCP port that is declared',
+    fallback: 'the only declared TCP port',
     meaning: 'ports of the app to take over, by number or name',
     check: ports,
   },
@@ -59,7 +59,7 @@ export const ANNOTATIONS = [
     places: BOTH,
     form: 'a name',
     fallback: 'any container',
-    meaning: 'container that the ports belong to, where several declare some',
+    meaning: 'container with the ports, where several containers declare ports',
     check: containerName,
   },
   {
@@ -67,7 +67,7 @@ export const ANNOTATIONS = [
     places: BOTH,
     form: '`auto`, `redirect`, `port`, `bind`',
     fallback: '`auto`',
-    meaning: 'how traffic gets into the sidecar',
+    meaning: 'how traffic reaches the sidecar',
     check: oneOf('auto', 'redirect', 'port', 'bind'),
   },
   {
@@ -75,7 +75,7 @@ export const ANNOTATIONS = [
     places: BOTH,
     form: 'a name',
     fallback: '`squall-rules`',
-    meaning: 'ConfigMap of the same namespace with the rules; it need not be there',
+    meaning: 'ConfigMap of the same namespace with the rules; it may be missing',
     check: objectName,
   },
   {
@@ -83,7 +83,7 @@ export const ANNOTATIONS = [
     places: BOTH,
     form: 'a key',
     fallback: 'all keys that end in `.yaml`, `.yml` or `.json`',
-    meaning: 'key of that ConfigMap to read, and no other',
+    meaning: 'the only key of that ConfigMap to read',
     check: like(
       /^(?!\.\.)[-_A-Za-z0-9.]{1,253}$/,
       'write a key of the ConfigMap, such as rules.yaml',
@@ -94,7 +94,7 @@ export const ANNOTATIONS = [
     places: BOTH,
     form: '`127.0.0.1`, `::1`, `pod-ip`',
     fallback: '`pod-ip` in mode `redirect`, `127.0.0.1` in the others',
-    meaning: 'where within the pod the app listens',
+    meaning: 'address in the pod on which the app listens',
     check: upstreamHost,
   },
   {
@@ -102,15 +102,15 @@ export const ANNOTATIONS = [
     places: BOTH,
     form: '`verify`, `insecure-skip-verify`',
     fallback: 'the app speaks plain HTTP; a probe with `scheme: HTTPS` is refused',
-    meaning: 'speak TLS with the app, on all taken ports; needs `tls-secret`',
+    meaning: 'use TLS with the app, on all taken ports; needs `tls-secret`',
     check: oneOf('verify', 'insecure-skip-verify'),
   },
   {
     key: 'upstream-ca',
     places: BOTH,
     form: '`configmap/NAME/KEY`, `secret/NAME/KEY`, `volume/NAME/PATH`',
-    fallback: 'the usual certificates',
-    meaning: 'certificates that the app is trusted by, as PEM',
+    fallback: 'the public CAs',
+    meaning: 'CA certificates for the app, as PEM',
     check: caSource,
   },
   {
@@ -130,7 +130,7 @@ export const ANNOTATIONS = [
     form: 'a name',
     fallback: 'clients are served plain HTTP',
     meaning:
-      'Secret of the same namespace with `tls.crt` and `tls.key` that the sidecar serves clients with',
+      'Secret of the same namespace with `tls.crt` and `tls.key` for the listeners of the sidecar',
     check: objectName,
   },
   {
@@ -139,7 +139,7 @@ export const ANNOTATIONS = [
     form: 'a name',
     fallback: 'the label `environment` of the namespace',
     meaning:
-      'where this is; with a name that means production, such as `shop-prod`, no rule ever acts',
+      'name of the environment; with a name that means production, such as `shop-prod`, no rule ever acts',
     check: like(
       /^[A-Za-z0-9][A-Za-z0-9._/-]{0,127}$/,
       'use letters, digits, dots and dashes, such as staging',
@@ -150,7 +150,7 @@ export const ANNOTATIONS = [
     places: BOTH,
     form: 'a percentage',
     fallback: '',
-    meaning: 'highest share of the calls it matches that any one rule may hit',
+    meaning: 'highest share of its matching calls that a rule may sample',
     check: percent,
   },
   {
@@ -158,7 +158,8 @@ export const ANNOTATIONS = [
     places: BOTH,
     form: 'a duration',
     fallback: '',
-    meaning: 'longest time that a rule is active, counted from when it appeared',
+    meaning:
+      'longest time that a rule is active, counted from its appliedAt, else from when it appeared',
     check: maxDuration,
   },
   {
@@ -166,7 +167,7 @@ export const ANNOTATIONS = [
     places: BOTH,
     form: 'a percentage, `off`',
     fallback: '`50%`',
-    meaning: 'share of real errors beyond which everything is disarmed',
+    meaning: 'share of real errors above which all rules are disarmed',
     check: guardRate,
   },
   {
@@ -174,7 +175,7 @@ export const ANNOTATIONS = [
     places: BOTH,
     form: 'a duration',
     fallback: '`30s`',
-    meaning: 'how far back real errors are looked at',
+    meaning: 'time window of the error rate',
     check: duration(1_000, 3_600_000, 'write a duration from 1s to 1h, such as 30s'),
   },
   {
@@ -182,7 +183,7 @@ export const ANNOTATIONS = [
     places: BOTH,
     form: '`/admin/*`, `/a,/b`',
     fallback: '',
-    meaning: 'paths at which no rule acts, exactly or by glob',
+    meaning: 'paths on which no rule acts, by exact path or glob',
     check: paths,
   },
   {
@@ -190,7 +191,7 @@ export const ANNOTATIONS = [
     places: BOTH,
     form: '`true`, `false`',
     fallback: '`true`',
-    meaning: 'lead probes and hooks of the taken ports past the faults',
+    meaning: 'perform probes and hooks of the taken ports without faults',
     check: BOOLEAN,
   },
   {
@@ -205,7 +206,7 @@ export const ANNOTATIONS = [
     key: 'image',
     places: BOTH,
     form: 'an image',
-    fallback: 'the image that the injector was set up with',
+    fallback: 'the image in the settings of the injector',
     meaning: 'image of the sidecar',
     check: image,
   },
@@ -214,7 +215,7 @@ export const ANNOTATIONS = [
     places: BOTH,
     form: '`debug`, `info`, `warn`, `error`',
     fallback: '`info`',
-    meaning: 'what the sidecar logs',
+    meaning: 'log level of the sidecar',
     check: oneOf('debug', 'info', 'warn', 'error'),
   },
   {
@@ -222,7 +223,7 @@ export const ANNOTATIONS = [
     places: BOTH,
     form: '`guaranteed`, `burstable`',
     fallback: '`guaranteed` where all containers of the pod are, else `burstable`',
-    meaning: 'whether requests of the sidecar equal its limits, so that the pod stays Guaranteed',
+    meaning: 'whether requests of the sidecar equal its limits, which keeps the pod Guaranteed',
     check: oneOf('guaranteed', 'burstable'),
   },
   {
@@ -230,7 +231,7 @@ export const ANNOTATIONS = [
     places: BOTH,
     form: 'a quantity',
     fallback: '`10m`',
-    meaning: 'CPU that the sidecar is promised',
+    meaning: 'CPU request of the sidecar',
     check: cpu,
   },
   {
@@ -238,7 +239,7 @@ export const ANNOTATIONS = [
     places: BOTH,
     form: 'a quantity',
     fallback: '`1`',
-    meaning: 'CPU that the sidecar may use',
+    meaning: 'CPU limit of the sidecar',
     check: cpu,
   },
   {
@@ -246,7 +247,7 @@ export const ANNOTATIONS = [
     places: BOTH,
     form: 'a quantity',
     fallback: '`32Mi`',
-    meaning: 'memory that the sidecar is promised',
+    meaning: 'memory request of the sidecar',
     check: memoryRequest,
   },
   {
@@ -254,7 +255,7 @@ export const ANNOTATIONS = [
     places: BOTH,
     form: 'a quantity',
     fallback: '`256Mi`',
-    meaning: 'memory that the sidecar may use; the heap of Node is bounded to fit',
+    meaning: 'memory limit of the sidecar, which also bounds the heap of Node',
     check: memory,
   },
   {
@@ -268,14 +269,14 @@ export const ANNOTATIONS = [
   },
 ] as const satisfies readonly AnnotationSpec[]
 
-/** A key that may be written, without its prefix. */
+/** A key that users may write, without its prefix. */
 export type AnnotationKey = (typeof ANNOTATIONS)[number]['key']
 
-/** The key under which the injector writes what it did. */
+/** The key of the record that the injector writes. */
 export const STATUS_KEY = 'status'
 
-/** Keys that others of Squall's commands write on pods; they ask for nothing. */
-export const MARKS: readonly string[] = [STATUS_KEY, 'rules-digest', 'rules-touched']
+/** Keys that Squall writes on pods; they are no options. */
+export const OUTPUT_KEYS: readonly string[] = [STATUS_KEY, 'rules-digest', 'rules-touched']
 
-/** The label of a namespace that forbids injection with the value `disabled`. */
+/** The label of namespaces that forbids injection with the value `disabled`. */
 export const INJECTION_LABEL = 'injection'

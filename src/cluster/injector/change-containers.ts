@@ -1,8 +1,8 @@
 import type { Undo } from './injection-status.ts'
 import { moveNames } from './move-names.ts'
-import type { Plan } from './plan.ts'
+import type { Plan } from './sidecar-args.ts'
 import type { Container, Handler, Pod } from './pod-types.ts'
-import { Denial } from './denial.ts'
+import { Denial } from './injection.ts'
 import {
   type AppProbe,
   keptProbes,
@@ -11,7 +11,7 @@ import {
   rewriteProbes,
 } from './rewrite-probes.ts'
 
-/** The containers of the app, with what had to change in them. */
+/** The changed containers of the app. */
 export interface ChangedContainers {
   readonly containers: readonly Container[]
   readonly initContainers: readonly Container[]
@@ -20,11 +20,11 @@ export interface ChangedContainers {
   readonly warnings: readonly string[]
 }
 
-/** As many as the sidecar takes, and as long. */
+/** The limits of the sidecar. */
 const MOST_PROBES = 64
 const LONGEST_PROBES = 60 * 1024
 
-/** Leads probes past the faults, and in mode `port` takes the names of ports away. */
+/** Redirects probes to the admin port, without faults; in mode `port`, removes names of ports. */
 export function changeContainers(
   { spec }: Pod,
   { mode, ports, options, settings }: Pick<Plan, 'mode' | 'ports' | 'options' | 'settings'>,
@@ -59,12 +59,14 @@ export function changeContainers(
   if (Object.keys(probes).length > MOST_PROBES || JSON.stringify(probes).length > LONGEST_PROBES) {
     throw new Denial(
       'too_large',
-      `the pod has more probes of the taken ports than ${MOST_PROBES}, or longer ones than ${LONGEST_PROBES} characters`,
-      `shorten them, or let them pass the sidecar with ${settings.prefix}rewrite-probes: "false"`,
+      `the taken ports have more than ${MOST_PROBES} probes, or probes of more than ${LONGEST_PROBES} characters`,
+      `shorten them, or send them through the sidecar with ${settings.prefix}rewrite-probes: "false"`,
     )
   }
   if (meetsFaults(mode) && !isRewriting) {
-    warnings.push('probes are not rewritten: a rule that hits them makes kubelet restart the app')
+    warnings.push(
+      'probes are not rewritten: a rule that matches them makes the kubelet restart the app',
+    )
   }
   const undo = {
     ...(Object.keys(originals).length > 0 && { probes: originals }),

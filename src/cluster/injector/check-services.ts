@@ -1,19 +1,19 @@
 import { quoted } from '../../base/text/foreign-text.ts'
 import type { ServicePorts } from './injection.ts'
 
-/** A pod in mode `port`, as far as Services are concerned. */
-export interface SelectedPod {
+/** The facts about a pod that decide whether Services lead to its sidecar. */
+interface SelectedPod {
   readonly labels: Readonly<Record<string, string>>
-  /** The ports of the app that were taken over, with the names that moved to the sidecar. */
+  /** The taken ports of the app, with the names that moved to the sidecar. */
   readonly ports: readonly { readonly number: number; readonly name?: string | undefined }[]
 }
 
 const MAX_NAMED = 5
 
-/** Begins the warning of an injector that knows no Services. */
-export const UNCHECKED_SERVICES = 'whether Services lead to the sidecar cannot be checked'
+/** Begins the warning of an injector that cannot read Services. */
+export const UNCHECKED_SERVICES = 'Services cannot be checked'
 
-/** Reports which Services lead past the sidecar in mode `port`. */
+/** Returns a warning for each Service that bypasses the sidecar in mode `port`. */
 export function checkServices(
   pod: SelectedPod,
   services: readonly ServicePorts[] | undefined,
@@ -23,7 +23,7 @@ export function checkServices(
   if (services === undefined) {
     const numbers = ports.map(({ number }) => number).join(', ')
     return [
-      `${UNCHECKED_SERVICES}: one whose targetPort is a number (${numbers}), or that is headless, passes Squall by; squall status checks it with your rights`,
+      `${UNCHECKED_SERVICES}: a headless Service, or a numeric targetPort (${numbers}), bypasses Squall; squall status checks this with your rights`,
     ]
   }
   const warnings = services
@@ -40,21 +40,21 @@ function bypassing(
   prefix: string,
 ): readonly string[] {
   return ports.flatMap(({ port, targetPort = port, protocol = 'TCP' }) => {
-    const hit = pod.ports.find((each) => each.number === targetPort || each.name === targetPort)
-    if (hit === undefined || protocol !== 'TCP') return []
+    const match = pod.ports.find((each) => each.number === targetPort || each.name === targetPort)
+    if (match === undefined || protocol !== 'TCP') return []
     if (isHeadless === true) {
       return [
-        `the Service ${quoted(name)} is headless: its clients reach the app itself at port ${hit.number}, past Squall: give it a cluster IP, or use ${prefix}mode: redirect`,
+        `the Service ${quoted(name)} is headless: its clients reach port ${match.number} of the app and bypass Squall: give it a cluster IP, or use ${prefix}mode: redirect`,
       ]
     }
-    if (hit.number !== targetPort) return []
+    if (match.number !== targetPort) return []
     return [
-      `the Service ${quoted(name)} leads its port ${port} to the number ${targetPort}, past Squall: write targetPort: ${hit.name ?? ''}, or use ${prefix}mode: redirect`,
+      `the Service ${quoted(name)} sends its port ${port} to the number ${targetPort}, which bypasses Squall: write targetPort: ${match.name ?? ''}, or use ${prefix}mode: redirect`,
     ]
   })
 }
 
-/** A Service without a selector selects nothing. */
+/** Returns true for a Service that selects the pod; one without a selector selects none. */
 function selects(
   selector: Readonly<Record<string, string>>,
   labels: Readonly<Record<string, string>>,

@@ -1,27 +1,20 @@
-import type { InjectionContext, Mode } from './injection.ts'
+import { Denial, type InjectionContext, type Mode } from './injection.ts'
 import type { Pod } from './pod-types.ts'
-import { Denial } from './denial.ts'
 import type { InjectionOptions } from './injection-options.ts'
 
-/** The decision for or against a native sidecar, with warnings about it. */
-export interface Lifecycles {
-  readonly native: boolean
-  readonly warnings: readonly string[]
-}
-
-/** Every cluster from this version on has native sidecars by default. */
+/** The first version with native sidecars by default. */
 const FIRST = 29
-/** From here on a Service finds the ports of native sidecars by name, and nobody can turn them off. */
+/** The first version in which Services find ports of native sidecars by name. */
 const STABLE = 33
 const JOBS: readonly string[] = ['Job', 'CronJob']
 
-/** Decides between a native sidecar and a plain container. */
+/** Decides between a native sidecar and a plain container; returns warnings about it. */
 export function chooseLifecycle(
   pod: Pod,
   options: InjectionOptions,
   mode: Mode,
   { cluster, owner, settings }: InjectionContext,
-): Lifecycles {
+) {
   const key = `${settings.prefix}native-sidecar`
   const wanted = options.get('native-sidecar')
   if (wanted === 'true' && cluster !== undefined && cluster.minor < FIRST) {
@@ -50,7 +43,7 @@ export function chooseLifecycle(
   const { restartPolicy = 'Always' } = pod.spec ?? {}
   if (restartPolicy !== 'Always') {
     warnings.push(
-      `the pod never ends by itself beside a plain container, whatever restartPolicy ${restartPolicy} says; ${key}: "true" fixes that from Kubernetes 1.${FIRST} on`,
+      `the pod never ends by itself beside a plain container, despite restartPolicy ${restartPolicy}; ${key}: "true" fixes that from Kubernetes 1.${FIRST} on`,
     )
   }
   return { native, warnings }

@@ -1,10 +1,9 @@
 import { quoted } from '../../base/text/foreign-text.ts'
-import type { InjectionContext, Mode } from './injection.ts'
+import { Denial, type InjectionContext, type Mode } from './injection.ts'
 import { meshOf } from './mesh.ts'
-import type { Pod } from './pod-types.ts'
-import { Denial } from './denial.ts'
+import type { Container, Pod } from './pod-types.ts'
 import type { TakenPort } from './taken-ports.ts'
-import { POD_IP } from './upstream-host.ts'
+import { POD_IP } from './value-checks.ts'
 import type { InjectionOptions } from './injection-options.ts'
 
 /** The chosen mode, with the reason. */
@@ -15,7 +14,7 @@ export interface ChosenMode {
 
 const ENFORCE = 'pod-security.kubernetes.io/enforce'
 
-/** The mode that was asked for, when it can work here, or the one that does. */
+/** Returns the requested mode if it can work, or chooses one. */
 export function chooseMode(
   pod: Pod,
   options: InjectionOptions,
@@ -69,7 +68,7 @@ function againstRedirect(pod: Pod, context: InjectionContext): Obstacle | undefi
   return { reason: 'mesh', why, fix: 'take the pod out of the mesh' }
 }
 
-/** There the sidecar itself listens in this mode. */
+/** Refuses the address of the pod, on which the sidecar listens in this mode. */
 function refuseOwnAddress(options: InjectionOptions, prefix: string): void {
   if (options.get('upstream-host') !== POD_IP) return
   throw new Denial(
@@ -79,7 +78,7 @@ function refuseOwnAddress(options: InjectionOptions, prefix: string): void {
   )
 }
 
-/** Services follow a name, so that there must be one. */
+/** Refuses ports without a name, which Services have to follow. */
 function refuseUnnamed(ports: readonly TakenPort[], why: string, prefix: string): void {
   const unnamed = ports.find(({ name }) => name === undefined)
   if (unnamed === undefined) return
@@ -88,4 +87,33 @@ function refuseUnnamed(ports: readonly TakenPort[], why: string, prefix: string)
     `mode port (${why}) takes ports over by their name, and ${unnamed.number} has none`,
     `give the containerPort ${unnamed.number} a name, such as mcp, and let the targetPort of its Service be that name; or let the app listen on 127.0.0.1 alone, with ${prefix}mode: bind`,
   )
+}
+
+const LOOPBACK = /(^|[^\d.])127\.\d{1,3}\.\d{1,3}\.\d{1,3}(?![\d.])|localhost|::1/
+const FIRST_UNPRIVILEGED = 1024
+
+/** Returns the problems of mode `bind` that a pod's manifest shows. */
+export function checkBinding(pod: Pod, ports: readonly TakenPort[]): readonly string[] {
+  const containers = pod.spec?.containers ?? []
+  const low = ports.filter(({ number }) => number < FIRST_UNPRIVILEGED)
+  return [
+    ...(containers.some(bindsLoopback)
+      ? []
+      : [
+          'nothing in the pod shows that the app listens on loopback: it must listen on 127.0.0.1 only, for example by a variable HOST; else it or the sidecar ends with EADDRINUSE',
+        ]),
+    ...low.map(
+      ({ number }) =>
+        `the sidecar is not root: whether it may listen on port ${number} depends on the container runtime; a port from ${FIRST_UNPRIVILEGED} on always works`,
+    ),
+  ]
+}
+
+function bindsLoopback({ env, args, command }: Container): boolean {
+  const texts = [
+    ...(env ?? []).map(({ value }) => value ?? ''),
+    ...(args ?? []),
+    ...(command ?? []),
+  ]
+  return texts.some((text) => LOOPBACK.test(text))
 }

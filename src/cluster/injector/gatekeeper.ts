@@ -5,26 +5,22 @@ import {
   productionText,
 } from '../../rules/guard/production-names.ts'
 import { INJECTION_LABEL } from './annotations.ts'
-import type { InjectionContext, UntouchedReason } from './injection.ts'
+import { Denial, type InjectionContext, type UntouchedReason } from './injection.ts'
 import type { Pod } from './pod-types.ts'
-import { Denial } from './denial.ts'
 import { isAsked } from './injection-options.ts'
-
-/** Why a pod is left as it is. */
-export interface LeftAlone {
-  readonly reason: UntouchedReason
-  readonly message: string
-}
 
 const MIRROR = 'kubernetes.io/config.mirror'
 
-/** Says why nothing is to be done with a pod; undefined when it is to be injected. */
-export function leaveAlone(pod: Pod, context: InjectionContext): LeftAlone | undefined {
+/** Returns the reason to leave a pod unchanged; undefined for a pod to inject. */
+export function leaveAlone(
+  pod: Pod,
+  context: InjectionContext,
+): { readonly reason: UntouchedReason; readonly message: string } | undefined {
   const { namespace, settings } = context
   const { prefix } = settings
   const asked = isAsked(pod, prefix)
   if (asked === undefined) {
-    const message = `nobody asked: add the annotation ${prefix}inject: "true" to the pod template`
+    const message = `not requested: add the annotation ${prefix}inject: "true" to the pod template`
     return { reason: 'not_requested', message }
   }
   if (!asked) return { reason: 'opted_out', message: `${prefix}inject is false` }
@@ -55,16 +51,16 @@ export function denyNamespace(context: InjectionContext, isProductionAllowed: bo
     throw new Denial(
       'excluded_namespace',
       `nothing is injected in the namespace ${quoted(namespace.name)}`,
-      'run the app in another one',
+      'run the app in another namespace',
     )
   }
   if (settings.productionAction !== 'refuse' || isProductionAllowed) return
   const found = namespaceProduction(context)
   if (found === undefined) return
-  const owner = `whoever owns it can allow it by the annotation ${prefix}allow-production: "true" on the namespace`
+  const owner = `its owner can allow it by the annotation ${prefix}allow-production: "true" on the namespace`
   throw new Denial(
     'production',
-    `no sidecar is put into production: ${productionText(found)}`,
+    `no sidecar is injected in production: ${productionText(found)}`,
     namespace.isKnown === false
       ? `${owner}, where the webhook may read namespaces (--read-namespaces, webhook.readNamespaces of the chart)`
       : owner,

@@ -1,52 +1,52 @@
 import { quoted } from '../../base/text/foreign-text.ts'
 import {
-  findProduction,
   type Production,
+  findProduction,
   productionText,
 } from '../../rules/guard/production-names.ts'
-import { addedAnnotations } from './added-annotations.ts'
+import {
+  addedAnnotations,
+  redirectContainer,
+  sidecarContainer,
+  sidecarVolumes,
+} from './sidecar-container.ts'
 import { STATUS_KEY } from './annotations.ts'
 import { changeContainers } from './change-containers.ts'
-import { checkBinding } from './check-binding.ts'
+import { checkBinding, chooseMode } from './choose-mode.ts'
 import { checkServices } from './check-services.ts'
 import { chooseLifecycle } from './choose-lifecycle.ts'
-import { chooseMode } from './choose-mode.ts'
 import {
+  denyNamespace,
   leaveAlone,
   namespaceEnvironment,
   namespaceProduction,
-  denyNamespace,
 } from './gatekeeper.ts'
 import { REDIRECT, SIDECAR, VOLUMES } from './injected-names.ts'
 import {
   type InjectionStatus,
-  keptWarnings,
   StatusError,
   type Undo,
+  keptWarnings,
   writeStatus,
 } from './injection-status.ts'
-import type { Injection, InjectionContext } from './injection.ts'
-import type { Plan } from './plan.ts'
+import { Denial, type Injection, type InjectionContext } from './injection.ts'
+import type { Plan } from './sidecar-args.ts'
 import type { Pod } from './pod-types.ts'
-import { redirectContainer } from './redirect-container.ts'
-import { Denial } from './denial.ts'
-import { sidecarContainer, sidecarVolumes } from './sidecar-container.ts'
 import { sidecarResources } from './sidecar-resources.ts'
-import { type TakenPort, takenPorts } from './taken-ports.ts'
-import { takeBack, type TakenBack } from './uninject-pod.ts'
+import { takenPorts } from './taken-ports.ts'
+import { type TakenBack, takeBack } from './uninject-pod.ts'
 import { chooseTls } from './upstream-tls.ts'
 import {
+  type InjectionOptions,
   readInjectionOptions,
   refuseUnknownKeys,
-  type InjectionOptions,
 } from './injection-options.ts'
-import { workloadOf } from './workload.ts'
 
 const DEFAULT_GRACE = 30
 
 /**
- * Puts the sidecar into a pod that asks for it, or says why not. What an earlier run did is taken
- * back first, so that twice is as good as once. The pod is one that `parsePod` let through.
+ * Injects the sidecar into a pod that requests it, or returns the reason why not. Removes an earlier
+ * injection first, so a repeated run has the same result. The pod has passed `parsePod`.
  */
 export function injectPod(pod: Pod, context: InjectionContext): Injection {
   try {
@@ -67,7 +67,7 @@ export function injectPod(pod: Pod, context: InjectionContext): Injection {
 }
 
 function injected({ pod, kept }: TakenBack, context: InjectionContext): Injection {
-  const { settings } = context
+  const { settings, services } = context
   const options = readInjectionOptions(pod, context)
   const isAllowed = options.get('allow-production') === 'true'
   denyNamespace(context, isAllowed)
@@ -79,7 +79,8 @@ function injected({ pod, kept }: TakenBack, context: InjectionContext): Injectio
   const { resources, warnings: shared } = sidecarResources(pod, options, settings)
   const changed = changeContainers(pod, { mode, ports, options, settings }, kept)
   const production = productionOf(pod, options, context)
-  const environment = production === undefined ? statedEnvironment(options, context) : PRODUCTION
+  const stated = options.get('environment') ?? namespaceEnvironment(context)
+  const environment = production === undefined ? stated : PRODUCTION
   const plan: Plan = {
     mode,
     ports,
@@ -99,7 +100,9 @@ function injected({ pod, kept }: TakenBack, context: InjectionContext): Injectio
     ...warnings,
     ...shared,
     ...changed.warnings,
-    ...(mode === 'port' ? servicesPast(pod, ports, context) : []),
+    ...(mode === 'port'
+      ? checkServices({ labels: pod.metadata?.labels ?? {}, ports }, services, settings.prefix)
+      : []),
     ...(mode === 'bind' ? checkBinding(pod, ports) : []),
     ...placeWarnings(plan, production, context),
   ]
@@ -107,18 +110,10 @@ function injected({ pod, kept }: TakenBack, context: InjectionContext): Injectio
   return { kind: 'injected', pod: result, mode, why, warnings: said }
 }
 
-function servicesPast(
-  { metadata }: Pod,
-  ports: readonly TakenPort[],
-  { services, settings }: InjectionContext,
-): readonly string[] {
-  return checkServices({ labels: metadata?.labels ?? {}, ports }, services, settings.prefix)
-}
-
 /** The environment in which no rule of `squall run` acts. */
 const PRODUCTION = 'production'
 
-/** A namespace that counts as production outweighs what its pods say; so does ENVIRONMENT of the app. */
+/** Returns why a pod counts as production: by its namespace, its options, or ENVIRONMENT of the app. */
 function productionOf(
   pod: Pod,
   options: InjectionOptions,
@@ -131,13 +126,6 @@ function productionOf(
     name: env?.find((each) => each.name === 'ENVIRONMENT')?.value,
   }))
   return namespaceProduction(context) ?? findProduction([own, ...ofApp], productionEnvironments)
-}
-
-function statedEnvironment(
-  options: InjectionOptions,
-  context: InjectionContext,
-): string | undefined {
-  return options.get('environment') ?? namespaceEnvironment(context)
 }
 
 function placeWarnings(
@@ -154,7 +142,7 @@ function placeWarnings(
   }
   if (namespace.isKnown === false && mode === 'redirect') {
     warnings.push(
-      'the namespace cannot be read: should it enforce Pod Security, the pod is rejected, and mode port is the way',
+      'the namespace cannot be read: if it enforces Pod Security, the pod is rejected; then use mode port',
     )
   }
   return warnings
@@ -169,21 +157,21 @@ function imageOf(options: InjectionOptions, { settings }: InjectionContext): str
   }
   throw new Denial(
     'image',
-    `${prefix}image is ${quoted(image)}, which is not among the images that are allowed`,
-    `use one that begins with ${allowedImages.join(' or ')}, or leave it out`,
+    `${prefix}image is ${quoted(image)}, which is not an allowed image`,
+    `use an image that begins with ${allowedImages.join(' or ')}, or leave it out`,
   )
 }
 
 function refuseTakenNames({ spec }: Pod): void {
   const containers = [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])]
-  const hit =
+  const taken =
     containers.find(({ name }) => name === SIDECAR || name === REDIRECT) ??
     (spec?.volumes ?? []).find(({ name }) => VOLUMES.includes(name))
-  if (hit === undefined) return
+  if (taken === undefined) return
   throw new Denial(
     'name_taken',
-    `the pod has something named ${hit.name} that the injector did not put there`,
-    'give it another name, or take the sidecar that was written by hand out',
+    `the pod has something named ${taken.name} that the injector did not add`,
+    'rename it, or remove a sidecar that was written by hand',
   )
 }
 
@@ -240,7 +228,7 @@ function assemble(
   }
 }
 
-/** Lists and maps with nothing in them, which differ from those that are missing. */
+/** Returns the empty lists and maps, which differ from missing ones. */
 function emptyParts({ metadata, spec }: Pod): Pick<Undo, 'empty'> {
   const parts = {
     annotations: metadata?.annotations,
@@ -251,4 +239,36 @@ function emptyParts({ metadata, spec }: Pod): Pick<Undo, 'empty'> {
     ([, part]) => part === null || (part !== undefined && Object.keys(part).length === 0),
   )
   return empty.length === 0 ? {} : { empty: Object.fromEntries(empty) }
+}
+
+/** Labels by which a controller tells its ReplicaSets apart; their value ends the ReplicaSet's name. */
+const HASHES = ['pod-template-hash', 'rollouts-pod-template-hash'] as const
+const OF_CRON_JOB = /-\d{8}$/
+const NAME = /^[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,251}[A-Za-z0-9])?$/
+
+/**
+ * Returns the name of the workload that a person would name: the Deployment, not its ReplicaSet, and
+ * the CronJob, not one of its Jobs. A pod without an owner is its own workload.
+ */
+export function workloadOf(
+  { metadata }: Pod,
+  { workload }: Pick<InjectionContext, 'workload'>,
+): string | undefined {
+  const owner = (metadata?.ownerReferences ?? []).find(({ controller }) => controller === true)
+  const name =
+    workload ??
+    (owner === undefined
+      ? (metadata?.name ?? metadata?.generateName?.replace(/-+$/, ''))
+      : withoutSuffix(owner, metadata?.labels ?? {}))
+  return name !== undefined && NAME.test(name) ? name : undefined
+}
+
+function withoutSuffix(
+  { kind, name }: { readonly kind?: string; readonly name?: string },
+  labels: Readonly<Record<string, string>>,
+): string | undefined {
+  if (kind === 'Job') return name?.replace(OF_CRON_JOB, '')
+  if (kind !== 'ReplicaSet') return name
+  const hash = HASHES.map((key) => labels[key]).find((value) => name?.endsWith(`-${value}`))
+  return hash === undefined ? name : name?.slice(0, -hash.length - 1)
 }

@@ -1,46 +1,30 @@
-/** Name of the sidecar. */
+/** The names of the sidecar, and of the init container that redirects traffic. */
 export const SIDECAR = 'squall'
-
-/** Name of the init container that redirects traffic. */
 export const REDIRECT = 'squall-redirect'
 
-/** Name of the volume with rules. */
+/** The rules. */
 export const RULES_VOLUME = 'squall-rules'
-
-/** Name of the volume with what the sidecar may know of its pod. */
-export const POD_VOLUME = 'squall-pod'
-
-/** Where that volume is. */
-export const POD_DIRECTORY = '/etc/squall/pod'
-
-/** The file in it with the labels of the pod. */
-export const LABELS_FILE = 'labels'
-
-/** The variable with the name of what makes the pod. */
-export const WORKLOAD_VARIABLE = 'SQUALL_WORKLOAD'
-
-/** The variable with the path of the file with the labels of the pod. */
-export const LABELS_VARIABLE = 'SQUALL_POD_LABELS_FILE'
-
-/** Name of the volume that only the sidecar sees. */
-export const RUN_VOLUME = 'squall-run'
-
-/** Where that volume is. */
-export const RUN_DIRECTORY = '/run/squall'
-
-/** Where the sidecar reads its rules. */
 export const RULES_DIRECTORY = '/etc/squall/rules'
 
-/** Name of the volume with the certificate that clients are served with. */
-export const TLS_VOLUME = 'squall-tls'
+/** The facts about the pod that the sidecar may read: its labels. */
+export const POD_VOLUME = 'squall-pod'
+export const POD_DIRECTORY = '/etc/squall/pod'
+export const LABELS_FILE = 'labels'
 
-/** Where that volume is. */
+/** The variables with the name of the pod's workload, and with the path of the labels. */
+export const WORKLOAD_VARIABLE = 'SQUALL_WORKLOAD'
+export const LABELS_VARIABLE = 'SQUALL_POD_LABELS_FILE'
+
+/** A volume that only the sidecar sees. */
+export const RUN_VOLUME = 'squall-run'
+export const RUN_DIRECTORY = '/run/squall'
+
+/** The certificate of the listeners. */
+export const TLS_VOLUME = 'squall-tls'
 export const TLS_DIRECTORY = '/etc/squall/tls'
 
-/** Name of the volume with the certificates that the app is trusted by. */
+/** The certificates that the sidecar trusts in the app. */
 export const CA_VOLUME = 'squall-upstream-ca'
-
-/** Where those are. */
 export const CA_DIRECTORY = '/etc/squall/upstream-ca'
 
 /** All volumes that the injector adds. */
@@ -52,15 +36,14 @@ export const VOLUMES: readonly string[] = [
   CA_VOLUME,
 ]
 
-/** Name of the admin port. */
 export const ADMIN_PORT_NAME = 'squall-admin'
 
-/** Where the admin port answers probes of the app's containers. */
+/** The path of the admin port below which it performs the probes of the app. */
 export const APP_HEALTH = '/app-health'
 
 /**
- * Where Kubernetes mounts the token of the pod's account into every container that has nothing
- * there. Squall asks the API server nothing, and should not be able to.
+ * Covers the directory in which Kubernetes mounts the token of the service account. Squall does not
+ * use the API server, and must not be able to.
  */
 export const NO_TOKEN = {
   name: RUN_VOLUME,

@@ -5,12 +5,11 @@ import {
   ANNOTATIONS,
   type AnnotationSpec,
   INJECTION_LABEL,
-  MARKS,
+  OUTPUT_KEYS,
   type AnnotationTarget,
 } from './annotations.ts'
-import type { InjectionContext } from './injection.ts'
+import { Denial, type InjectionContext } from './injection.ts'
 import type { Pod } from './pod-types.ts'
-import { Denial } from './denial.ts'
 
 /** The injection options by key: the pod's own value, or else the namespace's, or else the settings'. */
 export type InjectionOptions = ReadonlyMap<AnnotationKey, string>
@@ -19,25 +18,25 @@ type Texts = Readonly<Record<string, string>>
 
 const SPECS: ReadonlyMap<string, AnnotationSpec> = new Map(ANNOTATIONS.map((s) => [s.key, s]))
 
-/** Returns true when a pod asks for the sidecar. A value that is neither true nor false is an error. */
+/** Returns true when a pod requests the sidecar; undefined without a request. */
 export function isAsked(pod: Pod, prefix: string): boolean | undefined {
   const key = `${prefix}inject`
-  const said = [pod.metadata?.annotations?.[key], pod.metadata?.labels?.[key]].filter(
+  const values = [pod.metadata?.annotations?.[key], pod.metadata?.labels?.[key]].filter(
     (value) => value !== undefined,
   )
-  for (const value of said) {
+  for (const value of values) {
     if (value === 'true' || value === 'false') continue
     throw new Denial('bad_value', `${key} is ${quoted(value)}`, 'use one of true, false')
   }
-  return said.length === 0 ? undefined : !said.includes('false')
+  return values.length === 0 ? undefined : !values.includes('false')
 }
 
-/** Refuses keys that mean nothing on a pod: whoever wrote them waits for what never comes. */
+/** Throws a `Denial` for keys that have no meaning on a pod. */
 export function refuseUnknownKeys(pod: Pod, prefix: string): void {
   const { annotations, labels } = pod.metadata ?? {}
   for (const key of ownKeys(annotations ?? {}, prefix)) refuseUnknown(key, 'pod', prefix)
   for (const key of ownKeys(labels ?? {}, prefix)) {
-    if (key === 'inject' || MARKS.includes(key)) continue
+    if (key === 'inject' || OUTPUT_KEYS.includes(key)) continue
     refuseUnknown(key, 'pod', prefix)
     const fix = 'write it as an annotation: the only label is inject'
     throw new Denial('unknown_key', `the label ${prefix}${key} does nothing`, fix)
@@ -54,7 +53,7 @@ export function readInjectionOptions(
   take(options, defaults, '', 'namespace', 'the settings of the injector')
   const place = `the namespace ${quoted(namespace.name)}`
   take(options, namespace.annotations, prefix, 'namespace', place)
-  // Only who owns the namespace may open it.
+  // Only the owner of the namespace may allow production.
   const allowed = namespace.annotations[`${prefix}allow-production`]
   take(options, pod.metadata?.annotations ?? {}, prefix, 'pod', 'the pod')
   options.delete('allow-production')
@@ -70,7 +69,7 @@ function take(
   who: string,
 ): void {
   for (const key of ownKeys(texts, prefix)) {
-    if (MARKS.includes(key) || key === INJECTION_LABEL) continue
+    if (OUTPUT_KEYS.includes(key) || key === INJECTION_LABEL) continue
     refuseUnknown(key, place, prefix, who)
     const value = texts[`${prefix}${key}`] ?? ''
     const fix = checked(key, value)
@@ -101,7 +100,7 @@ function refuseUnknown(
   who = 'the pod',
 ): void {
   const spec = SPECS.get(key)
-  if (MARKS.includes(key) || spec?.places.includes(place) === true) return
+  if (OUTPUT_KEYS.includes(key) || spec?.places.includes(place) === true) return
   if (spec !== undefined) {
     const other = place === 'pod' ? 'namespace' : 'pod template'
     const wrong = `${prefix}${key} does nothing on ${who}`

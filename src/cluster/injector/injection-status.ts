@@ -3,7 +3,7 @@ import { oneLine } from '../../base/text/foreign-text.ts'
 import type { Mode } from './injection.ts'
 import type { Handler } from './pod-types.ts'
 
-/** The injector's record of its work: for people, and for removing the sidecar again. */
+/** The record of an injection: for people, and for removing the sidecar. */
 export interface InjectionStatus {
   readonly mode: Mode
   readonly why: string
@@ -11,7 +11,7 @@ export interface InjectionStatus {
   /** The port of the sidecar for each port of the app. */
   readonly ports: Readonly<Record<string, number>>
   readonly native: boolean
-  /** For whoever did not see the response of the API server: pods are mostly made by controllers. */
+  /** Kept because controllers, which create most pods, do not show the response of the API server. */
   readonly warnings?: readonly string[] | undefined
   readonly undo: Undo
 }
@@ -24,21 +24,21 @@ export interface Undo {
   readonly ports?: Readonly<Record<string, string>>
   /** Annotations that were added, with their values. */
   readonly annotations?: Readonly<Record<string, string>>
-  /** Lists and maps that were there without anything in them. */
+  /** Lists and maps that were present and empty. */
   readonly empty?: Readonly<Partial<Record<Emptiable, null | readonly [] | Record<string, never>>>>
 }
 
-/** Lists and maps of a pod that something is added to. */
+/** The lists and maps of a pod that injection adds to. */
 export type Emptiable = 'annotations' | 'initContainers' | 'volumes'
 
-/** The status of a pod says nothing that can be taken back. */
+/** Reports a status that the injector did not write. */
 export class StatusError extends Error {
   override readonly name = 'StatusError'
   readonly code = 'BAD_INJECTION_STATUS'
 
   constructor(key: string) {
     super(
-      `the annotation ${key} is not what the injector wrote, so that nothing can be taken back by it: remove it and what was injected, or start from the manifest that was not injected`,
+      `the annotation ${key} was not written by the injector, so the sidecar cannot be removed: remove the annotation and the sidecar by hand, or start from the original manifest`,
     )
   }
 }
@@ -47,13 +47,13 @@ const MAX_LENGTH = 128 * 1024
 const MAX_WARNINGS = 10
 const MAX_WARNING = 400
 
-/** The warnings as the status keeps them, bounded; undefined for none. */
+/** Returns the warnings for the status, bounded; undefined for none. */
 export function keptWarnings(warnings: readonly string[]): readonly string[] | undefined {
   if (warnings.length === 0) return undefined
   return warnings.slice(0, MAX_WARNINGS).map((each) => oneLine(each, MAX_WARNING))
 }
 
-/** The status as an annotation; undefined when it is too long for one. */
+/** Returns the status as an annotation; undefined when it is too long. */
 export function writeStatus(status: InjectionStatus): string | undefined {
   const text = JSON.stringify(status)
   return text.length <= MAX_LENGTH ? text : undefined

@@ -1,4 +1,3 @@
-import type { InjectorSettings } from './injector-settings.ts'
 import type { Pod } from './pod-types.ts'
 
 /** Selects how traffic gets into the sidecar. */
@@ -14,7 +13,7 @@ export interface InjectionContext {
   readonly settings: InjectorSettings
   /** The kind that makes the pod: `Pod`, `ReplicaSet`, `Deployment`, `Job` … */
   readonly owner: string
-  /** Its name, where a manifest says it; otherwise the pod names its owner. */
+  /** The name of the workload in a manifest; otherwise the pod names its owner. */
   readonly workload?: string | undefined
 }
 
@@ -23,7 +22,7 @@ export interface NamespaceFacts {
   readonly name: string
   readonly labels: Readonly<Record<string, string>>
   readonly annotations: Readonly<Record<string, string>>
-  /** False when the namespace could not be read, so that nothing is known of it. */
+  /** False when the namespace could not be read. */
   readonly isKnown?: boolean | undefined
 }
 
@@ -31,7 +30,7 @@ export interface NamespaceFacts {
 export interface ServicePorts {
   readonly name: string
   readonly selector: Readonly<Record<string, string>>
-  /** Without an address of its own: clients are given those of the pods. */
+  /** True for a Service without a cluster IP: clients connect to the pods. */
   readonly isHeadless?: boolean | undefined
   readonly ports: readonly {
     readonly name?: string | undefined
@@ -59,17 +58,17 @@ export type Injection =
       readonly message: string
     }
   | {
-      /** It was asked for and cannot be; `message` says what to do. */
+      /** Injection was requested and is impossible; `message` says what to do. */
       readonly kind: 'refused'
       readonly reason: RefusedReason
       readonly message: string
     }
 
-/** Why nothing was to be done. */
+/** The reason to leave a pod unchanged. */
 export type UntouchedReason =
   'not_requested' | 'opted_out' | 'namespace_disabled' | 'mirror_pod' | 'windows' | 'production'
 
-/** Why it cannot be done. */
+/** The reason to refuse a pod. */
 export type RefusedReason =
   | 'bad_pod'
   | 'bad_status'
@@ -95,3 +94,57 @@ export type RefusedReason =
   | 'native_sidecar'
   | 'job'
   | 'too_large'
+
+/** The operator's settings for every pod. Made by `parseInjectorSettings`. */
+export interface InjectorSettings {
+  /** Image of the sidecar and of the init container, with its tag or digest. */
+  readonly image: string
+  readonly imagePullPolicy: 'Always' | 'IfNotPresent' | 'Never' | undefined
+  /** Beginnings of images that the annotation `image` may name; none for any. */
+  readonly allowedImages: readonly string[]
+  /** Version of the injector, for the status. */
+  readonly version: string
+  /** The prefix of keys, with its slash: `squall.dev/`. */
+  readonly prefix: string
+  readonly adminPort: number
+  /** The first port of the sidecar for traffic; further ports follow it. */
+  readonly firstListenPort: number
+  /** The user id of the sidecar; never 0. */
+  readonly user: number
+  readonly resources: SidecarResources
+  /** ConfigMap with rules, unless an annotation names another. */
+  readonly rules: string
+  /** Secret with the token of the admin API under `token`, and that for reading under `read-token`; neither need be there. */
+  readonly adminSecret: string
+  /** Label of namespaces that names their environment. */
+  readonly environmentLabel: string
+  /** Words that mean production in that label, in names of namespaces and of environments. */
+  readonly productionEnvironments: readonly string[]
+  /** Decides about pods that ask for the sidecar in a production namespace. */
+  readonly productionAction: 'refuse' | 'ignore' | 'allow'
+  /** Namespaces in which nothing is ever injected. */
+  readonly excludedNamespaces: readonly string[]
+  /** Add `prometheus.io/…` annotations to pods that have none. */
+  readonly scrapeAnnotations: boolean
+  /** Defaults for every pod, by annotation without prefix, such as `max-percent`. */
+  readonly defaults: Readonly<Record<string, string>>
+}
+
+/** The sidecar's resource requests and limits. */
+export interface SidecarResources {
+  readonly cpuRequest: string
+  readonly cpuLimit: string
+  readonly memoryRequest: string
+  readonly memoryLimit: string
+}
+
+/** Reports that a pod cannot be injected; `injectPod` turns it into a result. */
+export class Denial extends Error {
+  override readonly name = 'Denial'
+  readonly reason: RefusedReason
+
+  constructor(reason: RefusedReason, wrong: string, fix: string) {
+    super(`${wrong}: ${fix}`)
+    this.reason = reason
+  }
+}

@@ -2,17 +2,17 @@ import { sameJson } from '../../base/json/canonical-json.ts'
 import { pointerTo } from '../../base/json/json-pointer.ts'
 import { type Fields, isRecord } from '../../base/values.ts'
 
-/** One operation of a JSON Patch (RFC 6902), of those that are needed. */
+/** One of the used operations of JSON Patch (RFC 6902). */
 export type PatchOperation =
   | { readonly op: 'add' | 'replace'; readonly path: string; readonly value: unknown }
   | { readonly op: 'remove'; readonly path: string }
 
-/** Comparing longer lists element by element would take longer than it saves. */
+/** Longer lists are replaced as a whole: comparing their elements would take too long. */
 const MOST_COMPARED = 256
 
 /**
- * The operations that turn one JSON value into another; none when they are equal. What a patch adds
- * to is always there when it does: where a parent is missing, it is added with what is in it.
+ * Returns the operations that turn one JSON value into another; none for equal values. A missing parent is
+ * added together with its content.
  */
 export function jsonPatch(before: unknown, after: unknown): readonly PatchOperation[] {
   const operations: PatchOperation[] = []
@@ -21,7 +21,7 @@ export function jsonPatch(before: unknown, after: unknown): readonly PatchOperat
 }
 
 function compare(before: unknown, after: unknown, path: string, into: PatchOperation[]): void {
-  // Parts that were carried along are the same objects, however large and deep they are.
+  // Unchanged parts are the same objects, however large and deep.
   if (before === after) return
   if (Array.isArray(before) && Array.isArray(after)) compareLists(before, after, path, into)
   else if (isRecord(before) && isRecord(after)) compareMaps(before, after, path, into)
@@ -42,8 +42,8 @@ function compareMaps(before: Fields, after: Fields, path: string, into: PatchOpe
 }
 
 /**
- * Elements with the same name are the same element, changed; the others are the same when they are
- * equal. What is common in order stays, and the rest goes and comes.
+ * Compares lists. Elements with equal names, or equal elements, correspond; the longest common sequence
+ * stays, all other elements are removed and added.
  */
 function compareLists(
   before: readonly unknown[],
@@ -68,7 +68,7 @@ function compareLists(
   })
 }
 
-/** The longest list of pairs of one element each that are the same, in the order of both. */
+/** Returns the index pairs of the longest common sequence. */
 function commonPairs(
   before: readonly unknown[],
   after: readonly unknown[],

@@ -1,7 +1,7 @@
 import type { InjectionContext } from './injection.ts'
 import type { Pod } from './pod-types.ts'
 
-/** Containers of service meshes, which capture the traffic of their pod themselves. */
+/** The containers of service meshes, which redirect the traffic of their pods. */
 const MESHES: ReadonlyMap<string, string> = new Map([
   ['istio-proxy', 'Istio'],
   ['istio-init', 'Istio'],
@@ -19,14 +19,14 @@ const MESHES: ReadonlyMap<string, string> = new Map([
   ['nginx-mesh-init', 'NGINX Service Mesh'],
 ])
 
-/** True for a container that is part of a mesh. */
+/** Returns true for a container of a mesh. */
 export function isMesh(container: string): boolean {
   return MESHES.has(container)
 }
 
 /**
- * The mesh that captures the traffic of a pod, in words. Its own webhook may come later than this
- * one, so that what asks for it counts as much as what is there.
+ * Describes the mesh that redirects the traffic of a pod. Its webhook may run after this one, so labels and
+ * annotations that request it count as well.
  */
 export function meshOf(
   { metadata, spec }: Pod,
@@ -37,7 +37,7 @@ export function meshOf(
   if (found !== undefined) return `the pod has ${MESHES.get(found.name)}'s container ${found.name}`
   const pod = { ...metadata?.labels, ...metadata?.annotations }
   const istio = pod['sidecar.istio.io/inject']
-  if (istio === 'true') return 'the pod asks for the sidecar of Istio'
+  if (istio === 'true') return 'the pod requests the sidecar of Istio'
   const { labels, annotations } = namespace
   const isIstio = labels['istio-injection'] === 'enabled' || labels['istio.io/rev'] !== undefined
   if (isIstio && istio !== 'false') return 'Istio injects its sidecar in the namespace'

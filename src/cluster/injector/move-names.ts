@@ -1,16 +1,11 @@
 import type { Container } from './pod-types.ts'
 import type { TakenPort } from './taken-ports.ts'
 
-/** A container whose port names went to the sidecar. */
-export interface MovedNames {
-  readonly container: Container
-  /** The names, by `container/number`. */
-  readonly names: Readonly<Record<string, string>>
-  readonly warnings: readonly string[]
-}
-
-/** Takes the names of taken ports away from a container, so that the sidecar can have them. */
-export function moveNames(before: Container, taken: readonly TakenPort[]): MovedNames {
+/**
+ * Removes the names of taken ports from a container, for use by the sidecar; returns them by
+ * `container/number`.
+ */
+export function moveNames(before: Container, taken: readonly TakenPort[]) {
   const names: Record<string, string> = {}
   const warnings: string[] = []
   const ports = before.ports?.map((port) => {
@@ -21,7 +16,7 @@ export function moveNames(before: Container, taken: readonly TakenPort[]): Moved
     if (!isTaken || name === undefined) return port
     names[`${before.name}/${port.containerPort}`] = name
     if (port.hostPort !== undefined && port.hostPort !== 0) {
-      warnings.push(`what comes by hostPort ${port.hostPort} passes Squall by in mode port`)
+      warnings.push(`traffic to hostPort ${port.hostPort} bypasses Squall in mode port`)
     }
     return rest
   })
@@ -29,7 +24,7 @@ export function moveNames(before: Container, taken: readonly TakenPort[]): Moved
   return { container: isChanged && ports ? { ...before, ports } : before, names, warnings }
 }
 
-/** Gives a container the names of its ports back. */
+/** Restores the port names of a container. */
 export function restoreNames(
   before: Container,
   names: Readonly<Record<string, string>>,

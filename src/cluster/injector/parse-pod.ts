@@ -2,11 +2,11 @@ import { isRecord } from '../../base/values.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
 import type { Pod } from './pod-types.ts'
 
-/** A pod, or what is wrong with it. */
-export type ParsedPod =
+/** A pod, or its error. */
+type ParsedPod =
   { readonly ok: true; readonly pod: Pod } | { readonly ok: false; readonly message: string }
 
-/** Says what a value should be, at the place where it is not; undefined when it is good. */
+/** Returns the error of a value; undefined for a valid value. */
 type Shape = (value: unknown, path: string) => string | undefined
 
 /** More containers than any node runs for one pod. */
@@ -14,10 +14,7 @@ const MOST_CONTAINERS = 256
 const MOST_PORTS = 1024
 const MOST_OWNERS = 1024
 
-/**
- * Checks that the parts which injection looks at have the types that a pod has. What else a pod may
- * get wrong is for the API server to say.
- */
+/** Checks the types of the fields that injection reads. The API server checks all other fields. */
 export function parsePod(value: unknown): ParsedPod {
   const message = POD(value, '')
   return message === undefined ? { ok: true, pod: value as Pod } : { ok: false, message }
@@ -115,7 +112,7 @@ function typed(what: string, test: (value: unknown) => boolean): Shape {
   return (value, path) => (test(value) ? undefined : wrong(path, what))
 }
 
-/** Absent and null are the same to Kubernetes. */
+/** Accepts null as well, which Kubernetes treats as absent. */
 function optional(shape: Shape): Shape {
   return (value, path) => (value === undefined || value === null ? undefined : shape(value, path))
 }

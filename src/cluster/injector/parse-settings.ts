@@ -8,9 +8,7 @@ import { fileSchema, schemaFindings } from '../../rules/file/schema-findings.ts'
 import { nearestKeyAlone } from '../../rules/file/unknown-key.ts'
 import { productionPatternProblem } from '../../rules/guard/production-names.ts'
 import { checked } from './injection-options.ts'
-import type { InjectorSettings, SidecarResources } from './injector-settings.ts'
-import { parseQuantity } from './quantity.ts'
-import { SETTINGS_SCHEMA } from './settings-schema.ts'
+import type { InjectorSettings, SidecarResources } from './injection.ts'
 import {
   cpu,
   image,
@@ -18,8 +16,10 @@ import {
   memory,
   memoryRequest,
   objectName,
+  parseQuantity,
   type ValueCheck,
 } from './value-checks.ts'
+import { SETTINGS_SCHEMA } from './settings-schema.ts'
 
 /** Reports invalid settings, and how to fix them. */
 export class SettingsError extends Error {
@@ -42,7 +42,7 @@ const CHECKS = {
 }
 const RESOURCE_CHECKS = { cpuRequest: cpu, cpuLimit: cpu, memoryRequest, memoryLimit: memory }
 
-/** Settings from what a file holds, with defaults for what it leaves out. Throws `SettingsError`. */
+/** Parses the content of a settings file, and adds defaults. Throws `SettingsError`. */
 export function parseInjectorSettings(value: unknown, version: string): InjectorSettings {
   const given = written(value ?? {})
   const [finding] = schemaFindings(given, schema, 1)
@@ -67,7 +67,7 @@ export function parseInjectorSettings(value: unknown, version: string): Injector
   return settings
 }
 
-/** Leaves out keys without a value, as charts render them. */
+/** Removes keys without a value, which charts render. */
 function written(value: unknown): unknown {
   if (!isRecord(value)) return value
   const entries = Object.entries(value).filter(

@@ -1,6 +1,6 @@
 /*
- * The parts of a pod that injection reads or writes. Everything else of a pod is carried along
- * untouched, so that none of these types says all that an object may hold.
+ * The fields of a pod that injection reads or writes. All other fields are copied unchanged, so these types
+ * are not complete.
  */
 
 /** A pod, or the template of one. */
@@ -16,14 +16,9 @@ export interface ObjectMeta {
   readonly namespace?: string
   readonly labels?: Readonly<Record<string, string>> | null
   readonly annotations?: Readonly<Record<string, string>> | null
-  readonly ownerReferences?: readonly OwnerReference[] | null
-}
-
-/** The origin of an object. */
-export interface OwnerReference {
-  readonly kind?: string
-  readonly name?: string
-  readonly controller?: boolean
+  readonly ownerReferences?:
+    | readonly { readonly kind?: string; readonly name?: string; readonly controller?: boolean }[]
+    | null
 }
 
 /** The spec of a pod. */
@@ -40,7 +35,7 @@ export interface PodSpec {
   readonly os?: { readonly name?: string } | null
 }
 
-/** One container, whether it runs beside others or before them. */
+/** A container or an init container. */
 export interface Container {
   readonly name: string
   readonly image?: string
@@ -54,14 +49,17 @@ export interface Container {
   readonly livenessProbe?: Probe | null
   readonly readinessProbe?: Probe | null
   readonly startupProbe?: Probe | null
-  readonly lifecycle?: Lifecycle | null
+  readonly lifecycle?: {
+    readonly postStart?: Handler | null
+    readonly preStop?: Handler | null
+  } | null
   readonly resources?: Resources | null
   readonly securityContext?: SecurityContext
   readonly terminationMessagePolicy?: string
   readonly volumeMounts?: readonly VolumeMount[] | null
 }
 
-/** A port that a container says it listens on. */
+/** A declared port of a container. */
 export interface ContainerPort {
   readonly name?: string
   readonly containerPort: number
@@ -73,12 +71,13 @@ export interface ContainerPort {
 /** The action of a probe or hook. At most one of the fields is set. */
 export interface Handler {
   readonly httpGet?: HttpGetAction | null
-  readonly tcpSocket?: TcpSocketAction | null
+  /** Passes when the connection is accepted. */
+  readonly tcpSocket?: { readonly port: number | string; readonly host?: string } | null
   readonly grpc?: GrpcAction | null
   readonly exec?: { readonly command?: readonly string[] } | null
 }
 
-/** A probe: how it asks, and when. */
+/** A probe with its times. */
 export interface Probe extends Handler {
   readonly initialDelaySeconds?: number
   readonly timeoutSeconds?: number
@@ -96,25 +95,13 @@ export interface HttpGetAction {
   readonly httpHeaders?: readonly { readonly name: string; readonly value: string }[] | null
 }
 
-/** A connection that passes when it is accepted. */
-export interface TcpSocketAction {
-  readonly port: number | string
-  readonly host?: string
-}
-
 /** A call of the gRPC health service. */
 export interface GrpcAction {
   readonly port: number
   readonly service?: string | null
 }
 
-/** The hooks after the start and before the stop of a container. */
-export interface Lifecycle {
-  readonly postStart?: Handler | null
-  readonly preStop?: Handler | null
-}
-
-/** A variable: its value, or where it is from. */
+/** A variable: its value, or its source. */
 export interface EnvVar {
   readonly name: string
   readonly value?: string
@@ -149,14 +136,13 @@ export interface Volume {
   readonly emptyDir?: { readonly medium?: string; readonly sizeLimit?: string }
 }
 
-/** Where a container sees a volume. */
 export interface VolumeMount {
   readonly name: string
   readonly mountPath: string
   readonly readOnly?: boolean
 }
 
-/** Amounts by resource; manifests write whole ones as numbers. */
+/** Amounts by resource; manifests may write integers as numbers. */
 export type Quantities = Readonly<Record<string, string | number>>
 
 /** The resource requests and limits of a container. */
@@ -165,7 +151,6 @@ export interface Resources {
   readonly limits?: Quantities | null
 }
 
-/** The rights of a container. */
 export interface SecurityContext {
   readonly runAsUser?: number
   readonly runAsGroup?: number

@@ -4,7 +4,7 @@ import type { Mode } from './injection.ts'
 import type { Container, Handler, Probe } from './pod-types.ts'
 import type { TakenPort } from './taken-ports.ts'
 
-/** A container with its probes led past the faults. */
+/** A container whose probes avoid the faults. */
 export interface RewrittenProbes {
   readonly container: Container
   /** The original handlers, by `container/probe`, to restore them. */
@@ -13,7 +13,7 @@ export interface RewrittenProbes {
   readonly probes: Readonly<Record<string, AppProbe>>
 }
 
-/** A probe of the app that the sidecar makes: one way of asking, with a number for its port. */
+/** A probe of the app that the sidecar performs: one action, with a port number. */
 export type AppProbe = Handler & Pick<Probe, 'timeoutSeconds'>
 
 interface Aim {
@@ -22,10 +22,10 @@ interface Aim {
   readonly number: number
 }
 
-/** No check of the sidecar takes longer. */
+/** The longest timeout of a check by the sidecar. */
 const MAX_SECONDS = 3600
 
-/** Where probes that aim at a taken port would meet faults, the sidecar makes them by itself. */
+/** Replaces probes of taken ports, which would meet faults, by requests to the admin port. */
 export function rewriteProbes(
   before: Container,
   ports: readonly TakenPort[],
@@ -40,8 +40,8 @@ export function rewriteProbes(
 }
 
 /**
- * In mode `port` only the name of a port moves. A probe that uses the name asks by number from then
- * on: kubelet looks for the name in the container of the probe.
+ * Replaces port names in probes by numbers. In mode `port` the name moves to the sidecar, and the kubelet
+ * looks for the name in the container of the probe.
  */
 export function numberProbes(before: Container, ports: readonly TakenPort[]): RewrittenProbes {
   const rest = eachAim(before, ports, (handler, { kind, action, number }) =>
@@ -52,22 +52,15 @@ export function numberProbes(before: Container, ports: readonly TakenPort[]): Re
   return { ...rest, probes: {} }
 }
 
-/** A container with its probes put back, and those that are no longer the injector's to put back. */
-export interface RestoredProbes {
-  readonly container: Container
-  /** Handlers that another program has changed since, by `container/probe`. */
-  readonly kept: Readonly<Record<string, Handler>>
-}
-
 /**
- * Puts back how probes asked, unless somebody else changed them in the meantime. A service mesh that
- * takes a rewritten probe for its own asks by the old path later on: such originals are kept.
+ * Restores probes, unless another program changed them since. A service mesh may have taken over a
+ * rewritten probe and still request its path: such originals are returned as `kept`, by `container/probe`.
  */
 export function restoreProbes(
   before: Container,
   originals: Readonly<Record<string, Handler>>,
   adminPort: number | undefined,
-): RestoredProbes {
+) {
   let container = before
   const kept: Record<string, Handler> = {}
   for (const field of HANDLER_FIELDS) {
@@ -82,7 +75,7 @@ export function restoreProbes(
   return { container, kept }
 }
 
-/** Makes the sidecar go on with probes that a mesh has taken over after an earlier injection. */
+/** Returns the probes that a mesh took over after an earlier injection, for the sidecar to perform. */
 export function keptProbes(
   container: Container,
   kept: Readonly<Record<string, Handler>>,
@@ -108,7 +101,7 @@ function restoredHandler(
   { key, adminPort, container }: RestoreContext,
 ): Handler | undefined {
   const asked = current.httpGet
-  // A mesh leads probes to the same paths, at a port of its own.
+  // A mesh requests the same paths at its own port.
   if (asked?.path === `${APP_HEALTH}/${key}` && isAdmin(asked.port, adminPort)) {
     return withActions(current, original)
   }
@@ -122,7 +115,7 @@ function restoredHandler(
   return withActions(current, { ...actionsOf(current), [kind]: { ...is, port: was.port } })
 }
 
-/** Without the sidecar nothing says which port it had: then the path is all that there is. */
+/** Returns true for the admin port; without the sidecar its port is unknown, and the path decides. */
 function isAdmin(port: number | string, adminPort: number | undefined): boolean {
   return adminPort === undefined || Number(port) === adminPort
 }
@@ -155,7 +148,7 @@ function eachAim(
   return { container, originals }
 }
 
-/** Which port of the pod a handler asks; undefined when it asks another host, or none. */
+/** Returns the port of the pod that a handler uses; undefined for another host, or no port. */
 function aimOf(handler: Handler, container: Container): Aim | undefined {
   const kind = PORT_ACTIONS.find((each) => handler[each])
   const action = kind && handler[kind]
@@ -172,7 +165,7 @@ export function portNumber(port: number | string, { ports }: Container): number 
   return /^\d{1,5}$/.test(port) ? Number(port) : undefined
 }
 
-/** Finds a probe or hook that asks a taken port by TLS. */
+/** Finds a probe or hook that uses TLS with a taken port. */
 export function httpsHandler(
   container: Container,
   ports: readonly TakenPort[],
@@ -187,7 +180,7 @@ export function httpsHandler(
   return undefined
 }
 
-/** The modes in which what kubelet asks at the pod's address reaches the sidecar. */
+/** Returns true in modes in which requests of the kubelet to the pod's address reach the sidecar. */
 export function meetsFaults(mode: Mode): boolean {
   return mode !== 'port'
 }

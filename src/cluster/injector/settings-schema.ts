@@ -6,7 +6,7 @@ const PORT = { type: 'integer', minimum: 1024, maximum: 65_535 } as const
 const TEXT = { type: 'string' } as const
 const TEXTS = { type: 'array', maxItems: 256, items: { type: 'string', minLength: 1 } } as const
 
-/** Annotations whose value may be given for every pod. */
+/** Annotations that may have a default for every pod. */
 const DEFAULTS = ANNOTATIONS.filter(
   ({ key, places }) => key !== 'allow-production' && places.some((place) => place === 'namespace'),
 )

@@ -1,8 +1,26 @@
 import { PRODUCTION_NAMES } from '../../rules/guard/production-names.ts'
 import { RULES_DIRECTORY } from './injected-names.ts'
-import type { Plan } from './plan.ts'
-import { shutdownTimes } from './shutdown-times.ts'
-import { isLoopback, POD_IP } from './upstream-host.ts'
+import { POD_IP, isLoopback } from './value-checks.ts'
+import type { InjectorSettings, Mode, SidecarResources } from './injection.ts'
+import type { AppProbe } from './rewrite-probes.ts'
+import type { TakenPort } from './taken-ports.ts'
+import type { TlsPlan } from './upstream-tls.ts'
+import type { InjectionOptions } from './injection-options.ts'
+
+const WAIT_SHARE = 2 / 3
+/** For starting the hook, and for the program to end. */
+const SPARE = 2
+const MOST_DRAIN = 30
+
+/**
+ * Divides the grace period, so that the sidecar ends before it is killed: the hook waits `stopWait` for the
+ * app to end, then the sidecar waits `drain` for exchanges in flight.
+ */
+export function shutdownTimes(graceSeconds: number) {
+  const stopWait = Math.floor(graceSeconds * WAIT_SHARE)
+  const drain = Math.max(0, Math.min(MOST_DRAIN, graceSeconds - stopWait - SPARE))
+  return { stopWait: Math.min(stopWait, 3600), drain }
+}
 
 /** Annotations that are flags of `squall run` by the same name. */
 const PASSED_ON = [
@@ -17,7 +35,7 @@ const PASSED_ON = [
 /** Returns the sidecar's command-line arguments. */
 export function sidecarArgs(plan: Plan): readonly string[] {
   const { mode, ports, options, environment, settings, tls } = plan
-  // The address of the pod takes the place of this one, where that is where the app is.
+  // Where the app listens on the address of the pod, SQUALL_UPSTREAM_HOST replaces this host.
   const host = upstreamHost(plan) ?? '127.0.0.1'
   const args = ports.flatMap(({ number, listen }) => [
     '--listen',
@@ -27,11 +45,11 @@ export function sidecarArgs(plan: Plan): readonly string[] {
     `${tls.scheme}://${host.includes(':') ? `[${host}]` : host}:${number}`,
   ])
   args.push(...tls.args, '--rules', RULES_DIRECTORY)
-  // The sidecar starts before the app; whether the app is ready its own probes tell.
+  // The sidecar starts before the app, whose own probes report its readiness.
   args.push('--ready-without-upstream')
   args.push('--drain-timeout', `${shutdownTimes(plan.graceSeconds).drain}s`)
   if (environment !== undefined) args.push('--environment', environment)
-  // Namespaces that the injector takes for production say so; all others keep their names.
+  // Production is passed by --environment; the names matter for all other pods.
   const names = settings.productionEnvironments.join(',')
   if (environment !== 'production' && names !== PRODUCTION_NAMES.join(',') && names !== '') {
     args.push('--production-names', names)
@@ -44,7 +62,7 @@ export function sidecarArgs(plan: Plan): readonly string[] {
   return ['run', ...args]
 }
 
-/** Where the app listens; undefined for the address of the pod. */
+/** Returns the host of the app; undefined for the address of the pod. */
 export function upstreamHost({
   mode,
   options,
@@ -57,4 +75,25 @@ export function upstreamHost({
 export function reachesByLoopback(plan: Pick<Plan, 'mode' | 'options'>): boolean {
   const host = upstreamHost(plan)
   return host !== undefined && isLoopback(host)
+}
+
+/** The decisions about a pod, from which its containers are built. */
+export interface Plan {
+  readonly mode: Mode
+  readonly ports: readonly TakenPort[]
+  readonly native: boolean
+  readonly options: InjectionOptions
+  readonly settings: InjectorSettings
+  readonly image: string
+  readonly resources: SidecarResources
+  readonly tls: TlsPlan
+  /** The name of the environment, if known. */
+  readonly environment: string | undefined
+  /** Faults may act even in production. */
+  readonly isProductionAllowed: boolean
+  /** Seconds from the termination signal to the kill. */
+  readonly graceSeconds: number
+  readonly probes: Readonly<Record<string, AppProbe>>
+  /** The name of the workload, if known. */
+  readonly workload: string | undefined
 }

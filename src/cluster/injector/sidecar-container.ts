@@ -5,6 +5,7 @@ import {
   NO_TOKEN,
   POD_DIRECTORY,
   POD_VOLUME,
+  REDIRECT,
   RULES_DIRECTORY,
   RULES_VOLUME,
   RUN_DIRECTORY,
@@ -13,10 +14,22 @@ import {
   WORKLOAD_VARIABLE,
 } from './injected-names.ts'
 import { STOP_KEY } from '../../rules/guard/stop-key.ts'
-import type { Plan } from './plan.ts'
-import type { Container, ContainerPort, EnvVar, Probe, Volume } from './pod-types.ts'
-import { shutdownTimes } from './shutdown-times.ts'
-import { sidecarArgs, upstreamHost } from './sidecar-args.ts'
+import {
+  type Plan,
+  reachesByLoopback,
+  shutdownTimes,
+  sidecarArgs,
+  upstreamHost,
+} from './sidecar-args.ts'
+import type {
+  Container,
+  ContainerPort,
+  EnvVar,
+  ObjectMeta,
+  Pod,
+  Probe,
+  Volume,
+} from './pod-types.ts'
 import { heapOption, toResources } from './sidecar-resources.ts'
 
 const RULES_FILE = /\.(?:yaml|yml|json)$/
@@ -33,9 +46,9 @@ export function sidecarContainer(plan: Plan): Container {
     args: sidecarArgs(plan),
     env: sidecarEnv(plan),
     ports: sidecarPorts(plan),
-    // Both bounds, for namespaces whose quota demands them.
+    // Requests and limits, for namespaces whose quota requires both.
     resources: toResources(plan.resources),
-    // Why it ended is then seen by kubectl describe.
+    // kubectl describe then shows the last log lines.
     terminationMessagePolicy: 'FallbackToLogsOnError',
     ...(native && { startupProbe: ask('/readyz', settings.adminPort, 1, 60) }),
     readinessProbe: ask('/readyz', settings.adminPort, 5, 3),
@@ -75,7 +88,7 @@ export function sidecarVolumes({ options, settings, tls }: Plan): readonly Volum
   const items = key === undefined || path === undefined ? {} : { items: [{ key, path }, stop] }
   return [
     { name: RULES_VOLUME, configMap: { name, optional: true, ...items } },
-    // A volume, for variables would not see that labels change.
+    // A volume, because variables do not follow changes of labels.
     {
       name: POD_VOLUME,
       downwardAPI: { items: [{ path: LABELS_FILE, fieldRef: { fieldPath: 'metadata.labels' } }] },
@@ -114,7 +127,7 @@ function sidecarEnv(plan: Plan): readonly EnvVar[] {
   return env
 }
 
-/** The name of the namespace may mean production; where no name does, it is left out. */
+/** Returns the variable with the namespace, unless no name means production. */
 function podNamespace({ productionEnvironments }: Plan['settings']): readonly EnvVar[] {
   if (productionEnvironments.length === 0) return []
   const valueFrom = { fieldRef: { fieldPath: 'metadata.namespace' } }
@@ -125,7 +138,7 @@ function sidecarPorts({ mode, ports, settings }: Plan): readonly ContainerPort[]
   const admin = { name: ADMIN_PORT_NAME, containerPort: settings.adminPort, protocol: 'TCP' }
   if (mode === 'bind') return [admin]
   const taken = ports.map(({ name, listen }) => ({
-    // The name is what Services look for; elsewhere the port is found without.
+    // Services find the port by its name in mode port only.
     ...(mode === 'port' && name !== undefined && { name }),
     containerPort: listen,
     protocol: 'TCP',
@@ -140,4 +153,63 @@ function ask(path: string, port: number, periodSeconds: number, failureThreshold
 /** Returns a value in which Kubernetes replaces no `$(NAME)`. */
 export function literal(text: string): string {
   return text.replaceAll('$', '$$$$')
+}
+
+/** Builds the init container that redirects traffic to the sidecar. It has one capability. */
+export function redirectContainer(plan: Plan): Container {
+  const { settings, ports, image, resources } = plan
+  const { imagePullPolicy } = settings
+  return {
+    name: REDIRECT,
+    image,
+    ...(imagePullPolicy && { imagePullPolicy }),
+    args: [
+      'redirect',
+      ...ports.flatMap(({ number, listen }) => ['--port', `${number}=${listen}`]),
+      '--admin',
+      `[::]:${settings.adminPort}`,
+      // Without this, the sidecar's traffic to loopback would be redirected to itself.
+      ...(reachesByLoopback(plan) ? ['--exempt-uid', String(settings.user)] : []),
+    ],
+    resources: toResources(resources),
+    terminationMessagePolicy: 'FallbackToLogsOnError',
+    volumeMounts: [NO_TOKEN],
+    securityContext: {
+      // Root: other users receive added capabilities only from files that have them.
+      runAsUser: 0,
+      runAsGroup: 0,
+      runAsNonRoot: false,
+      readOnlyRootFilesystem: true,
+      allowPrivilegeEscalation: false,
+      capabilities: { add: ['NET_ADMIN'], drop: ['ALL'] },
+      seccompProfile: { type: 'RuntimeDefault' },
+    },
+  }
+}
+
+const DEFAULT_CONTAINER = 'kubectl.kubernetes.io/default-container'
+const SCRAPE = 'prometheus.io/scrape'
+const SCRAPE_PORT = 'prometheus.io/port'
+const SCRAPE_PATH = 'prometheus.io/path'
+
+/** Returns annotations for kubectl and Prometheus, where the pod has none. */
+export function addedAnnotations(
+  { metadata, spec }: Pod,
+  { settings, native, ports }: Plan,
+): Readonly<Record<string, string>> {
+  const app = ports[0]?.container ?? spec?.containers?.[0]?.name
+  return {
+    // A plain sidecar comes first, and kubectl uses the first container by default.
+    ...(!native && app !== undefined && !has(metadata, DEFAULT_CONTAINER)
+      ? { [DEFAULT_CONTAINER]: app }
+      : {}),
+    ...(settings.scrapeAnnotations &&
+    ![SCRAPE, SCRAPE_PORT, SCRAPE_PATH].some((key) => has(metadata, key))
+      ? { [SCRAPE]: 'true', [SCRAPE_PORT]: String(settings.adminPort), [SCRAPE_PATH]: '/metrics' }
+      : {}),
+  }
+}
+
+function has(metadata: ObjectMeta | null | undefined, key: string): boolean {
+  return metadata?.annotations?.[key] !== undefined
 }

@@ -1,36 +1,28 @@
-import type { InjectorSettings, SidecarResources } from './injector-settings.ts'
-import { fitted, hasOwnResources, isGuaranteed } from './pod-resources.ts'
-import { parseQuantity } from './quantity.ts'
-import type { Pod, Resources } from './pod-types.ts'
-import { Denial } from './denial.ts'
+import { Denial, type InjectorSettings, type SidecarResources } from './injection.ts'
+import { parseQuantity } from './value-checks.ts'
+import type { Container, Pod, Quantities, Resources } from './pod-types.ts'
 import type { InjectionOptions } from './injection-options.ts'
 
-/** The part of its memory that the heap of the program may take; the rest is for sockets and code. */
+/** The share of memory for the heap; the rest is for sockets and code. */
 const HEAP_SHARE = 0.6
 /**
- * Half of the space for what is new. Most of it is garbage at once, and what fits a processor's cache
- * costs less time, and less memory, than what V8 would choose.
+ * Half of the young generation. Most new objects are garbage at once: a space that fits a processor's
+ * cache costs less time and memory than V8's default.
  */
 const YOUNG_MIB = 2
 
-/** Enough for thousands of calls a second, and no whole CPU: static CPU managers would reserve that. */
+/** Enough for thousands of calls a second; static CPU managers would reserve a whole CPU. */
 const GUARANTEED_CPU = '500m'
 
-/** The resources of a sidecar, and warnings about them. */
-export interface ChosenResources {
-  readonly resources: SidecarResources
-  readonly warnings: readonly string[]
-}
-
 /**
- * Decides what the sidecar is promised and may use, by the annotations and else by the settings. A pod
- * that is Guaranteed stays so, unless it says that it need not.
+ * Chooses requests and limits of the sidecar by annotations, else by the settings. A Guaranteed pod
+ * stays Guaranteed, unless its annotation qos is burstable.
  */
 export function sidecarResources(
   pod: Pod,
   options: InjectionOptions,
   { resources: defaults, prefix }: Pick<InjectorSettings, 'resources' | 'prefix'>,
-): ChosenResources {
+): { readonly resources: SidecarResources; readonly warnings: readonly string[] } {
   const resources: SidecarResources = {
     cpuRequest: options.get('cpu-request') ?? defaults.cpuRequest,
     cpuLimit: options.get('cpu-limit') ?? defaults.cpuLimit,
@@ -39,10 +31,10 @@ export function sidecarResources(
   }
   refuseAbove('cpu', resources.cpuRequest, resources.cpuLimit)
   refuseAbove('memory', resources.memoryRequest, resources.memoryLimit)
-  // Resources of the pod itself decide about its class, whatever its containers say.
+  // Resources of the pod decide about its QoS class, not those of its containers.
   if (hasOwnResources(pod)) {
     const warning =
-      'the pod has resources of its own (spec.resources), which the sidecar shares: leave 32Mi of memory for it'
+      'the sidecar shares the resources of the pod (spec.resources): leave 32Mi of memory for it'
     return { resources: fitted(pod, resources), warnings: [warning] }
   }
   const qos = options.get('qos')
@@ -67,7 +59,7 @@ function guaranteed(
   return { cpuRequest: cpu, cpuLimit: cpu, memoryRequest: memoryLimit, memoryLimit }
 }
 
-/** As a container says it. */
+/** Returns the resources in the form of a container. */
 export function toResources(resources: SidecarResources): Resources {
   return {
     requests: { cpu: resources.cpuRequest, memory: resources.memoryRequest },
@@ -75,7 +67,7 @@ export function toResources(resources: SidecarResources): Resources {
   }
 }
 
-/** Keeps the heap within the memory of the container, so that it is collected and not killed. */
+/** Returns the V8 options that keep the heap within the memory of the container. */
 export function heapOption({ memoryLimit }: SidecarResources): string {
   const bytes = parseQuantity(memoryLimit) ?? 0
   const heap = Math.floor((bytes * HEAP_SHARE) / 2 ** 20)
@@ -86,7 +78,87 @@ function refuseAbove(what: string, request: string, limit: string): void {
   if ((parseQuantity(request) ?? 0) <= (parseQuantity(limit) ?? Infinity)) return
   throw new Denial(
     'resources',
-    `the sidecar would ask for ${request} of ${what} and may use ${limit}`,
+    `the sidecar would request ${request} of ${what}, with a limit of ${limit}`,
     `let ${what}-request be at most ${what}-limit`,
   )
+}
+
+/** The resources that decide about the QoS class of a pod. */
+const KINDS = ['cpu', 'memory'] as const
+type Kind = (typeof KINDS)[number]
+
+const KEYS = {
+  cpu: { request: 'cpuRequest', limit: 'cpuLimit' },
+  memory: { request: 'memoryRequest', limit: 'memoryLimit' },
+} as const
+
+/** The least that the program needs. */
+const LEAST: Readonly<Record<Kind, number>> = { cpu: 0.001, memory: 128 * 2 ** 20 }
+
+/** Returns true when all containers have equal requests and limits, which makes a pod Guaranteed. */
+export function isGuaranteed({ spec }: Pod): boolean {
+  const all: readonly Container[] = [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])]
+  return all.length > 0 && all.every(({ resources }) => isEqual(resources))
+}
+
+function isEqual(resources: Resources | null | undefined): boolean {
+  return KINDS.every((kind) => {
+    const limit = amount(resources?.limits, kind)
+    // A missing request equals the limit.
+    return limit !== undefined && (amount(resources?.requests, kind) ?? limit) === limit
+  })
+}
+
+/** Returns true for a pod with pod-level resources, which its containers share. */
+export function hasOwnResources({ spec }: Pod): boolean {
+  return KINDS.some(
+    (kind) =>
+      amount(spec?.resources?.limits, kind) !== undefined ||
+      amount(spec?.resources?.requests, kind) !== undefined,
+  )
+}
+
+/**
+ * Fits the sidecar into the resources of a pod: its limits are at most those of the pod, and where the
+ * containers already request all that the pod has, the sidecar requests nothing and shares.
+ */
+export function fitted({ spec }: Pod, resources: SidecarResources): SidecarResources {
+  const result = { ...resources }
+  const containers: readonly Container[] = [
+    ...(spec?.containers ?? []),
+    ...(spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always'),
+  ]
+  for (const kind of KINDS) {
+    const { request, limit } = KEYS[kind]
+    const most = amount(spec?.resources?.limits, kind)
+    const promised = amount(spec?.resources?.requests, kind) ?? most
+    if (most !== undefined && most < value(result[limit])) {
+      if (most < LEAST[kind]) throw tooSmall(kind, spec?.resources?.limits?.[kind])
+      result[limit] = String(spec?.resources?.limits?.[kind])
+    }
+    if (value(result[request]) > value(result[limit])) result[request] = result[limit]
+    const taken = containers.reduce(
+      (sum, each) => sum + (amount(each.resources?.requests, kind) ?? 0),
+      0,
+    )
+    if (promised !== undefined && taken + value(result[request]) > promised) result[request] = '0'
+  }
+  return result
+}
+
+function tooSmall(kind: Kind, has: string | number | undefined): Denial {
+  return new Denial(
+    'resources',
+    `the pod may use ${has ?? ''} of ${kind} in all (spec.resources), and the sidecar needs ${kind === 'memory' ? '128Mi' : '1m'} of it`,
+    `raise spec.resources.limits.${kind}`,
+  )
+}
+
+function amount(quantities: Quantities | null | undefined, kind: Kind): number | undefined {
+  const text = quantities?.[kind]
+  return text === undefined || text === null ? undefined : value(String(text))
+}
+
+function value(text: string): number {
+  return parseQuantity(text) ?? 0
 }

@@ -1,18 +1,18 @@
 import { quoted } from '../../base/text/foreign-text.ts'
 import { isMesh } from './mesh.ts'
 import type { Container, ContainerPort, Pod } from './pod-types.ts'
-import { Denial } from './denial.ts'
+import { Denial, type InjectorSettings } from './injection.ts'
 import { portList } from './value-checks.ts'
 import type { InjectionOptions } from './injection-options.ts'
 
 /** One port of the app that the sidecar takes over. */
 export interface TakenPort {
   readonly number: number
-  /** As the app's container declares it; undefined when it does not, or has no name for it. */
+  /** The name in the app's container, if declared. */
   readonly name: string | undefined
   /** The container that declares it. */
   readonly container: string | undefined
-  /** The port that the sidecar takes its traffic on. */
+  /** The port of the sidecar for its traffic. */
   readonly listen: number
 }
 
@@ -23,11 +23,15 @@ interface Declared {
 
 const MAX_PORT = 65_535
 
-/** The ports to take over: those asked for, or else the only one that there is. */
+/** Returns the ports to take over: the requested ones, else the only declared one. */
 export function takenPorts(
   pod: Pod,
   options: InjectionOptions,
-  { prefix, adminPort, firstListenPort }: PortSettings,
+  {
+    prefix,
+    adminPort,
+    firstListenPort,
+  }: Pick<InjectorSettings, 'prefix' | 'adminPort' | 'firstListenPort'>,
 ): readonly TakenPort[] {
   const containers = appContainers(pod, options.get('container'))
   const declared = containers.flatMap(declaredBy)
@@ -47,7 +51,7 @@ export function takenPorts(
     throw new Denial(
       'reserved_port',
       `port ${adminPort} is the admin port of the sidecar`,
-      'let the app listen on another one',
+      'let the app listen on another port',
     )
   }
   let next = firstListenPort
@@ -58,13 +62,6 @@ export function takenPorts(
     }
     return { ...port, listen: next++ }
   })
-}
-
-/** The parts of the settings that decide about ports. */
-export interface PortSettings {
-  readonly prefix: string
-  readonly adminPort: number
-  readonly firstListenPort: number
 }
 
 /** The containers of a pod that may be the app. */
@@ -97,14 +94,14 @@ function onlyPort(declared: readonly Declared[], prefix: string): Omit<TakenPort
     throw new Denial(
       'no_port',
       'no container of the pod declares a TCP port',
-      `say which one the app listens on by the annotation ${prefix}ports, such as "3000"`,
+      `name the port of the app with the annotation ${prefix}ports, such as "3000"`,
     )
   }
   const list = tcp.map(({ port, container }) => `${labelOf(port)} of ${container}`).join(', ')
   throw new Denial(
     'many_ports',
     `the pod declares several TCP ports: ${list}`,
-    `say which one serves MCP by the annotation ${prefix}ports`,
+    `name the port that serves MCP with the annotation ${prefix}ports`,
   )
 }
 
@@ -120,11 +117,7 @@ function portOf(
   const tcp = matching.filter(isTcp)
   if (tcp.length === 0 && matching[0] !== undefined) {
     const { protocol } = matching[0].port
-    throw new Denial(
-      'udp_port',
-      `port ${text} is declared as ${protocol ?? ''}`,
-      'MCP is spoken over TCP: name a TCP port',
-    )
+    throw new Denial('udp_port', `port ${text} is declared as ${protocol ?? ''}`, 'name a TCP port')
   }
   if (isNumber) {
     const named = tcp.find(({ port }) => port.name !== undefined) ?? tcp[0]
@@ -139,7 +132,7 @@ function portOf(
     throw new Denial(
       'many_ports',
       `several containers have a port named ${text}`,
-      `say whose is meant by the annotation ${prefix}container`,
+      `name the container with the annotation ${prefix}container`,
     )
   }
   const list = declared.filter(isTcp).map(({ port }) => labelOf(port))

@@ -7,22 +7,22 @@ import { restoreProbes } from './rewrite-probes.ts'
 
 const CONTAINERS: readonly string[] = [SIDECAR, REDIRECT]
 
-/** A pod without what an earlier injection did to it. */
+/** A pod without an earlier injection. */
 export interface TakenBack {
   readonly pod: Pod
-  /** Original probes that a service mesh asks for by the paths of the sidecar, by `container/probe`. */
+  /** Original probes that a service mesh requests at paths of the sidecar, by `container/probe`. */
   readonly kept: Readonly<Record<string, Handler>>
 }
 
 /**
- * The pod as it was before injection; the same pod when nothing was injected. What others changed
- * since then stays. Throws `StatusError` when the pod does not say what was done to it.
+ * Returns the pod as it was before injection, with later changes by others; the same pod when nothing was
+ * injected. Throws `StatusError` for an invalid status.
  */
 export function uninjectPod(pod: Pod, prefix = 'squall.dev/'): Pod {
   return takeBack(pod, prefix).pod
 }
 
-/** As `uninjectPod`, with the probes that the sidecar must go on to make. */
+/** Removes an injection, and returns the probes that the sidecar must continue to perform. */
 export function takeBack(pod: Pod, prefix: string): TakenBack {
   const key = `${prefix}${STATUS_KEY}`
   const text = pod.metadata?.annotations?.[key]
@@ -47,7 +47,7 @@ interface Back {
   readonly kept: Record<string, Handler>
 }
 
-/** The port of the sidecar that is taken out, which other settings may have given. */
+/** Returns the admin port of the removed sidecar, which may have had other settings. */
 function adminPortOf({ containers, initContainers }: PodSpec): number | undefined {
   return [...(containers ?? []), ...(initContainers ?? [])]
     .find(({ name }) => name === SIDECAR)

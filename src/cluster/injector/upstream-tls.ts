@@ -1,6 +1,6 @@
 import { CA_DIRECTORY, CA_VOLUME, TLS_DIRECTORY, TLS_VOLUME } from './injected-names.ts'
 import type { Container, Pod, Volume, VolumeMount } from './pod-types.ts'
-import { Denial } from './denial.ts'
+import { Denial } from './injection.ts'
 import { httpsHandler } from './rewrite-probes.ts'
 import type { TakenPort } from './taken-ports.ts'
 import type { InjectionOptions } from './injection-options.ts'
@@ -19,8 +19,8 @@ type Key = 'upstream-ca' | 'upstream-servername'
 const PLAIN: TlsPlan = { scheme: 'http', args: [], volumes: [], mounts: [] }
 
 /**
- * Decides about TLS. An app that serves TLS would be cut off by a sidecar that speaks plain HTTP, so
- * that the pod is refused unless its annotations say how both sides are to be spoken to.
+ * Chooses TLS on both sides. A sidecar that speaks plain HTTP would cut off an app that serves TLS, so
+ * such a pod is refused unless its annotations configure both sides.
  */
 export function chooseTls(
   pod: Pod,
@@ -36,8 +36,8 @@ export function chooseTls(
   if (wanted !== undefined && secret === undefined) {
     throw new Denial(
       'upstream_tls',
-      'clients speak TLS with the app, and would meet plain HTTP at the sidecar',
-      `name the Secret (kubernetes.io/tls) of this namespace that the app serves with: ${prefix}tls-secret`,
+      'clients use TLS with the app, and the sidecar would serve plain HTTP',
+      `name the Secret (kubernetes.io/tls) with the certificate of the app: ${prefix}tls-secret`,
     )
   }
   const upstream = wanted === undefined ? PLAIN : upstreamSide(pod, options, wanted, prefix)
@@ -50,7 +50,7 @@ export function chooseTls(
   }
 }
 
-/** The probe names HTTPS, so the port serves TLS. */
+/** Refuses a port that serves TLS, which a probe with HTTPS shows. */
 function refuseDetected({ spec }: Pod, ports: readonly TakenPort[], prefix: string): void {
   const found = [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])]
     .map((each: Container) => httpsHandler(each, ports))
@@ -58,12 +58,12 @@ function refuseDetected({ spec }: Pod, ports: readonly TakenPort[], prefix: stri
   if (found === undefined) return
   throw new Denial(
     'upstream_tls',
-    `the app serves TLS: ${found.key} asks port ${found.port} with scheme HTTPS`,
-    `write ${prefix}upstream-tls: verify with ${prefix}upstream-ca (such as configmap/NAME/ca.crt) and ${prefix}upstream-servername, or ${prefix}upstream-tls: insecure-skip-verify; and ${prefix}tls-secret with the Secret that clients are served with`,
+    `the app serves TLS: ${found.key} uses port ${found.port} with scheme HTTPS`,
+    `write ${prefix}upstream-tls: verify with ${prefix}upstream-ca (such as configmap/NAME/ca.crt) and ${prefix}upstream-servername, or ${prefix}upstream-tls: insecure-skip-verify; and ${prefix}tls-secret with the Secret for clients`,
   )
 }
 
-/** Refuses keys that only count where certificates are verified. */
+/** Refuses keys that have an effect only with verified certificates. */
 function refuseIdle(options: InjectionOptions, wanted: string | undefined, prefix: string): void {
   if (wanted === 'verify') return
   const keys: readonly Key[] = ['upstream-ca', 'upstream-servername']
@@ -129,7 +129,7 @@ function refuseMissing({ spec }: Pod, name: string, prefix: string): void {
   )
 }
 
-/** The listeners serve the Secret, which is mounted as a directory so that a rotation arrives. */
+/** Serves the Secret to clients; it is mounted as a directory, so that rotations arrive. */
 function clientSide(secretName: string): TlsPlan {
   const args = ['--tls-cert', `${TLS_DIRECTORY}/tls.crt`, '--tls-key', `${TLS_DIRECTORY}/tls.key`]
   const mounts = [{ name: TLS_VOLUME, mountPath: TLS_DIRECTORY, readOnly: true }]

@@ -15,6 +15,7 @@ import { inParallel } from './in-parallel.ts'
 import { type InjectedPod, listInjectedPods, type RulesConfigMap } from './injected-pod.ts'
 import type { KubeClient } from './kube-client.ts'
 import { asKubeError, isKubeError, type KubeError } from './kube-error.ts'
+import { foundTexts } from '../../rules/file/rules-file.ts'
 import { CONFIG_MAPS, type Limits, metadataOf, PODS } from './resources.ts'
 import type { PodTarget } from './targets.ts'
 
@@ -147,14 +148,7 @@ function keysWith(before: Fields | undefined, { key, text }: RulesTarget): Confi
 }
 
 function parseKeys(keys: ConfigMapKeys, mount: RulesConfigMap): RulesVersion {
-  return parseFound({
-    kind: 'found',
-    digest: '',
-    isDirectory: true,
-    texts: mountedTexts(keys, mount),
-    problems: [],
-    writtenAt: 0,
-  })
+  return parseFound(foundTexts(mountedTexts(keys, mount), true))
 }
 
 /** Makes the kubelet read the ConfigMap at once. Returns the errors. */

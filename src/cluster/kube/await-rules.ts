@@ -97,7 +97,7 @@ export async function awaitPods(
 }
 
 function begin({ pod, digest, isReached }: AwaitedPod): PodProgress {
-  if (!isReached) return { state: 'skipped', detail: 'no rule is for it' }
+  if (!isReached) return { state: 'skipped', detail: 'no rule is for this pod' }
   if (digest === undefined) return { state: 'skipped', detail: 'reads another key' }
   if (pod.sidecar === 'running') return { state: 'waiting', detail: 'not asked yet' }
   const later = pod.sidecar === 'starting' ? ' yet; it will start with them' : ''

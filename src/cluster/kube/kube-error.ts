@@ -47,6 +47,19 @@ export function isKubeError(
   return error instanceof KubeError && codes.includes(error.code)
 }
 
+const ATTEMPTS = 8
+
+/** Runs an action again while another client changes or creates the object in between. */
+export async function retryConflicts<Result>(action: () => Promise<Result>): Promise<Result> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await action()
+    } catch (error) {
+      if (attempt === ATTEMPTS || !isKubeError(error, 'conflict', 'exists')) throw error
+    }
+  }
+}
+
 const CODES: Readonly<Record<number, KubeErrorCode>> = {
   401: 'unauthorized',
   403: 'forbidden',

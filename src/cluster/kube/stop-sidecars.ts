@@ -4,7 +4,7 @@ import { parseStops, type Stop, STOP_KEY, stopsText } from '../../rules/guard/st
 import { armedText, type PodCheck, type PodProgress, waitingDespite } from './await-rules.ts'
 import type { InjectedPod } from './injected-pod.ts'
 import type { KubeClient } from './kube-client.ts'
-import { isKubeError } from './kube-error.ts'
+import { isKubeError, retryConflicts } from './kube-error.ts'
 import { askSidecar } from './sidecar-api.ts'
 import { CONFIG_MAPS, type Limits, metadataOf, type WriteLimits } from './resources.ts'
 
@@ -17,7 +17,6 @@ export interface ConfigMapRef {
 /** The change of the stop key; `others` when it still stops some pods, `left` when it was not tried. */
 export type StopChange = 'stopped' | 'resumed' | 'unchanged' | 'others' | 'left'
 
-const ATTEMPTS = 8
 const STARTING = 'its sidecar does not run yet; it reads the stop key before it takes calls'
 
 /** Returns whether a ConfigMap stops any of the sidecars that read it. */
@@ -60,7 +59,7 @@ export function writeStop(
   annotations: Readonly<Record<string, string>>,
   { keepStopped = false, ...limits }: WriteLimits & { readonly keepStopped?: boolean },
 ): Promise<StopChange> {
-  return retried(async () => {
+  return retryConflicts(async () => {
     let stops: readonly Stop[] = [stop]
     let version: string | undefined
     if (stop.selector !== undefined || keepStopped) {
@@ -86,7 +85,7 @@ export function liftStop(
   annotations: Readonly<Record<string, string>>,
   limits: WriteLimits,
 ): Promise<StopChange> {
-  return retried(async () => {
+  return retryConflicts(async () => {
     const before = await readStops(client, ref, limits)
     if (before.stops?.length === 0) return 'unchanged'
     const left =
@@ -162,15 +161,4 @@ async function readStops(
 
 function stopData(stops: readonly Stop[]): Fields {
   return { [STOP_KEY]: stopsText(stops) }
-}
-
-/** Tries again when somebody else changed or created the ConfigMap in between. */
-async function retried<Result>(action: () => Promise<Result>): Promise<Result> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await action()
-    } catch (error) {
-      if (attempt === ATTEMPTS || !isKubeError(error, 'conflict', 'exists')) throw error
-    }
-  }
 }

@@ -9,29 +9,27 @@ import {
 } from '../kube/resources.ts'
 import { endOf, splitPem } from './managed-secret.ts'
 
-/** The CA bundle that the webhook configuration should have. */
-export interface WantedBundle {
+/** The intended CA bundle of the webhook configuration. */
+interface WantedBundle {
   /** Name of the MutatingWebhookConfiguration. */
   readonly configuration: string
   /** Name of the ValidatingWebhookConfiguration, where there is one. */
   readonly validating?: string | undefined
-  /** PEM of the authorities, the newest first. */
+  /** PEM of the CAs, the newest first. */
   readonly bundle: readonly string[]
   /** True to keep CAs that others added: a replica may still use one. */
   readonly keepOthers: boolean
   readonly now: number
 }
 
-const MAX_AUTHORITIES = 10
-/** Value of that annotation where it is the webhook itself. */
+const MAX_CAS = 10
+/** The chart's annotation of webhook configurations for the manager of certificates, and its value for Squall. */
+const MANAGED_BY = 'squall.dev/certificates'
 const OWN = 'selfManaged'
 
-/** Annotation of webhook configurations, by the chart: who manages the certificates from now on. */
-const MANAGED_BY = 'squall.dev/certificates'
-
 /**
- * Makes the webhook configurations trust these authorities; true when one had to be changed. Throws a
- * conflict when somebody else changed it meanwhile.
+ * Publishes CAs in the webhook configurations; returns true when one changed. Throws a conflict when
+ * another program changed one meanwhile.
  */
 export async function ensureBundle(
   client: KubeClient,
@@ -54,13 +52,13 @@ async function ensureOne(
 ): Promise<boolean> {
   const configuration = await client.get(ref, limits)
   const { resourceVersion, annotations } = metadataOf(configuration)
-  // After a change of the mode others serve with other certificates: take nothing away from them.
+  // After a change of the mode, other replicas still use other CAs.
   const keepOthers = wanted.keepOthers || (annotations[MANAGED_BY] ?? OWN) !== OWN
   const webhooks = listOf(configuration['webhooks']).flatMap((webhook) =>
     change(webhook, { ...wanted, keepOthers }),
   )
   if (webhooks.length === 0) return false
-  // With a version the change is refused when it was made from something old.
+  // The version makes the API server reject a change of an outdated bundle.
   const body = { metadata: { resourceVersion }, webhooks }
   await client.patch(ref, 'strategic-merge', body, limits)
   return true
@@ -71,7 +69,7 @@ function change(webhook: Fields, { bundle, keepOthers, now }: WantedBundle): rea
   const config = fieldsOf(webhook['clientConfig'])
   const before = Buffer.from(textOf(config['caBundle']) ?? '', 'base64').toString('utf8')
   const others = splitPem(before).filter((cert) => !bundle.includes(cert) && endOf(cert) > now)
-  const after = [...bundle, ...(keepOthers ? others : [])].slice(0, MAX_AUTHORITIES).join('')
+  const after = [...bundle, ...(keepOthers ? others : [])].slice(0, MAX_CAS).join('')
   if (name === undefined || after === before) return []
   return [{ name, clientConfig: { caBundle: Buffer.from(after).toString('base64') } }]
 }

@@ -1,19 +1,19 @@
 import { WHOLE_MOUNT, type ConfigMapKeys, mountedTexts } from '../kube/config-map-rules.ts'
 import { parseWherever } from '../../rules/file/parse-off-thread.ts'
 import { problemLines } from '../../rules/file/problem-format.ts'
-import { MAX_FILES, type RulesText } from '../../rules/file/rules-file.ts'
+import { foundTexts, MAX_FILES, type RulesText } from '../../rules/file/rules-file.ts'
 import { canAct } from '../../rules/file/rules-version.ts'
 import { DecideError } from './decide.ts'
 
-/** The result of all keys of a ConfigMap. */
-export interface CheckedKeys {
+/** The result of checking all keys of a ConfigMap. */
+interface CheckedKeys {
   /** One line for each problem, as `squall validate` writes them. */
   readonly lines: readonly string[]
   /** True when any rule could ever act. */
   readonly canAct: boolean
 }
 
-/** Checks the rules of ConfigMaps, one after the other: a large one takes a thread and its memory. */
+/** Checks the rules of ConfigMaps one after another: a large one needs a thread and its memory. */
 export class RulesChecker {
   readonly #timeoutMs: number
   readonly #mostWaiting: number
@@ -30,12 +30,12 @@ export class RulesChecker {
     return this.inTurn((signal) => checkKeys(keys, separate, signal))
   }
 
-  /** Runs what reads rules when its turn comes. The time that a review has counts from now. */
+  /** Runs checks in order. The time limit of a review includes its wait. */
   async inTurn<T>(run: (signal: AbortSignal) => Promise<T>): Promise<T> {
     if (this.#waiting >= this.#mostWaiting) {
       throw new DecideError(
         'overload',
-        'too many rules are checked at a time; try again',
+        'too many checks of rules are waiting; try again',
         undefined,
       )
     }
@@ -76,24 +76,14 @@ async function checkTexts(
   isDirectory: boolean,
   signal: AbortSignal,
 ): Promise<CheckedKeys> {
-  const found = {
-    kind: 'found',
-    digest: '',
-    isDirectory,
-    texts,
-    problems: [],
-    writtenAt: 0,
-  } as const
-  const version = await parseWherever(found, signal)
-  if (version === undefined) {
-    throw tooSlow()
-  }
+  const version = await parseWherever(foundTexts(texts, isDirectory), signal)
+  if (version === undefined) throw tooSlow()
   if (version.kind !== 'rejected') return { lines: [], canAct: canAct(version) }
   const lines = version.problems.flatMap((each) => problemLines(each).trimEnd().split('\n'))
   return { lines, canAct: false }
 }
 
-/** Returns the error for rules whose time was up. */
+/** Returns the error for rules that took too long. */
 export function tooSlow(): DecideError {
   return new DecideError('slow_rules', 'the rules could not be checked in time', undefined)
 }

@@ -4,18 +4,18 @@ import type { KubeClient } from '../kube/kube-client.ts'
 import type { Logger } from '../../telemetry/log.ts'
 import type { WebhookMetrics } from './webhook-metrics.ts'
 
-/** Where the version of the cluster is known from. */
-export type VersionSource = 'api_server' | 'flag' | 'unknown'
+/** The source of the version of the cluster. */
+type VersionSource = 'api_server' | 'flag' | 'unknown'
 
 /** Configures how the cluster's version is determined. */
-export interface ClusterVersionOptions {
-  /** Undefined where the API server cannot be asked. */
+interface ClusterVersionOptions {
+  /** Undefined without access to the API server. */
   readonly client: KubeClient | undefined
-  /** Kubernetes 1.`fallback` holds until the API server has answered. */
+  /** Kubernetes 1.`fallback` is assumed until the API server responds. */
   readonly fallback: number | undefined
   readonly logger: Logger
   readonly metrics: Pick<WebhookMetrics, 'clusterVersion'>
-  /** The interval at which the API server is asked: clusters are upgraded under a running webhook. */
+  /** The interval of requests: clusters are upgraded while a webhook runs. */
   readonly refreshMs?: number
 }
 
@@ -24,7 +24,7 @@ const RETRY_MS = 30_000
 const TIMEOUT_MS = 2_000
 const MAX_BYTES = 64 * 1024
 
-/** Keeps the version of the cluster, as the API server says it at `/version`. */
+/** Holds the version of the cluster, which the API server reports at `/version`. */
 export class ClusterVersion {
   readonly #options: ClusterVersionOptions
   readonly #closing = new AbortController()
@@ -40,15 +40,15 @@ export class ClusterVersion {
     options.metrics.clusterVersion(this.#minor, this.#source)
   }
 
-  /** Kubernetes 1.`minor`; undefined while nobody has said it. */
+  /** Kubernetes 1.`minor`; undefined while unknown. */
   get minor(): number | undefined {
     return this.#minor
   }
 
-  /** Asks for the first time, which takes two seconds at most, and goes on until it is closed. */
+  /** Reads the version, within two seconds, and then at intervals until closed. */
   async start(): Promise<void> {
     const { client } = this.#options
-    if (client === undefined) return this.#tell('the API server cannot be asked from here')
+    if (client === undefined) return this.#report('there is no access to the API server')
     await this.#ask(client)
     this.#running = this.#follow(client)
   }
@@ -83,19 +83,19 @@ export class ClusterVersion {
           signal: this.#closing.signal,
         }),
       )
-      if (minor === undefined) return this.#tell('the API server names no version 1.x')
+      if (minor === undefined) return this.#report('the API server does not report a version 1.x')
       const isNews = minor !== this.#minor || this.#source !== 'api_server'
       this.#minor = minor
       this.#source = 'api_server'
       this.#complaint = undefined
-      if (isNews) this.#tell()
+      if (isNews) this.#report()
     } catch (error) {
-      if (!this.#closing.signal.aborted) this.#tell((error as Error).message)
+      if (!this.#closing.signal.aborted) this.#report((error as Error).message)
     }
   }
 
-  /** Says once which version is used, and why no other. */
-  #tell(complaint?: string): void {
+  /** Logs a changed version, or the reason why it is unknown, once. */
+  #report(complaint?: string): void {
     const { logger, metrics } = this.#options
     if (complaint !== undefined && complaint === this.#complaint) return
     this.#complaint = complaint

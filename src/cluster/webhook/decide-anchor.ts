@@ -8,11 +8,11 @@ import { checkKeys, tooSlow } from './check-rules.ts'
 import { labelledRules, type RulesParts } from './decide-rules.ts'
 import type { Decision } from './decision.ts'
 import type { Review } from './review.ts'
-import { accepted, guarded, notChecked } from './validation.ts'
+import { accepted, guarded, notChecked } from './decide.ts'
 
 /**
- * Decides about a labelled ConfigMap before it is checked: rules that do not say when they were applied
- * get the time. Whatever is wrong with rules is left to the check.
+ * Decides about a labelled ConfigMap before its check: adds `appliedAt` to rules without it. Invalid rules
+ * are left to the check.
  */
 export function decideAnchor(review: Review, parts: RulesParts): Promise<Decision> {
   return guarded('the time of these rules', async () => {
@@ -20,7 +20,7 @@ export function decideAnchor(review: Review, parts: RulesParts): Promise<Decisio
     if ('result' in found) return found
     const { object, label } = found
     const { oldObject } = review
-    // Its data cannot be changed any more, by nobody.
+    // Nobody can change its data.
     if (oldObject?.['immutable'] === true) return notChecked('immutable')
     const data = Object.entries(textsOf(object['data'])).filter(([key]) => isRulesFileName(key))
     if (data.length === 0) return notChecked('no_rules')

@@ -6,17 +6,16 @@ import { metadataOf } from '../kube/resources.ts'
 import { productionText } from '../../rules/guard/production-names.ts'
 import { RULES_LABEL, SEPARATE_KEYS } from '../../rules/file/rules-label.ts'
 import type { RulesChecker } from './check-rules.ts'
-import type { DecideParts } from './decide.ts'
+import { accepted, type DecideParts, denied, guarded, notChecked, notMeant } from './decide.ts'
 import type { Decision } from './decision.ts'
 import type { Review } from './review.ts'
-import { accepted, denied, guarded, notChecked, notMeant } from './validation.ts'
 
-/** The options that rules are checked with. */
+/** The inputs of decisions about rules. */
 export interface RulesParts extends Pick<DecideParts, 'settings' | 'surroundings'> {
   readonly checker: RulesChecker
 }
 
-/** Decides about a labelled ConfigMap: its rules are checked as `squall validate` and `apply` do. */
+/** Decides about a labelled ConfigMap: checks its rules as `squall validate` and `apply` do. */
 export function decideRules(review: Review, parts: RulesParts): Promise<Decision> {
   return guarded('these rules', async () => {
     const found = labelledRules(review, parts)
@@ -34,13 +33,13 @@ export function decideRules(review: Review, parts: RulesParts): Promise<Decision
   })
 }
 
-/** A ConfigMap that asks for the check, with the value of its label. */
+/** A ConfigMap that requests the check, with the value of its label. */
 interface LabelledRules {
   readonly object: Fields
   readonly label: string
 }
 
-/** Returns the labelled ConfigMap of a review, or the decision where there is none to look at. */
+/** Returns the labelled ConfigMap of a review, or the decision about any other review. */
 export function labelledRules(review: Review, parts: RulesParts): LabelledRules | Decision {
   const { object, resource, operation } = review
   if (resource !== 'configmaps' || !['CREATE', 'UPDATE'].includes(operation)) {
@@ -52,7 +51,7 @@ export function labelledRules(review: Review, parts: RulesParts): LabelledRules 
   return metadataOf(object).isTerminating ? notChecked('leaving') : { object, label }
 }
 
-/** Returns the value of the label that asks for the check; undefined where it does not ask. */
+/** Returns the value of the label that requests the check; undefined without a request. */
 function labelOf(configMap: Fields, { settings }: RulesParts): string | undefined {
   const value = metadataOf(configMap).labels[`${settings.prefix}${RULES_LABEL}`]
   return value === 'false' ? undefined : value
@@ -74,7 +73,7 @@ async function inProduction(
   const why = productionText(found)
   if (settings.productionAction !== 'refuse') {
     return accepted('valid', [
-      `${why}: sidecars read these rules, and none acts unless its owner allows it`,
+      `${why}: sidecars read these rules, but no rule acts unless the owner of the namespace allows it`,
     ])
   }
   return denied(

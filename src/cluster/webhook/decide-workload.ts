@@ -3,14 +3,21 @@ import { type Fields, fieldsOf, textsOf } from '../../base/values.ts'
 import { injectPod } from '../injector/inject-pod.ts'
 import { parsePod } from '../injector/parse-pod.ts'
 import { metadataOf } from '../kube/resources.ts'
-import { type DecideParts, NO_SURROUNDINGS } from './decide.ts'
+import {
+  accepted,
+  type DecideParts,
+  denied,
+  guarded,
+  NO_SURROUNDINGS,
+  notChecked,
+  notMeant,
+} from './decide.ts'
 import type { Decision } from './decision.ts'
 import type { Review } from './review.ts'
-import { accepted, denied, guarded, notChecked, notMeant } from './validation.ts'
 
 interface Kind {
   readonly name: string
-  /** The kind that makes the pods. */
+  /** The kind that creates the pods. */
   readonly owner: string
   readonly path: readonly string[]
 }
@@ -25,7 +32,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   'batch/cronjobs': { name: 'CronJob', owner: 'Job', path: ['spec', 'jobTemplate', ...TEMPLATE] },
 }
 
-/** Decides about a workload: denied where its pods would be, with the same message. */
+/** Decides about a workload: denies it where its pods would be denied, with the same message. */
 export function decideWorkload(review: Review, parts: DecideParts): Promise<Decision> {
   return guarded('this workload', async () => {
     const { object, oldObject, resource, operation } = review
@@ -36,7 +43,7 @@ export function decideWorkload(review: Review, parts: DecideParts): Promise<Deci
     if (object === undefined) return denied('no_object', 'the review holds no workload')
     const template = templateOf(object, kind)
     if (!isMarked(template, parts.settings.prefix)) return notChecked('not_requested')
-    // Controllers and the garbage collector have to finish what they began.
+    // Controllers and the garbage collector have to finish the deletion.
     if (metadataOf(object).isTerminating) return notChecked('leaving')
     if (review.owner !== 'Pod') return notChecked('controlled')
     if (oldObject !== undefined && sameJson(template, templateOf(oldObject, kind))) {

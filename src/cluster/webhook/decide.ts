@@ -1,20 +1,19 @@
-import type { InjectionContext, ServicePorts } from '../injector/injection.ts'
-import type { InjectorSettings } from '../injector/injector-settings.ts'
+import type { InjectionContext, InjectorSettings, ServicePorts } from '../injector/injection.ts'
 import { injectPod } from '../injector/inject-pod.ts'
 import { jsonPatch } from '../injector/json-patch.ts'
 import { parsePod } from '../injector/parse-pod.ts'
 import type { Decision } from './decision.ts'
 import type { Review } from './review.ts'
 
-/** Facts about namespaces and Services beyond the review itself. */
+/** Reads facts about namespaces and Services beyond the review. */
 export interface Surroundings {
-  /** Labels and annotations; nothing where there is no right to read them. */
+  /** Returns labels and annotations; none without the right to read them. */
   namespace(name: string): Promise<InjectionContext['namespace']>
-  /** Undefined where there is no right to read them. */
+  /** Returns undefined without the right to read them. */
   services(namespace: string): Promise<readonly ServicePorts[] | undefined>
 }
 
-/** Nothing is known but what stands in the review itself. */
+/** Knows only the facts in the review. */
 export const NO_SURROUNDINGS: Surroundings = {
   namespace: (name) => Promise.resolve({ name, labels: {}, annotations: {}, isKnown: false }),
   services: () => Promise.resolve(undefined),
@@ -28,7 +27,7 @@ export interface DecideParts {
   readonly minor: () => number | undefined
 }
 
-/** Something inside failed: the reason for the metric, and the text for whoever made the pod. */
+/** Reports an internal failure: the reason for metrics, and the message for the user. */
 export class DecideError extends Error {
   override readonly name = 'DecideError'
   readonly code = 'SQUALL_DECIDE'
@@ -41,16 +40,16 @@ export class DecideError extends Error {
 }
 
 /**
- * Decides about one review. Pods that ask for nothing are never held up: where something fails, they
- * pass with a warning, and only those that ask for the sidecar are refused.
+ * Decides about the review of a pod. After a failure, pods that do not request the sidecar pass with a
+ * warning; only pods that request it are refused.
  */
 export async function decide(review: Review, parts: DecideParts): Promise<Decision> {
   if (!review.isPodCreation) {
-    const message = `${review.about} is none of this webhook's business; limit its rules to CREATE of pods`
-    return untouched('not_a_pod_creation', [message])
+    const message = `${review.about} is not handled by this webhook; limit its rules to CREATE of pods`
+    return notChecked('not_a_pod_creation', [message])
   }
   if (review.object === undefined) {
-    return denial('no_object', 'the review holds no pod; this is a fault of the API server')
+    return denial('no_object', 'the review holds no pod; this is an error of the API server')
   }
   try {
     return await injected(review, parts)
@@ -60,7 +59,7 @@ export async function decide(review: Review, parts: DecideParts): Promise<Decisi
     if (asksForInjection(review, parts.settings.prefix)) {
       throw error instanceof DecideError ? error : new DecideError(reason, why, error)
     }
-    return { ...untouched(reason, [`not injected: ${why}`]), result: 'failed' }
+    return { ...notChecked(reason, [`not injected: ${why}`]), result: 'failed' }
   }
 }
 
@@ -71,9 +70,9 @@ async function injected(review: Review, parts: DecideParts): Promise<Decision> {
   const parsed = parsePod(review.object)
   if (!parsed.ok) {
     if (asks) return denial('bad_pod', parsed.message)
-    return untouched('bad_pod', [`not injected: ${parsed.message}`])
+    return notChecked('bad_pod', [`not injected: ${parsed.message}`])
   }
-  // A namespace only adds to what its pods ask for.
+  // A namespace only adds defaults for pods that request the sidecar.
   const known = asks ? surroundings : NO_SURROUNDINGS
   const namespace = await known.namespace(review.namespace)
   const services = await known.services(review.namespace)
@@ -95,24 +94,52 @@ async function injected(review: Review, parts: DecideParts): Promise<Decision> {
         warnings: outcome.warnings,
       }
     case 'untouched':
-      // The user asked for the sidecar, so the reason is reported.
-      return untouched(outcome.reason, asks ? [`not injected: ${outcome.message}`] : [])
+      // The user requested the sidecar, so the reason is reported.
+      return notChecked(outcome.reason, asks ? [`not injected: ${outcome.message}`] : [])
     case 'refused':
     default:
       return denial(outcome.reason, outcome.message)
   }
 }
 
-/** Returns true when the pod itself asks, by annotation or label, in upper or lower case. */
+/** Returns true when the pod requests the sidecar, by annotation or label, in any case. */
 function asksForInjection({ annotations, labels }: Review, prefix: string): boolean {
   const option = annotations[`${prefix}inject`] ?? labels[`${prefix}inject`]
   return option !== undefined && option.trim().toLowerCase() !== 'false'
 }
 
-function untouched(reason: string, warnings: readonly string[]): Decision {
+function denial(reason: string, message: string): Decision {
+  return { result: 'refused', allowed: false, reason, message, patch: [], warnings: [] }
+}
+
+/** Returns the decision that accepts an object. */
+export function accepted(reason: string, warnings: readonly string[] = []): Decision {
+  return { result: 'accepted', allowed: true, reason, message: '', patch: [], warnings }
+}
+
+/** Returns the decision that accepts an object without a check. */
+export function notChecked(reason: string, warnings: readonly string[] = []): Decision {
   return { result: 'untouched', allowed: true, reason, message: '', patch: [], warnings }
 }
 
-function denial(reason: string, message: string): Decision {
-  return { result: 'refused', allowed: false, reason, message, patch: [], warnings: [] }
+/** Returns the decision that refuses an object. */
+export function denied(reason: string, message: string, lines: readonly string[] = []): Decision {
+  return { result: 'denied', allowed: false, reason, message, lines, patch: [], warnings: [] }
+}
+
+/** Returns the decision about a review that the webhook configuration should not send. */
+export function notMeant(review: Review, meant: string): Decision {
+  return notChecked('not_meant', [
+    `${review.about} is not checked here; limit the rules to ${meant}`,
+  ])
+}
+
+/** Turns every error into a `DecideError`, so that `failurePolicy` decides. */
+export async function guarded(what: string, check: () => Promise<Decision>): Promise<Decision> {
+  try {
+    return await check()
+  } catch (error) {
+    if (error instanceof DecideError) throw error
+    throw new DecideError('internal_error', `squall failed on ${what}`, error)
+  }
 }

@@ -1,15 +1,14 @@
 import { oneLine } from '../../base/text/foreign-text.ts'
 import type { PatchOperation } from '../injector/json-patch.ts'
 
-/** The kind of thing that a review is about. */
+/** The subject of a review. */
 export type Subject = 'injection' | 'rules' | 'anchor' | 'workload'
 
 /** The decision about one review. */
 export interface Decision {
   readonly result: 'injected' | 'untouched' | 'refused' | 'failed' | 'accepted' | 'denied'
-  /** True when the object may be written. */
   readonly allowed: boolean
-  /** One word; for pods that were injected, the mode. */
+  /** One word; for injected pods, the mode. */
   readonly reason: string
   /** The message for the user when the pod is denied. */
   readonly message: string
@@ -19,7 +18,7 @@ export interface Decision {
   readonly warnings: readonly string[]
 }
 
-/** Warnings are headers on their way: longer ones would be cut or dropped. */
+/** Warnings are sent as headers: longer ones would be cut or dropped. */
 const MAX_WARNING = 240
 const MAX_WARNINGS = 16
 const MAX_MESSAGE = 2_000
@@ -49,7 +48,7 @@ export function reviewResponse(uid: string, decision: Decision, subject: Subject
   }
 }
 
-/** The message with as many of its further lines as fit. */
+/** Returns the message with as many further lines as fit. */
 function wholeMessage({ message, lines = [] }: Decision): string {
   let text = oneLine(message, MAX_MESSAGE)
   for (const [i, line] of lines.entries()) {

@@ -11,59 +11,56 @@ const SET = 0x31
 const CONTEXT = 0x80
 const CONSTRUCTED = 0x20
 
-/** One value in the distinguished encoding: tag, length, contents. */
+/** Encodes one value in DER: tag, length, contents. */
 function derValue(tag: number, ...contents: readonly Uint8Array[]): Buffer {
   const body = Buffer.concat(contents)
   return Buffer.concat([Buffer.from([tag]), lengthOf(body.length), body])
 }
 
-/** Values in a fixed order. */
 export function derSequence(...members: readonly Uint8Array[]): Buffer {
   return derValue(SEQUENCE, ...members)
 }
 
-/** A set of one: larger ones would have to be sorted. */
+/** Encodes a set of one member: larger ones would have to be sorted. */
 export function derSet(member: Uint8Array): Buffer {
   return derValue(SET, member)
 }
 
-/** A truth; false is left out by whoever writes it where it is the default. */
+/** Encodes true; false is a default that callers omit. */
 export function derTrue(): Buffer {
   return derValue(BOOLEAN, Buffer.from([0xff]))
 }
 
-/** A number that is not negative, from its bytes. */
+/** Encodes a number that is not negative, from its bytes. */
 export function derInteger(bytes: Uint8Array): Buffer {
   const first = bytes.findIndex((byte) => byte !== 0)
   const short = first < 0 ? Buffer.from([0]) : Buffer.from(bytes.subarray(first))
-  // A leading one would be a sign.
+  // A leading bit of 1 would make it negative.
   const padding = (short[0] ?? 0) >= 0x80 ? Buffer.from([0]) : Buffer.alloc(0)
   return derValue(INTEGER, padding, short)
 }
 
-/** Bits, of which the last `unused` do not count. */
+/** Encodes bits without the last `unused` ones. */
 export function derBits(bytes: Uint8Array, unused = 0): Buffer {
   return derValue(BIT_STRING, Buffer.from([unused]), bytes)
 }
 
-/** Bytes. */
 export function derOctets(bytes: Uint8Array): Buffer {
   return derValue(OCTET_STRING, bytes)
 }
 
-/** An object identifier such as `2.5.4.3`. */
+/** Encodes an object identifier such as `2.5.4.3`. */
 export function derObject(dotted: string): Buffer {
   const [first = 0, second = 0, ...rest] = dotted.split('.').map(Number)
   const bytes = [40 * first + second, ...rest].flatMap(base128)
   return derValue(OBJECT_IDENTIFIER, Buffer.from(bytes))
 }
 
-/** Text. */
 export function derText(text: string): Buffer {
   return derValue(UTF8_STRING, Buffer.from(text, 'utf8'))
 }
 
-/** A time, to the second: in the short form up to 2049, as certificates must have it. */
+/** Encodes a time in seconds: in the short form up to 2049, as certificates require. */
 export function derTime(time: Date): Buffer {
   const digits = time
     .toISOString()
@@ -73,7 +70,7 @@ export function derTime(time: Date): Buffer {
   return derValue(GENERALIZED_TIME, Buffer.from(digits))
 }
 
-/** A value with a number of its own, around other values or around bare bytes. */
+/** Encodes a context-specific value around other values, or around bytes. */
 export function derTagged(
   number: number,
   kind: 'values' | 'bytes',

@@ -13,19 +13,18 @@ import {
   derTrue,
 } from './der.ts'
 
-/** A certificate and its key, both as PEM. */
+/** A certificate and its key as PEM. */
 export interface CertificatePair {
   readonly cert: string
   readonly key: string
 }
 
-/** From when to when a certificate is good. */
-export interface Validity {
+interface Validity {
   readonly from: Date
   readonly until: Date
 }
 
-/** An authority that certificates can be issued by. */
+/** A CA that issues certificates. */
 export interface Issuer extends CertificatePair {
   readonly name: string
   readonly privateKey: KeyObject
@@ -43,24 +42,24 @@ const ALTERNATIVE_NAMES = '2.5.29.17'
 const SERVER_AUTH = '1.3.6.1.5.5.7.3.1'
 const MAX_COMMON_NAME = 64
 
-/** Signs certificates, and lists of revoked ones. */
-const AUTHORITY_USAGE = derBits(Buffer.from([0b0000_0110]), 1)
-/** Signs in a handshake. */
+/** The usage of a CA: signs certificates and revocation lists. */
+const CA_USAGE = derBits(Buffer.from([0b0000_0110]), 1)
+/** The usage of a server: signs handshakes. */
 const SERVER_USAGE = derBits(Buffer.from([0b1000_0000]), 7)
 
-/** Makes an authority that signs itself. */
-export function createAuthority(name: string, validity: Validity): Issuer {
+/** Creates a self-signed CA. */
+export function createCa(name: string, validity: Validity): Issuer {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const id = keyId(publicKey)
   const cert = certificate({ issuer: name, subject: name, validity, publicKey, privateKey }, [
     extension(BASIC_CONSTRAINTS, 'critical', derSequence(derTrue(), derInteger(Buffer.from([0])))),
-    extension(KEY_USAGE, 'critical', AUTHORITY_USAGE),
+    extension(KEY_USAGE, 'critical', CA_USAGE),
     extension(SUBJECT_KEY, 'optional', derOctets(id)),
   ])
   return { name, privateKey, publicKey, cert, key: pemOfKey(privateKey) }
 }
 
-/** Makes a server's certificate for names and addresses. */
+/** Issues a serving certificate for names and addresses. */
 export function issueServer(
   issuer: Issuer,
   hosts: readonly [string, ...string[]],

@@ -1,9 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Fields, fieldsOf } from '../../base/values.ts'
-import { isKubeError } from '../kube/kube-error.ts'
-import type { KubeClient } from '../kube/kube-client.ts'
+import { retryConflicts } from '../kube/kube-error.ts'
 import { metadataOf, SECRETS } from '../kube/resources.ts'
-import type { Logger } from '../../telemetry/log.ts'
 import { ensureBundle } from './ca-bundle.ts'
 import {
   madeAt,
@@ -13,60 +11,43 @@ import {
   renewed,
   writeManaged,
 } from './managed-secret.ts'
-import { CertificateError, type ServingCertificate } from './serving-certificate.ts'
+import type { CertificateParts, PublishOptions } from './published-ca.ts'
+import { CertificateError } from './serving-certificate.ts'
 
 /** Configures where self-managed certificates are kept, and which webhooks trust them. */
-export interface ManagedOptions extends ManagedLifetimes {
+export interface ManagedOptions extends ManagedLifetimes, PublishOptions {
   readonly secret: string
   readonly namespace: string
-  /** Name of the MutatingWebhookConfiguration. */
-  readonly configuration: string
-  /** Name of the ValidatingWebhookConfiguration, where there is one. */
-  readonly validating?: string | undefined
-  /** The interval of checks. */
-  readonly checkMs: number
-  /** The time that API servers may take to trust a new CA before a certificate of it is served. */
-  readonly settleMs: number
 }
 
-/** The parts that managing certificates needs. */
-export interface ManagedParts {
-  readonly client: KubeClient
-  readonly certificate: ServingCertificate
-  readonly logger: Logger
-  readonly now: () => number
-}
-
-const ATTEMPTS = 8
-/** For so many checks what others put into the bundle stays; by then every replica has looked. */
+/** CAs of others stay in the bundle for this many checks, until every replica has read it. */
 const CHECKS_KEPT = 10
 const REQUEST_MS = 5_000
-/** Says whose a Secret is. */
-const MARK = 'app.kubernetes.io/part-of'
-/** After a failure: soon, then less and less often. */
+/** The label of Secrets that Squall writes. */
+const OWNER_LABEL = 'app.kubernetes.io/part-of'
+/** The first pause after a failure; later pauses are longer. */
 const RETRY_MS = 500
 
 /**
- * Keeps an authority and a leaf in a Secret and renews them in time. Any number of replicas may do
- * so at once: a change is made from the version that was read or not at all, and whoever comes too
- * late takes what the other has made. The leaf is switched once the webhook configuration trusts
- * its authority, and not before.
+ * Keeps a CA and a serving certificate in a Secret and renews them in time. Any number of replicas may do
+ * so at once: a change applies only to the version that was read, and a replica that is too late reads
+ * the result of the other. A certificate is served once the webhook configuration trusts its CA.
  */
 export class ManagedCertificate {
   readonly #options: ManagedOptions
-  readonly #parts: ManagedParts
+  readonly #parts: CertificateParts
   readonly #closing = new AbortController()
   readonly #startedAt: number
-  #authority: string | undefined
+  #ca: string | undefined
   #running: Promise<void> | undefined
 
-  constructor(options: ManagedOptions, parts: ManagedParts) {
+  constructor(options: ManagedOptions, parts: CertificateParts) {
     this.#options = options
     this.#parts = parts
     this.#startedAt = parts.now()
   }
 
-  /** Begins, and goes on until it is closed. Resolves when there is a certificate. */
+  /** Manages certificates until closed. Resolves when there is a certificate. */
   async start(): Promise<void> {
     const { certificate } = this.#parts
     await new Promise<void>((resolve) => {
@@ -94,7 +75,7 @@ export class ManagedCertificate {
         failures++
         certificate.refuse((error as Error).message)
       }
-      // Replicas do not come all at the same time.
+      // The jitter spreads the replicas.
       const pause =
         failures === 0 ? checkMs : Math.min(checkMs, RETRY_MS * 2 ** Math.min(failures, 6))
       const jitter = 0.75 + Math.random() / 2
@@ -110,8 +91,8 @@ export class ManagedCertificate {
     const { certificate, now } = this.#parts
     const { settleMs, checkMs } = this.#options
     const state = await this.#stored()
-    const { cert } = state.authority
-    // Replicas of before may serve with a certificate of another authority, or of another mode.
+    const { cert } = state.ca
+    // Older replicas may serve a certificate of another CA, or of another mode.
     const since = Math.max(madeAt(cert), this.#startedAt)
     const keepOthers = now() - since < CHECKS_KEPT * checkMs + settleMs + 1_000
     await this.#retried((limits) =>
@@ -127,12 +108,12 @@ export class ManagedCertificate {
         limits,
       ),
     )
-    // Another replica may have published it a moment ago.
-    if (this.#authority !== undefined && this.#authority !== cert) {
+    // Another replica may have published the CA a moment ago.
+    if (this.#ca !== undefined && this.#ca !== cert) {
       await sleep(settleMs, undefined, this.#waiting)
     }
-    this.#authority = cert
-    certificate.offer(state.leaf)
+    this.#ca = cert
+    certificate.offer(state.serving)
   }
 
   /** Returns the state in the Secret, renewed when it is time. */
@@ -148,45 +129,40 @@ export class ManagedCertificate {
       if (found !== undefined && before === undefined) refuseForeign(found, secret)
       const data = writeManaged(state)
       if (found === undefined) {
-        const metadata = { name: secret, namespace, labels: { [MARK]: 'squall' } }
+        const metadata = { name: secret, namespace, labels: { [OWNER_LABEL]: 'squall' } }
         const body = { apiVersion: 'v1', kind: 'Secret', type: 'kubernetes.io/tls', metadata, data }
         await client.create(place, body, limits)
       } else {
         await client.replace(place, replaced(found, data), limits)
       }
-      const what = before?.authority.cert === state.authority.cert ? 'leaf' : 'authority and leaf'
-      logger.info({ secret, namespace, what }, 'new certificates were made')
+      const what =
+        before?.ca.cert === state.ca.cert ? 'serving certificate' : 'CA and serving certificate'
+      logger.info({ secret, namespace, what }, 'certificates issued')
       return state
     })
   }
 
-  /** Tries again where somebody else was faster. */
-  async #retried<Result>(
+  /** Retries after conflicts with other replicas. */
+  #retried<Result>(
     action: (limits: { signal: AbortSignal; timeoutMs: number }) => Promise<Result>,
   ): Promise<Result> {
     const { signal } = this.#closing
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await action({ signal, timeoutMs: REQUEST_MS })
-      } catch (error) {
-        if (attempt === ATTEMPTS || !isKubeError(error, 'conflict', 'exists')) throw error
-      }
-    }
+    return retryConflicts(() => action({ signal, timeoutMs: REQUEST_MS }))
   }
 }
 
-/** With the version that was read in it, so that nothing newer is overwritten. */
+/** Returns the Secret with new data and the version that was read, so nothing newer is overwritten. */
 function replaced(found: Fields, data: Fields): Fields {
-  const labels = { ...metadataOf(found).labels, [MARK]: 'squall' }
+  const labels = { ...metadataOf(found).labels, [OWNER_LABEL]: 'squall' }
   const metadata = { ...fieldsOf(found['metadata']), labels }
   return { ...found, apiVersion: 'v1', kind: 'Secret', metadata, data }
 }
 
-/** A Secret that holds something else was named in error, and is not to be overwritten. */
+/** Throws for a Secret that Squall did not write, which must not be overwritten. */
 function refuseForeign(found: Fields, secret: string): void {
   const isEmpty = Object.keys(fieldsOf(found['data'])).length === 0
-  if (isEmpty || metadataOf(found).labels[MARK] === 'squall') return
+  if (isEmpty || metadataOf(found).labels[OWNER_LABEL] === 'squall') return
   throw new CertificateError(
-    `Secret "${secret}" holds something that squall did not make; name another with --tls-secret, or delete it`,
+    `Secret "${secret}" holds data of another program; name another Secret with --tls-secret, or delete it`,
   )
 }

@@ -1,36 +1,31 @@
 import { createPrivateKey, createPublicKey, X509Certificate } from 'node:crypto'
 import { type Fields, fieldsOf } from '../../base/values.ts'
-import {
-  type CertificatePair,
-  createAuthority,
-  type Issuer,
-  issueServer,
-} from './issue-certificate.ts'
+import { type CertificatePair, createCa, type Issuer, issueServer } from './issue-certificate.ts'
 import { checkPair } from './serving-certificate.ts'
 
 /** The lifetimes and names of certificates. */
 export interface ManagedLifetimes {
   readonly hosts: readonly [string, ...string[]]
-  readonly authorityMs: number
-  readonly leafMs: number
+  readonly caMs: number
+  readonly servingMs: number
   /** The time before its end at which a certificate is replaced. */
   readonly rotateBeforeMs: number
 }
 
 /** The content of the Secret: a CA, earlier ones that may still be in use, and a serving certificate. */
 export interface ManagedState {
-  readonly authority: Issuer
-  /** PEM of all authorities, the newest first. */
+  readonly ca: Issuer
+  /** PEM of all CAs, the newest first. */
   readonly bundle: readonly string[]
-  readonly leaf: CertificatePair
+  readonly serving: CertificatePair
 }
 
-const AUTHORITY_NAME = 'squall-webhook'
-/** Clocks differ: a certificate that begins now would not be good yet elsewhere. */
+const CA_NAME = 'squall-webhook'
+/** Clocks differ: a certificate that begins now would not be valid on other machines yet. */
 const SKEW_MS = 5 * 60_000
-const MAX_AUTHORITIES = 5
+const MAX_CAS = 5
 
-/** The certificates in a text of several. */
+/** Splits a PEM bundle into certificates. */
 export function splitPem(text: string): readonly string[] {
   const found = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
   return found.map((each) => `${each}\n`)
@@ -51,28 +46,28 @@ export function readManaged(secret: Fields): ManagedState | undefined {
     const privateKey = createPrivateKey(key)
     const publicKey = createPublicKey(privateKey)
     const read = new X509Certificate(newest)
-    const leaf = { cert: text('tls.crt'), key: text('tls.key') }
-    checkPair(leaf)
-    if (!read.checkPrivateKey(privateKey) || !isSignedBy(leaf.cert, newest)) return undefined
-    const authority = { name: AUTHORITY_NAME, privateKey, publicKey, cert: newest, key }
-    return { authority, bundle, leaf }
+    const serving = { cert: text('tls.crt'), key: text('tls.key') }
+    checkPair(serving)
+    if (!read.checkPrivateKey(privateKey) || !isSignedBy(serving.cert, newest)) return undefined
+    const ca = { name: CA_NAME, privateKey, publicKey, cert: newest, key }
+    return { ca, bundle, serving }
   } catch {
     return undefined
   }
 }
 
-/** The Secret's data for a state. */
+/** Returns the Secret's data for a state. */
 export function writeManaged({
-  authority,
+  ca,
   bundle,
-  leaf,
+  serving,
 }: ManagedState): Readonly<Record<string, string>> {
   const encoded = (text: string): string => Buffer.from(text).toString('base64')
   return {
     'ca.crt': encoded(bundle.join('')),
-    'ca.key': encoded(authority.key),
-    'tls.crt': encoded(leaf.cert),
-    'tls.key': encoded(leaf.key),
+    'ca.key': encoded(ca.key),
+    'tls.crt': encoded(serving.cert),
+    'tls.key': encoded(serving.key),
   }
 }
 
@@ -82,30 +77,31 @@ export function renewed(
   lifetimes: ManagedLifetimes,
   now: number,
 ): ManagedState {
-  const { hosts, authorityMs, leafMs, rotateBeforeMs } = lifetimes
+  const { hosts, caMs, servingMs, rotateBeforeMs } = lifetimes
   const during = (ms: number): { from: Date; until: Date } => ({
     from: new Date(now - SKEW_MS),
     until: new Date(now + ms),
   })
-  // A leaf that outlives its authority is good for nothing.
-  const lasts = state !== undefined && endOf(state.authority.cert) >= now + leafMs
+  // A certificate must not outlive its CA.
+  const lasts = state !== undefined && endOf(state.ca.cert) >= now + servingMs
   if (state !== undefined && lasts) {
-    const fits = endOf(state.leaf.cert) > now + rotateBeforeMs && isFor(state.leaf.cert, hosts)
+    const fits =
+      endOf(state.serving.cert) > now + rotateBeforeMs && isFor(state.serving.cert, hosts)
     if (fits) return state
-    return { ...state, leaf: issueServer(state.authority, hosts, during(leafMs)) }
+    return { ...state, serving: issueServer(state.ca, hosts, during(servingMs)) }
   }
-  const authority = createAuthority(AUTHORITY_NAME, during(Math.max(authorityMs, 2 * leafMs)))
+  const ca = createCa(CA_NAME, during(Math.max(caMs, 2 * servingMs)))
   const before = (state?.bundle ?? []).filter((cert) => endOf(cert) > now)
-  const bundle = [authority.cert, ...before].slice(0, MAX_AUTHORITIES)
-  return { authority, bundle, leaf: issueServer(authority, hosts, during(leafMs)) }
+  const bundle = [ca.cert, ...before].slice(0, MAX_CAS)
+  return { ca, bundle, serving: issueServer(ca, hosts, during(servingMs)) }
 }
 
-/** When an authority was made: it says that it is good from a little earlier. */
+/** Returns when a CA was created, without the skew. */
 export function madeAt(cert: string): number {
   return new Date(new X509Certificate(cert).validFrom).getTime() + SKEW_MS
 }
 
-/** When a certificate ends; long ago when it is none. */
+/** Returns when a certificate expires; 0 for an invalid one. */
 export function endOf(cert: string): number {
   try {
     return new Date(new X509Certificate(cert).validTo).getTime()
@@ -114,8 +110,8 @@ export function endOf(cert: string): number {
   }
 }
 
-function isSignedBy(cert: string, authority: string): boolean {
-  const read = new X509Certificate(authority)
+function isSignedBy(cert: string, ca: string): boolean {
+  const read = new X509Certificate(ca)
   return (
     new X509Certificate(cert).checkIssued(read) && new X509Certificate(cert).verify(read.publicKey)
   )

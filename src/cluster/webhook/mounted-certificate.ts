@@ -4,18 +4,18 @@ import { readBounded } from '../../base/small-file.ts'
 import type { CertificatePair } from './issue-certificate.ts'
 import { checkPair, type ServingCertificate } from './serving-certificate.ts'
 
-/** Where the files are looked for, as a Secret of type kubernetes.io/tls has them. */
+/** The file names of a Secret of type kubernetes.io/tls. */
 const CERT = 'tls.crt'
 const KEY = 'tls.key'
-/** Several files change one after the other: wait for the last. */
+/** Files change one after another, so a change settles before it is read. */
 const SETTLE_MS = 100
-/** Not every file system tells of every change, and a directory may be replaced as a whole. */
+/** Some file systems miss changes, and a directory may be replaced as a whole. */
 const POLL_MS = 5_000
 /** The interval at which an unpublished CA is checked. */
 const PUBLISH_MS = 1_000
 
 /** Configures when the files are read. */
-export interface MountedOptions {
+interface MountedOptions {
   readonly settleMs?: number
   readonly pollMs?: number
   /** The time that API servers may take to trust a new certificate before it replaces a valid one. */
@@ -24,7 +24,7 @@ export interface MountedOptions {
   readonly isPublished?: (() => boolean) | undefined
 }
 
-/** Follows the certificate in a mounted directory, also where kubelet swaps a link in it. */
+/** Follows the certificate in a mounted directory, in which the kubelet swaps links. */
 export class MountedCertificate {
   readonly #directory: string
   readonly #certificate: ServingCertificate

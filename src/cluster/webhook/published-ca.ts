@@ -19,8 +19,8 @@ export interface PublishOptions {
   readonly settleMs: number
 }
 
-/** The parts that publishing needs. */
-export interface PublishParts {
+/** The parts that keep certificates and their CAs up to date. */
+export interface CertificateParts {
   readonly client: KubeClient
   readonly certificate: ServingCertificate
   readonly logger: Logger
@@ -32,19 +32,19 @@ const REQUEST_MS = 5_000
 const READ_MS = 2_000
 
 /**
- * Makes the webhook configurations trust the CA of a mounted certificate, beside the CAs that other
- * replicas may still use. A tool that replaces the bundle as a whole would cut those off.
+ * Publishes the CA of a mounted certificate in the webhook configurations, and keeps the CAs that other
+ * replicas may still use. A tool that replaces the bundle would cut these replicas off.
  */
 export class PublishedCa {
   readonly #file: string
   readonly #options: PublishOptions
-  readonly #parts: PublishParts
+  readonly #parts: CertificateParts
   readonly #closing = new AbortController()
   #trusted: string | undefined
   #publishedAt = 0
   #running: Promise<void> | undefined
 
-  constructor(file: string, options: PublishOptions, parts: PublishParts) {
+  constructor(file: string, options: PublishOptions, parts: CertificateParts) {
     this.#file = file
     this.#options = options
     this.#parts = parts
@@ -108,7 +108,7 @@ export class PublishedCa {
     }
     const limits = { signal: this.#closing.signal, timeoutMs: REQUEST_MS }
     const isChanged = await ensureBundle(client, wanted, limits).catch((error: unknown) => {
-      // Another replica was faster: the next check finds what it wrote.
+      // Another replica was faster.
       if (isKubeError(error, 'conflict')) return ensureBundle(client, wanted, limits)
       throw error
     })

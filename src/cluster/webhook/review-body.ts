@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 
-/** Why a body was not read to its end. */
+/** The reason why a body was not read to its end. */
 export type BodyProblem = 'too_large' | 'slow_body' | 'overload' | 'gone'
 
 /** Limits the size and time of a body. */
@@ -18,7 +18,7 @@ export class BodyRoom {
     this.#left = bytes
   }
 
-  /** Takes some of it, where there is enough. */
+  /** Reserves memory; returns false when there is too little. */
   take(bytes: number): boolean {
     if (bytes > this.#left) return false
     this.#left -= bytes
@@ -30,7 +30,7 @@ export class BodyRoom {
   }
 }
 
-/** Reads a body whole, or says why not. What it holds counts until `done` is called. */
+/** Reads a whole body, or returns the problem. Its memory counts until `done` is called. */
 export function readReviewBody(
   request: IncomingMessage,
   { maxBytes, timeoutMs, room }: BodyLimits,
@@ -52,7 +52,7 @@ export function readReviewBody(
       request.off('end', whole).off('close', gone)
       if (problem === undefined) return resolve({ bytes: Buffer.concat(chunks), done })
       done()
-      // Nobody waits for the rest; it is read to nowhere until the connection is cut.
+      // The rest is discarded until the connection is cut.
       request.resume()
       resolve({ problem })
     }

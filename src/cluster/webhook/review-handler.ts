@@ -10,13 +10,8 @@ import type { WebhookMetrics } from './webhook-metrics.ts'
 
 const MAX_SHOWN = 300
 
-/** Writes one line about a decision. Contents of the object are never in it. */
-export function logDecision(
-  logger: Logger,
-  subject: Subject,
-  review: Review,
-  decision: Decision,
-): void {
+/** Logs a decision, without contents of the object. */
+function logDecision(logger: Logger, subject: Subject, review: Review, decision: Decision): void {
   const { result, reason, message, warnings, lines } = decision
   const isNo = result === 'refused' || result === 'denied'
   const fields = {
@@ -38,7 +33,7 @@ export function logDecision(
 }
 
 /** Returns the fields that name the object of a review. */
-export function shownReview(review: Review, subject: Subject): object {
+function shownReview(review: Review, subject: Subject): object {
   const name = oneLine(review.podName, 80)
   return {
     uid: oneLine(review.uid, 64),
@@ -56,20 +51,18 @@ export interface Route {
   decide(review: Review): Promise<Decision>
 }
 
-/** The parts that answer reviews. */
-export interface ReviewHandlerParts {
-  /** By path. */
+interface ReviewHandlerParts {
   readonly routes: ReadonlyMap<string, Route>
   readonly body: BodyLimits
   readonly metrics: WebhookMetrics
   readonly logger: Logger
   readonly rareLog: RareLog
-  /** True during shutdown: connections are then closed after their response. */
+  /** Returns true during shutdown, when connections are closed after their response. */
   readonly isDraining: () => boolean
   readonly now: () => number
 }
 
-/** A response that is no review: the API server treats it as a failed call. */
+/** An error response, which the API server treats as a failed call. */
 interface Complaint {
   readonly status: number
   readonly reason: string
@@ -81,32 +74,32 @@ const BODY_COMPLAINTS: Readonly<Record<Exclude<BodyProblem, 'gone'>, Complaint>>
   too_large: {
     status: 413,
     reason: 'too_large',
-    message: 'the review is larger than this webhook reads; make the object smaller',
+    message: 'the review is too large; make the object smaller',
   },
   slow_body: { status: 408, reason: 'slow_body', message: 'the review did not arrive in time' },
   overload: {
     status: 503,
     reason: 'overload',
-    message: 'too many reviews at a time; try again, or run more replicas',
+    message: 'too many concurrent reviews; try again, or run more replicas',
     headers: { 'retry-after': '1' },
   },
 }
 
-/** Answers POST at the paths of the routes, and complains about everything else. Never throws. */
+/** Responds to POST at the paths of the routes, and to other requests with an error. Never throws. */
 export function createReviewHandler(
   parts: ReviewHandlerParts,
 ): (request: IncomingMessage, response: ServerResponse) => void {
   return (request, response) => {
     response.on('error', () => undefined)
     const from = parts.now()
-    answer(parts, request, response, from).catch((error: unknown) => {
-      parts.logger.error({ err: error }, 'a review could not be answered')
+    respond(parts, request, response, from).catch((error: unknown) => {
+      parts.logger.error({ err: error }, 'the response to a review failed')
       response.destroy()
     })
   }
 }
 
-async function answer(
+async function respond(
   parts: ReviewHandlerParts,
   request: IncomingMessage,
   response: ServerResponse,
@@ -165,13 +158,13 @@ async function answer(
 }
 
 function notFound(routes: ReadonlyMap<string, Route>): Complaint {
-  const message = `there is nothing here; reviews go to ${[...routes.keys()].join(', ')}`
+  const message = `not found; send reviews to ${[...routes.keys()].join(', ')}`
   return { status: 404, reason: 'not_found', message }
 }
 
 function headProblem(request: IncomingMessage): Complaint | undefined {
   if (request.method !== 'POST') {
-    const message = `reviews are sent with POST`
+    const message = 'send reviews with POST'
     return { status: 405, reason: 'method', message, headers: { allow: 'POST' } }
   }
   const type = (request.headers['content-type'] ?? '').split(';', 1)[0]!.trim().toLowerCase()
@@ -194,7 +187,7 @@ function send(
   text: string,
   headers: Readonly<Record<string, string>> = {},
 ): void {
-  // Where a body was not read to its end, nothing that follows it can be understood.
+  // After an unread body, the next request on the connection cannot be read.
   const isUnread = !request.complete
   response.writeHead(status, {
     'content-type': type,

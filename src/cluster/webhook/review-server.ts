@@ -7,19 +7,18 @@ const MAX_HEAD_BYTES = 16 * 1024
 const HEAD_TIMEOUT_MS = 5_000
 const HANDSHAKE_TIMEOUT_MS = 5_000
 const SWEEP_MS = 1_000
-// API servers keep a connection for as long as it is kept here.
+// API servers keep a connection as long as the webhook does.
 const KEEP_ALIVE_MS = 60_000
 const MAX_CONNECTIONS = 1_000
 
-/** Configures the server of reviews. */
-export interface ReviewServerOptions {
+interface ReviewServerOptions {
   readonly pair: CertificatePair
   readonly handler: (request: IncomingMessage, response: ServerResponse) => void
   /** The time limit for a whole review to arrive. */
   readonly reviewTimeoutMs: number
 }
 
-/** A server that speaks TLS 1.2 or newer and HTTP/1.1, with a bound on everything. */
+/** Creates a server for TLS 1.2 or newer and HTTP/1.1, with limits on size, time and connections. */
 export function createReviewServer(options: ReviewServerOptions): Server {
   const { pair, handler, reviewTimeoutMs } = options
   const server = createServer(
@@ -31,7 +30,7 @@ export function createReviewServer(options: ReviewServerOptions): Server {
       handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
       maxHeaderSize: MAX_HEAD_BYTES,
       headersTimeout: Math.min(HEAD_TIMEOUT_MS, reviewTimeoutMs),
-      // A body that is late is answered by the handler, which can say why.
+      // The handler responds to a late body with the reason.
       requestTimeout: reviewTimeoutMs + SWEEP_MS,
       keepAliveTimeout: KEEP_ALIVE_MS,
       connectionsCheckingInterval: SWEEP_MS,
@@ -43,12 +42,12 @@ export function createReviewServer(options: ReviewServerOptions): Server {
   server.on('checkContinue', handler)
   server.on('upgrade', (_request: IncomingMessage, socket: Socket) => socket.destroy())
   server.on('connect', (_request: IncomingMessage, socket: Socket) => socket.destroy())
-  // A handshake that fails is the client's affair; without this its socket would stay.
+  // The socket of a failed handshake would stay otherwise.
   server.on('tlsClientError', (_error: Error, socket: Socket) => socket.destroy())
   return server
 }
 
-/** Stops accepting, lets answers under way end, and cuts what is left after a while. */
+/** Stops accepting, lets requests end, and cuts the rest after the grace time. */
 export function endServer(server: Server, graceMs: number): Promise<void> {
   if (!server.listening) return Promise.resolve()
   return new Promise((resolve) => {

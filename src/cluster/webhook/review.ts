@@ -8,7 +8,7 @@ const OPEN_BRACKET = 0x5b
 const CLOSE_BRACKET = 0x5d
 
 /** Returns true when JSON nests deeper than a bound. */
-export function isDeeperThan(bytes: Uint8Array, most: number): boolean {
+function isDeeperThan(bytes: Uint8Array, most: number): boolean {
   let depth = 0
   let inText = false
   for (let i = 0; i < bytes.length; i++) {
@@ -24,10 +24,10 @@ export function isDeeperThan(bytes: Uint8Array, most: number): boolean {
   return false
 }
 
-/** Why something that was sent is no review that can be answered. */
-export type BadReviewReason = 'too_deep' | 'not_json' | 'version' | 'no_request'
+/** The reason why a body is not a valid review. */
+type BadReviewReason = 'too_deep' | 'not_json' | 'version' | 'no_request'
 
-/** An AdmissionReview, as far as it matters. */
+/** The used parts of an AdmissionReview. */
 export interface Review {
   readonly uid: string
   /** True for the creation of a pod; other reviews are allowed. */
@@ -38,7 +38,7 @@ export interface Review {
   /** The subject, for messages: `UPDATE of deployments`. */
   readonly about: string
   readonly namespace: string
-  /** Its name, or what its name will begin with. */
+  /** Its name, or the prefix of its generated name. */
   readonly podName: string
   readonly dryRun: boolean
   /** The object; undefined where the review holds none. */
@@ -47,16 +47,16 @@ export interface Review {
   readonly oldObject: Fields | undefined
   readonly annotations: Readonly<Record<string, string>>
   readonly labels: Readonly<Record<string, string>>
-  /** The kind of what makes the pod. */
+  /** The kind of the controller of the pod, or `Pod`. */
   readonly owner: string
 }
 
-/** A review, or what is wrong with what was sent. */
-export type ParsedReview =
+/** A review, or its error. */
+type ParsedReview =
   | { readonly ok: true; readonly review: Review }
   | { readonly ok: false; readonly reason: BadReviewReason; readonly message: string }
 
-/** Pods nest about fifteen deep, and what is kept of their fields a little more. */
+/** Pods nest about fifteen levels deep, with managed fields a few more. */
 const MAX_DEPTH = 100
 const MAX_UID = 256
 
@@ -75,7 +75,7 @@ export function parseReview(bytes: Uint8Array): ParsedReview {
   if (kind !== 'AdmissionReview' || apiVersion !== 'admission.k8s.io/v1') {
     return bad(
       'version',
-      'the body is no AdmissionReview of admission.k8s.io/v1; set admissionReviewVersions: ["v1"] in the webhook configuration',
+      'the body is not an AdmissionReview of admission.k8s.io/v1; set admissionReviewVersions: ["v1"] in the webhook configuration',
     )
   }
   const fields = fieldsOf(request)
@@ -102,7 +102,7 @@ function read(uid: string, request: Fields): Review {
     resource: whole,
     operation,
     about: `${operation} of ${whole}`,
-    // A pod that a controller makes has neither of its own yet.
+    // A pod of a controller has neither a namespace nor a name yet.
     namespace: textOf(request['namespace']) ?? textOf(metadata['namespace']) ?? '',
     podName:
       textOf(metadata['name']) ?? textOf(request['name']) ?? textOf(metadata['generateName']) ?? '',

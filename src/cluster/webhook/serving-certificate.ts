@@ -4,20 +4,20 @@ import type { Logger } from '../../telemetry/log.ts'
 import type { CertificatePair } from './issue-certificate.ts'
 import type { WebhookMetrics } from './webhook-metrics.ts'
 
-/** A pair that TLS can be spoken with. */
+/** A valid pair for TLS. */
 export interface ServingPair extends CertificatePair {
   readonly from: Date
   readonly until: Date
   readonly serial: string
 }
 
-/** A certificate cannot be used. */
+/** Reports an unusable certificate. */
 export class CertificateError extends Error {
   override readonly name = 'CertificateError'
   readonly code = 'SQUALL_CERTIFICATE'
 }
 
-/** Checks that a certificate and a key belong together. What OpenSSL says of a key is in no message. */
+/** Checks that a certificate and a key match. Errors do not repeat those of OpenSSL, which may describe the key. */
 export function checkPair({ cert, key }: CertificatePair): ServingPair {
   let read: X509Certificate
   try {
@@ -39,7 +39,7 @@ export function checkPair({ cert, key }: CertificatePair): ServingPair {
   }
 }
 
-/** The certificate in use; a new one takes its place, and one that is bad never does. */
+/** Holds the certificate in use; valid new ones replace it. */
 export class ServingCertificate {
   readonly #logger: Logger
   readonly #metrics: WebhookMetrics
@@ -58,18 +58,18 @@ export class ServingCertificate {
     return this.#current
   }
 
-  /** Why nobody can shake hands right now; undefined when all is well. */
+  /** The reason why handshakes fail; undefined while they succeed. */
   get trouble(): string | undefined {
-    if (this.#current === undefined) return this.#complaint ?? 'there is no certificate yet'
+    if (this.#current === undefined) return this.#complaint ?? 'no certificate yet'
     return this.#current.until.getTime() <= this.#now() ? 'the certificate has expired' : undefined
   }
 
-  /** Tells each pair that comes into use from here on. */
+  /** Calls the listener with each later certificate. */
   onSwap(listener: (pair: ServingPair) => void): void {
     this.#onSwap = listener
   }
 
-  /** Takes a pair into use, unless it is bad or in use already. */
+  /** Uses a pair, unless it is invalid or in use already. */
   offer(pair: CertificatePair): void {
     let checked: ServingPair
     try {
@@ -95,7 +95,7 @@ export class ServingCertificate {
     this.#onSwap(checked)
   }
 
-  /** Reports a missing or invalid certificate, once for each error. */
+  /** Reports a missing or invalid certificate, once per error. */
   refuse(complaint: string): void {
     if (complaint === this.#complaint) return
     this.#complaint = complaint

@@ -1,12 +1,11 @@
 import type { NamespaceFacts, ServicePorts } from '../injector/injection.ts'
 import type { KubeClient } from '../kube/kube-client.ts'
 import { listServices } from '../kube/bypassed-pods.ts'
-import { metadataOf, NAMESPACES } from '../kube/resources.ts'
-import { AgedCache } from './aged-cache.ts'
+import { NAMESPACES, metadataOf } from '../kube/resources.ts'
 import { DecideError, NO_SURROUNDINGS, type Surroundings } from './decide.ts'
 
-/** Configures what is read from the cluster, and how. */
-export interface SurroundingsOptions {
+/** Configures which facts are read from the cluster. */
+interface SurroundingsOptions {
   readonly client: KubeClient
   readonly readNamespaces: boolean
   readonly readServices: boolean
@@ -20,7 +19,7 @@ const TIMEOUT_MS = 2_500
 const MAX_AGE_MS = 10_000
 const MAX_NAMESPACES = 1_000
 
-/** Asks the API server, and remembers its responses for a moment. */
+/** Reads facts from the API server, and caches them for seconds. */
 export function readSurroundings(options: SurroundingsOptions): Surroundings {
   const { client, readNamespaces, readServices, now, maxAgeMs = MAX_AGE_MS } = options
   const namespaces = new AgedCache<NamespaceFacts>(maxAgeMs, MAX_NAMESPACES, now)
@@ -52,4 +51,34 @@ export function readSurroundings(options: SurroundingsOptions): Surroundings {
 
 function unreadable(reason: string, error: unknown): DecideError {
   return new DecideError(reason, `the webhook ${(error as Error).message}`, error)
+}
+
+/** Caches values, limited by number and age. */
+export class AgedCache<Value> {
+  readonly #maxAgeMs: number
+  readonly #most: number
+  readonly #now: () => number
+  readonly #entries = new Map<string, { readonly value: Promise<Value>; readonly at: number }>()
+
+  constructor(maxAgeMs: number, most: number, now: () => number) {
+    this.#maxAgeMs = maxAgeMs
+    this.#most = most
+    this.#now = now
+  }
+
+  /** Returns the cached value, or else requests it; concurrent callers share one request. */
+  get(key: string, ask: () => Promise<Value>): Promise<Value> {
+    const known = this.#entries.get(key)
+    if (known !== undefined && this.#now() - known.at < this.#maxAgeMs) return known.value
+    const entry = { value: ask(), at: this.#now() }
+    this.#entries.delete(key)
+    this.#entries.set(key, entry)
+    // Failures are not cached.
+    entry.value.catch(() => {
+      if (this.#entries.get(key) === entry) this.#entries.delete(key)
+    })
+    const oldest = this.#entries.keys().next().value
+    if (this.#entries.size > this.#most && oldest !== undefined) this.#entries.delete(oldest)
+    return entry.value
+  }
 }

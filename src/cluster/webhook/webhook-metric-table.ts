@@ -1,17 +1,17 @@
 import type { MetricSpec } from '../../telemetry/metric-table.ts'
 
-/** Every metric of the webhook's own. */
+/** The metrics of the webhook. */
 export const WEBHOOK_METRICS = [
   {
     name: 'squall_injections_total',
     type: 'counter',
-    help: 'Reviews of pods, by what became of them and why.',
+    help: 'Reviews of pods, by result and reason.',
     labels: ['result', 'reason'],
   },
   {
     name: 'squall_webhook_validations_total',
     type: 'counter',
-    help: 'Reviews of rules, of their time (anchor) and of workloads, by what was decided and why.',
+    help: 'Reviews of rules, of their start time (anchor) and of workloads, by result and reason.',
     labels: ['subject', 'result', 'reason'],
   },
   {
@@ -24,31 +24,31 @@ export const WEBHOOK_METRICS = [
   {
     name: 'squall_webhook_certificate_expiry_timestamp_seconds',
     type: 'gauge',
-    help: 'When the certificate in use ends.',
+    help: 'Expiry of the certificate in use.',
     labels: [],
   },
   {
     name: 'squall_webhook_certificate_changes_total',
     type: 'counter',
-    help: 'Certificates that were found or made: swapped in, or refused because they cannot be used.',
+    help: 'New certificates: swapped in, or refused as unusable.',
     labels: ['result'],
   },
   {
     name: 'squall_webhook_certificate_good',
     type: 'gauge',
-    help: '0 while the newest certificate cannot be used, or none can be made; the last good one stays.',
+    help: '0 while the newest certificate is unusable or cannot be issued; the last good one stays in use.',
     labels: [],
   },
   {
     name: 'squall_webhook_kubernetes_minor',
     type: 'gauge',
-    help: 'Minor version of Kubernetes that injection reckons with; source says who named it: api_server, flag or unknown.',
+    help: 'Minor version of Kubernetes that injection assumes; source is api_server, flag or unknown.',
     labels: ['source'],
   },
   {
     name: 'squall_webhook_build_info',
     type: 'gauge',
-    help: 'Always 1; the labels say what is running.',
+    help: 'Always 1, with the running version as labels.',
     labels: ['version', 'node'],
   },
 ] as const satisfies readonly MetricSpec[]

@@ -8,15 +8,15 @@ import { WEBHOOK_METRICS, type WebhookMetric } from './webhook-metric-table.ts'
 
 /** Counts the events of the webhook. */
 export interface WebhookMetrics {
-  /** One review was answered, or one request that was none. */
+  /** Counts a review, or an invalid request. */
   reviewed(subject: Subject, result: string, reason: string, seconds: number): void
-  /** A certificate came into use. */
+  /** Counts a certificate that came into use. */
   swapped(expires: Date): void
-  /** A certificate was found that cannot be used, or none could be had. */
+  /** Counts a missing or unusable certificate. */
   certificateRefused(): void
-  /** Reports that the unusable certificate is gone, and the one in use is the newest. */
+  /** Reports that the certificate in use is the newest again. */
   certificateGood(): void
-  /** Kubernetes 1.`minor` is what is reckoned with. */
+  /** Sets the assumed version, Kubernetes 1.`minor`. */
   clusterVersion(minor: number | undefined, source: string): void
   render(format: TextFormat): Promise<Exposition>
 }
@@ -37,7 +37,7 @@ export function createWebhookMetrics(version: string): WebhookMetrics {
   const good = new Gauge(declared('squall_webhook_certificate_good'))
   const cluster = new Gauge(declared('squall_webhook_kubernetes_minor'))
   const build = new Gauge(declared('squall_webhook_build_info'))
-  // Exported before the first one is counted; the end of a certificate only once it is known.
+  // Counters are exported before their first count; the expiry only once it is known.
   for (const [subject, result, reason] of EXPECTED) validations.inc({ subject, result, reason }, 0)
   for (const result of ['swapped', 'refused']) changes.inc({ result }, 0)
   expires.remove()

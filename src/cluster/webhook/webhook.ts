@@ -9,7 +9,7 @@ import { createAdmin } from '../../admin/server.ts'
 import type { ListenAddress } from '../../http/address.ts'
 import { type BoundAddress, bind } from '../../listener/front/bind.ts'
 import { RareLog } from '../../listener/rare-log.ts'
-import type { InjectorSettings } from '../injector/injector-settings.ts'
+import type { InjectorSettings } from '../injector/injection.ts'
 import type { Logger } from '../../telemetry/log.ts'
 import { ClusterVersion } from './cluster-version.ts'
 import { CertificateError, ServingCertificate } from './serving-certificate.ts'
@@ -22,10 +22,7 @@ import { createReviewServer, endServer } from './review-server.ts'
 import { readSurroundings } from './surroundings.ts'
 import { createWebhookMetrics } from './webhook-metrics.ts'
 
-/**
- * Returns what is decided at which path. What checks rules needs their parser, which is loaded with
- * the first of them.
- */
+/** Returns the decisions by path. The parser of rules is loaded with the first review of rules. */
 export function createRoutes(parts: DecideParts, timeoutMs: number): ReadonlyMap<string, Route> {
   let checked: Promise<RulesParts> | undefined
   const rulesParts = (): Promise<RulesParts> =>
@@ -62,8 +59,8 @@ export function createRoutes(parts: DecideParts, timeoutMs: number): ReadonlyMap
   ])
 }
 
-/** Where the certificate comes from. */
-export type CertificateSource =
+/** The source of the certificate. */
+type CertificateSource =
   | {
       readonly kind: 'mounted'
       readonly directory: string
@@ -82,38 +79,38 @@ export interface WebhookOptions {
   readonly adminAccess?: ReadAccess
   readonly certificate: CertificateSource
   readonly settings: InjectorSettings
-  /** Kubernetes 1.`minor`, until the API server has said it. */
+  /** Kubernetes 1.`minor`, until the API server reports it. */
   readonly minor: number | undefined
-  /** Asks for the version where nothing else needs the API server. */
+  /** Connects to read the version, where no other access is needed. */
   readonly versionClient?: (() => Promise<KubeClient | undefined>) | undefined
   readonly readNamespaces: boolean
   readonly readServices: boolean
   readonly maxReviewBytes: number
   readonly reviewTimeoutMs: number
-  /** The time for which reviews are still answered after readiness ended. */
+  /** The time for which reviews are accepted after readiness ended. */
   readonly shutdownDelayMs: number
   readonly drainTimeoutMs: number
   readonly version: string
 }
 
-/** A webhook that takes reviews. */
+/** A running webhook. */
 export interface Webhook {
   readonly reviews: BoundAddress
   readonly admin: BoundAddress
-  /** Gives up readiness, takes reviews for a moment more, lets those under way end, and stops. */
+  /** Ends readiness, accepts reviews for the shutdown delay, waits for those in flight, and stops. */
   drain(): Promise<void>
   /** Ends at once. */
   close(): Promise<void>
 }
 
-/** All bodies together: eight of the largest. */
+/** The memory for all bodies, in multiples of the largest. */
 const BODIES = 8
 /** The CA beside a certificate, as cert-manager writes it. */
 const CA = 'ca.crt'
 
 /**
- * Starts a webhook. `client` is asked for where the options need the API server. Ready once there is
- * a certificate; until then only the admin port answers. `stop` gives up waiting for one.
+ * Starts a webhook. Calls `client` only where the options need the API server. It is ready once there is a
+ * certificate; until then only the admin port responds. `stop` ends the wait for a certificate.
  */
 export async function startWebhook(
   options: WebhookOptions,

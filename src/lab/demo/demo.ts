@@ -165,7 +165,7 @@ function resultOf(
 function demoReport(played: readonly Played[]): string {
   const runs = played.flatMap(({ result }) => (result.run === undefined ? [] : [result.run]))
   const checks = played.flatMap(({ result }) => result.checks)
-  const held = checks.filter(({ ok }) => ok).length
+  const passed = checks.filter(({ ok }) => ok).length
   const titleOf = (column: string): string => `${column[0]!.toUpperCase()}${column.slice(1)}`
   return writeReport(
     runs.map(({ column, about, result }) => ({ title: titleOf(column), about, result })),
@@ -173,7 +173,7 @@ function demoReport(played: readonly Played[]): string {
       title: 'Squall demo',
       notes: [
         'Four loads of the same MCP server on one machine, with Squall in front of it. App, sidecar and clients share one thread: the latencies are those of all three.',
-        `${held} of ${checks.length} checks held: what clients saw, what Squall counted and what the app did by its script was compared, call by call.`,
+        `${passed} of ${checks.length} checks passed: what clients saw, what Squall counted and what the app did by its script was compared, call by call.`,
       ],
     },
   )

@@ -1,20 +1,20 @@
 import { createHash } from 'node:crypto'
 import { readPercent } from '../../base/units.ts'
 import { readInstant } from '../../base/instant.ts'
-import type { Plan, Stage } from './plan.ts'
-import type { WrittenRule } from './plan.ts'
+import type { Plan, Stage, WrittenRule } from './plan.ts'
 
-export const MARKER = 'squall-experiment.'
+/** Begins the name of the rule that claims a sidecar for one experiment. */
+export const CLAIM_PREFIX = 'squall-experiment.'
 
-/** The content of the rules file. */
+/** The content of the rules file during an experiment. */
 export interface ArmedText {
   readonly text: string
-  /** SHA-256 of the bytes, which the sidecar reports when the rules are active. */
+  /** SHA-256 of the text, which the sidecar reports when the rules are active. */
   readonly digest: string
 }
 
 /**
- * Returns the rules of a stage; without a stage only the marker, which injects nothing. Every rule
+ * Returns the rules of a stage; without a stage only the claim, which injects nothing. Every rule
  * expires at `until`, in milliseconds since the epoch by the clock of the sidecar.
  */
 export function armedText(
@@ -34,13 +34,13 @@ export function armedText(
     version: 1,
     seed: plan.seed,
     ...(source?.maxActive === undefined ? {} : { maxActive: source.maxActive }),
-    rules: [marker(id, end), ...rules],
+    rules: [claimRule(id, end), ...rules],
   }
-  const text = `# The experiment ${id} runs, and puts back what was here when it is over.\n# Should it die, these rules end by themselves at ${end}.\n${JSON.stringify(file, null, 2)}\n`
+  const text = `# Written by the experiment ${id}, which restores the previous content at its end.\n# If the experiment dies, these rules expire at ${end}.\n${JSON.stringify(file, null, 2)}\n`
   return { text, digest: digestOf(text) }
 }
 
-/** Returns the digest that the sidecar computes from the file. */
+/** Returns the digest that the sidecar computes of this text. */
 export function digestOf(text: string | Uint8Array): string {
   return createHash('sha256').update(text).digest('hex')
 }
@@ -49,10 +49,10 @@ export function ruleNames({ rules }: Pick<Plan, 'rules'>): readonly string[] {
   return rules?.rules.map(({ name }) => name) ?? []
 }
 
-function marker(id: string, until: string): object {
+function claimRule(id: string, until: string): object {
   return {
-    name: `${MARKER}${id}`,
-    match: { tool: MARKER },
+    name: `${CLAIM_PREFIX}${id}`,
+    match: { tool: CLAIM_PREFIX },
     percent: 0,
     dryRun: true,
     until,
@@ -60,7 +60,7 @@ function marker(id: string, until: string): object {
   }
 }
 
-/** Reduces the rate of a rule to a share. */
+/** Reduces the share of a rule to the share of the stage. */
 function narrowed(rule: WrittenRule, by: Plan['by'], share: number, until: number): object {
   const { until: own, ...rest } = rule
   const end = typeof own === 'string' ? Math.min(until, readInstant(own) ?? until) : until

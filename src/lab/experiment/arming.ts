@@ -4,9 +4,9 @@ import { armedText } from './armed-rules.ts'
 import type { Plan, Stage } from './plan.ts'
 import { rejectionError } from './rejection.ts'
 import { RulesChangedError, type RulesFile } from './rules-file.ts'
-import { askState, firstProblem, type SidecarState } from './sidecar-admin.ts'
+import { askState, firstProblem } from './sidecar-admin.ts'
 
-/** A sidecar that polls notices a new file later than with inotify. */
+/** Long enough for a sidecar that polls its rules file because it has no inotify. */
 export const ACTIVATION_MS = 10_000
 const POLL_MS = 25
 
@@ -28,7 +28,7 @@ export class Arming {
   readonly #id: string
   readonly #file: RulesFile
   readonly #sidecar: ArmedSidecar
-  /** The digests that the sidecar may report: of the last text and of the replaced text. */
+  /** The digests that the sidecar may report: of the last text and of the text before. */
   readonly #digests: string[] = []
   #digestsOfStage: readonly string[] = []
   #stage: Stage | undefined
@@ -57,18 +57,18 @@ export class Arming {
   }
 
   /**
-   * Writes the rules of a stage, or only the marker, and waits until they are active. Throws a
+   * Writes the rules of a stage, or only the claim, and waits until they are active. Throws a
    * `RejectedError` when they do not become active.
    */
   async arm(stage: Stage | undefined, signal: AbortSignal): Promise<void> {
     clearTimeout(this.#timer)
     this.#stage = stage
-    // From here on the rules of the previous stage no longer count.
+    // The rules of the previous stage no longer count.
     this.#digests.length = 0
     const digest = await this.#write()
     this.#renewLater()
     const until = performance.now() + this.#sidecar.activationMs
-    let why = 'it did not read them'
+    let why = 'the sidecar did not read them'
     for (;;) {
       const state = await askState(this.#plan.admin, signal).catch((error: unknown) => {
         if (!(error instanceof AdminError)) throw error
@@ -79,7 +79,7 @@ export class Arming {
         const { rules, lastReload: last } = state
         if (this.isOurs(rules.digest) && last?.digest === rules.digest) return
         if (last?.digest === digest && last.result === 'rejected') {
-          throw notActive(`the sidecar refuses them: ${firstProblem(last)}`)
+          throw notActive(`the sidecar rejected them: ${firstProblem(last)}`)
         }
       }
       if (performance.now() > until || signal.aborted) throw notActive(why)
@@ -94,7 +94,7 @@ export class Arming {
    */
   withdraw(): Promise<boolean> {
     if (!this.#sidecar.suspended || this.#closed) return this.restore()
-    return (this.#withdrawing ??= this.#leaveMarker())
+    return (this.#withdrawing ??= this.#leaveClaim())
   }
 
   /** Restores the previous content. Returns false when another program has changed the file. */
@@ -103,15 +103,15 @@ export class Arming {
   }
 
   /** Classifies the rules of the sidecar after `withdraw`. */
-  afterWithdrawal(digest: string | null): 'withdrawn' | 'not yet' | 'of others' {
+  afterWithdrawal(digest: string | null): 'withdrawn' | 'pending' | 'foreign' {
     const restoring = this.#restoring !== undefined
     const before = this.#sidecar.before ?? digest
     if (restoring ? digest === before : this.isOurs(digest)) return 'withdrawn'
     const ours = restoring ? this.#digests : this.#digestsOfStage
-    return digest !== null && ours.includes(digest) ? 'not yet' : 'of others'
+    return digest !== null && ours.includes(digest) ? 'pending' : 'foreign'
   }
 
-  async #leaveMarker(): Promise<boolean> {
+  async #leaveClaim(): Promise<boolean> {
     this.#stage = undefined
     this.#digestsOfStage = this.#digests.splice(0)
     try {
@@ -171,8 +171,8 @@ export class Arming {
   async #renew(): Promise<void> {
     try {
       const state = await askState(this.#plan.admin)
-      // New rules lift a disarming by the guard of the sidecar.
-      if (isCalm(state)) await this.#write()
+      // New rules would arm a sidecar again that its guard has disarmed.
+      if (!state.reasons.some(({ by }) => by === 'guard')) await this.#write()
     } catch (error) {
       if (!(error instanceof AdminError)) this.#failure = error
     }
@@ -180,18 +180,10 @@ export class Arming {
   }
 }
 
-/**
- * Returns true unless the guard has disarmed the rules. A drain is ignored, because it ends the sidecar
- * anyway.
- */
-function isCalm({ reasons }: SidecarState): boolean {
-  return !reasons.some(({ by }) => by === 'guard')
-}
-
 function notActive(why: string): Error {
   return rejectionError(
     'RULES_NOT_ACTIVE',
     `the rules did not become active: ${why}`,
-    'sidecar.rulesFile has to be the one file that the sidecar at sidecar.admin was given by --rules',
+    'sidecar.rulesFile must be the --rules file of the sidecar at sidecar.admin',
   )
 }

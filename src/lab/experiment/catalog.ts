@@ -1,4 +1,4 @@
-/** A plan that can be run after its addresses and tools are adapted. */
+/** A plan that runs once its addresses and tools are adapted. */
 export interface ReadyPlan {
   readonly name: string
   readonly about: string
@@ -10,14 +10,14 @@ const TARGET = `target:
   environment: staging # the --environment of squall run
 sidecar:
   admin: http://127.0.0.1:15390
-  rulesFile: ./rules.yaml # what squall run was given by --rules`
+  rulesFile: ./rules.yaml # the --rules of squall run`
 
 /** Lists the ready plans. */
 export const CATALOG: readonly ReadyPlan[] = [
   {
     name: 'latency',
     about: 'a tool becomes slow',
-    text: `# A tool becomes slow. Does what calls it wait, give up, or go on without it?
+    text: `# A tool becomes slow. Do its callers wait, give up, or continue without it?
 name: latency
 ${TARGET}
 steadyState: { errors: 1%, p95: 1s, for: 20s }
@@ -34,8 +34,8 @@ slo: ['success>99%', 'p95<5s']
   },
   {
     name: 'dependency-failure',
-    about: 'what a tool depends on fails',
-    text: `# What a tool depends on fails: the tool says so by an error. Do retries hide it, and is there enough of them?
+    about: 'a dependency of a tool fails',
+    text: `# A dependency of a tool fails, and the tool returns an error. Do the retries suffice to hide it?
 name: dependency-failure
 ${TARGET}
 steadyState: { errors: 1%, p95: 1s, for: 20s }
@@ -52,8 +52,8 @@ slo: ['success>99%', 'blast<5%']
   },
   {
     name: 'pool-exhaustion',
-    about: 'calls hang and hold what they have',
-    text: `# Calls hang, and streams are held beside them: connections, sessions and workers fill up. Do the other calls still get through?
+    about: 'calls hang and hold resources',
+    text: `# Calls hang while streams are held: connections, sessions and workers fill up. Do other calls succeed?
 name: pool-exhaustion
 ${TARGET}
 steadyState: { errors: 1%, p95: 1s, for: 20s }
@@ -71,13 +71,13 @@ slo: ['p50<1s']
   {
     name: 'process-kill',
     about: 'the server is killed',
-    text: `# The process of the server is killed. Does it come back, and how long do its callers feel it?
+    text: `# The process of the server is killed. Does it restart, and for how long do calls fail?
 name: process-kill
 ${TARGET}
 steadyState: { probe: tools/list, errors: 1%, p95: 1s, for: 20s, within: 2m }
 kill:
   pidFile: ./server.pid # written by the server, and again after each start
-  command: server.mjs # a part of its command line
+  command: server.mjs # part of its command line
   restartWithin: 15s
 hold: 60s
 load: { clients: 10, tools: [search_docs], retries: 2, timeout: 5s }
@@ -88,7 +88,7 @@ slo: ['success>70%']
   {
     name: 'session-loss',
     about: 'the server forgets sessions',
-    text: `# The server forgets sessions, as after a restart or behind a balancer that is not sticky. Do clients begin new ones?
+    text: `# The server forgets sessions, as after a restart or without session affinity. Do clients begin new sessions?
 name: session-loss
 ${TARGET}
 steadyState: { errors: 1%, p95: 1s, for: 20s }
@@ -105,8 +105,8 @@ slo: ['success>90%']
   },
   {
     name: 'schema-drift',
-    about: 'results change their shape',
-    text: `# Results change their shape, and nothing says so. Who notices?
+    about: 'results change their schema',
+    text: `# Results change their schema without notice. Do clients detect it?
 name: schema-drift
 ${TARGET}
 steadyState: { errors: 1%, success: 99%, for: 20s }
@@ -124,7 +124,7 @@ slo: ['errors<1%', 'silent<40%']
   {
     name: 'rate-limit',
     about: 'a quota is used up',
-    text: `# A quota is used up: 429 with Retry-After. Do clients wait, or hammer on?
+    text: `# A quota is used up: 429 with Retry-After. Do clients wait, or retry at once?
 name: rate-limit
 ${TARGET}
 steadyState: { errors: 1%, p95: 1s, for: 20s }
@@ -142,7 +142,7 @@ slo: ['success>95%']
   {
     name: 'retry-storm',
     about: 'failures are retried on every layer',
-    text: `# The server gets each call several times while some fail: a retry storm. Does it bear the load, and does the budget of retries hold?
+    text: `# The server gets each call several times while some fail: a retry storm. Does it survive the load, and does the retry budget limit it?
 name: retry-storm
 ${TARGET}
 steadyState: { errors: 1%, p95: 1s, for: 20s }

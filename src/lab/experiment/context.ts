@@ -5,9 +5,7 @@ import type { HistoryEntry } from './history.ts'
 import type { LoadContext } from './phase.ts'
 import type { Plan } from './plan.ts'
 import type { Probe } from './probe.ts'
-import type { Steadiness } from './gate.ts'
-import type { Breach } from './gate.ts'
-import type { Measured } from './gate.ts'
+import type { Measured, Steadiness } from './gate.ts'
 
 export interface ExperimentOptions extends LoadContext {
   readonly plan: Plan
@@ -59,5 +57,5 @@ export type ExperimentEvent =
       readonly applied: number | undefined
     }
   | { readonly kind: 'phase-over'; readonly label: string; readonly text: string }
-  | { readonly kind: 'seen'; readonly end: EarlyEnd; readonly breach: Breach | undefined }
+  | { readonly kind: 'seen'; readonly end: EarlyEnd }
   | { readonly kind: 'rolled-back'; readonly restored: boolean }

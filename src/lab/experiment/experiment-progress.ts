@@ -7,7 +7,7 @@ const BAR = 16
 const REDRAW_MS = 250
 const LINE_MS = 10_000
 
-/** Shows the progress of an experiment: on one line of a terminal, elsewhere a line every ten seconds. */
+/** Shows the progress of an experiment: on a terminal in one redrawn line, elsewhere in one line every ten seconds. */
 export function experimentProgress(
   output: ProgressOutput,
   env: Readonly<Record<string, string | undefined>>,
@@ -41,7 +41,9 @@ function eventWords(event: Exclude<ExperimentEvent, { readonly kind: 'moment' }>
   if (event.kind === 'seen') return `ends: ${event.end.why}`
   if (event.kind === 'phase-over') return `${event.label}: ${event.text}`
   if (event.kind === 'rolled-back') {
-    return event.restored ? 'rolled back' : 'not rolled back: the rules file was changed by others'
+    return event.restored
+      ? 'rolled back'
+      : 'not rolled back: another program has changed the rules file'
   }
   const { stage, label, durationMs } = event
   const which = stage === undefined ? '' : `stage ${stage.index + 1} of ${stage.count}: `

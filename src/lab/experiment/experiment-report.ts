@@ -9,37 +9,35 @@ import type { KeptPlan } from './read-plan.ts'
 
 /** Describes the result of an experiment on one line. */
 export function verdictLine({ verdict, stage, code, why }: ExperimentResult): string {
-  const where = stage === null || verdict === 'held' ? '' : ` at ${stage}`
+  const where = stage === null || verdict === 'passed' ? '' : ` at ${stage}`
   return `${verdict}${where}: ${why}${code === null ? '' : ` (${code})`}`
 }
 
-/** Describes the facts about the experiment that the load results lack, one sentence each. */
+/** Describes what the load results do not show, one sentence per line. */
 export function noteLines(result: ExperimentResult): readonly string[] {
   const { mttdMs, rollbackMs, steadyAfter, restored, proposals } = result
   const lines = [
     `Verdict: ${verdictLine(result)}.`,
     mttdMs === null
-      ? 'Nothing was seen to leave the steady state.'
-      : `First seen ${seconds(mttdMs)} after the injection (MTTD); ${againWords(result)}.`,
+      ? 'No gate failed after an injection.'
+      : `Detected ${seconds(mttdMs)} after the injection (MTTD); ${recoveryText(result)}.`,
   ]
-  if (rollbackMs !== null) lines.push(`Rolled back ${rollbackMs} ms after the breach was seen.`)
+  if (rollbackMs !== null) lines.push(`The rules were rolled back within ${rollbackMs} ms.`)
   if (!restored) {
     lines.push(
-      'The rules file was not put back: somebody else has written it meanwhile. The rules of the experiment end by themselves.',
+      'The rules file was not restored: another program has changed it. The rules of the experiment expire.',
     )
   }
   if (steadyAfter !== null) {
-    lines.push(`After it the steady state ${steadyAfter ? 'holds' : 'does not hold'}.`)
+    lines.push(`Steady state after the stages: ${steadyAfter ? 'passed' : 'failed'}.`)
   }
   for (const { why, write } of proposals) lines.push(`Widen next: ${write} (${why}).`)
   return lines
 }
 
-function againWords({ mttrMs, steadyAfter }: ExperimentResult): string {
-  if (mttrMs !== null) return `steady again ${seconds(mttrMs)} after it (MTTR)`
-  return steadyAfter === null
-    ? 'whether it is steady again was not measured'
-    : 'it was not steady again in time'
+function recoveryText({ mttrMs, steadyAfter }: ExperimentResult): string {
+  if (mttrMs !== null) return `recovered ${seconds(mttrMs)} after the injection (MTTR)`
+  return steadyAfter === null ? 'the recovery was not measured' : 'not recovered in time'
 }
 
 /** Formats the report as Markdown. */
@@ -59,10 +57,10 @@ export function experimentMarkdown(result: ExperimentResult): string {
       ...phases.map(row),
     ].join('\n'),
     [
-      `- run ${id}${again === undefined ? '' : `, which repeats ${markdownText(again)}`}, begun ${startedAt}`,
+      `- run ${id}${again === undefined ? '' : `, a repetition of ${markdownText(again)}`}, started ${startedAt}`,
       `- target ${markdownText(target)}, environment ${markdownText(environment)}`,
       `- seed ${seed}, plan ${planDigest.slice(0, 12)}, rules ${rulesDigest?.slice(0, 12) ?? 'none'}`,
-      `- run it again exactly: \`squall experiment run --again ${id}\``,
+      `- repeat exactly: \`squall experiment run --again ${id}\``,
     ].join('\n'),
   ]
   return `${blocks.join('\n\n')}\n`

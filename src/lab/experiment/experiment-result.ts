@@ -1,13 +1,12 @@
 import type { LoadResult } from '../load/results/result.ts'
-import type { Measured } from './gate.ts'
-import type { Breach } from './gate.ts'
+import type { FailedGate, Measured } from './gate.ts'
 
 /** Identifies the format of the result. Incompatible changes increase the number. */
 export const EXPERIMENT_SCHEMA = 'squall.experiment/1'
 
-export type Verdict = 'held' | 'breached' | 'inconclusive'
+export type Verdict = 'passed' | 'failed' | 'inconclusive'
 
-/** The reasons why an experiment failed. The codes are stable. */
+/** The reasons why an experiment did not pass. The codes are stable. */
 export type EndCode =
   | 'ABORT_CONDITION'
   | 'SLO'
@@ -27,21 +26,21 @@ export type EndCode =
 export interface EarlyEnd {
   readonly code: EndCode
   readonly why: string
-  readonly breach?: Breach
+  readonly failedGate?: FailedGate
 }
 
 export const RULES_CHANGED: EarlyEnd = {
   code: 'RULES_CHANGED',
-  why: 'somebody else has written the rules file',
+  why: 'another program has changed the rules file',
 }
-export const INTERRUPTED: EarlyEnd = { code: 'INTERRUPTED', why: 'it was ended by hand' }
+export const INTERRUPTED: EarlyEnd = { code: 'INTERRUPTED', why: 'the experiment was interrupted' }
 
 /** The result of a phase: a stage, or the time before or after the stages. */
 export interface PhaseResult {
   readonly label: string
   readonly startedAt: string
   readonly durationMs: number
-  /** The measures of the steady state; null without measurements. */
+  /** The measures of the steady state. */
   readonly measured: Measured
   /** Undefined when the load could not begin. */
   readonly load?: LoadResult
@@ -69,7 +68,7 @@ export interface ExperimentResult {
   readonly schema: typeof EXPERIMENT_SCHEMA
   readonly squall: string
   readonly id: string
-  /** The run that was repeated. */
+  /** The id of the repeated run. */
   readonly again?: string
   readonly name: string
   readonly description?: string
@@ -84,16 +83,17 @@ export interface ExperimentResult {
   readonly verdict: Verdict
   /** The label of the stage in which the experiment ended; null when all stages were completed. */
   readonly stage: string | null
-  /** Null when the experiment held. */
+  /** Null when the experiment passed. */
   readonly code: EndCode | null
   readonly why: string
-  readonly breach: Breach | null
-  /** Milliseconds from the breach until the rules were restored; null without a breach. */
+  /** The gate that ended the experiment; null when no gate of `abortOn` did. */
+  readonly failedGate: FailedGate | null
+  /** Milliseconds from the detected end of a stage until the rules were restored; null when no check ended a stage. */
   readonly rollbackMs: number | null
   readonly restored: boolean
-  /** Milliseconds from the injection to the first breach; null without a breach. */
+  /** Milliseconds from the injection until a gate first failed; null when no gate failed. */
   readonly mttdMs: number | null
-  /** Milliseconds from the injection to steady state; null when it was never left, or never recovered. */
+  /** Milliseconds from the injection until steady state; null when no gate failed, or the target did not recover. */
   readonly mttrMs: number | null
   readonly before: PhaseResult
   readonly stages: readonly StageResult[]

@@ -24,8 +24,8 @@ export interface Parts {
   readonly after: After | undefined
 }
 
-/** The end codes that are findings about the target, not about the experiment. */
-const BREACHES: ReadonlySet<EndCode> = new Set<EndCode>([
+/** The codes that are findings about the target, not about the experiment. */
+const FAILURES: ReadonlySet<EndCode> = new Set<EndCode>([
   'ABORT_CONDITION',
   'SLO',
   'GUARD',
@@ -39,7 +39,7 @@ export function experimentResult(context: Context, parts: Parts): ExperimentResu
   const { startedAt, before, tools, stages, restored, after } = parts
   const end = endOf(parts)
   const verdict: Verdict =
-    end === undefined ? 'held' : BREACHES.has(end.code) ? 'breached' : 'inconclusive'
+    end === undefined ? 'passed' : FAILURES.has(end.code) ? 'failed' : 'inconclusive'
   const { detectMs, recoverMs } = steadiness.recovery(plan.file.steadyState.for)
   const { description } = plan.file
   return {
@@ -59,8 +59,8 @@ export function experimentResult(context: Context, parts: Parts): ExperimentResu
     verdict,
     stage: end?.stage ?? null,
     code: end?.code ?? null,
-    why: end?.why ?? heldWords(context),
-    breach: end?.breach ?? null,
+    why: end?.why ?? passedText(context),
+    failedGate: end?.failedGate ?? null,
     rollbackMs: stages.rollbackMs === null ? null : Math.round(stages.rollbackMs),
     restored,
     mttdMs: detectMs === undefined ? null : Math.round(detectMs),
@@ -69,7 +69,7 @@ export function experimentResult(context: Context, parts: Parts): ExperimentResu
     stages: stages.results,
     after: after?.phase ?? null,
     steadyAfter: after === undefined || after.end !== undefined ? null : after.steady,
-    proposals: verdict === 'held' ? proposals(plan, past, tools) : [],
+    proposals: verdict === 'passed' ? proposals(plan, past, tools) : [],
   }
 }
 
@@ -83,24 +83,24 @@ function endOf({
   if (after.steady) return undefined
   return {
     code: 'NOT_RECOVERED',
-    why: 'all stages held, and the steady state did not come again in time',
+    why: 'all stages passed, but the target did not return to steady state in time',
     stage: null,
   }
 }
 
-function heldWords({ plan }: Context): string {
+function passedText({ plan }: Context): string {
   const last = plan.stages.at(-1)!.label
   const stages = plan.stages.length === 1 ? `the stage ${last}` : `all stages up to ${last}`
-  return `${stages} held, and the steady state after`
+  return `${stages} passed, and so did the steady state after`
 }
 
-/** The number of consecutive successful runs before a proposal. */
-const GREENS = 3
+/** The number of consecutive passed runs before a proposal. */
+const PASSES = 3
 
 const MAX_TOOLS = 20
 
 /**
- * Proposes wider experiments after three consecutive successful runs of the same plan, including this
+ * Proposes wider experiments after three consecutive passed runs of the same plan, including this
  * one. Only tools of `readers`, the read-only tools, are proposed.
  */
 export function proposals(
@@ -109,8 +109,8 @@ export function proposals(
   readers: readonly string[],
 ): readonly Proposal[] {
   const same = past.filter(({ planDigest }) => planDigest === plan.digest)
-  const before = same.slice(1 - GREENS)
-  if (before.length < GREENS - 1 || before.some(({ verdict }) => verdict !== 'held')) return []
+  const before = same.slice(1 - PASSES)
+  if (before.length < PASSES - 1 || before.some(({ verdict }) => verdict !== 'passed')) return []
   return [...stageProposal(plan), ...toolsProposal(plan, readers), ...holdProposal(plan)]
 }
 
@@ -124,7 +124,7 @@ function stageProposal({ file, by }: Plan): readonly Proposal[] {
   return [
     {
       kind: 'stage',
-      why: `${last}% held ${GREENS} times in a row`,
+      why: `${last}% passed ${PASSES} times in a row`,
       write: `${key}: [${written}]`,
     },
   ]
@@ -139,7 +139,7 @@ function toolsProposal({ file, calls }: Plan, readers: readonly string[]): reado
   return [
     {
       kind: 'tools',
-      why: `the server has ${others.length} more that only read, and the rules may be wide enough for them`,
+      why: `the server has ${others.length} more read-only tools`,
       write: `load: { tools: ${JSON.stringify(all)} }`,
     },
   ]
@@ -151,7 +151,7 @@ function holdProposal({ file }: Plan): readonly Proposal[] {
   return [
     {
       kind: 'hold',
-      why: 'what fills up, leaks or expires needs longer to show',
+      why: 'leaks, full pools and expiries show only after a longer time',
       write: `hold: ${written}`,
     },
   ]

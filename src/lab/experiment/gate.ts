@@ -34,7 +34,7 @@ export function readAbortGate(measure: Measure, written: string): Gate | string 
   if (match === null) return `needs a comparison and a limit, such as ${example}`
   const [, operator = '', bound = '', lasting] = match
   const wanted = measure === 'success' ? '<' : '>'
-  if (operator !== wanted) return `is broken by what is ${wordOf(wanted)}: write ${example}`
+  if (operator !== wanted) return `needs "${wanted}" before the limit, such as ${example}`
   const limit = limitOf(measure, bound.replace(/\s/g, ''))
   if (limit === undefined) {
     return `needs a limit ${isShare(measure) ? 'in percent' : 'with a unit of time'}, such as ${example}`
@@ -52,10 +52,7 @@ export function steadyGate(measure: Measure, limit: number): Gate {
 }
 
 /** Returns true when a measured value fails the gate; undefined without data. */
-export function isBroken(
-  { measure, operator, limit }: Gate,
-  measured: Measured,
-): boolean | undefined {
+export function fails({ measure, operator, limit }: Gate, measured: Measured): boolean | undefined {
   const value = measured[measure]
   if (value === null) return undefined
   return operator === '<' ? value < limit : value > limit
@@ -78,15 +75,11 @@ function limitOf(measure: Measure, text: string): number | undefined {
   return percent === undefined ? undefined : percent / 100
 }
 
-function wordOf(operator: string): string {
-  return operator === '<' ? 'below a limit' : 'above a limit'
-}
-
 /** A gate that failed for its full duration. */
-export interface Breach {
+export interface FailedGate {
   readonly gate: string
   readonly measure: Gate['measure']
-  /** Null when no measured value caused the breach. */
+  /** Null when no measured value made the gate fail. */
   readonly measured: number | null
 }
 
@@ -100,37 +93,37 @@ export class AbortWatch {
   }
 
   /** Adds a measurement; returns the first gate that has failed for its full duration. */
-  add(measured: Measured, at: number): Breach | undefined {
-    let breach: Breach | undefined
+  add(measured: Measured, at: number): FailedGate | undefined {
+    let first: FailedGate | undefined
     for (const gate of this.#gates) {
-      const broken = isBroken(gate, measured)
+      const failed = fails(gate, measured)
       // Without a measurement the state stays: missing data is no recovery.
-      if (broken === false) this.#since.delete(gate)
-      if (broken !== true) continue
+      if (failed === false) this.#since.delete(gate)
+      if (failed !== true) continue
       const since = this.#since.get(gate) ?? at
       this.#since.set(gate, since)
       if (at - since < gate.forMs) continue
-      breach ??= { gate: gate.text, measure: gate.measure, measured: measured[gate.measure] }
+      first ??= { gate: gate.text, measure: gate.measure, measured: measured[gate.measure] }
     }
-    return breach
+    return first
   }
 }
 
 /** Returns true when any gate fails; undefined when none could be measured. */
-export function anyBroken(gates: readonly Gate[], measured: Measured): boolean | undefined {
-  const found = gates.map((gate) => isBroken(gate, measured))
+export function anyFails(gates: readonly Gate[], measured: Measured): boolean | undefined {
+  const found = gates.map((gate) => fails(gate, measured))
   if (found.includes(true)) return true
   return found.includes(false) ? false : undefined
 }
 
 /** Describes the gates that fail. A gate that cannot be measured fails. */
-export function brokenWords(gates: readonly Gate[], measured: Measured): readonly string[] {
+export function failureTexts(gates: readonly Gate[], measured: Measured): readonly string[] {
   return gates
-    .filter((gate) => isBroken(gate, measured) !== false)
+    .filter((gate) => fails(gate, measured) !== false)
     .map(({ measure, limit, operator }) => {
       const wants = operator === '>' ? 'at most' : 'at least'
       const found = shownMeasure(measure, measured[measure])
-      return `${measure} is ${found}, and has to be ${wants} ${shownMeasure(measure, limit)}`
+      return `${measure} is ${found}, but must be ${wants} ${shownMeasure(measure, limit)}`
     })
 }
 
@@ -144,21 +137,21 @@ export class Steadiness {
     this.#injections.push(at)
   }
 
-  add(at: number, broken: boolean | undefined): void {
-    if (broken !== undefined && this.#injections.length > 0) this.#samples.push({ at, broken })
+  add(at: number, failed: boolean | undefined): void {
+    if (failed !== undefined && this.#injections.length > 0) this.#samples.push({ at, failed })
   }
 
   /** Returns the time for which no gate has failed. */
   steadyForMs(since: number, now: number): number {
     const after = this.#samples.filter(({ at }) => at >= since)
-    const lastBroken = after.findLastIndex(({ broken }) => broken)
-    const first = after[lastBroken + 1]
+    const lastFailed = after.findLastIndex(({ failed }) => failed)
+    const first = after[lastFailed + 1]
     return first === undefined ? 0 : now - first.at
   }
 
-  /** Returns the times to detect and to recover, from the start of the stage with the first breach. */
+  /** Returns the times to detect and to recover, from the start of the stage in which a gate first failed. */
   recovery(steadyForMs: number): Recovery {
-    const first = this.#samples.find(({ broken }) => broken)
+    const first = this.#samples.find(({ failed }) => failed)
     const injectedAt = this.#injections.findLast((at) => at <= (first?.at ?? Infinity))
     if (injectedAt === undefined) return { detectMs: undefined, recoverMs: undefined }
     return recoveryOf(this.#samples, injectedAt, steadyForMs)

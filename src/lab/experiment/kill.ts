@@ -22,14 +22,14 @@ const POLL_MS = 50
 export async function findVictim(victim: Victim): Promise<ProcessIdentity> {
   const pid = await readPid(victim.pidFile)
   if ((await statOf(process.pid)) === undefined) {
-    throw unsafe('this system does not tell whose a process is', 'kill processes on Linux alone')
+    throw unsafe('this system has no /proc', 'run on Linux')
   }
   if (await isAncestor(pid)) {
-    throw unsafe(`process ${pid} is this program itself, or runs it`, 'name another process')
+    throw unsafe(`process ${pid} is this program, or an ancestor of it`, 'name another process')
   }
   const { state, began } = (await statOf(pid)) ?? {}
   if (began === undefined || state === 'Z') {
-    throw unsafe(`process ${pid} does not run`, 'start it, or fix what writes the file')
+    throw unsafe(`process ${pid} is not running`, 'start the process, or fix the file')
   }
   const owner = await stat(`/proc/${pid}`).catch(() => undefined)
   if (owner?.uid !== process.getuid?.()) {
@@ -41,8 +41,8 @@ export async function findVictim(victim: Victim): Promise<ProcessIdentity> {
   )
   if (!line.includes(victim.command)) {
     throw unsafe(
-      `the command line of process ${pid} does not have "${victim.command}" in it`,
-      'the number may have become that of another process: look at kill.pidFile and kill.command',
+      `the command line of process ${pid} does not contain "${victim.command}"`,
+      'another process may have reused the ID: check kill.pidFile and kill.command',
     )
   }
   return { pid, began }
@@ -81,21 +81,23 @@ async function readPid(path: string): Promise<number> {
     constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK,
   ).catch((error: NodeJS.ErrnoException) => {
     const why = error.code === 'ELOOP' ? 'is a link' : `cannot be read (${error.code ?? ''})`
-    throw unsafe(`the file ${why}`, 'name the file that the process itself writes')
+    throw unsafe(`the file ${why}`, 'name the file that the process writes')
   })
   try {
     const stats = await handle.stat()
-    if (!stats.isFile()) throw unsafe('it is no plain file', 'name a file')
+    if (!stats.isFile()) throw unsafe('the path is not a regular file', 'name a regular file')
     if (stats.uid !== process.getuid?.()) {
-      throw unsafe('the file belongs to another user', 'use one that is yours')
+      throw unsafe('the file belongs to another user', 'name a file of this user')
     }
     if ((stats.mode & 0o022) !== 0) {
-      throw unsafe('others may write the file', 'take that right away: chmod go-w')
+      throw unsafe('other users may write the file', 'run chmod go-w')
     }
-    if (stats.size > MAX_PID_TEXT) throw unsafe('the file is too long', 'it holds one number')
+    if (stats.size > MAX_PID_TEXT)
+      throw unsafe('the file is too long', 'write only the process ID to the file')
     const text = (await handle.readFile('utf8')).trim()
     const pid = /^[1-9][0-9]{0,9}$/.test(text) ? Number(text) : 0
-    if (pid <= 1) throw unsafe('the file holds no number above 1', 'it holds one number')
+    if (pid <= 1)
+      throw unsafe('the file contains no number above 1', 'write only the process ID to the file')
     return pid
   } finally {
     await handle.close()

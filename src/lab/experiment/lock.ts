@@ -34,7 +34,7 @@ export interface Lock {
 
 const ATTEMPTS = 100
 const PAUSE_MS = 20
-/** Removing a stale lock is quick: a removal that takes longer than this has died as well. */
+/** A process that takes longer than this to remove a stale lock has died as well. */
 const CLEARING_MS = 5000
 
 /** Locks a target. Throws a `RejectedError` when a running process holds the lock. */
@@ -50,20 +50,24 @@ export async function takeLock(directory: string, target: URL, id: string): Prom
   }
   await mkdir(directory, { recursive: true, mode: 0o700 })
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    if (await create(path, own)) return heldLock(path, own, undefined)
+    if (await create(path, own)) return lockAt(path, own, undefined)
     const holder = await readHolder(path)
     if (holder !== undefined && (await isAlive(holder))) {
       throw rejectionError(
         'EXPERIMENT_RUNNING',
         `the experiment ${holder.id} runs on ${shown} (process ${holder.pid}, since ${holder.startedAt})`,
-        'wait until it is over, or end it with Ctrl-C',
+        'wait until it has ended, or end it with Ctrl-C',
       )
     }
     const dead = await takeFromDead(path, own)
-    if (dead !== undefined) return heldLock(path, own, dead.holder)
+    if (dead !== undefined) return lockAt(path, own, dead.holder)
     await sleep(PAUSE_MS)
   }
-  throw rejectionError('EXPERIMENT_RUNNING', `others begin on ${shown} right now`, 'try again')
+  throw rejectionError(
+    'EXPERIMENT_RUNNING',
+    `other experiments are starting on ${shown}`,
+    'try again',
+  )
 }
 
 /** Creates the file atomically, unless it exists. */
@@ -81,7 +85,7 @@ async function create(path: string, own: LockHolder): Promise<boolean> {
   }
 }
 
-/** Replaces the lock of a dead holder. Replacements are serialized, or a new lock could be replaced. */
+/** Replaces the lock of a dead holder. Replacements are serialized, so that none removes a new lock. */
 async function takeFromDead(
   path: string,
   own: LockHolder,
@@ -106,7 +110,7 @@ async function takeFromDead(
   }
 }
 
-function heldLock(path: string, own: LockHolder, dead: LockHolder | undefined): Lock {
+function lockAt(path: string, own: LockHolder, dead: LockHolder | undefined): Lock {
   return {
     dead,
     async note(file, { bytes, mode, uid, gid }) {

@@ -14,9 +14,9 @@ import type { Probe } from './probe.ts'
 /** Configures an experiment besides its plan. */
 export interface LoadContext {
   readonly version: string
-  /** Sent with every request, and never stored. */
+  /** Headers of every request; never stored. */
   readonly headers: Readonly<Record<string, string>>
-  /** The tools that the first phase has chosen, if the plan names none. */
+  /** The tools that the first phase has chosen when the plan names none. */
   readonly called?: readonly string[]
 }
 
@@ -67,7 +67,7 @@ export interface Moment {
   readonly load: Measured
   readonly steady: Measured
   readonly calls: number
-  /** True after the end of the phase while the last calls end: these are slower than the average call. */
+  /** True while the last calls end: they are slower than the average call. */
   readonly draining: boolean
 }
 
@@ -98,8 +98,8 @@ export interface PhaseOutcome {
 }
 
 const TICK_MS = 100
-const BESIDE_MS = 300
-const AGAIN_MS = 250
+const POLL_MS = 300
+const RETRY_MS = 250
 
 const NOTHING: Measured = { errors: null, success: null, p50: null, p95: null, p99: null }
 
@@ -109,17 +109,17 @@ export async function runPhase(spec: PhaseSpec): Promise<PhaseOutcome> {
   const startedAt = new Date().toISOString()
   const began = performance.now()
   const ending = new AbortController()
-  const giveUp = (): void => ending.abort()
-  stop.addEventListener('abort', giveUp, { once: true })
-  if (stop.aborted) giveUp()
+  const stopLoad = (): void => ending.abort()
+  stop.addEventListener('abort', stopLoad, { once: true })
+  if (stop.aborted) stopLoad()
   let end: EarlyEnd | undefined
   let tools: readonly ToolInfo[] = []
   let called: readonly string[] = []
-  const see = (found: EarlyEnd | undefined): void => {
+  const endWith = (found: EarlyEnd | undefined): void => {
     if (found === undefined || end !== undefined || ending.signal.aborted) return
     end = found
     spec.onEnd(found)
-    giveUp()
+    stopLoad()
   }
   const watches: Promise<void>[] = []
   let beginning: Promise<void> | undefined
@@ -128,7 +128,7 @@ export async function runPhase(spec: PhaseSpec): Promise<PhaseOutcome> {
   const watch = (task: Promise<void>): Promise<void> => {
     const watched = task.catch((error: unknown) => {
       failure ??= error
-      giveUp()
+      stopLoad()
     })
     watches.push(watched)
     return watched
@@ -146,16 +146,16 @@ export async function runPhase(spec: PhaseSpec): Promise<PhaseOutcome> {
         const { calls } = recorder.counts
         const draining = recorder.elapsedMs >= (spec.load.pace.durationMs ?? Infinity)
         const found = spec.tick({ at: performance.now(), load, steady, calls, draining })
-        if (found === 'enough') giveUp()
-        else see(found)
+        if (found === 'enough') stopLoad()
+        else endWith(found)
       }
       void watch(every(TICK_MS, ending.signal, check))
       const { poll, begun } = spec
       if (poll !== undefined) {
-        const ask = async (): Promise<void> => see(await poll(ending.signal))
-        void watch(every(BESIDE_MS, ending.signal, ask))
+        const ask = async (): Promise<void> => endWith(await poll(ending.signal))
+        void watch(every(POLL_MS, ending.signal, ask))
       }
-      if (begun !== undefined) beginning = watch(begun(ending.signal).then(see))
+      if (begun !== undefined) beginning = watch(begun(ending.signal).then(endWith))
     })
     await beginning
     if (failure !== undefined) throw failure
@@ -163,12 +163,12 @@ export async function runPhase(spec: PhaseSpec): Promise<PhaseOutcome> {
     return { result: phaseResult(label, startedAt, began, steady, result), end, tools, called }
   } catch (error) {
     if (!(error instanceof LoadError) || error instanceof ToolsNotNamedError) throw error
-    see({ code: 'TARGET_LOST', why: `the load could not begin: ${error.message}` })
+    endWith({ code: 'TARGET_LOST', why: `the load could not begin: ${error.message}` })
     const steady = probe?.measured(began) ?? meter?.measured() ?? NOTHING
     return { result: phaseResult(label, startedAt, began, steady, undefined), end, tools, called }
   } finally {
-    giveUp()
-    stop.removeEventListener('abort', giveUp)
+    stopLoad()
+    stop.removeEventListener('abort', stopLoad)
     await Promise.all(watches)
   }
 }
@@ -183,9 +183,9 @@ async function begin(
     try {
       return (await runLoad(load, { stop, cut: stop, begun })).result
     } catch (error) {
-      const again = error instanceof LoadError && !(error instanceof ToolsNotNamedError)
-      if (!again || performance.now() > until || stop.aborted) throw error
-      await sleep(AGAIN_MS, undefined, { signal: stop }).catch(() => {})
+      const retryable = error instanceof LoadError && !(error instanceof ToolsNotNamedError)
+      if (!retryable || performance.now() > until || stop.aborted) throw error
+      await sleep(RETRY_MS, undefined, { signal: stop }).catch(() => {})
     }
   }
 }

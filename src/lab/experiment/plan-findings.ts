@@ -70,7 +70,7 @@ function urlFindings(value: unknown, path: Path): readonly Finding[] {
     return [{ code: 'bad_value', message, path, found }]
   }
   if (url.username === '' && url.password === '') return []
-  const message = 'a plan holds no password; give it by --header or --auth-token-file'
+  const message = 'a plan must not contain a password; pass it with --header or --auth-token-file'
   return [{ code: 'bad_value', message, path }]
 }
 
@@ -94,7 +94,7 @@ function shapeFindings(file: { readonly [Key in keyof PlanFile]?: unknown }): re
   }
   if (rules === undefined && staged !== undefined) {
     const key = stages === undefined ? 'pods' : 'stages'
-    return [conflict('stages widen rules, and there are none', [key])]
+    return [conflict('stages need rules, and the plan has none', [key])]
   }
   return []
 }

@@ -48,15 +48,15 @@ function gateRejections({ file, steady, aborts }: PlanFacts): Rejection[] {
   if (aborts.length === 0 && (file.slo ?? []).length === 0) {
     rejections.push({
       code: 'NO_GATE',
-      wrong: 'the plan has no number at which it would end',
-      fix: 'add abortOn: { errors: ">5% for 30s" }, or an slo',
+      wrong: 'the plan has no gate: neither abortOn nor slo',
+      fix: 'add abortOn: { errors: ">5% for 30s" } or slo: ["success>99%"]',
       path: [],
     })
   }
   if (steady.length === 0) {
     rejections.push({
       code: 'NO_GATE',
-      wrong: 'the steady state has no number',
+      wrong: 'the steady state has no limit',
       fix: 'add at least one of errors, success, p50, p95 and p99 to steadyState',
       path: ['steadyState'],
     })
@@ -71,7 +71,7 @@ function environmentRejections({ file, production }: PlanFacts): Rejection[] {
       {
         code: 'NO_ENVIRONMENT',
         wrong: 'the plan names no environment',
-        fix: 'write the one of the sidecar as target.environment, such as staging',
+        fix: 'set target.environment to the --environment of the sidecar, such as staging',
         path: ['target'],
       },
     ]
@@ -93,7 +93,7 @@ export function productionRejection(found: Production): Rejection {
   return {
     code: 'PRODUCTION',
     wrong: productionText(found),
-    fix: 'run experiments elsewhere; nothing lifts this but another name, or other --production-names',
+    fix: 'run the experiment in another environment; if this is not production, change the name or --production-names',
   }
 }
 
@@ -103,8 +103,8 @@ function ruleRejections({ rules, enabled }: RulesSource, file: PlanFile): Reject
   if (!enabled) {
     rejections.push({
       code: 'RULES_HIT_NOTHING',
-      wrong: 'the rules say `enabled: false`',
-      fix: 'take that out',
+      wrong: 'the rules file has `enabled: false`',
+      fix: 'remove `enabled: false`',
       path: ['rules'],
     })
   }
@@ -114,8 +114,8 @@ function ruleRejections({ rules, enabled }: RulesSource, file: PlanFile): Reject
     if (key === undefined) continue
     rejections.push({
       code: 'RULES_STAGED',
-      wrong: `the rule "${rule.name}" has \`${key}\`, and the plan has stages`,
-      fix: 'take it out of the rule: the experiment widens it',
+      wrong: `the rule "${rule.name}" has \`${key}\`, but the plan sets the stages`,
+      fix: `remove \`${key}\` from the rule`,
       path: inline ? ['rules', index, key] : ['rules'],
     })
   }
@@ -129,7 +129,7 @@ const MAX_FACTOR = 3
 /** The maximum difference between two stages in percentage points. */
 export const MAX_POINTS = 40
 
-/** Returns the rejections of stages that grow too fast, or not at all. */
+/** Returns the rejections of stages that do not grow, or grow too fast. */
 export function stageRejections(
   stages: readonly number[],
   key: 'stages' | 'pods',
@@ -141,8 +141,8 @@ export function stageRejections(
     if (share <= (before ?? 0)) {
       rejections.push({
         code: 'STAGES_NOT_ASCENDING',
-        wrong: `the stage ${share}% does not widen ${before === undefined ? 'anything' : `the ${before}% before it`}`,
-        fix: 'write stages from the smallest to the largest, each above the one before',
+        wrong: `the stage ${share}% is not above ${before ?? 0}%${before === undefined ? '' : ', the stage before'}`,
+        fix: 'list the stages in ascending order',
         path,
       })
     } else if (share > widest(before)) {
@@ -151,8 +151,8 @@ export function stageRejections(
         wrong: `${before === undefined ? 'the first stage' : `from ${before}% to`} ${share}% skips a stage`,
         fix:
           before === undefined
-            ? `begin with ${FIRST_STAGE}% or less`
-            : `go to ${widest(before)}% at most: no more than ${MAX_FACTOR} times, and ${MAX_POINTS} points, at a time`,
+            ? `start with ${FIRST_STAGE}% or less`
+            : `use at most ${widest(before)}%: at most ${MAX_FACTOR} times the stage before, and ${MAX_POINTS} points above it`,
         path,
       })
     }
@@ -160,7 +160,7 @@ export function stageRejections(
   return rejections
 }
 
-/** Returns the largest stage that may follow, or be the first. */
+/** Returns the maximum of the stage after `before`, or of the first stage. */
 export function widest(before: number | undefined): number {
   if (before === undefined) return FIRST_STAGE
   const most = Math.min(before * MAX_FACTOR, before + MAX_POINTS, 100)
@@ -169,7 +169,7 @@ export function widest(before: number | undefined): number {
 
 /**
  * Returns a rejection when no rule can match a call of these tools. Only the tool and the headers are
- * known runBeforePhase: other conditions count as matching.
+ * known before the run: other conditions count as matching.
  */
 export function matchNothing(
   { rules }: RulesSource,
@@ -181,7 +181,7 @@ export function matchNothing(
     return {
       code: 'RULES_HIT_NOTHING',
       wrong: rules.length === 0 ? 'there is no rule' : 'all rules are dry runs',
-      fix: 'an experiment needs a rule that acts',
+      fix: 'add a rule without dryRun',
     }
   }
   if (tools.length === 0 || acting.some((rule) => mayMatch(rule, tools, headers))) return undefined
@@ -191,7 +191,7 @@ export function matchNothing(
   return {
     code: 'RULES_HIT_NOTHING',
     wrong: `no rule can match a call of ${shownTools(tools)}`,
-    fix: `name these tools and the headers of the load in \`match\`${hint}; squall explain says which dimension fails`,
+    fix: `name these tools and the headers of the load in \`match\`${hint}; squall explain shows the condition that fails`,
   }
 }
 

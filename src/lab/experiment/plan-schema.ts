@@ -34,13 +34,14 @@ const condition = (example: string, description: string): TUnsafe<string> =>
 
 const target = section(
   {
-    url: text('URL of the MCP endpoint, behind the sidecar.'),
+    url: text('URL of the MCP endpoint. The sidecar must be on the path of the requests.'),
     environment: Type.Optional(
-      text('The environment that the sidecar has to be in, as its own `--environment` says.', 63),
+      text('Environment of the sidecar: the value of its `--environment` (case-insensitive).', 63),
     ),
     client: oneOf(CLIENT_KINDS, {
       default: 'lean',
-      description: 'Which client makes the calls: `lean` for volume, the SDKs for truth.',
+      description:
+        'Client that makes the calls: `lean` for a high call rate, `sdk-v1` and `sdk-v2` for the behaviour of the official SDKs.',
     }),
     headers: Type.Optional(
       Type.Unsafe<Readonly<Record<string, string>>>({
@@ -51,30 +52,29 @@ const target = section(
         additionalProperties: false,
         maxProperties: 50,
         description:
-          'Headers of every request. They are kept in the history: give secrets by `--header` or `--auth-token-file`.',
+          'Headers of every request. They are stored with the plan of each run: pass secrets with `--header` or `--auth-token-file`.',
       }),
     ),
   },
-  { description: 'What is called.' },
+  { description: 'The MCP endpoint under test.' },
 )
 
 const sidecar = section(
   {
     admin: text('URL of the admin port of the sidecar.'),
     rulesFile: text(
-      'The rules file that the sidecar watches (`--rules`). It is replaced while the experiment runs, and put back after.',
+      'The rules file that the sidecar watches (`--rules`). The experiment replaces the file and restores it at the end.',
     ),
     replaceRules: Type.Boolean({
       default: false,
-      description: 'Rules of others may be active before; they rest while the experiment runs.',
+      description: 'Accepts other active rules, which are suspended during the experiment.',
     }),
     expiry: duration({
       default: '30s',
-      description:
-        'How long the rules act after the experiment has died. It is renewed while the experiment lives.',
+      description: 'Time until the rules expire if the experiment dies; renewed while it runs.',
     }),
   },
-  { description: 'The sidecar in front of it.' },
+  { description: 'The sidecar in front of the MCP endpoint.' },
 )
 
 const steadyState = section(
@@ -82,31 +82,36 @@ const steadyState = section(
     probe: oneOf(['load', 'tools/list'] as const, {
       default: 'load',
       description:
-        'What is looked at: the calls of the load, or `tools/list`, asked five times a second.',
+        'What is measured: the calls of the load, or a `tools/list` request about five times a second.',
     }),
-    errors: Type.Optional(percentage({ description: 'The largest share of failures.' })),
+    errors: Type.Optional(percentage({ description: 'Maximum share of failed calls.' })),
     success: Type.Optional(
-      percentage({ description: 'The smallest share that is right and in time.' }),
+      percentage({ description: 'Minimum share of calls with a correct result in time.' }),
     ),
-    p50: Type.Optional(duration({ description: 'The longest median.' })),
-    p95: Type.Optional(duration({ description: 'The longest 95th percentile.' })),
-    p99: Type.Optional(duration({ description: 'The longest 99th percentile.' })),
-    for: duration({ default: '20s', description: 'How long it has to hold, before and after.' }),
+    p50: Type.Optional(duration({ description: 'Maximum median latency.' })),
+    p95: Type.Optional(duration({ description: 'Maximum p95 latency.' })),
+    p99: Type.Optional(duration({ description: 'Maximum p99 latency.' })),
+    for: duration({
+      default: '20s',
+      description: 'Time for which the limits must pass, before the stages and after them.',
+    }),
     within: duration({
       default: '2m',
-      description: 'How long it may take after the end until it holds again.',
+      description: 'Time limit for the return to the steady state after the stages.',
     }),
   },
-  { description: 'What is normal. Checked before anything is done, and again after.' },
+  {
+    description: 'Limits of normal operation, checked before and after the stages.',
+  },
 )
 
 const load = section(
   {
-    clients: number(1, 10_000, { default: 10, description: 'Clients, each with a session.' }),
+    clients: number(1, 10_000, { default: 10, description: 'Clients, each with its own session.' }),
     rate: Type.Optional(
       number(1, 100_000, {
         description:
-          'Calls that arrive per second; without it each client goes on when it is done.',
+          'Calls per second. Without `rate`, each client begins its next task when its previous task ends.',
       }),
     ),
     tools: Type.Optional(
@@ -115,58 +120,58 @@ const load = section(
         items: { type: 'string', minLength: 1, maxLength: 256 },
         maxItems: 200,
         description:
-          'Tools to call, with arguments made from their schemas; without this and `calls` those that say that they only read.',
+          'Tools to call, with arguments generated from their schemas. Without `tools` and `calls`: the tools with `readOnlyHint: true`.',
       }),
     ),
-    calls: Type.Optional(text('A file of calls with their arguments, as `squall load` takes it.')),
-    fanOut: number(1, 1000, { default: 1, description: 'Calls of one task.' }),
-    streams: number(0, 100_000, { default: 0, description: 'Streams held open beside the calls.' }),
-    timeout: duration({ default: '10s', description: 'Time for one attempt of a call.' }),
-    retries: number(0, 20, { default: 0, description: 'Further attempts of a call that failed.' }),
+    calls: Type.Optional(text('File of calls with arguments, as for `squall load --calls`.')),
+    fanOut: number(1, 1000, { default: 1, description: 'Number of calls in a task.' }),
+    streams: number(0, 100_000, { default: 0, description: 'Streams held open during the calls.' }),
+    timeout: duration({ default: '10s', description: 'Time limit of one attempt of a call.' }),
+    retries: number(0, 20, { default: 0, description: 'Maximum retries of a failed call.' }),
     retryBudget: Type.Optional(
-      percentage({ description: 'Retries for each hundred calls at most.' }),
+      percentage({ description: 'Maximum retries, in percent of the calls.' }),
     ),
-    deadline: Type.Optional(duration({ description: 'Time for a task.' })),
+    deadline: Type.Optional(duration({ description: 'Time limit of a task.' })),
     degrade: number(0, 1000, {
       default: 0,
-      description: 'So many calls at the end of a task it can do without.',
+      description: 'Number of optional calls at the end of each task.',
     }),
     expect: Type.Optional(
       Type.Unsafe<readonly string[]>({
         type: 'array',
         items: { type: 'string', minLength: 1, maxLength: 1024 },
         maxItems: 100,
-        description: 'What results have to look like, as `squall load --expect` takes it.',
+        description: 'Conditions on the results, as for `squall load --expect`.',
       }),
     ),
   },
-  { description: 'The calls that are made all the while.', default: {} },
+  { description: 'The load during all phases of the experiment.', default: {} },
 )
 
 const abortOn = section(
   {
-    errors: Type.Optional(condition('>5% for 30s', 'A share of failures that ends it.')),
-    success: Type.Optional(condition('<95% for 30s', 'A share of good calls that ends it.')),
-    p50: Type.Optional(condition('>2s', 'A median that ends it.')),
-    p95: Type.Optional(condition('>10s', 'A 95th percentile that ends it.')),
-    p99: Type.Optional(condition('>10s for 5s', 'A 99th percentile that ends it.')),
+    errors: Type.Optional(condition('>5% for 30s', 'Error rate that ends the experiment.')),
+    success: Type.Optional(condition('<95% for 30s', 'Success rate that ends the experiment.')),
+    p50: Type.Optional(condition('>2s', 'Median latency that ends the experiment.')),
+    p95: Type.Optional(condition('>10s', 'p95 latency that ends the experiment.')),
+    p99: Type.Optional(condition('>10s for 5s', 'p99 latency that ends the experiment.')),
   },
-  { description: 'What ends the experiment at once. It is looked at ten times a second.' },
+  { description: 'Conditions that end the experiment at once, checked ten times a second.' },
 )
 
 const kill = section(
   {
-    pidFile: text('The file that holds the number of the process.'),
+    pidFile: text('File with the process ID.'),
     command: text(
-      'A part of its command line: a number alone may have become that of another process.',
+      'Part of the command line of the process. Another process may have reused the ID.',
       256,
     ),
     restartWithin: duration({
       default: '30s',
-      description: 'How long it may take until the file names its successor, alive.',
+      description: 'Time limit until the file names another running process.',
     }),
   },
-  { description: 'A process that is killed with SIGKILL at the beginning of each stage.' },
+  { description: 'A process to kill with SIGKILL at the start of each stage.' },
 )
 
 const plan = section({
@@ -174,15 +179,15 @@ const plan = section({
     pattern: '^[A-Za-z0-9][A-Za-z0-9._-]*$',
     minLength: 1,
     maxLength: 40,
-    description: 'What the experiment is called in history and reports.',
+    description: 'Name of the experiment in history and reports.',
   }),
-  description: Type.Optional(text('What is to be found out.', 2000)),
+  description: Type.Optional(text('The question that the experiment answers.', 2000)),
   target,
   sidecar,
   steadyState,
   seed: number(0, 2 ** 32 - 1, {
     default: 1,
-    description: 'Decides calls, arguments and, where the rules have no seed, what they sample.',
+    description: 'Seed of calls, arguments and sampling; a seed in the rules takes precedence.',
   }),
   rules: Type.Optional(
     Type.Unsafe<unknown>({
@@ -190,16 +195,18 @@ const plan = section({
         { type: 'string', minLength: 1, maxLength: 1024 },
         { type: 'array', items: { $ref: '#/definitions/rule' }, maxItems: 100 },
       ],
-      description: 'A rules file, beside this one, or the rules themselves.',
+      description: 'Rules, or the path of a rules file relative to the plan.',
       examples: ['./rules/slow-search.yaml'],
     }),
   ),
   kill: Type.Optional(kill),
   stages: Type.Optional(
-    shares('Shares of the calls that the rules may sample. Each is held, then widened.'),
+    shares('Shares of the calls that the rules may sample, one per stage, ascending.'),
   ),
-  pods: Type.Optional(shares('The same as shares of the replicas, in the place of `stages`.')),
-  hold: duration({ default: '60s', description: 'How long each stage is held.' }),
+  pods: Type.Optional(
+    shares('Shares of the replicas that may inject faults, instead of `stages`.'),
+  ),
+  hold: duration({ default: '60s', description: 'Duration of each stage.' }),
   load,
   abortOn: Type.Optional(abortOn),
   slo: Type.Optional(
@@ -207,17 +214,16 @@ const plan = section({
       type: 'array',
       items: { type: 'string', minLength: 1, maxLength: 64 },
       maxItems: 20,
-      description:
-        'Gates that each stage has to pass at its end, as `squall load --slo` takes them.',
+      description: 'Gates that each stage must pass at its end, as for `squall load --slo`.',
       examples: [['success>99%', 'blast<5%']],
     }),
   ),
 })
 
-/** A plan file with defaults, durations in milliseconds and shares in percent. */
+/** A plan file with its defaults; durations are in milliseconds, shares in percent. */
 export type PlanFile = Static<typeof plan>
 
-/** The JSON Schema of plans, for editors and for checking. */
+/** Returns the JSON Schema of plans. */
 export function planJsonSchema(): SchemaNode {
   const { definitions } = rulesJsonSchema()
   const root = {

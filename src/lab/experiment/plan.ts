@@ -9,10 +9,10 @@ import type { ProductionCheck } from '../../rules/guard/production-names.ts'
 import type { Gate } from './gate.ts'
 import type { PlanFile } from './plan-schema.ts'
 
-/** A rule as written in the file. */
+/** A rule as written in the file, without defaults. */
 export type WrittenRule = Readonly<Record<string, unknown>> & { readonly name: string }
 
-/** Checked rules as written. */
+/** Valid rules as written, without defaults. */
 export interface RulesSource {
   readonly digest: string
   /** The text, so that a run can be repeated after the file has changed. */
@@ -39,7 +39,7 @@ export function readRulesText(
   }
 }
 
-/** Converts the inline rules of a plan, which were checked with the plan. */
+/** Converts the inline rules of a plan, which are valid because the plan is. */
 export function inlineRules(rules: readonly WrittenRule[]): RulesSource {
   const text = `${JSON.stringify({ version: 1, rules }, null, 2)}\n`
   return {

@@ -1,7 +1,7 @@
 import type { Rule } from '../../admin/api.ts'
 import { AdminError } from '../../admin/api-client.ts'
 import { findProduction, type PlacedName } from '../../rules/guard/production-names.ts'
-import { MARKER } from './armed-rules.ts'
+import { CLAIM_PREFIX } from './armed-rules.ts'
 import type { ExperimentOptions } from './context.ts'
 import type { Plan } from './plan.ts'
 import { rejectionError, type Rejection, RejectedError } from './rejection.ts'
@@ -15,7 +15,7 @@ export interface Preflight {
 }
 
 /**
- * Checks that an experiment may begin. Rules of `dead`, an experiment whose process died, are ignored.
+ * Checks that an experiment may begin. The claim of `dead`, an experiment whose process died, is ignored.
  * Throws a `RejectedError` with all reasons.
  */
 export async function preflight(
@@ -38,10 +38,10 @@ export async function preflight(
     ...ruleRejections(rules, plan, dead),
   ].filter((each) => each !== undefined)
   if (rejections.length > 0) throw new RejectedError(...rejections)
-  return { state, suspended: injecting(rules).some(({ name }) => !name.startsWith(MARKER)) }
+  return { state, suspended: injecting(rules).some(({ name }) => !name.startsWith(CLAIM_PREFIX)) }
 }
 
-/** Returns the rules that inject faults in this sidecar, now or later. */
+/** Returns the rules that may inject faults in this sidecar, now or later. */
 function injecting(rules: readonly Rule[]): readonly Rule[] {
   return rules.filter(
     ({ builtIn, dryRun, phase }) =>
@@ -58,8 +58,8 @@ async function ask(
     if (!(error instanceof AdminError)) throw error
     throw rejectionError(
       'SIDECAR_UNREACHABLE',
-      `the sidecar cannot be asked at ${plan.admin.url.origin}: ${error.message}`,
-      'check sidecar.admin, and that squall run has --rules',
+      `the admin port at ${plan.admin.url.origin} cannot be read: ${error.message}`,
+      'check sidecar.admin, and start squall run with --rules and --admin',
     )
   }
 }
@@ -69,31 +69,33 @@ function environmentRejection(
   wanted: string,
   { production }: Plan,
 ): Rejection | undefined {
-  const hit = findProduction(places, production.patterns)
-  if (hit !== undefined) return productionRejection(hit)
+  const match = findProduction(places, production.patterns)
+  if (match !== undefined) return productionRejection(match)
   const found = places[0]?.name
   if (found?.toLowerCase() === wanted.toLowerCase()) return undefined
   return {
     code: 'ENVIRONMENT_MISMATCH',
     wrong:
       found === undefined
-        ? `the plan is for "${wanted}", and the sidecar names no environment`
-        : `the plan is for "${wanted}", and the sidecar says "${found}"`,
-    fix: 'check sidecar.admin and target.environment; squall run says it by --environment',
+        ? `the plan is for "${wanted}", but the sidecar has no environment`
+        : `the plan is for "${wanted}", but the sidecar is in "${found}"`,
+    fix: 'check sidecar.admin, target.environment and the --environment of squall run',
   }
 }
 
 function disarmedRejection({ dryRun, reasons }: SidecarState): Rejection | undefined {
-  // The experiment replaces the file and with it the stop key of the file.
+  // The experiment replaces the file, including its stop key.
   const against = reasons.filter(({ by }) => by !== 'file')
   if (!dryRun && against.length === 0) return undefined
   const why = dryRun
-    ? 'it only does a dry run'
+    ? 'it runs with --dry-run'
     : against.map(({ by, reason }) => `${by}${reason === '' ? '' : ` (${reason})`}`).join(', ')
   return {
     code: 'SIDECAR_DISARMED',
-    wrong: `no rule would act in the sidecar: ${why}`,
-    fix: dryRun ? 'start it without --dry-run' : 'arm it again when the reason is gone',
+    wrong: `the sidecar injects no faults: ${why}`,
+    fix: dryRun
+      ? 'start squall run without --dry-run'
+      : 'arm the sidecar when the reason is resolved',
   }
 }
 
@@ -105,8 +107,8 @@ function invalidRulesRejection({ lastReload: last }: SidecarState): Rejection | 
   if (last?.result !== 'rejected') return undefined
   return {
     code: 'RULES_NOT_ACTIVE',
-    wrong: `the sidecar rejected its rules file, so that it could not be put back: ${firstProblem(last)}`,
-    fix: 'fix sidecar.rulesFile first; squall validate shows every error in it',
+    wrong: `the sidecar rejected its rules file, which could not be restored: ${firstProblem(last)}`,
+    fix: 'fix sidecar.rulesFile; squall validate shows its errors',
   }
 }
 
@@ -116,18 +118,18 @@ function ruleRejections(
   dead: string | undefined,
 ): readonly Rejection[] {
   const acting = rules.filter(({ builtIn, phase }) => !builtIn && phase !== 'expired')
-  const markers = acting.filter(({ name }) => name.startsWith(MARKER))
-  const other = markers.find(({ name }) => name !== `${MARKER}${dead}`)
+  const claims = acting.filter(({ name }) => name.startsWith(CLAIM_PREFIX))
+  const other = claims.find(({ name }) => name !== `${CLAIM_PREFIX}${dead}`)
   if (other !== undefined) {
     return [
       {
         code: 'EXPERIMENT_RUNNING',
-        wrong: `the experiment ${other.name.slice(MARKER.length)} runs in this sidecar, begun elsewhere`,
-        fix: 'wait until it is over',
+        wrong: `the experiment ${other.name.slice(CLAIM_PREFIX.length)} runs in this sidecar, started elsewhere`,
+        fix: 'wait until it has ended',
       },
     ]
   }
-  if (markers.length > 0 || file.sidecar.replaceRules) return []
+  if (claims.length > 0 || file.sidecar.replaceRules) return []
   const own = injecting(rules)
   if (own.length === 0) return []
   const names = own.slice(0, 5).map(({ name }) => name)
@@ -135,7 +137,7 @@ function ruleRejections(
     {
       code: 'OTHER_RULES',
       wrong: `the sidecar has active rules: ${names.join(', ')}${own.length > 5 ? ', …' : ''}`,
-      fix: 'take them out, or let them rest meanwhile: sidecar.replaceRules: true',
+      fix: 'remove the rules, or suspend them during the experiment with sidecar.replaceRules: true',
     },
   ]
 }

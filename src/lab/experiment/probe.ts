@@ -15,7 +15,7 @@ interface ProbeSample {
   readonly ms: number
 }
 
-/** Requests the list of tools periodically besides the load. */
+/** Requests the list of tools periodically during the load. */
 export class Probe {
   readonly #wire: LeanWire
   readonly #closing = new AbortController()
@@ -33,7 +33,7 @@ export class Probe {
     const now = performance.now()
     const from = since ?? now - WINDOW_MS
     const samples = this.#samples.filter(({ at }) => at >= from)
-    // A pending request is at least as slow as its age.
+    // The age of a request in flight is a lower bound of its latency.
     const waits = this.#since === undefined ? 0 : now - this.#since
     const latency = new Histogram()
     for (const { ms } of samples) latency.add(ms)

@@ -28,7 +28,7 @@ export type ReadPlan =
   | { readonly ok: true; readonly plan: Plan; readonly rejections: readonly LocatedRejection[] }
   | { readonly ok: false; readonly problems: readonly FileProblems[] }
 
-/** Locates a plan and reads the files that it names. */
+/** The location of a plan, and the access to the files that it names. */
 export interface PlanSource {
   readonly file: string
   /** The base directory of relative paths. */
@@ -42,14 +42,14 @@ export interface PlanSource {
 /** Limits the size of a plan. */
 export const MAX_PLAN_BYTES = 1024 * 1024
 
-/** Reads a plan and reports all its problems. */
+/** Reads a plan, and returns either the plan or all its problems. */
 export async function readPlan(text: string, source: PlanSource): Promise<ReadPlan> {
   const failed = (file: string, problems: readonly Problem[]): ReadPlan => ({
     ok: false,
     problems: [{ file, problems }],
   })
   if (text.length > MAX_PLAN_BYTES) {
-    return failed(source.file, [at('too_large', 'a plan may have 1 MiB', '')])
+    return failed(source.file, [at('too_large', 'a plan may have at most 1 MiB', '')])
   }
   const document = readYaml(text)
   const problems = [...document.problems, ...planFindings(document)]
@@ -178,7 +178,7 @@ function at(code: Problem['code'], message: string, path: string): Problem {
   return { code, message, path, line: 1, column: 1 }
 }
 
-/** A plan with all its files, so that the run can be repeated exactly. */
+/** A stored plan with all its files, so that the run can be repeated exactly. */
 export interface KeptPlan {
   readonly file: string
   readonly directory: string
@@ -192,12 +192,12 @@ export interface ReadAndKept {
   readonly kept: KeptPlan
 }
 
-/** Reports that no run with this id was kept, or that it cannot be read. */
+/** Reports that a stored run does not exist or cannot be read. */
 export class NotKeptError extends Error {
   override readonly name = 'NotKeptError'
 }
 
-/** Reads a plan and keeps its files. */
+/** Reads a plan and collects the files that it names. */
 export async function readAndKeep(
   file: string,
   text: string,
@@ -211,14 +211,14 @@ export async function readAndKeep(
   return { read, kept: { file, directory, text, files } }
 }
 
-/** Reads the kept plan of an earlier run. Throws a `NotKeptError`. */
+/** Reads the stored plan of an earlier run. Throws a `NotKeptError`. */
 export async function readKept(
   experiments: string,
   id: string,
   production?: ProductionCheck,
 ): Promise<ReadAndKept> {
   if (!/^[0-9]{8}-[0-9]{6}-[0-9a-f]{6}$/.test(id)) {
-    throw new NotKeptError('that is no id of a run; squall experiment list shows them')
+    throw new NotKeptError('this is no id of a run; squall experiment list shows the ids')
   }
   let kept: KeptPlan
   try {
@@ -226,14 +226,14 @@ export async function readKept(
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     throw new NotKeptError(
-      `the run ${id} is not kept in ${experiments} (${code ?? 'plan.json is no JSON'})`,
+      `the run ${id} cannot be read in ${experiments} (${code ?? 'plan.json is invalid JSON'})`,
       { cause: error },
     )
   }
   const { file, directory, text, files } = kept
   const readText = async (path: string): Promise<string> => {
     const found = files[path]
-    if (found === undefined) throw new NotKeptError('it was not kept')
+    if (found === undefined) throw new NotKeptError(`${path} was not stored with the run`)
     return found
   }
   return { read: await readPlan(text, { production, file, directory, readText }), kept }

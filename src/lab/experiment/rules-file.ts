@@ -4,7 +4,7 @@ import { lstat, open, rename, unlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { rejectionError } from './rejection.ts'
 
-/** The previous content of a rules file; undefined bytes mean that there was no file. */
+/** The previous content of a rules file; `bytes` is undefined when there was no file. */
 export interface Previous {
   readonly bytes: Uint8Array | undefined
   readonly mode: number
@@ -72,12 +72,12 @@ export async function restoreFile(path: string, previous: Previous): Promise<voi
 async function readPrevious(path: string): Promise<Previous> {
   const stats = await lstat(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined
-    throw unusable(`it cannot be looked at (${error.code ?? error.message})`)
+    throw unusable(`its metadata cannot be read (${error.code ?? error.message})`)
   })
   if (stats === undefined) return { bytes: undefined, mode: NEW_FILE, uid: -1, gid: -1 }
   // Replacing a link would not change the file that the link points to.
-  if (!stats.isFile()) throw unusable('it is no plain file, but a link, a directory or a device')
-  if (stats.size > MAX_BYTES) throw unusable('it has more than 1 MiB')
+  if (!stats.isFile()) throw unusable('it is a link, a directory or a device')
+  if (stats.size > MAX_BYTES) throw unusable('it is larger than 1 MiB')
   try {
     const bytes = await readFileNow(path)
     return { bytes, mode: stats.mode & 0o777, uid: stats.uid, gid: stats.gid }
@@ -89,8 +89,8 @@ async function readPrevious(path: string): Promise<Previous> {
 function unusable(why: string): Error {
   return rejectionError(
     'RULES_NOT_ACTIVE',
-    `sidecar.rulesFile cannot be taken over: ${why}`,
-    'name the very file that the sidecar reads, and run where you may write it',
+    `sidecar.rulesFile cannot be replaced: ${why}`,
+    'name the file that the sidecar reads, and run with the permission to write it',
   )
 }
 

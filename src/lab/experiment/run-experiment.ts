@@ -1,14 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readFile } from 'node:fs/promises'
 import type { SidecarAdmin } from '../../admin/api-client.ts'
-import { MARKER, ruleNames } from './armed-rules.ts'
+import { CLAIM_PREFIX, ruleNames } from './armed-rules.ts'
 import { type Lock, type LockHolder, takeLock } from './lock.ts'
 import { RulesChangedError, RulesFile, restoreFile } from './rules-file.ts'
 import { askState } from './sidecar-admin.ts'
 import { randomBytes } from 'node:crypto'
 import { Arming, ACTIVATION_MS } from './arming.ts'
-import { runAfterPhase } from './steady-phases.ts'
-import { runBeforePhase } from './steady-phases.ts'
+import { runAfterPhase, runBeforePhase } from './steady-phases.ts'
 import type { Context, ExperimentOptions } from './context.ts'
 import type { ExperimentResult } from './experiment-result.ts'
 import { experimentResult } from './finish.ts'
@@ -26,12 +25,12 @@ const POLL_MS = 50
  * Restores the rules file of an experiment whose process died, if its rules are still there; resolves to
  * true when it did. Failures are ignored, because the rules expire by themselves.
  */
-export async function putBackOfDead(dead: LockHolder, admin: SidecarAdmin): Promise<boolean> {
+export async function restoreAfterCrash(dead: LockHolder, admin: SidecarAdmin): Promise<boolean> {
   const { backup, id } = dead
   if (backup === undefined) return false
   try {
     const now = await readFile(backup.path, 'utf8')
-    if (!now.includes(`"${MARKER}${id}"`)) return false
+    if (!now.includes(`"${CLAIM_PREFIX}${id}"`)) return false
     const before = (await askState(admin)).rules.digest
     const { path, bytes, ...rest } = backup
     const previous = bytes === null ? undefined : Buffer.from(bytes, 'base64')
@@ -67,10 +66,10 @@ async function locked(
   lock: Lock,
 ): Promise<ExperimentResult> {
   const { plan, stop, onEvent, version, activationMs = ACTIVATION_MS } = options
-  if (lock.dead !== undefined && (await putBackOfDead(lock.dead, plan.admin))) {
+  if (lock.dead !== undefined && (await restoreAfterCrash(lock.dead, plan.admin))) {
     onEvent({
       kind: 'note',
-      text: `the experiment ${lock.dead.id} died: its rules file is put back`,
+      text: `the experiment ${lock.dead.id} died: its rules file is restored`,
     })
   }
   const { state, suspended } = await preflight(options, lock.dead?.id)
@@ -109,13 +108,17 @@ async function locked(
   }
 }
 
-/** Writes the marker, so that of two experiments that begin at once the later one fails. */
+/** Writes the claim, so that the later of two experiments that begin at once fails. */
 async function claim(arming: Arming, stop: AbortSignal): Promise<void> {
   try {
     await arming.arm(undefined, stop)
   } catch (error) {
     if (!(error instanceof RulesChangedError)) throw error
-    throw rejectionError('EXPERIMENT_RUNNING', 'somebody else writes the rules file', 'try again')
+    throw rejectionError(
+      'EXPERIMENT_RUNNING',
+      'another program changes the rules file',
+      'try again',
+    )
   }
 }
 

@@ -3,7 +3,7 @@ import { AdminError, askAdmin, problemText, type SidecarAdmin } from '../../admi
 import type { EarlyEnd } from './experiment-result.ts'
 
 export interface SidecarState extends State {
-  /** The milliseconds by which its clock is ahead; 0 within the precision of the `Date` header. */
+  /** The milliseconds by which the clock of the sidecar is ahead; 0 within the precision of the `Date` header. */
   readonly aheadMs: number
 }
 
@@ -25,7 +25,7 @@ export async function askRules(
   return (await askAdmin(admin, API.rules, { client: 'experiment', signal })).value.rules
 }
 
-/** A sidecar that cannot be asked for this time is lost. */
+/** A sidecar that does not respond for this time is lost. */
 const LOST_MS = 3000
 
 /** Returns a poll of a sidecar, which resolves to the reason to end a phase, if there is one. */
@@ -45,7 +45,7 @@ export function sidecarPoll(
     } catch (error) {
       if (!(error instanceof AdminError)) throw error
       if (signal.aborted || performance.now() - lastResponse < LOST_MS) return undefined
-      return { code: 'SIDECAR_LOST', why: `the sidecar cannot be asked: ${error.message}` }
+      return { code: 'SIDECAR_LOST', why: `the sidecar did not respond: ${error.message}` }
     }
   }
 }

@@ -1,4 +1,4 @@
-import { AbortWatch, anyBroken, isBroken, shownMeasure } from './gate.ts'
+import { AbortWatch, anyFails, fails, shownMeasure } from './gate.ts'
 import { type EarlyEnd, INTERRUPTED, RULES_CHANGED, type StageResult } from './experiment-result.ts'
 import { awaitSuccessor, killVictim } from './kill.ts'
 import { type Moment, measuredOf, phaseLoad, runPhase } from './phase.ts'
@@ -8,7 +8,7 @@ import { RulesChangedError } from './rules-file.ts'
 import type { Context, Stages } from './context.ts'
 import { type SidecarState, askRules, sidecarPoll } from './sidecar-admin.ts'
 
-/** The target may have been killed, or may be slow. */
+/** Long enough for a target that is slow, or that restarts after a kill. */
 const BEGIN_MS = 2000
 
 /** Runs the stages until one fails. */
@@ -60,20 +60,21 @@ async function runStage(
     const { applied } = totals
     onEvent({ kind: 'moment', elapsedMs, durationMs, calls, measured: load, applied })
     if (draining) return undefined
-    const loose = anyBroken(plan.aborts, load)
-    watched ||= loose !== undefined
-    steadiness.add(at, loose === true || anyBroken(plan.steady, steady))
-    const breach = aborts.add(load, at)
-    if (breach === undefined) return undefined
-    const found = shownMeasure(breach.measure, breach.measured)
-    return { code: 'ABORT_CONDITION', why: `${breach.gate}: it is ${found}`, breach }
+    const aborting = anyFails(plan.aborts, load)
+    watched ||= aborting !== undefined
+    steadiness.add(at, aborting === true || anyFails(plan.steady, steady))
+    const failedGate = aborts.add(load, at)
+    if (failedGate === undefined) return undefined
+    const { gate, measure, measured } = failedGate
+    const why = `${gate}: it is ${shownMeasure(measure, measured)}`
+    return { code: 'ABORT_CONDITION', why, failedGate }
   }
   const onEnd = (end: EarlyEnd): void => {
     const at = performance.now()
     rolledBack = arming.withdraw().then(() => performance.now() - at)
     // The rejection is reported where the promise is awaited.
     rolledBack.catch(() => {})
-    onEvent({ kind: 'seen', end, breach: end.breach })
+    onEvent({ kind: 'seen', end })
   }
   const phase = await runPhase({
     label: stage.label,
@@ -112,33 +113,31 @@ function notArmed(error: unknown): EarlyEnd {
   return { code: 'NOT_ACTIVE', why: error.rejections[0]?.wrong ?? '' }
 }
 
-/** Returns the reasons to stop after a stage that ran to its end. */
+/** Returns the reason to stop after a completed stage, if there is one. */
 function stageProblem(
   { plan }: Context,
   { load, share, matched, applied }: StageResult,
   watched: boolean,
 ): EarlyEnd | undefined {
   if (load === undefined || load.counts.calls === 0) {
-    return { code: 'NO_CALLS', why: 'no call came to an end' }
+    return { code: 'NO_CALLS', why: 'no call ended' }
   }
   // With too few calls for continuous checks, the whole stage is checked.
   const whole = measuredOf(load)
-  const gate = watched ? undefined : plan.aborts.find((each) => isBroken(each, whole) === true)
+  const gate = watched ? undefined : plan.aborts.find((each) => fails(each, whole) === true)
   if (gate !== undefined) {
     const { text, measure } = gate
-    const breach = { gate: text, measure, measured: whole[measure] }
+    const failedGate = { gate: text, measure, measured: whole[measure] }
     const why = `${text}, over the whole stage: it is ${shownMeasure(measure, whole[measure])}`
-    return { code: 'ABORT_CONDITION', why, breach }
+    return { code: 'ABORT_CONDITION', why, failedGate }
   }
-  const broken = load.slo.find(({ ok }) => !ok)
-  if (broken !== undefined) {
-    return { code: 'SLO', why: `${broken.gate} failed` }
-  }
+  const failed = load.slo.find(({ ok }) => !ok)
+  if (failed !== undefined) return { code: 'SLO', why: `${failed.gate} failed` }
   if (share !== null && applied === 0) {
     const why =
       matched === 0
-        ? 'the sidecar saw no call that the rules match: is target.url behind sidecar.admin?'
-        : `none of the ${matched} calls that the rules match was injected: more load, or a longer hold`
+        ? 'no call in the sidecar matched the rules: check that target.url leads to the sidecar of sidecar.admin'
+        : `no fault was injected into the ${matched} matched calls: increase load or hold`
     return { code: 'NO_INJECTIONS', why }
   }
   return undefined
@@ -157,11 +156,11 @@ async function killOnce(
     const next = await awaitSuccessor(victim, dead, restartWithin, signal)
     if (next !== undefined) {
       const ms = Math.round(performance.now() - at)
-      onEvent({ kind: 'note', text: `process ${next.pid} took its place after ${ms} ms` })
+      onEvent({ kind: 'note', text: `process ${next.pid} replaced it after ${ms} ms` })
       return { end: undefined, ms }
     }
     if (signal.aborted) return { end: undefined, ms: null }
-    const why = `nobody took the place of process ${dead.pid} within ${restartWithin / 1000} s`
+    const why = `no process replaced process ${dead.pid} within ${restartWithin / 1000} s`
     return { end: { code: 'NOT_RESTARTED', why }, ms: null }
   } catch (error) {
     if (!(error instanceof RejectedError)) throw error
@@ -172,8 +171,8 @@ async function killOnce(
 function stageWords({ load, sampled, applied, share }: StageResult): string {
   const calls = `${load?.counts.calls ?? 0} calls`
   return share === null
-    ? `held, ${calls}`
-    : `held, ${calls}, ${sampled} sampled, ${applied} injected`
+    ? `passed, ${calls}`
+    : `passed, ${calls}, ${sampled} sampled, ${applied} injected`
 }
 
 /** The summed counts of the rules of a stage. */
@@ -203,10 +202,10 @@ function sidecarEnd(state: SidecarState, { arming, plan }: Context): EarlyEnd | 
   if (arming.failure !== undefined || !arming.isOurs(state.rules.digest)) return RULES_CHANGED
   if (!state.armed) {
     const who = state.reasons.map(({ by, reason }) => `${by}: ${reason}`).join(', ')
-    return { code: 'DISARMED', why: `rules no longer act in the sidecar (${who})` }
+    return { code: 'DISARMED', why: `the sidecar is disarmed (${who})` }
   }
   if (state.environment?.toLowerCase() !== plan.file.target.environment?.toLowerCase()) {
-    return { code: 'DISARMED', why: 'the sidecar is in another environment now' }
+    return { code: 'DISARMED', why: 'the environment of the sidecar has changed' }
   }
   return undefined
 }

@@ -1,4 +1,4 @@
-import { AbortWatch, anyBroken, brokenWords } from './gate.ts'
+import { AbortWatch, anyFails, failureTexts } from './gate.ts'
 import { ToolsNotNamedError } from '../load/choose-tools.ts'
 import { type EarlyEnd, INTERRUPTED, type PhaseResult, RULES_CHANGED } from './experiment-result.ts'
 import { phaseLoad, runPhase } from './phase.ts'
@@ -18,7 +18,7 @@ export interface Before {
   readonly called: readonly string[]
 }
 
-/** Checks the steady state before the stages. Throws a `RejectedError` when it does not hold. */
+/** Checks the steady state before the stages. Throws a `RejectedError` when it fails. */
 export async function runBeforePhase(context: Context): Promise<Before> {
   const { plan, probe, stop, onEvent } = context
   const durationMs = plan.file.steadyState.for
@@ -35,9 +35,9 @@ export async function runBeforePhase(context: Context): Promise<Before> {
     tick: ({ at, load, steady, calls, draining }) => {
       const moment = { elapsedMs: at - began, durationMs, calls, measured: steady }
       onEvent({ kind: 'moment', ...moment, applied: undefined })
-      const breach = draining ? undefined : aborts.add(load, at)
-      if (breach === undefined) return undefined
-      return { code: 'ABORT_CONDITION', why: `${breach.gate} without any fault`, breach }
+      const failedGate = draining ? undefined : aborts.add(load, at)
+      if (failedGate === undefined) return undefined
+      return { code: 'ABORT_CONDITION', why: `${failedGate.gate} without any fault`, failedGate }
     },
   }).catch(rejectUnnamed)
   const readers = tools.filter(({ hint }) => hint === 'reads').map(({ name }) => name)
@@ -50,12 +50,12 @@ export async function runBeforePhase(context: Context): Promise<Before> {
       'check target.url',
     )
   }
-  const wrong = end === undefined ? brokenWords(plan.steady, result.measured) : [end.why]
+  const wrong = end === undefined ? failureTexts(plan.steady, result.measured) : [end.why]
   if (wrong.length > 0) {
     throw rejectionError(
       'NOT_STEADY',
-      `not in steady state before anything was done: ${wrong.join('; ')}`,
-      'find out what is wrong, or let steadyState say what is normal',
+      `the target is not in steady state before the first stage: ${wrong.join('; ')}`,
+      'fix the target, or adapt steadyState to its normal operation',
     )
   }
   const nothing =
@@ -63,20 +63,20 @@ export async function runBeforePhase(context: Context): Promise<Before> {
       ? undefined
       : matchNothing(plan.rules, called, plan.file.target.headers ?? {})
   if (nothing !== undefined) throw new RejectedError(nothing)
-  onEvent({ kind: 'phase-over', label: 'steady state before', text: 'holds' })
+  onEvent({ kind: 'phase-over', label: 'steady state before', text: 'passed' })
   return before
 }
 
 function rejectUnnamed(error: unknown): never {
   if (!(error instanceof ToolsNotNamedError)) throw error
-  const fix = `name in the plan what may be called: load: { tools: [${error.names}] }`
+  const fix = `name the tools in the plan: load: { tools: [${error.names}] }`
   throw rejectionError('TOOLS_NOT_NAMED', error.wrong, fix)
 }
 
 export interface After {
   readonly phase: PhaseResult
   readonly steady: boolean
-  /** The reason why the phase proves nothing: the rules differed from those before the stages. */
+  /** The reason why the phase is inconclusive: it ended early, or its rules differed from those before the stages. */
   readonly end: EarlyEnd | undefined
 }
 
@@ -87,7 +87,7 @@ export async function runAfterPhase(context: Context): Promise<After> {
   const began = performance.now()
   onEvent({ kind: 'phase', label: 'steady state after', durationMs: within })
   let steady = false
-  // Before the withdrawal, a steady moment may be one without an injected fault.
+  // Before the withdrawal, a moment without an injection looks steady.
   let withdrawnAt = Infinity
   const { result, end } = await runPhase({
     label: 'after',
@@ -101,12 +101,12 @@ export async function runAfterPhase(context: Context): Promise<After> {
     tick: ({ at, steady: measured, calls }) => {
       const moment = { elapsedMs: at - began, durationMs: within, calls, measured }
       onEvent({ kind: 'moment', ...moment, applied: undefined })
-      steadiness.add(at, anyBroken(plan.steady, measured))
+      steadiness.add(at, anyFails(plan.steady, measured))
       steady = steadiness.steadyForMs(withdrawnAt, at) >= forMs
       return steady ? 'enough' : undefined
     },
   })
-  const text = steady ? 'holds' : 'does not hold'
+  const text = steady ? 'passed' : 'failed'
   onEvent({ kind: 'phase-over', label: 'steady state after', text })
   return { phase: result, steady, end: steady ? undefined : reasonOf(end, stop) }
 }
@@ -117,7 +117,7 @@ function reasonOf(end: EarlyEnd | undefined, stop: AbortSignal): EarlyEnd | unde
   return end?.code === 'TARGET_LOST' ? undefined : end
 }
 
-/** Checks that the sidecar returns to the previous rules and keeps them. */
+/** Returns a poll that checks that the sidecar returns to the previous rules and keeps them. */
 function withdrawal(
   { plan, arming, activationMs = ACTIVATION_MS }: Context,
   report: (at: number) => void,
@@ -127,9 +127,9 @@ function withdrawal(
   return sidecarPoll(plan.admin, ({ rules }) => {
     const now = performance.now()
     const found = arming.afterWithdrawal(rules.digest)
-    if (found === 'of others') return RULES_CHANGED
-    if (found === 'not yet' && now > until) {
-      return { code: 'NOT_ACTIVE', why: 'the sidecar did not go back to the rules of before' }
+    if (found === 'foreign') return RULES_CHANGED
+    if (found === 'pending' && now > until) {
+      return { code: 'NOT_ACTIVE', why: 'the sidecar did not return to the previous rules' }
     }
     if (found === 'withdrawn' && !withdrawn) report(now)
     withdrawn ||= found === 'withdrawn'

@@ -111,12 +111,12 @@ export function binomialBounds(p: number, n: number, z: number): { low: number; 
 /** The state of a gate at one time, in milliseconds. */
 export interface GateSample {
   readonly at: number
-  readonly broken: boolean
+  readonly failed: boolean
 }
 
 /** The times to detect a failure and to recover from it. */
 export interface Recovery {
-  /** From the injection to the first breach; undefined without a breach. */
+  /** From the injection until the gate first failed; undefined when it never failed. */
   readonly detectMs: number | undefined
   /** From the injection to steady state; undefined when it never recovered, or was never left. */
   readonly recoverMs: number | undefined
@@ -124,7 +124,7 @@ export interface Recovery {
 
 /**
  * Returns the times to detect and to recover, from samples in chronological order. Recovered means
- * without a breach from some sample to the last, for at least `steadyForMs`.
+ * that the gate passed from some sample to the last, for at least `steadyForMs`.
  */
 export function recoveryOf(
   samples: readonly GateSample[],
@@ -132,13 +132,13 @@ export function recoveryOf(
   steadyForMs = 0,
 ): Recovery {
   const after = samples.filter(({ at }) => at >= injectedAt)
-  const first = after.find(({ broken }) => broken)
+  const first = after.find(({ failed }) => failed)
   if (first === undefined) return { detectMs: undefined, recoverMs: undefined }
-  const lastBroken = after.findLastIndex(({ broken }) => broken)
-  const steady = after[lastBroken + 1]
-  const held = steady !== undefined && after.at(-1)!.at - steady.at >= steadyForMs
+  const lastFailed = after.findLastIndex(({ failed }) => failed)
+  const steady = after[lastFailed + 1]
+  const recovered = steady !== undefined && after.at(-1)!.at - steady.at >= steadyForMs
   return {
     detectMs: first.at - injectedAt,
-    recoverMs: held ? steady.at - injectedAt : undefined,
+    recoverMs: recovered ? steady.at - injectedAt : undefined,
   }
 }

@@ -117,7 +117,7 @@ function faultLines({ faults }: LoadResult, paint: Paint): string[] {
 function sloLines({ slo }: LoadResult, paint: Paint): string[] {
   if (slo.length === 0) return []
   const rows = slo.map(({ gate, measured, ok }) => {
-    const verdict = ok ? paint('good', 'held    ') : paint('bad', 'breached')
+    const verdict = ok ? paint('good', 'passed') : paint('bad', 'failed')
     return `${verdict} ${gate.padEnd(20)} ${gateValue(gate, measured)}`
   })
   return ['', ...rows]

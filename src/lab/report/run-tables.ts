@@ -138,7 +138,7 @@ export function gateTable({ slo }: LoadResult): ReportTable {
     rows: slo.map(({ gate, measured, ok }) => [
       cell(foreign(gate)),
       cell(gateValue(gate, measured)),
-      ok ? { text: '✓ held', tone: 'good' } : { text: '✗ breached', tone: 'bad' },
+      ok ? { text: '✓ passed', tone: 'good' } : { text: '✗ failed', tone: 'bad' },
     ]),
   }
 }

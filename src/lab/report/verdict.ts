@@ -27,9 +27,9 @@ export function taskVerdict({ counts, indicators }: LoadResult): string | undefi
 /** Summarizes the gates; undefined without any. */
 export function gateVerdict({ slo }: LoadResult): string | undefined {
   if (slo.length === 0) return undefined
-  const breached = slo.filter(({ ok }) => !ok)
-  if (breached.length === 0) return slo.length === 1 ? 'Its gate held.' : 'All gates held.'
-  return `Breached: ${breached.map(({ gate }) => gate).join(', ')}.`
+  const failed = slo.filter(({ ok }) => !ok)
+  if (failed.length === 0) return slo.length === 1 ? 'Its gate passed.' : 'All gates passed.'
+  return `Failed: ${failed.map(({ gate }) => gate).join(', ')}.`
 }
 
 function failures(endings: Endings, calls: number): string[] {

@@ -6,32 +6,31 @@ import { parseRules } from './parse.ts'
 import type { RulesFile } from './schema.ts'
 import { isMap, parseDocument } from 'yaml'
 
-/** When rules are applied, and what was there before. Times are milliseconds since the epoch. */
+/** The time of applying rules, and the replaced text. Times are milliseconds since the epoch. */
 export interface Applying {
   readonly now: number
-  /** The text whose place it takes, if any. */
+  /** The replaced text, if any. */
   readonly before?: string | undefined
-  /** When that was written, for rules that do not say it. */
+  /** The time of the replaced text, for its rules without `appliedAt`. */
   readonly beforeAt?: number | undefined
-  /** No rule acts longer than this, in milliseconds; all of them start anew then. */
+  /** The longest time for which a rule may act, in milliseconds. With it, the times of all rules restart. */
   readonly lasts?: number | undefined
 }
 
-/** Texts to be anchored together. */
+/** The texts to anchor. */
 export interface AnchorJob {
   readonly kind: 'anchor'
   readonly texts: readonly { readonly text: string; readonly applying: Applying }[]
 }
 
-/** Anchors each text by itself. */
+/** Anchors each text. */
 export function anchorTexts({ texts }: AnchorJob): readonly (string | undefined)[] {
   return texts.map(({ text, applying }) => anchorText(text, applying))
 }
 
 /**
- * Writes into rules when they were applied. A rule that is the same as before keeps its time. Text
- * that says it by itself, text without rules and text that is wrong stay as they are; undefined when
- * the text is written in a way in which nothing can be added to it.
+ * Writes `appliedAt` into rules. An unchanged rule keeps its time. Text that has the times, has no rules or is
+ * invalid stays unchanged; returns undefined when nothing can be added to the text as it is written.
  */
 export function anchorText(text: string, applying: Applying): string | undefined {
   const { now, lasts } = applying
@@ -57,7 +56,7 @@ export function anchorText(text: string, applying: Applying): string | undefined
     edit.set(edit.root, 'appliedAt', instantText(ofFile)!, 'rules')
     if (until !== undefined) edit.set(edit.root, 'until', instantText(until)!, 'rules')
     for (const [i, rule] of edit.rules.entries()) {
-      // Not before the name: a reader looks for that first.
+      // Behind the name, which readers look for first.
       const after = String(rule.items[1]?.key)
       const own = lasts === undefined ? parsed.file.rules[i]!.appliedAt : undefined
       if (times[i] !== ofFile && own !== times[i]) {
@@ -81,7 +80,7 @@ function saysAppliedAt(text: string): boolean {
   return isMap(contents) && contents.has('appliedAt')
 }
 
-/** When the rules before were applied, each as it is written. */
+/** Returns when the replaced rules were applied, by the digest of each rule as written. */
 function timesBefore({ before, beforeAt }: Applying): ReadonlyMap<string, number> {
   const parsed = before === undefined ? undefined : parseRules(before)
   const times = new Map<string, number>()
@@ -100,7 +99,7 @@ function rest(file: RulesFile): object {
   return { ...file, rules: [] }
 }
 
-/** The order of keys says nothing. */
+/** Ignores the order of keys. */
 function sorted(rules: readonly object[]): unknown {
   return rules.map((rule) =>
     Object.fromEntries(Object.entries(rule).sort(([a], [b]) => (a < b ? -1 : 1))),

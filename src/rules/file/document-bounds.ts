@@ -1,15 +1,15 @@
 import { isAlias, isMap, isNode, isPair, isScalar, isSeq, type Alias, type Document } from 'yaml'
 import type { ProblemCode } from './problem.ts'
 
-/** Values nested deeper than this are refused. */
+/** Limits the nesting of values. */
 export const MAX_DEPTH = 50
-/** The most values that a file may come to, with every alias written out. */
+/** Limits the values of a file, with aliases expanded. */
 export const MAX_VALUES = 300_000
 
 export const MAX_ITEMS = 5000
 export const MAX_KEYS = 1000
 
-/** A bound that a document exceeds, and where. */
+/** A bound that a document exceeds, with its position. */
 export interface Exceeded {
   readonly code: ProblemCode
   readonly message: string
@@ -30,8 +30,8 @@ interface Extent {
 const ONE: Extent = { values: 1, depth: 1 }
 
 /**
- * Measures a document with its aliases written out, which is done without writing them out: what an
- * anchor comes to is counted once and added for each alias.
+ * Measures a document with its aliases expanded, without expanding them: the values of an anchor are counted
+ * once and added for each alias.
  */
 export function measureDocument(document: Document.Parsed): Measured {
   const measure = new Measure()
@@ -91,7 +91,7 @@ class Measure {
   }
 
   #aliased(alias: Alias, level: number): Extent {
-    // An anchor may be set again: the last one above counts, and nodes come in the order of the text.
+    // An anchor may be redefined: the last definition above an alias counts.
     const target = this.#anchors.get(alias.source)
     if (target === undefined) {
       throw new ExceededError('syntax', 'this alias has no anchor above it', alias)

@@ -11,7 +11,7 @@ interface Splice {
   readonly text: string
 }
 
-/** A rules file whose text gets further keys. All that is there stays as it is written. */
+/** Adds keys to the text of a rules file. The rest of the text stays unchanged. */
 export class RulesTextEdit {
   readonly root: YAMLMap
   readonly rules: readonly YAMLMap[]
@@ -19,7 +19,7 @@ export class RulesTextEdit {
   readonly #document: ReturnType<typeof parseDocument>
   readonly #splices: Splice[] = []
 
-  /** Throws where the rules are not written as a map with a list of maps. */
+  /** Throws unless the rules are written as a map with a list of maps. */
   constructor(text: string) {
     this.#text = text
     this.#document = parseDocument(text)
@@ -33,7 +33,7 @@ export class RulesTextEdit {
     })
   }
 
-  /** Writes a key with a text or an object of texts: in the place of the one there, or before another key. */
+  /** Writes a key with a string or an object of strings: replaces the key, or adds it before another key. */
   set(map: YAMLMap, key: string, value: string | object, before?: string): void {
     const there = map.get(key, true) as Node | undefined
     if (there !== undefined) {
@@ -52,7 +52,7 @@ export class RulesTextEdit {
     })
   }
 
-  /** Writes texts into the map below a key of a rule, which may not be there, or stand elsewhere. */
+  /** Writes strings into the map below a key of a rule, which may be missing or an alias. */
   add(map: YAMLMap, keys: readonly string[], values: Readonly<Record<string, string>>): void {
     const [key, ...rest] = keys
     if (key === undefined) {
@@ -71,10 +71,10 @@ export class RulesTextEdit {
     }
   }
 
-  /** Returns the text with all of it, or undefined when it does not say what is wanted. */
+  /** Returns the edited text, or undefined when parsing it does not give the intended values. */
   finish(isWanted: (file: RulesFile) => boolean): string | undefined {
     let text = this.#text
-    // From the end, so that places stay; what was asked for first stands first at one place.
+    // From the end, so that offsets stay valid; edits at one offset keep their order.
     const order = this.#splices.map((splice, index) => ({ ...splice, index }))
     order.sort((a, b) => b.at - a.at || b.index - a.index)
     for (const splice of order) {
@@ -111,7 +111,7 @@ export class RulesTextEdit {
     return `{ ${pairs.join(', ')} }`
   }
 
-  /** JSON stays JSON. */
+  /** Keeps JSON as JSON. */
   #quoted(text: string): string {
     const isPlain = this.root.flow !== true && PLAIN.test(text) && !WORDS.test(text)
     const isTime = this.root.flow !== true && /^[0-9]{4}-[0-9T:-]+Z$/.test(text)

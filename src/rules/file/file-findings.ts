@@ -9,9 +9,8 @@ import { jsonType, type SchemaNode } from './schema-node.ts'
 import { highestBurstRate } from '../select/burst.ts'
 
 /**
- * The errors that a schema cannot say. The file may be anything: an error in one place must not
- * hide those in others. Faults alone are left out where the schema found something wrong in them,
- * because they check parameters that fit.
+ * Returns the errors that a schema cannot express. The file may be invalid: one error must not hide others.
+ * Faults with schema violations are skipped, because their checks need valid parameters.
  */
 export function fileFindings(
   file: unknown,
@@ -41,7 +40,7 @@ export function fileFindings(
   return findings
 }
 
-/** Tells whether an error is at a place or below it. */
+/** Returns true for an error at or below a path. */
 function pathTest(wrong: readonly Finding[]): (path: Path) => boolean {
   const places = new Set<string>()
   for (const { path } of wrong) {
@@ -103,7 +102,7 @@ function checkFault(name: string, config: unknown): readonly ParameterProblem[] 
   return check(readValues(definition.schema as SchemaNode, config, undefined))
 }
 
-/** The faults of a rule as they are used: read, and by name. */
+/** Returns the faults of a rule, read and by name. */
 export function faultUses(faults: readonly unknown[]): readonly unknown[] {
   return faults.map((item) => {
     const [name, config] =
@@ -116,7 +115,7 @@ export function faultUses(faults: readonly unknown[]): readonly unknown[] {
   })
 }
 
-/** The contradictions in a rule's selection. Values are read, as far as they could be. */
+/** Returns the contradictions in a rule's selection. Valid values are read already. */
 function selectionFindings(rule: Fields, path: Path): readonly Finding[] {
   const findings: Finding[] = []
   const has = (key: string): boolean => rule[key] !== undefined

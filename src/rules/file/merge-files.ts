@@ -7,20 +7,20 @@ import { memberOf } from './read-values.ts'
 import type { RulesFile } from './schema.ts'
 import type { YamlDocument } from './yaml-document.ts'
 
-/** One of the files that are rules together. */
+/** One of the files of a directory. */
 export interface MergedFile {
   readonly name: string
   readonly file: RulesFile
   readonly document: YamlDocument
 }
 
-/** The files as one, or what keeps them from being one. */
+/** The merged file, or the problems. */
 export type Merged = { readonly file: RulesFile } | { readonly problems: readonly FileProblems[] }
 
-/** Keys that are about all rules: two files could disagree. */
+/** Keys that apply to all rules: two files could disagree. */
 const ONCE = ['seed', 'enabled', 'maxActive'] as const
 
-/** Takes rules files together, in order. There is at least one. */
+/** Merges rules files in order. There is at least one. */
 export function mergeFiles(files: readonly MergedFile[]): Merged {
   const [first] = files
   if (first !== undefined && files.length === 1) return { file: first.file }
@@ -38,7 +38,7 @@ export function mergeFiles(files: readonly MergedFile[]): Merged {
 
 type Found = readonly { readonly problems: Problem[] }[]
 
-/** The settings that were written, wherever that was. */
+/** Returns the settings of the files. */
 function onlyOnce(files: readonly MergedFile[], problems: Found): Partial<RulesFile> {
   let settings: Partial<RulesFile> = {}
   for (const key of ONCE) {

@@ -5,25 +5,25 @@ import { parseFound } from './rules-parser.ts'
 import type { RulesVersion } from './rules-version.ts'
 
 /**
- * The largest text that is parsed between two calls. Fifty rules fit in and take about 15 ms; one with a
- * error in each line takes longer.
+ * The largest text that is parsed on the main thread, between calls. It holds fifty rules, which take about
+ * 15 ms; a text with an error in each line takes longer.
  */
 export const MAX_BETWEEN_CALLS = 8 * 1024
-/** Ten times what the slowest text of the greatest length was seen to need. */
+/** Ten times the measured time of the slowest text of the maximum size. */
 const TIME_LIMIT = 30_000
-/** The largest files need as much; where there is less, a file is refused before the process is killed. */
+/** The heap that the largest files need; with less, a file is refused before the process is killed. */
 const MOST_MEMORY = 256
 const LEAST_MEMORY = 32
 const MIB = 1024 * 1024
 
-// Node loads what was compiled. From source there is no such file, and parsing waits for nobody.
+// The built worker exists only after a build; from source, parsing stays on the main thread.
 export const COMPILED = import.meta.url.endsWith('.js')
   ? new URL('../rules/file/parse-worker.js', import.meta.url)
   : undefined
 
 /**
- * Makes a version of what was found, large ones in a thread of their own so that calls go on.
- * Undefined when it was given up.
+ * Parses found files into a version, large ones in a worker thread so that calls continue. Returns undefined
+ * when the signal aborts.
  */
 export async function parseWherever(
   found: FoundRules,
@@ -43,7 +43,7 @@ export async function parseWherever(
   return signal.aborted ? undefined : refusedFor(found, `not done after ${TIME_LIMIT} ms`)
 }
 
-/** Runs one job in a thread of its own; undefined when the signal ends it. */
+/** Runs one job in a worker thread; returns undefined when the signal aborts. */
 export async function inThread<T>(
   script: URL,
   job: FoundRules | AnchorJob,
@@ -54,7 +54,7 @@ export async function inThread<T>(
   const worker = new Worker(script, {
     workerData: job,
     name: 'rules',
-    // It has no use for what is secret there.
+    // The worker needs no environment, which may hold secrets.
     env: {},
     resourceLimits: { maxOldGenerationSizeMb: memoryLimit() },
   })
@@ -75,7 +75,7 @@ export async function inThread<T>(
   }
 }
 
-/** Half of what the process may still take, in MiB. */
+/** Returns half of the memory that is left to the process, in MiB. */
 function memoryLimit(): number {
   const half = Math.floor(process.availableMemory() / 2 / MIB)
   return Math.min(MOST_MEMORY, Math.max(LEAST_MEMORY, half))

@@ -3,7 +3,7 @@ import { type AnchorJob, anchorTexts } from './anchor-text.ts'
 import type { FoundRules } from './rules-file.ts'
 import { parseFound } from './rules-parser.ts'
 
-// The whole program of a thread that reads large texts, or writes into them when they were applied, and ends.
+// Runs in a worker thread: parses or anchors large texts, and ends.
 const job = workerData as FoundRules | AnchorJob
 // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
 parentPort?.postMessage(job.kind === 'anchor' ? anchorTexts(job) : parseFound(job))

@@ -13,9 +13,9 @@ export type ParsedRules =
   | { readonly ok: true; readonly file: RulesFile; readonly digest: string }
   | { readonly ok: false; readonly problems: readonly Problem[]; readonly digest: string }
 
-/** Longer files are refused: a ConfigMap cannot hold more. */
+/** The largest file: a ConfigMap cannot hold more. */
 export const MAX_FILE_BYTES = 1024 * 1024
-/** Further problems are left out. */
+/** Limits the reported problems. */
 export const MAX_PROBLEMS = 200
 /** One object with hundreds of errors can go beyond the limit. */
 const MAX_FOUND = 5 * MAX_PROBLEMS
@@ -23,7 +23,7 @@ const MAX_FOUND = 5 * MAX_PROBLEMS
 const schema = rulesJsonSchema()
 const checked = fileSchema(schema, check, check)
 
-/** A rules file's text as it was read, and where in it everything is. */
+/** The result of a rules file, with its document for positions. */
 export interface ReadRules {
   readonly parsed: ParsedRules
   /** Undefined when the text could not be read at all. */
@@ -35,7 +35,7 @@ export function parseRules(input: string | Uint8Array): ParsedRules {
   return parseWithPositions(input).parsed
 }
 
-/** The same, for whoever looks for further errors in what was written. */
+/** Reads a rules file, and returns its document for further checks. */
 export function parseWithPositions(input: string | Uint8Array): ReadRules {
   const bytes = typeof input === 'string' ? Buffer.from(input, 'utf8') : input
   const digest = createHash('sha256').update(bytes).digest('hex')
@@ -58,7 +58,7 @@ export function parseWithPositions(input: string | Uint8Array): ReadRules {
     const file = deepFreeze(readFile(document.value))
     return { parsed: { ok: true, file, digest }, document }
   } catch (error) {
-    // Whatever it is, the rules that are active stay.
+    // After any failure, the active rules stay.
     const reason = error instanceof Error ? error.message : String(error)
     return refused(atStart('unreadable', `cannot be read: ${plain(reason)}`))
   }
@@ -74,7 +74,7 @@ function decode(bytes: Uint8Array): string | undefined {
 
 function problemsIn(document: YamlDocument): readonly Problem[] {
   const { value } = document
-  // Undefined is what could not be read, and null is nothing at all: no rules.
+  // Undefined is unreadable; null is an empty document, without rules.
   if (value === undefined || value === null) return []
   const wrong = schemaFindings(value, checked, MAX_PROBLEMS)
   const findings = [...wrong, ...fileFindings(value, wrong, schema, MAX_PROBLEMS)]
@@ -96,7 +96,7 @@ function readFile(value: unknown): RulesFile {
   return timed({ ...file, rules: (file.rules ?? []).map(read) })
 }
 
-/** Gives each rule the times of its file, so that rules of several files can be taken together. */
+/** Copies the times of the file into each rule, so that rules of several files can be merged. */
 function timed({ appliedAt, until, ...file }: RulesFile): RulesFile {
   if (appliedAt === undefined && until === undefined) return file
   const rules = file.rules.map((rule) => {

@@ -10,16 +10,16 @@ export interface FileProblems {
 export type ProblemFormat = 'text' | 'json' | 'github'
 
 /** All faults fit in. */
-const MAX_ALLOWED = 16
+const MAX_ALLOWED = 20
 
-/** One line for each problem, as compilers write them: `file:line:column: message`. */
+/** Formats problems like compilers, one per line: `file:line:column: message`. */
 export function problemLines({ file, problems }: FileProblems): string {
   return problems
     .map((each) => `${plain(file)}:${each.line}:${each.column}: ${sentence(each)}\n`)
     .join('')
 }
 
-/** Annotations for GitHub: workflow commands, one a line. */
+/** Formats problems as annotations for GitHub: workflow commands, one per line. */
 export function githubLines({ file, problems }: FileProblems): string {
   return problems
     .map(({ line, column, ...rest }) => {
@@ -29,7 +29,7 @@ export function githubLines({ file, problems }: FileProblems): string {
     .join('')
 }
 
-/** All files and their problems as one JSON document. */
+/** Formats all files and their problems as one JSON document. */
 export function problemsJson(files: readonly FileProblems[]): string {
   const report = {
     ok: files.every(({ problems }) => problems.length === 0),
@@ -38,7 +38,7 @@ export function problemsJson(files: readonly FileProblems[]): string {
   return `${JSON.stringify(report, null, 2)}\n`
 }
 
-/** A problem in one line, without its place in the text. */
+/** Formats a problem in one line, without its position. */
 export function sentence(problem: Omit<Problem, 'line' | 'column'>): string {
   const { path, message, allowed, hint } = problem
   const where = path === '' ? '' : `${path}: `

@@ -19,7 +19,7 @@ export type ProblemCode =
   | 'duplicate_name'
   | 'unreadable'
 
-/** The way to a value in the file: keys and places in lists. */
+/** The path to a value in the file: keys and list indexes. */
 export type Path = readonly (string | number)[]
 
 /** One error in a rules file. Lines and columns count from 1. */
@@ -35,7 +35,7 @@ export interface Problem {
   readonly hint?: string
 }
 
-/** An error whose place is still a path. */
+/** An error with a path instead of a position. */
 export interface Finding {
   readonly code: ProblemCode
   readonly message: string
@@ -47,7 +47,7 @@ export interface Finding {
   readonly hint?: string
 }
 
-/** A path as a person writes it. */
+/** Formats a path for people. */
 export function pathText(path: Path): string {
   let text = ''
   for (const step of path) {
@@ -58,7 +58,7 @@ export function pathText(path: Path): string {
   return text
 }
 
-/** A value as a message shows it. */
+/** Formats a value for messages. */
 export function shownValue(value: unknown): string {
   if (value === null || value === undefined) return 'nothing'
   if (Array.isArray(value)) return 'a list'

@@ -5,7 +5,7 @@ interface Bound {
   readonly protocolVersion: string
 }
 
-/** Tells whether a protocol version is in a range. */
+/** Returns true for a protocol version in a range. */
 export type ProtocolVersionTest = (protocolVersion: string) => boolean
 
 /**
@@ -33,7 +33,7 @@ export function parseProtocolVersionRange(text: string): ProtocolVersionTest | u
 
 function holds({ operator, protocolVersion: bound }: Bound, protocolVersion: string): boolean {
   if (operator === '=') return protocolVersion === bound
-  // Whatever else a client calls its protocol version has no place in the order.
+  // Other texts from clients have no order.
   if (!isProtocolVersionDate(protocolVersion)) return false
   if (protocolVersion === bound) return operator.endsWith('=')
   return operator.startsWith('<') ? protocolVersion < bound : protocolVersion > bound

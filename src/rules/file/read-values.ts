@@ -2,8 +2,8 @@ import { FORMATS } from './formats.ts'
 import { branchFor, jsonType, resolved, type SchemaNode } from './schema-node.ts'
 
 /**
- * Reads a value that fits its schema: durations, sizes and shares become numbers, and defaults are
- * filled in. What does not fit is left as it is.
+ * Reads a value by its schema: durations, sizes and shares become numbers, and defaults are added. Parts
+ * that violate the schema stay unchanged.
  */
 export function readValues(
   node: SchemaNode,
@@ -38,12 +38,12 @@ export function readValues(
   return result
 }
 
-/** An object of which nothing was written. */
+/** Returns the object of defaults. */
 export function fillDefaults(node: SchemaNode): unknown {
   return readValues(node, {}, undefined)
 }
 
-/** Makes a value and all in it unchangeable. */
+/** Freezes a value with all its parts. */
 export function deepFreeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
   Object.freeze(value)
@@ -51,7 +51,7 @@ export function deepFreeze<T>(value: T): T {
   return value
 }
 
-/** The member of that name, unless it is inherited. */
+/** Returns an own member. */
 export function own<T>(
   record: Readonly<Record<string, T>> | undefined,
   key: string,
@@ -59,12 +59,12 @@ export function own<T>(
   return record !== undefined && Object.hasOwn(record, key) ? record[key] : undefined
 }
 
-/** A member of an object; undefined when it is none or has none of that name. */
+/** Returns a member of an object; undefined for other values, or without the member. */
 export function memberOf(value: unknown, key: string): unknown {
   return jsonType(value) === 'object' ? own(value as Record<string, unknown>, key) : undefined
 }
 
-/** Sets a member also when it is called `__proto__`. */
+/** Sets a member, also `__proto__`. */
 function define(target: object, key: string, value: unknown): void {
   Object.defineProperty(target, key, {
     value,

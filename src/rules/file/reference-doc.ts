@@ -3,7 +3,7 @@ import { FORMATS } from './formats.ts'
 import { rulesJsonSchema } from './schema.ts'
 import { resolved, type SchemaNode } from './schema-node.ts'
 
-/** The reference page of the rules file: all keys and faults, from the schema. */
+/** Writes the reference page of the rules file from the schema: all keys and faults. */
 export function rulesReferenceMarkdown(): string {
   const root = rulesJsonSchema()
   const definitions = root.definitions ?? {}
@@ -43,7 +43,7 @@ export function rulesReferenceMarkdown(): string {
   ].join('\n\n')}\n`
 }
 
-/** A table of an object's keys, and of the keys of objects in it. */
+/** Writes a table of an object's keys, with the keys of nested objects. */
 function tables(
   node: SchemaNode | undefined,
   definitions: Readonly<Record<string, SchemaNode>>,

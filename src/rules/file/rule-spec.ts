@@ -2,7 +2,7 @@ import type { FaultUse } from '../../filters/index.ts'
 import type { MatchSpec } from './match-spec.ts'
 import type { StickyBy } from '../select/sticky-key.ts'
 
-/** One rule as it is compiled: validated, defaults filled in, durations in milliseconds, shares in percent. */
+/** One validated rule: with defaults, durations in milliseconds, shares in percent. */
 export interface RuleSpec {
   readonly name: string
   readonly match?: MatchSpec | undefined
@@ -30,7 +30,7 @@ export interface RuleSpec {
   readonly faults: readonly FaultUse[]
 }
 
-/** A file's rules as they are compiled. */
+/** A file's validated rules. */
 export interface RuleFileSpec {
   readonly seed?: number | string | undefined
   readonly enabled?: boolean | undefined

@@ -6,7 +6,7 @@ import { MAX_FILE_BYTES } from './parse.ts'
 import type { FileProblems } from './problem-format.ts'
 import type { Problem } from './problem.ts'
 
-/** A file's bytes, and what the file is called in messages. */
+/** A file's bytes, and its name in messages. */
 export interface RulesText {
   readonly file: string
   readonly bytes: Uint8Array
@@ -21,7 +21,7 @@ export type FoundRules =
       /** True when these are all files of a directory. */
       readonly isDirectory: boolean
       readonly texts: readonly RulesText[]
-      /** Files that are there and cannot be read. */
+      /** Files that exist and cannot be read. */
       readonly problems: readonly FileProblems[]
       /** When the youngest of the files was written, in milliseconds since the epoch. */
       readonly writtenAt: number
@@ -37,9 +37,9 @@ interface Opened {
 
 /** The most rules files that a directory may have. */
 export const MAX_FILES = 256
-/** Reading the names of an endless directory would never end. */
+/** Limits the names that are read from a directory. */
 const MAX_ENTRIES = 10_000
-/** A file that is written all the time is taken as it is in the end; another look follows. */
+/** A file that changes all the time is accepted after these attempts; it is read again later. */
 const ATTEMPTS = 3
 const RULES_FILE = /^[^.].*\.(?:yaml|yml|json)$/s
 
@@ -49,6 +49,14 @@ const RULES_FILE = /^[^.].*\.(?:yaml|yml|json)$/s
  */
 export function isRulesFileName(name: string): boolean {
   return RULES_FILE.test(name)
+}
+
+/** Returns texts as found files, for rules that are not at the path of a sidecar. */
+export function foundTexts(
+  texts: readonly RulesText[],
+  isDirectory: boolean,
+): Extract<FoundRules, { readonly kind: 'found' }> {
+  return { kind: 'found', digest: '', isDirectory, texts, problems: [], writtenAt: 0 }
 }
 
 /** Reads a rules file, or those of a directory. Never throws, and never waits for a pipe. */
@@ -83,7 +91,7 @@ async function readOnce(path: string): Promise<{ found: FoundRules; steady: bool
     left -= each.text?.bytes.length ?? 0
     opened.push(each)
   }
-  // It was there a moment ago.
+  // The file vanished meanwhile.
   const isGone = names === undefined && opened[0]?.stats === undefined && !opened[0]?.problems
   if (isGone) return { found: absent(await whyMissing(path)), steady: true }
   return { found: foundOf(names !== undefined, opened), steady: await areSteady(opened) }
@@ -101,7 +109,7 @@ async function namesIn(path: string): Promise<readonly string[]> {
 
 async function readFile(file: string, most: number, isOneOfMany: boolean): Promise<Opened> {
   try {
-    // Opening alone already does something to a device or a pipe.
+    // Opening a device or a pipe has side effects.
     const before = await stat(file)
     if (!before.isFile()) return { problems: notAFile(file, before), stats: before }
     const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK)
@@ -124,13 +132,13 @@ async function readFile(file: string, most: number, isOneOfMany: boolean): Promi
   }
 }
 
-/** All bytes of a file, whatever its size is said to be; undefined when there are too many. */
+/** Reads all bytes of a file, regardless of its reported size; undefined when there are too many. */
 async function readUpTo(
   handle: Awaited<ReturnType<typeof open>>,
   expected: number,
   most: number,
 ): Promise<Uint8Array | undefined> {
-  // One byte more than it has shows at once that this was all.
+  // One byte more than the size shows the end with one read.
   let buffer = Buffer.alloc(expected + 1)
   for (let length = 0; ;) {
     const { bytesRead } = await handle.read(buffer, length, buffer.length - length, length)
@@ -141,7 +149,7 @@ async function readUpTo(
   }
 }
 
-/** Returns true when nothing changed since it was read, so that no two states were mixed. */
+/** Returns true when nothing changed since the read, so the bytes are of one state. */
 async function areSteady(opened: readonly Opened[]): Promise<boolean> {
   for (const { text, stats } of opened) {
     if (text === undefined || stats === undefined) continue
@@ -160,7 +168,7 @@ function foundOf(isDirectory: boolean, opened: readonly Opened[]): FoundRules {
   return { kind: 'found', digest, isDirectory, texts, problems, writtenAt }
 }
 
-/** The digest of rules: that of a single file is of its bytes alone, as everybody else would make it. */
+/** Returns the digest of rules. For a single file it is the SHA-256 of its bytes, as other tools compute it. */
 export function digestOf(
   isDirectory: boolean,
   texts: readonly RulesText[],

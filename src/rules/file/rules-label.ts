@@ -1,4 +1,4 @@
-/** Label of ConfigMaps, without its prefix, by which the webhook checks their rules. */
+/** The label of ConfigMaps, without its prefix, that requests the check of the webhook. */
 export const RULES_LABEL = 'rules'
 
 /** Value of the label where each key is for other sidecars, so that keys are checked one by one. */

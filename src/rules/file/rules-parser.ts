@@ -7,7 +7,7 @@ import type { RulesVersion } from './rules-version.ts'
 
 const WARM_UP = 'rules: [{ name: a, match: { tool: b }, faults: [{ delay: { fixed: 1s } }] }]'
 
-/** Makes of the files that were found one version of the rules. Never throws. */
+/** Parses the found files into one version of the rules. Never throws. */
 export function parseFound(found: FoundRules): RulesVersion {
   if (found.kind === 'absent') return found
   const { digest, isDirectory, texts } = found
@@ -30,12 +30,12 @@ export function parseFound(found: FoundRules): RulesVersion {
   return deepFreeze({ kind: 'rules', digest, file: merged.file })
 }
 
-/** Prepares what the first file would wait for: whatever runs for the first time takes longer. */
+/** Parses a small file once: the first run of code takes longer than later ones. */
 export function warmUpParser(): void {
   parseWithPositions(WARM_UP)
 }
 
-/** No more problems than one file may have, in the order of the files. */
+/** Returns the problems in the order of the files, limited as for one file. */
 function refused(digest: string, files: readonly FileProblems[]): RulesVersion {
   const problems: FileProblems[] = []
   let left = MAX_PROBLEMS
@@ -49,11 +49,11 @@ function refused(digest: string, files: readonly FileProblems[]): RulesVersion {
 }
 
 function isBlank({ bytes }: RulesText): boolean {
-  // Most files show in their first lines that they are not.
+  // The first lines of most files show that they are not blank.
   for (let start = 0; start < bytes.length;) {
     const end = bytes.indexOf(0x0a, start)
     const line = Buffer.from(bytes.subarray(start, end < 0 ? bytes.length : end)).toString('utf8')
-    // The mark of UTF-8 counts as space.
+    // The byte order mark counts as space.
     const text = line.trim()
     const isComment = text.startsWith('#') && !text.includes('\r')
     if (text !== '' && text !== '---' && !isComment) return false

@@ -17,7 +17,7 @@ export type RulesVersion =
   /** No file, or an empty one: no faults. */
   | { readonly kind: 'absent'; readonly digest: string; readonly reason: string }
 
-/** Says whether any rule of a version could ever act. */
+/** Returns true when any rule of a version could ever act. */
 export function canAct(version: RulesVersion): boolean {
   return version.kind === 'rules' && (version.file.enabled ?? true) && version.file.rules.length > 0
 }

@@ -4,8 +4,7 @@ import { FORMATS } from './formats.ts'
 import type { Finding } from './problem.ts'
 import { memberOf } from './read-values.ts'
 import { findingOf } from './schema-messages.ts'
-import { branchFor, jsonType } from './schema-node.ts'
-import type { SchemaNode } from './schema-node.ts'
+import { branchFor, jsonType, type SchemaNode } from './schema-node.ts'
 
 /** A check that was compiled from a schema, and the nodes of that schema. */
 interface Check {
@@ -29,7 +28,7 @@ interface Compiled {
 
 /** Only the first error with one of these is reported for a value. */
 const ABOUT_TEXT: ReadonlySet<string> = new Set(['format', 'pattern', 'minLength', 'maxLength'])
-/** One hostile rule has many thousands of violations: this many limits are reported. */
+/** One hostile rule may have many thousands of violations: at most this many limits are reported. */
 const MOST_IN_ONE = 5
 
 /** Returns a schema with its compiled checks; `rule` for files that have rules. */
@@ -50,7 +49,7 @@ function formatChecks(): object {
   return Object.fromEntries(checks) as object
 }
 
-/** Counts characters: some are written in two units. */
+/** Counts characters, some of which have two code units. */
 function length(text: string): number {
   let characters = 0
   for (const _ of text) characters++
@@ -77,7 +76,7 @@ export function schemaFindings(
   return findings
 }
 
-/** With `index`, the value has one rule, which stands there in the file. */
+/** With `index`, the value has one rule, with this index in the file. */
 function findingsOf(
   value: unknown,
   { schema: { definitions }, validate }: Check,
@@ -87,7 +86,7 @@ function findingsOf(
 ): readonly Finding[] {
   if (validate(value)) return []
   const errors = validate.errors ?? []
-  // A check that keeps its errors keeps the file.
+  // The check would keep the file alive by its errors.
   validate.errors = null
   const unions = new Set<string>()
   for (const { keyword, instancePath } of errors) if (keyword === 'anyOf') unions.add(instancePath)

@@ -6,10 +6,10 @@ import { shownValue, type Finding, type Path } from './problem.ts'
 import { resolved, type SchemaNode } from './schema-node.ts'
 import { unknownKey } from './unknown-key.ts'
 
-/** Objects with more keys are not described by their keys. */
+/** Objects with more keys are described without their keys. */
 const MAX_LISTED = 4
 
-/** One way in which a value does not fit its node. */
+/** One violation of a schema node by a value. */
 interface Violation {
   readonly keyword: string
   readonly node: SchemaNode
@@ -67,7 +67,7 @@ export function findingOf(
   }
 }
 
-/** A value that none of a union's branches is about. */
+/** Describes a value that matches no branch of a union. */
 function noBranch(
   branches: readonly SchemaNode[],
   value: unknown,
@@ -103,7 +103,7 @@ function isFaultName(path: Path, value: unknown): value is string {
   return path.length === 4 && path[2] === 'faults' && typeof value === 'string'
 }
 
-/** A fault written as its name alone that cannot be: it needs parameters, or there is no such fault. */
+/** Describes a fault written as its name alone that is unknown, or needs parameters. */
 function faultByName(value: string, path: Path, plain: readonly string[]): Finding {
   const names = FAULTS.map(({ name }) => name)
   const near = nearestName(value, names)

@@ -1,4 +1,4 @@
-/** The parts of JSON Schema that the rules' schema is made of. */
+/** The subset of JSON Schema that the rules' schema uses. */
 export interface SchemaNode {
   readonly $ref?: string
   readonly type?: string | readonly string[]
@@ -28,7 +28,7 @@ export interface SchemaNode {
 
 const REF = '#/definitions/'
 
-/** The node itself, or what it refers to. */
+/** Returns the node, or the target of its reference. */
 export function resolved(node: SchemaNode, definitions: SchemaNode['definitions']): SchemaNode {
   let at = node
   while (at.$ref !== undefined) {
@@ -48,7 +48,7 @@ function definitionOf(
   return { name, target }
 }
 
-/** The branch of a union that a value is meant for: no union has two for one type. */
+/** Returns the branch of a union for the type of a value: no union has two for one type. */
 export function branchFor(
   branches: readonly SchemaNode[],
   value: unknown,

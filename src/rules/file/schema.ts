@@ -228,3 +228,8 @@ const root = {
 export function rulesJsonSchema(): SchemaNode {
   return JSON.parse(JSON.stringify(root)) as SchemaNode
 }
+
+/** Returns the JSON Schema of rules files as text. */
+export function rulesSchemaText(): string {
+  return `${JSON.stringify(rulesJsonSchema(), null, 2)}\n`
+}

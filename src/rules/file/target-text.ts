@@ -5,12 +5,12 @@ import type { RulesFile } from './schema.ts'
 
 export type Labels = Readonly<Record<string, string>>
 
-/** The text of rules for certain pods, or why there can be none. */
+/** The text of rules for certain pods, or the error. */
 export type TargetedText =
   | { readonly ok: true; readonly text: string }
   | { readonly ok: false; readonly wrong: string; readonly fix: string }
 
-/** Writes `match.podLabels` into every rule of a file that is right, so that no other pod is armed. */
+/** Writes `match.podLabels` into every rule of a valid file, so that no other pod is armed. */
 export function targetText(text: string, labels: Labels): TargetedText {
   const parsed = parseRules(text)
   if (!parsed.ok || parsed.file.rules.length === 0) return { ok: true, text }

@@ -5,10 +5,10 @@ import { nearestName } from '../../base/nearest-name.ts'
 import type { Finding, Path } from './problem.ts'
 import type { SchemaNode } from './schema-node.ts'
 
-/** A key that is known, but elsewhere: what to say of it. */
+/** The hint for a key that is valid elsewhere. */
 type Elsewhere = (key: string) => string | undefined
 
-/** Says of an unknown key what was meant by it: a name nearby, a place elsewhere, another tool's key. */
+/** Returns a hint for an unknown key: a similar name, the place where it is valid, or the key of another tool. */
 export function unknownKey(
   path: Path,
   key: string,
@@ -28,7 +28,7 @@ export function unknownKey(
   }
 }
 
-/** Leaves out the hints about rules files: of an unknown key only the nearest key is suggested. */
+/** Suggests only the nearest key, without the hints for rules files. */
 export function nearestKeyAlone(finding: Finding): Finding {
   if (finding.code !== 'unknown_key') return finding
   const { hint: _, ...rest } = finding
@@ -43,7 +43,7 @@ function hintFor(
   place: Elsewhere,
 ): string | undefined {
   const near = nearestName(key, allowed)
-  // `max_active` is a spelling; beyond that, a key that is right elsewhere is more than a likeness.
+  // Another spelling (`max_active`) comes first; then a key that is valid elsewhere, before a similar name.
   if (near !== undefined && sameLetters(near, key)) return meant(near)
   return place(key) ?? familiarHint(key, path.length > 5 && path[2] === 'faults') ?? meant(near)
 }

@@ -18,9 +18,9 @@ import { plain, quoted } from '../../base/text/foreign-text.ts'
 import { measureDocument, MAX_DEPTH } from './document-bounds.ts'
 import { type Finding, type Path, pathText, type Problem, type ProblemCode } from './problem.ts'
 
-/** A map in a list in a map: each level of values is up to two of the parser's. */
+/** One level of values has up to two levels of the parser: a map in a list in a map. */
 const MAX_STACK = 2 * MAX_DEPTH + 20
-/** One is read; of the others it only matters whether there is anything in them. */
+/** Limits the documents: the first is read, the others are only tested for content. */
 const MAX_DOCUMENTS = 20
 
 /** A key that its object already has. */
@@ -31,7 +31,7 @@ export interface DuplicateKey {
 
 const MAX_FOUND = 100
 
-/** The keys that are in their object more than once, in order. The document's depth was checked before. */
+/** Returns duplicate keys, in order. The document's depth was checked before. */
 export function duplicateKeys(document: Document.Parsed): readonly DuplicateKey[] {
   const found: DuplicateKey[] = []
   const visit = (node: unknown): void => {
@@ -59,12 +59,12 @@ export interface Position {
   readonly column: number
 }
 
-/** A text read as YAML or JSON, as far as it could be. */
+/** A text read as YAML or JSON, as far as possible. */
 export interface YamlDocument {
   readonly problems: readonly Problem[]
-  /** Undefined when the text cannot be read; null when there is nothing in it. */
+  /** Undefined for an unreadable text; null for an empty one. */
   readonly value: unknown
-  /** Where the value at a path is; with `atKey` where its key is. */
+  /** Returns the position of the value at a path; with `atKey` that of its key. */
   position(path: Path, atKey?: boolean): Position
 }
 
@@ -78,7 +78,7 @@ const START: Position = { line: 1, column: 1 }
 
 /** Reads a text. Never throws. */
 export function readYaml(text: string): YamlDocument {
-  // The mark would shift the columns of the first line.
+  // The byte order mark would shift the columns of the first line.
   const body = text.startsWith('\uFEFF') ? text.slice(1) : text
   try {
     return read(body)
@@ -157,7 +157,7 @@ function messageOf(error: YAMLError): string {
   return MESSAGES[error.code] ?? `not YAML: ${plain(error.message)}`
 }
 
-/** Where a path leads to, or as far as the file has it. */
+/** Returns the node at a path, or the deepest existing one above. */
 function offsetOf(
   contents: unknown,
   targets: ReadonlyMap<Alias, unknown>,
@@ -186,7 +186,7 @@ function offsetOf(
   return offset
 }
 
-/** Where nothing is written, its key is the better place. */
+/** Prefers the key where the value is empty. */
 function valueStart(node: unknown): number | undefined {
   const range = isScalar(node) && node.value === null ? node.range : undefined
   return range !== undefined && range?.[0] === range?.[1] ? undefined : startOf(node)
@@ -197,14 +197,14 @@ function startOf(node: unknown): number | undefined {
   return undefined
 }
 
-/** The documents of a text, and where its lines begin; or where it is nested too deeply. */
+/** The documents and line starts of a text; or the position where it is nested too deeply. */
 type YamlSource =
   | { readonly documents: readonly Document.Parsed[]; readonly lines: LineCounter }
   | { readonly tooDeepAt: number; readonly lines: LineCounter }
 
 /**
- * Parses a text, and gives up once it is nested too deeply, before anything recursive has seen it: a
- * stack that is full cannot be relied on to end in an error that can be caught.
+ * Parses a text, and stops once it is nested too deeply, before a recursive reader gets it: a stack overflow
+ * cannot be caught reliably.
  */
 function parseSource(text: string): YamlSource {
   const lines = new LineCounter()

@@ -1,6 +1,6 @@
 /** Counts faults in progress, up to a limit that may change at any time. */
 export class ActiveLimit {
-  /** More than this do not begin; those in progress go on when it is lowered. */
+  /** The maximum; when it is lowered, faults in progress continue. */
   limit: number
   #active = 0
 
@@ -16,7 +16,7 @@ export class ActiveLimit {
     return this.#active >= this.limit
   }
 
-  /** One begins. Whoever calls this has asked `full` before and calls `leave` once. */
+  /** Counts a fault that begins. Callers test `full` before, and call `leave` once afterwards. */
   enter(): void {
     this.#active++
   }

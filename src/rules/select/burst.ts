@@ -1,4 +1,4 @@
-/** Failures that come in runs: the share of calls in a run in the long term, and a run's mean length. */
+/** Configures failures in runs: their share of calls in the long term, and the mean length of a run. */
 export interface BurstConfig {
   /** From 0 to 1. */
   readonly rate: number
@@ -6,10 +6,7 @@ export interface BurstConfig {
   readonly length: number
 }
 
-/**
- * The highest rate that runs of this mean length allow: even when a new run begins right after each
- * call between two runs, there is that one call.
- */
+/** Returns the highest rate for runs of this mean length: at least one call separates two runs. */
 export function highestBurstRate(length: number): number {
   return length / (length + 1)
 }
@@ -25,18 +22,18 @@ export class BurstChain {
     const length = Math.max(1, config.length)
     this.#rate = config.rate
     this.#goesOn = config.rate >= 1 ? 1 : 1 - 1 / length
-    // In the long term as many runs begin as end: rate / length = (1 − rate) × begins.
+    // In the long term, equally many runs begin and end: rate / length = (1 − rate) × begins.
     this.#begins = config.rate >= 1 ? 1 : Math.min(1, config.rate / (length * (1 - config.rate)))
   }
 
   /** The chance that the next call is in a run. */
   get chance(): number {
-    // The first call is in a run as often as any other.
+    // The first call is in a run with the long-term rate.
     if (this.#within === undefined) return this.#rate
     return this.#within ? this.#goesOn : this.#begins
   }
 
-  /** Goes on to the next call by a number from 0 to below 1; true when it is in a run. */
+  /** Advances to the next call by a number from 0 to below 1; returns true when the call is in a run. */
   next(random: number): boolean {
     this.#within = random < this.chance
     return this.#within

@@ -15,20 +15,20 @@ import { ruleHashes } from './selection.ts'
 
 /** Limits on the faults that callers may request. */
 export interface HeaderFaultOptions {
-  /** No more than this share of the calls that ask gets faults, 0 to 100. */
+  /** The highest share of requesting calls that get faults, 0 to 100. */
   readonly maxPercent: number
 }
 
 /** The rule that stands for what callers ask for by headers. */
 const HEADER_FAULTS = 'header-faults'
-/** No delay that a caller asks for is longer, whatever it asks. */
+/** The longest delay that callers can request. */
 export const MAX_ASKED_DELAY_MS = 300_000
-/** As many faults at a time as a rules file allows where it says nothing. */
+/** The limit of concurrent faults, as the default of rules files. */
 const MAX_ACTIVE = 100
 
-/** Faults that callers ask for by headers: one rule that stands in no file, with a state as any other. */
+/** Faults that callers request by headers: a rule without a file, with a state like all others. */
 export class HeaderFaults {
-  /** Without the faults: each call brings its own. */
+  /** The rule without faults, which each call supplies. */
   readonly rule: CompiledRule
   readonly state: RuleState
   readonly #states: RuleStates
@@ -57,7 +57,7 @@ export class HeaderFaults {
       seed: this.#seed,
       rules: [{ name: HEADER_FAULTS, faults: [], maxActive }],
     })
-    // Its place is in front of the file, and no rule of a file has this digest.
+    // The rule precedes the file, and no rule of a file has this digest.
     this.rule = Object.freeze({ ...rules[0]!, index: -1, digest: HEADER_FAULTS })
     this.#ofSeed = this.rule
     this.state = states.keep(this.rule, now)
@@ -92,7 +92,7 @@ export class HeaderFaults {
     return this.#forbidsAbort && asked.abort !== undefined
   }
 
-  /** Samples once for both faults, so that the smaller share is a part of the larger one. */
+  /** Samples once for both faults, so the smaller share is a subset of the larger one. */
   #sample(
     asked: AskedFaults,
     facts: CallFacts,
@@ -124,7 +124,7 @@ export class HeaderFaults {
   }
 }
 
-/** Puts the faults that the caller asks for in front of those of the rules file. */
+/** Adds the faults that the caller requests before those of the rules file. */
 export function withHeaderFaults(
   plan: Plan | undefined,
   match: MatchedRule | undefined,

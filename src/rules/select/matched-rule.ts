@@ -3,13 +3,13 @@ import type { CompiledRule } from '../match/compiled-rule.ts'
 import type { RuleState } from './rule-state.ts'
 
 /**
- * One rule that matched one call: decides what its faults may do, and records what they did
- * here. Whoever has it calls `finish` when the call is over, whatever happened.
+ * One rule that matched one call: decides which faults may act, and records their effects. The owner calls
+ * `finish` when the call has ended, in every case.
  */
 export class MatchedRule {
   readonly rule: CompiledRule
   readonly state: RuleState
-  /** Everything is counted and nothing is done: the faults must not be run. */
+  /** True for a rule that only counts: its faults must not run. */
   readonly dryRun: boolean
   /** The key by which the call was sampled. */
   readonly key: string
@@ -36,7 +36,7 @@ export class MatchedRule {
     if (dryRun) state.counts.dry_run++
   }
 
-  /** Aborted when the rule is taken back or disarmed. */
+  /** Aborted when the rule is removed or disarmed. */
   get retired(): AbortSignal {
     return this.state.retired
   }
@@ -46,14 +46,14 @@ export class MatchedRule {
     return this.#applied
   }
 
-  /** The numbers of the rule's fault at an index: the same for the same seed, rule, key and index. */
+  /** Returns the random numbers of the rule's fault at an index: equal for equal seed, rule, key and index. */
   random(fault: number): () => number {
     return this.rule.hashes.fault.with(String(fault)).with(this.key).numbers()
   }
 
   /**
-   * A fault wants to begin to act. False when too many faults are in progress, here or over all
-   * rules: the fault must not act, nor any other of this rule on this call. True asks for one `end`.
+   * Begins a fault. Returns false when too many faults are in progress, of this rule or of all: then no fault
+   * of this rule may act on this call. After true, the caller calls `end` once.
    */
   begin(): boolean {
     if (this.#finished || this.dryRun || this.#turnedAway) return false
@@ -88,12 +88,12 @@ export class MatchedRule {
     this.state.counts.injected++
   }
 
-  /** A fault had its turn and could not act on this exchange. */
+  /** Records a fault that could not act on this exchange. */
   notApplicable(): void {
     this.#idle = true
   }
 
-  /** A fault had its turn and left the call alone on purpose. */
+  /** Records a fault that spared the call on purpose. */
   spare(): void {
     this.#spared = true
   }
@@ -103,7 +103,7 @@ export class MatchedRule {
     return this.state.memory(fault, make)
   }
 
-  /** The call is over. Gives back what `end` was not called for. */
+  /** Ends the call, and all faults for which `end` was not called. */
   finish(): void {
     if (this.#finished) return
     this.#finished = true

@@ -5,7 +5,7 @@ import type { RuleStates } from './rule-states.ts'
 /** Reasons why no rule may act on an exchange. */
 export type Restraint = 'disarmed' | 'denied_tool' | 'excluded_path' | 'untouchable'
 
-/** Returns what keeps every rule from acting on an exchange, whatever they match; undefined for nothing. */
+/** Returns the reason that keeps all rules from an exchange, regardless of matches; undefined for none. */
 export function restraintOn(
   { enabled }: Pick<RuleSet, 'enabled'>,
   facts: Facts,

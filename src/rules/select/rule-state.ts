@@ -13,10 +13,10 @@ import {
   windowStart,
 } from './selection.ts'
 
-/** The number by which sampled calls may exceed the highest share: enough for the first few calls. */
+/** Sampled calls may exceed the highest share by this number, for the first few calls. */
 const HEAD_START = 10
 
-/** The parts of a rule that decide whether it samples a call, besides its state. */
+/** The parts of a rule, besides its state, that decide whether it samples a call. */
 export interface SampledRule {
   readonly selection: Selection
   readonly hashes: RuleHashes
@@ -26,18 +26,18 @@ export interface SampledRule {
 export interface Forecast {
   readonly result: RuleResult | 'sampled'
   readonly ordinal: number
-  /** The key that is hashed, and its sample from 0 to below 1; undefined when the rule does not get to sampling. */
+  /** The hashed key, and its sample from 0 to below 1; undefined where an earlier test decides. */
   readonly key: string | undefined
   readonly sample: number | undefined
   /** The rule samples the call when the sample is below this. */
   readonly share: number
-  /** The sample that moves the burst on, and the chance that it must be below. */
+  /** The sample that advances the burst, and the chance that it must be below. */
   readonly burst: { readonly sample: number; readonly chance: number } | undefined
 }
 
 /**
- * The state of a rule between calls. It belongs to the text of the rule: it survives a reload that leaves
- * the rule unchanged, and a changed rule begins with a new state.
+ * Keeps the state of a rule between calls. The state survives a reload that leaves the rule unchanged; a
+ * changed rule begins with a new state.
  */
 export class RuleState {
   readonly counts: RuleCounts = noCounts()
@@ -57,7 +57,7 @@ export class RuleState {
     this.#burst = selection.burst === undefined ? undefined : new BurstChain(selection.burst)
   }
 
-  /** When the rule was applied, as it was written; undefined when it was not. */
+  /** The written time at which the rule was applied, if any. */
   get appliedAt(): number | undefined {
     return this.#appliedAt
   }
@@ -67,7 +67,7 @@ export class RuleState {
     return this.#since
   }
 
-  /** Takes the time at which the rule was applied, where it was not known before. */
+  /** Sets the time at which the rule was applied, unless it is known. */
   anchor(appliedAt: number | undefined, now: number): void {
     if (appliedAt === undefined || this.#appliedAt !== undefined) return
     this.#appliedAt = appliedAt
@@ -84,7 +84,7 @@ export class RuleState {
     return this.#sampled
   }
 
-  /** Aborted when the rule is taken back or disarmed, so that what waits for it wakes up. */
+  /** Aborted when the rule is removed or disarmed, which wakes its sleeping faults. */
   get retired(): AbortSignal {
     return (this.#retirement ??= new AbortController()).signal
   }
@@ -99,7 +99,7 @@ export class RuleState {
     return memory
   }
 
-  /** The rule is gone, and with it what its faults remember. */
+  /** Removes the rule with the memory of its faults. */
   close(): void {
     for (const memory of this.#memories.values()) (memory as { close?(): void }).close?.()
   }
@@ -126,12 +126,12 @@ export class RuleState {
     return key
   }
 
-  /** Gives a sampled call that a concurrency limit turned away back to `times`. */
+  /** Returns a sampled call to `times` after a concurrency limit rejected it. */
   giveBack(): void {
     this.#sampled--
   }
 
-  /** Returns what `sample` would decide, and why; changes nothing. */
+  /** Returns the result of `sample` with its reason, without changes. */
   forecast(rule: SampledRule, facts: Facts, now: number): Forecast {
     const { selection } = rule
     const ordinal = this.#ordinal + 1
@@ -153,7 +153,7 @@ export class RuleState {
     return { result, ordinal, key, sample, share, burst }
   }
 
-  /** Wakes what waits on behalf of the rule. */
+  /** Wakes the sleeping faults of the rule. */
   wake(): void {
     this.#retirement?.abort()
     this.#retirement = undefined
@@ -170,8 +170,8 @@ export class RuleState {
   }
 
   /**
-   * Calls that share a key share their fate, so that a key which all of them share would make any
-   * share the whole. The limit is kept by counting, too.
+   * Enforces the highest share by counting as well. Calls with equal keys have equal samples, so a key that
+   * all calls share would exceed any share.
    */
   #isAhead({ stickyBy, highest }: Selection, ordinal: number): boolean {
     return stickyBy !== 'ordinal' && highest < 1 && this.#sampled >= highest * ordinal + HEAD_START

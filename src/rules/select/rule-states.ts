@@ -6,9 +6,9 @@ import type { RuleSet } from '../match/rule-set.ts'
 import { RuleState } from './rule-state.ts'
 import { RuleTotals } from './rule-totals.ts'
 
-/** The memory of all active rules, and the switch that disarms them. */
+/** Keeps the states of all active rules, and disarms them. */
 export class RuleStates {
-  /** Faults in progress over all rules, those of retired rules included. */
+  /** The faults in progress over all rules, including retired ones. */
   readonly active = new ActiveLimit()
   /** Counts the results of calls since the process began, by rule name. */
   readonly totals = new RuleTotals()
@@ -16,11 +16,11 @@ export class RuleStates {
   readonly #maxActive: number
   readonly #isDenied: ((call: Call) => boolean) | undefined
   readonly #isExcluded: ((path: string) => boolean) | undefined
-  /** The states of rules that are in no file, by their digest. */
+  /** The states of rules without a file, by digest. */
   readonly #builtIn = new Map<string, RuleState>()
   readonly #builtInRules: CompiledRule[] = []
   #states = new Map<string, RuleState>()
-  /** The active rules and, parallel to them, their states: the short way to them. */
+  /** The active rules and, parallel to them, their states, for fast access. */
   #rules: readonly CompiledRule[] = []
   #inOrder: readonly RuleState[] = []
   #disarmed: string | undefined
@@ -34,12 +34,12 @@ export class RuleStates {
     this.#isExcluded = excludedPaths(limits)
   }
 
-  /** True when there are tools into whose calls no rule may inject. */
+  /** True when tools are denied to all rules. */
   get deniesTools(): boolean {
     return this.#isDenied !== undefined
   }
 
-  /** Rules that stand in no file; `of` knows their states. */
+  /** The rules without a file; `of` returns their states. */
   get builtIn(): readonly CompiledRule[] {
     return this.#builtInRules
   }
@@ -49,27 +49,27 @@ export class RuleStates {
     return this.#isDenied !== undefined && this.#isDenied(call)
   }
 
-  /** True for a path at which no rule may act. */
+  /** Returns true for a path on which no rule may act. */
   excludes(path: string): boolean {
     return this.#isExcluded !== undefined && this.#isExcluded(path)
   }
 
-  /** Returns true when one of the calls is of a denied tool: the exchange they share gets no fault. */
+  /** Returns true when one of the calls is of a denied tool: their exchange gets no fault. */
   deniesAny(calls: readonly Call[]): boolean {
     return this.#isDenied !== undefined && calls.some(this.#isDenied)
   }
 
-  /** The rules whose times count from when they were first seen, for nobody wrote when they were applied. */
+  /** The rules without `appliedAt`, whose times count from when they were first seen. */
   get unanchored(): readonly string[] {
     return this.#unanchored
   }
 
-  /** Why nothing is armed; undefined while rules may act. */
+  /** The reason why rules are disarmed; undefined while they may act. */
   get disarmed(): string | undefined {
     return this.#disarmed
   }
 
-  /** Rules become active: unchanged ones keep their state, others begin anew, the rest is retired. */
+  /** Activates rules: unchanged ones keep their state, others get a new one, and missing ones are retired. */
   adopt(ruleSet: RuleSet, now: number): void {
     this.active.limit = Math.min(this.#maxActive, ruleSet.maxActive)
     const before = this.#states
@@ -77,7 +77,7 @@ export class RuleStates {
     this.#rules = ruleSet.rules
     this.#inOrder = ruleSet.rules.map(({ digest, selection, appliedAt, elsewhere }) => {
       const known = before.get(digest)
-      // A rule that is applied at another time is a new one.
+      // A rule with another `appliedAt` counts as new.
       const isNew = known === undefined || isApplied(known.appliedAt, appliedAt)
       const state = isNew ? new RuleState(selection, now, appliedAt) : known
       state.anchor(appliedAt, now)
@@ -98,13 +98,13 @@ export class RuleStates {
     if (!ruleSet.enabled) this.#wakeAll()
   }
 
-  /** The state of a rule; undefined when it is no longer active. */
+  /** Returns the state of a rule; undefined when it is no longer active. */
   of(rule: CompiledRule): RuleState | undefined {
     if (this.#rules[rule.index] === rule) return this.#inOrder[rule.index]
     return this.#states.get(rule.digest) ?? this.#builtIn.get(rule.digest)
   }
 
-  /** Gives a rule that stands in no file a state for good. It wakes with all others. */
+  /** Creates a permanent state for a rule without a file; it wakes with all others. */
   keep(rule: CompiledRule, now: number): RuleState {
     const state = new RuleState(rule.selection, now)
     this.#builtIn.set(rule.digest, state)
@@ -113,7 +113,7 @@ export class RuleStates {
     return state
   }
 
-  /** No rule acts until `arm`; what waits on behalf of one wakes up. */
+  /** Disarms all rules until `arm`, and wakes their sleeping faults. */
   disarm(reason: string): void {
     this.#disarmed = reason
     this.#wakeAll()

@@ -1,11 +1,11 @@
 import { noCounts, RESULTS, type RuleCounts } from './rule-counts.ts'
 import type { RuleState } from './rule-state.ts'
 
-/** The counts of the rules of one name since the process began, over all their versions. */
+/** The counts of all versions of a rule name since the process began. */
 export interface RuleTotal {
   readonly name: string
   readonly counts: Readonly<RuleCounts>
-  /** Its faults in progress, those of earlier versions included. */
+  /** The faults in progress, including earlier versions. */
   readonly active: number
   /** True when a rule of this name is active. */
   readonly isActive: boolean
@@ -20,7 +20,7 @@ export interface NamedState {
 const OTHER_RULE = 'other'
 
 const MAX_NAMES = 2_000
-// Calls that outlive their rule are few; plans that were never finished must not add up.
+// Few calls outlive their rule; the limit bounds plans that never finish.
 const MAX_LEAVING = 1_000
 
 interface Total {
@@ -31,15 +31,15 @@ interface Total {
 }
 
 /**
- * Counts by rule name that only grow, whatever reloads do to the rules. A rule that was taken back
- * still counts for the calls that it matched, so its state is added to the totals once those calls end.
+ * Counts by rule name, which only grow across reloads. A removed rule still counts the calls that it matched;
+ * its state is added to the totals once they end.
  */
 export class RuleTotals {
   readonly #maxNames: number
   readonly #maxLeaving: number
   readonly #names = new Set<string>()
   readonly #settled = new Map<string, RuleCounts>()
-  /** Active for good, whatever is adopted. */
+  /** Rules that stay active across reloads. */
   readonly #kept: NamedState[] = []
   #isActive: readonly NamedState[] = []
   #leaving: NamedState[] = []
@@ -49,12 +49,12 @@ export class RuleTotals {
     this.#maxLeaving = maxLeaving
   }
 
-  /** Returns the label of a rule: its name, or `other` when there were too many names before it. */
+  /** Returns the label of a rule: its name, or `other` beyond the limit of names. */
   labelOf(name: string): string {
     return this.#names.has(name) ? name : OTHER_RULE
   }
 
-  /** Rules become active in the place of those before. */
+  /** Replaces the active rules. */
   adopt(isActive: readonly NamedState[]): void {
     const kept = new Set(isActive.map(({ state }) => state))
     for (const { name } of isActive) this.#learn(name)
@@ -63,13 +63,13 @@ export class RuleTotals {
     this.#settle()
   }
 
-  /** A rule that stands in no file is active for good. */
+  /** Adds a rule without a file, which stays active. */
   keep(rule: NamedState): void {
     this.#learn(rule.name)
     this.#kept.push(rule)
   }
 
-  /** One total for each name that was ever active, in the order of their coming. */
+  /** Returns a total for each name that was ever active, in order of appearance. */
   all(): readonly RuleTotal[] {
     this.#settle()
     const totals = new Map<string, Total>()
@@ -117,7 +117,7 @@ export class RuleTotals {
   }
 }
 
-/** True when nothing will be counted any more: each matching call has come to exactly one result. */
+/** Returns true when counting has ended: each matching call has exactly one result. */
 function isOver({ active, counts }: RuleState): boolean {
   let ended = 0
   for (const result of RESULTS) ended += counts[result]

@@ -1,6 +1,6 @@
 const FIRST_A = 0x243f6a88
 const FIRST_B = 0x13198a2e
-/** Ends a field. No UTF-16 code unit is this large, so that no two lists of fields read the same. */
+/** Ends a field. No UTF-16 code unit is this large, so different lists of fields never collide. */
 const END_OF_FIELD = 0x10000
 
 /**
@@ -50,7 +50,7 @@ export class SampleHash {
     a = scatter((a + b) | 0)
     b = scatter((b + a) | 0)
     a = (a + b) | 0
-    // The upper 27 and 26 bits: as many as a double holds below 1.
+    // The upper 27 and 26 bits: the precision of a double below 1.
     return ((a >>> 5) * 67_108_864 + (b >>> 6)) / 9_007_199_254_740_992
   }
 

@@ -2,7 +2,7 @@ import type { BurstConfig } from './burst.ts'
 import { SampleHash } from './sample-hash.ts'
 import type { StickyBy } from './sticky-key.ts'
 
-/** Clocks that differ by no more are taken for the same. */
+/** Clocks that differ by this much or less count as equal. */
 const MAX_SKEW = 5 * 60_000
 
 /** Selects among the matching calls of a rule. */
@@ -13,9 +13,9 @@ export interface Selection extends ShareConfig, WindowConfig, OrdinalConfig {
   readonly stickyBy: StickyBy
   /** False when this replica is not among the rule's share of pods. */
   readonly inPod: boolean
-  /** Faults of this rule in progress at the same moment. */
+  /** Limits the faults of this rule in progress. */
   readonly maxActive: number
-  /** Limits the share of sampled calls, 0 to 1, whatever the hashes say. */
+  /** Limits the share of sampled calls, 0 to 1, independent of hashes. */
   readonly highest: number
 }
 
@@ -32,21 +32,21 @@ export function ruleHashes(seed: string, rule: string): RuleHashes {
   return { share, burst: share.with('burst'), fault: share.with('fault') }
 }
 
-/** True when a pod is among a share (0 to 1) of all pods; the same pods for every rule. */
+/** Returns true when a pod is in a share (0 to 1) of all pods; the pods are equal for all rules. */
 export function isPodIn(seed: string, share: number, pod: string): boolean {
   return share >= 1 || SampleHash.of(seed, 'pod').number(pod) < share
 }
 
-/** The share of the calls that a rule samples, over the time that it is active. Shares are 0 to 1. */
+/** The share of calls that a rule samples over its active time. Shares are 0 to 1. */
 export interface ShareConfig {
   readonly share: number
-  /** Rises in a straight line from `share` to `to` within `over` milliseconds. */
+  /** Changes linearly from `share` to `to` within `over` milliseconds. */
   readonly ramp?: { readonly to: number; readonly over: number } | undefined
-  /** One after the other, `each` milliseconds each; the last one stays. */
+  /** Shares for `each` milliseconds each; the last one stays. */
   readonly stages?: { readonly shares: readonly number[]; readonly each: number } | undefined
 }
 
-/** The share after `elapsed` milliseconds active. */
+/** Returns the share after `elapsed` milliseconds of activity. */
 export function shareAt(config: ShareConfig, elapsed: number): number {
   const { share, ramp, stages } = config
   if (stages !== undefined) {
@@ -68,27 +68,26 @@ export interface WindowConfig {
 }
 
 /**
- * Returns what the times of a rule count from: when it was applied, where that was written, and when
- * it was first seen otherwise. A time a little ahead of this clock counts as now; one further ahead
- * is awaited.
+ * Returns the start of a rule's times: its `appliedAt`, or else when the rule was first seen. A time a little
+ * ahead of this clock counts as now; a later one is awaited.
  */
 export function ruleStart(appliedAt: number | undefined, now: number): number {
   if (appliedAt === undefined) return now
   return appliedAt > now && appliedAt - now <= MAX_SKEW ? now : appliedAt
 }
 
-/** When the rule begins to act, given when it became active. */
+/** Returns when the rule begins to act, given the start of its times. */
 export function windowStart(config: WindowConfig, since: number): number {
   return config.from !== undefined && config.from > since ? config.from : since
 }
 
-/** When the rule acts no more; Infinity when it has no end. */
+/** Returns when the rule ends; Infinity without an end. */
 export function windowEnd(config: WindowConfig, since: number): number {
   const end = config.for === undefined ? Infinity : windowStart(config, since) + config.for
   return config.until !== undefined && config.until < end ? config.until : end
 }
 
-/** Which of the matching calls a rule considers, by their order. */
+/** Selects matching calls by their order. */
 export interface OrdinalConfig {
   readonly first?: number | undefined
   readonly after?: number | undefined
@@ -96,8 +95,8 @@ export interface OrdinalConfig {
 }
 
 /**
- * True when the k-th matching call, counted from 1, is one of those. The keys apply one after the
- * other: of the calls behind the first `after`, each `every`-th, and of these the `first` ones.
+ * Returns true when the k-th matching call, counted from 1, is selected. The keys apply in order: of the calls
+ * behind the first `after`, each `every`-th, and of these the `first` ones.
  */
 export function isConsidered(config: OrdinalConfig, k: number): boolean {
   const { first, after, every } = config

@@ -12,18 +12,18 @@ export function stickyKey(stickyBy: StickyBy, facts: Facts, ordinal: number): st
   return sharedKey(stickyBy, facts) ?? String(ordinal)
 }
 
-/** The arguments of a call, by the parameter that its method has them in. */
+/** Returns the arguments of a call, from the parameter of its method. */
 export function callArguments(params: unknown): unknown {
   return isRecord(params) ? params['arguments'] : undefined
 }
 
-/** A header's first value, read as the text that it stands for. */
+/** Returns the decoded first value of a header. */
 function headerText(lines: HeaderLines, name: string): string | undefined {
   const value = headerValue(lines, name)
   return value === undefined ? undefined : readHeaderText(name, value)
 }
 
-/** The text that a header value stands for: names that HTTP cannot carry travel encoded. */
+/** Decodes a header value: names that HTTP cannot carry are sent encoded. */
 export function readHeaderText(name: string, value: string): string {
   return name === 'mcp-name' ? (decodeHeaderValue(value) ?? value) : value
 }
@@ -46,7 +46,7 @@ function sharedKey(stickyBy: StickyBy, facts: Facts): string | undefined {
   }
 }
 
-/** The trace id in a `traceparent`: version, trace, parent and flags, in hexadecimal. */
+/** Returns the trace id of a `traceparent`: version, trace, parent and flags, in hexadecimal. */
 function traceId(value: string | undefined): string | undefined {
   const found = value === undefined ? null : /^\s*[0-9a-f]{2}-([0-9a-f]{32})-/.exec(value)
   return found?.[1]

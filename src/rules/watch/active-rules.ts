@@ -16,7 +16,7 @@ export interface Reload {
   readonly generation: number
 }
 
-/** The parts that the active rules work with. */
+/** The parts of the active rules. */
 export interface RulesParts {
   readonly states: RuleStates
   readonly arming: Arming
@@ -28,18 +28,18 @@ export interface RulesParts {
 
 type RulesFound = RulesVersion & { readonly kind: 'rules' }
 
-/** A version that is being compiled, little by little. */
+/** A version that is being compiled in slices. */
 interface Compiling {
   readonly version: RulesFound
   readonly overtaken: AbortController
-  /** One that was found meanwhile: its turn is afterwards. */
+  /** A version found meanwhile, which follows. */
   refused: RulesVersion | undefined
 }
 
-/** Compiling more rules than these would be felt by the calls. */
+/** Larger files are compiled in slices, because calls would be delayed. */
 const MAX_AT_ONCE = 64
 
-/** The rules that calls meet. One reference is swapped; whoever plans reads it once. */
+/** Holds the active rules in one reference, which each plan reads once. */
 export class ActiveRules {
   readonly states: RuleStates
   readonly arming: Arming
@@ -64,19 +64,19 @@ export class ActiveRules {
     return this.#ruleSet
   }
 
-  /** The active version; undefined before there was one. */
+  /** The active version; undefined before the first. */
   get current(): Reload | undefined {
     return this.#current
   }
 
-  /** The version that was seen last, also one that was refused. */
+  /** The last version, also a rejected one. */
   get last(): Reload | undefined {
     return this.#last
   }
 
   /**
-   * A version was found. A refused one changes nothing. Large ones become active a little later:
-   * versions stay in order, and one that is overtaken never does.
+   * Takes a found version. A rejected version changes nothing. A large version becomes active later: versions
+   * stay in order, and a version that a later one replaces meanwhile never becomes active.
    */
   take(version: RulesVersion): void {
     const newest = this.#compiling?.refused ?? this.#compiling?.version ?? this.#last?.version
@@ -92,15 +92,15 @@ export class ActiveRules {
     }
     this.#compiling?.overtaken.abort()
     this.#compiling = undefined
-    // Before the first version there are no calls that could feel it.
+    // Before the first version there are no calls to delay.
     const isFirst = this.#last === undefined
     if (version.kind === 'absent') this.#adopt(version, NO_RULES)
     else if (isFirst || version.file.rules.length <= MAX_AT_ONCE) this.#takeNow(version)
-    // A listener may throw. The rules are active then, and nobody is left to report to.
+    // A listener may throw; the rules are active then, and the error has no recipient.
     else this.#takeLater(version).catch(() => undefined)
   }
 
-  /** Compiles the rules anew for a pod whose labels changed. They keep what they remember. */
+  /** Compiles the rules again for changed labels of the pod. They keep their state. */
   identify(self: PodSelf): void {
     if (sameJson(self, this.#limits.self)) return
     this.#limits = { ...this.#limits, self }
@@ -114,7 +114,7 @@ export class ActiveRules {
     else this.#takeLater(version, refused).catch(() => undefined)
   }
 
-  /** Stops taking new versions. */
+  /** Ignores further versions. */
   close(): void {
     this.#closed = true
     this.#compiling?.overtaken.abort()

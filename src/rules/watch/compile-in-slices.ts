@@ -6,10 +6,10 @@ import type { RuleFileSpec } from '../file/rule-spec.ts'
 
 /** The time for which calls wait while rules are compiled, in milliseconds. */
 const SLICE = 4
-/** Where the clock stands still or jumps, this many rules are a slice. */
+/** Limits a slice where the clock stands still or jumps. */
 const MAX_RULES = 64
 
-/** Compiles a large file little by little, so that calls go on. Undefined when it was given up. */
+/** Compiles a large file in slices, so that calls continue. Returns undefined when the signal aborts. */
 export async function compileInSlices(
   file: RuleFileSpec,
   options: CompileOptions,
@@ -29,7 +29,7 @@ export async function compileInSlices(
     }
     rules.push(compileRule(rule, index, seed, options))
   }
-  // The index is made in one go: a slice of its own.
+  // The index is built in one slice.
   await nextTurn()
   return signal.aborted ? undefined : ruleSetOf(file, rules)
 }

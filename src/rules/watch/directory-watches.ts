@@ -6,24 +6,24 @@ import type { WatchedDirectory } from './watched-paths.ts'
 
 interface Watch {
   readonly watcher: FSWatcher
-  /** Resolves when it is set up, or cannot be. */
+  /** Resolves when the watch is set up or has failed. */
   readonly settled: Promise<void>
-  /** Tells one directory from another that took its path. */
+  /** Distinguishes a directory from another one at the same path. */
   readonly identity: string
-  /** Its directory may have been removed or renamed: events can no longer be relied on. */
+  /** True when the directory may have been removed or renamed, so that events are unreliable. */
   isStale: boolean
   hasFailed: boolean
 }
 
-/** A file system that does not answer must not hold up those that do. */
+/** A file system that hangs must not delay the others. */
 const SETTLE_LIMIT = 500
 
-/** Watches directories for as long as they matter, and tells when something may have changed. */
+/** Watches a set of directories, and reports possible changes. */
 export class DirectoryWatches {
   readonly #onHint: () => void
   readonly #onError: (error: unknown) => void
   readonly #watches = new Map<string, Watch>()
-  /** Those that are still open although they are given up. */
+  /** Watches that are closing. */
   readonly #ending = new Set<Promise<void>>()
   #directories: ReadonlyMap<string, WatchedDirectory> = new Map()
   #closed = false
@@ -33,7 +33,7 @@ export class DirectoryWatches {
     this.#onError = onError
   }
 
-  /** From now on these directories are watched, and no others. */
+  /** Watches exactly these directories. */
   async follow(directories: ReadonlyMap<string, WatchedDirectory>): Promise<void> {
     this.#directories = directories
     for (const [directory, watch] of this.#watches) {
@@ -82,12 +82,12 @@ export class DirectoryWatches {
     // The raw events, for the others are held back, thinned out, and silent on what is ignored. Any of
     // them may be late or missing: they are hints.
     watcher.on('raw', (_, path: string | null) => {
-      // The event of the directory's own removal.
+      // This event reports the removal of the directory.
       if (path === basename(directory)) entry.isStale = true
       const concerns = path === null || isAbsolute(path) || this.#concerns(directory, path)
       if (entry.isStale || concerns) this.#onHint()
     })
-    // Changes while the watch was being set up caused no event.
+    // Changes during the set-up cause no event.
     watcher.on('ready', () => {
       if (!entry.hasFailed) this.#onHint()
     })
@@ -115,11 +115,11 @@ export class DirectoryWatches {
   }
 }
 
-/** Closes a watch. One that is still being set up would forget what it has just opened. */
+/** Closes a watch, once it is set up: otherwise it would leak its handle. */
 async function ended({ watcher, settled }: Watch): Promise<void> {
   await Promise.race([settled, sleep(SETTLE_LIMIT, undefined, { ref: false })])
   watcher.removeAllListeners()
-  // An error that comes later has nobody to tell, and must not end the process.
+  // A later error has no listener, and must not end the process.
   watcher.on('error', () => undefined)
   const closing = watcher.close()
   watcher.on('error', () => undefined)

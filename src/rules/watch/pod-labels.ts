@@ -21,7 +21,7 @@ function parsePodLabels(text: string): PodLabels | undefined {
   return { ...labels }
 }
 
-/** Reads the labels of the pod from a file of the downward API, and again whenever they change. */
+/** Follows the labels of the pod in a file of the downward API. */
 export class PodLabelsWatcher {
   readonly #path: string
   readonly #onLabels: (labels: PodLabels | undefined) => void

@@ -10,11 +10,11 @@ import { watchedDirectories } from './watched-paths.ts'
 export interface RulesWatcherOptions {
   /** Milliseconds without a further event before the rules are read; 10 when left out. */
   readonly debounceMs?: number | undefined
-  /** Milliseconds between looks that need no event; 5,000 when left out. */
+  /** Milliseconds between reads without an event; 5,000 when left out. */
   readonly pollMs?: number | undefined
-  /** False leaves the poll alone, for file systems that tell of nothing. */
+  /** False relies on polling alone, for file systems without events. */
   readonly events?: boolean | undefined
-  /** The program of the thread that parses large texts, when it is not the one beside this file. */
+  /** The worker program that parses large texts, if not the one beside this file. */
   readonly parser?: URL | undefined
 }
 
@@ -24,12 +24,12 @@ const POLL = 5_000
 const UNFINISHED = 50
 const SETTLE = 15
 const SETTLE_ATTEMPTS = 4
-/** A file system that does not answer must not keep the process from ending. */
+/** A file system that hangs must not keep the process alive. */
 const CLOSE_LIMIT = 1_000
 
 /**
- * Tells each version of the rules at a path, which is a file or a directory. An event only ever means
- * that it is time to look: what counts is what is there then.
+ * Reports each version of the rules at a path, a file or a directory. An event only triggers a read: the
+ * content at that time counts.
  */
 export class RulesWatcher {
   readonly #path: string
@@ -63,7 +63,7 @@ export class RulesWatcher {
     })
   }
 
-  /** Resolves when the first version has been reported. Never rejects for what is or is not at the path. */
+  /** Resolves when the first version was reported. Never rejects, whatever is at the path. */
   start(): Promise<void> {
     this.#started ??= new Promise((resolve) => {
       if (this.#isClosed) return resolve()
@@ -93,7 +93,7 @@ export class RulesWatcher {
     return this.#closing.signal.aborted
   }
 
-  /** Looks now, or again after the look that is going on. */
+  /** Looks now, or again after a look in progress. */
   #look(): void {
     this.#isWanted = true
     this.#looking ??= this.#lookWhileWanted()
@@ -126,7 +126,7 @@ export class RulesWatcher {
         return found
       }
       this.#isWanted = false
-      // At the start nothing else may keep the process alive yet.
+      // At the start nothing else may keep the process alive.
       await sleep(SETTLE, undefined, { signal }).catch(() => undefined)
     }
   }
@@ -144,7 +144,7 @@ export class RulesWatcher {
     } catch (error) {
       this.#trouble('the rules that were found could not be taken', error)
     }
-    // Before there are calls that would have to wait for it.
+    // Before the first call, which would have to wait.
     if (isFirst && !hasWarmedUp(found)) warmUpParser()
     this.#reported()
   }

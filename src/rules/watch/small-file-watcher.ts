@@ -2,16 +2,16 @@ import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { WatchedFiles } from './watched-files.ts'
 
-/** The text of a file, or why there is none; `absent` when there is no such file. */
+/** The text of a file, or the reason for its absence; `absent` for a missing file. */
 export type SmallFile =
   { readonly text: string } | { readonly absent: boolean; readonly trouble: string }
 
-/** Kubernetes bounds all labels and annotations of an object together by this. */
+/** The limit of Kubernetes for all labels and annotations of an object. */
 const MAX_BYTES = 256 * 1024
 const SETTLE = 10
 const POLL = 5_000
 
-/** Reads a small file, and again whenever it may have changed; `onFile` is called after each look. */
+/** Reads a small file whenever it may have changed; calls `onFile` after each read. */
 export function watchSmallFile(
   path: string,
   onFile: (file: SmallFile) => void | Promise<void>,
@@ -39,7 +39,7 @@ async function readSmall(path: string): Promise<SmallFile> {
   }
 }
 
-/** The text of a file; undefined when it is too long. Never waits for a pipe. */
+/** Returns the text of a file; undefined when it is too long. Never waits for a pipe. */
 async function readText(path: string): Promise<string | undefined> {
   const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
   try {

@@ -1,6 +1,6 @@
 /**
- * Returns a clock that never goes back: the later of the wall clock and of the time that has passed
- * since it was made. So no rule comes to life again, or lasts longer, because the clock was set back.
+ * Returns a clock that never goes back: the later of the wall clock and of the time since its creation. When
+ * the wall clock is set back, no expired rule becomes active again, and no rule lasts longer.
  */
 export function steadyClock(
   wall: () => number = Date.now,
@@ -10,7 +10,7 @@ export function steadyClock(
   return () => {
     const now = wall()
     const steady = passed() + ahead
-    // Set forward: from here on it goes on from the later time.
+    // The wall clock was set forward: continue from the later time.
     if (now > steady) ahead += now - steady
     return now > steady ? now : steady
   }

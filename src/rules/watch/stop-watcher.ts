@@ -8,10 +8,10 @@ import { type SmallFile, watchSmallFile } from './small-file-watcher.ts'
 import type { WatchedFiles } from './watched-files.ts'
 import { STOP_KEY, stopReason } from '../guard/stop-key.ts'
 
-/** Kubelet exchanges all files of a ConfigMap, so that one may be missing for a moment. */
+/** The kubelet swaps all files of a ConfigMap, so a file may be missing for a moment. */
 const SETTLE = 50
 
-/** Disarms all rules while there is a stop key beside the rules that is about this pod. */
+/** Disarms all rules while a stop key beside the rules matches this pod. */
 export class StopWatcher {
   readonly #rules: string
   readonly #arming: Arming
@@ -33,7 +33,7 @@ export class StopWatcher {
     await this.#watcher.start()
   }
 
-  /** Takes the labels of the pod, which have changed. */
+  /** Updates the labels of the pod. */
   identify(labels: PodLabels | undefined): void {
     this.#labels = labels
     this.#judge()
@@ -48,7 +48,7 @@ export class StopWatcher {
     this.#isAbsent = 'absent' in file && file.absent
     if ('text' in file) this.#text = file.text
     else if (!file.absent) {
-      // A key that cannot be read may be a stop.
+      // An unreadable key may be a stop.
       this.#text = '?'
     } else if (this.#text !== undefined && !wasAbsent) {
       await sleep(SETTLE, undefined, { ref: false })
@@ -65,7 +65,7 @@ export class StopWatcher {
   }
 }
 
-/** Beside a rules file, or in the directory of them. */
+/** Returns the path of the stop key: beside a rules file, or in their directory. */
 async function stopPath(rules: string): Promise<string> {
   const isDirectory = await stat(rules).then(
     (stats) => stats.isDirectory(),

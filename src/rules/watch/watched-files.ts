@@ -13,7 +13,7 @@ export interface WatchedFilesOptions {
   readonly onError?: (error: unknown) => void
 }
 
-/** Looks at files, and again whenever they may have changed, through all links that lead to them. */
+/** Calls back at the start and whenever files may have changed, through all symbolic links. */
 export class WatchedFiles {
   readonly #paths: readonly string[]
   readonly #onLook: () => void | Promise<void>
@@ -57,7 +57,7 @@ export class WatchedFiles {
     await this.#watches.close()
   }
 
-  /** Looks now, or again after the look that is going on. */
+  /** Looks now, or again after a look in progress. */
   look(): Promise<void> {
     this.#isWanted = true
     this.#looking ??= this.#lookWhileWanted().finally(() => {

@@ -8,7 +8,7 @@ export interface WatchedDirectory {
   concerns(name: string): boolean
 }
 
-/** As many as Linux follows. */
+/** The limit of Linux. */
 const MAX_LINKS = 40
 
 /**
@@ -30,7 +30,7 @@ export async function watchedDirectories(
   return way.directories
 }
 
-/** Returns the directories in which the ways to files are looked up, through all symbolic links. */
+/** Returns the directories that resolve the paths of files, through all symbolic links. */
 export async function fileDirectories(
   paths: readonly string[],
 ): Promise<ReadonlyMap<string, WatchedDirectory>> {
@@ -54,7 +54,7 @@ class Way {
   readonly directories = new Map<string, Names>()
   readonly #steps = new Map<string, Step>()
 
-  /** Goes along a path; the result is where it leads to. */
+  /** Follows a path; returns its target. */
   async follow(path: string): Promise<string | undefined> {
     const absolute = resolve(path)
     let at = parse(absolute).root

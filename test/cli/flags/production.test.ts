@@ -73,7 +73,7 @@ describe('squall load', () => {
   ])('does not call %s with %j and %j', (target, args, env, found) => {
     const call = (): unknown => load(target, args, env)
     expect(call).toThrow(found)
-    expect(call).toThrow('--allow-production goes on all the same')
+    expect(call).toThrow('--allow-production continues nevertheless')
     expect(() => load(target, [...args, '--allow-production'], env)).not.toThrow()
     expect(() => load(target, args, { ...env, SQUALL_ALLOW_PRODUCTION: 'true' })).not.toThrow()
   })

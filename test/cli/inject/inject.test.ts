@@ -232,7 +232,7 @@ describe('squall uninject', () => {
   it('refuses a status that it did not write', async () => {
     const { code, told } = await uninject(pod().replace('inject: "true"', 'status: "{}"'))
     expect(code).toBe(1)
-    expect(told).toMatch(/bad_status.*is not what the injector wrote/)
+    expect(told).toMatch(/bad_status.*was not written by the injector/)
   })
 })
 

@@ -104,7 +104,7 @@ describe('pre-stop', () => {
     })
     expect(() => parsePreStop(new Map(), {})).toThrow('--control is missing')
     expect(() => parsePreStop(new Map(), { SQUALL_CONTROL: '0.0.0.0:1' })).toThrow(
-      'is no control socket',
+      'is not a control socket',
     )
   })
 })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { explainCommand } from '../../../src/cli/rules/explain.ts'
 import type { ExplainRequest } from '../../../src/cli/commands/explain.ts'
-import { parseCommandLine } from '../../../src/cli/program.ts'
+import { parseCommandLine } from '../../../src/cli/commands/index.ts'
 import { parseRecordedRequest } from '../../../src/cli/rules/recorded-request.ts'
 import { UsageError } from '../../../src/cli/flags/usage-error.ts'
 import { NOT_APPLICABLE } from '../../../src/filters/lib/not-applicable.ts'
@@ -256,7 +256,7 @@ describe('a recorded request', () => {
   })
 
   it('has a size, and is text', async () => {
-    await expect(recorded(Buffer.alloc(5 * 1024 * 1024, ' '))).rejects.toThrow('4 MiB')
+    await expect(recorded(Buffer.alloc(5 * 1024 * 1024, ' '))).rejects.toThrow('4MiB')
     await expect(recorded(Buffer.from([0x7b, 0xff]))).rejects.toThrow('UTF-8')
     await expect(report('--request', dir)).rejects.toThrow(UsageError)
   })

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { schemaCommand } from '../../../src/cli/rules/schema-command.ts'
+import { rulesSchemaText } from '../../../src/rules/file/schema.ts'
 import { validateCommand } from '../../../src/cli/rules/validate.ts'
 import type { ProblemFormat } from '../../../src/rules/file/problem-format.ts'
 
@@ -22,7 +22,8 @@ async function validate(format: ProblemFormat, ...names: string[]) {
   let text = ''
   const code = await validateCommand(
     names.map((name) => at(name)),
-    { format, write: (part) => void (text += part) },
+    format,
+    (part) => void (text += part),
   )
   return { code, text: text.replaceAll(`${dir}/`, '') }
 }
@@ -92,7 +93,7 @@ describe('squall validate', () => {
   it('does not wait for the end of a file that has none', async () => {
     let text = ''
     const write = (part: string): void => void (text += part)
-    expect(await validateCommand(['/dev/zero'], { format: 'text', write })).toBe(1)
+    expect(await validateCommand(['/dev/zero'], 'text', write)).toBe(1)
     expect(text).toContain('1 MiB')
   })
 
@@ -115,6 +116,6 @@ describe('squall validate', () => {
 
 describe('squall schema', () => {
   it('is a JSON document', () => {
-    expect(JSON.parse(schemaCommand())).toMatchObject({ title: 'Squall rules' })
+    expect(JSON.parse(rulesSchemaText())).toMatchObject({ title: 'Squall rules' })
   })
 })

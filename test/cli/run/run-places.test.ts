@@ -12,7 +12,7 @@ test.each([
 })
 
 test.each([
-  ['gw.example', '"gw.example" is not an http or https URL; write the URL that clients are given'],
+  ['gw.example', '"gw.example" is not an http or https URL; write the URL that clients use'],
   ['ftp://gw.example', '"ftp://gw.example" is not an http or https URL'],
   ['https://', '"https://" is not an http or https URL'],
   ['https://a b', '"https://a b" is not an http or https URL'],

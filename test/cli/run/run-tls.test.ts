@@ -4,19 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, it } from 'vitest'
-import { readTlsFiles, type UpstreamTls } from '../../../src/cli/run/run-tls.ts'
+import { checkTlsFiles } from '../../../src/cli/run/run-tls.ts'
 import { UsageError } from '../../../src/cli/flags/usage-error.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'squall-tls-'))
 afterAll(() => rmSync(directory, { recursive: true }))
 
-const NONE: UpstreamTls = {
-  caFile: undefined,
-  certFile: undefined,
-  keyFile: undefined,
-  servername: undefined,
-  insecure: false,
-}
 const fixture = (name: string) =>
   fileURLToPath(new URL(`../../fixtures/tls/${name}`, import.meta.url))
 
@@ -31,38 +24,24 @@ function complaint(action: () => unknown): string {
 }
 
 describe('TLS files', () => {
-  it('are read where they are named', () => {
-    expect(readTlsFiles({ tls: undefined, upstreamTls: NONE })).toEqual({
-      listener: undefined,
-      upstream: { ca: undefined, cert: undefined, key: undefined },
-    })
-    const files = readTlsFiles({
-      tls: { certFile: fixture('first.pem'), keyFile: fixture('first.key') },
-      upstreamTls: {
-        ...NONE,
-        caFile: fixture('first.pem'),
-        certFile: fixture('first.pem'),
-        keyFile: fixture('first.key'),
-      },
-    })
-    expect(files.listener?.cert.toString()).toContain('BEGIN CERTIFICATE')
-    expect(files.upstream.key?.toString()).toContain('PRIVATE KEY')
-    expect(files.upstream.ca).toEqual(files.listener?.cert)
+  it('are accepted where they match', () => {
+    expect(() => checkTlsFiles({ listenTls: undefined, upstreamTls: {} })).not.toThrow()
+    const pair = { cert: fixture('first.pem'), key: fixture('first.key') }
+    const upstreamTls = { ca: fixture('first.pem'), ...pair }
+    expect(() => checkTlsFiles({ listenTls: pair, upstreamTls })).not.toThrow()
   })
 
   it('that are missing, no files, endless or held open by nobody are refused at once', () => {
     const pipe = join(directory, 'pipe')
     execFileSync('mkfifo', [pipe])
-    for (const [caFile, reason] of [
+    for (const [ca, reason] of [
       [join(directory, 'missing'), 'ENOENT'],
       [directory, 'not a file'],
       [pipe, 'not a file'],
       ['/dev/zero', 'not a file'],
     ] as const) {
-      const message = complaint(() =>
-        readTlsFiles({ tls: undefined, upstreamTls: { ...NONE, caFile } }),
-      )
-      expect(message).toContain(`--upstream-ca: "${caFile}" cannot be read (${reason}`)
+      const message = complaint(() => checkTlsFiles({ listenTls: undefined, upstreamTls: { ca } }))
+      expect(message).toContain(`--upstream-ca: "${ca}" cannot be read (${reason}`)
     }
   })
 
@@ -70,14 +49,14 @@ describe('TLS files', () => {
     const text = join(directory, 'text')
     writeFileSync(text, 'hunter2')
     const messages = [
-      complaint(() => readTlsFiles({ tls: undefined, upstreamTls: { ...NONE, caFile: text } })),
+      complaint(() => checkTlsFiles({ listenTls: undefined, upstreamTls: { ca: text } })),
       complaint(() =>
-        readTlsFiles({ tls: { certFile: fixture('first.pem'), keyFile: text }, upstreamTls: NONE }),
+        checkTlsFiles({ listenTls: { cert: fixture('first.pem'), key: text }, upstreamTls: {} }),
       ),
       complaint(() =>
-        readTlsFiles({
-          tls: { certFile: fixture('first.pem'), keyFile: fixture('second.key') },
-          upstreamTls: NONE,
+        checkTlsFiles({
+          listenTls: { cert: fixture('first.pem'), key: fixture('second.key') },
+          upstreamTls: {},
         }),
       ),
     ]

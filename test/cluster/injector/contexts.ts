@@ -1,5 +1,4 @@
-import type { InjectionContext } from '../../../src/cluster/injector/injection.ts'
-import type { InjectorSettings } from '../../../src/cluster/injector/injector-settings.ts'
+import type { InjectionContext, InjectorSettings } from '../../../src/cluster/injector/injection.ts'
 import type { Pod } from '../../../src/cluster/injector/pod-types.ts'
 import { parseInjectorSettings } from '../../../src/cluster/injector/parse-settings.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { parseCommandLine } from '../../../src/cli/program.ts'
+import { parseCommandLine } from '../../../src/cli/commands/index.ts'
 import { injectPod } from '../../../src/cluster/injector/inject-pod.ts'
 import type { Injection, InjectionContext } from '../../../src/cluster/injector/injection.ts'
 import type { Container, Pod } from '../../../src/cluster/injector/pod-types.ts'

@@ -79,7 +79,9 @@ describe('resources of the pod itself', () => {
   it('are shared where the containers leave room', () => {
     const { all, warnings } = inject(undefined, {}, pool('1Gi'))
     expect(all[0]).toEqual(burstable)
-    expect(warnings.join()).toMatch(/resources of its own \(spec\.resources\).*leave 32Mi/)
+    expect(warnings.join()).toMatch(
+      /shares the resources of the pod \(spec\.resources\).*leave 32Mi/,
+    )
   })
 
   it('are shared without a request where the containers request all of them', () => {

@@ -126,7 +126,7 @@ const REFUSED: readonly Case[] = [
     what: 'several ports',
     pod: podOf({}, two),
     reason: 'many_ports',
-    says: /3000 \(mcp\) of app, 4000 of other: say which one/,
+    says: /3000 \(mcp\) of app, 4000 of other: name the port/,
   },
   {
     what: 'a name that no port has',
@@ -147,7 +147,7 @@ const REFUSED: readonly Case[] = [
       { containers: [{ name: 'app', ports: [{ containerPort: 53, protocol: 'UDP' }] }] },
     ),
     reason: 'udp_port',
-    says: /declared as UDP: MCP is spoken over TCP/,
+    says: /declared as UDP: name a TCP port/,
   },
   {
     what: 'the admin port as the port of the app',
@@ -159,7 +159,7 @@ const REFUSED: readonly Case[] = [
     what: 'a container that has the name of the sidecar',
     pod: podOf({}, { containers: [...two.containers, { name: 'squall' }] }),
     reason: 'name_taken',
-    says: /named squall that the injector did not put there/,
+    says: /named squall that the injector did not add/,
   },
   {
     what: 'redirect where NET_ADMIN is forbidden',
@@ -202,13 +202,13 @@ const REFUSED: readonly Case[] = [
     pod: podOf({ image: 'evil.example/squall:1' }),
     context: contextOf({ settings: { ...SETTINGS, allowedImages: ['good.example/'] } }),
     reason: 'image',
-    says: /use one that begins with good\.example\//,
+    says: /use an image that begins with good\.example\//,
   },
   {
     what: 'less than what is asked for',
     pod: podOf({ 'memory-request': '1Gi' }),
     reason: 'resources',
-    says: /1Gi of memory and may use 256Mi: let memory-request be at most memory-limit/,
+    says: /1Gi of memory, with a limit of 256Mi: let memory-request be at most memory-limit/,
   },
   {
     what: 'too little memory for the program',
@@ -234,7 +234,7 @@ const REFUSED: readonly Case[] = [
     what: 'a status that nobody wrote',
     pod: podOf({ status: '{"mode":"redirect","undo":{"probes":{"a":1}}}' }),
     reason: 'bad_status',
-    says: /is not what the injector wrote/,
+    says: /was not written by the injector/,
   },
   {
     what: 'more probes than the sidecar takes',
@@ -249,7 +249,7 @@ const REFUSED: readonly Case[] = [
       },
     ),
     reason: 'too_large',
-    says: /more probes of the taken ports than 64/,
+    says: /more than 64 probes/,
   },
 ]
 

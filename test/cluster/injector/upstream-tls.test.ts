@@ -40,7 +40,7 @@ describe('an app that serves TLS', () => {
       const injection = inject({ mode }, app)
       expect(injection).toMatchObject({ kind: 'refused', reason: 'upstream_tls' })
       const message = injection.kind === 'refused' ? injection.message : ''
-      expect(message).toMatch(/^the app serves TLS: app\/(readyz|prestop) asks port 3000/)
+      expect(message).toMatch(/^the app serves TLS: app\/(readyz|prestop) uses port 3000/)
       expect(message).toMatch(/squall\.dev\/upstream-tls: verify with squall\.dev\/upstream-ca/)
       expect(message).toMatch(/squall\.dev\/tls-secret/)
     }
@@ -81,7 +81,7 @@ describe('an app that serves TLS', () => {
   })
 
   it.each<[string, Readonly<Record<string, string>>, RegExp]>([
-    ['no Secret for clients', { 'upstream-tls': 'verify' }, /would meet plain HTTP.*tls-secret/],
+    ['no Secret for clients', { 'upstream-tls': 'verify' }, /would serve plain HTTP.*tls-secret/],
     [
       'no name to verify',
       { 'upstream-tls': 'verify', 'tls-secret': 'a' },

@@ -21,9 +21,9 @@ describe('Services in mode port', () => {
     [
       'by number',
       service(3000),
-      /Service "tools" leads its port 3000 to the number 3000, past Squall: write targetPort: mcp/,
+      /Service "tools" sends its port 3000 to the number 3000, which bypasses Squall: write targetPort: mcp/,
     ],
-    ['by leaving the target out', service(undefined), /past Squall/],
+    ['by leaving the target out', service(undefined), /bypasses Squall/],
     ['unseen', contextOf(), /cannot be checked/],
     [
       'by the addresses of pods',
@@ -37,7 +37,7 @@ describe('Services in mode port', () => {
           },
         ],
       }),
-      /Service "tools" is headless: its clients reach the app itself at port 3000, past Squall/,
+      /Service "tools" is headless: its clients reach port 3000 of the app and bypass Squall/,
     ],
   ])('that lead to the app %s are warned of', (_, context, says) => {
     expect(inject(pod, context).warnings.join()).toMatch(says)

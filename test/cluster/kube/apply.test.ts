@@ -112,7 +112,7 @@ test('a pod that hears of nothing lets the wait end with the next step', async (
   const { code, out } = await shop.apply('-f', await write(failing('first')), '--timeout', '1s')
   expect(code).toBe(1)
   expect(out).toMatch(/active rules in 1 of 2 pods\n {2}shop-2: waiting, still has /)
-  expect(out).toContain('not done after 1 s; look again with squall status -n shop')
+  expect(out).toContain('not done after 1 s; check again with squall status -n shop')
 })
 
 test('only sidecars that read this are waited for', async () => {
@@ -146,7 +146,7 @@ test('missing rights are reported with the role that gives them', async () => {
   shop.api.denied.add('patch pods')
   const untouched = await shop.apply('-f', file, '--timeout', '1s')
   expect(untouched.err).toMatch(
-    /warning: pods cannot be touched, .*two minutes.*verbs: \["patch"\]/,
+    /warning: pods cannot be annotated, .*two minutes.*verbs: \["patch"\]/,
   )
   shop.api.denied.add('get pods/proxy').add('create pods/portforward')
   const blind = await shop.apply('-f', file)

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { stringify } from 'yaml'
 import { connectKube } from '../../../src/cluster/kube/connect.ts'
 import { NAMESPACES } from '../../../src/cluster/kube/resources.ts'
-import { issueServer, createAuthority } from '../../../src/cluster/webhook/issue-certificate.ts'
+import { issueServer, createCa } from '../../../src/cluster/webhook/issue-certificate.ts'
 import { type Cluster, kubeconfigText, TOKEN } from './cluster.ts'
 import { startCluster } from '../../support/cluster.ts'
 
@@ -69,7 +69,7 @@ test('several files are read as one, the first word counting', async () => {
 
 test('a client certificate is shown', async () => {
   const validity = { from: new Date(Date.now() - 1_000), until: new Date(Date.now() + 60_000) }
-  const pair = issueServer(createAuthority('clients', validity), ['me'], validity)
+  const pair = issueServer(createCa('clients', validity), ['me'], validity)
   const encoded = (text: string): string => Buffer.from(text).toString('base64')
   const file = await write(
     'with-cert',
@@ -240,7 +240,7 @@ test('what is wrong with a kubeconfig is said', async () => {
 })
 
 test('another authority is not trusted, unless everything is', async () => {
-  const stranger = createAuthority('stranger', {
+  const stranger = createCa('stranger', {
     from: new Date(Date.now() - 1_000),
     until: new Date(Date.now() + 60_000),
   })

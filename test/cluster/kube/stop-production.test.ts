@@ -18,7 +18,7 @@ test('squall stop --production stops a namespace that is labelled production, an
   await shop.addPod('shop-1')
   expect(await shop.stop('--production')).toMatchObject({
     code: 0,
-    out: 'no sidecar runs in a namespace of production\n',
+    out: 'no sidecar runs in a production namespace\n',
   })
   expect(shop.rules()).toEqual({})
   shop.api.put('/api/v1/namespaces/shop', {
@@ -63,7 +63,7 @@ test('squall stop --production fails where pods or labels of namespaces cannot b
   await shop.addPod('shop-1')
   shop.api.denied.add('get namespaces')
   const unread = await shop.stop('--production')
-  expect(unread.out).toBe('nothing was stopped: it is not known which namespaces are production\n')
+  expect(unread.out).toBe('nothing was stopped: the production namespaces are not known\n')
   expect(unread.code).toBe(1)
   shop.api.denied.add('list pods')
   const unlisted = await shop.stop('--production', '-n', 'shop')

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type IncomingMessage, request as passOn, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { createAuthority, issueServer } from '../../../src/cluster/webhook/issue-certificate.ts'
+import { createCa, issueServer } from '../../../src/cluster/webhook/issue-certificate.ts'
 import { forwardPorts } from './api-port-forward.ts'
 import { type Fields, mergePatch, selects, strategicPatch } from './api-patches.ts'
 
@@ -49,7 +49,7 @@ const PAGE = 2
 
 /** Starts one on a free port of loopback; without TLS only where a test needs to see the bytes. */
 export async function apiServer(): Promise<ApiServer> {
-  const authority = createAuthority('test-cluster', HOUR)
+  const authority = createCa('test-cluster', HOUR)
   const pair = issueServer(authority, ['127.0.0.1', 'localhost'], HOUR)
   const seen: Seen[] = []
   const state = {

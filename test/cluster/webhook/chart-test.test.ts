@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { closers } from '../../support/closers.ts'
-import { AUTHORITY } from './stage.ts'
+import { CA } from './stage.ts'
 import { startSquall } from '../../support/squall.ts'
 
 const SCRIPT = readFileSync(
@@ -13,7 +13,7 @@ const opened = closers()
 
 /** Runs what `helm test` runs, as its pod does. */
 async function helmTest(port: number, more: NodeJS.ProcessEnv = {}): Promise<[number, string]> {
-  const env = { WEBHOOK_HOST: 'localhost', WEBHOOK_PORT: String(port), WEBHOOK_CA: AUTHORITY.cert }
+  const env = { WEBHOOK_HOST: 'localhost', WEBHOOK_PORT: String(port), WEBHOOK_CA: CA.cert }
   const child = spawn(process.execPath, ['--input-type=module', '-e', SCRIPT], {
     env: { ...env, ...more },
   })

@@ -4,7 +4,7 @@ import { connect, type TLSSocket } from 'node:tls'
 import * as fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../../support/eventually.ts'
-import { ASK, AUTHORITY, judge, podOf, reviewOf, send, type StagedWebhook } from './stage.ts'
+import { ASK, CA, judge, podOf, reviewOf, send, type StagedWebhook } from './stage.ts'
 import { startSquall } from '../../support/squall.ts'
 
 let staged: StagedWebhook
@@ -31,7 +31,7 @@ const bad: readonly [string, string, number, RegExp, Record<string, string>?][] 
     400,
     /admissionReviewVersions: \["v1"\]/,
   ],
-  ['that is another kind', GOOD.replace('AdmissionReview', 'Pod'), 400, /no AdmissionReview/],
+  ['that is another kind', GOOD.replace('AdmissionReview', 'Pod'), 400, /not an AdmissionReview/],
   [
     'without a request',
     '{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}',
@@ -39,8 +39,8 @@ const bad: readonly [string, string, number, RegExp, Record<string, string>?][] 
     /no request/,
   ],
   ['without a uid', GOOD.replace('"uid"', '"id"'), 400, /no request with a uid/],
-  ['that is a list', `[${GOOD}]`, 400, /no AdmissionReview/],
-  ['that is null', 'null', 400, /no AdmissionReview/],
+  ['that is a list', `[${GOOD}]`, 400, /not an AdmissionReview/],
+  ['that is null', 'null', 400, /not an AdmissionReview/],
   ['that nests deeply', nested(5_000), 400, /deeper than 100/],
   ['that nests very deeply', '['.repeat(1_000_000), 400, /deeper than 100/],
 ]
@@ -86,7 +86,7 @@ test('HTTP/2, plain HTTP and old TLS are turned away', async () => {
   const h2 = connect({
     host: '127.0.0.1',
     port: staged.port,
-    ca: AUTHORITY.cert,
+    ca: CA.cert,
     ALPNProtocols: ['h2'],
   })
   await expect(once(h2, 'secureConnect')).rejects.toThrow(/alert no application protocol/i)
@@ -100,7 +100,7 @@ test('HTTP/2, plain HTTP and old TLS are turned away', async () => {
   const old = connect({
     host: '127.0.0.1',
     port: staged.port,
-    ca: AUTHORITY.cert,
+    ca: CA.cert,
     maxVersion: 'TLSv1.1',
     minVersion: 'TLSv1',
     ciphers: 'DEFAULT@SECLEVEL=0',
@@ -255,7 +255,7 @@ const REQUEST = fc.constantFrom(
 )
 
 async function handshake(): Promise<TLSSocket> {
-  const socket = connect({ host: '127.0.0.1', port: staged.port, ca: AUTHORITY.cert })
+  const socket = connect({ host: '127.0.0.1', port: staged.port, ca: CA.cert })
   await once(socket, 'secureConnect')
   return socket
 }

@@ -9,11 +9,11 @@ import { connect, createServer } from 'node:tls'
 import { expect, test } from 'vitest'
 import * as fc from 'fast-check'
 import { derInteger, derObject, derTime } from '../../../src/cluster/webhook/der.ts'
-import { createAuthority, issueServer } from '../../../src/cluster/webhook/issue-certificate.ts'
+import { createCa, issueServer } from '../../../src/cluster/webhook/issue-certificate.ts'
 
 const FROM = new Date(Date.now() - 60_000)
 const HOUR = { from: FROM, until: new Date(Date.now() + 3_600_000) }
-const authority = createAuthority('squall-webhook', HOUR)
+const authority = createCa('squall-webhook', HOUR)
 
 test('a leaf is what a TLS client accepts for each of its names, and for no other', async () => {
   const hosts = ['squall.chaos.svc', 'localhost', '127.0.0.1', '2001:db8::8:0:1'] as const

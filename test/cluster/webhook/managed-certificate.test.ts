@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { ManagedCertificate } from '../../../src/cluster/webhook/managed-certificate.ts'
-import { createAuthority } from '../../../src/cluster/webhook/issue-certificate.ts'
+import { createCa } from '../../../src/cluster/webhook/issue-certificate.ts'
 import { ServingCertificate } from '../../../src/cluster/webhook/serving-certificate.ts'
 import type { ServingPair } from '../../../src/cluster/webhook/serving-certificate.ts'
 import { createWebhookMetrics } from '../../../src/cluster/webhook/webhook-metrics.ts'
@@ -19,8 +19,8 @@ const OPTIONS = {
   namespace: 'chaos',
   configuration: 'squall',
   hosts: ['squall.chaos.svc'] as const,
-  authorityMs: 3_600_000,
-  leafMs: 600_000,
+  caMs: 3_600_000,
+  servingMs: 600_000,
   rotateBeforeMs: 300_000,
   checkMs: 40,
   settleMs: 0,
@@ -158,7 +158,7 @@ test('a leaf of a new authority is never used before the webhooks trust it', asy
   let at = Date.now()
   const { managed, certificate, swaps } = replica(
     cluster,
-    { authorityMs: 1_300_000, settleMs: 30 },
+    { caMs: 1_300_000, settleMs: 30 },
     () => at,
   )
   const early: string[] = []
@@ -198,7 +198,7 @@ test('a Secret of somebody else is left alone', async () => {
   const { managed, problems } = replica(cluster)
   const started = managed.start()
   await eventually(() => (problems.length > 0 ? undefined : 'no complaint'))
-  expect(problems[0]).toContain('holds something that squall did not make')
+  expect(problems[0]).toContain('holds data of another program')
   expect((cluster.api.store.get(SECRET) as { data: object }).data).toEqual({ password: 'c2VjcmV0' })
   await managed.close()
   await started
@@ -219,7 +219,7 @@ test('what is damaged is made anew, and the other authorities stay trusted for a
 test('an authority that nobody uses any more leaves the bundle', async () => {
   const cluster = await start()
   const now = Date.now()
-  const stray = createAuthority('stray', {
+  const stray = createCa('stray', {
     from: new Date(now - 1_000),
     until: new Date(now + 9e8),
   })
@@ -262,7 +262,7 @@ test('authorities of another mode stay trusted, once the chart says that the mod
   const cluster = await start()
   const { managed, certificate } = replica(cluster)
   await managed.start()
-  const other = createAuthority('chart', {
+  const other = createCa('chart', {
     from: new Date(0),
     until: new Date(Date.now() + 3_600_000),
   })

@@ -3,13 +3,13 @@ import { connect } from 'node:tls'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { createAuthority, issueServer } from '../../../src/cluster/webhook/issue-certificate.ts'
+import { createCa, issueServer } from '../../../src/cluster/webhook/issue-certificate.ts'
 import { MountedCertificate } from '../../../src/cluster/webhook/mounted-certificate.ts'
 import { checkPair, ServingCertificate } from '../../../src/cluster/webhook/serving-certificate.ts'
 import { createWebhookMetrics } from '../../../src/cluster/webhook/webhook-metrics.ts'
 import { closers } from '../../support/closers.ts'
 import { eventually } from '../../support/eventually.ts'
-import { AUTHORITY, judge, lasting, leaf, mountPair, podOf, type StagedWebhook } from './stage.ts'
+import { CA, judge, lasting, leaf, mountPair, podOf, type StagedWebhook } from './stage.ts'
 import { startSquall } from '../../support/squall.ts'
 
 const opened = closers()
@@ -19,7 +19,7 @@ async function start(): Promise<StagedWebhook> {
 }
 
 async function serialShown(port: number): Promise<string> {
-  const socket = connect({ host: '127.0.0.1', port, ca: AUTHORITY.cert })
+  const socket = connect({ host: '127.0.0.1', port, ca: CA.cert })
   await once(socket, 'secureConnect')
   const { serialNumber } = socket.getPeerCertificate()
   socket.destroy()
@@ -46,11 +46,7 @@ test('each pair that kubelet swaps in is used from the next handshake on', async
 test('a bad pair is reported and never used, and the next good one is', async () => {
   const { port, mounted, metric, lines, ready } = await start()
   const first = await serialShown(port)
-  const other = issueServer(
-    createAuthority('other', lasting(60_000)),
-    ['localhost'],
-    lasting(60_000),
-  )
+  const other = issueServer(createCa('other', lasting(60_000)), ['localhost'], lasting(60_000))
   const bad = [
     { cert: 'no certificate', key: 'no key' },
     { cert: leaf().cert, key: other.key },

@@ -45,7 +45,7 @@ test('reviews are taken where the CA of the cluster cannot be read', async () =>
     ['webhook', '--tls-dir', mounted.directory, '--cluster-ca', '/nowhere', ...ANYWHERE],
     { KUBERNETES_SERVICE_HOST: '127.0.0.1' },
   )
-  const line = await program.logged('the API server cannot be asked its version')
+  const line = await program.logged('the version of the API server cannot be read')
   expect(line['detail']).toMatch(/CA of the cluster: \/nowhere cannot be read \(ENOENT\)/)
   expect(await judge(portOf(await program.logged('taking reviews')), podOf(ASK))).toMatchObject({
     allowed: true,
@@ -71,7 +71,7 @@ test('a signal ends a program that still waits for its first certificate', async
 })
 
 const MISUSES: readonly [readonly string[], RegExp][] = [
-  [[], /there is no certificate; name a directory with --tls-dir, or a Secret with --tls-secret/],
+  [[], /no certificate; name a directory with --tls-dir, or a Secret with --tls-secret/],
   [
     ['--tls-dir', '/nowhere', ...ANYWHERE],
     /tls\.crt and tls\.key in \/nowhere cannot be read \(ENOENT\)/,

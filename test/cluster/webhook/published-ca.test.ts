@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { createAuthority } from '../../../src/cluster/webhook/issue-certificate.ts'
+import { createCa } from '../../../src/cluster/webhook/issue-certificate.ts'
 import { splitPem } from '../../../src/cluster/webhook/managed-secret.ts'
 import { MountedCertificate } from '../../../src/cluster/webhook/mounted-certificate.ts'
 import { PublishedCa } from '../../../src/cluster/webhook/published-ca.ts'
@@ -18,7 +18,7 @@ const opened = closers()
 const CONFIGURATION = '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/squall'
 const OPTIONS = { configuration: 'squall', checkMs: 30, settleMs: 0 }
 
-const authority = (name: string): string => createAuthority(name, lasting(3_600_000)).cert
+const authority = (name: string): string => createCa(name, lasting(3_600_000)).cert
 
 async function start(previous: string): Promise<Cluster> {
   const cluster = opened(await startCluster('api', 'chaos'))

@@ -103,8 +103,8 @@ test('each decision is a line of the log and a count', async () => {
 
 test('one connection carries many reviews', async () => {
   const { Agent, request } = await import('node:https')
-  const { AUTHORITY } = await import('./stage.ts')
-  const agent = new Agent({ keepAlive: true, maxSockets: 1, ca: AUTHORITY.cert })
+  const { CA } = await import('./stage.ts')
+  const agent = new Agent({ keepAlive: true, maxSockets: 1, ca: CA.cert })
   const uids = await Promise.all(
     ['a', 'b', 'c'].map(
       (uid) =>

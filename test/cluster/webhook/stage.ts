@@ -7,7 +7,7 @@ import type { KubeClient } from '../../../src/cluster/kube/kube-client.ts'
 import { createLogger } from '../../../src/telemetry/log.ts'
 import {
   type CertificatePair,
-  createAuthority,
+  createCa,
   issueServer,
 } from '../../../src/cluster/webhook/issue-certificate.ts'
 import {
@@ -18,7 +18,7 @@ import {
 import { metricOf } from '../../support/metric.ts'
 
 /** The authority of the tests. */
-export const AUTHORITY = createAuthority('test', lasting(3_600_000))
+export const CA = createCa('test', lasting(3_600_000))
 
 /** From a minute ago to some time from now. */
 export function lasting(ms: number): { from: Date; until: Date } {
@@ -27,7 +27,7 @@ export function lasting(ms: number): { from: Date; until: Date } {
 
 /** A certificate for loopback. */
 export function leaf(ms = 3_600_000): CertificatePair {
-  return issueServer(AUTHORITY, ['localhost', '127.0.0.1'], lasting(ms))
+  return issueServer(CA, ['localhost', '127.0.0.1'], lasting(ms))
 }
 
 /** A directory with a certificate, as kubelet mounts a Secret. */
@@ -143,7 +143,7 @@ export function send(
       {
         host: '127.0.0.1',
         port,
-        ca: AUTHORITY.cert,
+        ca: CA.cert,
         path,
         method,
         agent: false,

@@ -6,7 +6,7 @@ const measured = { errors: 0.0312, success: 0.9, p50: 12, p95: 12_345, p99: 20_0
 const stage = { index: 1, count: 3 }
 const EVENTS: readonly ExperimentEvent[] = [
   { kind: 'phase', label: 'steady state before', durationMs: 20_000 },
-  { kind: 'phase-over', label: 'steady state before', text: 'holds' },
+  { kind: 'phase-over', label: 'steady state before', text: 'passed' },
   { kind: 'phase', label: '25% of pods', stage, durationMs: 3_600_000 },
   {
     kind: 'moment',
@@ -16,7 +16,7 @@ const EVENTS: readonly ExperimentEvent[] = [
     measured,
     applied: 12_345_678,
   },
-  { kind: 'phase-over', label: '25% of pods', text: 'held \u001b[31m' },
+  { kind: 'phase-over', label: '25% of pods', text: 'passed \u001b[31m' },
   { kind: 'rolled-back', restored: true },
 ]
 
@@ -29,11 +29,11 @@ function shown(isTTY: boolean): string {
   return text
 }
 
-test('piped it writes plain lines', () => {
-  expect(shown(false)).toBe(`steady state before: holds
+test('writes plain lines to a pipe', () => {
+  expect(shown(false)).toBe(`steady state before: passed
 stage 2 of 3: 25% of pods, 60m
 25% of pods 30m/60m  123456789 calls  errors 3.12%  p95 12.35 s  faults 12345678
-25% of pods: held \\u{1b}[31m
+25% of pods: passed \\u{1b}[31m
 rolled back
 `)
 })

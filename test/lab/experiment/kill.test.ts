@@ -35,7 +35,7 @@ test.each(UNSAFE)('a pid file that %s', async (_, text) => {
   await expect(findVictim({ pidFile, command: 'node' })).rejects.toThrow('PID_FILE_UNSAFE')
 })
 
-test('a pid file that others may write, a link, and a process that is another one by now', async () => {
+test('rejects a pid file that other users may write, a link, and a process with a reused ID', async () => {
   const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'])
   const link = join(directory, 'link.pid')
   await symlink(pidFile, link)
@@ -51,14 +51,14 @@ test('a pid file that others may write, a link, and a process that is another on
     await expect(findVictim({ pidFile, command: 'other' })).rejects.toThrow('PID_FILE_UNSAFE')
     await expect(findVictim({ pidFile: link, command })).rejects.toThrow('is a link')
     await chmod(pidFile, 0o666)
-    await expect(findVictim({ pidFile, command })).rejects.toThrow('others may write')
+    await expect(findVictim({ pidFile, command })).rejects.toThrow('other users may write')
     expect(child.exitCode).toBeNull()
     await chmod(pidFile, 0o600)
     const dead = await killVictim({ pidFile, command })
     expect(dead.pid).toBe(child.pid)
     await once(child, 'exit')
     expect(child.signalCode).toBe('SIGKILL')
-    await expect(findVictim({ pidFile, command })).rejects.toThrow('does not run')
+    await expect(findVictim({ pidFile, command })).rejects.toThrow('is not running')
   } finally {
     child.kill('SIGKILL')
   }

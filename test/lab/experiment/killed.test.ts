@@ -29,7 +29,7 @@ async function phaseOf(rule: string): Promise<string | undefined> {
   return rules.find(({ name }) => name === rule)?.phase
 }
 
-test('killed without a word it leaves nothing armed once its rules have expired', async () => {
+test('after SIGKILL the rules expire, and the next experiment restores the rules file', async () => {
   const plan = await planFile({ hold: '1m', sidecar: { expiry: '1s' } })
   const program = startProgram(['experiment', 'run', plan, ...kept])
   await eventually(async () => ((await phaseOf('broken')) === 'on' ? undefined : program.stderr()))
@@ -38,7 +38,7 @@ test('killed without a word it leaves nothing armed once its rules have expired'
   const killedAt = performance.now()
   await eventually(async () => ((await phaseOf('broken')) === 'expired' ? undefined : 'armed'))
   expect(performance.now() - killedAt).toBeLessThan(3000)
-  // It is only the file that is left, and the next one puts that back as it was.
+  // The file is left, and the next experiment restores it.
   expect(await stage.rules()).not.toBe(BEFORE)
   const next = await startProgram([
     'experiment',
@@ -46,8 +46,8 @@ test('killed without a word it leaves nothing armed once its rules have expired'
     await planFile({ hold: '300ms' }),
     ...kept,
   ]).finished()
-  expect(next.stderr).toContain('died: its rules file is put back')
-  expect(next.stdout).toContain('Verdict: held')
+  expect(next.stderr).toContain('died: its rules file is restored')
+  expect(next.stdout).toContain('Verdict: passed')
   expect(next.code).toBe(0)
   expect(await stage.rules()).toBe(BEFORE)
 })

@@ -88,7 +88,12 @@ const MISTAKES: readonly (readonly [string, string, string, string])[] = [
     '8:14: rules[0].faults[0].dely: unknown fault "dely"; did you mean `delay`?',
   ],
   ['a duration', 'hold: 60s', 'hold: 60', '10:7: hold: needs a duration such as'],
-  ['a condition', '">10s"', '"<10s"', '12:40: abortOn.p95: is broken by what is above a limit'],
+  [
+    'a condition',
+    '">10s"',
+    '"<10s"',
+    '12:40: abortOn.p95: needs ">" before the limit, such as ">10s"',
+  ],
   ['a gate', '"blast<5%"', '"blast<5"', '13:23: slo[1]:'],
   ['a URL', 'http://localhost:8080/mcp', 'localhost', '2:16: target.url: needs a URL'],
   ['no stages', 'stages: [10%, 25%, 50%]', '# none', '1:1: `stages` or `pods` is missing'],
@@ -98,9 +103,9 @@ test.each(MISTAKES)('says where %s is wrong', async (_, good, bad, complaint) =>
   expect(await complaints(GOOD.replace(good, bad))).toContain(`plan.yaml:${complaint}`)
 })
 
-test('a secret in a URL is refused, and not repeated', async () => {
+test('a password in a URL is rejected, and not shown', async () => {
   const reported = await complaints(GOOD.replace('//localhost', '//me:hunter2@localhost'))
-  expect(reported).toContain('a plan holds no password')
+  expect(reported).toContain('a plan must not contain a password')
   expect(reported).not.toContain('hunter2')
 })
 
@@ -128,7 +133,7 @@ test.each(REFUSED)('%s as %s is refused', async (good, bad, rejection) => {
   expect(await rejections(GOOD.replace(good, bad))).toEqual([rejection])
 })
 
-test('headers of the plan reach rules that ask for them', async () => {
+test('rules may match the headers of the plan', async () => {
   const text = GOOD.replace('{ tool: search_docs }', '{ headers: { x-chaos: "on" } }').replace(
     'environment: staging',
     'environment: staging, headers: { x-chaos: "on" }',
@@ -136,12 +141,12 @@ test('headers of the plan reach rules that ask for them', async () => {
   expect(await rejections(text)).toEqual([])
 })
 
-test.each(CATALOG)('the ready plan $name is one that would be run', async ({ text, name }) => {
+test.each(CATALOG)('the ready plan $name is valid', async ({ text, name }) => {
   expect(await rejections(text)).toEqual([])
   expect((parse(text) as { name: string }).name).toBe(name)
 })
 
-test('what is written about a plan does not make another one of it, and what it does makes one', async () => {
+test('the digest ignores comments and the description, and nothing else', async () => {
   const digest = async (text: string): Promise<string> => {
     const found = await read(text)
     if (!found.ok) throw new Error(await complaints(text))
@@ -154,7 +159,7 @@ test('what is written about a plan does not make another one of it, and what it 
   expect(await digest(GOOD.replace('hold: 60s', 'hold: 61s'))).not.toBe(await digest(GOOD))
 })
 
-test('no stage is wider than the rules of the stage before allow', () => {
+test('the next stage is bounded by the stage before', () => {
   fc.assert(
     fc.property(fc.double({ min: 0.01, max: 100, noNaN: true }), (before) => {
       const next = widest(before)
@@ -164,7 +169,7 @@ test('no stage is wider than the rules of the stage before allow', () => {
   )
 })
 
-test('whatever is armed can be read, has an end, and no larger share than its stage', () => {
+test('armed rules are valid, expire, and have at most the share of their stage', () => {
   const shares = fc.oneof(
     fc.constant({}),
     fc.record({ percent: fc.integer({ min: 0, max: 100 }) }),

@@ -20,14 +20,14 @@ afterEach(async () => {
   await stage.close()
 })
 
-/** Brings rules as somebody else would, and waits until they are active. */
+/** Writes rules like another program, and waits until they are active. */
 async function others(text: string): Promise<void> {
   const before = stage.squall.logs.length
   await writeFile(stage.rulesFile, text)
   await stage.squall.logged('active rules', before)
 }
 
-test('a sidecar that cannot be asked', async () => {
+test('a sidecar that does not respond', async () => {
   const refused = await stage.refused({ sidecar: { admin: 'http://127.0.0.1:9' } })
   expect(refused).toEqual(['SIDECAR_UNREACHABLE'])
 })
@@ -51,15 +51,15 @@ test('a rules file that is a link', async () => {
   expect(await stage.rules()).toBe(BEFORE)
 })
 
-test('rules of others that are active, unless they may be replaced', async () => {
+test('other active rules, unless replaceRules is set', async () => {
   await others(failing('theirs', 'elsewhere'))
   expect(await stage.refused()).toEqual(['OTHER_RULES'])
   const result = await stage.run({ sidecar: { replaceRules: true }, hold: '200ms' })
-  expect(result.verdict).toBe('held')
+  expect(result.verdict).toBe('passed')
   expect(await stage.rules()).toBe(failing('theirs', 'elsewhere'))
 })
 
-test('another experiment in the same sidecar, begun elsewhere; a dead one is none', async () => {
+test('another experiment in the same sidecar, unless its claim has expired', async () => {
   const plan = await stage.plan()
   await others(armedText(plan, 'theirs', undefined, Date.now() + 60_000).text)
   expect(await stage.refused()).toEqual(['EXPERIMENT_RUNNING'])
@@ -67,7 +67,7 @@ test('another experiment in the same sidecar, begun elsewhere; a dead one is non
   expect(await stage.refused({ steadyState: { p50: '0.001ms' } })).toEqual(['NOT_STEADY'])
 })
 
-test('another experiment on the same target, begun here; a lock of the dead is none', async () => {
+test('another experiment on the same target, unless its process is dead', async () => {
   const target = (await stage.plan()).target
   const directory = join(stage.directory, 'state')
   const lock = await takeLock(directory, target, 'theirs')
@@ -79,14 +79,14 @@ test('another experiment on the same target, begun here; a lock of the dead is n
   const [name = ''] = await readdir(directory)
   const dead = JSON.stringify({ id: 'dead', pid: child.pid, began: '1' })
   await writeFile(join(directory, name), dead)
-  // Who has lost a lock does not release that of another one.
+  // A holder that has lost the lock does not release the lock of its successor.
   await again.release()
   const taken = await takeLock(directory, target, 'mine')
   expect(taken.dead?.id).toBe('dead')
   await taken.release()
 })
 
-test('of many that find the same dead lock one gets it', async () => {
+test('one of many processes gets the lock of a dead process', async () => {
   const { target } = await stage.plan()
   const directory = join(stage.directory, 'state')
   await takeLock(directory, target, 'first')
@@ -104,14 +104,14 @@ test('a target that cannot be called', async () => {
   expect(await stage.rules()).toBe(BEFORE)
 })
 
-test('rules about a tool that the server does not have, when all its tools are called', async () => {
+test('rules that match no tool of the server', async () => {
   const rules = [{ name: 'gone', match: { tool: 'wrok' }, faults: ['reset'] }]
   const refused = await stage.refused({ rules, load: { tools: undefined } })
   expect(refused).toEqual(['RULES_HIT_NOTHING'])
 })
 
 test.each([
-  ['shadowing', ['--environment', 'staging', '--dry-run'], 'SIDECAR_DISARMED'],
+  ['with --dry-run', ['--environment', 'staging', '--dry-run'], 'SIDECAR_DISARMED'],
   ['without an environment', [], 'ENVIRONMENT_MISMATCH'],
   ['in production', ['--environment', 'prod', '--allow-production'], 'PRODUCTION'],
 ] as const)('a sidecar %s', async (_, flags, code) => {
@@ -123,7 +123,7 @@ test.each([
   }
 })
 
-test('tools that nobody named, and that do not say that they only read', async () => {
+test('tools without hints that are not named', async () => {
   const tool = { name: 'work', inputSchema: { type: 'object' } }
   const flags = ['--environment', 'staging']
   const other = await startSquall({ experiment: { flags, tools: [tool] } })
@@ -136,7 +136,7 @@ test('tools that nobody named, and that do not say that they only read', async (
   }
 })
 
-// An experiment that came at once found the marker of the one before, and was refused.
+// The next experiment found the claim of this one, and was refused.
 test('ends only when the sidecar has read the restored rules', async () => {
   const digest = async (): Promise<string | null> => {
     const state = (await (await fetch(`${stage.squall.admin}/api/state`)).json()) as {

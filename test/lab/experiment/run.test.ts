@@ -29,7 +29,7 @@ afterEach(() => stage.close())
 const BRISK = { hold: '400ms', load: { rate: 200 } }
 const BEFORE_DIGEST = createHash('sha256').update(BEFORE).digest('hex')
 
-test('stages are widened one after another, and what was in the rules file is put back', async () => {
+test('stages widen the share, and the rules file is restored at the end', async () => {
   const shares: (number | undefined)[] = []
   const onEvent = (event: ExperimentEvent): void => {
     if (event.kind === 'phase' && event.stage !== undefined)
@@ -44,32 +44,32 @@ test('stages are widened one after another, and what was in the rules file is pu
     },
   ]
   const result = await stage.run({ rules, stages: ['20%', '40%'], ...BRISK }, { onEvent })
-  expect(result.verdict).toBe('held')
+  expect(result.verdict).toBe('passed')
   expect(shares).toEqual([20, 40])
   const [first, second] = result.stages
   // Half of the rule's own share, and then twice as much.
   expect(first!.applied / first!.matched).toBeLessThan(0.25)
   expect(second!.applied).toBeGreaterThan(0)
-  // What the client saw is what the sidecar says that it did.
+  // The client saw as many faults as the sidecar injected.
   for (const { load, applied } of result.stages) expect(load!.faults[0]?.seen).toBe(applied)
   expect(result).toMatchObject({ restored: true, steadyAfter: true, code: null })
-  // Failures were seen while they were there, and gone when they were taken back.
+  // Failures were detected during the stages, and not after them.
   expect(result.mttdMs).toBeGreaterThan(0)
   expect(result.mttrMs).toBeGreaterThan(result.mttdMs!)
   expect(await stage.rules()).toBe(BEFORE)
 })
 
-test('a breach is rolled back within a second of being seen', async () => {
+test('a failed gate rolls back the rules within a second', async () => {
   let seenAt = 0
   const onEvent = (event: ExperimentEvent): void => {
     if (event.kind === 'seen') seenAt = Date.now()
   }
   const asked = { stages: ['20%', '40%'], hold: '20s', abortOn: { errors: '>5%' } }
   const result = await stage.run(asked, { onEvent })
-  expect(result).toMatchObject({ verdict: 'breached', stage: '20%', code: 'ABORT_CONDITION' })
-  expect(result.breach).toMatchObject({ gate: 'errors >5%', measure: 'errors' })
+  expect(result).toMatchObject({ verdict: 'failed', stage: '20%', code: 'ABORT_CONDITION' })
+  expect(result.failedGate).toMatchObject({ gate: 'errors >5%', measure: 'errors' })
   expect(result.stages).toHaveLength(1)
-  // By the sidecar's own word: when the rules of before were active again.
+  // The log of the sidecar shows when the previous rules were active again.
   const back = stage.squall.logs.findLast(({ digest }) => digest === BEFORE_DIGEST)!
   expect(back['msg']).toBe('active rules')
   expect(Date.parse(String(back['time'])) - seenAt).toBeLessThan(1000)
@@ -77,7 +77,7 @@ test('a breach is rolled back within a second of being seen', async () => {
   expect(result.steadyAfter).toBe(true)
 })
 
-test('a target that is not in steady state is left alone', async () => {
+test('no fault is injected when the target is not in steady state', async () => {
   ending = 'tool error'
   const abortOn = { errors: '>90% for 1h' }
   expect(await stage.refused({ abortOn })).toEqual(['NOT_STEADY'])
@@ -87,25 +87,25 @@ test('a target that is not in steady state is left alone', async () => {
   expect(Math.max(...most.map(({ rules }) => Number(rules)))).toBe(1)
 })
 
-test('after three runs in a row that held it says what to widen, and not before', async () => {
+test('proposes what to widen after three passed runs in a row', async () => {
   const asked = { hold: '300ms' }
   const plan = await stage.plan(asked)
-  const held = heldBefore(plan.digest)
-  const past: HistoryEntry[] = [{ ...held, verdict: 'breached' }, held, held]
+  const passed = passedBefore(plan.digest)
+  const past: HistoryEntry[] = [{ ...passed, verdict: 'failed' }, passed, passed]
   const third = await stage.run(asked, { past })
   const [wider, tools, longer] = third.proposals
   expect(wider!.write).toBe('stages: [20%, 40%]')
   expect(tools!.write).toContain('"rest"')
   expect(longer!.write).toBe('hold: 0.6s')
-  expect(third).toMatchObject({ planDigest: plan.digest, verdict: 'held' })
+  expect(third).toMatchObject({ planDigest: plan.digest, verdict: 'passed' })
   // Two in a row are not three, and those of another plan do not count.
-  const other = { ...held, planDigest: 'another' }
-  const lost = { ...held, verdict: 'inconclusive' } as const
-  for (const entries of [[], [held], [held, lost], [held, lost, held], [other, other]]) {
+  const other = { ...passed, planDigest: 'another' }
+  const lost = { ...passed, verdict: 'inconclusive' } as const
+  for (const entries of [[], [passed], [passed, lost], [passed, lost, passed], [other, other]]) {
     expect(proposals(plan, entries, [])).toEqual([])
   }
-  expect(proposals(plan, [held, other, held], [])).not.toEqual([])
-  // All of it is kept, and can be read as it was.
+  expect(proposals(plan, [passed, other, passed], [])).not.toEqual([])
+  // The run is stored, and can be read again.
   const directory = join(stage.directory, 'experiments')
   const { kept } = await readAndKeep(
     join(stage.directory, 'plan.yaml'),
@@ -128,11 +128,11 @@ test('after three runs in a row that held it says what to widen, and not before'
   await expect(readKept(directory, '../../etc/passwd')).rejects.toThrow('no id of a run')
 })
 
-function heldBefore(planDigest: string): HistoryEntry {
+function passedBefore(planDigest: string): HistoryEntry {
   const none = { stage: null, code: null, mttdMs: null, mttrMs: null, rulesDigest: null }
   const place = { target: 'http://localhost/mcp', environment: 'staging' }
   const times = { startedAt: '2026-01-01T00:00:00Z', endedAt: '2026-01-01T00:01:00Z' }
-  const verdict = { verdict: 'held', why: '' } as const
+  const verdict = { verdict: 'passed', why: '' } as const
   return {
     id: 'before',
     name: 'test',
@@ -149,7 +149,7 @@ function notAsked(): Promise<string> {
   return Promise.reject(new Error('no file is named'))
 }
 
-test('ended by hand it puts everything back at once, and says so', async () => {
+test('an interrupt restores the rules file at once', async () => {
   const stop = new AbortController()
   const onEvent = (event: ExperimentEvent): void => {
     if (event.kind === 'moment' && (event.applied ?? 0) > 0) stop.abort()
@@ -161,7 +161,7 @@ test('ended by hand it puts everything back at once, and says so', async () => {
   expect(await stage.rules()).toBe(BEFORE)
 })
 
-test('rules that match nothing in a stage prove nothing', async () => {
+test('a stage without an injection is inconclusive', async () => {
   const rules = [
     {
       name: 'late',
@@ -174,14 +174,14 @@ test('rules that match nothing in a stage prove nothing', async () => {
   expect(result).toMatchObject({ verdict: 'inconclusive', code: 'NO_INJECTIONS', stage: '20%' })
 })
 
-test('a renewal moves the end of the rules, and nothing else of them', async () => {
+test('a renewal changes only the end of the rules', async () => {
   const ends = new Set<string>()
   let counted = 0
   const stop = new AbortController()
   const running = stage.run({ hold: '20s', sidecar: { expiry: '1s' } }, { stop: stop.signal })
   await eventually(async () => {
     const response = await fetch(`${stage.squall.admin}/api/rules`)
-    const { rules } = (await response.json()) as { rules: Told[] }
+    const { rules } = (await response.json()) as { rules: ListedRule[] }
     const rule = rules.find(({ name }) => name === 'broken')
     if (rule === undefined) return 'not armed yet'
     ends.add(rule.until)
@@ -194,7 +194,7 @@ test('a renewal moves the end of the rules, and nothing else of them', async () 
   await running
 })
 
-interface Told {
+interface ListedRule {
   readonly name: string
   readonly until: string
   readonly counts: { readonly matched: number }

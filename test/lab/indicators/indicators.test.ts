@@ -118,12 +118,12 @@ test('the bounds of a share are what counting allows, and never leave what a sha
 
 test('times to detect and to recover count from the injection', () => {
   const samples = [
-    { at: 0, broken: true },
-    { at: 1000, broken: false },
-    { at: 2000, broken: true },
-    { at: 3000, broken: true },
-    { at: 4000, broken: false },
-    { at: 6000, broken: false },
+    { at: 0, failed: true },
+    { at: 1000, failed: false },
+    { at: 2000, failed: true },
+    { at: 3000, failed: true },
+    { at: 4000, failed: false },
+    { at: 6000, failed: false },
   ]
   expect(recoveryOf(samples, 500)).toEqual({ detectMs: 1500, recoverMs: 3500 })
   expect(recoveryOf(samples, 500, 2000)).toEqual({ detectMs: 1500, recoverMs: 3500 })

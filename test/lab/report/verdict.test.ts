@@ -41,10 +41,10 @@ it('says what it meant for those who asked', () => {
   )
 })
 
-it('says whether the gates held', () => {
+it('says whether the gates passed', () => {
   const gate = { gate: 'p99<2s', limit: 2000, measured: 12, ok: true }
   expect(gateVerdict(result({}))).toBe(undefined)
-  expect(gateVerdict(result({}, [], [gate, gate]))).toBe('All gates held.')
-  const breached = { ...gate, gate: 'blast<5%', ok: false }
-  expect(gateVerdict(result({}, [], [gate, breached]))).toBe('Breached: blast<5%.')
+  expect(gateVerdict(result({}, [], [gate, gate]))).toBe('All gates passed.')
+  const failed = { ...gate, gate: 'blast<5%', ok: false }
+  expect(gateVerdict(result({}, [], [gate, failed]))).toBe('Failed: blast<5%.')
 })

@@ -1,4 +1,4 @@
-import { createAuthority, issueServer } from '../../../src/cluster/webhook/issue-certificate.ts'
+import { createCa, issueServer } from '../../../src/cluster/webhook/issue-certificate.ts'
 import { NAMESPACE } from '../helm.ts'
 
 const KINDS = ['Issuer', 'Certificate']
@@ -29,7 +29,7 @@ function definition(kind: string): object {
 
 /** A certificate of a new CA each time, as an issuer that signs itself makes them. */
 export function certManagerSecret(): object {
-  const authority = createAuthority('cert-manager', hour())
+  const authority = createCa('cert-manager', hour())
   const { cert, key } = issueServer(authority, [`squall.${NAMESPACE}.svc`], hour())
   return {
     apiVersion: 'v1',

@@ -1,4 +1,4 @@
-import { createAuthority, issueServer } from '../../../src/cluster/webhook/issue-certificate.ts'
+import { createCa, issueServer } from '../../../src/cluster/webhook/issue-certificate.ts'
 import { APP_IMAGE } from '../pod-images.ts'
 
 const NAMESPACE = 'mesh'
@@ -58,7 +58,7 @@ createServer((req, res) => {
 export function meshManifests(before: string, after: string): string {
   const day = 86_400_000
   const during = { from: new Date(Date.now() - day), until: new Date(Date.now() + day) }
-  const authority = createAuthority('mesh', during)
+  const authority = createCa('mesh', during)
   const leaf = issueServer(authority, [HOST], during)
   const metadata = { name: 'mesh', namespace: NAMESPACE }
   const labels = { app: 'mesh' }

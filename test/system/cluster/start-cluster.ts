@@ -11,9 +11,13 @@ import {
   proxyFlags,
   schedulerFlags,
 } from './control-plane.ts'
-import type { CommandOptions, CommandRun, Namespaces } from './namespaces.ts'
+import {
+  type CommandOptions,
+  type CommandRun,
+  makeNamespaces,
+  type Namespaces,
+} from './namespaces.ts'
 import { type ClusterProgram, clusterProgram } from './programs.ts'
-import { makeNamespaces } from './namespaces.ts'
 
 const STARTS_WITHIN = 180_000
 const STEP_MS = 200

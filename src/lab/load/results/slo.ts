@@ -63,12 +63,12 @@ export function parseSlo(text: string): SloGate {
 export function evaluateSlo(gates: readonly SloGate[], measurements: Measurements): SloVerdict[] {
   return gates.map((gate) => {
     const measured = gate.metric.of(measurements)
-    const ok = measured !== null && holds(measured, gate.operator, gate.limit)
+    const ok = measured !== null && passes(measured, gate.operator, gate.limit)
     return { gate: gate.text, limit: gate.limit, measured, ok }
   })
 }
 
-function holds(measured: number, operator: SloGate['operator'], limit: number): boolean {
+function passes(measured: number, operator: SloGate['operator'], limit: number): boolean {
   if (operator === '<') return measured < limit
   if (operator === '<=') return measured <= limit
   return operator === '>' ? measured > limit : measured >= limit

@@ -1,0 +1,62 @@
+import { writeFile } from 'node:fs/promises'
+import { quoted } from '../base/text/foreign-text.ts'
+import { sizeText } from '../base/units.ts'
+import { LoadError } from '../lab/load/load-error.ts'
+import { readBounded } from '../base/read-bounded.ts'
+import { badFile } from './flags/usage-error.ts'
+
+/** Reads a text file, `-` being standard input. `label` names the file in the `UsageError` that it throws. */
+export async function readText(path: string, most: number, label: string): Promise<string> {
+  let bytes: Uint8Array
+  try {
+    bytes = await readBounded(path, most)
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    throw badFile(
+      `${label} cannot be read (${code ?? message})`,
+      'check the path and its permissions',
+    )
+  }
+  if (bytes.length > most) throw badFile(`${label} is too large`, `use at most ${sizeText(most)}`)
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    throw badFile(`${label} is not UTF-8`, 'write it as UTF-8')
+  }
+}
+
+/** Reads and parses an input of `squall load`. Throws a `UsageError`. */
+export async function readAs<T>(
+  path: string,
+  source: string,
+  most: number,
+  parse: (text: string) => T,
+): Promise<T> {
+  const text = await readText(path, most, `${source}: ${quoted(path)}`)
+  try {
+    return parse(text)
+  } catch (error) {
+    if (!(error instanceof LoadError)) throw error
+    throw badFile(`${source}: ${error.wrong}`, error.fix)
+  }
+}
+
+/** Writes to standard output, and waits until the text is written. */
+export function print(text: string): Promise<void> {
+  return new Promise((resolve) => process.stdout.write(text, () => resolve()))
+}
+
+/** Writes a file, or to standard output without a path. Throws a `UsageError`. */
+export async function writeText(
+  path: string | undefined,
+  source: string,
+  text: string,
+): Promise<void> {
+  if (path === undefined) return print(text)
+  try {
+    await writeFile(path, text)
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException
+    throw badFile(`${source}: ${quoted(path)} cannot be written (${code})`, 'check its directory')
+  }
+}

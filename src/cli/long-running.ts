@@ -1,0 +1,37 @@
+import type { Logger } from '../telemetry/log.ts'
+
+/** Keeps the process running after an uncaught error: a bug on one exchange must not end the others. */
+export function surviveOwnErrors(logger: Logger, strict = false): void {
+  const survive = (error: unknown): void => {
+    logger.error({ err: error }, 'an error inside Squall was not caught')
+    if (strict) process.exit(1)
+  }
+  process.on('uncaughtException', survive)
+  process.on('unhandledRejection', survive)
+}
+
+/** Aborts at the first signal, which asks for a drain. The second ends the process. */
+export function drainSignal(logger: Logger): AbortSignal {
+  return interruption(1, ['SIGTERM', 'SIGINT'], (signal) => {
+    logger.info({ signal }, 'draining; a second signal ends at once')
+  }).signal
+}
+
+/** Aborts at the first of the signals; the second ends the process with the exit code. */
+export function interruption(
+  exitCode: number,
+  signals: readonly NodeJS.Signals[],
+  onFirst?: (signal: NodeJS.Signals) => void,
+): { readonly signal: AbortSignal; readonly forget: () => void } {
+  const stop = new AbortController()
+  const onSignal = (signal: NodeJS.Signals): void => {
+    if (stop.signal.aborted) process.exit(exitCode)
+    onFirst?.(signal)
+    stop.abort()
+  }
+  for (const signal of signals) process.on(signal, onSignal)
+  return {
+    signal: stop.signal,
+    forget: () => signals.forEach((signal) => process.off(signal, onSignal)),
+  }
+}
