@@ -173,13 +173,13 @@ export const TARGETS = [
 ]
 
 /**
- * A target, what was measured, and whether it holds.
+ * A target, the measured value, and whether it meets the target.
  * @typedef {object} Verdict
  * @property {string} what
  * @property {string} target
  * @property {string} measured
  * @property {number} value
- * @property {boolean} holds
+ * @property {boolean} met
  */
 
 /**
@@ -205,18 +205,18 @@ export function verdict({ what, bar, unit, atLeast }, value) {
     measured: Number.isNaN(value) ? 'nothing' : `${figure(value, decimals)} ${unit}`,
     value,
     // Nothing measured is nothing proved.
-    holds: atLeast ? value >= bar : value <= bar,
+    met: atLeast ? value >= bar : value <= bar,
   }
 }
 
 /** @param {Verdict} v */
-export function verdictLine({ what, target, measured, holds }) {
-  return `${holds ? 'holds' : 'MISSED'}: ${what}: ${measured} (target ${target})`
+export function verdictLine({ what, target, measured, met }) {
+  return `${met ? 'met' : 'MISSED'}: ${what}: ${measured} (target ${target})`
 }
 
 /** All verdicts as a table; empty when there are none. @param {readonly Verdict[]} verdicts */
 export function verdictTable(verdicts) {
   if (verdicts.length === 0) return ''
-  const cells = verdicts.map((v) => [v.what, v.target, v.measured, v.holds ? 'met' : '**missed**'])
+  const cells = verdicts.map((v) => [v.what, v.target, v.measured, v.met ? 'met' : '**missed**'])
   return table(['what', 'target', 'measured', ''], cells)
 }

@@ -16,11 +16,11 @@ const RATE = 50
 const CONNECTIONS = 6
 const WARM_UP = 5
 
-const { createAuthority, issueServer } = await import(
+const { createCa, issueServer } = await import(
   pathToFileURL(join(PROJECT, 'build/js/cluster/webhook/issue-certificate.js')).href
 )
 const validity = { from: new Date(Date.now() - 60_000), until: new Date(Date.now() + 86_400_000) }
-const authority = createAuthority('bench', validity)
+const authority = createCa('bench', validity)
 const pair = issueServer(authority, ['localhost'], validity)
 const directory = mkdtempSync(join(tmpdir(), 'squall-webhook-'))
 writeFileSync(join(directory, 'tls.crt'), pair.cert)

@@ -21,8 +21,9 @@ function findHelm() {
 const helm = findHelm()
 // docs/reference, schemas, dashboards, files of the chart
 run('scripts/generate-reference.mjs')
-// docs/matrix.md, manifests with a sidecar
-run(VITEST, 'run', 'test/matrix/page.test.ts', 'test/cluster/injector/golden.test.ts', '-u')
+// docs/matrix.md, docs/reference/reach.md, manifests with a sidecar
+const PAGES = ['test/matrix/page.test.ts', 'test/faults/reach.test.ts']
+run(VITEST, 'run', ...PAGES, 'test/cluster/injector/golden.test.ts', '-u')
 if (helm === undefined) {
   process.stderr.write(
     'helm is missing: deploy/manifests and test/system/golden were not generated. ' +

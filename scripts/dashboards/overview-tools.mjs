@@ -112,6 +112,21 @@ export const tools = [
     ],
   }),
   series({
+    title: 'Result size by tool (p95)',
+    description:
+      '95th percentile of the size of tool results as clients get them. What grows here fills the context of agents.',
+    unit: 'bytes',
+    size: [24, 8],
+    queries: [
+      {
+        expr: quantile(0.95, 'squall_result_bytes', TOOL, 'tool'),
+        legend: '{{tool}}',
+        role: 'client',
+        shades: true,
+      },
+    ],
+  }),
+  series({
     title: 'Effective availability by tool',
     description:
       'Calls answered well, and with nothing in them changed by a fault, of all calls of the tool.',

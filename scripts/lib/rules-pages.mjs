@@ -8,8 +8,8 @@ export async function rulesPage(built) {
 
 /** The JSON Schema of rules files, as the program prints it. */
 export async function rulesSchema(built) {
-  const { schemaCommand } = await built('cli/rules/schema-command.js')
-  return schemaCommand()
+  const { rulesSchemaText } = await built('rules/file/schema.js')
+  return rulesSchemaText()
 }
 
 /** The JSON Schema of the plans of experiments, as the program prints it. */

@@ -132,6 +132,11 @@ export interface FaultContext {
   readonly memory: <Memory>(make: () => Memory) => Memory
   /** Where what it remembers of messages is counted. */
   readonly keeping: Keeping
+  /**
+   * Counts so many bytes, which the fault is about to make of a message, as held until the response is
+   * sent. Returns the reason where they cannot be: nothing is counted then.
+   */
+  readonly reserve: (bytes: number) => NotApplicableReason | undefined
   /** Aborted when the client is gone or the sidecar drains. */
   readonly signal: AbortSignal
   /** Numbers from 0 up to 1, seeded for this rule and call. */

@@ -6,6 +6,7 @@ import { corrupt } from './corrupt.ts'
 import { delay } from './delay.ts'
 import type { Fault } from './fault.ts'
 import { hang } from './hang.ts'
+import { inflate } from './inflate.ts'
 import { poison } from './poison.ts'
 import { rateLimit } from './rate-limit.ts'
 import { replay } from './replay.ts'
@@ -35,6 +36,7 @@ export const FAULTS = [
   replay,
   amplify,
   poison,
+  inflate,
 ] as const
 
 type Definition = (typeof FAULTS)[number]

@@ -9,6 +9,7 @@ import { NOTHING } from './lib/outlook.ts'
 import { frameText, withText } from './lib/json/frame-json.ts'
 import { KeptResponses } from './lib/kept-responses.ts'
 import { idText, withId } from './lib/json/message-id.ts'
+import { isOther } from '../mcp/call.ts'
 import * as Type from 'typebox'
 
 /** Staleness: the app answers, and the client gets what it was answered before. */
@@ -42,7 +43,7 @@ export const replay = defineFault({
     }),
   }),
   outlook({ by }, { call, identified }) {
-    if (call === undefined) return NOTHING
+    if (call === undefined || isOther(call)) return NOTHING
     if (by === 'caller' && !identified) return { cannot: 'no_caller' }
     const does = 'answered as an earlier call was'
     return { by: 'response', does, needs: 'an earlier response' }
@@ -68,7 +69,7 @@ function replayed(
       const id = text === undefined ? undefined : idText(text)
       if (about === undefined || text === undefined || id === undefined) {
         // A failed response is left as it is on purpose: a fault must not hide what is wrong.
-        if (frame.last && ctx.call !== undefined) ctx.spare()
+        if (frame.last && ctx.call !== undefined && !isOther(ctx.call)) ctx.spare()
         yield frame
         continue
       }
@@ -95,7 +96,7 @@ function replayed(
 
 /** The key of earlier responses to the same call; undefined where there is no call. */
 function aboutOf({ call }: FaultContext, withArguments: boolean): readonly unknown[] | undefined {
-  if (call === undefined) return undefined
+  if (call === undefined || isOther(call)) return undefined
   const parts = [call.method, call.name ?? null, isModern(call.protocolVersion)]
   return withArguments ? [...parts, canonicalJson(argumentsOf(call.params))] : parts
 }

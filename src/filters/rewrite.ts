@@ -68,7 +68,7 @@ export const rewrite = defineFault({
       onResponse: (ctx) =>
         changingLast(async (frame: Frame) => {
           const { kind } = frame.message ?? {}
-          const isMeant = kind === 'result' || (kind === 'error' && config.in === 'message')
+          const isMeant = kind === 'result' || (kind !== undefined && config.in === 'message')
           const text = isMeant ? frameText(frame) : undefined
           const after = text === undefined ? undefined : await rewritten(ctx, text, parts)
           const named = after === undefined ? undefined : withText(frame, after.text)

@@ -100,6 +100,6 @@ export const session = defineFault({
 
 /** As servers say it that know nothing of a session. */
 function notFound(call: Call | undefined): string {
-  const id = call !== undefined && isExactId(call.id) ? call.id : null
+  const id = isExactId(call?.id) ? call.id : null
   return JSON.stringify(errorReply({ id, code: -32001, message: 'Session not found' }))
 }

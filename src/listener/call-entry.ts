@@ -1,4 +1,4 @@
-import type { Call, Outcome } from '../mcp/call.ts'
+import type { Outcome, RequestCall } from '../mcp/call.ts'
 import type { Exchange } from './exchange.ts'
 import type { ExchangeFaults } from './faults/exchange-faults.ts'
 
@@ -7,7 +7,7 @@ export type Caller = Pick<Exchange, 'head' | 'peer'>
 
 /** The state of a call from request to outcome. */
 export interface CallEntry {
-  readonly call: Call
+  readonly call: RequestCall
   /** Empty for a call without a session. */
   readonly session: string
   /** Identifies the client of a call without a session. */

@@ -30,8 +30,10 @@ export class CallObserver implements Observer {
   #watch: SseWatch | undefined
   #sawEventIds = false
   readonly #pieces = new Pieces()
-  /** The bytes of the response so far; infinite when they are too many to keep. */
+  /** The bytes of the response so far. */
   #size = 0
+  /** True when the bytes are too many to keep. */
+  #isUnread = false
 
   constructor(
     inFlight: InFlightRequests,
@@ -52,7 +54,7 @@ export class CallObserver implements Observer {
     const { coding, streams } = responseFactsOf(head)
     this.#coding = codingOf(coding)
     // A response that will be too large is not kept.
-    if (declaredLength(head) > this.#bounds.limit) this.#size = Infinity
+    if (declaredLength(head) > this.#bounds.limit) this.#isUnread = true
     if (head.status >= 300 || !streams) return
     this.#telemetry.gauge('request_streams', 1)
     this.#watch = new SseWatch(
@@ -71,12 +73,13 @@ export class CallObserver implements Observer {
     }
     const { limit, memory } = this.#bounds
     this.#size += chunk.length
+    if (this.#isUnread) return
     if (this.#size <= limit && memory.take(chunk.length)) {
       this.#pieces.push(chunk)
       return
     }
     if (this.#size <= limit) memory.pressure.response_unread++
-    this.#size = Infinity
+    this.#isUnread = true
     this.#release()
   }
 
@@ -93,7 +96,9 @@ export class CallObserver implements Observer {
     }
     this.#streamEnded()
     // Unread events may have contained the response.
-    watch.end(() => (watch.missed ? this.#settleUnread() : this.#close('incomplete')))
+    watch.end(() =>
+      watch.missed ? this.#settleUnread(watch.missedBytes) : this.#close('incomplete'),
+    )
   }
 
   fail(failure: Failure): void {
@@ -138,7 +143,7 @@ export class CallObserver implements Observer {
     const entry =
       this.#entries.find((own) => !own.settled && own.call.id === id) ??
       this.#inFlight.find(this.#session, id)
-    if (entry !== undefined) this.#inFlight.response(entry, message)
+    if (entry !== undefined) this.#inFlight.response(entry, message, frame.raw.length)
   }
 
   /** Settles the calls by a complete response that is not a stream. */
@@ -155,12 +160,14 @@ export class CallObserver implements Observer {
     this.#release()
     // A body that is too large, or has an unknown coding: only the status decides.
     if (body === undefined && this.#size > 0 && mayResponse(this.#status)) {
-      this.#settleUnread()
+      this.#settleUnread(this.#size)
       return
     }
-    const outcomes = outcomeOfJsonBody(calls, this.#status, body ?? '')
+    const { tasks } = this.#inFlight
+    const outcomes = outcomeOfJsonBody(calls, this.#status, body ?? '', tasks, this.#session)
+    const bytes = entries.length === 1 ? body?.length : undefined
     for (let i = 0; i < entries.length; i++) {
-      this.#inFlight.settle(entries[i]!, outcomes[i]!, 'upstream')
+      this.#inFlight.settle(entries[i]!, outcomes[i]!, 'upstream', bytes)
     }
   }
 
@@ -168,7 +175,7 @@ export class CallObserver implements Observer {
   #body(): Uint8Array | undefined {
     const { limit, memory } = this.#bounds
     const { size } = this.#pieces
-    if (this.#size > limit) return undefined
+    if (this.#isUnread) return undefined
     const isCoded = this.#coding !== 'identity'
     const cost = readingCost(isCoded ? decodedLimit(size, limit) : size)
     if (!memory.take(cost)) {
@@ -184,11 +191,12 @@ export class CallObserver implements Observer {
     for (const entry of this.#entries) this.#inFlight.settle(entry, outcome, 'upstream')
   }
 
-  /** Settles calls whose response was not read: it counts as ok unless a fault may have damaged it. */
-  #settleUnread(): void {
+  /** Settles calls whose response was not read: it counts as ok unless the faults know better. */
+  #settleUnread(size: number): void {
+    const bytes = this.#entries.length === 1 && size > 0 ? size : undefined
     for (const entry of this.#entries) {
-      const isDamaged = entry.faults?.damages(entry.call) === true
-      this.#inFlight.settle(entry, isDamaged ? 'incomplete' : 'ok', 'upstream')
+      const outcome = entry.faults?.unreadOutcome(entry.call) ?? 'ok'
+      this.#inFlight.settle(entry, outcome, 'upstream', bytes)
     }
   }
 

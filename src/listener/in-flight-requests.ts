@@ -1,4 +1,4 @@
-import type { Call, JsonRpcId, Origin, Outcome } from '../mcp/call.ts'
+import type { JsonRpcId, Origin, Outcome, RequestCall } from '../mcp/call.ts'
 import { CANCELLED, cancelledId, outcomeOfCancellation } from '../mcp/cancellation.ts'
 import type { PostedMessages } from '../mcp/classify.ts'
 import { Endpoints } from '../mcp/endpoints.ts'
@@ -6,6 +6,7 @@ import type { Message } from '../mcp/json-rpc.ts'
 import { outcomeOf } from '../mcp/outcome.ts'
 import { InFlightCalls } from '../mcp/in-flight-calls.ts'
 import { Sessions } from '../mcp/sessions.ts'
+import { TaskTools } from '../mcp/task-tools.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import type { CallEntry, Caller } from './call-entry.ts'
 import type { SendBarrier } from './send-barrier.ts'
@@ -30,6 +31,7 @@ export class InFlightRequests {
   readonly sessions: Sessions
   readonly endpoints: Endpoints
   readonly redirects: RedirectedCalls
+  readonly tasks = new TaskTools()
   readonly #pending: InFlightCalls<CallEntry>
   readonly #sessionless = new SessionlessCalls()
   readonly #telemetry: Telemetry
@@ -63,7 +65,7 @@ export class InFlightRequests {
 
   /** Opens a call. Calls without a session can only be answered on their own exchange. */
   open(
-    call: Call,
+    call: RequestCall,
     session: string,
     receivedAt: number,
     trace?: string,
@@ -91,8 +93,8 @@ export class InFlightRequests {
     return entry
   }
 
-  /** Settles a call once; later outcomes are ignored. */
-  settle(entry: CallEntry, outcome: Outcome, origin: Origin): void {
+  /** Settles a call once; later outcomes are ignored. `responseBytes` is the size of the last message, if known. */
+  settle(entry: CallEntry, outcome: Outcome, origin: Origin, responseBytes?: number): void {
     if (entry.settled) return
     entry.settled = true
     this.#open--
@@ -109,11 +111,13 @@ export class InFlightRequests {
     this.#telemetry.call({
       method: call.method,
       name: call.name,
+      tool: call.tool,
       outcome: end === 'abandoned' && !timed ? 'cancelled' : end,
       origin: cause,
       seconds: timed ? (now - entry.receivedAt) / 1000 : undefined,
       upstreamSeconds:
         timed && origin !== 'squall' && sentAt >= 0 ? (appEnd - sentAt) / 1000 : undefined,
+      responseBytes,
       changed: end === 'ok' && entry.faults?.hasChanged(call) === true,
       trace: entry.trace,
     })
@@ -125,10 +129,11 @@ export class InFlightRequests {
     return session === '' ? undefined : this.#pending.peek(session, id)
   }
 
-  /** Settles the call that a result or error answers. */
-  response(entry: CallEntry, message: Message): void {
+  /** Settles the call that a result or error of so many bytes answers. */
+  response(entry: CallEntry, message: Message, bytes: number): void {
     entry.faults?.responded(entry.call)
-    this.settle(entry, outcomeOf(entry.call, message), 'upstream')
+    this.tasks.learn(entry.session, entry.call, message)
+    this.settle(entry, outcomeOf(entry.call, message), 'upstream', bytes)
   }
 
   /**
@@ -137,12 +142,12 @@ export class InFlightRequests {
    * notification when it may name several held calls.
    */
   cancel(
-    { notifications, calls }: PostedMessages,
+    { others, calls }: PostedMessages,
     session: string,
     caller: Caller,
   ): readonly SendBarrier[] | undefined {
     let barriers: SendBarrier[] | undefined
-    for (const { method, params, callsBefore } of notifications) {
+    for (const { method, params, callsBefore } of others) {
       const id = method === CANCELLED ? cancelledId(params) : undefined
       if (id === undefined || calls.slice(0, callsBefore).some((call) => call.id === id)) continue
       const isSessionless = session === ''
@@ -157,8 +162,8 @@ export class InFlightRequests {
   }
 
   /** Abandons the calls of a body that the same body cancels. */
-  cancelOwn({ notifications }: PostedMessages, entries: readonly CallEntry[]): void {
-    for (const { method, params, callsBefore } of notifications) {
+  cancelOwn({ others }: PostedMessages, entries: readonly CallEntry[]): void {
+    for (const { method, params, callsBefore } of others) {
       const id = method === CANCELLED ? cancelledId(params) : undefined
       const entry = entries.slice(0, callsBefore).find(({ call }) => call.id === id)
       if (entry !== undefined) this.#abandon(entry, outcomeOfCancellation(params))

@@ -1,4 +1,4 @@
-import type { Call } from '../mcp/call.ts'
+import type { Call, RequestCall } from '../mcp/call.ts'
 import type { PostedMessages } from '../mcp/classify.ts'
 import { factsOf, type HeadFacts } from '../mcp/request-facts.ts'
 import type { ResponseHead } from '../http/headers.ts'
@@ -86,7 +86,7 @@ export class Pipeline implements ActiveExchangeOwner {
         return
       case 'stream': {
         if (this.#rejectExpired(exchange, facts)) return
-        const push = this.#parts.push?.open()
+        const push = this.#parts.push?.open(this.#parts.planner?.messagesOf(head))
         const bounds = { limit: maxBody, memory }
         const observer = new PushObserver(inFlight, telemetry, head, bounds, push)
         this.#pass(this.#withoutCalls(exchange, 'mcp', now(), 0, observer, facts.hasBody), push)
@@ -147,12 +147,13 @@ export class Pipeline implements ActiveExchangeOwner {
       return
     }
     const endpoint = this.#parts.inFlight.endpoints.lookup(exchange.head.target)
-    const posted = this.#reader.read(exchange.head, facts, bytes, endpoint !== undefined)
-    if (posted === undefined) {
+    const read = this.#reader.read(exchange.head, facts, bytes, endpoint !== undefined)
+    if (read === undefined) {
       this.#pass(this.#withoutCalls(exchange, 'http', receivedAt, bytes.length, null, true))
       return
     }
-    const session = endpoint ?? posted.session ?? ''
+    const session = endpoint ?? read.session ?? ''
+    const posted = this.#parts.inFlight.tasks.named(read, session)
     if (this.#rejectExpired(exchange, facts, session, posted.calls, receivedAt)) return
     this.#parts.planner?.reportCanaries(bytes, session, posted.calls, facts.trace)
     const barriers = this.#parts.inFlight.cancel(posted, session, exchange)
@@ -166,7 +167,7 @@ export class Pipeline implements ActiveExchangeOwner {
     exchange: Exchange,
     { session: named = '', trace }: HeadFacts,
     session = named,
-    calls: readonly Call[] = [],
+    calls: readonly RequestCall[] = [],
     receivedAt = 0,
   ): boolean {
     const { planner, inFlight, telemetry } = this.#parts
@@ -196,17 +197,19 @@ export class Pipeline implements ActiveExchangeOwner {
   ): ActiveExchange {
     const { inFlight, telemetry, maxBody, memory, planner } = this.#parts
     const { calls } = posted
-    const weight = planner?.mayMatch(exchange.head, calls) === true ? paramsWeight(calls) : 0
+    const weight = planner?.mayMatch(exchange.head, posted) === true ? paramsWeight(posted) : 0
     if (!this.#reader.keeps(exchange.head, weight)) {
       return this.#withoutCalls(exchange, 'http', receivedAt, size, null, true)
     }
-    if (calls.length === 0) return this.#withoutCalls(exchange, 'mcp', receivedAt, size)
+    if (calls.length + weight === 0) {
+      return this.#withoutCalls(exchange, 'mcp', receivedAt, size)
+    }
     const entries: CallEntry[] = []
     for (const call of calls)
       entries.push(inFlight.open(call, session, receivedAt, trace, exchange))
     const bounds = { limit: maxBody, memory }
     let observer: Observer = new CallObserver(inFlight, telemetry, entries, session, bounds)
-    if (calls[0]!.method === 'initialize') {
+    if (calls[0]?.method === 'initialize') {
       observer = new InitializeObserver(inFlight.sessions, posted, session, observer)
     }
     const request = { head: exchange.head, posted, session, size, receivedAt, weight }
@@ -234,7 +237,7 @@ export class Pipeline implements ActiveExchangeOwner {
   finished(active: ActiveExchange, status: number): void {
     if (status === 0 || status === 400) this.#parts.suspect?.()
     if (active.entries.length > 0) return
-    const origin = active.faults?.exchange.origin ?? 'upstream'
+    const origin = active.faults?.origin ?? 'upstream'
     active.sessionEnded?.(origin === 'upstream' ? status : 0)
     this.#parts.telemetry.http({ class: active.class, status, origin })
   }

@@ -69,10 +69,11 @@ function markResponded(entries: readonly CallEntry[], call: Call | undefined, at
   }
 }
 
-/** Returns the memory that the arguments of calls take. */
-export function paramsWeight(calls: readonly Call[]): number {
+/** Returns the memory that the parameters of messages take. */
+export function paramsWeight({ calls, others }: PostedMessages): number {
   let weight = 0
   for (const { params } of calls) weight += jsonWeight(params)
+  for (const { params } of others) weight += jsonWeight(params)
   return weight
 }
 

@@ -125,6 +125,6 @@ export class PushObserver implements Observer, PushPosition {
     if (message === undefined) return
     if (message.id === null) return
     const entry = this.#inFlight.find(this.#session, message.id)
-    if (entry !== undefined) this.#inFlight.response(entry, message)
+    if (entry !== undefined) this.#inFlight.response(entry, message, frame.raw.length)
   }
 }

@@ -57,7 +57,9 @@ export function rejectionBody(
     return Buffer.from(`${JSON.stringify({ error: { origin: 'squall', reason, message } })}\n`)
   }
   const data = { origin: 'squall', reason }
-  const replies = calls.map(({ id }) => errorReply({ id, code: SQUALL_ERROR, message, data }))
+  const replies = calls.map(({ id = null }) =>
+    errorReply({ id, code: SQUALL_ERROR, message, data }),
+  )
   return asJson(batch ? replies : replies[0]!).bytes
 }
 

@@ -27,6 +27,8 @@ export class SseWatch {
   readonly #decoder: Transform | undefined
   readonly #readable: boolean
   #missed: boolean
+  /** The bytes of events that could not be read. */
+  missedBytes = 0
   /** Bytes before and after decoding. */
   #coded = 0
   #plain = 0
@@ -107,7 +109,7 @@ export class SseWatch {
     }
     const size = length + EVENT
     if (!this.#room.take(size)) {
-      this.#missed = true
+      this.#miss(length)
       return
     }
     this.#reading ??= new OrderedWork()
@@ -123,8 +125,13 @@ export class SseWatch {
   }
 
   #deliver(frame: SseFrame): void {
-    if (frame.oversized) this.#missed = true
+    if (frame.oversized) this.#miss(frame.raw.length)
     else this.#onFrame(frame)
+  }
+
+  #miss(bytes: number): void {
+    this.#missed = true
+    this.missedBytes += bytes
   }
 
   #read(bytes: Buffer): void {

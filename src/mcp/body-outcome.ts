@@ -1,18 +1,24 @@
 import { asBuffer } from '../base/bytes.ts'
-import type { Call, JsonRpcId, Outcome } from './call.ts'
+import type { RequestCall, JsonRpcId, Outcome } from './call.ts'
 import { parseMessages } from './json-rpc.ts'
 import type { Message } from './json-rpc.ts'
 import { outcomeOf } from './outcome.ts'
 import { isModern } from './protocol-version.ts'
+import type { TaskTools } from './task-tools.ts'
 
 /** Bodies up to this size are always parsed: a search first would save nothing. */
 const ALWAYS_PARSED = 16 * 1024
 
-/** Returns the outcome of each call of an exchange from a complete response that is not a stream. */
+/**
+ * Returns the outcome of each call of an exchange from a complete response that is not a stream. `tasks` learns
+ * the tasks that it creates.
+ */
 export function outcomeOfJsonBody(
-  calls: readonly Call[],
+  calls: readonly RequestCall[],
   status: number,
   body: string | Uint8Array,
+  tasks?: TaskTools,
+  session = '',
 ): Outcome[] {
   if (status >= 200 && status < 300) {
     // 202 and 204 carry no response, whatever follows them.
@@ -21,10 +27,13 @@ export function outcomeOfJsonBody(
     const responses = read(body)
     // An unreadable body may be a valid response: only the status decides.
     if (responses === undefined) return calls.map(() => 'ok')
-    if (calls.length === 1 && responses.length === 1)
+    if (calls.length === 1 && responses.length === 1) {
+      tasks?.learn(session, calls[0]!, responses[0]!)
       return [outcomeOfOnly(calls[0]!, responses[0]!)]
+    }
     return calls.map((call) => {
       const response = takeResponse(responses, call, true)
+      if (response !== undefined) tasks?.learn(session, call, response)
       return response === undefined ? 'incomplete' : outcomeOf(call, response)
     })
   }
@@ -47,14 +56,18 @@ function isNegotiationStatus(method: string, status: number): boolean {
 }
 
 /** Handles the usual case of one call and one message; an error without an id is about the whole body. */
-function outcomeOfOnly(call: Call, response: Message): Outcome {
+function outcomeOfOnly(call: RequestCall, response: Message): Outcome {
   const responses = response.kind === 'result' || response.kind === 'error'
   if (!responses || (response.id !== call.id && response.id !== null)) return 'incomplete'
   return outcomeOf(call, response)
 }
 
 /** Removes a call's response from the list, so that two calls with the same id get one response each. */
-function takeResponse(responses: Message[], call: Call, orNull: boolean): Message | undefined {
+function takeResponse(
+  responses: Message[],
+  call: RequestCall,
+  orNull: boolean,
+): Message | undefined {
   let nameless: Message | undefined
   for (let i = 0; i < responses.length; i++) {
     const response = responses[i]!
@@ -82,7 +95,7 @@ function read(body: string | Uint8Array): Message[] | undefined {
  * parsing it. JSON can escape a letter of a key as \u00XX: a body with such an escape is parsed. The check
  * ignores invalid JSON and a repeated id inside the body, which the client receives anyway.
  */
-function isCertainResult(call: Call, body: string | Uint8Array): boolean {
+function isCertainResult(call: RequestCall, body: string | Uint8Array): boolean {
   if (body.length <= ALWAYS_PARSED || call.method === 'tasks/get') return false
   const hay = typeof body === 'string' ? body : asBuffer(body)
   return (

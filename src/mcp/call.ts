@@ -10,19 +10,47 @@ export interface ClientInfo {
   readonly version: string
 }
 
-/** One JSON-RPC request from the client: the unit of rules, faults and counters. */
+/**
+ * One JSON-RPC request from the client: the unit of rules, faults and counters. With `kind` or `from` it
+ * describes another message on which rules can act; such a message is no unit of the counters of calls.
+ */
 export interface Call {
-  readonly id: JsonRpcId
+  /** Undefined for a notification. */
+  readonly id: JsonRpcId | undefined
   readonly method: string
   /** Tool or prompt name, resource URI or task id, by method; undefined where the method has none. */
   readonly name: string | undefined
+  /** The tool of the call that began the task, for a request about a task. */
+  readonly tool?: string | undefined
   /** Released when no fault can read it any more. */
   params: unknown
   readonly transport: Transport
   /** The version that the request states, if any. */
   readonly protocolVersion: string | undefined
   readonly progressToken: string | number | undefined
+  /** The kind of a message that is no request. A response has the method that it answers. */
+  readonly kind?: 'notification' | 'response' | undefined
+  /** The sender of a message of the server. */
+  readonly from?: 'server' | undefined
 }
+
+/** Returns the tool of a call, or of the call to which a message of the server belongs. */
+export function toolOf(call: Call | undefined): string | undefined {
+  if (call?.method === 'tools/call') return call.name ?? ''
+  if (call?.tool !== undefined) return call.tool
+  return call?.from === 'server' && call.method !== RESOURCE_UPDATED ? call.name : undefined
+}
+
+/** Returns true for a message that is no request of the client. */
+export function isOther(call: Call | undefined): boolean {
+  return call !== undefined && (call.kind !== undefined || call.from !== undefined)
+}
+
+/** The notification of the server that names a resource. */
+export const RESOURCE_UPDATED = 'notifications/resources/updated'
+
+/** A request of the client, which has an id. */
+export type RequestCall = Call & { readonly id: JsonRpcId }
 
 /** The result of a call as its client sees it. `cancelled` is intentional, and not an error. */
 export type Outcome =

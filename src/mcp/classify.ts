@@ -1,15 +1,15 @@
 import { isRecord } from '../base/values.ts'
 import { asBuffer, strictText } from '../base/bytes.ts'
-import type { Call, ClientInfo, Transport } from './call.ts'
+import type { Call, ClientInfo, RequestCall, Transport } from './call.ts'
 import { findBodyAmbiguity, nameKey, type BodyAmbiguity } from './body-ambiguity.ts'
 import type { HeadFacts } from './request-facts.ts'
 import { parseMessages } from './json-rpc.ts'
 import type { BodyProblem } from './json-rpc.ts'
-import type { Message } from './json-rpc.ts'
 
-/** A notification from the client. */
-export type NotificationMessage = Extract<Message, { kind: 'notification' }> & {
-  /** The number of calls before the notification in the same body. */
+/** A notification or response from the client. The method that a response answers is not known here. */
+export interface OtherMessage extends Call {
+  readonly kind: 'notification' | 'response'
+  /** The number of calls before the message in the same body. */
   readonly callsBefore: number
 }
 
@@ -17,10 +17,9 @@ export type NotificationMessage = Extract<Message, { kind: 'notification' }> & {
 export interface PostedMessages {
   readonly kind: 'messages'
   readonly batch: boolean
-  readonly calls: readonly Call[]
-  readonly notifications: readonly NotificationMessage[]
-  /** The number of results and errors that the client posted. */
-  readonly responses: number
+  readonly calls: readonly RequestCall[]
+  /** The messages that are no calls. */
+  readonly others: readonly OtherMessage[]
   /** The version that the first call states, else that of the header. */
   readonly protocolVersion: string | undefined
   /** The session header's value. */
@@ -56,9 +55,8 @@ export function classifyBody(head: BodyFacts, bytes: Uint8Array, isSsePost: bool
   const { session } = head
   const stated = boundedProtocolVersion(head.protocolVersion)
   const transport: Transport = isSsePost ? 'http+sse' : 'streamable-http'
-  const calls: Call[] = []
-  const notifications: NotificationMessage[] = []
-  let responses = 0
+  const calls: RequestCall[] = []
+  const others: OtherMessage[] = []
   let client: ClientInfo | undefined
   for (const message of parsed.messages) {
     if (message.kind === 'request') {
@@ -77,10 +75,19 @@ export function classifyBody(head: BodyFacts, bytes: Uint8Array, isSsePost: bool
       calls.push({ id, method, name, params, transport, protocolVersion, progressToken })
       client ??= clientInfo(meta?.[META_CLIENT])
       if (isInitialize) client ??= clientInfo(fields?.['clientInfo'])
-    } else if (message.kind === 'notification') {
-      notifications.push({ ...message, callsBefore: calls.length })
     } else {
-      responses++
+      const isResponse = message.kind !== 'notification'
+      others.push({
+        kind: isResponse ? 'response' : 'notification',
+        id: isResponse ? (message.id ?? undefined) : undefined,
+        method: isResponse ? '' : message.method,
+        name: undefined,
+        params: isResponse ? undefined : message.params,
+        transport,
+        protocolVersion: stated,
+        progressToken: undefined,
+        callsBefore: calls.length,
+      })
     }
   }
   const protocolVersion = calls.length > 0 ? calls[0]!.protocolVersion : stated
@@ -89,22 +96,28 @@ export function classifyBody(head: BodyFacts, bytes: Uint8Array, isSsePost: bool
     kind: 'messages',
     batch,
     calls,
-    notifications,
-    responses,
+    others,
     protocolVersion,
     session,
     client,
   }
 }
 
+/** The requests that servers send to clients. */
+export const SERVER_REQUESTS: readonly string[] = [
+  'sampling/createMessage',
+  'elicitation/create',
+  'roots/list',
+]
+
 /** Returns true for methods that a rule must name explicitly: sessions depend on them. */
 export function isHandshake(method: string): boolean {
-  return (
-    method === 'initialize' ||
-    method === 'server/discover' ||
-    method === 'ping' ||
-    method.startsWith('notifications/')
-  )
+  return method === 'initialize' || method === 'server/discover' || method === 'ping'
+}
+
+/** Returns true for methods of messages from the client that are no calls. */
+export function isOfOther(method: string): boolean {
+  return method.startsWith('notifications/') || SERVER_REQUESTS.includes(method)
 }
 
 /** Returns the tool, prompt, resource or task of a call, from the parameter that its method uses. */

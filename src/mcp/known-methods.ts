@@ -21,3 +21,21 @@ export const KNOWN_METHODS: readonly string[] = [
   'tasks/update',
   'tasks/cancel',
 ]
+
+/** Methods of messages that only servers send. */
+export const SERVER_METHODS: readonly string[] = [
+  'notifications/message',
+  'notifications/tools/list_changed',
+  'notifications/prompts/list_changed',
+  'notifications/resources/list_changed',
+  'notifications/resources/updated',
+  'notifications/elicitation/complete',
+  'notifications/tasks/status',
+]
+
+/** Methods of messages that only clients send. */
+export const CLIENT_METHODS: readonly string[] = [
+  ...KNOWN_METHODS.filter((method) => method !== 'ping' && !method.startsWith('tasks/')),
+  'notifications/initialized',
+  'notifications/roots/list_changed',
+]

@@ -8,7 +8,7 @@ import { isModern } from './protocol-version.ts'
 export type Reply =
   | {
       readonly jsonrpc: '2.0'
-      readonly id: JsonRpcId
+      readonly id: JsonRpcId | null
       readonly result: Readonly<Record<string, unknown>>
     }
   | {
@@ -46,7 +46,7 @@ function resultReply(call: Call, result: Readonly<Record<string, unknown>>): Rep
     isModern(call.protocolVersion) && result['resultType'] === undefined
       ? { resultType: 'complete', ...result }
       : result
-  return { jsonrpc: '2.0', id: call.id, result: whole }
+  return { jsonrpc: '2.0', id: call.id ?? null, result: whole }
 }
 
 /** Creates a tool result with `isError`. */
@@ -87,6 +87,7 @@ export function wantsSse(head: RequestHead): boolean {
 }
 
 /** Returns false for integers that a double cannot represent: a reply would have another id than the call. */
-export function isExactId(id: JsonRpcId): boolean {
-  return typeof id === 'string' || !Number.isInteger(id) || Number.isSafeInteger(id)
+export function isExactId(id: JsonRpcId | undefined): id is JsonRpcId {
+  if (typeof id !== 'number') return id !== undefined
+  return !Number.isInteger(id) || Number.isSafeInteger(id)
 }

@@ -14,9 +14,9 @@ export class BucketCounts {
     this.#counts = new Float64Array(bounds.length + 1)
   }
 
-  observe(seconds: number, trace?: string): void {
+  observe(observed: number, trace?: string): void {
     // One wrong clock reading must not turn the sum into NaN forever.
-    const value = seconds > 0 && seconds < Infinity ? seconds : 0
+    const value = observed > 0 && observed < Infinity ? observed : 0
     const bounds = this.#bounds
     let i = 0
     while (i < bounds.length && value > bounds[i]!) i++

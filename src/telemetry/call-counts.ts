@@ -17,9 +17,13 @@ class CallCell {
   readonly #method: string
   #starts: (LineStart | undefined)[] | undefined
 
-  constructor(method: string, tool: ToolCell) {
+  /** True for requests about tasks, which are no calls of the tool. */
+  readonly isOfTask: boolean
+
+  constructor(method: string, tool: ToolCell, isOfTask = false) {
     this.#method = method
     this.tool = tool
+    this.isOfTask = isOfTask
   }
 
   /** Writes the lines of the calls that ended. */
@@ -44,6 +48,7 @@ export class CallCounts {
   readonly #methods = new Map<string, CallCell>()
   readonly #otherMethod = new CallCell(OTHER, this.#noTool)
   readonly #tools = new Map<string, CallCell>()
+  readonly #tasks = new Map<string, CallCell>()
   readonly #otherTool = new CallCell(TOOL_CALL, new ToolCell(OTHER))
   readonly #capacity: number
   /** Calls counted under `other` because the bound on tools was reached. */
@@ -60,14 +65,20 @@ export class CallCounts {
   }
 
   add(record: CallRecord): void {
-    const { method } = record
+    const { method, responseBytes } = record
     const cell =
       method === TOOL_CALL
         ? (this.#toolCell(record.name ?? '') ?? this.#droppedTool())
-        : (this.#methods.get(method) ?? this.#otherMethod)
+        : record.tool !== undefined
+          ? this.#taskCell(method, record.tool)
+          : (this.#methods.get(method) ?? this.#otherMethod)
     const end = endIndex(record.outcome, record.origin)
     cell.ends[end]!++
-    cell.tool.add(record, end)
+    const timed = cell.isOfTask ? this.#noTool : cell.tool
+    timed.add(record, end)
+    if (responseBytes !== undefined && method === TOOL_CALL && ENDS[end]!.isResult) {
+      cell.tool.addResult(responseBytes)
+    }
   }
 
   /** Returns the label of a tool in all metrics. */
@@ -89,6 +100,15 @@ export class CallCounts {
     if (this.#tools.size >= this.#capacity) return undefined
     const cell = new CallCell(TOOL_CALL, new ToolCell(label))
     this.#tools.set(label, cell)
+    return cell
+  }
+
+  /** Counts requests about tasks by tool; their durations are not the tool's. */
+  #taskCell(method: string, tool: string): CallCell {
+    const own = (this.#toolCell(tool) ?? this.#otherTool).tool
+    const key = `${method} ${own.tool}`
+    let cell = this.#tasks.get(key)
+    if (cell === undefined) this.#tasks.set(key, (cell = new CallCell(method, own, true)))
     return cell
   }
 
@@ -130,11 +150,16 @@ export class CallCounts {
     for (const tool of this.#byTool().keys()) yield tool.upstreamDurations(out, format)
   }
 
+  /** Writes the lines of the sizes of results. */
+  *resultSizes(out: TextWriter, format: TextFormat): Iterable<void> {
+    for (const tool of this.#byTool().keys()) yield tool.resultSizes(out, format)
+  }
+
   /** Returns the counts of each tool that was called; all other methods share the empty tool. */
   tools(): ToolSample[] {
     const samples: ToolSample[] = []
     for (const [tool, cells] of this.#byTool()) {
-      const called = cells.filter(wasCalled)
+      const called = cells.filter((cell) => wasCalled(cell) && !cell.isOfTask)
       if (called.length === 0) continue
       const sample = tool.sample()
       samples.push(sample)
@@ -144,7 +169,8 @@ export class CallCounts {
   }
 
   #cells(): Set<CallCell> {
-    return new Set([...this.#methods.values(), this.#otherMethod, ...this.#tools.values()])
+    const tools = [...this.#tools.values(), ...this.#tasks.values()]
+    return new Set([...this.#methods.values(), this.#otherMethod, ...tools])
   }
 
   #byTool(): Map<ToolCell, CallCell[]> {

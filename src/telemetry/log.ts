@@ -61,6 +61,10 @@ export type LogLevel = (typeof LOG_LEVELS)[number]
 export const LOG_IDS = ['full', 'hash', 'off'] as const
 export type LogIds = (typeof LOG_IDS)[number]
 
+/** Which injected faults are logged: all, at most ten a second, or none. */
+export const LOG_INJECTIONS = ['all', 'sample', 'off'] as const
+export type LogInjections = (typeof LOG_INJECTIONS)[number]
+
 /** Log formats: `json` for machines, `pretty` for people. */
 export const LOG_FORMATS = ['json', 'pretty'] as const
 export type LogFormat = (typeof LOG_FORMATS)[number]

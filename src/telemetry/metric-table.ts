@@ -53,6 +53,13 @@ export const METRICS = [
     buckets: CALL_SECONDS,
   },
   {
+    name: 'squall_result_bytes',
+    type: 'histogram',
+    help: 'Size of tool results as clients get them, with the message around them: the JSON body, or the event. Results in JSON batches are not measured.',
+    labels: ['tool'],
+    buckets: Array.from({ length: 9 }, (_, power) => 256 * 4 ** power), // up to 16 MiB
+  },
+  {
     name: 'squall_overhead_seconds',
     type: 'histogram',
     help: 'Time that Squall itself spent on the request and the response of one exchange; waiting for the app or the client is excluded.',

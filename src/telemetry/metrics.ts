@@ -8,8 +8,7 @@ import { bucketsOf, METRICS, type MetricName } from './metric-table.ts'
 import { addNodeMetrics, CONTENT_TYPE, registryTexts } from './prom-registry.ts'
 import { RuleMetrics } from './rule-metrics.ts'
 import type { RulesSource } from './rules-sample.ts'
-import { END, familyText, samplesText } from './text-format.ts'
-import type { Sample, TextFormat } from './text-format.ts'
+import { END, familyText, type Sample, samplesText, type TextFormat } from './text-format.ts'
 import { ChunkPool, TextWriter } from './text-writer.ts'
 import { toolLabel } from './tool-label.ts'
 import type { ToolSample } from './tool-sample.ts'
@@ -239,6 +238,7 @@ class PromMetrics implements Metrics {
       squall_calls_changed_total: () => this.#calls.changed(out, format),
       squall_call_duration_seconds: () => this.#calls.durations(out, format),
       squall_upstream_duration_seconds: () => this.#calls.upstreamDurations(out, format),
+      squall_result_bytes: () => this.#calls.resultSizes(out, format),
       squall_overhead_seconds: () => [this.#overhead.write(out, this.#overheadText, format)],
       squall_http_requests_total: of(() => this.#http.samples()),
       squall_unclassified_total: of(() => byLabel('reason', this.#unclassified)),

@@ -16,6 +16,7 @@ export const ORIGIN: Readonly<Record<Origin, number>> = { upstream: 0, injected:
 /** Origins by index. */
 export const ORIGINS = Object.keys(ORIGIN) as readonly Origin[]
 const OUTCOMES = Object.keys(OUTCOME) as readonly Outcome[]
+const RESULTS = new Set<Outcome>(['ok', 'tool_error'])
 // A cancelled call is not an error of either side.
 const NO_ERROR = new Set<Outcome>(['ok', 'cancelled'])
 
@@ -24,11 +25,18 @@ export interface End {
   readonly outcome: Outcome
   readonly origin: Origin
   readonly isError: boolean
+  /** True when a result ended the call. */
+  readonly isResult: boolean
 }
 
 /** All pairs of outcome and origin, by index. */
 export const ENDS: readonly End[] = ORIGINS.flatMap((origin) =>
-  OUTCOMES.map((outcome) => ({ outcome, origin, isError: !NO_ERROR.has(outcome) })),
+  OUTCOMES.map((outcome) => ({
+    outcome,
+    origin,
+    isError: !NO_ERROR.has(outcome),
+    isResult: RESULTS.has(outcome),
+  })),
 )
 
 /** Returns the index of an outcome and its origin. */

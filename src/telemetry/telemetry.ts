@@ -7,12 +7,16 @@ export interface CallRecord {
   readonly method: string
   /** Tool, prompt or resource name; undefined where the method has none. */
   readonly name: string | undefined
+  /** The tool that began the task, for a request about a task. */
+  readonly tool?: string | undefined
   readonly outcome: Outcome
   readonly origin: Origin
   /** From the request's last byte to the response's; undefined for calls that are meant to stay open. */
   readonly seconds: number | undefined
   /** From the request sent to the app to its whole response; undefined when the app did not get the call. */
   readonly upstreamSeconds: number | undefined
+  /** The size of the message that ended the call, as far as it was seen apart from other messages. */
+  readonly responseBytes?: number | undefined
   /** True when the call ended well, but a fault changed its request or response. */
   readonly changed?: boolean
   /** The first 55 characters of a valid `traceparent` that came with the request. */

@@ -12,6 +12,8 @@ const CALL = 'squall_call_duration_seconds'
 const UPSTREAM = 'squall_upstream_duration_seconds'
 const CALL_BOUNDS = bucketsOf(CALL)
 const UPSTREAM_BOUNDS = bucketsOf(UPSTREAM)
+const RESULT = 'squall_result_bytes'
+const RESULT_BOUNDS = bucketsOf(RESULT)
 
 /** Mutable counts by origin. */
 export type Counts = Record<Origin, number>
@@ -21,6 +23,7 @@ export class ToolCell {
   readonly tool: string
   readonly #call: (BucketCounts | undefined)[] = ORIGINS.map(() => undefined)
   #upstream: BucketCounts | undefined
+  #result: BucketCounts | undefined
   #changed = 0
   #changedExemplar: Exemplar | undefined
   #errorExemplars: (Exemplar | undefined)[] | undefined
@@ -46,6 +49,12 @@ export class ToolCell {
     if (trace !== undefined) this.#exemplify(trace, end, record.changed === true)
   }
 
+  /** Counts the size of a result. */
+  addResult(bytes: number): void {
+    const counts = (this.#result ??= new BucketCounts(RESULT_BOUNDS))
+    counts.observe(bytes)
+  }
+
   /** Writes the lines of the calls' durations. */
   durations(out: TextWriter, format: TextFormat): void {
     for (let i = 0; i < this.#call.length; i++) {
@@ -56,6 +65,11 @@ export class ToolCell {
   /** Writes the lines of the app's response times. */
   upstreamDurations(out: TextWriter, format: TextFormat): void {
     this.#upstream?.write(out, this.#texts.upstream, format)
+  }
+
+  /** Writes the lines of the sizes of results. */
+  resultSizes(out: TextWriter, format: TextFormat): void {
+    this.#result?.write(out, this.#texts.result, format)
   }
 
   /** Writes the lines of the calls that failed; `ends` counts calls by outcome and origin. */
@@ -105,6 +119,7 @@ export class ToolCell {
 class ToolText {
   readonly call: readonly HistogramText[]
   readonly upstream: HistogramText
+  readonly result: HistogramText
   readonly changed: LineStart
   readonly #tool: string
   readonly #errors: (LineStart | undefined)[] = ENDS.map(() => undefined)
@@ -116,6 +131,7 @@ class ToolText {
       (origin) => new HistogramText(CALL, labelsText({ tool, origin }), CALL_BOUNDS),
     )
     this.upstream = new HistogramText(UPSTREAM, labels, UPSTREAM_BOUNDS)
+    this.result = new HistogramText(RESULT, labels, RESULT_BOUNDS)
     this.changed = lineStart(seriesText('squall_calls_changed_total', labels))
   }
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
 import type { InteropClient } from '../support/interop-client.ts'
 import { startSidecar, type StartOptions } from '../support/sidecar.ts'
-import { parseExposition } from '../telemetry/exposition.ts'
+import { familyIn } from '../telemetry/exposition.ts'
 import { rule } from '../faults/push-app.ts'
 import { POLL } from './stage.ts'
 import { startUpstream } from '../support/upstream.ts'
@@ -27,13 +27,13 @@ async function open(
   const opens = CLIENTS[client]
   const interop = opened<InteropClient>(await opens(`${squall.url}/mcp`, 'streamableHttp'))
   const counted = async (): Promise<readonly string[]> => {
-    const lines = parseExposition(await squall.metrics()).get('squall_calls_total')!.lines
+    const lines = familyIn(await squall.metrics(), 'squall_calls_total')!.lines
     return lines
       .filter(({ labels, value }) => labels['tool'] === 'wait' && value > 0)
       .map(({ labels, value }) => `${value} ${labels['outcome']!}/${labels['origin']!}`)
   }
   const seconds = async (): Promise<number> => {
-    const { lines } = parseExposition(await squall.metrics()).get('squall_call_duration_seconds')!
+    const { lines } = familyIn(await squall.metrics(), 'squall_call_duration_seconds')!
     const sums = lines.filter(
       ({ name, labels }) => name.endsWith('_sum') && labels['tool'] === 'wait',
     )

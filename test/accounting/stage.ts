@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import { response, chunk, type AppExchange, type RawApp, type Script } from '../support/raw-app.ts'
 import { RawClient } from '../support/raw-client.ts'
 import { startSidecar, type ScriptedSidecar, type StartOptions } from '../support/sidecar.ts'
-import { parseExposition, type Line } from '../telemetry/exposition.ts'
+import { familyIn, type Line } from '../telemetry/exposition.ts'
 
 /** Numbers by what they count. Zeroes are left out. */
 export type Counts = Record<string, number>
@@ -46,7 +46,7 @@ export class Stage {
   }
 
   async lines(name: string): Promise<Line[]> {
-    return parseExposition(await this.squall.metrics()).get(name)?.lines ?? []
+    return familyIn(await this.squall.metrics(), name)?.lines ?? []
   }
 
   /** How calls ended: `method tool: outcome`, with the origin when it is not the app. */

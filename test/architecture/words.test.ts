@@ -39,6 +39,10 @@ it.each([
     /\b(?:rules?|draws?|calls?|never|no|without a|that it|faults?) hits?\b|\bdrawn (?:calls?|rules?)\b|\bmayHit\b|\.hits\b/i,
   ],
   ['upstream connection', /\blanes?\b/i],
+  [
+    'passed, failed (of gates, thresholds, experiments)',
+    /breach|\b(?:gates?|thresholds?|slo|verdicts?|experiments?|steady state)\W+(?:\w+ ){0,3}(?:held|holds?)\b/i,
+  ],
   ['fast path, standard path', /\b(?:splice|general) engine\b/i],
 ])('people read %s, and no other word for it', (_word, avoided) => {
   const found = [...texts].flatMap(([path, text]) =>

@@ -11,9 +11,9 @@ describe('the targets of the bench', () => {
     const rows = [measured('squall', [30, 30]), measured('haproxy', [20, 20])]
     const [verdict, ...others] = judged('small', rows)
     expect(others).toEqual([])
-    expect(verdict).toMatchObject({ target: '≤ 1.5 ×', measured: '1.50 ×', holds: true })
+    expect(verdict).toMatchObject({ target: '≤ 1.5 ×', measured: '1.50 ×', met: true })
     const [missed] = judged('small', [measured('squall', [30.1]), measured('haproxy', [20])])
-    expect(missed!.holds).toBe(false)
+    expect(missed!.met).toBe(false)
     expect(verdictTable([verdict!, missed!])).toMatch(/1\.50 × \| +met \|\n.*\*\*missed\*\* \|$/)
   })
 
@@ -22,7 +22,7 @@ describe('the targets of the bench', () => {
       judged('stream10m', [
         measured('squall', [1], { callsPerSecond, rss: 100 }),
         measured('socket-pipe', [1], { callsPerSecond: 100 }),
-      ]).find(({ what }) => what.includes('throughput'))!.holds
+      ]).find(({ what }) => what.includes('throughput'))!.met
     expect([speed(80), speed(79), speed(300)]).toEqual([true, false, true])
   })
 
@@ -31,14 +31,14 @@ describe('the targets of the bench', () => {
       measured('direct', [undefined], { p99Ms: 0.5 }),
       measured('squall', [1], { p99Ms: 0.9 }),
     ]
-    expect(judged('half-load', rows)).toMatchObject([{ measured: '0.40 ms', holds: false }])
+    expect(judged('half-load', rows)).toMatchObject([{ measured: '0.40 ms', met: false }])
   })
 
   it('are not met by what was not measured', () => {
     const closed = judged('idle', [{ name: 'squall', kibEach: 1, closed: 3 }])
-    expect(closed).toMatchObject([{ measured: 'nothing', holds: false }])
+    expect(closed).toMatchObject([{ measured: 'nothing', met: false }])
     const held = judged('idle', [{ name: 'squall', kibEach: 1, closed: 0 }])
-    expect(held).toMatchObject([{ measured: '1.0 KiB', holds: true }])
+    expect(held).toMatchObject([{ measured: '1.0 KiB', met: true }])
   })
 
   it('say nothing of peers that did not take part', () => {

@@ -23,7 +23,7 @@ export interface Verdict {
   readonly target: string
   readonly measured: string
   readonly value: number
-  readonly holds: boolean
+  readonly met: boolean
 }
 
 /** A picture of the bench. */

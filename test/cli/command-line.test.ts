@@ -59,6 +59,7 @@ describe('squall run', () => {
       logLevel: 'info',
       logFormat: 'json',
       logIds: 'full',
+      logInjections: 'all',
     })
   })
 
@@ -70,7 +71,7 @@ describe('squall run', () => {
         '--max-body 2KiB --max-connections 3 --max-upstream-connections 4 --max-pending 5 ' +
         '--max-sessions 6 --header-timeout 7ms --body-timeout 8ms --hold-timeout 13ms --pending-ttl 9ms ' +
         '--connect-timeout 10ms --upstream-idle 11ms --client-keepalive 12ms --drain-timeout 0s ' +
-        '--public-url https://GW.example:443/mcp/ --upstream-reuse never --engine standard --log-level debug --log-format pretty --log-ids hash',
+        '--public-url https://GW.example:443/mcp/ --upstream-reuse never --engine standard --log-level debug --log-format pretty --log-ids hash --log-injections sample',
     )
     expect(given).toEqual({
       appProbes: [],
@@ -110,6 +111,7 @@ describe('squall run', () => {
       logLevel: 'debug',
       logFormat: 'pretty',
       logIds: 'hash',
+      logInjections: 'sample',
     })
   })
 

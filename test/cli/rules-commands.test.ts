@@ -119,9 +119,19 @@ test('the program says so itself, and ends with that code', async () => {
   expect(failed.stdout).toContain(`${bad}:4:14: `)
 })
 
-test('explain says that no rule acts on a notification', () => {
-  const args = ['explain', 'rules.yaml', '--method', 'notifications/initialized']
-  expect(() => asked(args)).toThrow(/notifications\/initialized" is a notification, and no rule/)
+test('explain speaks of notifications and of messages of the server', async () => {
+  const fault = 'faults: [stream: { drop: all }]'
+  const keys = 'direction: server, method: notifications/progress, tool: slow'
+  const text = `rules: [{ name: late, match: { ${keys} }, ${fault} }, { name: lost, match: { method: "notifications/*" }, ${fault} }]`
+  const rules = file('messages.yaml', text)
+  const explained = async (...args: string[]) =>
+    (await startProgram(['explain', rules, ...args], {}, { here: true })).stdout
+  const posted = await explained('--method', 'notifications/initialized')
+  expect(posted).toMatch(/late: does not match\n  direction: wants server, found client\n/)
+  expect(posted).toMatch(/lost: matches, and samples this call\n.*\n    message: it is lost/)
+  const server = ['--direction', 'server', '--method', 'notifications/progress', '--tool', 'slow']
+  expect(await explained(...server)).toMatch(/late: matches/)
+  expect(() => asked(['explain', rules, '--direction', 'server'])).toThrow(/needs --method/)
 })
 
 test('explain says when a value is too long for any expression', async () => {

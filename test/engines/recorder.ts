@@ -22,6 +22,7 @@ export class Recorder {
           // That a time was taken is compared, and how long it was is not.
           call.seconds !== undefined,
           call.upstreamSeconds !== undefined,
+          call.responseBytes,
           call.changed === true,
           call.trace,
         ),

@@ -31,6 +31,20 @@ it('partial-result: fewer orders and less text, in responses that are all in ord
   await errors(0)
 })
 
+it('context-blow-up: a document that fills the context, in a response that is in order', async () => {
+  const { v1, injected, errors, squall } = await startExample('context-blow-up')
+  const agent = await v1()
+  const sizes = []
+  for (let n = 0; n < 5; n++) {
+    sizes.push((await agent.call('fetch_document')).content[0]!.text.length)
+  }
+  expect(sizes.map((size) => size === 512 * 1024)).toEqual([false, false, true, false, false])
+  await injected('endless-document', 1)
+  await squall.reaches('squall_result_bytes', { tool: 'fetch_document', le: '1048576' }, 5)
+  await squall.reaches('squall_result_bytes', { tool: 'fetch_document', le: '262144' }, 4)
+  await errors(0)
+})
+
 it('garbage: pages instead of JSON', async () => {
   const { v1, server, injected, errors } = await startExample('garbage', { json: true })
   const agent = await v1()

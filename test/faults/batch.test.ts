@@ -3,6 +3,7 @@ import { expect, it } from 'vitest'
 import { call, callMessage } from '../support/http-call.ts'
 import { closers } from '../support/closers.ts'
 import { jsonApp, resultText, sseApp, streamText } from './apps.ts'
+import { oneFault } from './one-fault.ts'
 import { startSidecar } from '../support/sidecar.ts'
 
 const opened = closers()
@@ -110,4 +111,26 @@ it('lets the events of other calls overtake those of a delayed one', async () =>
   expect(got.text).toContain(streamText(1))
   expect(got.text.indexOf(resultText(3))).toBeLessThan(got.text.indexOf(resultText(2)))
   expect(got.text.indexOf(resultText(2))).toBeGreaterThan(0)
+})
+
+it('a rule about HTTP acts on a request that carries a call of a tool', async () => {
+  const named = (name: string, at: string) => ({
+    ...oneFault(`abort: { status: 503, at: ${at} }`, 'match: { http: { path: "*" }, tool: bad }'),
+    name,
+  })
+  for (const at of ['request', 'response']) {
+    const stage = opened(await startSidecar({ rules: [named('r', at)], upstream: jsonApp }))
+    expect((await call(stage, batch)).status).toBe(503)
+    expect((await call(stage, callMessage(4, 'bad'))).status).toBe(503)
+    expect((await call(stage, callMessage(5, 'good'))).status).toBe(200)
+    expect(stage.counts()).toMatchObject({ matched: 2, injected: 2 })
+  }
+})
+
+it('a rule about HTTP and the status acts on a response to a call of a tool', async () => {
+  const keys = 'match: { http: { status: 200 }, tool: bad }'
+  const rules = [oneFault('abort: { status: 503, at: response }', keys)]
+  const stage = opened(await startSidecar({ rules, upstream: jsonApp }))
+  expect((await call(stage, callMessage(1, 'bad'))).status).toBe(503)
+  expect((await call(stage, callMessage(2, 'good'))).status).toBe(200)
 })

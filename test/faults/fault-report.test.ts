@@ -3,9 +3,13 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { InjectedRecord } from '../../src/listener/faults/fault-events.ts'
-import { FaultReport, RecentFaults } from '../../src/listener/faults/fault-report.ts'
+import {
+  FaultReport,
+  type FaultReportOptions,
+  RecentFaults,
+} from '../../src/listener/faults/fault-report.ts'
 import type { Call } from '../../src/mcp/call.ts'
 import { createLogger, type LogIds, type LogLevel } from '../../src/telemetry/log.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
@@ -36,7 +40,11 @@ afterEach(() => {
 })
 
 /** A report whose lines go through a real file. */
-function start(level: LogLevel = 'debug', ids: LogIds = 'full') {
+function start(
+  level: LogLevel = 'debug',
+  ids: LogIds = 'full',
+  more: Partial<FaultReportOptions> = {},
+) {
   const directory = mkdtempSync(join(tmpdir(), 'squall-report-'))
   directories.push(directory)
   const path = join(directory, 'log')
@@ -52,6 +60,7 @@ function start(level: LogLevel = 'debug', ids: LogIds = 'full') {
     recent,
     ids,
     now: () => 1_700_000_000_000,
+    ...more,
   })
   const text = (): string => readFileSync(path, 'utf8')
   return {
@@ -211,5 +220,34 @@ describe('secrets', () => {
     report.of('s').injected({ ...RECORD, call, effect: long })
     expect(text().length).toBeLessThan(800)
     expect(lines()).toMatchObject([{ id: `a\n${'i'.repeat(62)}` }])
+  })
+})
+
+describe('the lines about injected faults', () => {
+  it('are at most ten a second when they are sampled, and say how many were left out', () => {
+    vi.useFakeTimers({ now: 5_000 })
+    const { report, recent, lines } = start('info', 'full', { injections: 'sample', now: Date.now })
+    // Exchanges share the bound.
+    for (let n = 0; n < 25; n++) report.of('s').injected(RECORD)
+    expect(lines()).toHaveLength(10)
+    vi.advanceTimersByTime(1_000)
+    for (let n = 0; n < 2; n++) report.of('s').injected(RECORD)
+    vi.useRealTimers()
+    const after = lines().slice(10)
+    expect(after.map(({ msg, leftOut }) => [msg, leftOut])).toEqual([
+      ['more faults were injected than are logged', 15],
+      ['fault injected', undefined],
+      ['fault injected', undefined],
+    ])
+    expect(recent.total).toBe(27)
+  })
+
+  it('can be turned off; the admin API and metrics still have all', async () => {
+    const { report, recent, lines, metrics } = start('info', 'full', { injections: 'off' })
+    for (let n = 0; n < 3; n++) report.of('s').injected(RECORD)
+    expect(lines()).toEqual([])
+    expect(recent.total).toBe(3)
+    const { text } = await metrics.render()
+    expect(metricOf(text, 'squall_faults_injected_total')).toBe(3)
   })
 })

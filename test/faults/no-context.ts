@@ -6,6 +6,7 @@ export const NO_CONTEXT: ExchangeContext = {
   facts: facts(),
   request: { method: 'POST', target: '/mcp', version: '1.1', headers: [] },
   requestBytes: 0,
+  maxBody: Infinity,
   now: () => 0,
   control: {
     expireSession: () => false,

@@ -4,7 +4,7 @@ import { FAULT_NAMES } from '../../src/filters/lib/fault-names.ts'
 import { closers } from '../support/closers.ts'
 import { toolCall } from '../support/mcp-bytes.ts'
 import { RawClient } from '../support/raw-client.ts'
-import { parseExposition } from '../telemetry/exposition.ts'
+import { familyIn } from '../telemetry/exposition.ts'
 import { startSidecar } from '../support/sidecar.ts'
 import { whenAsked } from './apps.ts'
 import { oneFault } from './one-fault.ts'
@@ -81,6 +81,7 @@ const FORMS: Readonly<Record<(typeof FAULT_NAMES)[number], readonly string[]>> =
   ],
   replay: [''],
   poison: ['', 'preset: hidden', 'preset: link, at: start', 'preset: fakeResult', 'text: x'],
+  inflate: ['', 'with: x'],
   amplify: [''],
 }
 
@@ -100,7 +101,7 @@ async function counted(fault: string, response: string): Promise<object> {
   await client.send(toolCall(1), 'POST')
   await client.response()
   client.close()
-  const ended = parseExposition(await squall.metrics()).get('squall_calls_total')!
+  const ended = familyIn(await squall.metrics(), 'squall_calls_total')!
   const [only] = ended.lines.filter(({ value }) => value > 0)
   const { outcome, origin } = only!.labels
   return { injected: squall.faults.counts().injected, outcome, origin }

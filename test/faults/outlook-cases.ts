@@ -54,6 +54,8 @@ const MORE = [
   'truncate: { after: { events: 1 } }',
   'truncate: { content: { chars: 3 } }',
   'poison: {}',
+  'inflate: {}',
+  'inflate: { to: 1B }',
   'rewrite: {}',
   'rewrite: { set: { /nowhere/x: 1 } }',
   'rewrite: { text: { append: x } }',

@@ -51,7 +51,7 @@ function stage(limit: number) {
   const sent: Buffer[] = []
   const watch = new SseFramer(limit)
   const streams = new PushStreams(limit, 120_000)
-  const stream = streams.open()
+  const stream = streams.open(undefined)
   const sink: ResponseSink = {
     info: () => undefined,
     head: () => undefined,

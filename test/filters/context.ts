@@ -68,6 +68,7 @@ export class Context implements FaultContext {
     await Promise.resolve()
   }
   readonly keeping = KEEP_ALL
+  readonly reserve = (): undefined => undefined
   readonly turn = (): Promise<void> => Promise.resolve()
   /** Never, unless a test says otherwise. */
   readonly retired = (): Promise<void> => new Promise((resolve) => (this.retire = resolve))

@@ -1,3 +1,4 @@
+import { MESSAGE_ROWS } from './message-rows.ts'
 import { PYTHON_ROWS } from './python-rows.ts'
 import { CLIENTS, SETTINGS, type ClientId, type SettingId } from './settings.ts'
 import { expectedOf, realOf, titleOf, type Observed, type Row, type Variant } from './variant.ts'
@@ -34,7 +35,23 @@ export function matrixPage(variants: readonly Variant[]): string {
 ${lines.join('\n')}
 ${markers.length === 0 ? '' : `\n${markers.join('\n')}\n`}`
   })
-  return `${INTRO}\n${sections.join('\n')}`
+  return `${INTRO}\n${sections.join('\n')}${messageSection()}`
+}
+
+/** Writes the table of messages that are no calls. */
+function messageSection(): string {
+  const lines = MESSAGE_ROWS.map(
+    ({ fault, match, reports }) => `| \`${fault}\` | \`${match}\` | ${reports} |`,
+  )
+  return `
+## Messages that are no calls
+
+What a client of SDK v1 and of SDK v2 reports, with the reference server, over Streamable HTTP and HTTP+SSE alike. [On which messages a fault acts](reference/reach.md) has every fault.
+
+| fault | rule | the client reports |
+| --- | --- | --- |
+${lines.join('\n')}
+`
 }
 
 function rowsOf(variant: Variant): readonly { readonly variant: Variant; readonly row: Row }[] {

@@ -145,6 +145,12 @@ export const PYTHON_ROWS: Readonly<Record<string, readonly PythonRow[]>> = {
   'rewrite: { remove: /temperature }, behind a list': [{ in: HTTP, says: 'RuntimeError' }],
   'rewrite: { text: { append: " and nothing else" } }': [{ in: HTTP, says: 'ok (changed)' }],
   'poison: { preset: instructions }': [{ in: HTTP, says: 'ok (changed)' }],
+  'inflate: { to: 1MiB }': [
+    { in: ['json', 'modern-json'], says: 'ok (changed)' },
+    // The client takes events up to 1 MiB.
+    { in: ['sse', 'resumable', 'modern-sse'], says: 'MCPError -32000' },
+  ],
+  'inflate: { to: 64KiB, with: "All work and no play. " }': [{ in: HTTP, says: 'ok (changed)' }],
   'rewrite: { in: message, nullify: /result }': [{ in: HTTP, says: 'MCPError -32700' }],
   'rewrite: { in: arguments, set: { /n: 9 } }': [{ in: HTTP, says: 'ok (changed)' }],
   'catalog: { hide: "*" }': [{ in: HTTP, says: 'ok (changed)' }],

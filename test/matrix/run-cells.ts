@@ -5,7 +5,7 @@ import { RESULTS } from '../../src/rules/select/rule-counts.ts'
 import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
 import { metricValue } from '../support/metric-value.ts'
 import { startSidecar, type RunningSidecar } from '../support/sidecar.ts'
-import { parseExposition } from '../telemetry/exposition.ts'
+import { familyIn } from '../telemetry/exposition.ts'
 import type { Setting, SettingId } from './settings.ts'
 import { realOf, type Observed, type Variant } from './variant.ts'
 import { startUpstream } from '../support/upstream.ts'
@@ -162,7 +162,7 @@ async function accounts(
     if (metricValue(await squall.metrics(), 'squall_in_flight_requests') <= open) break
     await sleep(15)
   }
-  const lines = parseExposition(await squall.metrics()).get('squall_calls_total')?.lines ?? []
+  const lines = familyIn(await squall.metrics(), 'squall_calls_total')?.lines ?? []
   const reported = new Map<string, string>()
   for (const { labels, value } of lines) {
     const { tool, outcome, origin } = labels

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { outcomeOfJsonBody } from '../../src/mcp/body-outcome.ts'
-import type { Call, JsonRpcId } from '../../src/mcp/call.ts'
+import type { RequestCall, JsonRpcId } from '../../src/mcp/call.ts'
 import type { Message } from '../../src/mcp/json-rpc.ts'
 import { outcomeOf, outcomeOfMessage } from '../../src/mcp/outcome.ts'
 
 const MODERN = '2026-07-28'
-const call = (method = 'tools/call', protocolVersion?: string, id: JsonRpcId = 1): Call => ({
+const call = (method = 'tools/call', protocolVersion?: string, id: JsonRpcId = 1): RequestCall => ({
   id,
   method,
   protocolVersion,

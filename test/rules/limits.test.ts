@@ -88,6 +88,7 @@ const ATTEMPTS: Readonly<Record<string, readonly string[]>> = {
     'rules: [{ name: a, faults: [{ abort: { status: 503 } }, { delay: { fixed: 1s } }] }]',
     'rules: [{ name: a, faults: [{ delay: { fixed: 1s } }] }]',
   ],
+  'match.direction': [match('direction: client, tool: pay_invoice')],
   'match.method': [match('method: tools/call'), match('method: [initialize, "*"]')],
   'match.tool': [match('tool: pay_invoice'), match('tool: "*"')],
   'match.prompt': [match('prompt: greet')],

@@ -52,7 +52,7 @@ describe('a rule about certain pods', () => {
 
   it('is evaluated for no call where it does not fit: the index does not lead to it', () => {
     const ruleSet = compileRules(accepted(rulesOf('{ podLabels: { app: shop } }')), { self: BANK })
-    expect(ruleSet.index.forMethod('tools/call')).toBeUndefined()
+    expect(ruleSet.index.of(facts({ name: 'search' }).call).forMethod('tools/call')).toBeUndefined()
     const here = compileRules(accepted(rulesOf('{ podLabels: { app: shop } }')), { self: SHOP })
     expect(here.rules[0]!.rest).toEqual([])
   })

@@ -26,6 +26,7 @@ rules:
   - { name: event, match: { tool: event }, faults: [{ hang: { at: event, for: 3s } }] }
   - { name: replay, match: { tool: replay }, faults: [{ replay: { sameArguments: true } }] }
   - { name: corrupt, match: { tool: corrupt }, faults: [{ corrupt: {} }] }
+  - { name: inflate, match: { tool: inflate }, faults: [{ inflate: { to: 16MiB } }, { rewrite: {} }] }
   - { name: throttle, match: { tool: throttle }, faults: [{ throttle: { rate: 64KiB } }] }
 `
 const TOOLS = ['plain', ...[...RULES.matchAll(/name: (\w+)/g)].map(([, name]) => name!)]

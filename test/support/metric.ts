@@ -1,4 +1,4 @@
-import { parseExposition } from '../telemetry/exposition.ts'
+import { familyIn } from '../telemetry/exposition.ts'
 
 /** The sum of the series of a metric that have these labels, out of a scraped text. */
 export function metricOf(
@@ -6,7 +6,7 @@ export function metricOf(
   name: string,
   labels: Readonly<Record<string, string>> = {},
 ): number {
-  const family = parseExposition(text).get(name)
+  const family = familyIn(text, name)
   if (family === undefined) throw new Error(`no metric ${name}`)
   return family.lines
     .filter((line) => Object.entries(labels).every(([key, value]) => line.labels[key] === value))

@@ -9,7 +9,7 @@ import type { RawApp, RawAppOptions } from './raw-app.ts'
 import { ruleStage, type RuleStage, type RuleStageOptions } from './rules.ts'
 import { startUpstream } from './upstream.ts'
 import type { ProcessSetup, SidecarProcess } from './sidecar-process.ts'
-import { parseExposition, type Line } from '../telemetry/exposition.ts'
+import { familyIn, type Line } from '../telemetry/exposition.ts'
 import { eventually } from './eventually.ts'
 
 /** Where a server is, what an app of node:http does with requests, or what one of plain sockets does. */
@@ -155,7 +155,7 @@ export type RuledSidecar = ReturnType<typeof withFaults>
 function withFaults(squall: RunningSidecar, session: string | undefined) {
   const faults = squall.faults!
   const ended = async (name: string): Promise<readonly Line[]> => {
-    const { lines } = parseExposition(await squall.metrics()).get(name) ?? { lines: [] }
+    const { lines } = familyIn(await squall.metrics(), name) ?? { lines: [] }
     return lines.filter(({ value }) => value > 0)
   }
   /** Waits until calls or exchanges without calls have ended, and nothing is open. */

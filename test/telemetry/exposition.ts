@@ -26,6 +26,13 @@ export function byText(a: string, b: string): number {
 const NAME = /^[a-zA-Z_:][a-zA-Z0-9_:]*$/
 const LABEL = /^[a-zA-Z_][a-zA-Z0-9_]*$/
 
+/** Reads one family of a text; reading all of it takes milliseconds, and tests ask often. */
+export function familyIn(text: string, name: string): Family | undefined {
+  const own = new RegExp(`^(?:# (?:HELP|TYPE) )?${name}(?:_bucket|_sum|_count)?[ {]`)
+  const lines = text.split('\n').filter((line) => own.test(line))
+  return lines.length === 0 ? undefined : parseExposition(`${lines.join('\n')}\n`).get(name)
+}
+
 /**
  * Reads the Prometheus text format and forgives nothing: families declared once and before their
  * samples, no series twice, histograms that add up.

@@ -13,6 +13,7 @@ const CALL: CallRecord = {
   origin: 'upstream',
   seconds: 0.02,
   upstreamSeconds: 0.019,
+  responseBytes: 300,
 }
 
 const OUTCOMES = [

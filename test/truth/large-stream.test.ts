@@ -17,6 +17,8 @@ const PIECE = Buffer.concat(
   ),
 )
 const SLACK = 12 * MIB
+/** Pieces between two looks at the memory, because each collects garbage. */
+const LOOK = rounds(7, 5)
 
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
@@ -58,7 +60,7 @@ test.each(CASES)(
         const { socket } = exchange
         await exchange.write(streamHead())
         for (; sent < EVENTS && !socket.destroyed; sent++) {
-          if (sent % 5 === 4) look()
+          if (sent % LOOK === LOOK - 1) look()
           if (!socket.write(PIECE)) await drained(socket)
         }
         await exchange.write(event(result(1)))

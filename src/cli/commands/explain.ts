@@ -14,7 +14,7 @@ import { isRecord } from '../../base/values.ts'
 import type { ClientInfo, Transport } from '../../mcp/call.ts'
 import { isProtocolVersionDate } from '../../mcp/protocol-version.ts'
 import { parseChoice } from '../flags/units.ts'
-import { badCombination, badValue, UsageError } from '../flags/usage-error.ts'
+import { badCombination, badOption, badValue } from '../flags/usage-error.ts'
 
 const LIMITS = 'Options of squall run that change the outcome:'
 
@@ -33,31 +33,29 @@ const LIMIT_NAMES: readonly string[] = [
 ] satisfies readonly LimitFlag[]
 
 const OWN_FLAGS = [
-  ...flagGroup('The call:', {
-    method: [
-      'method',
-      'its method (default: tools/call, or what --prompt or --resource stand for)',
-    ],
-    tool: ['name', 'the tool that it calls'],
-    prompt: ['name', 'the prompt that it gets'],
-    resource: ['uri', 'the resource that it reads'],
+  ...flagGroup('The call or message:', {
+    direction: ['sender', 'its sender, client or server (default: client)'],
+    method: ['method', 'its method (default: tools/call, or that of --prompt or --resource)'],
+    tool: ['name', 'its tool; with --direction server, the tool of the call to which it belongs'],
+    prompt: ['name', 'its prompt'],
+    resource: ['uri', 'its resource'],
     args: ['json', 'its arguments, as a JSON object'],
   }),
   ...flagGroup('The request, with a call or without:', {
     request: [
       'file',
-      'one that was recorded, in the place of a description: HTTP with its head, a JSON-RPC message or batch alone, or an HTTP Archive with one entry; - is standard input',
+      'recorded request, instead of a description: HTTP with its headers, a JSON-RPC message or batch, or an HTTP Archive with one entry; - is standard input',
     ],
-    'http-method': ['method', 'of a request without a call (default: GET)'],
+    'http-method': ['method', 'its method, for a request without a call (default: GET)'],
     path: [
       'path',
-      'its path (default: /mcp); without any option about a call, there is none in it',
+      'its path (default: /mcp); without options about the call, the request has no call',
     ],
-    header: ['name=value', 'a header of its request; repeat it for more', { repeatable: true }],
+    header: ['name=value', 'a header; repeat it for more', { repeatable: true }],
     session: ['id', 'its session'],
-    client: ['name/version', 'the client that makes it'],
+    client: ['name/version', 'its client'],
     transport: ['transport', 'streamable-http or http+sse', { default: 'streamable-http' }],
-    'protocol-version': ['version', 'its protocol version, as 2025-11-25'],
+    'protocol-version': ['version', 'its protocol version, such as 2025-11-25'],
   }),
   ...flagGroup(LIMITS, {
     'pod-label': [
@@ -71,7 +69,7 @@ const OWN_FLAGS = [
   }),
 ]
 
-/** The options of `squall explain`. It reads neither the environment nor the host. */
+/** Declares the options of `squall explain`, which does not depend on environment or host. */
 const EXPLAIN_FLAGS: readonly FlagSpec[] = [
   ...OWN_FLAGS,
   ...RULES_RUN_FLAGS.filter(({ name }) => LIMIT_NAMES.includes(name)).map((flag) => ({
@@ -86,7 +84,7 @@ export type ExplainFlag = (typeof OWN_FLAGS)[number]['name'] | LimitFlag
 export const EXPLAIN = defineCommand({
   name: 'explain',
   description:
-    'say which rules of a file or directory match a call, whether they sample it, and what their faults would do to it',
+    'show which rules of a file or directory match a call, whether they sample it, and what their faults would do',
   operands: { form: '[path]', most: 1 },
   flags: EXPLAIN_FLAGS,
   fromEnvironment: false,
@@ -98,6 +96,7 @@ export const EXPLAIN = defineCommand({
 export type ExplainSubject =
   | {
       readonly kind: 'call'
+      readonly direction: 'client' | 'server'
       readonly method: string
       readonly name: string | undefined
       readonly args: Readonly<Record<string, unknown>> | undefined
@@ -125,7 +124,7 @@ const NAMED_BY = [
   ['resource', 'resources/read'],
 ] as const
 const TRANSPORTS = ['streamable-http', 'http+sse'] as const
-const OF_CALL = ['method', 'tool', 'prompt', 'resource', 'args'] as const
+const OF_CALL = ['direction', 'method', 'tool', 'prompt', 'resource', 'args'] as const
 
 function parseExplain(raw: RawFlags, files: readonly string[]): ExplainRequest {
   const flags: Flags = new FlagValues(EXPLAIN_FLAGS, raw, {})
@@ -159,7 +158,7 @@ function labelOf(given: Given): readonly [string, string] {
   const { text } = given
   const at = text.indexOf('=')
   if (at > 0) return [text.slice(0, at), text.slice(at + 1)]
-  throw badValue(given, 'is no label', 'write key=value, such as app=shop')
+  throw badValue(given, 'is not a label', 'write key=value, such as app=shop')
 }
 
 function subjectOf(flags: Flags): ExplainSubject {
@@ -171,25 +170,35 @@ function subjectOf(flags: Flags): ExplainSubject {
   if (recorded !== undefined) {
     const other = ofCall ?? ofHttp
     if (other === undefined) return { kind: 'recorded', file: recorded }
-    throw badCombination(`--request already has what --${other} says`, 'leave one of the two out')
+    throw badCombination(`--request and --${other} exclude each other`, 'leave one of the two out')
   }
   const path = pathOf(flags.optional('path'))
   if (ofCall === undefined && ofHttp !== undefined) {
     return { kind: 'http', method: httpMethodOf(flags.optional('http-method')), path }
   }
   if (given(['http-method']).length > 0) {
-    throw badCombination(`--http-method is not for calls, as --${ofCall} is`, 'they come by POST')
+    throw badCombination(
+      `--http-method and --${ofCall} exclude each other`,
+      'leave one out: calls are sent by POST',
+    )
   }
   const named = NAMED_BY.filter(([flag]) => flags.optional(flag) !== undefined)
   if (named.length > 1) {
     const list = named.map(([flag]) => `--${flag}`).join(', ')
-    throw badCombination(`a call has one of ${list}`, 'leave the others out')
+    throw badCombination(`${list} exclude each other`, 'use one of them')
   }
   const by = named[0]
+  const method = flags.optional('method')?.text
+  const sender = flags.optional('direction')
+  const direction = sender === undefined ? 'client' : parseChoice(sender, ['client', 'server'])
+  if (direction === 'server' && method === undefined) {
+    throw badCombination('--direction server needs --method', 'add --method notifications/progress')
+  }
   return {
     kind: 'call',
     path,
-    method: methodOf(flags.optional('method')) ?? by?.[1] ?? 'tools/call',
+    direction,
+    method: method ?? by?.[1] ?? 'tools/call',
     name: by === undefined ? undefined : flags.optional(by[0])?.text,
     args: argsOf(flags.optional('args')),
   }
@@ -198,29 +207,20 @@ function subjectOf(flags: Flags): ExplainSubject {
 function pathOf(given: Given | undefined): string {
   if (given === undefined) return '/mcp'
   if (/^\/[\x21-\x7e]*$/.test(given.text)) return given.text
-  throw badValue(given, 'is no path', 'write /health')
-}
-
-function methodOf(given: Given | undefined): string | undefined {
-  if (given?.text.startsWith('notifications/') !== true) return given?.text
-  throw badValue(
-    given,
-    'is a notification, and no rule about calls can act on it',
-    'name the method of a request, or give --path for rules about HTTP',
-  )
+  throw badValue(given, 'is not a path', 'write a path such as /health')
 }
 
 function httpMethodOf(given: Given | undefined): string {
   if (given === undefined) return 'GET'
   if (isToken(given.text, 64)) return given.text
-  throw badValue(given, 'is no method of HTTP', 'write it as GET')
+  throw badValue(given, 'is not an HTTP method', 'write a method such as GET')
 }
 
 function headerOf({ text }: Given): string[] {
   const at = text.indexOf('=')
   if (at < 1 || !isHeaderName(text.slice(0, at))) {
     // The text may be a secret, so it is not repeated.
-    throw new UsageError('BAD_VALUE', '--header: this is no header', 'write name=value')
+    throw badOption('--header', 'not a header', 'write name=value')
   }
   return [text.slice(0, at), text.slice(at + 1)]
 }
@@ -234,14 +234,14 @@ function argsOf(given: Given | undefined): Readonly<Record<string, unknown>> | u
     value = undefined
   }
   if (!isRecord(value)) {
-    throw new UsageError('BAD_VALUE', '--args: this is no JSON object', `write '{"city":"Bern"}'`)
+    throw badOption('--args', 'not a JSON object', `write '{"city":"Bern"}'`)
   }
   return value
 }
 
 function clientOf(given: Given | undefined): ClientInfo | undefined {
   if (given === undefined) return undefined
-  // Names may have a slash in them, versions have none.
+  // Names may have slashes, versions have none.
   const at = given.text.lastIndexOf('/')
   if (at < 0) return { name: given.text, version: '' }
   return { name: given.text.slice(0, at), version: given.text.slice(at + 1) }
@@ -249,5 +249,5 @@ function clientOf(given: Given | undefined): ClientInfo | undefined {
 
 function protocolVersionOf(given: Given | undefined): string | undefined {
   if (given === undefined || isProtocolVersionDate(given.text)) return given?.text
-  throw badValue(given, 'is no protocol version', 'write its date, as 2025-11-25')
+  throw badValue(given, 'is not a protocol version', 'write its date, such as 2025-11-25')
 }

@@ -1,5 +1,5 @@
 import { ENGINES } from '../../listener/front/front-options.ts'
-import { LOG_FORMATS, LOG_IDS, LOG_LEVELS } from '../../telemetry/log.ts'
+import { LOG_FORMATS, LOG_IDS, LOG_INJECTIONS, LOG_LEVELS } from '../../telemetry/log.ts'
 import { parseControl } from '../flags/address.ts'
 import { defineCommand } from '../flags/command.ts'
 import { flagGroup, type Environment, FlagValues, type RawFlags } from '../flags/flag-values.ts'
@@ -98,6 +98,11 @@ export const RUN_FLAGS = [
       'ids of calls in logs and the admin API: full, hash or off',
       { default: 'full' },
     ],
+    'log-injections': [
+      'which',
+      'lines about injected faults: all, sample (at most 10 a second, and how many were left out) or off',
+      { default: 'all' },
+    ],
   }),
 ]
 
@@ -183,6 +188,7 @@ export function parseRunOptions(raw: RawFlags, env: Environment) {
     logLevel: parseChoice(flags.required('log-level'), LOG_LEVELS),
     logFormat: parseChoice(flags.required('log-format'), LOG_FORMATS),
     logIds: parseChoice(flags.required('log-ids'), LOG_IDS),
+    logInjections: parseChoice(flags.required('log-injections'), LOG_INJECTIONS),
   })
 }
 

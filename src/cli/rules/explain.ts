@@ -9,7 +9,8 @@ import type { RulesVersion } from '../../rules/file/rules-version.ts'
 import type { ExplainRequest, ExplainSubject } from '../commands/explain.ts'
 import { readRulesSource } from './rules-source.ts'
 import { UsageError } from '../flags/usage-error.ts'
-import { classifyBody } from '../../mcp/classify.ts'
+import { classifyBody, SERVER_REQUESTS } from '../../mcp/classify.ts'
+import { TASK_METHODS } from '../../mcp/task-tools.ts'
 import { factsOf } from '../../mcp/request-facts.ts'
 import { type RequestHead, headerValue, targetPath } from '../../http/headers.ts'
 import type { CallFacts, ExchangeFacts } from '../../rules/match/call-facts.ts'
@@ -22,7 +23,7 @@ interface Explained extends Pick<Explanation, 'rules'> {
   readonly call: Pick<Call, 'id' | 'method' | 'name'> | undefined
 }
 
-/** Prints the effect of the rules at a path on one request; returns the exit code. */
+/** Prints the predicted effect of rules on one request; returns the exit code. */
 export async function explainCommand(
   asked: ExplainRequest,
   write: (text: string) => void = (text) => void process.stdout.write(text),
@@ -53,10 +54,11 @@ export async function explainCommand(
 }
 
 function titleOf({ id, method, name }: Pick<Call, 'id' | 'method' | 'name'>): string {
-  return `${method}${name === undefined ? '' : ` ${name}`}, id ${JSON.stringify(id)}`
+  const which = id === undefined ? '' : `, id ${JSON.stringify(id)}`
+  return `${method}${name === undefined ? '' : ` ${name}`}${which}`
 }
 
-/** Evaluates the rules like a sidecar that has just read them. */
+/** Evaluates the rules as a sidecar that has just read them does. */
 function explainAll(
   { limits, pod, self, neverArmed }: ExplainRequest,
   { facts: known, calls, unread }: ExplainedExchange,
@@ -88,22 +90,22 @@ function explainAll(
   } catch (error) {
     // JSON can be deeper than its readers allow.
     if (!(error instanceof RangeError)) throw error
-    throw new UsageError('BAD_VALUE', 'the call is too deep', 'nest its arguments less')
+    throw new UsageError('BAD_VALUE', 'the call is nested too deeply', 'nest its arguments less')
   } finally {
     isActive.close()
   }
 }
 
-/** A request as a sidecar would see it. */
-export interface ExplainedExchange {
+/** A request as a sidecar classifies it. */
+interface ExplainedExchange {
   readonly facts: ExchangeFacts & Pick<CallFacts, 'protocolVersion'>
   readonly calls: readonly Call[]
-  /** The body is not read, so that it may hold any call. */
+  /** True when the body is not read, so that it may hold any call. */
   readonly unread: boolean
 }
 
-/** Builds the request to explain. Throws nothing but a `UsageError`. */
-export async function explainedExchange(request: ExplainRequest): Promise<ExplainedExchange> {
+/** Builds the request to explain. Throws a `UsageError`. */
+async function explainedExchange(request: ExplainRequest): Promise<ExplainedExchange> {
   const { subject, headers, session, client, protocolVersion } = request
   const known = { headers, session, client, protocolVersion }
   if (subject.kind === 'recorded') return recorded(subject.file, request)
@@ -134,16 +136,34 @@ async function recorded(file: string, request: ExplainRequest): Promise<Explaine
       protocolVersion: request.protocolVersion,
       http: { method, path: targetPath(target), target },
     },
-    calls: isRead ? posted.calls : [],
+    // The method that a response answers is not known.
+    calls: isRead ? [...posted.calls, ...posted.others.filter(isNotification)] : [],
     unread: !isRead && (posted !== undefined || said.hasBody || body.trim() !== ''),
   }
 }
 
 function callOf(
-  { method, name, args }: Extract<ExplainSubject, { readonly kind: 'call' }>,
+  { direction, method, name, args }: Extract<ExplainSubject, { readonly kind: 'call' }>,
   { transport, protocolVersion }: ExplainRequest,
 ): Call {
   const key = method.startsWith('resources/') ? 'uri' : 'name'
   const params = { ...(name === undefined ? {} : { [key]: name }), arguments: args }
-  return { id: 1, method, name, params, transport, protocolVersion, progressToken: undefined }
+  const isNote = method.startsWith('notifications/')
+  const isResponse = direction === 'client' && SERVER_REQUESTS.includes(method)
+  return {
+    id: isNote ? undefined : 1,
+    method,
+    name,
+    tool: TASK_METHODS.includes(method) ? name : undefined,
+    params,
+    transport,
+    protocolVersion,
+    progressToken: undefined,
+    kind: isNote ? 'notification' : isResponse ? 'response' : undefined,
+    from: direction === 'server' ? direction : undefined,
+  }
+}
+
+function isNotification({ kind }: Call): boolean {
+  return kind === 'notification'
 }

@@ -10,7 +10,7 @@ import { PodLabelsWatcher } from '../../rules/watch/pod-labels.ts'
 import { RulesWatcher } from '../../rules/watch/rules-watcher.ts'
 import { StopWatcher } from '../../rules/watch/stop-watcher.ts'
 import { steadyClock } from '../../rules/watch/steady-clock.ts'
-import type { LogIds, Logger } from '../../telemetry/log.ts'
+import type { LogIds, LogInjections, Logger } from '../../telemetry/log.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
 import type { RunRules } from './rules-guard-options.ts'
 import { ExpiryLog, RulesLog } from './rules-log.ts'
@@ -51,6 +51,7 @@ export interface RulesEngine {
 /** Configures the lines about injected faults. */
 export interface LoggedFaults {
   readonly logIds: LogIds
+  readonly logInjections: LogInjections
 }
 
 /** Creates the parts that rules need. */
@@ -58,7 +59,7 @@ export function createRulesEngine(
   options: RunRules,
   metrics: Metrics,
   logger: Logger,
-  { logIds: ids }: LoggedFaults,
+  { logIds: ids, logInjections: injections }: LoggedFaults,
 ): RulesEngine {
   const { path, pollMs, podLabelsFile, self } = options
   const log = new RulesLog(logger)
@@ -85,6 +86,7 @@ export function createRulesEngine(
     ruleLabel: (rule) => states.totals.labelOf(rule),
     recent,
     ids,
+    injections,
     now: Date.now,
   })
   const watcher =

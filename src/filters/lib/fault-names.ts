@@ -18,6 +18,7 @@ const NAMES: Readonly<Record<FaultName, true>> = {
   replay: true,
   amplify: true,
   poison: true,
+  inflate: true,
 }
 
 /** The names of all faults. Importing them loads no fault. */

@@ -1,6 +1,6 @@
 import type { Call, Origin } from '../../mcp/call.ts'
 import type { ResponseHead } from '../../http/headers.ts'
-import { ENDLESS, type Room } from '../../base/room.ts'
+import { ENDLESS, type MessageRoom } from '../../base/room.ts'
 import type { EditCall, Verdict } from '../../filters/fault.ts'
 import { finishPlan, type Plan } from '../../rules/select/plan.ts'
 import { Fate } from './fate.ts'
@@ -34,10 +34,16 @@ export class CallFaults implements ActiveFaultOwner {
   readonly exchangeContext: ExchangeContext
   stop: Stop
   readonly listener: FaultListener
-  readonly memory: Room
+  readonly memory: MessageRoom
   readonly copies = new CopyOrders()
   readonly fate: Fate
   response: ResponseHead | undefined
+  /** Called when a fault begins to wait. */
+  waiting: (() => void) | undefined
+  /** True once a fault has waited. */
+  hasWaited = false
+  /** True while a fault keeps the message for good. */
+  hangs = false
   /** The edits of the request, in order. */
   readonly edits: EditCall[] = []
   #faults: readonly ActiveFault[]
@@ -49,7 +55,7 @@ export class CallFaults implements ActiveFaultOwner {
     plan: Plan | undefined,
     exchangeContext: ExchangeContext & Pick<ExchangeFaultsOptions, 'listener'>,
     stop: Stop,
-    memory = ENDLESS,
+    memory: MessageRoom = { ...ENDLESS, reserve: () => true },
   ) {
     this.call = call
     this.plan = plan
@@ -105,9 +111,21 @@ export class CallFaults implements ActiveFaultOwner {
     return this.#faults.filter(transformsOutput)
   }
 
+  /** Counts bytes of a message that a fault makes; returns the reason for which it cannot be sent. */
+  reserve(bytes: number): NotApplicableReason | undefined {
+    // The observer of a stream that calls share would not see the end of the call.
+    if (this.fate.isElsewhere && bytes > this.exchangeContext.maxBody) return 'too_large'
+    return this.memory.reserve(bytes) ? undefined : 'memory'
+  }
+
   /** True when a fault may replace the whole response. */
   get mayReplace(): boolean {
     return this.#faults.some(({ fault }) => fault.beforeResponse !== undefined)
+  }
+
+  onWait(): void {
+    this.hasWaited = true
+    this.waiting?.()
   }
 
   addMarker(addMarker: string, onHead: boolean): void {
@@ -149,9 +167,18 @@ export class CallFaults implements ActiveFaultOwner {
       const hook = active.fault.onRequest.bind(active.fault)
       const verdict = await active.decide(hook, (wanted) => admit(this, wanted, active), from)
       from = undefined
+      // The app waits for the response of a client: a fault's reply replaces it.
+      if (verdict.kind === 'respond' && this.call?.kind === 'response') {
+        active.settle()
+        continue
+      }
       if (verdict.kind === 'hang') {
+        this.hangs = true
         // The wait ends when the rule is withdrawn, and rejects when the client leaves.
-        await active.hang().catch(() => undefined)
+        await active.hang().then(
+          () => (this.hangs = false),
+          () => undefined,
+        )
       } else if (verdict.kind === 'edit') {
         this.edits.push(verdict.edit)
         active.settle()
@@ -182,6 +209,11 @@ export class CallFaults implements ActiveFaultOwner {
     for (const active of this.#faults) {
       if (readsResponse(active) && !transformsOutput(active)) active.notApplicable(reason)
     }
+  }
+
+  /** Reports all faults as not applicable. */
+  leaveAll(reason: NotApplicableReason): void {
+    for (const active of this.#faults) active.notApplicable(reason)
   }
 
   /** Reports the HTTP faults as not applicable. */

@@ -8,6 +8,7 @@ import type { Plan } from '../../rules/select/plan.ts'
 import type { MemoryBudget } from '../memory-budget.ts'
 import type { HttpReply } from './emit/injected-response.ts'
 import type { PushStreams } from './source/push-streams.ts'
+import type { MessagePlanner } from './source/server-messages.ts'
 
 /** Identifies the fault that causes an effect beyond its call. */
 export interface FaultOrigin {
@@ -36,6 +37,8 @@ export interface ExchangeContext {
   readonly request: RequestHead
   /** The size of the request's body in bytes. */
   readonly requestBytes: number
+  /** The largest response that is held for faults that need all of it. */
+  readonly maxBody: number
   /** Milliseconds since the epoch. */
   readonly now: () => number
   readonly control: ExchangeControl
@@ -56,6 +59,8 @@ export type PlanResponse = (status: number) => Plan | undefined
 export interface ExchangeFaultsOptions extends ExchangeContext {
   /** In the order of the request. */
   readonly calls: readonly PlannedCall[]
+  /** The messages of the request that are no calls, in its order; all of them or none. */
+  readonly messages?: readonly PlannedCall[] | undefined
   readonly batch: boolean
   /** The plan of the HTTP rules. */
   readonly exchangePlan?: Plan | undefined
@@ -63,8 +68,6 @@ export interface ExchangeFaultsOptions extends ExchangeContext {
   readonly planResponse?: PlanResponse | undefined
   /** The key of the session in the table of in-flight requests. */
   readonly session: string
-  /** The largest response that is held for faults that need all of it. */
-  readonly maxBody: number
   /** The time for which a response is held; one at the least rate may take longer. */
   readonly holdTimeout: number
   /** Unbounded by default. */
@@ -75,6 +78,8 @@ export interface ExchangeFaultsOptions extends ExchangeContext {
   readonly receivedAt?: number | undefined
   readonly listener: FaultListener
   readonly push?: PushStreams | undefined
+  /** Plans the messages of the server in the response; undefined when no rule may need them. */
+  readonly messagePlanner?: MessagePlanner | undefined
   /** Called when the app's response to a call is complete; undefined stands for all calls. */
   readonly onResponded?: ((call: Call | undefined) => void) | undefined
   /** Called when the request, or the rest of it, is sent to the app. */
@@ -95,4 +100,6 @@ export type RequestOutcome =
       readonly kind: 'forward'
       readonly responded: ReadonlySet<number>
       readonly replies: readonly Reply[]
+      /** The texts of messages that the app gets in addition. */
+      readonly repeated: readonly string[]
     }

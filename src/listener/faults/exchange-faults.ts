@@ -1,15 +1,16 @@
-import type { Call, Origin } from '../../mcp/call.ts'
+import type { Call, Origin, Outcome } from '../../mcp/call.ts'
 import type { ResponseHead } from '../../http/headers.ts'
 import type { Reply } from '../../mcp/reply.ts'
 import { redirectTarget } from '../../http/redirect-target.ts'
 import type { Plan } from '../../rules/select/plan.ts'
 import { admitVerdict } from './request/verdicts.ts'
-import { CallFaults, type Admit, type RequestVerdict } from './call-faults.ts'
+import { CallFaults, type Admit } from './call-faults.ts'
 import type { CallTexts } from './request/call-texts.ts'
 import type { NotApplicableReason } from './fault-events.ts'
 import type { ActiveFault } from './chain/active-fault.ts'
 import { HeldRequest } from './request/held-request.ts'
-import { replyMessage } from './emit/injected-response.ts'
+import { pipeMessages } from './request/message-texts.ts'
+import { requestOutcome } from './request/outcome.ts'
 import { PushedCalls } from './source/pushed-calls.ts'
 import { FaultMemory } from './fault-memory.ts'
 import type {
@@ -24,11 +25,16 @@ export class ExchangeFaults {
   /** The faults of HTTP rules, which precede those of the calls. */
   readonly exchange: CallFaults
   readonly calls: readonly CallFaults[]
+  /** The faults of the messages that are no calls. */
+  readonly messages: readonly CallFaults[]
+  /** The calls and other messages, by the indexes of `CallTexts`. */
+  readonly posted: readonly CallFaults[]
   /** True when several calls share the exchange: one call's fault must not affect the others. */
   readonly shared: boolean
   /** The calls that the request phase has answered, by index, with the messages. */
   readonly #responded = new Set<number>()
   readonly #replies: Reply[] = []
+  readonly all: readonly CallFaults[]
   readonly memory: FaultMemory
   readonly #held: HeldRequest
   readonly #pushed: PushedCalls | undefined
@@ -38,33 +44,32 @@ export class ExchangeFaults {
   #finished = false
 
   constructor(options: ExchangeFaultsOptions) {
-    const { exchangePlan, calls } = options
-    const held = (this.#held = new HeldRequest(calls.length))
+    const { exchangePlan, calls, messages = [] } = options
+    const held = (this.#held = new HeldRequest(calls.length + messages.length))
     const memory = (this.memory = new FaultMemory(options, () => this.all))
     this.options = options
     this.#planResponse = options.planResponse
     this.#receivedAt = options.receivedAt
     this.exchange = new CallFaults(undefined, exchangePlan, options, held.stop, memory)
-    this.calls = calls.map(
+    this.posted = [...calls, ...messages].map(
       ({ call, plan }, index) => new CallFaults(call, plan, options, held.stopOf(index), memory),
     )
+    this.calls = this.posted.slice(0, calls.length)
+    this.messages = this.posted.slice(calls.length)
+    this.all = [this.exchange, ...this.posted]
     this.shared = calls.length > 1
     if (options.push !== undefined && options.session !== '') {
       this.#pushed = new PushedCalls(options.push, options, (faults) => this.#close(faults))
     }
   }
 
-  get all(): readonly CallFaults[] {
-    return [this.exchange, ...this.calls]
-  }
-
   /** True when a fault acts on the request. */
   get actsOnRequest(): boolean {
-    return this.all.some((faults) => faults.actsOnRequest)
+    return this.all.some((faults) => faults.actsOnRequest) || this.messages.length > 0
   }
 
   get actsOnResponse(): boolean {
-    return this.all.some((faults) => faults.actsOnResponse)
+    return [this.exchange, ...this.calls].some((faults) => faults.actsOnResponse)
   }
 
   /** The faults that act on the response as HTTP, in order. */
@@ -78,6 +83,12 @@ export class ExchangeFaults {
   /** True when the next message for the client carries a marker. */
   get hasMarkers(): boolean {
     return this.all.some((faults) => faults.hasMarkers)
+  }
+
+  /** The origin of the status of an exchange without calls. */
+  get origin(): Origin {
+    const isInjected = [this.exchange, ...this.messages].some(({ origin }) => origin === 'injected')
+    return isInjected ? 'injected' : 'upstream'
   }
 
   /** Returns the origin of a call's outcome; valid also after the end. */
@@ -113,10 +124,12 @@ export class ExchangeFaults {
     return this.exchange.changed || this.#of(call)?.changed === true
   }
 
-  /** Returns true for a call whose response faults may have damaged; valid also after the end. */
-  damages(call: Call): boolean {
+  /** Returns the outcome of a call whose response was not read on its way to the client. */
+  unreadOutcome(call: Call): Outcome {
     const faults = this.#of(call)
-    return !faults?.edits.length && this.originOf(call) === 'injected'
+    // A fault may have damaged the response.
+    if (!faults?.edits.length && this.originOf(call) === 'injected') return 'incomplete'
+    return faults?.fate.outcome ?? 'ok'
   }
 
   async request(texts: CallTexts): Promise<RequestOutcome> {
@@ -124,7 +137,7 @@ export class ExchangeFaults {
     const admit: Admit = (faults, verdict, active) =>
       admitVerdict(faults, verdict, active.wireMarker, this, texts)
     const receivedAt = this.#receivedAt
-    for (const [index, faults] of this.calls.entries()) {
+    for (const [index, faults] of this.posted.entries()) {
       for (const edit of faults.edits) await texts.edit(index, edit)
     }
     // A fault of the exchange may have taken time before the calls' faults.
@@ -136,12 +149,13 @@ export class ExchangeFaults {
     }
     // In parallel: in a batch no call waits for the fault of another call.
     const verdicts = await Promise.all(
-      this.calls.map((faults, at) =>
+      this.posted.map((faults, at) =>
         this.#responded.has(at) ? Promise.resolve(undefined) : faults.request(admit, since),
       ),
     )
+    const repeated = await pipeMessages(this, verdicts, texts, this.#responded)
     await this.#held.ready()
-    return this.#outcome(verdicts)
+    return requestOutcome(this, verdicts, this.#responded, this.#replies, repeated)
   }
 
   /** Plans the rules about the response's status. */
@@ -195,7 +209,7 @@ export class ExchangeFaults {
 
   /** Reports the faults that act on messages as not applicable. */
   leaveResponse(reason: NotApplicableReason): void {
-    for (const faults of this.all) faults.leaveResponse(reason)
+    for (const faults of [this.exchange, ...this.calls]) faults.leaveResponse(reason)
   }
 
   /** Stops all faults because the sidecar drains; held messages continue unchanged. */
@@ -268,29 +282,5 @@ export class ExchangeFaults {
     if (faults.fate.isCounted) return
     faults.close()
     if (this.all.every(({ fate }) => fate.isCounted)) this.memory.close()
-  }
-
-  #outcome(verdicts: readonly (RequestVerdict | undefined)[]): RequestOutcome {
-    const responded = this.#responded
-    for (const [index, verdict] of verdicts.entries()) {
-      const faults = this.calls[index]!
-      if (faults.fate.isAbandoned) {
-        responded.add(index)
-        continue
-      }
-      if (verdict === undefined) continue
-      if (verdict.kind === 'reset') return { kind: 'cut', how: verdict.how }
-      if (verdict.kind !== 'respond') continue
-      const { reply } = verdict
-      if (reply.kind === 'http') {
-        for (const { fate } of this.calls) fate.changed()
-        return { kind: 'http', reply }
-      }
-      const call = faults.call!
-      faults.fate.replied()
-      responded.add(index)
-      if (call.transport !== 'http+sse') this.#replies.push(replyMessage(reply, call))
-    }
-    return { kind: 'forward', responded, replies: this.#replies }
   }
 }

@@ -45,7 +45,7 @@ export function expiredResponse(
   calls: readonly Call[],
   { ref, marked }: FaultOrigin,
 ): InjectedResponse {
-  const id = calls.length === 1 ? calls[0]!.id : null
+  const id = calls.length === 1 ? (calls[0]!.id ?? null) : null
   const body = asJson(errorReply({ id, ...SESSION_NOT_FOUND }))
   const { head, bytes } = httpResponse(
     {

@@ -1,4 +1,4 @@
-import type { Call } from '../../mcp/call.ts'
+import type { Call, Outcome } from '../../mcp/call.ts'
 import type { Message } from '../../mcp/json-rpc.ts'
 import { outcomeOf } from '../../mcp/outcome.ts'
 import { isModern } from '../../mcp/protocol-version.ts'
@@ -58,6 +58,12 @@ export class Fate {
   /** The app's response, once known. */
   get appResponse(): Message | undefined {
     return this.#appResponse
+  }
+
+  /** The outcome that the app meant, when the client has received it. */
+  get outcome(): Outcome | undefined {
+    if (this.#state !== 'responded' || this.#call === undefined) return undefined
+    return this.#appResponse && outcomeOf(this.#call, this.#appResponse)
   }
 
   /** True when the client received the app's response after all, on another connection. */

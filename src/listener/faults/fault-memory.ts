@@ -1,10 +1,10 @@
-import type { Room } from '../../base/room.ts'
+import type { MessageRoom } from '../../base/room.ts'
 import { MemoryBudget } from '../memory-budget.ts'
 import type { CallFaults } from './call-faults.ts'
 import type { ExchangeFaultsOptions } from './exchange-faults-options.ts'
 
 /** Counts the memory of one exchange's faults: its parsed calls, and the frames in transit. */
-export class FaultMemory implements Room {
+export class FaultMemory implements MessageRoom {
   readonly #budget: MemoryBudget
   readonly #all: () => readonly CallFaults[]
   #held: number
@@ -28,6 +28,12 @@ export class FaultMemory implements Room {
     if (this.#budget.add(bytes)) return true
     if (!this.#full) this.#releaseAll()
     return false
+  }
+
+  reserve(bytes: number): boolean {
+    if (!this.#closed && !this.#budget.take(bytes)) return false
+    if (!this.#closed) this.#held += bytes
+    return true
   }
 
   give(bytes: number): void {

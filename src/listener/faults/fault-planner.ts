@@ -1,11 +1,10 @@
 import type { Call, ClientInfo } from '../../mcp/call.ts'
 import type { PostedMessages } from '../../mcp/classify.ts'
-import { headerValue, targetPath, type RequestHead } from '../../http/headers.ts'
+import { headerValue, type RequestHead } from '../../http/headers.ts'
 import { factsOf } from '../../mcp/request-facts.ts'
 import type { CallFacts, ExchangeFacts } from '../../rules/match/call-facts.ts'
 import { withHeaderFaults } from '../../rules/select/header-faults.ts'
 import {
-  finishPlan,
   mayMatch,
   planCall,
   planHttp,
@@ -22,6 +21,9 @@ import type {
   PlannedCall,
 } from './exchange-faults-options.ts'
 import { ExchangeFaults } from './exchange-faults.ts'
+import { MessagePlans } from './message-plans.ts'
+import { acting, callFacts, requestFacts, type RequestFacts, withTools } from './planned-facts.ts'
+import type { MessagePlanner } from './source/server-messages.ts'
 import type { FaultParts, PlannerContext, PlannerLimits } from './create-planner.ts'
 import type { ExpiredSessions } from './expired-sessions.ts'
 
@@ -53,11 +55,11 @@ export interface PostedExchange {
   readonly repeats?: RedirectedPost | undefined
 }
 
-type RequestFacts = ExchangeFacts & Pick<CallFacts, 'protocolVersion'>
-
 type Planned = Pick<
   ExchangeFaultsOptions,
   | 'calls'
+  | 'messages'
+  | 'messagePlanner'
   | 'exchangePlan'
   | 'planResponse'
   | 'requestBytes'
@@ -71,18 +73,32 @@ type Planned = Pick<
 /** Plans the faults of exchanges by the active rules. */
 export class FaultPlanner {
   readonly #parts: FaultPlannerOptions
+  readonly #messages: MessagePlans
 
   constructor(parts: FaultPlannerOptions) {
     this.#parts = parts
+    this.#messages = new MessagePlans(parts)
   }
 
-  /** Returns false when no rule can match any of the calls. */
-  mayMatch({ headers }: RequestHead, calls: readonly Call[]): boolean {
+  /** Plans the messages of a stream that a client opened by GET. */
+  messagesOf(head: RequestHead): MessagePlanner {
+    const isAnnounced = factsOf(head).session === undefined
+    return this.#messages.planner(head, isAnnounced ? 'http+sse' : 'streamable-http')
+  }
+
+  /** Returns false when no rule can match any of the messages. */
+  mayMatch({ headers }: RequestHead, { calls, others }: PostedMessages): boolean {
     const { rules, headerFaults } = this.#parts
-    if (headerFaults !== undefined) return true
+    if (headerFaults !== undefined && calls.length > 0) return true
     const { ruleSet } = rules
+    if (calls.length > 0 && ruleSet.index.readsServer) return true
     try {
-      for (const call of calls) if (mayMatch(ruleSet, call, headers)) return true
+      for (const call of calls)
+        if (mayReadServer(call) || mayMatch(ruleSet, call, headers)) return true
+      for (const each of others) {
+        if (each.kind === 'response' ? ruleSet.index.readsServer : mayMatch(ruleSet, each, headers))
+          return true
+      }
     } catch (error) {
       this.#parts.onError(error)
     }
@@ -150,19 +166,43 @@ export class FaultPlanner {
     const isDenied = states.deniesAny(posted.calls)
     const facts = this.#facts(head, session, client, isDenied)
     const seen = repeats && this.#facts(repeats.head, session, client, isDenied)
-    const exchangePlan = acting(planHttp(ruleSet, facts, states, clock, seen))
+    const exchangePlan = ruleSet.index.hasHttp
+      ? acting(planHttp(ruleSet, withTools(facts, posted), states, clock, withTools(seen, posted)))
+      : undefined
     const planned =
       repeats === undefined ? this.#planCalls(ruleSet, facts, posted.calls) : undefined
-    const planResponse = this.#planResponse(ruleSet, facts)
+    const messages =
+      repeats === undefined
+        ? this.#planCalls(ruleSet, facts, this.#messages.of(posted, session))
+        : undefined
+    const planResponse = this.#planResponse(ruleSet, facts, posted)
     if (repeats?.faults !== undefined) {
       repeats.faults.repeated(exchangePlan, planResponse, receivedAt)
       return repeats.faults
     }
-    if (exchangePlan === undefined && planned === undefined && planResponse === undefined) {
+    const readsServer = posted.calls.some(mayReadServer) || ruleSet.index.readsServer
+    const messagePlanner =
+      posted.calls.length > 0 && readsServer
+        ? this.#messages.planner(head, posted.calls[0]!.transport, facts)
+        : undefined
+    if (
+      exchangePlan === undefined &&
+      planned === undefined &&
+      messages === undefined &&
+      planResponse === undefined &&
+      messagePlanner === undefined
+    ) {
       return undefined
     }
     const calls = planned ?? posted.calls.map((call) => ({ call, plan: undefined }))
-    const plans = { calls, exchangePlan, planResponse, batch: posted.batch }
+    const plans = {
+      calls,
+      messages,
+      messagePlanner,
+      exchangePlan,
+      planResponse,
+      batch: posted.batch,
+    }
     return this.#faultsFor(head, facts, {
       ...plans,
       requestBytes,
@@ -189,10 +229,15 @@ export class FaultPlanner {
   }
 
   /** Plans the rules about the status when the response begins. */
-  #planResponse(ruleSet: RuleSet, facts: ExchangeFacts): PlanResponse | undefined {
+  #planResponse(
+    ruleSet: RuleSet,
+    facts: ExchangeFacts,
+    posted?: PostedMessages,
+  ): PlanResponse | undefined {
     if (!ruleSet.index.hasHttpResponse) return undefined
     const { states, clock } = this.#parts.rules
-    return (status) => acting(planHttpResponse(ruleSet, facts, status, states, clock))
+    const known = withTools(facts, posted)
+    return (status) => acting(planHttpResponse(ruleSet, known, status, states, clock))
   }
 
   #facts(
@@ -201,15 +246,7 @@ export class FaultPlanner {
     client: ClientInfo | undefined,
     untouchable: boolean,
   ): RequestFacts {
-    const known = session === '' ? undefined : this.#parts.sessions.get(session)
-    return {
-      headers: head.headers,
-      session: session === '' ? undefined : session,
-      client: client ?? known?.client,
-      protocolVersion: known?.protocolVersion,
-      http: { method: head.method, path: targetPath(head.target) },
-      untouchable,
-    }
+    return requestFacts(this.#parts.sessions, head, session, client, untouchable)
   }
 
   #planCalls(
@@ -257,18 +294,7 @@ export class FaultPlanner {
   }
 }
 
-/**
- * Copies member by member, because a spread is ten times as slow and every call that may match gets
- * here.
- */
-function callFacts(facts: RequestFacts, call: Call): CallFacts {
-  const { headers, session, client, protocolVersion, http, untouchable } = facts
-  return { headers, session, client, protocolVersion, http, untouchable, call }
-}
-
-/** Returns a plan with faults to run; a plan of dry-run matches is finished at once. */
-function acting(plan: Plan | undefined): Plan | undefined {
-  if (plan === undefined || !plan.dryRun) return plan
-  finishPlan(plan)
-  return undefined
+/** Returns true for a call whose response is a stream that outlives a reload of rules. */
+function mayReadServer({ method }: Call): boolean {
+  return method === 'subscriptions/listen'
 }

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
-import type { Call, JsonRpcId } from '../../mcp/call.ts'
-import type { LogIds, Logger } from '../../telemetry/log.ts'
+import { toolOf, type Call, type JsonRpcId } from '../../mcp/call.ts'
+import type { LogIds, LogInjections, Logger } from '../../telemetry/log.ts'
 import type { Telemetry } from '../../telemetry/telemetry.ts'
 import type {
   FaultListener,
@@ -18,6 +18,8 @@ export interface FaultReportOptions {
   readonly recent: RecentFaults
   /** The form of logged ids: clients may put secrets or names of people into ids. */
   readonly ids?: LogIds
+  /** Which injected faults are logged; all by default. */
+  readonly injections?: LogInjections
   /** Milliseconds since the epoch. */
   readonly now: () => number
 }
@@ -31,44 +33,92 @@ const HASH_DIGITS = 8
 
 /**
  * Reports the effects of faults to metrics and the log. A fault that takes effect on a call is one
- * log line and one count in `squall_faults_injected_total`, however often it acts on that call; no
- * line is dropped under load. Of a client's or app's text the log has only tool names, methods and
+ * log line and one count in `squall_faults_injected_total`, however often it acts on that call. Lines are
+ * left out only as `injections` says. Of a client's or app's text the log has only tool names, methods and
  * ids, shortened; ids can be hashed or omitted.
  */
 export class FaultReport {
   readonly #parts: FaultReportOptions
+  readonly #sample: LineSample
 
   constructor(parts: FaultReportOptions) {
     this.#parts = parts
+    const limit = parts.injections === 'sample' ? LINES_PER_SECOND : Infinity
+    this.#sample = new LineSample(limit, (leftOut) => {
+      parts.logger.info({ leftOut }, 'more faults were injected than are logged')
+    })
   }
 
   /** Creates the listener of one exchange; the session's id is only logged as a hash. */
   of(session: string | undefined, trace?: string): FaultListener {
-    return new ExchangeReport(this.#parts, session, trace)
+    return new ExchangeReport(this.#parts, this.#sample, session, trace)
+  }
+}
+
+/** The most lines about injected faults in a second, when they are sampled. */
+const LINES_PER_SECOND = 10
+
+/** Bounds lines in each second. */
+class LineSample {
+  readonly #limit: number
+  #second = 0
+  #lines = 0
+  #leftOut = 0
+
+  readonly #onLeftOut: (lines: number) => void
+
+  /** `onLeftOut` gets the number of lines that were left out, at most once a second. */
+  constructor(limit: number, onLeftOut: (lines: number) => void) {
+    this.#limit = limit
+    this.#onLeftOut = onLeftOut
+  }
+
+  /** Returns false for a line that is left out. */
+  admits(now: number): boolean {
+    const second = Math.floor(now / 1000)
+    if (second !== this.#second) {
+      this.#second = second
+      this.#lines = 0
+    }
+    if (++this.#lines <= this.#limit) return true
+    if (this.#leftOut++ === 0) setTimeout(() => this.#tell(), 1000).unref()
+    return false
+  }
+
+  #tell(): void {
+    this.#onLeftOut(this.#leftOut)
+    this.#leftOut = 0
   }
 }
 
 class ExchangeReport implements FaultListener {
   readonly #parts: FaultReportOptions
+  readonly #sample: LineSample
   readonly #session: string | undefined
   readonly #trace: string | undefined
   #sessionHash: string | undefined
 
-  constructor(parts: FaultReportOptions, session: string | undefined, trace: string | undefined) {
+  constructor(
+    parts: FaultReportOptions,
+    sample: LineSample,
+    session: string | undefined,
+    trace: string | undefined,
+  ) {
     this.#parts = parts
+    this.#sample = sample
     this.#session = session === '' ? undefined : session
     this.#trace = trace
   }
 
   injected(record: InjectedRecord): void {
-    const { telemetry, logger, ruleLabel, recent, now } = this.#parts
+    const { telemetry, logger, ruleLabel, recent, now, injections } = this.#parts
     const { rule, fault, call, first, effect } = record
     // An infinite wait has no duration.
     const delayMs = Number.isFinite(record.delayMs) ? record.delayMs : undefined
     telemetry.injected({
       rule: ruleLabel(rule),
       fault,
-      tool: call?.method === TOOL_CALL ? (call.name ?? '') : undefined,
+      tool: toolOf(call),
       first,
       delaySeconds: delayMs === undefined ? undefined : delayMs / 1000,
       trace: this.#trace,
@@ -79,8 +129,9 @@ class ExchangeReport implements FaultListener {
       effect: effect === undefined ? undefined : cut(effect, MAX_TEXT),
       delayMs: delayMs === undefined ? undefined : Math.round(delayMs * 1000) / 1000,
     }
-    recent.add({ at: now(), entry })
-    logger.info(entry, 'fault injected')
+    const at = now()
+    recent.add({ at, entry })
+    if (injections !== 'off' && this.#sample.admits(at)) logger.info(entry, 'fault injected')
   }
 
   notApplicable(record: NotApplicableRecord): void {
@@ -92,7 +143,7 @@ class ExchangeReport implements FaultListener {
 
   canaryReturned(call: Call): void {
     const { rule: _, fault: __, ...fields } = this.#fields({ rule: '', fault: '', call })
-    this.#parts.telemetry.canaryReturned(call.method === TOOL_CALL ? (call.name ?? '') : undefined)
+    this.#parts.telemetry.canaryReturned(toolOf(call))
     this.#parts.logger.warn(fields, 'a call contains the canary of a poisoned result')
   }
 
@@ -102,20 +153,21 @@ class ExchangeReport implements FaultListener {
   }
 
   #fields({ rule, fault, call }: FaultRef): RefFields {
-    const isTool = call?.method === TOOL_CALL
+    const tool = toolOf(call)
     return {
       rule,
       fault,
-      tool: isTool ? cut(call.name ?? '', MAX_TEXT) : undefined,
-      method: isTool || call === undefined ? undefined : cut(call.method, MAX_TEXT),
-      id: call === undefined ? undefined : this.#id(call.id),
+      tool: tool === undefined ? undefined : cut(tool, MAX_TEXT),
+      method:
+        call === undefined || call.method === TOOL_CALL ? undefined : cut(call.method, MAX_TEXT),
+      id: this.#id(call?.id),
       session: this.#hash(),
     }
   }
 
-  #id(id: JsonRpcId): JsonRpcId | undefined {
+  #id(id: JsonRpcId | undefined): JsonRpcId | undefined {
     const { ids = 'full' } = this.#parts
-    if (ids === 'off') return undefined
+    if (id === undefined || ids === 'off') return undefined
     if (ids === 'hash') return hashed(String(id))
     return typeof id === 'string' ? cut(id, MAX_ID) : id
   }

@@ -85,6 +85,9 @@ const RESPONSES: Readonly<Record<ResponseKind, string>> = {
   'batch-sse': 'batch by stream',
   http: 'HTTP body',
   'http-sse': 'HTTP stream',
+  posted: 'message',
+  'call-stream': 'stream of a call',
+  'session-stream': 'stream of a session',
 }
 
 /** Ways to answer that come to the same share a line. What the call can meet stands first. */

@@ -1,5 +1,6 @@
 import { type Restraint, restraintOn } from '../select/restraint.ts'
 import { FAULTS } from '../../filters/index.ts'
+import { toolOf } from '../../mcp/call.ts'
 import type { Facts } from '../match/call-facts.ts'
 import type { CompiledRule } from '../match/compiled-rule.ts'
 import { faultOutlook, type ResponseOutlook, type ResponseKind } from './fault-outlook.ts'
@@ -68,7 +69,9 @@ export function explain(
   const disarmed = ruleSet.enabled ? states?.disarmed : 'the file says `enabled: false`'
   // Rules about HTTP are asked first and by themselves: they stop each other, and know of no call.
   const stoppedBy: { http?: string; calls?: string } = {}
-  const { call: _, ...exchange } = facts
+  const { call, ...rest } = facts
+  const tools = facts.tools ?? [toolOf(call) ?? []].flat()
+  const exchange = { ...rest, tools }
   const rules = ruleSet.rules
     .filter((rule) => rule.isHttp || facts.call !== undefined)
     .map((rule) => {

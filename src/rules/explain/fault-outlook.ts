@@ -8,12 +8,26 @@ import {
   type OutlookHook,
   type OutlookSetting,
 } from '../../filters/lib/outlook.ts'
+import type { Call } from '../../mcp/call.ts'
 import { callerText } from '../../http/caller-identity.ts'
 import { isExactId } from '../../mcp/reply.ts'
 import type { Facts } from '../match/call-facts.ts'
 
-/** The form of the response. A rule about HTTP sees `http`, with or without a call in it. */
-export type ResponseKind = 'json' | 'sse' | 'http+sse' | 'batch' | 'batch-sse' | 'http' | 'http-sse'
+/**
+ * The form of the response. A rule about HTTP sees `http`, with or without a call in it. A message that is no
+ * call is `posted`, or an event on the stream of a call or session.
+ */
+export type ResponseKind =
+  | 'json'
+  | 'sse'
+  | 'http+sse'
+  | 'batch'
+  | 'batch-sse'
+  | 'http'
+  | 'http-sse'
+  | 'posted'
+  | 'call-stream'
+  | 'session-stream'
 
 /** Predicts the effect of a fault on one form of response. */
 export interface ResponseOutlook {
@@ -40,6 +54,8 @@ interface Way {
   readonly shared?: true
   /** The response comes by another connection. */
   readonly elsewhere?: true
+  /** The message is no call. */
+  readonly message?: true
 }
 
 const OF_CALLS: readonly (readonly [ResponseKind, Way])[] = [
@@ -53,6 +69,19 @@ const OF_HTTP: readonly (readonly [ResponseKind, Way])[] = [
   ['http', {}],
   ['http-sse', { stream: true }],
 ]
+
+const POSTED: readonly (readonly [ResponseKind, Way])[] = [['posted', { message: true }]]
+const OF_SERVER: readonly (readonly [ResponseKind, Way])[] = [
+  ['call-stream', { message: true }],
+  ['session-stream', { message: true, elsewhere: true }],
+]
+
+/** Returns the forms that the rule may meet. */
+function waysOf(isHttp: boolean, call: Call | undefined): typeof OF_CALLS {
+  if (isHttp) return OF_HTTP
+  if (call?.from === 'server') return OF_SERVER
+  return call?.kind === undefined ? OF_CALLS : POSTED
+}
 
 /** The effects after which the call does not reach the upstream. */
 const ENDS: ReadonlySet<Asked> = new Set([
@@ -75,8 +104,8 @@ export function faultOutlook(
   batched: boolean,
 ): readonly ResponseOutlook[] {
   const onPush = facts.call?.transport === 'http+sse'
-  return (isHttp ? OF_HTTP : OF_CALLS).map(([on, way]) => {
-    const stream = way.stream === true
+  return waysOf(isHttp, facts.call).map(([on, way]) => {
+    const stream = way.stream === true || way.message === true
     // In HTTP+SSE the POST names its stream, which is its session.
     const session = facts.session ?? (way.elsewhere === true ? 'a stream' : undefined)
     const { target = facts.http.path } = facts.http
@@ -86,6 +115,10 @@ export function faultOutlook(
       identified: callerText({ target, headers: facts.headers }, session) !== undefined,
       response: stream ? 'events' : 'body',
       ends: !stream || facts.call !== undefined,
+    }
+    if (way.message === true) {
+      const shared = batched ? { shared: true as const } : {}
+      return { on, here: true, ...settled(use, fault, { ...way, ...shared }, setting) }
     }
     const isPushedBatch = way.elsewhere === true && onPush && batched
     const outlook = settled(use, fault, isPushedBatch ? { ...way, shared: true } : way, setting)
@@ -139,9 +172,11 @@ function outlookOf(
 function cannot(
   fault: Fault,
   outlook: Outlook,
-  { shared, elsewhere }: Way,
+  way: Way,
   { call, ends }: OutlookSetting,
 ): NotApplicableReason | undefined {
+  if (way.message === true) return cannotOnMessage(outlook, way, call!)
+  const { shared, elsewhere } = way
   const noOutput = elsewhere ? 'answered_elsewhere' : shared ? 'shared_exchange' : undefined
   const hears = fault.beforeResponse !== undefined || fault.onResponse !== undefined
   // One that has nothing else is not even asked.
@@ -170,6 +205,39 @@ function cannot(
     case 'copies':
       if (isLate) return 'already_sent'
       return elsewhere ? 'answered_elsewhere' : undefined
+    case undefined:
+    default:
+      return undefined
+  }
+}
+
+/** Returns the reason for which a fault cannot act on a message that is no call. */
+function cannotOnMessage(
+  outlook: Outlook,
+  { shared, elsewhere }: Way,
+  { id, kind, from }: Call,
+): NotApplicableReason | undefined {
+  if ('cannot' in outlook) return outlook.cannot
+  if (outlook.by === 'output') return 'nothing_to_act_on'
+  const isPosted = from !== 'server'
+  const { by, asks } = outlook
+  if (isPosted && by === 'beforeResponse' && asks !== 'message') return 'nothing_to_act_on'
+  switch (asks) {
+    case 'message':
+      if (kind === 'notification') return 'no_response'
+      return isExactId(id) ? undefined : 'inexact_id'
+    case 'status for all':
+      return isPosted ? undefined : 'head_sent'
+    case 'status':
+      if (!isPosted) return 'head_sent'
+      return shared ? 'shared_exchange' : undefined
+    case 'reset':
+      if (elsewhere) return 'shared_stream'
+      return shared ? 'shared_exchange' : undefined
+    case 'silence':
+      return shared && isPosted ? 'shared_exchange' : undefined
+    case 'edit':
+    case 'copies':
     case undefined:
     default:
       return undefined

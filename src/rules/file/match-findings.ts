@@ -3,10 +3,12 @@ import type { Fields } from '../../base/values.ts'
 import type { Finding, Path } from './problem.ts'
 import { parsePointer } from '../../base/json/json-pointer.ts'
 import { isGlob } from '../../base/glob.ts'
+import { TASK_METHODS } from '../../mcp/task-tools.ts'
+import { CLIENT_METHODS, SERVER_METHODS } from '../../mcp/known-methods.ts'
 import { jsonType } from './schema-node.ts'
 
 const METHODS_OF = {
-  tool: ['tools/call', 'tools/list'],
+  tool: ['tools/call', 'tools/list', ...TASK_METHODS],
   prompt: ['prompts/get', 'prompts/list'],
   resource: [
     'resources/read',
@@ -17,23 +19,38 @@ const METHODS_OF = {
   ],
 } as const
 const KINDS = ['tool', 'prompt', 'resource'] as const
-const CALL_KEYS = ['method', ...KINDS, 'args', 'transport', 'protocolVersion'] as const
-/** As Kubernetes wants them. */
+/** `tool` is allowed beside `http`: the exchange carries a call of such a tool. */
+const CALL_KEYS = [
+  'direction',
+  'method',
+  'prompt',
+  'resource',
+  'args',
+  'transport',
+  'protocolVersion',
+] as const
+/** The syntax of Kubernetes. */
 const LABEL_KEY =
   /^(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/
 const LABEL_VALUE = /^(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/
 
-/** The contradictions in a match. It has been found to be well-formed. */
+/** Returns the contradictions in a well-formed match. */
 export function matchFindings(match: Fields, path: Path): readonly Finding[] {
   const findings: Finding[] = []
+  const { direction = 'client' } = match
+  if (direction === 'server' && !hasHttp(match) && !saysMethod(match))
+    findings.push(withoutMethod(path))
   const visit = (at: Fields, where: Path, underHttp: boolean): void => {
+    if (at !== match && at['direction'] !== undefined) findings.push(nestedDirection(where))
     findings.push(
-      ...kindFindings(at, where),
+      ...(direction === 'server' ? [] : kindFindings(at, where)),
       ...headerFindings(at, where),
       ...argsFindings(at, where),
       ...labelFindings(at, where),
     )
-    if (!where.includes('not')) findings.push(...methodFindings(at['method'], [...where, 'method']))
+    if (!where.includes('not') && !underHttp) {
+      findings.push(...methodFindings(at['method'], [...where, 'method'], direction))
+    }
     findings.push(...httpFindings(at, where))
     for (const key of ['headers', 'args'] as const) {
       for (const [name, value] of Object.entries(asObject(at[key]) ?? {})) {
@@ -56,7 +73,7 @@ export function matchFindings(match: Fields, path: Path): readonly Finding[] {
   return findings
 }
 
-/** True when a match, or any part of it, is about HTTP exchanges. */
+/** Returns true when a match, or any part, is about HTTP exchanges. */
 export function hasHttp(match: Fields): boolean {
   return match['http'] !== undefined || branches(match).some(([inner]) => hasHttp(inner))
 }
@@ -100,26 +117,64 @@ function kindFindings(match: Fields, path: Path): readonly Finding[] {
   return findings
 }
 
-/** The methods that no call has: faults act on requests, and a rule about anything else never acts. */
-function methodFindings(method: unknown, path: Path): readonly Finding[] {
+/** Returns true when a match, or any part, names a method. */
+function saysMethod(match: Fields): boolean {
+  return match['method'] !== undefined || branches(match).some(([inner]) => saysMethod(inner))
+}
+
+function withoutMethod(path: Path): Finding {
+  return {
+    code: 'conflict',
+    message: 'a rule about messages of the server names their method',
+    path: [...path, 'direction'],
+    atKey: true,
+    hint: 'add `method`, such as `notifications/progress`, or `"*"` for all',
+  }
+}
+
+function nestedDirection(path: Path): Finding {
+  return {
+    code: 'conflict',
+    message: '`direction` is for the whole rule',
+    path: [...path, 'direction'],
+    atKey: true,
+    hint: 'move it up, beside `any`, `all` and `not`',
+  }
+}
+
+/** Finds methods that the other side sends. */
+function methodFindings(method: unknown, path: Path, direction: unknown): readonly Finding[] {
   if (Array.isArray(method)) {
-    return method.flatMap((each, index) => methodFindings(each, [...path, index]))
+    return method.flatMap((each, index) => methodFindings(each, [...path, index], direction))
   }
   const regex = asObject(method)?.['regex']
-  const text = typeof regex === 'string' ? regex.replace(/^\^/, '') : method
-  if (typeof text !== 'string' || !text.startsWith('notifications/')) return []
+  if (direction !== 'server' && typeof regex === 'string' && /^\^?notifications\//.test(regex)) {
+    return [
+      {
+        code: 'conflict',
+        message: 'no expression matches notifications of the client',
+        path,
+        found: regex,
+        hint: 'write a name or a glob, such as `notifications/*`',
+      },
+    ]
+  }
+  if (typeof method !== 'string') return []
+  const isOfServer = direction === 'server'
+  if (!(isOfServer ? CLIENT_METHODS : SERVER_METHODS).includes(method)) return []
+  const sender = isOfServer ? 'client' : 'server'
   return [
     {
       code: 'conflict',
-      message: 'no rule can act on notifications: faults act on requests alone',
+      message: `the ${sender} sends \`${method}\``,
       path,
-      found: text,
-      hint: 'name the method of a request, such as `tools/call`',
+      found: method,
+      hint: isOfServer ? 'remove `direction: server`' : 'add `direction: server`',
     },
   ]
 }
 
-/** The texts of a match that is nothing but exact texts. */
+/** Returns the texts of a match that has only exact texts. */
 function exactTexts(value: unknown): readonly string[] | undefined {
   const list: readonly unknown[] = Array.isArray(value) ? value : [value]
   const texts = list.filter((each): each is string => typeof each === 'string' && !isGlob(each))

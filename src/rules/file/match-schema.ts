@@ -126,14 +126,28 @@ const httpKeys = section(
 )
 
 const matchKeys = {
+  direction: Type.Optional(
+    oneOf(['client', 'server'], {
+      description:
+        'The sender of the message. `client`, unless given: requests, notifications and responses of the client. `server`: notifications and requests of the server, in event streams.',
+      examples: ['server'],
+    }),
+  ),
   method: Type.Optional(
     texts(
-      'The JSON-RPC method of a request. Without it a rule is about `tools/call`. Notifications cannot be matched.',
+      'The JSON-RPC method of a request or notification. Without it a rule is about `tools/call`. No glob matches `initialize`, `ping` and `server/discover`. Notifications of the client are matched by a name or glob that begins with `notifications/`. The method of a request that servers send, such as `elicitation/create`, matches the response of the client, or with `direction: server` the request.',
       'tools/call',
       '*',
+      'notifications/cancelled',
     ),
   ),
-  tool: Type.Optional(texts("The tool's name.", 'search_*', ['query_db', 'list_tables'])),
+  tool: Type.Optional(
+    texts(
+      "The tool's name. With `direction: server`: the tool of the call to which the message belongs. With a method about tasks, such as `tasks/result`: the tool that began the task. With `http`: the exchange carries a call of such a tool.",
+      'search_*',
+      ['query_db', 'list_tables'],
+    ),
+  ),
   prompt: Type.Optional(texts("The prompt's name.")),
   resource: Type.Optional(texts("The resource's URI.", 'file:///reports/*')),
   headers: Type.Optional(

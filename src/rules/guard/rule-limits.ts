@@ -1,5 +1,6 @@
 import type { FaultName } from '../../filters/index.ts'
 import type { Call } from '../../mcp/call.ts'
+import { matchedName, TASK_METHODS } from '../../mcp/task-tools.ts'
 import { folded } from '../../base/text/folded.ts'
 import { compileText } from '../match/text-match.ts'
 import { canonicalPath } from '../../http/canonical-path.ts'
@@ -37,10 +38,13 @@ export function deniedCalls({ denyTools }: RuleLimits): ((call: Call) => boolean
   const tools = compileText(denyTools)
   // A server may take another spelling for the same tool.
   const spelled = compileText(denyTools.map(folded))
-  return ({ method, name }) =>
-    method === 'tools/call' &&
-    name !== undefined &&
-    (tools.test(name) || spelled.test(folded(name)))
+  return (call) => {
+    const isAboutTask = TASK_METHODS.includes(call.method)
+    // A task whose tool is not known may be of a denied one.
+    if (isAboutTask && call.tool === undefined) return true
+    const name = isAboutTask || call.method === 'tools/call' ? matchedName(call) : undefined
+    return name !== undefined && (tools.test(name) || spelled.test(folded(name)))
+  }
 }
 
 /** Tells paths at which no rule acts; undefined when there are none. */

@@ -16,6 +16,8 @@ export interface ExchangeFacts {
   readonly session: string | undefined
   readonly client: ClientInfo | undefined
   readonly http: HttpFacts
+  /** The tools of the calls that the exchange carries. */
+  readonly tools?: readonly string[] | undefined
   /** No fault may be injected: it carries, or may carry, a call of a tool that is denied. */
   readonly untouchable?: boolean | undefined
 }

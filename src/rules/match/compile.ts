@@ -60,6 +60,7 @@ export function compileRule(
     index,
     digest: digestOf(rule),
     isHttp,
+    direction: spec.direction ?? 'client',
     elsewhere,
     appliedAt: rule.appliedAt,
     match,

@@ -1,6 +1,6 @@
 import type { FaultName, FaultUse } from '../../filters/index.ts'
 import type { Fault } from '../../filters/fault.ts'
-import type { MatchNode } from './match-node.ts'
+import type { Direction, MatchNode } from './match-node.ts'
 import type { MatchTest } from './match-test.ts'
 import type { PodMismatch } from './pod-match.ts'
 import type { RuleHashes, Selection } from '../select/selection.ts'
@@ -13,6 +13,7 @@ export interface CompiledRule {
   readonly digest: string
   /** True for a rule about HTTP exchanges rather than calls. */
   readonly isHttp: boolean
+  readonly direction: Direction
   /** Why it is not for this pod; empty when it is. One that is not is tested for no call. */
   readonly elsewhere: readonly PodMismatch[]
   /** When it was applied, in milliseconds since the epoch; undefined when nobody wrote that. */

@@ -1,9 +1,22 @@
+import { RESOURCE_UPDATED } from '../../mcp/call.ts'
+import { TASK_METHODS } from '../../mcp/task-tools.ts'
 import type { Facts } from './call-facts.ts'
 import type { MatchSpec } from '../file/match-spec.ts'
-import { methodTest, nameTest, plainTests, takesMethod } from './match-tests.ts'
+import {
+  directionTest,
+  methodTest,
+  nameTest,
+  plainTests,
+  takesMethod,
+  toolsTest,
+} from './match-tests.ts'
 import { holdAll, type MatchTest } from './match-test.ts'
+import { globPrefix } from '../../base/glob.ts'
 import { podTests, type PodSelf } from './pod-match.ts'
 import { compileText, type TextMatcher } from './text-match.ts'
+
+/** The sender of a message. */
+export type Direction = 'client' | 'server'
 
 /** Which names of a method a match may hold for: none, all, or those that a matcher takes. */
 export type Reach = TextMatcher | boolean
@@ -25,24 +38,28 @@ export interface MatchNode {
 }
 
 const KINDS = {
-  tool: { names: ['tools/call'], lists: ['tools/list'] },
-  prompt: { names: ['prompts/get'], lists: ['prompts/list'] },
+  tool: { names: ['tools/call'], lists: ['tools/list'], tasks: TASK_METHODS },
+  prompt: { names: ['prompts/get'], lists: ['prompts/list'], tasks: [] },
   resource: {
     names: ['resources/read', 'resources/subscribe', 'resources/unsubscribe'],
     lists: ['resources/list', 'resources/templates/list'],
+    tasks: [],
   },
 } as const
 type Kind = keyof typeof KINDS
 const ALL_KINDS = Object.keys(KINDS) as Kind[]
 
-/** Compiles the match of a rule about calls; one that says nothing of the method is about tools/call. */
+/** Compiles the match of a rule about messages; without a method it is about tools/call. */
 export function compileCallMatch(spec: MatchSpec, self: PodSelf = {}): MatchNode {
-  return compileNode(spec, undefined, true, self)
+  const { direction = 'client' } = spec
+  const node = compileNode(spec, undefined, direction === 'client', self, direction)
+  // The index has one part for each direction, so that `rest` need not test it.
+  return { ...node, tests: [directionTest(direction), ...node.tests] }
 }
 
 /** Compiles the match of a rule about HTTP exchanges. */
 export function compileHttpMatch(spec: MatchSpec, self: PodSelf = {}): MatchNode {
-  return compileNode(spec, undefined, false, self)
+  return compileNode(spec, undefined, false, self, undefined)
 }
 
 /** True when a match is about HTTP exchanges and not about calls. */
@@ -69,28 +86,35 @@ function compileNode(
   above: TextMatcher | undefined,
   wantsDefault: boolean,
   self: PodSelf,
+  /** Undefined for a rule about HTTP exchanges. */
+  direction: Direction | undefined,
 ): MatchNode {
   const kinds = ALL_KINDS.filter((kind) => spec[kind] !== undefined)
   const allSay = (spec.all ?? []).some(saysMethod)
   const anySay = (spec.any ?? []).some(saysMethod)
   let method = spec.method === undefined ? undefined : compileText(spec.method)
-  if (method === undefined && above === undefined) {
+  if (method === undefined && above === undefined && direction === 'client') {
     if (kinds.length > 0) method = compileText(KINDS[kinds[0]!].names[0])
     else if (wantsDefault && !allSay && !anySay) method = compileText('tools/call')
   }
   const passed = method ?? above
   const anyDefault = wantsDefault && passed === undefined && !allSay
-  const all = (spec.all ?? []).map((inner) => compileNode(inner, passed, false, self))
-  const any = spec.any?.map((inner) => compileNode(inner, passed, anyDefault, self))
-  const not = spec.not === undefined ? undefined : compileNode(spec.not, passed, false, self)
+  const all = (spec.all ?? []).map((inner) => compileNode(inner, passed, false, self, direction))
+  const any = spec.any?.map((inner) => compileNode(inner, passed, anyDefault, self, direction))
+  const not =
+    spec.not === undefined ? undefined : compileNode(spec.not, passed, false, self, direction)
 
   const byName = kinds.map((kind) => ({
     kind,
     matcher: compileText(spec[kind]!),
-    nameOf: nameOf(kind, passed),
+    nameOf: direction === 'server' ? serverNameOf(kind) : nameOf(kind, passed),
   }))
-  const ofMethod = method === undefined ? undefined : methodTest(method)
-  const ofNames = byName.map((each) => nameTest(each.kind, each.matcher, each.nameOf))
+  const ofMethod = method === undefined ? undefined : methodTest(method, direction ?? 'client')
+  const ofNames = byName.map((each) =>
+    direction === undefined
+      ? toolsTest(each.matcher)
+      : nameTest(each.kind, each.matcher, each.nameOf),
+  )
   const plain = [...podTests(spec, self), ...plainTests(spec), ...combinations(all, any, not)]
   const tests = [...(ofMethod === undefined ? [] : [ofMethod]), ...ofNames, ...plain]
   const isDecidedByReach = all.length === 0 && any === undefined && not === undefined
@@ -106,10 +130,11 @@ function compileNode(
       ...[...all, ...(any ?? [])].map((inner) => inner.methods),
     ].flat(),
     reach(name) {
-      if (method !== undefined && !mayTake(method, name)) return false
+      if (method !== undefined && !mayTake(method, name, direction ?? 'client')) return false
       let reach: Reach = true
       for (const each of byName) {
-        const by = name === undefined ? undefined : each.nameOf(name)
+        // A message of the server may have any method.
+        const by = each.nameOf(name ?? '')
         if (by === undefined) return false
         if (by === 'name') reach = each.matcher
       }
@@ -126,21 +151,36 @@ function compileNode(
   }
 }
 
-/** Returns the name that a method refers to. Lists count only where they are named. */
+/** Returns the name that a method refers to. Lists and tasks count only where they are named. */
 function nameOf(
   kind: Kind,
   method: TextMatcher | undefined,
 ): (of: string) => 'name' | 'list' | undefined {
   const names: readonly string[] = KINDS[kind].names
   const lists: readonly string[] = KINDS[kind].lists
+  const tasks: readonly string[] = KINDS[kind].tasks
   return (of) => {
     if (names.includes(of)) return 'name'
+    if (tasks.includes(of) && method !== undefined && namesTasks(method, of)) return 'name'
     return lists.includes(of) && method?.exact.includes(of) === true ? 'list' : undefined
   }
 }
 
-function mayTake(matcher: TextMatcher, method: string | undefined): boolean {
-  if (method !== undefined) return takesMethod(matcher, method)
+/** Returns true when a rule names a request about tasks, or all of them. */
+function namesTasks({ exact, globs }: TextMatcher, method: string): boolean {
+  return exact.includes(method) || globs.some((glob) => globPrefix(glob).startsWith('tasks/'))
+}
+
+/** Returns the name that a method of the server refers to: a resource, or the tool of the call. */
+function serverNameOf(kind: Kind): (of: string) => 'name' | undefined {
+  return (of) => {
+    const named: Kind = of === RESOURCE_UPDATED ? 'resource' : 'tool'
+    return named === kind ? 'name' : undefined
+  }
+}
+
+function mayTake(matcher: TextMatcher, method: string | undefined, direction: Direction): boolean {
+  if (method !== undefined) return takesMethod(matcher, method, direction)
   return matcher.globs.length > 0 || matcher.others.length > 0
 }
 

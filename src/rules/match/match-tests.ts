@@ -1,29 +1,49 @@
-import { isHandshake } from '../../mcp/classify.ts'
+import { isHandshake, isOfOther } from '../../mcp/classify.ts'
 import type { Facts } from './call-facts.ts'
 import { matchesHeader } from './header-test.ts'
+import { matchedName } from '../../mcp/task-tools.ts'
 import { parsePointer, pointedAt } from '../../base/json/json-pointer.ts'
+import type { Direction } from './match-node.ts'
 import type { ClientSpec, MatchSpec, HttpSpec, StatusSpec } from '../file/match-spec.ts'
 import { showValue, shownHeader, type MatchTest } from './match-test.ts'
 import { parseProtocolVersionRange } from '../file/protocol-version-range.ts'
 import { callArguments } from '../select/sticky-key.ts'
 import { compileText, type TextMatcher, type TextSpec } from './text-match.ts'
 import { compileValue, matchesValue, type ValueSpec } from './value-match.ts'
-import { globPrefix } from '../../base/glob.ts'
+import { globPrefix, matchesGlob } from '../../base/glob.ts'
 import { isExemptPath } from '../../http/exempt-path.ts'
 
-export function methodTest(matcher: TextMatcher): MatchTest {
+export function directionTest(direction: Direction): MatchTest {
+  return {
+    dimension: 'direction',
+    wants: direction,
+    test: ({ call }) => call !== undefined && (call.from ?? 'client') === direction,
+    found: ({ call }) => call?.from ?? 'client',
+  }
+}
+
+export function methodTest(matcher: TextMatcher, direction: Direction): MatchTest {
   return {
     dimension: 'method',
     wants: matcher.wants,
-    test: ({ call }) => call !== undefined && takesMethod(matcher, call.method),
+    test: ({ call }) => call !== undefined && takesMethod(matcher, call.method, direction),
     found: ({ call }) => showValue(call?.method),
   }
 }
 
-/** True when a method is meant. A handshake is matched by its name alone, never by a glob. */
-export function takesMethod(matcher: TextMatcher, method: string): boolean {
-  return isHandshake(method) ? matcher.exact.includes(method) : matcher.test(method)
+/**
+ * Returns true when a matcher takes a method. Handshakes are matched by their name alone, never by a glob;
+ * other messages of the client by their name, or a glob for notifications.
+ */
+export function takesMethod(matcher: TextMatcher, method: string, direction: Direction): boolean {
+  if (isHandshake(method)) return matcher.exact.includes(method)
+  if (direction === 'server' || !isOfOther(method)) return matcher.test(method)
+  if (matcher.exact.includes(method)) return true
+  const globs = matcher.globs.filter((glob) => globPrefix(glob).startsWith(NOTIFICATIONS))
+  return method.startsWith(NOTIFICATIONS) && globs.some((glob) => matchesGlob(glob, method))
 }
+
+const NOTIFICATIONS = 'notifications/'
 
 /** Tests the tool, prompt or resource of a call. */
 export function nameTest(
@@ -39,10 +59,23 @@ export function nameTest(
       const by = nameOf(call.method)
       // A list is matched as a whole: which of its entries are meant is for the faults to look at.
       if (by === 'list') return true
-      return by === 'name' && call.name !== undefined && matcher.test(call.name)
+      const name = matchedName(call)
+      return by === 'name' && name !== undefined && matcher.test(name)
     },
     found: ({ call }) =>
-      call !== undefined && nameOf(call.method) === 'name' ? showValue(call.name) : 'absent',
+      call !== undefined && nameOf(call.method) === 'name'
+        ? showValue(matchedName(call))
+        : 'absent',
+  }
+}
+
+/** Tests the tools of the calls that an exchange carries. */
+export function toolsTest(matcher: TextMatcher): MatchTest {
+  return {
+    dimension: 'tool',
+    wants: matcher.wants,
+    test: ({ tools = [] }) => tools.some((tool) => matcher.test(tool)),
+    found: ({ tools = [] }) => (tools.length === 0 ? 'absent' : tools.map(showValue).join(', ')),
   }
 }
 

@@ -1,3 +1,5 @@
+import type { Call } from '../../mcp/call.ts'
+import { SERVER_REQUESTS } from '../../mcp/classify.ts'
 import { Candidates } from './candidates.ts'
 import type { CompiledRule } from './compiled-rule.ts'
 import type { Reach } from './match-node.ts'
@@ -45,23 +47,23 @@ export class RuleIndex {
   readonly hasHttpResponse: boolean
   /** Used by whoever plans, one at a time: planning never waits. */
   readonly candidates = new Candidates()
-  readonly #methods = new Map<string, NameIndex>()
-  readonly #otherMethods: NameIndex | undefined
+  /** True when a rule is about messages that only a reader of the server's streams can know. */
+  readonly readsServer: boolean
+  readonly #client: MethodIndex
+  readonly #server: MethodIndex
   readonly #http: NameIndex
   readonly #httpResponse: NameIndex
 
   constructor(rules: readonly CompiledRule[]) {
     const here = rules.filter((rule) => rule.elsewhere.length === 0)
     const calls = here.filter((rule) => !rule.isHttp)
-    const methods = new Set<string>(USUAL_METHODS)
-    for (const rule of calls) for (const method of rule.match.methods) methods.add(method)
-    for (const method of methods) {
-      const reached = reachedBy(calls, method)
-      if (reached.length > 0) this.#methods.set(method, new NameIndex(reached))
-      else this.#methods.set(method, EMPTY)
-    }
-    const others = reachedBy(calls, undefined)
-    this.#otherMethods = others.length === 0 ? undefined : new NameIndex(others)
+    const ofClient = calls.filter(({ direction }) => direction === 'client')
+    const ofServer = calls.filter(({ direction }) => direction === 'server')
+    this.#client = new MethodIndex(ofClient, USUAL_METHODS)
+    this.#server = new MethodIndex(ofServer, [])
+    this.readsServer =
+      ofServer.length > 0 ||
+      SERVER_REQUESTS.some((method) => reachedBy(ofClient, method).length > 0)
 
     const http = here.filter((rule) => rule.isHttp)
     const response = http.filter((rule) => waitsForResponse(rule))
@@ -72,16 +74,9 @@ export class RuleIndex {
     this.#httpResponse = byPath(response)
   }
 
-  /** Where to look for rules about a method; undefined when there are none. */
-  forMethod(method: string): NameIndex | undefined {
-    const found = this.#methods.get(method)
-    if (found === EMPTY) return undefined
-    return found ?? this.#otherMethods
-  }
-
-  /** True when the index has seen the method by name, so that it is not tested again. */
-  knowsMethod(method: string): boolean {
-    return this.#methods.has(method)
+  /** Where to look for rules about messages of one direction. */
+  of(call: Call): MethodIndex {
+    return call.from === 'server' ? this.#server : this.#client
   }
 
   /** Where to look for rules about HTTP exchanges, by path. */
@@ -91,6 +86,35 @@ export class RuleIndex {
 }
 
 const EMPTY = new NameIndex([])
+
+/** Leads from the method of a message to rules. */
+class MethodIndex {
+  readonly #methods = new Map<string, NameIndex>()
+  readonly #others: NameIndex | undefined
+
+  constructor(rules: readonly CompiledRule[], usual: readonly string[]) {
+    const methods = new Set(usual)
+    for (const rule of rules) for (const method of rule.match.methods) methods.add(method)
+    for (const method of methods) {
+      const reached = reachedBy(rules, method)
+      this.#methods.set(method, reached.length > 0 ? new NameIndex(reached) : EMPTY)
+    }
+    const others = reachedBy(rules, undefined)
+    this.#others = others.length === 0 ? undefined : new NameIndex(others)
+  }
+
+  /** Where to look for rules about a method; undefined when there are none. */
+  forMethod(method: string): NameIndex | undefined {
+    const found = this.#methods.get(method)
+    if (found === EMPTY) return undefined
+    return found ?? this.#others
+  }
+
+  /** True when the index has seen the method by name, so that it is not tested again. */
+  knowsMethod(method: string): boolean {
+    return this.#methods.has(method)
+  }
+}
 
 function reachedBy(
   rules: readonly CompiledRule[],

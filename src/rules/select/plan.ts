@@ -1,6 +1,7 @@
 import { restraintOn } from './restraint.ts'
 import type { Call } from '../../mcp/call.ts'
 import type { HeaderLines } from '../../http/headers.ts'
+import { matchedName } from '../../mcp/task-tools.ts'
 import { MatchedRule } from './matched-rule.ts'
 import type { CallFacts, ExchangeFacts, Facts } from '../match/call-facts.ts'
 import type { Candidates } from '../match/candidates.ts'
@@ -11,12 +12,12 @@ import type { RuleStates } from './rule-states.ts'
 import { unread } from '../../base/glob.ts'
 import { isTooLong } from '../../base/regex/safe-regex.ts'
 
-/** Milliseconds since the epoch. It should not go back, or what is timed may act twice. */
+/** Returns milliseconds since the epoch. The clock should not go back, or timed rules may act twice. */
 export type Clock = () => number
 
 /** The faults to inject into one call or exchange. */
 export interface Plan {
-  /** The matched and sampled rules in file order, dry runs included. */
+  /** The matched and sampled rules in file order, including dry runs. */
   readonly matched: readonly MatchedRule[]
   /** True when all are dry runs: inject no fault. */
   readonly dryRun: boolean
@@ -25,11 +26,11 @@ export interface Plan {
 /** Returns false when no rule can match a call. Most calls pay for this test alone. */
 export function mayMatch({ index }: RuleSet, call: Call, headers: HeaderLines): boolean {
   if (index.hasHttp || index.hasHttpResponse) return true
-  const names = index.forMethod(call.method)
+  const names = index.of(call).forMethod(call.method)
   if (names === undefined) return false
   const { candidates } = index
   candidates.clear()
-  names.gather(call.name, headers, candidates)
+  names.gather(matchedName(call), headers, candidates)
   return !candidates.isEmpty
 }
 
@@ -41,14 +42,16 @@ export function planCall(
   clock: Clock,
 ): Plan | undefined {
   const { index } = ruleSet
-  const { method, name } = facts.call
-  const names = index.forMethod(method)
+  const { method } = facts.call
+  const name = matchedName(facts.call)
+  const methods = index.of(facts.call)
+  const names = methods.forMethod(method)
   if (names === undefined) return undefined
   const { candidates } = index
   candidates.clear()
   names.gather(name, facts.headers, candidates)
-  // Which rules mean a name that no expression reads is tested again, to be counted for each.
-  const isIndexed = index.knowsMethod(method) && !isTooLong(name)
+  // A name that is too long for expressions is tested again, to count it for each rule.
+  const isIndexed = methods.knowsMethod(method) && !isTooLong(name)
   return planOf(ruleSet, candidates, facts, states, clock, isIndexed)
 }
 
@@ -80,7 +83,7 @@ export function planHttpResponse(
   return planExchange(ruleSet, { ...facts, status }, states, clock, true)
 }
 
-/** Call it when a planned call or exchange has ended, whatever happened. */
+/** Finishes a plan. Call it when the call or exchange has ended, in every case. */
 export function finishPlan(plan: Plan): void {
   for (const match of plan.matched) match.finish()
 }
@@ -137,7 +140,7 @@ function planOf(
     if (matched === undefined) matched = [match]
     else matched.push(match)
     if (!isDryRun) dryRun = false
-    // A rule that is a dry run among real ones must change nothing for them.
+    // A dry run among other rules must change nothing for them.
     if (rule.stop && (!rule.dryRun || states.dryRun)) break
   }
   return matched === undefined ? undefined : { matched, dryRun }

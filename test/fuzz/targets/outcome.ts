@@ -1,5 +1,5 @@
 import { outcomeOfJsonBody } from '../../../src/mcp/body-outcome.ts'
-import type { Call, JsonRpcId, Outcome } from '../../../src/mcp/call.ts'
+import type { RequestCall, JsonRpcId, Outcome } from '../../../src/mcp/call.ts'
 import { parseMessages } from '../../../src/mcp/json-rpc.ts'
 import { outcomeOf } from '../../../src/mcp/outcome.ts'
 import type { Random } from '../../support/random.ts'
@@ -19,11 +19,11 @@ const MARKS = ['"error"', '"isError"', '"method"', '"result"', '"id"', '\\u00', 
 const IDS: readonly JsonRpcId[] = [1, 'a"b', 0, 'é', '1', -1.5]
 
 /** The call that an input is a response to, by its first byte, and the body that it stands for. */
-export function responseOf(input: Buffer): { readonly call: Call; readonly body: Buffer } {
+export function responseOf(input: Buffer): { readonly call: RequestCall; readonly body: Buffer } {
   const choice = input[0] ?? 0
   let text = input.toString('latin1', 1)
   for (const [marker, pad] of Object.entries(PADS)) text = text.replaceAll(marker, pad)
-  const call: Call = {
+  const call: RequestCall = {
     id: IDS[choice % IDS.length]!,
     method: METHODS[(choice >> 4) % METHODS.length]!,
     name: undefined,
@@ -54,7 +54,7 @@ export function checkOutcome(input: Buffer): Tried {
 }
 
 /** One call, one body: as it would be without a way around the parser. */
-function parsedOutcome(call: Call, text: string): Outcome {
+function parsedOutcome(call: RequestCall, text: string): Outcome {
   const parsed = parseMessages(text)
   const messages = parsed.ok ? parsed.messages : []
   const responses = messages.filter(({ kind }) => kind === 'result' || kind === 'error')

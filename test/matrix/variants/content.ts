@@ -136,6 +136,18 @@ export const CONTENT: readonly Variant[] = [
       },
     ],
   },
+  ...['{ to: 1MiB }', '{ to: 64KiB, with: "All work and no play. " }'].map((config): Variant => ({
+    fault: 'inflate',
+    config,
+    rows: [
+      {
+        in: ['json', 'sse', 'resumable', 'push', 'modern-json', 'modern-sse'],
+        says: 'ok (changed)',
+        ran: 1,
+        counted: 'ok/upstream',
+      },
+    ],
+  })),
   {
     fault: 'rewrite',
     config: '{ in: message, nullify: /result }',

@@ -32,6 +32,20 @@ export function withText(frame: Frame, text: string): Frame {
   return { ...frame, raw: Buffer.from(bom + after, 'utf8'), message: messageIn(text) }
 }
 
+/** Returns the offset in the bytes of a frame of a character of its JSON text. */
+export function offsetIn(frame: Frame, at: number): number {
+  const text = decoded(frame) ?? ''
+  let before = text.length - withoutBom(text).length
+  let left = at
+  for (const { prefix, value, end } of frame.kind === 'event' ? linesOf(withoutBom(text)) : []) {
+    before += prefix?.length ?? 0
+    if (prefix !== undefined && left <= value.length) break
+    if (prefix !== undefined) left -= value.length + 1
+    before += value.length + end.length
+  }
+  return Buffer.byteLength(text.slice(0, before + left))
+}
+
 interface Line {
   /** The field's name, colon and space, when it is a data line. */
   readonly prefix: string | undefined

@@ -108,7 +108,7 @@ export const rewriteSchema = section({
   in: oneOf(['result', 'message', 'arguments', 'inputSchema', 'outputSchema', 'tool'], {
     default: 'result',
     description:
-      '`result`: pointers begin in the structured content, and in each text that is a JSON object or array. `message`: in the response as a whole, so that they begin with `/result` or `/error`; for every method. `arguments`: in the arguments of the call, before the app gets it. `inputSchema`, `outputSchema`, `tool`: in that part of each tool, or in all of it; for rules about `tools/list`.',
+      '`result`: pointers begin in the structured content, and in each text that is a JSON object or array. `message`: in the message as a whole, so that they begin with `/result` or `/error`, or with `/params` in a notification or a request of the server; for every method. `arguments`: in the arguments of the call, before the app gets it. `inputSchema`, `outputSchema`, `tool`: in that part of each tool, or in all of it; for rules about `tools/list`.',
   }),
   tools: Type.Optional(
     names({
@@ -183,10 +183,10 @@ function messageProblems(config: RewriteConfig): readonly ParameterProblem[] {
   if (config.drift !== undefined || written.length === 0) {
     return [{ path: ['in'], message: '`in: message` needs named changes, without `drift`' }]
   }
-  const outside = written.find((pointer) => !/^\/(?:result|error)(?:\/|$)/.test(pointer))
+  const outside = written.find((pointer) => !/^\/(?:result|error|params)(?:\/|$)/.test(pointer))
   if (outside === undefined) return []
   const shown = JSON.stringify(outside.slice(0, MAX_SHOWN))
-  const message = `with \`in: message\`, pointers begin with /result or /error, not ${shown}`
+  const message = `with \`in: message\`, pointers begin with /result, /error or /params, not ${shown}`
   return [{ path: ['in'], message }]
 }
 

@@ -1,4 +1,4 @@
-import type { Call } from '../../../mcp/call.ts'
+import { isOther, type Call } from '../../../mcp/call.ts'
 import { eventPicker, type EventChoice } from './event-choice.ts'
 import type { FaultContext, FrameTransform } from '../../fault.ts'
 import { frameText, withText } from '../json/frame-json.ts'
@@ -42,8 +42,9 @@ export function close(
   return async function* (frames) {
     const picks = eventPicker(choice)
     const { call } = ctx
-    const again = call !== undefined && closed.has(call)
-    if (again) ctx.spare()
+    // Other messages and responses come on the stream of a message.
+    const again = isOther(call) || (call !== undefined && closed.has(call))
+    if (again && !isOther(call)) ctx.spare()
     for await (const frame of frames) {
       if (!again && picks(frame)) {
         ctx.injected('close')

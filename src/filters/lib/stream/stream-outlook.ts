@@ -1,3 +1,4 @@
+import { isOther } from '../../../mcp/call.ts'
 import type { EventChoice } from './event-choice.ts'
 import { NOTHING, type Outlook, type OutlookSetting } from '../outlook.ts'
 
@@ -15,6 +16,7 @@ export function streamOutlook(config: StreamChoices, setting: OutlookSetting): O
   const { drop, duplicate, reorder, wrongId, split, close = 'last' } = config
   const { response, call, ends } = setting
   if (wrongId !== undefined) {
+    if (isOther(call) && call?.kind !== 'response') return NOTHING
     const needs = call === undefined ? 'a response of JSON-RPC' : undefined
     return { by: 'response', does: 'its response has another id', needs }
   }
@@ -28,6 +30,8 @@ export function streamOutlook(config: StreamChoices, setting: OutlookSetting): O
     const needs = 'two messages on the stream'
     return { by: 'response', any: true, does: `${named(reorder)} out of order`, needs }
   }
+  const closes = drop === undefined && duplicate === undefined
+  if (closes && isOther(call)) return NOTHING
   const [choice, does] =
     drop !== undefined
       ? [drop, `${named(drop)} missing`]
@@ -35,7 +39,9 @@ export function streamOutlook(config: StreamChoices, setting: OutlookSetting): O
         ? [duplicate, `${named(duplicate)} twice`]
         : [close, 'the stream ends early']
   const found = chosen(choice, ends)
-  return 'cannot' in found ? found : { by: 'response', any: true, does, ...found }
+  if ('cannot' in found) return found
+  const of = isOther(call) ? `it ${drop === undefined ? 'arrives twice' : 'is lost'}` : does
+  return { by: 'response', any: true, does: of, ...found }
 }
 
 /** Returns the condition under which an event is chosen. */

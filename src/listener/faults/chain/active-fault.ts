@@ -22,6 +22,8 @@ export interface ActiveFaultOwner {
   readonly listener: FaultListener
   /** Counts the memory that faults hold. */
   readonly memory: Room
+  reserve(bytes: number): NotApplicableReason | undefined
+  onWait(): void
   /** Adds a marker to the next message, or with `onHead` to the head. */
   addMarker(marker: string, onHead: boolean): void
 }
@@ -39,8 +41,8 @@ export class ActiveFault {
   asked = false
   /** True while the fault acts on the response as HTTP: only a head can carry its marker. */
   inOutput = false
+  readonly owner: ActiveFaultOwner
   readonly #matched: MatchedRule
-  readonly #owner: ActiveFaultOwner
   readonly #ref: FaultRef
   /** Read once: a rule that becomes active again gets another signal. */
   readonly #retired: AbortSignal
@@ -58,7 +60,7 @@ export class ActiveFault {
   constructor(matched: MatchedRule, index: number, owner: ActiveFaultOwner, acted = false) {
     this.#acted = acted
     this.#matched = matched
-    this.#owner = owner
+    this.owner = owner
     this.#retired = matched.retired
     this.fault = matched.rule.faults[index]!
     const { call, exchangeContext: exchange } = owner
@@ -88,6 +90,7 @@ export class ActiveFault {
       now: exchange.now,
       memory: (make) => matched.memory(index, make),
       keeping: exchange.keeping ?? KEEP_ALL,
+      reserve: (bytes) => owner.reserve(bytes),
       get signal() {
         return owner.stop.signal
       },
@@ -99,10 +102,6 @@ export class ActiveFault {
       spare: () => this.#spare(),
       cannot: (reason) => this.notApplicable(reason),
     }
-  }
-
-  get memory(): Room {
-    return this.#owner.memory
   }
 
   get #origin(): FaultOrigin {
@@ -176,8 +175,9 @@ export class ActiveFault {
   /** Waits until the rule is withdrawn; rejects when the exchange ends before. */
   async hang(): Promise<void> {
     this.#asleep++
+    this.owner.onWait()
     try {
-      await interruptibleWait(Infinity, this.#retired, this.#owner.stop)
+      await interruptibleWait(Infinity, this.#retired, this.owner.stop)
     } finally {
       this.#asleep--
       this.settle()
@@ -213,7 +213,7 @@ export class ActiveFault {
     if (this.#finished || this.#acted) return
     this.#finished = true
     this.#matched.notApplicable()
-    this.#owner.listener.notApplicable({ ...this.#ref, reason })
+    this.owner.listener.notApplicable({ ...this.#ref, reason })
   }
 
   /** Disables a fault that threw; its messages continue unchanged. */
@@ -221,7 +221,7 @@ export class ActiveFault {
     this.#claims = []
     this.#end()
     if (!(error instanceof FaultStopped)) {
-      this.#owner.listener.failed(this.#ref, error)
+      this.owner.listener.failed(this.#ref, error)
       this.notApplicable('failed')
     }
     this.#finished = true
@@ -246,8 +246,7 @@ export class ActiveFault {
   }
 
   #claim(effect: string | undefined): void {
-    if (this.#finished || this.#retired.aborted || this.#owner.stop.aborted)
-      throw new FaultStopped()
+    if (this.#finished || this.#retired.aborted || this.owner.stop.aborted) throw new FaultStopped()
     this.#begin()
     this.#claims.push(effect)
   }
@@ -268,9 +267,10 @@ export class ActiveFault {
     // A fault that sleeps after an effect continues to act.
     else if (this.#acted && !this.#retired.aborted) this.#begin()
     this.#asleep++
+    this.owner.onWait()
     try {
       // Recording the effect took a part of the time.
-      await interruptibleWait(due - performance.now(), this.#retired, this.#owner.stop)
+      await interruptibleWait(due - performance.now(), this.#retired, this.owner.stop)
     } finally {
       this.#asleep--
     }
@@ -284,8 +284,8 @@ export class ActiveFault {
       this.#acted = true
       this.#actedHere = true
       this.#matched.applied()
-      if (this.context.marked) this.#owner.addMarker(this.marker, this.inOutput)
-      this.#owner.listener.injected({ ...this.#ref, effect, delayMs, first })
+      if (this.context.marked) this.owner.addMarker(this.marker, this.inOutput)
+      this.owner.listener.injected({ ...this.#ref, effect, delayMs, first })
     }
   }
 

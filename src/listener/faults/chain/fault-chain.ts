@@ -109,7 +109,8 @@ type Given = { readonly step: IteratorResult<Frame> } | { readonly error: unknow
 class Tap implements AsyncIterableIterator<Frame> {
   /** Frames that were taken and not emitted. */
   readonly inHand: Frame[] = []
-  sealed: SealedFrame | undefined
+  /** A frame that ends the transform, and passes it. */
+  sealed: Frame | SealedFrame | undefined
   exhausted = false
   #held = 0
   #quiet: QuietFrame[] = []
@@ -144,13 +145,17 @@ class Tap implements AsyncIterableIterator<Frame> {
         this.#notify()
         continue
       }
-      if (frame instanceof SealedFrame) {
+      const isSealed = frame instanceof SealedFrame
+      // An earlier fault may have made the message larger than any that is read.
+      const isTooLarge = frame.raw.length > this.#active.owner.exchangeContext.maxBody
+      if (isSealed || isTooLarge) {
+        if (!isSealed) this.#active.notApplicable('too_large')
         this.sealed = frame
         return { done: true, value: undefined }
       }
       this.inHand.push(frame)
       this.#held += frame.raw.length
-      this.#active.memory.take(frame.raw.length)
+      this.#active.owner.memory.take(frame.raw.length)
       if (frame.last) this.#active.asked = true
       // Parsing took time, and the fault may take as long.
       const heavy = heavyWork.wait(frame.raw.length)
@@ -162,7 +167,7 @@ class Tap implements AsyncIterableIterator<Frame> {
   /** Forgets the taken frames, which were emitted or dropped. */
   release(): void {
     this.inHand.length = 0
-    this.#active.memory.give(this.#held)
+    this.#active.owner.memory.give(this.#held)
     this.#held = 0
   }
 
@@ -209,6 +214,23 @@ class Tap implements AsyncIterableIterator<Frame> {
     if (resolve === undefined || (this.#given === undefined && this.#quiet.length === 0)) return
     this.#resolve = undefined
     resolve(this.#given !== undefined)
+  }
+}
+
+/** Pipes one frame through the faults of a call; adds the frames that replace it to `out`. */
+export async function piped(
+  owner: CallFaults,
+  frame: ChainFrame,
+  out: ChainFrame[],
+  check: ResponseCheck,
+  uncut?: NotApplicableReason,
+): Promise<void> {
+  const queue = new FrameQueue()
+  queue.push(frame)
+  queue.close()
+  const flow = owner.chain(queue, check, uncut)
+  for (let step = await flow.next(); step.done !== true; step = await flow.next()) {
+    out.push(step.value)
   }
 }
 

@@ -58,7 +58,7 @@ export interface LayerOptions {
  */
 export async function outputLayer(options: LayerOptions, input: OutputFlow): Promise<OutputFlow> {
   const { active, limit, bound, changed } = options
-  const tap = new OutputTap(input.body, limit, active.memory, bound)
+  const tap = new OutputTap(input.body, limit, active.owner.memory, bound)
   active.asked = true
   active.inOutput = true
   let output: Output

@@ -80,9 +80,10 @@ export class SseOutlet {
       if (this.#heldSize > MAX_HELD) this.release()
       return
     }
-    const marked = markers.length > 0 ? Buffer.concat([markerComments(markers), bytes]) : bytes
-    if (this.#inPiece) this.#hold(marked)
-    else this.#writes.write(marked)
+    for (const each of withComments(bytes, markers)) {
+      if (this.#inPiece) this.#hold(each)
+      else this.#writes.write(each)
+    }
   }
 
   /** Sends a part of an event; other events wait until the part that `ends` it. */
@@ -129,6 +130,13 @@ export class SseOutlet {
     this.#heldSize = 0
     for (const bytes of held) this.#writes.write(bytes)
   }
+}
+
+/** Returns an event behind the comments of its markers: in one piece, unless a copy of it would be large. */
+function withComments(bytes: Uint8Array, markers: readonly string[]): readonly Uint8Array[] {
+  if (markers.length === 0) return [bytes]
+  const both = [markerComments(markers), bytes]
+  return bytes.length > MAX_HELD ? both : [Buffer.concat(both)]
 }
 
 /** Tracks the client's position in a stream. */

@@ -63,7 +63,14 @@ const EXPOSED = 'mcp-session-id, retry-after, www-authenticate'
 export function replyMessage(reply: RpcReply, call: Call): Reply {
   if (reply.kind === 'toolError') return toolErrorReply(call, reply.text)
   const { code, message, data } = reply
-  return errorReply({ id: call.id, code, message, data })
+  return errorReply({ id: call.id ?? null, code, message, data })
+}
+
+/** Encodes a reply as an event with the id of the event that it replaces. */
+export function replyEvent(reply: Reply, replaced: object): Uint8Array {
+  const event = asSseEvent(reply).bytes
+  const { eventId } = replaced as { readonly eventId?: string | undefined }
+  return eventId === undefined ? event : Buffer.concat([Buffer.from(`id: ${eventId}\n`), event])
 }
 
 /**
@@ -120,7 +127,8 @@ export function messageResponse(
 }
 
 /**
- * Creates the response to a POST without messages to send or to respond with. On HTTP+SSE the
+ * Creates the response to a POST without messages to send or to respond with. Without calls it is
+ * 202. On HTTP+SSE the
  * response to the call comes on the stream. Otherwise the client has cancelled the call: no message
  * may answer it, and HTTP expresses that by a stream without one.
  */
@@ -129,7 +137,11 @@ export function emptyResponse(
   request: RequestHead,
   marked: boolean,
 ): InjectedResponse {
-  if (call?.transport === 'http+sse' || !acceptsSse(request)) {
+  if (call === undefined) {
+    const headers = ['Content-Length', '0', ...corsLines(request, marked)]
+    return { head: { status: 202, reason: 'Accepted', headers }, bytes: NOTHING }
+  }
+  if (call.transport === 'http+sse' || !acceptsSse(request)) {
     const headers = ['Content-Type', 'text/plain', 'Content-Length', '8']
     const lines = [...headers, ...corsLines(request, marked)]
     const head = { status: 202, reason: 'Accepted', headers: lines }

@@ -71,11 +71,13 @@ export class Outlet {
     this.#to.fail(failure)
   }
 
-  /** Sends a complete response. */
+  /** Sends a complete response. Its memory is held until the client has taken most of it. */
   whole({ head, bytes }: InjectedResponse): void {
     this.head(head)
     this.data(bytes)
-    this.end([])
+    const ready = this.ready()
+    if (ready === undefined) this.end([])
+    else void ready.then(() => this.end([]))
   }
 
   /** Cuts the client's connection. */

@@ -1,4 +1,9 @@
-import { type HeaderLines, type RequestHead, headerValue } from '../../../http/headers.ts'
+import {
+  type HeaderLines,
+  type RequestHead,
+  headerValue,
+  linesWithout,
+} from '../../../http/headers.ts'
 import type { EditCall } from '../../../filters/fault.ts'
 import { parseJson } from '../../../base/json/json-bounds.ts'
 import { asBuffer } from '../../../base/bytes.ts'
@@ -45,6 +50,24 @@ export function headersForChangedRequest(
   return kept
 }
 
+/** Headers that describe another request than a POST of a message. */
+const NOT_OF_POST = new Set([...BODY_HEADERS, 'accept', 'content-type', 'last-event-id'])
+
+/** Returns a request that posts a message on behalf of the client of another request. */
+export function postOf(head: RequestHead, text: string, target = head.target): SentRequest {
+  const body = Buffer.from(text)
+  const headers = [
+    ...linesWithout(head.headers, (name) => NOT_OF_POST.has(name)),
+    'Content-Type',
+    'application/json',
+    'Accept',
+    'application/json, text/event-stream',
+    'Content-Length',
+    String(body.length),
+  ]
+  return { head: { ...head, method: 'POST', target, headers }, body }
+}
+
 /** A request for the app. */
 export interface SentRequest {
   readonly head: RequestHead
@@ -62,13 +85,13 @@ interface Parts {
   /** The messages of a batch, or the whole body. */
   readonly elements: readonly Uint8Array[]
   readonly isArray: boolean
-  /** The index in `elements` of each call. */
+  /** The index in `elements` of each call, then of each other message. */
   readonly positions: readonly number[]
 }
 
 /**
- * Reads the JSON texts of a request's calls on demand, and writes the request anew when one
- * changes.
+ * Reads the JSON texts of a request's messages on demand, and writes the request anew when one
+ * changes. The calls have the first indexes.
  */
 export class CallTexts {
   readonly #head: RequestHead
@@ -108,6 +131,11 @@ export class CallTexts {
     }
     this.#edits.set(index, Buffer.from(edited))
     return undefined
+  }
+
+  /** Replaces a message by any text. */
+  replace(index: number, text: string): void {
+    this.#edits.set(index, Buffer.from(text))
   }
 
   /** Returns the request without the calls that are answered; `empty` when nothing is left. */
@@ -176,9 +204,10 @@ export class CallTexts {
     if (plain === undefined) return undefined
     const found = jsonElements(plain)
     const elements = found ?? [plain]
-    const positions: number[] = []
-    for (const [at, element] of elements.entries()) if (isCall(element)) positions.push(at)
-    return { plain, elements, isArray: found !== undefined, positions }
+    const calls: number[] = []
+    const others: number[] = []
+    for (const [at, element] of elements.entries()) (isCall(element) ? calls : others).push(at)
+    return { plain, elements, isArray: found !== undefined, positions: [...calls, ...others] }
   }
 }
 

@@ -4,7 +4,7 @@ import { withId } from '../../../filters/lib/json/message-id.ts'
 import { ENDLESS, type Room } from '../../../base/room.ts'
 import type { ResponseSink, Upstream } from '../../../http/transfer.ts'
 import type { CallFaults } from '../call-faults.ts'
-import type { CallTexts } from './call-texts.ts'
+import type { CallTexts, SentRequest } from './call-texts.ts'
 import { interruptibleWait } from '../chain/stop.ts'
 
 /** The copies of a call that one fault orders. */
@@ -98,7 +98,7 @@ export interface CopiedCall {
   /** The text that was sent to the app. */
   readonly text: string
   readonly order: CopyOrder
-  readonly owner: Pick<CallFaults, 'hasSessionEnded' | 'copies'>
+  readonly owner: Pick<CallFaults, 'call' | 'hasSessionEnded' | 'copies'>
 }
 
 /**
@@ -131,17 +131,25 @@ export async function sendCopies(call: CopiedCall, options: CopyOptions): Promis
   }
 }
 
-function send({ text, order }: CopiedCall, n: number, options: CopyOptions): void {
-  const { texts, upstream, memory = ENDLESS, closing = NEVER } = options
-  const copy = withId(text, JSON.stringify(`${PREFIX}-${++made}`))
-  // A copy without room is skipped.
-  if (copy === undefined || !memory.take(copy.length)) return
+function send({ text, order, owner }: CopiedCall, n: number, options: CopyOptions): void {
+  const isCall = owner.call?.kind === undefined
+  const copy = isCall ? withId(text, JSON.stringify(`${PREFIX}-${++made}`)) : text
+  if (copy === undefined) return
   const more = order.active.wireMarker === undefined ? [] : [COPY_HEADER, String(n)]
-  const { head, body } = texts.alone(copy, more)
+  sendAlone(options.texts.alone(copy, more), options)
+}
+
+/** Sends a request whose response nobody awaits; one without room is skipped. */
+export function sendAlone(
+  { head, body }: SentRequest,
+  { upstream, memory = ENDLESS, closing = NEVER }: Omit<CopyOptions, 'texts' | 'onError'>,
+): void {
+  const size = (body as Uint8Array).length
+  if (!memory.take(size)) return
   const ended = new AbortController()
   const transfer = upstream.send(head, body, dropping(ended))
   const stop = (): void => {
-    memory.give(copy.length)
+    memory.give(size)
     transfer.abort()
   }
   interruptibleWait(MAX_RESPONSE, ended.signal, closing).then(stop, stop)

@@ -20,6 +20,13 @@ export function checkVerdict(
 ): NotApplicableReason | undefined {
   if (verdict.kind === 'continue') return undefined
   if (verdict.kind === 'edit' || verdict.kind === 'copies') return 'already_sent'
+  if (
+    verdict.kind === 'respond' &&
+    verdict.reply.kind !== 'http' &&
+    call?.kind === 'notification'
+  ) {
+    return 'no_response'
+  }
   if (verdict.kind !== 'respond' || verdict.reply.kind === 'http') {
     const isForAll =
       verdict.kind === 'respond' && verdict.reply.kind === 'http' && verdict.reply.forAll === true
@@ -27,6 +34,19 @@ export function checkVerdict(
   }
   if (call === undefined) return 'nothing_to_act_on'
   return isExactId(call.id) ? undefined : 'inexact_id'
+}
+
+/** Returns the reason for which a verdict on a stream cannot be carried out, if any. */
+export function checkStreamVerdict(
+  call: Call | undefined,
+  verdict: Verdict,
+  shared: boolean,
+  isHeadSent: boolean,
+): NotApplicableReason | undefined {
+  // Permanent reasons first: the reason must not depend on the order of responses.
+  const reason = checkVerdict(call, verdict, shared)
+  if (reason !== undefined || verdict.kind !== 'respond') return reason
+  return verdict.reply.kind === 'http' && isHeadSent ? 'head_sent' : undefined
 }
 
 /**
@@ -37,16 +57,21 @@ export async function admitVerdict(
   faults: CallFaults,
   verdict: Verdict,
   wireMarker: string | undefined,
-  { options, calls, shared }: ExchangeFaults,
+  { options, posted, shared }: ExchangeFaults,
   texts: CallTexts,
 ): Promise<NotApplicableReason | undefined> {
   const { call } = faults
+  const index = posted.indexOf(faults)
   if (verdict.kind === 'edit' || verdict.kind === 'copies') {
-    return checkChange(call, verdict, texts, calls.indexOf(faults))
+    return checkChange(call, verdict, texts, index)
   }
-  const reason = checkVerdict(call, verdict, shared)
+  const isShared = shared || (call?.kind !== undefined && posted.length > 1)
+  const reason = checkVerdict(call, verdict, isShared)
   if (reason !== undefined || verdict.kind !== 'respond') return reason
   const { reply } = verdict
+  if (call?.kind === 'response' && reply.kind !== 'http') {
+    return texts.edit(index, () => JSON.stringify(replyMessage(reply, call)))
+  }
   if (call?.transport !== 'http+sse' || reply.kind === 'http') return undefined
   return pushReply(faults, reply, wireMarker, options)
 }
@@ -75,8 +100,10 @@ async function checkChange(
   if (call === undefined) return 'nothing_to_act_on'
   if (verdict.kind === 'edit') return texts.edit(index, verdict.edit)
   if (!(verdict.copies > 0)) return 'nothing_to_act_on'
+  const isCall = call.kind === undefined
   // The responses to copies would arrive on the stream that the client reads.
-  if (call.transport === 'http+sse') return 'answered_elsewhere'
+  if (isCall && call.transport === 'http+sse') return 'answered_elsewhere'
   const text = await texts.text(index)
-  return text === undefined || withId(text, '0') === undefined ? 'unreadable' : undefined
+  const isUnreadable = text === undefined || (isCall && withId(text, '0') === undefined)
+  return isUnreadable ? 'unreadable' : undefined
 }

@@ -7,6 +7,7 @@ import type { Failure } from '../../../http/transfer.ts'
 import { HoldTimer } from '../../hold-watch.ts'
 import { decodedLimit, decodeWhole } from '../../../http/content-coding.ts'
 import { heavyWork } from '../../event-loop.ts'
+import { pipeInputRequests } from './input-requests.ts'
 import type { ResponsePart, ResponseContext } from './faulted-sink.ts'
 import {
   changedBatch,
@@ -21,7 +22,7 @@ import {
 } from './body-messages.ts'
 import type { CallFaults } from '../call-faults.ts'
 import type { NotApplicableReason } from '../fault-events.ts'
-import { FrameQueue } from '../chain/queue.ts'
+import { piped } from '../chain/fault-chain.ts'
 import { headersForChangedBody } from '../../../http/changed-body-headers.ts'
 import { hasNoBody, httpResponse, NOTHING, replyMessage } from '../emit/injected-response.ts'
 import { appFrame, isOpen, SealedFrame, UnreadFrame, type ChainFrame } from '../chain/frame.ts'
@@ -120,6 +121,7 @@ export class BodyResponse implements ResponsePart {
   #handleError(error: unknown, trailers: HeaderLines | undefined): void {
     const { outlet, faults } = this.#context
     if (outlet.ended) return
+    if (error instanceof CutResponse) return outlet.cut(error.how)
     faults.options.listener.failed({ rule: '', fault: '', call: undefined }, error)
     if (!outlet.started) this.#pass()
     if (trailers !== undefined) outlet.end(trailers)
@@ -146,7 +148,9 @@ export class BodyResponse implements ResponsePart {
     const whole = appFrame('body', body, message, true)
     faults.memory.give(cost)
     faults.memory.take(body.length + jsonWeight(whole.message))
-    let out: readonly ChainFrame[] = [whole]
+    let out: readonly ChainFrame[] = (await pipeInputRequests(faults, whole)) ?? [whole]
+    if (outlet.ended || this.#replaced(out)) return
+    if (out[0] !== whole) return this.#send(joined(out), false)
     if (faults.exchange.actsOnResponse) out = await this.#through(faults.exchange, whole)
     if (outlet.ended || this.#replaced(out)) return
     const call = faults.calls[0]
@@ -227,15 +231,9 @@ export class BodyResponse implements ResponsePart {
     const { faults } = this.#context
     const message = isOpen(frame) ? frame.message : undefined
     owner.fate.appResponded(message)
-    const queue = new FrameQueue()
-    queue.push(frame)
-    queue.close()
-    const flow = owner.chain(queue, (verdict) => checkVerdict(owner.call, verdict, faults.shared))
     const out: ChainFrame[] = []
     try {
-      for (let step = await flow.next(); step.done !== true; step = await flow.next()) {
-        out.push(step.value)
-      }
+      await piped(owner, frame, out, (verdict) => checkVerdict(owner.call, verdict, faults.shared))
     } catch (error) {
       if (!(error instanceof CutResponse)) throw error
       owner.fate.changed()
@@ -247,7 +245,9 @@ export class BodyResponse implements ResponsePart {
       const seen = owner === faults.exchange && !faults.shared ? (faults.calls[0] ?? owner) : owner
       seen.fate.appResponded(message)
       await heavyWork.wait(frame.raw.length)
-      seen.fate.respondedBy(onlyMessage(joined(out)))
+      const [only] = out.length === 1 ? out : []
+      const read = only !== undefined && isOpen(only) ? only.message : undefined
+      seen.fate.respondedBy(read ?? onlyMessage(joined(out)))
     }
     return out
   }

@@ -6,6 +6,7 @@ import { type Coding, codingOf } from '../../../http/content-coding.ts'
 import type { Outlet } from '../emit/outlet.ts'
 import { BodyResponse } from './body-response.ts'
 import { isStream } from './body-messages.ts'
+import { mayAskForInput } from './input-requests.ts'
 import { SseResponse } from './sse-response.ts'
 
 /** Receives a response of one kind; the outlet reports its end. */
@@ -36,6 +37,8 @@ export interface AppControl {
   resume(): void
   /** Drops the rest of the app's response. */
   drop(): void
+  /** Sends the app a message as if the client had posted it. */
+  post(text: string): void
 }
 
 /** Pipes the app's response through the faults to the client. */
@@ -125,7 +128,11 @@ export class FaultedSink implements ResponseSink {
         },
       })
     }
-    if (!faults.actsOnResponse && this.#replies.length === 0) return new UnreadResponse(context)
+    const hasMessages = faults.options.messagePlanner !== undefined && isStream(head)
+    const isRead = faults.actsOnResponse || hasMessages || mayAskForInput(faults)
+    if (!isRead && this.#replies.length === 0) {
+      return new UnreadResponse(context)
+    }
     if (!isStream(head) || faults.options.request.method === 'HEAD')
       return new BodyResponse(context)
     if (coding !== 'unknown') return new SseResponse(context)

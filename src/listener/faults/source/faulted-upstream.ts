@@ -1,8 +1,8 @@
 import type { RequestHead } from '../../../http/headers.ts'
 import type { Body, ResponseSink, Transfer, Upstream } from '../../../http/transfer.ts'
-import { type CopiedCall, sendCopies } from '../request/copies.ts'
+import { type CopiedCall, sendAlone, sendCopies } from '../request/copies.ts'
 import { heavyWork } from '../../event-loop.ts'
-import { CallTexts } from '../request/call-texts.ts'
+import { CallTexts, postOf } from '../request/call-texts.ts'
 import type { Reply } from '../../../mcp/reply.ts'
 import { FaultedSink } from './faulted-sink.ts'
 import type { ExchangeFaults } from '../exchange-faults.ts'
@@ -88,8 +88,10 @@ class FaultedTransfer implements Transfer {
     else if (outcome.kind === 'http')
       this.#outlet.whole(httpResponse(outcome.reply, request, marked))
     else {
-      const { responded, replies } = outcome
-      const sent = await texts.sent(responded)
+      const { responded, replies, repeated } = outcome
+      // A single message that is answered needs not be read again.
+      const isAnswered = !batch && responded.size > 0
+      const sent = isAnswered ? 'empty' : await texts.sent(responded)
       const copied = await this.#readCopied(texts, responded)
       if (this.#outlet.ended) return
       if (sent === 'empty') {
@@ -100,7 +102,7 @@ class FaultedTransfer implements Transfer {
         )
       } else {
         this.#forward(sent.head, sent.body, replies)
-        this.#copy(copied, texts)
+        this.#copy(copied, texts, repeated)
       }
     }
   }
@@ -108,7 +110,7 @@ class FaultedTransfer implements Transfer {
   /** Returns the calls with ordered copies, as they are sent. */
   async #readCopied(texts: CallTexts, responded: ReadonlySet<number>): Promise<readonly Copied[]> {
     const copied: Copied[] = []
-    for (const [index, owner] of this.#faults.calls.entries()) {
+    for (const [index, owner] of this.#faults.posted.entries()) {
       if (!owner.copies.isWanted || responded.has(index)) continue
       const text = await texts.text(index)
       if (text !== undefined) copied.push({ owner, text })
@@ -116,7 +118,7 @@ class FaultedTransfer implements Transfer {
     return copied
   }
 
-  #copy(copied: readonly Copied[], texts: CallTexts): void {
+  #copy(copied: readonly Copied[], texts: CallTexts, repeated: readonly string[]): void {
     const { closing, listener, memory } = this.#faults.options
     const options = {
       upstream: this.#upstream,
@@ -130,10 +132,17 @@ class FaultedTransfer implements Transfer {
       for (const order of owner.copies.take(isInSession))
         void sendCopies({ text, order, owner }, options)
     }
+    for (const text of repeated) sendAlone(texts.alone(text, []), options)
   }
 
   #forward(head: RequestHead, body: Body, replies: readonly Reply[]): void {
-    const app = { resume: () => this.#app?.resume(), drop: () => this.#drop() }
+    const { closing, memory } = this.#faults.options
+    const app = {
+      resume: () => this.#app?.resume(),
+      drop: () => this.#drop(),
+      post: (text: string) =>
+        sendAlone(postOf(this.#head, text), { upstream: this.#upstream, closing, memory }),
+    }
     this.#faulted = new FaultedSink(this.#faults, this.#outlet, replies, app)
     this.#faults.forwarded()
     const transfer = this.#upstream.send(head, body, this.#faulted)
@@ -156,6 +165,9 @@ export function pushUpstream(app: Upstream, stream: PushStream): Upstream {
   return {
     send(head, body, sink) {
       stream.setSink(sink)
+      stream.setPost((text, target) =>
+        sendAlone(postOf(head, text, target), { upstream: app, closing: undefined }),
+      )
       stream.attach(app.send(head, body, stream))
       return stream
     },

@@ -9,6 +9,9 @@ import type { PushOutlet } from '../emit/event-outlets.ts'
 import type { PushedCall } from './pushed-calls.ts'
 import { Fifo } from '../../../base/fifo.ts'
 
+/** An event of a stream. */
+export type PushEvent = Pick<SseFrame, 'raw' | 'id'>
+
 interface Carried {
   readonly chain: FrameChain
   /** True when the faults ended before the response: later events are dropped. */
@@ -45,7 +48,7 @@ export class PushChains {
   }
 
   /** Passes an event to the chain of its call; returns true for the last event. */
-  push(pushed: PushedCall, { raw, id }: SseFrame, message: Message | undefined): boolean {
+  push(pushed: PushedCall, { raw, id }: PushEvent, message: Message | undefined): boolean {
     const { chain, spent } = this.#carried.get(pushed) ?? this.#begin(pushed)
     const last = message?.kind === 'result' || message?.kind === 'error'
     if (last) {
@@ -65,7 +68,7 @@ export class PushChains {
   }
 
   /** Sends an event without a chain. */
-  pass({ raw, id }: SseFrame): void {
+  pass({ raw, id }: PushEvent): void {
     if (id === undefined || !this.#order.holds) {
       this.#outlet.write(raw)
       return

@@ -9,7 +9,10 @@ import type { SseFrame } from '../../../mcp/sse-framer.ts'
 import type { Failure, ResponseSink, Transfer } from '../../../http/transfer.ts'
 import { codingOf } from '../../../http/content-coding.ts'
 import type { Cut } from '../../exchange.ts'
-import { PushChains } from './push-chains.ts'
+import type { Message } from '../../../mcp/json-rpc.ts'
+import { appFrame, type AppFrame, type ChainFrame, isOpen, SealedFrame } from '../chain/frame.ts'
+import { PushChains, type PushEvent } from './push-chains.ts'
+import { MessageGate, type MessagePlanner } from './server-messages.ts'
 import { PushOutlet, type PushPosition } from '../emit/event-outlets.ts'
 import type { PushSession, PushStreams } from './push-streams.ts'
 import type { PushedCall } from './pushed-calls.ts'
@@ -28,6 +31,9 @@ export class PushStream implements ResponseSink, Transfer {
   readonly #streams: PushStreams
   readonly #limit: number
   readonly #holdTimeout: number
+  readonly #messages: MessagePlanner | undefined
+  #gate: MessageGate | undefined
+  #post: (text: string, target: string | undefined) => void = () => undefined
   #sink: ResponseSink | undefined
   #app: Transfer | undefined
   #position: PushPosition | undefined
@@ -42,7 +48,13 @@ export class PushStream implements ResponseSink, Transfer {
   #ending = false
   #ended = false
 
-  constructor(streams: PushStreams, limit: number, holdTimeout: number) {
+  constructor(
+    streams: PushStreams,
+    limit: number,
+    holdTimeout: number,
+    messages: MessagePlanner | undefined,
+  ) {
+    this.#messages = messages
     this.#streams = streams
     this.#holdTimeout = holdTimeout
     this.#limit = limit
@@ -61,6 +73,11 @@ export class PushStream implements ResponseSink, Transfer {
   /** Sets the client's sink. */
   setSink(sink: ResponseSink): void {
     this.#sink = sink
+  }
+
+  /** Sets the function that posts a message to the app, at the request's own target by default. */
+  setPost(post: (text: string, target: string | undefined) => void): void {
+    this.#post = post
   }
 
   /** Sets the app's transfer. */
@@ -96,13 +113,15 @@ export class PushStream implements ResponseSink, Transfer {
     if (this.#ended) return true
     const outlet = this.#outlet
     if (outlet === undefined) return this.#sink!.data(chunk)
+    // A reload may have brought a rule about messages of the server.
+    if (this.#messages?.isActive === true) this.update()
     this.#busy = true
     const framer = this.#framer
     if (framer === undefined) outlet.write(chunk)
     else outlet.joined(() => framer.push(chunk, (frame) => this.#frame(frame)))
     this.#busy = false
     this.update()
-    this.#paused = outlet.blocked
+    this.#paused = outlet.blocked || this.#gate?.behind === true
     return !this.#paused
   }
 
@@ -118,6 +137,7 @@ export class PushStream implements ResponseSink, Transfer {
   resume(): void {
     this.#outlet?.resume()
     if (this.#outlet !== undefined && !this.#paused) return
+    if (this.#gate?.behind === true) return
     this.#paused = false
     this.#app?.resume()
   }
@@ -157,7 +177,12 @@ export class PushStream implements ResponseSink, Transfer {
   update(): void {
     const outlet = this.#outlet
     if (outlet === undefined || this.#busy || this.#ended || this.#coded) return
-    const wanted = this.#session?.armed === true || this.#chains?.active === true || outlet.waits
+    const wanted =
+      this.#session?.armed === true ||
+      this.#chains?.active === true ||
+      this.#messages?.isActive === true ||
+      this.#gate?.active === true ||
+      outlet.waits
     if (wanted === (this.#framer !== undefined)) return
     if (wanted && !this.#ending) {
       this.#framer = new TimedFramer(this.#position!.fork(), this.#holdTimeout, {
@@ -171,8 +196,44 @@ export class PushStream implements ResponseSink, Transfer {
   }
 
   #frame(frame: SseFrame): void {
-    const session = this.#session
     const message = eventMessage(frame)
+    if (this.#messages?.isActive === true) this.#gate ??= this.#createGate(this.#messages)
+    const gate = this.#gate
+    if (gate === undefined) this.#route(frame, message)
+    else if (frame.oversized) gate.push(SealedFrame.piece(frame.raw, frame.ends))
+    else gate.push(appFrame('event', frame.raw, message, false, frame.id))
+  }
+
+  #createGate(messages: MessagePlanner): MessageGate {
+    return new MessageGate({
+      plan: (message) => messages.plan(message, this.#session?.key),
+      onFrame: (frame) => this.#released(frame),
+      onDrain: () => this.resume(),
+      onIdle: () => this.update(),
+      // Other messages and responses come on the stream.
+      uncut: 'shared_stream',
+      cut: (how) => this.cut(how),
+      post: (text) => this.#post(text, this.announced ? this.#session?.key : undefined),
+      memory: messages.memory,
+    })
+  }
+
+  /** Sends a frame of the gate between two events, or the next part of an event. */
+  #released(frame: ChainFrame): Promise<void> | undefined {
+    if (this.#ended) return undefined
+    if (frame instanceof SealedFrame) {
+      this.#outlet!.write(frame.raw)
+      return this.#outlet!.ready()
+    }
+    const isMessage = isOpen(frame)
+    const id = isMessage ? (frame as AppFrame).eventId : undefined
+    return this.#outlet!.between(() => {
+      this.#route({ raw: frame.raw, id }, isMessage ? frame.message : undefined)
+    })
+  }
+
+  #route(frame: PushEvent, message: Message | undefined): void {
+    const session = this.#session
     const owner = session?.ownerOf(message)
     if (owner !== undefined) {
       this.#chains ??= new PushChains(this.#outlet!, this.#limit, () => this.update())
@@ -197,10 +258,17 @@ export class PushStream implements ResponseSink, Transfer {
       this.#close()
       last()
     }
-    // No event can follow an incomplete one.
-    if (this.#outlet !== undefined && !this.#position!.between) this.#chains?.drop()
-    if (this.#chains?.active === true) void this.#chains.finish(wake).then(leave)
-    else leave()
+    const finishChains = (): void => {
+      // No event can follow an incomplete one.
+      if (this.#outlet !== undefined && !this.#position!.between) this.#chains?.drop()
+      if (this.#chains?.active === true) void this.#chains.finish(wake).then(leave)
+      else leave()
+    }
+    const gate = this.#gate
+    if (gate?.active !== true) return finishChains()
+    if (wake || !this.#position!.between) gate.wake()
+    gate.close()
+    void gate.done.then(finishChains)
   }
 
   #close(): void {
@@ -208,6 +276,7 @@ export class PushStream implements ResponseSink, Transfer {
     this.#ended = true
     this.#framer?.end()
     this.#framer = undefined
+    this.#gate?.drop()
     this.#chains?.drop()
     this.#outlet?.drop()
     if (this.#session !== undefined) this.#streams.leave(this.#session, this)

@@ -2,6 +2,7 @@ import { isRecord } from '../../../base/values.ts'
 import type { Message } from '../../../mcp/json-rpc.ts'
 import type { PushedCall } from './pushed-calls.ts'
 import { PushStream } from './push-stream.ts'
+import type { MessagePlanner } from './server-messages.ts'
 import type { Cut } from '../../exchange.ts'
 import type { NotApplicableReason } from '../fault-events.ts'
 
@@ -71,8 +72,8 @@ export class PushStreams {
   }
 
   /** Creates a stream before its request is sent. */
-  open(): PushStream {
-    return new PushStream(this, this.#maxEvent, this.#holdTimeout)
+  open(messages: MessagePlanner | undefined): PushStream {
+    return new PushStream(this, this.#maxEvent, this.#holdTimeout, messages)
   }
 
   /** The number of sessions with a stream or a call. */

@@ -13,11 +13,13 @@ import type { ResponsePart, ResponseContext } from './faulted-sink.ts'
 import type { CallFaults } from '../call-faults.ts'
 import { FrameChain, type OnFrame } from '../chain/fault-chain.ts'
 import { headersForChangedBody } from '../../../http/changed-body-headers.ts'
-import { httpResponse, replyMessage } from '../emit/injected-response.ts'
+import { httpResponse, replyEvent, replyMessage } from '../emit/injected-response.ts'
 import { appFrame, type ChainFrame, isOpen, QuietFrame, SealedFrame } from '../chain/frame.ts'
 import { type FeedReceiver, SseFeed, TimedFramer, endedBy, ownerOf } from './sse-feed.ts'
 import { SseOutlet } from '../emit/event-outlets.ts'
-import { checkVerdict } from '../request/verdicts.ts'
+import { checkStreamVerdict } from '../request/verdicts.ts'
+import { gateOf } from './response-gate.ts'
+import type { MessageGate } from './server-messages.ts'
 
 /**
  * Routes the events of a streamed response through the chains of their calls to the client; events
@@ -31,6 +33,7 @@ export class SseResponse implements ResponsePart {
   readonly #decoder: Transform | undefined
   readonly #chains = new Map<CallFaults, FrameChain>()
   readonly #exchangeChain: FrameChain | undefined
+  readonly #gate: MessageGate | undefined
   #paused = false
   #ending = false
 
@@ -49,37 +52,35 @@ export class SseResponse implements ResponsePart {
     const half = { isBehind: () => this.#feedBehind, late }
     const whole = new SseFramer(maxBody, faults.memory)
     const framer = (this.#framer = new TimedFramer(whole, holdTimeout, half))
-    const onDrain = (): void => this.#onDrain()
-    const take: FeedReceiver['take'] = (bytes, emit) =>
-      this.#out.joined(() => framer.push(bytes, emit))
-    const read = (frame: SseFrame): void => this.#frame(frame)
-    const onError = (error: unknown): void => this.#handleError(error)
-    const isBehind = (): boolean => this.#chainsBehind
-    this.#feed = new SseFeed({ take, read, onError, isBehind, onResume: onDrain }, faults.memory)
+    const receiver: FeedReceiver = {
+      take: (bytes, emit) => this.#out.joined(() => framer.push(bytes, emit)),
+      read: this.#frame,
+      onError: this.#handleError,
+      isBehind: () => this.#chainsBehind,
+      onResume: this.#onDrain,
+    }
+    this.#feed = new SseFeed(receiver, faults.memory)
     const createChain = (of: CallFaults, onFrame: OnFrame) => {
       const check = (verdict: Verdict) =>
-        // Permanent reasons first: the reason must not depend on the order of responses.
-        checkVerdict(of.call, verdict, faults.shared) ??
-        (verdict.kind === 'respond' && verdict.reply.kind === 'http' && this.#out.released
-          ? 'head_sent'
-          : undefined)
-      return new FrameChain(of, check, onFrame, onDrain)
+        checkStreamVerdict(of.call, verdict, faults.shared, this.#out.released)
+      return new FrameChain(of, check, onFrame, this.#onDrain)
     }
     for (const call of faults.calls) {
       const toClient = (frame: ChainFrame) => this.#emit(call, frame)
       if (call.actsOnResponse) this.#chains.set(call, createChain(call, toClient))
     }
-    if (faults.exchange.actsOnResponse) {
-      this.#exchangeChain = createChain(faults.exchange, (frame) =>
-        this.#route(faults.exchange, frame),
-      )
-    }
+    const { exchange } = faults
+    const route = (frame: ChainFrame) => this.#route(exchange, frame)
+    if (exchange.actsOnResponse) this.#exchangeChain = createChain(exchange, route)
+    this.#gate = gateOf(context, {
+      onFrame: (frame) => this.#second(frame),
+      onReply: (frame) => this.#emit(faults.calls[0]!, frame),
+      onDrain: this.#onDrain,
+      cut: (how) => this.#handleError(new CutResponse(how)),
+    })
     for (const each of this.#all) {
       const holdsAll = each === this.#exchangeChain || !faults.shared
-      each.done.then(
-        () => holdsAll && !this.#ending && this.#endEarly(),
-        (error: unknown) => this.#handleError(error),
-      )
+      each.done.then(() => holdsAll && !this.#ending && this.#endEarly(), this.#handleError)
     }
     this.#decoder = decoderFor(coding)
     const comments = new MarkerRenamer()
@@ -88,8 +89,8 @@ export class SseResponse implements ResponsePart {
       this.#feed.push(chunk)
       if (this.#feedBehind) this.#decoder?.pause()
     })
-    this.#decoder?.on('drain', () => this.#onDrain())
-    this.#decoder?.on('error', (error) => this.#handleError(error))
+    this.#decoder?.on('drain', this.#onDrain)
+    this.#decoder?.on('error', this.#handleError)
   }
 
   get #all(): readonly FrameChain[] {
@@ -128,6 +129,7 @@ export class SseResponse implements ResponsePart {
     }
     this.#ending = true
     faults.disarm()
+    this.#gate?.wake()
     void this.#finish(fail)
   }
 
@@ -137,6 +139,7 @@ export class SseResponse implements ResponsePart {
   }
 
   stop(): void {
+    this.#gate?.drop()
     for (const chain of this.#all) chain.drop()
     this.#feed.drop()
     this.#framer.stop()
@@ -145,7 +148,8 @@ export class SseResponse implements ResponsePart {
   }
 
   get #chainsBehind(): boolean {
-    return this.#context.outlet.blocked || this.#all.some((chain) => chain.behind)
+    const { outlet } = this.#context
+    return outlet.blocked || this.#gate?.behind === true || this.#all.some(({ behind }) => behind)
   }
 
   get #feedBehind(): boolean {
@@ -156,7 +160,7 @@ export class SseResponse implements ResponsePart {
     return this.#feedBehind || this.#decoder?.writableNeedDrain === true
   }
 
-  #onDrain(): void {
+  readonly #onDrain = (): void => {
     this.#feed.resume()
     if (this.#feedBehind) return
     this.#decoder?.resume()
@@ -170,6 +174,8 @@ export class SseResponse implements ResponsePart {
     await this.#feed.drained()
     const rest = this.#framer.end()
     try {
+      this.#gate?.close()
+      await this.#gate?.done
       for (const chain of this.#all) {
         chain.close()
         await chain.done
@@ -184,7 +190,7 @@ export class SseResponse implements ResponsePart {
     last()
   }
 
-  #frame(frame: SseFrame): void {
+  readonly #frame = (frame: SseFrame): void => {
     const { faults } = this.#context
     if (frame.oversized) {
       faults.leaveResponse('too_large')
@@ -204,8 +210,15 @@ export class SseResponse implements ResponsePart {
   }
 
   #first(frame: ChainFrame): void {
-    if (this.#exchangeChain === undefined) void this.#route(this.#context.faults.exchange, frame)
-    else this.#exchangeChain.push(frame)
+    if (this.#gate === undefined) void this.#second(frame)
+    else this.#gate.push(frame)
+  }
+
+  #second(frame: ChainFrame): Promise<void> | undefined {
+    const chain = this.#exchangeChain
+    if (chain === undefined) return this.#route(this.#context.faults.exchange, frame)
+    chain.push(frame)
+    return chain.room()
   }
 
   #route(from: CallFaults, frame: ChainFrame): Promise<void> | undefined {
@@ -224,7 +237,7 @@ export class SseResponse implements ResponsePart {
   }
 
   #emit(owner: CallFaults, frame: ChainFrame): Promise<void> | undefined {
-    const { faults, outlet } = this.#context
+    const { faults, outlet, head } = this.#context
     if (outlet.ended) return undefined
     if (frame instanceof QuietFrame) {
       this.#out.send(frame.raw)
@@ -233,13 +246,8 @@ export class SseResponse implements ResponsePart {
     const reply = frame instanceof SealedFrame ? frame.reply : undefined
     if (reply?.kind === 'http') {
       owner.fate.changed()
-      const response = httpResponse(
-        reply,
-        faults.options.request,
-        faults.hasMarkers,
-        this.#context.head.headers,
-      )
-      this.#out.replace(response)
+      const { request } = faults.options
+      this.#out.replace(httpResponse(reply, request, faults.hasMarkers, head.headers))
       this.#endEarly()
       return undefined
     }
@@ -247,10 +255,7 @@ export class SseResponse implements ResponsePart {
     if (reply !== undefined && owner.call !== undefined) {
       owner.fate.replied()
       if (!faults.shared && !this.#out.released) outlet.bypass()
-      const event = asSseEvent(replyMessage(reply, owner.call)).bytes
-      const id = frame instanceof SealedFrame ? frame.eventId : undefined
-      const bytes = id === undefined ? event : Buffer.concat([Buffer.from(`id: ${id}\n`), event])
-      this.#out.send(bytes, markers)
+      this.#out.send(replyEvent(replyMessage(reply, owner.call), frame), markers)
       this.#out.release()
     } else if (frame instanceof SealedFrame) {
       this.#out.piece(frame.raw, frame.ends)
@@ -276,7 +281,7 @@ export class SseResponse implements ResponsePart {
     this.#out.send(new Uint8Array(0), this.#context.faults.takeMarkers())
   }
 
-  #handleError(error: unknown): void {
+  readonly #handleError = (error: unknown): void => {
     const { outlet, faults } = this.#context
     if (outlet.ended) return
     if (error instanceof CutResponse) {

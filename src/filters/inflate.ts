@@ -1,0 +1,156 @@
+import { asBuffer } from '../base/bytes.ts'
+import { editEntries, type TextEdit } from '../base/json/json-edit.ts'
+import { valueOf, type JsonNode, type JsonString } from '../base/json/json-node.ts'
+import { readJson } from '../base/json/json-text.ts'
+import { sizeText } from '../base/units.ts'
+import { section, size } from './lib/config-schema.ts'
+import { changingLast, editResult } from './lib/json/edit-result.ts'
+import { frameText, offsetIn } from './lib/json/frame-json.ts'
+import { textsOf } from './lib/json/json-part.ts'
+import { defineFault, type Fault, type FaultContext, type Frame } from './fault.ts'
+import * as Type from 'typebox'
+
+const MAX_TO = 16 * 1024 * 1024
+/** The filler is copied in pieces of about this size; other calls have a turn after each `SLICE`. */
+const PIECE = 64 * 1024
+const SLICE = 1024 * 1024
+
+/** The filler of a result that has no text to repeat. */
+const PLAIN = 'This line is filler. It says nothing.'
+
+/** A result with far more text than the tool wrote, to see how an agent bears a full context. */
+export const inflate = defineFault({
+  name: 'inflate',
+  summary: 'grows the text of a result to a size',
+  schema: section({
+    to: size({
+      default: '512KiB',
+      description:
+        'The size of all texts of the result together, in UTF-8: from 1 byte to 16 MiB. The last text grows. Results with as much text are left alone.',
+      examples: ['2MiB'],
+    }),
+    with: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 16_384,
+        description:
+          'The text that is repeated. Without it, the lines of the result itself, in an order that follows from the seed of the rule.',
+        examples: ['All work and no play. '],
+      }),
+    ),
+  }),
+  meets:
+    'A result in order with text of the given size; a tool result without text gets one. The Python client fails with -32000 where an event has more than 1 MiB. The last text grows at its end, so that JSON in it is no JSON any more. Structured content stays as it is. A result that would use up `--max-memory` together with all other messages stays as it is, counted as `memory`; so does one on a stream that calls share if it is larger than `--max-body`, counted as `too_large`. Later faults of the call do not read a result larger than `--max-body`.',
+  elsewhere: 'Other fault injectors have nothing like it: they do not read results.',
+  example: `- name: context-blow-up
+  match: { tool: fetch_page }
+  percent: 5
+  faults:
+    - inflate: { to: 2MiB }`,
+  check({ to }) {
+    if (to >= 1 && to <= MAX_TO) return []
+    return [{ path: ['to'], message: `must be from 1B to ${sizeText(MAX_TO)}` }]
+  },
+  outlook({ to }) {
+    const needs = 'a result with less text, or with content'
+    return { by: 'response', does: `the text of its result grows to ${sizeText(to)}`, needs }
+  },
+  create({ to, with: unit }): Fault {
+    return {
+      changes: true,
+      onResponse: (ctx) => changingLast((frame) => grown(ctx, frame, to, unit)),
+    }
+  },
+})
+
+/** Returns the frame with its last text grown; undefined where that is not needed, or impossible. */
+async function grown(
+  ctx: FaultContext,
+  before: Frame,
+  to: number,
+  unit: string | undefined,
+): Promise<Frame | undefined> {
+  const hasText = textsIn(before).length > 0
+  const frame = hasText ? before : editResult(before, (_, result) => emptyText(result))
+  const texts = frame === undefined ? [] : textsIn(frame)
+  const missing = to - texts.reduce((sum, { value }) => sum + Buffer.byteLength(value), 0)
+  if (frame === undefined || missing <= 0) return undefined
+  const filler = fillerOf(unit ?? linesOf(texts, ctx.random), missing)
+  const length = frame.raw.length + filler.piece.length * filler.count + filler.rest.length
+  const reason = ctx.reserve(length)
+  if (reason !== undefined) {
+    ctx.cannot(reason)
+    return undefined
+  }
+  ctx.injected(sizeText(to))
+  const at = offsetIn(frame, texts.at(-1)!.end - 1)
+  // The message keeps the short text: later stages read its kind, its id and its flags.
+  return { ...frame, raw: await filled(ctx, asBuffer(frame.raw), at, filler, length) }
+}
+
+function textsIn(frame: Frame): readonly JsonString[] {
+  const text = frame.message?.kind === 'result' ? frameText(frame) : undefined
+  const result = text === undefined ? undefined : valueOf(readJson(text), 'result')
+  return result === undefined ? [] : textsOf(result)
+}
+
+/** Returns the edits that give a tool result without text an empty one. */
+function emptyText(result: JsonNode): readonly TextEdit[] {
+  const content = valueOf(result, 'content')
+  if (content?.kind !== 'array') return []
+  return editEntries(content, { adds: [JSON.stringify({ type: 'text', text: '' })] })
+}
+
+/** Returns lines of the texts in random order, as long as a piece. */
+function linesOf(texts: readonly JsonString[], random: () => number): string {
+  const own = texts.flatMap(({ value }) => value.slice(0, PIECE).split(/[\r\n]+/))
+  const lines = own.filter((line) => line.trim() !== '')
+  let all = ''
+  while (all.length < PIECE) all += `\n${lines[Math.floor(random() * lines.length)] ?? PLAIN}`
+  return all
+}
+
+/** Text as it is written within a JSON string: `count` times the piece, and the rest. */
+interface Filler {
+  readonly piece: Buffer
+  readonly count: number
+  readonly rest: Buffer
+}
+
+/** Returns so many bytes of a repeated text. It is cut between characters and padded with spaces. */
+function fillerOf(unit: string, total: number): Filler {
+  const bytes = Buffer.from(unit.repeat(Math.ceil(PIECE / unit.length)))
+  const left = total % bytes.length
+  const rest = new TextDecoder().decode(bytes.subarray(0, left), { stream: true })
+  return {
+    piece: inString(bytes.toString()),
+    count: Math.floor(total / bytes.length),
+    rest: inString(rest + ' '.repeat(left - Buffer.byteLength(rest))),
+  }
+}
+
+function inString(text: string): Buffer {
+  return Buffer.from(JSON.stringify(text).slice(1, -1))
+}
+
+/** Puts the filler into the bytes at an offset. */
+async function filled(
+  ctx: FaultContext,
+  raw: Buffer,
+  at: number,
+  { piece, count, rest }: Filler,
+  length: number,
+): Promise<Buffer> {
+  const all = Buffer.allocUnsafe(length)
+  let end = raw.copy(all, 0, 0, at)
+  let turned = end
+  for (let i = 0; i < count; i++) {
+    end += piece.copy(all, end)
+    if (end - turned < SLICE) continue
+    turned = end
+    await ctx.turn()
+  }
+  end += rest.copy(all, end)
+  raw.copy(all, end, at)
+  return all
+}

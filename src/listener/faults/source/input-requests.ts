@@ -1,0 +1,87 @@
+import { CutResponse } from '../../../filters/lib/cut-response.ts'
+import { isRecord } from '../../../base/values.ts'
+import { toolOf } from '../../../mcp/call.ts'
+import type { Message } from '../../../mcp/json-rpc.ts'
+import { isModern } from '../../../mcp/protocol-version.ts'
+import type { CallFaults } from '../call-faults.ts'
+import { piped } from '../chain/fault-chain.ts'
+import { type AppFrame, type ChainFrame, isOpen, SealedFrame } from '../chain/frame.ts'
+import type { ExchangeFaults } from '../exchange-faults.ts'
+import { checkServerVerdict, type ServerMessage } from './server-messages.ts'
+
+/** Returns true when a response may ask its client for input, and a rule may be about that. */
+export function mayAskForInput({ calls, options }: ExchangeFaults): boolean {
+  if (options.messagePlanner === undefined) return false
+  return calls.some(({ call }) => isModern(call?.protocolVersion))
+}
+
+/**
+ * Pipes a result that asks the client for input through the faults of the rules about these requests, as
+ * if the server had sent them alone. Returns undefined for other messages, and where no rule matches.
+ */
+export function pipeInputRequests(
+  faults: ExchangeFaults,
+  frame: ChainFrame,
+): Promise<readonly ChainFrame[]> | undefined {
+  const [owner] = faults.calls
+  if (owner === undefined || !mayAskForInput(faults)) return undefined
+  const message = isOpen(frame) && frame.last ? frame.message : undefined
+  const { messagePlanner } = faults.options
+  const planned = requestsIn(message).flatMap(
+    (each) => messagePlanner?.plan(each, undefined, toolOf(owner.call)) ?? [],
+  )
+  return planned.length === 0 ? undefined : pipeAll(owner, planned, frame as AppFrame)
+}
+
+/** Returns the requests for input in a result. */
+function requestsIn(message: Message | undefined): readonly ServerMessage[] {
+  if (message?.kind !== 'result' || !isRecord(message.result)) return []
+  const { resultType, inputRequests } = message.result
+  if (resultType !== 'input_required' || !isRecord(inputRequests)) return []
+  const { id } = message
+  return Object.values(inputRequests).flatMap((request): readonly ServerMessage[] => {
+    if (!isRecord(request) || typeof request['method'] !== 'string') return []
+    return [{ kind: 'request', id, method: request['method'], params: request['params'] }]
+  })
+}
+
+async function pipeAll(
+  owner: CallFaults,
+  planned: readonly CallFaults[],
+  original: AppFrame,
+): Promise<readonly ChainFrame[]> {
+  let frames: readonly ChainFrame[] = [original]
+  try {
+    for (const faults of planned) {
+      // The faults end with the call.
+      faults.stop = owner.stop
+      const [frame] = frames
+      if (frame !== undefined && isOpen(frame)) frames = await pipe(faults, frame)
+      for (const marker of faults.takeMarkers()) owner.addMarker(marker, false)
+    }
+  } catch (error) {
+    owner.fate.cut()
+    throw error
+  } finally {
+    for (const faults of planned) faults.close()
+  }
+  if (frames.length !== 1 || frames[0] !== original) owner.fate.changed()
+  return frames
+}
+
+async function pipe(
+  faults: CallFaults,
+  frame: ChainFrame & { readonly last: boolean },
+): Promise<readonly ChainFrame[]> {
+  const check: Parameters<typeof piped>[3] = (verdict) => {
+    const isLate = verdict.kind === 'edit' || verdict.kind === 'copies'
+    return isLate ? 'already_sent' : checkServerVerdict(faults.call!, verdict)
+  }
+  const verdict = await faults.request((_, wanted) => check(wanted))
+  if (verdict.kind === 'reset') throw new CutResponse(verdict.how)
+  if (verdict.kind === 'respond') return [SealedFrame.instead(frame, verdict.reply)]
+  faults.leaveOutput('nothing_to_act_on')
+  const out: ChainFrame[] = []
+  await piped(faults, frame, out, check)
+  return out
+}

@@ -1,0 +1,235 @@
+import { CutResponse } from '../../../filters/lib/cut-response.ts'
+import type { Verdict } from '../../../filters/fault.ts'
+import { frameText, withText } from '../../../filters/lib/json/frame-json.ts'
+import type { Room } from '../../../base/room.ts'
+import { isExactId } from '../../../mcp/reply.ts'
+import type { Call } from '../../../mcp/call.ts'
+import type { Message } from '../../../mcp/json-rpc.ts'
+import type { Cut } from '../../exchange.ts'
+import type { CallFaults } from '../call-faults.ts'
+import { type OnFrame, piped } from '../chain/fault-chain.ts'
+import { type AppFrame, type ChainFrame, isOpen, QuietFrame, SealedFrame } from '../chain/frame.ts'
+import { FrameQueue } from '../chain/queue.ts'
+import { interruptibleWait } from '../chain/stop.ts'
+import { markerComments, replyMessage } from '../emit/injected-response.ts'
+import type { NotApplicableReason } from '../fault-events.ts'
+
+/** A notification or request of the server. */
+export type ServerMessage = Extract<Message, { readonly kind: 'notification' | 'request' }>
+
+/** Plans the faults of the messages that the server sends on one connection. */
+export interface MessagePlanner {
+  /** True while a rule needs the messages of the server. */
+  readonly isActive: boolean
+  /** Counts held messages. */
+  readonly memory: Room
+  /**
+   * Plans the faults of a message; undefined when no rule matches. `session` is the key of the session,
+   * and `tool` the tool of the call to which the message belongs, if known.
+   */
+  plan(message: ServerMessage, session?: string, tool?: string): CallFaults | undefined
+}
+
+/** Connects the gate with its stream. */
+export interface MessageGateOptions {
+  /** Plans the faults of a message; undefined when no rule matches. */
+  readonly plan: (message: ServerMessage) => CallFaults | undefined
+  /** Pipes a response that asks the client for input; undefined for other frames. */
+  readonly asked?: (frame: ChainFrame) => Promise<readonly ChainFrame[]> | undefined
+  readonly onFrame: OnFrame
+  readonly onDrain: () => void
+  /** Called when no frame is held any more. */
+  readonly onIdle?: () => void
+  /** The reason for which no fault may cut the stream, if any. */
+  readonly uncut: NotApplicableReason | undefined
+  readonly cut: (how: Cut) => void
+  /** Sends the app a message as if the client had posted it. */
+  readonly post: (text: string) => void
+  /** Counts held messages; false asks to hold no more. */
+  readonly memory: Room
+}
+
+/** The most messages that wait outside of the order of one stream. */
+const MAX_LATE = 1000
+
+/**
+ * Pipes the events of a stream in order, and the notifications and requests that rules match through their
+ * faults. While a fault delays a message, later events overtake it.
+ */
+export class MessageGate extends FrameQueue {
+  /** Resolves when all frames have left. */
+  readonly done: Promise<void>
+  readonly #options: MessageGateOptions
+  readonly #late = new Map<CallFaults, Promise<void>>()
+  #isBusy = false
+  #isEnding = false
+
+  constructor(options: MessageGateOptions) {
+    super(options.onDrain, options.memory)
+    this.#options = options
+    this.done = this.#run()
+  }
+
+  /** True while frames are held. */
+  get active(): boolean {
+    return this.size > 0 || this.#isBusy || this.#late.size > 0
+  }
+
+  /** Stops all faults: delayed messages are sent now. */
+  wake(): void {
+    for (const { stop } of this.#late.keys()) stop.abort()
+  }
+
+  override drop(): void {
+    super.drop()
+    this.wake()
+  }
+
+  async #run(): Promise<void> {
+    for (let step = await this.next(); step.done !== true; step = await this.next()) {
+      const frame = step.value
+      this.#isBusy = true
+      const faults = this.#planned(frame)
+      const sent = faults === undefined ? this.#pass(frame) : this.#begin(faults, frame)
+      if (sent !== undefined) await sent
+      this.#isBusy = false
+      if (!this.active) this.#options.onIdle?.()
+    }
+    // The stream ends when delayed messages are sent; hanging ones are never sent.
+    this.#isEnding = true
+    for (const { hangs, stop } of this.#late.keys()) if (hangs) stop.abort()
+    await Promise.all(this.#late.values())
+  }
+
+  /** Sends a frame that is no message of the server. */
+  #pass(frame: ChainFrame): Promise<void> | undefined {
+    const { asked, onFrame } = this.#options
+    const piping = asked?.(frame)
+    if (piping === undefined) return onFrame(frame)
+    const send = async (frames: readonly ChainFrame[]): Promise<void> => {
+      for (const each of frames) await onFrame(each)
+    }
+    return piping.then(send).catch((error: unknown) => this.#failed(error))
+  }
+
+  #planned(frame: ChainFrame): CallFaults | undefined {
+    const message = isOpen(frame) ? frame.message : undefined
+    if (message?.kind !== 'notification' && message?.kind !== 'request') return undefined
+    const faults = this.#options.plan(message)
+    if (faults === undefined || this.#late.size < MAX_LATE) return faults
+    faults.leaveAll('memory')
+    faults.close()
+    return undefined
+  }
+
+  /** Starts the faults of a message; resolves when it has left, or others may overtake it. */
+  #begin(faults: CallFaults, frame: ChainFrame): Promise<void> {
+    const waits = new Promise<void>((resolve) => (faults.waiting = resolve))
+    if (!this.#options.memory.take(frame.raw.length)) this.wake()
+    const whole = this.#pipe(faults, frame as AppFrame).finally(() => {
+      this.#options.memory.give(frame.raw.length)
+      this.#late.delete(faults)
+      faults.close()
+      if (!this.active) this.#options.onIdle?.()
+    })
+    this.#late.set(faults, whole)
+    return Promise.race([whole, waits])
+  }
+
+  async #pipe(faults: CallFaults, original: AppFrame): Promise<void> {
+    let frame = original
+    const check = (verdict: Verdict) =>
+      checkServerVerdict(faults.call!, verdict, this.#options.uncut)
+    const verdict = await faults.request(async (_, wanted) => {
+      if (wanted.kind !== 'edit') return check(wanted)
+      const text = frameText(frame)
+      const edited = text === undefined ? undefined : await wanted.edit(text)
+      if (edited === undefined) return 'nothing_to_act_on'
+      frame = { ...frame, ...withText(frame, edited) }
+      return undefined
+    })
+    if (faults.hangs && this.#isEnding) return
+    if (verdict.kind === 'reset') {
+      this.#options.cut(verdict.how)
+      return
+    }
+    if (verdict.kind === 'respond') {
+      this.#respond(faults, SealedFrame.instead(frame, verdict.reply))
+      return
+    }
+    faults.leaveOutput('nothing_to_act_on')
+    const out: ChainFrame[] = []
+    try {
+      await piped(faults, { ...frame, last: true }, out, check, this.#options.uncut)
+    } catch (error) {
+      this.#failed(error)
+    }
+    if (out.length === 0) await this.#mark(faults)
+    for (const each of out) await this.#send(faults, each)
+    await this.#repeat(faults, out)
+  }
+
+  #failed(error: unknown): void {
+    if (!(error instanceof CutResponse)) throw error
+    this.#options.cut(error.how)
+  }
+
+  /** Sends a message, or a reply in its place. */
+  async #send(faults: CallFaults, frame: ChainFrame): Promise<void> {
+    if (frame instanceof SealedFrame && frame.reply !== undefined) this.#respond(faults, frame)
+    else {
+      await this.#mark(faults)
+      await this.#options.onFrame(isOpen(frame) ? notLast(frame, faults.hasWaited) : frame)
+    }
+  }
+
+  /** Sends the copies of a message that faults have ordered. */
+  async #repeat(faults: CallFaults, frames: readonly ChainFrame[]): Promise<void> {
+    for (const { active, copies, spacing } of faults.copies.take(false)) {
+      for (let n = 0; n < copies && !faults.stop.aborted; n++) {
+        await interruptibleWait(spacing, active.retired, faults.stop).catch(() => undefined)
+        if (active.retired.aborted) break
+        active.settle()
+        for (const frame of frames) await this.#send(faults, frame)
+      }
+    }
+  }
+
+  /** Answers a request of the server in place of the client. */
+  #respond(faults: CallFaults, { reply }: SealedFrame): void {
+    void this.#mark(faults)
+    if (reply === undefined || reply.kind === 'http') return
+    this.#options.post(JSON.stringify(replyMessage(reply, faults.call!)))
+  }
+
+  #mark(faults: CallFaults): Promise<void> | undefined {
+    const markers = faults.takeMarkers()
+    if (markers.length === 0) return undefined
+    return this.#options.onFrame(new QuietFrame(markerComments(markers)))
+  }
+}
+
+/** Returns the reason for which a verdict on a message of the server cannot be carried out. */
+export function checkServerVerdict(
+  call: Call,
+  verdict: Verdict,
+  uncut?: NotApplicableReason,
+): NotApplicableReason | undefined {
+  if (verdict.kind === 'reset') return uncut
+  if (verdict.kind !== 'respond') return undefined
+  if (verdict.reply.kind === 'http') return 'head_sent'
+  if (call.id === undefined) return 'no_response'
+  return isExactId(call.id) ? undefined : 'inexact_id'
+}
+
+/**
+ * Returns the frame as one that ends no call. The id of a message that was overtaken is removed: a client
+ * that resumes the stream names the last id that it saw.
+ */
+function notLast(frame: ChainFrame & { readonly last: boolean }, isLate: boolean): ChainFrame {
+  const { eventId, ...rest } = frame as AppFrame
+  const text = isLate && eventId !== undefined ? frameText(rest) : undefined
+  if (text === undefined) return { ...(frame as AppFrame), last: false }
+  const lines = text.split('\n').map((line) => `data: ${line}\n`)
+  return { ...rest, raw: Buffer.from(`${lines.join('')}\n`), last: false, eventId: undefined }
+}
