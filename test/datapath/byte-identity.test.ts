@@ -14,7 +14,7 @@ const MIB = 1024 * 1024
 const BIGS = [20 * MIB, 5 * MIB, 3 * MIB]
 const WORKERS = 6
 /** An exchange that takes longer has got stuck, which is a difference like any other. */
-const STUCK = 4000
+const STUCK = 15_000
 const HOP_BY_HOP = new Set(['connection', 'keep-alive', 'transfer-encoding'])
 
 let app: RawApp

@@ -19,8 +19,8 @@ async function long(client: InteropClient): Promise<unknown> {
   await client.call('trigger-long-running-operation', args, { onprogress })
   return { steps: steps.length }
 }
-const elicits = (client: InteropClient): Promise<unknown> =>
-  outcome(client.call('trigger-elicitation-request', {}, { timeout: 300 }))
+const elicits = (client: InteropClient, timeout = 20_000): Promise<unknown> =>
+  outcome(client.call('trigger-elicitation-request', {}, { timeout }))
 const asked = (client: InteropClient): Promise<unknown> =>
   elicits(client).then(() => client.received.all.map(({ method }) => method))
 
@@ -31,9 +31,12 @@ const PLAYS: Readonly<
   >
 > = {
   'no progress': { play: long, sees: { steps: 0 } },
-  'a result with isError': { play: elicits, sees: { result: { isError: true } } },
+  'a result with isError': {
+    play: (client) => elicits(client),
+    sees: { result: { isError: true } },
+  },
   'a time-out': {
-    play: elicits,
+    play: (client) => elicits(client, 1_000),
     sees: { error: { message: expect.stringMatching(/timed out/i) as unknown } },
   },
   'two requests': {
