@@ -1,15 +1,13 @@
 import type { Call } from '../../../mcp/call.ts'
 import { CONTINUE, type Fault, type FaultContext, type Verdict } from '../../../filters/fault.ts'
-import { digest } from '../../../base/digest.ts'
-import { callerText } from '../../../http/caller-identity.ts'
-import { headerValue, headerValues, type ResponseHead } from '../../../http/headers.ts'
-import { KEEP_ALL, type Room } from '../../../base/room.ts'
+import type { ResponseHead } from '../../../http/headers.ts'
+import type { Room } from '../../../base/room.ts'
 import type { MatchedRule } from '../../../rules/select/matched-rule.ts'
 import type { FaultListener, FaultRef, NotApplicableReason } from '../fault-events.ts'
 import type { FaultOrigin, ExchangeContext } from '../exchange-faults-options.ts'
 import { faultMarker } from '../emit/injected-response.ts'
 import { FaultStopped, type Stop, interruptibleWait } from './stop.ts'
-import { nextLoop } from '../../event-loop.ts'
+import { ActiveContext } from './active-context.ts'
 
 /** Provides the state of the call on which a fault acts. */
 export interface ActiveFaultOwner {
@@ -63,48 +61,17 @@ export class ActiveFault {
     this.owner = owner
     this.#retired = matched.retired
     this.fault = matched.rule.faults[index]!
-    const { call, exchangeContext: exchange } = owner
-    this.#ref = { rule: matched.rule.name, fault: matched.rule.uses[index]!.fault, call }
-    this.marker = faultMarker(this.#ref.rule, this.#ref.fault)
-    this.context = {
-      call,
-      session: exchange.facts.session,
-      client: exchange.facts.client,
-      header: (name) => headerValue(exchange.facts.headers, name),
-      headers: (name) => headerValues(exchange.facts.headers, name),
-      get caller() {
-        const text = callerText(exchange.request, exchange.facts.session)
-        return text === undefined ? undefined : digest(text)
-      },
-      get response() {
-        return owner.response
-      },
-      requestBytes: exchange.requestBytes,
-      means: (name) => matched.rule.match.names?.test(name) ?? true,
-      marked: matched.rule.marker,
-      host: {
-        expireSession: () => exchange.control.expireSession(this.#origin),
-        refuseConnections: (ms) => exchange.control.refuseConnections(ms, this.#origin),
-        watchFor: (word) => exchange.control.watchFor(word),
-      },
-      now: exchange.now,
-      memory: (make) => matched.memory(index, make),
-      keeping: exchange.keeping ?? KEEP_ALL,
-      reserve: (bytes) => owner.reserve(bytes),
-      get signal() {
-        return owner.stop.signal
-      },
-      random: matched.random(index),
-      sleep: (ms) => this.#sleep(ms),
-      turn: nextLoop,
-      retired: () => interruptibleWait(Infinity, this.#retired, owner.stop).catch(() => undefined),
-      injected: (effect) => this.#claim(effect),
-      spare: () => this.#spare(),
-      cannot: (reason) => this.notApplicable(reason),
+    this.#ref = {
+      rule: matched.rule.name,
+      fault: matched.rule.uses[index]!.fault,
+      call: owner.call,
     }
+    this.marker = faultMarker(this.#ref.rule, this.#ref.fault)
+    this.context = new ActiveContext(this, matched, index)
   }
 
-  get #origin(): FaultOrigin {
+  /** Identifies the fault to effects beyond its call. */
+  get origin(): FaultOrigin {
     return { ref: this.#ref, marked: this.#matched.rule.marker, retired: this.#retired }
   }
 
@@ -154,7 +121,7 @@ export class ActiveFault {
         this.settle()
         return CONTINUE
       }
-      if (!this.#acting) this.#claim(undefined)
+      if (!this.#acting) this.claim(undefined)
       const reason = await checkVerdict(verdict)
       if (reason === undefined) {
         // Copies are sent after the call, which another fault may still hold.
@@ -240,12 +207,14 @@ export class ActiveFault {
     this.#finished = true
   }
 
-  #spare(): void {
+  /** Records that the fault leaves the call alone on purpose. */
+  spare(): void {
     this.#finished = true
     this.#matched.spare()
   }
 
-  #claim(effect: string | undefined): void {
+  /** Announces an effect; throws when the fault may not act. */
+  claim(effect: string | undefined): void {
     if (this.#finished || this.#retired.aborted || this.owner.stop.aborted) throw new FaultStopped()
     this.#begin()
     this.#claims.push(effect)
@@ -260,7 +229,8 @@ export class ActiveFault {
     this.#acting = true
   }
 
-  async #sleep(ms: number): Promise<void> {
+  /** Waits, and records the announced effects as a delay of this time. */
+  async sleep(ms: number): Promise<void> {
     const due = (this.#since ?? performance.now()) + ms
     this.#since = undefined
     if (this.#claims.length > 0) this.#commit(ms)
