@@ -141,21 +141,20 @@ export const catalog = defineFault({
       return after ?? before
     }
 
-    const onResponse: NonNullable<Fault['onResponse']> = (ctx) =>
-      async function* (frames) {
-        for await (const frame of frames) {
-          if (notify === 'suppress' && frame.kind === 'event' && isListChanged(frame.message)) {
-            ctx.injected('suppress')
-            continue
-          }
-          const out = frame.last ? changed(ctx, frame) : frame
-          if (notify === 'spurious' && frame.last && frame.kind === 'event') {
-            ctx.injected('spurious')
-            yield listChanged(ctx.call?.method)
-          }
-          yield out
+    const onResponse: NonNullable<Fault['onResponse']> = async function* (ctx, frames) {
+      for await (const frame of frames) {
+        if (notify === 'suppress' && frame.kind === 'event' && isListChanged(frame.message)) {
+          ctx.injected('suppress')
+          continue
         }
+        const out = frame.last ? changed(ctx, frame) : frame
+        if (notify === 'spurious' && frame.last && frame.kind === 'event') {
+          ctx.injected('spurious')
+          yield listChanged(ctx.call?.method)
+        }
+        yield out
       }
+    }
     if (cursor === undefined) return { changes: true, onResponse }
     return { changes: true, onResponse, onRequest: cursor === 'bad' ? refuseBad : leadBack }
   },

@@ -4,7 +4,7 @@ import { DAMAGE, type DamageMode } from './lib/damage.ts'
 import { damagedBody, withType } from './lib/damaged-body.ts'
 import { withEventData } from './lib/stream/event-data.ts'
 import { defineFault } from './fault.ts'
-import type { Fault, FaultContext, FrameTransform, OutputTransform } from './fault.ts'
+import type { Fault, FaultContext, Frame, Frames, Output } from './fault.ts'
 import { NOTHING } from './lib/outlook.ts'
 import { headerProblem } from '../http/header-text.ts'
 import * as Type from 'typebox'
@@ -52,8 +52,8 @@ export const corrupt = defineFault({
   create(config): Fault {
     return {
       changes: true,
-      onResponse: (ctx) => events(ctx, config.mode),
-      onOutput: (ctx) => body(ctx, config),
+      onResponse: (ctx, frames) => events(ctx, frames, config.mode),
+      onOutput: (ctx, output) => body(ctx, output, config),
     }
   },
 })
@@ -64,31 +64,31 @@ interface CorruptConfig {
 }
 
 /** The event that answers the call: a stream goes on behind it, and so its framing must hold. */
-function events(ctx: FaultContext, mode: DamageMode): FrameTransform {
-  return async function* (frames) {
-    for await (const frame of frames) {
-      const raw =
-        frame.kind === 'event' && frame.last
-          ? withEventData(frame.raw, (data) => DAMAGE[mode](data, ctx.random))
-          : undefined
-      if (raw === undefined) yield frame
-      else {
-        ctx.injected()
-        yield { ...frame, raw, message: undefined }
-      }
+async function* events(ctx: FaultContext, frames: Frames, mode: DamageMode): AsyncGenerator<Frame> {
+  for await (const frame of frames) {
+    const raw =
+      frame.kind === 'event' && frame.last
+        ? withEventData(frame.raw, (data) => DAMAGE[mode](data, ctx.random))
+        : undefined
+    if (raw === undefined) yield frame
+    else {
+      ctx.injected()
+      yield { ...frame, raw, message: undefined }
     }
   }
 }
 
-function body(ctx: FaultContext, { mode, contentType }: CorruptConfig): OutputTransform {
-  return (output) => {
-    const { head } = output
-    const type = mediaType(headerValue(head.headers, 'content-type'))
-    if (type !== 'text/event-stream') {
-      return damagedBody(ctx, output, mode, contentType ?? (mode === 'html' ? HTML : undefined))
-    }
-    if (contentType === undefined) return output
-    ctx.injected()
-    return { ...output, head: { ...head, headers: withType(head.headers, contentType) } }
+function body(
+  ctx: FaultContext,
+  output: Output,
+  { mode, contentType }: CorruptConfig,
+): Output | Promise<Output> {
+  const { head } = output
+  const type = mediaType(headerValue(head.headers, 'content-type'))
+  if (type !== 'text/event-stream') {
+    return damagedBody(ctx, output, mode, contentType ?? (mode === 'html' ? HTML : undefined))
   }
+  if (contentType === undefined) return output
+  ctx.injected()
+  return { ...output, head: { ...head, headers: withType(head.headers, contentType) } }
 }

@@ -71,13 +71,12 @@ export const delay = defineFault({
     }
     const everyEvent = config.at === 'event'
     return {
-      onResponse: (ctx) =>
-        async function* (frames) {
-          for await (const frame of frames) {
-            if (everyEvent ? frame.kind === 'event' : frame.last) await wait(ctx)
-            yield frame
-          }
-        },
+      async *onResponse(ctx, frames) {
+        for await (const frame of frames) {
+          if (everyEvent ? frame.kind === 'event' : frame.last) await wait(ctx)
+          yield frame
+        }
+      },
     }
   },
 })

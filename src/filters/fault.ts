@@ -60,8 +60,8 @@ export interface Frame {
   readonly last: boolean
 }
 
-/** Turns the frames of a response into those that the client gets. */
-export type FrameTransform = (frames: AsyncIterable<Frame>) => AsyncIterable<Frame>
+/** The frames of a response. */
+export type Frames = AsyncIterable<Frame>
 
 /** A whole response on its way out: what the head and the bytes of the HTTP message are. */
 export interface Output {
@@ -79,7 +79,6 @@ export interface Output {
  * transform that fails loses nothing: what it took and did not give is sent, and all that follows; by
  * the app's own head, unless it has given another one by then.
  */
-export type OutputTransform = (output: Output) => Output | Promise<Output>
 
 /** Edits the JSON text of a call; undefined where there is nothing to change. */
 export type EditCall = (text: string) => string | undefined | Promise<string | undefined>
@@ -172,14 +171,14 @@ export interface Fault {
    * before it pass: at most those before the first message are held, never a whole stream.
    */
   beforeResponse?(ctx: FaultContext): Verdict | Promise<Verdict>
-  /** Called when the response begins; its frames then flow through what is returned. */
-  onResponse?(ctx: FaultContext): FrameTransform
+  /** Called when the response begins: takes its frames, and returns those that the client gets. */
+  onResponse?(ctx: FaultContext, frames: Frames): Frames
   /**
    * Called when the response goes out, after the hooks above of all faults. Only for answers of the app
    * that belong to one call alone: not those of batches, nor what goes by the stream of HTTP+SSE. What
    * a fault has answered is no other fault's to change.
    */
-  onOutput?(ctx: FaultContext): OutputTransform
+  onOutput?(ctx: FaultContext, output: Output): Output | Promise<Output>
 }
 
 /** Something about a fault's parameters that their schema alone cannot say. */

@@ -10,7 +10,7 @@ import { headersForChangedBody } from '../http/changed-body-headers.ts'
 import { headerValue } from '../http/headers.ts'
 import { duration, oneOf, section } from './lib/config-schema.ts'
 import { CONTINUE, defineFault } from './fault.ts'
-import type { Fault, FaultContext, OutputTransform, ParameterProblem } from './fault.ts'
+import type { Fault, FaultContext, Output, ParameterProblem } from './fault.ts'
 import { offsetOutlook } from './lib/offset-outlook.ts'
 import { takesEffect } from './lib/takes-effect.ts'
 import * as Type from 'typebox'
@@ -77,7 +77,7 @@ export const hang = defineFault({
     return { by: 'request', does, ...(ms === undefined ? { asks: 'silence' } : {}) }
   },
   create(config): Fault {
-    if (config.at !== 'request') return { onOutput: (ctx) => hanging(ctx, config) }
+    if (config.at !== 'request') return { onOutput: (ctx, output) => hanging(ctx, output, config) }
     const ms = config.for
     return {
       async onRequest(ctx) {
@@ -97,22 +97,20 @@ interface HangConfig {
   readonly keepAlive: boolean
 }
 
-function hanging(ctx: FaultContext, config: HangConfig): OutputTransform {
+function hanging(ctx: FaultContext, { head, body }: Output, config: HangConfig): Output {
   const ms = config.for ?? Infinity
   const atHead = config.at === 'headers'
   const offset = atHead ? { bytes: 0 } : config.after
-  return ({ head, body }) => {
-    if (!canHaveOffset(offset, head)) return { head, body }
-    // Said before the head is out, so that the head can be marked.
-    if (atHead) ctx.injected()
-    const keepAlive = config.keepAlive && isEventStream(head)
-    const grows = keepAlive && headerValue(head.headers, 'content-length') !== undefined
-    return {
-      head: grows ? { ...head, headers: headersForChangedBody(head.headers) } : head,
-      body: fromOffset(body, offset, ctx.call, (rest) =>
-        atHead || takesEffect(ctx) ? silence(ctx, ms, rest, keepAlive) : rest,
-      ),
-    }
+  if (!canHaveOffset(offset, head)) return { head, body }
+  // Said before the head is out, so that the head can be marked.
+  if (atHead) ctx.injected()
+  const keepAlive = config.keepAlive && isEventStream(head)
+  const grows = keepAlive && headerValue(head.headers, 'content-length') !== undefined
+  return {
+    head: grows ? { ...head, headers: headersForChangedBody(head.headers) } : head,
+    body: fromOffset(body, offset, ctx.call, (rest) =>
+      atHead || takesEffect(ctx) ? silence(ctx, ms, rest, keepAlive) : rest,
+    ),
   }
 }
 

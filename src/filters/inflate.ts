@@ -58,7 +58,7 @@ export const inflate = defineFault({
   create({ to, with: unit }): Fault {
     return {
       changes: true,
-      onResponse: (ctx) => changingLast((frame) => grown(ctx, frame, to, unit)),
+      onResponse: (ctx, frames) => changingLast(frames, (frame) => grown(ctx, frame, to, unit)),
     }
   },
 })

@@ -71,8 +71,8 @@ export const poison = defineFault({
     const added = text?.replaceAll(CANARY, canary) ?? PRESETS[preset](canary)
     return {
       changes: true,
-      onResponse: (ctx) =>
-        changingLast((frame) => {
+      onResponse: (ctx, frames) =>
+        changingLast(frames, (frame) => {
           const poisoned = editResult(frame, (_, result) => edits(result, added, at))
           if (poisoned === undefined) return undefined
           ctx.injected(text === undefined ? preset : 'text')

@@ -4,7 +4,7 @@ import type { Message } from '../mcp/json-rpc.ts'
 import { isModern } from '../mcp/protocol-version.ts'
 import { audience, type SharedBy } from './lib/audience.ts'
 import { duration, oneOf, section } from './lib/config-schema.ts'
-import { defineFault, type Fault, type FaultContext, type FrameTransform } from './fault.ts'
+import { defineFault, type Fault, type FaultContext, type Frame, type Frames } from './fault.ts'
 import { NOTHING } from './lib/outlook.ts'
 import { frameText, withText } from './lib/json/frame-json.ts'
 import { KeptResponses } from './lib/kept-responses.ts'
@@ -51,45 +51,44 @@ export const replay = defineFault({
   create({ age, sameArguments, by }): Fault {
     return {
       changes: true,
-      onResponse: (ctx) => replayed(ctx, aboutOf(ctx, sameArguments), by, age),
+      onResponse: (ctx, frames) => replayed(ctx, frames, aboutOf(ctx, sameArguments), by, age),
     }
   },
 })
 
-function replayed(
+async function* replayed(
   ctx: FaultContext,
+  frames: Frames,
   about: readonly unknown[] | undefined,
   by: SharedBy,
   age: number,
-): FrameTransform {
-  return async function* (frames) {
-    for await (const frame of frames) {
-      const fits = about !== undefined && frame.last && isPlainResult(frame.message)
-      const text = fits ? frameText(frame) : undefined
-      const id = text === undefined ? undefined : idText(text)
-      if (about === undefined || text === undefined || id === undefined) {
-        // A failed response is left as it is on purpose: a fault must not hide what is wrong.
-        if (frame.last && ctx.call !== undefined && !isOther(ctx.call)) ctx.spare()
-        yield frame
-        continue
-      }
-      const { key, cannot } = audience(ctx, by, about)
-      if (key === undefined) {
-        ctx.cannot(cannot)
-        yield frame
-        continue
-      }
-      const responses = ctx.memory(() => new KeptResponses(age, ctx.keeping))
-      const older = responses.older(key, ctx.now())
-      responses.add(key, text, ctx.now())
-      const stale = older === undefined ? undefined : withId(older, id)
-      if (stale === undefined || stale === text) {
-        ctx.spare()
-        yield frame
-      } else {
-        ctx.injected()
-        yield withText(frame, stale)
-      }
+): AsyncGenerator<Frame> {
+  for await (const frame of frames) {
+    const fits = about !== undefined && frame.last && isPlainResult(frame.message)
+    const text = fits ? frameText(frame) : undefined
+    const id = text === undefined ? undefined : idText(text)
+    if (about === undefined || text === undefined || id === undefined) {
+      // A failed response is left as it is on purpose: a fault must not hide what is wrong.
+      if (frame.last && ctx.call !== undefined && !isOther(ctx.call)) ctx.spare()
+      yield frame
+      continue
+    }
+    const { key, cannot } = audience(ctx, by, about)
+    if (key === undefined) {
+      ctx.cannot(cannot)
+      yield frame
+      continue
+    }
+    const responses = ctx.memory(() => new KeptResponses(age, ctx.keeping))
+    const older = responses.older(key, ctx.now())
+    responses.add(key, text, ctx.now())
+    const stale = older === undefined ? undefined : withId(older, id)
+    if (stale === undefined || stale === text) {
+      ctx.spare()
+      yield frame
+    } else {
+      ctx.injected()
+      yield withText(frame, stale)
     }
   }
 }

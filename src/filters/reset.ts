@@ -3,7 +3,7 @@ import { canHaveOffset, fromOffset, type ResponseOffset } from './lib/response-o
 import { duration, oneOf, section } from './lib/config-schema.ts'
 import { CutResponse } from './lib/cut-response.ts'
 import { defineFault } from './fault.ts'
-import type { Fault, FaultContext, OutputTransform, ParameterProblem, Verdict } from './fault.ts'
+import type { Fault, FaultContext, Output, ParameterProblem, Verdict } from './fault.ts'
 import { offsetOutlook } from './lib/offset-outlook.ts'
 import { takesEffect } from './lib/takes-effect.ts'
 import * as Type from 'typebox'
@@ -61,7 +61,7 @@ export const reset = defineFault({
     return { by: at === 'request' ? 'request' : 'beforeResponse', asks: 'reset', does }
   },
   create(config): Fault {
-    if (config.at === 'stream') return { onOutput: (ctx) => cutting(ctx, config) }
+    if (config.at === 'stream') return { onOutput: (ctx, output) => cutting(ctx, output, config) }
     const { how, refuse } = config
     const verdict: Verdict = { kind: 'reset', how, ...(refuse === undefined ? {} : { refuse }) }
     const response = (ctx: FaultContext): Verdict => {
@@ -78,11 +78,14 @@ interface ResetConfig {
   readonly refuse?: number
 }
 
-function cutting(ctx: FaultContext, { after: offset, how, refuse }: ResetConfig): OutputTransform {
-  return ({ head, body }) =>
-    canHaveOffset(offset, head)
-      ? { head, body: fromOffset(body, offset, ctx.call, cut) }
-      : { head, body }
+function cutting(
+  ctx: FaultContext,
+  { head, body }: Output,
+  { after: offset, how, refuse }: ResetConfig,
+): Output {
+  return canHaveOffset(offset, head)
+    ? { head, body: fromOffset(body, offset, ctx.call, cut) }
+    : { head, body }
 
   async function* cut(rest: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
     // A reset makes the client's side drop what it has not read yet, so that needs a moment to arrive.

@@ -65,8 +65,8 @@ export const rewrite = defineFault({
     const parts = partsOfResponse(config)
     return {
       changes: true,
-      onResponse: (ctx) =>
-        changingLast(async (frame: Frame) => {
+      onResponse: (ctx, frames) =>
+        changingLast(frames, async (frame: Frame) => {
           const { kind } = frame.message ?? {}
           const isMeant = kind === 'result' || (kind !== undefined && config.in === 'message')
           const text = isMeant ? frameText(frame) : undefined

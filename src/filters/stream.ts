@@ -3,7 +3,7 @@ import { duration, section } from './lib/config-schema.ts'
 import { eventChoice } from './lib/stream/event-choice.ts'
 import { exclusive } from './lib/exclusive.ts'
 import { defineFault } from './fault.ts'
-import type { Fault, FaultContext, FrameTransform, ParameterProblem } from './fault.ts'
+import type { Fault, FaultContext, Frames, ParameterProblem } from './fault.ts'
 import { streamOutlook } from './lib/stream/stream-outlook.ts'
 import type { WrongId } from './lib/json/message-id.ts'
 import { close, drop, duplicate, wrongResponseId } from './lib/stream/stream-damage.ts'
@@ -92,19 +92,24 @@ export const stream = defineFault({
     const { pieces = PIECES, pause = PAUSE_MS } = config
     if (config.split !== undefined) {
       const how = { events: config.split, pieces, pause }
-      return { onOutput: (ctx) => split(how, ctx) }
+      return { onOutput: (ctx, output) => split(how, ctx, output) }
     }
     const closed = new WeakSet<Call>()
-    return { changes: true, onResponse: (ctx) => damage(config, ctx, closed) }
+    return { changes: true, onResponse: (ctx, frames) => damage(config, ctx, frames, closed) }
   },
 })
 
 type StreamConfig = Parameters<typeof stream.create>[0]
 
-function damage(config: StreamConfig, ctx: FaultContext, closed: WeakSet<Call>): FrameTransform {
-  if (config.drop !== undefined) return drop(config.drop, ctx)
-  if (config.duplicate !== undefined) return duplicate(config.duplicate, ctx)
-  if (config.reorder !== undefined) return reorder(config.reorder, ctx)
-  if (config.wrongId !== undefined) return wrongResponseId(config.wrongId, ctx)
-  return close(config.close ?? 'last', ctx, closed)
+function damage(
+  config: StreamConfig,
+  ctx: FaultContext,
+  frames: Frames,
+  closed: WeakSet<Call>,
+): Frames {
+  if (config.drop !== undefined) return drop(config.drop, ctx, frames)
+  if (config.duplicate !== undefined) return duplicate(config.duplicate, ctx, frames)
+  if (config.reorder !== undefined) return reorder(config.reorder, ctx, frames)
+  if (config.wrongId !== undefined) return wrongResponseId(config.wrongId, ctx, frames)
+  return close(config.close ?? 'last', ctx, closed, frames)
 }

@@ -1,7 +1,7 @@
 import { sizeText } from '../base/units.ts'
 import { oneOf, section, size } from './lib/config-schema.ts'
 import { CONTINUE, defineFault } from './fault.ts'
-import type { Fault, FaultContext, OutputTransform, ParameterProblem } from './fault.ts'
+import type { Fault, FaultContext, Output, ParameterProblem } from './fault.ts'
 import { slowed } from './lib/slow-link.ts'
 import * as Type from 'typebox'
 
@@ -61,12 +61,10 @@ export const throttle = defineFault({
       }
       return CONTINUE
     }
-    const trickle =
-      (ctx: FaultContext): OutputTransform =>
-      ({ head, body }) => {
-        ctx.injected()
-        return { head, body: slowed(ctx, body, { rate, chunk }) }
-      }
+    const trickle = (ctx: FaultContext, { head, body }: Output): Output => {
+      ctx.injected()
+      return { head, body: slowed(ctx, body, { rate, chunk }) }
+    }
     return {
       ...(direction === 'response' ? {} : { onRequest: wait }),
       ...(direction === 'request' ? {} : { onOutput: trickle }),

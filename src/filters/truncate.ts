@@ -121,13 +121,13 @@ export const truncate = defineFault({
     if (content === undefined) {
       return {
         changes: true,
-        onOutput: (ctx) => (output) => cutOutput(ctx, output, after ?? HALF, framing),
+        onOutput: (ctx, output) => cutOutput(ctx, output, after ?? HALF, framing),
       }
     }
     return {
       changes: true,
-      onResponse: (ctx) =>
-        changingLast((frame) => {
+      onResponse: (ctx, frames) =>
+        changingLast(frames, (frame) => {
           const less = editResult(frame, (text, result) => shorten(text, result, content))
           if (less !== undefined) ctx.injected()
           return less

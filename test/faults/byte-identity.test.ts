@@ -11,10 +11,9 @@ import { NO_CONTEXT } from './no-context.ts'
 
 const LOOKING: Fault = {
   beforeResponse: () => ({ kind: 'continue' }),
-  onResponse: () =>
-    async function* (frames) {
-      for await (const frame of frames) yield frame
-    },
+  async *onResponse(_, frames) {
+    for await (const frame of frames) yield frame
+  },
 }
 
 const request: RequestHead = { method: 'POST', target: '/', version: '1.1', headers: [] }

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { CutResponse } from '../../src/filters/lib/cut-response.ts'
-import { CONTINUE, type Fault, type Frame, type Verdict } from '../../src/filters/fault.ts'
+import { CONTINUE, type Fault, type Verdict } from '../../src/filters/fault.ts'
 import { call, callMessage, post, textOf } from '../support/http-call.ts'
 import { closers } from '../support/closers.ts'
 import { toolCall } from '../support/mcp-bytes.ts'
@@ -17,17 +17,16 @@ const RULE = {
 const rules = [RULE]
 
 const append = (text: string): Fault => ({
-  onResponse: (ctx) =>
-    async function* (frames) {
-      for await (const frame of frames) {
-        if (!frame.last) {
-          yield frame
-          continue
-        }
-        ctx.injected(text)
-        yield { ...frame, raw: Buffer.concat([frame.raw, Buffer.from(text)]), last: true }
+  async *onResponse(ctx, frames) {
+    for await (const frame of frames) {
+      if (!frame.last) {
+        yield frame
+        continue
       }
-    },
+      ctx.injected(text)
+      yield { ...frame, raw: Buffer.concat([frame.raw, Buffer.from(text)]), last: true }
+    }
+  },
 })
 
 const verdict = (of: Verdict, at: 'onRequest' | 'beforeResponse' = 'onRequest'): Fault => ({
@@ -100,16 +99,15 @@ it('hangs until the client leaves, or the rule is taken back', async () => {
 
 it('cuts a stream where a transform says so, with what came before', async () => {
   const cut: Fault = {
-    onResponse: (ctx) =>
-      async function* (frames) {
-        for await (const frame of frames) {
-          if (frame.last) {
-            ctx.injected('cut')
-            throw new CutResponse('fin')
-          }
-          yield frame
+    async *onResponse(ctx, frames) {
+      for await (const frame of frames) {
+        if (frame.last) {
+          ctx.injected('cut')
+          throw new CutResponse('fin')
         }
-      },
+        yield frame
+      }
+    },
   }
   const stage = opened(await startSidecar({ rules, faults: [cut], upstream: sseApp }))
   const client = await RawClient.connect(stage.port)
@@ -123,14 +121,13 @@ it('cuts a stream where a transform says so, with what came before', async () =>
 
 it('ends the response where a transform ends, and lets go of the app', async () => {
   const short: Fault = {
-    onResponse: (ctx) =>
-      async function* (frames) {
-        for await (const frame of frames) {
-          ctx.injected()
-          yield frame
-          return
-        }
-      },
+    async *onResponse(ctx, frames) {
+      for await (const frame of frames) {
+        ctx.injected()
+        yield frame
+        return
+      }
+    },
   }
   let gone: Promise<void> | undefined
   const stage = opened(
@@ -157,13 +154,12 @@ it.each([jsonApp, sseApp])('passes traffic on when a fault fails', async (app) =
       throw new Error('a')
     },
     beforeResponse: () => Promise.reject(new Error('b')),
-    onResponse: () =>
-      async function* (frames) {
-        for await (const frame of frames) {
-          if (frame.last) throw new Error('c')
-          yield frame
-        }
-      },
+    async *onResponse(_, frames) {
+      for await (const frame of frames) {
+        if (frame.last) throw new Error('c')
+        yield frame
+      }
+    },
   }
   const stage = opened(await startSidecar({ rules, faults: [failing], upstream: app }))
   const got = await call(stage, callMessage(1))
@@ -174,20 +170,19 @@ it.each([jsonApp, sseApp])('passes traffic on when a fault fails', async (app) =
 it('closes the generators of a client that has left', async () => {
   const closed: string[] = []
   const holding = (name: string): Fault => ({
-    onResponse: (ctx) =>
-      async function* (frames: AsyncIterable<Frame>) {
-        try {
-          for await (const frame of frames) {
-            if (name === 'b' && frame.message !== undefined) {
-              ctx.injected()
-              await ctx.sleep(Infinity)
-            }
-            yield frame
+    async *onResponse(ctx, frames) {
+      try {
+        for await (const frame of frames) {
+          if (name === 'b' && frame.message !== undefined) {
+            ctx.injected()
+            await ctx.sleep(Infinity)
           }
-        } finally {
-          closed.push(name)
+          yield frame
         }
-      },
+      } finally {
+        closed.push(name)
+      }
+    },
   })
   const faults = [holding('a'), holding('b'), holding('c')]
   const stage = opened(await startSidecar({ rules, faults, upstream: sseApp }))
@@ -207,15 +202,14 @@ it('asks the app to pause while a fault is behind, and loses no byte', async () 
   let written = 0
   let release: (() => void) | undefined
   const slow: Fault = {
-    onResponse: () =>
-      async function* (frames) {
-        let first = true
-        for await (const frame of frames) {
-          if (first) await new Promise<void>((resolve) => (release = resolve))
-          first = false
-          yield frame
-        }
-      },
+    async *onResponse(_, frames) {
+      let first = true
+      for await (const frame of frames) {
+        if (first) await new Promise<void>((resolve) => (release = resolve))
+        first = false
+        yield frame
+      }
+    },
   }
   let paused: (() => void) | undefined
   const full = new Promise<void>((resolve) => (paused = resolve))

@@ -24,7 +24,7 @@ function hang(config: Readonly<Record<string, unknown>> = {}) {
 
 /** Says something while it waits, as `keepAlive` does in longer intervals. */
 const alive: Fault = {
-  onOutput: (ctx) => (output) => ({ head: output.head, body: signsOfLife(ctx, output.body) }),
+  onOutput: (ctx, output) => ({ head: output.head, body: signsOfLife(ctx, output.body) }),
 }
 
 async function* signsOfLife(ctx: FaultContext, body: Output['body']): AsyncGenerator<Uint8Array> {

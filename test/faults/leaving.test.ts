@@ -13,14 +13,13 @@ const request: RequestHead = { method: 'POST', target: '/', version: '1.1', head
 it('closes the generators of a client that has stopped reading and leaves', async () => {
   const closed: string[] = []
   const passing = (name: string): Fault => ({
-    onResponse: () =>
-      async function* (frames) {
-        try {
-          yield* frames
-        } finally {
-          closed.push(name)
-        }
-      },
+    async *onResponse(_, frames) {
+      try {
+        yield* frames
+      } finally {
+        closed.push(name)
+      }
+    },
   })
   const faults = [passing('a'), passing('b')]
   const bench = new Bench([{}])

@@ -32,17 +32,16 @@ const FAULTS: readonly (readonly [string, Fault, typeof jsonApp])[] = [
   [
     'an event of a stream',
     {
-      onResponse: (ctx) =>
-        async function* (frames) {
-          for await (const frame of frames) {
-            ctx.injected()
-            yield frame
-          }
-        },
+      async *onResponse(ctx, frames) {
+        for await (const frame of frames) {
+          ctx.injected()
+          yield frame
+        }
+      },
     },
     sseApp,
   ],
-  ['an output', { onOutput: (ctx) => (out) => (ctx.injected(), out) }, jsonApp],
+  ['an output', { onOutput: (ctx, out) => (ctx.injected(), out) }, jsonApp],
 ]
 
 it.each(FAULTS)('marks %s, unless the rule says otherwise', async (_, fault, app) => {
@@ -90,17 +89,15 @@ it('marks what goes by the stream of a session, and copies, unless the rule says
 
 it('marks a head only with what was done by then', async () => {
   const late: Fault = {
-    onOutput:
-      (ctx) =>
-      ({ head, body }) => ({
-        head,
-        body: (async function* () {
-          for await (const chunk of body) {
-            ctx.injected()
-            yield chunk
-          }
-        })(),
-      }),
+    onOutput: (ctx, { head, body }) => ({
+      head,
+      body: (async function* () {
+        for await (const chunk of body) {
+          ctx.injected()
+          yield chunk
+        }
+      })(),
+    }),
   }
   const stage = opened(await startSidecar({ rules: rules(true), faults: [late], upstream: sseApp }))
   const got = await call(stage, callMessage(1))
@@ -116,8 +113,8 @@ it('counts a call that was spared as such, unless another fault of the rule acte
       return { kind: 'continue' }
     },
   }
-  const acting: Fault = { onOutput: (ctx) => (out) => (ctx.injected(), out) }
-  const idle: Fault = { onOutput: () => (out) => out }
+  const acting: Fault = { onOutput: (ctx, out) => (ctx.injected(), out) }
+  const idle: Fault = { onOutput: (_, out) => out }
   for (const [faults, result] of [
     [[sparing], 'within_limit'],
     [[sparing, idle], 'within_limit'],

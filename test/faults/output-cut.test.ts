@@ -58,16 +58,14 @@ it.each([
 
 it('sends the head before a cut that leaves nothing of the body', async () => {
   const cut: Fault = {
-    onOutput:
-      (ctx) =>
-      ({ head }) => {
-        ctx.injected()
-        // oxlint-disable-next-line require-yield -- it is over before the first byte
-        const none = async function* (): Bytes {
-          throw new CutResponse('fin')
-        }
-        return { head, body: none() }
-      },
+    onOutput: (ctx, { head }) => {
+      ctx.injected()
+      // oxlint-disable-next-line require-yield -- it is over before the first byte
+      const none = async function* (): Bytes {
+        throw new CutResponse('fin')
+      }
+      return { head, body: none() }
+    },
   }
   const stage = await start([cut], jsonApp)
   const { response, client } = await met(stage)
@@ -109,7 +107,7 @@ it('writes nothing beyond the length that was declared', async () => {
 
 it.each(['12x', '1, 2', ''])('hangs up behind a length that is none: %j', async (length) => {
   const lying: Fault = {
-    onOutput: () => (out) => ({
+    onOutput: (_, out) => ({
       ...out,
       head: { ...out.head, headers: ['Content-Length', length] },
     }),

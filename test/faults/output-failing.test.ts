@@ -31,12 +31,12 @@ async function reusable(client: RawClient): Promise<boolean> {
 }
 
 const FAILURES: readonly [string, Fault, string][] = [
-  ['before the head', { onOutput: () => () => Promise.reject(new Error('a')) }, 'length'],
+  ['before the head', { onOutput: () => Promise.reject(new Error('a')) }, 'length'],
   [
     'with the whole body in hand',
     {
-      onOutput: () => async (out) => {
-        for await (const _ of out.body);
+      onOutput: async (_, out) => {
+        for await (const chunk of out.body) void chunk
         throw new Error('b')
       },
     },
@@ -55,7 +55,7 @@ const FAILURES: readonly [string, Fault, string][] = [
   [
     'behind a head of its own',
     {
-      onOutput: () => (out) => ({
+      onOutput: (_, out) => ({
         head: { ...out.head, headers: headersForChangedBody(out.head.headers) },
         body: (async function* () {
           for await (const chunk of out.body) {
@@ -70,7 +70,7 @@ const FAILURES: readonly [string, Fault, string][] = [
   [
     'by a head that cannot be sent',
     {
-      onOutput: () => (out) => ({ ...out, head: { ...out.head, headers: ['a', 'b\r\nc: d'] } }),
+      onOutput: (_, out) => ({ ...out, head: { ...out.head, headers: ['a', 'b\r\nc: d'] } }),
     },
     'length',
   ],

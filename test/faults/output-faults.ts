@@ -20,7 +20,7 @@ export type Bytes = AsyncGenerator<Uint8Array, void>
 export function onOutput(
   change: (ctx: FaultContext, output: Output) => Output | Promise<Output>,
 ): Fault {
-  return { onOutput: (ctx) => (output) => change(ctx, output) }
+  return { onOutput: (ctx, output) => change(ctx, output) }
 }
 
 /** A fault that changes the body alone. */

@@ -73,7 +73,7 @@ it('makes the outcome by a status alone', async () => {
 
 it('takes what the other hooks made of the response', async () => {
   const early: Fault = {
-    onOutput: () => async (out) => {
+    onOutput: async (_, out) => {
       const bytes = Buffer.from(`<${(await whole(out.body)).toString()}>`)
       return {
         head: { ...out.head, headers: headersForChangedBody(out.head.headers) },
@@ -82,13 +82,12 @@ it('takes what the other hooks made of the response', async () => {
     },
   }
   const late: Fault = {
-    onResponse: (ctx) =>
-      async function* (frames) {
-        for await (const frame of frames) {
-          ctx.injected()
-          yield { ...frame, raw: Buffer.from('changed') }
-        }
-      },
+    async *onResponse(ctx, frames) {
+      for await (const frame of frames) {
+        ctx.injected()
+        yield { ...frame, raw: Buffer.from('changed') }
+      }
+    },
   }
   const stage = opened(await startSidecar({ rules, faults: [early, late], upstream: jsonApp }))
   const got = await call(stage, callMessage(1))

@@ -13,7 +13,7 @@ function listCall(method = 'tools/list', params: unknown = {}): Call {
 async function of(config: Config, result: string, ctx = new Context({ call: listCall() })) {
   const before = ctx.effects
   const [text = ''] = await texts(
-    catalog.create(config).onResponse!(ctx)(frames(resultFrame(result))),
+    catalog.create(config).onResponse!(ctx, frames(resultFrame(result))),
   )
   expect(ctx.effects - before).toBe(text === resultJson(result) ? 0 : 1)
   return text
@@ -76,7 +76,7 @@ describe('a list of tools', () => {
     const error = frame('body', '{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"x"}}', true)
     const ctx = new Context({ call: listCall() })
     const fault = catalog.create({ hide: '*', cursor: 'bad', stale: true })
-    expect(await texts(fault.onResponse!(ctx)(frames(error)))).toEqual(await texts(frames(error)))
+    expect(await texts(fault.onResponse!(ctx, frames(error)))).toEqual(await texts(frames(error)))
     expect(ctx.effects + ctx.spared).toBe(0)
     expect(await of({ hide: '*' }, TOOLS, new Context({ call: undefined }))).toBe(resultJson(TOOLS))
   })
@@ -174,7 +174,7 @@ describe('news of a changed list', () => {
   ])('comes before the response to %s', async (method, kind) => {
     const ctx = new Context({ call: listCall(method) })
     const response = resultFrame('{}', 'event')
-    const all = catalog.create({ notify: 'spurious' }).onResponse!(ctx)(frames(OTHER, response))
+    const all = catalog.create({ notify: 'spurious' }).onResponse!(ctx, frames(OTHER, response))
     const [first, second, third] = await texts(all)
     expect([first, third]).toEqual(await texts(frames(OTHER, response)))
     expect(second).toBe(
@@ -186,7 +186,8 @@ describe('news of a changed list', () => {
   it('is taken out', async () => {
     const ctx = new Context()
     const response = resultFrame('{}', 'event')
-    const all = catalog.create({ notify: 'suppress' }).onResponse!(ctx)(
+    const all = catalog.create({ notify: 'suppress' }).onResponse!(
+      ctx,
       frames(CHANGED, OTHER, response),
     )
     expect(await texts(all)).toEqual(await texts(frames(OTHER, response)))

@@ -30,7 +30,7 @@ async function damaged(
   text: string,
   ctx = new Context(),
 ) {
-  const out = await corrupt.create({ mode }).onOutput!(ctx)(output(lines, [text]))
+  const out = await corrupt.create({ mode }).onOutput!(ctx, output(lines, [text]))
   return { ctx, lines: out.head.headers, text: (await chunksOf(out)).join('') }
 }
 
@@ -69,12 +69,12 @@ describe('corrupt', () => {
     async (mode) => {
       const chunks = Array<string>(40).fill('x'.repeat(10_000))
       const ctx = new Context()
-      const out = await corrupt.create({ mode }).onOutput!(ctx)(output(jsonLines(4e5), chunks))
+      const out = await corrupt.create({ mode }).onOutput!(ctx, output(jsonLines(4e5), chunks))
       const text = (await chunksOf(out)).join('')
       expect(valueOf(out.head.headers, 'content-length')).toBe(String(text.length))
       expect(text.slice(-100_000)).toBe('x'.repeat(100_000))
       expect(text).not.toBe('x'.repeat(text.length))
-      const noLength = await corrupt.create({ mode }).onOutput!(ctx)(output([], chunks))
+      const noLength = await corrupt.create({ mode }).onOutput!(ctx, output([], chunks))
       expect(valueOf(noLength.head.headers, 'content-length')).toBeUndefined()
     },
   )
@@ -84,7 +84,7 @@ describe('corrupt', () => {
     const fault = corrupt.create({ mode })
     const event = `id: 7\r\nevent: message\r\ndata: {"a":\r\ndata:  "b"}\r\nretry: 5\r\n\r\n`
     const list = [frame('event', 'data: {"a":1}\n\n'), frame('event', event, true)]
-    const [first, second, ...more] = await texts(fault.onResponse!(ctx)(frames(...list)))
+    const [first, second, ...more] = await texts(fault.onResponse!(ctx, frames(...list)))
     expect(more).toEqual([])
     expect(first).toBe('data: {"a":1}\n\n')
     expect(ctx.effects).toBe(1)
@@ -99,16 +99,17 @@ describe('corrupt', () => {
   it('leaves bodies to the way out, where batches do not come', async () => {
     const ctx = new Context()
     const fault = corrupt.create({ mode: 'garbage' })
-    expect(await texts(fault.onResponse!(ctx)(frames(frame('body', '{}', true))))).toEqual(['{}'])
-    const out = await fault.onOutput!(ctx)(output(SSE_LINES, [responseEvent(1)]))
+    expect(await texts(fault.onResponse!(ctx, frames(frame('body', '{}', true))))).toEqual(['{}'])
+    const out = await fault.onOutput!(ctx, output(SSE_LINES, [responseEvent(1)]))
     expect(await chunksOf(out)).toEqual([responseEvent(1)])
     expect(ctx.effects).toBe(0)
   })
 
   it('leaves an event without data alone', async () => {
     const ctx = new Context()
-    const through = corrupt.create({ mode: 'garbage' }).onResponse!(ctx)
-    expect(await texts(through(frames(frame('event', 'id: 1\n\n', true))))).toEqual(['id: 1\n\n'])
+    const event = frames(frame('event', 'id: 1\n\n', true))
+    const through = corrupt.create({ mode: 'garbage' }).onResponse!(ctx, event)
+    expect(await texts(through)).toEqual(['id: 1\n\n'])
     expect(ctx.effects).toBe(0)
   })
 
@@ -116,7 +117,7 @@ describe('corrupt', () => {
     const fault = corrupt.create({ mode: 'html', contentType: 'text/plain' })
     for (const lines of [SSE_LINES, jsonLines(2)]) {
       const ctx = new Context()
-      const out = await fault.onOutput!(ctx)(output(lines, ['{}']))
+      const out = await fault.onOutput!(ctx, output(lines, ['{}']))
       expect(valueOf(out.head.headers, 'content-type')).toBe('text/plain')
       expect(ctx.effects).toBe(1)
     }

@@ -19,7 +19,8 @@ describe('delay', () => {
     const fault = delay.create({ fixed: 2000, max: MAX, at: 'response' })
     expect(Object.keys(fault)).toEqual(['onResponse'])
     const slept: [string, number][] = []
-    const through = fault.onResponse!(ctx)(
+    const through = fault.onResponse!(
+      ctx,
       frames(frame('event', 'progress'), frame('event', 'result', true), frame('event', 'more')),
     )
     for await (const each of through) {
@@ -37,10 +38,10 @@ describe('delay', () => {
     const ctx = new Context()
     const fault = delay.create({ fixed: 5, max: MAX, at: 'event' })
     const list = [frame('event', 'a'), frame('event', 'b', true)]
-    expect(await texts(fault.onResponse!(ctx)(frames(...list)))).toEqual(['a', 'b'])
+    expect(await texts(fault.onResponse!(ctx, frames(...list)))).toEqual(['a', 'b'])
     expect(ctx.sleeps).toEqual([5, 5])
     const other = new Context()
-    expect(await texts(fault.onResponse!(other)(frames(frame('body', 'x', true))))).toEqual(['x'])
+    expect(await texts(fault.onResponse!(other, frames(frame('body', 'x', true))))).toEqual(['x'])
     expect(other.effects).toBe(0)
   })
 
@@ -57,7 +58,7 @@ describe('delay', () => {
       }
     }
     const response = delay.create({ fixed: 5, max: MAX, at: 'response' })
-    await expect(texts(response.onResponse!(ctx)(endless()))).rejects.toThrow('gone')
+    await expect(texts(response.onResponse!(ctx, endless()))).rejects.toThrow('gone')
     expect(closed).toBe(true)
   })
 
@@ -65,7 +66,7 @@ describe('delay', () => {
     const ctx = new Context({ draws: [0, 1, 0.5] })
     const fault = delay.create({ uniform: { min: 10, max: 20 }, max: MAX, at: 'event' })
     await texts(
-      fault.onResponse!(ctx)(frames(frame('event', 'a'), frame('event', 'b'), frame('event', 'c'))),
+      fault.onResponse!(ctx, frames(frame('event', 'a'), frame('event', 'b'), frame('event', 'c'))),
     )
     expect(ctx.sleeps).toEqual([10, 20, 15])
   })

@@ -51,7 +51,7 @@ describe('hang', () => {
     const fault = made({ at: 'headers' })
     expect(Object.keys(fault)).toEqual(['onOutput'])
     const app = output(jsonLines(5), ['abc', 'de'])
-    const out = await fault.onOutput!(ctx)(app)
+    const out = await fault.onOutput!(ctx, app)
     expect(out.head).toBe(app.head)
     expect(ctx.effects).toBe(1)
     const { seen, done } = reading(out.body)
@@ -68,7 +68,7 @@ describe('hang', () => {
     const taken: string[] = []
     const chunk = 'x'.repeat(300_000)
     const app = output(jsonLines(3_000_000), Array<string>(10).fill(chunk), taken)
-    const out = await made({ at: 'headers' }).onOutput!(ctx)(app)
+    const out = await made({ at: 'headers' }).onOutput!(ctx, app)
     const { seen, done } = reading(out.body)
     await settled()
     expect(taken).toHaveLength(4)
@@ -87,7 +87,7 @@ describe('hang', () => {
     for (const size of [1, 7, 1000]) {
       const ctx = new Sleeper()
       const app = output(SSE_LINES, TEXT.match(new RegExp(`[^]{1,${size}}`, 'g'))!)
-      const out = await made({ at: 'event', for: 9, ...config }).onOutput!(ctx)(app)
+      const out = await made({ at: 'event', for: 9, ...config }).onOutput!(ctx, app)
       expect(ctx.effects).toBe(0)
       const { seen, done } = reading(out.body)
       await settled()
@@ -102,7 +102,7 @@ describe('hang', () => {
 
   it('continues when faults are to stop', async () => {
     const ctx = new Sleeper()
-    const out = await made({ at: 'event' }).onOutput!(ctx)(output(SSE_LINES, [TEXT]))
+    const out = await made({ at: 'event' }).onOutput!(ctx, output(SSE_LINES, [TEXT]))
     const { seen, done } = reading(out.body)
     await settled()
     ctx.pending[0]!.stop()
@@ -111,7 +111,7 @@ describe('hang', () => {
   })
 
   it('lets a response pass when it may not act', async () => {
-    const out = await made({ at: 'event' }).onOutput!(new Forbidden())(output(SSE_LINES, [TEXT]))
+    const out = await made({ at: 'event' }).onOutput!(new Forbidden(), output(SSE_LINES, [TEXT]))
     expect((await chunksOf(out)).join('')).toBe(TEXT)
   })
 
@@ -124,7 +124,7 @@ describe('hang', () => {
   ])('does not act where %s', async (_, lines, config) => {
     const ctx = new Context()
     const text = lines === SSE_LINES ? responseEvent(2) : 'abc'
-    const out = await made({ at: 'event', ...config }).onOutput!(ctx)(output(lines, [text]))
+    const out = await made({ at: 'event', ...config }).onOutput!(ctx, output(lines, [text]))
     expect(await chunksOf(out)).toEqual([text])
     expect([ctx.effects, ctx.sleeps]).toEqual([0, []])
   })
@@ -133,7 +133,7 @@ describe('hang', () => {
     const ctx = new Sleeper()
     const config = { at: 'headers', keepAlive: true, for: 40_000 } as const
     const lines = [...SSE_LINES, 'Content-Length', '9', 'X-A', 'b']
-    const out = await made(config).onOutput!(ctx)(output(lines, ['data: 1\n\n']))
+    const out = await made(config).onOutput!(ctx, output(lines, ['data: 1\n\n']))
     expect(out.head.headers).toEqual([...SSE_LINES, 'X-A', 'b'])
     const { seen, done } = reading(out.body)
     await settled()
@@ -152,7 +152,7 @@ describe('hang', () => {
 
   it('has nothing to keep alive in a JSON response', async () => {
     const app = output(jsonLines(2), ['{}'])
-    const out = await made({ at: 'headers', keepAlive: true }).onOutput!(new Context())(app)
+    const out = await made({ at: 'headers', keepAlive: true }).onOutput!(new Context(), app)
     expect(out.head).toBe(app.head)
     expect(await chunksOf(out)).toEqual(['{}'])
   })
@@ -168,7 +168,7 @@ describe('hang', () => {
     }
     const head = { status: 200, reason: 'OK', headers: SSE_LINES }
     const fault = made({ at: 'event', after: { events: place } })
-    const out = await fault.onOutput!(new Context())({ head, body: endless() })
+    const out = await fault.onOutput!(new Context(), { head, body: endless() })
     let events = 0
     for await (const _ of out.body) if (++events === 9) break
     await settled()
@@ -177,7 +177,7 @@ describe('hang', () => {
 
   it('sends chunks as they came where its position is between two of them', async () => {
     const fault = made({ at: 'event', after: { bytes: 3 } })
-    const out = await fault.onOutput!(new Context())(output(jsonLines(5), ['abc', 'de']))
+    const out = await fault.onOutput!(new Context(), output(jsonLines(5), ['abc', 'de']))
     expect(await chunksOf(out)).toEqual(['abc', 'de'])
   })
 

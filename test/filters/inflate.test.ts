@@ -9,9 +9,9 @@ import { resultFrame } from './results.ts'
 
 /** The result of changing the frame that ends a call. */
 async function grown(config: Parameters<typeof inflate.create>[0], frame: Frame): Promise<Frame> {
-  const transform = inflate.create(config).onResponse!(new Context())
   let last = frame
-  for await (const each of transform(frames(frame))) last = each
+  const after = inflate.create(config).onResponse!(new Context(), frames(frame))
+  for await (const each of after) last = each
   return last
 }
 

@@ -20,7 +20,7 @@ function rule(config: Partial<Config> = {}) {
   return async (text: string, options: Options & { time?: number } = {}) => {
     const ctx = new Context({ after: first, session: 'own', ...options })
     ctx.time = options.time ?? 0
-    const [sent] = await texts(fault.onResponse!(ctx)(frames(body(text))))
+    const [sent] = await texts(fault.onResponse!(ctx, frames(body(text))))
     return [sent, ctx.effects, ctx.spared]
   }
 }
@@ -41,10 +41,10 @@ describe('replay', () => {
   it('leaves the event as it is but for its data', async () => {
     const fault = replay.create(BASE)
     const first = new Context({ session: 'own' })
-    await texts(fault.onResponse!(first)(frames(event({ id: 1, result: { n: 1 } }))))
+    await texts(fault.onResponse!(first, frames(event({ id: 1, result: { n: 1 } }))))
     const ctx = new Context({ after: first, session: 'own' })
     const list = [PRIMER, progress(1), event({ id: 2, result: { n: 2 } }, '7')]
-    const sent = await texts(fault.onResponse!(ctx)(frames(...list)))
+    const sent = await texts(fault.onResponse!(ctx, frames(...list)))
     expect(sent.slice(0, 2)).toEqual(list.slice(0, 2).map(({ raw }) => Buffer.from(raw).toString()))
     expect(sent[2]).toBe('id: 7\r\ndata: {"jsonrpc":"2.0","id":2,"result":{"n":1}}\n\n')
     expect([ctx.effects, ctx.spared]).toEqual([1, 0])

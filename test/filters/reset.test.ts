@@ -47,7 +47,7 @@ describe('reset', () => {
     const fault = reset.create({ at: 'stream', how: 'fin', refuse: 70, ...(after && { after }) })
     expect(Object.keys(fault)).toEqual(['onOutput'])
     const app = output(lines, chunks)
-    const out = await fault.onOutput!(ctx)(app)
+    const out = await fault.onOutput!(ctx, app)
     expect(out.head).toBe(app.head)
     expect(ctx.effects).toBe(0)
     expect(await cutOf(out.body)).toEqual([before, 'fin'])
@@ -61,7 +61,7 @@ describe('reset', () => {
   ])('does not act where the response has no position after %j', async (after, lines, chunks) => {
     const ctx = new Context()
     const fault = reset.create({ at: 'stream', how: 'rst', ...(after && { after }) })
-    const out = await fault.onOutput!(ctx)(output(lines, chunks))
+    const out = await fault.onOutput!(ctx, output(lines, chunks))
     expect(await chunksOf(out)).toEqual(chunks)
     expect(ctx.effects).toBe(0)
   })
@@ -69,7 +69,7 @@ describe('reset', () => {
   it('gives what is out a moment to arrive before a reset', async () => {
     const ctx = new Context()
     const fault = reset.create({ at: 'stream', how: 'rst', after: { bytes: 1 } })
-    const out = await fault.onOutput!(ctx)(output(jsonLines(4), ['abcd']))
+    const out = await fault.onOutput!(ctx, output(jsonLines(4), ['abcd']))
     expect(await cutOf(out.body)).toEqual(['a', 'rst'])
     expect(ctx.sleeps).toEqual([20])
   })
@@ -77,7 +77,7 @@ describe('reset', () => {
   it('lets a response pass when it may not act', async () => {
     const ctx = new Forbidden()
     const fault = reset.create({ at: 'stream', how: 'rst', refuse: 1, after: { bytes: 1 } })
-    const out = await fault.onOutput!(ctx)(output(jsonLines(4), ['abcd']))
+    const out = await fault.onOutput!(ctx, output(jsonLines(4), ['abcd']))
     expect(await cutOf(out.body)).toEqual(['abcd', undefined])
     expect(ctx.reached).toEqual([])
   })

@@ -12,7 +12,7 @@ function config(some: Partial<Config>): Config {
 }
 
 async function through(fault: Fault, result: string, ctx = new Context()): Promise<string> {
-  const [text = ''] = await texts(fault.onResponse!(ctx)(frames(resultFrame(result))))
+  const [text = ''] = await texts(fault.onResponse!(ctx, frames(resultFrame(result))))
   expect(ctx.effects).toBe(text === resultJson(result) ? 0 : 1)
   return text
 }
@@ -88,13 +88,14 @@ describe('rewrite of a result', () => {
       frame('body', '<html>', true),
     ]
     const before = await texts(frames(...list))
-    expect(await texts(fault.onResponse!(ctx)(frames(...list)))).toEqual(before)
+    expect(await texts(fault.onResponse!(ctx, frames(...list)))).toEqual(before)
     expect(ctx.effects).toBe(0)
   })
 
   it('reads the event again and keeps its other fields', async () => {
     const fault = rewrite.create(config({ nullify: '/a' }))
-    const all = fault.onResponse!(new Context())(
+    const all = fault.onResponse!(
+      new Context(),
       frames(resultFrame('{"structuredContent":{"a":1}}', 'event')),
     )
     for await (const each of all) {
@@ -204,7 +205,7 @@ describe('drift', () => {
           const both = `{"structuredContent":${json},"content":[{"type":"text","text":${JSON.stringify(json)}}]}`
           const fault = rewrite.create(config({ drift: 3 }))
           const [text] = await texts(
-            fault.onResponse!(new Context({ draws }))(frames(resultFrame(both))),
+            fault.onResponse!(new Context({ draws }), frames(resultFrame(both))),
           )
           const after = JSON.parse(text!) as {
             result: { structuredContent: unknown; content: { text: string }[] }

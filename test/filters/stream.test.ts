@@ -13,7 +13,7 @@ const ALL = [PRIMER, P1, QUESTION, P2, RESPONSE]
 
 /** What becomes of frames, by their place in the list, and how often it was said to take effect. */
 async function through(config: Config, list: readonly Frame[], ctx: Context = new Context()) {
-  const out = stream.create(config).onResponse!(ctx)(frames(...list))
+  const out = stream.create(config).onResponse!(ctx, frames(...list))
   const sent = await texts(out)
   const known = list.map(({ raw }) => Buffer.from(raw).toString())
   return [sent.map((text) => known.indexOf(text)).join(' '), ctx.effects]
@@ -55,7 +55,7 @@ describe('stream', () => {
   it('closes the stream of a call once, so that a client which resumes it gets its response', async () => {
     const fault = stream.create({ close: 'last' })
     const sent = async (ctx: Context): Promise<number> =>
-      (await texts(fault.onResponse!(ctx)(frames(...ALL)))).length
+      (await texts(fault.onResponse!(ctx, frames(...ALL)))).length
     const [first, second] = [new Context(), new Context()]
     expect([await sent(first), first.effects, first.spared]).toEqual([4, 1, 0])
     expect([await sent(second), second.effects, second.spared]).toEqual([5, 0, 1])
@@ -78,7 +78,7 @@ describe('stream', () => {
       yield RESPONSE
     })()
     const fault = stream.create({ reorder: 'all' })
-    const out = fault.onResponse!(ctx)(source)[Symbol.asyncIterator]()
+    const out = fault.onResponse!(ctx, source)[Symbol.asyncIterator]()
     const first = out.next()
     await new Promise((resolve) => setImmediate(resolve))
     ctx.retire()
@@ -94,7 +94,7 @@ describe('stream', () => {
 describe('a wrong id', () => {
   const changed = async (config: Config, frame: Frame, call = TOOL_CALL): Promise<string> => {
     const [text] = await texts(
-      stream.create(config).onResponse!(new Context({ call }))(frames(frame)),
+      stream.create(config).onResponse!(new Context({ call }), frames(frame)),
     )
     return text!
   }
@@ -123,7 +123,7 @@ describe('a wrong id', () => {
   it('is given to the response alone, and once', async () => {
     const ctx = new Context()
     const fault = stream.create({ wrongId: 'other' })
-    const sent = await texts(fault.onResponse!(ctx)(frames(...ALL)))
+    const sent = await texts(fault.onResponse!(ctx, frames(...ALL)))
     const before = ALL.map(({ raw }) => Buffer.from(raw).toString())
     expect(sent.slice(0, 4)).toEqual(before.slice(0, 4))
     expect(sent[4]).toBe(before[4]!.replace('"id":1', '"id":-2'))
@@ -133,7 +133,7 @@ describe('a wrong id', () => {
   it('cannot be given to an error that names no call', async () => {
     const ctx = new Context()
     const error = event({ id: null, error: { code: 1, message: '' } })
-    const sent = await texts(stream.create({ wrongId: 'other' }).onResponse!(ctx)(frames(error)))
+    const sent = await texts(stream.create({ wrongId: 'other' }).onResponse!(ctx, frames(error)))
     expect(sent).toEqual([Buffer.from(error.raw).toString()])
     expect(ctx.effects).toBe(0)
   })
@@ -147,7 +147,7 @@ describe('events in pieces', () => {
     const source = (async function* () {
       for (const chunk of chunks) yield await Promise.resolve(Buffer.from(chunk))
     })()
-    const output = await stream.create(config).onOutput!(ctx)({
+    const output = await stream.create(config).onOutput!(ctx, {
       head: headers === undefined ? head : { ...head, headers },
       body: source,
     })

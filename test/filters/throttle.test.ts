@@ -34,7 +34,7 @@ describe('throttle', () => {
     const fault = throttle.create({ rate: 1000, direction: 'response', chunk: 100 })
     expect(Object.keys(fault)).toEqual(['onOutput'])
     const app = output(jsonLines(260), ['a'.repeat(250), 'b'.repeat(10)])
-    const out = await fault.onOutput!(ctx)(app)
+    const out = await fault.onOutput!(ctx, app)
     expect(out.head).toBe(app.head)
     expect(ctx.effects).toBe(1)
     expect((await chunksOf(out)).map(({ length }) => length)).toEqual([100, 100, 50, 10])
@@ -48,7 +48,7 @@ describe('throttle', () => {
       [1_000_000, 1, 1000],
     ] as const) {
       const fault = throttle.create({ rate, direction: 'response', ...(chunk && { chunk }) })
-      const out = await fault.onOutput!(new Clocked())(output(jsonLines(4e3), ['a'.repeat(4000)]))
+      const out = await fault.onOutput!(new Clocked(), output(jsonLines(4e3), ['a'.repeat(4000)]))
       expect((await chunksOf(out))[0]).toHaveLength(length)
     }
   })
@@ -56,7 +56,7 @@ describe('throttle', () => {
   it('does not add up what its waits are late by', async () => {
     const ctx = new Late()
     const fault = throttle.create({ rate: 1000, direction: 'response', chunk: 10 })
-    const out = await fault.onOutput!(ctx)(output(jsonLines(1000), ['a'.repeat(1000)]))
+    const out = await fault.onOutput!(ctx, output(jsonLines(1000), ['a'.repeat(1000)]))
     await chunksOf(out)
     expect(ctx.time).toBeGreaterThanOrEqual(1000)
     expect(ctx.time).toBeLessThan(1020)
@@ -72,7 +72,7 @@ describe('throttle', () => {
     }
     const fault = throttle.create({ rate: 1000, direction: 'response', chunk: 100 })
     const head = { status: 200, reason: 'OK', headers: SSE_LINES }
-    await chunksOf(await fault.onOutput!(ctx)({ head, body: body() }))
+    await chunksOf(await fault.onOutput!(ctx, { head, body: body() }))
     expect(ctx.sleeps).toEqual([100, 100])
   })
 
@@ -80,7 +80,7 @@ describe('throttle', () => {
     const ctx = new Sleeper()
     const taken: string[] = []
     const app = output(jsonLines(1e6), Array<string>(50).fill('x'.repeat(20_000)), taken)
-    const out = await throttle.create({ rate: 1, direction: 'response' }).onOutput!(ctx)(app)
+    const out = await throttle.create({ rate: 1, direction: 'response' }).onOutput!(ctx, app)
     void out.body[Symbol.asyncIterator]().next()
     await settled()
     expect(taken.length).toBeLessThan(7)
@@ -90,7 +90,7 @@ describe('throttle', () => {
     const text = 'a'.repeat(100_000)
     for (const ctx of [new Context(), new Context({ signal: AbortSignal.abort() })]) {
       const fault = throttle.create({ rate: 100, direction: 'response' })
-      const out = await fault.onOutput!(ctx)(output(jsonLines(1e5), [text]))
+      const out = await fault.onOutput!(ctx, output(jsonLines(1e5), [text]))
       const chunks = await chunksOf(out)
       expect(chunks.join('')).toBe(text)
       expect(chunks.length).toBeLessThan(10)

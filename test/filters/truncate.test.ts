@@ -29,7 +29,7 @@ function output(text: string, headers: readonly string[], step = 4) {
 async function cut(config: Partial<Config>, whole: Output, ctx = new Context()) {
   const fault = truncate.create({ framing: 'broken', ...config })
   expect(Object.keys(fault)).toEqual(['changes', 'onOutput'])
-  const after = await fault.onOutput!(ctx)(whole)
+  const after = await fault.onOutput!(ctx, whole)
   const early = ctx.effects
   let text = ''
   let end: string = 'end'
@@ -111,7 +111,7 @@ describe('a cut body', () => {
 
   it('of a size that is not held up passes whole, as it comes', async () => {
     const { whole, state } = output('x'.repeat(6 << 20), CHUNKED, 1 << 20)
-    const after = await truncate.create({ framing: 'broken' }).onOutput!(new Context())(whole)
+    const after = await truncate.create({ framing: 'broken' }).onOutput!(new Context(), whole)
     expect(state.taken).toBeLessThan(6)
     let size = 0
     for await (const chunk of after.body) size += chunk.length
@@ -160,7 +160,7 @@ describe('less content', () => {
     const ctx = new Context()
     const fault = truncate.create({ framing: 'broken', ...(content && { content }) })
     expect(Object.keys(fault)).toEqual(['changes', 'onResponse'])
-    const [text = ''] = await texts(fault.onResponse!(ctx)(frames(resultFrame(result))))
+    const [text = ''] = await texts(fault.onResponse!(ctx, frames(resultFrame(result))))
     expect(ctx.effects).toBe(text === resultJson(result) ? 0 : 1)
     expect(() => JSON.parse(text)).not.toThrow()
     return text
@@ -266,7 +266,7 @@ describe('less content', () => {
       { ...result, raw },
     ]
     const before = await texts(frames(...list))
-    expect(await texts(fault.onResponse!(ctx)(frames(...list)))).toEqual(before)
+    expect(await texts(fault.onResponse!(ctx, frames(...list)))).toEqual(before)
     expect(ctx.effects).toBe(0)
   })
 })

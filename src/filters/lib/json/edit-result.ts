@@ -1,7 +1,7 @@
 import { inOrder, splice, type TextEdit } from '../../../base/json/json-edit.ts'
 import { valueOf, type JsonNode } from '../../../base/json/json-node.ts'
 import { readJson } from '../../../base/json/json-text.ts'
-import type { Frame, FrameTransform } from '../../fault.ts'
+import type { Frame, Frames } from '../../fault.ts'
 import { frameText, withText } from './frame-json.ts'
 
 /** Finds what to change in a result: `result` stands in `text`, and so do the edits. */
@@ -18,10 +18,9 @@ export function editResult(frame: Frame, change: ResultChange): Frame | undefine
 }
 
 /** Passes all frames on, and in the place of the one that ends the call what is made of it. */
-export function changingLast(
+export async function* changingLast(
+  frames: Frames,
   change: (frame: Frame) => Frame | undefined | Promise<Frame | undefined>,
-): FrameTransform {
-  return async function* (frames) {
-    for await (const frame of frames) yield (frame.last ? await change(frame) : undefined) ?? frame
-  }
+): AsyncGenerator<Frame> {
+  for await (const frame of frames) yield (frame.last ? await change(frame) : undefined) ?? frame
 }

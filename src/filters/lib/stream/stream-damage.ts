@@ -1,32 +1,36 @@
 import { isOther, type Call } from '../../../mcp/call.ts'
 import { eventPicker, type EventChoice } from './event-choice.ts'
-import type { FaultContext, FrameTransform } from '../../fault.ts'
+import type { Frame, FaultContext, Frames } from '../../fault.ts'
 import { frameText, withText } from '../json/frame-json.ts'
 import { withId, wrongId, type WrongId } from '../json/message-id.ts'
 
 /** Chosen events never arrive. */
-export function drop(choice: EventChoice, ctx: FaultContext): FrameTransform {
-  return async function* (frames) {
-    const picks = eventPicker(choice)
-    for await (const frame of frames) {
-      if (picks(frame)) ctx.injected('drop')
-      else yield frame
-    }
+export async function* drop(
+  choice: EventChoice,
+  ctx: FaultContext,
+  frames: Frames,
+): AsyncGenerator<Frame> {
+  const picks = eventPicker(choice)
+  for await (const frame of frames) {
+    if (picks(frame)) ctx.injected('drop')
+    else yield frame
   }
 }
 
 /** Chosen events arrive twice. */
-export function duplicate(choice: EventChoice, ctx: FaultContext): FrameTransform {
-  return async function* (frames) {
-    const picks = eventPicker(choice)
-    for await (const frame of frames) {
-      const again = picks(frame)
-      yield frame
-      if (!again) continue
-      ctx.injected('duplicate')
-      // A call ends once.
-      yield { ...frame, last: false }
-    }
+export async function* duplicate(
+  choice: EventChoice,
+  ctx: FaultContext,
+  frames: Frames,
+): AsyncGenerator<Frame> {
+  const picks = eventPicker(choice)
+  for await (const frame of frames) {
+    const again = picks(frame)
+    yield frame
+    if (!again) continue
+    ctx.injected('duplicate')
+    // A call ends once.
+    yield { ...frame, last: false }
   }
 }
 
@@ -34,45 +38,46 @@ export function duplicate(choice: EventChoice, ctx: FaultContext): FrameTransfor
  * The stream ends, in good order, before the first chosen event. Once for each call, which `closed`
  * remembers: a client that resumes the stream gets what is left of it, as from an app that closed it.
  */
-export function close(
+export async function* close(
   choice: EventChoice,
   ctx: FaultContext,
   closed: WeakSet<Call>,
-): FrameTransform {
-  return async function* (frames) {
-    const picks = eventPicker(choice)
-    const { call } = ctx
-    // Other messages and responses come on the stream of a message.
-    const again = isOther(call) || (call !== undefined && closed.has(call))
-    if (again && !isOther(call)) ctx.spare()
-    for await (const frame of frames) {
-      if (!again && picks(frame)) {
-        ctx.injected('close')
-        if (call !== undefined) closed.add(call)
-        return
-      }
-      yield frame
+  frames: Frames,
+): AsyncGenerator<Frame> {
+  const picks = eventPicker(choice)
+  const { call } = ctx
+  // Other messages and responses come on the stream of a message.
+  const again = isOther(call) || (call !== undefined && closed.has(call))
+  if (again && !isOther(call)) ctx.spare()
+  for await (const frame of frames) {
+    if (!again && picks(frame)) {
+      ctx.injected('close')
+      if (call !== undefined) closed.add(call)
+      return
     }
+    yield frame
   }
 }
 
 /** The response carries an id that is not the call's. */
-export function wrongResponseId(how: WrongId, ctx: FaultContext): FrameTransform {
-  return async function* (frames) {
-    for await (const frame of frames) {
-      const { message } = frame
-      const responses = message?.kind === 'result' || message?.kind === 'error'
-      const text = frame.last && responses && message.id !== null ? frameText(frame) : undefined
-      const changed =
-        text === undefined || !responses || message.id === null
-          ? undefined
-          : withId(text, wrongId(message.id, how))
-      if (changed === undefined) {
-        yield frame
-        continue
-      }
-      ctx.injected('wrongId')
-      yield withText(frame, changed)
+export async function* wrongResponseId(
+  how: WrongId,
+  ctx: FaultContext,
+  frames: Frames,
+): AsyncGenerator<Frame> {
+  for await (const frame of frames) {
+    const { message } = frame
+    const responses = message?.kind === 'result' || message?.kind === 'error'
+    const text = frame.last && responses && message.id !== null ? frameText(frame) : undefined
+    const changed =
+      text === undefined || !responses || message.id === null
+        ? undefined
+        : withId(text, wrongId(message.id, how))
+    if (changed === undefined) {
+      yield frame
+      continue
     }
+    ctx.injected('wrongId')
+    yield withText(frame, changed)
   }
 }

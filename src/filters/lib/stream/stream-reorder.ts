@@ -1,46 +1,48 @@
 import { eventPicker, type EventChoice } from './event-choice.ts'
-import type { Frame, FaultContext, FrameTransform } from '../../fault.ts'
+import type { Frame, FaultContext, Frames } from '../../fault.ts'
 
 /**
  * Sends each chosen event behind the one that follows it, and the last event ahead of the one before
  * it: for that, each event is held until the next one is there.
  */
-export function reorder(choice: EventChoice, ctx: FaultContext): FrameTransform {
-  return async function* (frames) {
-    const picks = eventPicker(choice)
-    const source = frames[Symbol.asyncIterator]()
-    const wake = new Wake(ctx)
-    let held: Frame | undefined
-    let next = source.next()
-    for (;;) {
-      if (held !== undefined && (await wake.before(next))) {
-        // Nothing is held on behalf of a rule that is taken back.
-        yield held
-        held = undefined
-      }
-      const step = await next
-      if (step.done === true) break
-      const frame = step.value
-      const holds = !frame.last && (picks(frame) || (choice === 'last' && isMessage(frame)))
-      const swaps = isMessage(frame) && (choice !== 'last' || frame.last)
-      if (held === undefined) {
-        if (holds && !wake.awake) held = frame
-        else yield frame
-      } else if (swaps) {
-        ctx.injected()
-        yield frame
-        yield held
-        held = undefined
-      } else {
-        yield held
-        held = undefined
-        if (holds) held = frame
-        else yield frame
-      }
-      next = source.next()
+export async function* reorder(
+  choice: EventChoice,
+  ctx: FaultContext,
+  frames: Frames,
+): AsyncGenerator<Frame> {
+  const picks = eventPicker(choice)
+  const source = frames[Symbol.asyncIterator]()
+  const wake = new Wake(ctx)
+  let held: Frame | undefined
+  let next = source.next()
+  for (;;) {
+    if (held !== undefined && (await wake.before(next))) {
+      // Nothing is held on behalf of a rule that is taken back.
+      yield held
+      held = undefined
     }
-    if (held !== undefined) yield held
+    const step = await next
+    if (step.done === true) break
+    const frame = step.value
+    const holds = !frame.last && (picks(frame) || (choice === 'last' && isMessage(frame)))
+    const swaps = isMessage(frame) && (choice !== 'last' || frame.last)
+    if (held === undefined) {
+      if (holds && !wake.awake) held = frame
+      else yield frame
+    } else if (swaps) {
+      ctx.injected()
+      yield frame
+      yield held
+      held = undefined
+    } else {
+      yield held
+      held = undefined
+      if (holds) held = frame
+      else yield frame
+    }
+    next = source.next()
   }
+  if (held !== undefined) yield held
 }
 
 /** Knows whether there is still something to wait for. */

@@ -3,7 +3,7 @@ import { headerValue, mediaType } from '../../../http/headers.ts'
 import type { SseFrame } from '../../../mcp/sse-framer.ts'
 import { eventPicker, type EventChoice } from './event-choice.ts'
 import { eventsApart } from './events-apart.ts'
-import type { FaultContext, OutputTransform } from '../../fault.ts'
+import type { FaultContext, Output } from '../../fault.ts'
 
 /** Larger events pass whole. */
 const MAX_EVENT = 1024 * 1024
@@ -16,13 +16,11 @@ export interface Split {
 }
 
 /** Sends chosen events in several pieces. Not one byte is another one: only the pauses are new. */
-export function split(how: Split, ctx: FaultContext): OutputTransform {
-  return ({ head, body }) => {
-    const type = mediaType(headerValue(head.headers, 'content-type'))
-    const isCoded = headerValue(head.headers, 'content-encoding') !== undefined
-    if (type !== 'text/event-stream' || isCoded) return { head, body }
-    return { head, body: torn(body, how, ctx) }
-  }
+export function split(how: Split, ctx: FaultContext, { head, body }: Output): Output {
+  const type = mediaType(headerValue(head.headers, 'content-type'))
+  const isCoded = headerValue(head.headers, 'content-encoding') !== undefined
+  if (type !== 'text/event-stream' || isCoded) return { head, body }
+  return { head, body: torn(body, how, ctx) }
 }
 
 async function* torn(

@@ -1,5 +1,5 @@
 import { CutResponse } from '../../../filters/lib/cut-response.ts'
-import type { Frame, FrameTransform, Verdict } from '../../../filters/fault.ts'
+import type { Frame, Verdict } from '../../../filters/fault.ts'
 import { heavyWork } from '../../event-loop.ts'
 import type { NotApplicableReason } from '../fault-events.ts'
 import type { ActiveFault } from './active-fault.ts'
@@ -65,8 +65,7 @@ async function* transformed(
 ): AsyncGenerator<ChainFrame, undefined> {
   let output: AsyncIterator<Frame> | undefined
   try {
-    const transform: FrameTransform = active.fault.onResponse!(active.context)
-    output = transform(tap)[Symbol.asyncIterator]()
+    output = active.fault.onResponse!(active.context, tap)[Symbol.asyncIterator]()
     for (;;) {
       tap.await(output.next())
       // The transform may wait for a frame while comments arrive, which pass it.

@@ -63,8 +63,7 @@ export async function outputLayer(options: LayerOptions, input: OutputFlow): Pro
   active.inOutput = true
   let output: Output
   try {
-    const transform = active.fault.onOutput!(active.context)
-    output = await transform({ head: input.head, body: tap })
+    output = await active.fault.onOutput!(active.context, { head: input.head, body: tap })
     tap.holdsHead = false
     checkedHead(output.head, input.head)
     // Now the head can carry the marker.
