@@ -9,7 +9,7 @@ import { ExpiredSessions } from './expired-sessions.ts'
 import type { FaultListener } from './fault-events.ts'
 import { FaultPlanner } from './fault-planner.ts'
 import type { PushStreams } from './source/push-streams.ts'
-import type { ExchangeControl } from './exchange-faults-options.ts'
+import type { ExchangeControl, FaultOrigin } from './exchange-faults-options.ts'
 
 /** Configures the faults of a sidecar. */
 export interface FaultParts {
@@ -59,7 +59,7 @@ export function createPlanner(
     ...parts,
     ...context,
     expired,
-    controlOf: (session) => controlOf(session, expired, parts.canaries, context),
+    controlOf: (session) => new SessionControl(session, expired, parts.canaries, context),
     onError: (error) => {
       if (limits.strict) throw error
       context.logger.error({ err: error }, 'rules could not be applied; the exchange passes')
@@ -67,27 +67,48 @@ export function createPlanner(
   })
 }
 
-function controlOf(
-  session: string,
-  expired: ExpiredSessions,
-  canaries: Canaries,
-  context: PlannerContext,
-): ExchangeControl {
-  return {
-    expireSession: (by) => {
-      if (session === '') return false
-      const isEndpoint = context.endpoints.lookup(session) === session
-      expired.add(session, by)
-      context.push.end(session, 'fin')
-      // The endpoint ended with its stream; later POSTs to it belong to the ended session.
-      if (isEndpoint) context.endpoints.announce('/', session)
-      return true
-    },
-    hasSessionEnded: () => expired.of(session) !== undefined || context.sessions.hasEnded(session),
-    refuseConnections: (ms, { retired }) => {
-      const until = performance.now() + ms
-      context.resetWhile(() => performance.now() < until && !retired.aborted)
-    },
-    watchFor: (word) => canaries.add(word),
+/** Offers the faults of one session effects beyond their exchange. */
+class SessionControl implements ExchangeControl {
+  readonly #session: string
+  readonly #expired: ExpiredSessions
+  readonly #canaries: Canaries
+  readonly #context: PlannerContext
+
+  constructor(
+    session: string,
+    expired: ExpiredSessions,
+    canaries: Canaries,
+    context: PlannerContext,
+  ) {
+    this.#session = session
+    this.#expired = expired
+    this.#canaries = canaries
+    this.#context = context
+  }
+
+  expireSession(by: FaultOrigin): boolean {
+    const session = this.#session
+    const { endpoints, push } = this.#context
+    if (session === '') return false
+    const isEndpoint = endpoints.lookup(session) === session
+    this.#expired.add(session, by)
+    push.end(session, 'fin')
+    // The endpoint ended with its stream; later POSTs to it belong to the ended session.
+    if (isEndpoint) endpoints.announce('/', session)
+    return true
+  }
+
+  hasSessionEnded(): boolean {
+    const session = this.#session
+    return this.#expired.of(session) !== undefined || this.#context.sessions.hasEnded(session)
+  }
+
+  refuseConnections(ms: number, { retired }: FaultOrigin): void {
+    const until = performance.now() + ms
+    this.#context.resetWhile(() => performance.now() < until && !retired.aborted)
+  }
+
+  watchFor(word: string): void {
+    this.#canaries.add(word)
   }
 }

@@ -132,29 +132,35 @@ export class ExchangeFaults {
     return faults?.fate.outcome ?? 'ok'
   }
 
+  /** Asks the faults about the request. Waits only for faults that wait. */
   async request(texts: CallTexts): Promise<RequestOutcome> {
     this.#held.begun = true
     const admit: Admit = (faults, verdict, active) =>
       admitVerdict(faults, verdict, active.wireMarker, this, texts)
+    const { exchange, posted } = this
     const receivedAt = this.#receivedAt
-    for (const [index, faults] of this.posted.entries()) {
-      for (const edit of faults.edits) await texts.edit(index, edit)
+    for (let index = 0; index < posted.length; index++) {
+      for (const edit of posted[index]!.edits) await texts.edit(index, edit)
+    }
+    if (exchange.actsOnRequest) {
+      const whole = await exchange.request(admit, receivedAt)
+      if (whole.kind === 'reset') return { kind: 'cut', how: whole.how }
+      if (whole.kind === 'respond' && whole.reply.kind === 'http') {
+        return { kind: 'http', reply: whole.reply }
+      }
     }
     // A fault of the exchange may have taken time before the calls' faults.
-    const since = this.exchange.actsOnRequest ? undefined : receivedAt
-    const whole = await this.exchange.request(admit, receivedAt)
-    if (whole.kind === 'reset') return { kind: 'cut', how: whole.how }
-    if (whole.kind === 'respond' && whole.reply.kind === 'http') {
-      return { kind: 'http', reply: whole.reply }
-    }
+    const since = exchange.actsOnRequest ? undefined : receivedAt
     // In parallel: in a batch no call waits for the fault of another call.
     const verdicts = await Promise.all(
-      this.posted.map((faults, at) =>
+      posted.map((faults, at) =>
         this.#responded.has(at) ? Promise.resolve(undefined) : faults.request(admit, since),
       ),
     )
-    const repeated = await pipeMessages(this, verdicts, texts, this.#responded)
-    await this.#held.ready()
+    const repeated =
+      this.messages.length === 0 ? [] : await pipeMessages(this, verdicts, texts, this.#responded)
+    const ready = this.#held.ready()
+    if (ready !== undefined) await ready
     return requestOutcome(this, verdicts, this.#responded, this.#replies, repeated)
   }
 

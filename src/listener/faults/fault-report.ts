@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { LruMap } from '../../base/lru-map.ts'
 import { toolOf, type Call, type JsonRpcId } from '../../mcp/call.ts'
 import type { LogIds, LogInjections, Logger } from '../../telemetry/log.ts'
 import type { Telemetry } from '../../telemetry/telemetry.ts'
@@ -40,6 +41,7 @@ const HASH_DIGITS = 8
 export class FaultReport {
   readonly #parts: FaultReportOptions
   readonly #sample: LineSample
+  readonly #hashes = new SessionHashes()
 
   constructor(parts: FaultReportOptions) {
     this.#parts = parts
@@ -51,7 +53,7 @@ export class FaultReport {
 
   /** Creates the listener of one exchange; the session's id is only logged as a hash. */
   of(session: string | undefined, trace?: string): FaultListener {
-    return new ExchangeReport(this.#parts, this.#sample, session, trace)
+    return new ExchangeReport(this.#parts, this.#sample, this.#hashes, session, trace)
   }
 }
 
@@ -94,18 +96,20 @@ class LineSample {
 class ExchangeReport implements FaultListener {
   readonly #parts: FaultReportOptions
   readonly #sample: LineSample
+  readonly #hashes: SessionHashes
   readonly #session: string | undefined
   readonly #trace: string | undefined
-  #sessionHash: string | undefined
 
   constructor(
     parts: FaultReportOptions,
     sample: LineSample,
+    hashes: SessionHashes,
     session: string | undefined,
     trace: string | undefined,
   ) {
     this.#parts = parts
     this.#sample = sample
+    this.#hashes = hashes
     this.#session = session === '' ? undefined : session
     this.#trace = trace
   }
@@ -124,8 +128,14 @@ class ExchangeReport implements FaultListener {
       trace: this.#trace,
     })
     if (!first) return
+    const fields = this.#fields(record)
     const entry: InjectedFaultEntry = {
-      ...this.#fields(record),
+      rule,
+      fault,
+      tool: fields.tool,
+      method: fields.method,
+      id: fields.id,
+      session: fields.session,
       effect: effect === undefined ? undefined : cut(effect, MAX_TEXT),
       delayMs: delayMs === undefined ? undefined : Math.round(delayMs * 1000) / 1000,
     }
@@ -161,7 +171,7 @@ class ExchangeReport implements FaultListener {
       method:
         call === undefined || call.method === TOOL_CALL ? undefined : cut(call.method, MAX_TEXT),
       id: this.#id(call?.id),
-      session: this.#hash(),
+      session: this.#session && this.#hashes.of(this.#session),
     }
   }
 
@@ -171,11 +181,23 @@ class ExchangeReport implements FaultListener {
     if (ids === 'hash') return hashed(String(id))
     return typeof id === 'string' ? cut(id, MAX_ID) : id
   }
+}
 
-  #hash(): string | undefined {
-    if (this.#session === undefined) return undefined
-    this.#sessionHash ??= hashed(this.#session)
-    return this.#sessionHash
+/** Sessions whose hashes are remembered, and the length of the longest. */
+const MAX_SESSIONS = 1000
+const MAX_SESSION = 256
+
+/** Hashes sessions; most faults act in a session that was seen before. */
+class SessionHashes {
+  readonly #known = new LruMap<string>(MAX_SESSIONS)
+
+  of(session: string): string {
+    if (session.length > MAX_SESSION) return hashed(session)
+    const known = this.#known.get(session)
+    if (known !== undefined) return known
+    const made = hashed(session)
+    this.#known.set(session, made)
+    return made
   }
 }
 
@@ -185,6 +207,7 @@ function hashed(text: string): string {
 
 /** Shortens a text to whole characters; the copy does not keep a long parent string alive. */
 function cut(text: string, most: number): string {
+  if (text.length <= most && text.isWellFormed()) return text
   return Buffer.from(text.slice(0, most), 'utf8').toString('utf8')
 }
 

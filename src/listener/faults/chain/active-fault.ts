@@ -116,13 +116,15 @@ export class ActiveFault {
     this.asked = true
     this.#since = since
     try {
-      const verdict = await hook(this.context)
+      const asked = hook(this.context)
+      const verdict = asked instanceof Promise ? await asked : asked
       if (verdict.kind === 'continue') {
         this.settle()
         return CONTINUE
       }
       if (!this.#acting) this.claim(undefined)
-      const reason = await checkVerdict(verdict)
+      const checked = checkVerdict(verdict)
+      const reason = checked instanceof Promise ? await checked : checked
       if (reason === undefined) {
         // Copies are sent after the call, which another fault may still hold.
         if (verdict.kind === 'copies') this.#copies = true
@@ -255,7 +257,8 @@ export class ActiveFault {
       this.#actedHere = true
       this.#matched.applied()
       if (this.context.marked) this.owner.addMarker(this.marker, this.inOutput)
-      this.owner.listener.injected({ ...this.#ref, effect, delayMs, first })
+      const { rule, fault, call } = this.#ref
+      this.owner.listener.injected({ rule, fault, call, effect, delayMs, first })
     }
   }
 

@@ -80,11 +80,12 @@ export class HeldRequest {
     this.#until = until
   }
 
-  /** Resolves when the request may be sent. */
-  async ready(): Promise<void> {
+  /** Resolves when the request may be sent; returns undefined when it may be sent at once. */
+  ready(): Promise<void> | undefined {
+    const until = this.#until
+    if (until === undefined) return undefined
     this.#waiting = true
-    await this.#until
-    this.#waiting = false
+    return until.then(() => void (this.#waiting = false))
   }
 
   /**

@@ -3,6 +3,7 @@ import { asSseEvent, isExactId } from '../../../mcp/reply.ts'
 import type { Verdict } from '../../../filters/fault.ts'
 import type { NotApplicableReason } from '../fault-events.ts'
 import { withId } from '../../../filters/lib/json/message-id.ts'
+import type { Inapplicable } from '../chain/active-fault.ts'
 import type { CallFaults } from '../call-faults.ts'
 import type { CallTexts } from './call-texts.ts'
 import { type RpcReply, markerComments, replyMessage } from '../emit/injected-response.ts'
@@ -53,13 +54,13 @@ export function checkStreamVerdict(
  * Checks a verdict of the request phase and returns the reason for which it cannot be carried out;
  * starts immediate effects.
  */
-export async function admitVerdict(
+export function admitVerdict(
   faults: CallFaults,
   verdict: Verdict,
   wireMarker: string | undefined,
   { options, posted, shared }: ExchangeFaults,
   texts: CallTexts,
-): Promise<NotApplicableReason | undefined> {
+): Inapplicable {
   const { call } = faults
   const index = posted.indexOf(faults)
   if (verdict.kind === 'edit' || verdict.kind === 'copies') {

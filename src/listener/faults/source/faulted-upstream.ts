@@ -79,7 +79,8 @@ class FaultedTransfer implements Transfer {
   async #decide(): Promise<void> {
     const { request, batch, maxBody, weight = 0 } = this.#faults.options
     // Parsing the call took time, and the faults may take as long.
-    await heavyWork.wait(weight)
+    const heavy = heavyWork.wait(weight)
+    if (heavy !== undefined) await heavy
     const texts = new CallTexts(this.#head, this.#body, maxBody)
     const outcome = await this.#faults.request(texts)
     if (this.#outlet.ended) return
@@ -92,7 +93,8 @@ class FaultedTransfer implements Transfer {
       // A single message that is answered needs not be read again.
       const isAnswered = !batch && responded.size > 0
       const sent = isAnswered ? 'empty' : await texts.sent(responded)
-      const copied = await this.#readCopied(texts, responded)
+      const isCopied = this.#faults.posted.some(({ copies }) => copies.isWanted)
+      const copied = isCopied ? await this.#readCopied(texts, responded) : []
       if (this.#outlet.ended) return
       if (sent === 'empty') {
         this.#outlet.whole(
