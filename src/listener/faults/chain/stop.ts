@@ -1,3 +1,5 @@
+import { Chain, type Link } from '../../../base/linked-list.ts'
+
 /** Rejects further actions of a fault after its end; pending messages continue unchanged. */
 export class FaultStopped extends Error {
   readonly code = 'SQUALL_FAULT_STOPPED'
@@ -15,8 +17,7 @@ const FAULT_STOPPED = new FaultStopped()
  * has one. A signal is created on demand.
  */
 export class Stop {
-  /** Called on abort. */
-  readonly sleepers = new Set<() => void>()
+  readonly sleepers = new Sleepers()
   #aborted = false
   #controller: AbortController | undefined
 
@@ -33,8 +34,40 @@ export class Stop {
   abort(): void {
     if (this.#aborted) return
     this.#aborted = true
-    for (const wake of this.sleepers) wake()
+    this.sleepers.wakeAll()
     this.#controller?.abort(FAULT_STOPPED)
+  }
+}
+
+/** A wait that ends early when its list wakes all. */
+interface Sleeper extends Link<Sleeper> {
+  readonly wake: () => void
+}
+
+/**
+ * The waits on one signal. Not a Set, which keeps a table for each time that it grew or shrank, and with it
+ * the calls that waited then, until the next major garbage collection.
+ */
+class Sleepers {
+  readonly #chain = new Chain<Sleeper>()
+
+  get size(): number {
+    return this.#chain.size
+  }
+
+  add(wake: () => void): Sleeper {
+    const sleeper = { wake, newer: undefined, older: undefined }
+    this.#chain.add(sleeper)
+    return sleeper
+  }
+
+  remove(sleeper: Sleeper): void {
+    this.#chain.remove(sleeper)
+  }
+
+  /** Wakes all; each removes itself. */
+  wakeAll(): void {
+    for (let next = this.#chain.oldest; next !== undefined; next = this.#chain.oldest) next.wake()
   }
 }
 
@@ -61,8 +94,8 @@ export function interruptibleWait(
     const stoppers = sleepersOf(stop)
     const settle = (): void => {
       clearTimeout(timer)
-      wakers.delete(settle)
-      stoppers.delete(settle)
+      wakers.remove(waker)
+      stoppers.remove(stopper)
       if (stop.aborted) reject(new FaultStopped())
       else resolve()
     }
@@ -75,8 +108,8 @@ export function interruptibleWait(
       if (left < CLOSE_ENOUGH) settle()
       else timer = setTimeout(arm, Math.min(Math.max(Math.floor(left), 1), MAX_TIMER))
     }
-    wakers.add(settle)
-    stoppers.add(settle)
+    const waker = wakers.add(settle)
+    const stopper = stoppers.add(settle)
     if (ms !== Infinity) arm()
   })
 }
@@ -85,17 +118,14 @@ export function interruptibleWait(
  * Shares one listener per signal: a signal scans its listeners for each added one, and warns of
  * many.
  */
-const sleepers = new WeakMap<AbortSignal, Set<() => void>>()
+const sleepers = new WeakMap<AbortSignal, Sleepers>()
 
-function sleepersOf(ending: AbortSignal | Stop): Set<() => void> {
+function sleepersOf(ending: AbortSignal | Stop): Sleepers {
   if (ending instanceof Stop) return ending.sleepers
   const known = sleepers.get(ending)
   if (known !== undefined) return known
-  const waiting = new Set<() => void>()
+  const waiting = new Sleepers()
   sleepers.set(ending, waiting)
-  const wakeAll = (): void => {
-    for (const settle of waiting) settle()
-  }
-  ending.addEventListener('abort', wakeAll, { once: true })
+  ending.addEventListener('abort', () => waiting.wakeAll(), { once: true })
   return waiting
 }

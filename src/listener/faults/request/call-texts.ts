@@ -138,6 +138,11 @@ export class CallTexts {
     this.#edits.set(index, Buffer.from(text))
   }
 
+  /** The request as it was received; undefined once a text of it was read. */
+  get unread(): SentRequest | undefined {
+    return this.#parts === undefined ? { head: this.#head, body: this.#body } : undefined
+  }
+
   /** Returns the request without the calls that are answered; `empty` when nothing is left. */
   async sent(responded: ReadonlySet<number>): Promise<SentRequest | 'empty'> {
     const head = this.#head

@@ -90,9 +90,10 @@ class FaultedTransfer implements Transfer {
       this.#outlet.whole(httpResponse(outcome.reply, request, marked))
     else {
       const { responded, replies, repeated } = outcome
-      // A single message that is answered needs not be read again.
+      // A single message that is answered, or did not change, needs not be read again.
+      const unread = responded.size === 0 ? texts.unread : undefined
       const isAnswered = !batch && responded.size > 0
-      const sent = isAnswered ? 'empty' : await texts.sent(responded)
+      const sent = isAnswered ? 'empty' : (unread ?? (await texts.sent(responded)))
       const isCopied = this.#faults.posted.some(({ copies }) => copies.isWanted)
       const copied = isCopied ? await this.#readCopied(texts, responded) : []
       if (this.#outlet.ended) return
