@@ -18,6 +18,8 @@ const JSON_TYPE = 'application/json'
 
 /** Milliseconds of CPU, with that of the client and the upstream, which are in this process too. */
 const MOST_AT_ONCE = 50
+/** The same as a share of a call's CPU, for slow machines. Work in one piece takes nearly all. */
+const MOST_SHARE = 0.5
 
 /** An upstream in a thread of its own: while this one is busy, a whole burst gets to its socket. */
 const UPSTREAM = `
@@ -38,17 +40,20 @@ async function upstreamInThread(type: string, body: string): Promise<number> {
   return port
 }
 
-/** Returns the most CPU that is taken before anybody else has a turn, in milliseconds. */
-async function mostAtOnce(work: Promise<unknown>): Promise<number> {
+/** Returns true when no turn takes long, by itself or beside the others. */
+async function takesTurns(work: Promise<unknown>): Promise<boolean> {
   const all = { ended: false }
   void work.finally(() => (all.ended = true))
   let most = 0
+  let total = 0
   while (!all.ended) {
     const before = process.cpuUsage()
     await new Promise((resolve) => setImmediate(resolve))
-    most = Math.max(most, process.cpuUsage(before).user / 1000)
+    const spent = process.cpuUsage(before).user / 1000
+    most = Math.max(most, spent)
+    total += spent
   }
-  return most
+  return most < MOST_AT_ONCE || most < total * MOST_SHARE
 }
 
 function records(count: number): string {
@@ -89,10 +94,11 @@ it.each<[string, string, string, string]>([
     await startSidecar({ upstream: `http://127.0.0.1:${port}`, rules: [oneFault(fault)] }),
   )
   // The first calls are run by an interpreter, which takes longer.
-  const most: number[] = []
-  do most.push(await mostAtOnce(call(squall, callMessage(1))))
-  while (most.length < 3 && most.at(-1)! >= MOST_AT_ONCE)
-  expect(Math.min(...most)).toBeLessThan(MOST_AT_ONCE)
+  let hasTurns = false
+  for (let tries = 0; tries < 3 && !hasTurns; tries++) {
+    hasTurns = await takesTurns(call(squall, callMessage(1)))
+  }
+  expect(hasTurns).toBe(true)
   expect(squall.faults!.active).toBe(0)
 })
 
