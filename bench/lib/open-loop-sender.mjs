@@ -3,8 +3,11 @@
 import { connect } from 'node:net'
 import { REQUEST_HEADERS, workload } from './workloads.mjs'
 
-const { port, rate, seconds } = JSON.parse(process.argv[2])
+const { port, rate, seconds, exchange } = JSON.parse(process.argv[2])
 const small = workload('small')
+/** The bodies of a call and its response. @type {{ request: string, response: string }} */
+const { request, response } = exchange ?? { request: small.request, response: small.response }
+const RESPONSE = Buffer.from(response)
 
 /** Connections that are open from the start, and the most that there may be. */
 const OPEN = 16
@@ -14,8 +17,8 @@ const UNTOLD_MS = 300
 const PATIENCE_MS = 5000
 
 const lines = Object.entries(REQUEST_HEADERS).map(([name, value]) => `${name}: ${value}\r\n`)
-const head = `POST /mcp HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\n${lines.join('')}content-length: ${Buffer.byteLength(small.request)}\r\n\r\n`
-const REQUEST = Buffer.from(head + small.request)
+const head = `POST /mcp HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\n${lines.join('')}content-length: ${Buffer.byteLength(request)}\r\n\r\n`
+const REQUEST = Buffer.from(head + request)
 
 const took = new Float64Array(Math.ceil(rate * seconds * 1.1) + 1000)
 let told = 0
@@ -64,13 +67,13 @@ function send(tell) {
 function arrived(line, piece) {
   const bytes = line.bytes === undefined ? piece : Buffer.concat([line.bytes, piece])
   const end = bytes.indexOf('\r\n\r\n')
-  if (end < 0 || bytes.length < end + 4 + small.response.length) {
+  if (end < 0 || bytes.length < end + 4 + RESPONSE.length) {
     line.bytes = bytes
     return
   }
   line.bytes = undefined
   const status = bytes.toString('latin1', 0, 12)
-  const whole = status === 'HTTP/1.1 200' && bytes.subarray(end + 4).equals(small.response)
+  const whole = status === 'HTTP/1.1 200' && bytes.subarray(end + 4).equals(RESPONSE)
   if (!whole || !busy.delete(line)) {
     line.socket.destroy()
     return

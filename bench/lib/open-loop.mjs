@@ -14,12 +14,13 @@ const SENDER = fileURLToPath(new URL('./open-loop-sender.mjs', import.meta.url))
  */
 
 /**
- * Sends small calls at a fixed rate whatever becomes of them, from a process of its own.
- * @param {{ port: number, rate: number, seconds: number, delayMs?: number }} load
+ * Sends small calls, or those of `exchange`, at a fixed rate whatever becomes of them, from a process of its own.
+ * @param {{ port: number, rate: number, seconds: number, delayMs?: number,
+ *   exchange?: { request: string, response: string } }} load
  * @returns {Promise<import('./rounds.mjs').Loaded>}
  */
-export async function openLoop({ port, rate, seconds, delayMs }) {
-  const args = [SENDER, JSON.stringify({ port, rate, seconds })]
+export async function openLoop({ port, rate, seconds, delayMs, exchange }) {
+  const args = [SENDER, JSON.stringify({ port, rate, seconds, exchange })]
   const told = JSON.parse(await runToEnd({ file: process.execPath, args }))
   return summary(told, delayMs)
 }
