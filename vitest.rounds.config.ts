@@ -6,6 +6,7 @@ const REPEATING = [
   'datapath/parser-agreement',
   'datapath/stale-connections',
   'faults/outlook',
+  'faults/output-flow',
   'live/replicas',
   'http/fast/response-reader',
   'rules/hostile-files',
@@ -19,6 +20,7 @@ const REPEATING = [
   'base/regex/safe-regex',
   'rules/select/selection',
   'truth/any-rules',
+  'telemetry/hostile-names',
   'truth/large-stream',
 ]
 

@@ -9,7 +9,7 @@ import { startSidecar, type ScriptedSidecar } from '../support/sidecar.ts'
 import { valueOf, type WireMessage } from '../support/wire.ts'
 import { rounds } from '../support/rounds.ts'
 
-const COUNT = rounds(300, 2000)
+const COUNT = rounds(150, 2000)
 const MIB = 1024 * 1024
 const BIGS = [20 * MIB, 5 * MIB, 3 * MIB]
 const WORKERS = 6

@@ -8,6 +8,7 @@ import { closers } from '../support/closers.ts'
 import { toolCall } from '../support/mcp-bytes.ts'
 import { RawClient } from '../support/raw-client.ts'
 import { onBody, OUTPUT_RULE } from './output-faults.ts'
+import { rounds } from '../support/rounds.ts'
 import { startSidecar } from '../support/sidecar.ts'
 
 const opened = closers()
@@ -45,7 +46,7 @@ function pouring(count: number, written: (pieces: number) => void): RequestListe
 }
 
 it('makes the app wait for a slow client, and loses no byte', async () => {
-  const count = 400
+  const count = 250
   let sent = 0
   let still: (() => void) | undefined
   const stalled = new Promise<void>((resolve) => (still = resolve))
@@ -129,7 +130,7 @@ it('changes no byte, however often they are cut anew', async () => {
       expect(response.complete).toBe(true)
       expect(response.body.equals(Buffer.concat(parts))).toBe(true)
     }),
-    { numRuns: 100 },
+    { numRuns: rounds(40, 200) },
   )
   expect(await stage.origins()).toEqual(['upstream'])
   client.close()

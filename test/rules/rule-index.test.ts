@@ -84,7 +84,7 @@ describe('the index', () => {
           }
         },
       ),
-      { numRuns: rounds(250, 1000) },
+      { numRuns: rounds(120, 1000) },
     )
   })
 
