@@ -15,6 +15,7 @@ import { PushedCalls } from './source/pushed-calls.ts'
 import { FaultMemory } from './fault-memory.ts'
 import type {
   ExchangeFaultsOptions,
+  PlannedCall,
   PlanResponse,
   RequestOutcome,
 } from './exchange-faults-options.ts'
@@ -51,11 +52,11 @@ export class ExchangeFaults {
     this.#planResponse = options.planResponse
     this.#receivedAt = options.receivedAt
     this.exchange = new CallFaults(undefined, exchangePlan, options, held.stop, memory)
-    this.posted = [...calls, ...messages].map(
-      ({ call, plan }, index) => new CallFaults(call, plan, options, held.stopOf(index), memory),
-    )
-    this.calls = this.posted.slice(0, calls.length)
-    this.messages = this.posted.slice(calls.length)
+    const faultsOf = ({ call, plan }: PlannedCall, index: number): CallFaults =>
+      new CallFaults(call, plan, options, held.stopOf(index), memory)
+    this.calls = calls.map(faultsOf)
+    this.messages = messages.map((each, index) => faultsOf(each, calls.length + index))
+    this.posted = messages.length === 0 ? this.calls : [...this.calls, ...this.messages]
     this.all = [this.exchange, ...this.posted]
     this.shared = calls.length > 1
     if (options.push !== undefined && options.session !== '') {
@@ -206,7 +207,9 @@ export class ExchangeFaults {
   }
 
   takeMarkers(): readonly string[] {
-    return this.passesRedirect ? [] : this.all.flatMap((faults) => faults.takeMarkers())
+    return this.passesRedirect || !this.hasMarkers
+      ? []
+      : this.all.flatMap((faults) => faults.takeMarkers())
   }
 
   takeHeadMarkers(): readonly string[] {

@@ -1,3 +1,4 @@
+import type { Room } from '../../base/room.ts'
 import { isRecord } from '../../base/values.ts'
 import { factsOf } from '../../mcp/request-facts.ts'
 import type { RequestHead } from '../../http/headers.ts'
@@ -36,22 +37,11 @@ export class MessagePlans {
 
   /** Returns the planner of the messages that a server sends in the response to a request. */
   planner(head: RequestHead, transport: Transport, known?: RequestFacts): MessagePlanner {
-    const { rules, memory, sessions } = this.#parts
-    const own = factsOf(head).session ?? ''
-    return {
-      get isActive() {
-        return rules.ruleSet.index.readsServer
-      },
-      memory: { take: (bytes) => memory.add(bytes), give: (bytes) => memory.give(bytes) },
-      plan: (message, session = own, tool) => {
-        const facts = known ?? requestFacts(sessions, head, session, undefined, false)
-        if (!rules.ruleSet.index.readsServer) return undefined
-        return this.#plan(message, head, facts, transport, tool)
-      },
-    }
+    return new StreamPlanner(this, this.#parts, head, transport, known)
   }
 
-  #plan(
+  /** Plans the faults of one message of a server; undefined when no rule matches. */
+  plan(
     message: ServerMessage,
     request: RequestHead,
     facts: RequestFacts,
@@ -91,6 +81,49 @@ export class MessagePlans {
     if (this.#methods.size > MAX_REQUESTS) {
       this.#methods.delete(this.#methods.keys().next().value!)
     }
+  }
+}
+
+/** Plans the messages that a server sends in the response to one request. */
+class StreamPlanner implements MessagePlanner {
+  readonly #plans: MessagePlans
+  readonly #parts: FaultPlannerOptions
+  readonly #head: RequestHead
+  readonly #transport: Transport
+  readonly #known: RequestFacts | undefined
+
+  constructor(
+    plans: MessagePlans,
+    parts: FaultPlannerOptions,
+    head: RequestHead,
+    transport: Transport,
+    known: RequestFacts | undefined,
+  ) {
+    this.#plans = plans
+    this.#parts = parts
+    this.#head = head
+    this.#transport = transport
+    this.#known = known
+  }
+
+  get isActive(): boolean {
+    return this.#parts.rules.ruleSet.index.readsServer
+  }
+
+  get memory(): Room {
+    const { memory } = this.#parts
+    return { take: (bytes) => memory.add(bytes), give: (bytes) => memory.give(bytes) }
+  }
+
+  plan(
+    message: ServerMessage,
+    session = factsOf(this.#head).session ?? '',
+    tool?: string,
+  ): CallFaults | undefined {
+    if (!this.isActive) return undefined
+    const facts =
+      this.#known ?? requestFacts(this.#parts.sessions, this.#head, session, undefined, false)
+    return this.#plans.plan(message, this.#head, facts, this.#transport, tool)
   }
 }
 
