@@ -62,7 +62,7 @@ describe.skipIf(missingForCluster() !== undefined)('docs/kubernetes.md', () => {
     const [, show] = lines('kubectl -n shop patch')
     expect(await run(show!)).toMatch(/mcp-server-\S+ +\{.*"mode":"\w+"/)
     await writeFile(join(home(), 'rules.yaml'), rules)
-    expect(await run(block('squall validate'))).toContain('active rules in 1 of 1 pods')
+    expect(await run(block('npx squall validate'))).toContain('active rules in 1 of 1 pods')
     note(`active rules by the page after ${since(begun)}`)
   }, 150_000)
 
@@ -147,6 +147,10 @@ async function makeHome(): Promise<void> {
   const squall = join(home(), 'bin/squall')
   await writeFile(squall, `#!/bin/sh\nexec '${process.execPath}' '${PROGRAM}' "$@"\n`)
   await chmod(squall, 0o755)
+  // The pages print `npx squall`; the home of this test is no clone.
+  const npx = join(home(), 'bin/npx')
+  await writeFile(npx, '#!/bin/sh\nexec "$@"\n')
+  await chmod(npx, 0o755)
   await symlink(clusterProgram('kubectl'), join(home(), 'bin/kubectl'))
   await symlink(HELM, join(home(), 'bin/helm'))
   await symlink(`${ROOT}deploy`, join(home(), 'deploy'))

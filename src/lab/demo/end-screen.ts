@@ -39,8 +39,8 @@ export function showEnd(screen: Screen, played: readonly Played[], facts: EndFac
   screen.line()
   if (facts.report !== undefined) screen.line(` report    ${facts.report}`)
   if (!facts.stays)
-    screen.line(' next      squall demo --stay       its page, load, and rules for you to edit')
-  screen.line(' try it    squall run --upstream http://127.0.0.1:3000 --rules rules.yaml')
+    screen.line(' next      npx squall demo --stay   its page, load, and rules for you to edit')
+  screen.line(' try it    npx squall run --upstream http://127.0.0.1:3000 --rules rules.yaml')
   screen.line(
     screen.paint(
       'quiet',
