@@ -23,7 +23,7 @@ ${others.map((command) => section(command, envName)).join('\n\n')}
 `
 }
 
-function section({ name, description, operands, flags, fromEnvironment }, envName) {
+function section({ name, description, examples, page, operands, flags, fromEnvironment }, envName) {
   const words = operands === undefined ? '' : ` ${operands.form}`
   const options = flags.length === 0 ? '' : ' [options]'
   const usage = `\`\`\`\nsquall ${name}${options}${words}\n\`\`\``
@@ -32,7 +32,11 @@ function section({ name, description, operands, flags, fromEnvironment }, envNam
     : ['Flag', 'Default', 'Meaning']
   const rows = flags.map((flag) => row(flag, fromEnvironment ? envName(flag.name) : undefined))
   const parts = [`## squall ${name}`, `${sentence(description)}`, usage]
-  return [...parts, ...(rows.length === 0 ? [] : [table(head, rows)])].join('\n\n')
+  if (rows.length > 0) parts.push(table(head, rows))
+  const lines = examples.map((example) => `npx squall ${example}`).join('\n')
+  const more = page.replace('docs/', '')
+  parts.push(`Examples:\n\n\`\`\`\n${lines}\n\`\`\``, `More: [${more}](../${more})`)
+  return parts.join('\n\n')
 }
 
 function row({ name, short, value, default: fallback, help }, variable) {

@@ -63,19 +63,28 @@ type DetachFlag = (typeof DETACH_FLAGS)[number]['name']
 
 export const ATTACH = defineCommand({
   name: 'attach',
+  examples: [
+    'attach mcp-server-7d4b9c6f5-2xk8q -n shop -f rules.yaml --for 15m',
+    'attach mcp-server-7d4b9c6f5-2xk8q -n shop -f rules.yaml --for 5m --json',
+  ],
+  page: 'docs/attach.md',
   description: 'add the sidecar to a running pod, for a limited time, without a restart',
   flags: ATTACH_FLAGS,
   operands: { form: '<pod>', most: 1 },
   note: `
 An ephemeral container redirects the port to itself until its time has passed, it ends for any reason,
-or squall detach ends it. Open connections stay with the app.
-Example: squall attach mcp-server-7d4b9c6f5-2xk8q -n shop -f rules.yaml --for 15m`,
+or squall detach ends it. Open connections stay with the app.`,
   parse: parseAttach,
   start: async (request) => (await import('../kube/attach.ts')).attachCommand(request),
 })
 
 export const DETACH = defineCommand({
   name: 'detach',
+  examples: [
+    'detach mcp-server-7d4b9c6f5-2xk8q -n shop',
+    'detach mcp-server-7d4b9c6f5-2xk8q -n shop --json',
+  ],
+  page: 'docs/attach.md',
   description: 'end the sidecar that squall attach added to a pod',
   flags: DETACH_FLAGS,
   operands: { form: '<pod>', most: 1 },

@@ -66,19 +66,22 @@ const EXPERIMENT_VALIDATE_FLAGS = [...productionNamesFlag(PLAN), ...JSON_OUT]
 
 export const EXPERIMENT_RUN = defineCommand({
   name: 'experiment run',
+  examples: ['experiment run plan.yaml', 'experiment run plan.yaml --json'],
+  page: 'docs/experiments.md',
   description: 'run a plan: steady state, stages of faults under load, rollback, verdict, report',
   operands: { form: '[plan]', most: 1 },
   flags: EXPERIMENT_RUN_FLAGS,
   note: `
 Exit code: 0 when the experiment passed, 1 when it failed, was inconclusive or was refused, 2 for bad
-usage or an invalid plan, 130 when it was interrupted. Example:
-  squall experiment catalog latency > plan.yaml; squall experiment run plan.yaml`,
+usage or an invalid plan, 130 when it was interrupted.`,
   parse: parseExperimentRun,
   start: async (request) => (await import('../experiment/run.ts')).runPlan(request),
 })
 
 export const EXPERIMENT_LIST = defineCommand({
   name: 'experiment list',
+  examples: ['experiment list', 'experiment list --json'],
+  page: 'docs/experiments.md',
   description: 'list past experiments, the newest last',
   flags: EXPERIMENT_LIST_FLAGS,
   parse: parseExperimentList,
@@ -87,6 +90,8 @@ export const EXPERIMENT_LIST = defineCommand({
 
 export const EXPERIMENT_VALIDATE = defineCommand({
   name: 'experiment validate',
+  examples: ['experiment validate plan.yaml', 'experiment validate one.yaml two.yaml'],
+  page: 'docs/experiments.md',
   description: 'check plans: errors, and reasons to refuse them',
   operands: { form: '[plans...]', most: Infinity },
   flags: EXPERIMENT_VALIDATE_FLAGS,
@@ -96,6 +101,8 @@ export const EXPERIMENT_VALIDATE = defineCommand({
 
 export const EXPERIMENT_CATALOG = defineCommand({
   name: 'experiment catalog',
+  examples: ['experiment catalog', 'experiment catalog latency > plan.yaml'],
+  page: 'docs/experiments.md',
   description: 'list ready plans, or print one',
   operands: { form: '[name]', most: 1 },
   flags: [],

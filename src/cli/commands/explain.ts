@@ -83,6 +83,11 @@ export type ExplainFlag = (typeof OWN_FLAGS)[number]['name'] | LimitFlag
 
 export const EXPLAIN = defineCommand({
   name: 'explain',
+  examples: [
+    'explain rules.yaml --tool search_docs',
+    'explain rules.yaml --tool search_docs --header x-team=b',
+  ],
+  page: 'docs/explain.md',
   description:
     'show which rules of a file or directory match a call, whether they sample it, and what their faults would do',
   operands: { form: '[path]', most: 1 },

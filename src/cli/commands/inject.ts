@@ -64,19 +64,25 @@ const UNINJECT_FLAGS = [...FILE, ...annotationPrefixFlag(INPUT), ...FORMAT]
 
 export const INJECT = defineCommand({
   name: 'inject',
+  examples: [
+    'inject -f deployment.yaml | kubectl apply -f -',
+    'inject -f deployment.yaml --kubernetes-version 1.33',
+  ],
+  page: 'docs/injection.md',
   description: 'inject the sidecar into pods of manifests that request it, as the webhook does',
   flags: INJECT_FLAGS,
   note: `
 The result is written to standard output, and a note on each pod to standard error. Namespaces and
 Services in the input are used to check targetPorts. If a pod is refused, nothing is written and the
-exit code is 1.
-Example: squall inject -f deployment.yaml --kubernetes-version 1.33 | kubectl apply -f -`,
+exit code is 1.`,
   parse: parseInject,
   start: async (request) => (await import('../inject/inject.ts')).injectCommand(request),
 })
 
 export const UNINJECT = defineCommand({
   name: 'uninject',
+  examples: ['uninject -f injected.yaml', 'uninject -f injected.yaml | kubectl apply -f -'],
+  page: 'docs/injection.md',
   description: 'remove the sidecar from manifests, which restores them',
   flags: UNINJECT_FLAGS,
   parse: parseUninject,

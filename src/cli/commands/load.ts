@@ -98,12 +98,17 @@ type Flag = (typeof FLAGS)[number]['name']
 
 export const LOAD = defineCommand({
   name: 'load',
+  examples: [
+    'load --target http://localhost:8080/mcp --tasks 500 --fan-out 8',
+    'load --target http://localhost:8080/mcp --rate 200/s --duration 60s --slo "p99<2s"',
+    'load --target http://localhost:8080/mcp --tasks 500 --slo "blast<5%" --report report.html',
+  ],
+  page: 'docs/load.md',
   description: 'call the tools of an MCP endpoint and measure the results',
   flags: FLAGS,
   note: `
 Exit code: 0 when every --slo passed, 1 when one failed or the load could not begin, 2 for bad
-usage, 130 when the load was ended early. Example:
-  squall load --target http://localhost:8080/mcp --rate 200/s --duration 60s --slo "p99<2s"`,
+usage, 130 when the load was ended early.`,
   parse: parseLoad,
   start: async (request) => (await import('../load/load.ts')).loadCommand(request),
 })

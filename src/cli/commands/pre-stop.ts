@@ -22,6 +22,11 @@ const FLAGS = [
 
 export const PRE_STOP = defineCommand({
   name: 'pre-stop',
+  examples: [
+    'pre-stop --control unix:/run/squall/control.sock',
+    'pre-stop --control unix:/run/squall/control.sock --stop-wait 10s',
+  ],
+  page: 'docs/redirect.md',
   description:
     'notify squall run that its pod ends: it disarms at once, and serves until the app has ended',
   flags: FLAGS,

@@ -19,6 +19,11 @@ const MERGE_FLAGS = flagGroup('Output:', {
 
 export const REPORT_HTML = defineCommand({
   name: 'report html',
+  examples: [
+    'report html result.json -o report.html',
+    'report html before.json after.json --name Before --name After -o compared.html',
+  ],
+  page: 'docs/reports.md',
   description: 'show results of squall load as one HTML file, side by side',
   operands: { form: '[files...]', most: Infinity },
   flags: REPORT_FLAGS,
@@ -29,6 +34,11 @@ export const REPORT_HTML = defineCommand({
 
 export const REPORT_MARKDOWN = defineCommand({
   name: 'report markdown',
+  examples: [
+    'report markdown result.json',
+    'report markdown before.json after.json -o compared.md',
+  ],
+  page: 'docs/reports.md',
   description: 'show results of squall load on one page of Markdown',
   operands: { form: '[files...]', most: Infinity },
   flags: REPORT_FLAGS,
@@ -40,6 +50,11 @@ export const REPORT_MARKDOWN = defineCommand({
 
 export const REPORT_MERGE = defineCommand({
   name: 'report merge',
+  examples: [
+    'report merge a.json b.json -o all.json',
+    'report merge a.json b.json c.json > all.json',
+  ],
+  page: 'docs/load.md',
   description: 'merge the results of the shards of a load',
   operands: { form: '[files...]', most: Infinity },
   flags: MERGE_FLAGS,

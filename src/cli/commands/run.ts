@@ -110,6 +110,11 @@ type RunFlag = (typeof RUN_FLAGS)[number]['name']
 
 export const RUN = defineCommand({
   name: 'run',
+  examples: [
+    'run --upstream http://127.0.0.1:3000 --rules rules.yaml',
+    'run --listen 127.0.0.1:15300 --upstream http://127.0.0.1:3000 --rules rules.yaml --dry-run',
+  ],
+  page: 'docs/operations.md',
   description:
     'run the sidecar: accept traffic on one address and forward it to the app on another',
   flags: RUN_FLAGS,

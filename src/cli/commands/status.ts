@@ -22,6 +22,8 @@ const STATUS_FLAGS = [
 
 export const STATUS = defineCommand({
   name: 'status',
+  examples: ['status -n shop', 'status -A'],
+  page: 'docs/apply.md',
   description:
     'show which pods have a sidecar, whether it is armed, and which rules sampled no call',
   flags: STATUS_FLAGS,

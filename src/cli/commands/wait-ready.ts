@@ -25,6 +25,8 @@ const FLAGS = [
 
 export const WAIT_READY = defineCommand({
   name: 'wait-ready',
+  examples: ['wait-ready', 'wait-ready --admin 127.0.0.1:15390'],
+  page: 'docs/redirect.md',
   description: 'wait until squall run accepts traffic',
   flags: FLAGS,
   note: `

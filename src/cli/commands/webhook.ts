@@ -79,6 +79,11 @@ type Flag = (typeof FLAGS)[number]['name']
 
 export const WEBHOOK = defineCommand({
   name: 'webhook',
+  examples: [
+    'webhook --tls-dir /etc/squall/tls --settings settings.yaml',
+    'webhook --listen :15443 --admin :15391 --tls-dir /etc/squall/tls --settings settings.yaml',
+  ],
+  page: 'docs/webhook.md',
   description: 'inject the sidecar into pods that request it: a mutating admission webhook',
   flags: FLAGS,
   note: `

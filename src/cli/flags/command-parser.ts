@@ -72,7 +72,7 @@ export function parseAmong(
     addCommand(parent, words.at(-1)!, command, env, (ask) => (asked = ask))
   }
   try {
-    program.parse(args, { from: 'user' })
+    program.parse(usual(args, commands), { from: 'user' })
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
     if (error.exitCode !== 0) throw commandLineError(error, named(args, commands))
@@ -80,12 +80,21 @@ export function parseAmong(
   return asked?.() ?? { kind: 'print', text: printed }
 }
 
+/** Returns `help NAME` as `NAME --help`, and `-V` as `-v`. */
+function usual(args: readonly string[], commands: readonly Command[]): readonly string[] {
+  const [first, ...rest] = args
+  if (first === '-V') return ['-v', ...rest]
+  if (first !== 'help' || rest.length === 0) return args
+  const isKnown = commands.some(({ name }) => name.split(' ')[0] === rest[0])
+  return isKnown ? [...rest, '--help'] : rest
+}
+
 function createProgram(version: string, print: (text: string) => void): Parser {
   return new Parser('squall')
     .description(
       'A sidecar that takes over the MCP port of a pod and injects faults into selected calls.',
     )
-    .version(version, '--version', 'print the version')
+    .version(version, '-v, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
     .exitOverride()
     .configureOutput({
@@ -121,10 +130,12 @@ function addCommand(
   env: Environment,
   chosen: (ask: () => Asked) => void,
 ): void {
-  const { name, description, operands, flags, note } = command
+  const { name, description, operands, flags, note, examples, page } = command
   const parser = parent.command(word).description(description).allowExcessArguments()
   if (operands !== undefined) parser.argument(operands.form)
   if (note !== '') parser.addHelpText('after', note)
+  const lines = examples.map((example) => `  npx squall ${example}\n`)
+  parser.addHelpText('after', `\nExamples:\n${lines.join('')}\nMore: ${page}`)
   const raw = new Map<string, string[]>()
   for (const spec of flags) addFlag(parser, spec, raw)
   parser.action(() => {

@@ -5,6 +5,10 @@ interface CommandSpec<Request> {
   /** One word, or two as in `report merge`. */
   readonly name: string
   readonly description: string
+  /** Command lines without the program's name. */
+  readonly examples: readonly string[]
+  /** The path of the page in docs. */
+  readonly page: string
   readonly flags: readonly FlagSpec[]
   /** The form of the arguments after the options, and their maximum number. */
   readonly operands?: { readonly form: string; readonly most: number }
@@ -22,6 +26,8 @@ interface CommandSpec<Request> {
 export interface Command {
   readonly name: string
   readonly description: string
+  readonly examples: readonly string[]
+  readonly page: string
   readonly flags: readonly FlagSpec[]
   readonly operands: { readonly form: string; readonly most: number } | undefined
   readonly note: string
@@ -39,10 +45,21 @@ export interface Asked {
 
 /** Hides the type of a command's request, for the list of commands. */
 export function defineCommand<Request>(spec: CommandSpec<Request>): Command {
-  const { name, description, flags, operands, note = '', fromEnvironment = true } = spec
+  const {
+    name,
+    description,
+    examples,
+    page,
+    flags,
+    operands,
+    note = '',
+    fromEnvironment = true,
+  } = spec
   return {
     name,
     description,
+    examples,
+    page,
     flags,
     operands,
     note,
