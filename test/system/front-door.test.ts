@@ -1,5 +1,6 @@
+// A start in a clone that is not built, which takes the time of a build. Needs Node and npm alone.
 import { execFile } from 'node:child_process'
-import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, readFile, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -37,31 +38,3 @@ test(
     expect(second.stderr).not.toContain('building')
   },
 )
-
-test.each(['v0.10.48', 'v18.20.8', 'v20.18.3'])('Node %s is told to be too old', async (found) => {
-  const preload = join(clone, 'old-node.cjs')
-  await writeFile(
-    preload,
-    `Object.defineProperty(process, 'version', { value: '${found}' })
-     const { Module } = require('module'), load = Module._load
-     Module._load = (id, ...rest) => {
-       if (/dist|child_process/.test(id)) throw new Error('loaded before the check: ' + id)
-       return load(id, ...rest)
-     }`,
-  )
-  const started = run(process.execPath, ['--require', preload, join(ROOT, 'bin/squall.cjs')])
-  await expect(started).rejects.toMatchObject({
-    code: 1,
-    stdout: '',
-    stderr: `squall: Node ${found} is too old; install Node 20.19 or newer from https://nodejs.org\n`,
-  })
-})
-
-test('the check and the start parse as ECMAScript 5', async () => {
-  for (const name of ['squall.cjs', 'node-version.cjs']) {
-    const text = await readFile(join(ROOT, 'bin', name), 'utf8')
-    expect(text.replace(/^\/\/.*$/gm, '')).not.toMatch(
-      /\b(const|let|class|async|import)\b|=>|`|\?\.|\?\?/,
-    )
-  }
-})
