@@ -11,7 +11,7 @@ import { rounds } from '../support/rounds.ts'
 
 const COUNT = rounds(150, 2000)
 const MIB = 1024 * 1024
-const BIGS = [20 * MIB, 5 * MIB, 3 * MIB]
+const BIGS = [rounds(6, 20) * MIB, rounds(2, 5) * MIB, rounds(1, 3) * MIB]
 const WORKERS = 6
 /** An exchange that takes longer has got stuck, which is a difference like any other. */
 const STUCK = 15_000

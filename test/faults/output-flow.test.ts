@@ -94,7 +94,7 @@ it('holds no more of a large body than goes through', async () => {
   let next = 0
   client.socket.on('data', () => {
     if (client.received < next) return
-    next += 2 << 20
+    next += 4 << 20
     most = Math.max(most, held())
   })
   await client.send(toolCall(1), 'POST')

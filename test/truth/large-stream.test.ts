@@ -18,7 +18,7 @@ const PIECE = Buffer.concat(
 )
 const SLACK = 12 * MIB
 /** Pieces between two looks at the memory, because each collects garbage. */
-const LOOK = rounds(7, 5)
+const LOOK = rounds(14, 5)
 
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
@@ -106,7 +106,7 @@ async function readSlowly(
     await pause(100)
   }
   look()
-  for (let turn = 0; turn < 3; turn++) {
+  for (let turn = 0; turn < rounds(1, 3); turn++) {
     socket.resume()
     await new Promise((resolve) => setTimeout(resolve, 3))
     await pause(30)
