@@ -18,7 +18,7 @@ import { startUpstream } from '../support/upstream.ts'
 /** Enough that names which are kept whole would take more than the memory that is allowed below. */
 const NAMES = rounds(3_000, 10_000)
 const BATCH = 100
-const LONG = 'x'.repeat(4096)
+const LONG = 'x'.repeat(20_000)
 /** The first 200 names, the empty one and `other`. */
 const MOST_TOOLS = 202
 const UNPRINTABLE = /\p{Cc}|\p{Cs}|\u2028/u
