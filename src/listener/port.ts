@@ -92,6 +92,7 @@ export class Port {
         logger,
         sessions: this.#inFlight.sessions,
         endpoints: this.#inFlight.endpoints,
+        tasks: this.#inFlight.tasks,
         push,
         memory,
         closing: this.#closing.signal,

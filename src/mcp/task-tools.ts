@@ -12,6 +12,9 @@ export const TASK_METHODS: readonly string[] = [
   'tasks/update',
 ]
 
+/** The notification by which a server reports the status of a task. */
+export const TASK_STATUS = 'notifications/tasks/status'
+
 /** Returns the tool, prompt or resource by which rules match a call; a request about a task has no other name. */
 export function matchedName(call: Call): string | undefined {
   return call.method.startsWith('tasks/') ? call.tool : call.name
@@ -33,6 +36,14 @@ export class TaskTools {
     if (id === undefined || name.length > MAX_LENGTH) return
     const key = keyOf(session, id)
     if (key !== undefined) this.#tools.set(key, name)
+  }
+
+  /** Returns the tool that began the task of a `notifications/tasks/status`, if known. */
+  notified(session: string, method: string, params: unknown): string | undefined {
+    if (method !== TASK_STATUS || !isRecord(params)) return undefined
+    const { taskId } = params
+    const key = typeof taskId === 'string' ? keyOf(session, taskId) : undefined
+    return key === undefined ? undefined : this.#tools.get(key)
   }
 
   /** Returns the posted messages; requests about a task with the tool that began it. */

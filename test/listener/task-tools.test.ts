@@ -134,3 +134,44 @@ it('no rule acts on a task that may be of a denied tool', async () => {
   expect(await statusOf(about('unknown'))).toBe(200)
   expect(await statusOf(about('REPORT'))).toBe(503)
 })
+
+/** A server of tasks that reports the status of a task before it answers a request about it. */
+const statusApp: RequestListener = (req, res) => {
+  let body = ''
+  req.on('data', (part: Buffer) => (body += part.toString()))
+  req.on('end', () => {
+    const { id, params } = JSON.parse(body) as Asked
+    const taskId = params.taskId ?? params.name?.toUpperCase()
+    const result = params.taskId === undefined ? { task: { taskId, ttl: 60_000 } } : DONE
+    const status = { method: 'notifications/tasks/status', params: { taskId, status: 'working' } }
+    res.setHeader('content-type', 'text/event-stream')
+    if (params.taskId !== undefined) {
+      res.write(`data: ${JSON.stringify({ jsonrpc: '2.0', ...status })}\n\n`)
+    }
+    res.end(`data: ${JSON.stringify({ jsonrpc: '2.0', id, result })}\n\n`)
+  })
+}
+
+const STATUS = 'direction: server, method: notifications/tasks/status'
+
+it('the status of a task belongs to the tool that began it', async () => {
+  const rule = oneFault('stream: { drop: all }', `match: { ${STATUS}, tool: report }`)
+  const stage = { ...opened(await startSidecar({ upstream: statusApp, rules: [rule] })) }
+  const place = { ...stage, ...inSession('a') }
+  for (const name of ['report', 'other']) await call(place, begin(name))
+  expect((await call(place, about('REPORT'))).text).not.toContain('working')
+  expect((await call(place, about('OTHER'))).text).toContain('working')
+  expect(stage.injected.map((each) => toolOf(each.call))).toEqual(['report'])
+})
+
+it('no rule acts on the status of a task that may be of a denied tool', async () => {
+  const rules = `rules: [{ name: r, match: { ${STATUS} }, faults: [stream: { drop: all }] }]`
+  const flags = ['--deny-tools', 'pay']
+  const ruled = opened(await startSquall({ rules, flags, upstream: statusApp }))
+  const place = { port: ruled.squall.port, ...inSession('a') }
+  for (const name of ['pay', 'report']) await call(place, begin(name))
+  const reported = async (task: string) => (await call(place, about(task))).text.includes('working')
+  expect(await reported('PAY')).toBe(true)
+  expect(await reported('unknown')).toBe(true)
+  expect(await reported('REPORT')).toBe(false)
+})

@@ -1,5 +1,6 @@
 import type { Endpoints } from '../../mcp/endpoints.ts'
 import type { Sessions } from '../../mcp/sessions.ts'
+import type { TaskTools } from '../../mcp/task-tools.ts'
 import type { HeaderFaults } from '../../rules/select/header-faults.ts'
 import type { ActiveRules } from '../../rules/watch/active-rules.ts'
 import type { Logger } from '../../telemetry/log.ts'
@@ -39,6 +40,7 @@ export interface PlannerContext {
   readonly logger: Logger
   readonly sessions: Sessions
   readonly endpoints: Endpoints
+  readonly tasks: TaskTools
   readonly push: PushStreams
   readonly memory: MemoryBudget
   /** Aborted when the listener drains or closes: copies and streams end then. */

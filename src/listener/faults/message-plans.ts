@@ -48,9 +48,10 @@ export class MessagePlans {
     transport: Transport,
     tool: string | undefined,
   ): CallFaults | undefined {
-    const { rules, memory, controlOf, listenerOf } = this.#parts
+    const { rules, memory, controlOf, listenerOf, tasks } = this.#parts
     const session = facts.session ?? ''
-    const call = callOf(message, transport, facts.protocolVersion, tool)
+    const named = tasks.notified(session, message.method, message.params) ?? tool
+    const call = callOf(message, transport, facts.protocolVersion, named)
     if (message.kind === 'request') this.#remember(session, call)
     try {
       const { ruleSet, states, clock } = rules

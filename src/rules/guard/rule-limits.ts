@@ -1,6 +1,6 @@
 import type { FaultName } from '../../filters/index.ts'
-import type { Call } from '../../mcp/call.ts'
-import { matchedName, TASK_METHODS } from '../../mcp/task-tools.ts'
+import { toolOf, type Call } from '../../mcp/call.ts'
+import { TASK_METHODS, TASK_STATUS } from '../../mcp/task-tools.ts'
 import { folded } from '../../base/text/folded.ts'
 import { compileText } from '../match/text-match.ts'
 import { canonicalPath } from '../../http/canonical-path.ts'
@@ -39,11 +39,10 @@ export function deniedCalls({ denyTools }: RuleLimits): ((call: Call) => boolean
   // A server may take another spelling for the same tool.
   const spelled = compileText(denyTools.map(folded))
   return (call) => {
-    const isAboutTask = TASK_METHODS.includes(call.method)
+    const tool = toolOf(call)
     // A task whose tool is not known may be of a denied one.
-    if (isAboutTask && call.tool === undefined) return true
-    const name = isAboutTask || call.method === 'tools/call' ? matchedName(call) : undefined
-    return name !== undefined && (tools.test(name) || spelled.test(folded(name)))
+    if (tool === undefined) return TASK_METHODS.includes(call.method) || call.method === TASK_STATUS
+    return tools.test(tool) || spelled.test(folded(tool))
   }
 }
 
