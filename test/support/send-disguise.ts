@@ -23,5 +23,6 @@ export async function sendDisguise(
   })
   req.end(bytes)
   const [res] = (await once(req, 'response')) as [IncomingMessage]
+  req.on('error', () => undefined)
   return { status: res.statusCode ?? 0, headers: res.headers, text: await text(res) }
 }
