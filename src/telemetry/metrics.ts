@@ -1,11 +1,10 @@
-import type { Registry } from 'prom-client'
 import { BucketCounts, HistogramText } from './bucket-counts.ts'
 import { CallCounts } from './call-counts.ts'
 import { FaultCounts } from './fault-counts.ts'
 import { HttpCounts } from './http-counts.ts'
 import { inSlices } from './in-slices.ts'
 import { bucketsOf, METRICS, type MetricName } from './metric-table.ts'
-import { addNodeMetrics, CONTENT_TYPE, registryTexts } from './prom-registry.ts'
+import { CONTENT_TYPE, nodeMetrics, registryTexts } from './prom-registry.ts'
 import { RuleMetrics } from './rule-metrics.ts'
 import type { RulesSource } from './rules-sample.ts'
 import { END, familyText, type Sample, samplesText, type TextFormat } from './text-format.ts'
@@ -81,8 +80,6 @@ export function createMetrics(options: MetricsOptions): Metrics {
 
 class PromMetrics implements Metrics {
   readonly #build: Readonly<Record<string, string>>
-  /** Created with the first scrape: watching garbage collections costs calls time and memory. */
-  #node: Promise<Registry> | undefined
   readonly #calls: CallCounts
   readonly #http = new HttpCounts()
   readonly #overhead = new BucketCounts(OVERHEAD_BOUNDS)
@@ -195,7 +192,7 @@ class PromMetrics implements Metrics {
   }
 
   async #render(format: TextFormat, isLast: () => boolean): Promise<Exposition> {
-    const node = await registryTexts(await (this.#node ??= addNodeMetrics()), format)
+    const node = await registryTexts(await nodeMetrics(), format)
     this.#rules.refresh()
     const out = new TextWriter(this.#pool)
     await inSlices(this.#steps(out, format, node))

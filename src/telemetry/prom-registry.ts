@@ -50,8 +50,16 @@ interface MetricValue {
   readonly metricName?: string
 }
 
-/** Adds prom-client's default metrics of Node and of the process, without those that are slow to read. */
-export async function addNodeMetrics(registry = new Registry()): Promise<Registry> {
+/** Node's metrics belong to the process: sidecars that share it share them. */
+let ofThisProcess: Promise<Registry> | undefined
+
+/** Returns prom-client's default metrics of Node and of the process, without those that are slow to read. */
+export function nodeMetrics(): Promise<Registry> {
+  return (ofThisProcess ??= collectNodeMetrics())
+}
+
+async function collectNodeMetrics(): Promise<Registry> {
+  const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   for (const name of LISTS) registry.removeSingleMetric(name)
   // Until its first sample the delay of the event loop is not a number.

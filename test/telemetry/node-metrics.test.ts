@@ -1,7 +1,9 @@
+import { PerformanceObserver } from 'node:perf_hooks'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { expect, it } from 'vitest'
-import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts'
+import { expect, it, vi } from 'vitest'
+import { createMetrics } from '../../src/telemetry/metrics.ts'
+import type * as PromRegistry from '../../src/telemetry/prom-registry.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Family, parseExposition } from './exposition.ts'
 
@@ -11,45 +13,65 @@ const collect = runInNewContext('gc') as () => void
 /** Few: each walks the whole heap of the worker, which other test files share. */
 const COLLECTIONS = 4
 
-async function scrape(metrics: Metrics): Promise<ReadonlyMap<string, Family>> {
-  return parseExposition((await metrics.render()).text)
+type Families = ReadonlyMap<string, Family>
+
+/** Reads the metrics of Node as in a process that was not scraped before. */
+async function unscraped(name: string): Promise<() => Promise<Families>> {
+  const file = `../../src/telemetry/prom-registry.ts?${name}`
+  const { nodeMetrics, registryTexts } = (await import(file)) as typeof PromRegistry
+  return async () =>
+    parseExposition((await registryTexts(await nodeMetrics(), 'prometheus')).join(''))
 }
 
-function expectDelays(families: ReadonlyMap<string, Family>): void {
+function expectDelays(families: Families): void {
   for (const part of ['min', 'max', 'mean', 'stddev', 'p50', 'p99']) {
     const [line] = families.get(`nodejs_eventloop_lag_${part}_seconds`)!.lines
     expect(line!.value).toBeLessThan(60)
   }
 }
 
+function majors(families: Families): number {
+  const name = 'nodejs_gc_duration_seconds_count'
+  const { lines } = families.get('nodejs_gc_duration_seconds')!
+  return lines.find((line) => line.name === name && line.labels['kind'] === 'major')?.value ?? 0
+}
+
 it('the first scrape has the delay of the event loop as numbers', async () => {
-  expectDelays(await scrape(createMetrics({ version: '1' })))
+  const scrape = await unscraped('first')
+  expectDelays(await scrape())
 })
 
 it('a scrape right behind another one has the delay of the event loop as numbers', async () => {
-  const metrics = createMetrics({ version: '1' })
-  await scrape(metrics)
-  expectDelays(await scrape(metrics))
+  const scrape = await unscraped('second')
+  await scrape()
+  expectDelays(await scrape())
 })
 
 it('a scrape lists no open files, sockets or timers', async () => {
-  const names = [...(await scrape(createMetrics({ version: '1' }))).keys()]
+  const { text } = await createMetrics({ version: '1' }).render()
+  const names = [...parseExposition(text).keys()]
+  expect(names).toContain('process_cpu_seconds_total')
   expect(names.filter((name) => /open_fds|nodejs_active/.test(name))).toEqual([])
 })
 
+it('sidecars that share a process share what watches it', async () => {
+  await createMetrics({ version: '1' }).render()
+  const observe = vi.spyOn(PerformanceObserver.prototype, 'observe')
+  for (let i = 0; i < 3; i++) await createMetrics({ version: '1' }).render()
+  expect(observe).not.toHaveBeenCalled()
+  observe.mockRestore()
+})
+
 it('garbage collections are watched from the first scrape on', async () => {
-  const metrics = createMetrics({ version: '1' })
-  const majors = async (): Promise<number> => {
-    const lines = (await scrape(metrics)).get('nodejs_gc_duration_seconds')!.lines
-    const name = 'nodejs_gc_duration_seconds_count'
-    return lines.find((line) => line.name === name && line.labels['kind'] === 'major')?.value ?? 0
-  }
+  const scrape = await unscraped('collections')
   for (let i = 0; i < COLLECTIONS; i++) {
     collect()
     await new Promise((resolve) => setImmediate(resolve))
   }
-  const before = await majors()
+  const before = majors(await scrape())
   expect(before).toBeLessThan(COLLECTIONS)
   collect()
-  await eventually(async () => ((await majors()) > before ? undefined : 'none was counted'))
+  await eventually(async () =>
+    majors(await scrape()) > before ? undefined : 'no collection was counted',
+  )
 })

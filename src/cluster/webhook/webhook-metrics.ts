@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { MetricSpec } from '../../telemetry/metric-table.ts'
 import type { Exposition } from '../../telemetry/metrics.ts'
-import { addNodeMetrics, CONTENT_TYPE, registryTexts } from '../../telemetry/prom-registry.ts'
+import { CONTENT_TYPE, nodeMetrics, registryTexts } from '../../telemetry/prom-registry.ts'
 import { END, type TextFormat } from '../../telemetry/text-format.ts'
 import type { Subject } from './decision.ts'
 import { WEBHOOK_METRICS, type WebhookMetric } from './webhook-metric-table.ts'
@@ -43,7 +43,6 @@ export function createWebhookMetrics(version: string): WebhookMetrics {
   expires.remove()
   cluster.set({ source: 'unknown' }, 0)
   build.set({ version, node: process.versions.node }, 1)
-  const complete = addNodeMetrics(registry)
   return {
     reviewed: (subject, result, reason, seconds) => {
       if (subject === 'injection') injections.inc({ result, reason })
@@ -65,7 +64,9 @@ export function createWebhookMetrics(version: string): WebhookMetrics {
       cluster.set({ source }, minor ?? 0)
     },
     render: async (format) => {
-      const text = [...(await registryTexts(await complete, format)), END[format]].join('')
+      const own = await registryTexts(registry, format)
+      const node = await registryTexts(await nodeMetrics(), format)
+      const text = [...own, ...node, END[format]].join('')
       return { contentType: CONTENT_TYPE[format], body: [Buffer.from(text)], text }
     },
   }
