@@ -10,8 +10,8 @@ export default defineConfig({
     pool: 'forks',
     // Files share the modules of their worker: importing the source for each file took longer than the tests.
     isolate: false,
-    // Much of the time is waiting: on two cores three workers finish sooner than two. Four import more.
-    maxWorkers: Math.max(3, availableParallelism()),
+    // Much of the time is waiting: on two cores four workers finish sooner than two.
+    maxWorkers: Math.max(4, availableParallelism()),
     coverage: { include: ['src/**'], reporter: ['text-summary', 'json-summary'] },
   },
 })

@@ -1,15 +1,20 @@
 import { defineConfig } from 'vitest/config'
 
-/** Tests that repeat what they do a few times in `npm test`, and here many times. */
+/** Tests that do a few rounds or cases of what they have in `npm test`, and here all of them. */
 const REPEATING = [
   'datapath/byte-identity',
   'datapath/parser-agreement',
   'datapath/stale-connections',
+  'faults/bursts',
   'faults/outlook',
   'faults/output-flow',
+  'faults/small-pieces',
+  'interop/drifted-content',
+  'interop/messages',
   'live/replicas',
   'http/fast/response-reader',
   'rules/hostile-files',
+  'rules/file/parse-off-thread',
   'rules/file/schema-findings',
   'rules/limits',
   'rules/mutated-files',

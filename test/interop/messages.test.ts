@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Everything } from '../support/everything.ts'
 import { outcome, type InteropClient, type OpenClient } from '../support/interop-client.ts'
 import { openClient } from '../support/open-client.ts'
+import { someOf } from '../support/rounds.ts'
 import { startSidecar } from '../support/sidecar.ts'
 import { startUpstream } from '../support/upstream.ts'
 import { oneFault } from '../faults/one-fault.ts'
@@ -45,15 +46,21 @@ const PLAYS: Readonly<
   },
 }
 
-describe.each(['streamableHttp', 'sse'] as const)('the reference server over %s', (transport) => {
-  let server: Everything
+const cases = CLIENTS.flatMap(([name, open]) =>
+  (['streamableHttp', 'sse'] as const).map((transport) => ({ name, open, transport })),
+)
 
-  beforeAll(async () => {
-    server = await startUpstream('everything', transport)
-  })
-  afterAll(() => server.stop())
+// Each client, and each transport.
+describe.each(someOf(cases, 3))(
+  'the reference server over $transport and $name',
+  ({ open, transport }) => {
+    let server: Everything
 
-  describe.each(CLIENTS)('and %s', (_name, open) => {
+    beforeAll(async () => {
+      server = await startUpstream('everything', transport)
+    })
+    afterAll(() => server.stop())
+
     it.concurrent.each(MESSAGE_ROWS)('report $reports for $fault of $match', async (row) => {
       const { origin, pathname } = new URL(server.url)
       const squall = await startSidecar({
@@ -71,5 +78,5 @@ describe.each(['streamableHttp', 'sse'] as const)('the reference server over %s'
         await squall.close()
       }
     })
-  })
-})
+  },
+)

@@ -9,6 +9,7 @@ import { readRules } from '../../../src/rules/file/rules-file.ts'
 import type { FoundRules } from '../../../src/rules/file/rules-file.ts'
 import { parseFound } from '../../../src/rules/file/rules-parser.ts'
 import { eventually } from '../../support/eventually.ts'
+import { rounds } from '../../support/rounds.ts'
 import { ruleNamed, WatchBench } from '../watch-bench.ts'
 
 /** A thread can only run what was compiled, as the program does. */
@@ -40,6 +41,8 @@ function manyRules(count: number): string {
 
 /** Enough to be read in a thread. */
 const MANY = 120
+/** Enough to keep a thread busy for a while. */
+const SLOW = rounds(500, 1200)
 
 const threads = (): number =>
   process.getActiveResourcesInfo().filter((kind) => /Worker|MessagePort/.test(kind)).length
@@ -62,7 +65,7 @@ describe('a large text', () => {
   })
 
   it('does not hold up anything else', async () => {
-    const there = await found(manyRules(1200))
+    const there = await found(manyRules(SLOW))
     const delay = performance.eventLoopUtilization()
     let longest = 0
     let before = performance.now()
@@ -88,7 +91,7 @@ describe('a large text', () => {
   })
 
   it('is given up when it is aborted', async () => {
-    const there = await found(manyRules(1200))
+    const there = await found(manyRules(SLOW))
     const giveUp = new AbortController()
     const parsing = parseWherever(there, giveUp.signal, BUILT)
     setTimeout(() => giveUp.abort(), 20)
@@ -131,7 +134,7 @@ describe('a watcher of a large file', () => {
     const bench = await WatchBench.start((each) => writeFile(each.path, ruleNamed('zero')), {
       parser: BUILT,
     })
-    await bench.move(manyRules(2500))
+    await bench.move(manyRules(rounds(1200, 2500)))
     await eventually(() => (threads() > 0 ? undefined : 'no thread was started'))
     const since = performance.now()
     await bench.close()
