@@ -127,8 +127,8 @@ const rule = Type.Object({
   from: time('When it begins.'),
   until: time('When it ends.'),
   phase: word(
-    ['on', 'not_yet', 'expired', 'other_pod'],
-    'Whether it is active; `other_pod` when it is for other replicas.',
+    ['on', 'not_yet', 'expired', 'other_pod', 'disabled'],
+    'Whether it is active; `other_pod` when it is for other replicas, `disabled` when the file disables it.',
   ),
   percent: Type.Unsafe<number | null>({
     type: ['number', 'null'],

@@ -137,7 +137,7 @@ function showRule(rule: CompiledRule, state: RuleState, now: number, withoutZero
     appliedAt: isoTime(appliedAt),
     from: isoTime(start),
     until: isoTime(end),
-    phase: !selection.inPod ? 'other_pod' : now < start ? 'not_yet' : now >= end ? 'expired' : 'on',
+    phase: phaseOf(rule, now, start, end),
     percent: builtIn ? null : percent,
     sampled: counts.sampled,
     active: active.active,
@@ -145,6 +145,17 @@ function showRule(rule: CompiledRule, state: RuleState, now: number, withoutZero
       Object.entries(counts).filter(([, count]) => count > 0 || !withoutZeros),
     ),
   }
+}
+
+function phaseOf(
+  { enabled, selection }: CompiledRule,
+  now: number,
+  start: number,
+  end: number,
+): Rule['phase'] {
+  if (!enabled) return 'disabled'
+  if (!selection.inPod) return 'other_pod'
+  return now < start ? 'not_yet' : now >= end ? 'expired' : 'on'
 }
 
 /** Shows the last injected faults, newest first. */

@@ -83,6 +83,7 @@ const ATTEMPTS: Readonly<Record<string, readonly string[]>> = {
   'rule.maxActive': ['maxActive: 1000000'],
   'rule.then': ['then: stop'],
   'rule.dryRun': ['dryRun: false', 'dryRun: true'],
+  'rule.enabled': ['enabled: true'],
   'rule.marker': ['marker: false'],
   'rule.faults': [
     'rules: [{ name: a, faults: [{ abort: { status: 503 } }, { delay: { fixed: 1s } }] }]',

@@ -39,7 +39,7 @@ export function createRulesTable() {
 /** @param {readonly import('../api.ts').Rule[]} rules */
 function about(rules, all) {
   if (rules.length === 0) return ''
-  const idle = rules.filter(({ sampled }) => sampled === 0).length
+  const idle = rules.filter(({ sampled, phase }) => sampled === 0 && phase !== 'disabled').length
   const own = rules.filter(({ builtIn }) => builtIn !== true).length
   const left = all > own ? ` ${many(all - own, 'more rule')} of the file not shown.` : ''
   const text =
@@ -93,6 +93,7 @@ function createRow({ name, faults, about: what, builtIn, dryRun }) {
 
 /** @param {import('../api.ts').Rule & { armed: boolean }} rule */
 function statusOf({ phase, sampled, from, until, armed }) {
+  if (phase === 'disabled') return { kind: 'over', text: 'Disabled in the file' }
   if (phase === 'expired') return { kind: 'over', text: `Over since ${moment(until)}` }
   if (phase === 'not_yet') return { kind: 'over', text: `From ${moment(from)}` }
   if (phase === 'other_pod') return { kind: 'over', text: 'Other pods' }

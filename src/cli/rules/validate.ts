@@ -25,7 +25,7 @@ export async function validateCommand(
     checked.push(...files)
     // A file without rules is valid, but it may be an error of the user.
     const note =
-      version.kind === 'absent' ? `, without rules: ${version.reason}` : podsNote(version)
+      version.kind === 'absent' ? `, without rules: ${version.reason}` : rulesNotes(version)
     for (const file of files) {
       if (format === 'github') write(githubLines(file))
       else if (format === 'text') write(textOf(file, note))
@@ -35,14 +35,20 @@ export async function validateCommand(
   return checked.every(({ problems }) => problems.length === 0) ? 0 : FAILED
 }
 
-/** Names the rules that act in certain pods only. */
-function podsNote(version: RulesVersion): string {
+/** Names the rules that act in certain pods only, and those that are disabled. */
+function rulesNotes(version: RulesVersion): string {
   if (version.kind !== 'rules') return ''
-  const names = version.file.rules.filter(({ match }) => match !== undefined && isAboutPods(match))
-  if (names.length === 0) return ''
-  const list = names.slice(0, MAX_NAMES).map(({ name }) => name)
-  const more = names.length > MAX_NAMES ? ` and ${names.length - MAX_NAMES} more` : ''
-  return `; these rules act in matching pods only: ${list.join(', ')}${more}`
+  const { rules } = version.file
+  const ofPods = rules.filter(({ match }) => match !== undefined && isAboutPods(match))
+  const disabled = rules.filter(({ enabled }) => !enabled)
+  return `${named('act in matching pods only', ofPods)}${named('are disabled', disabled)}`
+}
+
+function named(what: string, rules: readonly { readonly name: string }[]): string {
+  if (rules.length === 0) return ''
+  const list = rules.slice(0, MAX_NAMES).map(({ name }) => name)
+  const more = rules.length > MAX_NAMES ? ` and ${rules.length - MAX_NAMES} more` : ''
+  return `; these rules ${what}: ${list.join(', ')}${more}`
 }
 
 function textOf(result: FileProblems, note: string): string {

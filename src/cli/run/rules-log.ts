@@ -44,7 +44,7 @@ export class ExpiryLog {
     const { ruleSet, states } = this.#rules
     return ruleSet.rules.flatMap((rule) => {
       const state = states.of(rule)
-      if (state === undefined || !rule.selection.inPod) return []
+      if (state === undefined || !rule.enabled || !rule.selection.inPod) return []
       return [{ name: rule.name, end: windowEnd(rule.selection, state.since) }]
     })
   }

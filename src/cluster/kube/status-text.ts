@@ -91,7 +91,9 @@ function notesOf(report: SidecarReport): readonly string[] {
       `${name}: its rules are not those of the configmap ${pod.rules?.configMap ?? ''} yet`,
     )
   }
-  const timed = rules.filter(({ until, builtIn }) => until !== null && !builtIn)
+  const timed = rules.filter(
+    ({ until, builtIn, phase }) => until !== null && !builtIn && phase !== 'disabled',
+  )
   for (const { name: rule, phase, until, appliedAt } of timed.slice(0, MAX_RULES)) {
     const ends = phase === 'expired' ? 'expired' : 'ends'
     const from = appliedAt === null ? '' : `, applied ${appliedAt}`

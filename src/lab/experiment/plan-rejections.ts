@@ -176,12 +176,12 @@ export function matchNothing(
   tools: readonly string[],
   headers: Readonly<Record<string, string>>,
 ): Rejection | undefined {
-  const acting = rules.filter(({ dryRun }) => dryRun !== true)
+  const acting = rules.filter(({ dryRun, enabled }) => dryRun !== true && enabled !== false)
   if (acting.length === 0) {
     return {
       code: 'RULES_HIT_NOTHING',
-      wrong: rules.length === 0 ? 'there is no rule' : 'all rules are dry runs',
-      fix: 'add a rule without dryRun',
+      wrong: rules.length === 0 ? 'there is no rule' : 'all rules are dry runs or disabled',
+      fix: 'add a rule without dryRun: true and enabled: false',
     }
   }
   if (tools.length === 0 || acting.some((rule) => mayMatch(rule, tools, headers))) return undefined

@@ -45,7 +45,7 @@ export async function preflight(
 function injecting(rules: readonly Rule[]): readonly Rule[] {
   return rules.filter(
     ({ builtIn, dryRun, phase }) =>
-      !builtIn && !dryRun && phase !== 'expired' && phase !== 'other_pod',
+      !builtIn && !dryRun && !['expired', 'other_pod', 'disabled'].includes(phase),
   )
 }
 

@@ -69,7 +69,7 @@ export interface CombinedRule {
   readonly active: number
 }
 
-export type RuleState = 'on' | 'disarmed' | 'dry_run' | 'not_yet' | 'expired' | 'other_pod'
+export type RuleState = Rule['phase'] | 'disarmed' | 'dry_run'
 
 interface RuleInSidecar {
   readonly rule: Rule

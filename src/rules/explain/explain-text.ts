@@ -1,7 +1,6 @@
 import { NOT_APPLICABLE } from '../../filters/lib/not-applicable.ts'
 import type { Explanation, FaultOutlook, RuleOutlook } from './explain.ts'
 import type { ResponseKind, ResponseOutlook } from './fault-outlook.ts'
-import type { RuleResult } from '../select/rule-counts.ts'
 import type { Forecast } from '../select/rule-state.ts'
 import { plain } from '../../base/text/foreign-text.ts'
 
@@ -21,8 +20,11 @@ export function explainText(explanation: Explanation): string {
 
 function linesOf(rule: RuleOutlook): string[] {
   if (!rule.matches) {
+    const isDisabled = rule.result === 'disabled'
     return [
-      ...wrapped(`${rule.rule}: does not match`),
+      ...wrapped(
+        `${rule.rule}: does not match${isDisabled ? ', and is disabled in the file' : ''}`,
+      ),
       ...rule.failing.flatMap(({ dimension, wants, found }) =>
         wrapped(`${dimension}: wants ${wants}, found ${found}`, '  '),
       ),
@@ -36,7 +38,7 @@ function linesOf(rule: RuleOutlook): string[] {
   ]
 }
 
-const RESULT: Readonly<Partial<Record<RuleResult | 'sampled' | 'stopped', string>>> = {
+const RESULT: Readonly<Partial<Record<NonNullable<RuleOutlook['result']>, string>>> = {
   sampled: 'and samples this call',
   dry_run: 'and would sample this call, but is a dry run',
   not_sampled: 'but does not sample this call',
@@ -45,6 +47,7 @@ const RESULT: Readonly<Partial<Record<RuleResult | 'sampled' | 'stopped', string
   not_yet: 'but its time has not come',
   other_pod: 'but this pod is not among its share of pods',
   disarmed: 'but nothing is armed',
+  disabled: 'but is disabled in the file',
 }
 
 function saysResult({ result, forecast, limit, stoppedBy }: RuleOutlook): string {

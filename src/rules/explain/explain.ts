@@ -33,8 +33,8 @@ export interface RuleOutlook {
   readonly matches: boolean
   /** All dimensions that fail, as the file orders them by kind; the first is the one to look at. */
   readonly failing: readonly Mismatch[]
-  /** The result for the call; undefined when the rule does not match. */
-  readonly result: RuleResult | 'sampled' | 'stopped' | undefined
+  /** The result for the call; `disabled` for every call, else undefined when the rule does not match. */
+  readonly result: RuleResult | 'sampled' | 'stopped' | 'disabled' | undefined
   /** The limit that forbids the rule to act. */
   readonly limit: string | undefined
   /** Name of the rule that says `then: stop` and samples the call first. */
@@ -135,6 +135,7 @@ function outcomeOf(
   const failing = [...rule.elsewhere, ...tests.filter(isNew)]
   const nothing = { limit: undefined, stoppedBy: undefined, forecast: undefined, ...NO_TIMES }
   const base = { rule: rule.name, matches: failing.length === 0, failing, ...nothing }
+  if (!rule.enabled) return { ...base, result: 'disabled' }
   if (failing.length > 0) return { ...base, result: undefined }
   if (stoppedBy !== undefined) return { ...base, result: 'stopped', stoppedBy }
   if (restraint === 'disarmed') return { ...base, result: 'disarmed' }

@@ -51,6 +51,8 @@ const FAMILIAR: Readonly<Record<string, string>> = {
   errorinjection: 'an error is `abort: { toolError: "…" }` or `abort: { status: 503 }`',
   aftercalls: 'write `after: 3` on the rule',
   // Others
+  disabled: 'a rule is disabled by `enabled: false`, beside `faults`',
+  disable: 'a rule is disabled by `enabled: false`, beside `faults`',
   '<<': 'merge keys are not read; write the keys out, or use an alias for a whole value',
 }
 

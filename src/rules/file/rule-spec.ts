@@ -25,6 +25,7 @@ export interface RuleSpec {
   readonly pods?: number | undefined
   readonly maxActive?: number | undefined
   readonly then?: 'stop' | undefined
+  readonly enabled?: boolean | undefined
   readonly dryRun?: boolean | undefined
   readonly marker?: boolean | undefined
   readonly faults: readonly FaultUse[]

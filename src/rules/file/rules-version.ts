@@ -19,5 +19,6 @@ export type RulesVersion =
 
 /** Returns true when any rule of a version could ever act. */
 export function canAct(version: RulesVersion): boolean {
-  return version.kind === 'rules' && (version.file.enabled ?? true) && version.file.rules.length > 0
+  if (version.kind !== 'rules' || !version.file.enabled) return false
+  return version.file.rules.some(({ enabled }) => enabled)
 }

@@ -154,6 +154,10 @@ const rule = section({
       description: 'Later rules are skipped for a call that this rule sampled.',
     }),
   ),
+  enabled: Type.Boolean({
+    default: true,
+    description: '`false` disables the rule: it is checked and shown, and matches no call.',
+  }),
   dryRun: Type.Boolean({
     default: false,
     description: 'Matches, samples and counts, but injects nothing.',

@@ -70,6 +70,7 @@ export function compileRule(
     hashes: ruleHashes(seed, rule.name),
     uses: rule.faults,
     faults: Object.freeze(rule.faults.map((use) => createFault(use))),
+    enabled: rule.enabled ?? true,
     forbidden: forbiddenFault(
       rule.faults.map((use) => use.fault),
       options,

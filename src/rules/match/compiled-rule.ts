@@ -27,6 +27,8 @@ export interface CompiledRule {
   readonly uses: readonly FaultUse[]
   /** Parallel to `uses`. */
   readonly faults: readonly Fault[]
+  /** False when the file disables the rule: no call is tested. */
+  readonly enabled: boolean
   /** The fault for whose sake the limits keep the rule from ever acting. */
   readonly forbidden: FaultName | undefined
   readonly dryRun: boolean

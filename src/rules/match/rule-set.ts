@@ -55,7 +55,7 @@ export class RuleIndex {
   readonly #httpResponse: NameIndex
 
   constructor(rules: readonly CompiledRule[]) {
-    const here = rules.filter((rule) => rule.elsewhere.length === 0)
+    const here = rules.filter(({ enabled, elsewhere }) => enabled && elsewhere.length === 0)
     const calls = here.filter((rule) => !rule.isHttp)
     const ofClient = calls.filter(({ direction }) => direction === 'client')
     const ofServer = calls.filter(({ direction }) => direction === 'server')

@@ -89,7 +89,9 @@ export class RuleStates {
     })
     this.#unanchored = ruleSet.rules.filter(isUnanchored).map(({ name }) => name)
     this.totals.adopt(
-      ruleSet.rules.map(({ name }, index) => ({ name, state: this.#inOrder[index]! })),
+      ruleSet.rules.flatMap(({ name, enabled }, index) =>
+        enabled ? { name, state: this.#inOrder[index]! } : [],
+      ),
     )
     for (const retired of before.values()) {
       retired.wake()
@@ -135,8 +137,8 @@ function isApplied(before: number | undefined, now: number | undefined): boolean
   return before !== undefined && now !== undefined && before !== now
 }
 
-function isUnanchored({ appliedAt, selection, elsewhere }: CompiledRule): boolean {
+function isUnanchored({ appliedAt, selection, elsewhere, enabled }: CompiledRule): boolean {
   const { for: lasting, ramp, stages } = selection
   const isTimed = lasting !== undefined || ramp !== undefined || stages !== undefined
-  return isTimed && appliedAt === undefined && elsewhere.length === 0
+  return isTimed && enabled && appliedAt === undefined && elsewhere.length === 0
 }

@@ -36,6 +36,14 @@ describe('squall validate', () => {
     })
   })
 
+  it('names disabled rules', async () => {
+    await writeFile(at('off.yaml'), 'rules: [{ name: a, enabled: false, faults: [hang] }]')
+    expect(await validate('text', 'off.yaml')).toEqual({
+      code: 0,
+      text: 'off.yaml: ok; these rules are disabled: a\n',
+    })
+  })
+
   it('ends with 1 and tells every mistake of every file', async () => {
     const { code, text } = await validate('text', 'bad.yaml', 'good.yaml', 'bad.yaml')
     expect(code).toBe(1)

@@ -51,7 +51,9 @@ test('a rules file that is a link', async () => {
   expect(await stage.rules()).toBe(BEFORE)
 })
 
-test('other active rules, unless replaceRules is set', async () => {
+test('other active rules, unless they are disabled or replaceRules is set', async () => {
+  await others(failing('theirs', 'elsewhere').replace('match:', 'enabled: false\n    match:'))
+  expect(await stage.refused({ steadyState: { p50: '0.001ms' } })).toEqual(['NOT_STEADY'])
   await others(failing('theirs', 'elsewhere'))
   expect(await stage.refused()).toEqual(['OTHER_RULES'])
   const result = await stage.run({ sidecar: { replaceRules: true }, hold: '200ms' })

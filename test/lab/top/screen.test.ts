@@ -37,6 +37,12 @@ const BOARD = board([SECONDS, [OTHER, OTHER, OTHER], 'connection refused'])
 const shown = (screen: Partial<ScreenOptions> = {}, of = BOARD): string[] =>
   plainText(renderScreen(of, { ...LOOK, ...screen })).split('\n')
 
+it('shows a disabled rule as such, and not as idle', () => {
+  const rules = [rule('off', 0, { phase: 'disabled' })]
+  const line = shown({}, board([[{ rules }]])).find((each) => each.startsWith(' off '))
+  expect(line).toMatch(/^ off +delay\+abort +disabled +0 +0 +0/)
+})
+
 it('shows everything on 80 columns', () => {
   expect(shown().join('\n')).toBe(`\
  squall top  3 sidecars, 1 armed, 1 lost                           09:04:23 UTC

@@ -34,6 +34,7 @@ describe('a rules file', () => {
           match: { tool: 'search_*', headers: { 'x-chaos': 'on' } },
           percent: 30,
           stickyBy: 'ordinal',
+          enabled: true,
           dryRun: false,
           marker: true,
           faults: [
@@ -48,6 +49,7 @@ describe('a rules file', () => {
           match: { tool: ['query_db', 'list_tables'] },
           first: 2,
           stickyBy: 'ordinal',
+          enabled: true,
           dryRun: false,
           marker: true,
           faults: [

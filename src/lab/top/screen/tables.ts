@@ -72,6 +72,7 @@ const WORDS: Readonly<Record<CombinedRule['state'], string>> = {
   not_yet: 'later',
   expired: 'expired',
   other_pod: 'other pods',
+  disabled: 'disabled',
   mixed: 'mixed',
 }
 
