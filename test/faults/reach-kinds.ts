@@ -114,6 +114,12 @@ const serverKinds = (what: string, { method, params }: typeof PROGRESS | typeof 
   }
   return [
     { ...shared, title: `${what}, stream of a call`, on: 'call-stream', sends: stream(tool(1)) },
+    {
+      ...shared,
+      title: `${what} of a batch, stream of a call`,
+      on: 'call-stream',
+      sends: (session) => [post(tool(1), lines(session), '/batches')],
+    },
     { ...shared, title: `${what}, GET stream`, on: 'session-stream', sends: listen },
     {
       ...shared,
@@ -132,7 +138,7 @@ export const REACH_KINDS = {
   server: [...serverKinds('notification', PROGRESS), ...serverKinds('request', ELICIT)],
 } as const
 
-/** Answers in JSON or by a stream, as the path says; a stream has messages of the server. */
+/** Answers in JSON or by a stream, as the path says; a stream has messages of the server, alone or in a batch. */
 export const reachApp: RequestListener = (req: IncomingMessage, res: ServerResponse) => {
   const parts: Buffer[] = []
   req.on('data', (part: Buffer) => parts.push(part))
@@ -149,9 +155,10 @@ export const reachApp: RequestListener = (req: IncomingMessage, res: ServerRespo
       return
     }
     const responses = ids.map(({ id }) => resultOf(id))
-    if (req.url === '/events') {
+    if (req.url !== '/json') {
       res.writeHead(200, { 'content-type': 'text/event-stream' })
-      for (const each of [PROGRESS, ELICIT, ...responses]) res.write(said(each))
+      const own = req.url === '/batches' ? [[PROGRESS, ELICIT]] : [PROGRESS, ELICIT]
+      for (const each of [...own, ...responses]) res.write(said(each))
       res.end()
       return
     }

@@ -100,6 +100,40 @@ it('keeps the order of events where a fault does not wait', async () => {
   expect(seen).toEqual(Array.from({ length: 200 }, (_, n) => n))
 })
 
+const logged = { jsonrpc: '2.0', method: 'notifications/message', params: { data: 'a\nb' } }
+
+it.each([
+  ['stream: { drop: all }', '', 'id: b\n\n'],
+  ['stream: { drop: all }', [logged], event([logged], 'id: b\n')],
+  ['stream: { duplicate: all }', [logged], event([logged], 'id: b\n') + one + one + two + two],
+  [
+    'rewrite: { in: message, set: { /params/progress: 7 } }',
+    '',
+    `${event(progress(7)).repeat(2)}id: b\n\n`,
+  ],
+])('%s acts on notifications of a batch beside %j', async (fault, beside, text) => {
+  const batch = event([progress(1), ...beside, progress(2)], 'id: b\n')
+  const stage = await stageOf(fault, PROGRESS, [batch, result])
+  expect(plain((await call(stage, callMessage(1))).text)).toBe(text + result)
+  expect(stage.counts()).toMatchObject({ matched: 2, injected: 2, not_applicable: 0 })
+})
+
+it('leaves a batch as it is when no rule matches its messages', async () => {
+  const batch = 'data: [ {"jsonrpc":"2.0",\ndata: "method":"notifications/message"} ]\n\n'
+  const stage = await stageOf('stream: { drop: all }', PROGRESS, [batch, result])
+  expect((await call(stage, callMessage(1))).text).toBe(batch + result)
+})
+
+it('answers a request of a batch in place of the client', async () => {
+  const asked: Asked[] = []
+  const fault = 'abort: { rpcError: { code: -32000, message: declined } }'
+  const stage = await stageOf(fault, ELICIT, [event([elicit, logged]), result], asked)
+  const got = await call(stage, callMessage(1))
+  expect(plain(got.text)).toBe(event([logged]) + result)
+  await eventually(() => (asked.length === 1 ? undefined : `${asked.length} posts`))
+  expect(JSON.parse(asked[0]!.text)).toMatchObject({ id: 's1', error: { message: 'declined' } })
+})
+
 it.each([
   ['abort: { rpcError: { code: -32000, message: declined } }'],
   ['abort: { rpcError: { code: -32000, message: declined }, at: response }'],

@@ -1,18 +1,26 @@
 import { CutResponse } from '../../../filters/lib/cut-response.ts'
-import type { Verdict } from '../../../filters/fault.ts'
+import type { Frame, Verdict } from '../../../filters/fault.ts'
 import { frameText, withText } from '../../../filters/lib/json/frame-json.ts'
 import type { Room } from '../../../base/room.ts'
 import { isExactId } from '../../../mcp/reply.ts'
 import type { Call } from '../../../mcp/call.ts'
-import type { Message } from '../../../mcp/json-rpc.ts'
+import { type Message, parseMessages } from '../../../mcp/json-rpc.ts'
 import type { Cut } from '../../exchange.ts'
 import type { CallFaults } from '../call-faults.ts'
 import { type OnFrame, piped } from '../chain/fault-chain.ts'
-import { type AppFrame, type ChainFrame, isOpen, QuietFrame, SealedFrame } from '../chain/frame.ts'
+import {
+  type AppFrame,
+  appFrame,
+  type ChainFrame,
+  isOpen,
+  QuietFrame,
+  SealedFrame,
+} from '../chain/frame.ts'
 import { FrameQueue } from '../chain/queue.ts'
 import { interruptibleWait } from '../chain/stop.ts'
 import { markerComments, replyMessage } from '../emit/injected-response.ts'
 import type { NotApplicableReason } from '../fault-events.ts'
+import { jsonArray, jsonElements, textOf } from './body-messages.ts'
 
 /** A notification or request of the server. */
 export type ServerMessage = Extract<Message, { readonly kind: 'notification' | 'request' }>
@@ -48,6 +56,14 @@ export interface MessageGateOptions {
   /** Counts held messages; false asks to hold no more. */
   readonly memory: Room
 }
+
+/** A frame, and the faults of its message, if rules match it. */
+interface Planned {
+  readonly frame: ChainFrame
+  readonly faults?: CallFaults | undefined
+}
+
+const BRACKET = 0x5b
 
 /** The most messages that wait outside of the order of one stream. */
 const MAX_LATE = 1000
@@ -87,11 +103,11 @@ export class MessageGate extends FrameQueue {
 
   async #run(): Promise<void> {
     for (let step = await this.next(); step.done !== true; step = await this.next()) {
-      const frame = step.value
       this.#isBusy = true
-      const faults = this.#planned(frame)
-      const sent = faults === undefined ? this.#pass(frame) : this.#begin(faults, frame)
-      if (sent !== undefined) await sent
+      for (const { frame, faults } of this.#planned(step.value)) {
+        const sent = faults === undefined ? this.#pass(frame) : this.#begin(faults, frame)
+        if (sent !== undefined) await sent
+      }
       this.#isBusy = false
       if (!this.active) this.#options.onIdle?.()
     }
@@ -112,9 +128,39 @@ export class MessageGate extends FrameQueue {
     return piping.then(send).catch((error: unknown) => this.#failed(error))
   }
 
-  #planned(frame: ChainFrame): CallFaults | undefined {
-    const message = isOpen(frame) ? frame.message : undefined
-    if (message?.kind !== 'notification' && message?.kind !== 'request') return undefined
+  #planned(frame: ChainFrame): readonly Planned[] {
+    if (!isOpen(frame)) return [{ frame }]
+    const { message } = frame
+    if (message !== undefined) return [{ frame, faults: this.#plan(message) }]
+    return this.#batch(frame) ?? [{ frame }]
+  }
+
+  /** Takes the messages that rules match out of a batch: each becomes an event behind the rest. */
+  #batch(frame: Frame): readonly Planned[] | undefined {
+    const text = frame.raw.includes(BRACKET) ? frameText(frame) : undefined
+    const parsed = text === undefined ? undefined : parseMessages(text)
+    if (text === undefined || parsed?.ok !== true || !parsed.batch) return undefined
+    const plans = parsed.messages.map((message) => this.#plan(message))
+    const rest: Uint8Array[] = []
+    const parts: Planned[] = []
+    for (const [index, raw] of jsonElements(Buffer.from(text))!.entries()) {
+      const faults = plans[index]
+      const message = parsed.messages[index]
+      if (faults === undefined) rest.push(raw)
+      else parts.push({ frame: appFrame('event', eventOf(textOf(raw)), message, false), faults })
+    }
+    if (parts.length === 0) return undefined
+    const { eventId } = frame as AppFrame
+    if (rest.length > 0) parts.unshift({ frame: withText(frame, textOf(jsonArray(rest))) })
+    else if (eventId !== undefined) {
+      // A client resumes by the id of the last event.
+      parts.push({ frame: new QuietFrame(Buffer.from(`id: ${eventId}\n\n`)) })
+    }
+    return parts
+  }
+
+  #plan(message: Message): CallFaults | undefined {
+    if (message.kind !== 'notification' && message.kind !== 'request') return undefined
     const faults = this.#options.plan(message)
     if (faults === undefined || this.#late.size < MAX_LATE) return faults
     faults.leaveAll('memory')
@@ -230,6 +276,11 @@ function notLast(frame: ChainFrame & { readonly last: boolean }, isLate: boolean
   const { eventId, ...rest } = frame as AppFrame
   const text = isLate && eventId !== undefined ? frameText(rest) : undefined
   if (text === undefined) return { ...(frame as AppFrame), last: false }
+  return { ...rest, raw: eventOf(text), last: false, eventId: undefined }
+}
+
+/** Encodes a text as an event without an id. */
+function eventOf(text: string): Uint8Array {
   const lines = text.split('\n').map((line) => `data: ${line}\n`)
-  return { ...rest, raw: Buffer.from(`${lines.join('')}\n`), last: false, eventId: undefined }
+  return Buffer.from(`${lines.join('')}\n`)
 }
