@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
+import { ANNOTATIONS } from '../../src/cluster/injector/annotations.ts'
 
 const CHART = new URL('../../deploy/chart/', import.meta.url)
 
@@ -55,6 +56,12 @@ describe('the chart', () => {
     }
     const unknown = Object.keys(values).filter((key) => !known.includes(key))
     expect(unknown).toEqual([])
+  })
+
+  it('takes every annotation that has defaults as a default for all pods', () => {
+    const keys = ANNOTATIONS.filter(({ places }) => places.length === 2)
+    const { properties = {} } = schema.properties!['sidecar']!.properties!['defaults']!
+    expect(Object.keys(properties).sort()).toEqual(keys.map(({ key }) => key).sort())
   })
 
   it('allows nothing that its schema does not name', () => {

@@ -219,6 +219,14 @@ export const ANNOTATIONS = [
     check: oneOf('debug', 'info', 'warn', 'error'),
   },
   {
+    key: 'log-injections',
+    places: BOTH,
+    form: '`all`, `sample`, `off`',
+    fallback: '`all`',
+    meaning: 'injected faults that the sidecar logs; `sample` logs at most ten a second',
+    check: oneOf('all', 'sample', 'off'),
+  },
+  {
     key: 'qos',
     places: BOTH,
     form: '`guaranteed`, `burstable`',

@@ -30,6 +30,7 @@ const PASSED_ON = [
   'guard-window',
   'exclude-paths',
   'log-level',
+  'log-injections',
 ] as const
 
 /** Returns the sidecar's command-line arguments. */

@@ -110,6 +110,7 @@ describe('the sidecar', () => {
         'guard-window': '1m',
         'exclude-paths': '/admin/*, /b',
         'log-level': 'warn',
+        'log-injections': 'sample',
       }
       const injected = inject(podOf(annotations))
       const args = (containerOf(injected, 'squall').args ?? []).map((arg) =>
