@@ -7,7 +7,7 @@ it('reports a rule that ends between two looks at the clock, after a timer that 
   const times = [0, 9.9, 10, 10.5]
   const rules = {
     clock: () => (times.length > 1 ? times.shift()! : times[0]!),
-    ruleSet: { rules: [{ name: 'brief', selection: { inPod: true, until: 10 } }] },
+    ruleSet: { rules: [{ name: 'brief', enabled: true, selection: { inPod: true, until: 10 } }] },
     states: { of: () => ({ since: 0 }) },
   } as unknown as ActiveRules
   const reports = new EventEmitter()
