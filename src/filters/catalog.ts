@@ -4,7 +4,7 @@ import { memberOf, valueOf, type JsonNode } from '../base/json/json-node.ts'
 import { readJson } from '../base/json/json-text.ts'
 import { cursorEdits, listEditor, listKey } from './lib/catalog-list.ts'
 import { audience, type SharedBy } from './lib/audience.ts'
-import { duration, oneOf, section } from './lib/config-schema.ts'
+import { DURATION_FORMS, oneOf, section } from './lib/config-schema.ts'
 import { editResult } from './lib/json/edit-result.ts'
 import { CONTINUE, defineFault } from './fault.ts'
 import type { Fault, FaultContext, Frame, Verdict } from './fault.ts'
@@ -58,7 +58,7 @@ export const catalog = defineFault({
     ),
     stale: Type.Optional(
       Type.Unsafe<boolean | number>({
-        anyOf: [{ type: 'boolean' }, duration({})],
+        anyOf: [{ type: 'boolean' }, ...DURATION_FORMS],
         description:
           'The first list that the rule sees is given again from then on, to the same caller and for the same page: for ever, or until it is that old. `by` says who the same caller is. Lists with `Cache-Control: no-store` or `Vary: *` are not kept.',
         examples: [true, '10m'],

@@ -41,8 +41,8 @@ describe('a misspelt name', () => {
   )
 
   it.each([
-    ['delay', 'wrong_type', 'write `- delay: { … }`'],
-    ['dealy', 'wrong_type', 'write `- delay: { … }`'],
+    ['delay', 'wrong_type', 'for example `- delay: { fixed: 2s, jitter: 500ms }`'],
+    ['dealy', 'wrong_type', 'for example `- delay: { fixed: 2s, jitter: 500ms }`'],
     ['rateLimt', 'unknown_fault', 'did you mean `rateLimit`?'],
   ])(
     'of a fault written as its name alone, %s, is reported with how to write it',
@@ -72,7 +72,7 @@ describe('a misplaced key', () => {
     [ruleText('match: { headers: { x-a: true } }'), 'put it in quotes: "true"'],
     [ruleText('match: { args: { filter.city: x } }'), 'did you mean `/filter/city`?'],
     [ruleText('match: { http: { method: get } }'), 'did you mean `GET`?'],
-    [faultText('delay'), 'write `- delay: { … }`'],
+    [faultText('delay'), 'for example `- delay: {'],
   ])('%j is reported with how to write it', (text, hint) => {
     expect(sentences(text)).toContain(hint)
   })

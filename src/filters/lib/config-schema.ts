@@ -17,22 +17,24 @@ export interface NodeOptions {
   readonly examples?: readonly unknown[]
 }
 
-/** A duration: written `5s`, read as milliseconds. */
+/** The ways to write a duration. Without a unit, only 0 has one meaning. */
+export const DURATION_FORMS = [
+  { type: 'string', format: DURATION_FORMAT, pattern: DURATION_PATTERN },
+  { type: 'integer', format: DURATION_FORMAT, enum: [0] },
+]
+
+/** A duration: written `5s` or `0`, read as milliseconds. */
 export function duration(options: NodeOptions): TUnsafe<number> {
-  return Type.Unsafe<number>({
-    type: 'string',
-    format: DURATION_FORMAT,
-    pattern: DURATION_PATTERN,
-    ...options,
-  })
+  return Type.Unsafe<number>({ anyOf: DURATION_FORMS, ...options })
 }
 
-/** A size: written `8KiB`, read as bytes. */
+/** A size: written `8KiB`, or as a number of bytes, read as bytes. */
 export function size(options: NodeOptions): TUnsafe<number> {
   return Type.Unsafe<number>({
-    type: 'string',
-    format: SIZE_FORMAT,
-    pattern: SIZE_PATTERN,
+    anyOf: [
+      { type: 'string', format: SIZE_FORMAT, pattern: SIZE_PATTERN },
+      { type: 'integer', format: SIZE_FORMAT, minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
+    ],
     ...options,
   })
 }

@@ -1,4 +1,5 @@
 import { isAlias, isMap, isNode, isPair, isScalar, isSeq, type Alias, type Document } from 'yaml'
+import { quoted } from '../../base/text/foreign-text.ts'
 import type { ProblemCode } from './problem.ts'
 
 /** Limits the nesting of values. */
@@ -14,6 +15,7 @@ export interface Exceeded {
   readonly code: ProblemCode
   readonly message: string
   readonly offset: number
+  readonly hint?: string
 }
 
 /** Measurements of a document before it is read. */
@@ -48,10 +50,10 @@ export function measureDocument(document: Document.Parsed): Measured {
 class ExceededError extends Error {
   readonly exceeded: Exceeded
 
-  constructor(code: ProblemCode, message: string, node: unknown) {
+  constructor(code: ProblemCode, message: string, node: unknown, hint?: string) {
     super(message)
     const range = isNode(node) ? node.range : undefined
-    this.exceeded = { code, message, offset: range?.[0] ?? 0 }
+    this.exceeded = { code, message, offset: range?.[0] ?? 0, ...(hint !== undefined && { hint }) }
   }
 }
 
@@ -94,7 +96,8 @@ class Measure {
     // An anchor may be redefined: the last definition above an alias counts.
     const target = this.#anchors.get(alias.source)
     if (target === undefined) {
-      throw new ExceededError('syntax', 'this alias has no anchor above it', alias)
+      const hint = `a text that begins with \`*\` is put in quotes: ${quoted(`*${alias.source}`)}`
+      throw new ExceededError('syntax', 'this alias has no anchor above it', alias, hint)
     }
     this.targets.set(alias, target)
     const extent = this.#extents.get(target) ?? ONE

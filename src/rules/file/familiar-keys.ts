@@ -71,6 +71,24 @@ const FAMILIAR_PARAMETERS: Readonly<Record<string, string>> = {
     'the text of a failed tool is `toolError: "…"`; that of a JSON-RPC error is `rpcError: { message: "…" }`',
 }
 
+const AN_ERROR =
+  'an error is `abort: { status: 503 }`, `abort: { toolError: "…" }` or `abort: { rpcError: { code: -32603 } }`'
+
+/** Hints for names of faults, before those for keys. */
+const FAMILIAR_FAULTS: Readonly<Record<string, string>> = {
+  error: AN_ERROR,
+  errors: AN_ERROR,
+  fail: AN_ERROR,
+  failure: AN_ERROR,
+  exception: AN_ERROR,
+}
+
+/** Returns a replacement for a name that faults of other tools have; undefined for any other name. */
+export function familiarFault(name: string): string | undefined {
+  const known = name.toLowerCase()
+  return Object.hasOwn(FAMILIAR_FAULTS, known) ? FAMILIAR_FAULTS[known] : undefined
+}
+
 /** Returns a replacement for a key of another tool; undefined for any other key. */
 export function familiarHint(key: string, inParameters: boolean): string | undefined {
   const name = key.toLowerCase().replace(/[_-]/g, '')

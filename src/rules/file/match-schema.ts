@@ -266,4 +266,5 @@ export const matchDefinitions = {
 export const matchRef: TUnsafe<Match> = ref<Match>('match', {
   description:
     'What the rule is about; all that is given must hold. Without it: every `tools/call`.',
+  examples: [{ tool: 'search_*' }],
 })

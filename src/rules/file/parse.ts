@@ -20,6 +20,9 @@ export const MAX_PROBLEMS = 200
 /** One object with hundreds of errors can go beyond the limit. */
 const MAX_FOUND = 5 * MAX_PROBLEMS
 
+const RULES_LIST =
+  'the list of rules stands under `rules:`, such as `rules: [{ name: slow-search, faults: [delay: { fixed: 2s }] }]`'
+
 const schema = rulesJsonSchema()
 const checked = fileSchema(schema, check, check)
 
@@ -76,7 +79,11 @@ function problemsIn(document: YamlDocument): readonly Problem[] {
   const { value } = document
   // Undefined is unreadable; null is an empty document, without rules.
   if (value === undefined || value === null) return []
-  const wrong = schemaFindings(value, checked, MAX_PROBLEMS)
+  const wrong = schemaFindings(value, checked, MAX_PROBLEMS).map((finding) =>
+    finding.path.length === 0 && finding.code === 'wrong_type'
+      ? { ...finding, hint: RULES_LIST }
+      : finding,
+  )
   const findings = [...wrong, ...fileFindings(value, wrong, schema, MAX_PROBLEMS)]
   return findings.slice(0, MAX_FOUND).map((finding) => located(finding, document))
 }

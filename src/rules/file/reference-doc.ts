@@ -21,7 +21,7 @@ export function rulesReferenceMarkdown(): string {
   return `${[
     '# The rules file',
     'One YAML or JSON file. No file, an empty one and one without rules all mean that there are no faults. An invalid file changes nothing: the last valid one stays active.',
-    'Durations are written `300ms`, `5s`, `10m`, `1h`; sizes `512B`, `8KiB`; shares `30` or `30%`; times `2026-03-01T09:00:00Z`, always with their offset.',
+    'Durations are written `300ms`, `5s`, `10m`, `1h`, or `0`; sizes `512B`, `8KiB`, or `512` in bytes; shares `30` or `30%`; times `2026-03-01T09:00:00Z`, always with their offset.',
     '## The file',
     ...tables(root, definitions),
     '## A rule',
@@ -106,8 +106,8 @@ function takes(node: SchemaNode, definitions: Readonly<Record<string, SchemaNode
   if (schema.anyOf !== undefined) {
     return [...new Set(schema.anyOf.map((branch) => takes(branch, definitions)))].join(' or ')
   }
-  if (schema.enum !== undefined) return schema.enum.map((each) => code(String(each))).join(', ')
   if (schema.format !== undefined) return shortWants(FORMATS[schema.format]?.wants ?? 'text')
+  if (schema.enum !== undefined) return schema.enum.map((each) => code(String(each))).join(', ')
   const type = String([schema.type].flat()[0])
   switch (type) {
     case 'array':

@@ -1,8 +1,9 @@
 import { FAULTS } from '../../filters/index.ts'
-import { familiarHint } from './familiar-keys.ts'
+import { familiarFault, familiarHint } from './familiar-keys.ts'
 import { FORMATS } from './formats.ts'
 import { nearestName } from '../../base/nearest-name.ts'
 import { shownValue, type Finding, type Path } from './problem.ts'
+import { missingForm, rightForm, type Schema, likeFault } from './right-form.ts'
 import { resolved, type SchemaNode } from './schema-node.ts'
 import { unknownKey } from './unknown-key.ts'
 
@@ -26,17 +27,25 @@ export function findingOf(
   definitions: SchemaNode['definitions'],
 ): Finding {
   const found = shownValue(value)
+  const schema = { root, definitions }
   switch (keyword) {
     case 'additionalProperties': {
       const unknown = String(key)
       return unknownKey([...path, unknown], unknown, Object.keys(node.properties ?? {}), root)
     }
-    case 'required':
-      return { code: 'missing_key', message: `\`${String(key)}\` is missing`, path }
+    case 'required': {
+      const message = `\`${String(key)}\` is missing`
+      return {
+        code: 'missing_key',
+        message,
+        path,
+        ...hinted(missingForm(schema, path, String(key))),
+      }
+    }
     case 'anyOf':
       return noBranch(node.anyOf ?? [], value, path, definitions)
     case 'type':
-      return wrongType(node, value, path, definitions)
+      return wrongType(node, value, path, schema)
     case 'enum':
       return notAmong(node, value, path)
     case 'format':
@@ -74,29 +83,29 @@ function noBranch(
   path: Path,
   definitions: SchemaNode['definitions'],
 ): Finding {
-  const allowed = branches.map((branch) => wants(resolved(branch, definitions)))
-  const hint = quoteHint(allowed, value)
+  const allowed = [...new Set(branches.map((branch) => wants(resolved(branch, definitions))))]
   return {
     code: 'wrong_type',
     message: `needs ${listed(allowed)}, found ${shownValue(value)}`,
     path,
     found: shownValue(value),
     allowed,
-    ...(hint === undefined ? {} : { hint }),
+    ...hinted(unitHint(allowed, value)),
   }
 }
 
-function wrongType(
-  node: SchemaNode,
-  value: unknown,
-  path: Path,
-  definitions: SchemaNode['definitions'],
-): Finding {
-  const finding = noBranch([node], value, path, definitions)
+function wrongType(node: SchemaNode, value: unknown, path: Path, schema: Schema): Finding {
+  const finding = noBranch([node], value, path, schema.definitions)
+  const form = rightForm(node, value, path, schema)
   if (value === null && node.type === 'object') {
-    return { ...finding, hint: 'nothing is written under this key' }
+    const nothing = 'nothing is written under this key'
+    return { ...finding, hint: form === undefined ? nothing : `${nothing}: ${form}` }
   }
-  return finding
+  return { ...finding, ...hinted(form ?? finding.hint) }
+}
+
+function hinted(hint: string | undefined): { readonly hint?: string } {
+  return hint === undefined ? {} : { hint }
 }
 
 function isFaultName(path: Path, value: unknown): value is string {
@@ -108,8 +117,8 @@ function faultByName(value: string, path: Path, plain: readonly string[]): Findi
   const names = FAULTS.map(({ name }) => name)
   const near = nearestName(value, names)
   const isPlain = near !== undefined && plain.includes(near)
-  const written = isPlain ? `did you mean \`${near}\`?` : `write \`- ${near}: { … }\``
-  const hint = near === undefined ? familiarHint(value, false) : written
+  const written = isPlain ? `did you mean \`${near}\`?` : near && likeFault(near)
+  const hint = near === undefined ? (familiarFault(value) ?? familiarHint(value, false)) : written
   const found = shownValue(value)
   const isKnown = near !== undefined && !isPlain
   return {
@@ -118,12 +127,13 @@ function faultByName(value: string, path: Path, plain: readonly string[]): Findi
     path,
     found,
     allowed: names,
-    ...(hint === undefined ? {} : { hint }),
+    ...hinted(hint),
   }
 }
 
 function notAmong(node: SchemaNode, value: unknown, path: Path): Finding {
   if (isFaultName(path, value)) return faultByName(value, path, (node.enum ?? []).map(String))
+  if (node.format !== undefined) return noBranch([node], value, path, undefined)
   const allowed = (node.enum ?? []).map(String)
   const near = typeof value === 'string' ? nearestName(value, allowed) : undefined
   return {
@@ -132,7 +142,7 @@ function notAmong(node: SchemaNode, value: unknown, path: Path): Finding {
     path,
     found: shownValue(value),
     allowed,
-    ...(near === undefined ? {} : { hint: `did you mean \`${near}\`?` }),
+    ...hinted(near && `did you mean \`${near}\`?`),
   }
 }
 
@@ -204,15 +214,21 @@ function countOf(value: unknown): number {
   return typeof value === 'object' && value !== null ? Object.keys(value).length : 0
 }
 
-/** YAML reads `on: 3` as a number where the protocol has only text. */
-function quoteHint(allowed: readonly string[], value: unknown): string | undefined {
-  const isScalar = typeof value === 'number' || typeof value === 'boolean'
-  if (!isScalar) return undefined
-  if (allowed.some((each) => each.startsWith('a duration')))
-    return 'a duration has a unit: `2s`, `500ms`'
-  if (allowed.some((each) => each.startsWith('a size'))) return 'a size has a unit: `8KiB`'
-  const takesText = allowed.some((each) => each.startsWith('text') || each.startsWith('a text'))
-  return takesText ? `put it in quotes: "${String(value)}"` : undefined
+/** Names the missing unit, or quotes: YAML reads `on: 3` as a number where the protocol has only text. */
+function unitHint(allowed: readonly string[], value: unknown): string | undefined {
+  const takes = (what: string): boolean => allowed.some((each) => each.startsWith(what))
+  if (typeof value === 'string') {
+    const isNumber = /^[0-9]{1,15}(\.[0-9]+)?$/.test(value)
+    return isNumber && (takes('an integer') || takes('a number'))
+      ? `write it without quotes: \`${value}\``
+      : undefined
+  }
+  if (typeof value !== 'number' && typeof value !== 'boolean') return undefined
+  if (takes('a duration')) {
+    const [short, long] = Number(value) > 0 ? [`${value}ms`, `${value}s`] : ['500ms', '2s']
+    return `a duration has a unit: \`${short}\` or \`${long}\``
+  }
+  return takes('text') || takes('a text') ? `put it in quotes: "${String(value)}"` : undefined
 }
 
 function listed(words: readonly string[]): string {

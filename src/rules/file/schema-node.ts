@@ -61,6 +61,30 @@ export function branchFor(
   })
 }
 
+/** Returns the node for a path below a node; undefined where the schema knows no such path. */
+export function nodeAt(
+  root: SchemaNode,
+  path: readonly (string | number)[],
+): SchemaNode | undefined {
+  let at: SchemaNode | undefined = root
+  for (const step of path) {
+    const branches: readonly SchemaNode[] = at.anyOf ?? [at]
+    const nodes = branches.map((branch) => memberNode(resolved(branch, root.definitions), step))
+    const found: SchemaNode | undefined = nodes.find((node) => node !== undefined)
+    if (found === undefined) return undefined
+    at = { ...resolved(found, root.definitions), ...found }
+  }
+  return at
+}
+
+function memberNode(
+  { items, properties = {}, patternProperties = {} }: SchemaNode,
+  step: string | number,
+): SchemaNode | undefined {
+  if (typeof step === 'number') return items
+  return Object.hasOwn(properties, step) ? properties[step] : Object.values(patternProperties)[0]
+}
+
 /** Returns JSON Schema's name for the type of a value. */
 export function jsonType(value: unknown): string {
   if (value === null) return 'null'

@@ -79,6 +79,7 @@ const rule = section({
     minLength: 1,
     maxLength: 63,
     description: 'The name of the rule in metrics, logs and markers; unique in the file.',
+    examples: ['slow-search'],
   }),
   match: Type.Optional(matchRef),
   percent: Type.Optional(
@@ -173,6 +174,7 @@ const rule = section({
     minItems: 1,
     maxItems: 20,
     description: 'The faults for a sampled call, in this order.',
+    examples: [[{ delay: { fixed: '2s' } }]],
   }),
 })
 

@@ -1,6 +1,6 @@
 import { quoted } from '../../base/text/foreign-text.ts'
 import { FAULTS } from '../../filters/index.ts'
-import { familiarHint } from './familiar-keys.ts'
+import { familiarFault, familiarHint } from './familiar-keys.ts'
 import { nearestName } from '../../base/nearest-name.ts'
 import type { Finding, Path } from './problem.ts'
 import type { SchemaNode } from './schema-node.ts'
@@ -16,7 +16,8 @@ export function unknownKey(
   schema: SchemaNode,
 ): Finding {
   const inFaults = path.length === 5 && path[2] === 'faults'
-  const hint = hintFor(path, key, allowed, elsewhere(schema, path))
+  const place = elsewhere(schema, path)
+  const hint = (inFaults ? familiarFault(key) : undefined) ?? hintFor(path, key, allowed, place)
   return {
     code: inFaults ? 'unknown_fault' : 'unknown_key',
     message: inFaults ? `unknown fault ${quoted(key)}` : `unknown key ${quoted(key)}`,

@@ -113,8 +113,8 @@ function read(text: string): YamlDocument {
   }
   const { targets, exceeded } = measureDocument(document)
   if (exceeded !== undefined) {
-    const { code, message, offset } = exceeded
-    return failed(code, message, positionAt(offset))
+    const { code, message, offset, hint } = exceeded
+    return failed(code, message, positionAt(offset), hint)
   }
   const position = (path: Path, atKey = false): Position =>
     positionAt(offsetOf(document.contents, targets, path, atKey))
@@ -131,9 +131,14 @@ function read(text: string): YamlDocument {
 
 const empty: YamlDocument = { problems: [], value: null, position: () => START }
 
-function failed(code: ProblemCode, message: string, position: Position): YamlDocument {
+function failed(
+  code: ProblemCode,
+  message: string,
+  position: Position,
+  hint?: string,
+): YamlDocument {
   return {
-    problems: [{ code, message, path: '', ...position }],
+    problems: [{ code, message, path: '', ...position, ...(hint !== undefined && { hint }) }],
     value: undefined,
     position: () => position,
   }
@@ -148,6 +153,7 @@ function syntaxProblem(error: YAMLError, position: Position): Problem {
 }
 
 const MESSAGES: Readonly<Partial<Record<string, string>>> = {
+  BAD_ALIAS: 'a text that begins with `*` is put in quotes: `"*"`',
   TAB_AS_INDENT: 'a tab cannot indent YAML; use spaces',
   NON_STRING_KEY: 'a key has to be text; put it in quotes',
   TAG_RESOLVE_FAILED: 'tags are not read; write the value without it',
