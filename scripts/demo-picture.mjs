@@ -1,4 +1,4 @@
-// Plays the demo and makes a picture of its end screen: docs/demo.svg. Build first.
+// Plays the demo and makes a picture of its end screen: docs/get-started/demo.svg. Build first.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { terminalSvg } from './lib/terminal-svg.mjs'
 
 const MAIN = fileURLToPath(new URL(process.argv[2] ?? '../dist/cli/main.js', import.meta.url))
-const PICTURE = fileURLToPath(new URL('../docs/demo.svg', import.meta.url))
+const PICTURE = fileURLToPath(new URL('../docs/get-started/demo.svg', import.meta.url))
 const RULE = '─'.repeat(80)
 
 const directory = mkdtempSync(join(tmpdir(), 'squall-picture-'))

@@ -21,7 +21,7 @@ function findHelm() {
 const helm = findHelm()
 // docs/reference, schemas, dashboards, files of the chart
 run('scripts/generate-reference.mjs')
-// docs/matrix.md, docs/reference/reach.md, manifests with a sidecar
+// docs/reference/matrix.md, docs/reference/reach.md, manifests with a sidecar
 const PAGES = ['test/matrix/page.test.ts', 'test/faults/reach.test.ts']
 run(VITEST, 'run', ...PAGES, 'test/cluster/injector/golden.test.ts', '-u')
 if (helm === undefined) {

@@ -26,7 +26,7 @@ ${fields(response)}`,
 
 # Paths and fields of the admin API
 
-Every path of the admin port, and the JSON that it sends. [The admin API](../admin-api.md) says how to use them. Fields may be added in later versions; none changes its meaning.
+Every path of the admin port, and the JSON that it sends. [The admin API](../guides/admin-api.md) says how to use them. Fields may be added in later versions; none changes its meaning.
 
 ${table(['Path', 'Method', 'Needs', 'Sends'], list)}
 

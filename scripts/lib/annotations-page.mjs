@@ -9,7 +9,7 @@ export async function annotationsPage(built) {
 
 # Annotations
 
-All of them begin with \`squall.dev/\`, and stand in the metadata of the pod template, not of the Deployment. [injection.md](../injection.md) describes their effect on a pod.
+All of them begin with \`squall.dev/\`, and stand in the metadata of the pod template, not of the Deployment. [injection.md](../concepts/injection.md) describes their effect on a pod.
 
 Those with a “yes” can also stand on a namespace, as defaults for its pods. What the pod says comes first, then the namespace, then the settings of the injector. Values are text: write \`"3000"\` and \`"true"\`. A key that is not in this table, or a value that cannot be understood, is refused with what to write instead.
 

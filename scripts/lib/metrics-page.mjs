@@ -7,7 +7,7 @@ export async function metricsPage(built) {
 
 # Metrics
 
-Served on the admin port at \`/metrics\`. How outcomes and origins are decided stands in [telemetry.md](../telemetry.md).
+Served on the admin port at \`/metrics\`. How outcomes and origins are decided stands in [telemetry.md](../concepts/telemetry.md).
 
 ${metricsMarkdown()}
 Node's default metrics are there besides: \`process_*\` and \`nodejs_*\`.

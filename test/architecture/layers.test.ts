@@ -12,14 +12,14 @@ const run = promisify(execFile)
 
 let temporary: string
 let layers: readonly string[]
-/** The directories that each layer may import, by the table in docs/architecture.md. */
+/** The directories that each layer may import, by the table in docs/concepts/architecture.md. */
 let allowed: ReadonlyMap<string, readonly string[]>
 
 beforeAll(async () => {
   temporary = await mkdtemp(join(tmpdir(), 'squall-layers-'))
   const entries = await readdir(join(ROOT, 'src'), { withFileTypes: true })
   layers = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
-  allowed = tableOf(await readFile(join(ROOT, 'docs/architecture.md'), 'utf8'))
+  allowed = tableOf(await readFile(join(ROOT, 'docs/concepts/architecture.md'), 'utf8'))
 })
 
 afterAll(() => rm(temporary, { recursive: true, force: true }))
@@ -75,7 +75,7 @@ async function directories(): Promise<ReadonlyMap<string, readonly string[]>> {
 }
 
 describe('the layers of the source', () => {
-  it('each have a row in the table of docs/architecture.md', () => {
+  it('each have a row in the table of docs/concepts/architecture.md', () => {
     expect([...allowed.keys()].sort()).toEqual([...layers].sort())
   })
 

@@ -168,11 +168,11 @@ it('no alert counts injected errors, and each says how bad it is and what to do'
 })
 
 it('each alert leads to a section of the runbooks, and each section is about an alert', () => {
-  const page = readFileSync(new URL('../../docs/runbooks.md', import.meta.url), 'utf8')
+  const page = readFileSync(new URL('../../docs/guides/runbooks.md', import.meta.url), 'utf8')
   const sections = [...page.matchAll(/^## (\w+)$/gm)].map(([, name = '']) => name)
   const alerts = rules.flatMap(({ alert, annotations }) => {
     if (alert === undefined) return []
-    expect(annotations?.['runbook_url']).toBe(`docs/runbooks.md#${alert.toLowerCase()}`)
+    expect(annotations?.['runbook_url']).toBe(`docs/guides/runbooks.md#${alert.toLowerCase()}`)
     return [alert]
   })
   expect(sections.toSorted()).toEqual(alerts.toSorted())

@@ -103,12 +103,12 @@ it('keeps the order of events where a fault does not wait', async () => {
 const logged = { jsonrpc: '2.0', method: 'notifications/message', params: { data: 'a\nb' } }
 
 it.each([
-  ['stream: { drop: all }', '', 'id: b\n\n'],
+  ['stream: { drop: all }', [], 'id: b\n\n'],
   ['stream: { drop: all }', [logged], event([logged], 'id: b\n')],
   ['stream: { duplicate: all }', [logged], event([logged], 'id: b\n') + one + one + two + two],
   [
     'rewrite: { in: message, set: { /params/progress: 7 } }',
-    '',
+    [],
     `${event(progress(7)).repeat(2)}id: b\n\n`,
   ],
 ])('%s acts on notifications of a batch beside %j', async (fault, beside, text) => {

@@ -9,7 +9,7 @@ import { SETTINGS } from './settings.ts'
 import { titleOf } from './variant.ts'
 import { VARIANTS } from './variants/index.ts'
 
-const file = fileURLToPath(new URL('../../docs/matrix.md', import.meta.url))
+const file = fileURLToPath(new URL('../../docs/reference/matrix.md', import.meta.url))
 
 test('every fault is in the matrix, with one row for every way to answer', () => {
   const named = new Set<string>(VARIANTS.map(({ fault }) => fault))
@@ -31,5 +31,5 @@ test('the page is as the matrix says', async () => {
   const page = await format(matrixPage(VARIANTS), options)
   if (process.env['UPDATE'] !== undefined) await writeFile(file, page)
   const kept = await readFile(file, 'utf8').catch(() => '')
-  expect(kept, 'docs/matrix.md is stale: run npm run generate').toBe(page)
+  expect(kept, 'docs/reference/matrix.md is stale: run npm run generate').toBe(page)
 })

@@ -11,7 +11,7 @@ import { HELM } from './helm.ts'
 import { SQUALL_IMAGE } from './pod-images.ts'
 import { startCluster } from '../support/cluster.ts'
 
-// A reader with a fresh cluster and docs/kubernetes.md: every command is copied from the page. The
+// A reader with a fresh cluster and docs/get-started/kubernetes.md: every command is copied from the page. The
 // tests are one story.
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const PROGRAM = process.env['SQUALL_PROGRAM'] ?? `${ROOT}dist/cli/main.js`
@@ -40,9 +40,9 @@ let blocks: readonly string[]
 let rules: string
 const taken = new Set<string>()
 
-describe.skipIf(missingForCluster() !== undefined)('docs/kubernetes.md', () => {
+describe.skipIf(missingForCluster() !== undefined)('docs/get-started/kubernetes.md', () => {
   beforeAll(async () => {
-    const page = await readFile(`${ROOT}docs/kubernetes.md`, 'utf8')
+    const page = await readFile(`${ROOT}docs/get-started/kubernetes.md`, 'utf8')
     const fences = [...page.matchAll(/^```(\w*)\n([^]*?)^```$/gm)]
     blocks = fences.filter(([, kind]) => kind !== 'yaml').map(([, , text]) => text!)
     rules = fences.find(([, kind]) => kind === 'yaml')![2]!
@@ -88,8 +88,8 @@ describe.skipIf(missingForCluster() !== undefined)('docs/kubernetes.md', () => {
     expect(await run(block('kubectl -n shop logs POD'))).toContain('search-is-down')
   }, 60_000)
 
-  test('runs as kubectl plugin, by the command of docs/cluster-cli.md', async () => {
-    const page = await readFile(`${ROOT}docs/cluster-cli.md`, 'utf8')
+  test('runs as kubectl plugin, by the command of docs/guides/cluster-cli.md', async () => {
+    const page = await readFile(`${ROOT}docs/guides/cluster-cli.md`, 'utf8')
     const [, link, use] = /as kubectl plugin \| `([^`]+)`; then `([^`]+)`/.exec(page)!
     expect(await run(link!, use!)).toMatch(/^shop +mcp-server-\S+ +\w+ +armed +1 /m)
     expect(await run(`${use!} --json`)).toContain('"search-is-down"')

@@ -21,7 +21,7 @@ import { startCluster } from '../support/cluster.ts'
 // Ways to the sidecars that are closed, and rights that are missing. The tests are one story.
 const PODS = 2
 const WAIT = '--timeout=60s'
-const GUIDE = new URL('../../docs/cluster-cli.md', import.meta.url)
+const GUIDE = new URL('../../docs/guides/cluster-cli.md', import.meta.url)
 const PROXIED: RoleRule = { apiGroups: [''], resources: ['pods/proxy'], verbs: ['get'] }
 const FORWARDED: RoleRule = {
   apiGroups: [''],

@@ -25,7 +25,7 @@ import { example, loosePod } from './cluster/workloads.ts'
 import { NAMESPACE } from './helm.ts'
 import { startCluster } from '../support/cluster.ts'
 
-// The way of docs/kubernetes.md from the chart to a fault, in a real cluster with one node. The tests are
+// The way of docs/get-started/kubernetes.md from the chart to a fault, in a real cluster with one node. The tests are
 // one story: each begins where the one before it has ended.
 const WEATHER = ['get_weather', { city: 'Oslo' }] as const
 

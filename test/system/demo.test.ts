@@ -37,7 +37,7 @@ it('writes its report among temporary files', async () => {
 })
 
 it('ends with the screen that the picture in the documents shows', async () => {
-  const svg = await readFile(new URL('../../docs/demo.svg', import.meta.url), 'utf8')
+  const svg = await readFile(new URL('../../docs/get-started/demo.svg', import.meta.url), 'utf8')
   const script = new URL('../../scripts/lib/terminal-svg.mjs', import.meta.url).href
   const { linesOfSvg } = (await import(script)) as {
     readonly linesOfSvg: (text: string) => string[]

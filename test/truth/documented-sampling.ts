@@ -1,4 +1,4 @@
-/** The draw as docs/sampling.md writes it down; shares no code with the one that it is to check. */
+/** The draw as docs/concepts/sampling.md writes it down; shares no code with the one that it is to check. */
 export function documentedDraw(...fields: readonly string[]): number {
   let a = 0x243f6a88
   let b = 0x13198a2e

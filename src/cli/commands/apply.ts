@@ -39,7 +39,7 @@ const APPLY_FLAGS = [
 export const APPLY = defineCommand({
   name: 'apply',
   examples: ['apply -f rules.yaml -n shop', 'apply -f rules.yaml -n shop --for 15m'],
-  page: 'docs/apply.md',
+  page: 'docs/guides/apply.md',
   description: 'write a rules file for the sidecars of a namespace, and wait until each has it',
   flags: APPLY_FLAGS,
   note: `

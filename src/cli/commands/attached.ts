@@ -41,7 +41,7 @@ const ATTACHED_FLAGS = [
 export const ATTACHED = defineCommand({
   name: 'attached',
   examples: ['attached --port 3000=15300', 'attached --port 3000=15300 --for 15m'],
-  page: 'docs/attach.md',
+  page: 'docs/guides/attach.md',
   description:
     'run the sidecar beside a running app and redirect traffic to it, for a limited time',
   flags: ATTACHED_FLAGS,

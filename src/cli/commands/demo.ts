@@ -13,7 +13,7 @@ const FLAGS = flagGroup('Demo:', {
 export const DEMO = defineCommand({
   name: 'demo',
   examples: ['demo', 'demo --stay'],
-  page: 'docs/demo.md',
+  page: 'docs/get-started/demo.md',
   description:
     'see Squall work on this machine in seconds: an app, a sidecar in front of it, and clients',
   flags: FLAGS,

@@ -67,7 +67,7 @@ const EXPERIMENT_VALIDATE_FLAGS = [...productionNamesFlag(PLAN), ...JSON_OUT]
 export const EXPERIMENT_RUN = defineCommand({
   name: 'experiment run',
   examples: ['experiment run plan.yaml', 'experiment run plan.yaml --json'],
-  page: 'docs/experiments.md',
+  page: 'docs/guides/experiments.md',
   description: 'run a plan: steady state, stages of faults under load, rollback, verdict, report',
   operands: { form: '[plan]', most: 1 },
   flags: EXPERIMENT_RUN_FLAGS,
@@ -81,7 +81,7 @@ usage or an invalid plan, 130 when it was interrupted.`,
 export const EXPERIMENT_LIST = defineCommand({
   name: 'experiment list',
   examples: ['experiment list', 'experiment list --json'],
-  page: 'docs/experiments.md',
+  page: 'docs/guides/experiments.md',
   description: 'list past experiments, the newest last',
   flags: EXPERIMENT_LIST_FLAGS,
   parse: parseExperimentList,
@@ -91,7 +91,7 @@ export const EXPERIMENT_LIST = defineCommand({
 export const EXPERIMENT_VALIDATE = defineCommand({
   name: 'experiment validate',
   examples: ['experiment validate plan.yaml', 'experiment validate one.yaml two.yaml'],
-  page: 'docs/experiments.md',
+  page: 'docs/guides/experiments.md',
   description: 'check plans: errors, and reasons to refuse them',
   operands: { form: '[plans...]', most: Infinity },
   flags: EXPERIMENT_VALIDATE_FLAGS,
@@ -102,7 +102,7 @@ export const EXPERIMENT_VALIDATE = defineCommand({
 export const EXPERIMENT_CATALOG = defineCommand({
   name: 'experiment catalog',
   examples: ['experiment catalog', 'experiment catalog latency > plan.yaml'],
-  page: 'docs/experiments.md',
+  page: 'docs/guides/experiments.md',
   description: 'list ready plans, or print one',
   operands: { form: '[name]', most: 1 },
   flags: [],

@@ -87,7 +87,7 @@ export const EXPLAIN = defineCommand({
     'explain rules.yaml --tool search_docs',
     'explain rules.yaml --tool search_docs --header x-team=b',
   ],
-  page: 'docs/explain.md',
+  page: 'docs/guides/explain.md',
   description:
     'show which rules of a file or directory match a call, whether they sample it, and what their faults would do',
   operands: { form: '[path]', most: 1 },

@@ -68,7 +68,7 @@ export const INJECT = defineCommand({
     'inject -f deployment.yaml | kubectl apply -f -',
     'inject -f deployment.yaml --kubernetes-version 1.33',
   ],
-  page: 'docs/injection.md',
+  page: 'docs/concepts/injection.md',
   description: 'inject the sidecar into pods of manifests that request it, as the webhook does',
   flags: INJECT_FLAGS,
   note: `
@@ -82,7 +82,7 @@ exit code is 1.`,
 export const UNINJECT = defineCommand({
   name: 'uninject',
   examples: ['uninject -f injected.yaml', 'uninject -f injected.yaml | kubectl apply -f -'],
-  page: 'docs/injection.md',
+  page: 'docs/concepts/injection.md',
   description: 'remove the sidecar from manifests, which restores them',
   flags: UNINJECT_FLAGS,
   parse: parseUninject,

@@ -103,7 +103,7 @@ export const LOAD = defineCommand({
     'load --target http://localhost:8080/mcp --rate 200/s --duration 60s --slo "p99<2s"',
     'load --target http://localhost:8080/mcp --tasks 500 --slo "blast<5%" --report report.html',
   ],
-  page: 'docs/load.md',
+  page: 'docs/guides/load.md',
   description: 'call the tools of an MCP endpoint and measure the results',
   flags: FLAGS,
   note: `

@@ -26,7 +26,7 @@ export const PRE_STOP = defineCommand({
     'pre-stop --control unix:/run/squall/control.sock',
     'pre-stop --control unix:/run/squall/control.sock --stop-wait 10s',
   ],
-  page: 'docs/redirect.md',
+  page: 'docs/concepts/redirect.md',
   description:
     'notify squall run that its pod ends: it disarms at once, and serves until the app has ended',
   flags: FLAGS,

@@ -41,7 +41,7 @@ const FLAGS = [
 export const REDIRECT = defineCommand({
   name: 'redirect',
   examples: ['redirect --port 3000=15300', 'redirect --port 3000=15300 --dry-run'],
-  page: 'docs/redirect.md',
+  page: 'docs/concepts/redirect.md',
   description: "redirect traffic for the app's ports to squall run, with nftables",
   flags: FLAGS,
   note: `

@@ -18,7 +18,7 @@ const SCHEMA_FLAGS = flagGroup(OUTPUT, {
 export const VALIDATE = defineCommand({
   name: 'validate',
   examples: ['validate rules.yaml', 'validate rules/'],
-  page: 'docs/rules.md',
+  page: 'docs/concepts/rules.md',
   description: 'check rules files and directories; - is standard input',
   operands: { form: '[paths...]', most: Infinity },
   flags: VALIDATE_FLAGS,
@@ -33,7 +33,7 @@ export const VALIDATE = defineCommand({
 export const SCHEMA = defineCommand({
   name: 'schema',
   examples: ['schema > rules.schema.json', 'schema --experiment > experiment.schema.json'],
-  page: 'docs/rules.md',
+  page: 'docs/concepts/rules.md',
   description: 'print the JSON Schema of rules files, or of the plans of experiments, for editors',
   flags: SCHEMA_FLAGS,
   fromEnvironment: false,

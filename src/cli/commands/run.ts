@@ -114,7 +114,7 @@ export const RUN = defineCommand({
     'run --upstream http://127.0.0.1:3000 --rules rules.yaml',
     'run --listen 127.0.0.1:15300 --upstream http://127.0.0.1:3000 --rules rules.yaml --dry-run',
   ],
-  page: 'docs/operations.md',
+  page: 'docs/guides/operations.md',
   description:
     'run the sidecar: accept traffic on one address and forward it to the app on another',
   flags: RUN_FLAGS,

@@ -23,7 +23,7 @@ const STATUS_FLAGS = [
 export const STATUS = defineCommand({
   name: 'status',
   examples: ['status -n shop', 'status -A'],
-  page: 'docs/apply.md',
+  page: 'docs/guides/apply.md',
   description:
     'show which pods have a sidecar, whether it is armed, and which rules sampled no call',
   flags: STATUS_FLAGS,

@@ -57,7 +57,7 @@ type CommonFlag = (typeof COMMON_FLAGS)[number]['name']
 export const STOP = defineCommand({
   name: 'stop',
   examples: ['stop -n shop', 'stop -A'],
-  page: 'docs/apply.md',
+  page: 'docs/guides/apply.md',
   description: 'end all faults of a namespace at once, also in later pods, until squall resume',
   flags: STOP_FLAGS,
   note: `
@@ -70,7 +70,7 @@ kubeconfig. It overrides all rules, header faults and the admin API. The rules s
 export const RESUME = defineCommand({
   name: 'resume',
   examples: ['resume -n shop', 'resume -A'],
-  page: 'docs/apply.md',
+  page: 'docs/guides/apply.md',
   description: 'let rules act again after squall stop',
   flags: RESUME_FLAGS,
   parse: parseResume,

@@ -24,7 +24,7 @@ const FLAGS = [
 export const TOP = defineCommand({
   name: 'top',
   examples: ['top', 'top 127.0.0.1:15390 127.0.0.1:15391', 'top --once --json'],
-  page: 'docs/top.md',
+  page: 'docs/guides/top.md',
   description:
     'watch sidecars in a terminal, by their admin ports: armed or not, injections, origin of errors',
   operands: { form: '[addresses...]', most: Infinity },

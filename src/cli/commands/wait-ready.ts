@@ -26,7 +26,7 @@ const FLAGS = [
 export const WAIT_READY = defineCommand({
   name: 'wait-ready',
   examples: ['wait-ready', 'wait-ready --admin 127.0.0.1:15390'],
-  page: 'docs/redirect.md',
+  page: 'docs/concepts/redirect.md',
   description: 'wait until squall run accepts traffic',
   flags: FLAGS,
   note: `

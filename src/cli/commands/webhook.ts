@@ -83,7 +83,7 @@ export const WEBHOOK = defineCommand({
     'webhook --tls-dir /etc/squall/tls --settings settings.yaml',
     'webhook --listen :15443 --admin :15391 --tls-dir /etc/squall/tls --settings settings.yaml',
   ],
-  page: 'docs/webhook.md',
+  page: 'docs/concepts/webhook.md',
   description: 'inject the sidecar into pods that request it: a mutating admission webhook',
   flags: FLAGS,
   note: `

@@ -20,7 +20,7 @@ export async function readInjectorSettings(
     return parseInjectorSettings(image === undefined ? given : { ...given, image }, readVersion())
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error
-    throw badFile(`${label}: ${error.message}`, 'see docs/injection.md')
+    throw badFile(`${label}: ${error.message}`, 'see docs/concepts/injection.md')
   }
 }
 

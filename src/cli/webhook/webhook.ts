@@ -57,7 +57,7 @@ async function start(
     }
     if (!(error instanceof CertificateError)) throw error
     if (stop.aborted) return undefined
-    throw badFile(error.message, 'see docs/webhook.md for certificates')
+    throw badFile(error.message, 'see docs/concepts/webhook.md for certificates')
   }
 }
 

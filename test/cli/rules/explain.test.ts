@@ -115,7 +115,7 @@ describe('squall explain', () => {
   })
 
   it('is shown by its page as it is', async () => {
-    const page = await readFile(new URL('../../../docs/explain.md', import.meta.url), 'utf8')
+    const page = await readFile(new URL('../../../docs/guides/explain.md', import.meta.url), 'utf8')
     await writeFile(at('page.rules'), /```yaml\n([^]*?)```/.exec(page)![1]!)
     const { text } = await run(at('page.rules'), '--tool', 'search_docs', '--header', 'x-team=b')
     expect(/```text\n([^]*?)```/.exec(page)![1]).toBe(text)

@@ -117,7 +117,10 @@ describe('a sample', () => {
   })
 
   it('is what the documentation says, to the last digit', () => {
-    const text = readFileSync(new URL('../../../docs/sampling.md', import.meta.url), 'utf8')
+    const text = readFileSync(
+      new URL('../../../docs/concepts/sampling.md', import.meta.url),
+      'utf8',
+    )
     const rows = [...text.matchAll(/^\| (\(.*\)) +\| `(0[.0-9e-]*)` +\|$/gm)]
     expect(rows.length).toBeGreaterThanOrEqual(6)
     for (const row of rows) {

@@ -91,7 +91,7 @@ export async function installedCluster(more: readonly string[] = []): Promise<In
   }
 }
 
-/** Waits as docs/kubernetes.md says. */
+/** Waits as docs/get-started/kubernetes.md says. */
 export async function webhookReady({ kubectl }: Pick<Stage, 'kubectl'>): Promise<void> {
   await kubectl('-n', NAMESPACE, 'rollout', 'status', 'deployment/squall', ROLLOUT)
 }
