@@ -1,4 +1,5 @@
-// Bundles what tsc wrote to build/js into dist: the program, and the thread that reads large rules files.
+// Bundles what tsc wrote to build/js into dist: the program, the library, and the thread that reads large
+// rules files.
 import { writeFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -12,6 +13,7 @@ const TO = join(ROOT, 'dist/')
 const { output } = await build({
   input: {
     'cli/main': `${FROM}cli/main.js`,
+    'library/index': `${FROM}cli/library/index.js`,
     'rules/file/parse-worker': `${FROM}rules/file/parse-worker.js`,
   },
   platform: 'node',

@@ -1,4 +1,4 @@
-// Puts the files of the pages beside the built code that serves or writes them: tsc copies no such files.
+// Puts the files of the pages beside the built code that serves or writes them, and the types beside the library.
 import { cp } from 'node:fs/promises'
 
 for (const [source, page] of [
@@ -9,3 +9,8 @@ for (const [source, page] of [
   const to = new URL(`../dist/${page}`, import.meta.url)
   await cp(from, to, { recursive: true })
 }
+
+await cp(
+  new URL('../build/js/cli/library/index.d.ts', import.meta.url),
+  new URL('../dist/library/index.d.ts', import.meta.url),
+)

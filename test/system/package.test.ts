@@ -27,6 +27,14 @@ spec:
         - { name: server, image: example/server:1, ports: [{ containerPort: 3000 }] }
 `
 
+const TYPED = `import { createSquall, InvalidRulesError, type RuleReport } from 'mcp-squall'
+await using squall = await createSquall({ upstream: 'http://127.0.0.1:3000/mcp', rules: 'rules: []' })
+const results: readonly RuleReport[] = squall.rules()
+const tool: string | undefined = squall.faults()[0]?.tool
+const lines = new InvalidRulesError([]).problems.map(({ line }) => line.toFixed())
+export { lines, results, tool }
+`
+
 let directory: string
 
 beforeAll(async () => {
@@ -123,3 +131,50 @@ async function listening(output: NodeJS.ReadableStream): Promise<string> {
   }
   throw new Error('squall run ended before it listened')
 }
+
+test(
+  'the library runs a test with faults, and its types are complete',
+  { timeout: LIMIT },
+  async () => {
+    const server = createServer((request, response) => {
+      request.resume().on('end', () => {
+        response.setHeader('content-type', 'application/json')
+        response.end('{"jsonrpc":"2.0","id":1,"result":{"content":[]}}')
+      })
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    try {
+      const example = await readFile(join(ROOT, 'examples/tests/retry.test.mjs'))
+      await writeFile(join(directory, 'retry.test.mjs'), example)
+      const { port } = server.address() as AddressInfo
+      const env = { ...process.env, NODE_ENV: 'test', MCP_URL: `http://127.0.0.1:${port}/mcp` }
+      const { stdout } = await run(process.execPath, ['--test', 'retry.test.mjs'], {
+        cwd: directory,
+        env,
+      })
+      expect(stdout).toMatch(/^\W*pass 2$/m)
+      await writeFile(join(directory, 'types.mts'), TYPED)
+      const tsc = join(ROOT, 'node_modules/.bin/tsc')
+      const types = join(ROOT, 'node_modules/@types')
+      const args = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2023']
+      await run(
+        tsc,
+        [
+          ...args,
+          '--lib',
+          'es2023,esnext.disposable',
+          '--types',
+          'node',
+          '--typeRoots',
+          types,
+          'types.mts',
+        ],
+        {
+          cwd: directory,
+        },
+      ).catch((error: { readonly stdout: string }) => expect(error.stdout).toBe(''))
+    } finally {
+      server.close()
+    }
+  },
+)

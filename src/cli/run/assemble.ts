@@ -2,6 +2,7 @@ import { createControlSocket } from '../../admin/control-socket.ts'
 import { createAdmin } from '../../admin/server.ts'
 import type { BoundAddress } from '../../listener/front/bind.ts'
 import { connectionLimits, descriptorLimit } from '../../listener/front/descriptor-limit.ts'
+import type { RecentFaults } from '../../listener/faults/fault-report.ts'
 import { Sidecar } from '../../listener/sidecar.ts'
 import type { ActiveRules } from '../../rules/watch/active-rules.ts'
 import type { Logger } from '../../telemetry/log.ts'
@@ -25,17 +26,28 @@ export interface Running {
   readonly metrics: Metrics
   /** Undefined when no rule can become active. */
   readonly rules: ActiveRules | undefined
+  /** The last injected faults; undefined when no rule can become active. */
+  readonly recent: RecentFaults | undefined
   /** Waits for exchanges in flight within a time limit, then stops. */
   drain(): Promise<void>
   /** Stops at once. */
   close(): Promise<void>
 }
 
+/** Rules that are not in a file: the caller sets them. */
+export interface GivenRules {
+  readonly keptFaults: number
+}
+
 /** Creates the parts and binds every address; closes them all when it throws. */
-export async function assemble(options: RunOptions, logger: Logger): Promise<Running> {
+export async function assemble(
+  options: RunOptions,
+  logger: Logger,
+  given?: GivenRules,
+): Promise<Running> {
   const version = readVersion()
   const metrics = createMetrics({ version })
-  const engine = await rulesEngine(options.rules, metrics, logger, options)
+  const engine = await rulesEngine(options.rules, metrics, logger, { ...options, ...given })
   const telemetry = engine?.telemetry ?? metrics
   const room = connectionLimits(descriptorLimit(), { ...options, listeners: options.pairs.length })
   const sidecar = new Sidecar({ ...options, ...room }, telemetry, logger, engine?.parts)
@@ -92,7 +104,8 @@ export async function assemble(options: RunOptions, logger: Logger): Promise<Run
       'the limit on open files allows fewer connections than configured; raise ulimit -n'
     logger[room.maxConnections < FEW_CONNECTIONS ? 'warn' : 'info'](room, message)
   }
-  const parts = { listeners, admin: bound, sidecar, metrics, rules: engine?.rules }
+  const { rules, recent } = engine ?? {}
+  const parts = { listeners, admin: bound, sidecar, metrics, rules, recent }
   return running(parts, async () => {
     control.close()
     await engine?.close()
@@ -107,7 +120,10 @@ async function rulesEngine(
   logger: Logger,
   logged: LoggedFaults,
 ): Promise<RulesEngine | undefined> {
-  if (options.path === undefined && options.headerFaults === undefined) return undefined
+  const { path, headerFaults } = options
+  if (path === undefined && headerFaults === undefined && logged.keptFaults === undefined) {
+    return undefined
+  }
   const { createRulesEngine } = await import('./rules-engine.ts')
   return createRulesEngine(options, metrics, logger, logged)
 }

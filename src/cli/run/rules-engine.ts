@@ -48,10 +48,11 @@ export interface RulesEngine {
   close(): Promise<void>
 }
 
-/** Configures the lines about injected faults. */
+/** Configures the lines about injected faults, and the number of those that are kept. */
 export interface LoggedFaults {
   readonly logIds: LogIds
   readonly logInjections: LogInjections
+  readonly keptFaults?: number
 }
 
 /** Creates the parts that rules need. */
@@ -59,7 +60,7 @@ export function createRulesEngine(
   options: RunRules,
   metrics: Metrics,
   logger: Logger,
-  { logIds: ids, logInjections: injections }: LoggedFaults,
+  { logIds: ids, logInjections: injections, keptFaults }: LoggedFaults,
 ): RulesEngine {
   const { path, pollMs, podLabelsFile, self } = options
   const log = new RulesLog(logger)
@@ -79,7 +80,7 @@ export function createRulesEngine(
   })
   const expiry = new ExpiryLog(isActive, (names) => log.expired(names))
   metrics.showRules(() => sampleRules(isActive, headerFaults?.invalid))
-  const recent = new RecentFaults()
+  const recent = new RecentFaults(keptFaults)
   const report = new FaultReport({
     telemetry: metrics,
     logger,

@@ -65,7 +65,7 @@ export function parseUpstreamTls(flags: FlagValues<TlsFlag>, pairs: readonly Pai
 }
 
 /** The paths of a certificate and of its key. */
-interface TlsPair {
+export interface TlsPair {
   readonly cert: string
   readonly key: string
 }

@@ -13,7 +13,7 @@ export class GracefulStop {
   readonly stop: AbortSignal
   readonly #cut = new AbortController()
   /** Aborted when calls in flight are cut. */
-  readonly cut = this.#cut.signal
+  readonly cut: AbortSignal = this.#cut.signal
   readonly #limitMs: number | undefined
   readonly #signals: StopSignals
   #endsAt = Infinity

@@ -3,6 +3,7 @@ import type { CallBounds } from './load-client.ts'
 /** Aborts an attempt at its timeout or at the end of the run. */
 export function limitCall({ timeoutMs, signal }: CallBounds) {
   const controller = new AbortController()
+  const ends: AbortSignal = controller.signal
   const giveUp = (): void => controller.abort()
   if (signal.aborted) giveUp()
   signal.addEventListener('abort', giveUp, { once: true })
@@ -12,7 +13,7 @@ export function limitCall({ timeoutMs, signal }: CallBounds) {
     giveUp()
   }, timeoutMs)
   return {
-    signal: controller.signal,
+    signal: ends,
     /** True when the attempt timed out. */
     get late() {
       return late

@@ -1,0 +1,46 @@
+// A test with faults: node --test retry.test.mjs, with the URL of your MCP server in MCP_URL.
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { createSquall } from 'mcp-squall'
+
+const squall = await createSquall({ upstream: process.env.MCP_URL ?? 'http://127.0.0.1:3000/mcp' })
+after(() => squall.close())
+
+// Stands for the code under test.
+async function callTool(name, tries) {
+  const response = await fetch(squall.url, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name } }),
+  })
+  return response.status === 503 && tries > 1 ? callTool(name, tries - 1) : response.status
+}
+
+test('a call is made again after a 503', async () => {
+  await squall.setRules({
+    rules: [
+      {
+        name: 'down-at-first',
+        match: { tool: 'search' },
+        times: 2,
+        faults: [{ abort: { status: 503 } }],
+      },
+    ],
+  })
+  assert.equal(await callTool('search', 3), 200)
+  assert.equal(squall.faults().length, 2)
+})
+
+test('after three failures the call fails', async () => {
+  await squall.setRules({
+    rules: [{ name: 'down', match: { tool: 'search' }, faults: [{ abort: { status: 503 } }] }],
+  })
+  assert.equal(await callTool('search', 3), 503)
+  assert.deepEqual(
+    squall.rules().map(({ rule, injected }) => ({ rule, injected })),
+    [{ rule: 'down', injected: 3 }],
+  )
+})
