@@ -21,7 +21,7 @@ export const DURATION_PATTERN = '^[0-9]{1,9}(\\.[0-9]{1,3})?(ms|s|m|h|d)$'
 /** A size: a number and its unit; bytes without a unit. */
 export const SIZE_PATTERN = '^[0-9]{1,12}(B|kB|MB|GB|KiB|MiB|GiB)?$'
 /** A share: a number and a percent sign. */
-export const PERCENT_PATTERN = '^[0-9]{1,3}(\\.[0-9]{1,9})?%$'
+export const PERCENT_PATTERN = '^(0?[0-9]{1,2}(\\.[0-9]{1,9})?|100(\\.0{1,9})?)%$'
 
 export const MAX_DURATION_MS = 30 * 86_400_000
 

@@ -1,4 +1,3 @@
-import { exclusive } from './lib/exclusive.ts'
 import { oneOf, section } from './lib/config-schema.ts'
 import { CONTINUE, defineFault } from './fault.ts'
 import type { Fault, FaultContext, InjectedReply, ParameterProblem, Verdict } from './fault.ts'
@@ -69,13 +68,10 @@ export const abort = defineFault({
         '`request`: the app never gets the call. `response`: the app did execute it, and the client does not know.',
     }),
   }),
+  oneOf: ['status', 'rpcError', 'toolError'],
+  goesWith: { body: 'status', headers: 'status' },
   check(config) {
-    const problems: ParameterProblem[] = [...exclusive(config, ['status', 'rpcError', 'toolError'])]
-    for (const key of ['body', 'headers'] as const) {
-      if (config[key] !== undefined && config.status === undefined) {
-        problems.push({ path: [key], message: `\`${key}\` goes with \`status\` only` })
-      }
-    }
+    const problems: ParameterProblem[] = []
     for (const [name, value] of Object.entries(config.headers ?? {})) {
       const message = headerProblem(name, value)
       if (message !== undefined) problems.push({ path: ['headers', name], message })

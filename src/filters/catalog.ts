@@ -91,14 +91,11 @@ export const catalog = defineFault({
   first: 3
   faults:
     - catalog: { hide: "search_*", add: [{ name: search_v2 }] }`,
+  goesWith: { by: 'stale' },
   check(config) {
-    const { stale, by, ...others } = config
-    const some = stale !== undefined || Object.values(others).some((value) => value !== undefined)
+    const some = Object.values(config).some((value) => value !== undefined)
     const keys = ['hide', 'add', 'duplicate', 'stale', 'cursor', 'notify']
     const list = keys.map((key) => `\`${key}\``).join(', ')
-    if (by !== undefined && stale === undefined) {
-      return [{ path: ['by'], message: '`by` goes with `stale` only' }]
-    }
     return some ? [] : [{ path: [], message: `needs at least one of ${list}` }]
   },
   outlook: catalogOutlook,

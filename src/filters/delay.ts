@@ -1,4 +1,3 @@
-import { exclusive } from './lib/exclusive.ts'
 import { duration, oneOf, section } from './lib/config-schema.ts'
 import {
   DISTRIBUTIONS,
@@ -32,12 +31,11 @@ export const delay = defineFault({
         '`request`: before the app gets the call. `response`: after the app answered it. `event`: before each event of a stream.',
     }),
   }),
+  oneOf: DISTRIBUTIONS,
+  goesWith: { jitter: 'fixed' },
   check(config) {
-    const problems: ParameterProblem[] = [...exclusive(config, DISTRIBUTIONS)]
-    const { fixed, jitter, uniform, max } = config
-    if (jitter !== undefined && fixed === undefined) {
-      problems.push({ path: ['jitter'], message: '`jitter` goes with `fixed` only' })
-    }
+    const problems: ParameterProblem[] = []
+    const { fixed, uniform, max } = config
     if (uniform !== undefined && uniform.min > uniform.max) {
       problems.push({ path: ['uniform', 'min'], message: '`min` is above `max`' })
     }

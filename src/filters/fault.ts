@@ -201,7 +201,11 @@ export interface FaultDefinition<Name extends string, Schema extends TSchema> {
   readonly example: string
   /** The parameters as written in the file. Its static type is what `create` gets: parsed, defaults filled in. */
   readonly schema: Schema
-  /** Finds parameters that contradict each other. */
+  /** The parameters of which exactly one is given. */
+  readonly oneOf?: readonly string[]
+  /** Parameters that are given beside another one only. */
+  readonly goesWith?: Readonly<Record<string, string>>
+  /** Finds further contradictions between parameters. */
   readonly check?: (config: Static<Schema>) => readonly ParameterProblem[]
   /** Predicts the effect on a matched call, or why there is none, for `squall explain`. */
   readonly outlook?: (config: Static<Schema>, setting: OutlookSetting) => Outlook

@@ -1,9 +1,8 @@
 import type { Call } from '../mcp/call.ts'
 import { duration, section } from './lib/config-schema.ts'
 import { eventChoice } from './lib/stream/event-choice.ts'
-import { exclusive } from './lib/exclusive.ts'
 import { defineFault } from './fault.ts'
-import type { Fault, FaultContext, Frames, ParameterProblem } from './fault.ts'
+import type { Fault, FaultContext, Frames } from './fault.ts'
 import { streamOutlook } from './lib/stream/stream-outlook.ts'
 import type { WrongId } from './lib/json/message-id.ts'
 import { close, drop, duplicate, wrongResponseId } from './lib/stream/stream-damage.ts'
@@ -78,15 +77,8 @@ export const stream = defineFault({
       }),
     ),
   }),
-  check(config) {
-    const problems: ParameterProblem[] = [...exclusive(config, DAMAGES)]
-    for (const key of ['pieces', 'pause'] as const) {
-      if (config[key] !== undefined && config.split === undefined) {
-        problems.push({ path: [key], message: `\`${key}\` goes with \`split\` only` })
-      }
-    }
-    return problems
-  },
+  oneOf: DAMAGES,
+  goesWith: { pieces: 'split', pause: 'split' },
   outlook: streamOutlook,
   create(config): Fault {
     const { pieces = PIECES, pause = PAUSE_MS } = config

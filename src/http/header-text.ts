@@ -4,6 +4,8 @@ const TOKEN = new RegExp(`^${CHARACTER}+$`)
 export const HEADER_NAME_PATTERN = `^${CHARACTER}{1,128}$`
 /** The longest header name that is sent or matched. */
 const MAX_NAME = 256
+/** The pattern of every name that `isHeaderName` takes. */
+export const ANY_HEADER_NAME_PATTERN = `^${CHARACTER}{1,${MAX_NAME}}$`
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 
 /** Returns true for a token of RFC 9110, such as a method or a header name. */

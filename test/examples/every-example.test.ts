@@ -1,6 +1,8 @@
+import { Ajv } from 'ajv'
 import { readdir, readFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import { parseRules } from '../../src/rules/file/parse.ts'
+import { parse } from 'yaml'
 import { exampleFile } from './example.ts'
 
 const files = await readdir(new URL('../../examples/', import.meta.url))
@@ -9,6 +11,11 @@ const here = new URL('./', import.meta.url)
 const tests = (await readdir(here)).filter((file) => file.endsWith('.test.ts'))
 const sources = await Promise.all(tests.map((file) => readFile(new URL(file, here), 'utf8')))
 const overview = await readFile(new URL('../../examples/README.md', import.meta.url), 'utf8')
+
+const schema = await readFile(new URL('../../deploy/rules.schema.json', import.meta.url), 'utf8')
+const inEditor = new Ajv({ strict: false, validateFormats: false }).compile(
+  JSON.parse(schema) as object,
+)
 
 it('there are examples, all written as .yaml', () => {
   expect(examples.length).toBeGreaterThanOrEqual(15)
@@ -26,9 +33,14 @@ describe.each(examples)('%s', (name) => {
     }
   })
 
+  it('is accepted by the schema that its first line names', async () => {
+    const text = await readFile(exampleFile(name), 'utf8')
+    expect(text.split('\n')[0]).toBe('# yaml-language-server: $schema=../deploy/rules.schema.json')
+    expect(inEditor(parse(text)), JSON.stringify(inEditor.errors)).toBe(true)
+  })
+
   it('is short and says what it is about', async () => {
     const lines = (await readFile(exampleFile(name), 'utf8')).split('\n')
-    expect(lines[0]).toBe('# yaml-language-server: $schema=../deploy/rules.schema.json')
     expect(lines.length).toBeLessThanOrEqual(61)
     for (const part of [
       '# In real life:',

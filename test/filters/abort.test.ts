@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { abort } from '../../src/filters/abort.ts'
+import { parameterProblems } from '../../src/filters/lib/exclusive.ts'
 import { createFault, FAULTS } from '../../src/filters/index.ts'
 import type { FaultUse } from '../../src/filters/index.ts'
 import { Context, TOOL_CALL } from './context.ts'
@@ -67,7 +68,7 @@ describe('abort', () => {
     [{ status: 500, headers: { 'Content-Length': '3' } }, ['headers.Content-Length']],
     [{ status: 500, headers: { 'transfer-encoding': 'chunked' } }, ['headers.transfer-encoding']],
   ])('of %j is refused', (parameters, paths) => {
-    const problems = abort.check!({ at: 'request', ...parameters })
+    const problems = parameterProblems(abort, { at: 'request', ...parameters })
     expect(problems.map((problem) => problem.path.join('.'))).toEqual(paths)
   })
 })

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { delay } from '../../src/filters/delay.ts'
+import { parameterProblems } from '../../src/filters/lib/exclusive.ts'
 import { Context, frame, frames, texts } from './context.ts'
 
 const MAX = 3_600_000
@@ -79,11 +80,11 @@ describe('delay', () => {
     [{ fixed: MAX + 1 }, 'fixed'],
     [{ pareto: { scale: MAX + 1, shape: 1 } }, 'pareto'],
   ])('of %j is refused', (parameters, path) => {
-    const problems = delay.check!({ max: MAX, at: 'request', ...parameters })
+    const problems = parameterProblems(delay, { max: MAX, at: 'request', ...parameters })
     expect(problems.map((problem) => problem.path.join('.'))).toEqual([path])
   })
 
   it('of one distribution is in order', () => {
-    expect(delay.check!({ fixed: 1, jitter: 1, max: MAX, at: 'request' })).toEqual([])
+    expect(parameterProblems(delay, { fixed: 1, jitter: 1, max: MAX, at: 'request' })).toEqual([])
   })
 })

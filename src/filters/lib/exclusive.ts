@@ -12,3 +12,22 @@ export function exclusive(
     .slice(1)
     .map((key) => ({ path: [key], message: `only one of ${names} can be given` }))
 }
+
+/** The parts of a fault's definition that tell which parameters go together. */
+interface Checked {
+  readonly oneOf?: readonly string[]
+  readonly goesWith?: Readonly<Record<string, string>>
+  readonly check?: (config: never) => readonly ParameterProblem[]
+}
+
+/** Returns the contradictions between the parameters of a fault. */
+export function parameterProblems(fault: Checked, config: unknown): readonly ParameterProblem[] {
+  const { oneOf, goesWith = {}, check } = fault
+  const given = config as Readonly<Record<string, unknown>>
+  const problems = oneOf === undefined ? [] : [...exclusive(given, oneOf)]
+  for (const [key, other] of Object.entries(goesWith)) {
+    if (given[key] === undefined || given[other] !== undefined) continue
+    problems.push({ path: [key], message: `\`${key}\` goes with \`${other}\` only` })
+  }
+  return [...problems, ...(check?.(config as never) ?? [])]
+}

@@ -2,6 +2,7 @@ import type { Static, TUnsafe } from 'typebox'
 import { duration, oneOf, percentage, section } from '../../filters/lib/config-schema.ts'
 import type { NodeOptions } from '../../filters/lib/config-schema.ts'
 import { rulesJsonSchema } from '../../rules/file/schema.ts'
+import { editorSchema } from '../../rules/file/editor-schema.ts'
 import type { SchemaNode } from '../../rules/file/schema-node.ts'
 import { HEADER_NAME_PATTERN } from '../../http/header-text.ts'
 import { CLIENT_KINDS } from '../load/results/result.ts'
@@ -237,5 +238,5 @@ export function planJsonSchema(): SchemaNode {
 
 /** Returns the schema that `squall schema --experiment` prints. */
 export function planSchemaText(): string {
-  return `${JSON.stringify(planJsonSchema(), null, 2)}\n`
+  return `${JSON.stringify(editorSchema(planJsonSchema()), null, 2)}\n`
 }

@@ -1,5 +1,6 @@
 import { type Fields, isRecord } from '../../base/values.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
+import { parameterProblems } from '../../filters/lib/exclusive.ts'
 import { FAULTS } from '../../filters/index.ts'
 import type { ParameterProblem } from '../../filters/fault.ts'
 import { matchFindings } from './match-findings.ts'
@@ -97,9 +98,9 @@ function faultFindings(
 
 function checkFault(name: string, config: unknown): readonly ParameterProblem[] {
   const definition = FAULTS.find((fault) => fault.name === name)
-  const check = definition?.check as ((config: unknown) => readonly ParameterProblem[]) | undefined
-  if (definition === undefined || check === undefined) return []
-  return check(readValues(definition.schema as SchemaNode, config, undefined))
+  if (definition === undefined) return []
+  const read = readValues(definition.schema as SchemaNode, config, undefined)
+  return parameterProblems(definition, read)
 }
 
 /** Returns the faults of a rule, read and by name. */

@@ -20,7 +20,7 @@ const METHODS_OF = {
 } as const
 const KINDS = ['tool', 'prompt', 'resource'] as const
 /** `tool` is allowed beside `http`: the exchange carries a call of such a tool. */
-const CALL_KEYS = [
+export const CALL_KEYS = [
   'direction',
   'method',
   'prompt',

@@ -1,4 +1,5 @@
 import { stringify } from 'yaml'
+import { parameterProblems } from '../../filters/lib/exclusive.ts'
 import { FAULTS } from '../../filters/index.ts'
 import { FORMATS } from './formats.ts'
 import type { Path } from './problem.ts'
@@ -90,9 +91,9 @@ function repeated(
 
 function isComplete(form: object, name: string | undefined): boolean {
   const fault = FAULTS.find((each) => each.name === name)
-  const check = fault?.check as ((config: unknown) => readonly unknown[]) | undefined
-  if (fault === undefined || check === undefined) return true
-  return check(readValues(fault.schema as SchemaNode, form, undefined)).length === 0
+  if (fault === undefined) return true
+  const config = readValues(fault.schema as SchemaNode, form, undefined)
+  return parameterProblems(fault, config).length === 0
 }
 
 /** Returns true when a scalar is valid. */

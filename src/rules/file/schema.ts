@@ -1,7 +1,9 @@
 import type { Static, TUnsafe } from 'typebox'
 import { duration, percentage, section, type NodeOptions } from '../../filters/lib/config-schema.ts'
+import { parameterProblems } from '../../filters/lib/exclusive.ts'
 import { FAULTS, type FaultUse } from '../../filters/index.ts'
 import { PERCENT_PATTERN } from '../../base/units.ts'
+import { editorSchema } from './editor-schema.ts'
 import { MAX_ITEMS } from './document-bounds.ts'
 import { FRACTION_FORMAT, INSTANT_FORMAT } from './formats.ts'
 import { INSTANT_PATTERN } from '../../base/instant.ts'
@@ -36,9 +38,9 @@ const count = (minimum: number, description: string): TUnsafe<number> =>
 /** Faults that need no parameter can be written as their name alone. */
 const PLAIN_FAULTS = FAULTS.filter((fault) => {
   const schema = fault.schema as SchemaNode
-  if (schema.required !== undefined) return false
-  const check = fault.check as ((config: unknown) => readonly unknown[]) | undefined
-  return (check?.(fillDefaults(schema)) ?? []).length === 0
+  return (
+    schema.required === undefined && parameterProblems(fault, fillDefaults(schema)).length === 0
+  )
 }).map((fault) => fault.name)
 
 const faultObject = {
@@ -230,12 +232,12 @@ const root = {
   definitions: { rule, ...matchDefinitions },
 }
 
-/** The schema of a rules file, for editors and for checking: JSON Schema draft 7. */
+/** The schema of a rules file: JSON Schema draft 7. */
 export function rulesJsonSchema(): SchemaNode {
   return JSON.parse(JSON.stringify(root)) as SchemaNode
 }
 
-/** Returns the JSON Schema of rules files as text. */
+/** Returns the schema that `squall schema` prints, for editors. */
 export function rulesSchemaText(): string {
-  return `${JSON.stringify(rulesJsonSchema(), null, 2)}\n`
+  return `${JSON.stringify(editorSchema(rulesJsonSchema()), null, 2)}\n`
 }
