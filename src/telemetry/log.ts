@@ -4,7 +4,10 @@ import { redact } from './log-redact.ts'
 
 const HIDDEN = new Set(['level', 'time', 'msg'])
 
-/** Formats a JSON log line for people: time of day, level, message, then fields as key=value. */
+/**
+ * Formats a JSON log line for people: time of day, level, message, then fields as key=value. The texts of a
+ * list stand below, each on a line.
+ */
 export function formatPretty(line: string): string {
   let entry: unknown
   try {
@@ -16,8 +19,16 @@ export function formatPretty(line: string): string {
   const fields = entry as Readonly<Record<string, unknown>>
   const head = `${timeOfDay(fields['time'])} ${levelOf(fields['level'])} ${text(fields['msg'])}`
   const rest = Object.entries(fields).filter(([key]) => !HIDDEN.has(key))
-  const pairs = rest.map(([key, value]) => `${plain(key)}=${valueOf(value)}`)
-  return `${[head.trimEnd(), ...pairs].join(' ')}\n`
+  const lists = rest.map(([, value]) => value).filter(isTexts)
+  const pairs = rest
+    .filter(([, value]) => !isTexts(value))
+    .map(([key, value]) => `${plain(key)}=${valueOf(value)}`)
+  const below = lists.flat().map((each) => `\n  ${plain(each)}`)
+  return `${[head.trimEnd(), ...pairs].join(' ')}${below.join('')}\n`
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.length > 0 && value.every((each) => typeof each === 'string')
 }
 
 function timeOfDay(time: unknown): string {
@@ -65,8 +76,8 @@ export type LogIds = (typeof LOG_IDS)[number]
 export const LOG_INJECTIONS = ['all', 'sample', 'off'] as const
 export type LogInjections = (typeof LOG_INJECTIONS)[number]
 
-/** Log formats: `json` for machines, `pretty` for people. */
-export const LOG_FORMATS = ['json', 'pretty'] as const
+/** Log formats: `json` for machines, `pretty` for people, `auto` for the reader of standard output. */
+export const LOG_FORMATS = ['auto', 'json', 'pretty'] as const
 export type LogFormat = (typeof LOG_FORMATS)[number]
 
 /** Takes whole lines; `flushSync` writes buffered ones. */
@@ -94,7 +105,9 @@ const MAX_BUFFERED = 4 * 1024 * 1024
 /** Creates a logger with one line per event and without the values of secrets. */
 export function createLogger(options: LoggerOptions): FlushableLogger {
   const output = options.destination ?? standardOutput()
-  const destination = lineStream(output, options.format === 'pretty' ? formatPretty : plainLine)
+  const isForPeople =
+    options.format === 'pretty' || (options.format === 'auto' && process.stdout.isTTY)
+  const destination = lineStream(output, isForPeople ? formatPretty : plainLine)
   const logger = pino(
     {
       level: options.level,

@@ -57,7 +57,7 @@ describe('squall run', () => {
       drainTimeout: 30_000,
       engine: 'fast',
       logLevel: 'info',
-      logFormat: 'json',
+      logFormat: 'auto',
       logIds: 'full',
       logInjections: 'all',
     })

@@ -148,10 +148,18 @@ describe('a start', () => {
         time: expect.any(String) as unknown,
         msg: 'admin listening',
         address: expect.stringMatching(/^127\.0\.0\.1:[1-9]\d*$/) as unknown,
+        page: `http://${String(address)}/`,
       },
     ])
     expect(program.lines[0]!['address']).not.toBe(address)
     expect(program.stderr()).toBe('')
+  })
+
+  test('warns when the upstream does not accept connections', async () => {
+    const program = start()
+    const { level, reason } = await program.logged('calls fail until the upstream is up')
+    expect(level).toBe('warn')
+    expect(reason).toBe('http://127.0.0.1:9 does not accept connections')
   })
 
   test('takes its flags from the environment, and the command line wins', async () => {

@@ -105,6 +105,14 @@ describe('pretty logs', () => {
     )
   })
 
+  it('have the texts of a list below, each on a line', () => {
+    const { lines, logger } = capture('pretty')
+    logger.warn({ count: 2, problems: ['rules.yaml:1:2: a', 'rules.yaml:3:4: b\u001b'] }, 'invalid')
+    expect(lines[0]).toMatch(
+      /WARN {2}invalid count=2\n {2}rules\.yaml:1:2: a\n {2}rules\.yaml:3:4: b\\u\{1b\}\n$/,
+    )
+  })
+
   it('carry nothing that a terminal obeys', () => {
     const { lines, logger } = capture('pretty')
     logger.error({ 'k\n': 'a\u001b[31m', bidi: '\u202e' }, 'x\r\ny\u009b')

@@ -92,7 +92,11 @@ export const RUN_FLAGS = [
   }),
   ...flagGroup('Logs:', {
     'log-level': ['level', 'debug, info, warn or error', { default: 'info' }],
-    'log-format': ['format', 'json or pretty', { default: 'json' }],
+    'log-format': [
+      'format',
+      'json, pretty for people, or auto: pretty on a terminal, json elsewhere',
+      { default: 'auto' },
+    ],
     'log-ids': [
       'how',
       'ids of calls in logs and the admin API: full, hash or off',

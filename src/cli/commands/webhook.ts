@@ -71,7 +71,11 @@ const FLAGS = [
   }),
   ...flagGroup('Logs:', {
     'log-level': ['level', 'debug, info, warn or error', { default: 'info' }],
-    'log-format': ['format', 'json or pretty', { default: 'json' }],
+    'log-format': [
+      'format',
+      'json, pretty for people, or auto: pretty on a terminal, json elsewhere',
+      { default: 'auto' },
+    ],
   }),
 ]
 

@@ -98,7 +98,10 @@ export async function assemble(
     const { text } = listeners[index]!
     logger.info({ address: text, upstream: formatUpstream(upstream) }, 'listening')
   }
-  if (bound !== undefined) logger.info({ address: bound.text }, 'admin listening')
+  if (bound !== undefined) {
+    logger.info({ address: bound.text, page: urlOf(bound) }, 'admin listening')
+  }
+  void reportMissingApp(sidecar, logger)
   if (room.reduced) {
     const message =
       'the limit on open files allows fewer connections than configured; raise ulimit -n'
@@ -111,6 +114,19 @@ export async function assemble(
     await engine?.close()
     await admin.close()
   })
+}
+
+/** Returns a URL that works on this machine. */
+function urlOf({ host, port }: BoundAddress): string {
+  const isEvery = host === '0.0.0.0' || host === '::'
+  const shown = isEvery ? 'localhost' : host.includes(':') ? `[${host}]` : host
+  return `http://${shown}:${port}/`
+}
+
+/** Warns when the app does not accept connections at the start, unless it is expected to start later. */
+async function reportMissingApp(sidecar: Sidecar, logger: Logger): Promise<void> {
+  const { ready, reason, listening } = await sidecar.readiness()
+  if (!ready && listening) logger.warn({ reason }, 'calls fail until the upstream is up')
 }
 
 /** Loads the modules that read rules; returns undefined without loading when no rule can become active. */
