@@ -9,6 +9,7 @@ const OUTPUT = 'Output:'
 const VALIDATE_FLAGS = flagGroup(OUTPUT, {
   json: 'the same as --format json',
   format: ['format', 'text, json, or github for annotations (default: text)'],
+  together: 'check the files of a directory as one set, as squall run --rules reads them',
 })
 
 const SCHEMA_FLAGS = flagGroup(OUTPUT, {
@@ -17,16 +18,16 @@ const SCHEMA_FLAGS = flagGroup(OUTPUT, {
 
 export const VALIDATE = defineCommand({
   name: 'validate',
-  examples: ['validate rules.yaml', 'validate rules/'],
+  examples: ['validate rules.yaml', 'validate rules/', 'validate --together rules/'],
   page: 'docs/concepts/rules.md',
   description: 'check rules files and directories; - is standard input',
   operands: { form: '[paths...]', most: Infinity },
   flags: VALIDATE_FLAGS,
   fromEnvironment: false,
   parse: (raw, _env, paths) => parseValidate(raw, paths),
-  start: async ({ files, format }) => {
+  start: async ({ files, ...options }) => {
     const { validateCommand } = await import('../rules/validate.ts')
-    return validateCommand(files, format)
+    return validateCommand(files, options)
   },
 })
 
@@ -64,7 +65,7 @@ function parseValidate(raw: RawFlags, files: readonly string[]) {
       'leave one of the two out',
     )
   }
-  return { files, format }
+  return { files, format, together: flags.switch('together') }
 }
 
 /** Returns the error for a missing rules file. */

@@ -6,6 +6,7 @@ import { foundTexts, type FoundRules, readRules } from '../../rules/file/rules-f
 import { parseFound } from '../../rules/file/rules-parser.ts'
 import { canAct, type RulesVersion } from '../../rules/file/rules-version.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
+import { readRulesDirectory, type Skipped } from './rules-directory.ts'
 import { badFile } from '../flags/usage-error.ts'
 import { readBounded } from '../../base/read-bounded.ts'
 
@@ -25,6 +26,13 @@ export async function readRulesSource(path: string): Promise<RulesSource> {
     return rejected(path, reasonOf(error))
   }
   if (found.kind === 'absent') return rejected(path, found.reason)
+  return sourceOf(found, path)
+}
+
+function sourceOf(
+  found: Extract<FoundRules, { readonly kind: 'found' }>,
+  path: string,
+): RulesSource {
   const version = checked(found, path)
   const wrong = version.kind === 'rejected' ? version.problems : []
   const names = [...found.texts, ...found.problems].map(({ file }) => file).sort()
@@ -43,6 +51,23 @@ async function find(path: string): Promise<FoundRules> {
   return foundTexts([{ file: path, bytes: await readBounded(path, MAX_FILE_BYTES) }], false)
 }
 
+/** Reads and checks the rules files below a directory, each by itself. Never throws. */
+export async function readEachBelow(
+  path: string,
+): Promise<{ readonly sources: readonly RulesSource[]; readonly skipped: readonly Skipped[] }> {
+  const { texts, skipped, problems } = await readRulesDirectory(path)
+  const sources = texts.map((text) => sourceOf(foundTexts([text], false), text.file))
+  const failed = problems.map((each) => rejectedFiles([each]))
+  const all = [...sources, ...failed]
+  if (all.length > 0) return { sources: all.sort(byName), skipped }
+  const version = { kind: 'absent', digest: '', reason: 'the directory has no rules file' } as const
+  return { sources: [{ version, files: [{ file: path, problems: [] }] }], skipped }
+}
+
+function byName({ files: [a] }: RulesSource, { files: [b] }: RulesSource): number {
+  return a!.file < b!.file ? -1 : 1
+}
+
 function checked(found: FoundRules, path: string): RulesVersion {
   const version = parseFound(found)
   try {
@@ -56,7 +81,10 @@ function checked(found: FoundRules, path: string): RulesVersion {
 function rejected(file: string, reason: string): RulesSource {
   const message = `cannot be read: ${reason}`
   const problem = { code: 'unreadable', message, path: '', line: 1, column: 1 } as const
-  const files = [{ file, problems: [problem] }]
+  return rejectedFiles([{ file, problems: [problem] }])
+}
+
+function rejectedFiles(files: readonly FileProblems[]): RulesSource {
   return { version: { kind: 'rejected', digest: '', problems: files }, files }
 }
 

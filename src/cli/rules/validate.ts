@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises'
 import { plain } from '../../base/text/foreign-text.ts'
 import {
   type FileProblems,
@@ -8,31 +9,76 @@ import {
 } from '../../rules/file/problem-format.ts'
 import { isAboutPods } from '../../rules/match/pod-match.ts'
 import type { RulesVersion } from '../../rules/file/rules-version.ts'
-import { readRulesSource } from './rules-source.ts'
+import type { Skipped } from './rules-directory.ts'
+import { readEachBelow, readRulesSource, type RulesSource } from './rules-source.ts'
 
 const FAILED = 1
 const MAX_NAMES = 10
 
+/** The output, and the scope of the checks. */
+export interface ValidateOptions {
+  readonly format: ProblemFormat
+  /** Checks the files of a directory as one set, as a sidecar reads them. */
+  readonly together?: boolean
+}
+
 /** Checks rules files and directories, `-` being standard input; returns the exit code. */
 export async function validateCommand(
   paths: readonly string[],
-  format: ProblemFormat,
+  { format, together = false }: ValidateOptions,
   write: (text: string) => void = (text) => void process.stdout.write(text),
 ): Promise<number> {
   const checked: FileProblems[] = []
+  const skipped: Skipped[] = []
   for (const path of paths) {
-    const { files, version } = await readRulesSource(path)
-    checked.push(...files)
-    // A file without rules is valid, but it may be an error of the user.
-    const note =
-      version.kind === 'absent' ? `, without rules: ${version.reason}` : rulesNotes(version)
-    for (const file of files) {
-      if (format === 'github') write(githubLines(file))
-      else if (format === 'text') write(textOf(file, note))
+    const isDirectory = !together && (await isDirectoryAt(path))
+    const each = isDirectory
+      ? await readEachBelow(path)
+      : { sources: [await readRulesSource(path)], skipped: [] }
+    skipped.push(...each.skipped)
+    for (const source of each.sources) {
+      checked.push(...source.files)
+      writeSource(source, format, write)
     }
+    if (format !== 'text') continue
+    for (const { file, reason } of each.skipped)
+      write(`${plain(file)}: skipped, ${plain(reason)}\n`)
+    if (isDirectory && each.sources.every(isValid)) write(await setNote(path))
   }
-  if (format === 'json') write(problemsJson(checked))
+  if (format === 'json') write(problemsJson(checked, skipped))
   return checked.every(({ problems }) => problems.length === 0) ? 0 : FAILED
+}
+
+function writeSource(
+  { files, version }: RulesSource,
+  format: ProblemFormat,
+  write: (text: string) => void,
+): void {
+  // A file without rules is valid, but it may be an error of the user.
+  const note =
+    version.kind === 'absent' ? `, without rules: ${version.reason}` : rulesNotes(version)
+  for (const file of files) {
+    if (format === 'github') write(githubLines(file))
+    else if (format === 'text') write(textOf(file, note))
+  }
+}
+
+/** Returns a note on valid files of a directory that a sidecar would reject as one set. */
+async function setNote(path: string): Promise<string> {
+  if (isValid(await readRulesSource(path))) return ''
+  return `${plain(path)}: valid file by file, and not as one set for squall run --rules; --together shows why\n`
+}
+
+function isValid({ version }: RulesSource): boolean {
+  return version.kind !== 'rejected'
+}
+
+async function isDirectoryAt(path: string): Promise<boolean> {
+  if (path === '-') return false
+  return stat(path).then(
+    (stats) => stats.isDirectory(),
+    () => false,
+  )
 }
 
 /** Names the rules that act in certain pods only, and those that are disabled. */

@@ -29,11 +29,15 @@ export function githubLines({ file, problems }: FileProblems): string {
     .join('')
 }
 
-/** Formats all files and their problems as one JSON document. */
-export function problemsJson(files: readonly FileProblems[]): string {
+/** Formats all files with their problems, and skipped files, as one JSON document. */
+export function problemsJson(
+  files: readonly FileProblems[],
+  skipped: readonly { readonly file: string; readonly reason: string }[] = [],
+): string {
   const report = {
     ok: files.every(({ problems }) => problems.length === 0),
     files: files.map(({ file, problems }) => ({ file, ok: problems.length === 0, problems })),
+    ...(skipped.length > 0 && { skipped }),
   }
   return `${JSON.stringify(report, null, 2)}\n`
 }

@@ -17,7 +17,7 @@ async function validate(text: string): Promise<{ code: number; lines: readonly s
   const file = join(directory, 'rules.yaml')
   await writeFile(file, text)
   let output = ''
-  const code = await validateCommand([file], 'text', (part) => void (output += part))
+  const code = await validateCommand([file], { format: 'text' }, (part) => void (output += part))
   return { code, lines: output.replaceAll(`${file}:`, '').trimEnd().split('\n') }
 }
 

@@ -1,0 +1,130 @@
+import { opendir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Dirent } from 'node:fs'
+import { isRecord } from '../../base/values.ts'
+import type { FileProblems } from '../../rules/file/problem-format.ts'
+import {
+  isRulesFileName,
+  MAX_FILES,
+  readRules,
+  type RulesText,
+} from '../../rules/file/rules-file.ts'
+import { readYaml } from '../../rules/file/yaml-document.ts'
+
+/** A file or directory that is not checked. */
+export interface Skipped {
+  readonly file: string
+  readonly reason: string
+}
+
+/** The rules files below a directory. */
+export interface RulesDirectory {
+  readonly texts: readonly RulesText[]
+  readonly skipped: readonly Skipped[]
+  /** Files that cannot be read, and limits that are exceeded. */
+  readonly problems: readonly FileProblems[]
+}
+
+const MAX_DEPTH = 5
+/** Limits the names that are looked at. */
+const MAX_ENTRIES = 10_000
+const MAX_BYTES = 16 * 1024 * 1024
+const RULES_KEYS = ['rules', 'seed', 'maxActive', 'appliedAt', 'until']
+const PLAN_KEYS = ['target', 'sidecar', 'steadyState']
+const SCHEMA_LINE = /^# yaml-language-server: .*rules\.schema\.json/m
+/** Tells rules files among texts that cannot be read. */
+const RULES_LINE = /^(?:rules:|[ {]{0,2}"rules":)/m
+
+/** Reads the rules files in a directory and those below it, each by itself. */
+export async function readRulesDirectory(path: string): Promise<RulesDirectory> {
+  const skipped: Skipped[] = []
+  const problems: FileProblems[] = []
+  const texts: RulesText[] = []
+  let left = MAX_BYTES
+  for (const file of await filesBelow(path, skipped, problems)) {
+    const found = await readRules(file)
+    if (found.kind === 'absent') skipped.push({ file, reason: found.reason })
+    else problems.push(...found.problems)
+    for (const text of found.kind === 'found' ? found.texts : []) {
+      left -= text.bytes.length
+      const reason = whyNoRules(text)
+      if (reason === undefined) texts.push(text)
+      else skipped.push({ file, reason })
+    }
+    if (texts.length <= MAX_FILES && left >= 0) continue
+    problems.push(tooMuch(path, left < 0 ? '16 MiB of YAML and JSON' : `${MAX_FILES} rules files`))
+    break
+  }
+  return { texts, skipped, problems }
+}
+
+/** Returns the files that may have rules, in the order of their names. Links to directories are not followed. */
+async function filesBelow(
+  root: string,
+  skipped: Skipped[],
+  problems: FileProblems[],
+): Promise<readonly string[]> {
+  const files: string[] = []
+  let entries = 0
+  const visit = async (directory: string, depth: number): Promise<void> => {
+    const below: string[] = []
+    for await (const entry of await opendir(directory)) {
+      if (++entries > MAX_ENTRIES) return
+      const file = join(directory, entry.name)
+      if (entry.isDirectory() && !entry.name.startsWith('.')) below.push(file)
+      else if (isRulesFileName(entry.name) && !(await leadsToDirectory(entry, file))) {
+        files.push(file)
+      }
+    }
+    for (const each of below.sort()) {
+      if (depth === MAX_DEPTH) skipped.push({ file: each, reason: 'too deep' })
+      else await visit(each, depth + 1).catch((error: unknown) => skip(each, error))
+    }
+  }
+  const skip = (file: string, error: unknown): void => {
+    const { code, message } = error as NodeJS.ErrnoException
+    problems.push(problem(file, 'unreadable', `cannot be read: ${code ?? message}`))
+  }
+  await visit(root, 1).catch((error: unknown) => skip(root, error))
+  if (entries > MAX_ENTRIES) problems.push(tooMuch(root, `${MAX_ENTRIES} entries`))
+  return files.sort()
+}
+
+async function leadsToDirectory(entry: Dirent, file: string): Promise<boolean> {
+  if (!entry.isSymbolicLink()) return false
+  return stat(file).then(
+    (stats) => stats.isDirectory(),
+    () => false,
+  )
+}
+
+/** Returns why a file is taken for no rules file. One with errors is a rules file by any of its keys. */
+function whyNoRules({ bytes }: RulesText): string | undefined {
+  const text = Buffer.from(bytes).toString('utf8')
+  if (SCHEMA_LINE.test(text)) return undefined
+  const { value } = readYaml(text)
+  if (value === undefined) {
+    return RULES_LINE.test(text)
+      ? undefined
+      : 'no rules file: it cannot be read, and has no `rules`'
+  }
+  if (value === null) return 'it is empty'
+  // A list of rules whose `rules:` is missing.
+  if (Array.isArray(value)) {
+    const isRules = value.some((each) => isRecord(each) && Object.hasOwn(each, 'faults'))
+    return isRules ? undefined : 'no rules file: it is a list'
+  }
+  if (!isRecord(value)) return 'no rules file: it is a text'
+  const has = (key: string): boolean => Object.hasOwn(value, key)
+  if (has('apiVersion') && has('kind')) return 'no rules file: it is a Kubernetes manifest'
+  if (PLAN_KEYS.some(has)) return 'a plan: check it with squall experiment validate'
+  return RULES_KEYS.some(has) ? undefined : 'no rules file: it has no `rules`'
+}
+
+function tooMuch(file: string, limit: string): FileProblems {
+  return problem(file, 'too_many', `has more than ${limit}; check its directories one by one`)
+}
+
+function problem(file: string, code: 'unreadable' | 'too_many', message: string): FileProblems {
+  return { file, problems: [{ code, message, path: '', line: 1, column: 1 }] }
+}
