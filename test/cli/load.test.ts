@@ -63,6 +63,8 @@ test('--json prints the result and nothing else, a failed gate is exit code 1, a
     '--json',
     '--out',
     out,
+    '--junit',
+    join(directory, 'gates.xml'),
     '--slo',
     'success>99%',
     '--slo',
@@ -78,6 +80,7 @@ test('--json prints the result and nothing else, a failed gate is exit code 1, a
   expect(result.slo.map(({ ok }) => ok)).toEqual([false, true])
   expect(result.indicators.tcsr).toBe(6 / 8)
   expect(await readFile(out, 'utf8')).toBe(stdout)
+  expect(await readFile(join(directory, 'gates.xml'), 'utf8')).toContain('tests="3" failures="1"')
   expect(server.headers()).toMatchObject({ authorization: 'Bearer sesame-open', 'x-key': 'hush' })
   expect(stdout).not.toMatch(/sesame|hush/)
 

@@ -58,6 +58,9 @@ const EXPERIMENT_RUN_FLAGS = [
     ],
   }),
   ...JSON_OUT,
+  ...flagGroup('Output:', {
+    junit: ['file', 'write phases and verdict as JUnit XML, which CI systems show as tests'],
+  }),
 ]
 
 const EXPERIMENT_LIST_FLAGS = [...EXPERIMENTS, ...JSON_OUT]
@@ -125,6 +128,7 @@ function parseExperimentRun(raw: RawFlags, env: Environment, paths: readonly str
       path === undefined ? { kind: 'again' as const, id: again! } : { kind: 'file' as const, path },
     headers: parseHeaders(flags.all('header')),
     authTokenFile: flags.optional('auth-token-file')?.text,
+    junit: flags.optional('junit')?.text,
     /** The read token of the sidecar, if it requires one. */
     readToken: parseReadToken(flags, env),
     production: productionOf(flags, env),

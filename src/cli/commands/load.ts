@@ -82,6 +82,7 @@ const FLAGS = [
     json: 'print the result as JSON, and nothing else',
     out: ['file', 'write the result as JSON'],
     report: ['file', 'write an HTML report'],
+    junit: ['file', 'write the gates as JUnit XML, which CI systems show as tests'],
     metrics: [
       'address',
       'address at which Prometheus can scrape the load while it runs, such as 127.0.0.1:9464',
@@ -160,6 +161,7 @@ function parseLoad(raw: RawFlags, env: Environment) {
     json: flags.switch('json'),
     out: text('out'),
     report: text('report'),
+    junit: text('junit'),
     metrics: flags.parsed('metrics', parseListen),
     metricsHosts: parseHosts(flags, 'metrics-hosts'),
   }

@@ -1,10 +1,11 @@
 import { plain, quoted } from '../../base/text/foreign-text.ts'
 import type { ExperimentResult } from '../../lab/experiment/experiment-result.ts'
-import { noteLines, writeReports } from '../../lab/experiment/experiment-report.ts'
+import { experimentSuite, noteLines, writeReports } from '../../lab/experiment/experiment-report.ts'
 import { addToHistory, readHistory } from '../../lab/experiment/history.ts'
 import { RejectedError } from '../../lab/experiment/rejection.ts'
 import { runExperiment } from '../../lab/experiment/run-experiment.ts'
-import { print, readAs } from '../files.ts'
+import { junitText } from '../../lab/report/junit.ts'
+import { print, readAs, writeText } from '../files.ts'
 import { tokenIn } from '../load/load-inputs.ts'
 import { interruption } from '../long-running.ts'
 import { badFile } from '../flags/usage-error.ts'
@@ -53,6 +54,9 @@ export async function runPlan(request: ExperimentRunRequest): Promise<number> {
     })
     const directory = await writeReports(experiments, result, kept)
     await addToHistory(experiments, result)
+    if (request.junit !== undefined) {
+      await writeText(request.junit, '--junit', junitText(experimentSuite(result)))
+    }
     await print(json ? `${JSON.stringify(result)}\n` : resultText(result, directory))
     if (interrupt.signal.aborted) return INTERRUPTED
     return result.verdict === 'passed' ? 0 : FAILED

@@ -14,6 +14,7 @@ import { print, writeText } from '../files.ts'
 import { loadInputs } from './load-inputs.ts'
 import { type Progress, showProgress } from '../../lab/load/load-progress.ts'
 import type { LoadRequest } from '../commands/load.ts'
+import { junitText, loadSuite } from '../../lab/report/junit.ts'
 import { type Paint, loadTable } from '../../lab/report/load-table.ts'
 import { createInterface } from 'node:readline'
 import { foreign } from '../../base/text/foreign-text.ts'
@@ -128,6 +129,9 @@ async function writeResult(
   const json = `${JSON.stringify(result)}\n`
   if (request.out !== undefined) await writeText(request.out, '--out', json)
   if (request.report !== undefined) await writeReport?.(request.report, result)
+  if (request.junit !== undefined) {
+    await writeText(request.junit, '--junit', junitText(loadSuite(result)))
+  }
   const text = request.json ? json : loadTable(result, painter(process.stdout, process.env))
   await print(text)
 }

@@ -3,6 +3,7 @@ import type { ExperimentResult, PhaseResult, StageResult } from './experiment-re
 import { shownMeasure } from './gate.ts'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { JUnitSuite } from '../report/junit.ts'
 import type { TitledRun } from '../report/report-table.ts'
 import { writeReport } from '../report/write-report.ts'
 import type { KeptPlan } from './read-plan.ts'
@@ -85,6 +86,26 @@ function row(phase: PhaseResult | StageResult): string {
 /** Formats a duration. */
 export function seconds(ms: number): string {
   return ms < 1000 ? `${ms} ms` : `${Math.round(ms / 100) / 10} s`
+}
+
+/** Returns the phases of an experiment as tests, and its verdict. */
+export function experimentSuite(result: ExperimentResult): JUnitSuite {
+  const { name, startedAt, endedAt, before, stages, after, verdict, restored } = result
+  const took = (Date.parse(endedAt) - Date.parse(startedAt)) / 1000
+  const line = verdict === 'passed' ? undefined : verdictLine(result)
+  const phases = [before, ...stages, ...(after === null ? [] : [after])].map((phase) => ({
+    name: phase.label,
+    seconds: phase.durationMs / 1000,
+    failure: phase.label === result.stage ? line : undefined,
+  }))
+  const files = {
+    name: 'the rules are restored',
+    seconds: 0,
+    failure: restored ? undefined : 'another program has changed the rules file',
+  }
+  const end = { name: 'the experiment passes', seconds: 0, failure: line }
+  const cases = [...phases, files, end]
+  return { name: `squall experiment: ${name}`, startedAt, seconds: took, cases }
 }
 
 /** Writes the reports of a run to a new directory and returns its path. */
