@@ -247,7 +247,10 @@ describe('squall', () => {
   it.each([
     [[], 'no command; use squall run, or see squall --help'],
     [['rum'], 'unknown command "rum"; did you mean run?'],
-    [['bogus'], 'unknown command "bogus"; see squall run --help'],
+    [['bogus'], 'unknown command "bogus"; see squall --help'],
+    [['loda', '--help'], 'unknown command "loda"; did you mean load?'],
+    [['report', 'mrege', '--help'], 'unknown command "mrege"; did you mean merge?'],
+    [['help', 'report', 'mrege'], 'unknown command "mrege"; did you mean merge?'],
     [['--bogus'], 'unknown option "--bogus"; see squall run --help'],
     [['run', '--a\nb\u001b[31m'], 'unknown option "--a\\nb\\u001b[31m"; see squall run --help'],
   ])('refuses %j', (args, message) => {

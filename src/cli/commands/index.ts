@@ -2,6 +2,7 @@ import { ATTACHED } from './attached.ts'
 import type { Command } from '../flags/command.ts'
 import { type Invocation, parseAmong } from '../flags/command-parser.ts'
 import type { Environment } from '../flags/flag-values.ts'
+import { COMPLETION } from './completion.ts'
 import { DEMO } from './demo.ts'
 import {
   EXPERIMENT_CATALOG,
@@ -54,6 +55,7 @@ export const COMMANDS: readonly Command[] = [
   ATTACHED,
   WAIT_READY,
   PRE_STOP,
+  COMPLETION,
 ]
 
 /** Parses the arguments after the program's name. Throws nothing but a `UsageError`. */

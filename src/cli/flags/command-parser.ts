@@ -14,8 +14,10 @@ function commandLineError(error: CommanderError, command: string): UsageError {
   switch (error.code) {
     case 'commander.unknownOption':
       return new UsageError('UNKNOWN_OPTION', `unknown option ${quoted(flag)}`, meant ?? help)
-    case 'commander.unknownCommand':
-      return new UsageError('UNKNOWN_COMMAND', `unknown command ${quoted(word)}`, meant ?? help)
+    case 'commander.unknownCommand': {
+      const fix = meant ?? (command === 'run' ? 'see squall --help' : help)
+      return new UsageError('UNKNOWN_COMMAND', `unknown command ${quoted(word)}`, fix)
+    }
     case 'commander.optionMissingArgument': {
       const name = /--[a-z-]+/.exec(word)?.[0] ?? word
       return missing(`${name} needs a value`, help)
@@ -80,13 +82,20 @@ export function parseAmong(
   return asked?.() ?? { kind: 'print', text: printed }
 }
 
-/** Returns `help NAME` as `NAME --help`, and `-V` as `-v`. */
+/** Returns `help NAME` as `NAME --help`, `-V` as `-v`, and an unknown command without its `--help`. */
 function usual(args: readonly string[], commands: readonly Command[]): readonly string[] {
-  const [first, ...rest] = args
+  const [first = '', ...rest] = args
   if (first === '-V') return ['-v', ...rest]
-  if (first !== 'help' || rest.length === 0) return args
-  const isKnown = commands.some(({ name }) => name.split(' ')[0] === rest[0])
-  return isKnown ? [...rest, '--help'] : rest
+  const names = new Set(commands.flatMap(({ name }) => [name, name.split(' ')[0]!]))
+  if (first === 'help' && rest.length > 0) {
+    return names.has(rest[0]!) ? usual([...rest, '--help'], commands) : rest
+  }
+  if (!args.includes('--help') && !args.includes('-h')) return args
+  // The parser would print the help of the program, or of the command above.
+  if (!names.has(first)) return first.startsWith('-') ? args : [first]
+  const second = `${first} ${rest[0]}`
+  const hasBelow = commands.some(({ name }) => name.startsWith(`${first} `))
+  return hasBelow && !rest[0]!.startsWith('-') && !names.has(second) ? [first, rest[0]!] : args
 }
 
 function createProgram(version: string, print: (text: string) => void): Parser {
