@@ -3,7 +3,7 @@ import type { ExperimentResult } from '../../lab/experiment/experiment-result.ts
 import { experimentSuite, noteLines, writeReports } from '../../lab/experiment/experiment-report.ts'
 import { addToHistory, readHistory } from '../../lab/experiment/history.ts'
 import { RejectedError } from '../../lab/experiment/rejection.ts'
-import { runExperiment } from '../../lab/experiment/run-experiment.ts'
+import { moreRejections, runExperiment } from '../../lab/experiment/run-experiment.ts'
 import { junitText } from '../../lab/report/junit.ts'
 import { print, readAs, writeText } from '../files.ts'
 import { tokenIn } from '../load/load-inputs.ts'
@@ -31,10 +31,19 @@ export async function runPlan(request: ExperimentRunRequest): Promise<number> {
     process.stderr.write(complaints(kept.file, read))
     throw badFile(`${quoted(kept.file)} is no plan`, 'fix the errors above')
   }
-  if (read.rejections.length > 0) return refused(read.rejections, json, complaints(kept.file, read))
-  const headers = { ...request.headers, ...(await bearer(request.authTokenFile)) }
   const { readToken } = request
   const plan = { ...read.plan, admin: { ...read.plan.admin, readToken } }
+  const namespaceLabel = namespaceLabels(request.cluster, (text) => {
+    if (!json) process.stderr.write(`warning: ${plain(text)}\n`)
+  })
+  if (read.rejections.length > 0) {
+    // Nothing asks a sidecar in production.
+    const isProduction = read.rejections.some(({ code }) => code === 'PRODUCTION')
+    const more = isProduction ? [] : await moreRejections({ plan, namespaceLabel })
+    const lines = `${complaints(kept.file, read)}${rejectedLines(more)}`
+    return refused([...read.rejections, ...more], json, lines)
+  }
+  const headers = { ...request.headers, ...(await bearer(request.authTokenFile)) }
   const past = await readHistory(experiments)
   // The first signal rolls back; after the second, the rules expire by themselves.
   const interrupt = interruption(INTERRUPTED, ['SIGINT', 'SIGTERM', 'SIGHUP'])
@@ -46,9 +55,7 @@ export async function runPlan(request: ExperimentRunRequest): Promise<number> {
       stateDirectory,
       stop: interrupt.signal,
       past,
-      namespaceLabel: namespaceLabels(request.cluster, (text) => {
-        if (!json) process.stderr.write(`warning: ${plain(text)}\n`)
-      }),
+      namespaceLabel,
       onEvent: json ? () => {} : experimentProgress(process.stderr, process.env),
       ...(request.plan.kind === 'again' && { again: request.plan.id }),
     })
@@ -63,7 +70,7 @@ export async function runPlan(request: ExperimentRunRequest): Promise<number> {
   } catch (error) {
     if (!(error instanceof RejectedError)) throw error
     if (interrupt.signal.aborted) return INTERRUPTED
-    return refused(error.rejections, json, `${plainLines(error.message)}\n`)
+    return refused(error.rejections, json, rejectedLines(error.rejections))
   } finally {
     interrupt.forget()
   }
@@ -89,8 +96,10 @@ async function bearer(file: string | undefined): Promise<Readonly<Record<string,
   return { authorization: `Bearer ${token}` }
 }
 
-function plainLines(text: string): string {
-  return text.split('\n').map(plain).join('\n')
+function rejectedLines(rejections: RejectedError['rejections']): string {
+  return rejections
+    .map(({ code, wrong, fix }) => `${code}: ${plain(`${wrong}; ${fix}`)}\n`)
+    .join('')
 }
 
 /** The cluster that has the namespace, and the label that names its environment. */

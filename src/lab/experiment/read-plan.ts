@@ -56,10 +56,14 @@ export async function readPlan(text: string, source: PlanSource): Promise<ReadPl
   if (problems.length > 0) return failed(source.file, problems)
   const file = withDefaults(document.value)
   const rules = await rulesOf(file, document, source)
-  if ('problems' in rules) return { ok: false, problems: [rules] }
   const calls = await callsOf(file, document, source)
-  if (!Array.isArray(calls)) return { ok: false, problems: [calls as FileProblems] }
-  const plan = planOf(file, rules.source, calls as readonly CallSpec[], source)
+  if ('problems' in rules || 'problems' in calls) {
+    return {
+      ok: false,
+      problems: [rules, calls].flatMap((each) => ('problems' in each ? each : [])),
+    }
+  }
+  const plan = planOf(file, rules.source, calls, source)
   const { steady, aborts } = plan
   const tools = [...(file.load.tools ?? []), ...plan.calls.map(({ tool }) => tool)]
   const rejections = planRejections({

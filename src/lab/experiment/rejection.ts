@@ -38,6 +38,19 @@ export class RejectedError extends Error {
   }
 }
 
+/** Resolves to the results of all checks. Throws a `RejectedError` with the reasons of all that failed. */
+export async function allAccepted<Checks extends readonly unknown[]>(
+  ...checks: Checks
+): Promise<{ -readonly [Index in keyof Checks]: Awaited<Checks[Index]> }> {
+  const settled = await Promise.allSettled(checks)
+  const errors = settled.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []))
+  const other = errors.find((error) => !(error instanceof RejectedError))
+  if (other !== undefined) throw other
+  const rejections = errors.flatMap((error) => (error as RejectedError).rejections)
+  if (rejections.length > 0) throw new RejectedError(...rejections)
+  return Promise.all(checks)
+}
+
 /** Returns an error with a single reason. */
 export function rejectionError(code: RejectionCode, wrong: string, fix: string): RejectedError {
   return new RejectedError({ code, wrong, fix })

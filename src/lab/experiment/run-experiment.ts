@@ -12,9 +12,9 @@ import type { Context, ExperimentOptions } from './context.ts'
 import type { ExperimentResult } from './experiment-result.ts'
 import { experimentResult } from './finish.ts'
 import { findVictim } from './kill.ts'
-import { preflight } from './preflight.ts'
+import { type Preflight, preflight } from './preflight.ts'
 import { Probe } from './probe.ts'
-import { rejectionError } from './rejection.ts'
+import { allAccepted, type Rejection, RejectedError, rejectionError } from './rejection.ts'
 import { runStages } from './stages.ts'
 import { Steadiness } from './gate.ts'
 
@@ -49,9 +49,6 @@ export async function restoreAfterCrash(dead: LockHolder, admin: SidecarAdmin): 
 export async function runExperiment(options: ExperimentOptions): Promise<ExperimentResult> {
   const { plan, stateDirectory } = options
   const id = newId(new Date())
-  if (plan.file.kill !== undefined) {
-    await findVictim({ pidFile: plan.pidFile!, command: plan.file.kill.command })
-  }
   const lock = await takeLock(stateDirectory, plan.target, id)
   try {
     return await locked(options, id, lock)
@@ -72,8 +69,7 @@ async function locked(
       text: `the experiment ${lock.dead.id} died: its rules file is restored`,
     })
   }
-  const { state, suspended } = await preflight(options, lock.dead?.id)
-  const rulesFile = await RulesFile.open(plan.rulesFile)
+  const [{ state, suspended }, rulesFile] = await mayBegin(options, lock.dead?.id)
   await lock.note(plan.rulesFile, rulesFile.previous)
   const { aheadMs, rules } = state
   const arming = new Arming(plan, id, rulesFile, {
@@ -106,6 +102,31 @@ async function locked(
     await arming.restore()
     await probe?.close()
   }
+}
+
+/** Returns the reasons not to begin that are known without the lock and without a change. */
+export async function moreRejections(
+  options: Pick<ExperimentOptions, 'plan' | 'namespaceLabel'>,
+): Promise<readonly Rejection[]> {
+  try {
+    await mayBegin(options, undefined)
+    return []
+  } catch (error) {
+    if (!(error instanceof RejectedError)) throw error
+    // Only the holder of the lock knows whether the process behind a claim is dead.
+    return error.rejections.filter(({ code }) => code !== 'EXPERIMENT_RUNNING')
+  }
+}
+
+function mayBegin(
+  options: Pick<ExperimentOptions, 'plan' | 'namespaceLabel'>,
+  dead: string | undefined,
+): Promise<[Preflight, RulesFile, unknown]> {
+  const { plan } = options
+  const { kill } = plan.file
+  const victim =
+    kill === undefined ? undefined : findVictim({ pidFile: plan.pidFile!, command: kill.command })
+  return allAccepted(preflight(options, dead), RulesFile.open(plan.rulesFile), victim)
 }
 
 /** Writes the claim, so that the later of two experiments that begin at once fails. */

@@ -109,6 +109,19 @@ test('a password in a URL is rejected, and not shown', async () => {
   expect(reported).not.toContain('hunter2')
 })
 
+test('errors of the files of rules and of calls are reported together', async () => {
+  const rules = GOOD.slice(GOOD.indexOf('rules:'), GOOD.indexOf('stages:'))
+  const text = GOOD.replace(rules, 'rules: ./gone.yaml\n').replace(
+    'tools: [search_docs]',
+    'calls: ./gone.json',
+  )
+  expect((await complaints(text)).split('\n')).toEqual([
+    expect.stringMatching(/^plan\.yaml:5:8: rules: the file cannot be read: ENOENT/),
+    expect.stringMatching(/^plan\.yaml:8:29: load\.calls: ENOENT/),
+    '',
+  ])
+})
+
 const REFUSED: readonly (readonly [string, string, string])[] = [
   [
     'abortOn: { errors: ">5% for 30s", p95: ">10s" }\nslo: [ "success>99%", "blast<5%" ]',

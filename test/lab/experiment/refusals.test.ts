@@ -5,6 +5,7 @@ import { readdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { armedText } from '../../../src/lab/experiment/armed-rules.ts'
+import { moreRejections } from '../../../src/lab/experiment/run-experiment.ts'
 import { takeLock } from '../../../src/lab/experiment/lock.ts'
 import { failing } from '../../live/rules-directory.ts'
 import { BEFORE, type ExperimentStage } from './stage.ts'
@@ -49,6 +50,22 @@ test('a rules file that is a link', async () => {
   await symlink(stage.rulesFile, rulesFile)
   expect(await stage.refused({ sidecar: { rulesFile } })).toEqual(['RULES_NOT_ACTIVE'])
   expect(await stage.rules()).toBe(BEFORE)
+})
+
+test('all reasons at once', async () => {
+  const rulesFile = join(stage.directory, 'link.yaml')
+  await symlink(stage.rulesFile, rulesFile)
+  await writeFile(join(stage.directory, 'server.pid'), 'none')
+  const changes = {
+    target: { environment: 'test' },
+    sidecar: { rulesFile },
+    kill: { pidFile: join(stage.directory, 'server.pid'), command: 'server' },
+  }
+  const all = ['ENVIRONMENT_MISMATCH', 'RULES_NOT_ACTIVE', 'PID_FILE_UNSAFE']
+  expect(await stage.refused(changes)).toEqual(all)
+  const known = await moreRejections({ plan: await stage.plan(changes) })
+  expect(known.map(({ code }) => code)).toEqual(all)
+  expect(await moreRejections({ plan: await stage.plan() })).toEqual([])
 })
 
 test('other active rules, unless they are disabled or replaceRules is set', async () => {
