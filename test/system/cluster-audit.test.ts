@@ -148,6 +148,6 @@ function planFor(port: number): string {
     rules: [{ name: 'broken', match: { tool: 'work' }, faults: [{ abort: { toolError: 'no' } }] }],
     stages: ['20%'],
     load: { clients: 1, tools: ['work'] },
-    abortOn: { errors: '>90%' },
+    abortOn: { errors: '90%' },
   })
 }

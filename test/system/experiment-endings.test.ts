@@ -18,7 +18,7 @@ afterEach(() => stage.close())
 test('calls that end by their timeout fail no gate after the end of a stage', async () => {
   const rules = [{ name: 'mute', match: { tool: 'work' }, times: 3, faults: ['hang'] }]
   const load = { timeout: '1600ms' }
-  const result = await stage.run({ rules, load, abortOn: { errors: '>50%', p50: '>1100ms' } })
+  const result = await stage.run({ rules, load, abortOn: { errors: '50%', p50: '1100ms' } })
   expect(result.verdict).toBe('passed')
   expect(result.stages[0]!.applied).toBe(3)
 })
@@ -26,7 +26,7 @@ test('calls that end by their timeout fail no gate after the end of a stage', as
 test('calls that never end fail a latency gate', async () => {
   const rules = [{ name: 'mute', match: { tool: 'work' }, first: 1000, faults: ['hang'] }]
   const load = { rate: undefined, clients: 1, timeout: '1m' }
-  const asked = { rules, load, hold: '20s', abortOn: { p95: '>1200ms' } }
+  const asked = { rules, load, hold: '20s', abortOn: { p95: '1200ms' } }
   const result = await stage.run(asked)
   expect(result).toMatchObject({ verdict: 'failed', code: 'ABORT_CONDITION' })
 })
@@ -36,7 +36,7 @@ test('the guard of the sidecar ends the experiment, and renewals do not arm it a
     if (event.kind === 'phase' && event.stage !== undefined) ending = 'tool error'
     if (event.kind === 'rolled-back') ending = 'ok'
   }
-  const abortOn = { errors: '>90% for 1h' }
+  const abortOn = { errors: '90% for 1h' }
   const asked = { hold: '20s', sidecar: { expiry: '1s' }, abortOn }
   const result = await stage.run(asked, { onEvent })
   expect(result).toMatchObject({ verdict: 'failed', code: 'GUARD' })

@@ -46,7 +46,7 @@ function at(name: string): string {
 }
 
 /** One stage, and limits that it keeps. */
-const SHORT = { stages: ['20%'], hold: '1s', slo: ['success>10%'], abortOn: { errors: '>99%' } }
+const SHORT = { stages: ['20%'], hold: '1s', slo: { success: '10%' }, abortOn: { errors: '99%' } }
 
 function readyText(wanted: string): string {
   return CATALOG.find(({ name }) => name === wanted)!.text

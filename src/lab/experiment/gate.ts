@@ -21,27 +21,26 @@ export interface Gate {
 /** The measured values; null without data. */
 export type Measured = Readonly<Record<Measure, number | null>>
 
-const CONDITION = /^\s*(<|>)\s*([0-9.]+\s*(?:%|ms|s|m))\s*(?:for\s+([0-9.]+(?:ms|s|m|h)))?\s*$/
+const CONDITION = /^\s*([0-9.]+\s*(?:%|ms|s|m))\s*(?:for\s+([0-9.]+(?:ms|s|m|h)))?\s*$/
 
-/** Parses `>5% for 30s` or `>10s` as an abort condition; returns a message when it is invalid. */
+/** Parses `5% for 30s` or `10s` as the limit of an abort condition; returns a message when it is invalid. */
 export function readAbortGate(measure: Measure, written: string): Gate | string {
   const example = isShare(measure)
     ? measure === 'success'
-      ? '"<95% for 30s"'
-      : '">5% for 30s"'
-    : '">10s"'
+      ? '`95% for 30s`'
+      : '`5% for 30s`'
+    : '`10s`'
   const match = CONDITION.exec(written)
-  if (match === null) return `needs a comparison and a limit, such as ${example}`
-  const [, operator = '', bound = '', lasting] = match
-  const wanted = measure === 'success' ? '<' : '>'
-  if (operator !== wanted) return `needs "${wanted}" before the limit, such as ${example}`
+  if (match === null) return `needs a limit without a comparison, such as ${example}`
+  const [, bound = '', lasting] = match
+  const operator = measure === 'success' ? '<' : '>'
   const limit = limitOf(measure, bound.replace(/\s/g, ''))
   if (limit === undefined) {
     return `needs a limit ${isShare(measure) ? 'in percent' : 'with a unit of time'}, such as ${example}`
   }
   const forMs = lasting === undefined ? 0 : readDuration(lasting)
   if (forMs === undefined) return `needs a duration after \`for\`, such as ${example}`
-  return { measure, text: `${measure} ${written.trim()}`, operator: wanted, limit, forMs }
+  return { measure, text: `${measure} ${operator}${written.trim()}`, operator, limit, forMs }
 }
 
 /** Returns the gate for the steady state: at most the limit, or for `success` at least the limit. */

@@ -1,7 +1,6 @@
 import { quoted } from '../../base/text/foreign-text.ts'
 import { parseExpectation } from '../load/expectation.ts'
 import { LoadError } from '../load/load-error.ts'
-import { parseSlo } from '../load/results/slo.ts'
 import { fileFindings } from '../../rules/file/file-findings.ts'
 import type { Finding, Path, Problem } from '../../rules/file/problem.ts'
 import { memberOf, readValues } from '../../rules/file/read-values.ts'
@@ -56,7 +55,6 @@ function ownFindings(value: unknown): readonly Finding[] {
     ...shapeFindings(file),
     ...timeFindings(withDefaults(value)),
     ...abortFindings(file.abortOn),
-    ...listFindings(file.slo, ['slo'], parseSlo),
     ...listFindings(memberOf(file.load, 'expect'), ['load', 'expect'], parseExpectation),
   ]
 }

@@ -45,11 +45,11 @@ export function planRejections(facts: PlanFacts): readonly Rejection[] {
 
 function gateRejections({ file, steady, aborts }: PlanFacts): Rejection[] {
   const rejections: Rejection[] = []
-  if (aborts.length === 0 && (file.slo ?? []).length === 0) {
+  if (aborts.length === 0 && Object.keys(file.slo ?? {}).length === 0) {
     rejections.push({
       code: 'NO_GATE',
       wrong: 'the plan has no gate: neither abortOn nor slo',
-      fix: 'add abortOn: { errors: ">5% for 30s" } or slo: ["success>99%"]',
+      fix: 'add abortOn: { errors: 5% for 30s } or slo: { success: 99% }',
       path: [],
     })
   }

@@ -5,6 +5,7 @@ import { rulesJsonSchema } from '../../rules/file/schema.ts'
 import { editorSchema } from '../../rules/file/editor-schema.ts'
 import type { SchemaNode } from '../../rules/file/schema-node.ts'
 import { HEADER_NAME_PATTERN } from '../../http/header-text.ts'
+import { METRICS, type Metric } from '../load/results/slo.ts'
 import { CLIENT_KINDS } from '../load/results/result.ts'
 import * as Type from 'typebox'
 
@@ -32,6 +33,29 @@ const condition = (example: string, description: string): TUnsafe<string> =>
     description,
     examples: [example],
   })
+
+const QUANTILES = ['p50', 'p90', 'p95', 'p99', 'p99.9']
+
+const gate = (name: string, { unit, isMinimum }: Pick<Metric, 'unit' | 'isMinimum'>) => {
+  const description = `${isMinimum === true ? 'Minimum' : 'Maximum'} of \`${name}\`.`
+  if (unit === 'ms') return duration({ description })
+  if (unit === 'share') return percentage({ description })
+  return Type.Number({ minimum: 0, maximum: 1_000_000, description })
+}
+
+const slo = Type.Unsafe<Readonly<Record<string, number>>>(
+  section(
+    Object.fromEntries([
+      ...Object.entries(METRICS).map(([name, metric]) => [name, Type.Optional(gate(name, metric))]),
+      ...QUANTILES.map((name) => [name, Type.Optional(gate(name, { unit: 'ms' }))]),
+    ]) as Readonly<Record<string, TUnsafe<number>>>,
+    {
+      description:
+        'Limits that each stage must pass at its end, by the names of `squall load --slo`.',
+      examples: [{ success: '99%', blast: '5%' }],
+    },
+  ),
+)
 
 const target = section(
   {
@@ -151,13 +175,16 @@ const load = section(
 
 const abortOn = section(
   {
-    errors: Type.Optional(condition('>5% for 30s', 'Error rate that ends the experiment.')),
-    success: Type.Optional(condition('<95% for 30s', 'Success rate that ends the experiment.')),
-    p50: Type.Optional(condition('>2s', 'Median latency that ends the experiment.')),
-    p95: Type.Optional(condition('>10s', 'p95 latency that ends the experiment.')),
-    p99: Type.Optional(condition('>10s for 5s', 'p99 latency that ends the experiment.')),
+    errors: Type.Optional(condition('5% for 30s', 'Error rate that ends the experiment.')),
+    success: Type.Optional(condition('95% for 30s', 'Success rate that ends the experiment.')),
+    p50: Type.Optional(condition('2s', 'Median latency that ends the experiment.')),
+    p95: Type.Optional(condition('10s', 'p95 latency that ends the experiment.')),
+    p99: Type.Optional(condition('10s for 5s', 'p99 latency that ends the experiment.')),
   },
-  { description: 'Conditions that end the experiment at once, checked ten times a second.' },
+  {
+    description:
+      'Limits that end the experiment at once when they fail, checked ten times a second. `for` gives the time for which they must fail.',
+  },
 )
 
 const kill = section(
@@ -210,15 +237,7 @@ const plan = section({
   hold: duration({ default: '60s', description: 'Duration of each stage.' }),
   load,
   abortOn: Type.Optional(abortOn),
-  slo: Type.Optional(
-    Type.Unsafe<readonly string[]>({
-      type: 'array',
-      items: { type: 'string', minLength: 1, maxLength: 64 },
-      maxItems: 20,
-      description: 'Gates that each stage must pass at its end, as for `squall load --slo`.',
-      examples: [['success>99%', 'blast<5%']],
-    }),
-  ),
+  slo: Type.Optional(slo),
 })
 
 /** A plan file with its defaults; durations are in milliseconds, shares in percent. */

@@ -4,7 +4,7 @@ import type { CallSpec } from '../load/load-options.ts'
 import { parseCalls } from '../load/calls-file.ts'
 import { parseExpectation } from '../load/expectation.ts'
 import { LoadError } from '../load/load-error.ts'
-import { parseSlo } from '../load/results/slo.ts'
+import { limitGate } from '../load/results/slo.ts'
 import { canonicalJson } from '../../base/json/canonical-json.ts'
 import type { FileProblems } from '../../rules/file/problem-format.ts'
 import type { Problem } from '../../rules/file/problem.ts'
@@ -102,7 +102,7 @@ function planOf(
       return [steadyGate(measure, share ? limit / 100 : limit)]
     }),
     aborts: abortGates(file.abortOn ?? {}),
-    slo: (file.slo ?? []).map(parseSlo),
+    slo: Object.entries(file.slo ?? {}).map(([name, limit]) => limitGate(name, limit)),
     by: file.pods === undefined ? 'calls' : 'pods',
     stages: stagesOf(file),
     production,

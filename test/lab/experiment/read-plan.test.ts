@@ -6,6 +6,7 @@ import { armedText } from '../../../src/lab/experiment/armed-rules.ts'
 import { CATALOG } from '../../../src/lab/experiment/catalog.ts'
 import { readPlan, type ReadPlan } from '../../../src/lab/experiment/read-plan.ts'
 import type { Plan } from '../../../src/lab/experiment/plan.ts'
+import { METRICS } from '../../../src/lab/load/results/slo.ts'
 import { readRulesText, type RulesSource } from '../../../src/lab/experiment/plan.ts'
 import { widest } from '../../../src/lab/experiment/plan-rejections.ts'
 import { parseRules } from '../../../src/rules/file/parse.ts'
@@ -22,8 +23,8 @@ rules:
 stages: [10%, 25%, 50%]
 hold: 60s
 load: { clients: 20, tools: [search_docs], fanOut: 8 }
-abortOn: { errors: ">5% for 30s", p95: ">10s" }
-slo: [ "success>99%", "blast<5%" ]
+abortOn: { errors: 5% for 30s, p95: 10s }
+slo: { success: 99%, blast: 5% }
 `
 
 async function read(text: string): Promise<ReadPlan> {
@@ -51,6 +52,10 @@ test('a plan is read with its defaults', async () => {
   expect(plan.aborts).toMatchObject([
     { measure: 'errors', operator: '>', limit: 0.05, forMs: 30_000 },
     { measure: 'p95', operator: '>', limit: 10_000, forMs: 0 },
+  ])
+  expect(plan.slo).toMatchObject([
+    { text: 'success>=99%', operator: '>=', limit: 0.99 },
+    { text: 'blast<=5%', operator: '<=', limit: 0.05 },
   ])
   expect(plan.file.sidecar).toMatchObject({ expiry: 30_000, replaceRules: false })
   expect(plan.rulesFile).toBe('/nowhere/rules.yaml')
@@ -90,17 +95,50 @@ const MISTAKES: readonly (readonly [string, string, string, string])[] = [
   ['a duration', 'hold: 60s', 'hold: 60', '10:7: hold: needs a duration such as'],
   [
     'a condition',
-    '">10s"',
-    '"<10s"',
-    '12:40: abortOn.p95: needs ">" before the limit, such as ">10s"',
+    'p95: 10s',
+    'p95: ">10s"',
+    '12:37: abortOn.p95: needs a limit without a comparison, such as `10s`, found ">10s"',
   ],
-  ['a gate', '"blast<5%"', '"blast<5"', '13:23: slo[1]:'],
+  [
+    'a share',
+    'errors: 5% for',
+    'errors: 5s for',
+    '12:20: abortOn.errors: needs a limit in percent',
+  ],
+  ['a gate', 'blast: 5%', 'blst: 5%', '13:22: slo.blst: unknown key "blst"; did you mean `blast`?'],
+  ['a limit', 'blast: 5%', 'blast: 5s', '13:29: slo.blast: needs a percentage such as'],
+  [
+    'a list of gates',
+    '{ success: 99%, blast: 5% }',
+    '["success>99%"]',
+    '13:6: slo: needs an object, found a list; for example `slo: { success: 99%, blast: 5% }`',
+  ],
   ['a URL', 'http://localhost:8080/mcp', 'localhost', '2:16: target.url: needs a URL'],
   ['no stages', 'stages: [10%, 25%, 50%]', '# none', '1:1: `stages` or `pods` is missing'],
 ]
 
 test.each(MISTAKES)('says where %s is wrong', async (_, good, bad, complaint) => {
   expect(await complaints(GOOD.replace(good, bad))).toContain(`plan.yaml:${complaint}`)
+})
+
+test('each gate of squall load may be a limit of a plan', async () => {
+  const written = { ms: '250ms', share: '2.5%', number: 8 }
+  const slo = Object.entries(METRICS).map(([name, { unit }]) => [name, written[unit]])
+  const limits = stringify(Object.fromEntries([...slo, ['p99.9', '2s']]), null, {
+    collectionStyle: 'flow',
+    lineWidth: 0,
+  })
+  const found = await read(GOOD.replace('{ success: 99%, blast: 5% }', limits.trim()))
+  if (!found.ok) throw new Error(JSON.stringify(found.problems))
+  expect(found.plan.slo.map(({ text }) => text)).toEqual(
+    expect.arrayContaining([
+      'success>=2.5%',
+      'errors<=2.5%',
+      'tcaf<=8',
+      'mean<=250ms',
+      'p99.9<=2000ms',
+    ]),
+  )
 })
 
 test('a password in a URL is rejected, and not shown', async () => {
@@ -124,7 +162,7 @@ test('errors of the files of rules and of calls are reported together', async ()
 
 const REFUSED: readonly (readonly [string, string, string])[] = [
   [
-    'abortOn: { errors: ">5% for 30s", p95: ">10s" }\nslo: [ "success>99%", "blast<5%" ]',
+    'abortOn: { errors: 5% for 30s, p95: 10s }\nslo: { success: 99%, blast: 5% }',
     '',
     '1:1 NO_GATE',
   ],

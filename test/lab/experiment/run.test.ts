@@ -64,7 +64,7 @@ test('a failed gate rolls back the rules within a second', async () => {
   const onEvent = (event: ExperimentEvent): void => {
     if (event.kind === 'seen') seenAt = Date.now()
   }
-  const asked = { stages: ['20%', '40%'], hold: '20s', abortOn: { errors: '>5%' } }
+  const asked = { stages: ['20%', '40%'], hold: '20s', abortOn: { errors: '5%' } }
   const result = await stage.run(asked, { onEvent })
   expect(result).toMatchObject({ verdict: 'failed', stage: '20%', code: 'ABORT_CONDITION' })
   expect(result.failedGate).toMatchObject({ gate: 'errors >5%', measure: 'errors' })
@@ -79,7 +79,7 @@ test('a failed gate rolls back the rules within a second', async () => {
 
 test('no fault is injected when the target is not in steady state', async () => {
   ending = 'tool error'
-  const abortOn = { errors: '>90% for 1h' }
+  const abortOn = { errors: '90% for 1h' }
   expect(await stage.refused({ abortOn })).toEqual(['NOT_STEADY'])
   expect(await stage.rules()).toBe(BEFORE)
   // No rule but the marker was ever active.

@@ -112,7 +112,7 @@ function usual({ port, admin }: Squall, rulesFile: string): Changes {
     stages: ['20%'],
     hold: '600ms',
     load: { clients: 2, rate: 100, tools: ['work'] },
-    abortOn: { errors: '>90%' },
+    abortOn: { errors: '90%' },
   }
 }
 

@@ -17,8 +17,11 @@ export interface SloGate {
 /** The measurements that gates are evaluated on. */
 type Measurements = Pick<LoadResult, 'indicators' | 'latency'>
 
-interface Metric {
+/** A measurement with its unit. */
+export interface Metric {
   readonly unit: 'ms' | 'share' | 'number'
+  /** True when a higher value is better, so that its limit is a minimum. */
+  readonly isMinimum?: boolean
   readonly of: (measured: Measurements) => number | null
 }
 
@@ -27,18 +30,24 @@ const share = (of: (indicators: Indicators) => number | null): Metric => ({
   of: ({ indicators }) => of(indicators),
 })
 
+const atLeast = (of: (indicators: Indicators) => number | null): Metric => ({
+  ...share(of),
+  isMinimum: true,
+})
+
 const FORM =
   'write a metric, <, <=, > or >=, and a limit with its unit: "p99<2s", "success>99%", "blast<5%"'
 
-const METRICS: Readonly<Record<string, Metric>> = {
-  success: share(({ tcsr }) => tcsr),
-  tcsr: share(({ tcsr }) => tcsr),
+/** The metrics besides quantiles, by name. */
+export const METRICS: Readonly<Record<string, Metric>> = {
+  success: atLeast(({ tcsr }) => tcsr),
+  tcsr: atLeast(({ tcsr }) => tcsr),
   errors: share(({ etaResponded }) => (etaResponded === null ? null : 1 - etaResponded)),
-  availability: share(({ availability }) => availability),
-  correctness: share(({ correctness }) => correctness),
-  eta: share(({ eta }) => eta),
-  scr: share(({ scr }) => scr),
-  deadline: share(({ deadlineAdherence }) => deadlineAdherence),
+  availability: atLeast(({ availability }) => availability),
+  correctness: atLeast(({ correctness }) => correctness),
+  eta: atLeast(({ eta }) => eta),
+  scr: atLeast(({ scr }) => scr),
+  deadline: atLeast(({ deadlineAdherence }) => deadlineAdherence),
   blast: share(({ blastRadius }) => blastRadius),
   silent: share(({ silentFailures }) => silentFailures),
   degraded: share(({ degraded }) => degraded),
@@ -57,6 +66,13 @@ export function parseSlo(text: string): SloGate {
   const number = /^\d+(\.\d+)?$/.test(digits) ? Number(digits) : Number.NaN
   const limit = limitOf(text, metric.unit, number, suffix)
   return { text: text.trim(), metric, operator: operator as SloGate['operator'], limit }
+}
+
+/** Returns the gate of a metric with a limit: milliseconds, percent or a number. */
+export function limitGate(name: string, limit: number): SloGate {
+  const { unit, isMinimum } = metricOf(name, name)
+  const suffix = unit === 'share' ? '%' : unit === 'ms' ? 'ms' : ''
+  return parseSlo(`${name}${isMinimum === true ? '>=' : '<='}${limit}${suffix}`)
 }
 
 /** Evaluates each gate. A gate without a measurement fails. */
