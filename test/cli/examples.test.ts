@@ -21,7 +21,8 @@ function printed(...args: string[]): string {
 }
 
 test.each(EXAMPLES)('the example of %s is a valid command line: %s', (name, line) => {
-  expect(parseCommandLine(words(line), {}, '1.2.3')).toMatchObject({ kind: 'command', name })
+  const env = { SQUALL_ADMIN_TOKEN: 'a-token-for-the-examples-of-commands' }
+  expect(parseCommandLine(words(line), env, '1.2.3')).toMatchObject({ kind: 'command', name })
 })
 
 test.each(COMMANDS)('the help of $name ends with examples and its page', (command) => {

@@ -1,7 +1,9 @@
+import { ARM, DISARM } from './arm.ts'
 import { ATTACHED } from './attached.ts'
 import type { Command } from '../flags/command.ts'
 import { type Invocation, parseAmong } from '../flags/command-parser.ts'
 import type { Environment } from '../flags/flag-values.ts'
+import { CHECK } from './check.ts'
 import { COMPLETION } from './completion.ts'
 import { DEMO } from './demo.ts'
 import {
@@ -11,6 +13,7 @@ import {
   EXPERIMENT_VALIDATE,
 } from './experiment.ts'
 import { INJECT, UNINJECT } from './inject.ts'
+import { INIT } from './init.ts'
 import { LOAD } from './load.ts'
 import { REPORT_HTML, REPORT_MARKDOWN, REPORT_MERGE } from './report.ts'
 import { EXPLAIN } from './explain.ts'
@@ -30,7 +33,11 @@ import { WEBHOOK } from './webhook.ts'
 export const COMMANDS: readonly Command[] = [
   RUN,
   DEMO,
+  INIT,
+  CHECK,
   TOP,
+  DISARM,
+  ARM,
   LOAD,
   REPORT_HTML,
   REPORT_MARKDOWN,

@@ -1,4 +1,3 @@
-import { quoted } from '../../base/text/foreign-text.ts'
 import type { SidecarAdmin } from '../../admin/api-client.ts'
 import { type Shard, CLIENT_KINDS } from '../../lab/load/results/result.ts'
 import { parseListen } from '../flags/address.ts'
@@ -13,14 +12,8 @@ import {
 import { parseProduction, productionFlags, refuseProduction } from '../flags/production.ts'
 import { parseHosts, parseReadToken, readTokenFlag } from '../flags/admin-access.ts'
 import { parseChoice, parseCount } from '../flags/units.ts'
-import {
-  badAddress,
-  badCombination,
-  badOption,
-  badValue,
-  missing,
-  UsageError,
-} from '../flags/usage-error.ts'
+import { badCombination, badOption, badValue, UsageError } from '../flags/usage-error.ts'
+import { parseTarget } from '../flags/target.ts'
 import { defineCommand } from '../flags/command.ts'
 import { parseHeaders } from '../load/load-headers.ts'
 import { PACE_FLAGS, parsePace, parseResilience } from '../load/pace-flags.ts'
@@ -117,8 +110,6 @@ usage, 130 when the load was ended early.`,
 /** The options of `squall load`, before its files are read. */
 export type LoadRequest = ReturnType<typeof parseLoad>
 
-const TARGET_FORM = 'write the URL of the MCP endpoint, such as http://localhost:3000/mcp'
-
 const SHARD_FORM = 'write index/count, such as 0/4, or /4 where JOB_COMPLETION_INDEX is set'
 const MAX_SHARDS = 10_000
 
@@ -212,20 +203,4 @@ function parseShard({ text, source }: Given, env: Environment): Shard {
     `there is no shard ${shard.index} of ${shard.count}`,
     'use an index from 0 to the count minus 1',
   )
-}
-
-function parseTarget(given: Given | undefined, form = TARGET_FORM): URL {
-  if (given === undefined) throw missing('--target is missing', TARGET_FORM)
-  const { text, source } = given
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  // The text may hold a password, so it is not repeated.
-  if (url !== undefined && (url.username !== '' || url.password !== '')) {
-    throw badAddress(
-      source,
-      'the URL holds a user name or password',
-      'use --header or --auth-token-file',
-    )
-  }
-  if (url?.protocol === 'http:' || url?.protocol === 'https:') return url
-  throw badAddress(source, `${quoted(text)} is not an http or https URL`, form)
 }

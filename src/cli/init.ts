@@ -1,0 +1,74 @@
+import { writeFile } from 'node:fs/promises'
+import { oneLine, quoted } from '../base/text/foreign-text.ts'
+import type { ToolInfo } from '../lab/load/clients/load-client.ts'
+import type { InitRequest } from './commands/init.ts'
+import { print } from './files.ts'
+import { badFile, UsageError } from './flags/usage-error.ts'
+import { type ListedServer, listTools } from './list-tools.ts'
+
+const MAX_LISTED = 50
+const MAX_SLUG = 40
+
+/** Writes a first rules file from the tools of a server; returns the exit code. */
+export async function init(request: InitRequest): Promise<number> {
+  const { url, out, force } = request
+  const text = firstRules(await listTools(request), url)
+  if (out === '-') {
+    await print(text)
+    return 0
+  }
+  try {
+    await writeFile(out, text, { flag: force ? 'w' : 'wx' })
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST') {
+      throw badFile(
+        `${quoted(out)} exists already`,
+        'use --force to replace it, or --out for another file',
+      )
+    }
+    throw badFile(`${quoted(out)} cannot be written (${code})`, 'check its directory')
+  }
+  const run = `npx squall run --upstream ${url.origin} --rules ${quoted(out).replaceAll('"', '')}`
+  await print(`${oneLine(out, 200)} is written. Start Squall with it:\n  ${run}\n`)
+  return 0
+}
+
+/** Returns a rules file with a rule that acts, a disabled one, and the names of all tools. */
+export function firstRules({ server, tools }: ListedServer, url: URL): string {
+  const [tool, another = tool] = inOrder(tools)
+  if (tool === undefined || another === undefined) {
+    throw new UsageError('BAD_VALUE', 'the server lists no tools', 'check --target, and its rights')
+  }
+  const names = tools.slice(0, MAX_LISTED).map(({ name }) => `#   ${oneLine(name, 100)}\n`)
+  const left = tools.length - names.length
+  const more = left > 0 ? `#   and ${left} more\n` : ''
+  return `# Rules for ${oneLine(server, 100)} at ${url.origin}.
+# squall validate checks this file, squall explain shows what it does. All faults: docs/reference/rules.md
+rules:
+  - name: ${slug(tool.name)}-fails
+    match: { tool: ${JSON.stringify(tool.name)} }
+    percent: 10
+    faults: [abort: { toolError: 'this error was injected' }]
+
+  - name: ${slug(another.name)}-is-slow
+    enabled: false
+    match: { tool: ${JSON.stringify(another.name)} }
+    percent: 50
+    faults: [delay: { fixed: 2s }]
+
+# The tools of the server:
+${names.join('')}${more}`
+}
+
+/** Returns the tools, read-only ones first. */
+function inOrder(tools: readonly ToolInfo[]): readonly ToolInfo[] {
+  const reads = tools.filter(({ hint }) => hint === 'reads')
+  return [...reads, ...tools.filter(({ hint }) => hint !== 'reads')]
+}
+
+/** Returns a name of a tool as a part of the name of a rule. */
+function slug(name: string): string {
+  const text = name.replaceAll(/[^A-Za-z0-9]+/g, '-').replaceAll(/^-|-$/g, '')
+  return text.slice(0, MAX_SLUG).toLowerCase() || 'tool'
+}

@@ -1,0 +1,132 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type Program, startProgram } from '../support/program.ts'
+import { startUpstream } from '../support/upstream.ts'
+
+const TOOLS = ['search', 'echo'].map((name) => ({ name, inputSchema: { type: 'object' } }))
+const abort = 'faults: [abort: { status: 503 }]'
+
+interface Outcome {
+  readonly ok: boolean
+  readonly checks: readonly { check: string; result: string; found: string; fix?: string }[]
+}
+
+let directory: string
+let server: Awaited<ReturnType<typeof start>>
+let sidecar: Program
+let admin: string
+
+const start = () => startUpstream('scripted', ['ok'], TOOLS)
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'squall-check-'))
+  server = await start()
+  const ports = ['--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0']
+  const rules = ['--rules', await rulesFile('run', `rules: [{ name: r, ${abort} }]`)]
+  sidecar = startProgram(['run', ...ports, '--upstream', server.url.origin, ...rules])
+  admin = String((await sidecar.logged('admin listening'))['address'])
+})
+
+afterAll(async () => {
+  await sidecar.kill()
+  await server.close()
+  await rm(directory, { recursive: true })
+})
+
+async function rulesFile(name: string, text: string): Promise<string> {
+  const path = join(directory, `${name}.yaml`)
+  await writeFile(path, `${text}\n`)
+  return path
+}
+
+async function check(...args: readonly string[]) {
+  const { code, stdout, stderr } = await startProgram(
+    ['check', ...args, '--json'],
+    {},
+    { here: true },
+  )
+  expect(stderr).toBe('')
+  const { ok, checks } = JSON.parse(stdout) as Outcome
+  expect(code).toBe(ok ? 0 : 1)
+  return { ok, results: Object.fromEntries(checks.map((each) => [each.check, each])) }
+}
+
+it('passes where server, rules and sidecar fit together, and calls no tool', async () => {
+  const rules = await rulesFile('good', `rules: [{ name: r, match: { tool: "se*" }, ${abort} }]`)
+  const { ok, results } = await check(
+    '--target',
+    server.url.href,
+    '--rules',
+    rules,
+    '--admin',
+    admin,
+  )
+  expect(ok).toBe(true)
+  expect(Object.values(results).map(({ result }) => result)).toEqual(Array(6).fill('passed'))
+  expect(results['the server speaks MCP']!.found).toMatch(/, protocol 20\d\d-\d\d-\d\d, 2 tools$/)
+  expect(results['the sidecar runs']!.found).toBe(`on ${admin}, 1 rules`)
+  expect(server.calls).toEqual([])
+})
+
+it('names a rule about a tool that does not exist, and the tool that was meant', async () => {
+  const text = `rules:
+  - { name: typo, match: { tool: serach }, ${abort} }
+  - { name: off, enabled: false, match: { tool: nothing }, ${abort} }
+  - { name: every, ${abort} }`
+  const rules = await rulesFile('typo', text)
+  const { ok, results } = await check('--target', server.url.href, '--rules', rules)
+  expect(ok).toBe(false)
+  expect(results['rules match tools that exist']).toMatchObject({
+    result: 'failed',
+    found: '"typo" wants serach: no such tool, did you mean "search"?',
+    fix: 'the server lists search, echo',
+  })
+})
+
+it('reports invalid rules, a server that is down and a sidecar that is missing', async () => {
+  const rules = await rulesFile('bad', 'rules: [{ name: r }]')
+  const gone = '127.0.0.1:4'
+  const { ok, results } = await check(
+    '--target',
+    `http://${gone}/mcp`,
+    '--rules',
+    rules,
+    '--admin',
+    gone,
+  )
+  expect(ok).toBe(false)
+  expect(results['the server speaks MCP']!.found).toMatch(/^nothing responds at the target/)
+  expect(results['the rules are valid']!.found).toMatch(/bad\.yaml:1: rules\[0\]: .*faults/)
+  expect(results['the rules are valid']!.fix).toBe(`squall validate ${rules} shows each place`)
+  expect(results['the sidecar runs']!.found).toBe(`${gone}: connection refused`)
+})
+
+it('says in lines what was skipped, what failed, and what to do next', async () => {
+  const gone = ['--admin', '127.0.0.1:4']
+  const { code, stdout } = await startProgram(['check', ...gone], {}, { here: true })
+  expect(code).toBe(1)
+  expect(stdout).toBe(`‼ the server speaks MCP: no server is named
+    name it with --target
+‼ the rules are valid: no rules are named
+    name a file with --rules
+× the sidecar runs: 127.0.0.1:4: connection refused
+    squall run starts one; --admin names another address
+
+1 of 3 checks failed.
+`)
+})
+
+it('shows why no rule acts', async () => {
+  const ports = ['--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0', '--environment', 'production']
+  const rules = ['--rules', join(directory, 'run.yaml')]
+  const other = startProgram(['run', ...ports, '--upstream', server.url.origin, ...rules])
+  try {
+    const { address } = await other.logged('admin listening')
+    const { results } = await check('--admin', String(address))
+    expect(results['rules may act']!.found).toMatch(/^disarmed, environment: .*production/)
+  } finally {
+    await other.kill()
+  }
+})
