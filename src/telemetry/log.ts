@@ -102,12 +102,15 @@ export interface FlushableLogger extends Logger {
 // Bounds the lines buffered for a reader of standard output that has stalled; further lines are dropped.
 const MAX_BUFFERED = 4 * 1024 * 1024
 
+/** Returns true when people read the log: as the format says, or on a terminal. */
+export function isForPeople(format: LogFormat): boolean {
+  return format === 'pretty' || (format === 'auto' && process.stdout.isTTY)
+}
+
 /** Creates a logger with one line per event and without the values of secrets. */
 export function createLogger(options: LoggerOptions): FlushableLogger {
   const output = options.destination ?? standardOutput()
-  const isForPeople =
-    options.format === 'pretty' || (options.format === 'auto' && process.stdout.isTTY)
-  const destination = lineStream(output, isForPeople ? formatPretty : plainLine)
+  const destination = lineStream(output, isForPeople(options.format) ? formatPretty : plainLine)
   const logger = pino(
     {
       level: options.level,

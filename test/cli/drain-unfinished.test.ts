@@ -37,15 +37,7 @@ async function stand(...flags: string[]): Promise<Stand> {
       },
     }),
   )
-  const places = [
-    '--listen',
-    '127.0.0.1:0',
-    '--admin',
-    '127.0.0.1:0',
-    '--upstream',
-    app.url,
-    '--ready-without-upstream',
-  ]
+  const places = ['--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0', '--upstream', app.url]
   const program = startProgram(['run', ...places, '--drain-timeout', '5m', ...flags])
   opened({ close: () => program.kill() })
   const admin = String((await program.logged('admin listening'))['address'])

@@ -37,8 +37,7 @@ async function stand(...args: string[]): Promise<Stand> {
     }),
   )
   const where = ['--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0', '--upstream', app.url]
-  // The app sees no connection but those of clients.
-  const program = startProgram(['run', ...where, '--ready-without-upstream', ...args])
+  const program = startProgram(['run', ...where, ...args])
   opened({ close: () => program.kill() })
   const admin = await program.logged('admin listening')
   const port = portOf(program.lines[0]!)

@@ -155,11 +155,12 @@ describe('a start', () => {
     expect(program.stderr()).toBe('')
   })
 
-  test('warns when the upstream does not accept connections', async () => {
-    const program = start()
-    const { level, reason } = await program.logged('calls fail until the upstream is up')
-    expect(level).toBe('warn')
-    expect(reason).toBe('http://127.0.0.1:9 does not accept connections')
+  test('warns people when the upstream does not accept connections', async () => {
+    const program = start('--log-format', 'pretty')
+    while (!program.stdout().includes('calls fail')) await once(program.child.stdout!, 'data')
+    expect(program.stdout()).toMatch(
+      /WARN {2}calls fail until the upstream is up reason="http:\/\/127\.0\.0\.1:9 does not accept connections"\n/,
+    )
   })
 
   test('takes its flags from the environment, and the command line wins', async () => {

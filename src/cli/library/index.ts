@@ -113,7 +113,6 @@ export async function createSquall({
     ['listen', [listen]],
     ['upstream', [server.origin]],
     ['admin', ['off']],
-    ['ready-without-upstream', ['true']],
     // The errors of a server under test are a part of the test.
     ['guard-error-rate', ['off']],
   ])

@@ -101,7 +101,6 @@ export async function assemble(
   if (bound !== undefined) {
     logger.info({ address: bound.text, page: urlOf(bound) }, 'admin listening')
   }
-  void reportMissingApp(sidecar, logger)
   if (room.reduced) {
     const message =
       'the limit on open files allows fewer connections than configured; raise ulimit -n'
@@ -121,12 +120,6 @@ function urlOf({ host, port }: BoundAddress): string {
   const isEvery = host === '0.0.0.0' || host === '::'
   const shown = isEvery ? 'localhost' : host.includes(':') ? `[${host}]` : host
   return `http://${shown}:${port}/`
-}
-
-/** Warns when the app does not accept connections at the start, unless it is expected to start later. */
-async function reportMissingApp(sidecar: Sidecar, logger: Logger): Promise<void> {
-  const { ready, reason, listening } = await sidecar.readiness()
-  if (!ready && listening) logger.warn({ reason }, 'calls fail until the upstream is up')
 }
 
 /** Loads the modules that read rules; returns undefined without loading when no rule can become active. */
