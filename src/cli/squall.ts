@@ -32,6 +32,15 @@ async function main(): Promise<number> {
   return invocation.start()
 }
 
+/** Returns a message whose fix names commands as they were started: npx finds a program that is not in the path. */
+function asStarted(message: string): string {
+  const fix = message.lastIndexOf('; ')
+  if (process.env['npm_lifecycle_event'] !== 'npx' || fix < 0) return message
+  return (
+    message.slice(0, fix) + message.slice(fix).replaceAll(/\bsquall (?=[a-z-])/g, 'npx squall ')
+  )
+}
+
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   // The reader closed the pipe, as `head` does.
   if (error.code !== 'EPIPE') throw error
@@ -42,7 +51,7 @@ main().then(
   (code) => process.stdout.write('', () => process.exit(code)),
   (error: unknown) => {
     const reason = error instanceof Error ? error.message : String(error)
-    process.stderr.write(`squall: ${oneLine(reason, 2_000)}\n`)
+    process.stderr.write(`squall: ${oneLine(asStarted(reason), 2_000)}\n`)
     process.exit(error instanceof UsageError ? BAD_USAGE : FAILED)
   },
 )

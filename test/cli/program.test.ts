@@ -82,6 +82,12 @@ test.each(misuses)(
   },
 )
 
+test('fixes name commands as npx finds them', async () => {
+  const { code, stderr } = await startProgram([], { npm_lifecycle_event: 'npx' }).finished()
+  expect(code).toBe(2)
+  expect(stderr).toBe('squall: no command; use npx squall run, or see npx squall --help\n')
+})
+
 test('the program itself ends so, whether by a flag or by a variable', async () => {
   const few = misuses.filter(([what]) => /unknown flag|variable/.test(what))
   expect(few).toHaveLength(2)
