@@ -10,11 +10,16 @@ import { readRulesDirectory, type Skipped } from './rules-directory.ts'
 import { badFile } from '../flags/usage-error.ts'
 import { readBounded } from '../../base/read-bounded.ts'
 
+/** A file with its problems, and its text where it could be read. */
+export interface CheckedFile extends FileProblems {
+  readonly text?: string
+}
+
 /** The rules at a path, read as a sidecar reads them. */
 export interface RulesSource {
   readonly version: RulesVersion
   /** Each file with its problems, if any. */
-  readonly files: readonly FileProblems[]
+  readonly files: readonly CheckedFile[]
 }
 
 /** Reads and checks a rules file or a directory of them, `-` being standard input. Never throws. */
@@ -36,11 +41,16 @@ function sourceOf(
   const version = checked(found, path)
   const wrong = version.kind === 'rejected' ? version.problems : []
   const names = [...found.texts, ...found.problems].map(({ file }) => file).sort()
-  const files = (names.length === 0 ? [path] : names).map((file) => ({
-    file,
-    problems: wrong.find((each) => each.file === file)?.problems ?? [],
-  }))
+  const files = (names.length === 0 ? [path] : names).map((file): CheckedFile => {
+    const problems = wrong.find((each) => each.file === file)?.problems ?? []
+    const bytes = problems.length === 0 ? undefined : textOf(found, file)
+    return { file, problems, ...(bytes && { text: Buffer.from(bytes).toString('utf8') }) }
+  })
   return { version, files }
+}
+
+function textOf({ texts }: Extract<FoundRules, { readonly kind: 'found' }>, name: string) {
+  return texts.find(({ file }) => file === name)?.bytes
 }
 
 /** Finds the files. Unlike a sidecar, reads a pipe to its end: shells pass pipes in place of files. */

@@ -4,13 +4,19 @@ import {
   type FileProblems,
   githubLines,
   type ProblemFormat,
+  problemFrames,
   problemLines,
   problemsJson,
 } from '../../rules/file/problem-format.ts'
 import { isAboutPods } from '../../rules/match/pod-match.ts'
 import type { RulesVersion } from '../../rules/file/rules-version.ts'
 import type { Skipped } from './rules-directory.ts'
-import { readEachBelow, readRulesSource, type RulesSource } from './rules-source.ts'
+import {
+  type CheckedFile,
+  readEachBelow,
+  readRulesSource,
+  type RulesSource,
+} from './rules-source.ts'
 
 const FAILED = 1
 const MAX_NAMES = 10
@@ -97,6 +103,8 @@ function named(what: string, rules: readonly { readonly name: string }[]): strin
   return `; these rules ${what}: ${list.join(', ')}${more}`
 }
 
-function textOf(result: FileProblems, note: string): string {
-  return result.problems.length === 0 ? `${plain(result.file)}: ok${note}\n` : problemLines(result)
+function textOf(result: CheckedFile, note: string): string {
+  const { file, problems, text } = result
+  if (problems.length === 0) return `${plain(file)}: ok${note}\n`
+  return text === undefined ? problemLines(result) : problemFrames(result, text)
 }

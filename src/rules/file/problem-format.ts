@@ -19,6 +19,33 @@ export function problemLines({ file, problems }: FileProblems): string {
     .join('')
 }
 
+/** The most characters of a line that are shown around a problem. */
+const MAX_SHOWN = 76
+
+/** Formats problems as `problemLines` does, each with its line of the text and a caret under the place. */
+export function problemFrames({ file, problems }: FileProblems, text: string): string {
+  const lines = text.split(/\r\n|\r|\n/)
+  return problems
+    .map((problem) => {
+      const line = lines[problem.line - 1]
+      const frame = line === undefined ? '' : frameOf(line, problem)
+      return `${problemLines({ file, problems: [problem] })}${frame}`
+    })
+    .join('')
+}
+
+function frameOf(line: string, { line: number, column }: Problem): string {
+  const at = Math.min(column - 1, line.length)
+  const from = Math.max(0, Math.min(at - MAX_SHOWN / 2, line.length - MAX_SHOWN))
+  const shown = (start: number, end: number): string =>
+    plain(line.slice(start, end).replaceAll('\t', ' '))
+  const before = shown(from, at)
+  const margin = ' '.repeat(String(number).length)
+  const code = `${before}${shown(at, from + MAX_SHOWN)}`.trimEnd()
+  if (code === '') return ''
+  return `  ${number} | ${code}\n  ${margin} | ${' '.repeat(before.length)}^\n`
+}
+
 /** Formats problems as annotations for GitHub: workflow commands, one per line. */
 export function githubLines({ file, problems }: FileProblems): string {
   return problems

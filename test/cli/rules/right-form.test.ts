@@ -18,7 +18,9 @@ async function validate(text: string): Promise<{ code: number; lines: readonly s
   await writeFile(file, text)
   let output = ''
   const code = await validateCommand([file], { format: 'text' }, (part) => void (output += part))
-  return { code, lines: output.replaceAll(`${file}:`, '').trimEnd().split('\n') }
+  // Below each problem stand its line and a caret.
+  const lines = output.split('\n').filter((line) => line.startsWith(file))
+  return { code, lines: lines.map((line) => line.slice(`${file}:`.length)) }
 }
 
 const DELAY = '`- delay: { fixed: 2s, jitter: 500ms }`'

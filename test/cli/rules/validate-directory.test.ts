@@ -55,7 +55,9 @@ it('files are checked each by itself, in directories below as well', async () =>
   await write({ 'below/c.yml': 'rules: nonsense\n' })
   expect(await validate()).toMatchObject({
     code: 1,
-    text: expect.stringMatching(/^a\.yaml: ok\nb\.json: ok\nbelow\/c\.yml:1:8: rules: [^\n]+\n$/),
+    text: expect.stringMatching(
+      /^a\.yaml: ok\nb\.json: ok\nbelow\/c\.yml:1:8: rules: [^\n]+\n {2}1 \| rules: nonsense\n {4}\| {8}\^\n$/,
+    ),
   })
 })
 

@@ -47,14 +47,38 @@ describe('squall validate', () => {
   it('ends with 1 and tells every mistake of every file', async () => {
     const { code, text } = await validate('text', 'bad.yaml', 'good.yaml', 'bad.yaml')
     expect(code).toBe(1)
-    expect(text.split('\n').map((line) => line.slice(0, 13))).toEqual([
-      'bad.yaml:2:1:',
-      'bad.yaml:3:10',
+    expect(text.split('\n').map((line) => line.slice(0, 14))).toEqual([
+      'bad.yaml:2:1: ',
+      '  2 | sede: 1',
+      '    | ^',
+      'bad.yaml:3:10:',
+      '  3 | version:',
+      '    |         ',
       'good.yaml: ok',
-      'bad.yaml:2:1:',
-      'bad.yaml:3:10',
+      'bad.yaml:2:1: ',
+      '  2 | sede: 1',
+      '    | ^',
+      'bad.yaml:3:10:',
+      '  3 | version:',
+      '    |         ',
       '',
     ])
+  })
+
+  it('shows the line of a mistake with a caret, cut and without what a terminal obeys', async () => {
+    const tools = Array.from({ length: 40 }, (_, index) => `tool_${index}`).join(', ')
+    await writeFile(
+      at('frames.yaml'),
+      `rules:\n  - { name: "\u202ea", matsch: 1, faults: [hang] }\n  - { name: b, faults: [hang], match: { tool: [${tools}], toll: 1, prompt: [${tools}] } }\n`,
+    )
+    const { text } = await validate('text', 'frames.yaml')
+    const frames = text.split('\n').filter((line) => line.startsWith('  '))
+    const marked = frames.flatMap((line, index) =>
+      line.endsWith('^') ? [frames[index - 1]!.slice(line.length - 1).slice(0, 6)] : [],
+    )
+    expect(marked).toEqual(['"\\u{20', 'matsch', 'toll: ', 'prompt'])
+    expect(Math.max(...frames.map((line) => line.length))).toBeLessThan(100)
+    expect(text).not.toContain('\u202e')
   })
 
   it.each([
