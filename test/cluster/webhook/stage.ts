@@ -99,7 +99,10 @@ export async function stagedWebhook(
     createLogger({ level: 'debug', format: 'json', destination }),
     () => (client === undefined ? Promise.reject(new Error('no client')) : Promise.resolve(client)),
     new AbortController().signal,
-  )
+  ).catch(async (error: unknown) => {
+    await mounted.remove()
+    throw error
+  })
   const admin = `http://${webhook.admin.text}`
   return {
     webhook,
