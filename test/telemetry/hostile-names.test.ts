@@ -1,11 +1,10 @@
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { assemble, type Running } from '../../src/cli/run/assemble.ts'
 import type { RunOptions } from '../../src/cli/commands/run.ts'
 import { createLogger } from '../../src/telemetry/log.ts'
 import { METRICS } from '../../src/telemetry/metric-table.ts'
 import { asked } from '../support/asked.ts'
+import { bytesHeld } from '../support/bytes-held.ts'
 import type { HttpApp } from '../support/http-app.ts'
 import { call } from '../support/http-call.ts'
 import { eventually } from '../support/eventually.ts'
@@ -98,16 +97,6 @@ async function callTools(from: number, to: number): Promise<void> {
   }
 }
 
-const collect = ((): (() => void) => {
-  setFlagsFromString('--expose-gc')
-  return runInNewContext('gc') as () => void
-})()
-
-function heap(): number {
-  collect()
-  return process.memoryUsage().heapUsed
-}
-
 async function scraped(accept: string): Promise<string> {
   const response = await fetch(`${admin}/metrics`, { headers: { accept } })
   return new TextDecoder('utf-8', { fatal: true }).decode(await response.arrayBuffer())
@@ -116,13 +105,13 @@ async function scraped(accept: string): Promise<string> {
 it('names that clients make up stay names, and stay few, in everything that shows them', async () => {
   await callTools(0, NAMES / 2)
   await scraped('application/openmetrics-text')
-  const half = heap()
+  const half = bytesHeld().heapUsed
   await callTools(NAMES / 2, NAMES)
   await eventually(() => {
     const ended = running.metrics.tools().reduce((sum, { calls }) => sum + total(calls), 0)
     return ended === NAMES ? undefined : `${ended} calls have ended`
   })
-  expect(heap() - half).toBeLessThan(2 * 1024 * 1024)
+  expect(bytesHeld().heapUsed - half).toBeLessThan(2 * 1024 * 1024)
 
   const plain = parseExposition(await scraped('text/plain'))
   const open = parseOpenMetrics(await scraped('application/openmetrics-text'))

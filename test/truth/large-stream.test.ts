@@ -1,8 +1,7 @@
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { afterEach, expect, test } from 'vitest'
 import { event, LAST_CHUNK, post, request, result, Stage, streamHead } from '../accounting/stage.ts'
 import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
+import { bytesHeld } from '../support/bytes-held.ts'
 import { drained } from '../support/raw-app.ts'
 import { RawClient } from '../support/raw-client.ts'
 import { rounds } from '../support/rounds.ts'
@@ -19,9 +18,6 @@ const PIECE = Buffer.concat(
 const SLACK = 12 * MIB
 /** Pieces between two looks at the memory, because each collects garbage. */
 const LOOK = rounds(14, 5)
-
-setFlagsFromString('--expose-gc')
-const collect = runInNewContext('gc') as () => void
 
 const FAULTS: readonly (readonly [string, RuleSpec['faults'][number]])[] = [
   ['delay at event', { fault: 'delay', config: { fixed: 0, at: 'event', max: 1 } }],
@@ -55,7 +51,7 @@ test.each(CASES)(
     let peak = 0
     let sent = 0
     const look = (): void => {
-      peak = Math.max(peak, bytesHeld())
+      peak = Math.max(peak, memoryHeld())
     }
     stage = await Stage.open(
       async (exchange) => {
@@ -71,7 +67,7 @@ test.each(CASES)(
       { rules: [{ name: 'r', match: { tool: 'echo' }, faults: [use] }] },
     )
     const client = await RawClient.connect(stage.squall.port, { keepBody: false, keepBytes: false })
-    const before = bytesHeld()
+    const before = memoryHeld()
     await client.send(post(request(1)), 'POST')
     if (slow) await readSlowly(client, look, () => sent)
     await Promise.race([client.response(), client.gone])
@@ -84,10 +80,9 @@ test.each(CASES)(
   },
 )
 
-/** Buffers of this process, and its heap, without what only waits to be collected. */
-function bytesHeld(): number {
-  collect()
-  const { heapUsed, external } = process.memoryUsage()
+/** Returns the size of heap and buffers. */
+function memoryHeld(): number {
+  const { heapUsed, external } = bytesHeld()
   return heapUsed + external
 }
 
