@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 
 interface PutInPlace {
-  ownDirectory(parent: string, use: (own: string) => Promise<void>): Promise<void>
-  putDirectory(from: string, to: string): Promise<void>
-  putFiles(from: string, to: string, last: string): Promise<void>
+  readonly ownDirectory: (parent: string, use: (own: string) => Promise<void>) => Promise<void>
+  readonly putDirectory: (from: string, to: string) => Promise<void>
+  readonly putFiles: (from: string, to: string, last: string) => Promise<void>
 }
 
 const script = new URL('../../scripts/lib/put-in-place.mjs', import.meta.url).href

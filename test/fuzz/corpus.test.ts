@@ -18,7 +18,7 @@ test.each(Object.entries(TARGETS))(
 
 test('the page about fuzzing names targets that exist', () => {
   const page = readFileSync(`${here}../../docs/contributing/fuzzing.md`, 'utf8')
-  const named = [...page.matchAll(/--target (\w+)|^\| `(\w+)`/gm)].map((m) => m[1] ?? m[2])
+  const named = [...page.matchAll(/--target (\w+)|^\| `(\w+)`/gm)].map((m) => m[1] ?? m[2]!)
   expect([...new Set(named)].toSorted()).toEqual(Object.keys(TARGETS).toSorted())
 })
 
