@@ -1,3 +1,4 @@
+import { shortDigest } from '../../base/digest.ts'
 import { plain, quoted } from '../../base/text/foreign-text.ts'
 import { type HistoryEntry, readHistory } from '../../lab/experiment/history.ts'
 import { CATALOG } from '../../lab/experiment/catalog.ts'
@@ -18,7 +19,7 @@ export async function listExperiments(
 
 function line({ id, name, verdict, stage, seed, planDigest }: HistoryEntry): string {
   const where = stage === null || verdict === 'passed' ? '' : ` at ${stage}`
-  return row(id, name, `${verdict}${where}`, String(seed), planDigest.slice(0, 8))
+  return row(id, name, `${verdict}${where}`, String(seed), shortDigest(planDigest))
 }
 
 function row(id: string, name: string, verdict: string, seed: string, digest: string): string {

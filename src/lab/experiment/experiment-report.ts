@@ -1,3 +1,4 @@
+import { shortDigest } from '../../base/digest.ts'
 import { markdownText } from '../report/foreign-text.ts'
 import type { ExperimentResult, PhaseResult, StageResult } from './experiment-result.ts'
 import { shownMeasure } from './gate.ts'
@@ -60,7 +61,7 @@ export function experimentMarkdown(result: ExperimentResult): string {
     [
       `- run ${id}${again === undefined ? '' : `, a repetition of ${markdownText(again)}`}, started ${startedAt}`,
       `- target ${markdownText(target)}, environment ${markdownText(environment)}`,
-      `- seed ${seed}, plan ${planDigest.slice(0, 12)}, rules ${rulesDigest?.slice(0, 12) ?? 'none'}`,
+      `- seed ${seed}, plan ${shortDigest(planDigest)}, rules ${shortDigest(rulesDigest)}`,
       `- repeat exactly: \`squall experiment run --again ${id}\``,
     ].join('\n'),
   ]

@@ -1,4 +1,4 @@
-import { digestOf } from './armed-rules.ts'
+import { sha256Of } from '../../base/digest.ts'
 import { dirname, join, resolve } from 'node:path'
 import type { CallSpec } from '../load/load-options.ts'
 import { parseCalls } from '../load/calls-file.ts'
@@ -129,7 +129,7 @@ function planDigest(
     expect: expect.map(({ text }) => text),
   }))
   const whole = { ...deciding, rules: rules?.digest ?? null, calls: specs }
-  return digestOf(canonicalJson(whole))
+  return sha256Of(canonicalJson(whole))
 }
 
 async function rulesOf(

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { sha256Of } from '../../base/digest.ts'
 import { constants, type Stats } from 'node:fs'
 import { lstat, open, opendir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -184,7 +185,7 @@ export function digestOf(
 }
 
 function absent(reason: string): FoundRules {
-  return { kind: 'absent', digest: createHash('sha256').update(reason).digest('hex'), reason }
+  return { kind: 'absent', digest: sha256Of(reason), reason }
 }
 
 async function whyMissing(path: string): Promise<string> {
