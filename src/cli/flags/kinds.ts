@@ -1,10 +1,4 @@
-import {
-  durationText,
-  readBarePercent,
-  readDuration,
-  readSize,
-  sizeText,
-} from '../../base/units.ts'
+import { durationText, readPercent, readDuration, readSize, sizeText } from '../../base/units.ts'
 import type { Given, Kind } from './flag.ts'
 import { badOption, badValue, missing } from './usage-error.ts'
 
@@ -134,7 +128,7 @@ export function parseCount(given: Given, range: Range): number {
 
 /** Parses a share in percent: `20%`, `12.5%` or `20`. */
 export function parsePercent(given: Given, range: Range): number {
-  const value = readBarePercent(given.text)
+  const value = readPercent(given.text)
   if (value !== undefined) return inRange(value, given, range, (share) => `${share}%`)
   throw badValue(given, 'is not a percentage', 'write a number from 0 to 100, such as 20%')
 }

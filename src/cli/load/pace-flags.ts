@@ -1,3 +1,4 @@
+import { readRate } from '../../base/units.ts'
 import type { LoadPace, LoadResilience } from '../../lab/load/load-options.ts'
 import { type Given, group, type Values } from '../flags/flag.ts'
 import { asGiven, count, duration, one, parsePercent, percent, toggle } from '../flags/kinds.ts'
@@ -117,9 +118,8 @@ export function resilienceOf(flags: PaceValues): LoadResilience {
 }
 
 function parseRate(given: Given): number {
-  const match = /^(\d{1,7}(?:\.\d{1,3})?)(?:\/(s|m))?$/.exec(given.text)
-  const rate = match === null ? 0 : Number(match[1]) / (match[2] === 'm' ? 60 : 1)
-  if (rate > 0 && rate <= 1_000_000) return rate
+  const rate = readRate(given.text)
+  if (rate !== undefined) return rate
   throw badValue(given, 'is not a rate', 'write calls per second or per minute: 200/s or 30/m')
 }
 
