@@ -1,6 +1,11 @@
 import { plain, quoted } from '../../base/text/foreign-text.ts'
 import type { ExperimentResult } from '../../lab/experiment/experiment-result.ts'
-import { experimentSuite, noteLines, writeReports } from '../../lab/experiment/experiment-report.ts'
+import {
+  experimentSuite,
+  noteLines,
+  refusedSuite,
+  writeReports,
+} from '../../lab/experiment/experiment-report.ts'
 import { addToHistory, readHistory } from '../../lab/experiment/history.ts'
 import { RejectedError } from '../../lab/experiment/rejection.ts'
 import { moreRejections, runExperiment } from '../../lab/experiment/run-experiment.ts'
@@ -51,7 +56,7 @@ export async function runPlan(request: ExperimentRunRequest): Promise<number> {
     const isProduction = read.rejections.some(({ code }) => code === 'PRODUCTION')
     const more = isProduction ? [] : await moreRejections({ plan, namespaceLabel })
     const lines = `${complaints(kept.file, read)}${rejectedLines(more)}`
-    return refused([...read.rejections, ...more], json, lines)
+    return refused([...read.rejections, ...more], request, lines)
   }
   const headers = await withToken(request.headers, request.authTokenFile)
   const past = await readHistory(experiments)
@@ -80,7 +85,7 @@ export async function runPlan(request: ExperimentRunRequest): Promise<number> {
   } catch (error) {
     if (!(error instanceof RejectedError)) throw error
     if (interrupt.signal.aborted) return INTERRUPTED
-    return refused(error.rejections, json, rejectedLines(error.rejections))
+    return refused(error.rejections, request, rejectedLines(error.rejections))
   } finally {
     interrupt.forget()
   }
@@ -88,9 +93,10 @@ export async function runPlan(request: ExperimentRunRequest): Promise<number> {
 
 async function refused(
   rejections: RejectedError['rejections'],
-  json: boolean,
+  { json, junit }: ExperimentRunRequest,
   text: string,
 ): Promise<number> {
+  if (junit !== undefined) await writeText(junit, '--junit', junitText(refusedSuite(rejections)))
   if (json) await print(`${JSON.stringify({ refused: rejections })}\n`)
   else process.stderr.write(`${text}no fault was injected\n`)
   return FAILED

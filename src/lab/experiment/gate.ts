@@ -1,3 +1,4 @@
+import { latency, percentage } from '../report/shown-numbers.ts'
 import { durationText } from '../../base/units.ts'
 import { type GateSample, type Recovery, recoveryOf } from '../indicators/indicators.ts'
 
@@ -40,8 +41,7 @@ export function fails({ measure, operator, limit }: Gate, measured: Measured): b
 /** Formats a measured value. */
 export function shownMeasure(measure: Measure, value: number | null): string {
   if (value === null) return 'nothing'
-  if (isShare(measure)) return `${Math.round(value * 10_000) / 100}%`
-  return value < 1000 ? `${Math.round(value)} ms` : `${Math.round(value / 10) / 100} s`
+  return isShare(measure) ? percentage(value) : latency(value)
 }
 
 function isShare(measure: Measure): boolean {

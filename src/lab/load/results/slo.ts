@@ -65,7 +65,9 @@ export function parseSlo(text: string): SloGate {
   const metric = metricOf(text, name.toLowerCase())
   const limit = readLimit(metric.unit, written)
   if (typeof limit === 'string') throw bad(text, limit, LIMITS[metric.unit])
-  return { text: text.trim(), metric, operator: operator as SloGate['operator'], limit }
+  // Reports show the measured value in the unit of the text.
+  const unit = metric.unit === 'share' && !written.endsWith('%') ? '%' : ''
+  return { text: `${text.trim()}${unit}`, metric, operator: operator as SloGate['operator'], limit }
 }
 
 /** Returns the gate of a metric with a limit: milliseconds, percent or a number. */
