@@ -14,6 +14,6 @@ export function sha256Of(text: string | Uint8Array): string {
 }
 
 /** Returns the digits of a digest that people compare; 'none' without one. */
-export function shortDigest(digest: string | null | undefined): string {
-  return digest ? digest.slice(0, 8) : 'none'
+export function shortDigest(hex: string | null | undefined): string {
+  return hex ? hex.slice(0, 8) : 'none'
 }

@@ -1,4 +1,4 @@
-import { NO_FILE, readBounded } from '../../base/small-file.ts'
+import { NO_FILE, readSmallFile } from '../../base/small-file.ts'
 import { isIP } from 'node:net'
 import { quoted } from '../../base/text/foreign-text.ts'
 import { type Given, group, type Values } from '../flags/flag.ts'
@@ -120,7 +120,7 @@ function check(paths: TlsPaths, prefix: string): void {
 
 function read(path: string, flag: string): Buffer {
   try {
-    return readBounded(path)
+    return readSmallFile(path)
   } catch (error) {
     const reason = error instanceof Error && 'code' in error ? String(error.code) : NO_FILE
     throw badFile(
