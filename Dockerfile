@@ -8,14 +8,12 @@ WORKDIR /build
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
 COPY tsconfig.json tsconfig.build.json ./
-COPY scripts/bundle.mjs scripts/compile-schemas.mjs scripts/copy-page.mjs scripts/image-sbom.mjs scripts/
-COPY scripts/lib/notices.mjs scripts/lib/shared-schema.mjs scripts/lib/
+COPY scripts/build.mjs scripts/image-sbom.mjs scripts/
+COPY scripts/lib/bundle.mjs scripts/lib/compile-schemas.mjs scripts/lib/notices.mjs \
+  scripts/lib/put-in-place.mjs scripts/lib/shared-schema.mjs scripts/lib/
 COPY src src
 # Whether types are right was checked before.
-RUN node_modules/.bin/tsc -p tsconfig.build.json --noCheck \
-  && node scripts/compile-schemas.mjs \
-  && node scripts/bundle.mjs \
-  && node scripts/copy-page.mjs \
+RUN node scripts/build.mjs --no-check \
   && chmod 755 dist/cli/main.js \
   && node scripts/image-sbom.mjs >/sbom.cdx.json
 

@@ -41,6 +41,7 @@ check('the changelog has something to release', () => {
   return `${entries} entries under Unreleased`
 })
 check(`install, demo, run, load and library on Node ${process.versions.node}`, () => {
+  run('npm', 'run', '-s', 'clean')
   run('npm', 'run', '-s', 'build')
   run(process.execPath, 'node_modules/vitest/vitest.mjs', 'run', ...TESTS)
 })

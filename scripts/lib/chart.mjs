@@ -24,7 +24,7 @@ export const CHART_FILES = [
 async function chartDefaults() {
   const rows = valueRows(await read('chart/values.yaml'))
   const text = stringify(Object.fromEntries(rows.map(({ key, value }) => [key, value])))
-  return `# Made from values.yaml by npm run reference.\n${text}`
+  return `# Made from values.yaml by npm run generate.\n${text}`
 }
 
 async function chartReadme() {

@@ -1,10 +1,17 @@
 /** The note on top of a generated page. */
 export const GENERATED =
-  '<!-- Made from the code by scripts/generate-reference.mjs. Change the code, then run: npm run reference -->'
+  '<!-- Generated from the code: run npm run generate after a change of the code. -->'
 
-/** Text that stays in one table cell. */
+/** Text in one table cell, which reads as the code has it; code between backticks stays code. */
 export function cell(text) {
-  return text.replaceAll('|', '\\|').replaceAll('<', '\\<').replaceAll('\n', ' ')
+  return text
+    .split(/(`[^`]*`)/)
+    .map((part, index) =>
+      index % 2 === 1 ? part : part.replace(/[*<[\]\\]|(?<!\w)_|_(?!\w)/g, '\\$&'),
+    )
+    .join('')
+    .replaceAll('|', '\\|')
+    .replaceAll('\n', ' ')
 }
 
 /** A Markdown table. */

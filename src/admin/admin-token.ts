@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { readBounded } from '../base/small-file.ts'
+import { readSmallFile } from '../base/small-file.ts'
 
 /** The shortest token: as many characters as 96 random bits have in base 64. */
 const MIN_TOKEN = 16
@@ -57,7 +57,7 @@ export function basicPassword(authorization: string | undefined): string | undef
 
 function readTokenFile(file: string, name: string): string {
   try {
-    return readBounded(file).toString('utf8')
+    return readSmallFile(file).toString('utf8')
   } catch (error) {
     const why = error instanceof Error && 'code' in error ? String(error.code) : 'not a small file'
     throw new AdminTokenError(`the ${name} file cannot be read: ${why}`)

@@ -1,5 +1,5 @@
 import { closeSync, constants, openSync, readSync, type Stats } from 'node:fs'
-import { open, stat } from 'node:fs/promises'
+import { type FileHandle, open, stat } from 'node:fs/promises'
 import { Socket } from 'node:net'
 
 /** A pipe that is silent for this long fails, in milliseconds. */
@@ -84,4 +84,21 @@ export async function readUpTo(
     if (size > most) break
   }
   return Buffer.concat(chunks)
+}
+
+/** Reads all bytes of a file, regardless of its reported size; undefined when there are too many. */
+export async function readWhole(
+  handle: FileHandle,
+  expected: number,
+  most: number,
+): Promise<Buffer | undefined> {
+  // One byte more than the size shows the end with one read.
+  let buffer = Buffer.alloc(expected + 1)
+  for (let length = 0; ;) {
+    const { bytesRead } = await handle.read(buffer, length, buffer.length - length, length)
+    if (bytesRead === 0) return buffer.subarray(0, length)
+    length += bytesRead
+    if (length > most) return undefined
+    if (length === buffer.length) buffer = Buffer.concat([buffer, Buffer.alloc(length + 4096)])
+  }
 }

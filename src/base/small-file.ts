@@ -15,13 +15,11 @@ const MAX_FILE_BYTES = 1024 * 1024
 /** The reason for a path that exists and was not read. */
 export const NO_FILE = new NoSmallFileError(MAX_FILE_BYTES).message
 
-/** Reads a certificate, a key, a token or settings. */
-export function readBounded(path: string): Buffer {
-  return readBoundedFile(path, MAX_FILE_BYTES)
-}
-
-/** Reads a file of at most `most` bytes; rejects pipes and devices, which may block or never end. */
-export function readBoundedFile(path: string, most: number): Buffer {
+/**
+ * Reads a certificate, a key, a token or settings: a file of at most `most` bytes. Rejects pipes and devices, which may
+ * block or never end.
+ */
+export function readSmallFile(path: string, most: number = MAX_FILE_BYTES): Buffer {
   // Opening a named pipe without a writer would block forever.
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
   try {

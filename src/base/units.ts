@@ -1,4 +1,6 @@
 const MILLISECONDS: Readonly<Record<string, number>> = {
+  // Without a unit, only 0 has one meaning.
+  '': 1,
   ms: 1,
   s: 1000,
   m: 60_000,
@@ -17,20 +19,28 @@ const BYTES: Readonly<Record<string, number>> = {
   GiB: 1024 ** 3,
 }
 
-export const DURATION_PATTERN = '^[0-9]{1,9}(\\.[0-9]{1,3})?(ms|s|m|h|d)$'
+/** A duration: a number and its unit, or 0. */
+export const DURATION_PATTERN = '^(0|[0-9]{1,9}(\\.[0-9]{1,3})?(ms|s|m|h|d))$'
 /** A size: a number and its unit; bytes without a unit. */
 export const SIZE_PATTERN = '^[0-9]{1,12}(B|kB|MB|GB|KiB|MiB|GiB)?$'
-/** A share: a number and a percent sign. */
-export const PERCENT_PATTERN = '^(0?[0-9]{1,2}(\\.[0-9]{1,9})?|100(\\.0{1,9})?)%$'
+const PERCENT_NUMBER = '^(0?[0-9]{1,2}(\\.[0-9]{1,9})?|100(\\.0{1,9})?)'
+/** A share in percent, with its sign or without. */
+export const PERCENT_PATTERN = `${PERCENT_NUMBER}%?$`
+/** A share with its sign, where a number is a share of 1. */
+export const SIGNED_PERCENT_PATTERN = `${PERCENT_NUMBER}%$`
 
 export const MAX_DURATION_MS = 30 * 86_400_000
+
+/** A rate: calls per second, or with its unit. */
+export const RATE_PATTERN = '^[0-9]{1,7}(\\.[0-9]{1,3})?(/(s|m))?$'
+export const MAX_RATE = 1_000_000
 
 const DURATION = new RegExp(DURATION_PATTERN)
 const SIZE = new RegExp(SIZE_PATTERN)
 const PERCENT = new RegExp(PERCENT_PATTERN)
 const UNIT = /[a-zA-Z]+$/
 
-/** Parses `300ms`, `5s`, `1.5m` into milliseconds; undefined for other texts, and above `most`. */
+/** Parses `300ms`, `5s`, `1.5m` or `0` into milliseconds; undefined for other texts, and above `most`. */
 export function readDuration(text: string, most: number = MAX_DURATION_MS): number | undefined {
   if (!DURATION.test(text)) return undefined
   const ms = withUnit(text, MILLISECONDS)
@@ -44,16 +54,17 @@ export function readSize(text: string): number | undefined {
   return Number.isSafeInteger(bytes) ? bytes : undefined
 }
 
-/** Parses `12.5%`; undefined for other texts, and above 100. */
+/** Parses `12.5%` or `12.5`; undefined for other texts, and above 100. */
 export function readPercent(text: string): number | undefined {
-  if (!PERCENT.test(text)) return undefined
-  const percent = Number(text.slice(0, -1))
-  return percent <= 100 ? percent : undefined
+  return PERCENT.test(text) ? Number(text.replace('%', '')) : undefined
 }
 
-/** Parses `12.5%` or `12.5`; undefined for other texts, and above 100. */
-export function readBarePercent(text: string): number | undefined {
-  return readPercent(text.endsWith('%') ? text : `${text}%`)
+/** Parses `200/s`, `30/m` or `200` into calls per second; undefined for other texts, for 0, and above a million. */
+export function readRate(text: string): number | undefined {
+  if (!new RegExp(RATE_PATTERN).test(text)) return undefined
+  const [number = '', unit] = text.split('/')
+  const rate = Number(number) / (unit === 'm' ? 60 : 1)
+  return rate > 0 && rate <= MAX_RATE ? rate : undefined
 }
 
 /** Returns a duration in the largest unit that keeps it whole. */

@@ -34,3 +34,11 @@ export function textsOf(value: unknown): Readonly<Record<string, string>> {
 export function numberOf(value: unknown): number {
   return typeof value === 'number' && Number.isFinite(value) ? value : 0
 }
+
+/** Freezes a value with all values in it; a frozen one is left as it is. */
+export function deepFreeze<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
+  Object.freeze(value)
+  for (const member of Object.values(value)) deepFreeze(member)
+  return value
+}

@@ -7,10 +7,23 @@ import { endpointText } from '../lab/top/sidecar-view.ts'
 import { sentence } from '../rules/file/problem-format.ts'
 import type { RuleSpec } from '../rules/file/rule-spec.ts'
 import { compileText } from '../rules/match/text-match.ts'
-import type { CheckRequest } from './commands/check.ts'
+import type { AdminEndpoint } from '../lab/top/sidecar-view.ts'
 import { print } from './files.ts'
 import { type ListedServer, listTools } from './list-tools.ts'
 import { readRulesSource } from './rules/rules-source.ts'
+
+/** The server, the rules and the sidecar to check. */
+interface CheckRequest {
+  readonly url: URL | undefined
+  readonly headers: Readonly<Record<string, string>>
+  readonly authTokenFile: string | undefined
+  readonly rules: string | undefined
+  /** Undefined for the default port, on which no sidecar needs to run. */
+  readonly admin: AdminEndpoint | undefined
+  readonly defaultAdmin: AdminEndpoint
+  readonly readToken: string | undefined
+  readonly json: boolean
+}
 
 /** The result of one check. */
 interface Check {

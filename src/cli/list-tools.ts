@@ -1,10 +1,7 @@
 import type { ToolInfo } from '../lab/load/clients/load-client.ts'
 import { openEndpoint } from '../lab/load/clients/open-endpoint.ts'
-import { readAs } from './files.ts'
-import { tokenIn } from './load/load-inputs.ts'
+import { withToken } from './flags/server.ts'
 import { readVersion } from './version.ts'
-
-const MAX_TOKEN_FILE = 64 * 1024
 
 /** An MCP server with its tools. */
 export interface ListedServer {
@@ -23,13 +20,7 @@ export async function listTools({
   readonly headers: Readonly<Record<string, string>>
   readonly authTokenFile: string | undefined
 }): Promise<ListedServer> {
-  const bearer =
-    authTokenFile === undefined
-      ? {}
-      : {
-          authorization: `Bearer ${await readAs(authTokenFile, '--auth-token-file', MAX_TOKEN_FILE, tokenIn)}`,
-        }
-  const target = { url, client: 'lean' as const, headers: { ...headers, ...bearer } }
+  const target = { url, client: 'lean' as const, headers: await withToken(headers, authTokenFile) }
   const endpoint = await openEndpoint(target, readVersion())
   const { server, protocolVersion, tools } = endpoint
   await endpoint.close()

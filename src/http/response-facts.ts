@@ -1,12 +1,5 @@
 import { headerValue, mediaType, type ResponseHead } from './headers.ts'
-import { FastResponseHead } from './fast/fast-response-head.ts'
-
-/** Properties of a response's body, as its head declares them. */
-export interface ResponseFacts {
-  readonly coding: string | undefined
-  /** True for an event stream. */
-  readonly streams: boolean
-}
+import { FastResponseHead, type ResponseFacts } from './fast/fast-response-head.ts'
 
 /** Reads the facts of a head; caches them for fast heads. */
 export function responseFactsOf(head: ResponseHead): ResponseFacts {

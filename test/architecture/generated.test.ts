@@ -1,7 +1,10 @@
 import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
+import { COMMANDS } from '../../src/cli/commands/index.ts'
+import { METRICS } from '../../src/telemetry/metric-table.ts'
 
 const SCRIPT = fileURLToPath(new URL('../../scripts/generate-reference.mjs', import.meta.url))
 
@@ -11,3 +14,44 @@ test('reference pages, schemas, dashboards and chart files are what the code gen
   const stale = stdout.split('\n').filter((line) => line !== '' && !line.endsWith(' is current'))
   expect(stale, 'generated files are stale: run npm run generate').toEqual([])
 }, 60_000)
+
+test('the reference shows the help of each flag as the terminal does', () => {
+  for (const { name, flags } of COMMANDS) {
+    const page = reference(name === 'run' ? 'flags' : 'commands')
+    const start = name === 'run' ? 0 : page.indexOf(`\n## squall ${name}\n`)
+    const section = name === 'run' ? page : page.slice(start, page.indexOf('\n## ', start + 1))
+    for (const flag of flags) {
+      const row = rows(section).find(([form]) => /--([\w-]+)/.exec(form!)?.[1] === flag.name)
+      expect(row?.at(-1), `squall ${name} --${flag.name}`).toBe(flag.help.replaceAll('\n', ' '))
+    }
+  }
+})
+
+test('the reference has a row for each metric and label, with buckets in their unit', () => {
+  const page = rows(reference('metrics'))
+  for (const { name, labels } of METRICS) {
+    for (const each of [name, ...labels]) {
+      expect(page.filter(([cell]) => cell === `\`${each}\``)).toHaveLength(1)
+    }
+  }
+  const size = page.find(([cell]) => cell === '`squall_result_bytes`')
+  expect(size?.at(-1)).toMatch(/ Buckets: 256B, 1KiB, .*, 16MiB\.$/)
+})
+
+function reference(page: string): string {
+  return readFileSync(new URL(`../../docs/reference/${page}.md`, import.meta.url), 'utf8')
+}
+
+/** The cells of all tables as a reader sees them: emphasis and links would be other text. */
+function rows(page: string): string[][] {
+  const lines = page.split('\n').filter((line) => line.startsWith('| '))
+  return lines.map((line) => {
+    const cells = line.slice(2, -2).split(/ +\| /)
+    return cells.map((cell) => {
+      const text = cell.trim().replaceAll('\\|', '|')
+      const bare = text.replace(/`[^`]*`|\\./g, 'x')
+      const marks = /\*|(?<!\w)_|_(?!\w)|<|\]\(/.exec(bare)
+      return marks === null ? text.replace(/\\([*_<[\]\\])/g, '$1') : `Markdown: ${text}`
+    })
+  })
+}

@@ -62,9 +62,9 @@ it.each([
     ['rules/select/restraint.ts'],
   ],
   [
-    'watching of files (rules/watch/directory-watches.ts)',
+    'watching of files (base/watch/directory-watches.ts)',
     /import\('chokidar'\)|\bwatch(?:File)?\b.* from '(?:node:fs(?:\/promises)?|chokidar)'/,
-    ['rules/watch/directory-watches.ts'],
+    ['base/watch/directory-watches.ts'],
   ],
 ] as const)('%s has one home', (_, idea, homes) => {
   expect(elsewhere(idea, ...homes)).toEqual([])

@@ -17,6 +17,7 @@ describe('a written duration', () => {
 
   it.each([
     '5',
+    '0.0',
     's',
     '5 s',
     '-5s',
@@ -58,11 +59,12 @@ describe('a written percentage', () => {
     ['0%', 0],
     ['12.5%', 12.5],
     ['100%', 100],
+    ['5', 5],
   ])('%s is %d', (text, percent) => {
     expect(readPercent(text)).toBe(percent)
   })
 
-  it.each(['100.1%', '5', '%', '-1%', '1e1%', '5 %', ''])('%j is none', (text) => {
+  it.each(['100.1%', '%', '-1%', '1e1%', '5 %', ''])('%j is none', (text) => {
     expect(readPercent(text)).toBeUndefined()
   })
 })

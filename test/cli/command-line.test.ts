@@ -1,7 +1,8 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { envName, type Environment } from '../../src/cli/flags/flag-values.ts'
-import { RUN_FLAGS, type RunOptions } from '../../src/cli/commands/run.ts'
+import { envName, type Environment } from '../../src/cli/flags/flag.ts'
+import { namedFlags } from '../../src/cli/flags/flag.ts'
+import { RUN_FLAGS, type RunOptions } from '../../src/cli/run/run-options.ts'
 import { parseCommandLine } from '../../src/cli/commands/index.ts'
 import { UsageError } from '../../src/cli/flags/usage-error.ts'
 import { asked } from '../support/asked.ts'
@@ -238,7 +239,7 @@ describe('squall', () => {
     const help = parseCommandLine(['run', '--help'], {}, '1.2.3')
     if (help.kind !== 'print') throw new Error('no help')
     const words = help.text.replace(/\s+/g, ' ')
-    for (const flag of RUN_FLAGS) {
+    for (const flag of namedFlags(RUN_FLAGS)) {
       expect(words).toContain(`--${flag.name} `)
       if ('default' in flag) expect(words).toContain(`(default: ${flag.default})`)
     }
@@ -259,7 +260,7 @@ describe('squall', () => {
 })
 
 describe('any command line and environment', () => {
-  const flag = fc.constantFrom(...RUN_FLAGS.map(({ name }) => name))
+  const flag = fc.constantFrom(...namedFlags(RUN_FLAGS).map(({ name }) => name))
   const value = fc.oneof(
     fc.constantFrom('off', 'true', '5s', '64KiB', ':1', 'http://a', 'unix:/a', '99999', '', '-h'),
     fc.string({ unit: 'binary', maxLength: 12 }),

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
 import { COMMANDS } from '../../src/cli/commands/index.ts'
-import { completionScript, SHELLS } from '../../src/cli/completion/shells.ts'
+import { completionScript, SHELLS } from '../../src/cli/commands/completion.ts'
 import { startProgram } from '../support/program.ts'
 
 const hasBash = spawnSync('bash', ['-c', 'complete -p']).status !== null

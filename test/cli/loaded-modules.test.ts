@@ -66,7 +66,7 @@ describe('squall run', () => {
     'loads nothing without rules that only rules, upgrades, odd responses or other commands need',
     async () => {
       const loaded = await loadedBy('without', '--engine', 'fast')
-      expect(loaded).toContain('cli/run/run.js')
+      expect(loaded).toContain('cli/run/assemble.js')
       const needless = [
         'ajv',
         'yaml',
@@ -113,7 +113,13 @@ describe('squall pre-stop and wait-ready', () => {
   ])('load nothing of what serves traffic: %s', async (command, flags, own) => {
     const loaded = await loadedAtEnd(command, [command, ...flags])
     expect(loaded).toContain(own)
-    const needless = ['pino', 'prom-client', 'cli/run/run.js', 'listener/sidecar.js', 'cli/demo.js']
+    const needless = [
+      'pino',
+      'prom-client',
+      'cli/run/assemble.js',
+      'listener/sidecar.js',
+      'cli/demo.js',
+    ]
     expect(needless.filter((name) => loaded.has(name))).toEqual([])
   })
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { WebhookRequest } from '../../src/cli/commands/webhook.ts'
+import type { WebhookRequest } from '../../src/cli/webhook/webhook.ts'
 import { asked } from '../support/asked.ts'
 
 const OWN = [
@@ -78,7 +78,7 @@ test.each([
 })
 
 test.each([
-  [['apply'], /no rules file; name one with -f/],
+  [['apply'], /--filename is missing; name a rules file with -f/],
   [['apply', '-f', 'a', '--key', '../x'], /not a key for rules/],
   [['apply', '-f', 'a', '--configmap', 'UP'], /is not a name/],
   [['apply', '-f', 'a', '--annotation-prefix', 'squall'], /is not a prefix/],

@@ -28,7 +28,7 @@ it('they are as their definitions make them', async () => {
   )
   DASHBOARDS.forEach(({ make, path }, index) => {
     const { file: _, ...shipped } = all[index]!
-    expect(shipped, `${path} is stale: npm run reference`).toEqual(JSON.parse(make()))
+    expect(shipped, `${path} is stale: npm run generate`).toEqual(JSON.parse(make()))
   })
 })
 

@@ -79,6 +79,8 @@ async function fuzz(name: string): Promise<boolean> {
     (await fuzzer.begin([...inputs, ...cases.map(({ input }) => input)])) ??
     (await fuzzer.run(mayGoOn))
   coverage.close()
+  const unseen = coverage.unseen()
+  if (unseen.length > 0) refuse(`${name}: no place of ${unseen.join(', ')} was reached`)
   console.log(line(name, fuzzer.progress, performance.now() - begun))
   if (finding !== undefined) {
     const file = writeCase(join(DIRECTORY, 'cases'), { target: name, ...finding })

@@ -1,9 +1,21 @@
-import type { Environment } from '../../src/cli/flags/flag-values.ts'
-import { parseCommandLine } from '../../src/cli/commands/index.ts'
+import type { Environment } from '../../src/cli/flags/flag.ts'
+import { COMMANDS, parseCommandLine } from '../../src/cli/commands/index.ts'
 
 /** What the command of a command line is asked, as that command reads it. */
 export function asked(args: readonly string[], env: Environment = {}): unknown {
   const invocation = parseCommandLine(args, env, '0.0.0')
   if (invocation.kind !== 'command') throw new Error(`not a command: ${args.join(' ')}`)
   return invocation.request
+}
+
+/** What a command is asked by options that are written as they are, a dash at their start as well. */
+export function askedBy(
+  command: string,
+  flags: Readonly<Record<string, string | readonly string[]>>,
+  env: Environment = {},
+): unknown {
+  const raw = new Map(Object.entries(flags).map(([name, value]) => [name, [value].flat()]))
+  const found = COMMANDS.find(({ name }) => name === command)
+  if (found === undefined) throw new Error(`no command ${command}`)
+  return found.ask(raw, env, []).request
 }

@@ -1,6 +1,6 @@
 import { vi } from 'vitest'
 import { oneLine } from '../../src/base/text/foreign-text.ts'
-import type { Environment } from '../../src/cli/flags/flag-values.ts'
+import type { Environment } from '../../src/cli/flags/flag.ts'
 import { parseCommandLine } from '../../src/cli/commands/index.ts'
 import { UsageError } from '../../src/cli/flags/usage-error.ts'
 

@@ -1,5 +1,5 @@
 import type { RequestListener } from 'node:http'
-import type { RunOptions } from '../../src/cli/commands/run.ts'
+import type { RunOptions } from '../../src/cli/run/run-options.ts'
 import type { KubeClient } from '../../src/cluster/kube/kube-client.ts'
 import type { WebhookOptions } from '../../src/cluster/webhook/webhook.ts'
 import { assemble, type Running } from '../../src/cli/run/assemble.ts'

@@ -36,7 +36,7 @@ test('the guard of the sidecar ends the experiment, and renewals do not arm it a
     if (event.kind === 'phase' && event.stage !== undefined) ending = 'tool error'
     if (event.kind === 'rolled-back') ending = 'ok'
   }
-  const abortOn = { errors: '90% for 1h' }
+  const abortOn = { errors: { limit: '90%', for: '1h' } }
   const asked = { hold: '20s', sidecar: { expiry: '1s' }, abortOn }
   const result = await stage.run(asked, { onEvent })
   expect(result).toMatchObject({ verdict: 'failed', code: 'GUARD' })

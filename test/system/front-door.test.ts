@@ -24,15 +24,19 @@ beforeAll(async () => {
 afterAll(() => rm(clone, { recursive: true, force: true }))
 
 test(
-  'npx squall works in a clone that is not built, also below its root',
+  'npx squall works in a clone that is not built, also twice at a time and below its root',
   { timeout: LIMIT },
   async () => {
-    const first = await run('npx', ['squall', '--version'], { cwd: clone, timeout: LIMIT })
+    const start = (): Promise<{ stdout: string; stderr: string }> =>
+      run('npx', ['squall', '--version'], { cwd: clone, timeout: LIMIT })
+    const firsts = await Promise.all([start(), start()])
     const { version } = JSON.parse(await readFile(join(clone, 'package.json'), 'utf8')) as {
       version: string
     }
-    expect(first.stdout).toBe(`${version}\n`)
-    expect(first.stderr).toContain('building')
+    for (const first of firsts) {
+      expect(first.stdout).toBe(`${version}\n`)
+      expect(first.stderr).toContain('building')
+    }
     const second = await run('npx', ['squall', 'explain', '--help'], { cwd: join(clone, 'src') })
     expect(second.stdout).toContain('Usage: squall explain')
     expect(second.stderr).not.toContain('building')

@@ -22,4 +22,6 @@ test.each(Object.keys(TARGETS))('nothing is found by fuzzing %s for a while', as
   expect(code, said).toBe(0)
   const executions = Number(/, (\d+) executions \([^\n]*\n$/.exec(said)?.[1])
   expect(executions, said).toBeGreaterThan(200)
+  const reached = Number(/, (\d+) of \d+ places reached\n$/.exec(said)?.[1])
+  expect(reached, said).toBeGreaterThan(50)
 })

@@ -14,7 +14,21 @@ import {
 } from '../../cluster/redirect/ruleset.ts'
 import { createLogger, type Logger } from '../../telemetry/log.ts'
 import { askLocal } from '../ask-local.ts'
-import type { AttachedRequest } from '../commands/attached.ts'
+import type { ListenAddress } from '../../http/address.ts'
+import type { RedirectPlan } from '../../cluster/redirect/ruleset.ts'
+
+/** The options of `squall attached`. */
+interface AttachedRequest {
+  readonly redirects: RedirectPlan['redirects']
+  /** The address of the admin port: to listen on, and to connect to. */
+  readonly admin: { readonly text: string; readonly ask: ListenAddress }
+  readonly rulesText: string
+  readonly forMs: number
+  /** Milliseconds since 1970; undefined for no limit. */
+  readonly startBefore: number | undefined
+  readonly nft: string
+  readonly user: number
+}
 
 /** The reason why the redirect ends. */
 interface Ending {

@@ -1,75 +1,92 @@
-import type { AdminEndpoint } from '../../lab/top/sidecar-view.ts'
-import { parseAdminToken } from '../flags/admin-access.ts'
+import { plain } from '../../base/text/foreign-text.ts'
+import { endpointText, type AdminEndpoint } from '../../lab/top/sidecar-view.ts'
+import { print } from '../files.ts'
+import { adminTokenOf } from '../flags/admin-access.ts'
 import { parseEndpoints } from '../flags/admin-endpoints.ts'
 import { type Command, defineCommand } from '../flags/command.ts'
-import { flagGroup, type Environment, FlagValues, type RawFlags } from '../flags/flag-values.ts'
-import { parseDuration, type Range } from '../flags/units.ts'
+import { type Given, group } from '../flags/flag.ts'
+import { asText, duration, one, toggle } from '../flags/kinds.ts'
 import { badOption, missing } from '../flags/usage-error.ts'
 
-const FLAGS = flagGroup('The sidecars:', {
-  'admin-token-file': [
+const MAX_REASON = 200
+const FAILED = 1
+
+const DISARM_FLAGS = group('The sidecars:', {
+  adminTokenFile: one(
     'path',
     'file with the admin token of the sidecars (or SQUALL_ADMIN_TOKEN itself)',
-  ],
-  reason: ['text', 'reason to disarm, which logs, the page and the admin API show'],
-  timeout: ['duration', 'how long to wait for a sidecar', { default: '5s' }],
-  json: 'print the outcome as one JSON document',
+    asText,
+  ),
+  reason: one('text', 'reason to disarm, which logs, the page and the admin API show', parseReason),
+  timeout: duration('how long to wait for a sidecar', { min: 1, max: 600_000 }, '5s'),
+  json: toggle('print the outcome as one JSON document'),
 })
+const { reason: _reason, ...ARM_FLAGS } = DISARM_FLAGS
 
-const MAX_REASON = 200
-const TIMEOUT: Range = { min: 1, max: 600_000 }
-
-/** Sidecars to arm or disarm by their admin ports. */
-export interface ArmRequest {
-  readonly change: 'arm' | 'disarm'
-  readonly endpoints: readonly AdminEndpoint[]
+interface Change {
+  readonly what: 'arm' | 'disarm'
   readonly token: string
   readonly reason: string
-  readonly timeoutMs: number
-  readonly json: boolean
+  readonly timeout: number
 }
 
 export const DISARM = armCommand('disarm', 'end all faults of sidecars at once, until squall arm')
 export const ARM = armCommand('arm', 'let the rules of sidecars act again after squall disarm')
 
-function armCommand(change: ArmRequest['change'], description: string): Command {
+function armCommand(what: Change['what'], description: string): Command {
   return defineCommand({
-    name: change,
-    examples: [change, `${change} 127.0.0.1:15390 127.0.0.1:15391`],
+    name: what,
+    examples: [what, `${what} 127.0.0.1:15390 127.0.0.1:15391`],
     page: 'docs/guides/admin-api.md',
     description,
     operands: { form: '[addresses...]', most: Infinity },
-    flags: change === 'arm' ? FLAGS.filter(({ name }) => name !== 'reason') : FLAGS,
+    flags: what === 'arm' ? (ARM_FLAGS as typeof DISARM_FLAGS) : DISARM_FLAGS,
     note: `
 The token of --admin-token-file or SQUALL_ADMIN_TOKEN is required. Addresses are those of admin ports,
 host:port (default: 127.0.0.1:15390). In a cluster, use squall stop.
 Exit code: 1 when a sidecar did not confirm.`,
-    parse: (raw, env, addresses) => parseArm(change, raw, env, addresses),
-    start: async (request) => (await import('../arm.ts')).armSidecars(request),
+    parse: ({ adminTokenFile, reason, timeout, json }, { env, operands }) => {
+      const token = adminTokenOf(adminTokenFile, env)
+      if (token === undefined) {
+        throw missing('no admin token', 'use --admin-token-file with the file that squall run got')
+      }
+      const change = { what, token, timeout, reason: reason ?? 'by squall disarm' }
+      return { endpoints: parseEndpoints(operands), json, change }
+    },
+    start: async ({ endpoints, change, json }) => {
+      const outcomes = await Promise.all(endpoints.map((each) => changed(each, change)))
+      const text = json
+        ? `${JSON.stringify({ sidecars: outcomes })}\n`
+        : outcomes.map(({ address, text: said }) => `${plain(address)}: ${plain(said)}\n`).join('')
+      await print(text)
+      return outcomes.every(({ ok }) => ok) ? 0 : FAILED
+    },
   })
 }
 
-function parseArm(
-  change: ArmRequest['change'],
-  raw: RawFlags,
-  env: Environment,
-  addresses: readonly string[],
-): ArmRequest {
-  const flags = new FlagValues(FLAGS, raw, env)
-  const token = parseAdminToken(flags, env)
-  if (token === undefined) {
-    throw missing('no admin token', 'use --admin-token-file with the file that squall run got')
-  }
-  const reason = flags.optional('reason')
-  if (reason !== undefined && reason.text.length > MAX_REASON) {
-    throw badOption(reason.source, `has more than ${MAX_REASON} characters`, 'shorten it')
-  }
-  return {
-    change,
-    endpoints: parseEndpoints(addresses),
-    token,
-    reason: reason?.text ?? 'by squall disarm',
-    timeoutMs: parseDuration(flags.required('timeout'), TIMEOUT),
-    json: flags.switch('json'),
+function parseReason({ text, source }: Given): string {
+  if (text.length <= MAX_REASON) return text
+  throw badOption(source, `has more than ${MAX_REASON} characters`, 'shorten it')
+}
+
+/** Arms or disarms a sidecar; returns the outcome. */
+async function changed(endpoint: AdminEndpoint, { what, token, reason, timeout }: Change) {
+  const { AdminError, askAdmin } = await import('../../admin/api-client.ts')
+  const { API } = await import('../../admin/api.ts')
+  const address = endpointText(endpoint)
+  const body = what === 'disarm' ? { body: { reason } } : {}
+  try {
+    const asked = { client: what, token, timeoutMs: timeout, ...body }
+    const { value } = await askAdmin({ url: new URL(`http://${address}`) }, API[what], asked)
+    const { armed, changed: isChanged } = value
+    const state = armed ? 'armed' : 'disarmed'
+    // Something else may keep the rules disarmed: the guard, production or a stop.
+    const ok = armed === (what === 'arm')
+    const still = ok ? '' : ', still: squall top shows the reasons'
+    const text = `${state}${isChanged ? '' : ' already'}${still}`
+    return { address, ok, armed, changed: isChanged, text }
+  } catch (error) {
+    if (!(error instanceof AdminError)) throw error
+    return { address, ok: false, text: error.message }
   }
 }

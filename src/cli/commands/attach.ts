@@ -1,65 +1,27 @@
-import {
-  flagGroup,
-  type Environment,
-  FlagValues,
-  type Given,
-  type RawFlags,
-} from '../flags/flag-values.ts'
-import { environmentLabelFlag, parseProduction, productionFlags } from '../flags/production.ts'
-import { CLUSTER_FLAGS, objectName, parseCluster } from '../kube/cluster-options.ts'
-import { defineCommand } from '../flags/command.ts'
-import { ATTACHED_FOR } from './attached.ts'
-import { parseChoice, parseDuration } from '../flags/units.ts'
+import { type Context, defineCommand } from '../flags/command.ts'
+import { type Given, group, type Values } from '../flags/flag.ts'
+import { asText, duration, one, oneOf, toggle } from '../flags/kinds.ts'
+import { environmentLabelFlag, productionFlags, productionOf } from '../flags/production.ts'
 import { badOption, missing } from '../flags/usage-error.ts'
+import { CLUSTER_FLAGS, clusterOf, parseObjectName } from '../kube/cluster-options.ts'
 import { readVersion } from '../version.ts'
+import { rulesFileFlag } from './apply.ts'
+import { attachedFor } from './attached.ts'
 
 const WAITING = 'Waiting and output:'
-const JSON_FLAG = flagGroup(WAITING, { json: 'print the outcome as one JSON document' })
+const TIMEOUT = { min: 1_000, max: 600_000 }
+const PORT = /^(?:\d{1,5}|[a-z0-9](?:[-a-z0-9]{0,13}[a-z0-9])?)$/
+const JSON_FLAG = group(WAITING, { json: toggle('print the outcome as one JSON document') })
 // The pod is named, so there is no selector.
-const POD_FLAGS = CLUSTER_FLAGS.filter(({ name }) => name !== 'selector') as unknown as Exclude<
-  (typeof CLUSTER_FLAGS)[number],
-  { readonly name: 'selector' }
->[]
+const { selector: _selector, ...POD_FLAGS } = CLUSTER_FLAGS
 
-const ATTACH_FLAGS = [
-  ...flagGroup('The rules:', {
-    filename: ['file', 'rules file, of at most 64KiB; - is standard input', { short: 'f' }],
-  }),
-  ...flagGroup('The sidecar:', {
-    for: [
-      'duration',
-      'time after which the sidecar detaches by itself, at most 24h',
-      { default: '15m' },
-    ],
-    port: [
-      'port',
-      'port of the app, by number or name (default: the only TCP port that the pod declares)',
-    ],
-    image: ['image', 'image of Squall (default: squall: and the version of this program)'],
-    'image-pull-policy': ['policy', 'Always, IfNotPresent or Never'],
-  }),
+const DETACH_FLAGS = {
   ...POD_FLAGS,
-  ...productionFlags('The cluster:'),
-  ...environmentLabelFlag('The cluster:'),
-  ...flagGroup(WAITING, {
-    timeout: [
-      'duration',
-      'how long to wait until traffic is redirected; a container that starts later does nothing',
-      { default: '60s' },
-    ],
+  ...group(WAITING, {
+    timeout: duration('how long to wait until the sidecar has ended', TIMEOUT, '60s'),
   }),
   ...JSON_FLAG,
-]
-
-const DETACH_FLAGS = [
-  ...POD_FLAGS,
-  ...flagGroup(WAITING, {
-    timeout: ['duration', 'how long to wait until the sidecar has ended', { default: '60s' }],
-  }),
-  ...JSON_FLAG,
-]
-
-type DetachFlag = (typeof DETACH_FLAGS)[number]['name']
+}
 
 export const ATTACH = defineCommand({
   name: 'attach',
@@ -69,12 +31,53 @@ export const ATTACH = defineCommand({
   ],
   page: 'docs/guides/attach.md',
   description: 'add the sidecar to a running pod, for a limited time, without a restart',
-  flags: ATTACH_FLAGS,
+  flags: {
+    ...rulesFileFlag('rules file, of at most 64KiB; - is standard input'),
+    ...group('The sidecar:', {
+      for: attachedFor('time after which the sidecar detaches by itself, at most 24h'),
+      port: one(
+        'port',
+        'port of the app, by number or name (default: the only TCP port that the pod declares)',
+        parsePortName,
+      ),
+      image: one(
+        'image',
+        'image of Squall (default: squall: and the version of this program)',
+        asText,
+      ),
+      imagePullPolicy: one(
+        'policy',
+        'Always, IfNotPresent or Never',
+        oneOf(['Always', 'IfNotPresent', 'Never']),
+      ),
+    }),
+    ...POD_FLAGS,
+    ...productionFlags('The cluster:'),
+    ...environmentLabelFlag('The cluster:'),
+    ...group(WAITING, {
+      timeout: duration(
+        'how long to wait until traffic is redirected; a container that starts later does nothing',
+        TIMEOUT,
+        '60s',
+      ),
+    }),
+    ...JSON_FLAG,
+  },
   operands: { form: '<pod>', most: 1 },
   note: `
 An ephemeral container redirects the port to itself until its time has passed, it ends for any reason,
 or squall detach ends it. Open connections stay with the app.`,
-  parse: parseAttach,
+  parse: (flags, context) => ({
+    ...podOf(flags, context),
+    file: flags.filename,
+    forMs: flags.for,
+    port: flags.port,
+    image: flags.image ?? `squall:${readVersion()}`,
+    pullPolicy: flags.imagePullPolicy,
+    production: productionOf(flags, context.env),
+    environment: flags.environment?.text,
+    environmentLabel: flags.environmentLabel,
+  }),
   start: async (request) => (await import('../kube/attach.ts')).attachCommand(request),
 })
 
@@ -88,57 +91,22 @@ export const DETACH = defineCommand({
   description: 'end the sidecar that squall attach added to a pod',
   flags: DETACH_FLAGS,
   operands: { form: '<pod>', most: 1 },
-  parse: parseDetach,
+  parse: podOf,
   start: async (request) => (await import('../kube/attach.ts')).detachCommand(request),
 })
 
-export type AttachRequest = ReturnType<typeof parseAttach>
-
-export type DetachRequest = ReturnType<typeof podOf>
-
-const PORT = /^(?:\d{1,5}|[a-z0-9](?:[-a-z0-9]{0,13}[a-z0-9])?)$/
-const POLICIES = ['Always', 'IfNotPresent', 'Never'] as const
-const TIMEOUT = { min: 1_000, max: 600_000 }
-
-function parseAttach(raw: RawFlags, env: Environment, operands: readonly string[]) {
-  const flags = new FlagValues(ATTACH_FLAGS, raw, env)
-  const file = flags.optional('filename')
-  if (file === undefined) {
-    const fix = 'name one with -f, or - for standard input'
-    throw missing('no rules file', fix)
-  }
-  const port = flags.optional('port')
-  if (port !== undefined && !PORT.test(port.text)) {
-    const fix = 'write its number, or its name as the pod declares it'
-    throw badOption(port.source, 'not a port', fix)
-  }
-  return {
-    ...podOf(operands, flags, env),
-    file: file.text,
-    forMs: parseDuration(flags.required('for'), ATTACHED_FOR),
-    port: port?.text,
-    image: flags.optional('image')?.text ?? `squall:${readVersion()}`,
-    pullPolicy: flags.parsed('image-pull-policy', (given) => parseChoice(given, POLICIES)),
-    /** Undefined where production is allowed. */
-    production: parseProduction(flags, env),
-    environment: flags.optional('environment')?.text,
-    environmentLabel: flags.required('environment-label').text,
-  }
+function parsePortName({ text, source }: Given): string {
+  if (PORT.test(text)) return text
+  throw badOption(source, 'not a port', 'write its number, or its name as the pod declares it')
 }
 
-function parseDetach(raw: RawFlags, env: Environment, operands: readonly string[]) {
-  return podOf(operands, new FlagValues(DETACH_FLAGS, raw, env), env)
-}
-
-function podOf([pod]: readonly string[], flags: FlagValues<DetachFlag>, env: Environment) {
-  if (pod === undefined) {
-    throw missing('no pod', 'name one: kubectl get pods')
-  }
-  const named: Given = { text: pod.replace(/^pods?\//, ''), source: 'the pod' }
+function podOf(flags: Values<typeof DETACH_FLAGS>, context: Context) {
+  const [pod] = context.operands
+  if (pod === undefined) throw missing('no pod', 'name one: kubectl get pods')
   return {
-    pod: objectName(named),
-    cluster: parseCluster(flags as FlagValues<never>, env),
-    timeoutMs: parseDuration(flags.required('timeout'), TIMEOUT),
-    json: flags.switch('json'),
+    pod: parseObjectName({ text: pod.replace(/^pods?\//, ''), source: 'the pod' }),
+    cluster: clusterOf(flags, context),
+    timeoutMs: flags.timeout,
+    json: flags.json,
   }
 }

@@ -1,32 +1,130 @@
-import { defineCommand } from '../flags/command.ts'
-import { missing, UsageError } from '../flags/usage-error.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
-import { completionScript, type Shell, SHELLS } from '../completion/shells.ts'
+import { type Command, defineCommand } from '../flags/command.ts'
+import { missing, UsageError } from '../flags/usage-error.ts'
+
+/** The shells for which there is a completion script. */
+export const SHELLS = ['bash', 'zsh', 'fish'] as const
+type Shell = (typeof SHELLS)[number]
 
 const FIX = `use one of ${SHELLS.join(', ')}`
 
-export const COMPLETION = defineCommand({
-  name: 'completion',
-  examples: [
-    'completion bash > ~/.local/share/bash-completion/completions/squall',
-    'completion fish > ~/.config/fish/completions/squall.fish',
-  ],
-  page: 'docs/reference/commands.md',
-  description: 'print a script that completes commands and options in bash, zsh or fish',
-  operands: { form: '[shell]', most: 1 },
-  flags: [],
-  fromEnvironment: false,
-  parse: (_raw, _env, [shell]) => parseShell(shell),
-  start: async (shell) => {
-    const { COMMANDS } = await import('./index.ts')
-    process.stdout.write(completionScript(shell, COMMANDS))
-    return 0
-  },
-})
+/** Declares the command that prints completion scripts for commands. */
+export function completionCommand(commands: () => readonly Command[]): Command {
+  return defineCommand({
+    name: 'completion',
+    examples: [
+      'completion bash > ~/.local/share/bash-completion/completions/squall',
+      'completion fish > ~/.config/fish/completions/squall.fish',
+    ],
+    page: 'docs/reference/commands.md',
+    description: 'print a script that completes commands and options in bash, zsh or fish',
+    operands: { form: '[shell]', most: 1 },
+    flags: {},
+    fromEnvironment: false,
+    parse: (_flags, { operands: [shell] }) => parseShell(shell),
+    start: async (shell) => {
+      process.stdout.write(completionScript(shell, commands()))
+      return 0
+    },
+  })
+}
 
 function parseShell(text: string | undefined): Shell {
   const shell = SHELLS.find((name) => name === text)
   if (shell !== undefined) return shell
   if (text === undefined) throw missing('no shell', FIX)
   throw new UsageError('BAD_VALUE', `${quoted(text)} is not a shell that Squall knows`, FIX)
+}
+
+/** Returns the completion script of a shell for these commands. */
+export function completionScript(shell: Shell, commands: readonly Command[]): string {
+  if (shell === 'fish') return fishScript(commands)
+  const bash = bashScript(commands)
+  return shell === 'bash' ? bash : `autoload -U +X bashcompinit && bashcompinit\n${bash}`
+}
+
+/** The words of a command's name: one, or two as in `report merge`. */
+function wordsOf({ name }: Command): readonly [string, string?] {
+  return name.split(' ') as [string, string?]
+}
+
+function firstWords(commands: readonly Command[]): readonly string[] {
+  return [...new Set(commands.map((command) => wordsOf(command)[0]))]
+}
+
+function below(word: string, commands: readonly Command[]): readonly Command[] {
+  return commands.filter((command) => {
+    const [first, second] = wordsOf(command)
+    return first === word && second !== undefined
+  })
+}
+
+/** Offers commands and options; where it offers nothing, bash completes names of files. */
+function bashScript(commands: readonly Command[]): string {
+  const cases = commands
+    .toSorted((a, b) => wordsOf(b).length - wordsOf(a).length)
+    .map((command) => {
+      const flags = [...command.flags.map(({ name }) => `--${name}`), '--help'].join(' ')
+      const pattern = wordsOf(command).length === 2 ? `'${command.name}'` : `'${command.name} '*`
+      return `        ${pattern}) words='${flags}' ;;\n`
+    })
+  const parents = firstWords(commands).flatMap((word) => {
+    const names = below(word, commands).map((command) => wordsOf(command)[1])
+    return names.length === 0 ? [] : [`      ${word}) words='${names.join(' ')}' ;;\n`]
+  })
+  return `_squall() {
+  local cur="\${COMP_WORDS[COMP_CWORD]}" words=''
+  if [ "$COMP_CWORD" -eq 1 ]; then
+    words='${[...firstWords(commands), 'help', '--help', '--version'].join(' ')}'
+  elif [ "$COMP_CWORD" -eq 2 ]; then
+    case "\${COMP_WORDS[1]}" in
+${parents.join('')}    esac
+  fi
+  case "$cur" in
+    -*)
+      case "\${COMP_WORDS[1]} \${COMP_WORDS[2]}" in
+${cases.join('')}      esac
+      ;;
+  esac
+  COMPREPLY=($(compgen -W "$words" -- "$cur"))
+}
+complete -o default -F _squall squall
+`
+}
+
+function fishScript(commands: readonly Command[]): string {
+  const lines: string[] = []
+  for (const word of firstWords(commands)) {
+    const inner = below(word, commands)
+    const own = commands.find(({ name }) => name === word)
+    const names = inner.map((command) => wordsOf(command)[1]).join(' ')
+    const text = own?.description ?? names
+    lines.push(
+      `complete -c squall -n __fish_use_subcommand -f -a ${word} -d ${quotedForFish(text)}`,
+    )
+    for (const command of inner) {
+      const when = `__fish_seen_subcommand_from ${word}; and not __fish_seen_subcommand_from ${names}`
+      const second = wordsOf(command)[1]
+      lines.push(
+        `complete -c squall -n '${when}' -f -a ${second} -d ${quotedForFish(command.description)}`,
+      )
+    }
+  }
+  const parents = firstWords(commands).filter((word) => below(word, commands).length > 0)
+  for (const command of commands) {
+    const [first, second] = wordsOf(command)
+    const when =
+      second === undefined
+        ? `__fish_seen_subcommand_from ${first}; and not __fish_seen_subcommand_from ${parents.join(' ')}`
+        : `__fish_seen_subcommand_from ${first}; and __fish_seen_subcommand_from ${second}`
+    for (const { name, value, help } of command.flags) {
+      const kind = value === undefined ? '' : ' -r'
+      lines.push(`complete -c squall -n '${when}' -l ${name}${kind} -d ${quotedForFish(help)}`)
+    }
+  }
+  return `${lines.join('\n')}\n`
+}
+
+function quotedForFish(text: string): string {
+  return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
 }

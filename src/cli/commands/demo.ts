@@ -1,14 +1,8 @@
-import type { DemoOptions } from '../../lab/demo/demo.ts'
 import type { DemoProgram } from '../../lab/demo/stage.ts'
 import { defineCommand } from '../flags/command.ts'
-import { flagGroup, FlagValues, type RawFlags, type Environment } from '../flags/flag-values.ts'
+import { group } from '../flags/flag.ts'
+import { asText, one, toggle } from '../flags/kinds.ts'
 import { readVersion } from '../version.ts'
-
-const FLAGS = flagGroup('Demo:', {
-  json: 'print the results as one line of JSON, and nothing else',
-  stay: 'keep the app, the sidecar and a light load running until Ctrl-C, with the admin page and a rules file to edit',
-  report: ['file', 'HTML report to write (default: a temporary file, and none with --json)'],
-})
 
 export const DEMO = defineCommand({
   name: 'demo',
@@ -16,22 +10,23 @@ export const DEMO = defineCommand({
   page: 'docs/get-started/demo.md',
   description:
     'see Squall work on this machine in seconds: an app, a sidecar in front of it, and clients',
-  flags: FLAGS,
-  parse: parseDemoOptions,
+  flags: group('Demo:', {
+    json: toggle('print the results as one line of JSON, and nothing else'),
+    stay: toggle(
+      'keep the app, the sidecar and a light load running until Ctrl-C, with the admin page and a rules file to edit',
+    ),
+    report: one(
+      'file',
+      'HTML report to write (default: a temporary file, and none with --json)',
+      asText,
+    ),
+  }),
+  parse: (options) => options,
   start: async (options) => {
     const { demo } = await import('../../lab/demo/demo.ts')
     return demo(options, DEMO_PROGRAM)
   },
 })
-
-function parseDemoOptions(raw: RawFlags, env: Environment): DemoOptions {
-  const flags = new FlagValues<(typeof FLAGS)[number]['name']>(FLAGS, raw, env)
-  return {
-    json: flags.switch('json'),
-    stay: flags.switch('stay'),
-    report: flags.optional('report')?.text,
-  }
-}
 
 /** Starts Squall for the demo. */
 export const DEMO_PROGRAM: DemoProgram = {
@@ -40,7 +35,7 @@ export const DEMO_PROGRAM: DemoProgram = {
   },
   startSidecar: async (flags, logger) => {
     const { assemble } = await import('../run/assemble.ts')
-    const { parseRunOptions } = await import('./run.ts')
+    const { parseRunOptions } = await import('../run/run-options.ts')
     const raw = new Map(Object.entries(flags).map(([name, value]) => [name, [value]]))
     return assemble(parseRunOptions(raw, {}), logger)
   },

@@ -2,9 +2,9 @@ import { ARM, DISARM } from './arm.ts'
 import { ATTACHED } from './attached.ts'
 import type { Command } from '../flags/command.ts'
 import { type Invocation, parseAmong } from '../flags/command-parser.ts'
-import type { Environment } from '../flags/flag-values.ts'
+import type { Environment } from '../flags/flag.ts'
 import { CHECK } from './check.ts'
-import { COMPLETION } from './completion.ts'
+import { completionCommand } from './completion.ts'
 import { DEMO } from './demo.ts'
 import {
   EXPERIMENT_CATALOG,
@@ -62,7 +62,7 @@ export const COMMANDS: readonly Command[] = [
   ATTACHED,
   WAIT_READY,
   PRE_STOP,
-  COMPLETION,
+  completionCommand(() => COMMANDS),
 ]
 
 /** Parses the arguments after the program's name. Throws nothing but a `UsageError`. */

@@ -1,19 +1,17 @@
-import { parseHeaders } from '../load/load-headers.ts'
+import { writeFile } from 'node:fs/promises'
+import { oneLine, quoted } from '../../base/text/foreign-text.ts'
+import type { ToolInfo } from '../../lab/load/clients/load-client.ts'
+import { print } from '../files.ts'
 import { defineCommand } from '../flags/command.ts'
-import { flagGroup, type Environment, FlagValues, type RawFlags } from '../flags/flag-values.ts'
-import { parseTarget } from '../flags/target.ts'
+import { group } from '../flags/flag.ts'
+import { asText, one, toggle } from '../flags/kinds.ts'
+import { headerFlags, targetFlag } from '../flags/server.ts'
+import { badFile, UsageError } from '../flags/usage-error.ts'
+import type { ListedServer } from '../list-tools.ts'
 
-const FLAGS = [
-  ...flagGroup('The server:', {
-    target: ['url', 'URL of the MCP endpoint, such as http://localhost:3000/mcp'],
-    header: ['name=value', 'header of every request; never shown', { repeatable: true }],
-    'auth-token-file': ['file', 'file with a token that is sent as Authorization: Bearer'],
-  }),
-  ...flagGroup('Output:', {
-    out: ['file', 'rules file to write; - is standard output', { default: 'rules.yaml' }],
-    force: 'replace the file if it exists',
-  }),
-]
+const SERVER = 'The server:'
+const MAX_LISTED = 50
+const MAX_SLUG = 40
 
 export const INIT = defineCommand({
   name: 'init',
@@ -23,22 +21,80 @@ export const INIT = defineCommand({
   ],
   page: 'docs/get-started/laptop.md',
   description: 'write a first rules file for an MCP server, from its list of tools',
-  flags: FLAGS,
+  flags: {
+    ...targetFlag(SERVER),
+    ...headerFlags(SERVER),
+    ...group('Output:', {
+      out: one('file', 'rules file to write; - is standard output', asText, {
+        default: 'rules.yaml',
+      }),
+      force: toggle('replace the file if it exists'),
+    }),
+  },
   note: `
 No tool is called. The first rule fails a tenth of the calls of a tool that declares to be read-only.`,
-  parse: parseInit,
-  start: async (request) => (await import('../init.ts')).init(request),
+  parse: (flags) => flags,
+  start: async ({ target: url, header: headers, authTokenFile, out, force }) => {
+    const { listTools } = await import('../list-tools.ts')
+    const text = firstRules(await listTools({ url, headers, authTokenFile }), url)
+    if (out === '-') await print(text)
+    else await writeRules(out, text, force)
+    if (out === '-') return 0
+    const run = `npx squall run --upstream ${url.origin} --rules ${quoted(out).replaceAll('"', '')}`
+    await print(`${oneLine(out, 200)} is written. Start Squall with it:\n  ${run}\n`)
+    return 0
+  },
 })
 
-export type InitRequest = ReturnType<typeof parseInit>
-
-function parseInit(raw: RawFlags, env: Environment) {
-  const flags = new FlagValues(FLAGS, raw, env)
-  return {
-    url: parseTarget(flags.optional('target')),
-    headers: parseHeaders(flags.all('header')),
-    authTokenFile: flags.optional('auth-token-file')?.text,
-    out: flags.required('out').text,
-    force: flags.switch('force'),
+async function writeRules(file: string, text: string, force: boolean): Promise<void> {
+  try {
+    await writeFile(file, text, { flag: force ? 'w' : 'wx' })
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST') {
+      throw badFile(
+        `${quoted(file)} exists already`,
+        'use --force to replace it, or --out for another file',
+      )
+    }
+    throw badFile(`${quoted(file)} cannot be written (${code})`, 'check its directory')
   }
+}
+/** Returns a rules file with a rule that acts, a disabled one, and the names of all tools. */
+export function firstRules({ server, tools }: ListedServer, url: URL): string {
+  const [tool, another = tool] = inOrder(tools)
+  if (tool === undefined || another === undefined) {
+    throw new UsageError('BAD_VALUE', 'the server lists no tools', 'check --target, and its rights')
+  }
+  const names = tools.slice(0, MAX_LISTED).map(({ name }) => `#   ${oneLine(name, 100)}\n`)
+  const left = tools.length - names.length
+  const more = left > 0 ? `#   and ${left} more\n` : ''
+  return `# Rules for ${oneLine(server, 100)} at ${url.origin}.
+# squall validate checks this file, squall explain shows what it does. All faults: docs/reference/rules.md
+rules:
+  - name: ${slug(tool.name)}-fails
+    match: { tool: ${JSON.stringify(tool.name)} }
+    percent: 10
+    faults: [abort: { toolError: 'this error was injected' }]
+
+  - name: ${slug(another.name)}-is-slow
+    enabled: false
+    match: { tool: ${JSON.stringify(another.name)} }
+    percent: 50
+    faults: [delay: { fixed: 2s }]
+
+# The tools of the server:
+${names.join('')}${more}`
+}
+
+/** Returns the tools, read-only ones first. */
+function inOrder(tools: readonly ToolInfo[]): readonly ToolInfo[] {
+  const reads = tools.filter(({ hint }) => hint === 'reads')
+  return [...reads, ...tools.filter(({ hint }) => hint !== 'reads')]
+}
+
+/** Returns a name of a tool as a part of the name of a rule. */
+function slug(name: string): string {
+  const text = name.replaceAll(/[^A-Za-z0-9]+/g, '-').replaceAll(/^-|-$/g, '')
+  return text.slice(0, MAX_SLUG).toLowerCase() || 'tool'
 }

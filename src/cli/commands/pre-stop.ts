@@ -2,23 +2,8 @@ import { PRE_STOP_PATH } from '../../admin/control-paths.ts'
 import { askLocal } from '../ask-local.ts'
 import { parseControl } from '../flags/address.ts'
 import { defineCommand } from '../flags/command.ts'
-import { flagGroup, type Environment, FlagValues, type RawFlags } from '../flags/flag-values.ts'
-import { parseDuration } from '../flags/units.ts'
-
-const WAIT = { min: 0, max: 3_600_000 }
-
-const FLAGS = [
-  ...flagGroup('The sidecar:', {
-    control: ['socket', 'control socket of squall run: unix:/path.sock'],
-  }),
-  ...flagGroup('Times:', {
-    'stop-wait': [
-      'duration',
-      'how long to wait until the app has ended; keep it below the termination grace period of the pod; 0s for no wait',
-      { default: '20s' },
-    ],
-  }),
-]
+import { group } from '../flags/flag.ts'
+import { duration, one } from '../flags/kinds.ts'
 
 export const PRE_STOP = defineCommand({
   name: 'pre-stop',
@@ -29,22 +14,30 @@ export const PRE_STOP = defineCommand({
   page: 'docs/concepts/redirect.md',
   description:
     'notify squall run that its pod ends: it disarms at once, and serves until the app has ended',
-  flags: FLAGS,
+  flags: {
+    ...group('The sidecar:', {
+      control: one('socket', 'control socket of squall run: unix:/path.sock', parseControl, {
+        required: 'add it',
+      }),
+    }),
+    ...group('Times:', {
+      stopWait: duration(
+        'how long to wait until the app has ended; keep it below the termination grace period of the pod; 0s for no wait',
+        { min: 0, max: 3_600_000 },
+        '20s',
+      ),
+    }),
+  },
   note: `
 For the preStop hook of the sidecar's container. It returns when the app has ended or the time has
 passed; only then does Kubernetes stop the sidecar.`,
-  parse: parsePreStop,
+  parse: ({ control: socketPath, stopWait: waitMs }) => ({ socketPath, waitMs }),
   start: preStopCommand,
 })
 
-type PreStopRequest = ReturnType<typeof parsePreStop>
-
-export function parsePreStop(raw: RawFlags, env: Environment) {
-  const flags = new FlagValues(FLAGS, raw, env)
-  return {
-    socketPath: parseControl(flags.required('control')),
-    waitMs: parseDuration(flags.required('stop-wait'), WAIT),
-  }
+interface PreStopRequest {
+  readonly socketPath: string
+  readonly waitMs: number
 }
 
 // The response comes after the wait.

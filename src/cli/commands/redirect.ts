@@ -2,89 +2,83 @@ import { quoted } from '../../base/text/foreign-text.ts'
 import type { Redirect, RedirectPlan } from '../../cluster/redirect/ruleset.ts'
 import { parseListen } from '../flags/address.ts'
 import { defineCommand } from '../flags/command.ts'
-import {
-  flagGroup,
-  type Environment,
-  FlagValues,
-  type Given,
-  type RawFlags,
-} from '../flags/flag-values.ts'
+import { type Given, group } from '../flags/flag.ts'
 import { parsePort } from '../flags/host.ts'
-import { parseCount } from '../flags/units.ts'
+import { asGiven, count, many, one, toggle } from '../flags/kinds.ts'
 import { badOption, missing } from '../flags/usage-error.ts'
 
-const FLAGS = [
-  ...flagGroup('Redirected ports:', {
-    port: [
-      'app=squall',
-      'port of the app, and port of the listener for its traffic, such as 3000=15300; repeat it for more',
-      { repeatable: true },
-    ],
-    admin: [
-      'address',
-      'address of the admin port of squall run, which is never redirected',
-      { default: '127.0.0.1:15390' },
-    ],
-    'exempt-uid': [
-      'uid',
-      'user of squall run, where the app listens on loopback only: traffic of this user to loopback is not redirected',
-    ],
-  }),
-  ...flagGroup('Mode:', {
-    undo: 'remove all rules',
-    release: 'end a redirect of squall attach: new connections go to the app, open ones continue',
-    'dry-run': 'print the rules, and change nothing',
-    nft: ['program', 'name or path of the program nft', { default: 'nft' }],
-  }),
-]
+const MAX_PORTS = 64
+const NO_PORT = 'add it, such as --port 3000=15300'
+
+/** Declares the option for redirected ports. */
+export const PORT_FLAG = group('Redirected ports:', {
+  port: many(
+    'app=squall',
+    'port of the app, and port of the listener for its traffic, such as 3000=15300; repeat it for more',
+    parseRedirects,
+  ),
+})
 
 export const REDIRECT = defineCommand({
   name: 'redirect',
   examples: ['redirect --port 3000=15300', 'redirect --port 3000=15300 --dry-run'],
   page: 'docs/concepts/redirect.md',
   description: "redirect traffic for the app's ports to squall run, with nftables",
-  flags: FLAGS,
+  flags: {
+    ...PORT_FLAG,
+    ...group('Redirected ports:', {
+      admin: one(
+        'address',
+        'address of the admin port of squall run, which is never redirected',
+        asGiven<Given>,
+        { default: '127.0.0.1:15390' },
+      ),
+      exemptUid: count(
+        'user of squall run, where the app listens on loopback only: traffic of this user to loopback is not redirected',
+        // The highest number stands for 'no user'.
+        { min: 0, max: 2 ** 32 - 2 },
+      ),
+    }),
+    ...group('Mode:', {
+      undo: toggle('remove all rules'),
+      release: toggle(
+        'end a redirect of squall attach: new connections go to the app, open ones continue',
+      ),
+      dryRun: toggle('print the rules, and change nothing'),
+      nft: one('program', 'name or path of the program nft', parseProgram, { default: 'nft' }),
+    }),
+  },
   note: `
 Needs Linux, the program nft, and the capability NET_ADMIN. The rules are for IPv4 and IPv6, and
 replace those of an earlier run. In a pod it runs in an init container, before the app starts.`,
-  parse: parseRedirect,
+  parse: ({ port, admin, exemptUid, undo, release, dryRun, nft }): RedirectRequest => {
+    const giveBack = undo ? 'undo' : release ? 'release' : undefined
+    // Options are checked with --undo as well: an init container has the same arguments for both.
+    refuseAdmin(admin, port ?? [])
+    return { plan: giveBack ?? { redirects: needed(port), exemptUid }, dryRun, nft }
+  },
   start: startRedirect,
 })
 
-interface RedirectRequest {
+export interface RedirectRequest {
   /** The ports to redirect, or the way to end redirects. */
   readonly plan: RedirectPlan | 'undo' | 'release'
   readonly dryRun: boolean
   readonly nft: string
 }
 
-const MAX_PORTS = 64
-// The highest number stands for 'no user'.
-const UID = { min: 0, max: 2 ** 32 - 2 }
+/** Returns the redirects. Throws a `UsageError` without any. */
+export function needed(
+  redirects: RedirectPlan['redirects'] | undefined,
+): RedirectPlan['redirects'] {
+  if (redirects !== undefined) return redirects
+  throw missing('--port is missing', NO_PORT)
+}
 
-export function parseRedirect(raw: RawFlags, env: Environment): RedirectRequest {
-  const flags = new FlagValues(FLAGS, raw, env)
-  const nft = flags.required('nft')
-  if (nft.text === '' || nft.text.startsWith('-') || nft.text.includes('\u0000')) {
-    throw badOption(
-      nft.source,
-      `${quoted(nft.text)} is not a program`,
-      'write the name or path of nft',
-    )
-  }
-  const giveBack = flags.switch('undo') ? 'undo' : flags.switch('release') ? 'release' : undefined
-  // Options are checked with --undo as well: an init container has the same arguments for both.
-  const redirects = redirectsOf(flags.all('port'))
-  if (redirects === undefined && giveBack === undefined) {
-    throw missing('--port is missing', 'add it, such as --port 3000=15300')
-  }
-  refuseAdmin(flags.required('admin'), redirects ?? [])
-  const exemptUid = flags.parsed('exempt-uid', (given) => parseCount(given, UID))
-  return {
-    plan: giveBack ?? { redirects: redirects!, exemptUid },
-    dryRun: flags.switch('dry-run'),
-    nft: nft.text,
-  }
+function parseProgram(given: Given): string {
+  const { text, source } = given
+  if (text !== '' && !text.startsWith('-') && !text.includes('\u0000')) return text
+  throw badOption(source, `${quoted(text)} is not a program`, 'write the name or path of nft')
 }
 
 /** Sets or removes the redirects; returns the exit code. */
@@ -106,17 +100,16 @@ async function startRedirect({ plan, dryRun, nft }: RedirectRequest): Promise<nu
   return 0
 }
 
-/** Parses redirected ports; undefined without any. Throws a `UsageError`. */
-export function redirectsOf(given: readonly Given[]): RedirectPlan['redirects'] | undefined {
+function parseRedirects(given: readonly Given[]): RedirectPlan['redirects'] | undefined {
   const [first] = given
   if (first === undefined) return undefined
   if (given.length > MAX_PORTS) {
     throw badOption(first.source, `it is given ${given.length} times`, `use at most ${MAX_PORTS}`)
   }
   const redirects: Redirect[] = []
-  for (const one of given) {
-    const redirect = redirectOf(one)
-    refuseClash(redirect, redirects, one)
+  for (const each of given) {
+    const redirect = redirectOf(each)
+    refuseClash(redirect, redirects, each)
     redirects.push(redirect)
   }
   return redirects as [Redirect, ...Redirect[]]

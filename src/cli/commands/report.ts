@@ -1,52 +1,40 @@
 import { basename } from 'node:path'
-import { defineCommand } from '../flags/command.ts'
-import { flagGroup, FlagValues, type RawFlags } from '../flags/flag-values.ts'
+import type { LoadResult } from '../../lab/load/results/result.ts'
+import { readAs, writeText } from '../files.ts'
+import { type Command, defineCommand } from '../flags/command.ts'
+import { group } from '../flags/flag.ts'
+import { asText, many, one } from '../flags/kinds.ts'
 import { badCombination, missing, UsageError } from '../flags/usage-error.ts'
 
-const REPORT_FLAGS = flagGroup('The report:', {
-  out: ['file', 'file to write (default: standard output)', { short: 'o' }],
-  title: ['text', 'title of the report'],
-  name: [
+const MOST_RUNS = 20
+const MAX_RESULT = 256 * 1024 * 1024
+
+const OUT = one('file', 'file to write (default: standard output)', asText, { short: 'o' })
+
+const REPORT_FLAGS = group('The report:', {
+  out: OUT,
+  title: one('text', 'title of the report', asText),
+  name: many(
     'text',
     'name of a run, in the order of the files (default: the names of the files)',
-    { repeatable: true },
-  ],
+    (given) => given.map(asText),
+  ),
 })
 
-const MERGE_FLAGS = flagGroup('Output:', {
-  out: ['file', 'file to write (default: standard output)', { short: 'o' }],
-})
-
-export const REPORT_HTML = defineCommand({
-  name: 'report html',
-  examples: [
-    'report html result.json -o report.html',
-    'report html before.json after.json --name Before --name After -o compared.html',
+export const REPORT_HTML = reportCommand(
+  'html',
+  'show results of squall load as one HTML file, side by side',
+  [
+    'result.json -o report.html',
+    'before.json after.json --name Before --name After -o compared.html',
   ],
-  page: 'docs/guides/reports.md',
-  description: 'show results of squall load as one HTML file, side by side',
-  operands: { form: '[files...]', most: Infinity },
-  flags: REPORT_FLAGS,
-  fromEnvironment: false,
-  parse: (raw, _env, files) => parseReport(raw, files),
-  start: async (request) => (await import('../report/report.ts')).reportCommand(request, 'html'),
-})
+)
 
-export const REPORT_MARKDOWN = defineCommand({
-  name: 'report markdown',
-  examples: [
-    'report markdown result.json',
-    'report markdown before.json after.json -o compared.md',
-  ],
-  page: 'docs/guides/reports.md',
-  description: 'show results of squall load on one page of Markdown',
-  operands: { form: '[files...]', most: Infinity },
-  flags: REPORT_FLAGS,
-  fromEnvironment: false,
-  parse: (raw, _env, files) => parseReport(raw, files),
-  start: async (request) =>
-    (await import('../report/report.ts')).reportCommand(request, 'markdown'),
-})
+export const REPORT_MARKDOWN = reportCommand(
+  'markdown',
+  'show results of squall load on one page of Markdown',
+  ['result.json', 'before.json after.json -o compared.md'],
+)
 
 export const REPORT_MERGE = defineCommand({
   name: 'report merge',
@@ -57,50 +45,92 @@ export const REPORT_MERGE = defineCommand({
   page: 'docs/guides/load.md',
   description: 'merge the results of the shards of a load',
   operands: { form: '[files...]', most: Infinity },
-  flags: MERGE_FLAGS,
+  flags: group('Output:', { out: OUT }),
+  // `SQUALL_OUT` is meant for the load itself.
   fromEnvironment: false,
-  parse: (raw, _env, files) => parseMerge(raw, files),
-  start: async (request) => (await import('../report/report.ts')).mergeCommand(request),
+  parse: ({ out }, { operands }) => ({ out, files: resultFiles(operands, 'merge') }),
+  start: async ({ files, out }) => {
+    const { mergeResults, parseResult } = await import('../../lab/load/results/merge-results.ts')
+    const results = []
+    for (const file of files) {
+      results.push(await readAs(file, 'merge', MAX_RESULT, (text) => parseResult(text, file)))
+    }
+    const merged = mergeResults(results)
+    await writeText(out, '--out', `${JSON.stringify(merged)}\n`)
+    return merged.slo.every(({ ok }) => ok) ? 0 : 1
+  },
 })
 
-export type ReportRequest = ReturnType<typeof parseReport>
-
-const MOST_RUNS = 20
-
-function parseReport(raw: RawFlags, files: readonly string[]) {
-  if (files.length === 0) {
-    throw missing('no results to report', 'name files of squall load --out')
-  }
-  if (files.length > MOST_RUNS) {
-    throw new UsageError(
-      'BAD_VALUE',
-      `${files.length} runs are too many for one report`,
-      `name up to ${MOST_RUNS}, or merge shards with squall report merge`,
-    )
-  }
-  // `SQUALL_OUT` is meant for the load itself.
-  const flags = new FlagValues(REPORT_FLAGS, raw, {})
-  const names = flags.all('name').map(({ text }) => text)
-  if (names.length > files.length) {
-    throw badCombination(
-      `--name is given ${names.length} times for ${files.length} files`,
-      'give one --name for each file, in the same order',
-    )
-  }
-  return {
-    runs: files.map((file, i) => ({ file, title: names[i] ?? basename(file, '.json') })),
-    out: flags.optional('out')?.text,
-    title: flags.optional('title')?.text,
-  }
+function reportCommand(
+  form: 'html' | 'markdown',
+  description: string,
+  examples: readonly string[],
+): Command {
+  return defineCommand({
+    name: `report ${form}`,
+    examples: examples.map((each) => `report ${form} ${each}`),
+    page: 'docs/guides/reports.md',
+    description,
+    operands: { form: '[files...]', most: Infinity },
+    flags: REPORT_FLAGS,
+    // `SQUALL_OUT` is meant for the load itself.
+    fromEnvironment: false,
+    parse: ({ name, out, title }, { operands }) => {
+      const files = resultFiles(operands, 'report')
+      if (files.length > MOST_RUNS) {
+        throw new UsageError(
+          'BAD_VALUE',
+          `${files.length} runs are too many for one report`,
+          `name up to ${MOST_RUNS}, or merge shards with squall report merge`,
+        )
+      }
+      if (name.length > files.length) {
+        throw badCombination(
+          `--name is given ${name.length} times for ${files.length} files`,
+          'give one --name for each file, in the same order',
+        )
+      }
+      const runs = files.map((file, i) => ({ file, title: name[i] ?? basename(file, '.json') }))
+      return { runs, out, title }
+    },
+    start: async ({ runs, out, title }) => {
+      const read = await resultReader()
+      const titled = []
+      for (const { file, title: name } of runs) {
+        const result = await readAs(file, form, MAX_RESULT, (text) => read(text, file))
+        titled.push({ title: name, result })
+      }
+      const write =
+        form === 'html'
+          ? (await import('../../lab/report/write-report.ts')).writeReport
+          : (await import('../../lab/report/markdown.ts')).reportMarkdown
+      await writeText(out, '--out', write(titled, title === undefined ? {} : { title }))
+      return 0
+    },
+  })
 }
 
-export type MergeRequest = ReturnType<typeof parseMerge>
+function resultFiles(files: readonly string[], what: string): readonly string[] {
+  if (files.length > 0) return files
+  throw missing(`no results to ${what}`, 'name files of squall load --out')
+}
 
-function parseMerge(raw: RawFlags, files: readonly string[]) {
-  if (files.length === 0) {
-    throw missing('no results to merge', 'name files of squall load --out')
+/** Loads the modules that read results whose latencies are shown. */
+async function resultReader(): Promise<(text: string, file: string) => LoadResult> {
+  const { Histogram } = await import('../../lab/load/results/histogram.ts')
+  const { LoadError } = await import('../../lab/load/load-error.ts')
+  const { parseResult } = await import('../../lab/load/results/merge-results.ts')
+  return (text, file) => {
+    const result = parseResult(text, file)
+    try {
+      Histogram.from(result.latency.histogram)
+    } catch {
+      throw new LoadError(
+        'BAD_INPUT',
+        `${file} has latencies that cannot be read`,
+        'give files that squall load --out wrote',
+      )
+    }
+    return result
   }
-  // `SQUALL_OUT` is meant for the load itself.
-  const flags = new FlagValues(MERGE_FLAGS, raw, {})
-  return { files, out: flags.optional('out')?.text }
 }

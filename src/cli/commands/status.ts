@@ -1,24 +1,8 @@
-import { flagGroup, type Environment, FlagValues, type RawFlags } from '../flags/flag-values.ts'
-import {
-  environmentLabelFlag,
-  parseProductionNames,
-  productionNamesFlag,
-} from '../flags/production.ts'
-import { parseAllNamespaces, CLUSTER_FLAGS, parseCluster } from '../kube/cluster-options.ts'
 import { defineCommand } from '../flags/command.ts'
-
-const STATUS_FLAGS = [
-  ...CLUSTER_FLAGS,
-  ...flagGroup('The cluster:', {
-    'all-namespaces': ['', 'all namespaces', { short: 'A' }],
-  }),
-  ...productionNamesFlag('The cluster:'),
-  ...environmentLabelFlag('The cluster:'),
-  ...flagGroup('Output:', {
-    watch: ['', 'show changes until Ctrl-C', { short: 'w' }],
-    json: 'print one JSON document; with --watch one per line',
-  }),
-]
+import { group } from '../flags/flag.ts'
+import { toggle } from '../flags/kinds.ts'
+import { environmentLabelFlag, productionNamesFlag } from '../flags/production.ts'
+import { CLUSTER_FLAGS, clusterOf, isEveryNamespace } from '../kube/cluster-options.ts'
 
 export const STATUS = defineCommand({
   name: 'status',
@@ -26,22 +10,22 @@ export const STATUS = defineCommand({
   page: 'docs/guides/apply.md',
   description:
     'show which pods have a sidecar, whether it is armed, and which rules sampled no call',
-  flags: STATUS_FLAGS,
-  parse: parseStatus,
+  flags: {
+    ...CLUSTER_FLAGS,
+    ...group('The cluster:', { allNamespaces: toggle('all namespaces', { short: 'A' }) }),
+    ...productionNamesFlag('The cluster:'),
+    ...environmentLabelFlag('The cluster:'),
+    ...group('Output:', {
+      watch: toggle('show changes until Ctrl-C', { short: 'w' }),
+      json: toggle('print one JSON document; with --watch one per line'),
+    }),
+  },
+  parse: ({ productionNames: patterns, environmentLabel, ...flags }, context) => ({
+    cluster: clusterOf(flags, context),
+    allNamespaces: isEveryNamespace(flags, context),
+    production: { patterns, environmentLabel },
+    watch: flags.watch,
+    json: flags.json,
+  }),
   start: async (request) => (await import('../kube/status.ts')).statusCommand(request),
 })
-
-export type StatusRequest = ReturnType<typeof parseStatus>
-
-function parseStatus(raw: RawFlags, env: Environment) {
-  const flags = new FlagValues(STATUS_FLAGS, raw, env)
-  const allNamespaces = parseAllNamespaces(flags, raw)
-  const environmentLabel = flags.required('environment-label').text
-  return {
-    cluster: parseCluster(flags, env),
-    allNamespaces,
-    production: { patterns: parseProductionNames(flags), environmentLabel },
-    watch: flags.switch('watch'),
-    json: flags.switch('json'),
-  }
-}

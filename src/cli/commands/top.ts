@@ -1,22 +1,8 @@
-import type { TopOptions } from '../../lab/top/top.ts'
-import { readTokenFlag, parseAdminToken, parseReadToken } from '../flags/admin-access.ts'
-import { defineCommand } from '../flags/command.ts'
-import { flagGroup, type Environment, FlagValues, type RawFlags } from '../flags/flag-values.ts'
+import { adminTokenOf, readTokenFlag, readTokenOf } from '../flags/admin-access.ts'
 import { parseEndpoints } from '../flags/admin-endpoints.ts'
-
-const FLAGS = [
-  ...flagGroup('Output:', {
-    once: 'print one snapshot and exit; the exit code is 1 if a sidecar did not respond',
-    json: 'print one line of JSON per second',
-  }),
-  ...readTokenFlag('Reading:'),
-  ...flagGroup('Changes:', {
-    'admin-token-file': [
-      'path',
-      'file with the token for arming and disarming (or SQUALL_ADMIN_TOKEN itself)',
-    ],
-  }),
-]
+import { defineCommand } from '../flags/command.ts'
+import { group } from '../flags/flag.ts'
+import { asText, one, toggle } from '../flags/kinds.ts'
 
 export const TOP = defineCommand({
   name: 'top',
@@ -25,23 +11,31 @@ export const TOP = defineCommand({
   description:
     'watch sidecars in a terminal, by their admin ports: armed or not, injections, origin of errors',
   operands: { form: '[addresses...]', most: Infinity },
-  flags: FLAGS,
+  flags: {
+    ...group('Output:', {
+      once: toggle('print one snapshot and exit; the exit code is 1 if a sidecar did not respond'),
+      json: toggle('print one line of JSON per second'),
+    }),
+    ...readTokenFlag('Reading:'),
+    ...group('Changes:', {
+      adminTokenFile: one(
+        'path',
+        'file with the token for arming and disarming (or SQUALL_ADMIN_TOKEN itself)',
+        asText,
+      ),
+    }),
+  },
   note: `
 Addresses are host:port or http://host:port (default: 127.0.0.1:15390). ? lists the keys.
 Without a terminal it prints one line per sidecar and second.`,
-  parse: parseTop,
-  start: async (options) => (await import('../../lab/top/top.ts')).top(options),
-})
-
-function parseTop(raw: RawFlags, env: Environment, addresses: readonly string[]): TopOptions {
-  const flags = new FlagValues(FLAGS, raw, env)
-  return {
-    endpoints: parseEndpoints(addresses),
-    json: flags.switch('json'),
-    once: flags.switch('once'),
-    token: parseAdminToken(flags, env),
-    readToken: parseReadToken(flags, env),
+  parse: ({ once, json, adminTokenFile, adminReadTokenFile }, { env, operands }) => ({
+    endpoints: parseEndpoints(operands),
+    json,
+    once,
+    token: adminTokenOf(adminTokenFile, env),
+    readToken: readTokenOf(adminReadTokenFile, env),
     noColour: (env['NO_COLOR'] ?? '') !== '',
     dumb: env['TERM'] === 'dumb',
-  }
-}
+  }),
+  start: async (options) => (await import('../../lab/top/top.ts')).top(options),
+})

@@ -5,45 +5,39 @@ import { formatListen, type ListenAddress } from '../../http/address.ts'
 import { askLocal } from '../ask-local.ts'
 import { adminToAsk } from '../flags/address.ts'
 import { defineCommand } from '../flags/command.ts'
-import { flagGroup, type Environment, FlagValues, type RawFlags } from '../flags/flag-values.ts'
-import { parseDuration } from '../flags/units.ts'
-
-const WAIT = { min: 0, max: 3_600_000 }
-
-const FLAGS = [
-  ...flagGroup('The sidecar:', {
-    admin: ['address', 'address of the admin port of squall run', { default: '127.0.0.1:15390' }],
-  }),
-  ...flagGroup('Times:', {
-    'ready-wait': ['duration', 'how long to wait', { default: '30s' }],
-  }),
-  ...flagGroup('Behaviour:', {
-    'ready-with-app':
-      'also wait for the app, which never ends where the app starts after this command',
-  }),
-]
+import { group } from '../flags/flag.ts'
+import { duration, one, toggle } from '../flags/kinds.ts'
 
 export const WAIT_READY = defineCommand({
   name: 'wait-ready',
   examples: ['wait-ready', 'wait-ready --admin 127.0.0.1:15390'],
   page: 'docs/concepts/redirect.md',
   description: 'wait until squall run accepts traffic',
-  flags: FLAGS,
+  flags: {
+    ...group('The sidecar:', {
+      admin: one('address', 'address of the admin port of squall run', adminToAsk, {
+        default: '127.0.0.1:15390',
+      }),
+    }),
+    ...group('Times:', {
+      readyWait: duration('how long to wait', { min: 0, max: 3_600_000 }, '30s'),
+    }),
+    ...group('Behaviour:', {
+      readyWithApp: toggle(
+        'also wait for the app, which never ends where the app starts after this command',
+      ),
+    }),
+  },
   note: `
 For the postStart hook of the sidecar's container, and for health checks of an image.`,
-  parse: parseWaitReady,
+  parse: ({ admin, readyWait: waitMs, readyWithApp: withApp }) => ({ admin, waitMs, withApp }),
   start: waitReadyCommand,
 })
 
-type WaitReadyRequest = ReturnType<typeof parseWaitReady>
-
-export function parseWaitReady(raw: RawFlags, env: Environment) {
-  const flags = new FlagValues(FLAGS, raw, env)
-  return {
-    admin: adminToAsk(flags.required('admin')),
-    waitMs: parseDuration(flags.required('ready-wait'), WAIT),
-    withApp: flags.switch('ready-with-app'),
-  }
+interface WaitReadyRequest {
+  readonly admin: ListenAddress
+  readonly waitMs: number
+  readonly withApp: boolean
 }
 
 const POLL_MS = 50

@@ -1,13 +1,13 @@
+import { shortDigest } from '../../base/digest.ts'
 import { plain, quoted } from '../../base/text/foreign-text.ts'
 import { type HistoryEntry, readHistory } from '../../lab/experiment/history.ts'
-import type { ExperimentListRequest } from '../commands/experiment.ts'
 import { CATALOG } from '../../lab/experiment/catalog.ts'
 import { nearestName } from '../../base/nearest-name.ts'
 import { UsageError } from '../flags/usage-error.ts'
 
 /** Lists the history, the newest run last. */
 export async function listExperiments(
-  { experiments, json }: ExperimentListRequest,
+  { experiments, json }: { readonly experiments: string; readonly json: boolean },
   write: (text: string) => void = (text) => void process.stdout.write(text),
 ): Promise<number> {
   const entries = await readHistory(experiments)
@@ -19,7 +19,7 @@ export async function listExperiments(
 
 function line({ id, name, verdict, stage, seed, planDigest }: HistoryEntry): string {
   const where = stage === null || verdict === 'passed' ? '' : ` at ${stage}`
-  return row(id, name, `${verdict}${where}`, String(seed), planDigest.slice(0, 8))
+  return row(id, name, `${verdict}${where}`, String(seed), shortDigest(planDigest))
 }
 
 function row(id: string, name: string, verdict: string, seed: string, digest: string): string {

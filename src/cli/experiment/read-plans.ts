@@ -12,14 +12,23 @@ import type { LocatedRejection } from '../../lab/experiment/plan-rejections.ts'
 import type { ProductionCheck } from '../../rules/guard/production-names.ts'
 import { readBounded } from '../../base/read-bounded.ts'
 import { badFile } from '../flags/usage-error.ts'
-import type { ExperimentRunRequest, ExperimentValidateRequest } from '../commands/experiment.ts'
+
+/** The plan to run: a file, or that of an earlier run. */
+export interface AskedPlan {
+  readonly plan:
+    | { readonly kind: 'again'; readonly id: string }
+    | { readonly kind: 'file'; readonly path: string }
+  /** The directory of the history and of the reports. */
+  readonly experiments: string
+  readonly production: ProductionCheck
+}
 
 /** Reads the requested plan. Throws a `UsageError` when it cannot be read. */
 export async function readAsked({
   plan,
   experiments,
   production,
-}: Pick<ExperimentRunRequest, 'plan' | 'experiments' | 'production'>): Promise<ReadAndKept> {
+}: AskedPlan): Promise<ReadAndKept> {
   if (plan.kind === 'file') return readPlanFile(plan.path, production)
   try {
     return await readKept(experiments, plan.id, production)
@@ -59,7 +68,15 @@ async function textOf(path: string): Promise<string> {
 
 /** Checks plans; returns the exit code. */
 export async function validatePlans(
-  { paths, production, json }: ExperimentValidateRequest,
+  {
+    paths,
+    production,
+    json,
+  }: {
+    readonly paths: readonly string[]
+    readonly production: ProductionCheck
+    readonly json: boolean
+  },
   write: (text: string) => void = (text) => void process.stdout.write(text),
 ): Promise<number> {
   const files = []

@@ -1,27 +1,42 @@
 import { plain, quoted } from '../../base/text/foreign-text.ts'
 import type { ExperimentResult } from '../../lab/experiment/experiment-result.ts'
-import { experimentSuite, noteLines, writeReports } from '../../lab/experiment/experiment-report.ts'
+import {
+  experimentSuite,
+  noteLines,
+  refusedSuite,
+  writeReports,
+} from '../../lab/experiment/experiment-report.ts'
 import { addToHistory, readHistory } from '../../lab/experiment/history.ts'
 import { RejectedError } from '../../lab/experiment/rejection.ts'
 import { moreRejections, runExperiment } from '../../lab/experiment/run-experiment.ts'
 import { junitText } from '../../lab/report/junit.ts'
-import { print, readAs, writeText } from '../files.ts'
-import { tokenIn } from '../load/load-inputs.ts'
+import { print, writeText } from '../files.ts'
 import { interruption } from '../long-running.ts'
 import { badFile } from '../flags/usage-error.ts'
 import { readVersion } from '../version.ts'
 import { experimentProgress } from '../../lab/experiment/experiment-progress.ts'
-import type { ExperimentRunRequest } from '../commands/experiment.ts'
-import { complaints, readAsked } from './read-plans.ts'
+import { type AskedPlan, complaints, readAsked } from './read-plans.ts'
 import { KubeError, isKubeError } from '../../cluster/kube/kube-error.ts'
 import { NAMESPACES, metadataOf } from '../../cluster/kube/resources.ts'
 import type { PlacedName } from '../../rules/guard/production-names.ts'
-import type { Environment } from '../flags/flag-values.ts'
+import type { Environment } from '../flags/flag.ts'
+import { withToken } from '../flags/server.ts'
 
 const FAILED = 1
 /** A shell reports a program that Ctrl-C ended by this exit code. */
 const INTERRUPTED = 130
-const MAX_TOKEN_FILE = 64 * 1024
+
+/** The options of `squall experiment run`. */
+interface ExperimentRunRequest extends AskedPlan {
+  readonly headers: Readonly<Record<string, string>>
+  readonly authTokenFile: string | undefined
+  readonly junit: string | undefined
+  /** The read token of the sidecar, if it requires one. */
+  readonly readToken: string | undefined
+  readonly cluster: LabelSource
+  readonly stateDirectory: string
+  readonly json: boolean
+}
 
 /** Runs a plan; returns the exit code. */
 export async function runPlan(request: ExperimentRunRequest): Promise<number> {
@@ -41,9 +56,9 @@ export async function runPlan(request: ExperimentRunRequest): Promise<number> {
     const isProduction = read.rejections.some(({ code }) => code === 'PRODUCTION')
     const more = isProduction ? [] : await moreRejections({ plan, namespaceLabel })
     const lines = `${complaints(kept.file, read)}${rejectedLines(more)}`
-    return refused([...read.rejections, ...more], json, lines)
+    return refused([...read.rejections, ...more], request, lines)
   }
-  const headers = { ...request.headers, ...(await bearer(request.authTokenFile)) }
+  const headers = await withToken(request.headers, request.authTokenFile)
   const past = await readHistory(experiments)
   // The first signal rolls back; after the second, the rules expire by themselves.
   const interrupt = interruption(INTERRUPTED, ['SIGINT', 'SIGTERM', 'SIGHUP'])
@@ -70,7 +85,7 @@ export async function runPlan(request: ExperimentRunRequest): Promise<number> {
   } catch (error) {
     if (!(error instanceof RejectedError)) throw error
     if (interrupt.signal.aborted) return INTERRUPTED
-    return refused(error.rejections, json, rejectedLines(error.rejections))
+    return refused(error.rejections, request, rejectedLines(error.rejections))
   } finally {
     interrupt.forget()
   }
@@ -78,9 +93,10 @@ export async function runPlan(request: ExperimentRunRequest): Promise<number> {
 
 async function refused(
   rejections: RejectedError['rejections'],
-  json: boolean,
+  { json, junit }: ExperimentRunRequest,
   text: string,
 ): Promise<number> {
+  if (junit !== undefined) await writeText(junit, '--junit', junitText(refusedSuite(rejections)))
   if (json) await print(`${JSON.stringify({ refused: rejections })}\n`)
   else process.stderr.write(`${text}no fault was injected\n`)
   return FAILED
@@ -88,12 +104,6 @@ async function refused(
 
 function resultText(result: ExperimentResult, directory: string): string {
   return `${noteLines(result).map(plain).join('\n')}\nreport: ${plain(directory)}/report.html\n`
-}
-
-async function bearer(file: string | undefined): Promise<Readonly<Record<string, string>>> {
-  if (file === undefined) return {}
-  const token = await readAs(file, '--auth-token-file', MAX_TOKEN_FILE, tokenIn)
-  return { authorization: `Bearer ${token}` }
 }
 
 function rejectedLines(rejections: RejectedError['rejections']): string {

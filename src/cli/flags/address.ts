@@ -13,7 +13,7 @@ import {
   splitHostPort,
   takes,
 } from './host.ts'
-import type { Given } from './flag-values.ts'
+import type { Given } from './flag.ts'
 import { badAddress, badOption, type UsageError } from './usage-error.ts'
 
 // The longest path in a socket address on Linux; on macOS it is four bytes shorter.

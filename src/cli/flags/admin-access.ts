@@ -1,39 +1,36 @@
 import { hostname } from 'node:os'
-import { quoted } from '../../base/text/foreign-text.ts'
 import { AdminTokenError, readAdminToken } from '../../admin/admin-token.ts'
 import type { ReadAccess } from '../../admin/guards.ts'
+import { quoted } from '../../base/text/foreign-text.ts'
 import type { ListenAddress } from '../../http/address.ts'
-import { flagGroup, type Environment, type FlagValues } from './flag-values.ts'
+import { type Environment, type Given, group } from './flag.ts'
 import { isHost } from './host.ts'
+import { asText, many, one } from './kinds.ts'
 import { badCombination, badOption, UsageError } from './usage-error.ts'
 
 const MAX_HOSTS = 100
 
 /** Reads the admin token from a file or an environment variable, which other users cannot read. */
-export function parseAdminToken(
-  flags: FlagValues<'admin-token-file'>,
-  env: Environment,
-): string | undefined {
-  return tokenOf('admin', flags.optional('admin-token-file')?.text, env['SQUALL_ADMIN_TOKEN'])
+export function adminTokenOf(file: string | undefined, env: Environment): string | undefined {
+  return tokenOf('admin', file, env['SQUALL_ADMIN_TOKEN'])
 }
 
 /** Reads the token for reading admin ports, from a file or an environment variable. */
-export function parseReadToken(
-  flags: FlagValues<'admin-read-token-file'>,
-  env: Environment,
-): string | undefined {
-  const file = flags.optional('admin-read-token-file')?.text
+export function readTokenOf(file: string | undefined, env: Environment): string | undefined {
   return tokenOf('read', file, env['SQUALL_ADMIN_READ_TOKEN'])
 }
 
-/** Parses the access rules for reading the admin port at an address. */
-export function parseReadAccess(
-  flags: FlagValues<'admin-hosts' | 'admin-read-token-file'>,
+/** Returns the access rules for reading the admin port at an address. */
+export function readAccessOf(
+  {
+    adminHosts,
+    adminReadTokenFile,
+  }: { readonly adminHosts: readonly string[]; readonly adminReadTokenFile: string | undefined },
   env: Environment,
   admin: ListenAddress | undefined,
   token?: string,
 ): ReadAccess {
-  const readToken = parseReadToken(flags, env)
+  const readToken = readTokenOf(adminReadTokenFile, env)
   if (readToken !== undefined && readToken === token) {
     throw badCombination(
       'the admin token and the admin read token are the same',
@@ -41,15 +38,12 @@ export function parseReadAccess(
     )
   }
   const own = admin?.kind === 'tcp' ? [admin.host.toLowerCase(), hostname().toLowerCase()] : []
-  return { readToken, hosts: [...own, ...parseHosts(flags, 'admin-hosts')] }
+  return { readToken, hosts: [...own, ...adminHosts] }
 }
 
 /** Parses the host names under which a port may be reached. */
-export function parseHosts<Name extends string>(
-  flags: FlagValues<Name>,
-  name: Name,
-): readonly string[] {
-  const hosts = flags.all(name).flatMap(({ text, source }) =>
+export function parseHosts(all: readonly Given[]): readonly string[] {
+  const hosts = all.flatMap(({ text, source }) =>
     text.split(',').map((part) => {
       const host = part.trim().toLowerCase()
       if (isHost(host.replace(/^\*\./, ''))) return host
@@ -61,7 +55,7 @@ export function parseHosts<Name extends string>(
     }),
   )
   if (hosts.length <= MAX_HOSTS) return hosts
-  throw new UsageError('BAD_VALUE', `--${name}: too many`, `use at most ${MAX_HOSTS}`)
+  throw badOption(all[0]!.source, 'too many', `use at most ${MAX_HOSTS}`)
 }
 
 function tokenOf(
@@ -78,26 +72,28 @@ function tokenOf(
 }
 
 /** Declares the options for read access to an admin port. */
-export function adminAccessFlags(group: string) {
-  return flagGroup(group, {
-    'admin-hosts': [
+export function adminAccessFlags(title: string) {
+  return group(title, {
+    adminHosts: many(
       'names',
       'host names that the admin port accepts, besides addresses, names without a dot and names in a cluster: mcp.example.com or *.example.com',
-      { repeatable: true },
-    ],
-    'admin-read-token-file': [
+      parseHosts,
+    ),
+    adminReadTokenFile: one(
       'path',
       'file with a token that is required to read the admin port (or SQUALL_ADMIN_READ_TOKEN itself); /livez and /readyz stay open',
-    ],
+      asText,
+    ),
   })
 }
 
 /** Declares the option for the read token of clients of admin ports. */
-export function readTokenFlag(group: string) {
-  return flagGroup(group, {
-    'admin-read-token-file': [
+export function readTokenFlag(title: string) {
+  return group(title, {
+    adminReadTokenFile: one(
       'path',
       'file with the read token of the admin ports (or SQUALL_ADMIN_READ_TOKEN itself)',
-    ],
+      asText,
+    ),
   })
 }

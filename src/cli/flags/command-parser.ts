@@ -2,7 +2,7 @@ import { Command as Parser, CommanderError, Option } from 'commander'
 import { quoted } from '../../base/text/foreign-text.ts'
 import { missing, UsageError } from './usage-error.ts'
 import type { Asked, Command } from './command.ts'
-import type { FlagSpec, Environment } from './flag-values.ts'
+import type { Environment, NamedFlag } from './flag.ts'
 
 /** Returns the parser's error as one line with a fix. */
 function commandLineError(error: CommanderError, command: string): UsageError {
@@ -164,13 +164,13 @@ function named(args: readonly string[], commands: readonly Command[]): string {
   )
 }
 
-function addFlag(parser: Parser, spec: FlagSpec, raw: Map<string, string[]>): void {
+function addFlag(parser: Parser, spec: NamedFlag, raw: Map<string, string[]>): void {
   const { name, value, help } = spec
   const note = spec.default === undefined ? '' : ` (default: ${spec.default})`
   const form = value === undefined ? `--${name}` : `--${name} <${value}>`
   const short = spec.short === undefined ? '' : `-${spec.short}, `
   parser.addOption(new Option(`${short}${form}`, `${help}${note}`).helpGroup(spec.group))
-  // Values are collected unparsed: `FlagValues` checks them together with the environment.
+  // Values are collected unparsed: they are parsed together with the environment.
   parser.on(`option:${name}`, (text?: string) => {
     raw.set(name, [...(raw.get(name) ?? []), text ?? 'true'])
   })

@@ -1,7 +1,24 @@
-import type { FlagSpec, Environment, RawFlags } from './flag-values.ts'
+import {
+  type Environment,
+  type Flags,
+  namedFlags,
+  type NamedFlag,
+  type RawFlags,
+  readFlags,
+  type Values,
+} from './flag.ts'
+
+/** The context of a command line. */
+export interface Context {
+  readonly env: Environment
+  /** The arguments after the options. */
+  readonly operands: readonly string[]
+  /** Returns true where an option is on the command line, by its name. */
+  readonly names: (flag: string) => boolean
+}
 
 /** Declares one command of the program. */
-interface CommandSpec<Request> {
+interface CommandSpec<Of extends Flags, Request> {
   /** One word, or two as in `report merge`. */
   readonly name: string
   readonly description: string
@@ -9,26 +26,26 @@ interface CommandSpec<Request> {
   readonly examples: readonly string[]
   /** The path of the page in docs. */
   readonly page: string
-  readonly flags: readonly FlagSpec[]
+  readonly flags: Of
   /** The form of the arguments after the options, and their maximum number. */
   readonly operands?: { readonly form: string; readonly most: number }
   /** The last paragraph of the help. */
   readonly note?: string
   /** False where options come from the command line alone. */
   readonly fromEnvironment?: false
-  /** Checks flags, environment and operands. Throws nothing but a `UsageError`. */
-  parse(raw: RawFlags, env: Environment, operands: readonly string[]): Request
+  /** Checks parsed flags together, and operands. Throws nothing but a `UsageError`. */
+  readonly parse: (flags: Values<Of>, context: Context) => Request
   /** Loads the command's modules and runs it; returns the exit code. */
-  start(request: Request): Promise<number>
+  readonly start: (request: Request) => Promise<number>
 }
 
-/** A command without the type of its request. */
+/** A command without the types of its flags and of its request. */
 export interface Command {
   readonly name: string
   readonly description: string
   readonly examples: readonly string[]
   readonly page: string
-  readonly flags: readonly FlagSpec[]
+  readonly flags: readonly NamedFlag[]
   readonly operands: { readonly form: string; readonly most: number } | undefined
   readonly note: string
   readonly fromEnvironment: boolean
@@ -43,30 +60,19 @@ export interface Asked {
   start(): Promise<number>
 }
 
-/** Hides the type of a command's request, for the list of commands. */
-export function defineCommand<Request>(spec: CommandSpec<Request>): Command {
-  const {
-    name,
-    description,
-    examples,
-    page,
-    flags,
-    operands,
-    note = '',
-    fromEnvironment = true,
-  } = spec
+/** Hides the types of a command, for the list of commands. */
+export function defineCommand<Of extends Flags, Request>(spec: CommandSpec<Of, Request>): Command {
+  const { flags, operands, note = '', fromEnvironment = true, parse, start, ...shown } = spec
   return {
-    name,
-    description,
-    examples,
-    page,
-    flags,
+    ...shown,
     operands,
     note,
     fromEnvironment,
+    flags: namedFlags(flags),
     ask: (raw, env, words) => {
-      const request = spec.parse(raw, env, words)
-      return { kind: 'command', name, request, start: () => spec.start(request) }
+      const values = readFlags(flags, raw, fromEnvironment ? env : {})
+      const request = parse(values, { env, operands: words, names: (flag) => raw.has(flag) })
+      return { kind: 'command', name: spec.name, request, start: () => start(request) }
     },
   }
 }

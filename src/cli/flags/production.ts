@@ -8,51 +8,52 @@ import {
   productionPatternProblem,
   productionText,
 } from '../../rules/guard/production-names.ts'
-import { flagGroup, type Environment, type FlagValues } from './flag-values.ts'
+import { type Environment, type Given, group, type Values } from './flag.ts'
+import { asGiven, asText, many, one, toggle } from './kinds.ts'
 import { badOption, UsageError } from './usage-error.ts'
 
 const MAX_PATTERNS = 100
 const NAMESPACE_FILE = '/var/run/secrets/kubernetes.io/serviceaccount/namespace'
 
 /** Declares the option for the names that mean production. */
-export function productionNamesFlag(group: string) {
-  return flagGroup(group, {
-    'production-names': [
+export function productionNamesFlag(title: string) {
+  return group(title, {
+    productionNames: many(
       'patterns',
       `words in names that mean production, as globs; ! excludes, and the last match decides (default: ${PRODUCTION_NAMES.join(',')})`,
-      { repeatable: true },
-    ],
+      parseProductionNames,
+    ),
   })
 }
 
 /** Declares the option for the label of a namespace that names its environment. */
-export function environmentLabelFlag(group: string) {
-  return flagGroup(group, {
-    'environment-label': [
+export function environmentLabelFlag(title: string) {
+  return group(title, {
+    environmentLabel: one(
       'key',
       'label of a namespace that names its environment, where it can be read',
+      asText,
       { default: 'environment' },
-    ],
+    ),
   })
 }
 
 /** Declares the options of commands that act on another machine, about its environment. */
-export function productionFlags(group: string) {
-  return [
-    ...flagGroup(group, {
-      environment: [
+export function productionFlags(title: string) {
+  return {
+    ...group(title, {
+      environment: one(
         'name',
         'environment of the target, such as staging (default: ENVIRONMENT or NODE_ENV)',
-      ],
-      'allow-production': 'continue although a name means production',
+        asGiven,
+      ),
+      allowProduction: toggle('continue although a name means production'),
     }),
-    ...productionNamesFlag(group),
-  ]
+    ...productionNamesFlag(title),
+  }
 }
 
-/** Parses the names that mean production. */
-export function parseProductionNames(flags: FlagValues<'production-names'>): readonly string[] {
-  const given = flags.all('production-names')
+function parseProductionNames(given: readonly Given[]): readonly string[] {
   if (given.length === 0) return PRODUCTION_NAMES
   const patterns = given.flatMap(({ text, source }) =>
     text.split(',').map((part) => {
@@ -83,16 +84,21 @@ export function environmentNames(
   return [{ where: 'NODE_ENV', name: env['NODE_ENV'] }]
 }
 
-/** Parses the production check of a command; undefined where production is allowed. */
-export function parseProduction(
-  flags: FlagValues<'environment' | 'allow-production' | 'production-names'>,
+/** Returns the production check of a command; undefined where production is allowed. */
+export function productionOf(
+  flags: Values<ReturnType<typeof productionFlags>>,
   env: Environment,
 ): ProductionCheck | undefined {
-  const patterns = parseProductionNames(flags)
-  if (flags.switch('allow-production')) return undefined
-  const given = flags.optional('environment')
-  const stated = given && { where: given.source, name: given.text }
-  return { patterns, places: environmentNames(stated, env) }
+  if (flags.allowProduction) return undefined
+  return {
+    patterns: flags.productionNames,
+    places: environmentNames(placed(flags.environment), env),
+  }
+}
+
+/** Returns the name that an option states, with its place for messages. */
+export function placed(given: Given | undefined): PlacedName | undefined {
+  return given && { where: given.source, name: given.text }
 }
 
 /** Throws a `UsageError` where a name means production. */

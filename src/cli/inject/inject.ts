@@ -15,8 +15,29 @@ import { ManifestError } from '../../cluster/manifests/manifest.ts'
 import { podOf, type PodPlace } from '../../cluster/manifests/pod-places.ts'
 import { readText } from '../files.ts'
 import { badFile } from '../flags/usage-error.ts'
-import type { InjectRequest, UninjectRequest } from '../commands/inject.ts'
 import { readInjectorSettings } from './injector-settings.ts'
+
+/** The options of `squall inject`. */
+export interface InjectRequest {
+  readonly files: readonly string[]
+  readonly format: ManifestFormat
+  readonly namespace: string
+  readonly namespaceLabels: Texts
+  readonly namespaceAnnotations: Texts
+  /** Kubernetes 1.`minor`. */
+  readonly minor: number | undefined
+  /** Added to each pod template; keys may omit the prefix. */
+  readonly annotations: Texts
+  readonly image: string | undefined
+  readonly settingsFile: string | undefined
+}
+
+type Texts = Readonly<Record<string, string>>
+
+/** The options of `squall uninject`. */
+export interface UninjectRequest extends Pick<InjectRequest, 'files' | 'format'> {
+  readonly prefix: string
+}
 
 /** Injects the sidecar into manifests as the webhook does into pods; returns the exit code. */
 export async function injectCommand(

@@ -19,16 +19,33 @@ import { CONFIG_MAPS } from '../../cluster/kube/resources.ts'
 import { type Targets, targetsOf, type PodTarget } from '../../cluster/kube/targets.ts'
 import { problemLines, problemsJson, type FileProblems } from '../../rules/file/problem-format.ts'
 import { isStopped } from '../../cluster/kube/stop-sidecars.ts'
-import type { ApplyRequest } from '../commands/apply.ts'
+import type { ProductionCheck } from '../../rules/guard/production-names.ts'
 import { textForPods, textWithTimes } from './applied-text.ts'
 import { readCheckedRules } from '../rules/rules-source.ts'
-import { refuseProductionNamespace, withClient } from './cluster-options.ts'
+import { type ClusterOptions, refuseProductionNamespace, withClient } from './cluster-options.ts'
 import {
   progressLines,
   progressOutput,
   type ProgressStream,
 } from '../../cluster/kube/progress-output.ts'
 import { plain } from '../../base/text/foreign-text.ts'
+
+/** The options of `squall apply`. */
+export interface ApplyRequest {
+  readonly file: string
+  readonly configMap: string
+  readonly key: string
+  readonly cluster: ClusterOptions
+  /** Undefined where production is allowed. */
+  readonly production: ProductionCheck | undefined
+  readonly environmentLabel: string
+  /** The time from now after which no rule acts. */
+  readonly lastsMs: number | undefined
+  readonly dryRun: boolean
+  readonly timeoutMs: number
+  readonly wait: boolean
+  readonly json: boolean
+}
 
 /** The outputs of a command. */
 export interface ApplyOutput {

@@ -15,9 +15,35 @@ import { KubeError } from '../../cluster/kube/kube-error.ts'
 import { problemLines, problemsJson } from '../../rules/file/problem-format.ts'
 import { badFile } from '../flags/usage-error.ts'
 import type { ApplyOutput } from './apply.ts'
-import type { AttachRequest, DetachRequest } from '../commands/attach.ts'
+import type { ProductionCheck } from '../../rules/guard/production-names.ts'
 import { readCheckedRules } from '../rules/rules-source.ts'
-import { namespaceLabels, refuseProductionNamespace, withClient } from './cluster-options.ts'
+import {
+  type ClusterOptions,
+  namespaceLabels,
+  refuseProductionNamespace,
+  withClient,
+} from './cluster-options.ts'
+
+/** The options of `squall detach`. */
+interface DetachRequest {
+  readonly pod: string
+  readonly cluster: ClusterOptions
+  readonly timeoutMs: number
+  readonly json: boolean
+}
+
+/** The options of `squall attach`. */
+interface AttachRequest extends DetachRequest {
+  readonly file: string
+  readonly forMs: number
+  readonly port: string | undefined
+  readonly image: string
+  readonly pullPolicy: 'Always' | 'IfNotPresent' | 'Never' | undefined
+  /** Undefined where production is allowed. */
+  readonly production: ProductionCheck | undefined
+  readonly environment: string | undefined
+  readonly environmentLabel: string
+}
 
 const FAILED = 1
 /** The text stays in the pod until the pod is deleted. */

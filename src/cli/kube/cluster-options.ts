@@ -1,13 +1,10 @@
+import { objectName } from '../../cluster/injector/value-checks.ts'
 import type { KubeClient } from '../../cluster/kube/kube-client.ts'
 import { isKubeError } from '../../cluster/kube/kube-error.ts'
-import {
-  flagGroup,
-  type Environment,
-  type FlagValues,
-  type Given,
-  type RawFlags,
-} from '../flags/flag-values.ts'
-import { parseReadToken, readTokenFlag } from '../flags/admin-access.ts'
+import type { Context } from '../flags/command.ts'
+import { type Environment, type Given, group, type Values } from '../flags/flag.ts'
+import { asText, one } from '../flags/kinds.ts'
+import { readTokenFlag, readTokenOf } from '../flags/admin-access.ts'
 import { badCombination, badFile, badValue, UsageError } from '../flags/usage-error.ts'
 import { refuseProduction } from '../flags/production.ts'
 import { metadataOf, NAMESPACES } from '../../cluster/kube/resources.ts'
@@ -27,48 +24,59 @@ export interface ClusterOptions {
   readonly env: Environment
 }
 
-/** Parses --all-namespaces. Throws a `UsageError` where --namespace is given as well. */
-export function parseAllNamespaces(flags: FlagValues<'all-namespaces'>, raw: RawFlags): boolean {
-  const all = flags.switch('all-namespaces')
-  if (!all || !raw.has('namespace')) return all
+/** Returns the value of --all-namespaces. Throws a `UsageError` where --namespace is given as well. */
+export function isEveryNamespace(
+  { allNamespaces }: { readonly allNamespaces: boolean },
+  { names }: Context,
+): boolean {
+  if (!allNamespaces || !names('namespace')) return allNamespaces
   throw badCombination(
     '--all-namespaces and --namespace contradict each other',
     'leave one of the two out',
   )
 }
 
-const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
 const PREFIX = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?\/$/
 const MAX_SELECTOR = 2_000
 
-/** Checks the options about the cluster. */
-export function parseCluster(flags: FlagValues<ClusterFlag>, env: Environment): ClusterOptions {
-  const selector = flags.optional('selector')
-  const prefix = parseAnnotationPrefix(flags.required('annotation-prefix'))
-  if (selector !== undefined && selector.text.length > MAX_SELECTOR) {
-    throw new UsageError('BAD_VALUE', `${selector.source} is too long`, 'select by fewer labels')
-  }
-  return {
-    namespace: flags.parsed('namespace', objectName),
-    kubeconfig: flags.optional('kubeconfig')?.text,
-    context: flags.optional('context')?.text,
-    selector: selector?.text,
-    prefix,
-    readToken: parseReadToken(flags, env),
-    env,
-  }
+/** Returns the options about the cluster. */
+export function clusterOf(
+  {
+    namespace,
+    kubeconfig,
+    context,
+    selector,
+    annotationPrefix: prefix,
+    adminReadTokenFile,
+  }: Omit<Values<typeof CLUSTER_FLAGS>, 'selector'> & { readonly selector?: string | undefined },
+  { env }: Context,
+): ClusterOptions {
+  const readToken = readTokenOf(adminReadTokenFile, env)
+  return { namespace, kubeconfig, context, selector, prefix, readToken, env }
 }
 
-/** Parses the prefix of annotations. Throws a `UsageError`. */
-export function parseAnnotationPrefix(given: Given): string {
+function parseSelector({ text, source }: Given): string {
+  if (text.length <= MAX_SELECTOR) return text
+  throw new UsageError('BAD_VALUE', `${source} is too long`, 'select by fewer labels')
+}
+
+function parsePrefix(given: Given): string {
   if (PREFIX.test(given.text)) return given.text
   throw badValue(given, 'is not a prefix', 'write a domain and a slash, such as squall.dev/')
 }
 
 /** Parses the name of a Kubernetes object. Throws a `UsageError`. */
-export function objectName(given: Given): string {
-  if (NAME.test(given.text)) return given.text
-  throw badValue(given, 'is not a name', 'use lower case letters, digits and dashes')
+export function parseObjectName(given: Given): string {
+  const fix = objectName(given.text)
+  if (fix === undefined) return given.text
+  throw badValue(given, 'is not a name', fix)
+}
+
+/** Parses the minor number of a version as clusters write it: `1.33`, `v1.33.2-gke.1`. */
+export function parseMinor(given: Given): number {
+  const match = /^v?1\.(\d{1,3})\+?(?:[.+-].{0,100})?$/.exec(given.text)
+  if (match !== null) return Number(match[1])
+  throw badValue(given, 'is not a version of Kubernetes', 'write a version such as 1.33 or v1.33.2')
 }
 
 /** Connects to the cluster. Throws a `UsageError` for a kubeconfig that cannot be used. */
@@ -138,31 +146,35 @@ export async function namespaceLabels(
 }
 
 /** Declares the option for the prefix of the injector's annotations. */
-export function annotationPrefixFlag(group: string) {
-  return flagGroup(group, {
-    'annotation-prefix': [
-      'prefix',
-      "prefix of the injector's annotations",
-      { default: 'squall.dev/' },
-    ],
+export function annotationPrefixFlag(title: string) {
+  return group(title, {
+    annotationPrefix: one('prefix', "prefix of the injector's annotations", parsePrefix, {
+      default: 'squall.dev/',
+    }),
   })
 }
 
 const CLUSTER = 'The cluster:'
 
 /** The options of the commands that use the API server. */
-export const CLUSTER_FLAGS = [
-  ...flagGroup(CLUSTER, {
-    namespace: ['name', 'namespace to work in (default: that of the context)', { short: 'n' }],
-    kubeconfig: [
+export const CLUSTER_FLAGS = {
+  ...group(CLUSTER, {
+    namespace: one('name', 'namespace to work in (default: that of the context)', parseObjectName, {
+      short: 'n',
+    }),
+    kubeconfig: one(
       'file',
       'kubeconfig to use (default: those of KUBECONFIG, or ~/.kube/config, or the service account of the pod)',
-    ],
-    context: ['name', 'context of the kubeconfig (default: the current one)'],
-    selector: ['labels', 'only pods with these labels, as in app=shop,tier!=test', { short: 'l' }],
+      asText,
+    ),
+    context: one('name', 'context of the kubeconfig (default: the current one)', asText),
+    selector: one(
+      'labels',
+      'only pods with these labels, as in app=shop,tier!=test',
+      parseSelector,
+      { short: 'l' },
+    ),
   }),
   ...annotationPrefixFlag(CLUSTER),
   ...readTokenFlag(CLUSTER),
-]
-
-type ClusterFlag = (typeof CLUSTER_FLAGS)[number]['name']
+}

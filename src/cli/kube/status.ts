@@ -2,7 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { plain } from '../../base/text/foreign-text.ts'
 import type { KubeClient } from '../../cluster/kube/kube-client.ts'
 import { KubeError } from '../../cluster/kube/kube-error.ts'
-import { findArmedProduction } from '../../cluster/kube/production-namespaces.ts'
+import {
+  findArmedProduction,
+  type NamespaceCheck,
+} from '../../cluster/kube/production-namespaces.ts'
 import { sidecarOverview } from '../../cluster/kube/sidecar-overview.ts'
 import {
   hasTrouble,
@@ -14,10 +17,18 @@ import {
 } from '../../cluster/kube/status-text.ts'
 import { fitLine, type Line, textLine } from '../../lab/top/screen/line.ts'
 import { type Input, openTerminal, type Output } from '../../lab/top/terminal.ts'
-import type { StatusRequest } from '../commands/status.ts'
-import { withClient } from './cluster-options.ts'
+import { type ClusterOptions, withClient } from './cluster-options.ts'
 
 const FAILED = 1
+
+/** The options of `squall status`. */
+export interface StatusRequest {
+  readonly cluster: ClusterOptions
+  readonly allNamespaces: boolean
+  readonly production: NamespaceCheck
+  readonly watch: boolean
+  readonly json: boolean
+}
 
 /** Runs `squall status`; returns 1 when a sidecar does not respond, or is armed in production. */
 export function statusCommand(

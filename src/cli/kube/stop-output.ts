@@ -4,7 +4,25 @@ import type { KubeClient } from '../../cluster/kube/kube-client.ts'
 import { KubeError } from '../../cluster/kube/kube-error.ts'
 import type { StopChange, ConfigMapRef } from '../../cluster/kube/stop-sidecars.ts'
 import { progressLines } from '../../cluster/kube/progress-output.ts'
-import type { StopRequest } from '../commands/stop.ts'
+import type { NamespaceCheck } from '../../cluster/kube/production-namespaces.ts'
+import type { ProductionCheck } from '../../rules/guard/production-names.ts'
+import type { ClusterOptions } from './cluster-options.ts'
+
+/** The options of `squall stop` and `squall resume`. */
+export interface StopRequest {
+  readonly action: 'stop' | 'resume'
+  readonly cluster: ClusterOptions
+  readonly allNamespaces: boolean
+  readonly configMap: string
+  readonly timeoutMs: number
+  readonly dryRun: boolean
+  readonly json: boolean
+  /** Undefined where no namespace is refused. */
+  readonly production: ProductionCheck | undefined
+  /** Selects the namespaces of production; undefined for all namespaces. */
+  readonly onlyProduction: NamespaceCheck | undefined
+  readonly environmentLabel: string
+}
 
 /** A run of `squall stop` or `squall resume`, and its results so far. */
 export interface StopRun {

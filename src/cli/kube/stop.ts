@@ -18,8 +18,7 @@ import {
 import type { ApplyOutput } from './apply.ts'
 import { refuseProductionNamespace, withClient } from './cluster-options.ts'
 import { progressOutput } from '../../cluster/kube/progress-output.ts'
-import type { StopRequest } from '../commands/stop.ts'
-import { hasFailed, stopJson, type StopRun, stopText } from './stop-output.ts'
+import { hasFailed, stopJson, type StopRequest, type StopRun, stopText } from './stop-output.ts'
 
 const MAX_POLL_MS = 500
 /** A shell reports a program that Ctrl-C ended by this exit code. */

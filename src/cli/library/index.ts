@@ -6,7 +6,7 @@ import type { Problem } from '../../rules/file/problem.ts'
 import type { RecentFault } from '../../listener/faults/fault-report.ts'
 import type { ToolSample } from '../../telemetry/tool-sample.ts'
 import type { Logger } from '../../telemetry/log.ts'
-import { parseRunOptions } from '../commands/run.ts'
+import { parseRunOptions } from '../run/run-options.ts'
 import { assemble } from '../run/assemble.ts'
 
 /** Rules as the text of a rules file, YAML or JSON, or as an object with its keys. */

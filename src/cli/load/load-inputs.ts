@@ -1,16 +1,16 @@
 import { parseBaseline } from '../../lab/load/baseline.ts'
 import { parseCalls } from '../../lab/load/calls-file.ts'
 import type { LoadOptions } from '../../lab/load/load-options.ts'
-import { badFile, badOption } from '../flags/usage-error.ts'
+import { badOption } from '../flags/usage-error.ts'
 import { readAs } from '../files.ts'
-import type { LoadRequest } from '../commands/load.ts'
+import type { LoadRequest } from './load-flags.ts'
 import { type Expectation, parseExpectation } from '../../lab/load/expectation.ts'
 import { LoadError } from '../../lab/load/load-error.ts'
 import { parseSlo, type SloGate } from '../../lab/load/results/slo.ts'
-import type { Given } from '../flags/flag-values.ts'
+import type { Given } from '../flags/flag.ts'
+import { withToken } from '../flags/server.ts'
 
 const MAX_CALLS_FILE = 1024 * 1024
-const MAX_TOKEN_FILE = 64 * 1024
 const MAX_BASELINE = 64 * 1024 * 1024
 
 /** Builds the options of the load; reads the files that the request names. Throws a `UsageError`. */
@@ -25,17 +25,13 @@ export async function loadInputs(request: LoadRequest, version: string): Promise
     baselineFile === undefined
       ? undefined
       : await readAs(baselineFile, '--baseline', MAX_BASELINE, parseBaseline)
-  const token =
-    authTokenFile === undefined
-      ? undefined
-      : await readAs(authTokenFile, '--auth-token-file', MAX_TOKEN_FILE, tokenIn)
-  const bearer = token === undefined ? {} : { authorization: `Bearer ${token}` }
+  const headers = await withToken(request.headers, authTokenFile)
   return {
     target: {
       url: request.url,
       client: request.client,
       connections: request.connections,
-      headers: { ...request.headers, ...bearer },
+      headers,
       ...(protocolVersion !== undefined && { protocolVersion }),
       ...(request.sidecars.length > 0 && { sidecars: request.sidecars }),
     },
@@ -51,16 +47,6 @@ export async function loadInputs(request: LoadRequest, version: string): Promise
     version,
     ...(shard !== undefined && { shard }),
   }
-}
-
-/** Returns the token in the text of a file that holds a token alone. Throws a `UsageError`. */
-export function tokenIn(text: string): string {
-  const token = text.trim()
-  if (/^[\x21-\x7e]{1,16384}$/.test(token)) return token
-  throw badFile(
-    '--auth-token-file: the file does not hold a single token',
-    'write only the token, on one line',
-  )
 }
 
 function expectationsOf(all: readonly Given[]): Expectation[] {

@@ -6,7 +6,8 @@ import { createGuardedRules } from '../../rules/guard/guarded-rules.ts'
 import { planCall } from '../../rules/select/plan.ts'
 import { problemLines } from '../../rules/file/problem-format.ts'
 import type { RulesVersion } from '../../rules/file/rules-version.ts'
-import type { ExplainRequest, ExplainSubject } from '../commands/explain.ts'
+import type { RuleBounds } from '../run/rules-options.ts'
+import type { ClientInfo, Transport } from '../../mcp/call.ts'
 import { readRulesSource } from './rules-source.ts'
 import { UsageError } from '../flags/usage-error.ts'
 import { classifyBody, SERVER_REQUESTS } from '../../mcp/classify.ts'
@@ -17,6 +18,30 @@ import type { CallFacts, ExchangeFacts } from '../../rules/match/call-facts.ts'
 import { readRecordedRequest } from './recorded-request.ts'
 
 const FAILED = 1
+
+/** The subject to explain: a call, a request without one, or a recorded request. */
+export type ExplainSubject =
+  | {
+      readonly kind: 'call'
+      readonly direction: 'client' | 'server'
+      readonly method: string
+      readonly name: string | undefined
+      readonly args: Readonly<Record<string, unknown>> | undefined
+      readonly path: string
+    }
+  | { readonly kind: 'http'; readonly method: string; readonly path: string }
+  | { readonly kind: 'recorded'; readonly file: string }
+
+export interface ExplainRequest extends RuleBounds {
+  readonly file: string
+  readonly json: boolean
+  readonly subject: ExplainSubject
+  readonly headers: readonly string[]
+  readonly session: string | undefined
+  readonly client: ClientInfo | undefined
+  readonly transport: Transport
+  readonly protocolVersion: string | undefined
+}
 
 /** The effect of the rules on one call, or on a request without one. */
 interface Explained extends Pick<Explanation, 'rules'> {

@@ -10,8 +10,8 @@ import { createMetrics, type Exposition, type Metrics } from '../../telemetry/me
 import type { TextFormat } from '../../telemetry/text-format.ts'
 import { formatUpstream } from '../../upstream/address.ts'
 import type { LoggedFaults, RulesEngine } from './rules-engine.ts'
-import type { RunRules } from './rules-guard-options.ts'
-import type { RunOptions } from '../commands/run.ts'
+import type { RunRules } from './rules-options.ts'
+import type { RunOptions } from './run-options.ts'
 import { readVersion } from '../version.ts'
 
 /** With room for fewer clients than this, the limit on open files is logged as a warning. */

@@ -12,7 +12,7 @@ import { StopWatcher } from '../../rules/watch/stop-watcher.ts'
 import { steadyClock } from '../../rules/watch/steady-clock.ts'
 import type { LogIds, LogInjections, Logger } from '../../telemetry/log.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
-import type { RunRules } from './rules-guard-options.ts'
+import type { RunRules } from './rules-options.ts'
 import { ExpiryLog, RulesLog } from './rules-log.ts'
 
 /** Passes telemetry on, and reports the outcome of each call to the guard. */

@@ -2,8 +2,16 @@ import type { Pair } from '../../listener/sidecar-options.ts'
 import { networkInterfaces } from 'node:os'
 import { formatListen, type ListenAddress } from '../../http/address.ts'
 import { formatUpstream, type UpstreamAddress } from '../../upstream/address.ts'
-import { loops, overlaps, parseListen, parseUpstream, parseUpstreamHost } from '../flags/address.ts'
-import { flagGroup, type FlagValues, type Given } from '../flags/flag-values.ts'
+import {
+  loops,
+  overlaps,
+  parseControl,
+  parseListen,
+  parseUpstream,
+  parseUpstreamHost,
+} from '../flags/address.ts'
+import { type Given, group, type Values } from '../flags/flag.ts'
+import { asGiven, asText, many, one } from '../flags/kinds.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
 import { type AppProbes, AppProbesError, parseAppProbesJson } from '../../admin/probes/app-probe.ts'
 import { adminAccessFlags } from '../flags/admin-access.ts'
@@ -12,50 +20,58 @@ import { badAddress, badCombination, badOption, UsageError } from '../flags/usag
 const PLACES = 'Addresses:'
 
 /** Declares the options of `squall run` about addresses. */
-export const PLACE_FLAGS = [
-  ...flagGroup(PLACES, {
-    listen: [
+export const PLACE_FLAGS = {
+  ...group(PLACES, {
+    listen: many(
       'address',
       'address to listen on: host:port, :port or unix:/path.sock; repeat it for more',
-      { repeatable: true, default: '127.0.0.1:15300' },
-    ],
-    upstream: [
+      asGiven,
+      { default: '127.0.0.1:15300' },
+    ),
+    upstream: many(
       'url',
       'address of the app: http://host:port, https://host or unix:/path.sock; one for each --listen, in the same order',
-      { repeatable: true, default: 'http://127.0.0.1:3000' },
-    ],
-    admin: [
+      asGiven,
+      { default: 'http://127.0.0.1:3000' },
+    ),
+    admin: one(
       'address',
       'address of health, readiness, metrics and the rules API; off for none',
+      parseAdmin,
       { default: '127.0.0.1:15390' },
-    ],
-    'admin-token-file': [
+    ),
+    adminTokenFile: one(
       'path',
       'file with the token that is required for changes by the admin port (or SQUALL_ADMIN_TOKEN itself); without a token it is read-only',
-    ],
+      asText,
+    ),
   }),
   ...adminAccessFlags(PLACES),
-  ...flagGroup(PLACES, {
-    'upstream-host': [
+  ...group(PLACES, {
+    upstreamHost: one(
       'host',
       'host that replaces the host of every --upstream, such as the address of the pod',
-    ],
-    'public-url': [
+      parseUpstreamHost,
+    ),
+    publicUrl: one(
       'url',
       'URL by which clients reach every --listen: replaces the address of the app in WWW-Authenticate and in OAuth protected resource metadata; without it both pass unchanged',
-    ],
-    'app-probes': [
+      parsePublicUrl,
+    ),
+    appProbes: one(
       'json',
       'probes and hooks of the app that the admin port performs without faults: "container/readyz" → handler, as JSON',
-    ],
-    control: [
+      asGiven<Given>,
+    ),
+    control: one(
       'socket',
       'socket for squall pre-stop, in a directory that only this container sees: unix:/path.sock',
-    ],
+      parseControl,
+    ),
   }),
-]
+}
 
-type PlaceFlag = (typeof PLACE_FLAGS)[number]['name']
+type PlaceValues = Values<typeof PLACE_FLAGS>
 
 const LOOPBACK = '127.0.0.1'
 // Each pair is compared with every other pair.
@@ -67,27 +83,24 @@ export interface Places {
   readonly admin: ListenAddress | undefined
 }
 
-interface Named {
+/** An address with the option that it comes from. */
+export interface Named {
   readonly address: ListenAddress
   readonly source: string
 }
 
 /** Pairs listeners with upstreams; rejects loops and addresses that conflict. */
-export function parsePlaces(flags: FlagValues<PlaceFlag>): Places {
-  const listens = flags.all('listen')
-  const upstreams = flags.all('upstream')
-  if (listens.length !== upstreams.length) throw uneven(listens.length, upstreams.length)
+export function placesOf({ listen: listens, upstream, upstreamHost, admin }: PlaceValues): Places {
+  if (listens.length !== upstream.length) throw uneven(listens.length, upstream.length)
   if (listens.length > MAX_PAIRS) {
     throw badCombination(`--listen is given ${listens.length} times`, `use at most ${MAX_PAIRS}`)
   }
-  const moved = flags.optional('upstream-host')
   const bound: Named[] = []
   const pairs = listens.map((given, i): Pair => {
     const listen = parseListen(given)
     bound.push({ address: listen, source: given.source })
-    return { listen, upstream: movedTo(moved, parseUpstream(upstreams[i]!)) }
+    return { listen, upstream: movedTo(upstreamHost, parseUpstream(upstream[i]!)) }
   })
-  const admin = parseAdmin(flags.required('admin'))
   if (admin !== undefined) bound.push(admin)
   refuseOverlaps(bound)
   refuseLoops(bound, pairs)
@@ -95,19 +108,17 @@ export function parsePlaces(flags: FlagValues<PlaceFlag>): Places {
 }
 
 /** Replaces the host of an upstream, for addresses that are known only when the pod runs. */
-function movedTo(moved: Given | undefined, upstream: UpstreamAddress): UpstreamAddress {
-  if (moved === undefined) return upstream
-  const host = parseUpstreamHost(moved)
+function movedTo(host: string | undefined, upstream: UpstreamAddress): UpstreamAddress {
+  if (host === undefined) return upstream
   if (upstream.kind === 'tcp') return { ...upstream, host }
   throw badCombination(
-    `${moved.source}: ${formatUpstream(upstream)} has no host to replace`,
+    `--upstream-host: ${formatUpstream(upstream)} has no host to replace`,
     'leave it out, or write --upstream as a URL',
   )
 }
 
 function parseAdmin(given: Given): Named | undefined {
-  const { text, source } = given
-  return text === 'off' ? undefined : { address: parseListen(given), source }
+  return given.text === 'off' ? undefined : { address: parseListen(given), source: given.source }
 }
 
 function refuseOverlaps(bound: readonly Named[]): void {
@@ -144,18 +155,16 @@ function uneven(listens: number, upstreams: number): UsageError {
 }
 
 /** Returns the probes that the admin port performs for the kubelet. Throws nothing but a `UsageError`. */
-export function parseAppProbes(flags: FlagValues<PlaceFlag>): AppProbes {
-  const given = flags.optional('app-probes')
+export function appProbesOf({ appProbes: given, upstreamHost, admin }: PlaceValues): AppProbes {
   if (given === undefined) return []
-  const host = flags.parsed('upstream-host', parseUpstreamHost) ?? LOOPBACK
-  if (flags.required('admin').text === 'off') {
+  if (admin === undefined) {
     throw badCombination(
       `${given.source}: the admin port, which performs the probes, is off`,
       'give --admin an address',
     )
   }
   try {
-    return parseAppProbesJson(given.text, host)
+    return parseAppProbesJson(given.text, upstreamHost ?? LOOPBACK)
   } catch (error) {
     if (!(error instanceof AppProbesError)) throw error
     throw badOption(
@@ -167,7 +176,7 @@ export function parseAppProbes(flags: FlagValues<PlaceFlag>): AppProbes {
 }
 
 /** Returns the URL by which clients reach Squall, without a slash at its end. */
-export function parsePublicUrl({ text, source }: Given): string {
+function parsePublicUrl({ text, source }: Given): string {
   if (text.includes('@')) {
     // The text may hold a password, so it is not repeated.
     throw badAddress(

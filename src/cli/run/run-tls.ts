@@ -1,53 +1,49 @@
-import { NO_FILE, readBounded } from '../../base/small-file.ts'
+import { NO_FILE, readSmallFile } from '../../base/small-file.ts'
 import { isIP } from 'node:net'
 import { quoted } from '../../base/text/foreign-text.ts'
-import { flagGroup, type FlagValues, type Given } from '../flags/flag-values.ts'
+import { type Given, group, type Values } from '../flags/flag.ts'
+import { asGiven, one, pathTo, toggle } from '../flags/kinds.ts'
 import { isHost } from '../flags/host.ts'
 import type { TlsPaths } from '../../listener/front/tls-files.ts'
 import type { Pair } from '../../listener/sidecar-options.ts'
 import { badCombination, badFile, badValue } from '../flags/usage-error.ts'
 
-const TLS = 'TLS:'
+const PEM = 'name a PEM file'
+const file = (help: string) => one('file', help, asGiven<Given>)
 
 /** Declares the options of `squall run` about TLS. */
-export const TLS_FLAGS = flagGroup(TLS, {
-  'tls-cert': ['file', 'certificate of the listeners, as PEM'],
-  'tls-key': ['file', 'key of that certificate, as PEM'],
-  'upstream-ca': ['file', 'CA certificates for the app, as PEM, instead of the public ones'],
-  'upstream-cert': ['file', 'client certificate for the app, as PEM'],
-  'upstream-key': ['file', 'key of that certificate, as PEM'],
-  'upstream-servername': [
+export const TLS_FLAGS = group('TLS:', {
+  tlsCert: file('certificate of the listeners, as PEM'),
+  tlsKey: file('key of that certificate, as PEM'),
+  upstreamCa: file('CA certificates for the app, as PEM, instead of the public ones'),
+  upstreamCert: file('client certificate for the app, as PEM'),
+  upstreamKey: file('key of that certificate, as PEM'),
+  upstreamServername: one(
     'name',
     'name in the certificate of the app, if other than the host of --upstream',
-  ],
-  'upstream-insecure': 'accept any certificate of the app',
+    asGiven<Given>,
+  ),
+  upstreamInsecure: toggle('accept any certificate of the app'),
 })
 
-type TlsFlag = (typeof TLS_FLAGS)[number]['name']
-
-const UPSTREAM_TLS_FLAGS = [
-  'upstream-ca',
-  'upstream-cert',
-  'upstream-key',
-  'upstream-servername',
-] as const satisfies readonly TlsFlag[]
+type TlsValues = Values<typeof TLS_FLAGS>
 
 /** Returns the TLS files of the listeners: both or none. */
-export function parseListenerTls(flags: FlagValues<TlsFlag>): TlsPair | undefined {
-  return pair(flags, 'tls-cert', 'tls-key')
+export function listenerTlsOf({ tlsCert, tlsKey }: TlsValues): TlsPair | undefined {
+  return pair([tlsCert, '--tls-cert'], [tlsKey, '--tls-key'])
 }
 
-/** Parses the options for TLS to the app; rejects options without effect. */
-export function parseUpstreamTls(flags: FlagValues<TlsFlag>, pairs: readonly Pair[]) {
+/** Returns the options for TLS to the app; rejects options without effect. */
+export function upstreamTlsOf(flags: TlsValues, pairs: readonly Pair[]) {
+  const { upstreamCa: ca, upstreamCert, upstreamKey, upstreamInsecure } = flags
   const upstreamTls: TlsPaths = {
-    ca: flags.parsed('upstream-ca', filePath),
-    ...pair(flags, 'upstream-cert', 'upstream-key'),
+    ca: ca && pathTo(PEM)(ca),
+    ...pair([upstreamCert, '--upstream-cert'], [upstreamKey, '--upstream-key']),
   }
-  const upstreamInsecure = flags.switch('upstream-insecure')
-  const upstreamServername = flags.parsed('upstream-servername', servername)
+  const named = flags.upstreamServername
   const used =
-    UPSTREAM_TLS_FLAGS.map((name) => flags.optional(name)).find((given) => given !== undefined)
-      ?.source ?? (upstreamInsecure ? '--upstream-insecure' : undefined)
+    [ca, upstreamCert, upstreamKey, named].find((given) => given !== undefined)?.source ??
+    (upstreamInsecure ? '--upstream-insecure' : undefined)
   const speaksTls = pairs.some(({ upstream }) => upstream.kind === 'tcp' && upstream.tls)
   if (used !== undefined && !speaksTls) {
     throw badCombination(
@@ -55,13 +51,13 @@ export function parseUpstreamTls(flags: FlagValues<TlsFlag>, pairs: readonly Pai
       'leave it out, or use https://',
     )
   }
-  if (upstreamInsecure && upstreamTls.ca !== undefined) {
+  if (upstreamInsecure && ca !== undefined) {
     throw badCombination(
       '--upstream-insecure makes --upstream-ca pointless',
       'leave one of the two out',
     )
   }
-  return { upstreamTls, upstreamInsecure, upstreamServername }
+  return { upstreamTls, upstreamInsecure, upstreamServername: named && servername(named) }
 }
 
 /** The paths of a certificate and of its key. */
@@ -70,21 +66,16 @@ export interface TlsPair {
   readonly key: string
 }
 
-function pair(flags: FlagValues<TlsFlag>, cert: TlsFlag, key: TlsFlag): TlsPair | undefined {
-  const certGiven = flags.optional(cert)
-  const keyGiven = flags.optional(key)
-  const lone = certGiven ?? keyGiven
-  if (lone === undefined) return undefined
-  if (certGiven === undefined || keyGiven === undefined) {
-    const lacking = certGiven === undefined ? cert : key
-    throw badCombination(`${lone.source} is given alone`, `add --${lacking}`)
-  }
-  return { cert: filePath(certGiven), key: filePath(keyGiven) }
-}
+type Named = readonly [given: Given | undefined, flag: string]
 
-function filePath(given: Given): string {
-  if (given.text !== '' && !given.text.includes('\u0000')) return given.text
-  throw badValue(given, 'is not a path', 'name a PEM file')
+function pair([cert, certFlag]: Named, [key, keyFlag]: Named): TlsPair | undefined {
+  const lone = cert ?? key
+  if (lone === undefined) return undefined
+  if (cert === undefined || key === undefined) {
+    const lacking = cert === undefined ? certFlag : keyFlag
+    throw badCombination(`${lone.source} is given alone`, `add ${lacking}`)
+  }
+  return { cert: pathTo(PEM)(cert), key: pathTo(PEM)(key) }
 }
 
 function servername(given: Given): string {
@@ -129,7 +120,7 @@ function check(paths: TlsPaths, prefix: string): void {
 
 function read(path: string, flag: string): Buffer {
   try {
-    return readBounded(path)
+    return readSmallFile(path)
   } catch (error) {
     const reason = error instanceof Error && 'code' in error ? String(error.code) : NO_FILE
     throw badFile(

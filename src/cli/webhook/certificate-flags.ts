@@ -1,57 +1,57 @@
-import { flagGroup, type FlagValues, type Given } from '../flags/flag-values.ts'
-import { isHost } from '../flags/host.ts'
-import { objectName } from '../kube/cluster-options.ts'
-import { parseDuration, type Range } from '../flags/units.ts'
-import { badCombination, badValue, missing } from '../flags/usage-error.ts'
 import type { ManagedOptions } from '../../cluster/webhook/managed-certificate.ts'
 import type { PublishOptions } from '../../cluster/webhook/published-ca.ts'
+import { type Given, group, type Values } from '../flags/flag.ts'
+import { isHost } from '../flags/host.ts'
+import { asGiven, duration, many, one } from '../flags/kinds.ts'
+import { badCombination, badValue, missing } from '../flags/usage-error.ts'
+import { parseObjectName } from '../kube/cluster-options.ts'
+
+const HOUR = 3_600_000
+const LIFETIME = { min: 1_000, max: 50 * 8_766 * HOUR }
 
 /** Declares the options of `squall webhook` about its certificate. */
-export const CERTIFICATE_FLAGS = flagGroup(
-  'The certificate, from a directory or issued by squall:',
-  {
-    'tls-dir': [
-      'directory',
-      'directory with tls.crt and tls.key, which is watched; with --webhook-configuration also ca.crt, the CA to publish',
-    ],
-    'tls-secret': [
-      'name',
-      'Secret in which squall keeps the CA and the serving certificate that it issues and renews',
-    ],
-    'tls-host': [
-      'name',
-      'host name in the issued certificate, such as squall.chaos.svc; repeat it for more',
-      { repeatable: true },
-    ],
-    'webhook-configuration': [
-      'name',
-      'MutatingWebhookConfiguration in which squall publishes the CA',
-    ],
-    'validating-configuration': [
-      'name',
-      'ValidatingWebhookConfiguration in which squall publishes the CA, too',
-    ],
-    'ca-lifetime': ['duration', 'lifetime of the CA', { default: '87600h' }],
-    'leaf-lifetime': ['duration', 'lifetime of a serving certificate', { default: '2160h' }],
-    'rotate-before': [
-      'duration',
-      'how long before its expiry a certificate is replaced',
-      { default: '720h' },
-    ],
-    'certificate-check': [
-      'duration',
-      'how often to check the Secret and the webhook configurations',
-      { default: '1m' },
-    ],
-    'ca-settle': [
-      'duration',
-      'how long to wait before a certificate of a new CA is used, so that API servers see the CA first',
-      { default: '10s' },
-    ],
-  },
-)
+export const CERTIFICATE_FLAGS = group('The certificate, from a directory or issued by squall:', {
+  tlsDir: one(
+    'directory',
+    'directory with tls.crt and tls.key, which is watched; with --webhook-configuration also ca.crt, the CA to publish',
+    asGiven<Given>,
+  ),
+  tlsSecret: one(
+    'name',
+    'Secret in which squall keeps the CA and the serving certificate that it issues and renews',
+    asGiven<Given>,
+  ),
+  tlsHost: many(
+    'name',
+    'host name in the issued certificate, such as squall.chaos.svc; repeat it for more',
+    asGiven<readonly Given[]>,
+  ),
+  webhookConfiguration: one(
+    'name',
+    'MutatingWebhookConfiguration in which squall publishes the CA',
+    asGiven<Given>,
+  ),
+  validatingConfiguration: one(
+    'name',
+    'ValidatingWebhookConfiguration in which squall publishes the CA, too',
+    asGiven<Given>,
+  ),
+  caLifetime: duration('lifetime of the CA', LIFETIME, '87600h'),
+  leafLifetime: duration('lifetime of a serving certificate', LIFETIME, '2160h'),
+  rotateBefore: duration('how long before its expiry a certificate is replaced', LIFETIME, '720h'),
+  certificateCheck: duration(
+    'how often to check the Secret and the webhook configurations',
+    { min: 10, max: 24 * HOUR },
+    '1m',
+  ),
+  caSettle: duration(
+    'how long to wait before a certificate of a new CA is used, so that API servers see the CA first',
+    { min: 0, max: HOUR },
+    '10s',
+  ),
+})
 
-type CertificateFlag = (typeof CERTIFICATE_FLAGS)[number]['name']
+type CertificateValues = Values<typeof CERTIFICATE_FLAGS>
 
 /** The source of the serving certificate. */
 export type WebhookTls =
@@ -63,35 +63,23 @@ export type WebhookTls =
     }
   | ({ readonly kind: 'managed' } & Omit<ManagedOptions, 'namespace'>)
 
-const HOUR = 3_600_000
-const LIFETIME: Range = { min: 1_000, max: 50 * 8_766 * HOUR }
-const CHECK: Range = { min: 10, max: 24 * HOUR }
-const SETTLE: Range = { min: 0, max: HOUR }
-
-/** Parses the options about the certificate: one source with its options. Throws a `UsageError`. */
-export function parseWebhookTls(flags: FlagValues<CertificateFlag>): WebhookTls {
-  const directory = flags.optional('tls-dir')
-  const secret = flags.optional('tls-secret')
-  if (directory !== undefined && secret !== undefined) {
+/** Returns the certificate to use: one source with its options. Throws a `UsageError`. */
+export function webhookTlsOf(flags: CertificateValues): WebhookTls {
+  const { tlsDir, tlsSecret } = flags
+  if (tlsDir !== undefined && tlsSecret !== undefined) {
     throw badCombination(
-      `${directory.source} and ${secret.source} contradict each other`,
+      `${tlsDir.source} and ${tlsSecret.source} contradict each other`,
       'leave one out',
     )
   }
-  if (directory !== undefined) return mounted(flags, directory)
-  if (secret === undefined) {
-    throw missing(
-      'no certificate',
-      'name a directory with --tls-dir, or a Secret with --tls-secret',
-    )
-  }
-  return managed(flags, secret)
+  if (tlsDir !== undefined) return mounted(flags, tlsDir)
+  if (tlsSecret !== undefined) return managed(flags, tlsSecret)
+  throw missing('no certificate', 'name a directory with --tls-dir, or a Secret with --tls-secret')
 }
 
-function mounted(flags: FlagValues<CertificateFlag>, directory: Given): WebhookTls {
-  const configuration = flags.optional('webhook-configuration')
-  const validating = flags.optional('validating-configuration')
-  const host = flags.optional('tls-host')
+function mounted(flags: CertificateValues, directory: Given): WebhookTls {
+  const { webhookConfiguration: configuration, validatingConfiguration: validating } = flags
+  const [host] = flags.tlsHost
   const useless = host ?? (configuration === undefined ? validating : undefined)
   if (useless !== undefined) {
     const without = useless === host ? '' : ' without --webhook-configuration'
@@ -100,33 +88,24 @@ function mounted(flags: FlagValues<CertificateFlag>, directory: Given): WebhookT
       'leave it out',
     )
   }
-  const settleMs = time(flags, 'ca-settle', SETTLE)
   const publish = configuration && {
-    configuration: objectName(configuration),
-    validating: validating && objectName(validating),
-    checkMs: time(flags, 'certificate-check', CHECK),
-    settleMs,
+    configuration: parseObjectName(configuration),
+    validating: validating && parseObjectName(validating),
+    checkMs: flags.certificateCheck,
+    settleMs: flags.caSettle,
   }
-  return { kind: 'mounted', directory: directory.text, settleMs, publish }
+  return { kind: 'mounted', directory: directory.text, settleMs: flags.caSettle, publish }
 }
 
-function time(flags: FlagValues<CertificateFlag>, name: CertificateFlag, range: Range): number {
-  return parseDuration(flags.required(name), range)
-}
-
-function managed(flags: FlagValues<CertificateFlag>, secret: Given): WebhookTls {
-  const [first, ...rest] = flags.all('tls-host').map(hostName)
-  const configuration = flags.optional('webhook-configuration')
-  const validating = flags.optional('validating-configuration')
+function managed(flags: CertificateValues, secret: Given): WebhookTls {
+  const [first, ...rest] = flags.tlsHost.map(hostName)
+  const { webhookConfiguration: configuration, validatingConfiguration: validating } = flags
   if (first === undefined || configuration === undefined) {
     const lacking = first === undefined ? '--tls-host' : '--webhook-configuration'
     throw missing(`${secret.source} needs ${lacking}`, 'add it')
   }
-  const servingMs = time(flags, 'leaf-lifetime', LIFETIME)
-  const rotateBeforeMs = time(flags, 'rotate-before', LIFETIME)
-  const checkMs = time(flags, 'certificate-check', CHECK)
-  const caMs = time(flags, 'ca-lifetime', LIFETIME)
-  const settleMs = time(flags, 'ca-settle', SETTLE)
+  const { leafLifetime: servingMs, rotateBefore: rotateBeforeMs, caLifetime: caMs } = flags
+  const { certificateCheck: checkMs, caSettle: settleMs } = flags
   if (rotateBeforeMs >= servingMs) {
     throw badCombination(
       '--rotate-before is not shorter than --leaf-lifetime',
@@ -145,10 +124,10 @@ function managed(flags: FlagValues<CertificateFlag>, secret: Given): WebhookTls 
   }
   return {
     kind: 'managed',
-    secret: objectName(secret),
+    secret: parseObjectName(secret),
     hosts: [first, ...rest],
-    configuration: objectName(configuration),
-    validating: validating && objectName(validating),
+    configuration: parseObjectName(configuration),
+    validating: validating && parseObjectName(validating),
     caMs,
     servingMs,
     rotateBeforeMs,

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { BindError } from '../../listener/front/bind.ts'
-import { createLogger, type Logger } from '../../telemetry/log.ts'
+import { createLogger, type LogFormat, type Logger, type LogLevel } from '../../telemetry/log.ts'
 import { asKubeError } from '../../cluster/kube/kube-error.ts'
 import type { KubeClient } from '../../cluster/kube/kube-client.ts'
 import { CertificateError } from '../../cluster/webhook/serving-certificate.ts'
@@ -10,8 +10,27 @@ import { badFile, UsageError } from '../flags/usage-error.ts'
 import { readInjectorSettings } from '../inject/injector-settings.ts'
 import { drainSignal, surviveOwnErrors } from '../long-running.ts'
 import { readVersion } from '../version.ts'
-import type { WebhookRequest } from '../commands/webhook.ts'
+import type { WebhookTls } from './certificate-flags.ts'
+import type { Environment } from '../flags/flag.ts'
 import { setFlagsFromString } from 'node:v8'
+
+/** The options of `squall webhook`: times in milliseconds, sizes in bytes. */
+export interface WebhookRequest extends Omit<
+  WebhookOptions,
+  'certificate' | 'settings' | 'version' | 'versionClient'
+> {
+  readonly settingsFile: string | undefined
+  readonly tls: WebhookTls
+  readonly cluster: {
+    readonly namespace: string | undefined
+    readonly kubeconfig: string | undefined
+    readonly context: string | undefined
+    readonly caFile: string | undefined
+    readonly env: Environment
+  }
+  readonly logLevel: LogLevel
+  readonly logFormat: LogFormat
+}
 
 /** Runs the webhook until a signal stops it; returns the exit code. */
 export async function webhookCommand(request: WebhookRequest): Promise<number> {

@@ -1,5 +1,5 @@
 import { hasUnseen } from '../../base/text/foreign-text.ts'
-import { MAX_DURATION_MS, readBarePercent, readDuration } from '../../base/units.ts'
+import { MAX_DURATION_MS, readPercent, readDuration } from '../../base/units.ts'
 
 /** Returns the correction of an invalid value; undefined for a valid one. */
 export type ValueCheck = (value: string) => string | undefined
@@ -37,7 +37,7 @@ export const maxDuration: ValueCheck = duration(
 )
 
 export function percent(value: string): string | undefined {
-  const share = readBarePercent(value)
+  const share = readPercent(value)
   return share !== undefined && share >= 0 && share <= 100
     ? undefined
     : 'write a number from 0 to 100 with %, such as 20%'
@@ -46,7 +46,7 @@ export function percent(value: string): string | undefined {
 /** Accepts a share at which the guard can trip, or `off`. */
 export function guardRate(value: string): string | undefined {
   if (value === 'off') return undefined
-  const share = readBarePercent(value)
+  const share = readPercent(value)
   return share !== undefined && share >= 0 && share < 100
     ? undefined
     : 'write a number from 0 to below 100 with %, such as 50%, or off'

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { sha256Of } from '../../base/digest.ts'
 import { fieldsOf, textOf } from '../../base/values.ts'
 import { oneLine } from '../../base/text/foreign-text.ts'
 import { ruleStart, windowEnd } from '../../rules/select/selection.ts'
@@ -110,7 +110,7 @@ export async function recordWarnings(
   })
   const troubles = await inParallel(warned.slice(0, MAX_PODS), ({ pod, message }) => {
     const { namespace, name, uid } = pod
-    const id = createHash('sha256').update(`${uid} ${name} ${message}`).digest('hex').slice(0, 16)
+    const id = sha256Of(`${uid} ${name} ${message}`).slice(0, 16)
     const event = {
       name: `squall-${id}`,
       type: 'Warning',

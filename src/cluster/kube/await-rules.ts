@@ -1,3 +1,4 @@
+import { shortDigest } from '../../base/digest.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AwaitedPod } from './apply-rules.ts'
 import { inParallel } from './in-parallel.ts'
@@ -144,9 +145,4 @@ export function waitingDespite(
 export function armedText({ armed, reasons }: Pick<State, 'armed' | 'reasons'>): string {
   if (armed) return 'armed'
   return `disarmed by ${reasons.map(({ by, reason }) => (reason === '' ? by : `${by} (${reason})`)).join(', ')}`
-}
-
-/** Returns the beginning of a digest, which is enough for people. */
-export function shortDigest(digest: string | null): string {
-  return digest === null ? 'none' : digest.slice(0, 8)
 }

@@ -1,4 +1,4 @@
-import { NoSmallFileError, readBoundedFile } from '../../base/small-file.ts'
+import { NoSmallFileError, readSmallFile } from '../../base/small-file.ts'
 import { KubeError } from './kube-error.ts'
 
 export interface ClusterTls {
@@ -41,7 +41,7 @@ export function configError(message: string): KubeError {
 /** Reads a file that access to the cluster depends on. Throws nothing but a `KubeError`. */
 export function readKubeFile(path: string, what: string): string {
   try {
-    return readBoundedFile(path, MAX_BYTES).toString('utf8')
+    return readSmallFile(path, MAX_BYTES).toString('utf8')
   } catch (error) {
     const { code = 'error', message } = error as NodeJS.ErrnoException
     throw configError(

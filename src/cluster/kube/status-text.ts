@@ -1,5 +1,6 @@
 import { problemLine } from './progress-output.ts'
-import { armedText, shortDigest } from './await-rules.ts'
+import { shortDigest } from '../../base/digest.ts'
+import { armedText } from './await-rules.ts'
 import type { ArmedProduction } from './production-namespaces.ts'
 import type { SidecarOverview, SidecarReport } from './sidecar-overview.ts'
 import { plain } from '../../base/text/foreign-text.ts'

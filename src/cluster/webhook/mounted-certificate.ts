@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import { WatchedFiles } from '../../rules/watch/watched-files.ts'
-import { readBounded } from '../../base/small-file.ts'
+import { WatchedFiles } from '../../base/watch/watched-files.ts'
+import { readSmallFile } from '../../base/small-file.ts'
 import type { CertificatePair } from './issue-certificate.ts'
 import { checkPair, type ServingCertificate } from './serving-certificate.ts'
 
@@ -54,8 +54,8 @@ export class MountedCertificate {
   /** Reads the files now. */
   look(): void {
     try {
-      const cert = readBounded(join(this.#directory, CERT)).toString('utf8')
-      const key = readBounded(join(this.#directory, KEY)).toString('utf8')
+      const cert = readSmallFile(join(this.#directory, CERT)).toString('utf8')
+      const key = readSmallFile(join(this.#directory, KEY)).toString('utf8')
       if (!this.#isToWait({ cert, key })) this.#certificate.offer({ cert, key })
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException

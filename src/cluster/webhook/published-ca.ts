@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { readBounded } from '../../base/small-file.ts'
+import { readSmallFile } from '../../base/small-file.ts'
 import type { KubeClient } from '../kube/kube-client.ts'
 import { isKubeError } from '../kube/kube-error.ts'
 import type { Logger } from '../../telemetry/log.ts'
@@ -120,7 +120,7 @@ export class PublishedCa {
   #read(): string {
     let text: string
     try {
-      text = readBounded(this.#file).toString('utf8')
+      text = readSmallFile(this.#file).toString('utf8')
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException
       throw new CertificateError(

@@ -1,5 +1,5 @@
 import type { Static, TObject, TProperties, TUnsafe } from 'typebox'
-import { DURATION_PATTERN, PERCENT_PATTERN, SIZE_PATTERN } from '../../base/units.ts'
+import { DURATION_PATTERN, PERCENT_PATTERN, RATE_PATTERN, SIZE_PATTERN } from '../../base/units.ts'
 import * as Type from 'typebox'
 
 /** Formats of text that is read into numbers, as they are named in the schema. */
@@ -7,6 +7,8 @@ export const DURATION_FORMAT = 'squall-duration'
 export const SIZE_FORMAT = 'squall-size'
 /** The format of percentages with their sign. */
 export const PERCENT_FORMAT = 'squall-percentage'
+/** The format of calls per second or minute. */
+export const RATE_FORMAT = 'squall-rate'
 /** The format of an exact text, or one with `*` and `?`. */
 export const GLOB_FORMAT = 'squall-glob'
 
@@ -45,6 +47,17 @@ export function percentage(options: NodeOptions): TUnsafe<number> {
     anyOf: [
       { type: 'number', minimum: 0, maximum: 100 },
       { type: 'string', format: PERCENT_FORMAT, pattern: PERCENT_PATTERN },
+    ],
+    ...options,
+  })
+}
+
+/** A rate: written `200/s` or `30/m`, or as a number of calls per second. */
+export function rate(maximum: number, options: NodeOptions): TUnsafe<number> {
+  return Type.Unsafe<number>({
+    anyOf: [
+      { type: 'number', exclusiveMinimum: 0, maximum },
+      { type: 'string', format: RATE_FORMAT, pattern: RATE_PATTERN },
     ],
     ...options,
   })

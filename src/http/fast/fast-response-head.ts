@@ -1,5 +1,11 @@
-import type { ResponseFacts } from '../response-facts.ts'
 import type { HeaderLines, ResponseHead } from '../headers.ts'
+
+/** Properties of a response's body, as its head declares them. */
+export interface ResponseFacts {
+  readonly coding: string | undefined
+  /** True for an event stream. */
+  readonly streams: boolean
+}
 
 /** The head as clients get it, split around the digits of its declared length, if any. */
 export interface SplitHeadText {

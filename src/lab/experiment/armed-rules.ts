@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { sha256Of } from '../../base/digest.ts'
 import { readPercent } from '../../base/units.ts'
 import { readInstant } from '../../base/instant.ts'
 import type { Plan, Stage, WrittenRule } from './plan.ts'
@@ -37,12 +37,7 @@ export function armedText(
     rules: [claimRule(id, end), ...rules],
   }
   const text = `# Written by the experiment ${id}, which restores the previous content at its end.\n# If the experiment dies, these rules expire at ${end}.\n${JSON.stringify(file, null, 2)}\n`
-  return { text, digest: digestOf(text) }
-}
-
-/** Returns the digest that the sidecar computes of this text. */
-export function digestOf(text: string | Uint8Array): string {
-  return createHash('sha256').update(text).digest('hex')
+  return { text, digest: sha256Of(text) }
 }
 
 export function ruleNames({ rules }: Pick<Plan, 'rules'>): readonly string[] {

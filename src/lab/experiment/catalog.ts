@@ -28,7 +28,7 @@ rules:
 stages: [10%, 25%, 50%]
 hold: 60s
 load: { clients: 10, tools: [search_docs], fanOut: 4, timeout: 10s }
-abortOn: { errors: 5% for 10s, p95: 8s }
+abortOn: { errors: { limit: 5%, for: 10s }, p95: 8s }
 slo: { success: 99%, p95: 5s }
 `,
   },
@@ -46,7 +46,7 @@ rules:
 stages: [2%, 5%, 10%]
 hold: 60s
 load: { clients: 10, tools: [search_docs], fanOut: 8, retries: 2, retryBudget: 10% }
-abortOn: { errors: 5% for 10s }
+abortOn: { errors: { limit: 5%, for: 10s } }
 slo: { success: 99%, blast: 5% }
 `,
   },
@@ -64,7 +64,7 @@ rules:
 stages: [5%, 10%, 20%]
 hold: 60s
 load: { clients: 50, tools: [search_docs, get_weather], streams: 20, timeout: 5s }
-abortOn: { errors: 30% for 10s, p50: 2s }
+abortOn: { errors: { limit: 30%, for: 10s }, p50: 2s }
 slo: { p50: 1s }
 `,
   },
@@ -81,7 +81,7 @@ kill:
   restartWithin: 15s
 hold: 60s
 load: { clients: 10, tools: [search_docs], retries: 2, timeout: 5s }
-abortOn: { errors: 90% for 30s }
+abortOn: { errors: { limit: 90%, for: 30s } }
 slo: { success: 70% }
 `,
   },
@@ -99,7 +99,7 @@ rules:
 stages: [1%, 3%, 5%]
 hold: 60s
 load: { clients: 20, tools: [search_docs], retries: 1 }
-abortOn: { errors: 20% for 10s }
+abortOn: { errors: { limit: 20%, for: 10s } }
 slo: { success: 90% }
 `,
   },
@@ -117,7 +117,7 @@ rules:
 stages: [5%, 15%, 30%]
 hold: 60s
 load: { clients: 10, tools: [get_weather] }
-abortOn: { errors: 5% for 10s, success: 50% for 10s }
+abortOn: { errors: { limit: 5%, for: 10s }, success: { limit: 50%, for: 10s } }
 slo: { errors: 1%, silent: 40% }
 `,
   },
@@ -135,7 +135,7 @@ rules:
 stages: [5%, 15%, 30%]
 hold: 60s
 load: { clients: 10, tools: [search_docs], retries: 3, timeout: 10s }
-abortOn: { errors: 10% for 10s }
+abortOn: { errors: { limit: 10%, for: 10s } }
 slo: { success: 95% }
 `,
   },
@@ -157,7 +157,7 @@ rules:
 stages: [10%, 25%, 50%]
 hold: 60s
 load: { clients: 10, tools: [search_docs], fanOut: 4, retries: 3, retryBudget: 20% }
-abortOn: { errors: 15% for 10s, p95: 5s }
+abortOn: { errors: { limit: 15%, for: 10s }, p95: 5s }
 slo: { retries: 2 }
 `,
   },

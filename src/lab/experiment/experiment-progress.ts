@@ -1,4 +1,5 @@
 import { plain } from '../../base/text/foreign-text.ts'
+import { duration } from '../report/shown-numbers.ts'
 import { shownMeasure } from './gate.ts'
 import type { ExperimentEvent } from './context.ts'
 import { progressBar, type ProgressOutput, redraw, redraws } from '../load/load-progress.ts'
@@ -47,7 +48,7 @@ function eventWords(event: Exclude<ExperimentEvent, { readonly kind: 'moment' }>
   }
   const { stage, label, durationMs } = event
   const which = stage === undefined ? '' : `stage ${stage.index + 1} of ${stage.count}: `
-  return `${which}${label}, ${time(durationMs)}`
+  return `${which}${label}, ${duration(durationMs)}`
 }
 
 function momentWords(
@@ -61,14 +62,10 @@ function momentWords(
   }: ExperimentEvent & { readonly kind: 'moment' },
 ): string {
   return [
-    `${label} ${time(elapsedMs)}/${time(durationMs)}`,
+    `${label} ${duration(elapsedMs)}/${duration(durationMs)}`,
     `${calls} calls`,
     `errors ${shownMeasure('errors', measured.errors)}`,
     `p95 ${shownMeasure('p95', measured.p95)}`,
     ...(applied === undefined ? [] : [`faults ${applied}`]),
   ].join('  ')
-}
-
-function time(ms: number): string {
-  return ms < 120_000 ? `${Math.round(ms / 1000)}s` : `${Math.round(ms / 60_000)}m`
 }

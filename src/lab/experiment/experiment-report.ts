@@ -1,6 +1,9 @@
+import { shortDigest } from '../../base/digest.ts'
+import { duration } from '../report/shown-numbers.ts'
 import { markdownText } from '../report/foreign-text.ts'
 import type { ExperimentResult, PhaseResult, StageResult } from './experiment-result.ts'
 import { shownMeasure } from './gate.ts'
+import type { Rejection } from './rejection.ts'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { JUnitSuite } from '../report/junit.ts'
@@ -21,9 +24,9 @@ export function noteLines(result: ExperimentResult): readonly string[] {
     `Verdict: ${verdictLine(result)}.`,
     mttdMs === null
       ? 'No gate failed after an injection.'
-      : `Detected ${seconds(mttdMs)} after the injection (MTTD); ${recoveryText(result)}.`,
+      : `Detected ${duration(mttdMs)} after the injection (MTTD); ${recoveryText(result)}.`,
   ]
-  if (rollbackMs !== null) lines.push(`The rules were rolled back within ${rollbackMs} ms.`)
+  if (rollbackMs !== null) lines.push(`The rules were rolled back within ${duration(rollbackMs)}.`)
   if (!restored) {
     lines.push(
       'The rules file was not restored: another program has changed it. The rules of the experiment expire.',
@@ -37,7 +40,7 @@ export function noteLines(result: ExperimentResult): readonly string[] {
 }
 
 function recoveryText({ mttrMs, steadyAfter }: ExperimentResult): string {
-  if (mttrMs !== null) return `recovered ${seconds(mttrMs)} after the injection (MTTR)`
+  if (mttrMs !== null) return `recovered ${duration(mttrMs)} after the injection (MTTR)`
   return steadyAfter === null ? 'the recovery was not measured' : 'not recovered in time'
 }
 
@@ -60,7 +63,7 @@ export function experimentMarkdown(result: ExperimentResult): string {
     [
       `- run ${id}${again === undefined ? '' : `, a repetition of ${markdownText(again)}`}, started ${startedAt}`,
       `- target ${markdownText(target)}, environment ${markdownText(environment)}`,
-      `- seed ${seed}, plan ${planDigest.slice(0, 12)}, rules ${rulesDigest?.slice(0, 12) ?? 'none'}`,
+      `- seed ${seed}, plan ${shortDigest(planDigest)}, rules ${shortDigest(rulesDigest)}`,
       `- repeat exactly: \`squall experiment run --again ${id}\``,
     ].join('\n'),
   ]
@@ -83,9 +86,11 @@ function row(phase: PhaseResult | StageResult): string {
   return `| ${cells.join(' | ')} |`
 }
 
-/** Formats a duration. */
-export function seconds(ms: number): string {
-  return ms < 1000 ? `${ms} ms` : `${Math.round(ms / 100) / 10} s`
+/** Returns the refusal of an experiment as a failed test, with each reason. */
+export function refusedSuite(reasons: readonly Rejection[]): JUnitSuite {
+  const failure = reasons.map(({ code, wrong, fix }) => `${code}: ${wrong}; ${fix}`).join('\n')
+  const cases = [{ name: 'the experiment is not refused', seconds: 0, failure }]
+  return { name: 'squall experiment', startedAt: new Date().toISOString(), seconds: 0, cases }
 }
 
 /** Returns the phases of an experiment as tests, and its verdict. */

@@ -1,4 +1,5 @@
-import { readDuration, readPercent } from '../../base/units.ts'
+import { latency, percentage } from '../report/shown-numbers.ts'
+import { durationText } from '../../base/units.ts'
 import { type GateSample, type Recovery, recoveryOf } from '../indicators/indicators.ts'
 
 /** The measures of gates: rates from 0 to 1, or latencies in milliseconds. */
@@ -9,7 +10,7 @@ export type Measure = (typeof MEASURES)[number]
 /** A limit that is checked continuously. */
 export interface Gate {
   readonly measure: Measure
-  /** The text as written: `errors >5% for 30s`. */
+  /** `errors >5% for 30s`. */
   readonly text: string
   readonly operator: '<' | '>'
   /** Milliseconds, or a rate from 0 to 1. */
@@ -21,33 +22,13 @@ export interface Gate {
 /** The measured values; null without data. */
 export type Measured = Readonly<Record<Measure, number | null>>
 
-const CONDITION = /^\s*([0-9.]+\s*(?:%|ms|s|m))\s*(?:for\s+([0-9.]+(?:ms|s|m|h)))?\s*$/
-
-/** Parses `5% for 30s` or `10s` as the limit of an abort condition; returns a message when it is invalid. */
-export function readAbortGate(measure: Measure, written: string): Gate | string {
-  const example = isShare(measure)
-    ? measure === 'success'
-      ? '`95% for 30s`'
-      : '`5% for 30s`'
-    : '`10s`'
-  const match = CONDITION.exec(written)
-  if (match === null) return `needs a limit without a comparison, such as ${example}`
-  const [, bound = '', lasting] = match
+/** Returns the gate that fails beyond a limit, which is in milliseconds or in percent, for a time. */
+export function gateOf(measure: Measure, written: number, forMs = 0): Gate {
   const operator = measure === 'success' ? '<' : '>'
-  const limit = limitOf(measure, bound.replace(/\s/g, ''))
-  if (limit === undefined) {
-    return `needs a limit ${isShare(measure) ? 'in percent' : 'with a unit of time'}, such as ${example}`
-  }
-  const forMs = lasting === undefined ? 0 : readDuration(lasting)
-  if (forMs === undefined) return `needs a duration after \`for\`, such as ${example}`
-  return { measure, text: `${measure} ${operator}${written.trim()}`, operator, limit, forMs }
-}
-
-/** Returns the gate for the steady state: at most the limit, or for `success` at least the limit. */
-export function steadyGate(measure: Measure, limit: number): Gate {
-  const operator = measure === 'success' ? '<' : '>'
-  const shown = isShare(measure) ? `${limit * 100}%` : `${limit}ms`
-  return { measure, text: `${measure} ${operator}${shown}`, operator, limit, forMs: 0 }
+  const limit = isShare(measure) ? written / 100 : written
+  const shown = isShare(measure) ? `${written}%` : durationText(written)
+  const lasting = forMs === 0 ? '' : ` for ${durationText(forMs)}`
+  return { measure, text: `${measure} ${operator}${shown}${lasting}`, operator, limit, forMs }
 }
 
 /** Returns true when a measured value fails the gate; undefined without data. */
@@ -60,18 +41,11 @@ export function fails({ measure, operator, limit }: Gate, measured: Measured): b
 /** Formats a measured value. */
 export function shownMeasure(measure: Measure, value: number | null): string {
   if (value === null) return 'nothing'
-  if (isShare(measure)) return `${Math.round(value * 10_000) / 100}%`
-  return value < 1000 ? `${Math.round(value)} ms` : `${Math.round(value / 10) / 100} s`
+  return isShare(measure) ? percentage(value) : latency(value)
 }
 
 function isShare(measure: Measure): boolean {
   return measure === 'errors' || measure === 'success'
-}
-
-function limitOf(measure: Measure, text: string): number | undefined {
-  if (!isShare(measure)) return readDuration(text)
-  const percent = readPercent(text)
-  return percent === undefined ? undefined : percent / 100
 }
 
 /** A gate that failed for its full duration. */

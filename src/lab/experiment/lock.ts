@@ -1,4 +1,5 @@
-import { createHash, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
+import { sha256Of } from '../../base/digest.ts'
 import { link, mkdir, readFile, rename, rmdir, stat, unlink, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
@@ -139,5 +140,5 @@ async function readHolder(path: string): Promise<LockHolder | undefined> {
 }
 
 function keyOf({ protocol, host, pathname }: URL): string {
-  return createHash('sha256').update(`${protocol}//${host}${pathname}`).digest('hex').slice(0, 24)
+  return sha256Of(`${protocol}//${host}${pathname}`).slice(0, 24)
 }

@@ -9,7 +9,6 @@ import * as rulesCheck from '#checks/rules'
 import { fileSchema, schemaFindings } from '../../rules/file/schema-findings.ts'
 import { nearestKeyAlone } from '../../rules/file/unknown-key.ts'
 import { located, type YamlDocument } from '../../rules/file/yaml-document.ts'
-import { type Gate, MEASURES, readAbortGate } from './gate.ts'
 import { planJsonSchema, type PlanFile } from './plan-schema.ts'
 
 const MAX_PROBLEMS = 100
@@ -38,15 +37,6 @@ export function withDefaults(value: unknown): PlanFile {
   return readValues(schema, value, schema.definitions) as PlanFile
 }
 
-/** Returns the abort conditions of a valid plan. */
-export function abortGates(conditions: NonNullable<PlanFile['abortOn']>): readonly Gate[] {
-  return MEASURES.flatMap((measure) => {
-    const written = conditions[measure]
-    const gate = written === undefined ? undefined : readAbortGate(measure, written)
-    return typeof gate === 'object' ? [gate] : []
-  })
-}
-
 function ownFindings(value: unknown): readonly Finding[] {
   const file = value as { readonly [Key in keyof PlanFile]?: unknown }
   return [
@@ -54,7 +44,6 @@ function ownFindings(value: unknown): readonly Finding[] {
     ...urlFindings(value, ['sidecar', 'admin']),
     ...shapeFindings(file),
     ...timeFindings(withDefaults(value)),
-    ...abortFindings(file.abortOn),
     ...listFindings(memberOf(file.load, 'expect'), ['load', 'expect'], parseExpectation),
   ]
 }
@@ -106,18 +95,6 @@ function timeFindings({ sidecar, steadyState, hold }: PlanFile): readonly Findin
   return times
     .filter(([ms, least]) => ms < least)
     .map(([, , least, path]) => ({ code: 'out_of_range', message: `needs ${least} or more`, path }))
-}
-
-function abortFindings(conditions: unknown): readonly Finding[] {
-  return MEASURES.flatMap((measure): Finding[] => {
-    const written = memberOf(conditions, measure)
-    if (typeof written !== 'string') return []
-    const gate = readAbortGate(measure, written)
-    if (typeof gate !== 'string') return []
-    const found = quoted(written)
-    const message = `${gate}, found ${found}`
-    return [{ code: 'bad_value', message, path: ['abortOn', measure], found }]
-  })
 }
 
 function listFindings(

@@ -49,7 +49,7 @@ function gateRejections({ file, steady, aborts }: PlanFacts): Rejection[] {
     rejections.push({
       code: 'NO_GATE',
       wrong: 'the plan has no gate: neither abortOn nor slo',
-      fix: 'add abortOn: { errors: 5% for 30s } or slo: { success: 99% }',
+      fix: 'add abortOn: { errors: { limit: 5%, for: 30s } } or slo: { success: 99% }',
       path: [],
     })
   }

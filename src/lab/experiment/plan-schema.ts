@@ -1,10 +1,11 @@
 import type { Static, TUnsafe } from 'typebox'
-import { duration, oneOf, percentage, section } from '../../filters/lib/config-schema.ts'
+import { duration, oneOf, percentage, rate, section } from '../../filters/lib/config-schema.ts'
 import type { NodeOptions } from '../../filters/lib/config-schema.ts'
 import { rulesJsonSchema } from '../../rules/file/schema.ts'
 import { editorSchema } from '../../rules/file/editor-schema.ts'
 import type { SchemaNode } from '../../rules/file/schema-node.ts'
 import { HEADER_NAME_PATTERN } from '../../http/header-text.ts'
+import type { Measure } from './gate.ts'
 import { METRICS, type Metric } from '../load/results/slo.ts'
 import { CLIENT_KINDS } from '../load/results/result.ts'
 import * as Type from 'typebox'
@@ -23,15 +24,6 @@ const shares = (description: string): TUnsafe<readonly number[]> =>
     maxItems: 20,
     description,
     examples: [['10%', '25%', '50%']],
-  })
-
-const condition = (example: string, description: string): TUnsafe<string> =>
-  Type.Unsafe<string>({
-    type: 'string',
-    minLength: 1,
-    maxLength: 64,
-    description,
-    examples: [example],
   })
 
 const QUANTILES = ['p50', 'p90', 'p95', 'p99', 'p99.9']
@@ -99,7 +91,10 @@ const sidecar = section(
       description: 'Time until the rules expire if the experiment dies; renewed while it runs.',
     }),
   },
-  { description: 'The sidecar in front of the MCP endpoint.' },
+  {
+    description: 'The sidecar in front of the MCP endpoint.',
+    examples: [{ admin: 'http://127.0.0.1:15390', rulesFile: './rules.yaml' }],
+  },
 )
 
 const steadyState = section(
@@ -134,9 +129,9 @@ const load = section(
   {
     clients: number(1, 10_000, { default: 10, description: 'Clients, each with its own session.' }),
     rate: Type.Optional(
-      number(1, 100_000, {
+      rate(100_000, {
         description:
-          'Calls per second. Without `rate`, each client begins its next task when its previous task ends.',
+          'Calls per second, or as `10/s` or `30/m`. Without `rate`, each client begins its next task when its previous task ends.',
       }),
     ),
     tools: Type.Optional(
@@ -173,17 +168,41 @@ const load = section(
   { description: 'The load during all phases of the experiment.', default: {} },
 )
 
+/** A limit that fails at once, or after a time. */
+export interface AbortLimit {
+  readonly limit: number
+  readonly for: number
+}
+
+const abortLimit = (name: Measure): TUnsafe<number | AbortLimit> => {
+  const metric: Pick<Metric, 'unit' | 'isMinimum'> = METRICS[name] ?? { unit: 'ms' }
+  const limit = gate(name, metric)
+  const lasting = section(
+    {
+      limit,
+      for: duration({ default: 0, description: 'Time for which the limit must fail.' }),
+    },
+    { description: 'A limit that has to fail for a time.' },
+  )
+  const { anyOf = [] } = limit as SchemaNode
+  return Type.Unsafe<number | AbortLimit>({
+    anyOf: [...anyOf, lasting],
+    description: `${metric.isMinimum === true ? 'Minimum' : 'Maximum'} of \`${name}\`, or \`{ limit, for }\`.`,
+  })
+}
+
 const abortOn = section(
   {
-    errors: Type.Optional(condition('5% for 30s', 'Error rate that ends the experiment.')),
-    success: Type.Optional(condition('95% for 30s', 'Success rate that ends the experiment.')),
-    p50: Type.Optional(condition('2s', 'Median latency that ends the experiment.')),
-    p95: Type.Optional(condition('10s', 'p95 latency that ends the experiment.')),
-    p99: Type.Optional(condition('10s for 5s', 'p99 latency that ends the experiment.')),
+    errors: Type.Optional(abortLimit('errors')),
+    success: Type.Optional(abortLimit('success')),
+    p50: Type.Optional(abortLimit('p50')),
+    p95: Type.Optional(abortLimit('p95')),
+    p99: Type.Optional(abortLimit('p99')),
   },
   {
     description:
-      'Limits that end the experiment at once when they fail, checked ten times a second. `for` gives the time for which they must fail.',
+      'Limits that end the experiment at once when they fail, checked ten times a second. `for` gives the time for which a limit must fail.',
+    examples: [{ errors: { limit: '5%', for: '30s' }, p95: '10s' }],
   },
 )
 

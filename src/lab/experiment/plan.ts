@@ -1,4 +1,4 @@
-import { digestOf } from './armed-rules.ts'
+import { sha256Of } from '../../base/digest.ts'
 import { parseWithPositions } from '../../rules/file/parse.ts'
 import type { Problem } from '../../rules/file/problem.ts'
 import type { SidecarAdmin } from '../../admin/api-client.ts'
@@ -30,7 +30,7 @@ export function readRulesText(
   if (!parsed.ok) return { problems: parsed.problems }
   const written = (document?.value ?? {}) as Readonly<Record<string, unknown>>
   return {
-    digest: digestOf(text),
+    digest: sha256Of(text),
     text,
     seed: numberIn(written, 'seed'),
     maxActive: numberIn(written, 'maxActive'),
@@ -43,7 +43,7 @@ export function readRulesText(
 export function inlineRules(rules: readonly WrittenRule[]): RulesSource {
   const text = `${JSON.stringify({ version: 1, rules }, null, 2)}\n`
   return {
-    digest: digestOf(text),
+    digest: sha256Of(text),
     text,
     seed: undefined,
     maxActive: undefined,

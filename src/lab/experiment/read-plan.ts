@@ -1,4 +1,4 @@
-import { digestOf } from './armed-rules.ts'
+import { sha256Of } from '../../base/digest.ts'
 import { dirname, join, resolve } from 'node:path'
 import type { CallSpec } from '../load/load-options.ts'
 import { parseCalls } from '../load/calls-file.ts'
@@ -10,8 +10,8 @@ import type { FileProblems } from '../../rules/file/problem-format.ts'
 import type { Problem } from '../../rules/file/problem.ts'
 import { NO_PLACES, type ProductionCheck } from '../../rules/guard/production-names.ts'
 import { type YamlDocument, readYaml } from '../../rules/file/yaml-document.ts'
-import { type Gate, MEASURES, steadyGate } from './gate.ts'
-import { abortGates, planFindings, withDefaults } from './plan-findings.ts'
+import { type Gate, gateOf, type Measure, MEASURES } from './gate.ts'
+import { planFindings, withDefaults } from './plan-findings.ts'
 import {
   type Plan,
   type RulesSource,
@@ -20,7 +20,7 @@ import {
   inlineRules,
   readRulesText,
 } from './plan.ts'
-import type { PlanFile } from './plan-schema.ts'
+import type { AbortLimit, PlanFile } from './plan-schema.ts'
 import { type LocatedRejection, planRejections } from './plan-rejections.ts'
 import { readFile } from 'node:fs/promises'
 
@@ -95,18 +95,23 @@ function planOf(
     pidFile: kill === undefined ? undefined : resolve(directory, kill.pidFile),
     calls,
     expectations: (file.load.expect ?? []).map((each) => parseExpectation(each)),
-    steady: MEASURES.flatMap((measure): Gate[] => {
-      const limit = steadyState[measure]
-      if (limit === undefined) return []
-      const share = measure === 'errors' || measure === 'success'
-      return [steadyGate(measure, share ? limit / 100 : limit)]
-    }),
-    aborts: abortGates(file.abortOn ?? {}),
+    steady: gatesOf(steadyState),
+    aborts: gatesOf(file.abortOn ?? {}),
     slo: Object.entries(file.slo ?? {}).map(([name, limit]) => limitGate(name, limit)),
     by: file.pods === undefined ? 'calls' : 'pods',
     stages: stagesOf(file),
     production,
   }
+}
+
+/** Returns the gates of a section with limits. */
+function gatesOf(limits: Partial<Readonly<Record<Measure, number | AbortLimit>>>): readonly Gate[] {
+  return MEASURES.flatMap((measure): Gate[] => {
+    const written = limits[measure]
+    if (written === undefined) return []
+    if (typeof written === 'number') return [gateOf(measure, written)]
+    return [gateOf(measure, written.limit, written.for)]
+  })
 }
 
 function stagesOf({ stages, pods }: PlanFile): readonly Stage[] {
@@ -129,7 +134,7 @@ function planDigest(
     expect: expect.map(({ text }) => text),
   }))
   const whole = { ...deciding, rules: rules?.digest ?? null, calls: specs }
-  return digestOf(canonicalJson(whole))
+  return sha256Of(canonicalJson(whole))
 }
 
 async function rulesOf(

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { sha256Of } from '../../base/digest.ts'
 import { isRecord } from '../../base/values.ts'
 import { canonicalJson } from '../../base/json/canonical-json.ts'
 import { LoadError } from './load-error.ts'
@@ -19,7 +19,7 @@ const MAX_RESPONSES = 20_000
 
 /** Returns the key of a call: the tool and its arguments. */
 export function responseKey(tool: string, args: Readonly<Record<string, unknown>>): string {
-  const digest = createHash('sha256').update(canonicalJson(args)).digest('hex').slice(0, 16)
+  const digest = sha256Of(canonicalJson(args)).slice(0, 16)
   return `${tool}/${digest}`
 }
 

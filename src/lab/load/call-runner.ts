@@ -5,7 +5,7 @@ import { type CallResponse, type LoadClient, originOf } from './clients/load-cli
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LoadResilience } from './load-options.ts'
 import type { Recorder } from './results/recorder.ts'
-import type { Origin } from './results/result.ts'
+import type { CallOutcome, ResponseChecks } from './results/tool-recorder.ts'
 import type { FaultLookup } from './sidecar-faults.ts'
 import {
   type Breaker,
@@ -15,13 +15,6 @@ import {
   isRetryable,
 } from './resilience.ts'
 import { type RandomSource, seededRandom } from '../../base/seeded-random.ts'
-
-export interface ResponseChecks {
-  /** The response is not an error. */
-  readonly responded: boolean
-  readonly schemaOk: boolean
-  readonly usable: boolean
-}
 
 const FAILED: ResponseChecks = { responded: false, schemaOk: false, usable: false }
 
@@ -48,18 +41,6 @@ function fits({ fitsSchema }: PlannedCall, result: unknown): boolean {
   // A request for input is not the final result.
   if (resultType !== undefined && resultType !== 'complete') return true
   return structuredContent !== undefined && fitsSchema(structuredContent)
-}
-
-/** The outcome of a call including its retries. */
-export interface CallOutcome extends ResponseChecks {
-  readonly response: CallResponse
-  readonly origin: Origin
-  /** An attempt carried the marker of a fault. */
-  readonly injected: boolean
-  readonly correct: boolean
-  readonly inTime: boolean
-  readonly success: boolean
-  readonly latencyMs: number
 }
 
 /** A call without an outcome: not sent, or cut at the end of the run. */

@@ -1,11 +1,8 @@
 import { fieldsOf } from '../../base/values.ts'
-import type { ToolInfo } from './clients/load-client.ts'
+import type { ToolHint, ToolInfo } from './clients/load-client.ts'
 import { LoadError } from './load-error.ts'
 import type { LoadWork } from './load-options.ts'
 import type { LeftOutTool } from './results/result.ts'
-
-/** Describes the effects of a tool by its annotations. */
-export type ToolHint = 'reads' | LeftOutTool['why']
 
 /** Asks for consent to call tools without a `readOnlyHint`. */
 export type Consent = (tools: readonly string[]) => boolean | Promise<boolean>

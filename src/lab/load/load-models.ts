@@ -2,8 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { LoadClient } from './clients/load-client.ts'
 import type { Recorder } from './results/recorder.ts'
 import type { CallPlan } from './call-plan.ts'
-import type { CallOutcome, CallRunner, NoOutcome } from './call-runner.ts'
+import type { CallRunner, NoOutcome } from './call-runner.ts'
 import type { LoadResilience, LoadWork } from './load-options.ts'
+import type { CallOutcome } from './results/tool-recorder.ts'
 
 /** Bounds the tasks of a run. */
 interface Pacing {

@@ -1,6 +1,7 @@
 import type { LoadResult } from '../load/results/result.ts'
 import { plain } from '../../base/text/foreign-text.ts'
 import { htmlText } from './foreign-text.ts'
+import { gateValue } from './shown-numbers.ts'
 
 /** A gate, a phase or a verdict as a test. */
 export interface JUnitCase {
@@ -47,8 +48,8 @@ function caseText({ name, seconds, failure }: JUnitCase, suite: string): string 
 export function loadSuite({ run, slo }: LoadResult): JUnitSuite {
   const seconds = run.durationMs / 1000
   const gates = slo.map(({ gate, measured, ok }) => {
-    const found = measured === null ? 'nothing was measured' : `measured ${measured}`
-    return { name: gate, seconds, failure: ok ? undefined : found }
+    const failure = ok ? undefined : `measured ${gateValue(gate, measured)}`
+    return { name: gate, seconds, failure }
   })
   const ended = { name: 'the load runs to its end', seconds: 0 }
   return {

@@ -34,15 +34,19 @@ export function plainNumber(value: number | null): string {
 /** Formats the duration of a run. */
 export function duration(ms: number): string {
   const seconds = ms / 1000
-  if (seconds < 120) return `${seconds.toFixed(1)} s`
+  if (seconds < 120) return `${Math.round(seconds * 10) / 10} s`
   const minutes = Math.floor(seconds / 60)
-  if (minutes < 120) return `${minutes} min ${Math.round(seconds % 60)} s`
-  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`
+  if (minutes < 120) return withRest(minutes, 'min', Math.floor(seconds % 60), 's')
+  return withRest(Math.floor(minutes / 60), 'h', minutes % 60, 'min')
+}
+
+function withRest(value: number, unit: string, rest: number, smaller: string): string {
+  return rest === 0 ? `${value} ${unit}` : `${value} ${unit} ${rest} ${smaller}`
 }
 
 /** Formats a measured value in the unit of its gate. */
 export function gateValue(gate: string, measured: number | null): string {
-  if (measured === null) return 'nothing to measure'
+  if (measured === null) return 'nothing'
   if (gate.includes('%')) return percentage(measured)
   return /\d\s*m?s$|\dm$/.test(gate.trim()) ? latency(measured) : plainNumber(measured)
 }

@@ -22,11 +22,6 @@ export function timeOfDay(iso: string): string {
   return /T(\d\d:\d\d:\d\d)/.exec(iso)?.[1] ?? '-'
 }
 
-/** Shortens a digest to the characters that distinguish versions. */
-export function shortDigest(digest: string): string {
-  return digest === '' ? 'none' : digest.slice(0, 8)
-}
-
 /** Counts the calls that the rules of a sidecar sampled. */
 export function sampledCalls({ snapshot }: SidecarView): number {
   return snapshot?.rules.reduce((sum, rule) => sum + rule.sampled, 0) ?? 0

@@ -1,8 +1,8 @@
 import type { SecureContextOptions } from 'node:tls'
 import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from '../../telemetry/log.ts'
-import type { WatchedFiles } from '../../rules/watch/watched-files.ts'
-import { readBounded } from '../../base/small-file.ts'
+import type { WatchedFiles } from '../../base/watch/watched-files.ts'
+import { readSmallFile } from '../../base/small-file.ts'
 
 /** Paths of TLS files, by Node's option names. */
 export interface TlsPaths {
@@ -49,7 +49,7 @@ export class TlsFiles {
   async watch(): Promise<void> {
     const files = Object.values(this.#paths).filter((path): path is string => path !== undefined)
     if (files.length === 0) return
-    const { WatchedFiles } = await import('../../rules/watch/watched-files.ts')
+    const { WatchedFiles } = await import('../../base/watch/watched-files.ts')
     if (this.#closed) return
     this.#files = new WatchedFiles(files, () => this.reload(), {
       settleMs: SETTLE,
@@ -91,7 +91,7 @@ function readMaterial(paths: TlsPaths): SecureContextOptions {
     const path = paths[part]
     if (path === undefined) continue
     try {
-      material[part] = readBounded(path)
+      material[part] = readSmallFile(path)
     } catch (error) {
       throw new TlsFileError(`cannot read ${path}: ${(error as Error).message}`)
     }

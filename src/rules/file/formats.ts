@@ -2,9 +2,10 @@ import {
   DURATION_FORMAT,
   GLOB_FORMAT,
   PERCENT_FORMAT,
+  RATE_FORMAT,
   SIZE_FORMAT,
 } from '../../filters/lib/config-schema.ts'
-import { readDuration, readPercent, readSize } from '../../base/units.ts'
+import { readDuration, readPercent, readRate, readSize } from '../../base/units.ts'
 import { isGlob, MAX_GLOB } from '../../base/glob.ts'
 import { readInstant } from '../../base/instant.ts'
 import { RegexError } from '../../base/regex/regex-error.ts'
@@ -35,8 +36,9 @@ export const FORMATS: Readonly<Record<string, Format>> = {
   [DURATION_FORMAT]: readable('a duration such as 300ms, 5s or 10m, at most 30d', readDuration),
   [SIZE_FORMAT]: readable('a size such as 512B, 8KiB or 1MB', readSize),
   [PERCENT_FORMAT]: readable('a percentage such as 30%, from 0% to 100%', readPercent),
+  [RATE_FORMAT]: readable('a rate such as 200/s or 30/m', readRate),
   [FRACTION_FORMAT]: readable('a share such as 5% or 0.05', (text) => {
-    const percent = readPercent(text)
+    const percent = text.endsWith('%') ? readPercent(text) : undefined
     return percent === undefined ? undefined : percent / 100
   }),
   [INSTANT_FORMAT]: readable(

@@ -1,5 +1,5 @@
 import type { AnchorJob } from './anchor-text.ts'
-import { deepFreeze } from './read-values.ts'
+import { deepFreeze } from '../../base/values.ts'
 import type { FoundRules } from './rules-file.ts'
 import { parseFound } from './rules-parser.ts'
 import type { RulesVersion } from './rules-version.ts'

@@ -1,8 +1,9 @@
-import { createHash } from 'node:crypto'
+import { sha256Of } from '../../base/digest.ts'
 import { plain } from '../../base/text/foreign-text.ts'
 import { faultUses, fileFindings } from './file-findings.ts'
 import type { Problem } from './problem.ts'
-import { deepFreeze, memberOf, readValues } from './read-values.ts'
+import { deepFreeze } from '../../base/values.ts'
+import { memberOf, readValues } from './read-values.ts'
 import { rulesJsonSchema, type Rule, type RulesFile } from './schema.ts'
 import * as check from '#checks/rules'
 import { fileSchema, schemaFindings } from './schema-findings.ts'
@@ -41,7 +42,7 @@ export function parseRules(input: string | Uint8Array): ParsedRules {
 /** Reads a rules file, and returns its document for further checks. */
 export function parseWithPositions(input: string | Uint8Array): ReadRules {
   const bytes = typeof input === 'string' ? Buffer.from(input, 'utf8') : input
-  const digest = createHash('sha256').update(bytes).digest('hex')
+  const digest = sha256Of(bytes)
   let document: YamlDocument | undefined
   const refused = (...problems: readonly Problem[]): ReadRules => ({
     parsed: deepFreeze({ ok: false, problems: problems.slice(0, MAX_PROBLEMS), digest }),

@@ -43,14 +43,6 @@ export function fillDefaults(node: SchemaNode): unknown {
   return readValues(node, {}, undefined)
 }
 
-/** Freezes a value with all its parts. */
-export function deepFreeze<T>(value: T): T {
-  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
-  Object.freeze(value)
-  for (const member of Object.values(value)) deepFreeze(member)
-  return value
-}
-
 /** Returns an own member. */
 export function own<T>(
   record: Readonly<Record<string, T>> | undefined,

@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto'
+import { sha256Of } from '../../base/digest.ts'
+import { readWhole } from '../../base/read-bounded.ts'
 import { constants, type Stats } from 'node:fs'
 import { lstat, open, opendir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -116,7 +118,7 @@ async function readFile(file: string, most: number, isOneOfMany: boolean): Promi
     try {
       const stats = await handle.stat()
       if (!stats.isFile()) return { problems: notAFile(file, stats), stats }
-      const bytes = stats.size > most ? undefined : await readUpTo(handle, stats.size, most)
+      const bytes = stats.size > most ? undefined : await readWhole(handle, stats.size, most)
       if (bytes === undefined) {
         const message = isOneOfMany
           ? 'with this file the directory has more than 1 MiB of rules'
@@ -129,23 +131,6 @@ async function readFile(file: string, most: number, isOneOfMany: boolean): Promi
     }
   } catch (error) {
     return isMissing(error) ? {} : { problems: unreadable(file, error) }
-  }
-}
-
-/** Reads all bytes of a file, regardless of its reported size; undefined when there are too many. */
-async function readUpTo(
-  handle: Awaited<ReturnType<typeof open>>,
-  expected: number,
-  most: number,
-): Promise<Uint8Array | undefined> {
-  // One byte more than the size shows the end with one read.
-  let buffer = Buffer.alloc(expected + 1)
-  for (let length = 0; ;) {
-    const { bytesRead } = await handle.read(buffer, length, buffer.length - length, length)
-    if (bytesRead === 0) return buffer.subarray(0, length)
-    length += bytesRead
-    if (length > most) return undefined
-    if (length === buffer.length) buffer = Buffer.concat([buffer, Buffer.alloc(length + 4096)])
   }
 }
 
@@ -184,7 +169,7 @@ export function digestOf(
 }
 
 function absent(reason: string): FoundRules {
-  return { kind: 'absent', digest: createHash('sha256').update(reason).digest('hex'), reason }
+  return { kind: 'absent', digest: sha256Of(reason), reason }
 }
 
 async function whyMissing(path: string): Promise<string> {

@@ -1,7 +1,7 @@
 import { mergeFiles } from './merge-files.ts'
 import { MAX_PROBLEMS, parseWithPositions } from './parse.ts'
 import type { FileProblems } from './problem-format.ts'
-import { deepFreeze } from './read-values.ts'
+import { deepFreeze } from '../../base/values.ts'
 import type { FoundRules, RulesText } from './rules-file.ts'
 import type { RulesVersion } from './rules-version.ts'
 

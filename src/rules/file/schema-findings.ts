@@ -20,7 +20,7 @@ export interface FileSchema {
   readonly rule: Check | undefined
 }
 
-/** A module that `scripts/compile-schemas.mjs` made. */
+/** A module that `scripts/lib/compile-schemas.mjs` made. */
 interface Compiled {
   readonly schema: SchemaNode
   readonly makeCheck: (require: (name: string) => object) => ValidateFunction

@@ -2,7 +2,7 @@ import type { Static, TUnsafe } from 'typebox'
 import { duration, percentage, section, type NodeOptions } from '../../filters/lib/config-schema.ts'
 import { parameterProblems } from '../../filters/lib/exclusive.ts'
 import { FAULTS, type FaultUse } from '../../filters/index.ts'
-import { PERCENT_PATTERN } from '../../base/units.ts'
+import { SIGNED_PERCENT_PATTERN } from '../../base/units.ts'
 import { editorSchema } from './editor-schema.ts'
 import { MAX_ITEMS } from './document-bounds.ts'
 import { FRACTION_FORMAT, INSTANT_FORMAT } from './formats.ts'
@@ -27,7 +27,7 @@ const fraction = (options: NodeOptions): TUnsafe<number> =>
   Type.Unsafe<number>({
     anyOf: [
       { type: 'number', minimum: 0, maximum: 1 },
-      { type: 'string', format: FRACTION_FORMAT, pattern: PERCENT_PATTERN },
+      { type: 'string', format: FRACTION_FORMAT, pattern: SIGNED_PERCENT_PATTERN },
     ],
     ...options,
   })

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { sha256Of } from '../../base/digest.ts'
 import { createFault } from '../../filters/index.ts'
 import { canonicalJson } from '../../base/json/canonical-json.ts'
 import type { CompiledRule } from './compiled-rule.ts'
@@ -127,5 +127,5 @@ function lowerCase(stickyBy: Selection['stickyBy']): Selection['stickyBy'] {
 /** Identifies a rule without its times: who moves those alone wants the rule to go on as it is. */
 export function digestOf(rule: RuleSpec): string {
   const { until: _, appliedAt: __, ...lasting } = rule
-  return createHash('sha256').update(canonicalJson(lasting)).digest('hex').slice(0, 16)
+  return sha256Of(canonicalJson(lasting)).slice(0, 16)
 }

@@ -10,13 +10,10 @@ import {
   takesMethod,
   toolsTest,
 } from './match-tests.ts'
-import { holdAll, type MatchTest } from './match-test.ts'
+import { type Direction, holdAll, type MatchTest } from './match-test.ts'
 import { globPrefix } from '../../base/glob.ts'
 import { podTests, type PodSelf } from './pod-match.ts'
 import { compileText, type TextMatcher } from './text-match.ts'
-
-/** The sender of a message. */
-export type Direction = 'client' | 'server'
 
 /** Which names of a method a match may hold for: none, all, or those that a matcher takes. */
 export type Reach = TextMatcher | boolean

@@ -2,6 +2,9 @@ import { headerValue } from '../../http/headers.ts'
 import type { Facts } from './call-facts.ts'
 import { MAX_REGEX_TEXT } from '../../base/regex/safe-regex.ts'
 
+/** The sender of a message. */
+export type Direction = 'client' | 'server'
+
 /** One dimension of a rule's match. */
 export interface MatchTest {
   /** As in the file: `tool`, `headers.x-chaos`, `args./city`. */

@@ -1,4 +1,4 @@
-import { readBarePercent, readDuration } from '../../base/units.ts'
+import { readPercent, readDuration } from '../../base/units.ts'
 import type { HeaderLines } from '../../http/headers.ts'
 
 /** The faults that a caller requests by headers. */
@@ -62,7 +62,7 @@ export function readAskedFaults(
   const abort = read(ABORT, readStatus) ?? read(ENVOY_ABORT, readStatus)
   const isDelayAsked = delay !== undefined && delay > 0
   if (!isDelayAsked && abort === undefined) return undefined
-  const ofBoth = read(PERCENT, readBarePercent)
+  const ofBoth = read(PERCENT, readPercent)
   const percent = (name: FaultHeader): number | undefined => {
     if (given.has(PERCENT)) return ofBoth
     return given.has(name) ? read(name, readNumerator) : 100

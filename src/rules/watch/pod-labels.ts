@@ -1,5 +1,5 @@
-import { type SmallFile, watchSmallFile } from './small-file-watcher.ts'
-import type { WatchedFiles } from './watched-files.ts'
+import { type SmallFile, watchSmallFile } from '../../base/watch/small-file-watcher.ts'
+import type { WatchedFiles } from '../../base/watch/watched-files.ts'
 
 export type PodLabels = Readonly<Record<string, string>>
 

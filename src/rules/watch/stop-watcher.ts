@@ -4,8 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Arming } from '../guard/arming.ts'
 import type { PodLabels } from './pod-labels.ts'
 import { isRulesFileName } from '../file/rules-file.ts'
-import { type SmallFile, watchSmallFile } from './small-file-watcher.ts'
-import type { WatchedFiles } from './watched-files.ts'
+import { type SmallFile, watchSmallFile } from '../../base/watch/small-file-watcher.ts'
+import type { WatchedFiles } from '../../base/watch/watched-files.ts'
 import { STOP_KEY, stopReason } from '../guard/stop-key.ts'
 
 /** The kubelet swaps all files of a ConfigMap, so a file may be missing for a moment. */

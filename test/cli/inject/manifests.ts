@@ -1,8 +1,13 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { injectCommand, uninjectCommand } from '../../../src/cli/inject/inject.ts'
-import { parseInject, parseUninject } from '../../../src/cli/commands/inject.ts'
+import {
+  injectCommand,
+  type InjectRequest,
+  uninjectCommand,
+  type UninjectRequest,
+} from '../../../src/cli/inject/inject.ts'
+import { askedBy } from '../../support/asked.ts'
 
 type Text = string | Uint8Array
 type Texts = Text | readonly Text[]
@@ -20,7 +25,7 @@ export function inject(
   flags: Readonly<Record<string, readonly string[]>> = {},
 ): Promise<Outcome> {
   return onFiles(texts, (file, out) =>
-    injectCommand(parseInject(new Map(Object.entries({ ...flags, file })), {}), out),
+    injectCommand(askedBy('inject', { ...flags, file }) as InjectRequest, out),
   )
 }
 
@@ -30,7 +35,7 @@ export function uninject(
   flags: Readonly<Record<string, readonly string[]>> = {},
 ): Promise<Outcome> {
   return onFiles(texts, (file, out) =>
-    uninjectCommand(parseUninject(new Map(Object.entries({ ...flags, file })), {}), out),
+    uninjectCommand(askedBy('uninject', { ...flags, file }) as UninjectRequest, out),
   )
 }
 

@@ -3,9 +3,10 @@ import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { parsePreStop, preStopCommand } from '../../../src/cli/commands/pre-stop.ts'
-import { parseWaitReady, waitReadyCommand } from '../../../src/cli/commands/wait-ready.ts'
+import { preStopCommand } from '../../../src/cli/commands/pre-stop.ts'
+import { waitReadyCommand } from '../../../src/cli/commands/wait-ready.ts'
 import { failing } from '../../live/rules-directory.ts'
+import { askedBy } from '../../support/asked.ts'
 import { responding } from '../../support/http-app.ts'
 import { startSquall, type RuledSquall } from '../../support/squall.ts'
 import { startUpstream } from '../../support/upstream.ts'
@@ -98,14 +99,12 @@ describe('pre-stop', () => {
 
   test('its options', () => {
     const env = { SQUALL_CONTROL: 'unix:/run/squall/control.sock' }
-    expect(parsePreStop(new Map(), env)).toEqual({
+    expect(askedBy('pre-stop', {}, env)).toEqual({
       socketPath: '/run/squall/control.sock',
       waitMs: 20_000,
     })
-    expect(() => parsePreStop(new Map(), {})).toThrow('--control is missing')
-    expect(() => parsePreStop(new Map(), { SQUALL_CONTROL: '0.0.0.0:1' })).toThrow(
-      'is not a control socket',
-    )
+    expect(() => askedBy('pre-stop', {})).toThrow('--control is missing')
+    expect(() => askedBy('pre-stop', { control: '0.0.0.0:1' })).toThrow('is not a control socket')
   })
 })
 
@@ -134,7 +133,8 @@ describe('wait-ready', () => {
   })
 
   test('its options', () => {
-    const parse = (admin: string) => parseWaitReady(new Map(), { SQUALL_ADMIN: admin }).admin
+    const parse = (admin: string) =>
+      (askedBy('wait-ready', { admin }) as Parameters<typeof waitReadyCommand>[0]).admin
     expect(parse(':15390')).toEqual({ kind: 'tcp', host: '127.0.0.1', port: 15390 })
     expect(parse('0.0.0.0:1')).toEqual({ kind: 'tcp', host: '127.0.0.1', port: 1 })
     expect(parse('[fd00::1]:1')).toEqual({ kind: 'tcp', host: 'fd00::1', port: 1 })

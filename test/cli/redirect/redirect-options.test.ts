@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { parseRedirect } from '../../../src/cli/commands/redirect.ts'
+import type { RedirectRequest } from '../../../src/cli/commands/redirect.ts'
+import { askedBy } from '../../support/asked.ts'
 import { UsageError } from '../../../src/cli/flags/usage-error.ts'
 
 const parse = (flags: Readonly<Record<string, string | readonly string[]>>, env = {}) =>
-  parseRedirect(new Map(Object.entries(flags).map(([name, value]) => [name, [value].flat()])), env)
+  askedBy('redirect', flags, env) as RedirectRequest
 
 test('ports, and what else there is', () => {
   const port = ['3000=15300', '80=15301']

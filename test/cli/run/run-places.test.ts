@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest'
-import { parsePublicUrl } from '../../../src/cli/run/run-places.ts'
+import type { RunOptions } from '../../../src/cli/run/run-options.ts'
+import { askedBy } from '../../support/asked.ts'
 
-const parse = (text: string): string => parsePublicUrl({ text, source: '--public-url' })
+const parse = (url: string): string | undefined =>
+  (askedBy('run', { 'public-url': url }) as RunOptions).publicUrl
 
 test.each([
   ['https://GW.example:443/', 'https://gw.example'],

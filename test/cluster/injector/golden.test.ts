@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { injectCommand } from '../../../src/cli/inject/inject.ts'
-import { parseInject } from '../../../src/cli/commands/inject.ts'
+import { injectCommand, type InjectRequest } from '../../../src/cli/inject/inject.ts'
+import { askedBy } from '../../support/asked.ts'
 
 const STALE = 'if this change is right, run npm run generate'
 const DIRECTORY = new URL('golden/', import.meta.url)
@@ -23,7 +23,10 @@ describe('the manifest with the sidecar', () => {
   it.each(NAMES)('%s', async (name) => {
     const path = new URL(`${name}.in.yaml`, DIRECTORY)
     const options = optionsOf(readFileSync(path, 'utf8'))
-    const request = parseInject(options.set('file', [path.pathname]), {})
+    const request = askedBy('inject', {
+      ...Object.fromEntries(options),
+      file: path.pathname,
+    }) as InjectRequest
     let result = ''
     let told = ''
     const code = await injectCommand(

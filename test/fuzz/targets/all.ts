@@ -6,20 +6,20 @@ export interface LoadableTarget {
   readonly load: () => Promise<Target>
 }
 
-const PLAIN = 'mcp/plain/'
+const inFast = (file: string): string => `http/fast/${file}`
 
 /** What can be fuzzed, by name. */
 export const TARGETS: Readonly<Record<string, LoadableTarget>> = {
   requests: {
-    files: [`${PLAIN}plain-request`, `${PLAIN}plain-lines`, `${PLAIN}head-memo`],
+    files: ['request-reader', 'fast-request-head', 'header-lines', 'head-memo'].map(inFast),
     load: async () => (await import('./requests.ts')).requestsTarget,
   },
   responses: {
-    files: [`${PLAIN}plain-answer`, `${PLAIN}plain-chunks`, `${PLAIN}plain-lines`],
+    files: ['response-reader', 'fast-response-head', 'chunk-reader', 'header-lines'].map(inFast),
     load: async () => (await import('./responses.ts')).responsesTarget,
   },
   memo: {
-    files: [`${PLAIN}head-memo`, `${PLAIN}plain-request`, `${PLAIN}plain-answer`, 'mcp/head-facts'],
+    files: [...['head-memo', 'request-reader', 'response-reader'].map(inFast), 'mcp/request-facts'],
     load: async () => (await import('./memo.ts')).memoTarget,
   },
   outcome: {

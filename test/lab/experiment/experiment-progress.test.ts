@@ -31,8 +31,8 @@ function shown(isTTY: boolean): string {
 
 test('writes plain lines to a pipe', () => {
   expect(shown(false)).toBe(`steady state before: passed
-stage 2 of 3: 25% of pods, 60m
-25% of pods 30m/60m  123456789 calls  errors 3.12%  p95 12.35 s  faults 12345678
+stage 2 of 3: 25% of pods, 60 min
+25% of pods 30 min/60 min  123456789 calls  errors 3.1 %  p95 12.35 s  faults 12345678
 25% of pods: passed \\u{1b}[31m
 rolled back
 `)

@@ -23,7 +23,7 @@ rules:
 stages: [10%, 25%, 50%]
 hold: 60s
 load: { clients: 20, tools: [search_docs], fanOut: 8 }
-abortOn: { errors: 5% for 30s, p95: 10s }
+abortOn: { errors: { limit: 5%, for: 30s }, p95: 10s }
 slo: { success: 99%, blast: 5% }
 `
 
@@ -97,14 +97,15 @@ const MISTAKES: readonly (readonly [string, string, string, string])[] = [
     'a condition',
     'p95: 10s',
     'p95: ">10s"',
-    '12:37: abortOn.p95: needs a limit without a comparison, such as `10s`, found ">10s"',
+    '12:50: abortOn.p95: needs a duration such as 300ms, 5s or 10m, at most 30d, found ">10s"',
   ],
   [
     'a share',
-    'errors: 5% for',
-    'errors: 5s for',
-    '12:20: abortOn.errors: needs a limit in percent',
+    'limit: 5%',
+    'limit: 5s',
+    '12:29: abortOn.errors.limit: needs a percentage such as 30%',
   ],
+  ['a time without a limit', 'limit: 5%, for', 'for', '12:20: abortOn.errors: `limit` is missing'],
   ['a gate', 'blast: 5%', 'blst: 5%', '13:22: slo.blst: unknown key "blst"; did you mean `blast`?'],
   ['a limit', 'blast: 5%', 'blast: 5s', '13:29: slo.blast: needs a percentage such as'],
   [
@@ -162,7 +163,7 @@ test('errors of the files of rules and of calls are reported together', async ()
 
 const REFUSED: readonly (readonly [string, string, string])[] = [
   [
-    'abortOn: { errors: 5% for 30s, p95: 10s }\nslo: { success: 99%, blast: 5% }',
+    'abortOn: { errors: { limit: 5%, for: 30s }, p95: 10s }\nslo: { success: 99%, blast: 5% }',
     '',
     '1:1 NO_GATE',
   ],

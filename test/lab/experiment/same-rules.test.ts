@@ -4,7 +4,7 @@
  */
 import { rm, writeFile } from 'node:fs/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { digestOf } from '../../../src/lab/experiment/armed-rules.ts'
+import { sha256Of } from '../../../src/base/digest.ts'
 import type { ExperimentEvent } from '../../../src/lab/experiment/context.ts'
 import { failing } from '../../live/rules-directory.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -27,7 +27,7 @@ async function others(text: string): Promise<void> {
 }
 
 const THEIRS = `# theirs, with a comment\n${failing('theirs', 'work')}`
-const THEIRS_DIGEST = digestOf(THEIRS)
+const THEIRS_DIGEST = sha256Of(THEIRS)
 const REPLACE = { sidecar: { replaceRules: true, expiry: '1s' } }
 
 test('other rules are suspended during all phases, and restored at the end', async () => {
@@ -63,7 +63,7 @@ test('rules that another program writes during the steady state after make the r
   const onEvent = (event: ExperimentEvent): void => {
     after ||= event.kind === 'phase' && event.label === 'steady state after'
     // Once the sidecar has gone back to what was there before.
-    if (after && event.kind === 'moment' && isActive() === digestOf(BEFORE)) {
+    if (after && event.kind === 'moment' && isActive() === sha256Of(BEFORE)) {
       written ??= writeFile(stage.rulesFile, theirs)
     }
   }

@@ -59,6 +59,8 @@ test.each([
   ['p99.9<=250ms', /./, { limit: 250 }],
   [' success >= 99.5% ', /./, { limit: 0.995 }],
   ['tcaf<9', /./, { limit: 9 }],
+  ['blast<5', /./, { limit: 0.05 }],
+  ['p99>=0', /./, { limit: 0 }],
 ])('the gate %s is read', (text, _, gate) => {
   expect(parseSlo(text)).toMatchObject(gate)
 })
@@ -67,11 +69,13 @@ test.each([
   ['p99', /cannot be read/],
   ['p99<2', /unit of time/],
   ['p99<2%', /unit of time/],
-  ['success>99', /in percent/],
-  ['success>101%', /above 100%/],
+  ['success>0.99', /two readings, 0\.99% and 99%; write it as 99% or 0\.5%/],
+  ['success>1', /two readings/],
+  ['success>101%', /from 0% to 100%/],
+  ['p99<2 s', /cannot be read/],
   ['speed>1%', /"speed", which is not measured; use p50 to p99\.9, success/],
   ['tcaf<9%', /plain number/],
-  ['p99<1.2.3s', /no number/],
+  ['p99<1.2.3s', /unit of time/],
   ['constructor<1%', /not measured/],
 ])('the gate %s is refused', (text, why) => {
   expect(() => parseSlo(text)).toThrow(why)

@@ -1,9 +1,13 @@
 import * as fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { experimentSuite } from '../../../src/lab/experiment/experiment-report.ts'
 import type { ExperimentResult } from '../../../src/lab/experiment/experiment-result.ts'
 import type { LoadResult } from '../../../src/lab/load/results/result.ts'
 import { junitText, loadSuite } from '../../../src/lab/report/junit.ts'
+import { startProgram } from '../../support/program.ts'
 import { sampleRuns } from './sample-runs.ts'
 
 /** XML as `junitText` may write it: elements with attributes, texts, entities, and nothing else. */
@@ -29,8 +33,9 @@ beforeAll(async () => {
     ...plain,
     slo: [
       { gate: 'p99<2s', limit: 2, measured: 0.5, ok: true },
-      { gate: 'success>99%', limit: 99, measured: 97.5, ok: false },
+      { gate: 'success>99%', limit: 0.99, measured: 0.975, ok: false },
       { gate: 'p99<1s', limit: 1, measured: null, ok: false },
+      { gate: 'p50<1s', limit: 1000, measured: 1234, ok: false },
     ],
   }
 })
@@ -38,13 +43,41 @@ beforeAll(async () => {
 describe('JUnit XML', () => {
   it('has a test for each gate of a load, and fails with what was measured', () => {
     const xml = junitText(loadSuite(result))
-    expect(xml).toMatch(/<testsuite name="squall load" tests="4" failures="2" errors="0"/)
+    expect(xml).toMatch(/<testsuite name="squall load" tests="5" failures="3" errors="0"/)
     expect(xml).toContain('name="p99&lt;2s" time=')
-    expect(xml).toMatch(/name="success&gt;99%"[^>]*><failure message="measured 97.5">/)
-    expect(xml).toMatch(/name="p99&lt;1s"[^>]*><failure message="nothing was measured">/)
+    expect(xml).toMatch(/name="success&gt;99%"[^>]*><failure message="measured 97\.5 %">/)
+    expect(xml).toMatch(/name="p99&lt;1s"[^>]*><failure message="measured nothing">/)
+    expect(xml).toContain('<failure message="measured 1.23 s">')
     expect(xml).toMatch(/name="the load runs to its end" time="0"\/>/)
     const cut = { ...result, run: { ...result.run, complete: false } }
     expect(junitText(loadSuite(cut))).toContain('<failure message="it was ended early">')
+  })
+
+  it('is written for an experiment that is refused, with each reason', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'squall-junit-'))
+    try {
+      const [plan, junit] = ['plan.yaml', 'junit.xml'].map((name) => join(directory, name))
+      await writeFile(
+        plan!,
+        `name: refused
+target: { url: http://127.0.0.1:1/mcp, environment: production }
+sidecar: { admin: http://127.0.0.1:1, rulesFile: rules.yaml }
+steadyState: { errors: 1% }
+rules: [{ name: slow, match: { tool: t }, faults: [delay: { fixed: 1s }] }]
+stages: [80%]
+load: { tools: [t] }
+`,
+      )
+      const args = ['experiment', 'run', plan!, '--junit', junit!, '--experiments', directory]
+      const { code } = await startProgram(args, {}, { here: true })
+      expect(code).toBe(1)
+      const xml = await readFile(junit!, 'utf8')
+      expect(xml).toMatch(DOCUMENT)
+      expect(xml).toMatch(/tests="1" failures="1".*\n.*\n.*the experiment is not refused/)
+      for (const reason of ['NO_GATE', 'PRODUCTION', 'STAGE_SKIPPED']) expect(xml).toContain(reason)
+    } finally {
+      await rm(directory, { recursive: true, force: true })
+    }
   })
 
   it('has a test for each phase of an experiment, and fails the stage that ended it', () => {

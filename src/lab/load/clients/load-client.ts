@@ -1,5 +1,7 @@
-import type { ToolHint } from '../choose-tools.ts'
-import type { ErrorKind, Origin } from '../results/result.ts'
+import type { ErrorKind, LeftOutTool, Origin } from '../results/result.ts'
+
+/** Describes the effects of a tool by its annotations. */
+export type ToolHint = 'reads' | LeftOutTool['why']
 
 export interface ToolInfo {
   readonly name: string

@@ -1,6 +1,5 @@
 import { type GrowingCounts, noCounts } from '../../indicators/indicators.ts'
-import type { CallOutcome } from '../call-runner.ts'
-import { CHECKS, ErrorCounts, ToolRecorder } from './tool-recorder.ts'
+import { type CallOutcome, CHECKS, ErrorCounts, ToolRecorder } from './tool-recorder.ts'
 import { FaultRecorder } from './fault-recorder.ts'
 import { Histogram } from './histogram.ts'
 import type { CallResponse } from '../clients/load-client.ts'

@@ -1,4 +1,4 @@
-import { readDuration } from '../../../base/units.ts'
+import { readDuration, readPercent } from '../../../base/units.ts'
 import type { Indicators } from '../../indicators/indicators.ts'
 import { Histogram } from './histogram.ts'
 import { LoadError } from '../load-error.ts'
@@ -59,13 +59,15 @@ export const METRICS: Readonly<Record<string, Metric>> = {
 
 /** Parses `p99<2s`, `success>99%`, `blast<5%`. Throws a `LoadError`. */
 export function parseSlo(text: string): SloGate {
-  const match = /^\s*([A-Za-z][A-Za-z0-9.]*)\s*(<=|>=|<|>)\s*([0-9.]+)\s*([a-z%]*)\s*$/.exec(text)
+  const match = /^\s*([A-Za-z][A-Za-z0-9.]*)\s*(<=|>=|<|>)\s*(\S*)\s*$/.exec(text)
   if (match === null) throw bad(text, 'cannot be read', FORM)
-  const [, name = '', operator = '', digits = '', suffix = ''] = match
+  const [, name = '', operator = '', written = ''] = match
   const metric = metricOf(text, name.toLowerCase())
-  const number = /^\d+(\.\d+)?$/.test(digits) ? Number(digits) : Number.NaN
-  const limit = limitOf(text, metric.unit, number, suffix)
-  return { text: text.trim(), metric, operator: operator as SloGate['operator'], limit }
+  const limit = readLimit(metric.unit, written)
+  if (typeof limit === 'string') throw bad(text, limit, LIMITS[metric.unit])
+  // Reports show the measured value in the unit of the text.
+  const unit = metric.unit === 'share' && !written.endsWith('%') ? '%' : ''
+  return { text: `${text.trim()}${unit}`, metric, operator: operator as SloGate['operator'], limit }
 }
 
 /** Returns the gate of a metric with a limit: milliseconds, percent or a number. */
@@ -105,20 +107,23 @@ function metricOf(text: string, name: string): Metric {
   )
 }
 
-function limitOf(text: string, unit: Metric['unit'], number: number, suffix: string): number {
-  if (Number.isNaN(number)) throw bad(text, 'has no number as its limit', FORM)
+const LIMITS = {
+  share: 'write it as 99% or 0.5%',
+  ms: 'write it as 250ms or 2s',
+  number: 'write it as 8 or 0.5',
+} as const
+
+/** Parses a limit: milliseconds, a share of 1, or a number; returns the problem of another text. */
+function readLimit(unit: Metric['unit'], text: string): number | string {
   if (unit === 'share') {
-    if (suffix !== '%') throw bad(text, 'needs a limit in percent', 'write it as 99% or 0.5%')
-    if (number > 100) throw bad(text, 'has a limit above 100%', 'write it as 99% or 0.5%')
-    return number / 100
+    const percent = readPercent(text)
+    if (percent === undefined) return 'needs a limit from 0% to 100%'
+    // 0.99 may be meant as 99%.
+    const isClear = text.endsWith('%') || percent === 0 || percent > 1
+    return isClear ? percent / 100 : `has two readings, ${text}% and ${percent * 100}%`
   }
-  if (unit === 'ms') {
-    const ms = readDuration(`${number}${suffix}`)
-    if (ms !== undefined) return ms
-    throw bad(text, 'needs a limit with a unit of time', 'write it as 250ms or 2s')
-  }
-  if (suffix !== '') throw bad(text, 'needs a plain number as its limit', 'write it as 8 or 0.5')
-  return number
+  if (unit === 'ms') return readDuration(text) ?? 'needs a limit with a unit of time'
+  return /^\d{1,9}(\.\d{1,9})?$/.test(text) ? Number(text) : 'needs a plain number as its limit'
 }
 
 function bad(text: string, why: string, fix: string): LoadError {

@@ -1,10 +1,30 @@
-import type { CallOutcome } from '../call-runner.ts'
+import type { CallResponse } from '../clients/load-client.ts'
 import { Histogram } from './histogram.ts'
 import type { ErrorCount, ErrorKind, Origin, ToolResult } from './result.ts'
 
 /** The properties of a call that are counted by tool and over the whole run. */
 export const CHECKS = ['responded', 'schemaOk', 'usable', 'correct', 'inTime'] as const
 export const TOOL_COUNTS = ['calls', 'ok', 'retries', ...CHECKS] as const
+
+/** The checks of a response. */
+export interface ResponseChecks {
+  /** The response is not an error. */
+  readonly responded: boolean
+  readonly schemaOk: boolean
+  readonly usable: boolean
+}
+
+/** The outcome of a call including its retries. */
+export interface CallOutcome extends ResponseChecks {
+  readonly response: CallResponse
+  readonly origin: Origin
+  /** An attempt carried the marker of a fault. */
+  readonly injected: boolean
+  readonly correct: boolean
+  readonly inTime: boolean
+  readonly success: boolean
+  readonly latencyMs: number
+}
 
 /** Counts the outcomes of the calls of one tool. */
 export class ToolRecorder {

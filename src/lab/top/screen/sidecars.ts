@@ -1,4 +1,5 @@
-import { count, rate, sampledCalls, shortDigest, timeOfDay } from '../figures.ts'
+import { shortDigest } from '../../../base/digest.ts'
+import { count, rate, sampledCalls, timeOfDay } from '../figures.ts'
 import type { SidecarView } from '../sidecar-view.ts'
 import type { Snapshot } from '../read-snapshot.ts'
 import { type Line, type Span, span, type Tone } from './line.ts'

@@ -1,9 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { envName, type Environment, FlagValues } from '../../../src/cli/flags/flag-values.ts'
-import { RUN_FLAGS } from '../../../src/cli/commands/run.ts'
-import { parseRunRules } from '../../../src/cli/run/rules-guard-options.ts'
-import { RULES_RUN_FLAGS } from '../../../src/cli/run/rules-run-flags.ts'
+import { envName, type Environment, namedFlags, readFlags } from '../../../src/cli/flags/flag.ts'
+import { RULES_FLAGS, rulesOf } from '../../../src/cli/run/rules-options.ts'
 import { UsageError } from '../../../src/cli/flags/usage-error.ts'
 import { FAULTS } from '../../../src/filters/index.ts'
 
@@ -11,7 +9,7 @@ type Flags = Readonly<Record<string, string | readonly string[]>>
 
 function rules(flags: Flags = {}, env: Environment = {}) {
   const raw = new Map(Object.entries(flags).map(([name, value]) => [name, [value].flat()]))
-  return parseRunRules(new FlagValues(RUN_FLAGS, raw, env), env)
+  return rulesOf(readFlags(RULES_FLAGS, raw, env), env)
 }
 
 function complaint(flags: Flags, env: Environment = {}): string {
@@ -62,7 +60,12 @@ describe('the options about rules', () => {
       'header-faults': 'true',
       'header-faults-max-percent': '18%',
       'dry-run': 'true',
-    } satisfies Record<(typeof RULES_RUN_FLAGS)[number]['name'], string>
+    }
+    expect(Object.keys(given).toSorted()).toEqual(
+      namedFlags(RULES_FLAGS)
+        .map(({ name }) => name)
+        .toSorted(),
+    )
     expect(rules(given)).toEqual({
       path: 'r',
       pollMs: 13_000,
@@ -213,12 +216,12 @@ describe('what is wrong', () => {
   })
 
   it('has an example for every option', () => {
-    const names: readonly string[] = RULES_RUN_FLAGS.map(({ name }) => name)
+    const names: readonly string[] = namedFlags(RULES_FLAGS).map(({ name }) => name)
     expect(new Set(WRONG.map(([name]) => name))).toEqual(new Set(names))
   })
 
   it('is said in one line, whatever was written', () => {
-    const name = fc.constantFrom(...RULES_RUN_FLAGS.map((flag) => flag.name))
+    const name = fc.constantFrom(...namedFlags(RULES_FLAGS).map((flag) => flag.name))
     fc.assert(
       fc.property(fc.dictionary(name, fc.string({ unit: 'binary' })), (flags) => {
         try {

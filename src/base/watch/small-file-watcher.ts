@@ -1,5 +1,6 @@
 import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
+import { readWhole } from '../read-bounded.ts'
 import { WatchedFiles } from './watched-files.ts'
 
 /** The text of a file, or the reason for its absence; `absent` for a missing file. */
@@ -20,7 +21,7 @@ export function watchSmallFile(
     [path],
     async () => {
       const file = await readSmall(path)
-      if (!files.isClosed) await onFile(file)
+      if (!files.closed.aborted) await onFile(file)
     },
     { settleMs: SETTLE, pollMs: POLL },
   )
@@ -43,14 +44,7 @@ async function readSmall(path: string): Promise<SmallFile> {
 async function readText(path: string): Promise<string | undefined> {
   const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
   try {
-    const buffer = Buffer.alloc(MAX_BYTES + 1)
-    let length = 0
-    for (;;) {
-      const { bytesRead } = await handle.read(buffer, length, buffer.length - length, length)
-      if (bytesRead === 0) return buffer.toString('utf8', 0, length)
-      length += bytesRead
-      if (length === buffer.length) return undefined
-    }
+    return (await readWhole(handle, 0, MAX_BYTES))?.toString('utf8')
   } finally {
     await handle.close()
   }

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, expect, it } from 'vitest'
-import { WatchedFiles } from '../../../src/rules/watch/watched-files.ts'
+import { WatchedFiles } from '../../../src/base/watch/watched-files.ts'
 
 let end = async (): Promise<void> => undefined
 afterEach(() => end())

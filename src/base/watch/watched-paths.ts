@@ -1,34 +1,14 @@
 import { readlink } from 'node:fs/promises'
 import { dirname, join, parse, resolve, sep } from 'node:path'
-import { isRulesFileName } from '../file/rules-file.ts'
 
 /** Selects the relevant names in one directory. */
 export interface WatchedDirectory {
-  /** Returns true when a change of this name may be a change of the rules. */
+  /** Returns true when a change of this name may be a change of the files. */
   concerns(name: string): boolean
 }
 
 /** The limit of Linux. */
 const MAX_LINKS = 40
-
-/**
- * The directories in which the way to the rules is looked up, through all symbolic links: a ConfigMap's
- * `..data` as well as the place that a link leads to. Where the way ends early, what is missing is
- * waited for in the last directory that is there.
- */
-export async function watchedDirectories(
-  path: string,
-  files: readonly string[],
-  isDirectory: boolean,
-): Promise<ReadonlyMap<string, WatchedDirectory>> {
-  const way = new Way()
-  const real = await way.follow(path)
-  if (isDirectory && real !== undefined) {
-    way.note(real)
-    for (const file of files) await way.follow(file)
-  }
-  return way.directories
-}
 
 /** Returns the directories that resolve the paths of files, through all symbolic links. */
 export async function fileDirectories(
@@ -39,12 +19,30 @@ export async function fileDirectories(
   return way.directories
 }
 
+/**
+ * Returns the directories that resolve the path of a directory, through all symbolic links, and the files in it: a
+ * ConfigMap's `..data` as well as the place that a link leads to. In the directory itself, `concerns` selects the names.
+ * Where the way ends early, what is missing is waited for in the last directory that exists.
+ */
+export async function directoryDirectories(
+  path: string,
+  files: readonly string[],
+  concerns: (name: string) => boolean,
+): Promise<ReadonlyMap<string, WatchedDirectory>> {
+  const way = new Way()
+  const real = await way.follow(path)
+  if (real === undefined) return way.directories
+  way.noteAll(real, concerns)
+  for (const file of files) await way.follow(file)
+  return way.directories
+}
+
 class Names implements WatchedDirectory {
   readonly names = new Set<string>()
-  all = false
+  others: (name: string) => boolean = () => false
 
   concerns(name: string): boolean {
-    return this.names.has(name) || (this.all && isRulesFileName(name))
+    return this.names.has(name) || this.others(name)
   }
 }
 
@@ -82,12 +80,20 @@ class Way {
     }
   }
 
-  /** Any rules file of a directory matters, or the one name. */
-  note(directory: string, name?: string): void {
+  /** Notes one name in a directory. */
+  note(directory: string, name: string): void {
+    this.#in(directory).names.add(name)
+  }
+
+  /** Notes every name in a directory that is selected. */
+  noteAll(directory: string, concerns: (name: string) => boolean): void {
+    this.#in(directory).others = concerns
+  }
+
+  #in(directory: string): Names {
     const names = this.directories.get(directory) ?? new Names()
     this.directories.set(directory, names)
-    if (name === undefined) names.all = true
-    else names.names.add(name)
+    return names
   }
 
   async #step(path: string): Promise<Step> {

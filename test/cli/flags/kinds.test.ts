@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { durationText, sizeText } from '../../../src/base/units.ts'
-import { parseChoice, parseCount, parseDuration, parseSize } from '../../../src/cli/flags/units.ts'
+import { oneOf, parseCount, parseDuration, parseSize } from '../../../src/cli/flags/kinds.ts'
 
 const WIDE = { min: 0, max: Number.MAX_SAFE_INTEGER }
 
@@ -85,8 +85,8 @@ describe('counts and words', () => {
   })
 
   it('take one of the known words', () => {
-    expect(parseChoice({ text: 'json', source: '--x' }, ['json', 'pretty'])).toBe('json')
-    expect(() => parseChoice({ text: 'JSON', source: '--x' }, ['json', 'pretty'])).toThrow(
+    expect(oneOf(['json', 'pretty'])({ text: 'json', source: '--x' })).toBe('json')
+    expect(() => oneOf(['json', 'pretty'])({ text: 'JSON', source: '--x' })).toThrow(
       '--x: "JSON" is not known; use one of json, pretty',
     )
   })

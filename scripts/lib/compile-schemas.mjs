@@ -1,0 +1,78 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { _, Ajv } from 'ajv'
+import standalone from 'ajv/dist/standalone/index.js'
+import { sharedSchema, withoutSizes } from './shared-schema.mjs'
+
+/** Errors with the value and the node that they are about, for messages. */
+const DESCRIBED = { allErrors: true, verbose: true, strict: true, allowUnionTypes: true }
+
+/** Compiles the schemas of files with ajv: `js` in a directory has the schemas, `checks` gets the checks, imported as `#checks/*`. */
+export async function compileSchemas(own) {
+  const built = (path) => import(`${own}js/${path}`)
+  const { FORMATS } = await built('rules/file/formats.js')
+  const { SCHEMAS } = await built('admin/api-schemas.js')
+  const { SETTINGS_SCHEMA } = await built('cluster/injector/settings-schema.js')
+  const { CALLS_SCHEMA } = await built('lab/load/calls-schema.js')
+  const { RESULT_SCHEMA } = await built('lab/load/results/result-schema.js')
+  const { planJsonSchema } = await built('lab/experiment/plan-schema.js')
+  const { rulesJsonSchema } = await built('rules/file/schema.js')
+  const write = async (name, schema, options) => {
+    await writeFile(
+      `${own}checks/${name}.js`,
+      checkOf(schema, { ...options, formats: formatsOf(FORMATS) }),
+    )
+  }
+  await mkdir(`${own}checks`, { recursive: true })
+  await write('rules', sharedSchema(rulesJsonSchema()), DESCRIBED)
+  // The check of rules files checks the rules of a plan as well.
+  const definitions = { rule: { type: 'object' } }
+  await write('plan', sharedSchema({ ...planJsonSchema(), definitions }), DESCRIBED)
+  await write('calls', sharedSchema(CALLS_SCHEMA), DESCRIBED)
+  await write('settings', sharedSchema(SETTINGS_SCHEMA), DESCRIBED)
+  await write('result', sharedSchema(RESULT_SCHEMA), { strict: false })
+  // Clients cut what is too long.
+  const responses = withoutSizes({ type: 'object', properties: SCHEMAS })
+  await write('admin', sharedSchema(responses), { strict: false })
+}
+
+function formatsOf(formats) {
+  return Object.fromEntries(Object.keys(formats).map((format) => [format, () => true]))
+}
+
+function checkOf(schema, options) {
+  const ajv = new Ajv({
+    messages: false,
+    ...options,
+    inlineRefs: false,
+    code: {
+      source: true,
+      formats: _`require("formats")`,
+      // Any character is any, a line break too: a key that no pattern takes would not be checked.
+      regExp: Object.assign((pattern) => new RegExp(pattern, 'su'), {
+        code: '((pattern) => new RegExp(pattern, "su"))',
+      }),
+    },
+  })
+  let code = standalone.default(ajv, ajv.compile(schema))
+  const before = code.length
+  for (const [key, node] of Object.entries(schema.definitions)) {
+    code = code.replaceAll(` = ${JSON.stringify(node)};`, ` = schema.definitions.${key};`)
+  }
+  code = code.replace(` = ${JSON.stringify(schema)};`, ' = schema;')
+  // A new list for each call would cost the square of the number of errors.
+  code = code.replaceAll(/vErrors\.concat\(/g, 'append(vErrors, ')
+  const [copies] = /(?<== )\{"[^;]{200}/.exec(code) ?? []
+  if (
+    options.verbose &&
+    (code.length === before || copies !== undefined || /\.concat\(/.test(code))
+  ) {
+    throw new Error(`ajv writes its code in another way than this script edits: ${copies}`)
+  }
+  const text = [
+    `export const schema = ${JSON.stringify(schema)};`,
+    'function append(errors, more) { for (const error of more) errors.push(error); return errors }',
+    `export function makeCheck(require) {const module = {};${code}`,
+    'return module.exports}',
+  ]
+  return `${text.join('\n')}\n`
+}

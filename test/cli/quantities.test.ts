@@ -1,0 +1,160 @@
+// Durations, sizes and shares have the same forms wherever people write them.
+import { describe, expect, it } from 'vitest'
+import type { LoadRequest } from '../../src/cli/load/load-flags.ts'
+import type { RunOptions } from '../../src/cli/run/run-options.ts'
+import { ANNOTATIONS } from '../../src/cluster/injector/annotations.ts'
+import { readPlan } from '../../src/lab/experiment/read-plan.ts'
+import { parseSlo } from '../../src/lab/load/results/slo.ts'
+import { parseRules } from '../../src/rules/file/parse.ts'
+import { askedBy } from '../support/asked.ts'
+
+type Read = (text: string) => unknown
+
+/** Returns undefined where a text is rejected. */
+const tried =
+  (read: Read): Read =>
+  (text) => {
+    try {
+      return read(text)
+    } catch {
+      return undefined
+    }
+  }
+
+const annotation = (key: string): Read => {
+  const { check } = ANNOTATIONS.find((each) => each.key === key)!
+  return (text) => check(text) === undefined
+}
+
+const rule = (written: string, at: (rule: never) => unknown): Read => {
+  return (text) => {
+    const yaml = `rules: [{ name: a, match: { tool: t }, ${written.replace('X', text)} }]`
+    const parsed = parseRules(yaml)
+    return parsed.ok ? at(parsed.file.rules[0] as never) : undefined
+  }
+}
+
+const PLAN = `name: a
+target: { url: http://127.0.0.1:1/mcp, environment: test }
+sidecar: { admin: http://127.0.0.1:2, rulesFile: ./rules.yaml }
+steadyState: { p95: 1s }
+rules: [{ name: a, match: { tool: t }, faults: [delay: { fixed: 1s }] }]
+stages: [10%]
+load: { tools: [t] }
+abortOn: { LIMIT }
+`
+
+/** The limit of a gate of an experiment: as it is, and in quotation marks. */
+const planned = (measure: string, quote = ''): Read => {
+  return (text) => {
+    const plan = PLAN.replace('LIMIT', `${measure}: ${quote}${text}${quote}`)
+    const source = {
+      file: 'plan.yaml',
+      directory: '/nowhere',
+      readText: () => Promise.reject(new Error('no file')),
+    }
+    return readPlan(plan, source).then((read) => (read.ok ? read.plan.aborts[0]!.limit : undefined))
+  }
+}
+
+const run = (flag: string, of: (options: RunOptions) => unknown): Read => {
+  return (text) => of(askedBy('run', { [flag]: text }) as RunOptions)
+}
+
+const DURATIONS: Readonly<Record<string, Read>> = {
+  'a rule': rule('faults: [delay: { fixed: X }]', ({ faults }: never) => fixedOf(faults)),
+  'a rule, quoted': rule('faults: [delay: { fixed: "X" }]', ({ faults }: never) => fixedOf(faults)),
+  'squall run --drain-timeout': run('drain-timeout', ({ drainTimeout }) => drainTimeout),
+  'squall wait-ready --ready-wait': (text) =>
+    (askedBy('wait-ready', { 'ready-wait': text }) as { waitMs: number }).waitMs,
+  'squall load --ramp': (text) =>
+    (askedBy('load', { target: 'http://localhost/mcp', ramp: text }) as LoadRequest).pace.rampMs,
+  'squall load --slo': (text) => parseSlo(`p95<${text}`).limit,
+  'a gate of a plan': planned('p95'),
+  'a gate of a plan, quoted': planned('p95', '"'),
+}
+
+function fixedOf(faults: readonly { readonly config: { readonly fixed: number } }[]): number {
+  return faults[0]!.config.fixed
+}
+
+describe('a duration', () => {
+  it.each([
+    ['300ms', 300],
+    ['5s', 5_000],
+    ['1.5m', 90_000],
+    ['1h', 3_600_000],
+    ['0', 0],
+    ['0s', 0],
+    ['5', undefined],
+    ['5 s', undefined],
+    ['-5s', undefined],
+    ['5S', undefined],
+  ])('%s is %s everywhere', async (text, ms) => {
+    for (const [place, read] of Object.entries(DURATIONS)) {
+      expect(await tried(read)(text), place).toBe(ms)
+    }
+    if (ms !== 0) expect(annotation('max-duration')(text)).toBe(ms !== undefined)
+  })
+})
+
+const SIZES: Readonly<Record<string, Read>> = {
+  'a rule': rule('faults: [inflate: { to: X }]', ({ faults }: never) => toOf(faults)),
+  'a rule, quoted': rule('faults: [inflate: { to: "X" }]', ({ faults }: never) => toOf(faults)),
+  'squall run --max-body': run('max-body', ({ maxBody }) => maxBody),
+}
+
+function toOf(faults: readonly { readonly config: { readonly to: number } }[]): number {
+  return faults[0]!.config.to
+}
+
+describe('a size', () => {
+  it.each([
+    ['2048', 2_048],
+    ['2048B', 2_048],
+    ['64KiB', 65_536],
+    ['4MB', 4_000_000],
+    ['64KB', undefined],
+    ['64 KiB', undefined],
+    ['1.5MiB', undefined],
+  ])('%s is %s everywhere', async (text, bytes) => {
+    for (const [place, read] of Object.entries(SIZES)) {
+      expect(await tried(read)(text), place).toBe(bytes)
+    }
+  })
+})
+
+const SHARES: Readonly<Record<string, Read>> = {
+  'a rule': rule('percent: X, faults: [delay: { fixed: 1s }]', ({ percent }: never) => percent),
+  'a rule, quoted': rule(
+    'percent: "X", faults: [delay: { fixed: 1s }]',
+    ({ percent }: never) => percent,
+  ),
+  'squall run --max-percent': run('max-percent', ({ rules }) => rules.limits.maxPercent),
+  'squall load --slo': (text) => parseSlo(`blast<${text}`).limit * 100,
+  'a gate of a plan': async (text) => ofOne(await planned('errors')(text)),
+  'a gate of a plan, quoted': async (text) => ofOne(await planned('errors', '"')(text)),
+}
+
+function ofOne(share: unknown): unknown {
+  return typeof share === 'number' ? share * 100 : share
+}
+
+describe('a share', () => {
+  it.each([
+    ['20%', 20],
+    ['20', 20],
+    ['12.5%', 12.5],
+    ['0', 0],
+    ['100', 100],
+    ['101%', undefined],
+    ['101', undefined],
+    ['20 %', undefined],
+    ['-1%', undefined],
+  ])('%s is %s everywhere', async (text, percent) => {
+    for (const [place, read] of Object.entries(SHARES)) {
+      expect(await tried(read)(text), place).toBe(percent)
+    }
+    expect(annotation('max-percent')(text)).toBe(percent !== undefined)
+  })
+})
