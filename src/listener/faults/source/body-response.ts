@@ -1,6 +1,7 @@
 import { CutResponse } from '../../../filters/lib/cut-response.ts'
 import { linesWithout, type HeaderLines } from '../../../http/headers.ts'
 import { Pieces } from '../../../base/pieces.ts'
+import { jsonArray, withElementsInFront } from '../../../base/json/json-array.ts'
 import { readingCost } from '../../../base/json/json-bounds.ts'
 import { jsonWeight } from '../../../base/json/json-weight.ts'
 import type { Failure } from '../../../http/transfer.ts'
@@ -13,12 +14,10 @@ import {
   changedBatch,
   isStream,
   joined,
-  jsonArray,
   jsonBytes,
   onlyElement,
   onlyMessage,
   readMessage,
-  withElementsInFront,
 } from './body-messages.ts'
 import type { CallFaults } from '../call-faults.ts'
 import type { NotApplicableReason } from '../fault-events.ts'

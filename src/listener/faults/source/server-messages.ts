@@ -1,26 +1,19 @@
 import { CutResponse } from '../../../filters/lib/cut-response.ts'
-import type { Frame, Verdict } from '../../../filters/fault.ts'
+import type { Verdict } from '../../../filters/fault.ts'
 import { frameText, withText } from '../../../filters/lib/json/frame-json.ts'
 import type { Room } from '../../../base/room.ts'
 import { isExactId } from '../../../mcp/reply.ts'
 import type { Call } from '../../../mcp/call.ts'
-import { type Message, parseMessages } from '../../../mcp/json-rpc.ts'
+import type { Message } from '../../../mcp/json-rpc.ts'
 import type { Cut } from '../../exchange.ts'
 import type { CallFaults } from '../call-faults.ts'
 import { type OnFrame, piped } from '../chain/fault-chain.ts'
-import {
-  type AppFrame,
-  appFrame,
-  type ChainFrame,
-  isOpen,
-  QuietFrame,
-  SealedFrame,
-} from '../chain/frame.ts'
+import { type AppFrame, type ChainFrame, isOpen, QuietFrame, SealedFrame } from '../chain/frame.ts'
 import { FrameQueue } from '../chain/queue.ts'
 import { interruptibleWait } from '../chain/stop.ts'
 import { markerComments, replyMessage } from '../emit/injected-response.ts'
 import type { NotApplicableReason } from '../fault-events.ts'
-import { jsonArray, jsonElements, textOf } from './body-messages.ts'
+import { type BatchReader, eventOf, eventsOf } from './batch-events.ts'
 
 /** A notification or request of the server. */
 export type ServerMessage = Extract<Message, { readonly kind: 'notification' | 'request' }>
@@ -44,6 +37,7 @@ export interface MessageGateOptions {
   readonly plan: (message: ServerMessage) => CallFaults | undefined
   /** Pipes a response that asks the client for input; undefined for other frames. */
   readonly asked?: (frame: ChainFrame) => Promise<readonly ChainFrame[]> | undefined
+  readonly batch: BatchReader
   readonly onFrame: OnFrame
   readonly onDrain: () => void
   /** Called when no frame is held any more. */
@@ -62,8 +56,6 @@ interface Planned {
   readonly frame: ChainFrame
   readonly faults?: CallFaults | undefined
 }
-
-const BRACKET = 0x5b
 
 /** The most messages that wait outside of the order of one stream. */
 const MAX_LATE = 1000
@@ -132,31 +124,16 @@ export class MessageGate extends FrameQueue {
     if (!isOpen(frame)) return [{ frame }]
     const { message } = frame
     if (message !== undefined) return [{ frame, faults: this.#plan(message) }]
-    return this.#batch(frame) ?? [{ frame }]
-  }
-
-  /** Takes the messages that rules match out of a batch: each becomes an event behind the rest. */
-  #batch(frame: Frame): readonly Planned[] | undefined {
-    const text = frame.raw.includes(BRACKET) ? frameText(frame) : undefined
-    const parsed = text === undefined ? undefined : parseMessages(text)
-    if (text === undefined || parsed?.ok !== true || !parsed.batch) return undefined
-    const plans = parsed.messages.map((message) => this.#plan(message))
-    const rest: Uint8Array[] = []
-    const parts: Planned[] = []
-    for (const [index, raw] of jsonElements(Buffer.from(text))!.entries()) {
-      const faults = plans[index]
-      const message = parsed.messages[index]
-      if (faults === undefined) rest.push(raw)
-      else parts.push({ frame: appFrame('event', eventOf(textOf(raw)), message, false), faults })
+    const plans = new Map<Message, CallFaults | undefined>()
+    const isOwn = (each: Message): boolean => {
+      const faults = this.#plan(each)
+      plans.set(each, faults)
+      return faults !== undefined || this.#options.batch.isOwn(each)
     }
-    if (parts.length === 0) return undefined
-    const { eventId } = frame as AppFrame
-    if (rest.length > 0) parts.unshift({ frame: withText(frame, textOf(jsonArray(rest))) })
-    else if (eventId !== undefined) {
-      // A client resumes by the id of the last event.
-      parts.push({ frame: new QuietFrame(Buffer.from(`id: ${eventId}\n\n`)) })
-    }
-    return parts
+    return eventsOf(frame as AppFrame, { ...this.#options.batch, isOwn }).map((part) => ({
+      frame: part,
+      faults: part.message && plans.get(part.message),
+    }))
   }
 
   #plan(message: Message): CallFaults | undefined {
@@ -277,10 +254,4 @@ function notLast(frame: ChainFrame & { readonly last: boolean }, isLate: boolean
   const text = isLate && eventId !== undefined ? frameText(rest) : undefined
   if (text === undefined) return { ...(frame as AppFrame), last: false }
   return { ...rest, raw: eventOf(text), last: false, eventId: undefined }
-}
-
-/** Encodes a text as an event without an id. */
-function eventOf(text: string): Uint8Array {
-  const lines = text.split('\n').map((line) => `data: ${line}\n`)
-  return Buffer.from(`${lines.join('')}\n`)
 }
