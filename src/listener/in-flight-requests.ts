@@ -80,6 +80,7 @@ export class InFlightRequests {
       sentAt: -1,
       respondedAt: -1,
       faults: undefined,
+      disturbance: undefined,
       exchangeOpen: true,
       settled: false,
       leftAt: -1,
@@ -99,11 +100,11 @@ export class InFlightRequests {
     entry.settled = true
     this.#open--
     const { call, session, sentAt, respondedAt } = entry
-    const cause = origin === 'upstream' ? (entry.faults?.originOf(call) ?? origin) : origin
     if (session === '') this.#sessionless.remove(entry)
     else this.#pending.take(session, call.id, entry)
     // The session may have ended before the exchange.
     const end = outcome === 'incomplete' ? entry.fallback : outcome
+    const cause = origin === 'upstream' ? originOf(entry, end) : origin
     const now = end === 'abandoned' && entry.leftAt >= 0 ? entry.leftAt : this.#now()
     // Time for which a fault held the response back is not the app's.
     const appEnd = respondedAt >= 0 ? respondedAt : now
@@ -127,6 +128,11 @@ export class InFlightRequests {
   /** Finds the open call that a message on a session's stream answers. */
   find(session: string, id: JsonRpcId): CallEntry | undefined {
     return session === '' ? undefined : this.#pending.peek(session, id)
+  }
+
+  /** Returns the open calls of a session. */
+  openIn(session: string): readonly CallEntry[] {
+    return [...this.#pending.ofSession(session)]
   }
 
   /** Settles the call that a result or error of so many bytes answers. */
@@ -234,4 +240,10 @@ export class InFlightRequests {
   #dropped(entry: CallEntry): void {
     if (!entry.exchangeOpen) this.settle(entry, entry.fallback, 'upstream')
   }
+}
+
+/** Returns the origin of an outcome that faults may have caused. */
+function originOf({ call, faults, disturbance }: CallEntry, outcome: Outcome): Origin {
+  if (disturbance?.mayCause(outcome) === true) return 'injected'
+  return faults?.originOf(call) ?? 'upstream'
 }

@@ -88,6 +88,14 @@ export function toMessage(value: unknown): Message | undefined {
   return result !== undefined && isId(id) ? { kind: 'result', id, result } : undefined
 }
 
+/** Returns the token of a notification of progress; undefined for other messages. */
+export function progressTokenOf(message: Message | undefined): unknown {
+  if (message?.kind !== 'notification' || message.method !== 'notifications/progress') {
+    return undefined
+  }
+  return isRecord(message.params) ? message.params['progressToken'] : undefined
+}
+
 /** Returns true for a valid request id. A number too large for a double parses as Infinity and is invalid. */
 export function isId(value: unknown): value is JsonRpcId {
   return typeof value === 'string' || (typeof value === 'number' && Number.isFinite(value))

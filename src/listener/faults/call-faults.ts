@@ -1,8 +1,10 @@
 import type { Call, Origin } from '../../mcp/call.ts'
+import type { Message } from '../../mcp/json-rpc.ts'
 import type { ResponseHead } from '../../http/headers.ts'
 import { ENDLESS, type MessageRoom } from '../../base/room.ts'
 import type { EditCall, Verdict } from '../../filters/fault.ts'
 import { finishPlan, type Plan } from '../../rules/select/plan.ts'
+import type { Disturbance } from '../disturbance.ts'
 import { Fate } from './fate.ts'
 import { CopyOrders } from './request/copies.ts'
 import type { FaultListener, NotApplicableReason } from './fault-events.ts'
@@ -38,6 +40,8 @@ export class CallFaults implements ActiveFaultOwner {
   readonly copies = new CopyOrders()
   readonly fate: Fate
   response: ResponseHead | undefined
+  /** The calls whose outcomes depend on the message, which is no call. */
+  readonly #disturbs: readonly Disturbance[]
   /** Called when a fault begins to wait. */
   waiting: (() => void) | undefined
   /** True once a fault has waited. */
@@ -56,7 +60,9 @@ export class CallFaults implements ActiveFaultOwner {
     exchangeContext: ExchangeContext & Pick<ExchangeFaultsOptions, 'listener'>,
     stop: Stop,
     memory: MessageRoom = { ...ENDLESS, reserve: () => true },
+    disturbs: readonly Disturbance[] = [],
   ) {
+    this.#disturbs = disturbs
     this.call = call
     this.plan = plan
     this.exchangeContext = exchangeContext
@@ -126,6 +132,12 @@ export class CallFaults implements ActiveFaultOwner {
   onWait(): void {
     this.hasWaited = true
     this.waiting?.()
+  }
+
+  onEffect(taken: Message | undefined): void {
+    for (const each of this.#disturbs) each.by(this.call!)
+    if (taken?.kind !== 'notification' && taken?.kind !== 'request') return
+    for (const each of this.exchangeContext.disturbancesOf?.(this.call) ?? []) each.by(taken)
   }
 
   addMarker(addMarker: string, onHead: boolean): void {

@@ -52,8 +52,8 @@ export class ExchangeFaults {
     this.#planResponse = options.planResponse
     this.#receivedAt = options.receivedAt
     this.exchange = new CallFaults(undefined, exchangePlan, options, held.stop, memory)
-    const faultsOf = ({ call, plan }: PlannedCall, index: number): CallFaults =>
-      new CallFaults(call, plan, options, held.stopOf(index), memory)
+    const faultsOf = ({ call, plan, disturbs }: PlannedCall, index: number): CallFaults =>
+      new CallFaults(call, plan, options, held.stopOf(index), memory, disturbs)
     this.calls = calls.map(faultsOf)
     this.messages = messages.map((each, index) => faultsOf(each, calls.length + index))
     this.posted = messages.length === 0 ? this.calls : [...this.calls, ...this.messages]

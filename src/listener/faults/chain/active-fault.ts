@@ -1,6 +1,7 @@
 import type { Call } from '../../../mcp/call.ts'
 import { CONTINUE, type Fault, type FaultContext, type Verdict } from '../../../filters/fault.ts'
 import type { ResponseHead } from '../../../http/headers.ts'
+import type { Message } from '../../../mcp/json-rpc.ts'
 import type { Room } from '../../../base/room.ts'
 import type { MatchedRule } from '../../../rules/select/matched-rule.ts'
 import type { FaultListener, FaultRef, NotApplicableReason } from '../fault-events.ts'
@@ -22,6 +23,8 @@ export interface ActiveFaultOwner {
   readonly memory: Room
   reserve(bytes: number): NotApplicableReason | undefined
   onWait(): void
+  /** Called when a fault takes effect, with the message of a response that it took last. */
+  onEffect(taken: Message | undefined): void
   /** Adds a marker to the next message, or with `onHead` to the head. */
   addMarker(marker: string, onHead: boolean): void
 }
@@ -39,6 +42,8 @@ export class ActiveFault {
   asked = false
   /** True while the fault acts on the response as HTTP: only a head can carry its marker. */
   inOutput = false
+  /** The message of the response that the fault took last. */
+  taken: Message | undefined
   readonly owner: ActiveFaultOwner
   readonly #matched: MatchedRule
   readonly #ref: FaultRef
@@ -251,6 +256,7 @@ export class ActiveFault {
   #commit(delayMs: number | undefined): void {
     const claims = this.#claims
     this.#claims = []
+    this.owner.onEffect(this.taken)
     for (const effect of claims) {
       const first = !this.#acted
       this.#acted = true

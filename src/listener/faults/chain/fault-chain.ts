@@ -153,6 +153,7 @@ class Tap implements AsyncIterableIterator<Frame> {
         return { done: true, value: undefined }
       }
       this.inHand.push(frame)
+      this.#active.taken = frame.message
       this.#held += frame.raw.length
       this.#active.owner.memory.take(frame.raw.length)
       if (frame.last) this.#active.asked = true

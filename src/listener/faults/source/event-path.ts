@@ -1,5 +1,4 @@
 import type { Verdict } from '../../../filters/fault.ts'
-import { toolOf } from '../../../mcp/call.ts'
 import { eventMessages } from '../../../mcp/event-message.ts'
 import { MAX_MESSAGES, type Message } from '../../../mcp/json-rpc.ts'
 import { hasNoFields } from '../../../mcp/sse-fields.ts'
@@ -202,8 +201,9 @@ export class EventPath {
       cut: this.#ends.cut,
       asked: (frame) => pipeInputRequests(faults, frame),
       plan: (message) => {
-        const tool = toolOf(ownerOf(faults.calls, message)?.call)
-        return messagePlanner.plan(message, undefined, tool)
+        const call = ownerOf(faults.calls, message)?.call
+        const disturbs = () => faults.options.disturbancesOf?.(call) ?? []
+        return messagePlanner.plan(message, { call, disturbs })
       },
       uncut: faults.shared ? 'shared_exchange' : undefined,
       post: (text) => app.post(text),

@@ -1,6 +1,5 @@
 import { CutResponse } from '../../../filters/lib/cut-response.ts'
 import { isRecord } from '../../../base/values.ts'
-import { toolOf } from '../../../mcp/call.ts'
 import type { Message } from '../../../mcp/json-rpc.ts'
 import { isModern } from '../../../mcp/protocol-version.ts'
 import type { CallFaults } from '../call-faults.ts'
@@ -27,8 +26,10 @@ export function pipeInputRequests(
   if (owner === undefined || !mayAskForInput(faults)) return undefined
   const message = isOpen(frame) && frame.last ? frame.message : undefined
   const { messagePlanner } = faults.options
+  const { call } = owner
+  const disturbs = () => faults.options.disturbancesOf?.(call) ?? []
   const planned = requestsIn(message).flatMap(
-    (each) => messagePlanner?.plan(each, undefined, toolOf(owner.call)) ?? [],
+    (each) => messagePlanner?.plan(each, { call, disturbs }) ?? [],
   )
   return planned.length === 0 ? undefined : pipeAll(owner, planned, frame as AppFrame)
 }

@@ -219,7 +219,7 @@ export class PushStream implements ResponseSink, Transfer {
   #createGate(messages: MessagePlanner): MessageGate {
     return new MessageGate({
       batch: this.#batch,
-      plan: (message) => messages.plan(message, this.#session?.key),
+      plan: (message) => messages.plan(message, { session: this.#session?.key }),
       onFrame: (frame) => this.#released(frame),
       onDrain: () => this.resume(),
       onIdle: () => this.update(),

@@ -6,6 +6,7 @@ import { isExactId } from '../../../mcp/reply.ts'
 import type { Call } from '../../../mcp/call.ts'
 import type { Message } from '../../../mcp/json-rpc.ts'
 import type { Cut } from '../../exchange.ts'
+import type { Disturbance } from '../../disturbance.ts'
 import type { CallFaults } from '../call-faults.ts'
 import { type OnFrame, piped } from '../chain/fault-chain.ts'
 import { type AppFrame, type ChainFrame, isOpen, QuietFrame, SealedFrame } from '../chain/frame.ts'
@@ -24,11 +25,18 @@ export interface MessagePlanner {
   readonly isActive: boolean
   /** Counts held messages. */
   readonly memory: Room
-  /**
-   * Plans the faults of a message; undefined when no rule matches. `session` is the key of the session,
-   * and `tool` the tool of the call to which the message belongs, if known.
-   */
-  plan(message: ServerMessage, session?: string, tool?: string): CallFaults | undefined
+  /** Plans the faults of a message; undefined when no rule matches. */
+  plan(message: ServerMessage, source: MessageSource): CallFaults | undefined
+}
+
+/** Describes where a message of the server comes from. */
+export interface MessageSource {
+  /** The key of the session of a stream that a client opened by GET; that of the request by default. */
+  readonly session?: string | undefined
+  /** The call to which the message belongs, if known. */
+  readonly call?: Call | undefined
+  /** Returns the records of the calls that the message may disturb; by default all of the session. */
+  readonly disturbs?: (() => readonly Disturbance[]) | undefined
 }
 
 /** Connects the gate with its stream. */
