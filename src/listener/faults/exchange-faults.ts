@@ -198,7 +198,7 @@ export class ExchangeFaults {
     this.#planResponse = planResponse
     this.#receivedAt = at
     if (exchangePlan !== undefined) this.exchange.addPlan(exchangePlan)
-    for (const faults of this.calls) faults.copies.repeat()
+    for (const faults of this.posted) faults.copies.repeat()
   }
 
   unfollowed(): void {
