@@ -18,8 +18,12 @@ import {
   transformStage,
 } from './chain/fault-chain.ts'
 
-/** The result of the request phase for one call: edits, copies and silence are handled by then. */
-export type RequestVerdict = Exclude<Verdict, { readonly kind: 'hang' | 'edit' | 'copies' }>
+/**
+ * The result of the request phase for one call: edits, copies and silence are handled by then. A message
+ * that is `lost` is not sent.
+ */
+export type RequestVerdict =
+  Exclude<Verdict, { readonly kind: 'hang' | 'edit' | 'copies' }> | { readonly kind: 'lost' }
 
 /**
  * Checks a verdict and returns the reason for which it cannot be carried out; starts immediate
@@ -185,6 +189,11 @@ export class CallFaults implements ActiveFaultOwner {
         continue
       }
       if (verdict.kind === 'hang') {
+        // Nobody waits for a notification of the server: the silence is complete without holding it.
+        if (this.call?.from === 'server' && this.call.kind === 'notification') {
+          active.settle()
+          return { kind: 'lost' }
+        }
         this.hangs = true
         // The wait ends when the rule is withdrawn, and rejects when the client leaves.
         await active.hang().then(

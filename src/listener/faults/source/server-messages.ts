@@ -180,6 +180,10 @@ export class MessageGate extends FrameQueue {
       return undefined
     })
     if (faults.hangs && this.#isEnding) return
+    if (verdict.kind === 'lost') {
+      await this.#mark(faults)
+      return
+    }
     if (verdict.kind === 'reset') {
       this.#options.cut(verdict.how)
       return
