@@ -113,7 +113,7 @@ export class CallFaults implements ActiveFaultOwner {
 
   /** True when a fault acts on the messages of the response, on any connection. */
   get readsResponse(): boolean {
-    return this.#faults.some((active) => readsResponse(active))
+    return this.#faults.some(readsResponse)
   }
 
   /** The faults that act on the response as HTTP, in order. */
@@ -154,7 +154,6 @@ export class CallFaults implements ActiveFaultOwner {
     return this.#markers.length > 0
   }
 
-  /** Takes the markers that only a head can carry. */
   takeHeadMarkers(): readonly string[] {
     return this.#headMarkers.splice(0)
   }

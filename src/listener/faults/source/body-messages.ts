@@ -8,24 +8,17 @@ import type { CallFaults } from '../call-faults.ts'
 import { replyMessage } from '../emit/injected-response.ts'
 import { type AppFrame, appFrame, type ChainFrame, SealedFrame } from '../chain/frame.ts'
 
-/** Returns the element of a batch with one message. */
-export function onlyElement(body: Uint8Array): Uint8Array | undefined {
-  if (onlyMessage(body) === undefined) return undefined
-  const elements = jsonElements(body)
-  return elements?.length === 1 ? elements[0] : undefined
-}
-
 /** Returns the message of a body with one message. */
 export function onlyMessage(body: Uint8Array): Message | undefined {
-  const message = readMessage(body)
-  return message === 'too_complex' ? undefined : message
+  const messages = readMessages(body)
+  return typeof messages !== 'string' && messages.length === 1 ? messages[0] : undefined
 }
 
-/** Returns the message of a body with one message, or `too_complex`. */
-export function readMessage(body: Uint8Array): Message | 'too_complex' | undefined {
+/** Returns the messages of a body, none for a body without any, or `too_complex`. */
+export function readMessages(body: Uint8Array): readonly Message[] | 'too_complex' {
   const parsed = parseMessages(textOf(body))
-  if (!parsed.ok) return parsed.reason === 'too_complex' ? parsed.reason : undefined
-  return parsed.messages.length === 1 ? parsed.messages[0] : undefined
+  if (parsed.ok) return parsed.messages
+  return parsed.reason === 'too_complex' ? parsed.reason : []
 }
 
 /** Reads a JSON text as a message; returns undefined when it is none. */
@@ -56,12 +49,13 @@ export function textOf(bytes: Uint8Array): string {
 type Through = (owner: CallFaults, frame: AppFrame) => Promise<readonly ChainFrame[]>
 
 /**
- * Pipes each call's part of a batch through the call's faults; returns undefined when nothing
- * changed.
+ * Pipes each call's part of a batch through the call's faults; returns undefined when nothing changed.
+ * `messages` are those of the body, where they are known.
  */
 export async function changedBatch(
   { faults, replies, head }: ResponseContext,
   body: Uint8Array,
+  messages: readonly Message[] | undefined,
   through: Through,
 ): Promise<Uint8Array | undefined> {
   const elements = jsonElements(body) ?? (body.length === 0 ? [] : [body])
@@ -70,8 +64,8 @@ export async function changedBatch(
   const tooMany = elements.length > MAX_MESSAGES
   if (tooMany) faults.leaveResponse('too_complex')
   const parts = await Promise.all(
-    (tooMany ? [] : elements).map(async (raw): Promise<readonly Uint8Array[]> => {
-      const message = messageIn(raw)
+    (tooMany ? [] : elements).map(async (raw, index): Promise<readonly Uint8Array[]> => {
+      const message = messages?.length === elements.length ? messages[index] : messageIn(raw)
       const id = message?.kind === 'result' || message?.kind === 'error' ? message.id : undefined
       const own = faults.calls.find(({ call }) => call!.id === id)
       if (own?.actsOnResponse !== true) return [raw]

@@ -1,10 +1,11 @@
-import { CutResponse } from '../../../filters/lib/cut-response.ts'
+import type { Verdict } from '../../../filters/fault.ts'
 import { isRecord } from '../../../base/values.ts'
 import type { Message } from '../../../mcp/json-rpc.ts'
 import { isModern } from '../../../mcp/protocol-version.ts'
 import type { CallFaults } from '../call-faults.ts'
-import { piped } from '../chain/fault-chain.ts'
-import { type AppFrame, type ChainFrame, isOpen, SealedFrame } from '../chain/frame.ts'
+import { pipedMessage } from '../chain/fault-chain.ts'
+import { type AppFrame, type ChainFrame, isOpen } from '../chain/frame.ts'
+import type { NotApplicableReason } from '../fault-events.ts'
 import type { ExchangeFaults } from '../exchange-faults.ts'
 import { checkServerVerdict, type ServerMessage } from './server-messages.ts'
 
@@ -57,7 +58,11 @@ async function pipeAll(
       // The faults end with the call.
       faults.stop = owner.stop
       const [frame] = frames
-      if (frame !== undefined && isOpen(frame)) frames = await pipe(faults, frame)
+      if (frame !== undefined && isOpen(frame)) {
+        const out = await pipedMessage(faults, frame, (verdict) => check(faults, verdict))
+        const isSame = out.length === 1 && isOpen(out[0]!) && out[0].raw === frame.raw
+        if (!isSame) frames = out
+      }
       for (const marker of faults.takeMarkers()) owner.addMarker(marker, false)
     }
   } catch (error) {
@@ -66,23 +71,14 @@ async function pipeAll(
   } finally {
     for (const faults of planned) faults.close()
   }
-  if (frames.length !== 1 || frames[0] !== original) owner.fate.changed()
+  const [only] = frames
+  const message = frames.length === 1 && isOpen(only!) ? only.message : undefined
+  if (only !== original) owner.fate.rewritten(original.message, message)
   return frames
 }
 
-async function pipe(
-  faults: CallFaults,
-  frame: ChainFrame & { readonly last: boolean },
-): Promise<readonly ChainFrame[]> {
-  const check: Parameters<typeof piped>[3] = (verdict) => {
-    const isLate = verdict.kind === 'edit' || verdict.kind === 'copies'
-    return isLate ? 'already_sent' : checkServerVerdict(faults.call!, verdict)
-  }
-  const verdict = await faults.request((_, wanted) => check(wanted))
-  if (verdict.kind === 'reset') throw new CutResponse(verdict.how)
-  if (verdict.kind === 'respond') return [SealedFrame.instead(frame, verdict.reply)]
-  faults.leaveOutput('nothing_to_act_on')
-  const out: ChainFrame[] = []
-  await piped(faults, frame, out, check)
-  return out
+/** The app has responded: its response can be changed, and nothing else. */
+function check({ call }: CallFaults, verdict: Verdict): NotApplicableReason | undefined {
+  const isLate = verdict.kind === 'edit' || verdict.kind === 'copies'
+  return isLate ? 'already_sent' : checkServerVerdict(call!, verdict)
 }

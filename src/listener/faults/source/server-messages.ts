@@ -1,6 +1,6 @@
 import { CutResponse } from '../../../filters/lib/cut-response.ts'
 import type { Verdict } from '../../../filters/fault.ts'
-import { frameText, withText } from '../../../filters/lib/json/frame-json.ts'
+import { frameText } from '../../../filters/lib/json/frame-json.ts'
 import type { Room } from '../../../base/room.ts'
 import { isExactId } from '../../../mcp/reply.ts'
 import type { Call } from '../../../mcp/call.ts'
@@ -8,7 +8,7 @@ import type { Message } from '../../../mcp/json-rpc.ts'
 import type { Cut } from '../../exchange.ts'
 import type { Disturbance } from '../../disturbance.ts'
 import type { CallFaults } from '../call-faults.ts'
-import { type OnFrame, piped } from '../chain/fault-chain.ts'
+import { type OnFrame, pipedMessage } from '../chain/fault-chain.ts'
 import { type AppFrame, type ChainFrame, isOpen, QuietFrame, SealedFrame } from '../chain/frame.ts'
 import { FrameQueue } from '../chain/queue.ts'
 import { interruptibleWait } from '../chain/stop.ts'
@@ -168,37 +168,16 @@ export class MessageGate extends FrameQueue {
   }
 
   async #pipe(faults: CallFaults, original: AppFrame): Promise<void> {
-    let frame = original
-    const check = (verdict: Verdict) =>
-      checkServerVerdict(faults.call!, verdict, this.#options.uncut)
-    const verdict = await faults.request(async (_, wanted) => {
-      if (wanted.kind !== 'edit') return check(wanted)
-      const text = frameText(frame)
-      const edited = text === undefined ? undefined : await wanted.edit(text)
-      if (edited === undefined) return 'nothing_to_act_on'
-      frame = { ...frame, ...withText(frame, edited) }
-      return undefined
-    })
-    if (faults.hangs && this.#isEnding) return
-    if (verdict.kind === 'lost') {
-      await this.#mark(faults)
-      return
-    }
-    if (verdict.kind === 'reset') {
-      this.#options.cut(verdict.how)
-      return
-    }
-    if (verdict.kind === 'respond') {
-      this.#respond(faults, SealedFrame.instead(frame, verdict.reply))
-      return
-    }
-    faults.leaveOutput('nothing_to_act_on')
-    const out: ChainFrame[] = []
+    const { uncut } = this.#options
+    const check = (verdict: Verdict) => checkServerVerdict(faults.call!, verdict, uncut)
+    let out: readonly ChainFrame[]
     try {
-      await piped(faults, { ...frame, last: true }, out, check, this.#options.uncut)
+      out = await pipedMessage(faults, original, check, uncut)
     } catch (error) {
       this.#failed(error)
+      return
     }
+    if (faults.hangs && this.#isEnding) return
     if (out.length === 0) await this.#mark(faults)
     for (const each of out) await this.#send(faults, each)
     await this.#repeat(faults, out)
