@@ -193,21 +193,6 @@ describe('a recorded request', () => {
     expect(responses.filter(({ here }) => here).map(({ on }) => on)).toEqual(['batch', 'batch-sse'])
   })
 
-  it('may be a batch that a rule about HTTP hits by the tool of one call', async () => {
-    const text = `rules:
-  - name: whole
-    match: { http: { path: /mcp }, tool: pay }
-    faults: [reset]
-`
-    await writeFile(at('whole.rules'), text)
-    await writeFile(at('batch.request'), JSON.stringify([call(1, 'pay'), call(2, 'search_x')]))
-    const file = at('whole.rules')
-    const said = JSON.parse(
-      (await run(file, '--json', '--request', at('batch.request'))).text,
-    ) as Report
-    expect(said.explained.map(({ rules }) => rules[0]!.result)).toEqual(['sampled', 'sampled'])
-  })
-
   it('may be an HTTP Archive with one entry', async () => {
     const entry = {
       request: {

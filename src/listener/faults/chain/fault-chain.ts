@@ -1,4 +1,7 @@
 import { CutResponse } from '../../../filters/lib/cut-response.ts'
+import { splice } from '../../../base/json/json-edit.ts'
+import type { Span } from '../../../base/json/json-node.ts'
+import { readJson } from '../../../base/json/json-text.ts'
 import { frameText, withText } from '../../../filters/lib/json/frame-json.ts'
 import type { Frame, Verdict } from '../../../filters/fault.ts'
 import { heavyWork } from '../../event-loop.ts'
@@ -120,6 +123,14 @@ export async function piped(
   }
 }
 
+/** Configures how a message is taken through its faults. */
+export interface MessageOptions {
+  /** The reason for which no fault may cut the stream, if any. */
+  readonly uncut?: NotApplicableReason | undefined
+  /** Finds the message in the text of its frame; the whole text by default. */
+  readonly part?: (text: string) => Span | undefined
+}
+
 /**
  * Takes a message that is no response through the faults of its rules, as the only frame of one: returns
  * what takes its place, a reply among it. Rejects with `CutResponse` when a fault resets the connection.
@@ -128,16 +139,19 @@ export async function pipedMessage(
   owner: CallFaults,
   original: Frame,
   check: ResponseCheck,
-  uncut?: NotApplicableReason,
+  { uncut, part = readJson }: MessageOptions = {},
 ): Promise<readonly ChainFrame[]> {
   let frame = original
   const verdict = await owner.request(async (_, wanted) => {
     const reason = check(wanted)
     if (reason !== undefined || wanted.kind !== 'edit') return reason
     const text = frameText(frame)
-    const edited = text === undefined ? undefined : await wanted.edit(text)
+    const at = text === undefined ? undefined : part(text)
+    if (text === undefined || at === undefined) return 'unreadable'
+    const { start, end } = at
+    const edited = await wanted.edit(text.slice(start, end))
     if (edited === undefined) return 'nothing_to_act_on'
-    frame = withText(frame, edited)
+    frame = withText(frame, splice(text, [{ start, end, text: edited }]))
     return undefined
   })
   if (verdict.kind === 'lost') return []

@@ -172,7 +172,7 @@ export class MessageGate extends FrameQueue {
     const check = (verdict: Verdict) => checkServerVerdict(faults.call!, verdict, uncut)
     let out: readonly ChainFrame[]
     try {
-      out = await pipedMessage(faults, original, check, uncut)
+      out = await pipedMessage(faults, original, check, { uncut })
     } catch (error) {
       this.#failed(error)
       return
