@@ -7,7 +7,7 @@ import { CONTINUE, defineFault } from './fault.ts'
 import type { Fault, FaultContext, Frame, Verdict } from './fault.ts'
 import { frameText, withText } from './lib/json/frame-json.ts'
 import type { JsonOperation } from './lib/json/json-operation.ts'
-import { plainPart, resultParts, structuredPart, textsOf } from './lib/json/json-part.ts'
+import { contentOf, plainPart, resultParts, structuredPart, textsOf } from './lib/json/json-part.ts'
 import { namePicker } from './lib/names.ts'
 import { rewriteOutlook } from './lib/json/rewrite-outlook.ts'
 import { rewriteProblems, rewriteSchema, type RewriteConfig } from './lib/json/rewrite-schema.ts'
@@ -138,7 +138,7 @@ function textEdits(
 function partsOfResponse({ in: where, consistent, tools }: RewriteConfig): FindParts {
   if (where === 'result') {
     return (text) => {
-      const result = valueOf(readJson(text), 'result')
+      const result = contentOf(readJson(text))
       if (result === undefined) return []
       return consistent ? resultParts(text, result) : structuredPart(text, result)
     }

@@ -1,4 +1,4 @@
-import type { Outcome, RequestCall } from '../mcp/call.ts'
+import type { Outcome } from '../mcp/call.ts'
 import { responseFactsOf, declaredLength } from '../http/response-facts.ts'
 import type { ChunkRun } from '../http/chunk-run.ts'
 import type { ResponseHead } from '../http/headers.ts'
@@ -7,6 +7,7 @@ import { signIn } from '../mcp/event-signs.ts'
 import { outcomeOfJsonBody } from '../mcp/body-outcome.ts'
 import { readingCost } from '../base/json/json-bounds.ts'
 import { Pieces } from '../base/pieces.ts'
+import { hasToolResult } from '../mcp/task-tools.ts'
 import { isModern } from '../mcp/protocol-version.ts'
 import type { SseFrame } from '../mcp/sse-framer.ts'
 import type { Failure } from '../http/transfer.ts'
@@ -166,15 +167,15 @@ export class CallObserver implements Observer {
       return
     }
     const { tasks } = this.#inFlight
-    const sizes = entries.length === 1 ? undefined : new Map<RequestCall, number>()
-    const outcomes = outcomeOfJsonBody(calls, this.#status, body ?? '', (call, message, bytes) => {
+    // A large body is not parsed, and holds the result of the only call.
+    const sizes = entries.map(() => (entries.length === 1 ? body?.length : undefined))
+    const outcomes = outcomeOfJsonBody(calls, this.#status, body ?? '', (at, message, bytes) => {
+      const { call } = entries[at]!
       tasks.learn(this.#session, call, message)
-      sizes?.set(call, bytes)
+      sizes[at] = hasToolResult(call, message) ? bytes : undefined
     })
     for (let i = 0; i < entries.length; i++) {
-      const entry = entries[i]!
-      const bytes = sizes === undefined ? body?.length : sizes.get(entry.call)
-      this.#inFlight.settle(entry, outcomes[i]!, 'upstream', bytes)
+      this.#inFlight.settle(entries[i]!, outcomes[i]!, 'upstream', sizes[i])
     }
   }
 

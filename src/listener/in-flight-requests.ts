@@ -6,7 +6,7 @@ import type { Message } from '../mcp/json-rpc.ts'
 import { outcomeOf } from '../mcp/outcome.ts'
 import { InFlightCalls } from '../mcp/in-flight-calls.ts'
 import { Sessions } from '../mcp/sessions.ts'
-import { TaskTools } from '../mcp/task-tools.ts'
+import { hasToolResult, TaskTools } from '../mcp/task-tools.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import type { CallEntry, Caller } from './call-entry.ts'
 import type { SendBarrier } from './send-barrier.ts'
@@ -94,8 +94,8 @@ export class InFlightRequests {
     return entry
   }
 
-  /** Settles a call once; later outcomes are ignored. `responseBytes` is the size of the last message, if known. */
-  settle(entry: CallEntry, outcome: Outcome, origin: Origin, responseBytes?: number): void {
+  /** Settles a call once; later outcomes are ignored. `resultBytes` is the size of the message with the result of a tool, if known. */
+  settle(entry: CallEntry, outcome: Outcome, origin: Origin, resultBytes?: number): void {
     if (entry.settled) return
     entry.settled = true
     this.#open--
@@ -118,7 +118,7 @@ export class InFlightRequests {
       seconds: timed ? (now - entry.receivedAt) / 1000 : undefined,
       upstreamSeconds:
         timed && origin !== 'squall' && sentAt >= 0 ? (appEnd - sentAt) / 1000 : undefined,
-      responseBytes,
+      responseBytes: resultBytes,
       changed: end === 'ok' && entry.faults?.hasChanged(call) === true,
       trace: entry.trace,
     })
@@ -139,7 +139,8 @@ export class InFlightRequests {
   response(entry: CallEntry, message: Message, bytes: number): void {
     entry.faults?.responded(entry.call)
     this.tasks.learn(entry.session, entry.call, message)
-    this.settle(entry, outcomeOf(entry.call, message), 'upstream', bytes)
+    const resultBytes = hasToolResult(entry.call, message) ? bytes : undefined
+    this.settle(entry, outcomeOf(entry.call, message), 'upstream', resultBytes)
   }
 
   /**

@@ -9,8 +9,8 @@ import { isModern } from './protocol-version.ts'
 /** Bodies up to this size are always parsed: a search first would save nothing. */
 const ALWAYS_PARSED = 16 * 1024
 
-/** Receives the response to a call, with its size in bytes: that of the body, or of the element of a batch. */
-export type OnResponse = (call: RequestCall, response: Message, bytes: number) => void
+/** Receives the response to the n-th call, with its size in bytes: that of the body, or of the element of a batch. */
+export type OnResponse = (call: number, response: Message, bytes: number) => void
 
 /**
  * Returns the outcome of each call of an exchange from a complete response that is not a stream. `found` gets
@@ -31,13 +31,13 @@ export function outcomeOfJsonBody(
     if (responses === undefined) return calls.map(() => 'ok')
     if (calls.length === 1 && responses.length === 1) {
       const [{ message, bytes }] = responses as [Sized]
-      found?.(calls[0]!, message, bytes)
+      found?.(0, message, bytes)
       return [outcomeOfOnly(calls[0]!, message)]
     }
-    return calls.map((call) => {
+    return calls.map((call, index) => {
       const response = takeResponse(responses, call, true)
       if (response === undefined) return 'incomplete'
-      found?.(call, response.message, response.bytes)
+      found?.(index, response.message, response.bytes)
       return outcomeOf(call, response.message)
     })
   }

@@ -1,3 +1,5 @@
+import { TASK_NOTIFICATIONS } from './task-tools.ts'
+
 /** The requests of a client in all protocol versions; any other method is counted as `other`. */
 export const KNOWN_METHODS: readonly string[] = [
   'initialize',
@@ -30,7 +32,7 @@ export const SERVER_METHODS: readonly string[] = [
   'notifications/resources/list_changed',
   'notifications/resources/updated',
   'notifications/elicitation/complete',
-  'notifications/tasks/status',
+  ...TASK_NOTIFICATIONS,
 ]
 
 /** Methods of messages that only clients send. */

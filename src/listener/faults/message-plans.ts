@@ -64,13 +64,18 @@ export class MessagePlans {
     const open = source.disturbs === undefined ? this.#openOf(session, message) : []
     const isCertain = open.length === 1 && progressTokenOf(message) !== undefined
     const owner = source.call ?? (isCertain ? open[0]!.call : undefined)
-    const named = tasks.notified(session, message.method, message.params) ?? toolOf(owner)
+    const named = tasks.toolOf(session, message.method, message.params) ?? toolOf(owner)
     const call = callOf(message, transport, facts.protocolVersion, named)
     const disturbs = (): readonly Disturbance[] => source.disturbs?.() ?? disturbancesOf(open)
     if (message.kind === 'request') this.#remember(session, call, disturbs)
     try {
       const { ruleSet, states, clock } = rules
-      const plan = acting(planCall(ruleSet, callFacts(facts, call), states, clock))
+      // A message without a known call may belong to a call of a denied tool.
+      const untouchable =
+        facts.untouchable === true ||
+        (named === undefined && states.deniesAny(open.map((each) => each.call)))
+      const known = untouchable ? { ...facts, untouchable } : facts
+      const plan = acting(planCall(ruleSet, callFacts(known, call), states, clock))
       if (plan === undefined) return undefined
       const context = {
         facts,
