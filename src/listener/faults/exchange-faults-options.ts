@@ -43,6 +43,8 @@ export interface ExchangeContext {
   /** Milliseconds since the epoch. */
   readonly now: () => number
   readonly control: ExchangeControl
+  /** The call, or else the stream, to which a message of the server belongs. */
+  readonly group?: object | undefined
   /** Returns the records of a call, or of all open calls of the exchange, that faults may disturb. */
   readonly disturbancesOf?: ((call: Call | undefined) => readonly Disturbance[]) | undefined
   /** Counts the memory that faults keep for later calls. */

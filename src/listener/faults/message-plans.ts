@@ -83,6 +83,7 @@ export class MessagePlans {
         requestBytes: 0,
         now: clock,
         control: controlOf(session),
+        group: owner ?? source.stream,
         keeping: memory,
         maxBody: this.#parts.maxBody,
         listener: listenerOf(session, factsOf(request).trace),
@@ -152,7 +153,8 @@ class StreamPlanner implements MessagePlanner {
     const { session = factsOf(this.#head).session ?? '' } = source
     const facts =
       this.#known ?? requestFacts(this.#parts.sessions, this.#head, session, undefined, false)
-    return this.#plans.plan(message, this.#head, facts, this.#transport, source)
+    const from = { ...source, stream: this }
+    return this.#plans.plan(message, this.#head, facts, this.#transport, from)
   }
 }
 

@@ -7,11 +7,12 @@ import type { Call } from '../../../mcp/call.ts'
 import type { Message } from '../../../mcp/json-rpc.ts'
 import type { Cut } from '../../exchange.ts'
 import type { Disturbance } from '../../disturbance.ts'
+import type { StreamPlace } from '../chain/fault-owner.ts'
 import type { CallFaults } from '../call-faults.ts'
 import { type OnFrame, pipedMessage } from '../chain/fault-chain.ts'
 import { type AppFrame, type ChainFrame, isOpen, QuietFrame, SealedFrame } from '../chain/frame.ts'
 import { FrameQueue } from '../chain/queue.ts'
-import { interruptibleWait } from '../chain/stop.ts'
+import { interruptibleWait, Stop } from '../chain/stop.ts'
 import { markerComments, replyMessage } from '../emit/injected-response.ts'
 import type { NotApplicableReason } from '../fault-events.ts'
 import { type BatchReader, eventOf, eventsOf } from './batch-events.ts'
@@ -35,6 +36,7 @@ export interface MessageSource {
   readonly session?: string | undefined
   /** The call to which the message belongs, if known. */
   readonly call?: Call | undefined
+  readonly stream?: object | undefined
   /** Returns the records of the calls that the message may disturb; by default all of the session. */
   readonly disturbs?: (() => readonly Disturbance[]) | undefined
 }
@@ -77,6 +79,8 @@ export class MessageGate extends FrameQueue {
   readonly done: Promise<void>
   readonly #options: MessageGateOptions
   readonly #late = new Map<CallFaults, Promise<void>>()
+  /** The messages that wait for the next one. */
+  readonly #behind: Place[] = []
   #isBusy = false
   #isEnding = false
 
@@ -93,6 +97,7 @@ export class MessageGate extends FrameQueue {
 
   /** Stops all faults: delayed messages are sent now. */
   wake(): void {
+    for (const place of this.#behind.splice(0)) place.end(false)
     for (const { stop } of this.#late.keys()) stop.abort()
   }
 
@@ -105,8 +110,13 @@ export class MessageGate extends FrameQueue {
     for (let step = await this.next(); step.done !== true; step = await this.next()) {
       this.#isBusy = true
       for (const { frame, faults } of this.#planned(step.value)) {
+        const waiting = this.#behind.splice(0)
+        if (faults !== undefined) faults.place = new Place(faults, waiting.length > 0, this.#behind)
         const sent = faults === undefined ? this.#pass(frame) : this.#begin(faults, frame)
         if (sent !== undefined) await sent
+        const isPassed = faults?.hasWaited !== true && hasMessage(frame)
+        if (!isPassed) this.#behind.unshift(...waiting)
+        else for (const place of waiting) await this.#follow(place)
       }
       this.#isBusy = false
       if (!this.active) this.#options.onIdle?.()
@@ -114,6 +124,7 @@ export class MessageGate extends FrameQueue {
     // The stream ends when delayed messages are sent; hanging ones are never sent.
     this.#isEnding = true
     for (const { hangs, stop } of this.#late.keys()) if (hangs) stop.abort()
+    for (const place of this.#behind.splice(0)) place.end(false)
     await Promise.all(this.#late.values())
   }
 
@@ -165,6 +176,14 @@ export class MessageGate extends FrameQueue {
     })
     this.#late.set(faults, whole)
     return Promise.race([whole, waits])
+  }
+
+  /** Lets a message leave behind the one that passed; resolves when it has left, or waits again. */
+  #follow(place: Place): Promise<void> {
+    const { faults } = place
+    const waits = new Promise<void>((resolve) => (faults.waiting = resolve))
+    place.end(true)
+    return Promise.race([this.#late.get(faults), waits])
   }
 
   async #pipe(faults: CallFaults, original: AppFrame): Promise<void> {
@@ -221,6 +240,36 @@ export class MessageGate extends FrameQueue {
     if (markers.length === 0) return undefined
     return this.#options.onFrame(new QuietFrame(markerComments(markers)))
   }
+}
+
+/** The place of a message on its stream. */
+class Place implements StreamPlace {
+  readonly faults: CallFaults
+  readonly overtakes: boolean
+  readonly #queue: Place[]
+  readonly #ended = new Stop()
+  isOvertaken = false
+
+  /** A message that waits is put into the queue. */
+  constructor(faults: CallFaults, overtakes: boolean, queue: Place[]) {
+    this.faults = faults
+    this.overtakes = overtakes
+    this.#queue = queue
+  }
+
+  wait(): Stop {
+    this.#queue.push(this)
+    return this.#ended
+  }
+
+  end(isOvertaken: boolean): void {
+    this.isOvertaken = isOvertaken
+    this.#ended.abort()
+  }
+}
+
+function hasMessage(frame: ChainFrame): boolean {
+  return isOpen(frame) && (frame.message ?? (frame as AppFrame).batch) !== undefined
 }
 
 /** Returns the reason for which a verdict on a message of the server cannot be carried out. */
