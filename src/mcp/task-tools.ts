@@ -30,9 +30,12 @@ export function hasToolResult({ method }: Call, message: Message): boolean {
   return method === 'tasks/get' && isRecord(result) && isRecord(result['result'])
 }
 
-/** Returns the tool, prompt or resource by which rules match a call; a request about a task has no other name. */
-export function matchedName(call: Call): string | undefined {
-  return call.method.startsWith('tasks/') ? call.tool : call.name
+/**
+ * Returns the tool, prompt or resource by which rules match a call. A request about a task and a response have
+ * the tool of another call.
+ */
+export function matchedName({ method, kind, name, tool }: Call): string | undefined {
+  return kind === 'response' || method.startsWith('tasks/') ? tool : name
 }
 
 /** The most tasks that are remembered; the least recently used ones go first. */

@@ -4,7 +4,7 @@ import { factsOf } from '../../mcp/request-facts.ts'
 import type { RequestHead } from '../../http/headers.ts'
 import { RESOURCE_UPDATED, toolOf, type Call, type Transport } from '../../mcp/call.ts'
 import { progressTokenOf } from '../../mcp/json-rpc.ts'
-import { SERVER_REQUESTS, type PostedMessages } from '../../mcp/classify.ts'
+import type { PostedMessages } from '../../mcp/classify.ts'
 import { planCall } from '../../rules/select/plan.ts'
 import { disturbancesOf, type Disturbance, type OpenCall } from '../disturbance.ts'
 import { CallFaults } from './call-faults.ts'
@@ -20,7 +20,7 @@ import {
 
 /** The most requests of servers whose methods are remembered. */
 const MAX_REQUESTS = 10_000
-/** Longer ids are not remembered, so that the memory is bounded. */
+/** Longer ids and names are not remembered, so that the memory is bounded. */
 const MAX_ID = 256
 
 /** Plans the faults of messages that are no calls of the client. */
@@ -42,7 +42,8 @@ export class MessagePlans {
       const asked =
         message.kind === 'response' ? this.#asked.get(keyOf(session, message.id)) : undefined
       if (asked === undefined) return { call: message }
-      return { call: { ...message, method: asked.method }, disturbs: asked.disturbs }
+      const { method, tool, disturbs } = asked
+      return { call: { ...message, method, tool }, disturbs }
     })
   }
 
@@ -102,11 +103,15 @@ export class MessagePlans {
     return token === undefined ? open : open.filter(({ call }) => call.progressToken === token)
   }
 
-  #remember(session: string, { id, method }: Call, disturbs: () => readonly Disturbance[]): void {
-    if (session === '' || !SERVER_REQUESTS.includes(method)) return
+  #remember(
+    session: string,
+    { id, method, name: tool }: Call,
+    disturbs: () => readonly Disturbance[],
+  ): void {
+    if (session === '') return
     const key = keyOf(session, id)
-    if (key.length > MAX_ID) return
-    this.#asked.set(key, { method, disturbs: disturbs() })
+    if (key.length + method.length + (tool?.length ?? 0) > MAX_ID) return
+    this.#asked.set(key, { method, tool, disturbs: disturbs() })
     if (this.#asked.size > MAX_REQUESTS) this.#asked.delete(this.#asked.keys().next().value!)
   }
 }
@@ -114,6 +119,8 @@ export class MessagePlans {
 /** A request of a server, and the calls that wait for its response. */
 interface AskedRequest {
   readonly method: string
+  /** The tool of the call during which it came, if known. */
+  readonly tool: string | undefined
   readonly disturbs: readonly Disturbance[]
 }
 

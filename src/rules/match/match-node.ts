@@ -15,8 +15,8 @@ import { globPrefix } from '../../base/glob.ts'
 import { podTests, type PodSelf } from './pod-match.ts'
 import { compileText, type TextMatcher } from './text-match.ts'
 
-/** The sender of a message. */
-export type Direction = 'client' | 'server'
+/** The messages of a rule: calls and notifications of the client, messages of the server, or responses to it. */
+export type Direction = 'client' | 'server' | 'response'
 
 /** Which names of a method a match may hold for: none, all, or those that a matcher takes. */
 export type Reach = TextMatcher | boolean
@@ -51,10 +51,15 @@ const ALL_KINDS = Object.keys(KINDS) as Kind[]
 
 /** Compiles the match of a rule about messages; without a method it is about tools/call. */
 export function compileCallMatch(spec: MatchSpec, self: PodSelf = {}): MatchNode {
-  const { direction = 'client' } = spec
+  const direction = directionOf(spec)
   const node = compileNode(spec, undefined, direction === 'client', self, direction)
   // The index has one part for each direction, so that `rest` need not test it.
   return { ...node, tests: [directionTest(direction), ...node.tests] }
+}
+
+/** Returns the messages that a match is about. */
+export function directionOf({ direction = 'client', kind }: MatchSpec): Direction {
+  return kind ?? direction
 }
 
 /** Compiles the match of a rule about HTTP exchanges. */
@@ -107,7 +112,10 @@ function compileNode(
   const byName = kinds.map((kind) => ({
     kind,
     matcher: compileText(spec[kind]!),
-    nameOf: direction === 'server' ? serverNameOf(kind) : nameOf(kind, passed),
+    nameOf:
+      direction === 'server' || direction === 'response'
+        ? serverNameOf(kind)
+        : nameOf(kind, passed),
   }))
   const ofMethod = method === undefined ? undefined : methodTest(method, direction ?? 'client')
   const ofNames = byName.map((each) =>
