@@ -1,3 +1,4 @@
+import { isOther, type Call } from '../mcp/call.ts'
 import { oneOf, section } from './lib/config-schema.ts'
 import { CONTINUE, defineFault } from './fault.ts'
 import type { Fault, FaultContext, InjectedReply, ParameterProblem, Verdict } from './fault.ts'
@@ -58,7 +59,7 @@ export const abort = defineFault({
       Type.String({
         maxLength: 65_536,
         description:
-          'A tool result with `isError: true` and this text. Other calls are left alone.',
+          'A tool result with `isError: true` and this text, for calls of tools and `tasks/result`. Other calls are left alone.',
         examples: ['connection to db-7 lost'],
       }),
     ),
@@ -81,14 +82,14 @@ export const abort = defineFault({
   outlook({ at, status, rpcError }, { call }) {
     const by = at === 'request' ? 'request' : 'beforeResponse'
     if (status !== undefined) return { by, asks: 'status', does: `answered with status ${status}` }
-    const isAbout = call !== undefined && (rpcError !== undefined || call.method === 'tools/call')
+    const isAbout = call !== undefined && (rpcError !== undefined || hasToolResult(call))
     const does = rpcError ? `answered with error ${rpcError.code}` : 'answered with a tool error'
     return isAbout ? { by, asks: 'message', does } : NOTHING
   },
   create(config): Fault {
     const reply = replyOf(config)
     const response = (ctx: FaultContext): Verdict => {
-      if (reply.kind === 'toolError' && ctx.call?.method !== 'tools/call') return CONTINUE
+      if (reply.kind === 'toolError' && !hasToolResult(ctx.call)) return CONTINUE
       if (reply.kind === 'rpcError' && ctx.call === undefined) return CONTINUE
       ctx.injected()
       return { kind: 'respond', reply }
@@ -96,6 +97,12 @@ export const abort = defineFault({
     return config.at === 'request' ? { onRequest: response } : { beforeResponse: response }
   },
 })
+
+/** Returns true for a call whose response is the result of a tool. */
+function hasToolResult(call: Call | undefined): boolean {
+  if (call === undefined || isOther(call)) return false
+  return call.method === 'tools/call' || call.method === 'tasks/result'
+}
 
 interface AbortConfig {
   readonly status?: number

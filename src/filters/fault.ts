@@ -96,6 +96,9 @@ export interface FaultHost {
   watchFor(word: string): void
 }
 
+/** Tells whether a message of the server that waited has changed its place on the stream. */
+export type Overtaking = 'overtaken' | 'overtakes' | 'last'
+
 /** Describes the call that a fault was sampled for, and offers all that the fault may do. */
 export interface FaultContext {
   /** Undefined when a rule about plain HTTP matched an exchange that carries no call. */
@@ -144,6 +147,13 @@ export interface FaultContext {
   readonly sleep: (ms: number) => Promise<void>
   /** Resolves when other calls have had a turn: for work that takes milliseconds, between its steps. */
   readonly turn: () => Promise<void>
+  /** Identifies the call, or else the stream, to which a message of the server belongs. */
+  readonly group: object
+  /**
+   * Waits for the next message on the stream of a message of the server: `overtaken` when that has passed,
+   * `overtakes` when another one waits for this message, `last` when there is none to wait for.
+   */
+  readonly overtaken: () => Promise<Overtaking>
   /** Resolves when the rule is retired or `signal` is aborted: what a fault holds back is to go on then. */
   readonly retired: () => Promise<void>
   /**
@@ -166,6 +176,8 @@ export interface Fault {
   readonly changes?: true
   /** Called before the app gets the call. */
   onRequest?(ctx: FaultContext): Verdict | Promise<Verdict>
+  /** Called for a message that is no call, in the place of `onRequest`, before its receiver gets it. */
+  onMessage?(ctx: FaultContext): Verdict | Promise<Verdict>
   /**
    * Called when the message that answers the call is there, which is held back until then. Frames
    * before it pass: at most those before the first message are held, never a whole stream.

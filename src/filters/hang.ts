@@ -10,7 +10,9 @@ import { headersForChangedBody } from '../http/changed-body-headers.ts'
 import { headerValue } from '../http/headers.ts'
 import { duration, oneOf, section } from './lib/config-schema.ts'
 import { CONTINUE, defineFault } from './fault.ts'
-import type { Fault, FaultContext, Output, ParameterProblem } from './fault.ts'
+import type { Fault, FaultContext, Output, ParameterProblem, Verdict } from './fault.ts'
+import { isOther } from '../mcp/call.ts'
+import { NOTHING } from './lib/outlook.ts'
 import { offsetOutlook } from './lib/offset-outlook.ts'
 import { takesEffect } from './lib/takes-effect.ts'
 import * as Type from 'typebox'
@@ -36,7 +38,7 @@ export const hang = defineFault({
     at: oneOf(['request', 'headers', 'event'], {
       default: 'request',
       description:
-        '`request`: the app does not get the call, and the client gets nothing. `headers`: the app executed it, and the client gets the status and headers alone. `event`: in the middle of the response, by default before the event that answers the call.',
+        '`request`: the app does not get the call, and the client gets nothing. `headers`: the app executed it, and the client gets the status and headers alone. `event`: in the middle of the response, by default before the event that answers the call. Of messages of the server, each one that the rule matches; with `after`, the first ones of each call pass.',
     }),
     after,
     keepAlive: Type.Boolean({
@@ -71,22 +73,25 @@ export const hang = defineFault({
     return problems
   },
   outlook({ at, after: offset, for: ms }, setting) {
-    const does = `hangs ${ms === undefined ? 'until its client leaves' : `for ${durationText(ms)}`}`
+    const { call } = setting
+    const isLost = ms === undefined && call?.from === 'server' && call.kind === 'notification'
+    const long = ms === undefined ? 'until its client leaves' : `for ${durationText(ms)}`
+    const does = isLost ? 'it is lost' : `hangs ${long}`
+    if (at === 'event' && isOther(call)) {
+      const { bytes, events = 0 } = offset ?? {}
+      if (call?.from !== 'server' || bytes !== undefined) return NOTHING
+      const needs = events > 0 ? `${events} such messages of its call before it` : undefined
+      return { by: 'request', does, needs, ...(ms === undefined ? { asks: 'silence' } : {}) }
+    }
     if (at === 'headers') return { by: 'output', does: `${does} behind the headers` }
     if (at === 'event') return offsetOutlook(offset, setting, `${does} within the response`)
     return { by: 'request', does, ...(ms === undefined ? { asks: 'silence' } : {}) }
   },
   create(config): Fault {
-    if (config.at !== 'request') return { onOutput: (ctx, output) => hanging(ctx, output, config) }
-    const ms = config.for
-    return {
-      async onRequest(ctx) {
-        ctx.injected()
-        if (ms === undefined) return { kind: 'hang' }
-        await ctx.sleep(ms)
-        return CONTINUE
-      },
-    }
+    if (config.at === 'request') return { onRequest: (ctx) => silent(ctx, config.for) }
+    const onOutput = (ctx: FaultContext, output: Output): Output => hanging(ctx, output, config)
+    if (config.at === 'headers') return { onOutput }
+    return { onOutput, onMessage: (ctx) => silentFrom(ctx, config) }
   },
 })
 
@@ -95,6 +100,28 @@ interface HangConfig {
   readonly at: 'request' | 'headers' | 'event'
   readonly after?: ResponseOffset
   readonly keepAlive: boolean
+}
+
+async function silent(ctx: FaultContext, ms: number | undefined): Promise<Verdict> {
+  ctx.injected()
+  if (ms === undefined) return { kind: 'hang' }
+  await ctx.sleep(ms)
+  return CONTINUE
+}
+
+/** Holds a message of the server, and lets the first ones of its call pass. */
+function silentFrom(
+  ctx: FaultContext,
+  { after: offset = {}, for: ms }: HangConfig,
+): Verdict | Promise<Verdict> {
+  const { bytes, events = 0 } = offset
+  if (ctx.call?.from !== 'server' || bytes !== undefined) return CONTINUE
+  const counts = ctx.memory(() => new WeakMap<object, number>())
+  const passed = counts.get(ctx.group) ?? 0
+  if (passed >= events) return silent(ctx, ms)
+  counts.set(ctx.group, passed + 1)
+  ctx.spare()
+  return CONTINUE
 }
 
 function hanging(ctx: FaultContext, { head, body }: Output, config: HangConfig): Output {

@@ -6,7 +6,7 @@ import { sizeText } from '../base/units.ts'
 import { section, size } from './lib/config-schema.ts'
 import { changingLast, editResult } from './lib/json/edit-result.ts'
 import { frameText, offsetIn } from './lib/json/frame-json.ts'
-import { textsOf } from './lib/json/json-part.ts'
+import { contentOf, textsOf } from './lib/json/json-part.ts'
 import { defineFault, type Fault, type FaultContext, type Frame } from './fault.ts'
 import * as Type from 'typebox'
 
@@ -89,8 +89,9 @@ async function grown(
 }
 
 function textsIn(frame: Frame): readonly JsonString[] {
-  const text = frame.message?.kind === 'result' ? frameText(frame) : undefined
-  const result = text === undefined ? undefined : valueOf(readJson(text), 'result')
+  const { message } = frame
+  const text = message === undefined || message.kind === 'error' ? undefined : frameText(frame)
+  const result = text === undefined ? undefined : contentOf(readJson(text))
   return result === undefined ? [] : textsOf(result)
 }
 

@@ -5,11 +5,11 @@ import { readJson } from '../base/json/json-text.ts'
 import { changingLast, editResult } from './lib/json/edit-result.ts'
 import { CONTINUE, defineFault } from './fault.ts'
 import type { Fault, FaultContext, Frame, Verdict } from './fault.ts'
-import { NOTHING } from './lib/outlook.ts'
 import { frameText, withText } from './lib/json/frame-json.ts'
 import type { JsonOperation } from './lib/json/json-operation.ts'
-import { plainPart, resultParts, structuredPart, textsOf } from './lib/json/json-part.ts'
+import { contentOf, plainPart, resultParts, structuredPart, textsOf } from './lib/json/json-part.ts'
 import { namePicker } from './lib/names.ts'
+import { rewriteOutlook } from './lib/json/rewrite-outlook.ts'
 import { rewriteProblems, rewriteSchema, type RewriteConfig } from './lib/json/rewrite-schema.ts'
 import { doneText, TextRewrite, type FindParts, type Rewritten } from './lib/json/rewrite-text.ts'
 
@@ -19,7 +19,7 @@ const MAX_GROWTH = 1024 * 1024
 /** Another shape of results, arguments or the catalog of tools than the app gave. */
 export const rewrite = defineFault({
   name: 'rewrite',
-  summary: 'changes the JSON of results, arguments or schemas',
+  summary: 'changes the JSON of results, arguments, schemas or whole messages',
   schema: rewriteSchema,
   meets:
     'A response in order with another shape. Clients that have listed the tools check structured content against its output schema: the TypeScript SDKs fail the call with -32602, the Python client with an error of its own. Others pass the drift on to the agent. All that is not changed stays byte for byte: the spacing, the order of keys, numbers of any length.',
@@ -31,46 +31,45 @@ export const rewrite = defineFault({
   faults:
     - rewrite: { rename: { /temperature: temp_c }, retype: { /humidity: string } }`,
   check: rewriteProblems,
-  outlook({ in: where }, { call }) {
-    if (where === 'arguments') {
-      const does = 'the app gets other arguments'
-      if (call === undefined) return NOTHING
-      return { by: 'request', asks: 'edit', does, needs: 'arguments that have what it changes' }
-    }
-    const isList = where !== 'result' && where !== 'message'
-    const needs = isList ? 'a list of such tools' : `a ${where} that has what it changes`
-    return { by: 'response', does: 'the JSON of its response is changed', needs }
-  },
+  outlook: rewriteOutlook,
   create(config): Fault {
     const operations = operationsOf(config)
     // Without any named change, there is one random change.
-    const { text: texts } = config
+    const { text: texts, in: where } = config
     const drift = config.drift ?? (operations.length === 0 && texts === undefined ? 1 : 0)
+    const isOfParams = ({ keys }: JsonOperation): boolean => keys[0] === 'params'
+    const ofRequest = where === 'message' ? operations.filter(isOfParams) : operations
+    const ofResponse =
+      where === 'message' ? operations.filter((each) => !isOfParams(each)) : operations
     const rewritten = async (
       ctx: FaultContext,
       text: string,
       parts: FindParts,
+      named: readonly JsonOperation[],
     ): Promise<Rewritten | undefined> => {
       const work = new TextRewrite(text, parts, ctx.turn)
-      for (const operation of operations) await work.apply(operation)
+      for (const operation of named) await work.apply(operation)
       await work.drift(drift, ctx.random)
       return work.result
     }
-    if (config.in === 'arguments') {
-      return {
-        changes: true,
-        onRequest: (ctx) => editingArguments(ctx, (text, parts) => rewritten(ctx, text, parts)),
-      }
+    const requestParts = where === 'arguments' ? argumentsIn : wholeOf
+    const asks = where === 'arguments' || (where === 'message' && ofRequest.length > 0)
+    const onRequest = (ctx: FaultContext): Promise<Verdict> =>
+      editing(ctx, requestParts, (text) => rewritten(ctx, text, requestParts, ofRequest))
+    if (where === 'arguments' || (ofResponse.length + drift === 0 && texts === undefined)) {
+      return { changes: true, onRequest }
     }
     const parts = partsOfResponse(config)
     return {
       changes: true,
+      ...(asks && { onRequest }),
       onResponse: (ctx, frames) =>
         changingLast(frames, async (frame: Frame) => {
           const { kind } = frame.message ?? {}
-          const isMeant = kind === 'result' || (kind !== undefined && config.in === 'message')
+          const isMeant = kind === 'result' || (kind === 'error' && where === 'message')
           const text = isMeant ? frameText(frame) : undefined
-          const after = text === undefined ? undefined : await rewritten(ctx, text, parts)
+          const after =
+            text === undefined ? undefined : await rewritten(ctx, text, parts, ofResponse)
           const named = after === undefined ? undefined : withText(frame, after.text)
           const all = texts && editResult(named ?? frame, (_, result) => textEdits(result, texts))
           const effects = [after && doneText(after.done), all && 'text']
@@ -139,14 +138,12 @@ function textEdits(
 function partsOfResponse({ in: where, consistent, tools }: RewriteConfig): FindParts {
   if (where === 'result') {
     return (text) => {
-      const result = valueOf(readJson(text), 'result')
+      const result = contentOf(readJson(text))
       if (result === undefined) return []
       return consistent ? resultParts(text, result) : structuredPart(text, result)
     }
   }
-  if (where === 'message') {
-    return (text) => [readJson(text) ?? []].flat().map((root) => plainPart(text, root))
-  }
+  if (where === 'message') return wholeOf
   const isMeant = tools === undefined ? () => true : namePicker(tools)
   return (text) =>
     itemsOf(valueOf(valueOf(readJson(text), 'result'), 'tools'))
@@ -158,19 +155,22 @@ function partsOfResponse({ in: where, consistent, tools }: RewriteConfig): FindP
       .map((node) => plainPart(text, node))
 }
 
-async function editingArguments(
+/** Changes the text of a message before it is sent. */
+async function editing(
   ctx: FaultContext,
-  rewritten: (text: string, parts: FindParts) => Promise<Rewritten | undefined>,
+  parts: FindParts,
+  rewritten: (text: string) => Promise<Rewritten | undefined>,
 ): Promise<Verdict> {
-  const { params } = ctx.call ?? {}
+  const { params, kind } = ctx.call ?? {}
+  if (kind === 'response') return CONTINUE
   // Tried on a copy first: only what finds something to change is to be counted.
-  const tried = await rewritten(JSON.stringify({ params }), argumentsIn)
+  const tried = await rewritten(JSON.stringify({ params }))
   if (tried === undefined) return CONTINUE
   ctx.injected(doneText(tried.done))
   return {
     kind: 'edit',
     edit: async (text) => {
-      const work = new TextRewrite(text, argumentsIn, ctx.turn)
+      const work = new TextRewrite(text, parts, ctx.turn)
       for (const operation of tried.done) await work.apply(operation)
       return work.result?.text
     },
@@ -181,4 +181,8 @@ function argumentsIn(text: string): ReturnType<FindParts> {
   const root = readJson(text)
   if (root === undefined) return []
   return find(root, ['params', 'arguments']).map((node) => plainPart(text, node))
+}
+
+function wholeOf(text: string): ReturnType<FindParts> {
+  return [readJson(text) ?? []].flat().map((root) => plainPart(text, root))
 }

@@ -6,7 +6,7 @@ import type { Fault, FaultContext, Frames } from './fault.ts'
 import { streamOutlook } from './lib/stream/stream-outlook.ts'
 import type { WrongId } from './lib/json/message-id.ts'
 import { close, drop, duplicate, wrongResponseId } from './lib/stream/stream-damage.ts'
-import { reorder } from './lib/stream/stream-reorder.ts'
+import { overtaken, reorder } from './lib/stream/stream-reorder.ts'
 import { split } from './lib/stream/stream-split.ts'
 import * as Type from 'typebox'
 
@@ -87,6 +87,15 @@ export const stream = defineFault({
       return { onOutput: (ctx, output) => split(how, ctx, output) }
     }
     const closed = new WeakSet<Call>()
+    const { reorder: late } = config
+    const isMeant = late !== undefined && (typeof late !== 'number' || late === 1)
+    if (isMeant) {
+      return {
+        changes: true,
+        onMessage: overtaken,
+        onResponse: (ctx, frames) => reorder(late, ctx, frames),
+      }
+    }
     return { changes: true, onResponse: (ctx, frames) => damage(config, ctx, frames, closed) }
   },
 })

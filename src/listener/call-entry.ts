@@ -1,4 +1,5 @@
 import type { Outcome, RequestCall } from '../mcp/call.ts'
+import type { OpenCall } from './disturbance.ts'
 import type { Exchange } from './exchange.ts'
 import type { ExchangeFaults } from './faults/exchange-faults.ts'
 
@@ -6,7 +7,7 @@ import type { ExchangeFaults } from './faults/exchange-faults.ts'
 export type Caller = Pick<Exchange, 'head' | 'peer'>
 
 /** The state of a call from request to outcome. */
-export interface CallEntry {
+export interface CallEntry extends OpenCall {
   readonly call: RequestCall
   /** Empty for a call without a session. */
   readonly session: string

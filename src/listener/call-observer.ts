@@ -2,11 +2,12 @@ import type { Outcome } from '../mcp/call.ts'
 import { responseFactsOf, declaredLength } from '../http/response-facts.ts'
 import type { ChunkRun } from '../http/chunk-run.ts'
 import type { ResponseHead } from '../http/headers.ts'
-import { eventResponse } from '../mcp/event-message.ts'
+import { eachResponse, type Response } from '../mcp/event-message.ts'
 import { signIn } from '../mcp/event-signs.ts'
 import { outcomeOfJsonBody } from '../mcp/body-outcome.ts'
 import { readingCost } from '../base/json/json-bounds.ts'
 import { Pieces } from '../base/pieces.ts'
+import { hasToolResult } from '../mcp/task-tools.ts'
 import { isModern } from '../mcp/protocol-version.ts'
 import type { SseFrame } from '../mcp/sse-framer.ts'
 import type { Failure } from '../http/transfer.ts'
@@ -136,14 +137,16 @@ export class CallObserver implements Observer {
 
   #event(frame: SseFrame): void {
     if (frame.id !== undefined) this.#sawEventIds = true
-    const message = eventResponse(frame)
-    if (message === undefined) return
+    eachResponse(frame, this.#onResponse)
+  }
+
+  readonly #onResponse = (message: Response, bytes: number): void => {
     const { id } = message
     if (id === null) return
     const entry =
       this.#entries.find((own) => !own.settled && own.call.id === id) ??
       this.#inFlight.find(this.#session, id)
-    if (entry !== undefined) this.#inFlight.response(entry, message, frame.raw.length)
+    if (entry !== undefined) this.#inFlight.response(entry, message, bytes)
   }
 
   /** Settles the calls by a complete response that is not a stream. */
@@ -164,10 +167,15 @@ export class CallObserver implements Observer {
       return
     }
     const { tasks } = this.#inFlight
-    const outcomes = outcomeOfJsonBody(calls, this.#status, body ?? '', tasks, this.#session)
-    const bytes = entries.length === 1 ? body?.length : undefined
+    // A large body is not parsed, and holds the result of the only call.
+    const sizes = entries.map(() => (entries.length === 1 ? body?.length : undefined))
+    const outcomes = outcomeOfJsonBody(calls, this.#status, body ?? '', (at, message, bytes) => {
+      const { call } = entries[at]!
+      tasks.learn(this.#session, call, message)
+      sizes[at] = hasToolResult(call, message) ? bytes : undefined
+    })
     for (let i = 0; i < entries.length; i++) {
-      this.#inFlight.settle(entries[i]!, outcomes[i]!, 'upstream', bytes)
+      this.#inFlight.settle(entries[i]!, outcomes[i]!, 'upstream', sizes[i])
     }
   }
 

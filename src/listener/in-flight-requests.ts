@@ -6,7 +6,7 @@ import type { Message } from '../mcp/json-rpc.ts'
 import { outcomeOf } from '../mcp/outcome.ts'
 import { InFlightCalls } from '../mcp/in-flight-calls.ts'
 import { Sessions } from '../mcp/sessions.ts'
-import { TaskTools } from '../mcp/task-tools.ts'
+import { hasToolResult, TaskTools } from '../mcp/task-tools.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import type { CallEntry, Caller } from './call-entry.ts'
 import type { SendBarrier } from './send-barrier.ts'
@@ -80,6 +80,7 @@ export class InFlightRequests {
       sentAt: -1,
       respondedAt: -1,
       faults: undefined,
+      disturbance: undefined,
       exchangeOpen: true,
       settled: false,
       leftAt: -1,
@@ -93,17 +94,17 @@ export class InFlightRequests {
     return entry
   }
 
-  /** Settles a call once; later outcomes are ignored. `responseBytes` is the size of the last message, if known. */
-  settle(entry: CallEntry, outcome: Outcome, origin: Origin, responseBytes?: number): void {
+  /** Settles a call once; later outcomes are ignored. `resultBytes` is the size of the message with the result of a tool, if known. */
+  settle(entry: CallEntry, outcome: Outcome, origin: Origin, resultBytes?: number): void {
     if (entry.settled) return
     entry.settled = true
     this.#open--
     const { call, session, sentAt, respondedAt } = entry
-    const cause = origin === 'upstream' ? (entry.faults?.originOf(call) ?? origin) : origin
     if (session === '') this.#sessionless.remove(entry)
     else this.#pending.take(session, call.id, entry)
     // The session may have ended before the exchange.
     const end = outcome === 'incomplete' ? entry.fallback : outcome
+    const cause = origin === 'upstream' ? originOf(entry, end) : origin
     const now = end === 'abandoned' && entry.leftAt >= 0 ? entry.leftAt : this.#now()
     // Time for which a fault held the response back is not the app's.
     const appEnd = respondedAt >= 0 ? respondedAt : now
@@ -117,7 +118,7 @@ export class InFlightRequests {
       seconds: timed ? (now - entry.receivedAt) / 1000 : undefined,
       upstreamSeconds:
         timed && origin !== 'squall' && sentAt >= 0 ? (appEnd - sentAt) / 1000 : undefined,
-      responseBytes,
+      responseBytes: resultBytes,
       changed: end === 'ok' && entry.faults?.hasChanged(call) === true,
       trace: entry.trace,
     })
@@ -129,11 +130,17 @@ export class InFlightRequests {
     return session === '' ? undefined : this.#pending.peek(session, id)
   }
 
+  /** Returns the open calls of a session. */
+  openIn(session: string): readonly CallEntry[] {
+    return [...this.#pending.ofSession(session)]
+  }
+
   /** Settles the call that a result or error of so many bytes answers. */
   response(entry: CallEntry, message: Message, bytes: number): void {
     entry.faults?.responded(entry.call)
     this.tasks.learn(entry.session, entry.call, message)
-    this.settle(entry, outcomeOf(entry.call, message), 'upstream', bytes)
+    const resultBytes = hasToolResult(entry.call, message) ? bytes : undefined
+    this.settle(entry, outcomeOf(entry.call, message), 'upstream', resultBytes)
   }
 
   /**
@@ -234,4 +241,10 @@ export class InFlightRequests {
   #dropped(entry: CallEntry): void {
     if (!entry.exchangeOpen) this.settle(entry, entry.fallback, 'upstream')
   }
+}
+
+/** Returns the origin of an outcome that faults may have caused. */
+function originOf({ call, faults, disturbance }: CallEntry, outcome: Outcome): Origin {
+  if (disturbance?.mayCause(outcome) === true) return 'injected'
+  return faults?.originOf(call) ?? 'upstream'
 }

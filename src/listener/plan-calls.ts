@@ -4,6 +4,7 @@ import type { Room } from '../base/room.ts'
 import type { PostedMessages } from '../mcp/classify.ts'
 import type { RequestHead } from '../http/headers.ts'
 import type { CallEntry } from './call-entry.ts'
+import { disturbancesOf } from './disturbance.ts'
 import type { FaultPlanner } from './faults/fault-planner.ts'
 import type { ExchangeFaults } from './faults/exchange-faults.ts'
 import type { MemoryBudget } from './memory-budget.ts'
@@ -48,11 +49,17 @@ export function planCalls(
         receivedAt,
         repeats,
         onSent: () => markSent(entries, now),
+        disturbancesOf: (call) => disturbancesOf(openOf(entries, call)),
         onResponded: (call) => markResponded(entries, call, now()),
       })
   if (faults === undefined) releaseParams(posted.calls, weight, memory)
   for (const entry of entries) entry.faults = faults
   return faults
+}
+
+/** Returns one call, or all, unless they have ended. */
+function openOf(entries: readonly CallEntry[], call: Call | undefined): readonly CallEntry[] {
+  return entries.filter((each) => !each.settled && (call === undefined || each.call === call))
 }
 
 /** Records that calls are sent to the app now. */

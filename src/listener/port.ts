@@ -94,6 +94,7 @@ export class Port {
         endpoints: this.#inFlight.endpoints,
         tasks: this.#inFlight.tasks,
         push,
+        openIn: (session) => this.#inFlight.openIn(session),
         memory,
         closing: this.#closing.signal,
         resetWhile: (isDown) => this.#front.resetWhile(isDown),

@@ -1,7 +1,7 @@
 import type { Outcome } from '../mcp/call.ts'
 import type { ChunkRun } from '../http/chunk-run.ts'
 import { headerValue, mediaType, type RequestHead, type ResponseHead } from '../http/headers.ts'
-import { eventResponse } from '../mcp/event-message.ts'
+import { eachResponse } from '../mcp/event-message.ts'
 import { signIn } from '../mcp/event-signs.ts'
 import { SseFramer, type SseFrame } from '../mcp/sse-framer.ts'
 import type { Failure } from '../http/transfer.ts'
@@ -121,10 +121,10 @@ export class PushObserver implements Observer, PushPosition {
       if (this.#endpoint !== undefined) this.#stream?.setSession(this.#endpoint, true)
       return
     }
-    const message = eventResponse(frame)
-    if (message === undefined) return
-    if (message.id === null) return
-    const entry = this.#inFlight.find(this.#session, message.id)
-    if (entry !== undefined) this.#inFlight.response(entry, message, frame.raw.length)
+    eachResponse(frame, (message, bytes) => {
+      if (message.id === null) return
+      const entry = this.#inFlight.find(this.#session, message.id)
+      if (entry !== undefined) this.#inFlight.response(entry, message, bytes)
+    })
   }
 }

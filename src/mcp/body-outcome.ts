@@ -1,24 +1,26 @@
 import { asBuffer } from '../base/bytes.ts'
+import { jsonElements } from '../base/json/json-array.ts'
 import type { RequestCall, JsonRpcId, Outcome } from './call.ts'
 import { parseMessages } from './json-rpc.ts'
 import type { Message } from './json-rpc.ts'
 import { outcomeOf } from './outcome.ts'
 import { isModern } from './protocol-version.ts'
-import type { TaskTools } from './task-tools.ts'
 
 /** Bodies up to this size are always parsed: a search first would save nothing. */
 const ALWAYS_PARSED = 16 * 1024
 
+/** Receives the response to the n-th call, with its size in bytes: that of the body, or of the element of a batch. */
+export type OnResponse = (call: number, response: Message, bytes: number) => void
+
 /**
- * Returns the outcome of each call of an exchange from a complete response that is not a stream. `tasks` learns
- * the tasks that it creates.
+ * Returns the outcome of each call of an exchange from a complete response that is not a stream. `found` gets
+ * the responses that were read.
  */
 export function outcomeOfJsonBody(
   calls: readonly RequestCall[],
   status: number,
   body: string | Uint8Array,
-  tasks?: TaskTools,
-  session = '',
+  found?: OnResponse,
 ): Outcome[] {
   if (status >= 200 && status < 300) {
     // 202 and 204 carry no response, whatever follows them.
@@ -28,13 +30,15 @@ export function outcomeOfJsonBody(
     // An unreadable body may be a valid response: only the status decides.
     if (responses === undefined) return calls.map(() => 'ok')
     if (calls.length === 1 && responses.length === 1) {
-      tasks?.learn(session, calls[0]!, responses[0]!)
-      return [outcomeOfOnly(calls[0]!, responses[0]!)]
+      const [{ message, bytes }] = responses as [Sized]
+      found?.(0, message, bytes)
+      return [outcomeOfOnly(calls[0]!, message)]
     }
-    return calls.map((call) => {
+    return calls.map((call, index) => {
       const response = takeResponse(responses, call, true)
-      if (response !== undefined) tasks?.learn(session, call, response)
-      return response === undefined ? 'incomplete' : outcomeOf(call, response)
+      if (response === undefined) return 'incomplete'
+      found?.(index, response.message, response.bytes)
+      return outcomeOf(call, response.message)
     })
   }
   const responses = status === 400 || status === 404 ? (read(body) ?? []) : []
@@ -43,7 +47,7 @@ export function outcomeOfJsonBody(
     const response = isModern(call.protocolVersion)
       ? takeResponse(responses, call, false)
       : undefined
-    return response?.kind === 'error' ? 'rpc_error' : 'http_error'
+    return response?.message.kind === 'error' ? 'rpc_error' : 'http_error'
   })
 }
 
@@ -62,32 +66,39 @@ function outcomeOfOnly(call: RequestCall, response: Message): Outcome {
   return outcomeOf(call, response)
 }
 
+interface Sized {
+  readonly message: Message
+  readonly bytes: number
+}
+
 /** Removes a call's response from the list, so that two calls with the same id get one response each. */
-function takeResponse(
-  responses: Message[],
-  call: RequestCall,
-  orNull: boolean,
-): Message | undefined {
-  let nameless: Message | undefined
+function takeResponse(responses: Sized[], call: RequestCall, orNull: boolean): Sized | undefined {
+  let nameless: Sized | undefined
   for (let i = 0; i < responses.length; i++) {
     const response = responses[i]!
-    if (response.kind !== 'result' && response.kind !== 'error') continue
-    if (response.id === call.id) {
+    const { message } = response
+    if (message.kind !== 'result' && message.kind !== 'error') continue
+    if (message.id === call.id) {
       responses.splice(i, 1)
       return response
     }
     // An error without an id is about the whole body: it answers every call without another response.
-    if (response.id === null) nameless ??= response
+    if (message.id === null) nameless ??= response
   }
   return orNull ? nameless : undefined
 }
 
 /** Returns undefined for a body that is too complex to be read. */
-function read(body: string | Uint8Array): Message[] | undefined {
+function read(body: string | Uint8Array): Sized[] | undefined {
   const text = typeof body === 'string' ? body : asBuffer(body).toString('utf8')
   const parsed = parseMessages(text)
-  if (parsed.ok) return parsed.messages.slice()
-  return parsed.reason === 'too_complex' ? undefined : []
+  if (!parsed.ok) return parsed.reason === 'too_complex' ? undefined : []
+  const { batch, messages } = parsed
+  const elements = batch ? jsonElements(bytesOf(body)) : undefined
+  return messages.map((message, index) => ({
+    message,
+    bytes: (elements?.[index] ?? body).length,
+  }))
 }
 
 /**
@@ -128,6 +139,10 @@ function isFramedAs(id: JsonRpcId, front: string, back: string): boolean {
     members.set(name!, value!)
   }
   return members.get('jsonrpc') === '"2.0"' && members.get('id') === JSON.stringify(id)
+}
+
+function bytesOf(body: string | Uint8Array): Uint8Array {
+  return typeof body === 'string' ? Buffer.from(body) : body
 }
 
 function textOf(hay: string | Buffer, from: number, to: number): string {

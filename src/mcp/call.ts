@@ -20,7 +20,7 @@ export interface Call {
   readonly method: string
   /** Tool or prompt name, resource URI or task id, by method; undefined where the method has none. */
   readonly name: string | undefined
-  /** The tool of the call that began the task, for a request about a task. */
+  /** The tool of the call that began the task, or during which the server sent the request that is answered. */
   readonly tool?: string | undefined
   /** Released when no fault can read it any more. */
   params: unknown

@@ -46,22 +46,28 @@ export function parseMessages(text: string): ParsedBody {
   } catch {
     return NOT_JSON
   }
+  if (Array.isArray(value) && value.length > MAX_MESSAGES) return TOO_MANY
+  const messages = messagesOf(value)
+  if (messages === undefined) return NOT_JSON_RPC
+  return { ok: true, batch: Array.isArray(value), messages, value }
+}
+
+/**
+ * Returns the messages of a parsed JSON value: one, or those of a batch. Undefined when it is neither: peers
+ * reject a batch with one invalid element as a whole.
+ */
+export function messagesOf(value: unknown): readonly Message[] | undefined {
   if (!Array.isArray(value)) {
     const message = toMessage(value)
-    return message === undefined
-      ? NOT_JSON_RPC
-      : { ok: true, batch: false, messages: [message], value }
+    return message && [message]
   }
-  if (value.length === 0) return NOT_JSON_RPC
-  if (value.length > MAX_MESSAGES) return TOO_MANY
   const messages: Message[] = []
   for (const element of value) {
     const message = toMessage(element)
-    // Servers reject a batch with one invalid element as a whole, so nothing in it is a call.
-    if (message === undefined) return NOT_JSON_RPC
+    if (message === undefined) return undefined
     messages.push(message)
   }
-  return { ok: true, batch: true, messages, value }
+  return messages.length === 0 ? undefined : messages
 }
 
 /** Reads a parsed JSON value as a message; undefined when it is none. */
@@ -80,6 +86,14 @@ export function toMessage(value: unknown): Message | undefined {
     return id === undefined || id === null ? { kind: 'error', id: null, error } : undefined
   }
   return result !== undefined && isId(id) ? { kind: 'result', id, result } : undefined
+}
+
+/** Returns the token of a notification of progress; undefined for other messages. */
+export function progressTokenOf(message: Message | undefined): unknown {
+  if (message?.kind !== 'notification' || message.method !== 'notifications/progress') {
+    return undefined
+  }
+  return isRecord(message.params) ? message.params['progressToken'] : undefined
 }
 
 /** Returns true for a valid request id. A number too large for a double parses as Infinity and is invalid. */

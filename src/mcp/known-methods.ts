@@ -1,3 +1,9 @@
+/** The notifications by which a server reports the status of a task, before and from 2026-07-28 on. */
+export const TASK_NOTIFICATIONS: readonly string[] = [
+  'notifications/tasks/status',
+  'notifications/tasks',
+]
+
 /** The requests of a client in all protocol versions; any other method is counted as `other`. */
 export const KNOWN_METHODS: readonly string[] = [
   'initialize',
@@ -30,7 +36,7 @@ export const SERVER_METHODS: readonly string[] = [
   'notifications/resources/list_changed',
   'notifications/resources/updated',
   'notifications/elicitation/complete',
-  'notifications/tasks/status',
+  ...TASK_NOTIFICATIONS,
 ]
 
 /** Methods of messages that only clients send. */

@@ -3,6 +3,7 @@ import { isRecord } from '../base/values.ts'
 import type { Message } from './json-rpc.ts'
 import type { PostedMessages } from './classify.ts'
 import type { Call, RequestCall } from './call.ts'
+import { TASK_NOTIFICATIONS } from './known-methods.ts'
 
 /** Requests about one task. */
 export const TASK_METHODS: readonly string[] = [
@@ -12,12 +13,24 @@ export const TASK_METHODS: readonly string[] = [
   'tasks/update',
 ]
 
-/** The notification by which a server reports the status of a task. */
-export const TASK_STATUS = 'notifications/tasks/status'
+/** The member of `_meta` that names the task to which a message belongs. */
+const RELATED_TASK = 'io.modelcontextprotocol/related-task'
 
-/** Returns the tool, prompt or resource by which rules match a call; a request about a task has no other name. */
-export function matchedName(call: Call): string | undefined {
-  return call.method.startsWith('tasks/') ? call.tool : call.name
+/** Returns true for a response that holds the result of a tool, which one about an unfinished task does not. */
+export function hasToolResult({ method }: Call, message: Message): boolean {
+  if (message.kind !== 'result') return false
+  if (method === 'tools/call') return createdTask(message.result) === undefined
+  if (method === 'tasks/result') return true
+  const { result } = message
+  return method === 'tasks/get' && isRecord(result) && isRecord(result['result'])
+}
+
+/**
+ * Returns the tool, prompt or resource by which rules match a call. A request about a task and a response have
+ * the tool of another call.
+ */
+export function matchedName({ method, kind, name, tool }: Call): string | undefined {
+  return kind === 'response' || method.startsWith('tasks/') ? tool : name
 }
 
 /** The most tasks that are remembered; the least recently used ones go first. */
@@ -38,10 +51,13 @@ export class TaskTools {
     if (key !== undefined) this.#tools.set(key, name)
   }
 
-  /** Returns the tool that began the task of a `notifications/tasks/status`, if known. */
-  notified(session: string, method: string, params: unknown): string | undefined {
-    if (method !== TASK_STATUS || !isRecord(params)) return undefined
-    const { taskId } = params
+  /**
+   * Returns the tool that began the task of a message of the server, if known: of a notification about its
+   * status, or of a message that belongs to it.
+   */
+  toolOf(session: string, method: string, params: unknown): string | undefined {
+    if (this.#tools.size === 0) return undefined
+    const taskId = taskOf(method, params)
     const key = typeof taskId === 'string' ? keyOf(session, taskId) : undefined
     return key === undefined ? undefined : this.#tools.get(key)
   }
@@ -64,6 +80,21 @@ function createdTask(result: unknown): string | undefined {
   const { task, resultType, taskId } = result
   const id = isRecord(task) ? task['taskId'] : resultType === 'task' ? taskId : undefined
   return typeof id === 'string' ? id : undefined
+}
+
+/** Returns the id of the task that a message of the server is about, or belongs to. */
+function taskOf(method: string, params: unknown): unknown {
+  if (!isRecord(params)) return undefined
+  if (TASK_NOTIFICATIONS.includes(method)) return params['taskId']
+  const { _meta: meta } = params
+  const related = isRecord(meta) ? meta[RELATED_TASK] : undefined
+  return isRecord(related) ? related['taskId'] : undefined
+}
+
+/** Returns true for a request about a task, and for a message of the server that belongs to one. */
+export function isOfTask({ method, from, params }: Call): boolean {
+  if (from === undefined) return TASK_METHODS.includes(method)
+  return TASK_NOTIFICATIONS.includes(method) || taskOf(method, params) !== undefined
 }
 
 function isAboutTask({ method, name }: Call): boolean {

@@ -8,6 +8,7 @@ import { MAX_TOOL_LABEL, toolLabel } from './tool-label.ts'
 import type { ToolSample } from './tool-sample.ts'
 
 const TOOL_CALL = 'tools/call'
+const TASK_RESULT = 'tasks/result'
 const OTHER = 'other'
 
 /** Counts the calls of one pair of method and tool. */
@@ -74,9 +75,13 @@ export class CallCounts {
           : (this.#methods.get(method) ?? this.#otherMethod)
     const end = endIndex(record.outcome, record.origin)
     cell.ends[end]!++
-    const timed = cell.isOfTask ? this.#noTool : cell.tool
-    timed.add(record, end)
-    if (responseBytes !== undefined && method === TOOL_CALL && ENDS[end]!.isResult) {
+    cell.tool.add(record, end)
+    // The other requests about a task do not wait for the tool.
+    const isTimed = !cell.isOfTask || method === TASK_RESULT
+    const timed = isTimed ? cell.tool : this.#noTool
+    timed.time(record)
+    const isOfTool = method === TOOL_CALL || cell.isOfTask
+    if (responseBytes !== undefined && isOfTool && ENDS[end]!.isResult) {
       cell.tool.addResult(responseBytes)
     }
   }
@@ -103,7 +108,7 @@ export class CallCounts {
     return cell
   }
 
-  /** Counts requests about tasks by tool; their durations are not the tool's. */
+  /** Counts requests about tasks by tool. */
   #taskCell(method: string, tool: string): CallCell {
     const own = (this.#toolCell(tool) ?? this.#otherTool).tool
     const key = `${method} ${own.tool}`

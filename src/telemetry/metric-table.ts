@@ -55,7 +55,7 @@ export const METRICS = [
   {
     name: 'squall_result_bytes',
     type: 'histogram',
-    help: 'Size of tool results as clients get them, with the message around them: the JSON body, or the event. Results in JSON batches are not measured.',
+    help: 'Size of tool results as clients get them, with the message around them: the JSON body, the event, or the message of a batch.',
     labels: ['tool'],
     buckets: Array.from({ length: 9 }, (_, power) => 256 * 4 ** power), // up to 16 MiB
   },

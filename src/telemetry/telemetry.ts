@@ -15,7 +15,7 @@ export interface CallRecord {
   readonly seconds: number | undefined
   /** From the request sent to the app to its whole response; undefined when the app did not get the call. */
   readonly upstreamSeconds: number | undefined
-  /** The size of the message that ended the call, as far as it was seen apart from other messages. */
+  /** The size of the message with the result of a tool, where it was seen apart from other messages. */
   readonly responseBytes?: number | undefined
   /** True when the call ended well, but a fault changed its request or response. */
   readonly changed?: boolean

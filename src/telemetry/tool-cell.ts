@@ -33,9 +33,14 @@ export class ToolCell {
     this.tool = tool
   }
 
-  /** `end` is the index of the call's outcome and origin. */
-  add(record: CallRecord, end: number): void {
-    const { origin, seconds, upstreamSeconds, trace } = record
+  /** Counts how a call ended; `end` is the index of its outcome and origin. */
+  add({ trace, changed }: CallRecord, end: number): void {
+    if (changed === true) this.#changed++
+    if (trace !== undefined) this.#exemplify(trace, end, changed === true)
+  }
+
+  /** Counts the durations of a call. */
+  time({ origin, seconds, upstreamSeconds, trace }: CallRecord): void {
     const from = ORIGIN[origin]
     if (seconds !== undefined) {
       const counts = (this.#call[from] ??= new BucketCounts(CALL_BOUNDS))
@@ -45,8 +50,6 @@ export class ToolCell {
       const counts = (this.#upstream ??= new BucketCounts(UPSTREAM_BOUNDS))
       counts.observe(upstreamSeconds, trace)
     }
-    if (record.changed === true) this.#changed++
-    if (trace !== undefined) this.#exemplify(trace, end, record.changed === true)
   }
 
   /** Counts the size of a result. */

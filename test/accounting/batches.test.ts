@@ -45,6 +45,8 @@ test.each([
     [json(gzipSync(JSON.stringify(RESPONSES)), '200 OK', ['Content-Encoding', 'gzip'])],
   ],
   ['events of one stream', stream(...RESPONSES)],
+  ['an array in one event', stream(RESPONSES)],
+  ['an array beside an event', stream(RESPONSES.slice(0, 2), RESPONSES[2])],
 ])('each call of a batch ends by its own response in %s', async (_how, pieces) => {
   stage = await Stage.open((exchange) => void exchange.send(pieces))
   await stage.exchange(post(BATCH))
@@ -81,11 +83,19 @@ test('an error without an id answers every call that has nothing else', async ()
 test.each([
   ['an array', [json([result(1), failure(1), result(1)])]],
   ['events', stream(result(1), failure(1), result(1))],
+  ['an event', stream([result(1), failure(1), result(1)])],
 ])('of two calls with one id in a batch, each takes one response of %s', async (_how, pieces) => {
   stage = await Stage.open((exchange) => void exchange.send(pieces))
   await stage.exchange(post([call(1, 'a'), call(1, 'b')], 'Mcp-Session-Id: s\r\n'))
   await stage.ends({ 'tools/call a: ok': 1, 'tools/call b: rpc_error': 1 })
   expect(await stage.byReason('table_evictions')).toEqual({})
+})
+
+test('a call is answered in one event with its progress', async () => {
+  const progress = { jsonrpc: '2.0', method: 'notifications/progress', params: { progress: 1 } }
+  stage = await Stage.open((exchange) => void exchange.send(stream([progress, result(1)])))
+  await stage.exchange(post(call(1, 'a')))
+  await stage.ends({ 'tools/call a: ok': 1 })
 })
 
 test('a batch of notifications and answers is no call', async () => {

@@ -56,6 +56,15 @@ test('a call is open until its response comes by the stream', async () => {
   expect(await stage.gauges()).toMatchObject({ pending: 0, push: 1 })
 })
 
+test('several calls are answered in one event', async () => {
+  await open()
+  await listen('a')
+  for (const id of [1, 2]) await stage.exchange(call('a', id))
+  const quiet = { jsonrpc: '2.0', method: 'notifications/message' }
+  streams[0]!.socket.write(event([quiet, result(2), failure(1)]))
+  await stage.ends({ 'tools/call echo: ok': 1, 'tools/call echo: rpc_error': 1 })
+})
+
 test('the endpoint may be announced behind other events', async () => {
   const quiet = event({ jsonrpc: '2.0', method: 'notifications/message' })
   stage = await Stage.open((exchange) => {

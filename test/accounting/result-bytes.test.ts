@@ -89,13 +89,25 @@ test('a result that says that it failed is one, and an error is none', async () 
   expect(await measured([json(failure(7))], { 'tools/call echo: rpc_error': 1 })).toBe(0)
 })
 
-test('results of other methods, and those in a batch, are not measured', async () => {
+test('results of other methods are not measured', async () => {
   const list = post(request(7, 'tools/list', {}))
   expect(await measured([json(result(7))], { 'tools/list: ok': 1 }, {}, list)).toBe(0)
-  await stage.close()
-  const both = [request(7), request(8)]
-  const sent = [json([result(7), result(8)])]
-  expect(await measured(sent, { 'tools/call echo: ok': 2 }, {}, post(both))).toBe(0)
+})
+
+test.each([
+  ['a body', [json(`[ ${TEXT} ,${JSON.stringify(failure(8))}]`)]],
+  [
+    'an event',
+    [
+      streamHead(),
+      chunk(`data: [ ${TEXT} ,\ndata: ${JSON.stringify(failure(8))}]\n\n`),
+      LAST_CHUNK,
+    ],
+  ],
+])('the size of a result in %s with others is its own', async (_, sent) => {
+  const ends = { 'tools/call echo: ok': 1, 'tools/call other: rpc_error': 1 }
+  const both = [request(7), request(8, 'tools/call', { name: 'other' })]
+  expect(await measured(sent, ends, {}, post(both))).toBe(BYTES)
 })
 
 test('the size is what the client gets: that of the result as a fault left it', async () => {

@@ -108,6 +108,40 @@ it.each(['0ms', '30ms'])(
   },
 )
 
+const NOTES = 'match: { method: notifications/cancelled }'
+const note = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 9 } }
+
+it.each(['0ms', '30ms'])(
+  'sends no copy %s behind a notification in a session that the app does not know',
+  async (spacing) => {
+    const got: Got[] = []
+    const app: RequestListener = (req, res) => {
+      req.resume().on('end', () => res.writeHead(404).end())
+    }
+    const rules = [oneFault(`amplify: { copies: 2, spacing: ${spacing} }`, NOTES)]
+    const stage = opened(await startSidecar({ rules, upstream: noting(app, got), session: 's1' }))
+    expect((await call(stage, note)).status).toBe(404)
+    await eventually(() => (stage.notApplicable.length > 0 ? undefined : 'not yet'))
+    expect(stage.notApplicable).toMatchObject([{ reason: 'session_over' }])
+    // By then the first copy would have been there.
+    await new Promise((resolve) => setTimeout(resolve, 150))
+    expect(got).toHaveLength(1)
+  },
+)
+
+it('sends the copies of a notification when the app has responded', async () => {
+  const got: Got[] = []
+  const rules = [oneFault('amplify: { copies: 1 }', NOTES)]
+  const stage = opened(await startSidecar({ rules, upstream: noting(jsonApp, got), session: 's1' }))
+  const begun = performance.now()
+  for (let n = 1; n <= 30; n++) {
+    await call(stage, note)
+    await reaches(got, 2 * n)
+  }
+  // Without a response of the app, each would wait for 100 ms.
+  expect(performance.now() - begun).toBeLessThan(2_000)
+})
+
 it('sends no copy behind the DELETE of the client', async () => {
   const got: Got[] = []
   const upstream: RequestListener = (req, res) => {

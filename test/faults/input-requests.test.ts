@@ -9,6 +9,7 @@ import { oneFault } from './one-fault.ts'
 
 const opened = closers()
 const ELICIT = 'match: { direction: server, method: elicitation/create, tool: book }'
+const TOOL = 'match: { tool: book }'
 const META = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' }
 const HEADERS = {
   'mcp-protocol-version': '2026-07-28',
@@ -91,6 +92,37 @@ it.each([
   await eventually(() => (place.stage.counts().injected === 1 ? undefined : 'not yet'))
   place.stage.faults.take([])
   expect(messageIn(await response)).toEqual(asking)
+})
+
+it.each([
+  ['JSON', false],
+  ['a stream', true],
+])(
+  'the rules of the call act on a request for input in %s behind those about it',
+  async (_, streams) => {
+    const set = '/result/inputRequests/q/params/message: really?'
+    const server = oneFault(`rewrite: { in: message, set: { ${set} } }`, ELICIT)
+    const own = oneFault('rewrite: { in: message, set: { /result/requestState: lost } }', TOOL)
+    const upstream = askingApp(streams)
+    const rules = [{ ...server, name: 'server' }, own]
+    const stage = opened(await startSidecar({ rules, upstream }))
+    const got = messageIn((await call({ ...stage, headers: HEADERS }, message)).text)
+    const both = JSON.stringify(asking).replace('go?', 'really?').replace('opaque', 'lost')
+    expect(JSON.stringify(got)).toBe(both)
+    expect([0, 1].map((index) => stage.counts(index).injected)).toEqual([1, 1])
+    await stage.settled(1)
+    expect(await stage.counted()).toEqual({ 'book upstream': 1 })
+  },
+)
+
+it.each([
+  ['JSON', false],
+  ['a stream', true],
+])('a request for input in %s that a fault makes unreadable is injected', async (_, streams) => {
+  const place = await stageOf('rewrite: { in: message, remove: /result }', streams)
+  await call(place, message)
+  await place.stage.settled(1)
+  expect(await place.stage.counted()).toEqual({ 'book injected': 1 })
 })
 
 it('resets the connection in place of a request for input', async () => {

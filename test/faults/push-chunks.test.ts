@@ -5,7 +5,7 @@ import type { PushedCall } from '../../src/listener/faults/source/pushed-calls.t
 import { PushStreams } from '../../src/listener/faults/source/push-streams.ts'
 import { Stop } from '../../src/listener/faults/chain/stop.ts'
 import type { Call } from '../../src/mcp/call.ts'
-import { eventMessage } from '../../src/mcp/event-message.ts'
+import { eventMessages, isResponse } from '../../src/mcp/event-message.ts'
 import type { ResponseSink } from '../../src/http/transfer.ts'
 import { SseFramer, type SseFrame } from '../../src/mcp/sse-framer.ts'
 import { request, result } from '../accounting/stage.ts'
@@ -180,7 +180,9 @@ function ordered(stream: string) {
     withIds: texts(({ id }) => id !== undefined),
     others: texts(
       (frame) =>
-        frame.id === undefined && frame.data !== 'ours' && eventMessage(frame)?.kind !== 'result',
+        frame.id === undefined &&
+        frame.data !== 'ours' &&
+        !eventMessages(frame).messages.some(isResponse),
     ),
   }
 }

@@ -126,7 +126,7 @@ const serverKinds = (what: string, { method, params }: typeof PROGRESS | typeof 
       title: `${what}, HTTP+SSE`,
       on: 'session-stream',
       sends: () => [],
-      pushes: () => [said(isNote ? PROGRESS : ELICIT)],
+      pushes: () => (isNote ? [said(PROGRESS), said(ELICIT)] : [said(ELICIT), said(PROGRESS)]),
     },
   ] as readonly ReachKind[]
 }

@@ -141,6 +141,55 @@ it.each([
   await hears(client, said(elicit))
 })
 
+it.each(['ping', 'tasks/get', 'tasks/result', 'roots/list', 'custom/question'])(
+  'matches the response of a client to %s by its kind',
+  async (method) => {
+    const of = (keys: string) => oneFault('stream: { drop: all }', `match: { ${keys} }`)
+    const ask = { ...elicit, method }
+    app = await PushApp.open([of(`kind: response, method: ${method}`)])
+    const client = await app.listen('a')
+    app.say(said(ask))
+    await client.sees(method)
+    const target = '/message?sessionId=a'
+    const own = { jsonrpc: '2.0', id: 1, method, params: {} }
+    await app.stage.exchange(post(own, '', target))
+    await app.stage.exchange(post(accepted, '', target))
+    expect(posted().map((body): unknown => JSON.parse(body))).toEqual([own])
+    expect(app.faults.counts()).toMatchObject({ matched: 1, injected: 1 })
+    app.say(said({ jsonrpc: '2.0', id: 1, result: {} }))
+    await client.sees('result')
+  },
+)
+
+it('a rule about calls of a method leaves responses to it alone', async () => {
+  app = await PushApp.open([
+    oneFault('stream: { drop: all }', 'match: { method: [ping, elicitation/create] }'),
+  ])
+  const client = await app.listen('a')
+  app.say(said({ ...elicit, method: 'ping' }))
+  await client.sees('ping')
+  await app.stage.exchange(post(accepted, '', '/message?sessionId=a'))
+  await gets(1)
+  expect(app.faults.counts()).toMatchObject({ matched: 0 })
+})
+
+it('a response belongs to the tool of the call during which the server asked', async () => {
+  const keys = 'match: { kind: response, method: elicitation/create, tool: echo }'
+  app = await PushApp.open([oneFault('stream: { drop: all }', keys)])
+  const client = await app.listen('a')
+  await app.call('a', 7, 'echo', { _meta: { progressToken: 'x' } })
+  const related = { 'io.modelcontextprotocol/related-task': { taskId: 'T' } }
+  app.say(said({ jsonrpc: '2.0', id: 7, result: { task: { taskId: 'T' } } }))
+  app.say(said({ ...elicit, params: { _meta: related } }) + said({ ...elicit, id: 's2' }))
+  await client.sees('s2')
+  for (const id of ['s1', 's2']) {
+    await app.stage.exchange(post({ ...accepted, id }, '', '/message?sessionId=a'))
+  }
+  // The call, and the response to the request of no known call.
+  await gets(2)
+  expect(app.faults.counts()).toMatchObject({ matched: 1, injected: 1 })
+})
+
 it('leaves a response alone that answers no known request', async () => {
   app = await PushApp.open([oneFault('stream: { drop: all }', ELICITED)])
   const client = await app.listen('a')

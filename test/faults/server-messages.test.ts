@@ -80,6 +80,26 @@ it.each([
   expect(await stage.origins()).toEqual(['upstream'])
 })
 
+it('a notification that hangs holds nothing', async () => {
+  const events = Array.from({ length: 20 }, (_, n) => event(progress(n)))
+  const stage = opened(
+    await startSidecar({
+      rules: [oneFault('hang: {}', PROGRESS)],
+      file: { maxActive: 1 },
+      upstream: (req, res) => {
+        req.resume()
+        res.writeHead(200, { 'content-type': 'text/event-stream' })
+        res.write(events.join(''))
+      },
+    }),
+  )
+  const res = await post(stage, callMessage(1))
+  await eventually(() => (stage.counts().matched === 20 ? undefined : 'not all yet'))
+  expect(stage.counts()).toMatchObject({ injected: 20, concurrency_limit: 0 })
+  expect(stage.active()).toBe(0)
+  res.destroy()
+})
+
 it('lets later events overtake a delayed notification, and nothing is lost', async () => {
   const stage = await stageOf('delay: { fixed: 50ms }', `first: 1\n    ${PROGRESS}`, [
     event(progress(1), 'id: a\n'),
@@ -103,13 +123,17 @@ it('keeps the order of events where a fault does not wait', async () => {
 const logged = { jsonrpc: '2.0', method: 'notifications/message', params: { data: 'a\nb' } }
 
 it.each([
-  ['stream: { drop: all }', [], 'id: b\n\n'],
-  ['stream: { drop: all }', [logged], event([logged], 'id: b\n')],
-  ['stream: { duplicate: all }', [logged], event([logged], 'id: b\n') + one + one + two + two],
+  ['stream: { drop: all }', [], ''],
+  ['stream: { drop: all }', [logged], event([logged])],
+  [
+    'stream: { duplicate: all }',
+    [logged],
+    one + one + event([logged]) + event(progress(2), 'id: b\n').repeat(2),
+  ],
   [
     'rewrite: { in: message, set: { /params/progress: 7 } }',
     [],
-    `${event(progress(7)).repeat(2)}id: b\n\n`,
+    event(progress(7)) + event(progress(7), 'id: b\n'),
   ],
 ])('%s acts on notifications of a batch beside %j', async (fault, beside, text) => {
   const batch = event([progress(1), ...beside, progress(2)], 'id: b\n')

@@ -23,6 +23,7 @@ export class Context implements FaultContext {
   readonly requestBytes: number
   readonly response: FaultContext['response']
   readonly marked = true
+  readonly group = this
   readonly sleeps: number[] = []
   /** What the fault did beyond its call. */
   readonly reached: string[] = []
@@ -71,6 +72,8 @@ export class Context implements FaultContext {
   readonly reserve = (): undefined => undefined
   readonly turn = (): Promise<void> => Promise.resolve()
   /** Never, unless a test says otherwise. */
+  readonly overtaken = (): Promise<'last'> => Promise.resolve('last')
+
   readonly retired = (): Promise<void> => new Promise((resolve) => (this.retire = resolve))
   retire: () => void = () => undefined
   readonly now = (): number => this.time

@@ -6,7 +6,7 @@ import { HEAVY } from '../../src/listener/event-loop.ts'
 import { MemoryBudget } from '../../src/listener/memory-budget.ts'
 import { SseWatch, type FindSign } from '../../src/listener/sse-watch.ts'
 import type { ChunkRun } from '../../src/http/chunk-run.ts'
-import { eventResponse } from '../../src/mcp/event-message.ts'
+import { eachResponse } from '../../src/mcp/event-message.ts'
 import type { EmitFrame } from '../../src/mcp/sse-framer.ts'
 import { signIn } from '../../src/mcp/event-signs.ts'
 import { ChunkReader } from '../../src/http/fast/chunk-reader.ts'
@@ -115,8 +115,7 @@ function learnt(chunks: readonly string[], sign: FindSign, atOnce: boolean, how:
   const seen: unknown[] = []
   const watching = new SseWatch('identity', how.limit, sign, (frame) => {
     if (how.ids && frame.id !== undefined) seen.push(frame.id)
-    const response = eventResponse(frame)
-    if (response !== undefined) seen.push(response.id)
+    eachResponse(frame, ({ id }) => seen.push(id))
   })
   give(watching, chunks, atOnce)
   return { seen, missed: watching.missed, between: watching.between }

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import type { RequestListener } from 'node:http'
+import type { RequestListener, ServerResponse } from 'node:http'
 import { responding } from '../support/http-app.ts'
 import { eventually } from '../support/eventually.ts'
 import { failing } from './rules-directory.ts'
@@ -28,6 +28,29 @@ const half: RequestListener = (req, res) => {
   else req.resume().on('end', () => void res.writeHead(500).end('broken'))
 }
 
+/** An app whose tool asks its client, and fails with the error that it gets. */
+function insisting(): RequestListener {
+  let calling: { readonly id: number; readonly res: ServerResponse } | undefined
+  return (req, res) => {
+    const parts: Buffer[] = []
+    req.on('data', (part: Buffer) => parts.push(part))
+    req.on('end', () => {
+      const message = JSON.parse(Buffer.concat(parts).toString()) as { id: number; error?: object }
+      const say = (to: ServerResponse, said: object): void =>
+        void to.write(`data: ${JSON.stringify({ jsonrpc: '2.0', ...said })}\n\n`)
+      if (message.error === undefined) {
+        calling = { id: message.id, res }
+        res.writeHead(200, { 'content-type': 'text/event-stream' })
+        say(res, { id: 's1', method: 'elicitation/create', params: {} })
+        return
+      }
+      res.writeHead(202).end()
+      say(calling!.res, { id: calling!.id, result: { content: [], isError: true } })
+      calling!.res.end()
+    })
+  }
+}
+
 const BROKEN = { 'x-break': '1' }
 const GUARD = ['--guard-error-rate', '20%', '--guard-window', '30s', '--guard-min-calls', '10']
 
@@ -52,6 +75,19 @@ describe('the guard', () => {
     const { text, squall } = await start(failing('one'), GUARD)
     for (let i = 0; i < 200; i++) expect(await text()).toBe('one')
     expect(await squall.metric('squall_armed')).toBe(1)
+  })
+
+  it('is not tripped by calls whose questions to the client were declined', async () => {
+    const declines = `rules:
+  - name: user-declines
+    match: { direction: server, method: elicitation/create }
+    faults: [abort: { rpcError: { code: -32000, message: declined } }]
+`
+    const { ask, squall } = await start(declines, GUARD, insisting())
+    for (let i = 0; i < 12; i++) expect((await ask('book')).text).toContain('"isError":true')
+    expect(await squall.metric('squall_armed')).toBe(1)
+    const injected = { tool: 'book', kind: 'tool_error', origin: 'injected' }
+    expect(await squall.metric('squall_errors_total', injected)).toBe(12)
   })
 
   it('is tripped by an app that is gone', async () => {

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { eventResponse, eventMessage } from '../../src/mcp/event-message.ts'
+import { eachResponse, eventMessages, isResponse } from '../../src/mcp/event-message.ts'
 import type { SseFields } from '../../src/mcp/sse-fields.ts'
 
 const frame = (fields: Partial<SseFields>): SseFields => ({
@@ -13,11 +13,17 @@ const frame = (fields: Partial<SseFields>): SseFields => ({
 const RESULT = '{"jsonrpc":"2.0","id":0,"result":{}}'
 
 test.each([undefined, '', 'message'])('an event named %j carries a message', (event) => {
-  expect(eventMessage(frame({ event, data: RESULT }))).toEqual({
-    kind: 'result',
-    id: 0,
-    result: {},
+  expect(eventMessages(frame({ event, data: RESULT }))).toEqual({
+    batch: false,
+    messages: [{ kind: 'result', id: 0, result: {} }],
   })
+})
+
+test('an array carries several', () => {
+  const data = `[{"jsonrpc":"2.0","method":"a"}, ${RESULT}]`
+  const { batch, messages } = eventMessages(frame({ data }))
+  expect(batch).toBe(true)
+  expect(messages.map(({ kind }) => kind)).toEqual(['notification', 'result'])
 })
 
 test.each([
@@ -27,9 +33,10 @@ test.each([
   ['a name in other letters', { event: 'Message', data: RESULT }],
   ['data that is no JSON', { data: '{"jsonrpc"' }],
   ['JSON that is no message', { data: '{"id":0,"result":{}}' }],
-  ['a batch', { data: `[${RESULT}]` }],
+  ['an empty batch', { data: '[]' }],
+  ['a batch with anything else', { data: `[${RESULT},{}]` }],
 ])('%s carries none', (_what, fields) => {
-  expect(eventMessage(frame(fields))).toBeUndefined()
+  expect(eventMessages(frame(fields)).messages).toEqual([])
 })
 
 /** A name as JSON may spell it: letters as they are, or by their numbers. */
@@ -51,10 +58,13 @@ test('no response is missed by looking for its name first', () => {
   fc.assert(
     fc.property(more, (members) => {
       const rest = members.map(([name, of]) => `,"${name}":${of}`).join('')
-      const event = frame({ data: `{"jsonrpc":"2.0"${rest}}` })
-      const message = eventMessage(event)
-      const responses = message?.kind === 'result' || message?.kind === 'error'
-      expect(eventResponse(event)).toEqual(responses ? message : undefined)
+      const text = `{"jsonrpc":"2.0"${rest}}`
+      for (const data of [text, `[${text}]`, `[${RESULT},${text}]`]) {
+        const event = { ...frame({ data }), raw: Buffer.from(`data: ${data}\n\n`) }
+        const found: unknown[] = []
+        eachResponse(event, (response) => found.push(response))
+        expect(found).toEqual(eventMessages(event).messages.filter(isResponse))
+      }
     }),
     { numRuns: 2000 },
   )

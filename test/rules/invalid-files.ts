@@ -57,6 +57,13 @@ export const INVALID_RULES: readonly (readonly [string, string])[] = [
   ['match: { method: notifications/message }', '4:22 conflict rules[0].match.method'],
   ['match: { direction: server }', '4:14 conflict rules[0].match.direction'],
   ['match: { direction: both, method: ping }', '4:25 bad_value rules[0].match.direction'],
+  ['match: { kind: response }', '4:14 conflict rules[0].match.kind'],
+  ['match: { kind: request, method: ping }', '4:20 bad_value rules[0].match.kind'],
+  ['match: { kind: response, method: tools/call }', '4:38 conflict rules[0].match.method'],
+  [
+    'match: { kind: response, direction: server, method: ping }',
+    '4:14 conflict rules[0].match.kind',
+  ],
   ['match: { direction: server, method: tools/call }', '4:41 conflict rules[0].match.method'],
   [
     'match: { any: [{ method: ping, direction: server }] }',

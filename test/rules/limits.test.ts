@@ -90,6 +90,7 @@ const ATTEMPTS: Readonly<Record<string, readonly string[]>> = {
     'rules: [{ name: a, faults: [{ delay: { fixed: 1s } }] }]',
   ],
   'match.direction': [match('direction: client, tool: pay_invoice')],
+  'match.kind': [match('kind: response, method: "*", tool: pay_invoice')],
   'match.method': [match('method: tools/call'), match('method: [initialize, "*"]')],
   'match.tool': [match('tool: pay_invoice'), match('tool: "*"')],
   'match.prompt': [match('prompt: greet')],
@@ -150,8 +151,9 @@ describe('a rules file', () => {
       expect(expectHeld(fileOf(attempt), LIMITS, 'production').hits).toBe(0)
       expect(expectHeld(fileOf(attempt), { ...LIMITS, maxPercent: 0 }).hits).toBe(0)
     }
-    // An attempt that no call meets tries nothing. The status is known only later.
-    if (key !== 'match.http.status') expect(matched).toBeGreaterThan(0)
+    // An attempt that no call meets tries nothing. The status is known only later, and a response is no call.
+    const isNever = key === 'match.http.status' || key === 'match.kind'
+    if (!isNever) expect(matched).toBeGreaterThan(0)
   })
 
   it('gets as far as the limits, which the attempts above would show if they broke', () => {

@@ -1,5 +1,5 @@
 import { plain } from '../../base/text/foreign-text.ts'
-import type { Call } from '../../mcp/call.ts'
+import { toolOf, type Call } from '../../mcp/call.ts'
 import { type Explanation, explain } from '../../rules/explain/explain.ts'
 import { explainText } from '../../rules/explain/explain-text.ts'
 import { createGuardedRules } from '../../rules/guard/guarded-rules.ts'
@@ -96,7 +96,9 @@ function explainAll(
   isActive.take(version)
   const { ruleSet } = isActive
   const untouchable = states.deniesAny(calls) || (unread && states.deniesTools)
-  const facts = { ...known, untouchable }
+  // A rule about HTTP matches all calls of a batch by the tool of one.
+  const tools = calls.flatMap((call) => toolOf(call) ?? [])
+  const facts = { ...known, untouchable, ...(calls.length > 0 && { tools }) }
   try {
     if (calls.length === 0) {
       const { disarmed, rules } = explain(ruleSet, facts, now, states)

@@ -1,4 +1,4 @@
-import { eventMessage } from '../../mcp/event-message.ts'
+import { eventMessages, isResponse } from '../../mcp/event-message.ts'
 import { headerValue, mediaType, type ResponseHead } from '../../http/headers.ts'
 import { parseSseFields } from '../../mcp/sse-fields.ts'
 import { asBuffer } from '../../base/bytes.ts'
@@ -137,8 +137,7 @@ function wanted({ bytes, percent }: CutOffset, length: number): number {
 
 function responses(event: Uint8Array | undefined): boolean {
   if (event === undefined) return false
-  const kind = eventMessage(parseSseFields(asBuffer(event), true))?.kind
-  return kind === 'result' || kind === 'error'
+  return eventMessages(parseSseFields(asBuffer(event), true)).messages.some(isResponse)
 }
 
 async function* rejoined(

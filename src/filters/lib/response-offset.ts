@@ -1,4 +1,4 @@
-import { eventMessage } from '../../mcp/event-message.ts'
+import { eventMessages, isResponse } from '../../mcp/event-message.ts'
 import { headerValue, mediaType, type ResponseHead } from '../../http/headers.ts'
 import type { SseFrame } from '../../mcp/sse-framer.ts'
 import type { Call } from '../../mcp/call.ts'
@@ -105,7 +105,7 @@ function saysSomething({ ends, oversized, data, event, id, retry }: SseFrame): b
 }
 
 function responses(frame: SseFrame, call: Call | undefined): boolean {
-  const message = eventMessage(frame)
-  if (message?.kind !== 'result' && message?.kind !== 'error') return false
-  return message.id === null || message.id === call?.id
+  return eventMessages(frame).messages.some(
+    (message) => isResponse(message) && (message.id === null || message.id === call?.id),
+  )
 }

@@ -1,14 +1,17 @@
 import type { Call, Origin } from '../../mcp/call.ts'
+import type { Message } from '../../mcp/json-rpc.ts'
 import type { ResponseHead } from '../../http/headers.ts'
 import { ENDLESS, type MessageRoom } from '../../base/room.ts'
-import type { EditCall, Verdict } from '../../filters/fault.ts'
+import type { EditCall, FaultContext, Verdict } from '../../filters/fault.ts'
 import { finishPlan, type Plan } from '../../rules/select/plan.ts'
+import type { Disturbance } from '../disturbance.ts'
 import { Fate } from './fate.ts'
 import { CopyOrders } from './request/copies.ts'
 import type { FaultListener, NotApplicableReason } from './fault-events.ts'
 import type { Stop } from './chain/stop.ts'
 import type { ExchangeContext, ExchangeFaultsOptions } from './exchange-faults-options.ts'
-import { ActiveFault, type ActiveFaultOwner, type Inapplicable } from './chain/active-fault.ts'
+import { ActiveFault } from './chain/active-fault.ts'
+import type { ActiveFaultOwner, Inapplicable, StreamPlace } from './chain/fault-owner.ts'
 import {
   type FrameFlow,
   type ResponseCheck,
@@ -16,8 +19,12 @@ import {
   transformStage,
 } from './chain/fault-chain.ts'
 
-/** The result of the request phase for one call: edits, copies and silence are handled by then. */
-export type RequestVerdict = Exclude<Verdict, { readonly kind: 'hang' | 'edit' | 'copies' }>
+/**
+ * The result of the request phase for one call: edits, copies and silence are handled by then. A message
+ * that is `lost` is not sent.
+ */
+export type RequestVerdict =
+  Exclude<Verdict, { readonly kind: 'hang' | 'edit' | 'copies' }> | { readonly kind: 'lost' }
 
 /**
  * Checks a verdict and returns the reason for which it cannot be carried out; starts immediate
@@ -38,6 +45,10 @@ export class CallFaults implements ActiveFaultOwner {
   readonly copies = new CopyOrders()
   readonly fate: Fate
   response: ResponseHead | undefined
+  /** The calls whose outcomes depend on the message, which is no call. */
+  readonly #disturbs: readonly Disturbance[]
+  /** The place of a message of the server on its stream. */
+  place: StreamPlace | undefined
   /** Called when a fault begins to wait. */
   waiting: (() => void) | undefined
   /** True once a fault has waited. */
@@ -56,7 +67,9 @@ export class CallFaults implements ActiveFaultOwner {
     exchangeContext: ExchangeContext & Pick<ExchangeFaultsOptions, 'listener'>,
     stop: Stop,
     memory: MessageRoom = { ...ENDLESS, reserve: () => true },
+    disturbs: readonly Disturbance[] = [],
   ) {
+    this.#disturbs = disturbs
     this.call = call
     this.plan = plan
     this.exchangeContext = exchangeContext
@@ -93,7 +106,7 @@ export class CallFaults implements ActiveFaultOwner {
 
   /** True when a fault acts on the request. */
   get actsOnRequest(): boolean {
-    return this.#faults.some(({ fault }) => fault.onRequest !== undefined)
+    return this.#faults.some(({ requestHook }) => requestHook !== undefined)
   }
 
   /** True when a fault acts on a response on the request's own exchange. */
@@ -103,12 +116,12 @@ export class CallFaults implements ActiveFaultOwner {
 
   /** True when a fault acts on the messages of the response, on any connection. */
   get readsResponse(): boolean {
-    return this.#faults.some((active) => readsResponse(active))
+    return this.#faults.some(({ readsResponse }) => readsResponse)
   }
 
   /** The faults that act on the response as HTTP, in order. */
   get outputs(): readonly ActiveFault[] {
-    return this.#faults.filter(transformsOutput)
+    return this.#faults.filter(({ transformsOutput }) => transformsOutput)
   }
 
   /** Counts bytes of a message that a fault makes; returns the reason for which it cannot be sent. */
@@ -128,6 +141,12 @@ export class CallFaults implements ActiveFaultOwner {
     this.waiting?.()
   }
 
+  onEffect(taken: Message | undefined): void {
+    for (const each of this.#disturbs) each.by(this.call!)
+    if (taken?.kind !== 'notification' && taken?.kind !== 'request') return
+    for (const each of this.exchangeContext.disturbancesOf?.(this.call) ?? []) each.by(taken)
+  }
+
   addMarker(addMarker: string, onHead: boolean): void {
     const markers = onHead ? this.#headMarkers : this.#markers
     if (!markers.includes(addMarker)) markers.push(addMarker)
@@ -138,7 +157,6 @@ export class CallFaults implements ActiveFaultOwner {
     return this.#markers.length > 0
   }
 
-  /** Takes the markers that only a head can carry. */
   takeHeadMarkers(): readonly string[] {
     return this.#headMarkers.splice(0)
   }
@@ -163,8 +181,9 @@ export class CallFaults implements ActiveFaultOwner {
     let from = since
     for (const active of this.#faults) {
       if (this.stop.aborted) break
-      if (active.asked || active.fault.onRequest === undefined) continue
-      const hook = active.fault.onRequest.bind(active.fault)
+      const name = active.requestHook
+      if (active.asked || name === undefined) continue
+      const hook = (ctx: FaultContext) => active.fault[name]!(ctx)
       const verdict = await active.decide(hook, (wanted) => admit(this, wanted, active), from)
       from = undefined
       // The app waits for the response of a client: a fault's reply replaces it.
@@ -173,6 +192,11 @@ export class CallFaults implements ActiveFaultOwner {
         continue
       }
       if (verdict.kind === 'hang') {
+        // Nobody waits for a notification of the server: the silence is complete without holding it.
+        if (this.call?.from === 'server' && this.call.kind === 'notification') {
+          active.settle()
+          return { kind: 'lost' }
+        }
         this.hangs = true
         // The wait ends when the rule is withdrawn, and rejects when the client leaves.
         await active.hang().then(
@@ -207,7 +231,7 @@ export class CallFaults implements ActiveFaultOwner {
   /** Reports the faults that act on messages as not applicable. */
   leaveResponse(reason: NotApplicableReason): void {
     for (const active of this.#faults) {
-      if (readsResponse(active) && !transformsOutput(active)) active.notApplicable(reason)
+      if (active.readsResponse && !active.transformsOutput) active.notApplicable(reason)
     }
   }
 
@@ -219,7 +243,7 @@ export class CallFaults implements ActiveFaultOwner {
   /** Reports the HTTP faults as not applicable. */
   leaveOutput(reason: NotApplicableReason): void {
     for (const active of this.#faults) {
-      if (transformsOutput(active) && !readsResponse(active)) active.notApplicable(reason)
+      if (active.transformsOutput && !active.readsResponse) active.notApplicable(reason)
     }
   }
 
@@ -251,16 +275,6 @@ export class CallFaults implements ActiveFaultOwner {
     for (const active of this.#faults) active.close()
     if (this.plan !== undefined) finishPlan(this.plan)
   }
-}
-
-/** Returns true for a fault that acts on the response as HTTP. */
-function transformsOutput({ fault }: ActiveFault): boolean {
-  return fault.onOutput !== undefined
-}
-
-/** Returns true for a fault that acts on the messages of the response. */
-function readsResponse({ fault }: ActiveFault): boolean {
-  return fault.beforeResponse !== undefined || fault.onResponse !== undefined
 }
 
 /** Creates the active faults of a plan, in order; `before` are the faults that they replace. */

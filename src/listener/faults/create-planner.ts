@@ -4,6 +4,7 @@ import type { TaskTools } from '../../mcp/task-tools.ts'
 import type { HeaderFaults } from '../../rules/select/header-faults.ts'
 import type { ActiveRules } from '../../rules/watch/active-rules.ts'
 import type { Logger } from '../../telemetry/log.ts'
+import type { OpenCall } from '../disturbance.ts'
 import type { MemoryBudget } from '../memory-budget.ts'
 import type { Canaries } from './canaries.ts'
 import { ExpiredSessions } from './expired-sessions.ts'
@@ -42,6 +43,8 @@ export interface PlannerContext {
   readonly endpoints: Endpoints
   readonly tasks: TaskTools
   readonly push: PushStreams
+  /** Returns the open calls of a session. */
+  readonly openIn: (session: string) => readonly OpenCall[]
   readonly memory: MemoryBudget
   /** Aborted when the listener drains or closes: copies and streams end then. */
   readonly closing: AbortSignal

@@ -5,6 +5,7 @@ import type { FaultListener, FaultRef } from './fault-events.ts'
 import type { Call } from '../../mcp/call.ts'
 import type { Reply } from '../../mcp/reply.ts'
 import type { Plan } from '../../rules/select/plan.ts'
+import type { Disturbance } from '../disturbance.ts'
 import type { MemoryBudget } from '../memory-budget.ts'
 import type { HttpReply } from './emit/injected-response.ts'
 import type { PushStreams } from './source/push-streams.ts'
@@ -42,6 +43,10 @@ export interface ExchangeContext {
   /** Milliseconds since the epoch. */
   readonly now: () => number
   readonly control: ExchangeControl
+  /** The call, or else the stream, to which a message of the server belongs. */
+  readonly group?: object | undefined
+  /** Returns the records of a call, or of all open calls of the exchange, that faults may disturb. */
+  readonly disturbancesOf?: ((call: Call | undefined) => readonly Disturbance[]) | undefined
   /** Counts the memory that faults keep for later calls. */
   readonly keeping?: Keeping | undefined
 }
@@ -50,6 +55,8 @@ export interface ExchangeContext {
 export interface PlannedCall {
   readonly call: Call
   readonly plan: Plan | undefined
+  /** The calls whose outcomes depend on a message that is no call. */
+  readonly disturbs?: readonly Disturbance[] | undefined
 }
 
 /** Plans the rules about the response's status. */

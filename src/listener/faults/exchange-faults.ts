@@ -52,8 +52,8 @@ export class ExchangeFaults {
     this.#planResponse = options.planResponse
     this.#receivedAt = options.receivedAt
     this.exchange = new CallFaults(undefined, exchangePlan, options, held.stop, memory)
-    const faultsOf = ({ call, plan }: PlannedCall, index: number): CallFaults =>
-      new CallFaults(call, plan, options, held.stopOf(index), memory)
+    const faultsOf = ({ call, plan, disturbs }: PlannedCall, index: number): CallFaults =>
+      new CallFaults(call, plan, options, held.stopOf(index), memory, disturbs)
     this.calls = calls.map(faultsOf)
     this.messages = messages.map((each, index) => faultsOf(each, calls.length + index))
     this.posted = messages.length === 0 ? this.calls : [...this.calls, ...this.messages]
@@ -198,7 +198,7 @@ export class ExchangeFaults {
     this.#planResponse = planResponse
     this.#receivedAt = at
     if (exchangePlan !== undefined) this.exchange.addPlan(exchangePlan)
-    for (const faults of this.calls) faults.copies.repeat()
+    for (const faults of this.posted) faults.copies.repeat()
   }
 
   unfollowed(): void {

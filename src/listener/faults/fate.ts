@@ -101,6 +101,12 @@ export class Fate {
     this.#appResponse = message
   }
 
+  /** Records what faults of other rules made of the app's response, before those of the call act on it. */
+  rewritten(meant: Message | undefined, message: Message | undefined): void {
+    this.#appResponse = meant
+    if (!this.#hasAppOutcome(message)) this.#to(CHANGED)
+  }
+
   /** Records the message with which the call ends for the client. */
   respondedBy(message: Message | undefined): void {
     this.#to(this.#hasAppOutcome(message) ? RESPONDED : REPLACED)

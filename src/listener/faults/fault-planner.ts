@@ -49,6 +49,7 @@ export interface PostedExchange {
   readonly receivedAt: number
   /** Called when the request, or the rest of it, is sent to the app. */
   readonly onSent: () => void
+  readonly disturbancesOf: NonNullable<ExchangeFaultsOptions['disturbancesOf']>
   /** Called when the app's response to a call is complete; undefined stands for all calls. */
   readonly onResponded: (call: Call | undefined) => void
   /** The redirected request that this one repeats: its calls are planned already. */
@@ -60,11 +61,8 @@ type Planned = Pick<
   'calls' | 'messages' | 'messagePlanner' | 'exchangePlan' | 'planResponse'
 >
 
-/** The parts of a POST that its faults need; none of them without calls. */
-type Posted = Partial<
-  Pick<PostedExchange, 'posted' | 'weight' | 'receivedAt' | 'onSent' | 'onResponded'>
-> &
-  Pick<PostedExchange, 'head' | 'requestBytes'>
+/** An exchange; without calls it has no other parts. */
+type Posted = Pick<PostedExchange, 'head' | 'requestBytes'> & Partial<PostedExchange>
 
 /** Plans the faults of exchanges by the active rules. */
 export class FaultPlanner {
@@ -164,12 +162,11 @@ export class FaultPlanner {
     const exchangePlan = ruleSet.index.hasHttp
       ? acting(planHttp(ruleSet, withTools(facts, posted), states, clock, withTools(seen, posted)))
       : undefined
-    const planned =
-      repeats === undefined ? this.#planCalls(ruleSet, facts, posted.calls) : undefined
-    const messages =
-      repeats === undefined
-        ? this.#planCalls(ruleSet, facts, this.#messages.of(posted, session))
-        : undefined
+    const isNew = repeats === undefined
+    const unplanned = posted.calls.map((call) => ({ call }))
+    const planned = isNew ? this.#planCalls(ruleSet, facts, unplanned) : undefined
+    const others = this.#messages.of(posted, session)
+    const messages = isNew ? this.#planCalls(ruleSet, facts, others) : undefined
     const planResponse = this.#planResponse(ruleSet, facts, posted)
     if (repeats?.faults !== undefined) {
       repeats.faults.repeated(exchangePlan, planResponse, receivedAt)
@@ -190,13 +187,8 @@ export class FaultPlanner {
       return undefined
     }
     const calls = planned ?? posted.calls.map((call) => ({ call, plan: undefined }))
-    return this.#faultsFor(exchange, facts, {
-      calls,
-      messages,
-      messagePlanner,
-      exchangePlan,
-      planResponse,
-    })
+    const all = { calls, messages, messagePlanner, exchangePlan, planResponse }
+    return this.#faultsFor(exchange, facts, all)
   }
 
   #forExchange(
@@ -239,15 +231,15 @@ export class FaultPlanner {
   #planCalls(
     ruleSet: RuleSet,
     facts: RequestFacts,
-    calls: readonly Call[],
+    calls: readonly Omit<PlannedCall, 'plan'>[],
   ): readonly PlannedCall[] | undefined {
     let planned: PlannedCall[] | undefined
     for (let index = 0; index < calls.length; index++) {
-      const call = calls[index]!
-      const plan = acting(this.#planCall(ruleSet, callFacts(facts, call)))
+      const each = calls[index]!
+      const plan = acting(this.#planCall(ruleSet, callFacts(facts, each.call)))
       if (plan === undefined) continue
-      planned ??= calls.map((each) => ({ call: each, plan: undefined }))
-      planned[index] = { call, plan }
+      planned ??= calls.map(({ call, disturbs }) => ({ call, plan: undefined, disturbs }))
+      planned[index] = { call: each.call, plan, disturbs: each.disturbs }
     }
     return planned
   }
@@ -263,7 +255,8 @@ export class FaultPlanner {
   #faultsFor(exchange: Posted, facts: ExchangeFacts, planned: Planned): ExchangeFaults {
     const { rules, listenerOf, controlOf, push, closing, maxBody, holdTimeout, memory } =
       this.#parts
-    const { head, posted, requestBytes, weight, receivedAt, onSent, onResponded } = exchange
+    const { head, posted, requestBytes, weight, receivedAt } = exchange
+    const { onSent, disturbancesOf, onResponded } = exchange
     const { calls, messages, messagePlanner, exchangePlan, planResponse } = planned
     const session = facts.session ?? ''
     return new ExchangeFaults({
@@ -277,6 +270,7 @@ export class FaultPlanner {
       weight,
       receivedAt,
       onSent,
+      disturbancesOf,
       onResponded,
       request: head,
       facts,

@@ -2,36 +2,48 @@ import type { Room } from '../../base/room.ts'
 import { isRecord } from '../../base/values.ts'
 import { factsOf } from '../../mcp/request-facts.ts'
 import type { RequestHead } from '../../http/headers.ts'
-import { RESOURCE_UPDATED, type Call, type Transport } from '../../mcp/call.ts'
-import { SERVER_REQUESTS, type PostedMessages } from '../../mcp/classify.ts'
+import { RESOURCE_UPDATED, toolOf, type Call, type Transport } from '../../mcp/call.ts'
+import { progressTokenOf } from '../../mcp/json-rpc.ts'
+import type { PostedMessages } from '../../mcp/classify.ts'
 import { planCall } from '../../rules/select/plan.ts'
+import { disturbancesOf, type Disturbance, type OpenCall } from '../disturbance.ts'
 import { CallFaults } from './call-faults.ts'
+import type { PlannedCall } from './exchange-faults-options.ts'
 import type { FaultPlannerOptions } from './fault-planner.ts'
 import { acting, callFacts, requestFacts, type RequestFacts } from './planned-facts.ts'
 import { Stop } from './chain/stop.ts'
-import type { MessagePlanner, ServerMessage } from './source/server-messages.ts'
+import {
+  type MessagePlanner,
+  type MessageSource,
+  type ServerMessage,
+} from './source/server-messages.ts'
 
 /** The most requests of servers whose methods are remembered. */
 const MAX_REQUESTS = 10_000
-/** Longer ids are not remembered, so that the memory is bounded. */
+/** Longer ids and names are not remembered, so that the memory is bounded. */
 const MAX_ID = 256
 
 /** Plans the faults of messages that are no calls of the client. */
 export class MessagePlans {
   readonly #parts: FaultPlannerOptions
-  /** The methods of requests that servers sent, by session and id. */
-  readonly #methods = new Map<string, string>()
+  /** The requests that servers sent, by session and id. */
+  readonly #asked = new Map<string, AskedRequest>()
 
   constructor(parts: FaultPlannerOptions) {
     this.#parts = parts
   }
 
-  /** Returns the messages of a POST that are no calls; responses with the method that they answer. */
-  of({ others }: PostedMessages, session: string): readonly Call[] {
+  /**
+   * Returns the messages of a POST that are no calls, responses with the method that they answer, and the
+   * calls that each may disturb.
+   */
+  of({ others }: PostedMessages, session: string): readonly Omit<PlannedCall, 'plan'>[] {
     return others.map((message) => {
-      if (message.kind !== 'response') return message
-      const method = this.#methods.get(keyOf(session, message.id))
-      return method === undefined ? message : { ...message, method }
+      const asked =
+        message.kind === 'response' ? this.#asked.get(keyOf(session, message.id)) : undefined
+      if (asked === undefined) return { call: message }
+      const { method, tool, disturbs } = asked
+      return { call: { ...message, method, tool }, disturbs }
     })
   }
 
@@ -46,16 +58,25 @@ export class MessagePlans {
     request: RequestHead,
     facts: RequestFacts,
     transport: Transport,
-    tool: string | undefined,
+    source: MessageSource,
   ): CallFaults | undefined {
     const { rules, memory, controlOf, listenerOf, tasks } = this.#parts
     const session = facts.session ?? ''
-    const named = tasks.notified(session, message.method, message.params) ?? tool
+    const open = source.disturbs === undefined ? this.#openOf(session, message) : []
+    const isCertain = open.length === 1 && progressTokenOf(message) !== undefined
+    const owner = source.call ?? (isCertain ? open[0]!.call : undefined)
+    const named = tasks.toolOf(session, message.method, message.params) ?? toolOf(owner)
     const call = callOf(message, transport, facts.protocolVersion, named)
-    if (message.kind === 'request') this.#remember(session, call)
+    const disturbs = (): readonly Disturbance[] => source.disturbs?.() ?? disturbancesOf(open)
+    if (message.kind === 'request') this.#remember(session, call, disturbs)
     try {
       const { ruleSet, states, clock } = rules
-      const plan = acting(planCall(ruleSet, callFacts(facts, call), states, clock))
+      // A message without a known call may belong to a call of a denied tool.
+      const untouchable =
+        facts.untouchable === true ||
+        (named === undefined && states.deniesAny(open.map((each) => each.call)))
+      const known = untouchable ? { ...facts, untouchable } : facts
+      const plan = acting(planCall(ruleSet, callFacts(known, call), states, clock))
       if (plan === undefined) return undefined
       const context = {
         facts,
@@ -63,26 +84,44 @@ export class MessagePlans {
         requestBytes: 0,
         now: clock,
         control: controlOf(session),
+        group: owner ?? source.stream,
         keeping: memory,
         maxBody: this.#parts.maxBody,
         listener: listenerOf(session, factsOf(request).trace),
       }
-      return new CallFaults(call, plan, context, new Stop())
+      return new CallFaults(call, plan, context, new Stop(), undefined, disturbs())
     } catch (error) {
       this.#parts.onError(error)
       return undefined
     }
   }
 
-  #remember(session: string, { id, method }: Call): void {
-    if (session === '' || !SERVER_REQUESTS.includes(method)) return
-    const key = keyOf(session, id)
-    if (key.length > MAX_ID) return
-    this.#methods.set(key, method)
-    if (this.#methods.size > MAX_REQUESTS) {
-      this.#methods.delete(this.#methods.keys().next().value!)
-    }
+  /** Returns the open calls to which a message on the stream of a session may belong. */
+  #openOf(session: string, message: ServerMessage): readonly OpenCall[] {
+    const open = session === '' ? [] : this.#parts.openIn(session)
+    const token = progressTokenOf(message)
+    return token === undefined ? open : open.filter(({ call }) => call.progressToken === token)
   }
+
+  #remember(
+    session: string,
+    { id, method, name: tool }: Call,
+    disturbs: () => readonly Disturbance[],
+  ): void {
+    if (session === '') return
+    const key = keyOf(session, id)
+    if (key.length + method.length + (tool?.length ?? 0) > MAX_ID) return
+    this.#asked.set(key, { method, tool, disturbs: disturbs() })
+    if (this.#asked.size > MAX_REQUESTS) this.#asked.delete(this.#asked.keys().next().value!)
+  }
+}
+
+/** A request of a server, and the calls that wait for its response. */
+interface AskedRequest {
+  readonly method: string
+  /** The tool of the call during which it came, if known. */
+  readonly tool: string | undefined
+  readonly disturbs: readonly Disturbance[]
 }
 
 /** Plans the messages that a server sends in the response to one request. */
@@ -116,15 +155,13 @@ class StreamPlanner implements MessagePlanner {
     return { take: (bytes) => memory.add(bytes), give: (bytes) => memory.give(bytes) }
   }
 
-  plan(
-    message: ServerMessage,
-    session = factsOf(this.#head).session ?? '',
-    tool?: string,
-  ): CallFaults | undefined {
+  plan(message: ServerMessage, source: MessageSource): CallFaults | undefined {
     if (!this.isActive) return undefined
+    const { session = factsOf(this.#head).session ?? '' } = source
     const facts =
       this.#known ?? requestFacts(this.#parts.sessions, this.#head, session, undefined, false)
-    return this.#plans.plan(message, this.#head, facts, this.#transport, tool)
+    const from = { ...source, stream: this }
+    return this.#plans.plan(message, this.#head, facts, this.#transport, from)
   }
 }
 

@@ -178,7 +178,7 @@ function faultsOf(
     fault: use.fault,
     summary: FAULTS.find(({ name }) => name === use.fault)?.summary ?? '',
     config: use.config,
-    responses: matches ? faultOutlook(use, rule.faults[i]!, rule.isHttp, facts, batched) : [],
+    responses: matches ? faultOutlook(use, rule.faults[i]!, rule, facts, batched) : [],
   }))
 }
 

@@ -11,6 +11,7 @@ import {
 import type { Call } from '../../mcp/call.ts'
 import { callerText } from '../../http/caller-identity.ts'
 import { isExactId } from '../../mcp/reply.ts'
+import type { CompiledRule } from '../match/compiled-rule.ts'
 import type { Facts } from '../match/call-facts.ts'
 
 /**
@@ -99,10 +100,11 @@ const ENDS: ReadonlySet<Asked> = new Set([
 export function faultOutlook(
   use: FaultUse,
   fault: Fault,
-  isHttp: boolean,
+  rule: Pick<CompiledRule, 'isHttp' | 'direction' | 'tests'>,
   facts: Facts,
   batched: boolean,
 ): readonly ResponseOutlook[] {
+  const { isHttp } = rule
   const onPush = facts.call?.transport === 'http+sse'
   return waysOf(isHttp, facts.call).map(([on, way]) => {
     const stream = way.stream === true || way.message === true
@@ -118,7 +120,9 @@ export function faultOutlook(
     }
     if (way.message === true) {
       const shared = batched ? { shared: true as const } : {}
-      return { on, here: true, ...settled(use, fault, { ...way, ...shared }, setting) }
+      const outlook = settled(use, fault, { ...way, ...shared }, setting)
+      const isUnsure = way.elsewhere === true && namesTool(rule)
+      return { on, here: true, ...(isUnsure ? withCall(outlook, facts.call!) : outlook) }
     }
     const isPushedBatch = way.elsewhere === true && onPush && batched
     const outlook = settled(use, fault, isPushedBatch ? { ...way, shared: true } : way, setting)
@@ -126,6 +130,29 @@ export function faultOutlook(
     const isOfBatch = onPush || (way.shared === true) === batched
     return { on, here: isHttp || (isKind && isOfBatch), ...outlook }
   })
+}
+
+/** Returns true for a rule that is about messages of the server during calls of a tool. */
+function namesTool({ direction, tests }: Pick<CompiledRule, 'direction' | 'tests'>): boolean {
+  return direction === 'server' && tests.some(({ dimension }) => dimension === 'tool')
+}
+
+/** Adds the condition under which the call of a message on the stream of a session is known. */
+function withCall(
+  outlook: Omit<ResponseOutlook, 'on' | 'here'>,
+  { method }: Call,
+): Omit<ResponseOutlook, 'on' | 'here'> {
+  if (outlook.acts === 'no') return outlook
+  const { needs } = outlook
+  const known =
+    method === 'notifications/progress'
+      ? 'the progress token of an open call'
+      : 'a task that a call of the tool began'
+  return {
+    ...outlook,
+    acts: 'depends',
+    needs: needs === undefined ? known : `${needs}, and ${known}`,
+  }
 }
 
 function settled(

@@ -22,6 +22,7 @@ const KINDS = ['tool', 'prompt', 'resource'] as const
 /** `tool` is allowed beside `http`: the exchange carries a call of such a tool. */
 export const CALL_KEYS = [
   'direction',
+  'kind',
   'method',
   'prompt',
   'resource',
@@ -37,11 +38,16 @@ const LABEL_VALUE = /^(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/
 /** Returns the contradictions in a well-formed match. */
 export function matchFindings(match: Fields, path: Path): readonly Finding[] {
   const findings: Finding[] = []
-  const { direction = 'client' } = match
+  const { direction: sender = 'client', kind } = match
+  if (kind !== undefined && sender === 'server') findings.push(responseOfServer(path))
+  // A response has the method of a request that the server sent.
+  const direction = kind === undefined ? sender : 'server'
   if (direction === 'server' && !hasHttp(match) && !saysMethod(match))
-    findings.push(withoutMethod(path))
+    findings.push(withoutMethod(path, kind === undefined ? 'direction' : 'kind'))
   const visit = (at: Fields, where: Path, underHttp: boolean): void => {
-    if (at !== match && at['direction'] !== undefined) findings.push(nestedDirection(where))
+    for (const key of ['direction', 'kind']) {
+      if (at !== match && at[key] !== undefined) findings.push(nestedKey(where, key))
+    }
     findings.push(
       ...(direction === 'server' ? [] : kindFindings(at, where)),
       ...headerFindings(at, where),
@@ -122,21 +128,32 @@ function saysMethod(match: Fields): boolean {
   return match['method'] !== undefined || branches(match).some(([inner]) => saysMethod(inner))
 }
 
-function withoutMethod(path: Path): Finding {
+function responseOfServer(path: Path): Finding {
   return {
     code: 'conflict',
-    message: 'a rule about messages of the server names their method',
-    path: [...path, 'direction'],
+    message: 'responses of the server belong to their calls',
+    path: [...path, 'kind'],
+    atKey: true,
+    hint: 'remove `direction`: `kind: response` means responses of the client',
+  }
+}
+
+function withoutMethod(path: Path, key: 'direction' | 'kind'): Finding {
+  const what = key === 'kind' ? 'responses of the client' : 'messages of the server'
+  return {
+    code: 'conflict',
+    message: `a rule about ${what} names their method`,
+    path: [...path, key],
     atKey: true,
     hint: 'add `method`, such as `notifications/progress`, or `"*"` for all',
   }
 }
 
-function nestedDirection(path: Path): Finding {
+function nestedKey(path: Path, key: string): Finding {
   return {
     code: 'conflict',
-    message: '`direction` is for the whole rule',
-    path: [...path, 'direction'],
+    message: `\`${key}\` is for the whole rule`,
+    path: [...path, key],
     atKey: true,
     hint: 'move it up, beside `any`, `all` and `not`',
   }
@@ -279,6 +296,5 @@ function operatorFindings(value: unknown, path: Path): readonly Finding[] {
   return [...findings, ...operatorFindings(operators['not'], [...path, 'not'])]
 }
 
-function asObject(value: unknown): Fields | undefined {
-  return jsonType(value) === 'object' ? (value as Fields) : undefined
-}
+const asObject = (value: unknown): Fields | undefined =>
+  jsonType(value) === 'object' ? (value as Fields) : undefined

@@ -133,6 +133,13 @@ const matchKeys = {
       examples: ['server'],
     }),
   ),
+  kind: Type.Optional(
+    oneOf(['response'], {
+      description:
+        'Responses of the client to requests of the server with this method, such as `ping` or `tasks/get`, which clients send as well. Methods that only servers request, such as `elicitation/create`, need no `kind`.',
+      examples: ['response'],
+    }),
+  ),
   method: Type.Optional(
     texts(
       'The JSON-RPC method of a request or notification. Without it a rule is about `tools/call`. No glob matches `initialize`, `ping` and `server/discover`. Notifications of the client are matched by a name or glob that begins with `notifications/`. The method of a request that servers send, such as `elicitation/create`, matches the response of the client, or with `direction: server` the request.',

@@ -4,6 +4,7 @@ import type { ValueSpec } from '../match/value-match.ts'
 /** The conditions of a rule as written, after validation. */
 export interface MatchSpec {
   readonly direction?: 'client' | 'server' | undefined
+  readonly kind?: 'response' | undefined
   readonly method?: TextSpec | undefined
   readonly tool?: TextSpec | undefined
   readonly prompt?: TextSpec | undefined

@@ -1,6 +1,6 @@
 import type { FaultName } from '../../filters/index.ts'
 import { toolOf, type Call } from '../../mcp/call.ts'
-import { TASK_METHODS, TASK_STATUS } from '../../mcp/task-tools.ts'
+import { isOfTask } from '../../mcp/task-tools.ts'
 import { folded } from '../../base/text/folded.ts'
 import { compileText } from '../match/text-match.ts'
 import { canonicalPath } from '../../http/canonical-path.ts'
@@ -41,7 +41,7 @@ export function deniedCalls({ denyTools }: RuleLimits): ((call: Call) => boolean
   return (call) => {
     const tool = toolOf(call)
     // A task whose tool is not known may be of a denied one.
-    if (tool === undefined) return TASK_METHODS.includes(call.method) || call.method === TASK_STATUS
+    if (tool === undefined) return isOfTask(call)
     return tools.test(tool) || spelled.test(folded(tool))
   }
 }

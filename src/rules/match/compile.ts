@@ -2,7 +2,7 @@ import { sha256Of } from '../../base/digest.ts'
 import { createFault } from '../../filters/index.ts'
 import { canonicalJson } from '../../base/json/canonical-json.ts'
 import type { CompiledRule } from './compiled-rule.ts'
-import { compileCallMatch, compileHttpMatch, isHttpMatch } from './match-node.ts'
+import { compileCallMatch, compileHttpMatch, directionOf, isHttpMatch } from './match-node.ts'
 import { notForPod, type PodSelf } from './pod-match.ts'
 import { RuleIndex, type RuleSet } from './rule-set.ts'
 import type { RuleFileSpec, RuleSpec } from '../file/rule-spec.ts'
@@ -60,7 +60,7 @@ export function compileRule(
     index,
     digest: digestOf(rule),
     isHttp,
-    direction: spec.direction ?? 'client',
+    direction: directionOf(spec),
     elsewhere,
     appliedAt: rule.appliedAt,
     match,

@@ -48,10 +48,15 @@ const ALL_KINDS = Object.keys(KINDS) as Kind[]
 
 /** Compiles the match of a rule about messages; without a method it is about tools/call. */
 export function compileCallMatch(spec: MatchSpec, self: PodSelf = {}): MatchNode {
-  const { direction = 'client' } = spec
+  const direction = directionOf(spec)
   const node = compileNode(spec, undefined, direction === 'client', self, direction)
   // The index has one part for each direction, so that `rest` need not test it.
   return { ...node, tests: [directionTest(direction), ...node.tests] }
+}
+
+/** Returns the messages that a match is about. */
+export function directionOf({ direction = 'client', kind }: MatchSpec): Direction {
+  return kind ?? direction
 }
 
 /** Compiles the match of a rule about HTTP exchanges. */
@@ -104,7 +109,10 @@ function compileNode(
   const byName = kinds.map((kind) => ({
     kind,
     matcher: compileText(spec[kind]!),
-    nameOf: direction === 'server' ? serverNameOf(kind) : nameOf(kind, passed),
+    nameOf:
+      direction === 'server' || direction === 'response'
+        ? serverNameOf(kind)
+        : nameOf(kind, passed),
   }))
   const ofMethod = method === undefined ? undefined : methodTest(method, direction ?? 'client')
   const ofNames = byName.map((each) =>

@@ -2,8 +2,8 @@ import { headerValue } from '../../http/headers.ts'
 import type { Facts } from './call-facts.ts'
 import { MAX_REGEX_TEXT } from '../../base/regex/safe-regex.ts'
 
-/** The sender of a message. */
-export type Direction = 'client' | 'server'
+/** The messages of a rule: calls and notifications of the client, messages of the server, or responses to it. */
+export type Direction = 'client' | 'server' | 'response'
 
 /** One dimension of a rule's match. */
 export interface MatchTest {

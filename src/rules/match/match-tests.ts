@@ -1,4 +1,5 @@
-import { isHandshake, isOfOther } from '../../mcp/classify.ts'
+import type { Call } from '../../mcp/call.ts'
+import { isHandshake, isOfOther, SERVER_REQUESTS } from '../../mcp/classify.ts'
 import type { Facts } from './call-facts.ts'
 import { matchesHeader } from './header-test.ts'
 import { matchedName } from '../../mcp/task-tools.ts'
@@ -16,9 +17,15 @@ export function directionTest(direction: Direction): MatchTest {
   return {
     dimension: 'direction',
     wants: direction,
-    test: ({ call }) => call !== undefined && (call.from ?? 'client') === direction,
-    found: ({ call }) => call?.from ?? 'client',
+    test: ({ call }) => call !== undefined && isIn(direction, call),
+    found: ({ call }) => (call?.kind === 'response' ? 'response' : (call?.from ?? 'client')),
   }
+}
+
+/** Returns true for a message that a rule may be about. Some methods have no other message of the client. */
+function isIn(direction: Direction, { from, kind, method }: Call): boolean {
+  if (kind !== 'response') return (from ?? 'client') === direction
+  return direction === 'response' || (direction === 'client' && SERVER_REQUESTS.includes(method))
 }
 
 export function methodTest(matcher: TextMatcher, direction: Direction): MatchTest {
@@ -36,7 +43,7 @@ export function methodTest(matcher: TextMatcher, direction: Direction): MatchTes
  */
 export function takesMethod(matcher: TextMatcher, method: string, direction: Direction): boolean {
   if (isHandshake(method)) return matcher.exact.includes(method)
-  if (direction === 'server' || !isOfOther(method)) return matcher.test(method)
+  if (direction !== 'client' || !isOfOther(method)) return matcher.test(method)
   if (matcher.exact.includes(method)) return true
   const globs = matcher.globs.filter((glob) => globPrefix(glob).startsWith(NOTIFICATIONS))
   return method.startsWith(NOTIFICATIONS) && globs.some((glob) => matchesGlob(glob, method))

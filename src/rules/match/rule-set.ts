@@ -50,6 +50,8 @@ export class RuleIndex {
   /** True when a rule is about messages that only a reader of the server's streams can know. */
   readonly readsServer: boolean
   readonly #client: MethodIndex
+  /** Responses of the client. */
+  readonly #responses: MethodIndex
   readonly #server: MethodIndex
   readonly #http: NameIndex
   readonly #httpResponse: NameIndex
@@ -59,11 +61,14 @@ export class RuleIndex {
     const calls = here.filter((rule) => !rule.isHttp)
     const ofClient = calls.filter(({ direction }) => direction === 'client')
     const ofServer = calls.filter(({ direction }) => direction === 'server')
+    const ofResponses = calls.filter(({ direction }) => direction === 'response')
     this.#client = new MethodIndex(ofClient, USUAL_METHODS)
     this.#server = new MethodIndex(ofServer, [])
-    this.readsServer =
-      ofServer.length > 0 ||
-      SERVER_REQUESTS.some((method) => reachedBy(ofClient, method).length > 0)
+    // In a rule about calls, only methods that clients do not send mean a response.
+    const named = ofClient.filter(({ match }) => SERVER_REQUESTS.some((each) => match.reach(each)))
+    const both = [...named, ...ofResponses].sort((a, b) => a.index - b.index)
+    this.#responses = new MethodIndex(both, SERVER_REQUESTS, isAboutResponse)
+    this.readsServer = ofServer.length > 0 || both.length > 0
 
     const http = here.filter((rule) => rule.isHttp)
     const response = http.filter((rule) => waitsForResponse(rule))
@@ -76,7 +81,8 @@ export class RuleIndex {
 
   /** Where to look for rules about messages of one direction. */
   of(call: Call): MethodIndex {
-    return call.from === 'server' ? this.#server : this.#client
+    if (call.from === 'server') return this.#server
+    return call.kind === 'response' ? this.#responses : this.#client
   }
 
   /** Where to look for rules about HTTP exchanges, by path. */
@@ -92,14 +98,23 @@ class MethodIndex {
   readonly #methods = new Map<string, NameIndex>()
   readonly #others: NameIndex | undefined
 
-  constructor(rules: readonly CompiledRule[], usual: readonly string[]) {
+  /** `isMeant` tells whether a rule may be about a method; undefined stands for all others. */
+  constructor(
+    rules: readonly CompiledRule[],
+    usual: readonly string[],
+    isMeant: (rule: CompiledRule, method: string | undefined) => boolean = () => true,
+  ) {
+    const reachedBy = (method: string | undefined): Reached[] =>
+      rules
+        .map((rule) => ({ rule, reach: isMeant(rule, method) && rule.match.reach(method) }))
+        .filter(({ reach }) => reach !== false)
     const methods = new Set(usual)
     for (const rule of rules) for (const method of rule.match.methods) methods.add(method)
     for (const method of methods) {
-      const reached = reachedBy(rules, method)
+      const reached = reachedBy(method)
       this.#methods.set(method, reached.length > 0 ? new NameIndex(reached) : EMPTY)
     }
-    const others = reachedBy(rules, undefined)
+    const others = reachedBy(undefined)
     this.#others = others.length === 0 ? undefined : new NameIndex(others)
   }
 
@@ -116,13 +131,13 @@ class MethodIndex {
   }
 }
 
-function reachedBy(
-  rules: readonly CompiledRule[],
-  method: string | undefined,
-): { rule: CompiledRule; reach: Reach }[] {
-  return rules
-    .map((rule) => ({ rule, reach: rule.match.reach(method) }))
-    .filter(({ reach }) => reach !== false)
+interface Reached {
+  readonly rule: CompiledRule
+  readonly reach: Reach
+}
+
+function isAboutResponse({ direction }: CompiledRule, method: string | undefined): boolean {
+  return direction === 'response' || (method !== undefined && SERVER_REQUESTS.includes(method))
 }
 
 /** A rule about the status can only be planned once there is one. */

@@ -1,17 +1,19 @@
 import { inOrder, splice, type TextEdit } from '../../../base/json/json-edit.ts'
-import { valueOf, type JsonNode } from '../../../base/json/json-node.ts'
+import type { JsonNode } from '../../../base/json/json-node.ts'
 import { readJson } from '../../../base/json/json-text.ts'
 import type { Frame, Frames } from '../../fault.ts'
 import { frameText, withText } from './frame-json.ts'
+import { contentOf } from './json-part.ts'
 
-/** Finds what to change in a result: `result` stands in `text`, and so do the edits. */
+/** Finds what to change in the content of a message: `result` stands in `text`, and so do the edits. */
 export type ResultChange = (text: string, result: JsonNode) => readonly TextEdit[]
 
-/** The frame with its result changed; undefined when it has none, or nothing is to change. */
+/** The frame with its content changed; undefined when it has none, or nothing is to change. */
 export function editResult(frame: Frame, change: ResultChange): Frame | undefined {
-  if (frame.message?.kind !== 'result') return undefined
+  const { message } = frame
+  if (message === undefined || message.kind === 'error') return undefined
   const text = frameText(frame)
-  const result = text === undefined ? undefined : valueOf(readJson(text), 'result')
+  const result = text === undefined ? undefined : contentOf(readJson(text))
   if (text === undefined || result === undefined) return undefined
   const edits = change(text, result)
   return edits.length === 0 ? undefined : withText(frame, splice(text, inOrder(edits)))

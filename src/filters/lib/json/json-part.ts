@@ -11,8 +11,24 @@ export interface JsonPart {
   readonly outer: (edits: readonly TextEdit[]) => readonly TextEdit[]
 }
 
-/** Where results have text: of tools, of resources, of prompts. */
+/**
+ * Returns the content of a message: its result, or that of the task that a response to `tasks/get` has in
+ * protocol version 2026-07-28; of a request or notification its parameters.
+ */
+export function contentOf(message: JsonNode | undefined): JsonNode | undefined {
+  const result = valueOf(message, 'result')
+  if (result === undefined) return valueOf(message, 'params')
+  if (valueOf(result, 'taskId')?.kind !== 'string') return result
+  const ofTask = valueOf(result, 'result')
+  return ofTask?.kind === 'object' ? ofTask : result
+}
+
+/** Where content has text: of tools, of resources, of prompts and requests for samples, of notifications. */
 const TEXTS = [
+  ['systemPrompt'],
+  ['message'],
+  ['data'],
+  ['content', 'text'],
   ['content', '*', 'text'],
   ['content', '*', 'resource', 'text'],
   ['contents', '*', 'text'],

@@ -108,7 +108,7 @@ export const rewriteSchema = section({
   in: oneOf(['result', 'message', 'arguments', 'inputSchema', 'outputSchema', 'tool'], {
     default: 'result',
     description:
-      '`result`: pointers begin in the structured content, and in each text that is a JSON object or array. `message`: in the message as a whole, so that they begin with `/result` or `/error`, or with `/params` in a notification or a request of the server; for every method. `arguments`: in the arguments of the call, before the app gets it. `inputSchema`, `outputSchema`, `tool`: in that part of each tool, or in all of it; for rules about `tools/list`.',
+      '`result`: pointers begin in the structured content, and in each text that is a JSON object or array. `message`: in the message as a whole, for every method. Pointers begin with `/params` in requests and notifications of either side, before the receiver gets them, and with `/result` or `/error` in responses. `arguments`: in the arguments of the call, before the app gets it. `inputSchema`, `outputSchema`, `tool`: in that part of each tool, or in all of it; for rules about `tools/list`.',
   }),
   tools: Type.Optional(
     names({
@@ -172,14 +172,29 @@ function scopeProblems(config: RewriteConfig): readonly ParameterProblem[] {
   return problems
 }
 
-/** Random changes, and changes of the id, would make a response that belongs to no call. */
-function messageProblems(config: RewriteConfig): readonly ParameterProblem[] {
-  const written = [
+/** Returns all pointers that a rewrite names. */
+export function writtenPointers(config: RewriteConfig): readonly string[] {
+  return [
     ...(['rename', 'set', 'add', 'retype', 'wrap'] as const).flatMap((key) =>
       Object.keys(config[key] ?? {}),
     ),
     ...[config.remove ?? [], config.nullify ?? []].flat(),
   ]
+}
+
+/** The members by which a message is found to belong to another. */
+const FIXED: readonly string[] = ['id', 'jsonrpc', 'method']
+
+/** Random changes, and changes of the id, would make a response that belongs to no call. */
+function messageProblems(config: RewriteConfig): readonly ParameterProblem[] {
+  const written = writtenPointers(config)
+  const onto = Object.entries(config.rename ?? {}).find(
+    ([pointer, to]) => pointer.lastIndexOf('/') === 0 && FIXED.includes(to.replace(/^\//, '')),
+  )
+  if (onto !== undefined) {
+    const message = 'with `in: message`, `id`, `jsonrpc` and `method` stay as they are'
+    return [{ path: ['rename', onto[0]], message }]
+  }
   if (config.drift !== undefined || written.length === 0) {
     return [{ path: ['in'], message: '`in: message` needs named changes, without `drift`' }]
   }

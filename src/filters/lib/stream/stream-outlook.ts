@@ -25,6 +25,15 @@ export function streamOutlook(config: StreamChoices, setting: OutlookSetting): O
     const found = chosen(split, call !== undefined)
     return 'cannot' in found ? found : { by: 'output', does: `${named(split)} in pieces`, ...found }
   }
+  if (reorder !== undefined && isOther(call)) {
+    const isMeant = typeof reorder !== 'number' || reorder === 1
+    if (call?.from !== 'server' || call.kind !== 'notification' || !isMeant) return NOTHING
+    return {
+      by: 'request',
+      does: 'it arrives behind the next message',
+      needs: 'a message behind it',
+    }
+  }
   if (reorder !== undefined) {
     if (reorder === 'last' && !ends) return NOTHING
     const needs = 'two messages on the stream'

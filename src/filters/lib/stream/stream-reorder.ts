@@ -1,5 +1,6 @@
+import { isOther } from '../../../mcp/call.ts'
 import { eventPicker, type EventChoice } from './event-choice.ts'
-import type { Frame, FaultContext, Frames } from '../../fault.ts'
+import { CONTINUE, type Frame, type FaultContext, type Frames, type Verdict } from '../../fault.ts'
 
 /**
  * Sends each chosen event behind the one that follows it, and the last event ahead of the one before
@@ -12,6 +13,11 @@ export async function* reorder(
 ): AsyncGenerator<Frame> {
   const picks = eventPicker(choice)
   const source = frames[Symbol.asyncIterator]()
+  // A message that is no response has its place by `overtaken`.
+  if (isOther(ctx.call)) {
+    yield* frames
+    return
+  }
   const wake = new Wake(ctx)
   let held: Frame | undefined
   let next = source.next()
@@ -43,6 +49,19 @@ export async function* reorder(
     next = source.next()
   }
   if (held !== undefined) yield held
+}
+
+/**
+ * Sends a notification of the server behind the message that follows it. A request is not held: the app may
+ * wait for its response and send nothing more.
+ */
+export async function overtaken(ctx: FaultContext): Promise<Verdict> {
+  const { call } = ctx
+  if (call?.from !== 'server' || call.kind !== 'notification') return CONTINUE
+  const how = await ctx.overtaken()
+  if (how === 'overtakes') ctx.spare()
+  if (how === 'overtaken') ctx.injected('reorder')
+  return CONTINUE
 }
 
 /** Knows whether there is still something to wait for. */

@@ -1,4 +1,4 @@
-import { eventMessage } from '../../../mcp/event-message.ts'
+import { eventMessages, isResponse } from '../../../mcp/event-message.ts'
 import { headerValue, mediaType } from '../../../http/headers.ts'
 import type { SseFrame } from '../../../mcp/sse-framer.ts'
 import { eventPicker, type EventChoice } from './event-choice.ts'
@@ -50,9 +50,9 @@ function asEvent(
   frame: SseFrame,
   ctx: FaultContext,
 ): Parameters<ReturnType<typeof eventPicker>>[0] {
-  const message = eventMessage(frame)
-  const responses = message?.kind === 'result' || message?.kind === 'error'
-  return { kind: 'event', message, last: responses && message.id === ctx.call?.id }
+  const { messages } = eventMessages(frame)
+  const last = messages.some((each) => isResponse(each) && each.id === ctx.call?.id)
+  return { kind: 'event', message: messages[0], last }
 }
 
 function cut(bytes: Uint8Array, pieces: number): readonly Uint8Array[] {

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
 import { fieldsOf, isRecord } from '../../../base/values.ts'
-import { eventMessage } from '../../../mcp/event-message.ts'
+import { eventMessages } from '../../../mcp/event-message.ts'
 import { type Message, parseMessages } from '../../../mcp/json-rpc.ts'
 import { SseFramer } from '../../../mcp/sse-framer.ts'
 import type { CallResponse } from './load-client.ts'
@@ -65,8 +65,8 @@ function readEvents(body: Readable, id: number, markers: string[]): Promise<Call
         if (found || frame.oversized) return
         const marker = markerIn(frame.raw)
         if (marker !== undefined) markers.push(marker)
-        const message = eventMessage(frame)
-        if (message === undefined || !responses(message, id)) return
+        const message = eventMessages(frame).messages.find((each) => responses(each, id))
+        if (message === undefined) return
         found = true
         // Most servers end the stream themselves, and then the connection can be reused.
         lingering = setTimeout(() => body.destroy(), LINGER_MS)

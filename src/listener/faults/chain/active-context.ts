@@ -1,6 +1,6 @@
 import { digest } from '../../../base/digest.ts'
 import { KEEP_ALL, type Keeping } from '../../../base/room.ts'
-import type { FaultContext, FaultHost } from '../../../filters/fault.ts'
+import type { FaultContext, FaultHost, Overtaking } from '../../../filters/fault.ts'
 import { callerText } from '../../../http/caller-identity.ts'
 import { headerValue, headerValues, type ResponseHead } from '../../../http/headers.ts'
 import type { Call, ClientInfo } from '../../../mcp/call.ts'
@@ -111,6 +111,14 @@ export class ActiveContext implements FaultContext {
 
   sleep(ms: number): Promise<void> {
     return this.#active.sleep(ms)
+  }
+
+  get group(): object {
+    return this.#exchange.group ?? this.#active.owner
+  }
+
+  overtaken(): Promise<Overtaking> {
+    return this.#active.overtaken()
   }
 
   retired(): Promise<void> {

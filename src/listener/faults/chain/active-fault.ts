@@ -1,34 +1,19 @@
-import type { Call } from '../../../mcp/call.ts'
-import { CONTINUE, type Fault, type FaultContext, type Verdict } from '../../../filters/fault.ts'
-import type { ResponseHead } from '../../../http/headers.ts'
-import type { Room } from '../../../base/room.ts'
+import {
+  CONTINUE,
+  type Fault,
+  type FaultContext,
+  type Overtaking,
+  type Verdict,
+} from '../../../filters/fault.ts'
+import type { Message } from '../../../mcp/json-rpc.ts'
 import type { MatchedRule } from '../../../rules/select/matched-rule.ts'
-import type { FaultListener, FaultRef, NotApplicableReason } from '../fault-events.ts'
-import type { FaultOrigin, ExchangeContext } from '../exchange-faults-options.ts'
+import { isOther } from '../../../mcp/call.ts'
+import type { FaultRef, NotApplicableReason } from '../fault-events.ts'
+import type { ActiveFaultOwner, Inapplicable } from './fault-owner.ts'
+import type { FaultOrigin } from '../exchange-faults-options.ts'
 import { faultMarker } from '../emit/injected-response.ts'
-import { FaultStopped, type Stop, interruptibleWait } from './stop.ts'
+import { FaultStopped, interruptibleWait } from './stop.ts'
 import { ActiveContext } from './active-context.ts'
-
-/** Provides the state of the call on which a fault acts. */
-export interface ActiveFaultOwner {
-  readonly call: Call | undefined
-  readonly exchangeContext: ExchangeContext
-  /** Aborted when the client leaves, the sidecar drains, or the exchange ends. */
-  readonly stop: Stop
-  /** The head of the app's response, if it belongs to this call alone. */
-  readonly response: ResponseHead | undefined
-  readonly listener: FaultListener
-  /** Counts the memory that faults hold. */
-  readonly memory: Room
-  reserve(bytes: number): NotApplicableReason | undefined
-  onWait(): void
-  /** Adds a marker to the next message, or with `onHead` to the head. */
-  addMarker(marker: string, onHead: boolean): void
-}
-
-/** The reason for which a verdict cannot be carried out, possibly known later. */
-export type Inapplicable =
-  NotApplicableReason | undefined | Promise<NotApplicableReason | undefined>
 
 /** Runs one fault of a matched rule on one call: provides its context and counts its effects. */
 export class ActiveFault {
@@ -39,6 +24,8 @@ export class ActiveFault {
   asked = false
   /** True while the fault acts on the response as HTTP: only a head can carry its marker. */
   inOutput = false
+  /** The message of the response that the fault took last. */
+  taken: Message | undefined
   readonly owner: ActiveFaultOwner
   readonly #matched: MatchedRule
   readonly #ref: FaultRef
@@ -73,6 +60,23 @@ export class ActiveFault {
   /** Identifies the fault to effects beyond its call. */
   get origin(): FaultOrigin {
     return { ref: this.#ref, marked: this.#matched.rule.marker, retired: this.#retired }
+  }
+
+  /** True for a fault that acts on the response as HTTP. */
+  get transformsOutput(): boolean {
+    return this.fault.onOutput !== undefined
+  }
+
+  /** True for a fault that acts on the messages of the response. */
+  get readsResponse(): boolean {
+    return this.fault.beforeResponse !== undefined || this.fault.onResponse !== undefined
+  }
+
+  /** The hook that acts before the receiver gets the call or message; undefined without one. */
+  get requestHook(): 'onRequest' | 'onMessage' | undefined {
+    const { fault, owner } = this
+    if (isOther(owner.call) && fault.onMessage !== undefined) return 'onMessage'
+    return fault.onRequest === undefined ? undefined : 'onRequest'
   }
 
   /** True while the fault holds or changes a message; pending copies do neither. */
@@ -248,9 +252,29 @@ export class ActiveFault {
     }
   }
 
+  /** Waits for the next message on the stream of a message of the server. */
+  async overtaken(): Promise<Overtaking> {
+    const { place } = this.owner
+    if (place === undefined) return 'last'
+    if (place.overtakes) return 'overtakes'
+    this.#asleep++
+    this.owner.onWait()
+    try {
+      const ended = place.wait()
+      // Rejects when the wait ends; resolves when the rule is withdrawn.
+      return await interruptibleWait(Infinity, this.#retired, ended).then(
+        () => 'last',
+        () => (place.isOvertaken ? 'overtaken' : 'last'),
+      )
+    } finally {
+      this.#asleep--
+    }
+  }
+
   #commit(delayMs: number | undefined): void {
     const claims = this.#claims
     this.#claims = []
+    this.owner.onEffect(this.taken)
     for (const effect of claims) {
       const first = !this.#acted
       this.#acted = true

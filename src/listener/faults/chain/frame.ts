@@ -5,6 +5,8 @@ import type { Frame, InjectedReply } from '../../../filters/fault.ts'
 export interface AppFrame extends Frame {
   /** The id of the event, which a replacement must keep, because clients resume by it. */
   readonly eventId: string | undefined
+  /** The messages of an event that has several. */
+  readonly batch?: readonly Message[]
 }
 
 export function appFrame(

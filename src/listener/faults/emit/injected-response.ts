@@ -4,7 +4,9 @@ import {
   type ResponseHead,
   headerValue,
   linesWithout,
+  mediaType,
 } from '../../../http/headers.ts'
+import { headersForChangedBody } from '../../../http/changed-body-headers.ts'
 import { STATUS_CODES } from 'node:http'
 import type { Call } from '../../../mcp/call.ts'
 import {
@@ -150,6 +152,28 @@ export function emptyResponse(
   const headers = ['Content-Type', 'text/event-stream', 'Content-Length', '0']
   const lines = [...headers, 'Cache-Control', 'no-cache', ...corsLines(request, marked)]
   return { head: { status: 200, reason: 'OK', headers: lines }, bytes: NOTHING }
+}
+
+/**
+ * Creates the response with another body than the app's. Replies of faults need a head that allows a body of
+ * messages.
+ */
+export function changedResponse(
+  head: ResponseHead,
+  bytes: Uint8Array,
+  areReplies: boolean,
+  request: RequestHead,
+): InjectedResponse {
+  const { status } = head
+  const headers = headersForChangedBody(head.headers, bytes.length)
+  const type = mediaType(headerValue(headers, 'content-type'))
+  const isStream = status < 300 && type === 'text/event-stream'
+  if (areReplies && (status >= 300 || status === 202 || status === 204 || isStream)) {
+    const others = linesWithout(headers, (name) => name === 'content-type')
+    const lines = [...others, 'Content-Type', 'application/json']
+    return { head: { status: 200, reason: 'OK', headers: lines }, bytes }
+  }
+  return { head: { ...head, headers }, bytes: hasNoBody(request, status) ? NOTHING : bytes }
 }
 
 /** Returns true for a response without a body. */

@@ -5,13 +5,13 @@ import {
   linesWithout,
 } from '../../../http/headers.ts'
 import type { EditCall } from '../../../filters/fault.ts'
+import { jsonArray, jsonElements } from '../../../base/json/json-array.ts'
 import { parseJson } from '../../../base/json/json-bounds.ts'
 import { asBuffer } from '../../../base/bytes.ts'
 import { toMessage } from '../../../mcp/json-rpc.ts'
 import type { Body } from '../../../http/transfer.ts'
 import { codingOf, decodeWhole } from '../../../http/content-coding.ts'
 import type { NotApplicableReason } from '../fault-events.ts'
-import { jsonArray, jsonElements } from '../source/body-messages.ts'
 
 /** Headers that describe the original body, or ask for its handling. */
 const BODY_HEADERS = new Set([

@@ -1,4 +1,5 @@
 import { type ResponseHead, headerValue, mediaType } from '../../../http/headers.ts'
+import { jsonArray, jsonElements } from '../../../base/json/json-array.ts'
 import { parseJson } from '../../../base/json/json-bounds.ts'
 import { MAX_MESSAGES, type Message, parseMessages, toMessage } from '../../../mcp/json-rpc.ts'
 import { type Reply, asJson } from '../../../mcp/reply.ts'
@@ -7,108 +8,17 @@ import type { CallFaults } from '../call-faults.ts'
 import { replyMessage } from '../emit/injected-response.ts'
 import { type AppFrame, appFrame, type ChainFrame, SealedFrame } from '../chain/frame.ts'
 
-const QUOTE = 0x22
-const BACKSLASH = 0x5c
-
-/**
- * Splits a JSON array into the bytes of its elements, so that other elements keep their bytes after
- * a change. Returns undefined for other values. The bytes must be valid JSON.
- */
-export function jsonElements(bytes: Uint8Array): Uint8Array[] | undefined {
-  let at = 0
-  while (at < bytes.length && isBlank(bytes[at]!)) at++
-  if (bytes[at] !== 0x5b) return undefined
-  const elements: Uint8Array[] = []
-  let depth = 0
-  let start = at + 1
-  for (at++; at < bytes.length; at++) {
-    const byte = bytes[at]!
-    if (byte === QUOTE) at = endOfString(bytes, at)
-    else if (byte === 0x7b || byte === 0x5b) depth++
-    else if (byte === 0x7d || (byte === 0x5d && depth > 0)) depth--
-    else if (depth === 0 && (byte === 0x2c || byte === 0x5d)) {
-      const element = trimmed(bytes, start, at)
-      if (element.length > 0) elements.push(element)
-      if (byte === 0x5d) return elements
-      start = at + 1
-    }
-  }
-  return undefined
-}
-
-/** Joins elements to an array. */
-export function jsonArray(elements: readonly Uint8Array[]): Buffer {
-  const parts: Uint8Array[] = [OPEN]
-  for (const [index, element] of elements.entries()) {
-    if (index > 0) parts.push(COMMA)
-    parts.push(element)
-  }
-  parts.push(CLOSE)
-  return Buffer.concat(parts)
-}
-
-/** Inserts elements at the start of an array that is not empty; `start` is its first part. */
-export function withElementsInFront(
-  start: Uint8Array,
-  elements: readonly Uint8Array[],
-): Uint8Array | undefined {
-  let at = 0
-  while (at < start.length && isBlank(start[at]!)) at++
-  if (start[at] !== 0x5b) return undefined
-  const parts: Uint8Array[] = [OPEN]
-  for (const element of elements) parts.push(element, COMMA)
-  return Buffer.concat([...parts, start.subarray(at + 1)])
-}
-
-const OPEN = Buffer.from('[')
-const COMMA = Buffer.from(',')
-const CLOSE = Buffer.from(']')
-
-function endOfString(bytes: Uint8Array, from: number): number {
-  let at = from + 1
-  while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1
-  return at
-}
-
-function trimmed(bytes: Uint8Array, from: number, to: number): Uint8Array {
-  let start = from
-  let end = to
-  while (start < end && isBlank(bytes[start]!)) start++
-  while (end > start && isBlank(bytes[end - 1]!)) end--
-  return bytes.subarray(start, end)
-}
-
-/** Returns true for whitespace, and for the bytes of a byte order mark. */
-function isBlank(byte: number): boolean {
-  return (
-    byte === 0x20 ||
-    byte === 0x0a ||
-    byte === 0x0d ||
-    byte === 0x09 ||
-    byte === 0xef ||
-    byte === 0xbb ||
-    byte === 0xbf
-  )
-}
-
-/** Returns the element of a batch with one message. */
-export function onlyElement(body: Uint8Array): Uint8Array | undefined {
-  if (onlyMessage(body) === undefined) return undefined
-  const elements = jsonElements(body)
-  return elements?.length === 1 ? elements[0] : undefined
-}
-
 /** Returns the message of a body with one message. */
 export function onlyMessage(body: Uint8Array): Message | undefined {
-  const message = readMessage(body)
-  return message === 'too_complex' ? undefined : message
+  const messages = readMessages(body)
+  return typeof messages !== 'string' && messages.length === 1 ? messages[0] : undefined
 }
 
-/** Returns the message of a body with one message, or `too_complex`. */
-export function readMessage(body: Uint8Array): Message | 'too_complex' | undefined {
+/** Returns the messages of a body, none for a body without any, or `too_complex`. */
+export function readMessages(body: Uint8Array): readonly Message[] | 'too_complex' {
   const parsed = parseMessages(textOf(body))
-  if (!parsed.ok) return parsed.reason === 'too_complex' ? parsed.reason : undefined
-  return parsed.messages.length === 1 ? parsed.messages[0] : undefined
+  if (parsed.ok) return parsed.messages
+  return parsed.reason === 'too_complex' ? parsed.reason : []
 }
 
 /** Reads a JSON text as a message; returns undefined when it is none. */
@@ -139,12 +49,13 @@ export function textOf(bytes: Uint8Array): string {
 type Through = (owner: CallFaults, frame: AppFrame) => Promise<readonly ChainFrame[]>
 
 /**
- * Pipes each call's part of a batch through the call's faults; returns undefined when nothing
- * changed.
+ * Pipes each call's part of a batch through the call's faults; returns undefined when nothing changed.
+ * `messages` are those of the body, where they are known.
  */
 export async function changedBatch(
   { faults, replies, head }: ResponseContext,
   body: Uint8Array,
+  messages: readonly Message[] | undefined,
   through: Through,
 ): Promise<Uint8Array | undefined> {
   const elements = jsonElements(body) ?? (body.length === 0 ? [] : [body])
@@ -153,8 +64,8 @@ export async function changedBatch(
   const tooMany = elements.length > MAX_MESSAGES
   if (tooMany) faults.leaveResponse('too_complex')
   const parts = await Promise.all(
-    (tooMany ? [] : elements).map(async (raw): Promise<readonly Uint8Array[]> => {
-      const message = messageIn(raw)
+    (tooMany ? [] : elements).map(async (raw, index): Promise<readonly Uint8Array[]> => {
+      const message = messages?.length === elements.length ? messages[index] : messageIn(raw)
       const id = message?.kind === 'result' || message?.kind === 'error' ? message.id : undefined
       const own = faults.calls.find(({ call }) => call!.id === id)
       if (own?.actsOnResponse !== true) return [raw]

@@ -1,6 +1,7 @@
 import { CutResponse } from '../../../filters/lib/cut-response.ts'
-import { linesWithout, type HeaderLines } from '../../../http/headers.ts'
+import type { HeaderLines } from '../../../http/headers.ts'
 import { Pieces } from '../../../base/pieces.ts'
+import { jsonArray, jsonElements, withElementsInFront } from '../../../base/json/json-array.ts'
 import { readingCost } from '../../../base/json/json-bounds.ts'
 import { jsonWeight } from '../../../base/json/json-weight.ts'
 import type { Failure } from '../../../http/transfer.ts'
@@ -13,19 +14,23 @@ import {
   changedBatch,
   isStream,
   joined,
-  jsonArray,
   jsonBytes,
-  onlyElement,
   onlyMessage,
-  readMessage,
-  withElementsInFront,
+  readMessages,
 } from './body-messages.ts'
 import type { CallFaults } from '../call-faults.ts'
 import type { NotApplicableReason } from '../fault-events.ts'
 import { piped } from '../chain/fault-chain.ts'
 import { headersForChangedBody } from '../../../http/changed-body-headers.ts'
-import { hasNoBody, httpResponse, NOTHING, replyMessage } from '../emit/injected-response.ts'
-import { appFrame, isOpen, SealedFrame, UnreadFrame, type ChainFrame } from '../chain/frame.ts'
+import { changedResponse, httpResponse, NOTHING, replyMessage } from '../emit/injected-response.ts'
+import {
+  type AppFrame,
+  appFrame,
+  isOpen,
+  SealedFrame,
+  UnreadFrame,
+  type ChainFrame,
+} from '../chain/frame.ts'
 import { checkVerdict } from '../request/verdicts.ts'
 
 /** Holds a response until it is complete, so that faults can act on the whole body. */
@@ -129,7 +134,7 @@ export class BodyResponse implements ResponsePart {
   }
 
   async #response(trailers: HeaderLines): Promise<void> {
-    const { faults, outlet, coding, replies } = this.#context
+    const { faults, outlet, coding } = this.#context
     const { size } = this.#pieces
     const { maxBody } = faults.options
     const decoded = coding === 'identity' ? size : decodedLimit(size, maxBody)
@@ -141,45 +146,53 @@ export class BodyResponse implements ResponsePart {
     const body = decodeWhole(coding, original, maxBody)
     if (body !== original) await heavyWork.wait(decoded)
     if (outlet.ended) return
-    const message = body === undefined ? undefined : readMessage(body)
-    if (body === undefined || message === 'too_complex') {
-      return this.#unread(original, body === undefined ? 'unreadable' : 'too_complex', trailers)
+    const read = body === undefined ? 'unreadable' : readMessages(body)
+    if (body === undefined || typeof read === 'string') {
+      return this.#unread(original, read as NotApplicableReason, trailers)
     }
-    const whole = appFrame('body', body, message, true)
+    const whole = appFrame('body', body, read.length === 1 ? read[0] : undefined, true)
     faults.memory.give(cost)
     faults.memory.take(body.length + jsonWeight(whole.message))
-    let out: readonly ChainFrame[] = (await pipeInputRequests(faults, whole)) ?? [whole]
-    if (outlet.ended || this.#replaced(out)) return
-    if (out[0] !== whole) return this.#send(joined(out), false)
-    if (faults.exchange.actsOnResponse) out = await this.#through(faults.exchange, whole)
-    if (outlet.ended || this.#replaced(out)) return
-    const call = faults.calls[0]
-    if (faults.shared || replies.length > 0) {
-      const bytes = await changedBatch(this.#context, joined(out), (own, frame) =>
-        this.#through(own, frame),
-      )
+    const asked = await pipeInputRequests(faults, whole)
+    let out = asked === undefined ? whole : this.#only(asked)
+    if (out !== undefined) out = await this.#taken(faults.exchange, out)
+    if (out === undefined) return
+    if (!this.#isAlone) {
+      const messages = out === whole ? read : undefined
+      const through = (own: CallFaults, frame: AppFrame) => this.#through(own, frame)
+      const bytes = await changedBatch(this.#context, out.raw, messages, through)
       if (outlet.ended) return
       if (bytes !== undefined) return this.#send(bytes, true)
-    } else if (call?.actsOnResponse === true) {
-      const bytes = joined(out)
-      const only = onlyElement(bytes)
-      const said = out[0] === whole ? message : undefined
-      const frame = appFrame('body', only ?? bytes, said, true)
-      const after = await this.#through(call, frame)
-      if (outlet.ended || this.#replaced(after)) return
-      if (after.length !== 1 || after[0] !== frame) {
-        // A batch with one message stays a batch.
-        if (only === undefined) out = after
-        else
-          this.#send(
-            jsonArray(after.map(({ raw }) => raw).filter(({ length }) => length > 0)),
-            false,
-          )
-        if (outlet.ended) return
-      }
+    } else if (faults.calls[0] !== undefined) {
+      out = await this.#ofCall(faults.calls[0], out)
+      if (out === undefined) return
     }
-    if (out[0] === whole && out.length === 1) this.#passWhole(trailers)
-    else this.#send(joined(out), false)
+    if (out === whole) this.#passWhole(trailers)
+    else this.#send(out.raw, false)
+  }
+
+  /** Takes the response to the only call through its faults; a batch with one message stays a batch. */
+  async #ofCall(call: CallFaults, body: AppFrame): Promise<AppFrame | undefined> {
+    const elements = body.message === undefined ? undefined : jsonElements(body.raw)
+    if (elements === undefined) return this.#taken(call, body)
+    const element = { ...body, raw: elements[0]! }
+    const after = await this.#taken(call, element)
+    if (after === undefined || after === element) return after && body
+    return { ...after, raw: jsonArray(after.raw.length === 0 ? [] : [after.raw]) }
+  }
+
+  /** Takes a body through the faults of one chain; returns undefined when that has ended the response. */
+  async #taken(owner: CallFaults, body: AppFrame): Promise<AppFrame | undefined> {
+    return owner.actsOnResponse ? this.#only(await this.#through(owner, body)) : body
+  }
+
+  /** Returns the frames as one; undefined when the response has ended, or has been replaced. */
+  #only(frames: readonly ChainFrame[]): AppFrame | undefined {
+    if (this.#context.outlet.ended || this.#replaced(frames)) return undefined
+    const [first] = frames
+    if (frames.length === 1 && isOpen(first!)) return first as AppFrame
+    const bytes = joined(frames)
+    return appFrame('body', bytes, onlyMessage(bytes), true)
   }
 
   /** True when the response has one call and no replies. */
@@ -267,22 +280,9 @@ export class BodyResponse implements ResponsePart {
     return true
   }
 
-  /** Sends a changed body. A body of messages from a fault needs a head that allows messages. */
-  #send(bytes: Uint8Array, messages: boolean): void {
+  #send(bytes: Uint8Array, areReplies: boolean): void {
     const { faults, outlet, head } = this.#context
-    const headers = headersForChangedBody(head.headers, bytes.length)
-    const { status } = head
-    if (messages && (status >= 300 || status === 202 || status === 204 || isStream(head))) {
-      const lines = [
-        ...linesWithout(headers, (name) => name === 'content-type'),
-        'Content-Type',
-        'application/json',
-      ]
-      outlet.whole({ head: { status: 200, reason: 'OK', headers: lines }, bytes })
-    } else {
-      const isEmpty = hasNoBody(faults.options.request, status)
-      outlet.whole({ head: { ...head, headers }, bytes: isEmpty ? NOTHING : bytes })
-    }
+    outlet.whole(changedResponse(head, bytes, areReplies, faults.options.request))
   }
 
   #cut(out: readonly ChainFrame[], how: 'rst' | 'fin'): void {

@@ -1,11 +1,13 @@
-import { CutResponse } from '../../../filters/lib/cut-response.ts'
+import type { Verdict } from '../../../filters/fault.ts'
+import { valueOf, type Span } from '../../../base/json/json-node.ts'
+import { readJson } from '../../../base/json/json-text.ts'
 import { isRecord } from '../../../base/values.ts'
-import { toolOf } from '../../../mcp/call.ts'
 import type { Message } from '../../../mcp/json-rpc.ts'
 import { isModern } from '../../../mcp/protocol-version.ts'
 import type { CallFaults } from '../call-faults.ts'
-import { piped } from '../chain/fault-chain.ts'
-import { type AppFrame, type ChainFrame, isOpen, SealedFrame } from '../chain/frame.ts'
+import { pipedMessage } from '../chain/fault-chain.ts'
+import { type AppFrame, type ChainFrame, isOpen } from '../chain/frame.ts'
+import type { NotApplicableReason } from '../fault-events.ts'
 import type { ExchangeFaults } from '../exchange-faults.ts'
 import { checkServerVerdict, type ServerMessage } from './server-messages.ts'
 
@@ -27,61 +29,72 @@ export function pipeInputRequests(
   if (owner === undefined || !mayAskForInput(faults)) return undefined
   const message = isOpen(frame) && frame.last ? frame.message : undefined
   const { messagePlanner } = faults.options
-  const planned = requestsIn(message).flatMap(
-    (each) => messagePlanner?.plan(each, undefined, toolOf(owner.call)) ?? [],
-  )
+  const { call } = owner
+  const disturbs = () => faults.options.disturbancesOf?.(call) ?? []
+  const planned = requestsIn(message).flatMap(([key, request]) => {
+    const own = messagePlanner?.plan(request, { call, disturbs })
+    return own === undefined ? [] : [{ key, faults: own }]
+  })
   return planned.length === 0 ? undefined : pipeAll(owner, planned, frame as AppFrame)
 }
 
-/** Returns the requests for input in a result. */
-function requestsIn(message: Message | undefined): readonly ServerMessage[] {
+/** Returns the requests for input in a result, by their keys. */
+function requestsIn(message: Message | undefined): readonly (readonly [string, ServerMessage])[] {
   if (message?.kind !== 'result' || !isRecord(message.result)) return []
   const { resultType, inputRequests } = message.result
   if (resultType !== 'input_required' || !isRecord(inputRequests)) return []
   const { id } = message
-  return Object.values(inputRequests).flatMap((request): readonly ServerMessage[] => {
+  return Object.entries(inputRequests).flatMap(([key, request]) => {
     if (!isRecord(request) || typeof request['method'] !== 'string') return []
-    return [{ kind: 'request', id, method: request['method'], params: request['params'] }]
+    const { method, params } = request
+    return [[key, { kind: 'request', id, method, params }] as const]
   })
+}
+
+/** The faults of a request for input, and its key in the result. */
+interface PlannedRequest {
+  readonly key: string
+  readonly faults: CallFaults
 }
 
 async function pipeAll(
   owner: CallFaults,
-  planned: readonly CallFaults[],
+  planned: readonly PlannedRequest[],
   original: AppFrame,
 ): Promise<readonly ChainFrame[]> {
   let frames: readonly ChainFrame[] = [original]
   try {
-    for (const faults of planned) {
+    for (const { key, faults } of planned) {
       // The faults end with the call.
       faults.stop = owner.stop
       const [frame] = frames
-      if (frame !== undefined && isOpen(frame)) frames = await pipe(faults, frame)
+      if (frame !== undefined && isOpen(frame)) {
+        const part = (text: string) => requestIn(text, key)
+        const out = await pipedMessage(faults, frame, (wanted) => check(faults, wanted), { part })
+        const isSame = out.length === 1 && isOpen(out[0]!) && out[0].raw === frame.raw
+        if (!isSame) frames = out
+      }
       for (const marker of faults.takeMarkers()) owner.addMarker(marker, false)
     }
   } catch (error) {
     owner.fate.cut()
     throw error
   } finally {
-    for (const faults of planned) faults.close()
+    for (const { faults } of planned) faults.close()
   }
-  if (frames.length !== 1 || frames[0] !== original) owner.fate.changed()
+  const [only] = frames
+  const message = frames.length === 1 && isOpen(only!) ? only.message : undefined
+  if (only !== original) owner.fate.rewritten(original.message, message)
   return frames
 }
 
-async function pipe(
-  faults: CallFaults,
-  frame: ChainFrame & { readonly last: boolean },
-): Promise<readonly ChainFrame[]> {
-  const check: Parameters<typeof piped>[3] = (verdict) => {
-    const isLate = verdict.kind === 'edit' || verdict.kind === 'copies'
-    return isLate ? 'already_sent' : checkServerVerdict(faults.call!, verdict)
-  }
-  const verdict = await faults.request((_, wanted) => check(wanted))
-  if (verdict.kind === 'reset') throw new CutResponse(verdict.how)
-  if (verdict.kind === 'respond') return [SealedFrame.instead(frame, verdict.reply)]
-  faults.leaveOutput('nothing_to_act_on')
-  const out: ChainFrame[] = []
-  await piped(faults, frame, out, check)
-  return out
+/** Copies of the request would need a response of their own. */
+function check({ call }: CallFaults, verdict: Verdict): NotApplicableReason | undefined {
+  return verdict.kind === 'copies' ? 'already_sent' : checkServerVerdict(call!, verdict)
+}
+
+/** Finds a request for input in the text of a result. */
+function requestIn(text: string, key: string): Span | undefined {
+  const requests = valueOf(valueOf(readJson(text), 'result'), 'inputRequests')
+  return valueOf(requests, key)
 }

@@ -4,7 +4,7 @@ import {
   type HeaderLines,
   type ResponseHead,
 } from '../../../http/headers.ts'
-import { eventMessage } from '../../../mcp/event-message.ts'
+import { eventMessages } from '../../../mcp/event-message.ts'
 import type { SseFrame } from '../../../mcp/sse-framer.ts'
 import type { Failure, ResponseSink, Transfer } from '../../../http/transfer.ts'
 import { codingOf } from '../../../http/content-coding.ts'
@@ -12,6 +12,7 @@ import type { Cut } from '../../exchange.ts'
 import type { Message } from '../../../mcp/json-rpc.ts'
 import { appFrame, type AppFrame, type ChainFrame, isOpen, SealedFrame } from '../chain/frame.ts'
 import { PushChains, type PushEvent } from './push-chains.ts'
+import { type BatchReader, eventsOf } from './batch-events.ts'
 import { MessageGate, type MessagePlanner } from './server-messages.ts'
 import { PushOutlet, type PushPosition } from '../emit/event-outlets.ts'
 import type { PushSession, PushStreams } from './push-streams.ts'
@@ -196,17 +197,29 @@ export class PushStream implements ResponseSink, Transfer {
   }
 
   #frame(frame: SseFrame): void {
-    const message = eventMessage(frame)
+    const { messages, batch } = eventMessages(frame)
+    const event = appFrame('event', frame.raw, batch ? undefined : messages[0], false, frame.id)
+    const whole = batch ? { ...event, batch: messages } : event
     if (this.#messages?.isActive === true) this.#gate ??= this.#createGate(this.#messages)
     const gate = this.#gate
-    if (gate === undefined) this.#route(frame, message)
-    else if (frame.oversized) gate.push(SealedFrame.piece(frame.raw, frame.ends))
-    else gate.push(appFrame('event', frame.raw, message, false, frame.id))
+    if (gate === undefined) {
+      for (const { raw, eventId, message } of eventsOf(whole, this.#batch)) {
+        this.#route({ raw, id: eventId }, message)
+      }
+    } else if (frame.oversized) gate.push(SealedFrame.piece(frame.raw, frame.ends))
+    else gate.push(whole)
+  }
+
+  /** The messages of a batch that faults of calls act on. */
+  readonly #batch: BatchReader = {
+    isOwn: (message) => this.#session?.ownerOf(message) !== undefined,
+    ends: () => false,
   }
 
   #createGate(messages: MessagePlanner): MessageGate {
     return new MessageGate({
-      plan: (message) => messages.plan(message, this.#session?.key),
+      batch: this.#batch,
+      plan: (message) => messages.plan(message, { session: this.#session?.key }),
       onFrame: (frame) => this.#released(frame),
       onDrain: () => this.resume(),
       onIdle: () => this.update(),

@@ -1,5 +1,4 @@
-import { isRecord } from '../../../base/values.ts'
-import type { Message } from '../../../mcp/json-rpc.ts'
+import { progressTokenOf, type Message } from '../../../mcp/json-rpc.ts'
 import type { PushedCall } from './pushed-calls.ts'
 import { PushStream } from './push-stream.ts'
 import type { MessagePlanner } from './server-messages.ts'
@@ -46,10 +45,7 @@ export class PushSession {
       // A reused id belongs to the newer call, as in the table of in-flight requests.
       return this.#calls.findLast(({ call }) => call.id === id)
     }
-    if (message?.kind !== 'notification' || message.method !== 'notifications/progress') {
-      return undefined
-    }
-    const token = isRecord(message.params) ? message.params['progressToken'] : undefined
+    const token = progressTokenOf(message)
     if (token === undefined) return undefined
     const owners = this.#calls.filter(({ call }) => call.progressToken === token)
     return owners.length === 1 ? owners[0] : undefined

@@ -1,26 +1,21 @@
 import { CutResponse } from '../../../filters/lib/cut-response.ts'
-import type { Frame, Verdict } from '../../../filters/fault.ts'
-import { frameText, withText } from '../../../filters/lib/json/frame-json.ts'
+import type { Verdict } from '../../../filters/fault.ts'
+import { frameText } from '../../../filters/lib/json/frame-json.ts'
 import type { Room } from '../../../base/room.ts'
 import { isExactId } from '../../../mcp/reply.ts'
 import type { Call } from '../../../mcp/call.ts'
-import { type Message, parseMessages } from '../../../mcp/json-rpc.ts'
+import type { Message } from '../../../mcp/json-rpc.ts'
 import type { Cut } from '../../exchange.ts'
+import type { Disturbance } from '../../disturbance.ts'
+import type { StreamPlace } from '../chain/fault-owner.ts'
 import type { CallFaults } from '../call-faults.ts'
-import { type OnFrame, piped } from '../chain/fault-chain.ts'
-import {
-  type AppFrame,
-  appFrame,
-  type ChainFrame,
-  isOpen,
-  QuietFrame,
-  SealedFrame,
-} from '../chain/frame.ts'
+import { type OnFrame, pipedMessage } from '../chain/fault-chain.ts'
+import { type AppFrame, type ChainFrame, isOpen, QuietFrame, SealedFrame } from '../chain/frame.ts'
 import { FrameQueue } from '../chain/queue.ts'
-import { interruptibleWait } from '../chain/stop.ts'
+import { interruptibleWait, Stop } from '../chain/stop.ts'
 import { markerComments, replyMessage } from '../emit/injected-response.ts'
 import type { NotApplicableReason } from '../fault-events.ts'
-import { jsonArray, jsonElements, textOf } from './body-messages.ts'
+import { type BatchReader, eventOf, eventsOf } from './batch-events.ts'
 
 /** A notification or request of the server. */
 export type ServerMessage = Extract<Message, { readonly kind: 'notification' | 'request' }>
@@ -31,11 +26,19 @@ export interface MessagePlanner {
   readonly isActive: boolean
   /** Counts held messages. */
   readonly memory: Room
-  /**
-   * Plans the faults of a message; undefined when no rule matches. `session` is the key of the session,
-   * and `tool` the tool of the call to which the message belongs, if known.
-   */
-  plan(message: ServerMessage, session?: string, tool?: string): CallFaults | undefined
+  /** Plans the faults of a message; undefined when no rule matches. */
+  plan(message: ServerMessage, source: MessageSource): CallFaults | undefined
+}
+
+/** Describes where a message of the server comes from. */
+export interface MessageSource {
+  /** The key of the session of a stream that a client opened by GET; that of the request by default. */
+  readonly session?: string | undefined
+  /** The call to which the message belongs, if known. */
+  readonly call?: Call | undefined
+  readonly stream?: object | undefined
+  /** Returns the records of the calls that the message may disturb; by default all of the session. */
+  readonly disturbs?: (() => readonly Disturbance[]) | undefined
 }
 
 /** Connects the gate with its stream. */
@@ -44,6 +47,7 @@ export interface MessageGateOptions {
   readonly plan: (message: ServerMessage) => CallFaults | undefined
   /** Pipes a response that asks the client for input; undefined for other frames. */
   readonly asked?: (frame: ChainFrame) => Promise<readonly ChainFrame[]> | undefined
+  readonly batch: BatchReader
   readonly onFrame: OnFrame
   readonly onDrain: () => void
   /** Called when no frame is held any more. */
@@ -63,8 +67,6 @@ interface Planned {
   readonly faults?: CallFaults | undefined
 }
 
-const BRACKET = 0x5b
-
 /** The most messages that wait outside of the order of one stream. */
 const MAX_LATE = 1000
 
@@ -77,6 +79,8 @@ export class MessageGate extends FrameQueue {
   readonly done: Promise<void>
   readonly #options: MessageGateOptions
   readonly #late = new Map<CallFaults, Promise<void>>()
+  /** The messages that wait for the next one. */
+  readonly #behind: Place[] = []
   #isBusy = false
   #isEnding = false
 
@@ -93,6 +97,7 @@ export class MessageGate extends FrameQueue {
 
   /** Stops all faults: delayed messages are sent now. */
   wake(): void {
+    for (const place of this.#behind.splice(0)) place.end(false)
     for (const { stop } of this.#late.keys()) stop.abort()
   }
 
@@ -105,8 +110,13 @@ export class MessageGate extends FrameQueue {
     for (let step = await this.next(); step.done !== true; step = await this.next()) {
       this.#isBusy = true
       for (const { frame, faults } of this.#planned(step.value)) {
+        const waiting = this.#behind.splice(0)
+        if (faults !== undefined) faults.place = new Place(faults, waiting.length > 0, this.#behind)
         const sent = faults === undefined ? this.#pass(frame) : this.#begin(faults, frame)
         if (sent !== undefined) await sent
+        const isPassed = faults?.hasWaited !== true && hasMessage(frame)
+        if (!isPassed) this.#behind.unshift(...waiting)
+        else for (const place of waiting) await this.#follow(place)
       }
       this.#isBusy = false
       if (!this.active) this.#options.onIdle?.()
@@ -114,6 +124,7 @@ export class MessageGate extends FrameQueue {
     // The stream ends when delayed messages are sent; hanging ones are never sent.
     this.#isEnding = true
     for (const { hangs, stop } of this.#late.keys()) if (hangs) stop.abort()
+    for (const place of this.#behind.splice(0)) place.end(false)
     await Promise.all(this.#late.values())
   }
 
@@ -132,31 +143,16 @@ export class MessageGate extends FrameQueue {
     if (!isOpen(frame)) return [{ frame }]
     const { message } = frame
     if (message !== undefined) return [{ frame, faults: this.#plan(message) }]
-    return this.#batch(frame) ?? [{ frame }]
-  }
-
-  /** Takes the messages that rules match out of a batch: each becomes an event behind the rest. */
-  #batch(frame: Frame): readonly Planned[] | undefined {
-    const text = frame.raw.includes(BRACKET) ? frameText(frame) : undefined
-    const parsed = text === undefined ? undefined : parseMessages(text)
-    if (text === undefined || parsed?.ok !== true || !parsed.batch) return undefined
-    const plans = parsed.messages.map((message) => this.#plan(message))
-    const rest: Uint8Array[] = []
-    const parts: Planned[] = []
-    for (const [index, raw] of jsonElements(Buffer.from(text))!.entries()) {
-      const faults = plans[index]
-      const message = parsed.messages[index]
-      if (faults === undefined) rest.push(raw)
-      else parts.push({ frame: appFrame('event', eventOf(textOf(raw)), message, false), faults })
+    const plans = new Map<Message, CallFaults | undefined>()
+    const isOwn = (each: Message): boolean => {
+      const faults = this.#plan(each)
+      plans.set(each, faults)
+      return faults !== undefined || this.#options.batch.isOwn(each)
     }
-    if (parts.length === 0) return undefined
-    const { eventId } = frame as AppFrame
-    if (rest.length > 0) parts.unshift({ frame: withText(frame, textOf(jsonArray(rest))) })
-    else if (eventId !== undefined) {
-      // A client resumes by the id of the last event.
-      parts.push({ frame: new QuietFrame(Buffer.from(`id: ${eventId}\n\n`)) })
-    }
-    return parts
+    return eventsOf(frame as AppFrame, { ...this.#options.batch, isOwn }).map((part) => ({
+      frame: part,
+      faults: part.message && plans.get(part.message),
+    }))
   }
 
   #plan(message: Message): CallFaults | undefined {
@@ -182,34 +178,25 @@ export class MessageGate extends FrameQueue {
     return Promise.race([whole, waits])
   }
 
+  /** Lets a message leave behind the one that passed; resolves when it has left, or waits again. */
+  #follow(place: Place): Promise<void> {
+    const { faults } = place
+    const waits = new Promise<void>((resolve) => (faults.waiting = resolve))
+    place.end(true)
+    return Promise.race([this.#late.get(faults), waits])
+  }
+
   async #pipe(faults: CallFaults, original: AppFrame): Promise<void> {
-    let frame = original
-    const check = (verdict: Verdict) =>
-      checkServerVerdict(faults.call!, verdict, this.#options.uncut)
-    const verdict = await faults.request(async (_, wanted) => {
-      if (wanted.kind !== 'edit') return check(wanted)
-      const text = frameText(frame)
-      const edited = text === undefined ? undefined : await wanted.edit(text)
-      if (edited === undefined) return 'nothing_to_act_on'
-      frame = { ...frame, ...withText(frame, edited) }
-      return undefined
-    })
-    if (faults.hangs && this.#isEnding) return
-    if (verdict.kind === 'reset') {
-      this.#options.cut(verdict.how)
-      return
-    }
-    if (verdict.kind === 'respond') {
-      this.#respond(faults, SealedFrame.instead(frame, verdict.reply))
-      return
-    }
-    faults.leaveOutput('nothing_to_act_on')
-    const out: ChainFrame[] = []
+    const { uncut } = this.#options
+    const check = (verdict: Verdict) => checkServerVerdict(faults.call!, verdict, uncut)
+    let out: readonly ChainFrame[]
     try {
-      await piped(faults, { ...frame, last: true }, out, check, this.#options.uncut)
+      out = await pipedMessage(faults, original, check, { uncut })
     } catch (error) {
       this.#failed(error)
+      return
     }
+    if (faults.hangs && this.#isEnding) return
     if (out.length === 0) await this.#mark(faults)
     for (const each of out) await this.#send(faults, each)
     await this.#repeat(faults, out)
@@ -255,6 +242,36 @@ export class MessageGate extends FrameQueue {
   }
 }
 
+/** The place of a message on its stream. */
+class Place implements StreamPlace {
+  readonly faults: CallFaults
+  readonly overtakes: boolean
+  readonly #queue: Place[]
+  readonly #ended = new Stop()
+  isOvertaken = false
+
+  /** A message that waits is put into the queue. */
+  constructor(faults: CallFaults, overtakes: boolean, queue: Place[]) {
+    this.faults = faults
+    this.overtakes = overtakes
+    this.#queue = queue
+  }
+
+  wait(): Stop {
+    this.#queue.push(this)
+    return this.#ended
+  }
+
+  end(isOvertaken: boolean): void {
+    this.isOvertaken = isOvertaken
+    this.#ended.abort()
+  }
+}
+
+function hasMessage(frame: ChainFrame): boolean {
+  return isOpen(frame) && (frame.message ?? (frame as AppFrame).batch) !== undefined
+}
+
 /** Returns the reason for which a verdict on a message of the server cannot be carried out. */
 export function checkServerVerdict(
   call: Call,
@@ -277,10 +294,4 @@ function notLast(frame: ChainFrame & { readonly last: boolean }, isLate: boolean
   const text = isLate && eventId !== undefined ? frameText(rest) : undefined
   if (text === undefined) return { ...(frame as AppFrame), last: false }
   return { ...rest, raw: eventOf(text), last: false, eventId: undefined }
-}
-
-/** Encodes a text as an event without an id. */
-function eventOf(text: string): Uint8Array {
-  const lines = text.split('\n').map((line) => `data: ${line}\n`)
-  return Buffer.from(`${lines.join('')}\n`)
 }

@@ -4,8 +4,7 @@ import { endOfSlice } from '../../../mcp/sse-slice.ts'
 import type { EmitFrame, SseFrame, SseFramer } from '../../../mcp/sse-framer.ts'
 import { HEAVY, OrderedWork, nextLoop, spendShare } from '../../event-loop.ts'
 import { HoldTimer } from '../../hold-watch.ts'
-import { isRecord } from '../../../base/values.ts'
-import type { Message } from '../../../mcp/json-rpc.ts'
+import { progressTokenOf, type Message } from '../../../mcp/json-rpc.ts'
 import type { CallFaults } from '../call-faults.ts'
 
 /** Receives the events of a feed. */
@@ -213,8 +212,7 @@ export function ownerOf(
   if (message?.kind === 'result' || message?.kind === 'error') {
     return calls.find(({ call, fate }) => !fate.responded && call!.id === message.id)
   }
-  if (message?.kind !== 'notification' || !isRecord(message.params)) return undefined
-  const token = message.params['progressToken']
+  const token = progressTokenOf(message)
   if (token === undefined) return undefined
   return calls.find(({ call }) => call!.progressToken === token)
 }

@@ -1,25 +1,19 @@
 import type { Transform } from 'node:stream'
 import { CutResponse } from '../../../filters/lib/cut-response.ts'
-import type { Verdict } from '../../../filters/fault.ts'
-import { eventMessage } from '../../../mcp/event-message.ts'
 import { MarkerRenamer } from '../../../http/renamed-markers.ts'
 import { headerValue, type HeaderLines } from '../../../http/headers.ts'
 import { asSseEvent } from '../../../mcp/reply.ts'
-import { hasNoFields } from '../../../mcp/sse-fields.ts'
 import type { Failure } from '../../../http/transfer.ts'
-import { SseFramer, type SseFrame } from '../../../mcp/sse-framer.ts'
+import { SseFramer } from '../../../mcp/sse-framer.ts'
 import { decoderFor } from '../../../http/content-coding.ts'
 import type { ResponsePart, ResponseContext } from './faulted-sink.ts'
 import type { CallFaults } from '../call-faults.ts'
-import { FrameChain, type OnFrame } from '../chain/fault-chain.ts'
 import { headersForChangedBody } from '../../../http/changed-body-headers.ts'
 import { httpResponse, replyEvent, replyMessage } from '../emit/injected-response.ts'
-import { appFrame, type ChainFrame, isOpen, QuietFrame, SealedFrame } from '../chain/frame.ts'
-import { type FeedReceiver, SseFeed, TimedFramer, endedBy, ownerOf } from './sse-feed.ts'
+import { type AppFrame, type ChainFrame, QuietFrame, SealedFrame } from '../chain/frame.ts'
+import { EventPath } from './event-path.ts'
+import { type FeedReceiver, SseFeed, TimedFramer } from './sse-feed.ts'
 import { SseOutlet } from '../emit/event-outlets.ts'
-import { checkStreamVerdict } from '../request/verdicts.ts'
-import { gateOf } from './response-gate.ts'
-import type { MessageGate } from './server-messages.ts'
 
 /**
  * Routes the events of a streamed response through the chains of their calls to the client; events
@@ -31,11 +25,8 @@ export class SseResponse implements ResponsePart {
   readonly #framer: TimedFramer
   readonly #feed: SseFeed
   readonly #decoder: Transform | undefined
-  readonly #chains = new Map<CallFaults, FrameChain>()
-  readonly #exchangeChain: FrameChain | undefined
-  readonly #gate: MessageGate | undefined
+  readonly #path: EventPath
   #paused = false
-  #ending = false
 
   constructor(context: ResponseContext) {
     const { faults, outlet, head, coding, replies } = context
@@ -54,34 +45,20 @@ export class SseResponse implements ResponsePart {
     const framer = (this.#framer = new TimedFramer(whole, holdTimeout, half))
     const receiver: FeedReceiver = {
       take: (bytes, emit) => this.#out.joined(() => framer.push(bytes, emit)),
-      read: this.#frame,
+      read: (frame) => this.#path.read(frame),
       onError: this.#handleError,
       isBehind: () => this.#chainsBehind,
       onResume: this.#onDrain,
     }
     this.#feed = new SseFeed(receiver, faults.memory)
-    const createChain = (of: CallFaults, onFrame: OnFrame) => {
-      const check = (verdict: Verdict) =>
-        checkStreamVerdict(of.call, verdict, faults.shared, this.#out.released)
-      return new FrameChain(of, check, onFrame, this.#onDrain)
-    }
-    for (const call of faults.calls) {
-      const toClient = (frame: ChainFrame) => this.#emit(call, frame)
-      if (call.actsOnResponse) this.#chains.set(call, createChain(call, toClient))
-    }
-    const { exchange } = faults
-    const route = (frame: ChainFrame) => this.#route(exchange, frame)
-    if (exchange.actsOnResponse) this.#exchangeChain = createChain(exchange, route)
-    this.#gate = gateOf(context, {
-      onFrame: (frame) => this.#second(frame),
-      onReply: (frame) => this.#emit(faults.calls[0]!, frame),
+    this.#path = new EventPath(context, {
+      isHeadSent: () => this.#out.released,
+      emit: (owner, frame) => this.#emit(owner, frame),
       onDrain: this.#onDrain,
+      onEnd: () => this.#endEarly(),
+      onError: this.#handleError,
       cut: (how) => this.#handleError(new CutResponse(how)),
     })
-    for (const each of this.#all) {
-      const holdsAll = each === this.#exchangeChain || !faults.shared
-      each.done.then(() => holdsAll && !this.#ending && this.#endEarly(), this.#handleError)
-    }
     this.#decoder = decoderFor(coding)
     const comments = new MarkerRenamer()
     this.#decoder?.on('data', (chunk: Uint8Array) => {
@@ -93,11 +70,6 @@ export class SseResponse implements ResponsePart {
     this.#decoder?.on('error', this.#handleError)
   }
 
-  get #all(): readonly FrameChain[] {
-    const chains = [...this.#chains.values()]
-    return this.#exchangeChain === undefined ? chains : [this.#exchangeChain, ...chains]
-  }
-
   data(chunk: Uint8Array): boolean {
     if (this.#decoder === undefined) this.#feed.push(chunk)
     else this.#decoder.write(chunk)
@@ -106,7 +78,7 @@ export class SseResponse implements ResponsePart {
   }
 
   end(trailers: HeaderLines): void {
-    this.#ending = true
+    this.#path.closing()
     const decoder = this.#decoder
     const { outlet } = this.#context
     const finish = (): void => void this.#finish(() => outlet.end(trailers))
@@ -127,9 +99,9 @@ export class SseResponse implements ResponsePart {
       this.stop()
       return
     }
-    this.#ending = true
+    this.#path.closing()
     faults.disarm()
-    this.#gate?.wake()
+    this.#path.wake()
     void this.#finish(fail)
   }
 
@@ -139,8 +111,7 @@ export class SseResponse implements ResponsePart {
   }
 
   stop(): void {
-    this.#gate?.drop()
-    for (const chain of this.#all) chain.drop()
+    this.#path.drop()
     this.#feed.drop()
     this.#framer.stop()
     this.#out.stop()
@@ -148,8 +119,7 @@ export class SseResponse implements ResponsePart {
   }
 
   get #chainsBehind(): boolean {
-    const { outlet } = this.#context
-    return outlet.blocked || this.#gate?.behind === true || this.#all.some(({ behind }) => behind)
+    return this.#context.outlet.blocked || this.#path.behind
   }
 
   get #feedBehind(): boolean {
@@ -174,12 +144,7 @@ export class SseResponse implements ResponsePart {
     await this.#feed.drained()
     const rest = this.#framer.end()
     try {
-      this.#gate?.close()
-      await this.#gate?.done
-      for (const chain of this.#all) {
-        chain.close()
-        await chain.done
-      }
+      await this.#path.close()
     } catch {
       return
     }
@@ -188,52 +153,6 @@ export class SseResponse implements ResponsePart {
     this.#out.send(rest)
     this.#out.release()
     last()
-  }
-
-  readonly #frame = (frame: SseFrame): void => {
-    const { faults } = this.#context
-    if (frame.oversized) {
-      faults.leaveResponse('too_large')
-      this.#first(SealedFrame.piece(frame.raw, frame.ends))
-      return
-    }
-    const { id } = frame
-    if (id !== undefined) faults.mayResume()
-    const message = eventMessage(frame)
-    if (message === undefined && hasNoFields(frame)) {
-      this.#first(new QuietFrame(frame.raw))
-      return
-    }
-    const ended = endedBy(faults.calls, message)
-    if (ended !== undefined) faults.options.onResponded?.(ended.call)
-    this.#first(appFrame('event', frame.raw, message, ended !== undefined, id))
-  }
-
-  #first(frame: ChainFrame): void {
-    if (this.#gate === undefined) void this.#second(frame)
-    else this.#gate.push(frame)
-  }
-
-  #second(frame: ChainFrame): Promise<void> | undefined {
-    const chain = this.#exchangeChain
-    if (chain === undefined) return this.#route(this.#context.faults.exchange, frame)
-    chain.push(frame)
-    return chain.room()
-  }
-
-  #route(from: CallFaults, frame: ChainFrame): Promise<void> | undefined {
-    // After the end, another connection may carry the event.
-    if (this.#context.outlet.ended) return undefined
-    const { calls } = this.#context.faults
-    const replaced = frame instanceof SealedFrame && frame.reply !== undefined
-    const message = isOpen(frame) ? frame.message : undefined
-    const owner = replaced ? undefined : ownerOf(calls, message)
-    if (owner === undefined) return this.#emit(from, frame)
-    if (isOpen(frame) && frame.last) owner.fate.appResponded(message)
-    const chain = this.#chains.get(owner)
-    if (chain === undefined) return this.#emit(owner, frame)
-    chain.push(frame)
-    return chain.room()
   }
 
   #emit(owner: CallFaults, frame: ChainFrame): Promise<void> | undefined {
@@ -261,8 +180,9 @@ export class SseResponse implements ResponsePart {
       this.#out.piece(frame.raw, frame.ends)
     } else {
       if (frame.last) owner.fate.respondedBy(frame.message)
+      const { batch = [] } = frame as AppFrame
       this.#out.send(frame.raw, markers)
-      if (frame.message !== undefined) this.#out.release()
+      if (frame.message !== undefined || batch.length > 0) this.#out.release()
     }
     return outlet.ready()
   }

@@ -1,10 +1,6 @@
 import { array, assert, json, property, stringMatching, tuple, uint8Array } from 'fast-check'
 import { expect, it } from 'vitest'
-import {
-  jsonArray,
-  jsonElements,
-  withElementsInFront,
-} from '../../src/listener/faults/source/body-messages.ts'
+import { jsonArray, jsonElements, withElementsInFront } from '../../../src/base/json/json-array.ts'
 
 const texts = (parts: readonly Uint8Array[] | undefined) =>
   parts?.map((part) => Buffer.from(part).toString())

@@ -1,0 +1,48 @@
+import { jsonArray, jsonElements } from '../../../base/json/json-array.ts'
+import { frameText, withText } from '../../../filters/lib/json/frame-json.ts'
+import { MAX_MESSAGES, type Message } from '../../../mcp/json-rpc.ts'
+import { type AppFrame, appFrame } from '../chain/frame.ts'
+import { textOf } from './body-messages.ts'
+
+/** Decides about the messages of a batch. */
+export interface BatchReader {
+  /** Returns true for a message that faults act on, which needs an event of its own. */
+  readonly isOwn: (message: Message) => boolean
+  /** Returns true for a message that ends a call. */
+  readonly ends: (message: Message) => boolean
+}
+
+/**
+ * Takes the messages that faults act on out of a batch, which each become an event. The others stay in
+ * batches, and all in order; the last event has the fields of the whole. Other frames are returned unchanged.
+ */
+export function eventsOf(frame: AppFrame, { isOwn, ends }: BatchReader): readonly AppFrame[] {
+  const { batch } = frame
+  if (batch === undefined || batch.length > MAX_MESSAGES) return [frame]
+  const own = batch.map(isOwn)
+  const text = own.includes(true) ? frameText(frame) : undefined
+  if (text === undefined) return [frame]
+  const elements = jsonElements(Buffer.from(text))!
+  const parts: AppFrame[] = []
+  for (let from = 0, to = 1; from < batch.length; from = to++) {
+    while (!own[from] && to < batch.length && !own[to]) to++
+    const raw = own[from] ? elements[from]! : jsonArray(elements.slice(from, to))
+    const part = textOf(raw)
+    const whole = to < batch.length ? undefined : withText(frame, part)
+    const event = whole === undefined ? eventOf(part) : whole.raw
+    const id = whole === undefined ? undefined : frame.eventId
+    const message = batch[from]!
+    parts.push(
+      own[from]
+        ? appFrame('event', event, message, ends(message), id)
+        : { ...appFrame('event', event, undefined, false, id), batch: batch.slice(from, to) },
+    )
+  }
+  return parts
+}
+
+/** Encodes a text as an event without an id. */
+export function eventOf(text: string): Uint8Array {
+  const lines = text.split('\n').map((line) => `data: ${line}\n`)
+  return Buffer.from(`${lines.join('')}\n`)
+}
