@@ -13,7 +13,7 @@ const PORTS = /\b(3000|3001|8080|9464|15300|15390)\b/g
 const STAYS =
   /^(?:npx squall (?:run|demo --stay)|node (?:\S*\/)?examples\/server|npx supergateway)|&$/
 const IS_UP = /https?:\/\/|listening/
-const LIMIT = 60_000
+const LIMIT = 120_000
 
 /** A command that has ended, and all that it printed. */
 export interface Ran {
