@@ -11,6 +11,15 @@ export interface Elsewhere {
 
 /** Commands that `npm test` does not run: the first entry that matches counts. */
 export const ELSEWHERE: readonly Elsewhere[] = [
+  {
+    command: /^docker compose /,
+    because: 'there is no Docker here; compose.test.ts runs what the file says as processes',
+  },
+  {
+    command: /@modelcontextprotocol\/inspector|supergateway|^k6 |pytest/,
+    by: 'docs-programs.test.ts',
+  },
+  { page: 'docs/get-started/demo.md', command: /squall demo/, by: 'demo.test.ts' },
   { page: 'README.md', command: /^npm (?:ci|run demo)\b/, by: 'newcomer.test.ts' },
   {
     page: 'README.md',

@@ -2,7 +2,8 @@ import { blocksOf, commandsOf, type Block } from './blocks.ts'
 import { ELSEWHERE, FAILS, SHORTER, type Elsewhere } from './elsewhere.ts'
 import type { Reader } from './reader.ts'
 
-const FILE_NAME = /^(?:#|\/\/) ([\w./-]+\.\w+)$/
+/** A name in the reader's own directory: directories of the clone are those of this project. */
+const FILE_NAME = /^(?:#|\/\/) ([\w.-]+\.\w+)$/
 
 /** What became of a page: each command that did not end as the page says, and each line not printed. */
 export interface PageRun {

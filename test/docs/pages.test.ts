@@ -5,6 +5,13 @@ import { follow } from './page-run.ts'
 import { readerWith, type Reader } from './reader.ts'
 
 const LIMIT = 60_000
+/** Pages that begin with nothing but a clone. */
+const PAGES = [
+  'docs/get-started/laptop.md',
+  'docs/get-started/agents.md',
+  'docs/get-started/ci.md',
+  'docs/guides/in-tests.md',
+]
 
 let reader: Reader
 beforeEach(async () => {
@@ -26,4 +33,9 @@ it('the README shows injected errors beside real ones', { timeout: LIMIT }, asyn
       ? undefined
       : metrics
   })
+})
+
+it.each(PAGES)('%s is true', { timeout: LIMIT }, async (page) => {
+  const { wrong } = await follow(reader, page)
+  expect(wrong).toEqual([])
 })

@@ -37,8 +37,10 @@ export interface Reader {
 export interface Setup {
   /** The directory to work in; by default a new one that looks like a clone. */
   readonly directory?: string
-  /** Real npx, for packages that are installed there; by default squall alone, which starts sooner. */
-  readonly realNpx?: boolean
+  /** Where npx finds programs other than squall; by default in this project. */
+  readonly modules?: string
+  /** Directories of further programs. */
+  readonly path?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
 }
 
@@ -48,7 +50,7 @@ export async function readerWith(setup: Setup = {}): Promise<Reader> {
   const directory = setup.directory ?? (await cloneIn(home))
   const bin = join(home, 'bin')
   await mkdir(bin)
-  if (setup.realNpx !== true) await shim(bin)
+  await shim(bin, setup.modules)
   const ports = new Map<string, number>()
   for (const named of ['3000', '3001', '8080', '9464', '15300', '15390']) {
     ports.set(named, await freePort())
@@ -57,9 +59,10 @@ export async function readerWith(setup: Setup = {}): Promise<Reader> {
   const here = (text: string): string =>
     text.replaceAll(PORTS, (named) => String(port(Number(named))))
   const env = {
-    PATH: `${bin}:${process.env['PATH'] ?? ''}`,
+    PATH: [bin, ...(setup.path ?? []), process.env['PATH']].join(':'),
     HOME: home,
     TMPDIR: home,
+    PYTHONDONTWRITEBYTECODE: '1',
     PORT: String(port(3000)),
     SQUALL_LISTEN: `127.0.0.1:${port(15300)}`,
     SQUALL_UPSTREAM: `http://127.0.0.1:${port(3000)}`,
@@ -84,6 +87,8 @@ export async function readerWith(setup: Setup = {}): Promise<Reader> {
       const stays = STAYS.test(command)
       const child = start(command.replace(/ *&$/, ''))
       if (stays) staying.push(child)
+      // Where the output goes to a file, the next command has to wait for the program.
+      if (/> \S+.*&$/.test(command)) return { code: null, text: '' }
       return outcomeOf(child, stays ? IS_UP : undefined)
     },
     async close() {
@@ -105,10 +110,20 @@ async function cloneIn(home: string): Promise<string> {
   return clone
 }
 
-async function shim(bin: string): Promise<void> {
+/** Stands in for npx, which takes half a second: it runs the program that npx would find. */
+async function shim(bin: string, modules = `${ROOT}node_modules`): Promise<void> {
   const npx = join(bin, 'npx')
-  const squall = `shift; exec '${process.execPath}' '${MAIN}' "$@"`
-  await writeFile(npx, `#!/bin/sh\n[ "$1" = squall ] || exit 127\n${squall}\n`)
+  const node = process.execPath
+  const script = `#!/bin/sh
+name="$1"
+shift
+case "$name" in
+squall) exec '${node}' '${MAIN}' "$@" ;;
+vitest) exec '${node}' '${ROOT}node_modules/vitest/vitest.mjs' "$@" ;;
+*) exec "${modules}/.bin/$(basename "$name")" "$@" ;;
+esac
+`
+  await writeFile(npx, script)
   await chmod(npx, 0o755)
 }
 
