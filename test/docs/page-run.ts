@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto'
+import { eventually } from '../support/eventually.ts'
 import { blocksOf, commandsOf, type Block } from './blocks.ts'
 import { ELSEWHERE, FAILS, SHORTER, type Elsewhere } from './elsewhere.ts'
 import type { Reader } from './reader.ts'
@@ -23,7 +25,10 @@ export async function follow(reader: Reader, page: string): Promise<PageRun> {
   let printed = ''
   for (const block of await blocksOf(page)) {
     const file = fileOf(block)
-    if (file !== undefined) await reader.write(file, block.text)
+    if (file !== undefined) {
+      await reader.write(file, block.text)
+      if (file === 'rules.yaml') await areActive(reader, block.text)
+    }
     if (block.language === 'text') {
       wrong.push(...missing(block.text, printed).map((line) => `${page}: not printed: ${line}`))
     }
@@ -41,6 +46,18 @@ export async function follow(reader: Reader, page: string): Promise<PageRun> {
     }
   }
   return { commands, wrong }
+}
+
+/** Waits until a running sidecar has taken rules; they may be rejected, where that is what the page shows. */
+async function areActive(reader: Reader, rules: string): Promise<void> {
+  const digest = createHash('sha256').update(rules).digest('hex')
+  const url = `http://127.0.0.1:${reader.port(15390)}/api/state`
+  await eventually(async () => {
+    const response = await fetch(url).catch(() => undefined)
+    if (response === undefined) return undefined
+    const { lastReload } = (await response.json()) as { readonly lastReload: { digest?: string } }
+    return lastReload.digest === digest ? undefined : 'the rules of the page are not read'
+  })
 }
 
 /** Names the file that a block is: by its first line, or as rules. */

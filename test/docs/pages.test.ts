@@ -12,6 +12,15 @@ const PAGES = [
   'docs/get-started/ci.md',
   'docs/guides/in-tests.md',
 ]
+/** Pages for those who have read `laptop.md`. */
+const GUIDES = [
+  'docs/guides/expire-sessions.md',
+  'docs/guides/fail-one-tool.md',
+  'docs/guides/faults-do-not-fire.md',
+  'docs/guides/load.md',
+  'docs/guides/reports.md',
+  'docs/guides/test-a-retry-policy.md',
+]
 
 let reader: Reader
 beforeEach(async () => {
@@ -33,6 +42,15 @@ it('the README shows injected errors beside real ones', { timeout: LIMIT }, asyn
       ? undefined
       : metrics
   })
+})
+
+it.each(GUIDES)('%s is true for a server behind Squall', { timeout: LIMIT }, async (page) => {
+  await reader.write('rules.yaml', 'rules: []\n')
+  await reader.run('node examples/server.mjs --failing')
+  await reader.run('npx squall run --rules rules.yaml')
+  const { commands, wrong } = await follow(reader, page)
+  expect(wrong).toEqual([])
+  expect(commands).toBeGreaterThan(0)
 })
 
 it.each(PAGES)('%s is true', { timeout: LIMIT }, async (page) => {
