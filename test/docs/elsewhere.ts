@@ -19,6 +19,11 @@ export const ELSEWHERE: readonly Elsewhere[] = [
     command: /@modelcontextprotocol\/inspector|supergateway|^k6 |pytest/,
     by: 'docs-programs.test.ts',
   },
+  {
+    page: 'docs/guides/experiments.md',
+    command: /^npx squall experiment (?:run|list)/,
+    because: 'it takes four minutes; experiments.test.ts runs plans that are shorter',
+  },
   { page: 'docs/get-started/demo.md', command: /squall demo/, by: 'demo.test.ts' },
   { page: 'README.md', command: /^npm (?:ci|run demo)\b/, by: 'newcomer.test.ts' },
   {

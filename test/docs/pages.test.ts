@@ -14,6 +14,8 @@ const PAGES = [
 ]
 /** Pages for those who have read `laptop.md`. */
 const GUIDES = [
+  'docs/guides/experiments.md',
+  'docs/guides/explain.md',
   'docs/guides/expire-sessions.md',
   'docs/guides/fail-one-tool.md',
   'docs/guides/faults-do-not-fire.md',
