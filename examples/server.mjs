@@ -1,6 +1,7 @@
-// A small MCP server to try the rules files of this directory against: `node examples/server.mjs`.
-// It listens on 127.0.0.1:3000 (HOST and PORT change that) at /mcp and answers with event streams, or with
-// JSON bodies when started with --json. GET /executed tells what it really did.
+// A small MCP server to try Squall with: `node examples/server.mjs`. It listens on 127.0.0.1:3000 (HOST and
+// PORT change that) at /mcp and responds with event streams. GET /executed counts the calls of each tool.
+//   --json      respond with JSON bodies
+//   --failing   every fifth get_weather fails: real errors, to compare with injected ones
 import { randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
@@ -8,6 +9,7 @@ import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/
 import { z } from 'zod'
 
 const enableJsonResponse = process.argv.includes('--json')
+const isFailing = process.argv.includes('--failing')
 const executed = {}
 const sessions = new Map()
 let isReleased = false
@@ -29,7 +31,10 @@ const tools = {
     annotations,
     inputSchema: { city: z.string() },
     outputSchema: { city: z.string(), temperature: z.number(), humidity: z.number() },
-    run: ({ city }) => ({ city, temperature: 21.5, humidity: 40 }),
+    run: ({ city }) => {
+      if (isFailing && executed.get_weather % 5 === 0) throw new Error('no data from the station')
+      return { city, temperature: 21.5, humidity: 40 }
+    },
   },
   list_orders: {
     description: 'All orders of a customer',
@@ -60,12 +65,12 @@ function mcpServer() {
   const register = (name, { run, ...about }) =>
     server.registerTool(name, about, (args) => {
       executed[name] = (executed[name] ?? 0) + 1
-      const answer = run(args)
-      return typeof answer === 'string'
-        ? { content: [{ type: 'text', text: answer }] }
+      const result = run(args)
+      return typeof result === 'string'
+        ? { content: [{ type: 'text', text: result }] }
         : {
-            content: [{ type: 'text', text: JSON.stringify(answer) }],
-            structuredContent: answer,
+            content: [{ type: 'text', text: JSON.stringify(result) }],
+            structuredContent: result,
           }
     })
   let hasReport = false
@@ -76,7 +81,8 @@ function mcpServer() {
   }
   for (const [name, tool] of Object.entries(tools)) register(name, tool)
   register('upgrade', {
-    description: 'A new release of this server, with a tool more',
+    description: 'A new release of this server, with one more tool',
+    annotations: { readOnlyHint: false, destructiveHint: false },
     run: () => {
       release()
       return 'upgraded'
@@ -86,7 +92,7 @@ function mcpServer() {
   return server
 }
 
-/** A session for each client that initializes; a call without one is answered too, so that curl can make it. */
+/** Opens a session for a client that initializes. A call without a session works too, for curl. */
 async function transportFor(session, message) {
   if (session !== undefined) return sessions.get(session)
   const transport = new StreamableHTTPServerTransport({
@@ -122,7 +128,7 @@ server.listen(Number(process.env.PORT ?? 3000), host, () =>
     `http://${host.includes(':') ? `[${host}]` : host}:${server.address().port}/mcp\n`,
   ),
 )
-// The first process of a container ends only if it does so itself.
+// The first process of a container gets no default handling of signals.
 process.on('SIGTERM', () => {
   server.close(() => process.exit())
   setTimeout(() => process.exit(), 2000).unref()

@@ -24,21 +24,21 @@ test('a call is made again after a 503', async () => {
     rules: [
       {
         name: 'down-at-first',
-        match: { tool: 'search' },
+        match: { tool: 'search_docs' },
         times: 2,
         faults: [{ abort: { status: 503 } }],
       },
     ],
   })
-  assert.equal(await callTool('search', 3), 200)
+  assert.equal(await callTool('search_docs', 3), 200)
   assert.equal(squall.faults().length, 2)
 })
 
 test('after three failures the call fails', async () => {
   await squall.setRules({
-    rules: [{ name: 'down', match: { tool: 'search' }, faults: [{ abort: { status: 503 } }] }],
+    rules: [{ name: 'down', match: { tool: 'search_docs' }, faults: [{ abort: { status: 503 } }] }],
   })
-  assert.equal(await callTool('search', 3), 503)
+  assert.equal(await callTool('search_docs', 3), 503)
   assert.deepEqual(
     squall.rules().map(({ rule, injected }) => ({ rule, injected })),
     [{ rule: 'down', injected: 3 }],

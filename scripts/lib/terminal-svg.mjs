@@ -6,26 +6,54 @@ const BAR = 34
 const COLUMNS = 80
 const ENTITIES = { '&': '&amp;', '<': '&lt;', '>': '&gt;' }
 /** What a program says by codes, by the class that draws it. */
-const CLASSES = { 1: 'strong', 2: 'quiet', 31: 'real', 32: 'good', 35: 'injected' }
+const WEIGHTS = { 1: 'strong', 2: 'quiet' }
+const COLOURS = { 31: 'real', 32: 'good', 33: 'caution', 35: 'injected' }
 
-/** Lines of a terminal, with their colours, as a picture whose text stays text. */
-export function terminalSvg(lines, { title, about }) {
-  const width = COLUMNS * ADVANCE + 2 * MARGIN
+const SCHEMES = {
+  dark: {
+    page: '#171b22',
+    bar: '#3b4350',
+    text: '#d5dae2',
+    strong: '#ffffff',
+    quiet: '#8f9aa8',
+    good: '#80d8a3',
+    injected: '#d3a0ff',
+    caution: '#f2c14e',
+    real: '#ff8377',
+  },
+  light: {
+    page: '#f6f7f9',
+    bar: '#c9ced6',
+    text: '#2b323c',
+    strong: '#000000',
+    quiet: '#66707d',
+    good: '#177a41',
+    injected: '#7a2fc4',
+    caution: '#8a5a00',
+    real: '#c2291b',
+  },
+}
+
+/** Draws lines of a terminal, with their colours, as a picture whose text stays text. */
+export function terminalSvg(lines, { title, about, columns = COLUMNS, scheme = 'dark' }) {
+  const colours = SCHEMES[scheme]
+  const width = columns * ADVANCE + 2 * MARGIN
   const height = lines.length * LINE + BAR + MARGIN
   const texts = lines.map((line, i) => lineSvg(line, BAR + (i + 1) * LINE - 5))
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-labelledby="title about">
 <title id="title">${escaped(title)}</title>
 <desc id="about">${escaped(about)}</desc>
 <style>
-text { font: ${SIZE}px ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace; fill: #d5dae2; white-space: pre }
-.strong { fill: #ffffff; font-weight: 700 }
-.quiet { fill: #8f9aa8 }
-.good { fill: #80d8a3 }
-.injected { fill: #d3a0ff }
-.real { fill: #ff8377 }
+text { font: ${SIZE}px ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace; fill: ${colours.text}; white-space: pre }
+.strong { fill: ${colours.strong}; font-weight: 700 }
+.quiet { fill: ${colours.quiet} }
+.good { fill: ${colours.good} }
+.injected { fill: ${colours.injected} }
+.caution { fill: ${colours.caution} }
+.real { fill: ${colours.real} }
 </style>
-<rect width="${width}" height="${height}" rx="10" fill="#171b22"/>
-<circle cx="22" cy="18" r="6" fill="#3b4350"/><circle cx="42" cy="18" r="6" fill="#3b4350"/><circle cx="62" cy="18" r="6" fill="#3b4350"/>
+<rect width="${width}" height="${height}" rx="10" fill="${colours.page}"/>
+<circle cx="22" cy="18" r="6" fill="${colours.bar}"/><circle cx="42" cy="18" r="6" fill="${colours.bar}"/><circle cx="62" cy="18" r="6" fill="${colours.bar}"/>
 ${texts.filter((text) => text !== '').join('\n')}
 </svg>
 `
@@ -51,13 +79,18 @@ function lineSvg(line, y) {
 /** The parts of a line that are painted alike; those with a gap between them are parts of their own. */
 function partsOf(line) {
   const parts = []
-  let name
+  let weight
+  let colour
   // oxlint-disable-next-line no-control-regex
   for (const piece of line.split(/(\u001b\[\d*m)/)) {
     // oxlint-disable-next-line no-control-regex
     const code = /^\u001b\[(\d*)m$/.exec(piece)?.[1]
-    if (code !== undefined) name = CLASSES[code]
-    else for (const text of piece.split(/(?<=\S)(?= {2,})/)) parts.push({ text, name })
+    if (code === '0' || code === '') weight = colour = undefined
+    else if (code in WEIGHTS) weight = WEIGHTS[code]
+    else if (code in COLOURS || code === '39') colour = COLOURS[code]
+    else if (code === undefined)
+      for (const text of piece.split(/(?<=\S)(?= {2,})/))
+        parts.push({ text, name: colour ?? weight })
   }
   return parts
 }

@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
-/** A link of Markdown to a place in this project, up to its anchor. */
-const LINK = /\]\((?![a-z]+:|#|<)([^)#\s]+)[^)\s]*\)/g
+/** A link of Markdown to a place in this project: the file, and the anchor. */
+const LINK = /\]\((?![a-z]+:|<)([^)#\s]*)(?:#([^)\s]+))?\)/g
 const FENCED = /^```[^]*?^```/gm
 
 async function pagesIn(directory: string): Promise<readonly string[]> {
@@ -28,7 +28,8 @@ it('documents name files that exist', async () => {
   const missing: string[] = []
   for (const page of pages) {
     const text = await readFile(join(ROOT, page), 'utf8')
-    if (text.includes('\nStatus: superseded by ')) continue
+    // Notes and superseded decisions are about files of their time.
+    if (page.includes('/notes/') || text.includes('\nStatus: superseded by ')) continue
     for (const [, path] of text.matchAll(PATH)) {
       if (!(await isThere(path!))) missing.push(`${page}: ${path}`)
     }
@@ -36,17 +37,32 @@ it('documents name files that exist', async () => {
   expect(missing).toEqual([])
 })
 
-it('links of documents lead to files', async () => {
+it('links of documents lead to files and sections', async () => {
   const below = await Promise.all(['docs', 'deploy', 'examples', 'test/system'].map(pagesIn))
   const dead: string[] = []
   for (const page of [...ROOT_PAGES, ...below.flat()]) {
     const text = (await readFile(join(ROOT, page), 'utf8')).replaceAll(FENCED, '')
-    for (const [, link] of text.matchAll(LINK)) {
-      if (!(await isThere(join(dirname(page), link!)))) dead.push(`${page}: ${link}`)
+    for (const [, link = '', anchor] of text.matchAll(LINK)) {
+      const target = link === '' ? page : join(dirname(page), link)
+      const isDead = !(await isThere(target)) || !(await hasSection(target, anchor))
+      if (isDead) dead.push(`${page}: ${link}${anchor === undefined ? '' : `#${anchor}`}`)
     }
   }
   expect(dead).toEqual([])
 })
+
+/** Returns whether a page has a heading with this anchor, as GitHub makes it of the text. */
+async function hasSection(page: string, anchor: string | undefined): Promise<boolean> {
+  if (anchor === undefined || !page.endsWith('.md')) return true
+  const text = (await readFile(join(ROOT, page), 'utf8')).replaceAll(FENCED, '')
+  const anchors = [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading]) =>
+    heading!
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}_ -]/gu, '')
+      .replaceAll(' ', '-'),
+  )
+  return anchors.includes(anchor) || text.includes(`<a id="${anchor}">`)
+}
 
 it('every page of the documents is reached from their index', async () => {
   const index = await readFile(join(ROOT, 'docs/README.md'), 'utf8')

@@ -10,7 +10,7 @@ const texts = new Map<string, string>()
 for (const directory of ['src', 'docs', 'examples']) {
   for (const path of (await readdir(join(ROOT, directory), { recursive: true })).sort()) {
     // Decisions keep the words of their time.
-    if (!/\.(?:[jt]s|md|yaml)$/.test(path) || path.startsWith('decisions/')) continue
+    if (!/\.(?:[jt]s|md|yaml)$/.test(path) || /decisions\/|notes\//.test(path)) continue
     texts.set(`${directory}/${path}`, await readFile(join(ROOT, directory, path), 'utf8'))
   }
 }

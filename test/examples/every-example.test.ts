@@ -6,7 +6,9 @@ import { parse } from 'yaml'
 import { exampleFile } from './example.ts'
 
 const files = await readdir(new URL('../../examples/', import.meta.url))
-const examples = files.filter((file) => /\.ya?ml$/.test(file)).map((file) => file.slice(0, -5))
+const examples = files
+  .filter((file) => /\.ya?ml$/.test(file) && file !== 'compose.yaml')
+  .map((file) => file.slice(0, -5))
 const here = new URL('./', import.meta.url)
 const tests = (await readdir(here)).filter((file) => file.endsWith('.test.ts'))
 const sources = await Promise.all(tests.map((file) => readFile(new URL(file, here), 'utf8')))

@@ -118,8 +118,8 @@ export interface BrowserPage {
   look(width: number, height: number, scheme: 'dark' | 'light'): Promise<void>
   /** Looks at it as on paper of this size, until it is looked at otherwise. */
   paper(width: number, height: number): Promise<void>
-  /** The whole page as a picture. */
-  screenshot(file: string): Promise<void>
+  /** Saves a picture of the whole page, or of its top: as much as a window of this size shows. */
+  screenshot(file: string, window?: readonly [width: number, height: number]): Promise<void>
   /** Drops complaints that a test is about. */
   forgive(pattern: RegExp): void
   close(): Promise<void>
@@ -203,8 +203,10 @@ async function openTab(tools: DevTools): Promise<BrowserPage> {
       const features = [{ name: 'prefers-color-scheme', value: 'dark' }]
       await send('Emulation.setEmulatedMedia', { media: 'print', features })
     },
-    screenshot: async (file) => {
-      const shot = await send('Page.captureScreenshot', { captureBeyondViewport: true })
+    screenshot: async (file, window) => {
+      const [width, height] = window ?? []
+      const clip = window === undefined ? {} : { clip: { x: 0, y: 0, width, height, scale: 1 } }
+      const shot = await send('Page.captureScreenshot', { captureBeyondViewport: true, ...clip })
       await writeFile(file, Buffer.from(shot['data'] as string, 'base64'))
     },
   }

@@ -119,14 +119,17 @@ export async function promtool(args: readonly string[], input = ''): Promise<str
   return said
 }
 
-/** Starts Prometheus on loopback, with its data in a directory that goes when it ends. */
+/**
+ * Starts Prometheus on loopback, with its data in a directory that goes when it ends. A configuration file of
+ * its own takes the place of targets and rules.
+ */
 export async function startPrometheus(
   targets: readonly ScrapeTarget[],
   ruleFiles: readonly string[],
   every = '1s',
+  file?: string,
 ): Promise<Prometheus> {
   const directory = await mkdtemp(join(tmpdir(), 'squall-prometheus-'))
-  const config = join(directory, 'prometheus.yml')
   const jobs = [...new Set(targets.map(({ job = 'squall' }) => job))]
   const scrapes = jobs.map((name) => ({
     job_name: name,
@@ -134,8 +137,9 @@ export async function startPrometheus(
       .filter(({ job = 'squall' }) => job === name)
       .map(({ address, labels }) => ({ targets: [address], labels })),
   }))
+  const written = join(directory, 'prometheus.yml')
   await writeFile(
-    config,
+    written,
     stringify({
       global: { scrape_interval: every, evaluation_interval: every },
       rule_files: ruleFiles,
@@ -145,7 +149,7 @@ export async function startPrometheus(
   const child = spawn(
     'prometheus',
     [
-      `--config.file=${config}`,
+      `--config.file=${file ?? written}`,
       `--storage.tsdb.path=${join(directory, 'data')}`,
       '--web.listen-address=127.0.0.1:0',
       '--enable-feature=exemplar-storage',

@@ -1,19 +1,19 @@
 import { chmod, mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Bare } from './cluster/bare.ts'
 import { missingForCluster, note, POLL, ROLLOUT, since } from './cluster/installed.ts'
 import type { CommandRun } from './cluster/namespaces.ts'
 import { clusterProgram } from './cluster/programs.ts'
 import { workload } from './cluster/workloads.ts'
+import { blocksOf, ROOT } from '../docs/blocks.ts'
 import { HELM } from './helm.ts'
 import { SQUALL_IMAGE } from './pod-images.ts'
 import { startCluster } from '../support/cluster.ts'
 
 // A reader with a fresh cluster and docs/get-started/kubernetes.md: every command is copied from the page. The
 // tests are one story.
-const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+const PAGE = 'docs/get-started/kubernetes.md'
 const PROGRAM = process.env['SQUALL_PROGRAM'] ?? `${ROOT}dist/cli/main.js`
 const [REPOSITORY, TAG] = SQUALL_IMAGE.split(/:(?=[^:]*$)/)
 
@@ -21,6 +21,7 @@ const [REPOSITORY, TAG] = SQUALL_IMAGE.split(/:(?=[^:]*$)/)
 const SUBSTITUTIONS: readonly (readonly [page: string, here: string])[] = [
   ['registry.example.com/squall', `${REPOSITORY},image.tag=${TAG},image.pullPolicy=Never`],
   ['deployment/NAME', 'deployment/mcp-server'],
+  ['app=a', 'app=mcp-server'],
 ]
 
 /** Beginnings of the blocks that are not run, with the reason. */
@@ -42,10 +43,9 @@ const taken = new Set<string>()
 
 describe.skipIf(missingForCluster() !== undefined)('docs/get-started/kubernetes.md', () => {
   beforeAll(async () => {
-    const page = await readFile(`${ROOT}docs/get-started/kubernetes.md`, 'utf8')
-    const fences = [...page.matchAll(/^```(\w*)\n([^]*?)^```$/gm)]
-    blocks = fences.filter(([, kind]) => kind !== 'yaml').map(([, , text]) => text!)
-    rules = fences.find(([, kind]) => kind === 'yaml')![2]!
+    const all = await blocksOf(PAGE)
+    blocks = all.filter(({ language }) => language === 'sh').map(({ text }) => text)
+    rules = all.find(({ language }) => language === 'yaml')!.text
     bare = await startCluster('bare', 'shop')
     await makeHome()
     expect(await bare.stage.refusal('shop', workload('mcp-server', {}))).toBe('')
@@ -63,6 +63,10 @@ describe.skipIf(missingForCluster() !== undefined)('docs/get-started/kubernetes.
     expect(await run(show!)).toMatch(/mcp-server-\S+ +\{.*"mode":"\w+"/)
     await writeFile(join(home(), 'rules.yaml'), rules)
     expect(await run(block('npx squall validate'))).toContain('active rules in 1 of 1 pods')
+    expect(await run(block('npx squall status'))).toMatch(/^shop +mcp-server-\S+ +\w+ +armed/m)
+    const [stop, resume] = lines('npx squall stop')
+    expect(await run(stop!)).toContain('confirmed by 1 of 1 pods')
+    expect(await run(resume!)).toContain('resumed')
     note(`active rules by the page after ${since(begun)}`)
   }, 150_000)
 
@@ -88,6 +92,28 @@ describe.skipIf(missingForCluster() !== undefined)('docs/get-started/kubernetes.
     expect(await run(block('kubectl -n shop logs POD'))).toContain('search-is-down')
   }, 60_000)
 
+  test('applies, stops and attaches, by the guides', async () => {
+    const apply = await shellBlocks('docs/guides/apply.md')
+    const [applied, labelled, stopped, keyed, status] = apply
+    expect(apply).toHaveLength(5)
+    expect(await run(applied!)).toContain('active rules in 1 of 1 pods')
+    expect(await run(labelled!)).toContain('active rules in 1 of 1 pods')
+    expect(await run(stopped!)).toContain('stopped: confirmed by 1 of 1 pods')
+    await run(keyed!)
+    expect(await run(status!)).toContain('disarmed')
+    expect(await run('npx squall resume -n shop')).toContain('resumed')
+    const [bind] = await shellBlocks('docs/guides/cluster-cli.md')
+    expect(await run(bind!)).toContain('squall-stop created')
+    expect(await bare.stage.refusal('shop', workload('plain', {}))).toBe('')
+    await bare.stage.kubectl('-n', 'shop', 'rollout', 'status', 'deploy/plain', ROLLOUT)
+    const [plain] = await bare.stage.pods('shop', 'app=plain')
+    const [attach] = await shellBlocks('docs/guides/attach.md')
+    const here = attach!
+      .replaceAll(/mcp-server-[\w-]+/g, plain!.metadata.name)
+      .replaceAll(/--image \S+/g, `--image ${SQUALL_IMAGE}`)
+    expect(await run(here)).toMatch(/attached to shop\/plain[^]*detached/)
+  }, 120_000)
+
   test('runs as kubectl plugin, by the command of docs/guides/cluster-cli.md', async () => {
     const page = await readFile(`${ROOT}docs/guides/cluster-cli.md`, 'utf8')
     const [, link, use] = /as kubectl plugin \| `([^`]+)`; then `([^`]+)`/.exec(page)!
@@ -108,6 +134,10 @@ describe.skipIf(missingForCluster() !== undefined)('docs/get-started/kubernetes.
     expect(missed).toEqual([])
   })
 })
+
+async function shellBlocks(page: string): Promise<readonly string[]> {
+  return (await blocksOf(page)).filter(({ language }) => language === 'sh').map(({ text }) => text)
+}
 
 /** The block of the page that begins so. */
 function block(start: string): string {

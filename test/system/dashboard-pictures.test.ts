@@ -15,6 +15,8 @@ import { startSquall } from '../support/squall.ts'
 
 const PICTURES = fileURLToPath(new URL('../../build/dashboards/', import.meta.url))
 const SECONDS = { quiet: 12, armed: 16, disarmed: 10, broken: 14, well: 14 }
+/** The upper part of a dashboard, for the documents. */
+const WINDOW = [1600, 1000] as const
 const EVERY = '500ms'
 const STEP = 0.5
 /** How far back rates look. */
@@ -33,7 +35,7 @@ let chapters: Record<ChapterName, Chapter>
 const pictures = new Map<string, DashboardPicture>()
 
 beforeAll(async () => {
-  await mkdir(PICTURES, { recursive: true })
+  await mkdir(`${PICTURES}top`, { recursive: true })
   story = await startSquall({ scene: 'pictured' })
   const targets = story.sidecars.map(({ admin, pod }) => ({
     address: admin,
@@ -183,10 +185,10 @@ describe.each(boards.map((board): [string, Dashboard] => [board.title, board]))(
       }
     })
 
-    it('is drawn', async () => {
+    it.each(['light', 'dark'] as const)('is drawn in the %s look', async (scheme) => {
       page.show(pictures.get(board.title)!)
       const tab = await chromium.openTab()
-      await tab.look(1600, 1000, 'dark')
+      await tab.look(...WINDOW, scheme)
       await tab.open(page.url)
       await eventually(async () => {
         if (tab.complaints.length > 0) throw new Error(tab.complaints.join('\n'))
@@ -194,7 +196,9 @@ describe.each(boards.map((board): [string, Dashboard] => [board.title, board]))(
       }, PATIENCE)
       const drawn = await tab.evaluate<number>(`document.querySelectorAll('[data-drawn]').length`)
       expect(drawn).toBe(panelsOf(board).length)
-      await tab.screenshot(`${PICTURES}${board.file.replace('.json', '.png')}`)
+      const name = board.file.replace('.json', '')
+      await tab.screenshot(`${PICTURES}${name}-${scheme}.png`)
+      await tab.screenshot(`${PICTURES}top/dashboard-${name}-${scheme}.png`, WINDOW)
       expect(tab.requests.filter((url) => !url.startsWith(new URL('/', page.url).href))).toEqual([])
       await tab.close()
     })

@@ -32,7 +32,7 @@ export const options = {
       executor: 'ramping-vus',
       startVUs: 1,
       stages: [
-        { duration: '10s', target: Number(__ENV.VUS || 20) },
+        { duration: __ENV.RAMP || '10s', target: Number(__ENV.VUS || 20) },
         { duration: __ENV.DURATION || '1m', target: Number(__ENV.VUS || 20) },
       ],
     },

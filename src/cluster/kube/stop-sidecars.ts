@@ -1,5 +1,5 @@
 import { API } from '../../admin/api.ts'
-import { type Fields, fieldsOf, textOf } from '../../base/values.ts'
+import { type Fields, fieldsOf } from '../../base/values.ts'
 import { parseStops, type Stop, STOP_KEY, stopsText } from '../../rules/guard/stop-key.ts'
 import { armedText, type PodCheck, type PodProgress, waitingDespite } from './await-rules.ts'
 import type { InjectedPod } from './injected-pod.ts'
@@ -21,8 +21,14 @@ const STARTING = 'its sidecar does not run yet; it reads the stop key before it 
 
 /** Returns whether a ConfigMap stops any of the sidecars that read it. */
 export function isStopped(configMap: Fields | undefined): boolean {
-  const text = textOf(fieldsOf(configMap?.['data'])[STOP_KEY])
-  return text !== undefined && parseStops(text)?.length !== 0
+  return stopsOf(configMap)?.length !== 0
+}
+
+/** Returns the stops of a ConfigMap; undefined when the key holds anything else, which stops all. */
+function stopsOf(configMap: Fields | undefined): readonly Stop[] | undefined {
+  const text = fieldsOf(configMap?.['data'])[STOP_KEY]
+  // An empty key is one: `kubectl patch` writes it in an emergency.
+  return typeof text === 'string' ? parseStops(text) : []
 }
 
 /** Returns the ConfigMaps that pods read, and the one that later pods will read. */
@@ -147,16 +153,14 @@ async function patchOrCreate(
   }
 }
 
-/** Returns the stops of a ConfigMap; undefined when the key holds anything else, which stops all. */
 async function readStops(
   client: KubeClient,
   ref: ConfigMapRef,
   limits: Limits,
 ): Promise<{ readonly stops: readonly Stop[] | undefined; readonly version: string | undefined }> {
   const found = await client.find({ kind: CONFIG_MAPS, ...ref }, limits)
-  const text = textOf(fieldsOf(found?.['data'])[STOP_KEY])
   const version = metadataOf(found ?? {}).resourceVersion
-  return { stops: text === undefined ? [] : parseStops(text), version }
+  return { stops: stopsOf(found), version }
 }
 
 function stopData(stops: readonly Stop[]): Fields {

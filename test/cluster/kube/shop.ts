@@ -30,6 +30,7 @@ export interface Shop extends Cluster {
   apply(...args: readonly string[]): Promise<CommandResult>
   status(...args: readonly string[]): Promise<CommandResult>
   stop(...args: readonly string[]): Promise<CommandResult>
+  resume(...args: readonly string[]): Promise<CommandResult>
 }
 
 /** How a pod differs from the usual one. */
@@ -72,6 +73,13 @@ export async function shopCluster(): Promise<Shop> {
     cluster.api.put(`/api/v1/namespaces/shop/pods/${name}`, podOf(name, directory, options, status))
   }
   let id = 0
+  const stopOrResume = (action: string, args: readonly string[]): Promise<CommandResult> =>
+    run((output) =>
+      stopCommand(
+        asked([action, '--kubeconfig', cluster.kubeconfig, ...args]) as StopRequest,
+        output,
+      ),
+    )
   return {
     ...cluster,
     rules,
@@ -114,13 +122,8 @@ export async function shopCluster(): Promise<Shop> {
           { ...out, on: () => undefined, off: () => undefined },
         ),
       ),
-    stop: (...args) =>
-      run((output) =>
-        stopCommand(
-          asked(['stop', '--kubeconfig', cluster.kubeconfig, ...args]) as StopRequest,
-          output,
-        ),
-      ),
+    stop: (...args) => stopOrResume('stop', args),
+    resume: (...args) => stopOrResume('resume', args),
     close: async () => {
       for (const each of opened) await each.close()
       await app.close()

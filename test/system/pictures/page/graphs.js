@@ -1,7 +1,12 @@
 import uPlot from './uPlot.esm.js'
 import { browserColour, formatted, stepColour } from './units.js'
 
-const AXIS = { stroke: '#9a9aa6', grid: { stroke: '#24262c', width: 1 }, ticks: { show: false } }
+const look = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`)
+const AXIS = {
+  stroke: look('quiet'),
+  grid: { stroke: look('line'), width: 1 },
+  ticks: { show: false },
+}
 const LEGEND_LINE = 16
 
 /** Lines or bars over time, with marks, thresholds and a legend below. */
@@ -142,7 +147,7 @@ export function drawStates(box, { panel, lines }, { times }) {
   const row = (height - 20) / lines.length
   const cell = (width - 200) / times.length
   lines.forEach(({ name, values }, nth) => {
-    ctx.fillStyle = '#ccccdc'
+    ctx.fillStyle = look('text')
     ctx.fillText(name, 4, nth * row + row / 2)
     values.forEach((value, at) => {
       if (value === null) return
@@ -157,7 +162,7 @@ export function drawStates(box, { panel, lines }, { times }) {
     )
     ctx.fillStyle = stepColour(steps, value)
     ctx.fillRect(x, height - 10, 12, 6)
-    ctx.fillStyle = '#ccccdc'
+    ctx.fillStyle = look('text')
     ctx.fillText(text, x + 16, height - 4)
     x += 90
   }
@@ -178,7 +183,7 @@ export function drawHeatmap(box, { panel, lines }, { times }) {
   const cell = (width - 80) / times.length
   own.forEach((values, nth) => {
     const y = height - (nth + 1) * row
-    ctx.fillStyle = '#ccccdc'
+    ctx.fillStyle = look('text')
     ctx.fillText(formatted(Number(sorted[nth].labels.le), unit), 4, y + row / 2)
     values.forEach((value, at) => {
       if (value === 0) return
