@@ -12,8 +12,9 @@ export async function compileSchemas(own) {
   const { FORMATS } = await built('rules/file/formats.js')
   const { SCHEMAS } = await built('admin/api-schemas.js')
   const { SETTINGS_SCHEMA } = await built('cluster/injector/settings-schema.js')
-  const { CALLS_SCHEMA } = await built('lab/load/calls-schema.js')
+  const { BASELINE_SCHEMA, CALLS_SCHEMA } = await built('lab/load/file-schemas.js')
   const { RESULT_SCHEMA } = await built('lab/load/results/result-schema.js')
+  const { HISTORY_SCHEMA } = await built('lab/experiment/experiment-result.js')
   const { planJsonSchema } = await built('lab/experiment/plan-schema.js')
   const { rulesJsonSchema } = await built('rules/file/schema.js')
   const write = async (name, schema, options) => {
@@ -30,6 +31,9 @@ export async function compileSchemas(own) {
   await write('calls', sharedSchema(CALLS_SCHEMA), DESCRIBED)
   await write('settings', sharedSchema(SETTINGS_SCHEMA), DESCRIBED)
   await write('result', sharedSchema(RESULT_SCHEMA), { strict: false })
+  await write('baseline', sharedSchema(BASELINE_SCHEMA), { strict: false })
+  await write('history', sharedSchema(HISTORY_SCHEMA), { strict: false })
+  await write('change', sharedSchema(SCHEMAS.change), { strict: false })
   // Clients cut what is too long.
   const responses = withoutSizes({ type: 'object', properties: SCHEMAS })
   await write('admin', sharedSchema(responses), { strict: false })
