@@ -9,6 +9,7 @@ const DESCRIBED = { allErrors: true, verbose: true, strict: true, allowUnionType
 /** Compiles the schemas of files with ajv: `js` in a directory has the schemas, `checks` gets the checks, imported as `#checks/*`. */
 export async function compileSchemas(own) {
   const built = (path) => import(`${own}js/${path}`)
+  const { FAULTS } = await built('filters/index.js')
   const { FORMATS } = await built('rules/file/formats.js')
   const { SCHEMAS } = await built('admin/api-schemas.js')
   const { SETTINGS_SCHEMA } = await built('cluster/injector/settings-schema.js')
@@ -24,6 +25,8 @@ export async function compileSchemas(own) {
     )
   }
   await mkdir(`${own}checks`, { recursive: true })
+  const names = JSON.stringify(FAULTS.map(({ name }) => name))
+  await writeFile(`${own}checks/fault-names.js`, `export const FAULT_NAMES = ${names}\n`)
   await write('rules', sharedSchema(rulesJsonSchema()), DESCRIBED)
   // The check of rules files checks the rules of a plan as well.
   const definitions = { rule: { type: 'object' } }

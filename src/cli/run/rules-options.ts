@@ -1,5 +1,5 @@
 import { quoted } from '../../base/text/foreign-text.ts'
-import { FAULT_NAMES } from '../../filters/lib/fault-names.ts'
+import { FAULT_NAMES } from '#checks/fault-names'
 import type { FaultName } from '../../filters/index.ts'
 import { MAX_DURATION_MS } from '../../base/units.ts'
 import { isGlob, MAX_GLOB } from '../../base/glob.ts'
