@@ -5,7 +5,7 @@ import { startProgram } from '../support/program.ts'
 export interface ExampleServer {
   readonly origin: string
   /** How often the server has executed each tool. */
-  executed(): Promise<Readonly<Record<string, number>>>
+  readonly executed: () => Promise<Readonly<Record<string, number>>>
   close(): Promise<void>
 }
 

@@ -36,7 +36,7 @@ const fits = makeCheck(() => ({}))
 function entryOf(line: string): HistoryEntry | undefined {
   try {
     const value: unknown = JSON.parse(line)
-    return fits(value) ? (value as unknown as HistoryEntry) : undefined
+    return fits(value) ? (value as HistoryEntry) : undefined
   } catch {
     return undefined
   }

@@ -52,7 +52,7 @@ export function parseBaseline(text: string): Baseline {
   } catch {
     throw bad('is no JSON')
   }
-  if (fits(value)) return value as unknown as Baseline
+  if (fits(value)) return value as Baseline
   throw bad(`is none of the format ${BASELINE_FORMAT}`)
 }
 
