@@ -26,23 +26,33 @@ function changedSince(base) {
 /** A change of a test helper concerns dozens of tests: `npm test` runs the rest. */
 const MOST_TESTS = 20
 
-/** Tests that changed or mirror a changed module, then those that import a value of one themselves. */
+/** Tests that changed or have the name of a changed module, then those that import a value of one themselves. */
 function testsOf(changed) {
   const modules = new Set(changed.map((file) => resolve(ROOT, file)))
-  const mirrors = new Set(changed.map((file) => file.replace(/^src\/(.*)\.ts$/, 'test/$1.test.ts')))
+  const names = new Set(changed.map(nameOf))
   const all = git('ls-files', '--cached', '--others', '--exclude-standard', 'test/*.test.ts')
-  const found = all.filter((file) => {
-    if (file.startsWith('test/system/') || !existsSync(`${ROOT}${file}`)) return false
-    if (mirrors.has(file)) return true
+  const ours = all.filter(
+    (file) => !file.startsWith('test/system/') && existsSync(`${ROOT}${file}`),
+  )
+  const own = ours.filter((file) => changed.includes(file) || names.has(nameOf(file)))
+  const others = ours.filter((file) => {
     const path = resolve(ROOT, file)
-    const source = readFileSync(path, 'utf8')
-    if (NEEDS_BUILD.test(source)) return false
-    const imports = [...source.matchAll(/^import (?!type )[^;]*? from '(\.[^']+)'/gm)]
-    return imports.some(([, to]) => modules.has(resolve(dirname(path), to)))
+    const imports = readFileSync(path, 'utf8').matchAll(
+      /^import (?!type )[^;]*? from '(\.[^']+)'/gm,
+    )
+    return [...imports].some(([, to]) => modules.has(resolve(dirname(path), to)))
   })
-  const own = found.filter((file) => mirrors.has(file))
-  const others = found.filter((file) => !mirrors.has(file))
-  return [...own, ...others.slice(0, Math.max(0, MOST_TESTS - own.length))]
+  const found = [...new Set([...own, ...others])]
+  const built = found.filter((file) => NEEDS_BUILD.test(readFileSync(`${ROOT}${file}`, 'utf8')))
+  const mayRun = found.filter((file) => !built.includes(file))
+  const tests = mayRun.slice(0, Math.max(MOST_TESTS, own.length))
+  return { tests, skipped: [...built, ...mayRun.slice(tests.length)] }
+}
+
+/** `cli/load` for `src/cli/commands/load.ts` and for `test/cli/load.test.ts`. */
+function nameOf(file) {
+  const [, layer, name] = /^(?:src|test)\/(\w+)\/(?:.*\/)?([^/]+?)(?:\.test)?\.ts$/.exec(file) ?? []
+  return `${layer}/${name ?? file}`
 }
 
 async function run(name, command, ...args) {
@@ -57,14 +67,22 @@ async function run(name, command, ...args) {
 }
 
 const changed = changedSince(process.argv[2] ?? 'HEAD')
-const tests = testsOf(changed)
+const { tests, skipped } = testsOf(changed)
 process.stdout.write(`${changed.length} files changed, ${tests.length} test files to run\n`)
-const code = changed.filter((file) => /\.(ts|mjs|cjs)$/.test(file))
+const code = changed.filter((file) => /\.(ts|js|mjs|cjs)$/.test(file))
 const checks = [run('types', 'tsc', '-p', '.', '--incremental', '--tsBuildInfoFile', BUILD_INFO)]
+if (code.some((file) => file.endsWith('.js'))) {
+  checks.push(run('types of pages', 'tsc', '-p', 'tsconfig.page.json'))
+}
 if (code.length > 0) checks.push(run('lint', 'oxlint', '--type-aware', '--deny-warnings', ...code))
 if (changed.length > 0) {
   checks.push(run('format', 'prettier', '--check', '--ignore-unknown', ...changed))
 }
 if (tests.length > 0) checks.push(run('tests', 'vitest', 'run', '--reporter=dot', ...tests))
 const passed = await Promise.all(checks)
+if (skipped.length > 0) {
+  process.stdout.write(
+    `skipped, npm test runs them:\n${skipped.map((file) => `  ${file}\n`).join('')}`,
+  )
+}
 process.exitCode = passed.every(Boolean) ? 0 : 1

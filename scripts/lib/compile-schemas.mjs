@@ -9,11 +9,13 @@ const DESCRIBED = { allErrors: true, verbose: true, strict: true, allowUnionType
 /** Compiles the schemas of files with ajv: `js` in a directory has the schemas, `checks` gets the checks, imported as `#checks/*`. */
 export async function compileSchemas(own) {
   const built = (path) => import(`${own}js/${path}`)
+  const { FAULTS } = await built('filters/index.js')
   const { FORMATS } = await built('rules/file/formats.js')
   const { SCHEMAS } = await built('admin/api-schemas.js')
   const { SETTINGS_SCHEMA } = await built('cluster/injector/settings-schema.js')
-  const { CALLS_SCHEMA } = await built('lab/load/calls-schema.js')
+  const { BASELINE_SCHEMA, CALLS_SCHEMA } = await built('lab/load/file-schemas.js')
   const { RESULT_SCHEMA } = await built('lab/load/results/result-schema.js')
+  const { HISTORY_SCHEMA } = await built('lab/experiment/experiment-result.js')
   const { planJsonSchema } = await built('lab/experiment/plan-schema.js')
   const { rulesJsonSchema } = await built('rules/file/schema.js')
   const write = async (name, schema, options) => {
@@ -23,6 +25,8 @@ export async function compileSchemas(own) {
     )
   }
   await mkdir(`${own}checks`, { recursive: true })
+  const names = JSON.stringify(FAULTS.map(({ name }) => name))
+  await writeFile(`${own}checks/fault-names.js`, `export const FAULT_NAMES = ${names}\n`)
   await write('rules', sharedSchema(rulesJsonSchema()), DESCRIBED)
   // The check of rules files checks the rules of a plan as well.
   const definitions = { rule: { type: 'object' } }
@@ -30,6 +34,9 @@ export async function compileSchemas(own) {
   await write('calls', sharedSchema(CALLS_SCHEMA), DESCRIBED)
   await write('settings', sharedSchema(SETTINGS_SCHEMA), DESCRIBED)
   await write('result', sharedSchema(RESULT_SCHEMA), { strict: false })
+  await write('baseline', sharedSchema(BASELINE_SCHEMA), { strict: false })
+  await write('history', sharedSchema(HISTORY_SCHEMA), { strict: false })
+  await write('change', sharedSchema(SCHEMAS.change), { strict: false })
   // Clients cut what is too long.
   const responses = withoutSizes({ type: 'object', properties: SCHEMAS })
   await write('admin', sharedSchema(responses), { strict: false })

@@ -1,10 +1,12 @@
-import { isRecord } from '../base/values.ts'
+import type { Static } from 'typebox'
+import { makeCheck } from '#checks/change'
 import { plain } from '../base/text/foreign-text.ts'
 import type { DisarmedBy } from '../rules/guard/arming.ts'
 import type { ActiveRules } from '../rules/watch/active-rules.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { type AdminResponse, apiResponse, rejection } from './admin-response.ts'
 import { API } from './api.ts'
+import type { SCHEMAS } from './api-schemas.ts'
 import { showArming } from './api-show.ts'
 
 export interface ChangeParts {
@@ -18,7 +20,8 @@ export interface ChangeRequest {
   readonly from: string | undefined
 }
 
-const MAX_REASON = 200
+const fits = makeCheck(() => ({}))
+const WRONG_BODY = 'the body may have `reason` alone, a text of 1 to 200 characters'
 const NO_REASON = 'disarmed by an operator'
 /** The reasons that an operator may lift. */
 const LIFTED = ['operator', 'guard'] as const satisfies readonly DisarmedBy[]
@@ -57,12 +60,7 @@ function readReason(
   body: unknown,
 ): { readonly reason: string | undefined } | { readonly error: string } {
   if (body === undefined) return { reason: undefined }
-  if (!isRecord(body)) return { error: 'the body must be an object' }
-  const { reason, ...rest } = body
-  if (Object.keys(rest).length > 0) return { error: 'the body may have `reason` and nothing else' }
-  if (reason === undefined) return { reason: undefined }
-  if (typeof reason !== 'string' || reason.trim() === '' || reason.length > MAX_REASON) {
-    return { error: `\`reason\` must be a text of 1 to ${MAX_REASON} characters` }
-  }
-  return { reason: plain(reason.trim()) }
+  if (!fits(body)) return { error: WRONG_BODY }
+  const { reason } = body as Static<typeof SCHEMAS.change>
+  return { reason: reason === undefined ? undefined : plain(reason.trim()) }
 }

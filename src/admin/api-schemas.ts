@@ -226,9 +226,18 @@ const event = Type.Object({
   ),
 })
 
-const change = Type.Object({
-  reason: maybe(text(200, 'The reason, for the log and for `reasons`.')),
-})
+const change = Type.Object(
+  {
+    // Not blank, and no `maxLength`: its check would need ajv at runtime.
+    reason: maybe(
+      Type.String({
+        pattern: '^(?=\\s*\\S).{1,200}$',
+        description: 'The reason, for the log and for `reasons`: 1 to 200 characters.',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+)
 const changed = Type.Object({ ...arming, changed: flag('False when it was so already.') })
 
 /** The body of every response that is no success. */

@@ -17,6 +17,9 @@ export function drainSignal(logger: Logger): AbortSignal {
   }).signal
 }
 
+/** The exit code by which shells report a program that Ctrl-C ended. */
+export const INTERRUPTED = 130
+
 /** Aborts at the first of the signals; the second ends the process with the exit code. */
 export function interruption(
   exitCode: number,
@@ -24,14 +27,19 @@ export function interruption(
   onFirst?: (signal: NodeJS.Signals) => void,
 ): { readonly signal: AbortSignal; readonly forget: () => void } {
   const stop = new AbortController()
-  const onSignal = (signal: NodeJS.Signals): void => {
+  const forget = onSignals(signals, (signal) => {
     if (stop.signal.aborted) process.exit(exitCode)
     onFirst?.(signal)
     stop.abort()
-  }
-  for (const signal of signals) process.on(signal, onSignal)
-  return {
-    signal: stop.signal,
-    forget: () => signals.forEach((signal) => process.off(signal, onSignal)),
-  }
+  })
+  return { signal: stop.signal, forget }
+}
+
+/** Acts on each of the signals; returns a function that ends that. */
+export function onSignals(
+  signals: readonly NodeJS.Signals[],
+  act: (signal: NodeJS.Signals) => void,
+): () => void {
+  for (const signal of signals) process.on(signal, act)
+  return () => signals.forEach((signal) => process.off(signal, act))
 }

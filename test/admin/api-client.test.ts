@@ -1,12 +1,10 @@
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, it } from 'vitest'
 import { askAdmin } from '../../src/admin/api-client.ts'
 import { API } from '../../src/admin/api.ts'
 import { closers } from '../support/closers.ts'
+import { startUpstream } from '../support/upstream.ts'
 
 const opened = closers()
 
@@ -15,11 +13,8 @@ const opened = closers()
 it('gives up a body that never ends, also when garbage was collected meanwhile', async () => {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
-  const server = createServer((_, res) => res.write('{')).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  opened({ close: () => server.closeAllConnections() })
-  opened({ close: () => server.close() })
-  const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  const server = opened(await startUpstream((_, res) => void res.write('{')))
+  const url = new URL(server.url)
   const often = setInterval(collect, 20)
   const asked = askAdmin({ url }, API.rules, { client: 'test', timeoutMs: 200 })
   await expect(asked).rejects.toThrow('no response within 0.2 s')

@@ -1,8 +1,8 @@
-import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2'
 import { createServer as createTcpServer } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
 import { startSquall } from '../support/squall.ts'
+import { startUpstream } from '../support/upstream.ts'
 
 const closers: (() => unknown)[] = []
 
@@ -30,10 +30,9 @@ async function grpcApp(
       response(stream)
     })
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  closers.push(() => server.close())
-  return { port: (server.address() as { port: number }).port, asked }
+  const { port, close } = await startUpstream(server)
+  closers.push(close)
+  return { port, asked }
 }
 
 /** A response with a message, as hex, and a status at its end. */
@@ -113,14 +112,14 @@ test('an error of gRPC is reported with its message', async () => {
 })
 
 test('an app that speaks something else, or nothing, fails', async () => {
-  const server = createTcpServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'))
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
+  const server = await startUpstream(
+    createTcpServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')),
+  )
+  const { port } = server
   const stage = await startSquall({ admin: { appProbes: { 'app/readyz': { grpc: { port } } } } })
   closers.push(() => stage.close())
   expect((await stage.probe('app/readyz'))[0]).toBe(502)
-  server.close()
+  await server.close()
   expect(await stage.probe('app/readyz')).toEqual([502, `connect ECONNREFUSED 127.0.0.1:${port}`])
   expect(await ask(() => undefined)).toEqual([502, 'no response in 1000 ms'])
 })

@@ -1,7 +1,5 @@
 import { Ajv } from 'ajv'
-import { once } from 'node:events'
-import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { RequestListener } from 'node:http'
 import type { TSchema } from 'typebox'
 import { expect, it } from 'vitest'
 import { API, type Endpoint, OTHER_PATHS } from '../../src/admin/api.ts'
@@ -12,6 +10,7 @@ import { closers } from '../support/closers.ts'
 import { type Api, type ApiSetup, AT, NOW, RULES } from './api-setup.ts'
 import { type EventReader, readEvents } from './event-reader.ts'
 import { startSquall } from '../support/squall.ts'
+import { startUpstream } from '../support/upstream.ts'
 
 const opened = closers()
 const ajv = new Ajv({ strict: true, allowUnionTypes: true })
@@ -128,11 +127,7 @@ it('knows every path of the server and its methods, and no others', async () => 
 
 /** Asks a program that is no sidecar for rules; the result is why it is not believed. */
 async function askedOf(listener: RequestListener, timeoutMs = 10_000): Promise<string> {
-  const server = createServer(listener).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  opened({ close: () => server.closeAllConnections() })
-  opened({ close: () => server.close() })
-  const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  const url = new URL(opened(await startUpstream(listener)).url)
   const options = { client: 'test', token: 'a-secret-token', timeoutMs }
   return askAdmin({ url }, API.rules, options).then(
     ({ value }) => JSON.stringify(value),

@@ -58,7 +58,7 @@ it('has each kind of refused change in the log, and nothing of what was sent', a
       ['/api/disarm', 'not the admin token'],
       ['/api/arm', 'not from pages of another origin'],
       ['/api/disarm', 'the body is not JSON'],
-      ['/api/disarm', 'the body may have `reason` and nothing else'],
+      ['/api/disarm', 'the body may have `reason` alone, a text of 1 to 200 characters'],
       ['/api/arm', 'stays disarmed for reasons that cannot be lifted here; nothing was changed'],
     ].map(([what, why]) => ({ level: 'warn', what, why, from: '127.0.0.1' })),
   )

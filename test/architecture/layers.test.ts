@@ -95,6 +95,16 @@ describe('the layers of the source', () => {
     expect([...allowed.keys()].sort()).toEqual([...layers].sort())
   })
 
+  it('have a directory in test, and the page names each other one there', async () => {
+    const entries = await readdir(join(ROOT, 'test'), { withFileTypes: true })
+    const tested = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
+    expect(layers.filter((layer) => !tested.includes(layer))).toEqual([])
+    const page = await readFile(join(ROOT, 'docs/concepts/architecture.md'), 'utf8')
+    const named = [...page.matchAll(/`test\/(\w+)`/g)].map(([, name]) => name!)
+    const others = tested.filter((name) => !layers.includes(name))
+    expect([...new Set(named)].sort()).toEqual(others.sort())
+  })
+
   it('import what the table allows, and lint rejects the rest in every sub-directory', async () => {
     const rejected = await rejectedImports()
     const expected = layers.flatMap((layer) =>

@@ -58,7 +58,7 @@ it.each([
   ],
   [
     'whether rules may act on an exchange (rules/select/restraint.ts)',
-    /[sS]tates\??\.(?:denies|excludes)\(|enabled (?:&&|\|\|).*disarmed/,
+    /[sS]tates\??\.(?:denies|deniesAny|excludes)\(|[sS]tates\??\.deniesTools\b|enabled (?:&&|\|\||\?).*disarmed/,
     ['rules/select/restraint.ts'],
   ],
   [

@@ -70,3 +70,17 @@ it('every page of the documents is reached from their index', async () => {
   const pages = (await pagesIn('docs')).filter((page) => !/decisions|notes|README/.test(page))
   expect(pages.filter((page) => !links.has(page))).toEqual([])
 })
+
+it('the index of decisions has the title and the status of each record', async () => {
+  const index = await readFile(join(ROOT, 'docs/decisions/README.md'), 'utf8')
+  const rows = [...index.matchAll(/^\| \[(\d+)\]\(([^)]+)\) +\| (.*?) +\| (.*?) +\|$/gm)]
+  const listed = rows.map(([, number, file, title, status]) => [file, `${number} ${title}`, status])
+  const names = await readdir(join(ROOT, 'docs/decisions'))
+  const records = names.filter((name) => name !== 'README.md').sort()
+  const written = records.map(async (file) => {
+    const text = await readFile(join(ROOT, 'docs/decisions', file), 'utf8')
+    const [, status] = /\nStatus: ((?:accepted|superseded by)(?: \[?\d{4})?)/.exec(text) ?? []
+    return [file, /^# (.*)/.exec(text)?.[1], status?.replace('[', '')]
+  })
+  expect(listed).toEqual(await Promise.all(written))
+})

@@ -1,10 +1,10 @@
-import { execFileSync, spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { execFileSync } from 'node:child_process'
 import { constants, mkdtemp, open, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { startUpstream } from '../support/upstream.ts'
 import { readBounded } from '../../src/base/read-bounded.ts'
 
 let dir = ''
@@ -28,21 +28,20 @@ it('refuses a pipe that nobody writes to, where it would have waited for good', 
 })
 
 it('reads a pipe to its end, as shells pass one instead of a file', async () => {
-  const script = 'exec 3<>"$1"; echo one >&3; echo ready; read -r _; echo two >&3'
-  const writer = spawn('bash', ['-c', script, 'bash', at('pipe')])
-  await once(writer.stdout, 'data')
+  const writer = await open(at('pipe'), 'r+')
+  await writer.write('one\n')
   // An open reader keeps the bytes in the pipe after the writer has gone.
   const kept = await open(at('pipe'), constants.O_RDONLY | constants.O_NONBLOCK)
   const read = readBounded(at('pipe'), 1000)
-  writer.stdin.write('go\n')
+  await writer.write('two\n')
+  await writer.close()
   expect(Buffer.from(await read).toString()).toBe('one\ntwo\n')
   await kept.close()
 })
 
 it('refuses what is no file', async () => {
   await expect(readBounded(dir, 10)).rejects.toThrow('it is a directory')
-  const server = createServer().listen(at('socket'))
-  await once(server, 'listening')
+  const server = await startUpstream(createServer(), { path: at('socket') })
   await expect(readBounded(at('socket'), 10)).rejects.toThrow('it is not a file')
-  server.close()
+  await server.close()
 })

@@ -1,8 +1,7 @@
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { benchModule } from './bench-modules.ts'
+import { closers } from '../support/closers.ts'
+import { startUpstream } from '../support/upstream.ts'
 
 const { openLoop, summary } = await benchModule('lib/open-loop.mjs')
 const { workload } = await benchModule('lib/workloads.mjs')
@@ -12,20 +11,16 @@ const RESPONSE = workload('small').response
 const DELAY_MS = 300
 const VARIABLE = 'BENCH_TEST_PEER'
 
-const servers: ReturnType<typeof createServer>[] = []
+const opened = closers()
 
 afterEach(() => {
   delete process.env[VARIABLE]
-  for (const server of servers.splice(0)) {
-    server.close()
-    server.closeAllConnections()
-  }
 })
 
 /** An app that answers in time but for every tenth call, and wrongly from the hundredth on. */
 async function app(wrongFrom: number): Promise<number> {
   let calls = 0
-  const server = createServer((request, response) => {
+  const server = await startUpstream((request, response) => {
     request.resume()
     request.on('end', () => {
       calls += 1
@@ -38,10 +33,7 @@ async function app(wrongFrom: number): Promise<number> {
       else answer()
     })
   })
-  servers.push(server)
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return (server.address() as AddressInfo).port
+  return opened(server).port
 }
 
 describe('the sender at a fixed rate', () => {

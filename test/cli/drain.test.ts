@@ -203,8 +203,7 @@ describe('a Unix socket to listen on', () => {
   test('is left to whoever listens on it', async () => {
     rmSync(path, { force: true })
     const live = createServer((socket) => socket.on('error', () => undefined).end('mine'))
-    opened(live.listen(path))
-    await once(live, 'listening')
+    opened(await startUpstream(live, { path }))
     const ended = await startProgram(args).finished()
     expect(ended.stderr).toMatch(/^squall: cannot listen on unix:\S+: it is in use; [^\n]+\n$/)
     expect(ended.code).toBe(2)

@@ -1,5 +1,5 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer, type AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
 import { once } from 'node:events'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
 import { startProgram, type Program } from '../support/program.ts'
+import { startUpstream } from '../support/upstream.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'squall-'))
 const fixture = (name: string): string =>
@@ -103,10 +104,7 @@ test.each([
   ['--listen', ['--admin', 'off']],
   ['--admin', ['--listen', '127.0.0.1:0']],
 ])('a port in use for %s ends the start with one line and exit code 2', async (flag, others) => {
-  const holder = createServer().listen(0, '127.0.0.1')
-  await once(holder, 'listening')
-  opened(holder)
-  const { port } = holder.address() as AddressInfo
+  const { port } = opened(await startUpstream(createServer()))
   const ended = await startProgram([
     'run',
     flag,

@@ -1,6 +1,4 @@
-import { once } from 'node:events'
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { mutatedRequest } from '../support/head-mutator.ts'
@@ -10,6 +8,7 @@ import { RawClient } from '../support/raw-client.ts'
 import { startSidecar } from '../support/sidecar.ts'
 import { valuesOf } from '../support/wire.ts'
 import { rounds } from '../support/rounds.ts'
+import { startUpstream } from '../support/upstream.ts'
 
 const CASES = rounds(500, 3200)
 const WORKERS = 8
@@ -30,7 +29,7 @@ interface Understood {
 
 interface NodeServer {
   readonly port: number
-  readonly server: Server
+  readonly close: () => Promise<void>
   readonly understood: Understood[]
 }
 
@@ -60,9 +59,8 @@ async function startNodeServer(): Promise<NodeServer> {
     'checkExpectation',
     (request, response) => void server.emit('request', request, response),
   )
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return { port: (server.address() as AddressInfo).port, server, understood }
+  const { port, close } = await startUpstream(server)
+  return { port, close, understood }
 }
 
 async function strike(port: number, bytes: Buffer): Promise<void> {
@@ -153,8 +151,7 @@ async function runWorker(next: () => Buffer | undefined): Promise<LaneResult> {
     atNode.push(...node.understood.splice(0).map((request) => ({ at, request })))
   }
   await squall.close()
-  node.server.closeAllConnections()
-  node.server.close()
+  await node.close()
   const problems = [...refused, ...unmatched(atApp, atNode, cases)]
   return { problems, passed: atApp.length, accepted: atNode.length }
 }

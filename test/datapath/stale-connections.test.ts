@@ -1,6 +1,4 @@
-import { createServer, type Server } from 'node:http'
-import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { toolCall } from '../support/mcp-bytes.ts'
@@ -8,6 +6,8 @@ import { response as answer } from '../support/raw-app.ts'
 import { RawClient, type ClientResponse } from '../support/raw-client.ts'
 import { startSidecar } from '../support/sidecar.ts'
 import { rounds } from '../support/rounds.ts'
+import type { HttpApp } from '../support/http-app.ts'
+import { startUpstream } from '../support/upstream.ts'
 
 const CALLS = rounds(60, 150)
 // Below two seconds no connection is used again.
@@ -92,7 +92,7 @@ test('a connection that the app closed while it was idle costs nobody a response
   await squall.close()
 })
 
-async function startNodeApp(keepAlive: number, tally: Tally): Promise<Server> {
+async function startNodeApp(keepAlive: number, tally: Tally): Promise<HttpApp> {
   const server = createServer({ keepAliveTimeout: keepAlive }, (request, response) => {
     const parts: Buffer[] = []
     request.on('data', (part: Buffer) => parts.push(part))
@@ -101,9 +101,7 @@ async function startNodeApp(keepAlive: number, tally: Tally): Promise<Server> {
       response.end('ok')
     })
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return server
+  return startUpstream(server)
 }
 
 test.each(KEPT)(
@@ -112,9 +110,7 @@ test.each(KEPT)(
   async (keepAlive) => {
     const tally: Tally = { seen: new Map(), ok: 0, failed: 0 }
     const server = await startNodeApp(keepAlive, tally)
-    const squall = await startSidecar({
-      upstream: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    })
+    const squall = await startSidecar({ upstream: server.url })
     const workers = Array.from({ length: 24 }, async (_, worker) => {
       const client = await RawClient.connect(squall.port)
       // Node closes somewhat later than it says; each worker tries another moment around it.
@@ -128,8 +124,7 @@ test.each(KEPT)(
     })
     await Promise.all(workers)
     await squall.close()
-    server.closeAllConnections()
-    server.close()
+    await server.close()
     expect(tally.failed).toBe(0)
     expect(tally.ok).toBe(48)
     expect(mostSeen(tally)).toBe(1)

@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { beforeAll, describe, expect, it } from 'vitest'
-import { type ExampleServer, exampleServers } from '../examples/example-server.ts'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { ExampleServer } from '../examples/example-server.ts'
+import { startUpstream } from '../support/upstream.ts'
 
 // k6 itself is not used: the script runs with stand-ins for its modules, against a real MCP server.
 const run = promisify(execFile)
@@ -83,12 +84,12 @@ describe('the k6 script reads answers', () => {
 })
 
 describe('the k6 script runs', () => {
-  const serverWith = exampleServers()
   let server: ExampleServer
 
   beforeAll(async () => {
-    server = await serverWith([])
+    server = await startUpstream('example')
   })
+  afterAll(() => server.close())
 
   it('opens a session, calls the tool in it, and counts what came', async () => {
     const environment = { TARGET: `${server.origin}/mcp`, CALLS: '1' }
@@ -107,6 +108,6 @@ describe('the k6 script runs', () => {
     expect(
       Object.keys(thresholds).every((name) => name === 'checks' || values(name).length > 0),
     ).toBe(true)
-    expect(await server.executed('get_weather')).toBe(1)
+    expect(await server.executed()).toMatchObject({ get_weather: 1 })
   })
 })

@@ -2,7 +2,8 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { eventually } from '../support/eventually.ts'
 import { follow } from './page-run.ts'
-import { readerWith, type Reader } from './reader.ts'
+import { type Reader } from './reader.ts'
+import { startTerminal } from '../support/terminal.ts'
 
 const LIMIT = 60_000
 /** Pages that begin with nothing but a clone. */
@@ -26,7 +27,7 @@ const GUIDES = [
 
 let reader: Reader
 beforeEach(async () => {
-  reader = await readerWith()
+  reader = await startTerminal({ reader: {} })
 })
 afterEach(() => reader.close())
 

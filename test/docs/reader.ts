@@ -45,7 +45,7 @@ export interface Setup {
 }
 
 /** Makes a reader, whose programs end when it is closed. */
-export async function readerWith(setup: Setup = {}): Promise<Reader> {
+export async function pageReader(setup: Setup): Promise<Reader> {
   const home = await mkdtemp(join(tmpdir(), 'squall-reader-'))
   const directory = setup.directory ?? (await cloneIn(home))
   const bin = join(home, 'bin')

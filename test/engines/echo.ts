@@ -1,5 +1,6 @@
 import { once } from 'node:events'
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
+import { startUpstream } from '../support/upstream.ts'
 
 /**
  * A byte that goes round and round over the loopback interface. On a busy machine the kernel is late
@@ -22,10 +23,7 @@ export class Echo {
   }
 
   static async start(): Promise<Echo> {
-    const server = createServer({ noDelay: true })
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const { port } = server.address() as AddressInfo
+    const { server, port } = await startUpstream(createServer({ noDelay: true }))
     const near = connect({ port, host: '127.0.0.1', noDelay: true })
     const [far] = (await once(server, 'connection')) as [Socket]
     server.close()

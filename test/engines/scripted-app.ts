@@ -1,9 +1,10 @@
 import { once } from 'node:events'
-import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import { createServer, type Server, type Socket } from 'node:net'
 import { endOf } from './end-of.ts'
 import { MessageScanner } from './message-scanner.ts'
 import type { AppSeen, End } from './observed.ts'
 import { markIn, type AppResponse } from './script.ts'
+import { startUpstream } from '../support/upstream.ts'
 
 /** Answers requests that the script has nothing for. */
 const USUAL: Omit<AppResponse, 'marker'> = {
@@ -134,9 +135,7 @@ export class ScriptedApp {
   }
 
   async listen(): Promise<number> {
-    this.#server.listen(0, '127.0.0.1')
-    await once(this.#server, 'listening')
-    return (this.#server.address() as AddressInfo).port
+    return (await startUpstream(this.#server)).port
   }
 
   begin(responses: readonly AppResponse[], steps: () => number): void {

@@ -6,19 +6,24 @@ import {
 } from '@modelcontextprotocol/client'
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport as TransportV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
-import { expect } from 'vitest'
+import { afterAll, expect } from 'vitest'
 import { mountRules } from '../live/rules-directory.ts'
 import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
 import { metricValue } from '../support/metric-value.ts'
 import { startSquall, type Squall } from '../support/squall.ts'
 import type { Agent, ToolResult } from './agent.ts'
-import { exampleServers, type ExampleServer } from './example-server.ts'
+import { startUpstream } from '../support/upstream.ts'
+import type { ExampleServer } from './example-server.ts'
 
 /** Squall with one of the example files, in front of the server that comes with them. */
 export interface Example {
   readonly squall: Squall
-  readonly server: ExampleServer
+  readonly server: {
+    readonly origin: string
+    /** How often it executed a tool since the example was started. */
+    readonly executed: (tool: string) => Promise<number>
+  }
   readonly url: string
   /** Opens a client of SDK v1. */
   readonly v1: (token?: string) => Promise<Agent>
@@ -52,28 +57,43 @@ export function exampleFile(name: string): URL {
   return new URL(`../../examples/${name}.yaml`, import.meta.url)
 }
 
-/** Starts examples, each closed after its test. Call once at the top of a test file. */
+/**
+ * Starts examples, each closed after its test. Those with equal servers share one, which ends with the test file.
+ * Call once at the top of a test file.
+ */
 export function examples(): (name: string, options?: ExampleOptions) => Promise<Example> {
   const closing = closers()
-  const serverWith = exampleServers()
+  const servers = new Map<string, Promise<ExampleServer>>()
+  const serverWith = (flag: string): Promise<ExampleServer> => {
+    const server = servers.get(flag) ?? startUpstream('example', ...(flag === '' ? [] : [flag]))
+    servers.set(flag, server)
+    return server
+  }
+  afterAll(async () => {
+    for (const server of servers.values()) await (await server).close()
+  })
   return async (name, options = {}) => {
     let rules = await readFile(exampleFile(name), 'utf8')
     for (const [from, to] of Object.entries(options.replace ?? {})) {
       expect(rules).toContain(from)
       rules = rules.replaceAll(from, to)
     }
-    const server = await serverWith(options.json === true ? ['--json'] : [])
+    const { origin, executed } = await serverWith(options.json === true ? '--json' : '')
+    const before = await executed()
     const mounted = await mountRules(rules)
     closing({ close: () => mounted.remove() })
     const squall = closing(
-      await startSquall('--upstream', server.origin, '--rules', mounted.file, ...AT_ONCE),
+      await startSquall('--upstream', origin, '--rules', mounted.file, ...AT_ONCE),
     )
     const reported = async (metric: string, tool: string): Promise<number> =>
       metricValue(await (await fetch(`${squall.admin}/metrics`)).text(), metric, { tool })
     const url = `http://127.0.0.1:${squall.port}/mcp`
     return {
       squall,
-      server,
+      server: {
+        origin,
+        executed: async (tool) => ((await executed())[tool] ?? 0) - (before[tool] ?? 0),
+      },
       url,
       v1: async (token) => closing(await openAgentV1(url, token)),
       v2: async (auth) => closing(await openAgentV2(url, auth)),

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { blocksOf, ROOT } from '../docs/blocks.ts'
 import { SHORTER } from '../docs/elsewhere.ts'
-import { readerWith } from '../docs/reader.ts'
+import { startTerminal } from '../support/terminal.ts'
 
 const FILE = `${ROOT}examples/ci/github-actions.yml`
 const RULES = `rules:
@@ -25,7 +25,7 @@ it('the page about CI shows the workflow', async () => {
 })
 
 it('the steps of the workflow pass, and leave report and gates', { timeout: 60_000 }, async () => {
-  const reader = await readerWith()
+  const reader = await startTerminal({ reader: {} })
   try {
     const { jobs } = parse(await readFile(FILE, 'utf8')) as {
       readonly jobs: { readonly faults: { readonly steps: readonly Step[] } }

@@ -1,8 +1,21 @@
 import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
+import { parse } from 'yaml'
+import type { FAULTS } from '../../src/filters/index.ts'
 import { accepted } from '../rules/rules-text.ts'
 
 /** A rule about the tool `echo`, or what else is said, with one fault as the file has it. */
 export function oneFault(fault: string, keys = 'match: { tool: echo }'): RuleSpec {
   const text = `rules:\n  - name: bad\n    ${keys}\n    faults:\n      - ${fault}\n`
   return accepted(text).rules[0]!
+}
+
+/** The example of a fault as `oneFault` takes it. */
+export function exampleOf({
+  name,
+  example,
+}: Pick<(typeof FAULTS)[number], 'name' | 'example'>): string {
+  const [shown] = parse(example) as readonly { readonly faults: readonly unknown[] }[]
+  const [fault] = shown!.faults
+  const config = typeof fault === 'string' ? {} : (fault as Record<string, object>)[name]
+  return `${name}: ${JSON.stringify(config)}`
 }

@@ -1,13 +1,13 @@
 import type { RequestListener } from 'node:http'
 import { expect, it } from 'vitest'
-import { FAULT_NAMES } from '../../src/filters/lib/fault-names.ts'
+import { type FaultName, FAULTS } from '../../src/filters/index.ts'
 import { closers } from '../support/closers.ts'
 import { toolCall } from '../support/mcp-bytes.ts'
 import { RawClient } from '../support/raw-client.ts'
 import { familyIn } from '../telemetry/exposition.ts'
 import { startSidecar } from '../support/sidecar.ts'
 import { whenAsked } from './apps.ts'
-import { oneFault } from './one-fault.ts'
+import { exampleOf, oneFault } from './one-fault.ts'
 
 const opened = closers()
 
@@ -43,8 +43,8 @@ const UNREAD: Readonly<Record<string, Respond>> = {
   'a body in an unknown coding': json('secret', (text) => text.toUpperCase()),
 }
 
-/** Each fault in the forms that act on a response, beside those that act before it. */
-const FORMS: Readonly<Record<(typeof FAULT_NAMES)[number], readonly string[]>> = {
+/** The forms of a fault that act on a response, beside those that act before it; its example for others. */
+const FORMS: Partial<Readonly<Record<FaultName, readonly string[]>>> = {
   delay: ['fixed: 1ms', 'fixed: 1ms, at: response', 'fixed: 1ms, at: event'],
   abort: ['rpcError: {}', 'rpcError: {}, at: response', 'status: 503, at: response'],
   rateLimit: ['', 'limit: { calls: 1, per: 1m }'],
@@ -85,11 +85,12 @@ const FORMS: Readonly<Record<(typeof FAULT_NAMES)[number], readonly string[]>> =
   amplify: [''],
 }
 
-const CASES = FAULT_NAMES.flatMap((name) =>
-  FORMS[name].flatMap((form) =>
-    Object.keys(UNREAD).map((response) => [`${name}: { ${form} }`, response] as const),
-  ),
-)
+const CASES = FAULTS.flatMap((fault) => {
+  const forms = FORMS[fault.name]?.map((form) => `${fault.name}: { ${form} }`)
+  return (forms ?? [exampleOf(fault)]).flatMap((text) =>
+    Object.keys(UNREAD).map((response) => [text, response] as const),
+  )
+})
 
 /** How a call is counted whose response the fault meets. */
 async function counted(fault: string, response: string): Promise<object> {

@@ -1,4 +1,4 @@
-import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import { createServer, type Server, type Socket } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { createServer as createTlsServer } from 'node:tls'
 import { describe, expect, test } from 'vitest'
@@ -19,9 +19,7 @@ const own = Object.values(networkInterfaces())
   .find(({ internal, family }) => !internal && family === 'IPv4')?.address
 
 async function listening(server: Server): Promise<number> {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  opened({ close: () => void server.close() })
-  return (server.address() as AddressInfo).port
+  return opened(await startUpstream(server)).port
 }
 
 async function inFront(port: number, host = '127.0.0.1'): Promise<Squall> {

@@ -1,5 +1,4 @@
-import { createServer, type AddressInfo } from 'node:net'
-import { once } from 'node:events'
+import { createServer } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
@@ -15,11 +14,8 @@ const ORIGIN = { origin: 'squall', reason: 'upstream_unreachable' }
 
 /** A port where nobody listens. */
 async function deadPort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
+  const { port, close } = await startUpstream(createServer())
+  await close()
   return port
 }
 

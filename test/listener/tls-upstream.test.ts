@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import type { ServerOptions } from 'node:https'
-import { createServer, type AddressInfo, type Socket } from 'node:net'
+import { createServer, type Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { describe, expect, test } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
@@ -112,9 +112,8 @@ describe('the app', () => {
       const app = createServer((socket) => {
         socket.on('error', () => undefined).once('data', () => leave(socket))
       })
-      opened(app.listen(0, '127.0.0.1'))
-      await once(app, 'listening')
-      await unreachable(await inFront((app.address() as AddressInfo).port, ...trusting), /./)
+      const { port } = opened(await startUpstream(app))
+      await unreachable(await inFront(port, ...trusting), /./)
     },
   )
 })

@@ -1,9 +1,10 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http'
-import { connect, type AddressInfo, type Socket } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { once } from 'node:events'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
 import { startSidecar, type RunningSidecar } from '../support/sidecar.ts'
+import { startUpstream } from '../support/upstream.ts'
 
 const open: (() => Promise<void> | void)[] = []
 afterEach(async () => {
@@ -16,13 +17,9 @@ process.on('warning', (warning) => warnings.push(warning))
 afterAll(() => expect(warnings).toEqual([]))
 
 async function listen(server: Server): Promise<string> {
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  open.push(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const { url, close } = await startUpstream(server)
+  open.push(close)
+  return url
 }
 
 async function inFront(upstream: string): Promise<RunningSidecar> {

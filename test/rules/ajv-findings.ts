@@ -2,7 +2,7 @@ import { Ajv } from 'ajv'
 import type { ErrorObject, ValidateFunction } from 'ajv'
 import { FORMATS } from '../../src/rules/file/formats.ts'
 import type { Finding, Path } from '../../src/rules/file/problem.ts'
-import { memberOf } from '../../src/rules/file/read-values.ts'
+import { fieldOf } from '../../src/rules/file/read-values.ts'
 import { findingOf } from '../../src/rules/file/schema-messages.ts'
 import { branchFor } from '../../src/rules/file/schema-node.ts'
 import type { SchemaNode } from '../../src/rules/file/schema-node.ts'
@@ -61,7 +61,7 @@ export function ajvFindings(root: SchemaNode): (file: unknown) => readonly Findi
   }
 
   return (file) => {
-    const rules = memberOf(file, 'rules')
+    const rules = fieldOf(file, 'rules')
     if (!Array.isArray(rules)) return check(root, file, [])
     const ruleNode = definitions?.['rule'] ?? {}
     return [

@@ -11,6 +11,7 @@ import { eventually } from '../support/eventually.ts'
 import { Random } from '../support/random.ts'
 import { gist, ruleNamed, WatchBench } from './watch-bench.ts'
 import { rounds } from '../support/rounds.ts'
+import { startUpstream } from '../support/upstream.ts'
 
 const ROUNDS = rounds(12, 50)
 const benches: WatchBench[] = []
@@ -103,13 +104,12 @@ describe('what is no rules file', () => {
 
   it('is rejected when a socket replaces it', async () => {
     const bench = await start()
-    const server = createServer()
-    await new Promise<void>((resolve) => void server.listen(bench.path, resolve))
+    const server = await startUpstream(createServer(), { path: bench.path })
     await bench.told('rejected')
     expect(bench.last).toMatchObject({
       problems: [{ problems: [{ message: 'is a socket and not a file' }] }],
     })
-    await new Promise((resolve) => server.close(resolve))
+    await server.close()
     await bench.told('absent: there is no such file')
   })
 

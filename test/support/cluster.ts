@@ -16,6 +16,8 @@ const CLUSTERS = {
   /** The same with the chart installed. */
   installed: async (flags?: readonly string[]) =>
     (await import('../system/cluster/installed.ts')).installedCluster(flags),
+  /** The network namespaces of one pod and of a client outside, without a cluster. */
+  network: async () => (await import('../system/pod-network.ts')).podNetwork(),
   /** One pod without a cluster, run by Podman. */
   pod: async (name: string, pod: Pod) =>
     (await import('../system/pod-stage.ts')).runningPod(name, pod),

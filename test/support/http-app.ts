@@ -1,23 +1,38 @@
 import { once } from 'node:events'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { createServer as createTlsServer, type ServerOptions } from 'node:https'
-import type { AddressInfo, ListenOptions } from 'node:net'
+import type { AddressInfo, ListenOptions, Server as NetServer, Socket } from 'node:net'
 
-/** An ordinary HTTP app. */
-export interface HttpApp {
-  readonly server: Server
+/** An ordinary HTTP app, or another server of Node. */
+export interface HttpApp<S extends NetServer = Server> {
+  readonly server: S
   readonly port: number
   readonly url: string
-  close(): Promise<void>
+  /** Stops listening and cuts what is open. */
+  readonly close: () => Promise<void>
 }
 
 /** Starts an app on loopback, or at `place`; with TLS when `tls` is given. */
-export async function httpServer(
+export function httpServer(
   listener: RequestListener,
-  place: ListenOptions = { host: '127.0.0.1', port: 0 },
+  place?: ListenOptions,
   tls?: ServerOptions,
 ): Promise<HttpApp> {
-  const server = tls === undefined ? createServer(listener) : createTlsServer(tls, listener)
+  if (tls === undefined) return listening(createServer(listener), place)
+  return listening(createTlsServer(tls, listener), place, 'https')
+}
+
+/** Lets a server listen on a free port of loopback, or at `place`. */
+export async function listening<S extends NetServer>(
+  server: S,
+  place: ListenOptions = { host: '127.0.0.1', port: 0 },
+  scheme = 'http',
+): Promise<HttpApp<S>> {
+  const sockets = new Set<Socket>()
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
   server.listen(place)
   await once(server, 'listening')
   const address = server.address()
@@ -25,12 +40,12 @@ export async function httpServer(
   return {
     server,
     port,
-    url: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`,
+    url: `${scheme}://127.0.0.1:${port}`,
     close: async () => {
       const closed = new Promise<void>((resolve) => {
         server.close(() => resolve())
       })
-      server.closeAllConnections()
+      for (const socket of sockets) socket.destroy()
       await closed
     },
   }

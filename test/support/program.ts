@@ -33,6 +33,8 @@ export interface Program {
   stderr(): string
   /** Resolves with the first line that says this, or fails when the program ends without it. */
   logged(message: string): Promise<LogLine>
+  /** Resolves with the first whole line of standard output. */
+  firstLine(): Promise<string>
   /** Sends a signal to this program alone. */
   signal(signal: NodeJS.Signals): void
   /** Ends it without a drain, if it still runs. */
@@ -41,6 +43,11 @@ export interface Program {
 
 /** How a command line is run. */
 interface How {
+  /** Another program than Squall. */
+  readonly program?: string
+  readonly cwd?: string
+  /** What standard input holds. */
+  readonly input?: string
   /** The limit on the open files of its process; by default that of the tests. */
   readonly openFiles?: number
   /** Runs the command in this process to its end: a process of its own takes half a second to start. */
@@ -49,7 +56,7 @@ interface How {
 
 type Env = Readonly<Record<string, string>>
 
-/** Starts the built program. Variables of the surrounding environment do not reach it. */
+/** Starts the built program, or another. Variables of the surrounding environment do not reach it. */
 export function startProgram(
   args: readonly string[],
   env: Env,
@@ -59,16 +66,18 @@ export function startProgram(args: readonly string[], env?: Env, how?: How): Pro
 export function startProgram(
   args: readonly string[],
   env: Env = {},
-  { openFiles, here }: How = {},
+  { openFiles, here, program, cwd, input }: How = {},
 ): Program | Promise<Came> {
   if (here) return import('./here.ts').then(({ finishHere }) => finishHere(args, env))
-  const limited = ['-c', `ulimit -n ${openFiles}; exec "$0" "$@"`, process.execPath, MAIN, ...args]
-  const [file, argv] =
-    openFiles === undefined ? [process.execPath, [MAIN, ...args]] : ['/bin/sh', limited]
+  const command = program === undefined ? [process.execPath, MAIN, ...args] : [program, ...args]
+  const limit = ['/bin/sh', '-c', `ulimit -n ${openFiles}; exec "$0" "$@"`]
+  const [file = '', ...argv] = openFiles === undefined ? command : [...limit, ...command]
   const child = spawn(file, argv, {
+    cwd,
     env: { PATH: process.env['PATH'], SQUALL_ENGINE: ENGINE_UNDER_TEST, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
   })
+  child.stdin.on('error', () => undefined).end(input)
   const lines: LogLine[] = []
   const waiters = new Set<() => void>()
   let stdout = ''
@@ -93,6 +102,19 @@ export function startProgram(
     wake()
     return { code: code as number | null, signal: signal as NodeJS.Signals | null }
   })
+  /** Resolves when something was printed, or fails when the program ends without it. */
+  const seen = <T>(what: string, find: () => T | undefined): Promise<T> =>
+    new Promise((resolve, reject) => {
+      const check = (): void => {
+        const found = find()
+        if (found === undefined && !hasEnded) return
+        waiters.delete(check)
+        if (found === undefined) reject(new Error(`ended without "${what}": ${stdout}${stderr}`))
+        else resolve(found)
+      }
+      waiters.add(check)
+      check()
+    })
   return {
     child,
     lines,
@@ -100,19 +122,8 @@ export function startProgram(
     finished: async () => ({ ...(await ended), stdout, stderr }),
     stdout: () => stdout,
     stderr: () => stderr,
-    logged: (message) =>
-      new Promise((resolve, reject) => {
-        const check = (): void => {
-          const line = lines.find(({ msg }) => msg === message)
-          if (line === undefined && !hasEnded) return
-          waiters.delete(check)
-          if (line === undefined)
-            reject(new Error(`ended without "${message}": ${stdout}${stderr}`))
-          else resolve(line)
-        }
-        waiters.add(check)
-        check()
-      }),
+    logged: (message) => seen(message, () => lines.find(({ msg }) => msg === message)),
+    firstLine: () => seen('a line', () => /^(.*)\n/.exec(stdout)?.[1]),
     signal: (signal) => void child.kill(signal),
     kill: async () => {
       if (!hasEnded) child.kill('SIGKILL')

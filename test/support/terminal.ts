@@ -1,5 +1,6 @@
 import { execFile, execFileSync } from 'node:child_process'
 import { promisify } from 'node:util'
+import type { Reader, Setup } from '../docs/reader.ts'
 import { eventually } from './eventually.ts'
 import { PATIENCE } from '../system/patience.ts'
 import { MissingToolError } from '../system/tools.ts'
@@ -26,8 +27,19 @@ export interface Terminal {
 
 let started = 0
 
+/** Starts a terminal, or a shell for somebody who follows a page of the documents in a clone. */
+export function startTerminal(reader: { readonly reader: Setup }): Promise<Reader>
+export function startTerminal(width: number, height: number): Promise<Terminal>
+export async function startTerminal(
+  either: number | { readonly reader: Setup },
+  height = 24,
+): Promise<Terminal | Reader> {
+  if (typeof either === 'number') return tmuxTerminal(either, height)
+  return (await import('../docs/reader.ts')).pageReader(either.reader)
+}
+
 /** Starts a terminal of its own server, which knows of no other. */
-export async function startTerminal(width: number, height: number): Promise<Terminal> {
+async function tmuxTerminal(width: number, height: number): Promise<Terminal> {
   try {
     execFileSync('tmux', ['-V'], { stdio: 'ignore' })
   } catch {

@@ -1,9 +1,9 @@
 import type { RequestListener } from 'node:http'
 import type { ServerOptions } from 'node:https'
-import type { ListenOptions } from 'node:net'
+import { Server, type ListenOptions } from 'node:net'
 import type { SettingId } from '../matrix/settings.ts'
 import type { EverythingMode } from './everything.ts'
-import { httpServer, type HttpApp } from './http-app.ts'
+import { httpServer, listening, type HttpApp } from './http-app.ts'
 import { rawServer, type RawApp, type RawAppOptions } from './raw-app.ts'
 import { scriptedServer, type ScriptedServer, type Script, type Step } from './scripted-server.ts'
 
@@ -21,6 +21,9 @@ const SERVERS = {
     (await import('./everything.ts')).referenceServer(mode),
   /** SDK servers of the client matrix, which can be asked to fail really. */
   matrix: async (setting: SettingId) => (await import('../matrix/host.ts')).matrixServer(setting),
+  /** The server of the examples, in its own process, with flags of its own. */
+  example: async (...flags: string[]) =>
+    (await import('../examples/example-server.ts')).exampleServer(flags),
   /** Counts how often each of `count` numbered calls was executed. */
   counting: async (count: number) =>
     (await import('../truth/scripted-app.ts')).countingServer(count),
@@ -34,9 +37,13 @@ const SERVERS = {
 type Servers = typeof SERVERS
 
 /**
- * Starts a server on a free port of loopback: a `node:http` listener, a script over plain sockets, or
- * one of the MCP servers above.
+ * Starts a server on a free port of loopback: a `node:http` listener, a server of Node, a script over plain
+ * sockets, or one of the MCP servers above.
  */
+export function startUpstream<S extends Server>(
+  server: S,
+  listen?: ListenOptions,
+): Promise<HttpApp<S>>
 export function startUpstream(
   listener: RequestListener,
   listen?: ListenOptions,
@@ -49,7 +56,7 @@ export function startUpstream<K extends keyof Servers>(
   ...args: Parameters<Servers[K]>
 ): ReturnType<Servers[K]>
 export function startUpstream(
-  kind: RequestListener | RawAppOptions | keyof Servers,
+  kind: RequestListener | Server | RawAppOptions | keyof Servers,
   ...args: unknown[]
 ): Promise<unknown> {
   if (typeof kind === 'string') {
@@ -57,5 +64,6 @@ export function startUpstream(
   }
   if (typeof kind === 'function')
     return httpServer(kind, ...(args as [ListenOptions?, ServerOptions?]))
+  if (kind instanceof Server) return listening(kind, args[0] as ListenOptions | undefined)
   return rawServer(kind)
 }

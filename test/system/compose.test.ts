@@ -7,7 +7,8 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { ROOT } from '../docs/blocks.ts'
-import { readerWith, type Reader } from '../docs/reader.ts'
+import { type Reader } from '../docs/reader.ts'
+import { startTerminal } from '../support/terminal.ts'
 import { eventually } from '../support/eventually.ts'
 import { promtool, startPrometheus, type Prometheus } from '../support/prometheus.ts'
 import { PATIENCE } from './patience.ts'
@@ -29,7 +30,7 @@ beforeAll(async () => {
   const program = systemTool('bin/compose-config', 'The reader of Compose files')
   const { stdout } = await run(program, [`${ROOT}examples/compose.yaml`])
   ;({ services } = JSON.parse(stdout) as { services: Record<Name, Service> })
-  reader = await readerWith()
+  reader = await startTerminal({ reader: {} })
 })
 
 afterAll(() => reader?.close())

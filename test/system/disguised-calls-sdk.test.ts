@@ -1,6 +1,4 @@
-import { createServer, type RequestListener } from 'node:http'
-import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
+import { type RequestListener } from 'node:http'
 import { toNodeHandler, type NodeIncomingMessageLike } from '@modelcontextprotocol/node'
 import { McpServer as McpServerV1 } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
@@ -8,6 +6,7 @@ import { createMcpHandler, McpServer } from '@modelcontextprotocol/server'
 import { expect, it } from 'vitest'
 import { closers } from '../support/closers.ts'
 import { disguiseTruth } from '../support/disguise-truth.ts'
+import { startUpstream } from '../support/upstream.ts'
 
 const opened = closers()
 const TOOLS = ['pay', 'look', '5']
@@ -42,17 +41,8 @@ it.each([
 ])(
   'what a server of SDK %s reads in disguised calls is what is counted',
   async (_, listener) => {
-    const server = createServer(listener)
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    opened({
-      close: async () => {
-        server.closeAllConnections()
-        await new Promise((resolve) => void server.close(resolve))
-      },
-    })
-    const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-    const { ran, wrong } = await disguiseTruth(origin)
+    const server = opened(await startUpstream(listener))
+    const { ran, wrong } = await disguiseTruth(server.url)
     expect(wrong).toEqual([])
     expect(ran.length).toBeGreaterThan(10)
   },

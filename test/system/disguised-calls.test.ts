@@ -1,29 +1,18 @@
-import { spawn, type ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
-import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { afterEach, expect, it } from 'vitest'
 import { disguiseTruth } from '../support/disguise-truth.ts'
+import { type Program, startProgram } from '../support/program.ts'
 import { systemTool } from './tools.ts'
 
 const python = fileURLToPath(new URL('./python_server.py', import.meta.url))
 
-let server: ChildProcess | undefined
-afterEach(async () => {
-  if (server === undefined || server.exitCode !== null) return
-  server.kill()
-  await once(server, 'exit')
-})
+let server: Program | undefined
+afterEach(() => server?.kill())
 
 /** Starts a program that says which port it took; resolves with its origin. */
 async function start(program: string, ...args: readonly string[]): Promise<string> {
-  const child = spawn(program, args, {
-    env: { PATH: process.env['PATH'] ?? '' },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  server = child
-  const [port] = (await once(createInterface(child.stdout), 'line')) as [string]
-  return `http://127.0.0.1:${port}`
+  server = startProgram(args, {}, { program })
+  return `http://127.0.0.1:${await server.firstLine()}`
 }
 
 it.each([

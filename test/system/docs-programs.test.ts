@@ -6,7 +6,8 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { blocksOf, commandsOf, ROOT } from '../docs/blocks.ts'
 import { elsewhere } from '../docs/page-run.ts'
-import { readerWith, type Reader } from '../docs/reader.ts'
+import { type Reader } from '../docs/reader.ts'
+import { startTerminal } from '../support/terminal.ts'
 import { systemTool } from './tools.ts'
 
 const SELF = 'docs-programs.test.ts'
@@ -22,10 +23,12 @@ let reader: Reader
 beforeEach(async () => {
   const bin = (path: string): string => join(ROOT, 'build/system-tools', path)
   systemTool('node_modules/.bin/supergateway', 'supergateway')
-  reader = await readerWith({
-    modules: bin('node_modules'),
-    // Node 24 is there, too: the Inspector needs more than Node 20.
-    path: [bin('venv/bin'), bin('bin'), bin('node_modules/.bin')],
+  reader = await startTerminal({
+    reader: {
+      modules: bin('node_modules'),
+      // Node 24 is there, too: the Inspector needs more than Node 20.
+      path: [bin('venv/bin'), bin('bin'), bin('node_modules/.bin')],
+    },
   })
   await reader.write('rules.yaml', RULES)
 })

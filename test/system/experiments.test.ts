@@ -1,5 +1,3 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,7 +8,7 @@ import { CATALOG } from '../../src/lab/experiment/catalog.ts'
 import type { ExperimentResult } from '../../src/lab/experiment/experiment-result.ts'
 import type { HistoryEntry } from '../../src/lab/experiment/history.ts'
 import { eventually } from '../support/eventually.ts'
-import { startProgram } from '../support/program.ts'
+import { type Program, startProgram } from '../support/program.ts'
 import { startSquall, type Squall } from '../support/squall.ts'
 import { freePort } from './free-port.ts'
 import { PATIENCE } from './patience.ts'
@@ -165,24 +163,20 @@ interface RestartingServer {
 /** A server that is started again when it dies, as a supervisor would, and a file with its number. */
 async function startRestarting(pidFile: string): Promise<RestartingServer> {
   const port = await freePort()
-  let child: ChildProcess
+  let child: Program
   let closed = false
   const start = async (): Promise<void> => {
-    child = spawn(process.execPath, [SERVER], {
-      env: { ...process.env, PORT: String(port) },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    })
-    child.once('exit', () => void (closed || start()))
-    await once(child.stdout!, 'data')
-    await writeFile(pidFile, String(child.pid), { mode: 0o600 })
+    child = startProgram([SERVER], { PORT: String(port) }, { program: process.execPath })
+    void child.ended.then(() => (closed ? undefined : start()))
+    await child.firstLine()
+    await writeFile(pidFile, String(child.child.pid), { mode: 0o600 })
   }
   await start()
   return {
     port,
     close: async () => {
       closed = true
-      child.kill('SIGKILL')
-      await once(child, 'exit')
+      await child.kill()
     },
   }
 }

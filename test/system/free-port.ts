@@ -1,6 +1,6 @@
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
+import { startUpstream } from '../support/upstream.ts'
 
 const LOWEST = 20_000
 /** Where systems usually begin to give ports to connections that go out. */
@@ -31,15 +31,11 @@ function firstGiven(): number {
 }
 
 async function isFree(port: number): Promise<boolean> {
-  const probe = createServer()
   try {
-    const listening = once(probe, 'listening')
-    probe.listen(port, '127.0.0.1')
-    await listening
+    const probe = await startUpstream(createServer(), { host: '127.0.0.1', port })
+    await probe.close()
+    return true
   } catch {
     return false
   }
-  probe.close()
-  await once(probe, 'close')
-  return true
 }

@@ -1,8 +1,8 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { homedir } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { TARGETS } from '../fuzz/targets/all.ts'
+import { startProgram } from '../support/program.ts'
 import { seedOfRun } from '../support/random.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -10,15 +10,13 @@ const SECONDS = 20
 
 test.each(Object.keys(TARGETS))('nothing is found by fuzzing %s for a while', async (target) => {
   const options = ['--target', target, '--seconds', String(SECONDS), '--seed', String(seedOfRun())]
-  const run = spawn('npm', ['run', '-s', 'fuzz', '--', ...options], { cwd: root })
-  let said = ''
-  for (const stream of [run.stdout, run.stderr]) {
-    stream.setEncoding('utf8').on('data', (text: string) => {
-      said += text
-      process.stdout.write(text)
-    })
-  }
-  const [code] = (await once(run, 'close')) as [number | null]
+  const args = ['run', '-s', 'fuzz', '--', ...options]
+  const { code, stdout, stderr } = await startProgram(
+    args,
+    { HOME: homedir() },
+    { program: 'npm', cwd: root },
+  ).finished()
+  const said = stdout + stderr
   expect(code, said).toBe(0)
   const executions = Number(/, (\d+) executions \([^\n]*\n$/.exec(said)?.[1])
   expect(executions, said).toBeGreaterThan(200)

@@ -1,6 +1,4 @@
 // Needs nothing but Node, and about two minutes.
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -16,16 +14,15 @@ const TASKS = 5000
 /** For what takes half a minute where nothing else runs, in milliseconds. */
 const LONG = 400_000
 
-let app: ChildProcess
+let app: Program
 let sidecar: Program
 let directory: string
 let direct: string
 let faulty: string
 
 beforeAll(async () => {
-  app = spawn(process.execPath, [APP], { stdio: ['ignore', 'pipe', 'inherit'] })
-  const [port] = (await once(app.stdout!, 'data')) as [Buffer]
-  direct = `http://127.0.0.1:${port.toString().trim()}`
+  app = startProgram([APP], {}, { program: process.execPath })
+  direct = `http://127.0.0.1:${await app.firstLine()}`
   sidecar = startProgram([
     'run',
     '--listen',
@@ -46,7 +43,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await sidecar?.kill()
-  app?.kill('SIGKILL')
+  await app?.kill()
   await rm(directory, { recursive: true, force: true })
 })
 
@@ -92,9 +89,9 @@ test(
     const rate = await easyRate()
     const running = load(direct, '--rate', `${rate}/s`, '--duration', '60s', '--clients', '20')
     await new Promise((resolve) => setTimeout(resolve, 30_000))
-    app.kill('SIGSTOP')
+    app.signal('SIGSTOP')
     await new Promise((resolve) => setTimeout(resolve, 2000))
-    app.kill('SIGCONT')
+    app.signal('SIGCONT')
     const result = await running
     expect(result.arrivals.planned).toBe(rate * 60)
     expect(result.arrivals.started).toBeGreaterThanOrEqual(rate * 60 * 0.99)

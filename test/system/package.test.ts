@@ -1,13 +1,12 @@
-import { execFile, spawn } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startProgram } from '../support/program.ts'
+import { startUpstream } from '../support/upstream.ts'
 
 const run = promisify(execFile)
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
@@ -70,7 +69,7 @@ test('schema, inject and demo work as installed', { timeout: LIMIT }, async () =
 
 test('run and load work as installed', { timeout: LIMIT }, async () => {
   await writeFile(join(directory, 'rules.yaml'), RULES)
-  const app = createServer((req, res) => {
+  const app = await startUpstream((req, res) => {
     const chunks: Buffer[] = []
     req.on('data', (chunk: Buffer) => chunks.push(chunk))
     req.on('end', () => {
@@ -80,16 +79,13 @@ test('run and load work as installed', { timeout: LIMIT }, async () => {
       else res.end(JSON.stringify({ jsonrpc: '2.0', id, result: RESULTS[String(method)] ?? {} }))
     })
   })
-  await new Promise<void>((resolve) => app.listen(0, '127.0.0.1', resolve))
-  const upstream = `http://127.0.0.1:${(app.address() as AddressInfo).port}`
   const main = join(directory, 'node_modules/mcp-squall/dist/cli/main.js')
   const args = ['run', '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0', '--rules', 'rules.yaml']
-  const sidecar = spawn(process.execPath, [main, ...args, '--upstream', upstream], {
-    cwd: directory,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
+  const how = { program: process.execPath, cwd: directory }
+  const sidecar = startProgram([main, ...args, '--upstream', app.url], {}, how)
   try {
-    const target = `http://${await listening(sidecar.stdout)}/mcp`
+    const { address } = await sidecar.logged('listening')
+    const target = `http://${address as string}/mcp`
     const result = join(directory, 'result.json')
     const load = [
       'load',
@@ -106,9 +102,8 @@ test('run and load work as installed', { timeout: LIMIT }, async () => {
     const { faults } = JSON.parse(await readFile(result, 'utf8')) as { faults: readonly object[] }
     expect(faults).toMatchObject([{ rule: 'down' }])
   } finally {
-    sidecar.kill()
-    app.closeAllConnections()
-    app.close()
+    await sidecar.kill()
+    await app.close()
   }
 })
 
@@ -124,30 +119,20 @@ const RESULTS: Readonly<Record<string, object>> = {
   'tools/call': { content: [{ type: 'text', text: 'ok' }] },
 }
 
-async function listening(output: NodeJS.ReadableStream): Promise<string> {
-  for await (const line of createInterface({ input: output })) {
-    const { msg, address } = JSON.parse(line) as { msg: string; address: string }
-    if (msg === 'listening') return address
-  }
-  throw new Error('squall run ended before it listened')
-}
-
 test(
   'the library runs a test with faults, and its types are complete',
   { timeout: LIMIT },
   async () => {
-    const server = createServer((request, response) => {
+    const server = await startUpstream((request, response) => {
       request.resume().on('end', () => {
         response.setHeader('content-type', 'application/json')
         response.end('{"jsonrpc":"2.0","id":1,"result":{"content":[]}}')
       })
     })
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     try {
       const example = await readFile(join(ROOT, 'examples/tests/retry.test.mjs'))
       await writeFile(join(directory, 'retry.test.mjs'), example)
-      const { port } = server.address() as AddressInfo
-      const env = { ...process.env, NODE_ENV: 'test', MCP_URL: `http://127.0.0.1:${port}/mcp` }
+      const env = { ...process.env, NODE_ENV: 'test', MCP_URL: `${server.url}/mcp` }
       const { stdout } = await run(process.execPath, ['--test', 'retry.test.mjs'], {
         cwd: directory,
         env,
@@ -174,7 +159,7 @@ test(
         },
       ).catch((error: { readonly stdout: string }) => expect(error.stdout).toBe(''))
     } finally {
-      server.close()
+      await server.close()
     }
   },
 )

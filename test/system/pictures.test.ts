@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { ROOT } from '../docs/blocks.ts'
-import { readerWith, type Ran, type Reader } from '../docs/reader.ts'
+import { type Ran, type Reader } from '../docs/reader.ts'
 import { startBrowser, type Browser, type BrowserPage } from '../support/browser.ts'
 import { startTerminal } from '../support/terminal.ts'
 
@@ -40,7 +40,7 @@ let load: Promise<Ran>
 
 beforeAll(async () => {
   await mkdir(PICTURES, { recursive: true })
-  reader = await readerWith()
+  reader = await startTerminal({ reader: {} })
   await reader.write('rules.yaml', RULES)
   await reader.run('node examples/server.mjs --failing')
   await reader.run('npx squall run --rules rules.yaml --environment staging')

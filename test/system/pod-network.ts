@@ -63,7 +63,7 @@ export async function needsNetworks(...programs: readonly string[]): Promise<voi
 }
 
 /** Makes the namespaces. Nothing outside of them is changed. */
-export async function createPodNetwork(): Promise<PodNetwork> {
+export async function podNetwork(): Promise<PodNetwork> {
   await needsNetworks('ip', 'nft')
   const own = `${process.pid}-${++networks}`
   const name = { pod: `squall-pod-${own}`, outside: `squall-out-${own}` }

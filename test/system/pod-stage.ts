@@ -8,7 +8,7 @@ import { failing, mountRules, type MountedRules } from '../live/rules-directory.
 import type { Pod } from '../../src/cluster/injector/pod-types.ts'
 import { STORAGE } from './pod-images.ts'
 import { forPodman } from './pod-manifest.ts'
-import { ADDRESSES, asker, createPodNetwork } from './pod-network.ts'
+import { ADDRESSES, asker, podNetwork } from './pod-network.ts'
 
 const run = promisify(execFile)
 const CLIENT = fileURLToPath(new URL('./pod-client.mjs', import.meta.url))
@@ -62,7 +62,7 @@ export async function runningPod(name: string, pod: Pod): Promise<PodStage> {
   await chmod(scratch, 0o777)
   const env = { ...process.env, CONTAINERS_CONF: conf }
   // Podman makes no network here, and so changes nothing of this machine's.
-  const network = await createPodNetwork()
+  const network = await podNetwork()
 
   async function podman(...args: readonly string[]): Promise<Ran> {
     const global = [...STORAGE, '--runtime', 'runc', '--cgroup-manager', 'cgroupfs']

@@ -1,7 +1,5 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
+import { startProgram } from '../support/program.ts'
 import type { Kind, Met } from '../matrix/run-cells.ts'
 import { systemTool } from './tools.ts'
 
@@ -23,16 +21,14 @@ export function pythonKind(expected: Kind['expected']): Kind {
         patience: wanted?.says === 'timeout' ? patience / 1000 : LONG,
       }))
       const python = systemTool('venv/bin/python', 'The Python SDK')
-      const child = spawn(python, [script], {
-        env: { PATH: process.env['PATH'] ?? '', PYTHONIOENCODING: 'utf-8' },
-        stdio: ['pipe', 'pipe', 'pipe'],
-      })
-      const exited = once(child, 'exit')
-      child.stdin.end(JSON.stringify({ atOnce, meetings: asked }))
-      const [said, complaints] = await Promise.all([text(child.stdout), text(child.stderr)])
-      await exited
-      if (said === '') throw new Error(complaints.slice(-4096))
-      return new Map(Object.entries(JSON.parse(said) as Record<string, Met>))
+      const input = JSON.stringify({ atOnce, meetings: asked })
+      const env = { PYTHONIOENCODING: 'utf-8' }
+      const { stdout, stderr } = await startProgram([script], env, {
+        program: python,
+        input,
+      }).finished()
+      if (stdout === '') throw new Error(stderr.slice(-4096))
+      return new Map(Object.entries(JSON.parse(stdout) as Record<string, Met>))
     },
   }
 }

@@ -1,11 +1,10 @@
-import { execFile, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { createInterface } from 'node:readline'
+import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
 import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
 import { metricValue } from '../support/metric-value.ts'
+import { startProgram } from '../support/program.ts'
 import { startSidecar } from '../support/sidecar.ts'
 import { systemTool } from './tools.ts'
 
@@ -21,10 +20,9 @@ const EVERY_OTHER = {
 
 it('calls of the Python SDK to a server mounted in Starlette are sampled and counted once', async () => {
   const python = systemTool('venv/bin/python', 'The Python SDK')
-  const server = spawn(python, [script], { stdio: ['ignore', 'pipe', 'ignore'] })
+  const server = startProgram([script], {}, { program: python })
   try {
-    const [port] = (await once(createInterface({ input: server.stdout }), 'line')) as [string]
-    const upstream = `http://127.0.0.1:${port}`
+    const upstream = `http://127.0.0.1:${await server.firstLine()}`
     const squall = await startSidecar({ upstream, rules: [EVERY_OTHER] })
     try {
       const { stdout } = await run(python, [script, `${squall.url}/mcp`], { timeout: 60_000 })
@@ -39,7 +37,6 @@ it('calls of the Python SDK to a server mounted in Starlette are sampled and cou
       await squall.close()
     }
   } finally {
-    server.kill()
-    await once(server, 'exit')
+    await server.kill()
   }
 })

@@ -1,7 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { failing, mountRules, type MountedRules } from '../live/rules-directory.ts'
 import { PATIENCE } from './patience.ts'
-import { ADDRESSES, createPodNetwork, type Peer, type PodNetwork } from './pod-network.ts'
+import { startCluster } from '../support/cluster.ts'
+import { ADDRESSES, type Peer, type PodNetwork } from './pod-network.ts'
 
 const [POD4, POD6] = ADDRESSES.pod
 const POLL = { timeout: PATIENCE }
@@ -14,7 +15,7 @@ let inside: Peer
 let outside: Peer
 
 beforeAll(async () => {
-  network = await createPodNetwork()
+  network = await startCluster('network')
   rules = await mountRules(failing('broken'))
   app = await network.peer('pod')
   await app.serve('::', 3000)
@@ -132,7 +133,7 @@ describe('what comes from within', () => {
 
 describe('connections that are open', () => {
   test('when the rules come, are cut where the kernel kept no track of them', async () => {
-    const fresh = await createPodNetwork()
+    const fresh = await startCluster('network')
     try {
       const server = await fresh.peer('pod')
       await server.serve('::', 3000)

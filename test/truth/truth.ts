@@ -6,8 +6,7 @@ import { mountRules } from '../live/rules-directory.ts'
 import { parseExposition } from '../telemetry/exposition.ts'
 import { planSession, type PlannedExchange, playSession } from './busy-session.ts'
 import { RULES } from './predicted.ts'
-import { once } from 'node:events'
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { startUpstream } from '../support/upstream.ts'
 
 const SESSIONS = 24
@@ -184,7 +183,6 @@ const TOOL = /"name":"([^"]*)"/g
 async function startWireTap(to: number): Promise<WireTap> {
   const markers = new Map<string, number>()
   const marksOfTools = new Map<string, number>()
-  const sockets = new Set<Socket>()
   const seen = { resets: 0, left: 0 }
   const server = createServer({ noDelay: true }, (client) => {
     const squall = connect({ port: to, host: '127.0.0.1', noDelay: true })
@@ -200,10 +198,6 @@ async function startWireTap(to: number): Promise<WireTap> {
       }
       request = ''
       response = ''
-    }
-    for (const socket of [client, squall]) {
-      sockets.add(socket)
-      socket.on('close', () => sockets.delete(socket))
     }
     client.on('data', (bytes: Buffer) => {
       // Clients here wait for a response before they ask again.
@@ -237,10 +231,9 @@ async function startWireTap(to: number): Promise<WireTap> {
       client.end()
     })
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  const { port, close } = await startUpstream(server)
   return {
-    port: (server.address() as AddressInfo).port,
+    port,
     markers,
     marksOfTools,
     get resets() {
@@ -249,12 +242,7 @@ async function startWireTap(to: number): Promise<WireTap> {
     get left() {
       return seen.left
     },
-    close: async () => {
-      const closed = once(server, 'close')
-      server.close()
-      for (const socket of sockets) socket.destroy()
-      await closed
-    },
+    close,
   }
 }
 

@@ -1,17 +1,16 @@
 import { once } from 'node:events'
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { RequestHeadWriter, RequestHeadError } from '../../src/upstream/request-head-writer.ts'
+import { startUpstream } from '../support/upstream.ts'
 
 let near: Socket
 let far: Socket
 let writer: RequestHeadWriter
 
 beforeEach(async () => {
-  const server = createServer()
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  near = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  const { server, port } = await startUpstream(createServer())
+  near = connect(port, '127.0.0.1')
   ;[far] = (await once(server, 'connection')) as [Socket]
   server.close()
   writer = new RequestHeadWriter()

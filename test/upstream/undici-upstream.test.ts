@@ -1,4 +1,4 @@
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
 import { once } from 'node:events'
 import { expect, test } from 'vitest'
 import type { Failure } from '../../src/http/transfer.ts'
@@ -6,15 +6,13 @@ import type { UndiciConnection } from '../../src/upstream/undici-connection.ts'
 import { ConnectionPool } from '../../src/upstream/connection-pool.ts'
 import { UndiciUpstream } from '../../src/upstream/undici-upstream.ts'
 import { closers } from '../support/closers.ts'
+import { startUpstream } from '../support/upstream.ts'
 
 const opened = closers()
 
 async function connected(): Promise<Socket> {
-  const server = createServer((socket) => socket.resume())
-  opened({ close: () => void server.close() })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  const { port } = opened(await startUpstream(createServer((socket) => socket.resume())))
+  const socket = connect(port, '127.0.0.1')
   await once(socket, 'connect')
   return socket
 }

@@ -11,7 +11,7 @@ import { RejectedError } from '../../lab/experiment/rejection.ts'
 import { moreRejections, runExperiment } from '../../lab/experiment/run-experiment.ts'
 import { junitText } from '../../lab/report/junit.ts'
 import { print, writeText } from '../files.ts'
-import { interruption } from '../long-running.ts'
+import { INTERRUPTED, interruption } from '../long-running.ts'
 import { badFile } from '../flags/usage-error.ts'
 import { readVersion } from '../version.ts'
 import { experimentProgress } from '../../lab/experiment/experiment-progress.ts'
@@ -23,8 +23,6 @@ import type { Environment } from '../flags/flag.ts'
 import { withToken } from '../flags/server.ts'
 
 const FAILED = 1
-/** A shell reports a program that Ctrl-C ended by this exit code. */
-const INTERRUPTED = 130
 
 /** The options of `squall experiment run`. */
 interface ExperimentRunRequest extends AskedPlan {

@@ -162,7 +162,7 @@ export function pairs(all: readonly Given[]): Readonly<Record<string, string>> {
 }
 
 /** Returns the elements of lists with commas; undefined without a list. */
-export function listOf(lists: readonly Given[], fix: string): readonly Given[] | undefined {
+export function elementsOf(lists: readonly Given[], fix: string): readonly Given[] | undefined {
   if (lists.length === 0) return undefined
   return lists.flatMap((list) =>
     list.text.split(',').map((part) => {

@@ -23,12 +23,9 @@ import type { ProductionCheck } from '../../rules/guard/production-names.ts'
 import { textForPods, textWithTimes } from './applied-text.ts'
 import { readCheckedRules } from '../rules/rules-source.ts'
 import { type ClusterOptions, refuseProductionNamespace, withClient } from './cluster-options.ts'
-import {
-  progressLines,
-  progressOutput,
-  type ProgressStream,
-} from '../../cluster/kube/progress-output.ts'
+import { progressLines, progressOutput } from '../../cluster/kube/progress-output.ts'
 import { plain } from '../../base/text/foreign-text.ts'
+import type { LineOutput } from '../../base/text/status-line.ts'
 
 /** The options of `squall apply`. */
 export interface ApplyRequest {
@@ -49,8 +46,8 @@ export interface ApplyRequest {
 
 /** The outputs of a command. */
 export interface ApplyOutput {
-  readonly out: ProgressStream
-  readonly err: ProgressStream
+  readonly out: LineOutput
+  readonly err: LineOutput
 }
 
 interface Outcome {
@@ -172,7 +169,7 @@ async function follow(
   client: KubeClient,
   pods: readonly AwaitedPod[],
   { timeoutMs, json, cluster }: ApplyRequest,
-  err: ProgressStream,
+  err: LineOutput,
   signal: AbortSignal,
 ): Promise<Progress> {
   const shown = json ? undefined : progressOutput(err)

@@ -17,12 +17,11 @@ import {
 } from '../../cluster/kube/stop-sidecars.ts'
 import type { ApplyOutput } from './apply.ts'
 import { refuseProductionNamespace, withClient } from './cluster-options.ts'
+import { INTERRUPTED } from '../long-running.ts'
 import { progressOutput } from '../../cluster/kube/progress-output.ts'
 import { hasFailed, stopJson, type StopRequest, type StopRun, stopText } from './stop-output.ts'
 
 const MAX_POLL_MS = 500
-/** A shell reports a program that Ctrl-C ended by this exit code. */
-const INTERRUPTED = 130
 
 /** Runs `squall stop` or `squall resume`; returns the exit code. */
 export function stopCommand(

@@ -9,6 +9,7 @@ import { type Consent, ToolsNotNamedError } from '../../lab/load/choose-tools.ts
 import type { LoadOptions } from '../../lab/load/load-options.ts'
 import type { LoadResult } from '../../lab/load/results/result.ts'
 import { missing, UsageError } from '../flags/usage-error.ts'
+import { INTERRUPTED, onSignals } from '../long-running.ts'
 import { readVersion } from '../version.ts'
 import { print, writeText } from '../files.ts'
 import { loadInputs } from './load-inputs.ts'
@@ -19,11 +20,8 @@ import { type Paint, loadTable } from '../../lab/report/load-table.ts'
 import { createInterface } from 'node:readline'
 import { foreign } from '../../base/text/foreign-text.ts'
 
-/** Exit code that shells use for a program that Ctrl-C ended. */
-export const INTERRUPTED = 130
-
 /** The signals that end a load: Ctrl-C and SIGTERM. */
-export interface Interruption {
+interface LoadSignals {
   /** Aborted by the first signal: no further tasks begin. */
   readonly stop: AbortSignal
   /** Aborted by the second signal, or by the first where tasks no longer begin: calls in flight are cut. */
@@ -34,29 +32,17 @@ export interface Interruption {
 }
 
 /** Listens to the signals and calls `onStop` at the first; the third ends the program. */
-export function interruption(onStop: () => void): Interruption {
+function loadSignals(onStop: () => void): LoadSignals {
   const stop = new AbortController()
   const cut = new AbortController()
   let running: Pick<RunningLoad, 'waitsMs'> | undefined
-  const onSignal = (): void => {
+  const forget = onSignals(['SIGINT', 'SIGTERM'], () => {
     if (running === undefined || cut.signal.aborted) process.exit(INTERRUPTED)
     if (running.waitsMs() === undefined) onStop()
     else cut.abort()
     stop.abort()
-  }
-  process.on('SIGINT', onSignal)
-  process.on('SIGTERM', onSignal)
-  return {
-    stop: stop.signal,
-    cut: cut.signal,
-    begun(run) {
-      running = run
-    },
-    forget() {
-      process.off('SIGINT', onSignal)
-      process.off('SIGTERM', onSignal)
-    },
-  }
+  })
+  return { stop: stop.signal, cut: cut.signal, begun: (run) => void (running = run), forget }
 }
 
 const CODES = { strong: '1', good: '32', bad: '31' } as const
@@ -68,7 +54,7 @@ export async function loadCommand(request: LoadRequest): Promise<number> {
   const options = await loadInputs(request, readVersion())
   // Before the load: a missing module must not end the load without a report.
   const writeReport = request.report === undefined ? undefined : await reportWriter()
-  const interrupt = interruption(() => {
+  const interrupt = loadSignals(() => {
     const under = running?.recorder.inFlight ?? 0
     if (request.json || under === 0) return
     const limit = (request.pace.gracefulStopMs ?? 0) / 1000

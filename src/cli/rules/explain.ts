@@ -4,6 +4,7 @@ import { type Explanation, explain } from '../../rules/explain/explain.ts'
 import { explainText } from '../../rules/explain/explain-text.ts'
 import { createGuardedRules } from '../../rules/guard/guarded-rules.ts'
 import { planCall } from '../../rules/select/plan.ts'
+import { isUntouchable } from '../../rules/select/restraint.ts'
 import { problemLines } from '../../rules/file/problem-format.ts'
 import type { RulesVersion } from '../../rules/file/rules-version.ts'
 import type { RuleBounds } from '../run/rules-options.ts'
@@ -95,7 +96,7 @@ function explainAll(
   const { isActive, states } = createGuardedRules(options, { clock })
   isActive.take(version)
   const { ruleSet } = isActive
-  const untouchable = states.deniesAny(calls) || (unread && states.deniesTools)
+  const untouchable = isUntouchable(states, calls, unread)
   // A rule about HTTP matches all calls of a batch by the tool of one.
   const tools = calls.flatMap((call) => toolOf(call) ?? [])
   const facts = { ...known, untouchable, ...(calls.length > 0 && { tools }) }

@@ -1,5 +1,5 @@
 import { quoted } from '../../base/text/foreign-text.ts'
-import { FAULT_NAMES } from '../../filters/lib/fault-names.ts'
+import { FAULT_NAMES } from '#checks/fault-names'
 import type { FaultName } from '../../filters/index.ts'
 import { MAX_DURATION_MS } from '../../base/units.ts'
 import { isGlob, MAX_GLOB } from '../../base/glob.ts'
@@ -17,7 +17,7 @@ import {
   atMost,
   count,
   duration,
-  listOf,
+  elementsOf,
   many,
   one,
   parsePercent,
@@ -73,7 +73,7 @@ export const LIMIT_FLAGS = {
     allowFaults: many(
       'faults',
       'faults that rules may use, such as delay,abort; a rule with another fault never acts',
-      (given) => listOf(given, 'name a fault, such as delay')?.map(faultOf),
+      (given) => elementsOf(given, 'name a fault, such as delay')?.map(faultOf),
     ),
     denyTools: many(
       'tools',
@@ -239,7 +239,7 @@ function faultOf({ text, source }: Given): FaultName {
 }
 
 function parseTools(lists: readonly Given[]): readonly string[] | undefined {
-  const tools = listOf(lists, 'name a tool, or a glob such as pay_*')
+  const tools = elementsOf(lists, 'name a tool, or a glob such as pay_*')
   if (tools === undefined) return undefined
   atMost(MAX_TOOLS, tools, ', or globs')
   return tools.map(({ text, source }) => {
@@ -250,7 +250,7 @@ function parseTools(lists: readonly Given[]): readonly string[] | undefined {
 }
 
 function parsePaths(lists: readonly Given[]): readonly string[] | undefined {
-  const paths = listOf(lists, 'name a path, or a glob such as /admin/*')
+  const paths = elementsOf(lists, 'name a path, or a glob such as /admin/*')
   if (paths === undefined) return undefined
   atMost(MAX_PATHS, paths, ', or globs')
   return paths.map(({ text, source }) => {

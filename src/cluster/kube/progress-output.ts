@@ -1,3 +1,4 @@
+import { CLEAR_LINE, type LineOutput, redraw } from '../../base/text/status-line.ts'
 import type { Problem } from '../../admin/api.ts'
 import { problemText } from '../../admin/api-client.ts'
 import { plain } from '../../base/text/foreign-text.ts'
@@ -9,15 +10,7 @@ export interface ProgressOutput {
   end(): void
 }
 
-export interface ProgressStream {
-  readonly isTTY?: boolean | undefined
-  readonly columns?: number | undefined
-  write(text: string): unknown
-}
-
-const CLEAR_LINE = '\r\u001b[2K'
-
-export function progressOutput(stream: ProgressStream): ProgressOutput {
+export function progressOutput(stream: LineOutput): ProgressOutput {
   if (stream.isTTY !== true) return onPlain(stream)
   return {
     show: (progress) => {
@@ -25,14 +18,13 @@ export function progressOutput(stream: ProgressStream): ProgressOutput {
       const done = all.filter(([, { state }]) => state !== 'waiting').length
       const waiting = all.find(([, { state }]) => state === 'waiting')
       const next = waiting ? `; ${waiting[0].pod.name}: ${plain(waiting[1].detail)}` : ''
-      const text = `${done} of ${all.length} pods${next}`
-      stream.write(`${CLEAR_LINE}${text.slice(0, Math.max(20, (stream.columns ?? 80) - 1))}`)
+      redraw(stream, `${done} of ${all.length} pods${next}`)
     },
     end: () => void stream.write(CLEAR_LINE),
   }
 }
 
-function onPlain(stream: ProgressStream): ProgressOutput {
+function onPlain(stream: LineOutput): ProgressOutput {
   const shown = new Map<unknown, string>()
   return {
     show: (progress) => {

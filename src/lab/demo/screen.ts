@@ -1,4 +1,5 @@
-import { progressBar, type ProgressOutput } from '../load/load-progress.ts'
+import { CLEAR_LINE, type LineOutput, redraw } from '../../base/text/status-line.ts'
+import { progressBar } from '../load/load-progress.ts'
 import { wholeNumber } from '../report/shown-numbers.ts'
 
 /** The meaning of a text, which selects its colour. */
@@ -19,13 +20,13 @@ const REDRAW_MS = 60
 
 /** Shows the demo: with colours and a moving bar on a terminal, in plain lines elsewhere. */
 export class Screen {
-  readonly #out: ProgressOutput | undefined
+  readonly #out: LineOutput | undefined
   readonly #colours: boolean
   #barShown = false
   #drawnAt = 0
 
   /** Shows nothing without an output. */
-  constructor(out: ProgressOutput | undefined, env: Readonly<Record<string, string | undefined>>) {
+  constructor(out: LineOutput | undefined, env: Readonly<Record<string, string | undefined>>) {
     this.#out = out
     const plain = (env['NO_COLOR'] ?? '') !== '' || env['TERM'] === 'dumb'
     // A recorder has no terminal, and requests colours by this variable.
@@ -64,14 +65,13 @@ export class Screen {
     if (share < 1 && now - this.#drawnAt < REDRAW_MS) return
     this.#drawnAt = now
     const text = `   ${progressBar(share, BAR)} ${wholeNumber(done)} ${note}`
-    // Leaves the last column free, because a line that wraps could not be cleared.
-    this.#out.write(`\r${text.slice(0, this.#columns - 1)}\u001b[K`)
+    redraw(this.#out, text)
     this.#barShown = true
   }
 
   clearBar(): void {
     if (!this.#barShown) return
-    this.#out?.write('\r\u001b[K')
+    this.#out?.write(CLEAR_LINE)
     this.#barShown = false
   }
 

@@ -2,15 +2,17 @@ import { plain } from '../../base/text/foreign-text.ts'
 import { duration } from '../report/shown-numbers.ts'
 import { shownMeasure } from './gate.ts'
 import type { ExperimentEvent } from './context.ts'
-import { progressBar, type ProgressOutput, redraw, redraws } from '../load/load-progress.ts'
+import { CLEAR_LINE, type LineOutput, redraw, redraws } from '../../base/text/status-line.ts'
+import { progressBar } from '../load/load-progress.ts'
 
 const BAR = 16
+const WIDTH = 80
 const REDRAW_MS = 250
 const LINE_MS = 10_000
 
 /** Shows the progress of an experiment: on a terminal in one redrawn line, elsewhere in one line every ten seconds. */
 export function experimentProgress(
-  output: ProgressOutput,
+  output: LineOutput,
   env: Readonly<Record<string, string | undefined>>,
   now: () => number = () => performance.now(),
 ): (event: ExperimentEvent) => void {
@@ -18,7 +20,7 @@ export function experimentProgress(
   let label = ''
   let shownAt = now()
   const writeLine = (text: string): void => {
-    output.write(`${live ? '\r\u001b[K' : ''}${plain(text)}\n`)
+    output.write(`${live ? CLEAR_LINE : ''}${plain(text)}\n`)
   }
   return (event) => {
     if (event.kind === 'moment') {
@@ -26,7 +28,7 @@ export function experimentProgress(
       shownAt = now()
       if (!live) return writeLine(momentWords(label, event))
       const bar = progressBar(event.elapsedMs / event.durationMs, BAR)
-      return redraw(output, plain(`${bar} ${momentWords(label, event)}`))
+      return redraw(output, plain(`${bar} ${momentWords(label, event)}`), WIDTH)
     }
     if (event.kind === 'phase') {
       label = event.label

@@ -102,3 +102,52 @@ export interface ExperimentResult {
   readonly steadyAfter: boolean | null
   readonly proposals: readonly Proposal[]
 }
+
+/** The members of a result that the history keeps. */
+export const HISTORY_MEMBERS = [
+  'id',
+  'again',
+  'name',
+  'startedAt',
+  'endedAt',
+  'target',
+  'environment',
+  'verdict',
+  'stage',
+  'code',
+  'why',
+  'planDigest',
+  'rulesDigest',
+  'seed',
+  'mttdMs',
+  'mttrMs',
+] as const satisfies readonly (keyof ExperimentResult)[]
+
+export type HistoryEntry = Pick<ExperimentResult, (typeof HISTORY_MEMBERS)[number]>
+
+const text = { type: 'string' }
+const maybe = (type: string): object => ({ type: [type, 'null'] })
+
+/** The schema of a line of the history. */
+export const HISTORY_SCHEMA = {
+  type: 'object',
+  required: ['id', 'name', 'startedAt', 'verdict', 'planDigest', 'seed'],
+  properties: {
+    id: text,
+    again: text,
+    name: text,
+    startedAt: text,
+    endedAt: text,
+    target: text,
+    environment: text,
+    verdict: text,
+    stage: maybe('string'),
+    code: maybe('string'),
+    why: text,
+    planDigest: text,
+    rulesDigest: maybe('string'),
+    seed: { type: 'number' },
+    mttdMs: maybe('number'),
+    mttrMs: maybe('number'),
+  },
+}

@@ -1,34 +1,16 @@
 import { appendFile, mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { ExperimentResult } from './experiment-result.ts'
+import { makeCheck } from '#checks/history'
+import { type ExperimentResult, HISTORY_MEMBERS, type HistoryEntry } from './experiment-result.ts'
 
-const MEMBERS = [
-  'id',
-  'again',
-  'name',
-  'startedAt',
-  'endedAt',
-  'target',
-  'environment',
-  'verdict',
-  'stage',
-  'code',
-  'why',
-  'planDigest',
-  'rulesDigest',
-  'seed',
-  'mttdMs',
-  'mttrMs',
-] as const satisfies readonly (keyof ExperimentResult)[]
-
-export type HistoryEntry = Pick<ExperimentResult, (typeof MEMBERS)[number]>
+export type { HistoryEntry } from './experiment-result.ts'
 
 const HISTORY_FILE = 'history.jsonl'
 const MAX_BYTES = 64 * 1024 * 1024
 
 /** Appends the entry of a result. */
 export async function addToHistory(directory: string, result: ExperimentResult): Promise<void> {
-  const entry = Object.fromEntries(MEMBERS.map((member) => [member, result[member]]))
+  const entry = Object.fromEntries(HISTORY_MEMBERS.map((member) => [member, result[member]]))
   await mkdir(directory, { recursive: true })
   await appendFile(join(directory, HISTORY_FILE), `${JSON.stringify(entry)}\n`)
 }
@@ -49,11 +31,12 @@ export async function readHistory(directory: string): Promise<readonly HistoryEn
     .filter((entry) => entry !== undefined)
 }
 
+const fits = makeCheck(() => ({}))
+
 function entryOf(line: string): HistoryEntry | undefined {
   try {
-    const value = JSON.parse(line) as Partial<HistoryEntry>
-    const texts = [value.id, value.name, value.verdict, value.planDigest, value.startedAt]
-    return texts.every((each) => typeof each === 'string') ? (value as HistoryEntry) : undefined
+    const value: unknown = JSON.parse(line)
+    return fits(value) ? (value as HistoryEntry) : undefined
   } catch {
     return undefined
   }

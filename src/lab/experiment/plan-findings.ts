@@ -3,7 +3,7 @@ import { parseExpectation } from '../load/expectation.ts'
 import { LoadError } from '../load/load-error.ts'
 import { fileFindings } from '../../rules/file/file-findings.ts'
 import type { Finding, Path, Problem } from '../../rules/file/problem.ts'
-import { memberOf, readValues } from '../../rules/file/read-values.ts'
+import { fieldOf, readValues } from '../../rules/file/read-values.ts'
 import * as check from '#checks/plan'
 import * as rulesCheck from '#checks/rules'
 import { fileSchema, schemaFindings } from '../../rules/file/schema-findings.ts'
@@ -44,12 +44,12 @@ function ownFindings(value: unknown): readonly Finding[] {
     ...urlFindings(value, ['sidecar', 'admin']),
     ...shapeFindings(file),
     ...timeFindings(withDefaults(value)),
-    ...listFindings(memberOf(file.load, 'expect'), ['load', 'expect'], parseExpectation),
+    ...listFindings(fieldOf(file.load, 'expect'), ['load', 'expect'], parseExpectation),
   ]
 }
 
 function urlFindings(value: unknown, path: Path): readonly Finding[] {
-  const text = String(path.reduce<unknown>((at, key) => memberOf(at, String(key)), value))
+  const text = String(path.reduce<unknown>((at, key) => fieldOf(at, String(key)), value))
   const url = URL.canParse(text) ? new URL(text) : undefined
   const found = quoted(text)
   if (url === undefined || !/^https?:$/.test(url.protocol)) {

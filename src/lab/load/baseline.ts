@@ -1,14 +1,13 @@
 import { sha256Of } from '../../base/digest.ts'
 import { isRecord } from '../../base/values.ts'
 import { canonicalJson } from '../../base/json/canonical-json.ts'
+import { makeCheck } from '#checks/baseline'
+import { BASELINE_FORMAT } from './file-schemas.ts'
 import { LoadError } from './load-error.ts'
-
-/** Identifies the format of a baseline file. */
-const BASELINE_SCHEMA = 'squall.baseline/1'
 
 /** The shapes of results in a run without faults. */
 export interface Baseline {
-  readonly schema: typeof BASELINE_SCHEMA
+  readonly schema: typeof BASELINE_FORMAT
   /** Keyed by tool and digest of the arguments. */
   readonly responses: Readonly<Record<string, Shape>>
 }
@@ -35,7 +34,7 @@ export class BaselineRecorder {
   }
 
   baseline(): Baseline {
-    return { schema: BASELINE_SCHEMA, responses: Object.fromEntries(this.#responses) }
+    return { schema: BASELINE_FORMAT, responses: Object.fromEntries(this.#responses) }
   }
 }
 
@@ -53,16 +52,11 @@ export function parseBaseline(text: string): Baseline {
   } catch {
     throw bad('is no JSON')
   }
-  if (!isRecord(value) || value['schema'] !== BASELINE_SCHEMA) throw bad('has another schema')
-  const { responses } = value
-  const shapes = isRecord(responses) ? Object.values(responses) : undefined
-  if (shapes === undefined || !shapes.every(isShape)) throw bad('has responses without sizes')
-  return value as unknown as Baseline
+  if (fits(value)) return value as Baseline
+  throw bad(`is none of the format ${BASELINE_FORMAT}`)
 }
 
-function isShape(value: unknown): boolean {
-  return isRecord(value) && Object.values(value).every((size) => typeof size === 'number')
-}
+const fits = makeCheck(() => ({}))
 
 function bad(why: string): LoadError {
   return new LoadError(

@@ -1,11 +1,6 @@
+import { CLEAR_LINE, type LineOutput, redraw, redraws } from '../../base/text/status-line.ts'
 import type { Recorder } from './results/recorder.ts'
 import { latency, wholeNumber } from '../report/shown-numbers.ts'
-
-export interface ProgressOutput {
-  readonly isTTY?: boolean | undefined
-  readonly columns?: number | undefined
-  write(text: string): unknown
-}
 
 export interface Progress {
   /** Stops drawing, and clears the bar. */
@@ -27,7 +22,7 @@ export interface Goal {
 
 /** Draws a bar on a terminal; elsewhere writes a line every five seconds. */
 export function showProgress(
-  output: ProgressOutput,
+  output: LineOutput,
   recorder: Recorder,
   goal: Goal,
   env: Readonly<Record<string, string | undefined>>,
@@ -39,31 +34,16 @@ export function showProgress(
       output.write(`${line}\n`)
       return
     }
-    redraw(output, `${progressBar(shareDone(recorder, goal), BAR)} ${line}`)
+    redraw(output, `${progressBar(shareDone(recorder, goal), BAR)} ${line}`, WIDTH)
   }
   const timer = setInterval(draw, live ? REDRAW_MS : LINE_MS)
   timer.unref()
   return {
     stop() {
       clearInterval(timer)
-      if (live) output.write('\r\u001b[K')
+      if (live) output.write(CLEAR_LINE)
     },
   }
-}
-
-/** Returns true when a line can be drawn over on this output. */
-export function redraws(
-  output: ProgressOutput,
-  env: Readonly<Record<string, string | undefined>>,
-): boolean {
-  return output.isTTY === true && env['TERM'] !== 'dumb' && (env['CI'] ?? '') === ''
-}
-
-/** Replaces the current line of a terminal. */
-export function redraw(output: ProgressOutput, line: string): void {
-  // Leaves the last column free, because a line that wraps could not be cleared.
-  const width = Math.min(WIDTH, output.columns ?? WIDTH) - 1
-  output.write(`\r${line.slice(0, width)}\u001b[K`)
 }
 
 /** Draws a share from 0 to 1 as a bar. */

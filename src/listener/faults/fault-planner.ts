@@ -3,6 +3,7 @@ import type { PostedMessages } from '../../mcp/classify.ts'
 import { headerValue, type RequestHead } from '../../http/headers.ts'
 import { factsOf } from '../../mcp/request-facts.ts'
 import type { CallFacts, ExchangeFacts } from '../../rules/match/call-facts.ts'
+import { isUntouchable } from '../../rules/select/restraint.ts'
 import { withHeaderFaults } from '../../rules/select/header-faults.ts'
 import {
   mayMatch,
@@ -156,7 +157,7 @@ export class FaultPlanner {
     const { head, posted, session, receivedAt, repeats } = exchange
     const { ruleSet, states, clock } = this.#parts.rules
     const { client } = posted
-    const isDenied = states.deniesAny(posted.calls)
+    const isDenied = isUntouchable(states, posted.calls, false)
     const facts = this.#facts(head, session, client, isDenied)
     const seen = repeats && this.#facts(repeats.head, session, client, isDenied)
     const exchangePlan = ruleSet.index.hasHttp
@@ -198,8 +199,8 @@ export class FaultPlanner {
   ): ExchangeFaults | undefined {
     const { ruleSet, states, clock } = this.#parts.rules
     const session = headerValue(head.headers, 'mcp-session-id') ?? ''
-    // An unread body may contain any call.
-    const facts = this.#facts(head, session, undefined, unread && states.deniesTools)
+    const isDenied = isUntouchable(states, [], unread)
+    const facts = this.#facts(head, session, undefined, isDenied)
     const exchangePlan = acting(planHttp(ruleSet, facts, states, clock))
     const planResponse = this.#planResponse(ruleSet, facts)
     if (exchangePlan === undefined && planResponse === undefined) return undefined

@@ -6,6 +6,7 @@ import { RESOURCE_UPDATED, toolOf, type Call, type Transport } from '../../mcp/c
 import { progressTokenOf } from '../../mcp/json-rpc.ts'
 import type { PostedMessages } from '../../mcp/classify.ts'
 import { planCall } from '../../rules/select/plan.ts'
+import { isUntouchable } from '../../rules/select/restraint.ts'
 import { disturbancesOf, type Disturbance, type OpenCall } from '../disturbance.ts'
 import { CallFaults } from './call-faults.ts'
 import type { PlannedCall } from './exchange-faults-options.ts'
@@ -74,7 +75,12 @@ export class MessagePlans {
       // A message without a known call may belong to a call of a denied tool.
       const untouchable =
         facts.untouchable === true ||
-        (named === undefined && states.deniesAny(open.map((each) => each.call)))
+        (named === undefined &&
+          isUntouchable(
+            states,
+            open.map((each) => each.call),
+            false,
+          ))
       const known = untouchable ? { ...facts, untouchable } : facts
       const plan = acting(planCall(ruleSet, callFacts(known, call), states, clock))
       if (plan === undefined) return undefined

@@ -1,4 +1,4 @@
-import { type Restraint, restraintOn } from '../select/restraint.ts'
+import { disarmedBy, type Restraint, restraintOn } from '../select/restraint.ts'
 import { FAULTS } from '../../filters/index.ts'
 import { toolOf } from '../../mcp/call.ts'
 import type { Facts } from '../match/call-facts.ts'
@@ -66,7 +66,7 @@ export function explain(
   states?: RuleStates,
   batched = false,
 ): Explanation {
-  const disarmed = ruleSet.enabled ? states?.disarmed : 'the file says `enabled: false`'
+  const disarmed = disarmedBy(ruleSet, states)
   // Rules about HTTP are asked first and by themselves: they stop each other, and know of no call.
   const stoppedBy: { http?: string; calls?: string } = {}
   const { call, ...rest } = facts

@@ -6,3 +6,10 @@ declare module '#checks/*' {
   export const schema: SchemaNode
   export function makeCheck(require: (name: string) => object): ValidateFunction
 }
+
+/** The names of all faults, for programs that load no fault. */
+declare module '#checks/fault-names' {
+  import type { FaultName } from '../../filters/index.ts'
+
+  export const FAULT_NAMES: readonly FaultName[]
+}

@@ -5,7 +5,7 @@ import { FAULTS } from '../../filters/index.ts'
 import type { ParameterProblem } from '../../filters/fault.ts'
 import { matchFindings } from './match-findings.ts'
 import type { Finding, Path, ProblemCode } from './problem.ts'
-import { memberOf, readValues } from './read-values.ts'
+import { fieldOf, readValues } from './read-values.ts'
 import { jsonType, type SchemaNode } from './schema-node.ts'
 import { highestBurstRate } from '../select/burst.ts'
 
@@ -19,7 +19,7 @@ export function fileFindings(
   root: SchemaNode,
   limit: number,
 ): readonly Finding[] {
-  const rules = memberOf(file, 'rules')
+  const rules = fieldOf(file, 'rules')
   if (!Array.isArray(rules)) return []
   const isWrong = pathTest(wrong)
   const findings: Finding[] = []

@@ -3,7 +3,7 @@ import { quoted } from '../../base/text/foreign-text.ts'
 import { MAX_ITEMS } from './document-bounds.ts'
 import type { FileProblems } from './problem-format.ts'
 import type { Path, Problem } from './problem.ts'
-import { memberOf } from './read-values.ts'
+import { fieldOf } from './read-values.ts'
 import type { RulesFile } from './schema.ts'
 import type { YamlDocument } from './yaml-document.ts'
 
@@ -44,7 +44,7 @@ function onlyOnce(files: readonly MergedFile[], problems: Found): Partial<RulesF
   for (const key of ONCE) {
     let before: string | undefined
     for (const [index, { name, file, document }] of files.entries()) {
-      if (memberOf(document.value, key) === undefined) continue
+      if (fieldOf(document.value, key) === undefined) continue
       if (before === undefined) {
         before = name
         settings = { ...settings, [key]: file[key] }

@@ -3,7 +3,7 @@ import { plain } from '../../base/text/foreign-text.ts'
 import { faultUses, fileFindings } from './file-findings.ts'
 import type { Problem } from './problem.ts'
 import { deepFreeze } from '../../base/values.ts'
-import { memberOf, readValues } from './read-values.ts'
+import { fieldOf, readValues } from './read-values.ts'
 import { rulesJsonSchema, type Rule, type RulesFile } from './schema.ts'
 import * as check from '#checks/rules'
 import { fileSchema, schemaFindings } from './schema-findings.ts'
@@ -94,7 +94,7 @@ function inOrder(problems: readonly Problem[]): readonly Problem[] {
 }
 
 function readFile(value: unknown): RulesFile {
-  const rules = memberOf(value, 'rules') ?? []
+  const rules = fieldOf(value, 'rules') ?? []
   const file = readValues(schema, value ?? {}, schema.definitions) as RulesFile
   const written = rules as readonly { readonly faults: readonly unknown[] }[]
   const read = (rule: Rule, index: number): Rule => ({

@@ -52,7 +52,7 @@ export function own<T>(
 }
 
 /** Returns a member of an object; undefined for other values, or without the member. */
-export function memberOf(value: unknown, key: string): unknown {
+export function fieldOf(value: unknown, key: string): unknown {
   return jsonType(value) === 'object' ? own(value as Record<string, unknown>, key) : undefined
 }
 

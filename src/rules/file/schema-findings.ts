@@ -2,7 +2,7 @@ import type { ErrorObject, ValidateFunction } from 'ajv'
 import { parsePointer } from '../../base/json/json-pointer.ts'
 import { FORMATS } from './formats.ts'
 import type { Finding } from './problem.ts'
-import { memberOf } from './read-values.ts'
+import { fieldOf } from './read-values.ts'
 import { findingOf } from './schema-messages.ts'
 import { branchFor, jsonType, type SchemaNode } from './schema-node.ts'
 
@@ -66,7 +66,7 @@ export function schemaFindings(
   limit: number,
 ): readonly Finding[] {
   const most = MOST_IN_ONE * limit
-  const rules = memberOf(value, 'rules')
+  const rules = fieldOf(value, 'rules')
   if (rule === undefined || !Array.isArray(rules)) return findingsOf(value, file, root, most)
   const findings = [...findingsOf({ ...(value as object), rules: [] }, file, root, most)]
   for (const [index, each] of rules.entries()) {

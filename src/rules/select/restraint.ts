@@ -1,3 +1,4 @@
+import type { Call } from '../../mcp/call.ts'
 import type { Facts } from '../match/call-facts.ts'
 import type { RuleSet } from '../match/rule-set.ts'
 import type { RuleStates } from './rule-states.ts'
@@ -5,13 +6,33 @@ import type { RuleStates } from './rule-states.ts'
 /** Reasons why no rule may act on an exchange. */
 export type Restraint = 'disarmed' | 'denied_tool' | 'excluded_path' | 'untouchable'
 
+/** Returns in words why no rule acts at all; undefined while rules may act. */
+export function disarmedBy(
+  { enabled }: Pick<RuleSet, 'enabled'>,
+  states: RuleStates | undefined,
+): string | undefined {
+  return enabled ? states?.disarmed : 'the file says `enabled: false`'
+}
+
+/**
+ * Returns true for an exchange that no rule may touch, as one with a call of a denied tool. A body that was not read may
+ * hold any call.
+ */
+export function isUntouchable(
+  states: RuleStates,
+  calls: readonly Call[],
+  isUnread: boolean,
+): boolean {
+  return states.deniesAny(calls) || (isUnread && states.deniesTools)
+}
+
 /** Returns the reason that keeps all rules from an exchange, regardless of matches; undefined for none. */
 export function restraintOn(
-  { enabled }: Pick<RuleSet, 'enabled'>,
+  ruleSet: Pick<RuleSet, 'enabled'>,
   facts: Facts,
   states: RuleStates | undefined,
 ): Restraint | undefined {
-  if (!enabled || states?.disarmed !== undefined) return 'disarmed'
+  if (disarmedBy(ruleSet, states) !== undefined) return 'disarmed'
   if (facts.call !== undefined && states?.denies(facts.call) === true) return 'denied_tool'
   if (states?.excludes(facts.http.path) === true) return 'excluded_path'
   return facts.untouchable === true ? 'untouchable' : undefined

@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import type { IncomingMessage, RequestListener } from 'node:http'
 import { connect, createServer } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -209,10 +208,8 @@ describe('what is asked', () => {
 
 describe('TCP probes', () => {
   test('a connection is enough', async () => {
-    const server = createServer().listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    closers.push(() => server.close())
-    const { port } = server.address() as { port: number }
+    const { port, close } = await startUpstream(createServer())
+    closers.push(close)
     const gone = await closedPort()
     const { ask } = await health({
       'app/livez': { tcpSocket: { port } },

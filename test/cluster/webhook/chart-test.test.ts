@@ -1,8 +1,8 @@
-import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { closers } from '../../support/closers.ts'
 import { CA } from './stage.ts'
+import { startProgram } from '../../support/program.ts'
 import { startSquall } from '../../support/squall.ts'
 
 const SCRIPT = readFileSync(
@@ -12,16 +12,17 @@ const SCRIPT = readFileSync(
 const opened = closers()
 
 /** Runs what `helm test` runs, as its pod does. */
-async function helmTest(port: number, more: NodeJS.ProcessEnv = {}): Promise<[number, string]> {
+async function helmTest(
+  port: number,
+  more: Readonly<Record<string, string>> = {},
+): Promise<[number, string]> {
   const env = { WEBHOOK_HOST: 'localhost', WEBHOOK_PORT: String(port), WEBHOOK_CA: CA.cert }
-  const child = spawn(process.execPath, ['--input-type=module', '-e', SCRIPT], {
-    env: { ...env, ...more },
-  })
-  let said = ''
-  child.stdout.on('data', (text) => (said += String(text)))
-  child.stderr.on('data', (text) => (said += String(text)))
-  const code = await new Promise<number | null>((resolve) => child.once('close', resolve))
-  return [code ?? -1, said]
+  const { code, stdout, stderr } = await startProgram(
+    ['--input-type=module', '-e', SCRIPT],
+    { ...env, ...more },
+    { program: process.execPath },
+  ).finished()
+  return [code ?? -1, stdout + stderr]
 }
 
 it('helm test passes where the webhook would inject', async () => {

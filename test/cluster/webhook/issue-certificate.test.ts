@@ -2,7 +2,6 @@ import { execFileSync } from 'node:child_process'
 import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect, createServer } from 'node:tls'
@@ -10,6 +9,7 @@ import { expect, test } from 'vitest'
 import * as fc from 'fast-check'
 import { derInteger, derObject, derTime } from '../../../src/cluster/webhook/der.ts'
 import { createCa, issueServer } from '../../../src/cluster/webhook/issue-certificate.ts'
+import { startUpstream } from '../../support/upstream.ts'
 
 const FROM = new Date(Date.now() - 60_000)
 const HOUR = { from: FROM, until: new Date(Date.now() + 3_600_000) }
@@ -29,9 +29,7 @@ test('a leaf is what a TLS client accepts for each of its names, and for no othe
   expect(new Date(read.validTo).getTime()).toBe(Math.floor(HOUR.until.getTime() / 1000) * 1000)
 
   const server = createServer({ cert: leaf.cert, key: leaf.key }, (socket) => socket.end('hi'))
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const port = (server.address() as AddressInfo).port
+  const { port, close } = await startUpstream(server)
   for (const servername of ['localhost', 'squall.chaos.svc']) {
     const socket = connect({ host: '127.0.0.1', port, ca: authority.cert, servername })
     await once(socket, 'secureConnect')
@@ -40,7 +38,7 @@ test('a leaf is what a TLS client accepts for each of its names, and for no othe
   }
   const wrong = connect({ host: '127.0.0.1', port, ca: authority.cert, servername: 'other' })
   await expect(once(wrong, 'secureConnect')).rejects.toThrow(/altnames/)
-  server.close()
+  await close()
 })
 
 test('an authority may sign servers, and nothing below another authority', () => {

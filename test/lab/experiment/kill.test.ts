@@ -1,11 +1,10 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { chmod, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { findVictim, killVictim } from '../../../src/lab/experiment/kill.ts'
 import { eventually } from '../../support/eventually.ts'
+import { startProgram } from '../../support/program.ts'
 
 let directory: string
 let pidFile: string
@@ -36,7 +35,9 @@ test.each(UNSAFE)('a pid file that %s', async (_, text) => {
 })
 
 test('rejects a pid file that other users may write, a link, and a process with a reused ID', async () => {
-  const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'])
+  const program = process.execPath
+  const victim = startProgram(['-e', 'setInterval(() => {}, 1000)'], {}, { program })
+  const { child } = victim
   const link = join(directory, 'link.pid')
   await symlink(pidFile, link)
   const command = 'setInterval'
@@ -56,10 +57,10 @@ test('rejects a pid file that other users may write, a link, and a process with 
     await chmod(pidFile, 0o600)
     const dead = await killVictim({ pidFile, command })
     expect(dead.pid).toBe(child.pid)
-    await once(child, 'exit')
+    await victim.ended
     expect(child.signalCode).toBe('SIGKILL')
     await expect(findVictim({ pidFile, command })).rejects.toThrow('is not running')
   } finally {
-    child.kill('SIGKILL')
+    await victim.kill()
   }
 })

@@ -1,5 +1,3 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { readdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -9,6 +7,7 @@ import { moreRejections } from '../../../src/lab/experiment/run-experiment.ts'
 import { takeLock } from '../../../src/lab/experiment/lock.ts'
 import { failing } from '../../live/rules-directory.ts'
 import { BEFORE, type ExperimentStage } from './stage.ts'
+import { startProgram } from '../../support/program.ts'
 import { startSquall } from '../../support/squall.ts'
 
 let stage: ExperimentStage
@@ -92,8 +91,8 @@ test('another experiment on the same target, unless its process is dead', async 
   const lock = await takeLock(directory, target, 'theirs')
   expect(await stage.refused()).toEqual(['EXPERIMENT_RUNNING'])
   await lock.release()
-  const child = spawn(process.execPath, ['-e', ''])
-  await once(child, 'exit')
+  const { child, ended } = startProgram(['-e', ''], {}, { program: process.execPath })
+  await ended
   const again = await takeLock(directory, target, 'theirs')
   const [name = ''] = await readdir(directory)
   const dead = JSON.stringify({ id: 'dead', pid: child.pid, began: '1' })

@@ -81,6 +81,15 @@ test.each([
   expect(() => parseSlo(text)).toThrow(why)
 })
 
+test.each([
+  ['{', 'is no JSON'],
+  ['[]', 'is none of the format squall.baseline/1'],
+  ['{"schema":"squall.baseline/2","responses":{}}', 'is none of the format'],
+  ['{"schema":"squall.baseline/1","responses":{"t/a":{"/b":"1"}}}', 'is none of the format'],
+])('the baseline %s is refused', (text, why) => {
+  expect(() => parseBaseline(text)).toThrow(`the baseline ${why}`)
+})
+
 test('gates are judged by what was measured, and what was not measured does not pass', () => {
   const histogram = new Histogram()
   for (let ms = 1; ms <= 1000; ms++) histogram.add(ms)

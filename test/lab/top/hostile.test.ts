@@ -1,6 +1,4 @@
-import { once } from 'node:events'
-import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { RequestListener } from 'node:http'
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { changeArming } from '../../../src/lab/top/controls.ts'
@@ -9,6 +7,7 @@ import { openFeed } from '../../../src/lab/top/feed.ts'
 import { readSnapshot } from '../../../src/lab/top/read-snapshot.ts'
 import { closers } from '../../support/closers.ts'
 import { event, rule, tool } from './boards.ts'
+import { startUpstream } from '../../support/upstream.ts'
 
 const opened = closers()
 // oxlint-disable-next-line no-control-regex -- that is what it is about
@@ -16,11 +15,7 @@ const OBEYED = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u20
 
 /** A server that claims to be a sidecar. */
 async function serve(listener: RequestListener): Promise<{ host: string; port: number }> {
-  const server = createServer(listener).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  opened({ close: () => server.closeAllConnections() })
-  opened({ close: () => server.close() })
-  return { host: '127.0.0.1', port: (server.address() as AddressInfo).port }
+  return { host: '127.0.0.1', port: opened(await startUpstream(listener)).port }
 }
 
 /** Why the feed of such a server is lost. */

@@ -15,8 +15,8 @@ const larger: Join = (a, b) =>
   typeof a === 'number' && typeof b === 'number' ? Math.max(a, b) : a === true || b
 const smaller: Join = (a, b) =>
   typeof a === 'number' && typeof b === 'number' ? Math.min(a, b) : a === true || b
-const united: Join = (a, b) => [...new Set([...listOf(a), ...listOf(b)])]
-const joined: Join = (a, b) => [...listOf(a), ...listOf(b)]
+const united: Join = (a, b) => [...new Set([...itemsOf(a), ...itemsOf(b)])]
+const joined: Join = (a, b) => [...itemsOf(a), ...itemsOf(b)]
 const both: Join = (a, b) => {
   if (a === false || b === false) return false
   return isRecord(a) && isRecord(b) ? { allOf: [a, b] } : isRecord(a) ? a : b
@@ -101,8 +101,8 @@ function commonTypes(a: unknown, b: unknown): unknown {
 }
 
 function commonValues(a: unknown, b: unknown): unknown {
-  const ofB = new Set(listOf(b).map((value) => JSON.stringify(value)))
-  return listOf(a).filter((value) => ofB.has(JSON.stringify(value)))
+  const ofB = new Set(itemsOf(b).map((value) => JSON.stringify(value)))
+  return itemsOf(a).filter((value) => ofB.has(JSON.stringify(value)))
 }
 
 function commonMultiple(a: unknown, b: unknown): unknown {
@@ -116,16 +116,16 @@ function commonMultiple(a: unknown, b: unknown): unknown {
 }
 
 function inTurn(a: unknown, b: unknown): unknown {
-  const [ofA, ofB] = [listOf(a), listOf(b)]
+  const [ofA, ofB] = [itemsOf(a), itemsOf(b)]
   return Array.from({ length: Math.max(ofA.length, ofB.length) }, (_, i) =>
     i < ofA.length && i < ofB.length ? both(ofA[i], ofB[i]) : (ofA[i] ?? ofB[i]),
   )
 }
 
 function namesOf(type: unknown): readonly unknown[] {
-  return typeof type === 'string' ? [type] : listOf(type)
+  return typeof type === 'string' ? [type] : itemsOf(type)
 }
 
-function listOf(value: unknown): readonly unknown[] {
+function itemsOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? (value as readonly unknown[]) : []
 }

@@ -1,11 +1,12 @@
 import { once } from 'node:events'
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
 import {
   readDirectly,
   stopReadingDirectly,
 } from '../../../../src/listener/front/fast/direct-reading.ts'
 import { eventually } from '../../../support/eventually.ts'
+import { startUpstream } from '../../../support/upstream.ts'
 
 const ends: (() => void)[] = []
 
@@ -15,14 +16,13 @@ afterEach(() => {
 
 /** Two ends of a connection; of the near one is told what it took directly, and what as `data`. */
 async function connection(): Promise<{ near: Socket; far: Socket; taken: string; data: string }> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const far = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  const { server, port, close } = await startUpstream(createServer())
+  const far = connect(port, '127.0.0.1')
   const [near] = (await once(server, 'connection')) as [Socket]
   ends.push(() => {
     far.destroy()
     near.destroy()
-    server.close()
+    void close()
   })
   const reported = { near, far, taken: '', data: '' }
   near.on('data', (chunk: Buffer) => (reported.data += chunk.toString()))

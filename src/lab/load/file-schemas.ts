@@ -32,3 +32,19 @@ export const CALLS_SCHEMA: SchemaNode = {
     CALLS,
   ],
 }
+
+/** Identifies the format of a baseline file. */
+export const BASELINE_FORMAT = 'squall.baseline/1'
+
+/** The schema of a baseline file: the sizes of the parts of each response. */
+export const BASELINE_SCHEMA = {
+  type: 'object',
+  required: ['schema', 'responses'],
+  properties: {
+    schema: { const: BASELINE_FORMAT },
+    responses: {
+      type: 'object',
+      additionalProperties: { type: 'object', additionalProperties: { type: 'number' } },
+    },
+  },
+}
