@@ -1,39 +1,35 @@
-import { readdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { readFile } from 'node:fs/promises'
+import { readdirSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { parseCommandLine } from '../../src/cli/commands/index.ts'
 import { parseRules } from '../../src/rules/file/parse.ts'
+import { blocksOf, commandsOf, pages, ROOT } from '../docs/blocks.ts'
+import { ELSEWHERE, RUN_HERE, type Elsewhere } from '../docs/elsewhere.ts'
+import { elsewhere } from '../docs/page-run.ts'
 
-const ROOT = fileURLToPath(new URL('../../', import.meta.url))
-const FENCED = /^ *```([a-z]*)\n([^]*?)^ *```/gm
-/** A shell's operator, or a description beside a command. */
-const REST = / (?:[|>&]| |<\().*$/
+/** A shell's operator, or a comment behind a command. */
+const REST = / (?:[|>&#]|2>|<\().*$/
 /** A word of a shell command: plain, or with quoted parts. */
 const WORD = /(?:'[^']*'|"[^"]*"|[^\s'"])+/g
+/** A squall command within a line of code, complete enough to be typed. */
+const INLINE = /`(?:npx )?squall ([a-z][^`…[\n]*)`/g
+const LANGUAGES = ['sh', 'text', 'yaml', 'json', 'js', 'ts', 'http']
+/** Pages whose commands somebody follows from their top. */
+const FOLLOWED = /^(?:README\.md$|docs\/(?:get-started|guides)\/)/
 
-interface Block {
-  readonly page: string
-  readonly language: string
-  readonly text: string
+const all = (await Promise.all((await pages()).map(blocksOf))).flat()
+const commands = all.flatMap((block) =>
+  commandsOf(block).map((command) => ({ page: block.page, command })),
+)
+
+function parse(text: string): void {
+  const line = text.replaceAll('\\\n', ' ').split('\n')[0]!.replace(REST, '')
+  const words = [...line.matchAll(WORD)].map(([word]) => word.replaceAll(/['"]/g, ''))
+  parseCommandLine(words, { SQUALL_ADMIN_TOKEN: 'a-token-of-the-reader' }, '0.0.0')
 }
 
-async function blocks(): Promise<readonly Block[]> {
-  const names = await readdir(join(ROOT, 'docs'), { recursive: true })
-  const pages = names.filter((name) => name.endsWith('.md') && !/reference|decisions/.test(name))
-  const all = await Promise.all(
-    ['README.md', ...pages.map((name) => `docs/${name}`)].map(async (page) => {
-      const text = await readFile(join(ROOT, page), 'utf8')
-      return [...text.matchAll(FENCED)].map(([, language = '', inner = '']) => {
-        return { page, language, text: inner }
-      })
-    }),
-  )
-  return all.flat()
-}
-
-it('rules files of the documents are valid', async () => {
-  const files = (await blocks()).filter(
+it('rules files of the documents are valid', () => {
+  const files = all.filter(
     ({ language, text }) =>
       language === 'yaml' &&
       /^rules:/m.test(text) &&
@@ -47,24 +43,85 @@ it('rules files of the documents are valid', async () => {
   expect(wrong).toEqual([])
 })
 
-it('commands of the documents are understood', async () => {
-  const commands = (await blocks()).flatMap(({ page, text }) =>
-    text
-      .replaceAll('\\\n', ' ')
-      .split('\n')
-      .map((line) => /^ *(?:npx )?squall (.*)$/.exec(line)?.[1])
-      .filter((line): line is string => line !== undefined && !line.includes('…'))
-      .map((line) => ({ page, line: line.replace(REST, '') })),
+it('squall commands of the documents are understood', () => {
+  const lines = commands.flatMap(({ page, command }) =>
+    [...command.matchAll(/(?:^|[;&|=] |' )(?:npx )?squall ([^;]*)/gm)].map(([, line]) => ({
+      page,
+      line: line!,
+    })),
   )
-  const wrong = commands.flatMap(({ page, line }) => {
-    const words = [...line.matchAll(WORD)].map(([word]) => word.replaceAll(/['"]/g, ''))
+  const wrong = lines.flatMap(({ page, line }) => {
     try {
-      parseCommandLine(words, {}, '0.0.0')
+      parse(line)
       return []
     } catch (error) {
       return [`${page}: ${line}: ${(error as Error).message}`]
     }
   })
-  expect(commands.length).toBeGreaterThan(20)
+  expect(lines.length).toBeGreaterThan(60)
+  expect(wrong).toEqual([])
+})
+
+it('squall commands within sentences name commands and options that exist', async () => {
+  const wrong: string[] = []
+  let count = 0
+  for (const page of await pages()) {
+    const text = (await readFile(`${ROOT}${page}`, 'utf8')).replaceAll(/^ *```[^]*?^ *```/gm, '')
+    for (const [, words] of text.matchAll(INLINE)) {
+      count++
+      try {
+        parse(words!)
+      } catch (error) {
+        const { message } = error as Error
+        if (/unknown (?:command|option)|did you mean/i.test(message))
+          wrong.push(`${page}: ${words}: ${message}`)
+      }
+    }
+  }
+  expect(count).toBeGreaterThan(100)
+  expect(wrong).toEqual([])
+})
+
+it('blocks name their language, and commands have no prompt', () => {
+  const wrong = all
+    .filter(
+      ({ language, text }) =>
+        !LANGUAGES.includes(language) || (language === 'sh' && /^[$>] /m.test(text)),
+    )
+    .map(({ page, language, text }) => `${page}: \`\`\`${language} ${text.split('\n')[0]}`)
+  expect(wrong).toEqual([])
+})
+
+it('every command of the README, get-started and guides is run by a test, or says why not', () => {
+  const missed = commands
+    .filter(({ page }) => FOLLOWED.test(page) && !RUN_HERE.includes(page))
+    .filter(({ page, command }) => elsewhere(page, command) === undefined)
+  expect(missed).toEqual([])
+})
+
+it('reasons not to run a command are about commands that there are, and tests that there are', () => {
+  const unused = ELSEWHERE.filter(
+    (entry) => !commands.some(({ page, command }) => elsewhere(page, command) === entry),
+  )
+  expect(unused).toEqual([])
+  const tests = readdirSync(`${ROOT}test/system`)
+  const lost = ELSEWHERE.filter(({ by, because }: Elsewhere) =>
+    by === undefined ? because === undefined : !tests.includes(by),
+  )
+  expect(lost).toEqual([])
+})
+
+it('a decision fits on a page', async () => {
+  const names = readdirSync(`${ROOT}docs/decisions`).filter((name) => /^\d{4}-/.test(name))
+  const wrong: string[] = []
+  for (const name of names) {
+    const text = await readFile(`${ROOT}docs/decisions/${name}`, 'utf8')
+    const words = text.split(/\s+/).filter((word) => /\w/.test(word)).length
+    const lacks = ['Status: ', '## Context', '## Decision', '## Consequences'].filter(
+      (part) => !text.includes(part),
+    )
+    if (words > 350 || lacks.length > 0)
+      wrong.push(`${name}: ${words} words, lacks ${lacks.join()}`)
+  }
   expect(wrong).toEqual([])
 })

@@ -73,15 +73,18 @@ function shortened(command: string): string {
   return SHORTER.reduce((text, [long, short]) => text.replace(long, short), command)
 }
 
-/** Lists the lines that were not printed, whatever their numbers and blanks. */
+/** Lists the lines that were not printed, whatever their numbers, blanks and what `…` leaves out. */
 function missing(expected: string, printed: string): readonly string[] {
   const lines = printed.split('\n').map(plain)
   return expected
     .split('\n')
-    .filter((line) => line.trim() !== '' && line.trim() !== '…')
+    .filter((line) => line.trim() !== '')
     .filter((line) => {
-      const [start, isCut] = [plain(line.replace(/…$/, '')), line.endsWith('…')]
-      return !lines.some((each) => (isCut ? each.startsWith(start) : each === start))
+      const parts = plain(line)
+        .split('…')
+        .map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+      const pattern = new RegExp(`^${parts.join('.*')}$`)
+      return !lines.some((each) => pattern.test(each))
     })
 }
 

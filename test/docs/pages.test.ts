@@ -1,28 +1,16 @@
 // A reader follows the pages: every command that needs Node alone is run as it is printed, with free ports.
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { eventually } from '../support/eventually.ts'
+import { RUN_HERE } from './elsewhere.ts'
 import { follow } from './page-run.ts'
 import { readerWith, type Reader } from './reader.ts'
 
 const LIMIT = 60_000
-/** Pages that begin with nothing but a clone. */
-const PAGES = [
-  'docs/get-started/laptop.md',
-  'docs/get-started/agents.md',
-  'docs/get-started/ci.md',
-  'docs/guides/in-tests.md',
-]
-/** Pages for those who have read `laptop.md`. */
-const GUIDES = [
-  'docs/guides/experiments.md',
-  'docs/guides/explain.md',
-  'docs/guides/expire-sessions.md',
-  'docs/guides/fail-one-tool.md',
-  'docs/guides/faults-do-not-fire.md',
-  'docs/guides/load.md',
-  'docs/guides/reports.md',
-  'docs/guides/test-a-retry-policy.md',
-]
+/** Guides are for those who have a server behind Squall; all other pages begin with a clone. */
+const isGuide = (page: string): boolean =>
+  page.startsWith('docs/guides/') && !/in-tests|operations/.test(page)
+const GUIDES = RUN_HERE.filter(isGuide)
+const PAGES = RUN_HERE.filter((page) => !isGuide(page) && page !== 'README.md')
 
 let reader: Reader
 beforeEach(async () => {
