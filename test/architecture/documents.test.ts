@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises'
-import { readdirSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { parseCommandLine } from '../../src/cli/commands/index.ts'
 import { parseRules } from '../../src/rules/file/parse.ts'
 import { blocksOf, commandsOf, pages, ROOT } from '../docs/blocks.ts'
-import { ELSEWHERE, RUN_HERE, type Elsewhere } from '../docs/elsewhere.ts'
+import { ELSEWHERE, RUN_HERE, RUN_LONG, type Elsewhere } from '../docs/elsewhere.ts'
 import { elsewhere } from '../docs/page-run.ts'
 
 /** A shell's operator, or a comment behind a command. */
@@ -14,8 +14,9 @@ const WORD = /(?:'[^']*'|"[^"]*"|[^\s'"])+/g
 /** A squall command within a line of code, complete enough to be typed. */
 const INLINE = /`(?:npx )?squall ([a-z][^`…[\n]*)`/g
 const LANGUAGES = ['sh', 'text', 'yaml', 'json', 'js', 'ts', 'http']
-/** Pages whose commands somebody follows from their top. */
-const FOLLOWED = /^(?:README\.md$|docs\/(?:get-started|guides)\/)/
+/** A script of npm, or one that a shell or Node runs. */
+const SCRIPT =
+  /\bnpm run (?:-s )?([\w:-]+)|(?<![\w/.])((?:scripts|test|deploy|bench|examples)\/[\w./-]+\.(?:m?js|sh|ts|py))\b/g
 
 const all = (await Promise.all((await pages()).map(blocksOf))).flat()
 const commands = all.flatMap((block) =>
@@ -92,10 +93,35 @@ it('blocks name their language, and commands have no prompt', () => {
   expect(wrong).toEqual([])
 })
 
-it('every command of the README, get-started and guides is run by a test, or says why not', () => {
+it('every command of the documents is run by a test, or says why not', () => {
   const missed = commands
-    .filter(({ page }) => FOLLOWED.test(page) && !RUN_HERE.includes(page))
+    .filter(({ page }) => !RUN_HERE.includes(page) && !RUN_LONG.includes(page))
     .filter(({ page, command }) => elsewhere(page, command) === undefined)
+  expect(missed).toEqual([])
+})
+
+it('commands name scripts that exist', async () => {
+  const { scripts } = JSON.parse(await readFile(`${ROOT}package.json`, 'utf8')) as {
+    readonly scripts: Readonly<Record<string, string>>
+  }
+  const named = commands.flatMap(({ page, command }) =>
+    [...command.matchAll(SCRIPT)].map(([, script, file]) => ({ page, script, file })),
+  )
+  const lost = named.filter(({ script, file }) =>
+    script === undefined ? !existsSync(`${ROOT}${file!}`) : scripts[script] === undefined,
+  )
+  expect(named.length).toBeGreaterThan(20)
+  expect(lost).toEqual([])
+})
+
+it('the README goes into a pod by the commands that a test runs in a cluster', () => {
+  const here = commands.filter(({ page }) => page === 'docs/get-started/kubernetes.md')
+  const missed = commands.filter(
+    ({ page, command }) =>
+      page === 'README.md' &&
+      /^(?:helm|kubectl|npx squall (?:apply|stop)) /.test(command) &&
+      !here.some((each) => each.command === command),
+  )
   expect(missed).toEqual([])
 })
 
@@ -105,10 +131,17 @@ it('reasons not to run a command are about commands that there are, and tests th
   )
   expect(unused).toEqual([])
   const tests = readdirSync(`${ROOT}test/system`)
-  const lost = ELSEWHERE.filter(({ by, because }: Elsewhere) =>
-    by === undefined ? because === undefined : !tests.includes(by),
+  const reads = (test: string, page: string | undefined): boolean =>
+    tests.includes(test) && readFileSync(`${ROOT}test/system/${test}`, 'utf8').includes(page ?? '')
+  const lost = ELSEWHERE.filter(({ page, by, because }: Elsewhere) =>
+    by === undefined ? because === undefined : !reads(by, page),
   )
   expect(lost).toEqual([])
+  const named = ELSEWHERE.flatMap(({ because = '' }) => because.match(/[\w-]+\.test\.ts/g) ?? [])
+  const unknown = named.filter(
+    (test) => !tests.includes(test) && !existsSync(`${ROOT}test/architecture/${test}`),
+  )
+  expect(unknown).toEqual([])
 })
 
 it('a decision fits on a page', async () => {

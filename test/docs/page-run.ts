@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { expect } from 'vitest'
 import { eventually } from '../support/eventually.ts'
 import { blocksOf, commandsOf, type Block } from './blocks.ts'
 import { ELSEWHERE, FAILS, SHORTER, type Elsewhere } from './elsewhere.ts'
@@ -16,6 +17,21 @@ export interface PageRun {
 /** Finds why a command is not run by `npm test`. */
 export function elsewhere(page: string, command: string): Elsewhere | undefined {
   return ELSEWHERE.find((entry) => page.startsWith(entry.page ?? '') && entry.command.test(command))
+}
+
+/** Guides are for readers who have a server behind Squall; all other pages begin with a clone. */
+const GUIDE = /^docs\/guides\/(?!in-tests|operations)/
+
+/** Follows a page as {@link follow} does, with what its readers have running; nothing may be wrong. */
+export async function expectTrue(reader: Reader, page: string): Promise<void> {
+  if (GUIDE.test(page)) {
+    await reader.write('rules.yaml', 'rules: []\n')
+    await reader.run('node examples/server.mjs --failing')
+    await reader.run('npx squall run --rules rules.yaml')
+  }
+  const { commands, wrong } = await follow(reader, page)
+  expect(wrong).toEqual([])
+  expect(commands).toBeGreaterThan(0)
 }
 
 /** Follows a page from its top: writes its files, runs its commands, and reads what they print. */

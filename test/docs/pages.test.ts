@@ -2,15 +2,11 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { eventually } from '../support/eventually.ts'
 import { RUN_HERE } from './elsewhere.ts'
-import { follow } from './page-run.ts'
+import { expectTrue, follow } from './page-run.ts'
 import { readerWith, type Reader } from './reader.ts'
 
 const LIMIT = 60_000
-/** Guides are for those who have a server behind Squall; all other pages begin with a clone. */
-const isGuide = (page: string): boolean =>
-  page.startsWith('docs/guides/') && !/in-tests|operations/.test(page)
-const GUIDES = RUN_HERE.filter(isGuide)
-const PAGES = RUN_HERE.filter((page) => !isGuide(page) && page !== 'README.md')
+const PAGES = RUN_HERE.filter((page) => page !== 'README.md')
 
 let reader: Reader
 beforeEach(async () => {
@@ -34,16 +30,4 @@ it('the README shows injected errors beside real ones', { timeout: LIMIT }, asyn
   })
 })
 
-it.each(GUIDES)('%s is true for a server behind Squall', { timeout: LIMIT }, async (page) => {
-  await reader.write('rules.yaml', 'rules: []\n')
-  await reader.run('node examples/server.mjs --failing')
-  await reader.run('npx squall run --rules rules.yaml')
-  const { commands, wrong } = await follow(reader, page)
-  expect(wrong).toEqual([])
-  expect(commands).toBeGreaterThan(0)
-})
-
-it.each(PAGES)('%s is true', { timeout: LIMIT }, async (page) => {
-  const { wrong } = await follow(reader, page)
-  expect(wrong).toEqual([])
-})
+it.each(PAGES)('%s is true', { timeout: LIMIT }, (page) => expectTrue(reader, page))

@@ -8,11 +8,11 @@ import { ROOT } from './blocks.ts'
 
 const MAIN = `${ROOT}dist/cli/main.js`
 /** Ports that pages name; each reader has free ones in their place. */
-const PORTS = /\b(3000|3001|8080|9464|15300|15390)\b/g
+const PORTS = /\b(3000|3001|8080|9464|15300|15390|15391)\b/g
 /** Programs that run until they are stopped: a reader has a terminal for each. */
 const STAYS =
-  /^(?:npx squall (?:run|demo --stay)|node (?:\S*\/)?examples\/server|npx supergateway|curl -sN)|&$/
-const IS_UP = /https?:\/\/|listening|^data: /m
+  /^(?:npx squall (?:run|demo --stay|top(?! --once))|node (?:\S*\/)?examples\/server|npx supergateway|curl -sN)|&$/
+const IS_UP = /https?:\/\/|listening|^data: |\barmed\b/m
 const LIMIT = 120_000
 
 /** A command that has ended, and all that it printed. */
@@ -53,7 +53,7 @@ export async function readerWith(setup: Setup = {}): Promise<Reader> {
   // In a directory of its own, npx is that of npm.
   if (setup.directory === undefined) await shim(bin, setup.modules)
   const ports = new Map<string, number>()
-  for (const named of ['3000', '3001', '8080', '9464', '15300', '15390']) {
+  for (const named of ['3000', '3001', '8080', '9464', '15300', '15390', '15391']) {
     ports.set(named, await freePort())
   }
   const port = (named: number): number => ports.get(String(named))!
