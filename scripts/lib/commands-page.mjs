@@ -26,7 +26,7 @@ ${others.map((command) => section(command, envName)).join('\n\n')}
 function section({ name, description, examples, page, operands, flags, fromEnvironment }, envName) {
   const words = operands === undefined ? '' : ` ${operands.form}`
   const options = flags.length === 0 ? '' : ' [options]'
-  const usage = `\`\`\`\nsquall ${name}${options}${words}\n\`\`\``
+  const usage = `\`\`\`text\nsquall ${name}${options}${words}\n\`\`\``
   const head = fromEnvironment
     ? ['Flag', 'Variable', 'Default', 'Meaning']
     : ['Flag', 'Default', 'Meaning']
@@ -35,7 +35,7 @@ function section({ name, description, examples, page, operands, flags, fromEnvir
   if (rows.length > 0) parts.push(table(head, rows))
   const lines = examples.map((example) => `npx squall ${example}`).join('\n')
   const more = page.replace('docs/', '')
-  parts.push(`Examples:\n\n\`\`\`\n${lines}\n\`\`\``, `More: [${more}](../${more})`)
+  parts.push(`Examples:\n\n\`\`\`sh\n${lines}\n\`\`\``, `More: [${more}](../${more})`)
   return parts.join('\n\n')
 }
 

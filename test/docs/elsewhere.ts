@@ -1,4 +1,4 @@
-/** Why `npm test` does not run a command of the pages. */
+/** Why a command is not run as part of its page. */
 export interface Elsewhere {
   /** The beginning of a page's path, or all pages. */
   readonly page?: string
@@ -9,7 +9,33 @@ export interface Elsewhere {
   readonly because?: string
 }
 
-/** Commands that `npm test` does not run: the first entry that matches counts. */
+/** Pages that `npm test` follows from top to end. */
+export const RUN_HERE: readonly string[] = [
+  'README.md',
+  'docs/get-started/agents.md',
+  'docs/get-started/ci.md',
+  'docs/guides/admin-api.md',
+  'docs/guides/expire-sessions.md',
+  'docs/guides/experiments.md',
+  'docs/guides/explain.md',
+  'docs/guides/fail-one-tool.md',
+  'docs/guides/faults-do-not-fire.md',
+  'docs/guides/in-tests.md',
+  'docs/guides/operations.md',
+  'docs/concepts/injection.md',
+  'deploy/examples/README.md',
+  'examples/README.md',
+]
+
+/** Pages that take longer: `test/system/docs-pages.test.ts` follows them. */
+export const RUN_LONG: readonly string[] = [
+  'docs/get-started/laptop.md',
+  'docs/guides/load.md',
+  'docs/guides/reports.md',
+  'docs/guides/test-a-retry-policy.md',
+]
+
+/** Commands that are not run as part of a page: the first entry that matches counts. */
 export const ELSEWHERE: readonly Elsewhere[] = [
   {
     command: /^docker compose /,
@@ -24,13 +50,78 @@ export const ELSEWHERE: readonly Elsewhere[] = [
     command: /^npx squall experiment (?:run|list)/,
     because: 'it takes four minutes; experiments.test.ts runs plans that are shorter',
   },
-  { page: 'docs/get-started/demo.md', command: /squall demo/, by: 'demo.test.ts' },
-  { page: 'README.md', command: /^npm (?:ci|run demo)\b/, by: 'newcomer.test.ts' },
+  {
+    page: 'docs/get-started/kubernetes.md',
+    command: /^(?:docker|kubectl -n squall-system logs job)/,
+    because: 'there is no Docker, and no uninstallation that failed',
+  },
+  { page: 'docs/get-started/kubernetes.md', command: /./, by: 'cluster-docs.test.ts' },
+  { page: 'docs/guides/apply.md', command: /./, by: 'cluster-docs.test.ts' },
+  { page: 'docs/guides/attach.md', command: /./, by: 'cluster-docs.test.ts' },
+  { page: 'docs/guides/cluster-cli.md', command: /./, by: 'cluster-docs.test.ts' },
+  {
+    page: 'docs/guides/',
+    command: /^kubectl port-forward/,
+    because: 'cluster-docs.test.ts forwards a port by the command of get-started/kubernetes.md',
+  },
+  {
+    command: /^xdg-open/,
+    because: 'it opens a window; admin-page.test.ts opens the page in a browser without one',
+  },
+  { page: 'docs/guides/top.md', command: /./, by: 'docs-programs.test.ts' },
+  {
+    page: 'docs/guides/image.md',
+    command: /./,
+    because: 'there is no Docker and no registry; pod.test.ts builds the image with buildah',
+  },
+  {
+    page: 'docs/guides/dashboards.md',
+    command: /^np[mx] /,
+    because: 'the command is a system test',
+  },
+  { page: 'docs/get-started/demo.md', command: /squall demo/, by: 'docs-programs.test.ts' },
+  {
+    command: /^npm ci && npm test\b/,
+    because: 'npm test is what runs the commands of the pages',
+  },
+  { page: 'README.md', command: /^npm ci && npm run demo\b/, by: 'newcomer.test.ts' },
   {
     page: 'README.md',
     command: /^(?:helm|kubectl|npx squall (?:apply|stop)) /,
-    by: 'cluster-docs.test.ts',
+    because: 'get-started/kubernetes.md has the same commands, and a test compares them',
   },
+  {
+    page: 'docs/concepts/redirect.md',
+    command: /--dry-run/,
+    because: 'nft needs Linux; redirect.test.ts redirects traffic',
+  },
+  {
+    page: 'docs/concepts/redirect.md',
+    command: /^SQUALL_APP_PROBES/,
+    because: 'probes need a pod; cluster-pods.test.ts has them',
+  },
+  {
+    page: 'docs/concepts/webhook.md',
+    command: /./,
+    because: 'it needs an API server and certificates; webhook-rotation.test.ts starts it',
+  },
+  {
+    page: 'deploy/',
+    command: /^(?:helm|kubectl|for pod|npx squall (?:status|report merge)) /,
+    because: 'the cluster tests apply the same files, with images that exist',
+  },
+  {
+    page: 'docs/reference/commands.md',
+    command: /./,
+    because: 'examples of the help; documents.test.ts reads each as a command line',
+  },
+  {
+    page: 'docs/contributing/',
+    command: /./,
+    because: 'for contributors; documents.test.ts looks for the scripts',
+  },
+  { page: 'CONTRIBUTING.md', command: /./, because: 'documents.test.ts looks for the scripts' },
+  { page: 'test/', command: /./, because: 'the commands run the tests themselves' },
 ]
 
 /** Commands that end with another exit code than 0, as their page says. */

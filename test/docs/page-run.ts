@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { expect } from 'vitest'
 import { eventually } from '../support/eventually.ts'
 import { blocksOf, commandsOf, type Block } from './blocks.ts'
 import { ELSEWHERE, FAILS, SHORTER, type Elsewhere } from './elsewhere.ts'
@@ -16,6 +17,21 @@ export interface PageRun {
 /** Finds why a command is not run by `npm test`. */
 export function elsewhere(page: string, command: string): Elsewhere | undefined {
   return ELSEWHERE.find((entry) => page.startsWith(entry.page ?? '') && entry.command.test(command))
+}
+
+/** Guides are for readers who have a server behind Squall; all other pages begin with a clone. */
+const GUIDE = /^docs\/guides\/(?!in-tests|operations)/
+
+/** Follows a page as {@link follow} does, with what its readers have running; nothing may be wrong. */
+export async function expectTrue(reader: Reader, page: string): Promise<void> {
+  if (GUIDE.test(page)) {
+    await reader.write('rules.yaml', 'rules: []\n')
+    await reader.run('node examples/server.mjs --failing')
+    await reader.run('npx squall run --rules rules.yaml')
+  }
+  const { commands, wrong } = await follow(reader, page)
+  expect(wrong).toEqual([])
+  expect(commands).toBeGreaterThan(0)
 }
 
 /** Follows a page from its top: writes its files, runs its commands, and reads what they print. */
@@ -73,15 +89,18 @@ function shortened(command: string): string {
   return SHORTER.reduce((text, [long, short]) => text.replace(long, short), command)
 }
 
-/** Lists the lines that were not printed, whatever their numbers and blanks. */
+/** Lists the lines that were not printed, whatever their numbers, blanks and what `…` leaves out. */
 function missing(expected: string, printed: string): readonly string[] {
   const lines = printed.split('\n').map(plain)
   return expected
     .split('\n')
-    .filter((line) => line.trim() !== '' && line.trim() !== '…')
+    .filter((line) => line.trim() !== '')
     .filter((line) => {
-      const [start, isCut] = [plain(line.replace(/…$/, '')), line.endsWith('…')]
-      return !lines.some((each) => (isCut ? each.startsWith(start) : each === start))
+      const parts = plain(line)
+        .split('…')
+        .map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+      const pattern = new RegExp(`^${parts.join('.*')}$`)
+      return !lines.some((each) => pattern.test(each))
     })
 }
 

@@ -1,29 +1,13 @@
 // A reader follows the pages: every command that needs Node alone is run as it is printed, with free ports.
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { eventually } from '../support/eventually.ts'
-import { follow } from './page-run.ts'
-import { type Reader } from './reader.ts'
 import { startTerminal } from '../support/terminal.ts'
+import { RUN_HERE } from './elsewhere.ts'
+import { expectTrue, follow } from './page-run.ts'
+import { type Reader } from './reader.ts'
 
 const LIMIT = 60_000
-/** Pages that begin with nothing but a clone. */
-const PAGES = [
-  'docs/get-started/laptop.md',
-  'docs/get-started/agents.md',
-  'docs/get-started/ci.md',
-  'docs/guides/in-tests.md',
-]
-/** Pages for those who have read `laptop.md`. */
-const GUIDES = [
-  'docs/guides/experiments.md',
-  'docs/guides/explain.md',
-  'docs/guides/expire-sessions.md',
-  'docs/guides/fail-one-tool.md',
-  'docs/guides/faults-do-not-fire.md',
-  'docs/guides/load.md',
-  'docs/guides/reports.md',
-  'docs/guides/test-a-retry-policy.md',
-]
+const PAGES = RUN_HERE.filter((page) => page !== 'README.md')
 
 let reader: Reader
 beforeEach(async () => {
@@ -47,16 +31,4 @@ it('the README shows injected errors beside real ones', { timeout: LIMIT }, asyn
   })
 })
 
-it.each(GUIDES)('%s is true for a server behind Squall', { timeout: LIMIT }, async (page) => {
-  await reader.write('rules.yaml', 'rules: []\n')
-  await reader.run('node examples/server.mjs --failing')
-  await reader.run('npx squall run --rules rules.yaml')
-  const { commands, wrong } = await follow(reader, page)
-  expect(wrong).toEqual([])
-  expect(commands).toBeGreaterThan(0)
-})
-
-it.each(PAGES)('%s is true', { timeout: LIMIT }, async (page) => {
-  const { wrong } = await follow(reader, page)
-  expect(wrong).toEqual([])
-})
+it.each(PAGES)('%s is true', { timeout: LIMIT }, (page) => expectTrue(reader, page))

@@ -8,11 +8,11 @@ import { ROOT } from './blocks.ts'
 
 const MAIN = `${ROOT}dist/cli/main.js`
 /** Ports that pages name; each reader has free ones in their place. */
-const PORTS = /\b(3000|3001|8080|9464|15300|15390)\b/g
+const PORTS = /\b(3000|3001|8080|9464|15300|15390|15391)\b/g
 /** Programs that run until they are stopped: a reader has a terminal for each. */
 const STAYS =
-  /^(?:npx squall (?:run|demo --stay)|node (?:\S*\/)?examples\/server|npx supergateway)|&$/
-const IS_UP = /https?:\/\/|listening/
+  /^(?:npx squall (?:run|demo --stay|top(?! --once))|node (?:\S*\/)?examples\/server|npx supergateway|curl -sN)|&$/
+const IS_UP = /https?:\/\/|listening|^data: |\barmed\b/m
 const LIMIT = 120_000
 
 /** A command that has ended, and all that it printed. */
@@ -50,9 +50,10 @@ export async function pageReader(setup: Setup): Promise<Reader> {
   const directory = setup.directory ?? (await cloneIn(home))
   const bin = join(home, 'bin')
   await mkdir(bin)
-  await shim(bin, setup.modules)
+  // In a directory of its own, npx is that of npm.
+  if (setup.directory === undefined) await shim(bin, setup.modules)
   const ports = new Map<string, number>()
-  for (const named of ['3000', '3001', '8080', '9464', '15300', '15390']) {
+  for (const named of ['3000', '3001', '8080', '9464', '15300', '15390', '15391']) {
     ports.set(named, await freePort())
   }
   const port = (named: number): number => ports.get(String(named))!
@@ -67,6 +68,7 @@ export async function pageReader(setup: Setup): Promise<Reader> {
     SQUALL_LISTEN: `127.0.0.1:${port(15300)}`,
     SQUALL_UPSTREAM: `http://127.0.0.1:${port(3000)}`,
     SQUALL_ADMIN: `127.0.0.1:${port(15390)}`,
+    SQUALL_ADMIN_TOKEN: 'a-token-of-the-reader',
     npm_config_update_notifier: 'false',
     ...setup.env,
   }
@@ -130,7 +132,11 @@ esac
 /** Resolves when the program has ended, or has printed what shows that it is up. */
 async function outcomeOf(child: ChildProcess, isUp: RegExp | undefined): Promise<Ran> {
   let text = ''
-  const timer = setTimeout(() => void endOf(child), LIMIT)
+  let isLate = false
+  const timer = setTimeout(() => {
+    isLate = true
+    void endOf(child)
+  }, LIMIT)
   const up = new Promise<Ran>((resolve) => {
     for (const output of [child.stdout!, child.stderr!]) {
       output.setEncoding('utf8').on('data', (part: string) => {
@@ -142,6 +148,7 @@ async function outcomeOf(child: ChildProcess, isUp: RegExp | undefined): Promise
   const ended = once(child, 'close').then(([code]) => ({ code: code as number | null, text }))
   const first = await Promise.race([up, ended])
   clearTimeout(timer)
+  if (isLate) throw new Error(`not done after ${LIMIT / 1000} s: ${text}`)
   if (isUp !== undefined && first.code !== null) throw new Error(`ended at once: ${text}`)
   return first
 }

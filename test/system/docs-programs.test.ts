@@ -100,6 +100,31 @@ it('a server on stdio is reached through a bridge and Squall', async () => {
   expect(text).toContain('"tool":"echo"')
 })
 
+it('top shows two sidecars, by the commands of docs/guides/top.md', async () => {
+  await startBoth()
+  await reader.run(
+    'npx squall run --rules rules.yaml --listen 127.0.0.1:8080 --admin 127.0.0.1:15391',
+  )
+  const commands = await commandsOn('docs/guides/top.md')
+  expect(commands.length).toBeGreaterThan(2)
+  for (const printed of commands) {
+    // Without an address it asks the port that this machine may use for something else.
+    const command = printed.replace(/top(?= +[#|])/, 'top 15390')
+    const { code, text } = await reader.run(command)
+    // One that goes on is stopped with the reader.
+    expect([0, null], `${command}\n${text}`).toContain(code)
+    expect(text).toMatch(/armed|false/)
+  }
+})
+
+it('the demo writes a report, by the command of docs/get-started/demo.md', async () => {
+  const [demo] = await commandsOn('docs/get-started/demo.md')
+  const { code, text } = await reader.run(demo!)
+  expect(code, text).toBe(0)
+  expect(JSON.parse(text)).toMatchObject({ ok: true })
+  expect(await readFile(join(reader.directory, 'demo.html'), 'utf8')).toContain('Squall demo')
+})
+
 it('pytest runs its example', async () => {
   await reader.run('node examples/server.mjs')
   const [pytest] = await commandsOn('docs/guides/in-tests.md')
