@@ -152,10 +152,11 @@ export class Pipeline implements ActiveExchangeOwner {
       this.#pass(this.#withoutCalls(exchange, 'http', receivedAt, bytes.length, null, true))
       return
     }
-    const session = endpoint ?? read.session ?? ''
-    const posted = this.#parts.inFlight.tasks.named(read, session)
+    const session = endpoint ?? read.posted.session ?? ''
+    const posted = this.#parts.inFlight.tasks.named(read.posted, session)
     if (this.#rejectExpired(exchange, facts, session, posted.calls, receivedAt)) return
-    this.#parts.planner?.reportCanaries(bytes, session, posted.calls, facts.trace)
+    const { planner } = this.#parts
+    if (planner?.watchesCanaries) planner.reportCanaries(read.plain, session, posted, facts.trace)
     const barriers = this.#parts.inFlight.cancel(posted, session, exchange)
     const active = this.#open(exchange, facts, posted, session, bytes.length, receivedAt)
     active.barriers = barriers

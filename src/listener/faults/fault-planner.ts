@@ -104,16 +104,16 @@ export class FaultPlanner {
     return this.#parts.expired.of(session)
   }
 
-  /** Reports the calls of a request that repeat a word of a poisoned result. */
-  reportCanaries(
-    body: Uint8Array,
-    session: string,
-    calls: readonly Call[],
-    trace: string | undefined,
-  ): void {
-    for (const call of this.#parts.canaries.in(body, calls)) {
-      this.#parts.listenerOf(session, trace).canaryReturned(call)
-    }
+  /** True when messages may repeat a word of a poisoned result. */
+  get watchesCanaries(): boolean {
+    return this.#parts.canaries.isWatching
+  }
+
+  /** Reports the messages of a decoded request body that repeat a word of a poisoned result. */
+  reportCanaries(body: Uint8Array, session: string, posted: PostedMessages, trace?: string): void {
+    const { canaries, listenerOf } = this.#parts
+    const found = canaries.in(body, this.#messages.named(posted, session))
+    for (const call of found) listenerOf(session, trace).canaryReturned(call)
   }
 
   /** Reports a request that was rejected because a fault ended its session. */
