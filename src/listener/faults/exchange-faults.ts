@@ -170,7 +170,7 @@ export class ExchangeFaults {
     const plan = this.#planResponse?.(head.status)
     if (plan !== undefined) this.exchange.addPlan(plan)
     // A rule about the redirect itself acts on it; all others wait for the repeated request.
-    else if (this.calls.length > 0 && redirectTarget(this.options.request, head) !== undefined) {
+    else if (this.posted.length > 0 && redirectTarget(this.options.request, head) !== undefined) {
       this.#redirect = 'passes'
     }
   }
