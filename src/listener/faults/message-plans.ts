@@ -9,7 +9,7 @@ import { planCall } from '../../rules/select/plan.ts'
 import { disturbancesOf, type Disturbance, type OpenCall } from '../disturbance.ts'
 import { CallFaults } from './call-faults.ts'
 import type { PlannedCall } from './exchange-faults-options.ts'
-import type { FaultPlannerOptions } from './fault-planner.ts'
+import type { FaultPlannerOptions } from './planner-options.ts'
 import { acting, callFacts, requestFacts, type RequestFacts } from './planned-facts.ts'
 import { Stop } from './chain/stop.ts'
 import {
