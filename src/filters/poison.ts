@@ -44,7 +44,7 @@ export const poison = defineFault({
       maxLength: 64,
       pattern: '^[A-Za-z0-9-]+$',
       description:
-        'A word that occurs nowhere else. Later calls that contain it are counted in `squall_canary_calls_total` and logged.',
+        'A word that occurs nowhere else. Later calls, notifications and responses of clients that contain it are counted in `squall_canary_calls_total` and logged.',
     }),
     at: oneOf(['end', 'start'], {
       default: 'end',

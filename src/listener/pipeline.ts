@@ -9,7 +9,7 @@ import { findAmbiguity } from '../http/ambiguity.ts'
 import type { CallEntry } from './call-entry.ts'
 import { CallObserver } from './call-observer.ts'
 import type { Exchange, ExchangeListener } from './exchange.ts'
-import { expiredResponse } from './faults/expired-sessions.ts'
+import { expiredResponse } from './faults/emit/injected-response.ts'
 import type { FaultPlanner } from './faults/fault-planner.ts'
 import type { PushStream } from './faults/source/push-stream.ts'
 import type { PushStreams } from './faults/source/push-streams.ts'
@@ -78,7 +78,7 @@ export class Pipeline implements ActiveExchangeOwner {
     }
     const { inFlight, telemetry, maxBody, memory, now } = this.#parts
     const facts = factsOf(head)
-    if (facts.ambiguity !== undefined) this.#reader.unclassified(head, facts.ambiguity)
+    if (facts.ambiguity) this.#reader.unclassified(head, facts.ambiguity)
     switch (facts.kind) {
       case 'post':
         exchange.listener = this.#unread
@@ -130,15 +130,16 @@ export class Pipeline implements ActiveExchangeOwner {
   }
 
   #posted(exchange: Exchange, facts: HeadFacts, bytes: Uint8Array | null): void {
-    const receivedAt = this.#parts.now()
+    const { inFlight, planner, now } = this.#parts
+    const receivedAt = now()
     if (bytes === null) {
       this.#pass(this.#withoutCalls(exchange, 'http', receivedAt, 0, null, true))
       return
     }
-    const repeats = this.#parts.inFlight.redirects.take(exchange, bytes)
+    const repeats = inFlight.redirects.take(exchange, bytes)
     if (repeats !== undefined) {
       const { observer, entries, posted } = repeats
-      const { session } = entries[0]!
+      const session = entries[0]?.session ?? posted.session ?? ''
       const request = { head: exchange.head, posted, session, size: bytes.length, receivedAt }
       const faults = planCalls(this.#parts, request, entries, repeats)
       this.#pass(
@@ -146,17 +147,17 @@ export class Pipeline implements ActiveExchangeOwner {
       )
       return
     }
-    const endpoint = this.#parts.inFlight.endpoints.lookup(exchange.head.target)
+    const endpoint = inFlight.endpoints.lookup(exchange.head.target)
     const read = this.#reader.read(exchange.head, facts, bytes, endpoint !== undefined)
     if (read === undefined) {
       this.#pass(this.#withoutCalls(exchange, 'http', receivedAt, bytes.length, null, true))
       return
     }
-    const session = endpoint ?? read.session ?? ''
-    const posted = this.#parts.inFlight.tasks.named(read, session)
+    const session = endpoint ?? read.posted.session ?? ''
+    const posted = inFlight.tasks.named(read.posted, session)
     if (this.#rejectExpired(exchange, facts, session, posted.calls, receivedAt)) return
-    this.#parts.planner?.reportCanaries(bytes, session, posted.calls, facts.trace)
-    const barriers = this.#parts.inFlight.cancel(posted, session, exchange)
+    if (planner?.watchesCanaries) planner.reportCanaries(read.plain, session, posted, facts.trace)
+    const barriers = inFlight.cancel(posted, session, exchange)
     const active = this.#open(exchange, facts, posted, session, bytes.length, receivedAt)
     active.barriers = barriers
     this.#pass(active)
@@ -180,8 +181,7 @@ export class Pipeline implements ActiveExchangeOwner {
     exchange.response.data(bytes)
     exchange.response.end([])
     for (const entry of entries) inFlight.settle(entry, 'http_error', 'injected')
-    const { status } = head
-    if (calls.length === 0) telemetry.http({ class: 'mcp', status, origin: 'injected' })
+    if (!calls.length) telemetry.http({ class: 'mcp', status: head.status, origin: 'injected' })
     planner.reportExpired(by, session, calls, trace)
     return true
   }
@@ -271,8 +271,8 @@ export class Pipeline implements ActiveExchangeOwner {
   }
 
   /** Settles the calls of an exchange that Squall could not send. */
-  #unsent(active: ActiveExchange, error: unknown): void {
-    this.#parts.logger.error({ err: error }, 'an exchange failed inside Squall')
+  #unsent(active: ActiveExchange, err: unknown): void {
+    this.#parts.logger.error({ err }, 'an exchange failed inside Squall')
     this.#responseFor(active, 500, 'internal_error', 'internal error')
   }
 

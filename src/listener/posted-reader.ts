@@ -23,6 +23,13 @@ export interface PostedReaderOptions {
   readonly classify?: typeof classifyBody
 }
 
+/** A body that was read as MCP. */
+export interface ReadBody {
+  readonly posted: PostedMessages
+  /** The decoded bytes. */
+  readonly plain: Uint8Array
+}
+
 /** Reads posted bodies, and counts those that looked like MCP and could not be read. */
 export class PostedReader {
   readonly #parts: PostedReaderOptions
@@ -54,7 +61,7 @@ export class PostedReader {
     facts: HeadFacts,
     bytes: Uint8Array,
     isSsePost: boolean,
-  ): PostedMessages | undefined {
+  ): ReadBody | undefined {
     const { memory, maxBody } = this.#parts
     const isCoded = facts.coding !== undefined
     const size = isCoded ? decodedLimit(bytes.length, maxBody) : bytes.length
@@ -75,7 +82,7 @@ export class PostedReader {
     facts: HeadFacts,
     bytes: Uint8Array,
     isSsePost: boolean,
-  ): PostedMessages | undefined {
+  ): ReadBody | undefined {
     const { telemetry, logger, maxBody, strict, classify = classifyBody } = this.#parts
     const coding = codingOf(facts.coding)
     const plain = decodeWhole(coding, bytes, maxBody)
@@ -92,7 +99,7 @@ export class PostedReader {
       logger.error({ err: error }, 'a request could not be read; it is passed on untouched')
       return undefined
     }
-    if (result.kind === 'messages') return result
+    if (result.kind === 'messages') return { posted: result, plain }
     this.unclassified(head, result.reason)
     return undefined
   }

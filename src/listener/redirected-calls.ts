@@ -6,7 +6,6 @@ import type { CallEntry } from './call-entry.ts'
 import type { Exchange } from './exchange.ts'
 import type { ExchangeFaults } from './faults/exchange-faults.ts'
 import type { Observer } from './observer.ts'
-import type { ActiveExchange } from './active-exchange.ts'
 
 /** A POST that the upstream redirected, until the client repeats the request. */
 export interface RedirectedPost {
@@ -16,6 +15,15 @@ export interface RedirectedPost {
   readonly entries: readonly CallEntry[]
   readonly observer: Observer
   /** The faults that still act on the calls. */
+  readonly faults: ExchangeFaults | undefined
+}
+
+/** An exchange whose response redirects its client. */
+export interface RedirectedExchange {
+  readonly exchange: Exchange
+  readonly entries: readonly CallEntry[]
+  readonly observer: Observer | null
+  readonly posted: PostedMessages | undefined
   readonly faults: ExchangeFaults | undefined
 }
 
@@ -55,7 +63,7 @@ export class RedirectedCalls {
   }
 
   /** Keeps the calls of a redirected exchange; returns false when no client can follow. */
-  hold(active: ActiveExchange, response: ResponseHead, now: number): boolean {
+  hold(active: RedirectedExchange, response: ResponseHead, now: number): boolean {
     const { exchange, entries, observer, posted, faults } = active
     const { head } = exchange
     if (posted === undefined || observer === null) return false

@@ -1,6 +1,6 @@
 import { isRecord } from '../base/values.ts'
 import { folded } from '../base/text/folded.ts'
-import type { HeadFacts } from './request-facts.ts'
+import type { HeadFacts, HeaderAmbiguity } from './request-facts.ts'
 import { countKeys, countMembers } from './json-keys.ts'
 import { KNOWN_METHODS } from './known-methods.ts'
 import { decodeHeaderValue } from './name-header.ts'
@@ -21,17 +21,6 @@ export type BodyAmbiguity =
   /** Since protocol version 2026-07-28: `Mcp-Method` or `Mcp-Name` contradict the body. */
   | 'header_mismatch'
   | HeaderAmbiguity
-
-/** Reasons in the headers for not reading the body. */
-export type HeaderAmbiguity =
-  /** The Content-Type names another charset than UTF-8. */
-  | 'charset'
-  /** The Content-Type is not JSON, but the request looks like MCP. */
-  | 'content_type'
-  /** A header that determines how the request is read appears twice. */
-  | 'repeated_header'
-  /** The method is not POST, or a header overrides it. */
-  | 'http_method'
 
 /** The header values that the body must match. */
 export type StatedFacts = Pick<HeadFacts, 'mcpMethod' | 'mcpName' | 'protocolVersion'>

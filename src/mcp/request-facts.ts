@@ -1,6 +1,5 @@
 import { acceptsType } from '../http/accept.ts'
 import { inOnePiece } from '../base/bytes.ts'
-import type { HeaderAmbiguity } from './body-ambiguity.ts'
 import { bodyType, type BodyType } from '../http/body-type.ts'
 import { targetPath, type RequestHead } from '../http/headers.ts'
 import { FastRequestHead } from '../http/fast/fast-request-head.ts'
@@ -16,6 +15,17 @@ export type HeadClass =
   | 'session-end'
   /** Everything else. */
   | 'http'
+
+/** Reasons in the headers for not reading the body. */
+export type HeaderAmbiguity =
+  /** The Content-Type names another charset than UTF-8. */
+  | 'charset'
+  /** The Content-Type is not JSON, but the request looks like MCP. */
+  | 'content_type'
+  /** A header that determines how the request is read appears twice. */
+  | 'repeated_header'
+  /** The method is not POST, or a header overrides it. */
+  | 'http_method'
 
 /** The facts of a head that decide how the request is handled. */
 export interface HeadFacts {

@@ -106,7 +106,7 @@ export const METRICS = [
   {
     name: 'squall_canary_calls_total',
     type: 'counter',
-    help: 'Calls that contain the canary of a result which the fault poison changed: an agent obeyed it.',
+    help: 'Calls and other messages of clients that contain the canary of a result which the fault poison changed: an agent obeyed it.',
     labels: ['tool'],
   },
   {

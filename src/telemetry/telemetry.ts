@@ -89,7 +89,7 @@ export interface Telemetry {
   /** Records that a full table dropped an entry. */
   evicted(table: 'sessions' | 'pending_calls' | 'endpoints' | 'redirects'): void
   injected(record: InjectedFault): void
-  /** Records a call with the canary of a poisoned result; undefined for a call of no tool. */
+  /** Records a message with the canary of a poisoned result; undefined for one of no tool. */
   canaryReturned(tool: string | undefined): void
   reloaded(result: ReloadResult): void
   guardTripped(reason: GuardReason): void

@@ -4,15 +4,6 @@ import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 
 const SOURCE = fileURLToPath(new URL('../../src/', import.meta.url))
-/** Circles to undo, by their files: this list only shrinks. */
-const KNOWN = [
-  'listener/active-exchange.ts listener/faults/create-planner.ts listener/faults/fault-planner.ts listener/faults/message-plans.ts listener/plan-calls.ts listener/redirected-calls.ts',
-  'listener/front/client-connection.ts listener/front/client-exchange.ts listener/front/fast/fast-connection.ts listener/front/fast/fast-exchange.ts',
-  'mcp/body-ambiguity.ts mcp/request-facts.ts',
-]
-/** Files of a circle that is being undone: no other one may join them. */
-const KNOWN_LARGE = 31
-
 type Graph = ReadonlyMap<string, readonly string[]>
 
 /** The imports of each file of src: of values and types, also those that are loaded later. */
@@ -75,10 +66,5 @@ it('no files of src import each other', async () => {
   const graph = await imports()
   expect(graph.size).toBeGreaterThan(400)
   expect(graph.get('cli/commands/load.ts')).toContain('cli/load/load.ts')
-  const found = circles(graph)
-  const isLarge = (members: readonly string[]): boolean =>
-    members.includes('listener/faults/exchange-faults.ts')
-  const others = found.filter((members) => !isLarge(members)).map((files) => files.join(' '))
-  expect(others.filter((files) => !KNOWN.includes(files))).toEqual([])
-  expect(found.find(isLarge)?.length ?? 0).toBeLessThanOrEqual(KNOWN_LARGE)
+  expect(circles(graph)).toEqual([])
 })

@@ -1,4 +1,4 @@
-import type { ExchangeContext } from '../../src/listener/faults/exchange-faults-options.ts'
+import type { ExchangeContext } from '../../src/listener/faults/exchange-context.ts'
 import { facts } from '../rules/facts.ts'
 
 /** What faults have in common where nothing of it matters. */
@@ -8,6 +8,12 @@ export const NO_CONTEXT: ExchangeContext = {
   requestBytes: 0,
   maxBody: Infinity,
   now: () => 0,
+  listener: {
+    injected: () => undefined,
+    notApplicable: () => undefined,
+    canaryReturned: () => undefined,
+    failed: () => undefined,
+  },
   control: {
     expireSession: () => false,
     hasSessionEnded: () => false,

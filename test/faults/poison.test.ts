@@ -93,7 +93,7 @@ it('counts them by tool, also those that no rule matches, and logs no argument',
   await ask('send', 'fine')
   expect(await squall.metric('squall_canary_calls_total')).toBe(1)
   expect(await squall.metric('squall_canary_calls_total', { tool: 'send' })).toBe(1)
-  await squall.logged('a call contains the canary of a poisoned result')
+  await squall.logged('a message contains the canary of a poisoned result')
   expect(JSON.stringify(squall.logs)).not.toContain('secret')
 })
 

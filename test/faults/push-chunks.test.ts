@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { CallFaults } from '../../src/listener/faults/call-faults.ts'
-import type { PushedCall } from '../../src/listener/faults/source/pushed-calls.ts'
+import type { PushedCall } from '../../src/listener/faults/source/pushed-call.ts'
 import { PushStreams } from '../../src/listener/faults/source/push-streams.ts'
 import { Stop } from '../../src/listener/faults/chain/stop.ts'
 import type { Call } from '../../src/mcp/call.ts'

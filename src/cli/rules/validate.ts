@@ -7,7 +7,9 @@ import {
   problemFrames,
   problemLines,
   problemsJson,
+  warningLine,
 } from '../../rules/file/problem-format.ts'
+import { idleFaults, type IdleFault } from '../../rules/explain/idle-faults.ts'
 import { isAboutPods } from '../../rules/match/pod-match.ts'
 import type { RulesVersion } from '../../rules/file/rules-version.ts'
 import type { Skipped } from './rules-directory.ts'
@@ -36,6 +38,7 @@ export async function validateCommand(
 ): Promise<number> {
   const checked: FileProblems[] = []
   const skipped: Skipped[] = []
+  const warnings: IdleFault[] = []
   for (const path of paths) {
     const isDirectory = !together && (await isDirectoryAt(path))
     const each = isDirectory
@@ -44,19 +47,22 @@ export async function validateCommand(
     skipped.push(...each.skipped)
     for (const source of each.sources) {
       checked.push(...source.files)
-      writeSource(source, format, write)
+      const idle = source.version.kind === 'rules' ? idleFaults(source.version.file) : []
+      warnings.push(...idle)
+      writeSource(source, idle, format, write)
     }
     if (format !== 'text') continue
     for (const { file, reason } of each.skipped)
       write(`${plain(file)}: skipped, ${plain(reason)}\n`)
     if (isDirectory && each.sources.every(isValid)) write(await setNote(path))
   }
-  if (format === 'json') write(problemsJson(checked, skipped))
+  if (format === 'json') write(problemsJson(checked, skipped, warnings))
   return checked.every(({ problems }) => problems.length === 0) ? 0 : FAILED
 }
 
 function writeSource(
   { files, version }: RulesSource,
+  idle: readonly IdleFault[],
   format: ProblemFormat,
   write: (text: string) => void,
 ): void {
@@ -67,6 +73,7 @@ function writeSource(
     if (format === 'github') write(githubLines(file))
     else if (format === 'text') write(textOf(file, note))
   }
+  for (const each of format === 'json' ? [] : idle) write(warningLine(each, format))
 }
 
 /** Returns a note on valid files of a directory that a sidecar would reject as one set. */

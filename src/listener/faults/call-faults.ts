@@ -9,15 +9,9 @@ import { Fate } from './fate.ts'
 import { CopyOrders } from './request/copies.ts'
 import type { FaultListener, NotApplicableReason } from './fault-events.ts'
 import type { Stop } from './chain/stop.ts'
-import type { ExchangeContext, ExchangeFaultsOptions } from './exchange-faults-options.ts'
+import type { ExchangeContext } from './exchange-context.ts'
 import { ActiveFault } from './chain/active-fault.ts'
 import type { ActiveFaultOwner, Inapplicable, StreamPlace } from './chain/fault-owner.ts'
-import {
-  type FrameFlow,
-  type ResponseCheck,
-  responseStage,
-  transformStage,
-} from './chain/fault-chain.ts'
 
 /**
  * The result of the request phase for one call: edits, copies and silence are handled by then. A message
@@ -64,7 +58,7 @@ export class CallFaults implements ActiveFaultOwner {
   constructor(
     call: Call | undefined,
     plan: Plan | undefined,
-    exchangeContext: ExchangeContext & Pick<ExchangeFaultsOptions, 'listener'>,
+    exchangeContext: ExchangeContext,
     stop: Stop,
     memory: MessageRoom = { ...ENDLESS, reserve: () => true },
     disturbs: readonly Disturbance[] = [],
@@ -117,6 +111,11 @@ export class CallFaults implements ActiveFaultOwner {
   /** True when a fault acts on the messages of the response, on any connection. */
   get readsResponse(): boolean {
     return this.#faults.some(({ readsResponse }) => readsResponse)
+  }
+
+  /** All faults, in order. */
+  get faults(): readonly ActiveFault[] {
+    return this.#faults
   }
 
   /** The faults that act on the response as HTTP, in order. */
@@ -218,32 +217,22 @@ export class CallFaults implements ActiveFaultOwner {
     return CONTINUE
   }
 
-  /** Pipes a response's frames through the faults, in order. */
-  chain(input: FrameFlow, check: ResponseCheck, uncut?: NotApplicableReason): FrameFlow {
-    let flow = input
-    for (const active of this.#faults) {
-      if (active.fault.beforeResponse !== undefined) flow = responseStage(active, flow, check)
-      if (active.fault.onResponse !== undefined) flow = transformStage(active, flow, uncut)
-    }
-    return flow
-  }
-
   /** Reports the faults that act on messages as not applicable. */
   leaveResponse(reason: NotApplicableReason): void {
     for (const active of this.#faults) {
-      if (active.readsResponse && !active.transformsOutput) active.notApplicable(reason)
+      if (active.readsResponse && !active.transformsOutput) active.cannot(reason)
     }
   }
 
   /** Reports all faults as not applicable. */
   leaveAll(reason: NotApplicableReason): void {
-    for (const active of this.#faults) active.notApplicable(reason)
+    for (const active of this.#faults) active.cannot(reason)
   }
 
   /** Reports the HTTP faults as not applicable. */
   leaveOutput(reason: NotApplicableReason): void {
     for (const active of this.#faults) {
-      if (active.transformsOutput && !active.readsResponse) active.notApplicable(reason)
+      if (active.transformsOutput && !active.readsResponse) active.cannot(reason)
     }
   }
 

@@ -1,7 +1,5 @@
-import type { RequestHead } from '../../http/headers.ts'
-import type { Keeping } from '../../base/room.ts'
-import type { ExchangeFacts } from '../../rules/match/call-facts.ts'
-import type { FaultListener, FaultRef } from './fault-events.ts'
+import type { ExchangeContext } from './exchange-context.ts'
+import type { CallFaults } from './call-faults.ts'
 import type { Call } from '../../mcp/call.ts'
 import type { Reply } from '../../mcp/reply.ts'
 import type { Plan } from '../../rules/select/plan.ts'
@@ -10,46 +8,6 @@ import type { MemoryBudget } from '../memory-budget.ts'
 import type { HttpReply } from './emit/injected-response.ts'
 import type { PushStreams } from './source/push-streams.ts'
 import type { MessagePlanner } from './source/server-messages.ts'
-
-/** Identifies the fault that causes an effect beyond its call. */
-export interface FaultOrigin {
-  readonly ref: FaultRef
-  /** True when the effect carries a marker. */
-  readonly marked: boolean
-  /** Aborted when the rule is withdrawn. */
-  readonly retired: AbortSignal
-}
-
-/** Offers faults effects beyond their exchange. */
-export interface ExchangeControl {
-  /** Rejects further requests of the session; returns false without a session. */
-  expireSession(by: FaultOrigin): boolean
-  /** Returns true when a fault or the app has ended the session. */
-  hasSessionEnded(): boolean
-  /** Resets new connections for `ms` milliseconds. */
-  refuseConnections(ms: number, by: FaultOrigin): void
-  /** Reports later calls that contain this word. */
-  watchFor(word: string): void
-}
-
-/** Facts that all faults of one exchange share. */
-export interface ExchangeContext {
-  readonly facts: ExchangeFacts
-  readonly request: RequestHead
-  /** The size of the request's body in bytes. */
-  readonly requestBytes: number
-  /** The largest response that is held for faults that need all of it. */
-  readonly maxBody: number
-  /** Milliseconds since the epoch. */
-  readonly now: () => number
-  readonly control: ExchangeControl
-  /** The call, or else the stream, to which a message of the server belongs. */
-  readonly group?: object | undefined
-  /** Returns the records of a call, or of all open calls of the exchange, that faults may disturb. */
-  readonly disturbancesOf?: ((call: Call | undefined) => readonly Disturbance[]) | undefined
-  /** Counts the memory that faults keep for later calls. */
-  readonly keeping?: Keeping | undefined
-}
 
 /** A call with the rules that matched. */
 export interface PlannedCall {
@@ -83,7 +41,6 @@ export interface ExchangeFaultsOptions extends ExchangeContext {
   readonly weight?: number | undefined
   /** The arrival of the request by `performance.now()`, from which delays are counted. */
   readonly receivedAt?: number | undefined
-  readonly listener: FaultListener
   readonly push?: PushStreams | undefined
   /** Plans the messages of the server in the response; undefined when no rule may need them. */
   readonly messagePlanner?: MessagePlanner | undefined
@@ -93,6 +50,18 @@ export interface ExchangeFaultsOptions extends ExchangeContext {
   readonly onSent?: (() => void) | undefined
   /** Aborted when the sidecar drains: copies and push streams end then. */
   readonly closing?: AbortSignal | undefined
+}
+
+/** The faults of one exchange, by their parts. */
+export interface ExchangeParts {
+  readonly options: ExchangeFaultsOptions
+  readonly calls: readonly CallFaults[]
+  /** The faults of the messages that are no calls. */
+  readonly messages: readonly CallFaults[]
+  /** The calls and other messages, by the indexes of `CallTexts`. */
+  readonly posted: readonly CallFaults[]
+  /** True when several calls share the exchange: one call's fault must not affect the others. */
+  readonly shared: boolean
 }
 
 /** The result of the request phase for the exchange. */

@@ -15,22 +15,20 @@ import { PushedCalls } from './source/pushed-calls.ts'
 import { FaultMemory } from './fault-memory.ts'
 import type {
   ExchangeFaultsOptions,
+  ExchangeParts,
   PlannedCall,
   PlanResponse,
   RequestOutcome,
 } from './exchange-faults-options.ts'
 
 /** Runs the faults of one exchange, from its request to its end. */
-export class ExchangeFaults {
+export class ExchangeFaults implements ExchangeParts {
   readonly options: ExchangeFaultsOptions
   /** The faults of HTTP rules, which precede those of the calls. */
   readonly exchange: CallFaults
   readonly calls: readonly CallFaults[]
-  /** The faults of the messages that are no calls. */
   readonly messages: readonly CallFaults[]
-  /** The calls and other messages, by the indexes of `CallTexts`. */
   readonly posted: readonly CallFaults[]
-  /** True when several calls share the exchange: one call's fault must not affect the others. */
   readonly shared: boolean
   /** The calls that the request phase has answered, by index, with the messages. */
   readonly #responded = new Set<number>()
@@ -170,7 +168,7 @@ export class ExchangeFaults {
     const plan = this.#planResponse?.(head.status)
     if (plan !== undefined) this.exchange.addPlan(plan)
     // A rule about the redirect itself acts on it; all others wait for the repeated request.
-    else if (this.calls.length > 0 && redirectTarget(this.options.request, head) !== undefined) {
+    else if (this.posted.length > 0 && redirectTarget(this.options.request, head) !== undefined) {
       this.#redirect = 'passes'
     }
   }

@@ -30,7 +30,7 @@ export interface NotApplicableRecord extends FaultRef {
 export interface FaultListener {
   injected(record: InjectedRecord): void
   notApplicable(record: NotApplicableRecord): void
-  /** Reports a call that repeats a word which a fault put into a result. */
+  /** Reports a message that repeats a word which a fault put into a result. */
   canaryReturned(call: Call): void
   /** Reports a fault that threw; its messages continue unchanged. */
   failed(ref: FaultRef, error: unknown): void

@@ -13,48 +13,45 @@ import {
   type Plan,
 } from '../../rules/select/plan.ts'
 import type { RuleSet } from '../../rules/match/rule-set.ts'
-import type { RedirectedPost } from '../redirected-calls.ts'
-import type {
-  ExchangeControl,
-  ExchangeFaultsOptions,
-  FaultOrigin,
-  PlanResponse,
-  PlannedCall,
-} from './exchange-faults-options.ts'
+import type { FaultOrigin } from './exchange-context.ts'
+import type { ExchangeFaultsOptions, PlanResponse, PlannedCall } from './exchange-faults-options.ts'
 import { ExchangeFaults } from './exchange-faults.ts'
 import { MessagePlans } from './message-plans.ts'
+import type {
+  FaultPlannerOptions,
+  PlannerContext,
+  PlannerLimits,
+  PostedExchange,
+  RuleParts,
+} from './planner-options.ts'
 import { acting, callFacts, requestFacts, type RequestFacts, withTools } from './planned-facts.ts'
+import { ExpiredSessions, SessionControl } from './session-control.ts'
 import type { MessagePlanner } from './source/server-messages.ts'
-import type { FaultParts, PlannerContext, PlannerLimits } from './create-planner.ts'
-import type { ExpiredSessions } from './expired-sessions.ts'
 
-/** Configures a planner. */
-export interface FaultPlannerOptions
-  extends Omit<FaultParts, 'createPlanner'>, PlannerLimits, PlannerContext {
-  readonly expired: ExpiredSessions
-  readonly controlOf: (session: string) => ExchangeControl
-  /** Receives planning errors; the exchange continues unless this throws. */
-  readonly onError: (error: unknown) => void
+/** Configures the faults of a sidecar. */
+export interface FaultParts extends RuleParts {
+  /** Passed in, so that a sidecar without rules does not load the planner. */
+  readonly createPlanner: typeof createPlanner
 }
 
-/** A POST with calls. */
-export interface PostedExchange {
-  readonly head: RequestHead
-  readonly posted: PostedMessages
-  /** The key of the session in the table of in-flight requests; empty without a session. */
-  readonly session: string
-  readonly requestBytes: number
-  /** The memory of the calls that the budget has counted. */
-  readonly weight: number
-  /** By `performance.now()`. */
-  readonly receivedAt: number
-  /** Called when the request, or the rest of it, is sent to the app. */
-  readonly onSent: () => void
-  readonly disturbancesOf: NonNullable<ExchangeFaultsOptions['disturbancesOf']>
-  /** Called when the app's response to a call is complete; undefined stands for all calls. */
-  readonly onResponded: (call: Call | undefined) => void
-  /** The redirected request that this one repeats: its calls are planned already. */
-  readonly repeats?: RedirectedPost | undefined
+/** Creates the planner of one listener. */
+export function createPlanner(
+  parts: RuleParts,
+  limits: PlannerLimits,
+  context: PlannerContext,
+): FaultPlanner {
+  const expired = new ExpiredSessions(limits.maxSessions)
+  return new FaultPlanner({
+    ...limits,
+    ...parts,
+    ...context,
+    expired,
+    controlOf: (session) => new SessionControl(session, expired, parts.canaries, context),
+    onError: (error) => {
+      if (limits.strict) throw error
+      context.logger.error({ err: error }, 'rules could not be applied; the exchange passes')
+    },
+  })
 }
 
 type Planned = Pick<
@@ -105,16 +102,16 @@ export class FaultPlanner {
     return this.#parts.expired.of(session)
   }
 
-  /** Reports the calls of a request that repeat a word of a poisoned result. */
-  reportCanaries(
-    body: Uint8Array,
-    session: string,
-    calls: readonly Call[],
-    trace: string | undefined,
-  ): void {
-    for (const call of this.#parts.canaries.in(body, calls)) {
-      this.#parts.listenerOf(session, trace).canaryReturned(call)
-    }
+  /** True when messages may repeat a word of a poisoned result. */
+  get watchesCanaries(): boolean {
+    return this.#parts.canaries.isWatching
+  }
+
+  /** Reports the messages of a decoded request body that repeat a word of a poisoned result. */
+  reportCanaries(body: Uint8Array, session: string, posted: PostedMessages, trace?: string): void {
+    const { canaries, listenerOf } = this.#parts
+    const found = canaries.in(body, this.#messages.named(posted, session))
+    for (const call of found) listenerOf(session, trace).canaryReturned(call)
   }
 
   /** Reports a request that was rejected because a fault ended its session. */

@@ -154,7 +154,7 @@ class ExchangeReport implements FaultListener {
   canaryReturned(call: Call): void {
     const { rule: _, fault: __, ...fields } = this.#fields({ rule: '', fault: '', call })
     this.#parts.telemetry.canaryReturned(toolOf(call))
-    this.#parts.logger.warn(fields, 'a call contains the canary of a poisoned result')
+    this.#parts.logger.warn(fields, 'a message contains the canary of a poisoned result')
   }
 
   failed(ref: FaultRef, error: unknown): void {

@@ -4,13 +4,13 @@ import { factsOf } from '../../mcp/request-facts.ts'
 import type { RequestHead } from '../../http/headers.ts'
 import { RESOURCE_UPDATED, toolOf, type Call, type Transport } from '../../mcp/call.ts'
 import { progressTokenOf } from '../../mcp/json-rpc.ts'
-import type { PostedMessages } from '../../mcp/classify.ts'
+import type { OtherMessage, PostedMessages } from '../../mcp/classify.ts'
 import { planCall } from '../../rules/select/plan.ts'
 import { isUntouchable } from '../../rules/select/restraint.ts'
 import { disturbancesOf, type Disturbance, type OpenCall } from '../disturbance.ts'
 import { CallFaults } from './call-faults.ts'
 import type { PlannedCall } from './exchange-faults-options.ts'
-import type { FaultPlannerOptions } from './fault-planner.ts'
+import type { FaultPlannerOptions } from './planner-options.ts'
 import { acting, callFacts, requestFacts, type RequestFacts } from './planned-facts.ts'
 import { Stop } from './chain/stop.ts'
 import {
@@ -39,13 +39,24 @@ export class MessagePlans {
    * calls that each may disturb.
    */
   of({ others }: PostedMessages, session: string): readonly Omit<PlannedCall, 'plan'>[] {
-    return others.map((message) => {
-      const asked =
-        message.kind === 'response' ? this.#asked.get(keyOf(session, message.id)) : undefined
-      if (asked === undefined) return { call: message }
-      const { method, tool, disturbs } = asked
-      return { call: { ...message, method, tool }, disturbs }
-    })
+    return others.map((message) => ({
+      call: this.#named(message, session),
+      disturbs: this.#askedBy(message, session)?.disturbs,
+    }))
+  }
+
+  /** Returns the messages of a POST, responses with the method that they answer. */
+  named(posted: PostedMessages, session: string): PostedMessages {
+    return { ...posted, others: posted.others.map((message) => this.#named(message, session)) }
+  }
+
+  #named(message: OtherMessage, session: string): OtherMessage {
+    const asked = this.#askedBy(message, session)
+    return asked === undefined ? message : { ...message, method: asked.method, tool: asked.tool }
+  }
+
+  #askedBy({ kind, id }: OtherMessage, session: string): AskedRequest | undefined {
+    return kind === 'response' ? this.#asked.get(keyOf(session, id)) : undefined
   }
 
   /** Returns the planner of the messages that a server sends in the response to a request. */

@@ -2,7 +2,6 @@ import type { Socket } from 'node:net'
 import { Chain, type Link } from '../../base/linked-list.ts'
 import type { ClientResponse } from '../exchange.ts'
 import type { MemoryBudget } from '../memory-budget.ts'
-import type { FastClientConnection } from './fast/fast-connection.ts'
 
 /** An open exchange of a connection, as the front sees it. */
 export interface OpenExchange extends Link<OpenExchange> {
@@ -25,6 +24,12 @@ export interface OpenBody {
   destroy(): void
 }
 
+/** The fast reader of a connection. */
+export interface FastReader {
+  /** Ends the connection where it has been idle, or takes too long. */
+  sweep(now: number): void
+}
+
 /** The most open requests of one connection; beyond them the connection is not read. */
 export const MOST_OPEN = 100
 
@@ -41,7 +46,7 @@ export class ClientConnection extends Chain<OpenExchange> {
   /** The last request if it was pipelined behind open ones; it may have ended. */
   last: OpenExchange | undefined
   /** The fast reader; undefined when node:http reads the connection. */
-  fast: FastClientConnection | undefined
+  fast: FastReader | undefined
   /** Requests that were ignored after the last one. */
   #ignored = 0
   /** Resumes node:http after a pause. */

@@ -56,15 +56,32 @@ export function githubLines({ file, problems }: FileProblems): string {
     .join('')
 }
 
+/** A fault of a valid file that can never act. */
+export interface Warning {
+  readonly rule: string
+  readonly fault: string
+  readonly message: string
+}
+
+/** Formats a warning as one line. */
+export function warningLine({ rule, fault, message }: Warning, format: ProblemFormat): string {
+  const text = plain(`the rule ${rule} matches nothing on which ${fault} can act: ${message}`)
+  return format === 'github'
+    ? `::warning title=Squall rules::${data(text)}\n`
+    : `warning: ${text}\n`
+}
+
 /** Formats all files with their problems, and skipped files, as one JSON document. */
 export function problemsJson(
   files: readonly FileProblems[],
   skipped: readonly { readonly file: string; readonly reason: string }[] = [],
+  warnings: readonly Warning[] = [],
 ): string {
   const report = {
     ok: files.every(({ problems }) => problems.length === 0),
     files: files.map(({ file, problems }) => ({ file, ok: problems.length === 0, problems })),
     ...(skipped.length > 0 && { skipped }),
+    ...(warnings.length > 0 && { warnings }),
   }
   return `${JSON.stringify(report, null, 2)}\n`
 }

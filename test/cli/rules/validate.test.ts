@@ -44,6 +44,23 @@ describe('squall validate', () => {
     })
   })
 
+  it.each([
+    [
+      'text',
+      'idle.yaml: ok\nwarning: the rule a matches nothing on which catalog can act: there is',
+    ],
+    ['github', '::warning title=Squall rules::the rule a matches nothing on which catalog can act'],
+    ['json', '"rule": "a",\n      "fault": "catalog",\n      "reason": "nothing_to_act_on"'],
+  ] as const)('warns of a fault that can never act, as %s', async (format, said) => {
+    await writeFile(
+      at('idle.yaml'),
+      'rules: [{ name: a, match: { tool: b }, faults: [hang, catalog: { hide: "*" }] }]',
+    )
+    const { code, text } = await validate(format, 'idle.yaml')
+    expect(code).toBe(0)
+    expect(text).toContain(said)
+  })
+
   it('ends with 1 and tells every mistake of every file', async () => {
     const { code, text } = await validate('text', 'bad.yaml', 'good.yaml', 'bad.yaml')
     expect(code).toBe(1)

@@ -6,62 +6,67 @@ import { headerValue, headerValues, type ResponseHead } from '../../../http/head
 import type { Call, ClientInfo } from '../../../mcp/call.ts'
 import type { MatchedRule } from '../../../rules/select/matched-rule.ts'
 import { nextLoop } from '../../event-loop.ts'
-import type { NotApplicableReason } from '../fault-events.ts'
-import type { ExchangeContext } from '../exchange-faults-options.ts'
-import type { ActiveFault } from './active-fault.ts'
+import type { FaultOrigin } from '../exchange-context.ts'
+import type { FaultRef, NotApplicableReason } from '../fault-events.ts'
+import type { ActiveFaultOwner } from './fault-owner.ts'
 import { interruptibleWait } from './stop.ts'
 
 /**
- * Shows one fault the call on which it acts. A class, because an object literal with getters costs a hidden
- * class each time, which keeps all that the getters use until the next major garbage collection.
+ * Shows one fault the call on which it acts; its effects are added by `ActiveFault`. A class, because an object
+ * literal with getters costs a hidden class each time, which keeps all that the getters use until the next
+ * major garbage collection.
  */
-export class ActiveContext implements FaultContext {
-  readonly #active: ActiveFault
-  readonly #matched: MatchedRule
+export abstract class ActiveContext implements FaultContext {
+  readonly owner: ActiveFaultOwner
+  /** Aborted when the rule is withdrawn. Read once: a rule that becomes active again gets another signal. */
+  readonly withdrawn: AbortSignal
+  protected readonly matched: MatchedRule
+  protected readonly ref: FaultRef
   readonly #index: number
-  readonly #exchange: ExchangeContext
   #random: (() => number) | undefined
 
   /** `index` is the position of the fault in its rule. */
-  constructor(active: ActiveFault, matched: MatchedRule, index: number) {
-    this.#active = active
-    this.#matched = matched
+  constructor(matched: MatchedRule, index: number, owner: ActiveFaultOwner) {
+    const { rule, retired } = matched
+    this.owner = owner
+    this.matched = matched
+    this.withdrawn = retired
+    this.ref = { rule: rule.name, fault: rule.uses[index]!.fault, call: owner.call }
     this.#index = index
-    this.#exchange = active.owner.exchangeContext
   }
 
   get call(): Call | undefined {
-    return this.#active.owner.call
+    return this.owner.call
   }
 
   get session(): string | undefined {
-    return this.#exchange.facts.session
+    return this.owner.exchangeContext.facts.session
   }
 
   get client(): ClientInfo | undefined {
-    return this.#exchange.facts.client
+    return this.owner.exchangeContext.facts.client
   }
 
   get caller(): string | undefined {
-    const text = callerText(this.#exchange.request, this.#exchange.facts.session)
+    const text = callerText(this.owner.exchangeContext.request, this.session)
     return text === undefined ? undefined : digest(text)
   }
 
   get response(): ResponseHead | undefined {
-    return this.#active.owner.response
+    return this.owner.response
   }
 
   get requestBytes(): number {
-    return this.#exchange.requestBytes
+    return this.owner.exchangeContext.requestBytes
   }
 
   get marked(): boolean {
-    return this.#matched.rule.marker
+    return this.matched.rule.marker
   }
 
   get host(): FaultHost {
-    const { control } = this.#exchange
-    const { origin } = this.#active
+    const { control } = this.owner.exchangeContext
+    const origin: FaultOrigin = { ref: this.ref, marked: this.marked, retired: this.withdrawn }
     return {
       expireSession: () => control.expireSession(origin),
       refuseConnections: (ms) => control.refuseConnections(ms, origin),
@@ -70,71 +75,56 @@ export class ActiveContext implements FaultContext {
   }
 
   get now(): () => number {
-    return this.#exchange.now
+    return this.owner.exchangeContext.now
   }
 
   get keeping(): Keeping {
-    return this.#exchange.keeping ?? KEEP_ALL
+    return this.owner.exchangeContext.keeping ?? KEEP_ALL
   }
 
   get signal(): AbortSignal {
-    return this.#active.owner.stop.signal
+    return this.owner.stop.signal
   }
 
   get random(): () => number {
-    return (this.#random ??= this.#matched.random(this.#index))
+    return (this.#random ??= this.matched.random(this.#index))
   }
 
   get turn(): () => Promise<void> {
     return nextLoop
   }
 
+  get group(): object {
+    return this.owner.exchangeContext.group ?? this.owner
+  }
+
   header(name: string): string | undefined {
-    return headerValue(this.#exchange.facts.headers, name)
+    return headerValue(this.owner.exchangeContext.facts.headers, name)
   }
 
   headers(name: string): readonly string[] {
-    return headerValues(this.#exchange.facts.headers, name)
+    return headerValues(this.owner.exchangeContext.facts.headers, name)
   }
 
   means(name: string): boolean {
-    return this.#matched.rule.match.names?.test(name) ?? true
+    return this.matched.rule.match.names?.test(name) ?? true
   }
 
   memory<Memory>(make: () => Memory): Memory {
-    return this.#matched.memory(this.#index, make)
+    return this.matched.memory(this.#index, make)
   }
 
   reserve(bytes: number): NotApplicableReason | undefined {
-    return this.#active.owner.reserve(bytes)
-  }
-
-  sleep(ms: number): Promise<void> {
-    return this.#active.sleep(ms)
-  }
-
-  get group(): object {
-    return this.#exchange.group ?? this.#active.owner
-  }
-
-  overtaken(): Promise<Overtaking> {
-    return this.#active.overtaken()
+    return this.owner.reserve(bytes)
   }
 
   retired(): Promise<void> {
-    const { retired, owner } = this.#active
-    return interruptibleWait(Infinity, retired, owner.stop).catch(() => undefined)
+    return interruptibleWait(Infinity, this.withdrawn, this.owner.stop).catch(() => undefined)
   }
 
-  injected(effect?: string): void {
-    this.#active.claim(effect)
-  }
-
-  spare(): void {
-    this.#active.spare()
-  }
-
-  cannot(reason: NotApplicableReason): void {
-    this.#active.notApplicable(reason)
-  }
+  abstract sleep(ms: number): Promise<void>
+  abstract overtaken(): Promise<Overtaking>
+  abstract injected(effect?: string): void
+  abstract spare(): void
+  abstract cannot(reason: NotApplicableReason): void
 }

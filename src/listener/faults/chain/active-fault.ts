@@ -8,29 +8,22 @@ import {
 import type { Message } from '../../../mcp/json-rpc.ts'
 import type { MatchedRule } from '../../../rules/select/matched-rule.ts'
 import { isOther } from '../../../mcp/call.ts'
-import type { FaultRef, NotApplicableReason } from '../fault-events.ts'
+import type { NotApplicableReason } from '../fault-events.ts'
 import type { ActiveFaultOwner, Inapplicable } from './fault-owner.ts'
-import type { FaultOrigin } from '../exchange-faults-options.ts'
 import { faultMarker } from '../emit/injected-response.ts'
 import { FaultStopped, interruptibleWait } from './stop.ts'
 import { ActiveContext } from './active-context.ts'
 
 /** Runs one fault of a matched rule on one call: provides its context and counts its effects. */
-export class ActiveFault {
+export class ActiveFault extends ActiveContext {
   readonly fault: Fault
   readonly marker: string
-  readonly context: FaultContext
   /** True when the fault was asked: without an effect it counts as not applicable. */
   asked = false
   /** True while the fault acts on the response as HTTP: only a head can carry its marker. */
   inOutput = false
   /** The message of the response that the fault took last. */
   taken: Message | undefined
-  readonly owner: ActiveFaultOwner
-  readonly #matched: MatchedRule
-  readonly #ref: FaultRef
-  /** Read once: a rule that becomes active again gets another signal. */
-  readonly #retired: AbortSignal
   #acting = false
   #copies = false
   #asleep = 0
@@ -43,23 +36,10 @@ export class ActiveFault {
 
   /** `acted` is true when the same fault took effect on the call before a restart. */
   constructor(matched: MatchedRule, index: number, owner: ActiveFaultOwner, acted = false) {
+    super(matched, index, owner)
     this.#acted = acted
-    this.#matched = matched
-    this.owner = owner
-    this.#retired = matched.retired
     this.fault = matched.rule.faults[index]!
-    this.#ref = {
-      rule: matched.rule.name,
-      fault: matched.rule.uses[index]!.fault,
-      call: owner.call,
-    }
-    this.marker = faultMarker(this.#ref.rule, this.#ref.fault)
-    this.context = new ActiveContext(this, matched, index)
-  }
-
-  /** Identifies the fault to effects beyond its call. */
-  get origin(): FaultOrigin {
-    return { ref: this.#ref, marked: this.#matched.rule.marker, retired: this.#retired }
+    this.marker = faultMarker(this.ref.rule, this.ref.fault)
   }
 
   /** True for a fault that acts on the response as HTTP. */
@@ -100,12 +80,7 @@ export class ActiveFault {
 
   /** The marker on the wire; undefined when the rule disables markers. */
   get wireMarker(): string | undefined {
-    return this.context.marked ? this.marker : undefined
-  }
-
-  /** Aborted when the rule is withdrawn. */
-  get retired(): AbortSignal {
-    return this.#retired
+    return this.marked ? this.marker : undefined
   }
 
   /**
@@ -120,13 +95,13 @@ export class ActiveFault {
     this.asked = true
     this.#since = since
     try {
-      const asked = hook(this.context)
+      const asked = hook(this)
       const verdict = asked instanceof Promise ? await asked : asked
       if (verdict.kind === 'continue') {
         this.settle()
         return CONTINUE
       }
-      if (!this.#acting) this.claim(undefined)
+      if (!this.#acting) this.injected()
       const checked = checkVerdict(verdict)
       const reason = checked instanceof Promise ? await checked : checked
       if (reason === undefined) {
@@ -134,7 +109,7 @@ export class ActiveFault {
         if (verdict.kind === 'copies') this.#copies = true
         else this.#commit(undefined)
         if (verdict.kind === 'reset' && verdict.refuse !== undefined) {
-          this.context.host.refuseConnections(verdict.refuse)
+          this.host.refuseConnections(verdict.refuse)
         }
         return verdict
       }
@@ -150,7 +125,7 @@ export class ActiveFault {
     this.#asleep++
     this.owner.onWait()
     try {
-      await interruptibleWait(Infinity, this.#retired, this.owner.stop)
+      await interruptibleWait(Infinity, this.withdrawn, this.owner.stop)
     } finally {
       this.#asleep--
       this.settle()
@@ -178,15 +153,15 @@ export class ActiveFault {
   revoke(reason: NotApplicableReason): void {
     this.#claims = []
     this.#end()
-    this.notApplicable(reason)
+    this.cannot(reason)
   }
 
   /** Reports that the fault cannot act on this call. */
-  notApplicable(reason: NotApplicableReason): void {
+  cannot(reason: NotApplicableReason): void {
     if (this.#finished || this.#acted) return
     this.#finished = true
-    this.#matched.notApplicable()
-    this.owner.listener.notApplicable({ ...this.#ref, reason })
+    this.matched.notApplicable()
+    this.owner.listener.notApplicable({ ...this.ref, reason })
   }
 
   /** Disables a fault that threw; its messages continue unchanged. */
@@ -194,8 +169,8 @@ export class ActiveFault {
     this.#claims = []
     this.#end()
     if (!(error instanceof FaultStopped)) {
-      this.owner.listener.failed(this.#ref, error)
-      this.notApplicable('failed')
+      this.owner.listener.failed(this.ref, error)
+      this.cannot('failed')
     }
     this.#finished = true
   }
@@ -209,26 +184,27 @@ export class ActiveFault {
   /** Ends the fault with the exchange. */
   close(): void {
     this.settle()
-    if (this.asked) this.notApplicable('nothing_to_act_on')
+    if (this.asked) this.cannot('nothing_to_act_on')
     this.#finished = true
   }
 
   /** Records that the fault leaves the call alone on purpose. */
   spare(): void {
     this.#finished = true
-    this.#matched.spare()
+    this.matched.spare()
   }
 
   /** Announces an effect; throws when the fault may not act. */
-  claim(effect: string | undefined): void {
-    if (this.#finished || this.#retired.aborted || this.owner.stop.aborted) throw new FaultStopped()
+  injected(effect?: string): void {
+    if (this.#finished || this.withdrawn.aborted || this.owner.stop.aborted)
+      throw new FaultStopped()
     this.#begin()
     this.#claims.push(effect)
   }
 
   #begin(): void {
     if (this.#acting) return
-    if (!this.#matched.begin()) {
+    if (!this.matched.begin()) {
       this.#finished = true
       throw new FaultStopped()
     }
@@ -241,12 +217,12 @@ export class ActiveFault {
     this.#since = undefined
     if (this.#claims.length > 0) this.#commit(ms)
     // A fault that sleeps after an effect continues to act.
-    else if (this.#acted && !this.#retired.aborted) this.#begin()
+    else if (this.#acted && !this.withdrawn.aborted) this.#begin()
     this.#asleep++
     this.owner.onWait()
     try {
       // Recording the effect took a part of the time.
-      await interruptibleWait(due - performance.now(), this.#retired, this.owner.stop)
+      await interruptibleWait(due - performance.now(), this.withdrawn, this.owner.stop)
     } finally {
       this.#asleep--
     }
@@ -262,7 +238,7 @@ export class ActiveFault {
     try {
       const ended = place.wait()
       // Rejects when the wait ends; resolves when the rule is withdrawn.
-      return await interruptibleWait(Infinity, this.#retired, ended).then(
+      return await interruptibleWait(Infinity, this.withdrawn, ended).then(
         () => 'last',
         () => (place.isOvertaken ? 'overtaken' : 'last'),
       )
@@ -279,9 +255,9 @@ export class ActiveFault {
       const first = !this.#acted
       this.#acted = true
       this.#actedHere = true
-      this.#matched.applied()
-      if (this.context.marked) this.owner.addMarker(this.marker, this.inOutput)
-      const { rule, fault, call } = this.#ref
+      this.matched.applied()
+      if (this.marked) this.owner.addMarker(this.marker, this.inOutput)
+      const { rule, fault, call } = this.ref
       this.owner.listener.injected({ rule, fault, call, effect, delayMs, first })
     }
   }
@@ -289,6 +265,6 @@ export class ActiveFault {
   #end(): void {
     if (!this.#acting) return
     this.#acting = false
-    this.#matched.end()
+    this.matched.end()
   }
 }

@@ -7,19 +7,31 @@ import type { Frame, Verdict } from '../../../filters/fault.ts'
 import { heavyWork } from '../../event-loop.ts'
 import type { NotApplicableReason } from '../fault-events.ts'
 import type { ActiveFault } from './active-fault.ts'
-import { type ChainFrame, SealedFrame, UnreadFrame, isOpen } from './frame.ts'
+import { type ChainFrame, type FrameFlow, SealedFrame, UnreadFrame, isOpen } from './frame.ts'
 import type { CallFaults } from '../call-faults.ts'
 import { FrameQueue } from './queue.ts'
 import { Tap } from './tap.ts'
 
-/** The frames between two faults. */
-export type FrameFlow = AsyncIterator<ChainFrame, undefined>
-
 /** Returns the reason for which a verdict cannot be carried out. */
 export type ResponseCheck = (verdict: Verdict) => NotApplicableReason | undefined
 
+/** Pipes a response's frames through the faults of a call, in order. */
+export function chainOf(
+  { faults }: Pick<CallFaults, 'faults'>,
+  input: FrameFlow,
+  check: ResponseCheck,
+  uncut?: NotApplicableReason,
+): FrameFlow {
+  let flow = input
+  for (const active of faults) {
+    if (active.fault.beforeResponse !== undefined) flow = responseStage(active, flow, check)
+    if (active.fault.onResponse !== undefined) flow = transformStage(active, flow, uncut)
+  }
+  return flow
+}
+
 /** Runs the `beforeResponse` hook of a fault, which may replace the response. */
-export async function* responseStage(
+async function* responseStage(
   active: ActiveFault,
   input: FrameFlow,
   check: ResponseCheck,
@@ -50,7 +62,7 @@ export async function* responseStage(
  * that it took and did not emit continue unchanged. The same holds for a transform that cuts the
  * response where `uncut` gives a reason against it.
  */
-export async function* transformStage(
+async function* transformStage(
   active: ActiveFault,
   input: FrameFlow,
   uncut?: NotApplicableReason,
@@ -70,7 +82,7 @@ async function* transformed(
 ): AsyncGenerator<ChainFrame, undefined> {
   let output: AsyncIterator<Frame> | undefined
   try {
-    output = active.fault.onResponse!(active.context, tap)[Symbol.asyncIterator]()
+    output = active.fault.onResponse!(active, tap)[Symbol.asyncIterator]()
     for (;;) {
       tap.await(output.next())
       // The transform may wait for a frame while comments arrive, which pass it.
@@ -117,7 +129,7 @@ export async function piped(
   const queue = new FrameQueue()
   queue.push(frame)
   queue.close()
-  const flow = owner.chain(queue, check, uncut)
+  const flow = chainOf(owner, queue, check, uncut)
   for (let step = await flow.next(); step.done !== true; step = await flow.next()) {
     out.push(step.value)
   }
@@ -180,7 +192,7 @@ export class FrameChain extends FrameQueue {
     uncut?: NotApplicableReason,
   ) {
     super(onDrain, owner.memory)
-    this.done = this.#run(owner, owner.chain(this, check, uncut), onFrame)
+    this.done = this.#run(owner, chainOf(owner, this, check, uncut), onFrame)
   }
 
   async #run(owner: CallFaults, flow: FrameFlow, onFrame: OnFrame): Promise<void> {

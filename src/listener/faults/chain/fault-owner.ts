@@ -2,7 +2,7 @@ import type { Room } from '../../../base/room.ts'
 import type { ResponseHead } from '../../../http/headers.ts'
 import type { Call } from '../../../mcp/call.ts'
 import type { Message } from '../../../mcp/json-rpc.ts'
-import type { ExchangeContext } from '../exchange-faults-options.ts'
+import type { ExchangeContext } from '../exchange-context.ts'
 import type { FaultListener, NotApplicableReason } from '../fault-events.ts'
 import type { Stop } from './stop.ts'
 

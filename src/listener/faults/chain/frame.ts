@@ -70,6 +70,9 @@ export class UnreadFrame extends QuietFrame {}
 /** A frame in the chain of a call. */
 export type ChainFrame = Frame | SealedFrame | QuietFrame
 
+/** The frames between two faults. */
+export type FrameFlow = AsyncIterator<ChainFrame, undefined>
+
 /** Returns true for frames that faults see. */
 export function isOpen(frame: ChainFrame): frame is Frame {
   return !(frame instanceof SealedFrame) && !(frame instanceof QuietFrame)

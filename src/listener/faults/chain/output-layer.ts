@@ -63,7 +63,7 @@ export async function outputLayer(options: LayerOptions, input: OutputFlow): Pro
   active.inOutput = true
   let output: Output
   try {
-    output = await active.fault.onOutput!(active.context, { head: input.head, body: tap })
+    output = await active.fault.onOutput!(active, { head: input.head, body: tap })
     tap.holdsHead = false
     checkedHead(output.head, input.head)
     // Now the head can carry the marker.

@@ -1,8 +1,7 @@
 import type { Frame } from '../../../filters/fault.ts'
 import { heavyWork } from '../../event-loop.ts'
 import type { ActiveFault } from './active-fault.ts'
-import type { FrameFlow } from './fault-chain.ts'
-import { QuietFrame, SealedFrame } from './frame.ts'
+import { type FrameFlow, QuietFrame, SealedFrame } from './frame.ts'
 
 /** The next frame of a transform, or its error. */
 type Given = { readonly step: IteratorResult<Frame> } | { readonly error: unknown }
@@ -51,7 +50,7 @@ export class Tap implements AsyncIterableIterator<Frame> {
       // An earlier fault may have made the message larger than any that is read.
       const isTooLarge = frame.raw.length > this.#active.owner.exchangeContext.maxBody
       if (isSealed || isTooLarge) {
-        if (!isSealed) this.#active.notApplicable('too_large')
+        if (!isSealed) this.#active.cannot('too_large')
         this.sealed = frame
         return { done: true, value: undefined }
       }

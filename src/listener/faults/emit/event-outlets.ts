@@ -1,7 +1,6 @@
 import { adjoined } from '../../../base/bytes.ts'
 import type { ResponseHead } from '../../../http/headers.ts'
 import { type InjectedResponse, markerComments, withMarkers } from './injected-response.ts'
-import type { Outlet } from './outlet.ts'
 import { Fifo } from '../../../base/fifo.ts'
 import type { ResponseSink } from '../../../http/transfer.ts'
 import type { SseFramer } from '../../../mcp/sse-framer.ts'
@@ -45,10 +44,18 @@ export class JoinedWrites {
 /** The bytes beyond which a held head is sent, so that the client sees that the app is alive. */
 const MAX_HELD = 16 * 1024
 
+/** Sends a response to the client. */
+interface ResponseOutlet {
+  head(head: ResponseHead): void
+  data(bytes: Uint8Array): boolean
+  /** Bypasses the faults that act on the response as HTTP. Only before the head. */
+  bypass(): void
+}
+
 /** Sends the head and events of a stream; holds the head while a fault may still replace it. */
 export class SseOutlet {
   released = false
-  readonly #outlet: Outlet
+  readonly #outlet: ResponseOutlet
   readonly #head: ResponseHead
   /** The bytes that wait for the head, or for the end of a large event. */
   #held: Uint8Array[] = []
@@ -59,7 +66,7 @@ export class SseOutlet {
   readonly #writes: JoinedWrites
 
   /** Holds the head for at most `hold` milliseconds; 0 sends it at once. */
-  constructor(outlet: Outlet, head: ResponseHead, hold: number) {
+  constructor(outlet: ResponseOutlet, head: ResponseHead, hold: number) {
     this.#outlet = outlet
     this.#writes = new JoinedWrites((bytes) => void outlet.data(bytes))
     this.#head = head

@@ -19,6 +19,7 @@ import {
   wantsSse,
 } from '../../../mcp/reply.ts'
 import type { InjectedReply } from '../../../filters/fault.ts'
+import type { FaultOrigin } from '../exchange-context.ts'
 
 /** The header that names the rules and faults that acted on a response. */
 export const FAULT_HEADER = 'x-squall-fault'
@@ -174,6 +175,31 @@ export function changedResponse(
     return { head: { status: 200, reason: 'OK', headers: lines }, bytes }
   }
   return { head: { ...head, headers }, bytes: hasNoBody(request, status) ? NOTHING : bytes }
+}
+
+/** The error of the official SDKs' servers for an unknown session. */
+const SESSION_NOT_FOUND = { code: -32001, message: 'Session not found' } as const
+
+/** Creates the response to a request of a session that a fault has ended. */
+export function expiredResponse(
+  request: RequestHead,
+  calls: readonly Call[],
+  { ref, marked }: FaultOrigin,
+): InjectedResponse {
+  const id = calls.length === 1 ? (calls[0]!.id ?? null) : null
+  const body = asJson(errorReply({ id, ...SESSION_NOT_FOUND }))
+  const { head, bytes } = httpResponse(
+    {
+      kind: 'http',
+      status: 404,
+      body: Buffer.from(body.bytes).toString(),
+      headers: { 'Content-Type': body.contentType },
+    },
+    request,
+    marked,
+  )
+  const markers = marked ? [faultMarker(ref.rule, ref.fault)] : []
+  return { head: { ...head, headers: withMarkers(head.headers, markers) }, bytes }
 }
 
 /** Returns true for a response without a body. */

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { withId } from '../../../filters/lib/json/message-id.ts'
 import { ENDLESS, type Room } from '../../../base/room.ts'
 import type { ResponseSink, Upstream } from '../../../http/transfer.ts'
-import type { CallFaults } from '../call-faults.ts'
+import type { Call } from '../../../mcp/call.ts'
 import type { CallTexts, SentRequest } from './call-texts.ts'
 import { interruptibleWait } from '../chain/stop.ts'
 
@@ -93,12 +93,20 @@ export interface CopyOptions {
   readonly onError: (error: unknown) => void
 }
 
+/** Provides the state of a call with copies. */
+export interface CopiedOwner {
+  readonly call: Call | undefined
+  /** True once a fault or the app has ended the session. */
+  readonly hasSessionEnded: boolean
+  readonly copies: CopyOrders
+}
+
 /** A call with copies to send. */
 export interface CopiedCall {
   /** The text that was sent to the app. */
   readonly text: string
   readonly order: CopyOrder
-  readonly owner: Pick<CallFaults, 'call' | 'hasSessionEnded' | 'copies'>
+  readonly owner: CopiedOwner
 }
 
 /**
@@ -117,9 +125,9 @@ export async function sendCopies(call: CopiedCall, options: CopyOptions): Promis
   try {
     if (responded !== undefined) await interruptibleWait(PROMPT, responded.signal, closing)
     for (let n = 1; n <= copies; n++) {
-      await interruptibleWait(spacing, active.retired, closing)
+      await interruptibleWait(spacing, active.withdrawn, closing)
       if (call.owner.hasSessionEnded) active.revoke('session_over')
-      if (active.retired.aborted || call.owner.hasSessionEnded) return
+      if (active.withdrawn.aborted || call.owner.hasSessionEnded) return
       // The fault takes effect with its first copy.
       active.settle()
       send(call, n, options)

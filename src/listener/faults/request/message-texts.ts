@@ -4,7 +4,7 @@ import { parseJson } from '../../../base/json/json-bounds.ts'
 import { frameText } from '../../../filters/lib/json/frame-json.ts'
 import type { Verdict } from '../../../filters/fault.ts'
 import type { CallFaults, RequestVerdict } from '../call-faults.ts'
-import type { ExchangeFaults } from '../exchange-faults.ts'
+import type { ExchangeParts } from '../exchange-faults-options.ts'
 import { appFrame, type ChainFrame, SealedFrame } from '../chain/frame.ts'
 import { piped } from '../chain/fault-chain.ts'
 import { replyMessage } from '../emit/injected-response.ts'
@@ -17,7 +17,7 @@ import { checkVerdict } from './verdicts.ts'
  * in addition.
  */
 export async function pipeMessages(
-  { calls, messages }: Pick<ExchangeFaults, 'calls' | 'messages'>,
+  { calls, messages }: Pick<ExchangeParts, 'calls' | 'messages'>,
   verdicts: readonly (RequestVerdict | undefined)[],
   texts: CallTexts,
   dropped: Set<number>,

@@ -1,15 +1,14 @@
 import type { Reply } from '../../../mcp/reply.ts'
 import type { RequestVerdict } from '../call-faults.ts'
 import { replyMessage } from '../emit/injected-response.ts'
-import type { RequestOutcome } from '../exchange-faults-options.ts'
-import type { ExchangeFaults } from '../exchange-faults.ts'
+import type { ExchangeParts, RequestOutcome } from '../exchange-faults-options.ts'
 
 /**
  * Joins the verdicts on the messages of a request. Adds the indexes of messages that the app does not
  * get to `responded`, and the replies of faults to `replies`.
  */
 export function requestOutcome(
-  { posted }: Pick<ExchangeFaults, 'posted'>,
+  { posted }: Pick<ExchangeParts, 'posted'>,
   verdicts: readonly (RequestVerdict | undefined)[],
   responded: Set<number>,
   replies: Reply[],

@@ -7,8 +7,7 @@ import type { Inapplicable } from '../chain/fault-owner.ts'
 import type { CallFaults } from '../call-faults.ts'
 import type { CallTexts } from './call-texts.ts'
 import { type RpcReply, markerComments, replyMessage } from '../emit/injected-response.ts'
-import type { ExchangeFaults } from '../exchange-faults.ts'
-import type { ExchangeFaultsOptions } from '../exchange-faults-options.ts'
+import type { ExchangeParts, ExchangeFaultsOptions } from '../exchange-faults-options.ts'
 
 /**
  * Returns the reason for which a verdict on a response cannot be carried out, if any: the app has
@@ -58,7 +57,7 @@ export function admitVerdict(
   faults: CallFaults,
   verdict: Verdict,
   wireMarker: string | undefined,
-  { options, posted, shared }: ExchangeFaults,
+  { options, posted, shared }: ExchangeParts,
   texts: CallTexts,
 ): Inapplicable {
   const { call } = faults

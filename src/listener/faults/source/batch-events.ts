@@ -1,8 +1,8 @@
+import { asBuffer } from '../../../base/bytes.ts'
 import { jsonArray, jsonElements } from '../../../base/json/json-array.ts'
 import { frameText, withText } from '../../../filters/lib/json/frame-json.ts'
 import { MAX_MESSAGES, type Message } from '../../../mcp/json-rpc.ts'
 import { type AppFrame, appFrame } from '../chain/frame.ts'
-import { textOf } from './body-messages.ts'
 
 /** Decides about the messages of a batch. */
 export interface BatchReader {
@@ -27,7 +27,7 @@ export function eventsOf(frame: AppFrame, { isOwn, ends }: BatchReader): readonl
   for (let from = 0, to = 1; from < batch.length; from = to++) {
     while (!own[from] && to < batch.length && !own[to]) to++
     const raw = own[from] ? elements[from]! : jsonArray(elements.slice(from, to))
-    const part = textOf(raw)
+    const part = asBuffer(raw).toString()
     const whole = to < batch.length ? undefined : withText(frame, part)
     const event = whole === undefined ? eventOf(part) : whole.raw
     const id = whole === undefined ? undefined : frame.eventId

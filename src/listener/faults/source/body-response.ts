@@ -9,7 +9,7 @@ import { HoldTimer } from '../../hold-watch.ts'
 import { decodedLimit, decodeWhole } from '../../../http/content-coding.ts'
 import { heavyWork } from '../../event-loop.ts'
 import { pipeInputRequests } from './input-requests.ts'
-import type { ResponsePart, ResponseContext } from './faulted-sink.ts'
+import type { ResponsePart, ResponseContext } from './response-part.ts'
 import {
   changedBatch,
   isStream,

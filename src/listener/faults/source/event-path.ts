@@ -16,7 +16,7 @@ import {
 } from '../chain/frame.ts'
 import { checkStreamVerdict } from '../request/verdicts.ts'
 import { type BatchReader, eventsOf } from './batch-events.ts'
-import type { ResponseContext } from './faulted-sink.ts'
+import type { ResponseContext } from './response-part.ts'
 import { pipeInputRequests } from './input-requests.ts'
 import { MessageGate } from './server-messages.ts'
 import { endedBy, ownerOf } from './sse-feed.ts'

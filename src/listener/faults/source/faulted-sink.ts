@@ -2,44 +2,13 @@ import { type HeaderLines, type ResponseHead, headerValue } from '../../../http/
 import type { Failure, ResponseSink } from '../../../http/transfer.ts'
 import type { ExchangeFaults } from '../exchange-faults.ts'
 import type { Reply } from '../../../mcp/reply.ts'
-import { type Coding, codingOf } from '../../../http/content-coding.ts'
+import { codingOf } from '../../../http/content-coding.ts'
 import type { Outlet } from '../emit/outlet.ts'
+import type { AppControl, ResponseContext, ResponsePart } from './response-part.ts'
 import { BodyResponse } from './body-response.ts'
 import { isStream } from './body-messages.ts'
 import { mayAskForInput } from './input-requests.ts'
 import { SseResponse } from './sse-response.ts'
-
-/** Receives a response of one kind; the outlet reports its end. */
-export interface ResponsePart {
-  /** Receives a part of the body; false asks the app to pause until `resume`. */
-  data(chunk: Uint8Array): boolean
-  end(trailers: HeaderLines): void
-  /** Handles a cut by the app: held bytes are sent unchanged, then the failure is passed on. */
-  fail(failure: Failure): void
-  resume(): void
-  /** Stops without sending more. */
-  stop(): void
-}
-
-/** Provides the parts that all kinds of responses use. */
-export interface ResponseContext {
-  readonly faults: ExchangeFaults
-  readonly outlet: Outlet
-  readonly head: ResponseHead
-  readonly coding: Coding
-  /** The faults' replies to other calls of the batch. */
-  readonly replies: readonly Reply[]
-  readonly app: AppControl
-}
-
-/** Controls the transfer that fills the sink. */
-export interface AppControl {
-  resume(): void
-  /** Drops the rest of the app's response. */
-  drop(): void
-  /** Sends the app a message as if the client had posted it. */
-  post(text: string): void
-}
 
 /** Pipes the app's response through the faults to the client. */
 export class FaultedSink implements ResponseSink {

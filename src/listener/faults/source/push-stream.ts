@@ -15,8 +15,7 @@ import { PushChains, type PushEvent } from './push-chains.ts'
 import { type BatchReader, eventsOf } from './batch-events.ts'
 import { MessageGate, type MessagePlanner } from './server-messages.ts'
 import { PushOutlet, type PushPosition } from '../emit/event-outlets.ts'
-import type { PushSession, PushStreams } from './push-streams.ts'
-import type { PushedCall } from './pushed-calls.ts'
+import type { PushedCall, StreamRegistry, StreamSession } from './pushed-call.ts'
 import { TimedFramer } from './sse-feed.ts'
 
 /**
@@ -29,7 +28,7 @@ export class PushStream implements ResponseSink, Transfer {
   announced = false
   /** True when a fault has cut the stream. */
   cutByFault = false
-  readonly #streams: PushStreams
+  readonly #streams: StreamRegistry<PushStream>
   readonly #limit: number
   readonly #holdTimeout: number
   readonly #messages: MessagePlanner | undefined
@@ -39,7 +38,7 @@ export class PushStream implements ResponseSink, Transfer {
   #app: Transfer | undefined
   #position: PushPosition | undefined
   #outlet: PushOutlet | undefined
-  #session: PushSession | undefined
+  #session: StreamSession | undefined
   #chains: PushChains | undefined
   /** Set while the stream is read event by event. */
   #framer: TimedFramer | undefined
@@ -50,7 +49,7 @@ export class PushStream implements ResponseSink, Transfer {
   #ended = false
 
   constructor(
-    streams: PushStreams,
+    streams: StreamRegistry<PushStream>,
     limit: number,
     holdTimeout: number,
     messages: MessagePlanner | undefined,

@@ -1,5 +1,5 @@
 import { progressTokenOf, type Message } from '../../../mcp/json-rpc.ts'
-import type { PushedCall } from './pushed-calls.ts'
+import type { PushedCall, StreamRegistry, StreamSession } from './pushed-call.ts'
 import { PushStream } from './push-stream.ts'
 import type { MessagePlanner } from './server-messages.ts'
 import type { Cut } from '../../exchange.ts'
@@ -9,7 +9,7 @@ import type { NotApplicableReason } from '../fault-events.ts'
 const NO_CALLS: readonly PushedCall[] = []
 
 /** Holds the open streams of one session, and its calls whose faults await a response. */
-export class PushSession {
+export class PushSession implements StreamSession {
   readonly key: string
   readonly streams: PushStream[] = []
   #calls: readonly PushedCall[] = NO_CALLS
@@ -18,7 +18,6 @@ export class PushSession {
     this.key = key
   }
 
-  /** True while the streams must be read event by event. */
   get armed(): boolean {
     return this.#calls.length > 0
   }
@@ -38,7 +37,6 @@ export class PushSession {
     return this.#calls.length < before
   }
 
-  /** Returns the call that a message answers, or whose progress it reports, if that is certain. */
   ownerOf(message: Message | undefined): PushedCall | undefined {
     if (message?.kind === 'result' || message?.kind === 'error') {
       const { id } = message
@@ -53,7 +51,7 @@ export class PushSession {
 }
 
 /** Holds the streams that clients opened by GET, by session. */
-export class PushStreams {
+export class PushStreams implements StreamRegistry<PushStream> {
   readonly #sessions = new Map<string, PushSession>()
   readonly #maxEvent: number
   readonly #holdTimeout: number
@@ -85,7 +83,9 @@ export class PushStreams {
   }
 
   /** Removes an ended stream. */
-  leave(session: PushSession, stream: PushStream): void {
+  leave({ key }: StreamSession, stream: PushStream): void {
+    const session = this.#sessions.get(key)
+    if (session === undefined) return
     const at = session.streams.indexOf(stream)
     if (at >= 0) session.streams.splice(at, 1)
     this.#tidy(session)

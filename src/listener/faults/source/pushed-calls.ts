@@ -1,28 +1,17 @@
-import type { ExchangeFaultsOptions } from '../exchange-faults-options.ts'
+import type { PushedCall } from './pushed-call.ts'
 import type { PushStreams } from './push-streams.ts'
 import type { Call } from '../../../mcp/call.ts'
 import type { CallFaults } from '../call-faults.ts'
 import type { NotApplicableReason } from '../fault-events.ts'
-import type { ResponseCheck } from '../chain/fault-chain.ts'
 import { checkVerdict } from '../request/verdicts.ts'
 import type { Verdict } from '../../../filters/fault.ts'
 import { Stop } from '../chain/stop.ts'
 
-/** A call with faults whose response comes on a stream instead of its own exchange. */
-export interface PushedCall {
-  readonly call: Call
-  readonly faults: CallFaults
-  /** Returns the reason for which a verdict cannot be carried out. */
-  readonly check: ResponseCheck
-  /** Records that the app has responded. */
-  responded(): void
-  /** Stops the faults; held events continue unchanged. */
-  wake(): void
-  /** Reports that the stream ended; the events may come again on another one. */
-  lost(): void
+interface Options {
+  /** The key of the session in the table of in-flight requests. */
+  readonly session: string
+  readonly onResponded?: ((call: Call) => void) | undefined
 }
-
-type Options = Pick<ExchangeFaultsOptions, 'session' | 'onResponded'>
 
 interface Pushed extends PushedCall {
   readonly stop: Stop

@@ -220,8 +220,8 @@ export class MessageGate extends FrameQueue {
   async #repeat(faults: CallFaults, frames: readonly ChainFrame[]): Promise<void> {
     for (const { active, copies, spacing } of faults.copies.take(false)) {
       for (let n = 0; n < copies && !faults.stop.aborted; n++) {
-        await interruptibleWait(spacing, active.retired, faults.stop).catch(() => undefined)
-        if (active.retired.aborted) break
+        await interruptibleWait(spacing, active.withdrawn, faults.stop).catch(() => undefined)
+        if (active.withdrawn.aborted) break
         active.settle()
         for (const frame of frames) await this.#send(faults, frame)
       }

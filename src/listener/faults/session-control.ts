@@ -1,0 +1,127 @@
+import { LruMap } from '../../base/lru-map.ts'
+import type { Call } from '../../mcp/call.ts'
+import type { PostedMessages } from '../../mcp/classify.ts'
+import type { Endpoints } from '../../mcp/endpoints.ts'
+import type { Sessions } from '../../mcp/sessions.ts'
+import type { ExchangeControl, FaultOrigin } from './exchange-context.ts'
+import type { PushStreams } from './source/push-streams.ts'
+
+/**
+ * Holds the sessions that a fault has ended: the app still knows them, but their requests are
+ * rejected.
+ */
+export class ExpiredSessions {
+  readonly #sessions: LruMap<FaultOrigin>
+
+  constructor(limit: number) {
+    this.#sessions = new LruMap(limit)
+  }
+
+  /** Ends a session while the rule stays active. */
+  add(session: string, by: FaultOrigin): void {
+    this.#sessions.set(session, by)
+  }
+
+  /** Returns the fault that ended a session, if any. */
+  of(session: string): FaultOrigin | undefined {
+    if (session === '' || this.#sessions.size === 0) return undefined
+    const by = this.#sessions.get(session)
+    if (by?.retired.aborted !== true) return by
+    this.#sessions.delete(session)
+    return undefined
+  }
+}
+
+/** Older canaries are forgotten beyond this. */
+const MAX_CANARIES = 100
+/** The start of a character that JSON has escaped. */
+const ESCAPE = '\\u'
+
+/** Words that faults put into results, to find the messages that repeat them. */
+export class Canaries {
+  readonly #words = new Set<string>()
+
+  /** True when there is a word to look for. */
+  get isWatching(): boolean {
+    return this.#words.size > 0
+  }
+
+  add(word: string): void {
+    this.#words.add(word)
+    if (this.#words.size > MAX_CANARIES) this.#words.delete(this.#words.values().next().value!)
+  }
+
+  /** Returns the messages of a decoded request body that contain a canary. */
+  in(body: Uint8Array, { calls, others }: PostedMessages): readonly Call[] {
+    const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
+    const words = [...this.#words]
+    const isPossible = bytes.includes(ESCAPE) || words.some((word) => bytes.includes(word))
+    if (!isPossible) return []
+    const elements = [JSON.parse(bytes.toString().replace(/^\ufeff/, '')) as unknown].flat()
+    let call = 0
+    let other = 0
+    return elements.flatMap((element) => {
+      // The other messages know how many calls precede them.
+      const isOther = others[other]?.callsBefore === call
+      const message: Call = isOther ? others[other++]! : calls[call++]!
+      // Without the escapes of the client.
+      const text = JSON.stringify(element)
+      return words.some((word) => text.includes(word)) ? [message] : []
+    })
+  }
+}
+
+/** The parts of the listener on which faults act beyond their exchange. */
+export interface SessionEffects {
+  readonly sessions: Sessions
+  readonly endpoints: Endpoints
+  readonly push: PushStreams
+  /** Resets new connections while `isDown` returns true. */
+  resetWhile(isDown: () => boolean): void
+}
+
+/** Offers the faults of one session effects beyond their exchange. */
+export class SessionControl implements ExchangeControl {
+  readonly #session: string
+  readonly #expired: ExpiredSessions
+  readonly #canaries: Canaries
+  readonly #context: SessionEffects
+
+  constructor(
+    session: string,
+    expired: ExpiredSessions,
+    canaries: Canaries,
+    context: SessionEffects,
+  ) {
+    this.#session = session
+    this.#expired = expired
+    this.#canaries = canaries
+    this.#context = context
+  }
+
+  expireSession(by: FaultOrigin): boolean {
+    const session = this.#session
+    const { endpoints, push } = this.#context
+    if (session === '') return false
+    const isEndpoint = endpoints.lookup(session) === session
+    this.#expired.add(session, by)
+    push.end(session, 'fin')
+    // The endpoint ended with its stream; later POSTs to it belong to the ended session.
+    if (isEndpoint) endpoints.announce('/', session)
+    return true
+  }
+
+  hasSessionEnded(): boolean {
+    const session = this.#session
+    return this.#expired.of(session) !== undefined || this.#context.sessions.hasEnded(session)
+  }
+
+  refuseConnections(ms: number, { retired }: FaultOrigin): void {
+    const until = performance.now() + ms
+    this.#context.resetWhile(() => performance.now() < until && !retired.aborted)
+  }
+
+  watchFor(word: string): void {
+    this.#canaries.add(word)
+  }
+}

@@ -1,0 +1,38 @@
+import type { Coding } from '../../../http/content-coding.ts'
+import type { HeaderLines, ResponseHead } from '../../../http/headers.ts'
+import type { Failure } from '../../../http/transfer.ts'
+import type { Reply } from '../../../mcp/reply.ts'
+import type { Outlet } from '../emit/outlet.ts'
+import type { ExchangeFaults } from '../exchange-faults.ts'
+
+/** Receives a response of one kind; the outlet reports its end. */
+export interface ResponsePart {
+  /** Receives a part of the body; false asks the app to pause until `resume`. */
+  data(chunk: Uint8Array): boolean
+  end(trailers: HeaderLines): void
+  /** Handles a cut by the app: held bytes are sent unchanged, then the failure is passed on. */
+  fail(failure: Failure): void
+  resume(): void
+  /** Stops without sending more. */
+  stop(): void
+}
+
+/** Provides the parts that all kinds of responses use. */
+export interface ResponseContext {
+  readonly faults: ExchangeFaults
+  readonly outlet: Outlet
+  readonly head: ResponseHead
+  readonly coding: Coding
+  /** The faults' replies to other calls of the batch. */
+  readonly replies: readonly Reply[]
+  readonly app: AppControl
+}
+
+/** Controls the transfer that fills the sink. */
+export interface AppControl {
+  resume(): void
+  /** Drops the rest of the app's response. */
+  drop(): void
+  /** Sends the app a message as if the client had posted it. */
+  post(text: string): void
+}

@@ -1,0 +1,84 @@
+import type { FaultName } from '../../filters/index.ts'
+import { NOT_APPLICABLE, type NotApplicableReason } from '../../filters/lib/not-applicable.ts'
+import type { Call } from '../../mcp/call.ts'
+import { SERVER_REQUESTS } from '../../mcp/classify.ts'
+import { CLIENT_METHODS, KNOWN_METHODS, SERVER_METHODS } from '../../mcp/known-methods.ts'
+import type { RuleFileSpec } from '../file/rule-spec.ts'
+import { compileRules } from '../match/compile.ts'
+import type { CompiledRule } from '../match/compiled-rule.ts'
+import type { Direction } from '../match/match-test.ts'
+import { faultOutlook } from './fault-outlook.ts'
+
+/** A fault that can act on no message that its rule matches. */
+export interface IdleFault {
+  readonly rule: string
+  readonly fault: FaultName
+  readonly reason: NotApplicableReason
+  /** The reason as a sentence. */
+  readonly message: string
+}
+
+/** Messages of both sides. */
+const SHARED = ['notifications/progress', 'notifications/cancelled']
+/** Requests of the server that clients send as well. */
+const ASKED = ['ping', 'tasks/get', 'tasks/result', 'tasks/list', 'tasks/cancel']
+
+const METHODS: Readonly<Record<Direction, readonly string[]>> = {
+  client: [...KNOWN_METHODS, ...CLIENT_METHODS, ...SHARED, ...SERVER_REQUESTS],
+  server: [...SERVER_METHODS, ...SHARED, ...SERVER_REQUESTS, ...ASKED],
+  response: [...SERVER_REQUESTS, ...ASKED],
+}
+
+/** Protocol versions in which requests of the server have different forms. */
+const VERSIONS = ['2025-11-25', '2026-07-28']
+
+/** Returns the faults of a file that can never act, whatever their rules match. */
+export function idleFaults(file: RuleFileSpec): readonly IdleFault[] {
+  return compileRules(file).rules.flatMap((rule) =>
+    rule.uses.flatMap(({ fault }, index) => {
+      const reason = idleReason(rule, index)
+      if (reason === undefined) return []
+      return [{ rule: rule.name, fault, reason, message: NOT_APPLICABLE[reason] }]
+    }),
+  )
+}
+
+/** Returns the reason for which a fault of a rule can never act; undefined when it may. */
+function idleReason(rule: CompiledRule, index: number): NotApplicableReason | undefined {
+  const calls = rule.isHttp ? [undefined] : callsOf(rule)
+  let reason: NotApplicableReason | undefined
+  for (const call of calls) {
+    const facts = { headers: [], session: 's', client: undefined, http: HTTP, call }
+    const outlooks = faultOutlook(rule.uses[index]!, rule.faults[index]!, rule, facts, false)
+    if (outlooks.some(({ acts }) => acts !== 'no')) return undefined
+    reason ??= outlooks[0]?.reason
+  }
+  return reason
+}
+
+const HTTP = { method: 'POST', path: '/mcp' }
+
+/** Returns a message of each known form that a rule may match. */
+function callsOf({ match, direction }: CompiledRule): readonly Call[] {
+  const known = [...new Set([...METHODS[direction], ...match.methods])]
+  return known
+    .filter((method) => match.reach(method) !== false)
+    .flatMap((method) => VERSIONS.map((version) => callOf(method, direction, version)))
+}
+
+function callOf(method: string, direction: Direction, protocolVersion: string): Call {
+  const isNote = method.startsWith('notifications/')
+  const isResponse =
+    direction === 'response' || (direction === 'client' && SERVER_REQUESTS.includes(method))
+  return {
+    id: isNote ? undefined : 1,
+    method,
+    name: 'a',
+    params: {},
+    transport: 'streamable-http',
+    protocolVersion,
+    progressToken: undefined,
+    kind: isNote ? 'notification' : isResponse ? 'response' : undefined,
+    from: direction === 'server' ? direction : undefined,
+  }
+}
