@@ -1,46 +1,23 @@
-import type { Static, TOptional, TSchema, TUnsafe } from 'typebox'
+import type { Static, TUnsafe } from 'typebox'
 import type { RuleCounts } from '../rules/select/rule-counts.ts'
+import { callSchema, errors, errorsSchema } from './call-schemas.ts'
+import {
+  count,
+  flag,
+  list,
+  maybe,
+  NAME,
+  nullableText,
+  seconds,
+  text,
+  time,
+  word,
+} from './schema-parts.ts'
 import * as Type from 'typebox'
 
 // The JSON of the admin port. Clients cut what is longer than a bound here. A field that is added after
 // a release is optional: a client may be newer than the sidecar that it asks.
 
-const text = (maxLength: number, description: string): TUnsafe<string> =>
-  Type.Unsafe<string>({ type: 'string', maxLength, description })
-
-const nullableText = (maxLength: number, description: string): TUnsafe<string | null> =>
-  Type.Unsafe<string | null>({ type: ['string', 'null'], maxLength, description })
-
-const time = (description: string): TUnsafe<string | null> => nullableText(40, description)
-
-const word = <const Word extends string>(
-  words: readonly Word[],
-  description: string,
-): TUnsafe<Word> => Type.Unsafe<Word>({ type: 'string', enum: words, description })
-
-const flag = (description: string): TUnsafe<boolean> =>
-  Type.Unsafe<boolean>({ type: 'boolean', description })
-
-const count = (description: string): TUnsafe<number> =>
-  Type.Unsafe<number>({ type: 'integer', minimum: 0, description })
-
-const seconds = (description: string): TUnsafe<number | null> =>
-  Type.Unsafe<number | null>({ type: ['number', 'null'], description })
-
-const list = <Item extends TSchema>(
-  items: Item,
-  maxItems: number,
-  description: string,
-): TUnsafe<readonly Static<Item>[]> =>
-  Type.Unsafe<readonly Static<Item>[]>({ type: 'array', items, maxItems, description })
-
-/** A key that may be missing. */
-const maybe = <Schema extends TSchema>(
-  schema: Schema,
-): TOptional<TUnsafe<Static<Schema> | undefined>> =>
-  Type.Optional(Type.Unsafe<Static<Schema> | undefined>(schema))
-
-const NAME = 500
 const DIGEST = 80
 
 const reason = Type.Object({
@@ -220,6 +197,10 @@ const event = Type.Object({
   latency: maybe(
     Type.Object(latency, { description: 'Seconds of the calls of the last ten seconds.' }),
   ),
+  errors: Type.Object(errors, {
+    description:
+      'The last 30 kinds of errors, each with its newest sample; otherwise as `/api/errors`.',
+  }),
   faults: Type.Object(
     { whole: flag('Whether these are all that are kept, and not only new ones.'), ...faults },
     { description: 'The faults since the event before.' },
@@ -245,6 +226,8 @@ export const SCHEMAS = {
   readiness,
   rules,
   faults: Type.Object(faults),
+  errors: errorsSchema,
+  call: callSchema,
   event,
   change,
   changed,

@@ -2,11 +2,14 @@ import { plain } from '../base/text/foreign-text.ts'
 import type { RecentFault, RecentFaults } from '../listener/faults/fault-report.ts'
 import { sentence } from '../rules/file/problem-format.ts'
 import type { CompiledRule } from '../rules/match/compiled-rule.ts'
+import type { ErrorKind, ErrorSamples } from '../telemetry/error-samples.ts'
 import type { RuleState } from '../rules/select/rule-state.ts'
 import { shareAt, windowEnd, windowStart } from '../rules/select/selection.ts'
 import type { ActiveRules, Reload } from '../rules/watch/active-rules.ts'
 import type {
   Changed,
+  ErrorKind as Error,
+  Errors,
   Fault,
   Faults,
   LiveEvent,
@@ -156,6 +159,27 @@ function phaseOf(
   if (!enabled) return 'disabled'
   if (!selection.inPod) return 'other_pod'
   return now < start ? 'not_yet' : now >= end ? 'expired' : 'on'
+}
+
+/** Shows errors by kind; with `newest`, so many kinds with one sample each. */
+export function showErrors(samples: ErrorSamples | undefined, newest?: number): Errors {
+  const kinds = samples?.list() ?? []
+  return {
+    total: samples?.total ?? 0,
+    dropped: samples?.dropped ?? 0,
+    errors: kinds.slice(0, newest).map((kind) => showError(kind, newest === undefined)),
+  }
+}
+
+function showError({ fault: by, samples, first, last, ...kind }: ErrorKind, whole: boolean): Error {
+  const shown = whole ? samples : samples.slice(0, 1)
+  return {
+    ...kind,
+    ...(by && { rule: by.rule, fault: by.fault }),
+    first: isoTime(first),
+    last: isoTime(last),
+    samples: shown.map(({ at, ...sample }) => ({ at: isoTime(at), ...sample })),
+  }
 }
 
 /** Shows the last injected faults, newest first. */

@@ -5,6 +5,7 @@ import { connectionLimits, descriptorLimit } from '../../listener/front/descript
 import type { RecentFaults } from '../../listener/faults/fault-report.ts'
 import { Sidecar } from '../../listener/sidecar.ts'
 import type { ActiveRules } from '../../rules/watch/active-rules.ts'
+import { CallWatch } from '../../telemetry/call-watch.ts'
 import type { Logger } from '../../telemetry/log.ts'
 import { createMetrics, type Exposition, type Metrics } from '../../telemetry/metrics.ts'
 import type { TextFormat } from '../../telemetry/text-format.ts'
@@ -50,7 +51,11 @@ export async function assemble(
   const engine = await rulesEngine(options.rules, metrics, logger, { ...options, ...given })
   const telemetry = engine?.telemetry ?? metrics
   const room = connectionLimits(descriptorLimit(), { ...options, listeners: options.pairs.length })
-  const sidecar = new Sidecar({ ...options, ...room }, telemetry, logger, engine?.parts)
+  const watch = new CallWatch({
+    ids: options.logIds,
+    messages: options.errorMessages === 'redacted',
+  })
+  const sidecar = new Sidecar({ ...options, ...room }, telemetry, logger, engine?.parts, watch)
   metrics.memory = sidecar.memory
   // Before the first call, so that the rules apply to every call.
   await engine?.start()
@@ -72,6 +77,7 @@ export async function assemble(
     rules: engine?.rules,
     recent: engine?.recent,
     tools: () => metrics.tools(),
+    watch,
     token: options.adminToken,
     access: options.adminAccess,
     appProbes: options.appProbes,

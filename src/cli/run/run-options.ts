@@ -1,6 +1,6 @@
 import { deepFreeze } from '../../base/values.ts'
 import { ENGINES } from '../../listener/front/front-options.ts'
-import { LOG_IDS, LOG_INJECTIONS } from '../../telemetry/log.ts'
+import { ERROR_MESSAGES, LOG_IDS, LOG_INJECTIONS } from '../../telemetry/log.ts'
 import { adminTokenOf, readAccessOf } from '../flags/admin-access.ts'
 import {
   type Environment,
@@ -88,6 +88,12 @@ const OWN_FLAGS = {
       'ids of calls in logs and the admin API: full, hash or off',
       oneOf(LOG_IDS),
       { default: 'full' },
+    ),
+    errorMessages: one(
+      'which',
+      'messages of errors in the admin API, which may be personal data: redacted (without secrets) or off',
+      oneOf(ERROR_MESSAGES),
+      { default: 'redacted' },
     ),
     logInjections: one(
       'which',
