@@ -197,10 +197,12 @@ const event = Type.Object({
   latency: maybe(
     Type.Object(latency, { description: 'Seconds of the calls of the last ten seconds.' }),
   ),
-  errors: Type.Object(errors, {
-    description:
-      'The last 30 kinds of errors, each with its newest sample; otherwise as `/api/errors`.',
-  }),
+  errors: maybe(
+    Type.Object(errors, {
+      description:
+        'The last 30 kinds of errors, each with its newest sample; otherwise as `/api/errors`.',
+    }),
+  ),
   faults: Type.Object(
     { whole: flag('Whether these are all that are kept, and not only new ones.'), ...faults },
     { description: 'The faults since the event before.' },

@@ -2,6 +2,8 @@ import type { Static, TObject, TSchema } from 'typebox'
 import { SCHEMAS } from './api-schemas.ts'
 import { tapQuery } from './call-schemas.ts'
 
+export { isError } from '../telemetry/outcome-index.ts'
+
 // The contract of the admin port. The server, its clients and docs/reference/admin-api.md are made from it.
 
 /** One path of the admin port. */

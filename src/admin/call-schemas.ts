@@ -47,7 +47,7 @@ export const callSchema = Type.Object({
   upstreamMs: maybe(
     milliseconds('The time of the upstream; missing when the upstream did not get the call.'),
   ),
-  bytes: maybe(count('The size of the message that ended the call, where it is known.')),
+  bytes: maybe(count('The size of the message with the result of a tool, where it is known.')),
   changed: maybe(flag('The call ended well, but a fault changed its request or response.')),
   faults: maybe(list(Type.Object(effect), 200, 'The faults that took effect on the call.')),
 })

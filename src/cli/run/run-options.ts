@@ -10,7 +10,7 @@ import {
   readFlags,
   type Values,
 } from '../flags/flag.ts'
-import { count, duration, one, oneOf, size, toggle } from '../flags/kinds.ts'
+import { count, duration, one, oneOf, pathTo, size, toggle } from '../flags/kinds.ts'
 import { LOG_FLAGS } from '../flags/log.ts'
 import { RULES_FLAGS, rulesOf } from './rules-options.ts'
 import { appProbesOf, PLACE_FLAGS, placesOf } from './run-places.ts'
@@ -94,6 +94,11 @@ const OWN_FLAGS = {
       'messages of errors in the admin API, which may be personal data: redacted (without secrets) or off',
       oneOf(ERROR_MESSAGES),
       { default: 'redacted' },
+    ),
+    accessLog: one(
+      'file',
+      'file for a line of JSON for each call that has ended, or - for standard output; it is reopened after it was moved, and on SIGHUP',
+      pathTo('name a file, or - for standard output'),
     ),
     logInjections: one(
       'which',
