@@ -1,6 +1,6 @@
 import type { Static, TUnsafe } from 'typebox'
 import type { RuleCounts } from '../rules/select/rule-counts.ts'
-import { callSchema, errors, errorsSchema } from './call-schemas.ts'
+import { callSchema, errors, errorsSchema, historySchema } from './call-schemas.ts'
 import {
   count,
   flag,
@@ -56,6 +56,18 @@ const process = {
   version: text(40, 'The version of Squall.'),
   environment: nullableText(80, 'The value of `--environment`.'),
   namespace: maybe(text(253, 'The namespace of the pod; only where it is known.')),
+  pod: maybe(text(253, 'The name of the pod, or else of the machine; only where it is known.')),
+  workload: maybe(text(253, 'The workload of the pod; only where it is known.')),
+  listeners: maybe(
+    list(
+      Type.Object({
+        listen: text(NAME, 'The address for clients.'),
+        upstream: text(NAME, 'The address of the MCP server behind it.'),
+      }),
+      64,
+      'Each listener with its upstream.',
+    ),
+  ),
   startedAt: time('When the process started.'),
   uptimeSeconds: Type.Number({ minimum: 0, description: 'Seconds since then.' }),
   canChange: flag('Whether an admin token is set, without which nothing can be changed.'),
@@ -96,6 +108,12 @@ const readiness = Type.Object({
 const rule = Type.Object({
   name: text(NAME, 'The name of the rule.'),
   faults: list(text(40, ''), 20, 'The names of its faults.'),
+  text: maybe(
+    text(
+      NAME,
+      'The rule as written, without its name, on one line and without secrets; cut after 400 characters. `/api/events` leaves it out.',
+    ),
+  ),
   about: word(['http', 'calls'], 'What it matches: HTTP requests or MCP calls.'),
   builtIn: maybe(flag('The rule stands for what callers ask for by headers; it is in no file.')),
   dryRun: maybe(flag('The rule matches and is counted, and injects nothing.')),
@@ -178,7 +196,7 @@ export interface Quantiles {
 
 const latency = {
   client: quantiles('As clients saw it.'),
-  app: quantiles('In the upstream.'),
+  upstream: quantiles('In the upstream.'),
 }
 
 const tool = Type.Object({
@@ -186,7 +204,7 @@ const tool = Type.Object({
   calls: byOrigin('Calls since the start.'),
   errors: byOrigin('Errors since the start.'),
   client: maybe(latency.client),
-  app: maybe(latency.app),
+  upstream: maybe(latency.upstream),
 })
 
 const event = Type.Object({
@@ -230,6 +248,7 @@ export const SCHEMAS = {
   faults: Type.Object(faults),
   errors: errorsSchema,
   call: callSchema,
+  history: historySchema,
   event,
   change,
   changed,

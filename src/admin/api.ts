@@ -64,6 +64,12 @@ export const API = {
     response: SCHEMAS.call,
     stream: true,
   },
+  history: {
+    method: 'GET',
+    path: '/api/history',
+    summary: 'rates and latencies of the last 15 minutes, by tool, as JSON',
+    response: SCHEMAS.history,
+  },
   events: {
     method: 'GET',
     path: '/api/events',
@@ -113,6 +119,7 @@ export type Fault = Faults['faults'][number]
 export type Errors = ResponseOf<typeof API.errors>
 export type ErrorKind = Errors['errors'][number]
 export type TappedCall = ResponseOf<typeof API.tap>
+export type History = ResponseOf<typeof API.history>
 export type LiveEvent = ResponseOf<typeof API.events>
 export type Tool = LiveEvent['tools'][number]
 export type Changed = ResponseOf<typeof API.disarm>

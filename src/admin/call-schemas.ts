@@ -85,6 +85,34 @@ export const errors = {
 }
 export const errorsSchema = Type.Object(errors)
 
+const column = (description: string) =>
+  list(Type.Unsafe<number | null>({ type: ['number', 'null'], description: '' }), 180, description)
+
+/** The last minutes, point by point. */
+export const historySchema = Type.Object({
+  stepSeconds: count('The seconds between two points.'),
+  at: list(
+    Type.Unsafe<number>({ type: 'number', description: '' }),
+    180,
+    'The time of each point, in seconds since the epoch, oldest first.',
+  ),
+  series: list(
+    Type.Object({
+      tool: maybe(text(NAME, 'The tool, as in `/api/events`; missing for all calls together.')),
+      calls: column('Calls a second; `null` where nothing is known.'),
+      real: column('Errors of the upstream a second.'),
+      injected: column('Errors of faults a second.'),
+      squall: column('Errors of Squall itself a second.'),
+      p50: column('The median latency for clients in seconds.'),
+      p95: column('The 95th percentile of it.'),
+      upstreamP50: column('The median latency of the upstream.'),
+      upstreamP95: column('The 95th percentile of it.'),
+    }),
+    21,
+    'The series of all calls, and of the first 20 tools that were called.',
+  ),
+})
+
 const pattern = (what: string): TUnsafe<string> =>
   text(512, `${what}; \`*\` and \`?\` are wildcards. Repeat it for more.`)
 

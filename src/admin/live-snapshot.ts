@@ -78,19 +78,22 @@ export class LatencyWindow {
     const before = this.#past[0]
     const shown = new Map<string | null, Latency>()
     const clients: Durations[] = []
-    const apps: Durations[] = []
+    const upstreams: Durations[] = []
     for (const { tool, seconds, upstreamSeconds } of tools) {
       const then = before?.get(tool)
       const client = newer(seconds, then?.seconds)
-      const app = newer(upstreamSeconds, then?.upstreamSeconds)
+      const upstream = newer(upstreamSeconds, then?.upstreamSeconds)
       // Without an earlier look it is unknown which calls are recent.
       if (before !== undefined) {
         clients.push(client)
-        apps.push(app)
+        upstreams.push(upstream)
       }
-      shown.set(tool, { client: quantiles(clients.slice(-1)), app: quantiles(apps.slice(-1)) })
+      shown.set(tool, {
+        client: quantiles(clients.slice(-1)),
+        upstream: quantiles(upstreams.slice(-1)),
+      })
     }
-    shown.set(null, { client: quantiles(clients), app: quantiles(apps) })
+    shown.set(null, { client: quantiles(clients), upstream: quantiles(upstreams) })
     this.#past.push(new Map(tools.map((sample) => [sample.tool, sample])))
     if (this.#past.length > this.#looks) this.#past.shift()
     return shown

@@ -16,6 +16,7 @@ import { EventStreams } from './event-streams.ts'
 import { appHealthRoutes } from './probes/app-health.ts'
 import type { AppProbes } from './probes/app-probe.ts'
 import { changeGuard, type ReadAccess, readGuard } from './guards.ts'
+import { TrafficHistory } from './traffic-history.ts'
 import { createHandler } from './handler.ts'
 import { liveSnapshots } from './live-snapshot.ts'
 import { pageResponse, pageRoutes } from './page-files.ts'
@@ -91,9 +92,13 @@ export function createAdmin(options: AdminOptions): Admin {
   server.on('checkContinue', handler)
   return {
     paths: [...routes.keys()],
-    listen: (address) => bind(server, address),
+    listen: (address) => {
+      api?.history.start()
+      return bind(server, address)
+    },
     close: () => {
       api?.streams.close()
+      api?.history.stop()
       calls?.taps.close()
       return close(server)
     },
@@ -110,17 +115,22 @@ function createCalls(watch: CallWatch): { readonly routes: Routes; readonly taps
   return { routes, taps }
 }
 
-/** Creates the API of the rules, which costs nothing before the first request. */
+/** Creates the API of the rules. But for the history, it costs nothing before the first request. */
 function createApi(
   rules: ActiveRules,
   options: AdminOptions,
-): { readonly routes: Routes; readonly streams: EventStreams } {
+): {
+  readonly routes: Routes
+  readonly streams: EventStreams
+  readonly history: TrafficHistory
+} {
   const { recent, tools = () => [], watch, readiness, logger } = options
   const parts = { rules, logger }
   const state = (): LiveEvent['state'] => showState(rules, options)
   const streams = new EventStreams(
     liveSnapshots({ rules, recent, tools, samples: watch?.errors, state }),
   )
+  const history = new TrafficHistory(tools, rules.clock)
   const routes = [
     routeOf(API.state, {
       read: async () => {
@@ -130,11 +140,12 @@ function createApi(
     }),
     routeOf(API.rules, { read: () => apiResponse(API.rules, showRules(rules)) }),
     routeOf(API.faults, { read: () => apiResponse(API.faults, showFaults(recent)) }),
+    routeOf(API.history, { read: () => apiResponse(API.history, history.show()) }),
     routeOf(API.events, { stream: (response) => streams.open(response) }),
     routeOf(API.disarm, { change: (request) => disarm(parts, request) }),
     routeOf(API.arm, { change: (request) => arm(parts, request) }),
   ]
-  return { routes, streams }
+  return { routes, streams, history }
 }
 
 function close(server: Server): Promise<void> {

@@ -15,7 +15,7 @@ const USER = /\/\/[^\s/@]{1,200}@/g
 const PEM = /-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[^-]*/g
 /** Keys that services begin in a known way. */
 const KNOWN = /\b(?:sk|pk|rk|gh[a-z]|github|glpat|xox[a-z]|AKIA|ASIA|AIza|eyJ|npm|hf)[-_.\w]{12,}/g
-/** A run that is long and mixes letters with digits, as tokens do; UUIDs have dashes and stay. */
+/** A run as long as tokens are; UUIDs have dashes, and stay. */
 const OPAQUE = /[A-Za-z0-9+_=]{20,}/g
 
 /** Hides the secrets in a foreign text: named values, credentials of URLs, and whatever looks like a token. */
@@ -27,7 +27,14 @@ export function redactText(text: string): string {
     .replace(NAMED, `$1${REDACTED}`)
     .replace(USER, `//${REDACTED}@`)
     .replace(KNOWN, REDACTED)
-    .replace(OPAQUE, (run) => (/\d/.test(run) && /[A-Za-z]/.test(run) ? REDACTED : run))
+    .replace(OPAQUE, (run) => (isToken(run) ? REDACTED : run))
+}
+
+/** Returns true for letters and digits mixed as in no name. */
+function isToken(run: string): boolean {
+  const digits = run.replace(/\D/g, '').length
+  if (digits === 0 || digits === run.length) return false
+  return digits > 2 || (/[a-z]/.test(run) && /[A-Z]/.test(run))
 }
 
 /** Allows dashes and underscores between the letters of a word: `api_key`, `api-key`. */

@@ -71,7 +71,7 @@ function total(tools, latency) {
  * @param {import('../api.ts').Tool} before
  * @param {import('../api.ts').Tool} tool
  */
-function point(before, { calls, errors, client, app }, elapsed) {
+function point(before, { calls, errors, client, upstream }, elapsed) {
   const perSecond = (now, then) => Math.max(0, now - (then ?? 0)) / elapsed
   const all = (counts) => ORIGINS.reduce((sum, origin) => sum + counts[origin], 0)
   return {
@@ -81,8 +81,8 @@ function point(before, { calls, errors, client, app }, elapsed) {
     calls: perSecond(all(calls), before === undefined ? 0 : all(before.calls)),
     p50: client?.p50 ?? null,
     p95: client?.p95 ?? null,
-    app50: app?.p50 ?? null,
-    app95: app?.p95 ?? null,
+    app50: upstream?.p50 ?? null,
+    app95: upstream?.p95 ?? null,
   }
 }
 

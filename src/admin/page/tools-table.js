@@ -38,14 +38,14 @@ function createRow(tool) {
   )
   /** @param {import('../api.ts').Tool} now */
   const update = (now) => {
-    const { errors, client, app } = now
+    const { errors, client, upstream } = now
     const texts = [
       count(calls(now)),
       count(errors.upstream + errors.squall),
       count(errors.injected),
       seconds(client?.p50),
       seconds(client?.p95),
-      seconds(app?.p95),
+      seconds(upstream?.p95),
     ]
     for (const [i, text] of texts.entries()) setText(cells[i], text)
     row.dataset.real = String(errors.upstream + errors.squall > 0)

@@ -94,6 +94,12 @@ export async function assemble(
     maxConnections: room.adminConnections,
     environment: options.rules.environment,
     namespace: options.rules.namespace,
+    pod: options.rules.pod,
+    workload: options.rules.self?.workload,
+    listeners: options.pairs.map(({ upstream }, index) => ({
+      listen: listeners[index]!.text,
+      upstream: formatUpstream(upstream),
+    })),
   })
   const control = createControlSocket(
     { disarm: () => sidecar.podEnds(), appAccepts: () => sidecar.appAccepts() },
