@@ -16,9 +16,9 @@ export async function adminApiPage(built) {
     cell(summary ?? ''),
   ])
   const sections = Object.values(API).map(
-    ({ path, method, request, response, stream }) => `## ${method} ${path}
+    ({ path, method, query, request, response, stream }) => `## ${method} ${path}
 
-${request === undefined ? '' : `The body is optional:\n\n${fields(request)}\n\n`}${stream === true ? 'Server-sent events, each with this JSON:' : 'The response:'}
+${query === undefined ? '' : `The query is optional:\n\n${fields(query)}\n\n`}${request === undefined ? '' : `The body is optional:\n\n${fields(request)}\n\n`}${stream === true ? 'Server-sent events, each with this JSON:' : 'The response:'}
 
 ${fields(response)}`,
   )

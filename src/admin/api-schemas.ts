@@ -1,46 +1,23 @@
-import type { Static, TOptional, TSchema, TUnsafe } from 'typebox'
+import type { Static, TUnsafe } from 'typebox'
 import type { RuleCounts } from '../rules/select/rule-counts.ts'
+import { callSchema, errors, errorsSchema, historySchema } from './call-schemas.ts'
+import {
+  count,
+  flag,
+  list,
+  maybe,
+  NAME,
+  nullableText,
+  seconds,
+  text,
+  time,
+  word,
+} from './schema-parts.ts'
 import * as Type from 'typebox'
 
 // The JSON of the admin port. Clients cut what is longer than a bound here. A field that is added after
 // a release is optional: a client may be newer than the sidecar that it asks.
 
-const text = (maxLength: number, description: string): TUnsafe<string> =>
-  Type.Unsafe<string>({ type: 'string', maxLength, description })
-
-const nullableText = (maxLength: number, description: string): TUnsafe<string | null> =>
-  Type.Unsafe<string | null>({ type: ['string', 'null'], maxLength, description })
-
-const time = (description: string): TUnsafe<string | null> => nullableText(40, description)
-
-const word = <const Word extends string>(
-  words: readonly Word[],
-  description: string,
-): TUnsafe<Word> => Type.Unsafe<Word>({ type: 'string', enum: words, description })
-
-const flag = (description: string): TUnsafe<boolean> =>
-  Type.Unsafe<boolean>({ type: 'boolean', description })
-
-const count = (description: string): TUnsafe<number> =>
-  Type.Unsafe<number>({ type: 'integer', minimum: 0, description })
-
-const seconds = (description: string): TUnsafe<number | null> =>
-  Type.Unsafe<number | null>({ type: ['number', 'null'], description })
-
-const list = <Item extends TSchema>(
-  items: Item,
-  maxItems: number,
-  description: string,
-): TUnsafe<readonly Static<Item>[]> =>
-  Type.Unsafe<readonly Static<Item>[]>({ type: 'array', items, maxItems, description })
-
-/** A key that may be missing. */
-const maybe = <Schema extends TSchema>(
-  schema: Schema,
-): TOptional<TUnsafe<Static<Schema> | undefined>> =>
-  Type.Optional(Type.Unsafe<Static<Schema> | undefined>(schema))
-
-const NAME = 500
 const DIGEST = 80
 
 const reason = Type.Object({
@@ -79,6 +56,18 @@ const process = {
   version: text(40, 'The version of Squall.'),
   environment: nullableText(80, 'The value of `--environment`.'),
   namespace: maybe(text(253, 'The namespace of the pod; only where it is known.')),
+  pod: maybe(text(253, 'The name of the pod, or else of the machine; only where it is known.')),
+  workload: maybe(text(253, 'The workload of the pod; only where it is known.')),
+  listeners: maybe(
+    list(
+      Type.Object({
+        listen: text(NAME, 'The address for clients.'),
+        upstream: text(NAME, 'The address of the MCP server behind it.'),
+      }),
+      64,
+      'Each listener with its upstream.',
+    ),
+  ),
   startedAt: time('When the process started.'),
   uptimeSeconds: Type.Number({ minimum: 0, description: 'Seconds since then.' }),
   canChange: flag('Whether an admin token is set, without which nothing can be changed.'),
@@ -119,6 +108,12 @@ const readiness = Type.Object({
 const rule = Type.Object({
   name: text(NAME, 'The name of the rule.'),
   faults: list(text(40, ''), 20, 'The names of its faults.'),
+  text: maybe(
+    text(
+      NAME,
+      'The rule as written, without its name, on one line and without secrets; cut after 400 characters. `/api/events` leaves it out.',
+    ),
+  ),
   about: word(['http', 'calls'], 'What it matches: HTTP requests or MCP calls.'),
   builtIn: maybe(flag('The rule stands for what callers ask for by headers; it is in no file.')),
   dryRun: maybe(flag('The rule matches and is counted, and injects nothing.')),
@@ -201,7 +196,7 @@ export interface Quantiles {
 
 const latency = {
   client: quantiles('As clients saw it.'),
-  app: quantiles('In the upstream.'),
+  upstream: quantiles('In the upstream.'),
 }
 
 const tool = Type.Object({
@@ -209,7 +204,7 @@ const tool = Type.Object({
   calls: byOrigin('Calls since the start.'),
   errors: byOrigin('Errors since the start.'),
   client: maybe(latency.client),
-  app: maybe(latency.app),
+  upstream: maybe(latency.upstream),
 })
 
 const event = Type.Object({
@@ -219,6 +214,12 @@ const event = Type.Object({
   tools: list(tool, 250, 'The tools that were called.'),
   latency: maybe(
     Type.Object(latency, { description: 'Seconds of the calls of the last ten seconds.' }),
+  ),
+  errors: maybe(
+    Type.Object(errors, {
+      description:
+        'The last 30 kinds of errors, each with its newest sample; otherwise as `/api/errors`.',
+    }),
   ),
   faults: Type.Object(
     { whole: flag('Whether these are all that are kept, and not only new ones.'), ...faults },
@@ -254,6 +255,9 @@ export const SCHEMAS = {
   readiness,
   rules,
   faults: Type.Object(faults),
+  errors: errorsSchema,
+  call: callSchema,
+  history: historySchema,
   event,
   change,
   changed,

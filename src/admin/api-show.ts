@@ -2,11 +2,15 @@ import { plain } from '../base/text/foreign-text.ts'
 import type { RecentFault, RecentFaults } from '../listener/faults/fault-report.ts'
 import { sentence } from '../rules/file/problem-format.ts'
 import type { CompiledRule } from '../rules/match/compiled-rule.ts'
+import type { ErrorKind, ErrorSamples } from '../telemetry/error-samples.ts'
+import { redactText } from '../telemetry/redact-text.ts'
 import type { RuleState } from '../rules/select/rule-state.ts'
 import { shareAt, windowEnd, windowStart } from '../rules/select/selection.ts'
 import type { ActiveRules, Reload } from '../rules/watch/active-rules.ts'
 import type {
   Changed,
+  ErrorKind as Error,
+  Errors,
   Fault,
   Faults,
   LiveEvent,
@@ -31,6 +35,10 @@ export interface ProcessFacts {
   readonly environment?: string | undefined
   /** The namespace of the pod. */
   readonly namespace?: string | undefined
+  readonly pod?: string | undefined
+  readonly workload?: string | undefined
+  /** The addresses of the listeners, each with its upstream. */
+  readonly listeners?: readonly { readonly listen: string; readonly upstream: string }[]
   /** The token that changes need; without one nothing can be changed. */
   readonly token?: string | undefined
 }
@@ -44,7 +52,7 @@ export function isoTime(ms: number | undefined): string | null {
 /** Shows the state of the process and its rules that is known without I/O. */
 export function showState(
   rules: ActiveRules,
-  { version, environment, namespace, token }: ProcessFacts,
+  { version, environment, namespace, pod, workload, listeners = [], token }: ProcessFacts,
 ): LiveEvent['state'] {
   const uptime = process.uptime()
   const { states, ruleSet, current, last } = rules
@@ -52,6 +60,9 @@ export function showState(
     version,
     environment: environment ?? null,
     ...(namespace !== undefined && { namespace }),
+    ...(pod !== undefined && { pod }),
+    ...(workload !== undefined && { workload }),
+    listeners,
     startedAt: isoTime(rules.clock() - uptime * 1000),
     uptimeSeconds: Math.round(uptime * 1000) / 1000,
     canChange: token !== undefined,
@@ -100,13 +111,15 @@ function showReload({ version, at }: Reload): ShownReload {
 
 /**
  * Shows the active rules, those of the file in its order, each with the results of its calls.
- * `withoutZeros` leaves out results that never occurred, which is most of them.
+ * `withoutZeros` leaves out results that never occurred, which is most of them, and the texts of the rules.
  */
 export function showRules(
   { states, ruleSet, current, clock }: ActiveRules,
   { withoutZeros = false } = {},
 ): Rules {
   const now = clock()
+  const version = current?.version
+  const texts = version?.kind === 'rules' ? version.asWritten : undefined
   const shown = [...states.builtIn, ...ruleSet.rules.slice(0, MAX_RULES)]
   return {
     generation: current?.generation ?? 0,
@@ -114,9 +127,18 @@ export function showRules(
     count: ruleSet.rules.length,
     rules: shown.flatMap((rule) => {
       const state = states.of(rule)
-      return state === undefined ? [] : [showRule(rule, state, now, withoutZeros)]
+      if (state === undefined) return []
+      const text = withoutZeros ? undefined : texts?.[rule.index]
+      return [
+        { ...showRule(rule, state, now, withoutZeros), ...(text && { text: redacted(text) }) },
+      ]
     }),
   }
+}
+
+/** Hides what a rule may match, such as the value of `authorization`. */
+function redacted(text: string): string {
+  return plain(redactText(text))
 }
 
 function showRule(rule: CompiledRule, state: RuleState, now: number, withoutZeros: boolean): Rule {
@@ -156,6 +178,27 @@ function phaseOf(
   if (!enabled) return 'disabled'
   if (!selection.inPod) return 'other_pod'
   return now < start ? 'not_yet' : now >= end ? 'expired' : 'on'
+}
+
+/** Shows errors by kind; with `newest`, so many kinds with one sample each. */
+export function showErrors(samples: ErrorSamples | undefined, newest?: number): Errors {
+  const kinds = samples?.list() ?? []
+  return {
+    total: samples?.total ?? 0,
+    dropped: samples?.dropped ?? 0,
+    errors: kinds.slice(0, newest).map((kind) => showError(kind, newest === undefined)),
+  }
+}
+
+function showError({ fault: by, samples, first, last, ...kind }: ErrorKind, whole: boolean): Error {
+  const shown = whole ? samples : samples.slice(0, 1)
+  return {
+    ...kind,
+    ...(by && { rule: by.rule, fault: by.fault }),
+    first: isoTime(first),
+    last: isoTime(last),
+    samples: shown.map(({ at, ...sample }) => ({ at: isoTime(at), ...sample })),
+  }
 }
 
 /** Shows the last injected faults, newest first. */

@@ -1,5 +1,8 @@
-import type { Static, TSchema } from 'typebox'
+import type { Static, TObject, TSchema } from 'typebox'
 import { SCHEMAS } from './api-schemas.ts'
+import { tapQuery } from './call-schemas.ts'
+
+export { isError } from '../telemetry/outcome-index.ts'
 
 // The contract of the admin port. The server, its clients and docs/reference/admin-api.md are made from it.
 
@@ -11,6 +14,8 @@ export interface Endpoint {
   readonly summary?: string
   /** Readable without a token and by any `Host`. */
   readonly open?: true
+  /** The parameters of the query. */
+  readonly query?: TObject
   /** The JSON body that may be sent. */
   readonly request?: TSchema
   /** The JSON of a success, or of one event of a stream; other formats have none. */
@@ -44,6 +49,26 @@ export const API = {
     path: '/api/faults',
     summary: 'the last faults that took effect, newest first, as JSON',
     response: SCHEMAS.faults,
+  },
+  errors: {
+    method: 'GET',
+    path: '/api/errors',
+    summary: 'errors by kind, injected and real ones, with samples of their messages, as JSON',
+    response: SCHEMAS.errors,
+  },
+  tap: {
+    method: 'GET',
+    path: '/api/tap',
+    summary: 'single calls as they end, as server-sent events',
+    query: tapQuery,
+    response: SCHEMAS.call,
+    stream: true,
+  },
+  history: {
+    method: 'GET',
+    path: '/api/history',
+    summary: 'rates and latencies of the last 15 minutes, by tool, as JSON',
+    response: SCHEMAS.history,
   },
   events: {
     method: 'GET',
@@ -91,6 +116,10 @@ export type Rules = ResponseOf<typeof API.rules>
 export type Rule = Rules['rules'][number]
 export type Faults = ResponseOf<typeof API.faults>
 export type Fault = Faults['faults'][number]
+export type Errors = ResponseOf<typeof API.errors>
+export type ErrorKind = Errors['errors'][number]
+export type TappedCall = ResponseOf<typeof API.tap>
+export type History = ResponseOf<typeof API.history>
 export type LiveEvent = ResponseOf<typeof API.events>
 export type Tool = LiveEvent['tools'][number]
 export type Changed = ResponseOf<typeof API.disarm>

@@ -26,7 +26,8 @@ const MAX_STREAMS = 16
 const EVERY_MS = 1_000
 // A client that reads nothing for this many seconds occupies a connection that others could use.
 const MAX_SKIPPED = 30
-const HEAD = {
+/** The head of a stream of events. */
+export const STREAM_HEAD = {
   'content-type': 'text/event-stream',
   'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',
@@ -67,7 +68,7 @@ export class EventStreams {
     const reader: Reader = { response, skipped: 0 }
     this.#readers.add(reader)
     response.on('close', () => this.#readers.delete(reader))
-    response.writeHead(200, HEAD)
+    response.writeHead(200, STREAM_HEAD)
     response.write('retry: 2000\n\n')
     if (this.#snapshot !== undefined) send(reader, this.#snapshot.whole())
     return undefined

@@ -42,7 +42,7 @@ async function respond(
   response: ServerResponse,
 ): Promise<AdminResponse | undefined> {
   const { routes } = parts
-  const [path = ''] = (request.url ?? '').split('?', 1)
+  const [path = '', query] = (request.url ?? '').split('?', 2)
   const route = routes.get(path)
   if (route === undefined) {
     return jsonResponse(404, { error: 'not found', paths: listed(routes) })
@@ -53,7 +53,7 @@ async function respond(
     return unreadable(parts, path, route, request) ?? read(request.headers)
   }
   if (stream !== undefined && method === 'GET') {
-    return unreadable(parts, path, route, request) ?? stream(response)
+    return unreadable(parts, path, route, request) ?? stream(response, new URLSearchParams(query))
   }
   if (change !== undefined && method === 'POST') {
     const done = await changed(parts, change, request, response)

@@ -2,20 +2,23 @@ import type { RecentFault, RecentFaults } from '../listener/faults/fault-report.
 import type { ActiveRules } from '../rules/watch/active-rules.ts'
 import type { Durations, ToolSample, ToolsSource } from '../telemetry/tool-sample.ts'
 import type { LiveEvent } from './api.ts'
-import { isoTime, showFault, showRules } from './api-show.ts'
+import type { ErrorSamples } from '../telemetry/error-samples.ts'
+import { isoTime, showErrors, showFault, showRules } from './api-show.ts'
 import type { EventSource } from './event-streams.ts'
 
 export interface LiveSources {
   readonly rules: ActiveRules
   readonly recent: RecentFaults | undefined
   readonly tools: ToolsSource
+  readonly samples: ErrorSamples | undefined
   readonly state: () => LiveEvent['state']
 }
 
 const WINDOW_SECONDS = 10
+const SHOWN_ERRORS = 30
 
 /** Makes the events of the live view, only while somebody listens. */
-export function liveSnapshots({ rules, recent, tools, state }: LiveSources): EventSource {
+export function liveSnapshots({ rules, recent, tools, samples, state }: LiveSources): EventSource {
   const window = new LatencyWindow(WINDOW_SECONDS)
   let seen = recent?.total ?? 0
 
@@ -38,6 +41,7 @@ export function liveSnapshots({ rules, recent, tools, state }: LiveSources): Eve
           ...latency.get(tool),
         })),
         latency: latency.get(null),
+        errors: showErrors(samples, SHOWN_ERRORS),
       }
       // An object without its end, to which the faults are added.
       const json = JSON.stringify(moment).slice(0, -1)
@@ -74,19 +78,22 @@ export class LatencyWindow {
     const before = this.#past[0]
     const shown = new Map<string | null, Latency>()
     const clients: Durations[] = []
-    const apps: Durations[] = []
+    const upstreams: Durations[] = []
     for (const { tool, seconds, upstreamSeconds } of tools) {
       const then = before?.get(tool)
       const client = newer(seconds, then?.seconds)
-      const app = newer(upstreamSeconds, then?.upstreamSeconds)
+      const upstream = newer(upstreamSeconds, then?.upstreamSeconds)
       // Without an earlier look it is unknown which calls are recent.
       if (before !== undefined) {
         clients.push(client)
-        apps.push(app)
+        upstreams.push(upstream)
       }
-      shown.set(tool, { client: quantiles(clients.slice(-1)), app: quantiles(apps.slice(-1)) })
+      shown.set(tool, {
+        client: quantiles(clients.slice(-1)),
+        upstream: quantiles(upstreams.slice(-1)),
+      })
     }
-    shown.set(null, { client: quantiles(clients), app: quantiles(apps) })
+    shown.set(null, { client: quantiles(clients), upstream: quantiles(upstreams) })
     this.#past.push(new Map(tools.map((sample) => [sample.tool, sample])))
     if (this.#past.length > this.#looks) this.#past.shift()
     return shown

@@ -55,6 +55,7 @@ export interface AdminRoute {
   /** Answers GET itself, or returns the response. */
   readonly stream?: (
     response: ServerResponse,
+    query: URLSearchParams,
   ) => AdminResponse | undefined | Promise<AdminResponse | undefined>
   /** Answers POST of a client that may change things. */
   readonly change?: (request: ChangeRequest) => AdminResponse

@@ -4,20 +4,23 @@ import { bind, type BoundAddress } from '../listener/front/bind.ts'
 import { RareLog } from '../listener/rare-log.ts'
 import type { RecentFaults } from '../listener/faults/fault-report.ts'
 import type { ActiveRules } from '../rules/watch/active-rules.ts'
+import type { CallWatch } from '../telemetry/call-watch.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { AdminRejection } from '../telemetry/metrics.ts'
 import type { ToolsSource } from '../telemetry/tool-sample.ts'
 import { apiResponse } from './admin-response.ts'
 import { API, type LiveEvent } from './api.ts'
 import { arm, disarm } from './api-changes.ts'
-import { type ProcessFacts, showFaults, showRules, showState } from './api-show.ts'
+import { type ProcessFacts, showErrors, showFaults, showRules, showState } from './api-show.ts'
 import { EventStreams } from './event-streams.ts'
 import { appHealthRoutes } from './probes/app-health.ts'
 import type { AppProbes } from './probes/app-probe.ts'
 import { changeGuard, type ReadAccess, readGuard } from './guards.ts'
+import { TrafficHistory } from './traffic-history.ts'
 import { createHandler } from './handler.ts'
 import { liveSnapshots } from './live-snapshot.ts'
 import { pageResponse, pageRoutes } from './page-files.ts'
+import { TapStreams } from './tap-streams.ts'
 import { createRoutes, routeOf, type Routes, type RouteSources } from './routes.ts'
 
 export interface AdminOptions extends RouteSources, ProcessFacts {
@@ -27,6 +30,8 @@ export interface AdminOptions extends RouteSources, ProcessFacts {
   readonly rules?: ActiveRules | undefined
   readonly recent?: RecentFaults | undefined
   readonly tools?: ToolsSource | undefined
+  /** Shows single calls, with or without rules. */
+  readonly watch?: CallWatch | undefined
   readonly access?: ReadAccess
   /** The probes that are sent to the app on behalf of the kubelet. */
   readonly appProbes?: AppProbes
@@ -59,7 +64,9 @@ export function createAdmin(options: AdminOptions): Admin {
   // Without rules there is nothing to show.
   const api = rules && createApi(rules, options)
   const health = appHealthRoutes(options.appProbes ?? [], logger)
-  const more = api === undefined ? health : [...health, ...api.routes, ...pageRoutes()]
+  const calls = options.watch && createCalls(options.watch)
+  const shown = api === undefined ? [] : [...api.routes, ...pageRoutes()]
+  const more = [...health, ...(calls?.routes ?? []), ...shown]
   const routes = createRoutes(options, more, api && pageResponse)
   const handler = createHandler({
     routes,
@@ -85,23 +92,45 @@ export function createAdmin(options: AdminOptions): Admin {
   server.on('checkContinue', handler)
   return {
     paths: [...routes.keys()],
-    listen: (address) => bind(server, address),
+    listen: (address) => {
+      api?.history.start()
+      return bind(server, address)
+    },
     close: () => {
       api?.streams.close()
+      api?.history.stop()
+      calls?.taps.close()
       return close(server)
     },
   }
 }
 
-/** Creates the API of the rules, which costs nothing before the first request. */
+/** Creates the API of single calls. */
+function createCalls(watch: CallWatch): { readonly routes: Routes; readonly taps: TapStreams } {
+  const taps = new TapStreams(watch)
+  const routes = [
+    routeOf(API.errors, { read: () => apiResponse(API.errors, showErrors(watch.errors)) }),
+    routeOf(API.tap, { stream: (response, query) => taps.open(response, query) }),
+  ]
+  return { routes, taps }
+}
+
+/** Creates the API of the rules. But for the history, it costs nothing before the first request. */
 function createApi(
   rules: ActiveRules,
   options: AdminOptions,
-): { readonly routes: Routes; readonly streams: EventStreams } {
-  const { recent, tools = () => [], readiness, logger } = options
+): {
+  readonly routes: Routes
+  readonly streams: EventStreams
+  readonly history: TrafficHistory
+} {
+  const { recent, tools = () => [], watch, readiness, logger } = options
   const parts = { rules, logger }
   const state = (): LiveEvent['state'] => showState(rules, options)
-  const streams = new EventStreams(liveSnapshots({ rules, recent, tools, state }))
+  const streams = new EventStreams(
+    liveSnapshots({ rules, recent, tools, samples: watch?.errors, state }),
+  )
+  const history = new TrafficHistory(tools, rules.clock)
   const routes = [
     routeOf(API.state, {
       read: async () => {
@@ -111,11 +140,12 @@ function createApi(
     }),
     routeOf(API.rules, { read: () => apiResponse(API.rules, showRules(rules)) }),
     routeOf(API.faults, { read: () => apiResponse(API.faults, showFaults(recent)) }),
+    routeOf(API.history, { read: () => apiResponse(API.history, history.show()) }),
     routeOf(API.events, { stream: (response) => streams.open(response) }),
     routeOf(API.disarm, { change: (request) => disarm(parts, request) }),
     routeOf(API.arm, { change: (request) => arm(parts, request) }),
   ]
-  return { routes, streams }
+  return { routes, streams, history }
 }
 
 function close(server: Server): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Outcome, RequestCall } from '../mcp/call.ts'
+import type { ClientInfo, Outcome, RequestCall } from '../mcp/call.ts'
 import type { OpenCall } from './disturbance.ts'
 import type { Exchange } from './exchange.ts'
 import type { ExchangeFaults } from './faults/exchange-faults.ts'
@@ -11,6 +11,8 @@ export interface CallEntry extends OpenCall {
   readonly call: RequestCall
   /** Empty for a call without a session. */
   readonly session: string
+  /** The client that the request names; undefined where only its session does. */
+  readonly client: ClientInfo | undefined
   /** Identifies the client of a call without a session. */
   readonly caller: Caller | undefined
   readonly receivedAt: number
@@ -31,4 +33,33 @@ export interface CallEntry extends OpenCall {
   fallback: Outcome
   newer: CallEntry | undefined
   older: CallEntry | undefined
+}
+
+/** Returns a call that has just arrived. */
+export function newEntry(
+  call: RequestCall,
+  session: string,
+  receivedAt: number,
+  trace: string | undefined,
+  caller: Caller | undefined,
+  client: ClientInfo | undefined,
+): CallEntry {
+  return {
+    call,
+    session,
+    client,
+    caller,
+    receivedAt,
+    trace,
+    sentAt: -1,
+    respondedAt: -1,
+    faults: undefined,
+    disturbance: undefined,
+    exchangeOpen: true,
+    settled: false,
+    leftAt: -1,
+    fallback: 'incomplete',
+    newer: undefined,
+    older: undefined,
+  }
 }

@@ -4,7 +4,7 @@ import type { ChunkRun } from '../http/chunk-run.ts'
 import type { ResponseHead } from '../http/headers.ts'
 import { eachResponse, type Response } from '../mcp/event-message.ts'
 import { signIn } from '../mcp/event-signs.ts'
-import { outcomeOfJsonBody } from '../mcp/body-outcome.ts'
+import { endingsOfJsonBody } from '../mcp/body-outcome.ts'
 import { readingCost } from '../base/json/json-bounds.ts'
 import { Pieces } from '../base/pieces.ts'
 import { hasToolResult } from '../mcp/task-tools.ts'
@@ -105,8 +105,8 @@ export class CallObserver implements Observer {
   fail(failure: Failure): void {
     const outcome = failure.kind === 'reset' || this.#status === 0 ? 'reset' : 'incomplete'
     // On any transport, a client whose POST got no status expects no response.
-    if (this.#status === 0) this.#settle(outcome)
-    else this.#cut(outcome)
+    if (this.#status === 0) this.#settle(outcome, failure)
+    else this.#cut(outcome, failure)
   }
 
   gone(): void {
@@ -119,15 +119,15 @@ export class CallObserver implements Observer {
   }
 
   /** Closes the calls of a cut response, which may have contained whole events. */
-  #cut(outcome: Outcome): void {
+  #cut(outcome: Outcome, failure?: Failure): void {
     const watch = this.#watch
     if (watch === undefined) {
       this.#release()
-      this.#close(outcome)
+      this.#close(outcome, failure)
       return
     }
     this.#streamEnded()
-    watch.end(() => this.#close(outcome))
+    watch.end(() => this.#close(outcome, failure))
   }
 
   #streamEnded(): void {
@@ -169,13 +169,14 @@ export class CallObserver implements Observer {
     const { tasks } = this.#inFlight
     // A large body is not parsed, and holds the result of the only call.
     const sizes = entries.map(() => (entries.length === 1 ? body?.length : undefined))
-    const outcomes = outcomeOfJsonBody(calls, this.#status, body ?? '', (at, message, bytes) => {
+    const endings = endingsOfJsonBody(calls, this.#status, body ?? '', (at, message, bytes) => {
       const { call } = entries[at]!
       tasks.learn(this.#session, call, message)
       sizes[at] = hasToolResult(call, message) ? bytes : undefined
     })
     for (let i = 0; i < entries.length; i++) {
-      this.#inFlight.settle(entries[i]!, outcomes[i]!, 'upstream', sizes[i])
+      const { outcome, error } = endings[i]!
+      this.#inFlight.settle(entries[i]!, outcome, 'upstream', sizes[i], error)
     }
   }
 
@@ -195,8 +196,8 @@ export class CallObserver implements Observer {
     return decodeWhole(this.#coding, this.#pieces.joined(), limit)
   }
 
-  #settle(outcome: Outcome): void {
-    for (const entry of this.#entries) this.#inFlight.settle(entry, outcome, 'upstream')
+  #settle(outcome: Outcome, { message }: Failure): void {
+    this.#inFlight.settleAll(this.#entries, outcome, 'upstream', { message })
   }
 
   /** Settles calls whose response was not read: it counts as ok unless the faults know better. */
@@ -209,14 +210,21 @@ export class CallObserver implements Observer {
   }
 
   /** Closes the open calls, or leaves them to another connection where the protocol allows one. */
-  #close(outcome: Outcome): void {
+  #close(outcome: Outcome, failure?: Failure): void {
     for (const entry of this.#entries) {
       if (entry.settled) continue
       const { transport, protocolVersion } = entry.call
       const elsewhere =
         transport === 'http+sse' || (this.#sawEventIds && !isModern(protocolVersion))
       if (elsewhere) this.#inFlight.leaveOpen(entry, outcome)
-      else this.#inFlight.settle(entry, outcome, 'upstream')
+      else
+        this.#inFlight.settle(
+          entry,
+          outcome,
+          'upstream',
+          undefined,
+          failure && { message: failure.message },
+        )
     }
   }
 }

@@ -1,14 +1,16 @@
-import type { JsonRpcId, Origin, Outcome, RequestCall } from '../mcp/call.ts'
-import { CANCELLED, cancelledId, outcomeOfCancellation } from '../mcp/cancellation.ts'
+import type { ClientInfo, JsonRpcId, Origin, Outcome, RequestCall } from '../mcp/call.ts'
+import { CANCELLED, cancelledId, outcomeOfCancellation, reasonOf } from '../mcp/cancellation.ts'
 import type { PostedMessages } from '../mcp/classify.ts'
 import { Endpoints } from '../mcp/endpoints.ts'
+import { endingOf } from '../mcp/body-outcome.ts'
+import type { ErrorText } from '../mcp/error-text.ts'
 import type { Message } from '../mcp/json-rpc.ts'
-import { outcomeOf } from '../mcp/outcome.ts'
 import { InFlightCalls } from '../mcp/in-flight-calls.ts'
 import { Sessions } from '../mcp/sessions.ts'
 import { hasToolResult, TaskTools } from '../mcp/task-tools.ts'
-import type { Telemetry } from '../telemetry/telemetry.ts'
-import type { CallEntry, Caller } from './call-entry.ts'
+import type { CallWatch } from '../telemetry/call-watch.ts'
+import type { CallRecord, FaultEffect, Telemetry } from '../telemetry/telemetry.ts'
+import { type CallEntry, type Caller, newEntry } from './call-entry.ts'
 import type { SendBarrier } from './send-barrier.ts'
 import { RedirectedCalls } from './redirected-calls.ts'
 import { SessionlessCalls } from './sessionless-calls.ts'
@@ -19,6 +21,14 @@ export interface InFlightOptions {
   readonly pendingTtl: number
   readonly maxSessions: number
 }
+
+/** Explains an error, for samples of errors. */
+export interface Explained extends ErrorText {
+  /** The fault that caused the error before the call was planned. */
+  readonly by?: FaultEffect
+}
+
+const NO_FAULTS: readonly FaultEffect[] = []
 
 /** Calls that stay open until the client leaves: their duration is not measured. */
 const LONG_LIVED = new Set(['subscriptions/listen'])
@@ -36,11 +46,18 @@ export class InFlightRequests {
   readonly #sessionless = new SessionlessCalls()
   readonly #telemetry: Telemetry
   readonly #now: () => number
+  readonly #watch: CallWatch | undefined
   #open = 0
 
-  constructor(options: InFlightOptions, telemetry: Telemetry, now: () => number) {
+  constructor(
+    options: InFlightOptions,
+    telemetry: Telemetry,
+    now: () => number,
+    watch?: CallWatch,
+  ) {
     this.#telemetry = telemetry
     this.#now = now
+    this.#watch = watch
     this.sessions = new Sessions(options.maxSessions, () => telemetry.evicted('sessions'))
     this.endpoints = new Endpoints(options.maxSessions, () => telemetry.evicted('endpoints'))
     this.redirects = new RedirectedCalls(({ entries, faults }, { sameHost }, full) => {
@@ -70,24 +87,10 @@ export class InFlightRequests {
     receivedAt: number,
     trace?: string,
     caller?: Caller,
+    client?: ClientInfo,
   ): CallEntry {
-    const entry: CallEntry = {
-      call,
-      session,
-      caller: session === '' ? caller : undefined,
-      receivedAt,
-      trace,
-      sentAt: -1,
-      respondedAt: -1,
-      faults: undefined,
-      disturbance: undefined,
-      exchangeOpen: true,
-      settled: false,
-      leftAt: -1,
-      fallback: 'incomplete',
-      newer: undefined,
-      older: undefined,
-    }
+    const from = session === '' ? caller : undefined
+    const entry = newEntry(call, session, receivedAt, trace, from, client)
     this.#open++
     if (session === '') this.#sessionless.add(entry)
     else this.#pending.add(session, call.id, entry, receivedAt)
@@ -95,7 +98,13 @@ export class InFlightRequests {
   }
 
   /** Settles a call once; later outcomes are ignored. `resultBytes` is the size of the message with the result of a tool, if known. */
-  settle(entry: CallEntry, outcome: Outcome, origin: Origin, resultBytes?: number): void {
+  settle(
+    entry: CallEntry,
+    outcome: Outcome,
+    origin: Origin,
+    resultBytes?: number,
+    error?: Explained,
+  ): void {
     if (entry.settled) return
     entry.settled = true
     this.#open--
@@ -109,7 +118,7 @@ export class InFlightRequests {
     // Time for which a fault held the response back is not the app's.
     const appEnd = respondedAt >= 0 ? respondedAt : now
     const timed = !LONG_LIVED.has(call.method)
-    this.#telemetry.call({
+    const record: CallRecord = {
       method: call.method,
       name: call.name,
       tool: call.tool,
@@ -121,8 +130,33 @@ export class InFlightRequests {
       responseBytes: resultBytes,
       changed: end === 'ok' && entry.faults?.hasChanged(call) === true,
       trace: entry.trace,
-    })
+    }
+    this.#telemetry.call(record)
+    if (this.#watch?.wants(record) === true) this.#watched(this.#watch, entry, record, error)
     entry.faults?.release(call)
+  }
+
+  /** Settles the calls of an exchange that got no response of the upstream. */
+  settleAll(
+    entries: readonly CallEntry[],
+    outcome: Outcome,
+    origin: Origin,
+    error: Explained,
+  ): void {
+    for (const entry of entries) this.settle(entry, outcome, origin, undefined, error)
+  }
+
+  /** Reports a single call to whoever reads calls. */
+  #watched(watch: CallWatch, entry: CallEntry, record: CallRecord, error?: Explained): void {
+    const { call, session, client, faults } = entry
+    watch.ended({
+      ...record,
+      id: call.id,
+      session,
+      client: client ?? this.sessions.get(session)?.client,
+      error,
+      faults: error?.by ? [error.by] : (faults?.options.listener.effectsOn?.(call) ?? NO_FAULTS),
+    })
   }
 
   /** Finds the open call that a message on a session's stream answers. */
@@ -139,8 +173,9 @@ export class InFlightRequests {
   response(entry: CallEntry, message: Message, bytes: number): void {
     entry.faults?.responded(entry.call)
     this.tasks.learn(entry.session, entry.call, message)
+    const { outcome, error } = endingOf(entry.call, message)
     const resultBytes = hasToolResult(entry.call, message) ? bytes : undefined
-    this.settle(entry, outcomeOf(entry.call, message), 'upstream', resultBytes)
+    this.settle(entry, outcome, 'upstream', resultBytes, error)
   }
 
   /**
@@ -159,7 +194,7 @@ export class InFlightRequests {
       if (id === undefined || calls.slice(0, callsBefore).some((call) => call.id === id)) continue
       const isSessionless = session === ''
       const entry = isSessionless ? this.#sessionless.find(id, caller) : this.find(session, id)
-      if (entry !== undefined) this.#abandon(entry, outcomeOfCancellation(params))
+      if (entry !== undefined) this.#cancelled(entry, params)
       else if (isSessionless) {
         const barrier = this.#sessionless.barrierFor(id, caller)
         if (barrier !== undefined) (barriers ??= []).push(barrier)
@@ -173,8 +208,12 @@ export class InFlightRequests {
     for (const { method, params, callsBefore } of others) {
       const id = method === CANCELLED ? cancelledId(params) : undefined
       const entry = entries.slice(0, callsBefore).find(({ call }) => call.id === id)
-      if (entry !== undefined) this.#abandon(entry, outcomeOfCancellation(params))
+      if (entry !== undefined) this.#cancelled(entry, params)
     }
+  }
+
+  #cancelled(entry: CallEntry, params: unknown): void {
+    this.#abandon(entry, outcomeOfCancellation(params), 'upstream', { message: reasonOf(params) })
   }
 
   /** Keeps a call open after its exchange has ended, because a response may come on another connection. */
@@ -227,8 +266,13 @@ export class InFlightRequests {
   }
 
   /** Settles a call for which nobody waits, before its faults forget it. */
-  #abandon(entry: CallEntry, outcome: Outcome, origin: Origin = 'upstream'): void {
-    this.settle(entry, outcome, origin)
+  #abandon(
+    entry: CallEntry,
+    outcome: Outcome,
+    origin: Origin = 'upstream',
+    error?: Explained,
+  ): void {
+    this.settle(entry, outcome, origin, undefined, error)
     entry.faults?.abandon(entry.call)
   }
 

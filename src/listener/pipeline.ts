@@ -21,7 +21,7 @@ import { markSent, paramsWeight, planCalls } from './plan-calls.ts'
 import { PostedReader, unreadListener, type PostedReaderOptions } from './posted-reader.ts'
 import { PushObserver } from './push-observer.ts'
 import type { RareLog } from './rare-log.ts'
-import { rejectionOf, sendRejection } from './rejection.ts'
+import { NOT_READ, rejectionOf, sendRejection, UNREADABLE } from './rejection.ts'
 import { Relay } from './relay.ts'
 
 /** Configures a pipeline. */
@@ -180,7 +180,7 @@ export class Pipeline implements ActiveExchangeOwner {
     exchange.response.head(head)
     exchange.response.data(bytes)
     exchange.response.end([])
-    for (const entry of entries) inFlight.settle(entry, 'http_error', 'injected')
+    inFlight.settleAll(entries, 'http_error', 'injected', { status: head.status, by: by.ref })
     if (!calls.length) telemetry.http({ class: 'mcp', status: head.status, origin: 'injected' })
     planner.reportExpired(by, session, calls, trace)
     return true
@@ -206,7 +206,7 @@ export class Pipeline implements ActiveExchangeOwner {
     }
     const entries: CallEntry[] = []
     for (const call of calls)
-      entries.push(inFlight.open(call, session, receivedAt, trace, exchange))
+      entries.push(inFlight.open(call, session, receivedAt, trace, exchange, posted.client))
     const bounds = { limit: maxBody, memory }
     let observer: Observer = new CallObserver(inFlight, telemetry, entries, session, bounds)
     if (calls[0]?.method === 'initialize') {
@@ -259,7 +259,7 @@ export class Pipeline implements ActiveExchangeOwner {
   }
 
   dropped(active: ActiveExchange): void {
-    for (const entry of active.entries) this.#parts.inFlight.settle(entry, 'incomplete', 'squall')
+    this.#parts.inFlight.settleAll(active.entries, 'incomplete', 'squall', NOT_READ)
   }
 
   /** Settles the calls of an exchange whose observer failed; the response continues. */
@@ -267,7 +267,7 @@ export class Pipeline implements ActiveExchangeOwner {
     const { telemetry, inFlight, logger } = this.#parts
     logger.error({ err: error }, 'a response could not be read; it is passed on untouched')
     telemetry.unclassified('internal_error')
-    for (const entry of active.entries) inFlight.settle(entry, 'incomplete', 'squall')
+    inFlight.settleAll(active.entries, 'incomplete', 'squall', UNREADABLE)
   }
 
   /** Settles the calls of an exchange that Squall could not send. */
@@ -288,7 +288,7 @@ export class Pipeline implements ActiveExchangeOwner {
     if (response.started) response.cut('rst')
     else sendRejection(response, { status, reason, message }, calls, active.posted?.batch ?? false)
     telemetry.refused(reason)
-    for (const entry of active.entries) inFlight.settle(entry, 'http_error', 'squall')
+    inFlight.settleAll(active.entries, 'http_error', 'squall', { status, message })
     if (calls.length === 0) telemetry.http({ class: active.class, status, origin: 'squall' })
     active.sessionEnded?.(0)
   }

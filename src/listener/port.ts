@@ -2,6 +2,7 @@ import type { IncomingMessage, Server } from 'node:http'
 import type { Server as TlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import type { ConnectionOptions, SecureContextOptions } from 'node:tls'
+import type { CallWatch } from '../telemetry/call-watch.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import { formatUpstream, type UpstreamAddress } from '../upstream/address.ts'
@@ -30,6 +31,7 @@ export interface PortContext {
   readonly rareLog: RareLog
   readonly faults: FaultParts | undefined
   readonly memory: MemoryBudget
+  readonly watch: CallWatch | undefined
 }
 
 /** The result of a probe is reused for this long, in milliseconds. */
@@ -56,7 +58,7 @@ export class Port {
     address: UpstreamAddress,
     tls: () => ConnectionOptions,
     listenTls: SecureContextOptions | undefined,
-    { telemetry, logger, rareLog, faults, memory }: PortContext,
+    { telemetry, logger, rareLog, faults, memory, watch }: PortContext,
   ) {
     this.#telemetry = telemetry
     this.#rareLog = rareLog
@@ -83,7 +85,7 @@ export class Port {
         rareLog.warn(kind, message, 'the app is not reached in the right way')
       },
     })
-    this.#inFlight = new InFlightRequests(options, telemetry, now)
+    this.#inFlight = new InFlightRequests(options, telemetry, now, watch)
     const push = faults && new PushStreams(options.maxBody, options.holdTimeout)
     const planner =
       faults &&

@@ -11,6 +11,10 @@ const SQUALL_ERROR = -32603
 /** The header of Squall's own error responses, which come neither from the app nor from a fault. */
 export const ERROR_HEADER = 'x-squall-error'
 
+/** Explains calls that Squall itself ended, without a response of its own. */
+export const NOT_READ = { message: 'the client does not read its response' }
+export const UNREADABLE = { message: 'the response could not be read' }
+
 /** Describes an error response of Squall. */
 export interface Rejection {
   readonly status: number

@@ -1,5 +1,6 @@
 import type { ConnectionOptions } from 'node:tls'
 import type { Arming } from '../rules/guard/arming.ts'
+import type { CallWatch } from '../telemetry/call-watch.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import { bind, type BoundAddress } from './front/bind.ts'
@@ -31,7 +32,13 @@ export class Sidecar {
   #sweeper: NodeJS.Timeout | undefined
   #drained: Promise<void> | undefined
 
-  constructor(options: SidecarOptions, telemetry: Telemetry, logger: Logger, faults?: FaultParts) {
+  constructor(
+    options: SidecarOptions,
+    telemetry: Telemetry,
+    logger: Logger,
+    faults?: FaultParts,
+    watch?: CallWatch,
+  ) {
     this.#options = options
     this.memory = new MemoryBudget(options.maxMemory ?? defaultMemoryBudget())
     this.#arming = faults?.rules.arming
@@ -60,6 +67,7 @@ export class Sidecar {
           rareLog,
           faults,
           memory: this.memory,
+          watch,
         }),
     )
   }

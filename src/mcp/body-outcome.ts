@@ -1,10 +1,20 @@
 import { asBuffer } from '../base/bytes.ts'
 import { jsonElements } from '../base/json/json-array.ts'
 import type { RequestCall, JsonRpcId, Outcome } from './call.ts'
+import { type ErrorText, errorTextOf, httpErrorText } from './error-text.ts'
 import { parseMessages } from './json-rpc.ts'
 import type { Message } from './json-rpc.ts'
 import { outcomeOf } from './outcome.ts'
 import { isModern } from './protocol-version.ts'
+
+/** The outcome of a call, and what its error says. */
+export interface Ending {
+  readonly outcome: Outcome
+  readonly error?: ErrorText
+}
+
+const OK: Ending = { outcome: 'ok' }
+const INCOMPLETE: Ending = { outcome: 'incomplete' }
 
 /** Bodies up to this size are always parsed: a search first would save nothing. */
 const ALWAYS_PARSED = 16 * 1024
@@ -13,42 +23,52 @@ const ALWAYS_PARSED = 16 * 1024
 export type OnResponse = (call: number, response: Message, bytes: number) => void
 
 /**
- * Returns the outcome of each call of an exchange from a complete response that is not a stream. `found` gets
- * the responses that were read.
+ * Returns how each call of an exchange ended from a complete response that is not a stream. `found` gets the
+ * responses that were read.
  */
-export function outcomeOfJsonBody(
+export function endingsOfJsonBody(
   calls: readonly RequestCall[],
   status: number,
   body: string | Uint8Array,
   found?: OnResponse,
-): Outcome[] {
+): Ending[] {
   if (status >= 200 && status < 300) {
     // 202 and 204 carry no response, whatever follows them.
-    if (status === 202 || status === 204) return calls.map(() => 'incomplete')
-    if (calls.length === 1 && isCertainResult(calls[0]!, body)) return ['ok']
+    if (status === 202 || status === 204) return calls.map(() => INCOMPLETE)
+    if (calls.length === 1 && isCertainResult(calls[0]!, body)) return [OK]
     const responses = read(body)
     // An unreadable body may be a valid response: only the status decides.
-    if (responses === undefined) return calls.map(() => 'ok')
+    if (responses === undefined) return calls.map(() => OK)
     if (calls.length === 1 && responses.length === 1) {
       const [{ message, bytes }] = responses as [Sized]
       found?.(0, message, bytes)
-      return [outcomeOfOnly(calls[0]!, message)]
+      return [endingOfOnly(calls[0]!, message)]
     }
     return calls.map((call, index) => {
       const response = takeResponse(responses, call, true)
-      if (response === undefined) return 'incomplete'
+      if (response === undefined) return INCOMPLETE
       found?.(index, response.message, response.bytes)
-      return outcomeOf(call, response.message)
+      return endingOf(call, response.message)
     })
   }
   const responses = status === 400 || status === 404 ? (read(body) ?? []) : []
+  let error: ErrorText | undefined
   return calls.map((call) => {
-    if (isNegotiationStatus(call.method, status)) return 'ok'
+    if (isNegotiationStatus(call.method, status)) return OK
     const response = isModern(call.protocolVersion)
       ? takeResponse(responses, call, false)
       : undefined
-    return response?.message.kind === 'error' ? 'rpc_error' : 'http_error'
+    if (response?.message.kind === 'error') {
+      return { outcome: 'rpc_error', error: errorTextOf(response.message) }
+    }
+    return { outcome: 'http_error', error: (error ??= httpErrorText(status, body)) }
   })
+}
+
+/** Returns how a message ends the call that it answers. */
+export function endingOf(call: RequestCall, response: Message): Ending {
+  const outcome = outcomeOf(call, response)
+  return outcome === 'ok' ? OK : { outcome, error: errorTextOf(response) }
 }
 
 /** Returns true for the status of an app that rejects the protocol version or transport of a handshake. */
@@ -60,10 +80,10 @@ function isNegotiationStatus(method: string, status: number): boolean {
 }
 
 /** Handles the usual case of one call and one message; an error without an id is about the whole body. */
-function outcomeOfOnly(call: RequestCall, response: Message): Outcome {
+function endingOfOnly(call: RequestCall, response: Message): Ending {
   const responses = response.kind === 'result' || response.kind === 'error'
-  if (!responses || (response.id !== call.id && response.id !== null)) return 'incomplete'
-  return outcomeOf(call, response)
+  if (!responses || (response.id !== call.id && response.id !== null)) return INCOMPLETE
+  return endingOf(call, response)
 }
 
 interface Sized {

@@ -1,4 +1,4 @@
-import { isRecord } from '../base/values.ts'
+import { fieldsOf, isRecord, textOf } from '../base/values.ts'
 import type { JsonRpcId, Outcome } from './call.ts'
 import { isId } from './json-rpc.ts'
 
@@ -19,7 +19,12 @@ export function cancelledId(params: unknown): JsonRpcId | undefined {
  * the call counts as an error, so that no hang goes unnoticed.
  */
 export function outcomeOfCancellation(params: unknown): Outcome {
-  const reason = isRecord(params) ? params['reason'] : undefined
-  if (typeof reason !== 'string' || reason === '') return 'abandoned'
+  const reason = reasonOf(params)
+  if (reason === undefined) return 'abandoned'
   return TIMED_OUT.test(reason) ? 'timeout' : 'cancelled'
+}
+
+/** Returns the reason that a client gives; undefined without one. */
+export function reasonOf(params: unknown): string | undefined {
+  return textOf(fieldsOf(params)['reason'])
 }

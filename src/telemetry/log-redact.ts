@@ -1,9 +1,17 @@
-const REDACTED = '[redacted]'
+export const REDACTED = '[redacted]'
 // Deeper values are not printed in full by pino either.
 const MAX_DEPTH = 8
 // Bounds copies of values that refer to themselves.
 const MAX_VALUES = 2_000
-const SECRET_WORDS = ['authorization', 'cookie', 'apikey', 'token', 'secret', 'password'] as const
+/** Parts of the names of secrets, without dashes and underscores. */
+export const SECRET_WORDS = [
+  'authorization',
+  'cookie',
+  'apikey',
+  'token',
+  'secret',
+  'password',
+] as const
 const MAX_KEY = 64
 // Remembers names, because log lines repeat the same few fields.
 const MAX_CHECKED = 1_000

@@ -72,6 +72,9 @@ export type LogLevel = (typeof LOG_LEVELS)[number]
 export const LOG_IDS = ['full', 'hash', 'off'] as const
 export type LogIds = (typeof LOG_IDS)[number]
 
+/** Messages of errors in the admin API: without secrets, or none. */
+export const ERROR_MESSAGES = ['redacted', 'off'] as const
+
 /** Which injected faults are logged: all, at most ten a second, or none. */
 export const LOG_INJECTIONS = ['all', 'sample', 'off'] as const
 export type LogInjections = (typeof LOG_INJECTIONS)[number]

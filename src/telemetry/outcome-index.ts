@@ -15,10 +15,16 @@ const OUTCOME: Readonly<Record<Outcome, number>> = {
 export const ORIGIN: Readonly<Record<Origin, number>> = { upstream: 0, injected: 1, squall: 2 }
 /** Origins by index. */
 export const ORIGINS = Object.keys(ORIGIN) as readonly Origin[]
-const OUTCOMES = Object.keys(OUTCOME) as readonly Outcome[]
+/** Outcomes by index. */
+export const OUTCOMES = Object.keys(OUTCOME) as readonly Outcome[]
 const RESULTS = new Set<Outcome>(['ok', 'tool_error'])
 // A cancelled call is not an error of either side.
 const NO_ERROR = new Set<Outcome>(['ok', 'cancelled'])
+
+/** Returns true for a call that did not end well. */
+export function isError(outcome: Outcome): boolean {
+  return !NO_ERROR.has(outcome)
+}
 
 /** Describes one index in arrays of counters: an outcome with its origin. */
 export interface End {
@@ -34,7 +40,7 @@ export const ENDS: readonly End[] = ORIGINS.flatMap((origin) =>
   OUTCOMES.map((outcome) => ({
     outcome,
     origin,
-    isError: !NO_ERROR.has(outcome),
+    isError: isError(outcome),
     isResult: RESULTS.has(outcome),
   })),
 )

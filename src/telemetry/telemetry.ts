@@ -48,10 +48,14 @@ export type RejectionReason =
   | 'internal_error'
   | 'slow_client'
 
-/** Records one effect of a fault. */
-export interface InjectedFault {
+/** Names a fault that took effect. */
+export interface FaultEffect {
   readonly rule: string
   readonly fault: string
+}
+
+/** Records one effect of a fault. */
+export interface InjectedFault extends FaultEffect {
   /** Undefined for calls of other methods, and for exchanges without a call. */
   readonly tool: string | undefined
   /** False when the same fault took effect on the same call before, as with each event of a stream. */

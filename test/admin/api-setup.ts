@@ -7,6 +7,7 @@ import { parseRules } from '../../src/rules/file/parse.ts'
 import { finishPlan, planCall } from '../../src/rules/select/plan.ts'
 import { RuleStates } from '../../src/rules/select/rule-states.ts'
 import { ActiveRules } from '../../src/rules/watch/active-rules.ts'
+import { CallWatch } from '../../src/telemetry/call-watch.ts'
 import type { Logger } from '../../src/telemetry/log.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
 import type { ToolsSource } from '../../src/telemetry/tool-sample.ts'
@@ -66,6 +67,7 @@ export async function adminApi({ bodyTimeoutMs, tools, access, appProbes, ...set
     error: write('error'),
   }
   const metrics = createMetrics({ version: '1.2.3' })
+  const watch = new CallWatch({ now: () => NOW })
   const admin: Admin = createAdmin({
     metrics,
     readiness: () => ({ ready: true, reason: 'serving' }),
@@ -74,6 +76,7 @@ export async function adminApi({ bodyTimeoutMs, tools, access, appProbes, ...set
     rules,
     recent,
     tools: tools ?? (() => metrics.tools()),
+    watch,
     token,
     environment: 'staging',
     ...(access && { access }),
@@ -90,6 +93,7 @@ export async function adminApi({ bodyTimeoutMs, tools, access, appProbes, ...set
     arming,
     recent,
     metrics,
+    watch,
     log,
     close: () => admin.close(),
     /** A file is found, good or bad. */

@@ -5,10 +5,11 @@ import { expect, it } from 'vitest'
 import { API, type Endpoint, OTHER_PATHS } from '../../src/admin/api.ts'
 import { askAdmin } from '../../src/admin/api-client.ts'
 import { SCHEMAS } from '../../src/admin/api-schemas.ts'
+import type { EndedCall } from '../../src/telemetry/call-line.ts'
 import { createAdmin } from '../../src/admin/server.ts'
 import { closers } from '../support/closers.ts'
 import { type Api, type ApiSetup, AT, NOW, RULES } from './api-setup.ts'
-import { type EventReader, readEvents } from './event-reader.ts'
+import { type EventReader, readEvents, readTap } from './event-reader.ts'
 import { startSquall } from '../support/squall.ts'
 import { startUpstream } from '../support/upstream.ts'
 
@@ -38,6 +39,30 @@ function closed(node: unknown): unknown {
   return type.includes('"object"') ? { ...copy, additionalProperties: false } : copy
 }
 
+const CALL = {
+  method: 'tools/call',
+  name: 'search',
+  outcome: 'rpc_error',
+  origin: 'injected',
+  seconds: 0.02,
+  upstreamSeconds: 0.01,
+  responseBytes: 40,
+  trace: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
+} as const
+
+/** A call ends, with everything that is shown of single calls. */
+function end({ watch }: Api, more: Partial<EndedCall> = {}): void {
+  watch.ended({
+    ...CALL,
+    id: 'a',
+    session: 's',
+    client: { name: 'agent', version: '1' },
+    error: { status: 500, code: -32603, message: 'no' },
+    faults: [{ rule: 'slow', fault: 'abort' }],
+    ...more,
+  })
+}
+
 /** A sidecar with something of everything that the API can show. */
 async function busy(): Promise<Api> {
   const api = await start()
@@ -47,14 +72,8 @@ async function busy(): Promise<Api> {
   const more = { tool: 'search', effect: 'late', delayMs: 12.5 }
   api.recent.add({ at: NOW, entry: { ...entry, ...more, id: 'a' } })
   api.recent.add({ at: NOW, entry: { ...entry, ...more, tool: undefined, id: undefined } })
-  api.metrics.call({
-    method: 'tools/call',
-    name: 'search',
-    outcome: 'rpc_error',
-    origin: 'injected',
-    seconds: 0.02,
-    upstreamSeconds: 0.01,
-  })
+  api.metrics.call(CALL)
+  end(api)
   api.arming.disarm('guard', 'too many errors')
   return api
 }
@@ -81,6 +100,15 @@ it('describes each real response, with every field of it', async () => {
     expectFit(request, body)
     expectFit(response, await (await api.post(path, JSON.stringify(body))).json())
   }
+})
+
+it('describes each call of a tap, with every field of it', async () => {
+  const api = await busy()
+  const tap = opened(await readTap(api.url))
+  end(api)
+  expectFit(API.tap.response, await tap.next())
+  end(api, { outcome: 'ok', error: undefined, changed: true, client: undefined, session: '' })
+  expectFit(API.tap.response, await tap.next())
 })
 
 it('describes each real failure', async () => {
@@ -111,6 +139,7 @@ it('knows every path of the server and its methods, and no others', async () => 
     logger: { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} },
     version: '1.2.3',
     rules: api.rules,
+    watch: api.watch,
     appProbes: [{ key: 'app/livez', check: () => Promise.resolve({ ok: true, why: '' }) } as never],
   })
   const isAt = (path: string, served: string): boolean =>

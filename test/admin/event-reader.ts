@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
+import type { TappedCall } from '../../src/admin/api.ts'
 
 /** One event of `/api/events`, as far as tests look at it. */
 export interface ReadEvent {
@@ -17,24 +18,33 @@ export interface ReadEvent {
   }
 }
 
-/** A client that listens to `/api/events`. */
-export interface EventReader {
+/** A client that listens to a stream. */
+export interface EventReader<Event = ReadEvent> {
   readonly status: number
   readonly response: IncomingMessage
   /** Everything that was read, as it came. */
   text(): string
   /** Resolves with the next event. */
-  next(): Promise<ReadEvent>
+  next(): Promise<Event>
   /** Resolves when the stream is over. */
   readonly ended: Promise<unknown>
   close(): void
 }
 
-/** Begins to listen. */
-export async function readEvents(url: string): Promise<EventReader> {
-  const request = get(`${url}/api/events`, { agent: false })
+/** Begins to listen to `/api/events`. */
+export function readEvents(url: string): Promise<EventReader> {
+  return readStream<ReadEvent>(`${url}/api/events`)
+}
+
+/** Begins to listen to `/api/tap`. */
+export function readTap(url: string, query = ''): Promise<EventReader<TappedCall>> {
+  return readStream<TappedCall>(`${url}/api/tap?${query}`)
+}
+
+async function readStream<Event>(url: string): Promise<EventReader<Event>> {
+  const request = get(url, { agent: false })
   const [response] = (await once(request, 'response')) as [IncomingMessage]
-  const events: ReadEvent[] = []
+  const events: Event[] = []
   let text = ''
   let read = 0
   let wake = (): void => undefined
@@ -43,7 +53,7 @@ export async function readEvents(url: string): Promise<EventReader> {
     for (let end = text.indexOf('\n\n', read); end >= 0; end = text.indexOf('\n\n', read)) {
       const event = text.slice(read, end)
       read = end + 2
-      if (event.startsWith('data: ')) events.push(JSON.parse(event.slice(6)) as ReadEvent)
+      if (event.startsWith('data: ')) events.push(JSON.parse(event.slice(6)) as Event)
     }
     wake()
   })

@@ -19,9 +19,9 @@ describe('the latency of the last looks', () => {
   it('is that of the calls in between, and forgets those of long ago', () => {
     const window = new LatencyWindow(2)
     window.look([sample('a', 100, 0, 0)])
-    expect(window.look([sample('a', 100, 4, 0)]).get('a')?.app.p50).toBe(1.5)
-    expect(window.look([sample('a', 100, 4, 0)]).get('a')?.app.p50).toBe(1.5)
-    expect(window.look([sample('a', 100, 4, 0)]).get('a')?.app.p50).toBeNull()
+    expect(window.look([sample('a', 100, 4, 0)]).get('a')?.upstream.p50).toBe(1.5)
+    expect(window.look([sample('a', 100, 4, 0)]).get('a')?.upstream.p50).toBe(1.5)
+    expect(window.look([sample('a', 100, 4, 0)]).get('a')?.upstream.p50).toBeNull()
   })
 
   it('knows tools that came later, and all of them together', () => {

@@ -8,7 +8,15 @@ import { startSquall } from '../support/squall.ts'
 
 const opened = closers()
 const READ_TOKEN = 'a-read-token:of-tests'
-const READS = ['/', '/page/main.js', '/metrics', '/api/state', '/api/rules', '/api/faults']
+const READS = [
+  '/',
+  '/page/main.js',
+  '/metrics',
+  '/api/state',
+  '/api/rules',
+  '/api/faults',
+  '/api/errors',
+]
 
 async function start() {
   const api = await startSquall({ admin: { access: { readToken: READ_TOKEN } } })
@@ -20,32 +28,35 @@ async function start() {
 const basic = (user: string, password: string): string =>
   `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`
 
-it.each([...READS, '/api/events'])('refuses to show %s without the token', async (path) => {
-  const { port, log } = await start()
-  for (const headers of [
-    {},
-    { authorization: 'Bearer' },
-    { authorization: 'Bearer a-token-somebody-guessed' },
-    { authorization: `Bearer ${READ_TOKEN}x` },
-    { authorization: basic(READ_TOKEN, 'wrong') },
-    { authorization: 'Basic !' },
-    { 'x-squall-authorization': READ_TOKEN },
-    { 'sec-squall-client': 'top' },
-  ]) {
-    const { status, headers: responded, body } = await askedAs(port, path, headers)
-    expect(status).toBe(401)
-    expect(responded['www-authenticate']).toBe('Basic realm="squall admin", charset="UTF-8"')
-    expect(body).not.toContain('slow')
-  }
-  // One line for each reason, with nothing of what was sent.
-  expect(log.map(({ message }) => message)).toEqual([
-    'refused a read on the admin port',
-    'refused a read on the admin port',
-  ])
-  expect(JSON.stringify(log)).not.toMatch(/guessed|a-read-token/)
-  const metrics = await askedAs(port, '/metrics', { authorization: `Bearer ${READ_TOKEN}` })
-  expect(metrics.body).toContain('squall_admin_refused_total{reason="token"} 8')
-})
+it.each([...READS, '/api/events', '/api/tap'])(
+  'refuses to show %s without the token',
+  async (path) => {
+    const { port, log } = await start()
+    for (const headers of [
+      {},
+      { authorization: 'Bearer' },
+      { authorization: 'Bearer a-token-somebody-guessed' },
+      { authorization: `Bearer ${READ_TOKEN}x` },
+      { authorization: basic(READ_TOKEN, 'wrong') },
+      { authorization: 'Basic !' },
+      { 'x-squall-authorization': READ_TOKEN },
+      { 'sec-squall-client': 'top' },
+    ]) {
+      const { status, headers: responded, body } = await askedAs(port, path, headers)
+      expect(status).toBe(401)
+      expect(responded['www-authenticate']).toBe('Basic realm="squall admin", charset="UTF-8"')
+      expect(body).not.toContain('slow')
+    }
+    // One line for each reason, with nothing of what was sent.
+    expect(log.map(({ message }) => message)).toEqual([
+      'refused a read on the admin port',
+      'refused a read on the admin port',
+    ])
+    expect(JSON.stringify(log)).not.toMatch(/guessed|a-read-token/)
+    const metrics = await askedAs(port, '/metrics', { authorization: `Bearer ${READ_TOKEN}` })
+    expect(metrics.body).toContain('squall_admin_refused_total{reason="token"} 8')
+  },
+)
 
 it.each([
   ['a scraper', { authorization: `Bearer ${READ_TOKEN}` }],

@@ -59,6 +59,8 @@ describe('squall run', () => {
       engine: 'fast',
       logLevel: 'info',
       logFormat: 'auto',
+      errorMessages: 'redacted',
+      accessLog: undefined,
       logIds: 'full',
       logInjections: 'all',
     })
@@ -72,7 +74,7 @@ describe('squall run', () => {
         '--max-body 2KiB --max-connections 3 --max-upstream-connections 4 --max-pending 5 ' +
         '--max-sessions 6 --header-timeout 7ms --body-timeout 8ms --hold-timeout 13ms --pending-ttl 9ms ' +
         '--connect-timeout 10ms --upstream-idle 11ms --client-keepalive 12ms --drain-timeout 0s ' +
-        '--public-url https://GW.example:443/mcp/ --upstream-reuse never --engine standard --log-level debug --log-format pretty --log-ids hash --log-injections sample',
+        '--public-url https://GW.example:443/mcp/ --upstream-reuse never --engine standard --log-level debug --log-format pretty --log-ids hash --log-injections sample --error-messages off --access-log -',
     )
     expect(given).toEqual({
       appProbes: [],
@@ -111,6 +113,8 @@ describe('squall run', () => {
       engine: 'standard',
       logLevel: 'debug',
       logFormat: 'pretty',
+      errorMessages: 'off',
+      accessLog: '-',
       logIds: 'hash',
       logInjections: 'sample',
     })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { outcomeOfJsonBody } from '../../src/mcp/body-outcome.ts'
+import { endingsOfJsonBody } from '../../src/mcp/body-outcome.ts'
 import type { RequestCall, JsonRpcId } from '../../src/mcp/call.ts'
 import type { Message } from '../../src/mcp/json-rpc.ts'
 import { outcomeOf, outcomeOfMessage } from '../../src/mcp/outcome.ts'
@@ -20,6 +20,8 @@ const error = (code: number, data?: unknown): Message => ({
   id: 1,
   error: { code, message: '', data },
 })
+const outcomesOf = (...args: Parameters<typeof endingsOfJsonBody>): string[] =>
+  endingsOfJsonBody(...args).map(({ outcome }) => outcome)
 const body = (rest: object) => JSON.stringify({ jsonrpc: '2.0', ...rest })
 
 test.each([
@@ -81,8 +83,8 @@ describe('a whole response', () => {
     [401, 'http_error', '', call('server/discover', MODERN)],
     [503, 'http_error', '', call('initialize')],
   ] as const)('%i is %s: %s', (status, outcome, text, to) => {
-    expect(outcomeOfJsonBody([to], status, text)).toEqual([outcome])
-    expect(outcomeOfJsonBody([to], status, new Uint8Array(Buffer.from(text)))).toEqual([outcome])
+    expect(outcomesOf([to], status, text)).toEqual([outcome])
+    expect(outcomesOf([to], status, new Uint8Array(Buffer.from(text)))).toEqual([outcome])
   })
 
   test('of a batch is reported call by call, ids of two types and repeated ids kept apart', () => {
@@ -97,12 +99,7 @@ describe('a whole response', () => {
       { jsonrpc: '2.0', id: 1, result: {} },
       { jsonrpc: '2.0', id: 1, error: { code: 1 } },
     ])
-    expect(outcomeOfJsonBody(calls, 200, text)).toEqual([
-      'ok',
-      'tool_error',
-      'rpc_error',
-      'incomplete',
-    ])
+    expect(outcomesOf(calls, 200, text)).toEqual(['ok', 'tool_error', 'rpc_error', 'incomplete'])
   })
 
   test.each([
@@ -116,8 +113,8 @@ describe('a whole response', () => {
       `${body(message)}\n`,
       JSON.stringify({ jsonrpc: '2.0', ...message }, null, 1),
     ]) {
-      expect(outcomeOfJsonBody([call()], 200, text)).toEqual([outcome])
-      expect(outcomeOfJsonBody([call()], 200, Buffer.from(text))).toEqual([outcome])
+      expect(outcomesOf([call()], 200, text)).toEqual([outcome])
+      expect(outcomesOf([call()], 200, Buffer.from(text))).toEqual([outcome])
     }
   })
 
@@ -126,6 +123,6 @@ describe('a whole response', () => {
       'isError',
       String.raw`is\u0045rror`,
     )
-    expect(outcomeOfJsonBody([call()], 200, text)).toEqual(['tool_error'])
+    expect(outcomesOf([call()], 200, text)).toEqual(['tool_error'])
   })
 })

@@ -1,52 +1,14 @@
-import { createRequire } from 'node:module'
-import { mkdir, readFile } from 'node:fs/promises'
-import { fileURLToPath } from 'node:url'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { eventually } from '../support/eventually.ts'
-import { type BusySquall, HOSTILE, RULES, TOKEN } from './busy-squall.ts'
-import { type Browser, startBrowser, type BrowserPage } from '../support/browser.ts'
-import { PATIENCE } from './patience.ts'
 import { startSquall } from '../support/squall.ts'
+import { busy, eachInBrowser, open, page, PHONE, PICTURES, WIDE } from './admin-page.ts'
+import { RULES, TOKEN } from './busy-squall.ts'
+import { PATIENCE } from './patience.ts'
 
-const PICTURES = fileURLToPath(new URL('../../build/admin-page/', import.meta.url))
-const WIDE = [1280, 900] as const
-const PHONE = [360, 740] as const
 const MISTAKEN = RULES.replace('percent: 40', 'percnt: 40')
 const LINE = MISTAKEN.slice(0, MISTAKEN.indexOf('percnt')).split('\n').length
 
-let chromium: Browser
-let busy: BusySquall
-let page: BrowserPage
-
-beforeAll(async () => {
-  await mkdir(PICTURES, { recursive: true })
-  chromium = await startBrowser()
-})
-
-afterAll(() => chromium?.close())
-
-beforeEach(async () => {
-  busy = await startSquall({ scene: 'busy' })
-  page = await chromium.openTab()
-  await page.look(...WIDE, 'light')
-})
-
-afterEach(async () => {
-  const { complaints, requests } = page
-  const { admin } = busy.squall
-  await page.close()
-  await busy.close()
-  expect(complaints).toEqual([])
-  expect(
-    requests.filter((url) => !url.startsWith(`${admin}/`) && !url.startsWith('data:')),
-  ).toEqual([])
-})
-
-/** Opens the page and waits until it has shown something. */
-async function open(): Promise<void> {
-  await page.open(`${busy.squall.admin}/`)
-  await page.reads('#feed', /Live/)
-}
+eachInBrowser()
 
 describe('the admin page in a browser', () => {
   it('shows what is going on without being asked again', async () => {
@@ -75,7 +37,80 @@ describe('the admin page in a browser', () => {
     }, PATIENCE)
     expect(await page.evaluate<boolean>(DRAWN)).toBe(true)
     await page.reads('#faults-about', /The last 50 of/)
+    await page.reads('#errors-rows', /query_db\s+tool_error\s+no such row[^]*Real/)
+    await page.reads('#errors-rows', /connection to db-7 lost[^]*Injected\s+flaky-db · abort/)
     await page.screenshot(`${PICTURES}light.png`)
+  })
+
+  it('shows which sidecar it is, and what each rule matches and does', async () => {
+    await open()
+    const upstream = busy.app.url.replaceAll('.', '\\.')
+    await page.reads(
+      '#place',
+      new RegExp(
+        `Environment\\s+staging\\s+Listens on\\s+127\\.0\\.0\\.1:\\d+ → ${upstream}\\s+Version`,
+      ),
+    )
+    await page.reads(
+      '#rules-rows tr:nth-child(1)',
+      /slow-search\s+match: \{ tool: search_\* \}, percent: 40, faults: \[delay: \{ fixed: 120ms/,
+    )
+  })
+
+  it('has the charts of the last minutes when it is opened again', async () => {
+    busy.startCalls()
+    const points = `document.querySelector('#errors-chart').getAttribute('aria-label')`
+    await open()
+    await page.reads('#numbers', /Calls\/s\s+[\d.]*[1-9]/)
+    // The sidecar keeps a point every five seconds.
+    await eventually(async () => {
+      const history = await (await fetch(`${busy.squall.admin}/api/history`)).json()
+      return (history as { at: number[] }).at.length > 2 ? undefined : 'no history yet'
+    }, PATIENCE)
+    await page.open(`${busy.squall.admin}/?again`)
+    await eventually(async () => {
+      const reported = await page.evaluate<string>(points)
+      return /Real [\d.]*[1-9]|Injected [\d.]*[1-9]/.test(reported) ? undefined : reported
+    }, PATIENCE)
+    expect(page.requests.filter((url) => url.endsWith('/api/history'))).toHaveLength(2)
+  })
+
+  it('shows the errors and faults of one rule, by a link', async () => {
+    busy.startCalls()
+    await open()
+    await page.reads('#errors-rows', /flaky-db/)
+    await page.reads('#errors-rows', /no such row/)
+    await page.reads('#rules-rows', /match: /)
+    await page.click('#rules-rows tr:nth-child(2) a')
+    await page.reads('#errors-filter', /^Of the rule flaky-db\. Show all$/)
+    await page.reads('#errors-rows', /^(?![^]*no such row)[^]*connection to db-7 lost/)
+    await page.reads('#faults-rows', /^(?![^]*slow-search)[^]*flaky-db/)
+    expect(await page.evaluate<string>('document.activeElement.id')).toBe('errors-title')
+    await page.click('#errors-filter a')
+    await page.reads('#errors-rows', /no such row/)
+    expect(await page.text('#errors-filter')).toBe('')
+  })
+
+  it('sorts its tables by column, and says so', async () => {
+    for (const tool of ['search_docs', 'send_mail', 'send_mail', 'archive_everything']) {
+      await busy.ask(tool)
+    }
+    await open()
+    const first = (pattern: RegExp): Promise<void> =>
+      page.reads('#tools-rows tr:first-child', pattern)
+    const order = `document.querySelector('#tools th[data-column=calls]').ariaSort`
+    await first(/^archive_everything/)
+    // The texts of the rules move the table down.
+    await page.reads('#rules-rows', /match: /)
+    await page.click('#tools th[data-column=calls] button')
+    await first(/^send_mail/)
+    expect(await page.evaluate<string>(order)).toBe('descending')
+    await page.click('#tools th[data-column=calls] button')
+    expect(await page.evaluate<string>(order)).toBe('ascending')
+    await first(/^(?!send_mail)/)
+    await page.click('#tools th[data-column=calls] button')
+    expect(await page.evaluate<string>(order)).toBe('none')
+    await first(/^archive_everything/)
   })
 
   it('shows the numbers of one tool alone', async () => {
@@ -87,7 +122,7 @@ describe('the admin page in a browser', () => {
       select.value = '=search_docs'
       select.dispatchEvent(new Event('change'))
     })()`)
-    await page.reads('#numbers', /Injected errors\/s\s+0[^]*p95 for clients\s+\d+ ms/)
+    await page.reads('#numbers', /Injected errors\/s\s+0[^]*Client p95\s+\d+ ms/)
   })
 
   it('shows a mistake in the rules with its line, and that the old ones stay', async () => {
@@ -102,9 +137,12 @@ describe('the admin page in a browser', () => {
     await page.reads('#numbers', /Injected errors\/s\s+[\d.]*[1-9]/)
     await page.screenshot(`${PICTURES}dark.png`)
     await page.look(...PHONE, 'light')
+    await page.reads('#errors-rows', /no such row/)
     await page.screenshot(`${PICTURES}phone.png`)
     expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBe(PHONE[0])
     expect(await page.evaluate<string[]>(TOO_WIDE)).toEqual([])
+    await page.look(...PHONE, 'dark')
+    await page.screenshot(`${PICTURES}phone-dark.png`)
     await busy.mounted.swap(RULES.replace('percent: 40', 'percent: 41'))
     await page.reads('#reload-result', /^Active$/)
     expect(await page.text('#problems')).toBe('')
@@ -155,67 +193,6 @@ describe('the admin page in a browser', () => {
     page.forgive(/status of 409/)
   })
 
-  it('takes names that others gave for what they are', async () => {
-    await busy.ask(HOSTILE)
-    await busy.ask('\u0000\u0007')
-    await open()
-    await page.reads('#tools-rows', /<img src=x onerror=/)
-    expect(await page.evaluate<number>(`document.querySelectorAll('img').length`)).toBe(0)
-    expect(await page.evaluate<string>('document.title')).toBe('Armed · Squall')
-  })
-
-  it('works with the keyboard alone', async () => {
-    await open()
-    const seen: string[] = []
-    for (let i = 0; i < 16; i++) {
-      await page.press('Tab')
-      const [id, outlined] = await page.evaluate<[string, boolean]>(FOCUSED)
-      seen.push(id)
-      expect([id, outlined]).toEqual([id, true])
-    }
-    const order = ['pause', 'theme', 'token', 'reason', 'disarm', 'arm', 'tool']
-    expect(seen.filter((id) => order.includes(id))).toEqual(order)
-    expect(seen[0]).toBe('skip')
-    await page.evaluate(`document.querySelector('#pause').focus()`)
-    await page.press('Enter')
-    await page.reads('#feed', /Paused/)
-    expect(await page.evaluate(`document.querySelector('#pause').ariaPressed`)).toBe('true')
-  })
-
-  it('keeps the theme that was chosen', async () => {
-    await open()
-    const back = `getComputedStyle(document.body).backgroundColor`
-    const light = await page.evaluate<string>(back)
-    await page.evaluate(`(() => {
-      const select = document.querySelector('#theme')
-      select.value = 'dark'
-      select.dispatchEvent(new Event('change'))
-    })()`)
-    const dark = await page.evaluate<string>(back)
-    expect(dark).not.toBe(light)
-    await page.open(`${busy.squall.admin}/?again`)
-    expect(await page.evaluate<string>(back)).toBe(dark)
-    await page.evaluate('localStorage.clear()')
-  })
-
-  it.each([
-    ['light', WIDE],
-    ['dark', WIDE],
-    ['light', PHONE],
-  ] as const)('has no serious barrier: %s, %j', async (scheme, [width, height]) => {
-    await page.look(width, height, scheme)
-    busy.startCalls()
-    await open()
-    await busy.mounted.swap(MISTAKEN)
-    busy.squall.running.rules!.arming.disarm('guard', 'too many real errors')
-    await page.reads('#problems', /percnt/)
-    await page.reads('#faults-rows', /slow-search/)
-    await page.evaluate(await readFile(AXE, 'utf8'))
-    const found = await page.evaluate<readonly Violation[]>(`axe.run().then(({ violations }) =>
-      violations.map(({ id, impact, nodes }) => ({ id, impact, at: nodes.map((n) => n.html) })))`)
-    expect(found.filter(({ impact }) => impact === 'serious' || impact === 'critical')).toEqual([])
-  })
-
   it('says that it hears nothing any more when Squall has ended', async () => {
     await open()
     await busy.squall.close()
@@ -250,29 +227,13 @@ describe('the admin page in a browser', () => {
   })
 })
 
-interface Violation {
-  readonly id: string
-  readonly impact: string
-  readonly at: readonly string[]
-}
-
-const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
-
 /** Whether something is drawn on each canvas. */
 const DRAWN = `[...document.querySelectorAll('canvas')].length === 2 &&
   [...document.querySelectorAll('canvas')].every((canvas) => canvas.getContext('2d')
     .getImageData(0, 0, canvas.width, canvas.height).data.some((value) => value > 0))`
 
-/** What is cut off at the right, other than within a part that can be scrolled. */
-const TOO_WIDE = `[...document.querySelectorAll('main *')]
-  .filter((element) => element.closest('.scroll, .hidden, .chart') === null)
+/** What is cut off at the right. */
+const TOO_WIDE = `[...document.querySelectorAll('header *, main *')]
+  .filter((element) => element.closest('.hidden, .chart') === null)
   .filter((element) => element.getBoundingClientRect().right > innerWidth)
   .map((element) => element.outerHTML.slice(0, 100))`
-
-/** What has the focus, and whether that can be seen. */
-const FOCUSED = `(() => {
-  const element = document.activeElement
-  const { outlineStyle, outlineWidth } = getComputedStyle(element)
-  const name = element.id || element.className || element.textContent.trim()
-  return [name, outlineStyle !== 'none' && parseFloat(outlineWidth) >= 2]
-})()`

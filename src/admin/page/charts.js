@@ -25,8 +25,8 @@ const LATENCY = {
   series: [
     { column: 'p95', label: 'Client p95', color: '--client', dash: [], width: 2 },
     { column: 'p50', label: 'Client p50', color: '--client', dash: [7, 4], width: 1.5 },
-    { column: 'app95', label: 'App p95', color: '--app', dash: [], width: 1.5 },
-    { column: 'app50', label: 'App p50', color: '--app', dash: [2, 3], width: 1.5 },
+    { column: 'upstreamP95', label: 'Upstream p95', color: '--upstream', dash: [], width: 1.5 },
+    { column: 'upstreamP50', label: 'Upstream p50', color: '--upstream', dash: [2, 3], width: 1.5 },
   ],
 }
 
@@ -39,8 +39,8 @@ export function createCharts() {
   document.addEventListener('themechange', redraw)
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw)
   return {
-    show: (history, tool) => {
-      for (const chart of charts) chart.show(history, tool)
+    show: (traffic, tool) => {
+      for (const chart of charts) chart.show(traffic, tool)
     },
   }
 }
@@ -68,8 +68,8 @@ class Chart {
     new ResizeObserver(resize).observe(this.#box)
   }
 
-  show(history, tool) {
-    this.#data = history.of(
+  show(traffic, tool) {
+    this.#data = traffic.of(
       tool,
       this.#spec.series.map(({ column }) => column),
     )

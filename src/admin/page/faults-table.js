@@ -1,37 +1,52 @@
 import { byId, make, setText } from './dom.js'
 import { count, foreign, many, seconds, timeOfDay } from './format.js'
 import { Rows } from './rows.js'
+import { Sorting } from './sorting.js'
 
 const KEPT = 200
 const SHOWN = 50
 
 /** Shows the last injected faults, newest first. */
-export function createFaultsTable() {
+export function createFaultsTable(filter) {
   /** @type {(import('../api.ts').Fault & { number: number })[]} */
   let faults = []
+  let total = 0
   const rows = new Rows(byId('faults-rows'), {
     key: ({ number }) => number,
     create: createRow,
     columns: 4,
     empty: 'No fault has taken effect yet.',
   })
+  const show = () => {
+    const { rule } = filter
+    const fitting = faults.filter((fault) => rule === undefined || fault.rule === rule)
+    const shown = sorting.sorted(fitting).slice(0, SHOWN)
+    rows.show(shown)
+    const text = shown.length < total ? `The last ${shown.length} of ${count(total)}.` : ''
+    setText(byId('faults-about'), text === '' ? `${many(total, 'fault')} so far.` : text)
+  }
+  const sorting = new Sorting(
+    byId('faults'),
+    {
+      time: ({ at }) => at,
+      rule: ({ rule }) => rule,
+      call: ({ tool, method }) => tool ?? method ?? '',
+      effect: ({ delayMs }) => delayMs,
+    },
+    show,
+  )
   return {
     /**
      * Keeps new faults, also while the page is paused.
      *
      * @param {import('../api.ts').LiveEvent} event
      */
-    take: ({ faults: { whole, total, faults: fresh } }) => {
-      const numbered = fresh.map((fault, i) => ({ ...fault, number: total - i }))
+    take: ({ faults: { whole, total: all, faults: fresh } }) => {
+      const numbered = fresh.map((fault, i) => ({ ...fault, number: all - i }))
       faults = (whole ? numbered : [...numbered, ...faults]).slice(0, KEPT)
+      total = all
     },
-    /** @param {import('../api.ts').LiveEvent} event */
-    show: ({ faults: { total } }) => {
-      const shown = faults.slice(0, SHOWN)
-      rows.show(shown)
-      const text = shown.length < total ? `The last ${shown.length} of ${count(total)}.` : ''
-      setText(byId('faults-about'), text === '' ? `${many(total, 'fault')} so far.` : text)
-    },
+    show,
   }
 }
 

@@ -1,40 +1,73 @@
 /** The key of all calls together. */
 export const ALL = '*'
 
-const MAX_POINTS = 300
 const ORIGINS = ['upstream', 'injected', 'squall']
+const COLUMNS = ['calls', 'real', 'injected', 'squall', 'p50', 'p95', 'upstreamP50', 'upstreamP95']
 
-/** Keeps the last minutes of each tool, made from counts that only grow. */
-export class History {
+/**
+ * Keeps the last minutes of each tool: the points that the sidecar has kept, and newer ones made from counts
+ * that only grow.
+ */
+export class Traffic {
   #times = []
   #series = new Map()
   #before
 
-  /** @param {import('../api.ts').LiveEvent} event */
+  /**
+   * Replaces all points up to the last one that the sidecar has kept.
+   *
+   * @param {import('../api.ts').History} history
+   */
+  take({ at, series }) {
+    const last = at.at(-1) ?? 0
+    const from = this.#times.findIndex((time) => time > last)
+    const newer = from < 0 ? [] : this.#times.slice(from)
+    const known = this.#times.length
+    const merged = new Map(
+      series.map(({ tool, ...columns }) => {
+        const name = tool === undefined ? ALL : key({ tool })
+        return [name, at.map((_, i) => pointOf(columns, i))]
+      }),
+    )
+    for (const [name, points] of this.#series) {
+      const kept = newer.map((_, i) => points[points.length - known + from + i])
+      merged.set(name, [...(merged.get(name) ?? at.map(() => undefined)), ...kept])
+    }
+    for (const [name, points] of merged) {
+      if (!this.#series.has(name)) merged.set(name, [...points, ...newer.map(() => undefined)])
+    }
+    this.#times = [...at, ...newer]
+    this.#series = merged
+  }
+
+  /**
+   * Adds a point.
+   *
+   * @param {import('../api.ts').LiveEvent} event
+   * @returns {boolean} whether the process is the same as before
+   */
   add({ at, tools, latency }) {
     const time = Date.parse(at) / 1000
     const now = { time, counts: new Map(tools.map((tool) => [key(tool), tool])) }
     now.counts.set(ALL, total(tools, latency))
     const before = this.#before
     this.#before = now
-    if (before === undefined) return
+    if (before === undefined) return true
     if (isAnotherProcess(before, now)) {
       this.#times = []
       this.#series = new Map()
-      return
+      return false
     }
     const elapsed = Math.max(time - before.time, 0.1)
     this.#times.push(time)
-    for (const [name, tool] of now.counts) {
-      const points = this.#series.get(name) ?? []
-      this.#series.set(name, points)
-      points.push(point(before.counts.get(name), tool, elapsed))
+    for (const name of now.counts.keys()) {
+      if (!this.#series.has(name)) this.#series.set(name, [])
     }
-    if (this.#times.length <= MAX_POINTS) return
-    this.#times.shift()
-    for (const points of this.#series.values()) {
-      if (points.length > this.#times.length) points.shift()
+    for (const [name, points] of this.#series) {
+      const tool = now.counts.get(name)
+      points.push(tool && point(before.counts.get(name), tool, elapsed))
     }
+    return true
   }
 
   /** Returns the times and the named columns of one tool, as charts take them. */
@@ -43,9 +76,7 @@ export class History {
     const missing = this.#times.length - points.length
     return [
       this.#times,
-      ...columns.map((column) =>
-        this.#times.map((_, i) => (i < missing ? null : points[i - missing][column])),
-      ),
+      ...columns.map((column) => this.#times.map((_, i) => points[i - missing]?.[column] ?? null)),
     ]
   }
 
@@ -60,6 +91,10 @@ export function key({ tool }) {
   return `=${tool}`
 }
 
+function pointOf(columns, i) {
+  return Object.fromEntries(COLUMNS.map((name) => [name, columns[name][i] ?? null]))
+}
+
 /** @param {readonly import('../api.ts').Tool[]} tools */
 function total(tools, latency) {
   const sum = (part, origin) => tools.reduce((all, tool) => all + tool[part][origin], 0)
@@ -71,7 +106,7 @@ function total(tools, latency) {
  * @param {import('../api.ts').Tool} before
  * @param {import('../api.ts').Tool} tool
  */
-function point(before, { calls, errors, client, app }, elapsed) {
+function point(before, { calls, errors, client, upstream }, elapsed) {
   const perSecond = (now, then) => Math.max(0, now - (then ?? 0)) / elapsed
   const all = (counts) => ORIGINS.reduce((sum, origin) => sum + counts[origin], 0)
   return {
@@ -81,8 +116,8 @@ function point(before, { calls, errors, client, app }, elapsed) {
     calls: perSecond(all(calls), before === undefined ? 0 : all(before.calls)),
     p50: client?.p50 ?? null,
     p95: client?.p95 ?? null,
-    app50: app?.p50 ?? null,
-    app95: app?.p95 ?? null,
+    upstreamP50: upstream?.p50 ?? null,
+    upstreamP95: upstream?.p95 ?? null,
   }
 }
 

@@ -1,10 +1,12 @@
 import { listenForChanges } from './changes.js'
 import { createCharts } from './charts.js'
 import { byId, make, setAttribute, setFacts, setText } from './dom.js'
+import { createErrorsTable } from './errors-table.js'
 import { createFaultsTable } from './faults-table.js'
 import { rate, seconds } from './format.js'
-import { ALL, History, key } from './history.js'
+import { ALL, key, Traffic } from './history.js'
 import { createReloadCard } from './reload-card.js'
+import { RuleFilter } from './rule-filter.js'
 import { createRulesTable } from './rules-table.js'
 import { createStateCard } from './state-card.js'
 import { createToolsTable, toolName } from './tools-table.js'
@@ -13,11 +15,23 @@ const STALE_MS = 4_000
 const AGAIN_MS = 3_000
 const FEED = { waiting: 'Connecting…', live: 'Live', paused: 'Paused', lost: 'No connection' }
 
-const history = new History()
+/** After this time, points of the sidecar replace those of the page, which are one a second. */
+const HISTORY_MS = 60_000
+
+const traffic = new Traffic()
 const charts = createCharts()
 const stateCard = createStateCard()
-const faultsTable = createFaultsTable()
-const parts = [stateCard, createReloadCard(), createRulesTable(), createToolsTable(), faultsTable]
+const filter = new RuleFilter(() => newest !== undefined && show())
+const errorsTable = createErrorsTable(filter)
+const faultsTable = createFaultsTable(filter)
+const parts = [
+  stateCard,
+  createReloadCard(),
+  createRulesTable(),
+  createToolsTable(),
+  errorsTable,
+  faultsTable,
+]
 const toolSelect = byId('tool')
 const pauseButton = byId('pause')
 let paused = false
@@ -25,6 +39,8 @@ let feed = 'waiting'
 /** @type {import('../api.ts').LiveEvent | undefined} */
 let newest
 
+void askHistory()
+setInterval(() => void askHistory(), HISTORY_MS)
 listenForChanges((arming) => stateCard.showArming(arming))
 listen()
 toolSelect.addEventListener('change', showTraffic)
@@ -38,9 +54,18 @@ pauseButton.addEventListener('click', () => {
 /** @param {import('../api.ts').LiveEvent} event */
 function take(event) {
   newest = event
-  history.add(event)
+  if (!traffic.add(event)) void askHistory()
   faultsTable.take(event)
+  void errorsTable.take(event).then(() => !paused && errorsTable.show())
   if (!paused) show()
+}
+
+/** Takes the last minutes from the sidecar, so that a page that was just opened has charts. */
+async function askHistory() {
+  const response = await fetch('api/history').catch(() => undefined)
+  if (response?.ok !== true) return
+  traffic.take(await response.json())
+  if (!paused && newest !== undefined) showTraffic()
 }
 
 function show() {
@@ -51,14 +76,15 @@ function show() {
 
 function showTraffic() {
   const tool = toolSelect.value
-  const { calls, real, injected, p95, app95 } = history.last(tool)
-  charts.show(history, tool)
+  const { calls, real, injected, squall, p95, upstreamP95 } = traffic.last(tool)
+  charts.show(traffic, tool)
   setFacts(byId('numbers'), [
     ['Calls/s', rate(calls)],
     ['Real errors/s', rate(real)],
     ['Injected errors/s', rate(injected)],
-    ['p95 for clients', seconds(p95)],
-    ['p95 of the app', seconds(app95)],
+    ['Squall’s own errors/s', rate(squall)],
+    ['Client p95', seconds(p95)],
+    ['Upstream p95', seconds(upstreamP95)],
   ])
 }
 

@@ -1,6 +1,8 @@
 import { byId, make, setText } from './dom.js'
 import { count, foreign, many, moment } from './format.js'
 import { Rows } from './rows.js'
+import { ruleLink } from './rule-filter.js'
+import { Sorting } from './sorting.js'
 
 // In the order of evaluation.
 const WHY_NOT = [
@@ -21,19 +23,65 @@ const WHY_NOT = [
 
 /** Shows the rules with their counts; idle rules stand out. */
 export function createRulesTable() {
+  /** @type {import('../api.ts').LiveEvent | undefined} */
+  let event
+  let version
+  /** The text of each rule, by its key. */
+  let texts = new Map()
   const rows = new Rows(byId('rules-rows'), {
-    key: ({ name, builtIn }) => `${builtIn === true}${name}`,
+    key: keyOf,
     create: createRow,
     columns: 6,
     empty: 'No rule is active.',
   })
+  const show = () => {
+    const { state, rules } = event
+    const shown = rules.rules.map((rule) => ({
+      ...rule,
+      armed: state.armed,
+      text: texts.get(keyOf(rule)) ?? '',
+    }))
+    rows.show(sorting.sorted(shown))
+    setText(byId('rules-about'), about(rules.rules, rules.count))
+  }
+  const sorting = new Sorting(
+    byId('rules'),
+    {
+      rule: ({ name }) => name,
+      share: ({ percent }) => percent,
+      matched: ({ counts }) => counts.matched ?? 0,
+      sampled: ({ sampled }) => sampled,
+      active: ({ active }) => active,
+      status: (rule) => statusOf(rule).text,
+    },
+    show,
+  )
+  /** Asks for the texts of the rules, which events leave out. */
+  const askTexts = async () => {
+    const response = await fetch('api/rules').catch(() => undefined)
+    if (response?.ok !== true) return
+    /** @type {import('../api.ts').Rules} */
+    const { rules } = await response.json()
+    texts = new Map(rules.map((rule) => [keyOf(rule), foreign(rule.text ?? '', 500)]))
+    show()
+  }
   return {
-    /** @param {import('../api.ts').LiveEvent} event */
-    show: ({ state: { armed }, rules: { rules, count: all } }) => {
-      rows.show(rules.map((rule) => ({ ...rule, armed })))
-      setText(byId('rules-about'), about(rules, all))
+    /** @param {import('../api.ts').LiveEvent} now */
+    show: (now) => {
+      event = now
+      const { generation, digest } = now.rules
+      if (version !== `${generation} ${digest}`) {
+        version = `${generation} ${digest}`
+        void askTexts()
+      }
+      show()
     },
   }
+}
+
+/** @param {import('../api.ts').Rule} rule */
+function keyOf({ name, builtIn }) {
+  return `${builtIn === true}${name}`
 }
 
 /** @param {readonly import('../api.ts').Rule[]} rules */
@@ -55,9 +103,11 @@ function createRow({ name, faults, about: what, builtIn, dryRun }) {
     ...(dryRun === true ? ['dry run'] : []),
     ...(builtIn === true ? ['requested by headers'] : []),
   ]
+  const known = details.filter((each) => each !== '').join(' · ')
+  const summary = make('small')
   const whyNot = make('small', { class: 'muted' })
-  const [share, sampled] = [1, 2].map(() => make('td', { class: 'number' }))
-  const [matched, active] = [1, 2].map(() => make('td', { class: 'number roomy' }))
+  const [share, matched, sampled, active] = [1, 2, 3, 4].map(() => make('td', { class: 'number' }))
+  const text = make('code', { class: 'muted' })
   const badge = make('span', { class: 'badge' })
   const until = make('small', { class: 'muted' })
   const row = make(
@@ -66,8 +116,13 @@ function createRow({ name, faults, about: what, builtIn, dryRun }) {
     make(
       'th',
       { scope: 'row' },
-      make('span', { class: 'name' }, foreign(name)),
-      make('small', {}, details.filter((text) => text !== '').join(' · ')),
+      make(
+        'a',
+        { class: 'name', href: ruleLink(name), title: 'Show its faults and errors' },
+        foreign(name),
+      ),
+      text,
+      summary,
       whyNot,
     ),
     share,
@@ -76,7 +131,7 @@ function createRow({ name, faults, about: what, builtIn, dryRun }) {
     active,
     make('td', {}, badge, until),
   )
-  /** @param {import('../api.ts').Rule & { armed: boolean }} rule */
+  /** @param {import('../api.ts').Rule & { armed: boolean, text: string }} rule */
   const update = (rule) => {
     const status = statusOf(rule)
     row.dataset.status = status.kind
@@ -87,6 +142,8 @@ function createRow({ name, faults, about: what, builtIn, dryRun }) {
     setText(badge, status.text)
     setText(until, rule.phase === 'on' && rule.until !== null ? `until ${moment(rule.until)}` : '')
     setText(whyNot, reasonsOf(rule))
+    setText(text, rule.text)
+    setText(summary, rule.text === '' ? known : '')
   }
   return { row, update }
 }

@@ -1,4 +1,4 @@
-import { byId, make, setText } from './dom.js'
+import { byId, make, setFacts, setText } from './dom.js'
 import { foreign, many, moment, span } from './format.js'
 
 const WHO = {
@@ -16,6 +16,7 @@ export function createStateCard() {
   const reasons = byId('reasons')
   const announce = byId('announce')
   let before
+  let where = ''
   /** @type {import('../api.ts').LiveEvent | undefined} */
   let snapshot
 
@@ -35,7 +36,7 @@ export function createStateCard() {
     if (snapshot !== undefined) {
       setText(byId('armed-about'), about({ ...snapshot.state, armed }, snapshot.rules))
     }
-    document.title = `${word} · Squall`
+    document.title = `${word}${where} · Squall`
   }
 
   return {
@@ -45,7 +46,8 @@ export function createStateCard() {
       snapshot = now
       const { state } = now
       showArming(state)
-      setText(byId('about'), process(state))
+      setFacts(byId('place'), placeOf(state))
+      if (state.pod !== undefined) where = ` · ${foreign(state.pod, 60)}`
       byId('changes').hidden = !state.canChange
       byId('no-changes').hidden = state.canChange
     },
@@ -65,8 +67,31 @@ function about({ armed, dryRun, activeFaults, maxActiveFaults }, { count }) {
   return `${many(count, 'rule')} may act. ${active}`
 }
 
-/** @param {import('../api.ts').LiveEvent['state']} state */
-function process({ version, environment, uptimeSeconds }) {
-  const where = environment === null ? '' : ` · ${foreign(environment, 60)}`
-  return `${foreign(version, 40)}${where} · up ${span(uptimeSeconds)}`
+/**
+ * Returns what tells this sidecar from others.
+ *
+ * @param {import('../api.ts').LiveEvent['state']} state
+ */
+function placeOf({
+  pod,
+  namespace,
+  workload,
+  environment,
+  listeners = [],
+  version,
+  uptimeSeconds,
+}) {
+  const [first] = listeners
+  const more = listeners.length > 1 ? ` and ${listeners.length - 1} more` : ''
+  return [
+    ['Pod', pod],
+    ['Namespace', namespace],
+    ['Workload', workload],
+    ['Environment', environment ?? undefined],
+    ['Listens on', first && `${foreign(first.listen)} → ${foreign(first.upstream)}${more}`],
+    ['Version', version],
+    ['Up', span(uptimeSeconds)],
+  ]
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => [name, foreign(value, 300)])
 }

@@ -2,6 +2,7 @@ import { byId, make, setText } from './dom.js'
 import { count, foreign, many, seconds } from './format.js'
 import { key } from './history.js'
 import { Rows } from './rows.js'
+import { Sorting } from './sorting.js'
 
 /** Returns the name of a tool; calls of other methods have none. */
 export function toolName({ tool }) {
@@ -10,25 +11,45 @@ export function toolName({ tool }) {
 
 /** Shows the calls by tool, by name. */
 export function createToolsTable() {
+  /** @type {readonly import('../api.ts').Tool[]} */
+  let tools = []
   const rows = new Rows(byId('tools-rows'), {
     key,
     create: createRow,
-    columns: 7,
+    columns: 8,
     empty: 'No call has ended yet.',
   })
+  const show = () => {
+    rows.show(sorting.sorted(tools.toSorted(byName)))
+    const all = tools.reduce((sum, tool) => sum + calls(tool), 0)
+    setText(byId('tools-about'), `${many(all, 'call')} since the start. Latency: last 10 s.`)
+  }
+  const sorting = new Sorting(
+    byId('tools'),
+    {
+      tool: toolName,
+      calls,
+      real: ({ errors }) => errors.upstream,
+      injected: ({ errors }) => errors.injected,
+      own: ({ errors }) => errors.squall,
+      p50: ({ client }) => client?.p50,
+      p95: ({ client }) => client?.p95,
+      upstream: ({ upstream }) => upstream?.p95,
+    },
+    show,
+  )
   return {
     /** @param {import('../api.ts').LiveEvent} event */
-    show: ({ tools }) => {
-      rows.show(tools.toSorted(byName))
-      const all = tools.reduce((sum, tool) => sum + calls(tool), 0)
-      setText(byId('tools-about'), `${many(all, 'call')} since the start. Latency: last 10 s.`)
+    show: (event) => {
+      tools = event.tools
+      show()
     },
   }
 }
 
 /** @param {import('../api.ts').Tool} tool */
 function createRow(tool) {
-  const kinds = ['', 'real', 'injected', 'roomy', '', 'roomy']
+  const kinds = ['', 'real', 'injected', 'own', '', '', '']
   const cells = kinds.map((kind) => make('td', { class: `number ${kind}` }))
   const row = make(
     'tr',
@@ -38,18 +59,20 @@ function createRow(tool) {
   )
   /** @param {import('../api.ts').Tool} now */
   const update = (now) => {
-    const { errors, client, app } = now
+    const { errors, client, upstream } = now
     const texts = [
       count(calls(now)),
-      count(errors.upstream + errors.squall),
+      count(errors.upstream),
       count(errors.injected),
+      count(errors.squall),
       seconds(client?.p50),
       seconds(client?.p95),
-      seconds(app?.p95),
+      seconds(upstream?.p95),
     ]
     for (const [i, text] of texts.entries()) setText(cells[i], text)
-    row.dataset.real = String(errors.upstream + errors.squall > 0)
+    row.dataset.real = String(errors.upstream > 0)
     row.dataset.injected = String(errors.injected > 0)
+    row.dataset.own = String(errors.squall > 0)
   }
   return { row, update }
 }

@@ -25,6 +25,7 @@ import { RESUME, STOP } from './stop.ts'
 import { PRE_STOP } from './pre-stop.ts'
 import { REDIRECT } from './redirect.ts'
 import { RUN } from './run.ts'
+import { TAP } from './tap.ts'
 import { TOP } from './top.ts'
 import { WAIT_READY } from './wait-ready.ts'
 import { WEBHOOK } from './webhook.ts'
@@ -36,6 +37,7 @@ export const COMMANDS: readonly Command[] = [
   INIT,
   CHECK,
   TOP,
+  TAP,
   DISARM,
   ARM,
   LOAD,

@@ -4,6 +4,7 @@ import { createLogger, isForPeople, type Logger } from '../../telemetry/log.ts'
 import { defineCommand } from '../flags/command.ts'
 import { UsageError } from '../flags/usage-error.ts'
 import { drainSignal, surviveOwnErrors } from '../long-running.ts'
+import type { Running } from '../run/assemble.ts'
 import { RUN_FLAGS, type RunOptions, runOptionsOf } from '../run/run-options.ts'
 import { checkTlsFiles } from '../run/run-tls.ts'
 
@@ -33,7 +34,12 @@ async function run(options: RunOptions): Promise<number> {
   // Before the start: a supervisor may stop the sidecar as soon as the log says that it listens.
   const stop = drainSignal(logger)
   const { assemble } = await import('../run/assemble.ts')
-  const running = await assemble(options, logger).catch(async (error: unknown) => {
+  const started = assemble(options, logger)
+  if (options.accessLog !== undefined) {
+    const reopen = ({ accessLog }: Running): void => accessLog?.reopen()
+    process.on('SIGHUP', () => void started.then(reopen, () => undefined))
+  }
+  const running = await started.catch(async (error: unknown) => {
     const { BindError } = await import('../../listener/front/bind.ts')
     if (!(error instanceof BindError)) throw error
     throw new UsageError('CANNOT_LISTEN', error.problem, error.remedy)

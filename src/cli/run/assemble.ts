@@ -5,6 +5,10 @@ import { connectionLimits, descriptorLimit } from '../../listener/front/descript
 import type { RecentFaults } from '../../listener/faults/fault-report.ts'
 import { Sidecar } from '../../listener/sidecar.ts'
 import type { ActiveRules } from '../../rules/watch/active-rules.ts'
+import { quoted } from '../../base/text/foreign-text.ts'
+import { badFile } from '../flags/usage-error.ts'
+import type { AccessLog } from '../../telemetry/access-log.ts'
+import { CallWatch } from '../../telemetry/call-watch.ts'
 import type { Logger } from '../../telemetry/log.ts'
 import { createMetrics, type Exposition, type Metrics } from '../../telemetry/metrics.ts'
 import type { TextFormat } from '../../telemetry/text-format.ts'
@@ -28,6 +32,10 @@ export interface Running {
   readonly rules: ActiveRules | undefined
   /** The last injected faults; undefined when no rule can become active. */
   readonly recent: RecentFaults | undefined
+  /** Shows single calls to readers. */
+  readonly watch: CallWatch
+  /** Writes calls to a file; undefined where nobody asked for that. */
+  readonly accessLog: AccessLog | undefined
   /** Waits for exchanges in flight within a time limit, then stops. */
   drain(): Promise<void>
   /** Stops at once. */
@@ -46,11 +54,17 @@ export async function assemble(
   given?: GivenRules,
 ): Promise<Running> {
   const version = readVersion()
+  const accessLog = await openedAccessLog(options.accessLog, logger)
   const metrics = createMetrics({ version })
   const engine = await rulesEngine(options.rules, metrics, logger, { ...options, ...given })
   const telemetry = engine?.telemetry ?? metrics
   const room = connectionLimits(descriptorLimit(), { ...options, listeners: options.pairs.length })
-  const sidecar = new Sidecar({ ...options, ...room }, telemetry, logger, engine?.parts)
+  const watch = new CallWatch({
+    ids: options.logIds,
+    messages: options.errorMessages === 'redacted',
+  })
+  if (accessLog !== undefined) watch.read((line) => accessLog.take(line))
+  const sidecar = new Sidecar({ ...options, ...room }, telemetry, logger, engine?.parts, watch)
   metrics.memory = sidecar.memory
   // Before the first call, so that the rules apply to every call.
   await engine?.start()
@@ -59,6 +73,7 @@ export async function assemble(
     listeners = await sidecar.listen()
   } catch (error) {
     await engine?.close()
+    await accessLog?.close()
     throw error
   }
   const admin = createAdmin({
@@ -72,12 +87,19 @@ export async function assemble(
     rules: engine?.rules,
     recent: engine?.recent,
     tools: () => metrics.tools(),
+    watch,
     token: options.adminToken,
     access: options.adminAccess,
     appProbes: options.appProbes,
     maxConnections: room.adminConnections,
     environment: options.rules.environment,
     namespace: options.rules.namespace,
+    pod: options.rules.pod,
+    workload: options.rules.self?.workload,
+    listeners: options.pairs.map(({ upstream }, index) => ({
+      listen: listeners[index]!.text,
+      upstream: formatUpstream(upstream),
+    })),
   })
   const control = createControlSocket(
     { disarm: () => sidecar.podEnds(), appAccepts: () => sidecar.appAccepts() },
@@ -92,6 +114,7 @@ export async function assemble(
     control.close()
     await sidecar.close()
     await engine?.close()
+    await accessLog?.close()
     throw error
   }
   for (const [index, { upstream }] of options.pairs.entries()) {
@@ -107,12 +130,31 @@ export async function assemble(
     logger[room.maxConnections < FEW_CONNECTIONS ? 'warn' : 'info'](room, message)
   }
   const { rules, recent } = engine ?? {}
-  const parts = { listeners, admin: bound, sidecar, metrics, rules, recent }
+  const parts = { listeners, admin: bound, sidecar, metrics, watch, rules, recent, accessLog }
   return running(parts, async () => {
     control.close()
     await engine?.close()
     await admin.close()
+    await accessLog?.close()
   })
+}
+
+/** Opens the access log. Throws a `UsageError`. */
+async function openedAccessLog(
+  path: string | undefined,
+  logger: Logger,
+): Promise<AccessLog | undefined> {
+  if (path === undefined) return undefined
+  const { openAccessLog } = await import('../../telemetry/access-log.ts')
+  try {
+    return await openAccessLog(path, logger)
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    throw badFile(
+      `the access log ${quoted(path)} cannot be opened: ${code ?? message}`,
+      'name a file in a directory that this user can write to, or - for standard output',
+    )
+  }
 }
 
 /** Returns a URL that works on this machine. */

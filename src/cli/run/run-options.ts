@@ -1,6 +1,6 @@
 import { deepFreeze } from '../../base/values.ts'
 import { ENGINES } from '../../listener/front/front-options.ts'
-import { LOG_IDS, LOG_INJECTIONS } from '../../telemetry/log.ts'
+import { ERROR_MESSAGES, LOG_IDS, LOG_INJECTIONS } from '../../telemetry/log.ts'
 import { adminTokenOf, readAccessOf } from '../flags/admin-access.ts'
 import {
   type Environment,
@@ -10,7 +10,7 @@ import {
   readFlags,
   type Values,
 } from '../flags/flag.ts'
-import { count, duration, one, oneOf, size, toggle } from '../flags/kinds.ts'
+import { count, duration, one, oneOf, pathTo, size, toggle } from '../flags/kinds.ts'
 import { LOG_FLAGS } from '../flags/log.ts'
 import { RULES_FLAGS, rulesOf } from './rules-options.ts'
 import { appProbesOf, PLACE_FLAGS, placesOf } from './run-places.ts'
@@ -88,6 +88,17 @@ const OWN_FLAGS = {
       'ids of calls in logs and the admin API: full, hash or off',
       oneOf(LOG_IDS),
       { default: 'full' },
+    ),
+    errorMessages: one(
+      'which',
+      'messages of errors in the admin API, which may be personal data: redacted (without secrets) or off',
+      oneOf(ERROR_MESSAGES),
+      { default: 'redacted' },
+    ),
+    accessLog: one(
+      'file',
+      'file for a line of JSON for each call that has ended, or - for standard output; it is reopened after it was moved, and on SIGHUP',
+      pathTo('name a file, or - for standard output'),
     ),
     logInjections: one(
       'which',

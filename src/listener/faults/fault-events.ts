@@ -1,5 +1,6 @@
 import type { NotApplicableReason } from '../../filters/lib/not-applicable.ts'
 import type { Call } from '../../mcp/call.ts'
+import type { FaultEffect } from '../../telemetry/telemetry.ts'
 
 /** Identifies a fault of a rule, and the call. */
 export interface FaultRef {
@@ -29,6 +30,8 @@ export interface NotApplicableRecord extends FaultRef {
 /** Receives the effects of faults. Must not throw. */
 export interface FaultListener {
   injected(record: InjectedRecord): void
+  /** Returns the faults that took effect on a call so far, those of the whole exchange among them. */
+  effectsOn?(call: Call): readonly FaultEffect[]
   notApplicable(record: NotApplicableRecord): void
   /** Reports a message that repeats a word which a fault put into a result. */
   canaryReturned(call: Call): void

@@ -1,8 +1,7 @@
-import { hash } from 'node:crypto'
-import { LruMap } from '../../base/lru-map.ts'
-import { toolOf, type Call, type JsonRpcId } from '../../mcp/call.ts'
+import { isOther, toolOf, type Call } from '../../mcp/call.ts'
 import type { LogIds, LogInjections, Logger } from '../../telemetry/log.ts'
-import type { Telemetry } from '../../telemetry/telemetry.ts'
+import { cutText, ShownIds } from '../../telemetry/shown-ids.ts'
+import type { FaultEffect, Telemetry } from '../../telemetry/telemetry.ts'
 import type {
   FaultListener,
   FaultRef,
@@ -28,9 +27,9 @@ export interface FaultReportOptions {
 type RefFields = Omit<InjectedFaultEntry, 'effect' | 'delayMs'>
 
 const TOOL_CALL = 'tools/call'
-const MAX_ID = 64
 const MAX_TEXT = 128
-const HASH_DIGITS = 8
+/** The most effects of one exchange that are kept for the records of its calls. */
+const MAX_EFFECTS = 200
 
 /**
  * Reports the effects of faults to metrics and the log. A fault that takes effect on a call is one
@@ -41,10 +40,11 @@ const HASH_DIGITS = 8
 export class FaultReport {
   readonly #parts: FaultReportOptions
   readonly #sample: LineSample
-  readonly #hashes = new SessionHashes()
+  readonly #ids: ShownIds
 
   constructor(parts: FaultReportOptions) {
     this.#parts = parts
+    this.#ids = new ShownIds(parts.ids)
     const limit = parts.injections === 'sample' ? LINES_PER_SECOND : Infinity
     this.#sample = new LineSample(limit, (leftOut) => {
       parts.logger.info({ leftOut }, 'more faults were injected than are logged')
@@ -53,7 +53,7 @@ export class FaultReport {
 
   /** Creates the listener of one exchange; the session's id is only logged as a hash. */
   of(session: string | undefined, trace?: string): FaultListener {
-    return new ExchangeReport(this.#parts, this.#sample, this.#hashes, session, trace)
+    return new ExchangeReport(this.#parts, this.#sample, this.#ids, session, trace)
   }
 }
 
@@ -96,21 +96,23 @@ class LineSample {
 class ExchangeReport implements FaultListener {
   readonly #parts: FaultReportOptions
   readonly #sample: LineSample
-  readonly #hashes: SessionHashes
+  readonly #ids: ShownIds
   readonly #session: string | undefined
   readonly #trace: string | undefined
+  /** The effects so far, each with its call; undefined for an effect on the whole exchange. */
+  readonly #effects: (FaultEffect & { readonly call: Call | undefined })[] = []
 
   constructor(
     parts: FaultReportOptions,
     sample: LineSample,
-    hashes: SessionHashes,
+    ids: ShownIds,
     session: string | undefined,
     trace: string | undefined,
   ) {
     this.#parts = parts
     this.#sample = sample
-    this.#hashes = hashes
-    this.#session = session === '' ? undefined : session
+    this.#ids = ids
+    this.#session = session
     this.#trace = trace
   }
 
@@ -128,6 +130,8 @@ class ExchangeReport implements FaultListener {
       trace: this.#trace,
     })
     if (!first) return
+    if (!isOther(call) && this.#effects.length < MAX_EFFECTS)
+      this.#effects.push({ rule, fault, call })
     const fields = this.#fields(record)
     const entry: InjectedFaultEntry = {
       rule,
@@ -136,12 +140,16 @@ class ExchangeReport implements FaultListener {
       method: fields.method,
       id: fields.id,
       session: fields.session,
-      effect: effect === undefined ? undefined : cut(effect, MAX_TEXT),
+      effect: effect === undefined ? undefined : cutText(effect, MAX_TEXT),
       delayMs: delayMs === undefined ? undefined : Math.round(delayMs * 1000) / 1000,
     }
     const at = now()
     recent.add({ at, entry })
     if (injections !== 'off' && this.#sample.admits(at)) logger.info(entry, 'fault injected')
+  }
+
+  effectsOn(call: Call): readonly FaultEffect[] {
+    return this.#effects.filter((each) => each.call === call || each.call === undefined)
   }
 
   notApplicable(record: NotApplicableRecord): void {
@@ -167,48 +175,15 @@ class ExchangeReport implements FaultListener {
     return {
       rule,
       fault,
-      tool: tool === undefined ? undefined : cut(tool, MAX_TEXT),
+      tool: tool === undefined ? undefined : cutText(tool, MAX_TEXT),
       method:
-        call === undefined || call.method === TOOL_CALL ? undefined : cut(call.method, MAX_TEXT),
-      id: this.#id(call?.id),
-      session: this.#session && this.#hashes.of(this.#session),
+        call === undefined || call.method === TOOL_CALL
+          ? undefined
+          : cutText(call.method, MAX_TEXT),
+      id: this.#ids.id(call?.id),
+      session: this.#ids.session(this.#session),
     }
   }
-
-  #id(id: JsonRpcId | undefined): JsonRpcId | undefined {
-    const { ids = 'full' } = this.#parts
-    if (id === undefined || ids === 'off') return undefined
-    if (ids === 'hash') return hashed(String(id))
-    return typeof id === 'string' ? cut(id, MAX_ID) : id
-  }
-}
-
-/** Sessions whose hashes are remembered, and the length of the longest. */
-const MAX_SESSIONS = 1000
-const MAX_SESSION = 256
-
-/** Hashes sessions; most faults act in a session that was seen before. */
-class SessionHashes {
-  readonly #known = new LruMap<string>(MAX_SESSIONS)
-
-  of(session: string): string {
-    if (session.length > MAX_SESSION) return hashed(session)
-    const known = this.#known.get(session)
-    if (known !== undefined) return known
-    const made = hashed(session)
-    this.#known.set(session, made)
-    return made
-  }
-}
-
-function hashed(text: string): string {
-  return hash('sha256', text, 'hex').slice(0, HASH_DIGITS)
-}
-
-/** Shortens a text to whole characters; the copy does not keep a long parent string alive. */
-function cut(text: string, most: number): string {
-  if (text.length <= most && text.isWellFormed()) return text
-  return Buffer.from(text.slice(0, most), 'utf8').toString('utf8')
 }
 
 const MAX_FRAMES = 8

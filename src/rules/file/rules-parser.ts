@@ -2,6 +2,7 @@ import { mergeFiles } from './merge-files.ts'
 import { MAX_PROBLEMS, parseWithPositions } from './parse.ts'
 import type { FileProblems } from './problem-format.ts'
 import { deepFreeze } from '../../base/values.ts'
+import { ruleTexts } from './rule-text.ts'
 import type { FoundRules, RulesText } from './rules-file.ts'
 import type { RulesVersion } from './rules-version.ts'
 
@@ -27,7 +28,8 @@ export function parseFound(found: FoundRules): RulesVersion {
     ),
   )
   if ('problems' in merged) return refused(digest, merged.problems)
-  return deepFreeze({ kind: 'rules', digest, file: merged.file })
+  const asWritten = read.flatMap(({ document }) => ruleTexts(document?.value))
+  return deepFreeze({ kind: 'rules', digest, file: merged.file, asWritten })
 }
 
 /** Parses a small file once: the first run of code takes longer than later ones. */

@@ -8,6 +8,8 @@ export type RulesVersion =
       /** The digest of the bytes of all files. */
       readonly digest: string
       readonly file: RulesFile
+      /** Each rule as written, on one line, in the order of the rules. */
+      readonly asWritten?: readonly string[] | undefined
     }
   | {
       readonly kind: 'rejected'

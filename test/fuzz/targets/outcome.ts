@@ -1,4 +1,4 @@
-import { outcomeOfJsonBody } from '../../../src/mcp/body-outcome.ts'
+import { endingsOfJsonBody } from '../../../src/mcp/body-outcome.ts'
 import type { RequestCall, JsonRpcId, Outcome } from '../../../src/mcp/call.ts'
 import { parseMessages } from '../../../src/mcp/json-rpc.ts'
 import { outcomeOf } from '../../../src/mcp/outcome.ts'
@@ -40,9 +40,9 @@ export function checkOutcome(input: Buffer): Tried {
   const { call, body } = responseOf(input)
   const text = body.toString('utf8')
   const theirs = parsedOutcome(call, text)
-  const ours = outcomeOfJsonBody([call], 200, body)
+  const ours = outcomesOf([call], 200, body)
   // As text it must come to the same, whatever of the bytes was no text.
-  const ofText = outcomeOfJsonBody([call], 200, text)
+  const ofText = outcomesOf([call], 200, text)
   const sound = isSound(text)
   if (sound) same('the outcome', [ours, ofText], [[theirs], [theirs]])
   else if (theirs !== 'incomplete') same('the failure', [ours, ofText], [[theirs], [theirs]])
@@ -51,6 +51,10 @@ export function checkOutcome(input: Buffer): Tried {
   // What is no JSON is all of one kind: the search is for the odd ones that are.
   const markers = sound ? MARKS.map((marker) => Number(text.includes(marker))).join('') : ''
   return { kind: `${kind} ${markers}`, compared: large && (ours[0] === 'ok' || sound) }
+}
+
+function outcomesOf(...args: Parameters<typeof endingsOfJsonBody>): Outcome[] {
+  return endingsOfJsonBody(...args).map(({ outcome }) => outcome)
 }
 
 /** One call, one body: as it would be without a way around the parser. */

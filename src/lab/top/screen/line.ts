@@ -32,7 +32,7 @@ export function pad(text: string, width: number, align: 'left' | 'right' = 'left
 }
 
 /** The meaning of a span. The tone selects the colour; colour alone carries no information. */
-export type Tone = 'plain' | 'strong' | 'good' | 'bad' | 'warn' | 'quiet'
+export type Tone = 'plain' | 'strong' | 'good' | 'bad' | 'warn' | 'quiet' | 'injected'
 
 export interface Span {
   readonly text: string
@@ -83,6 +83,8 @@ const CODES: Readonly<Record<Tone, string>> = {
   bad: '1;31',
   warn: '33',
   quiet: '2',
+  // Injected errors are purple everywhere, and real errors red.
+  injected: '35',
 }
 
 /** Formats a line with ANSI colour codes. */

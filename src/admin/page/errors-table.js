@@ -1,0 +1,128 @@
+import { byId, make, setText } from './dom.js'
+import { count, foreign, many, moment } from './format.js'
+import { Rows } from './rows.js'
+import { Sorting } from './sorting.js'
+
+const SHOWN = 50
+const AGAIN_MS = 2_000
+const ORIGINS = { upstream: 'Real', injected: 'Injected', squall: 'Squall’s own' }
+
+/** Shows the errors by kind, with what they say. */
+export function createErrorsTable(filter) {
+  /** @type {import('../api.ts').Errors} */
+  let errors = { total: 0, dropped: 0, errors: [] }
+  let askedAt = -Infinity
+  const rows = new Rows(byId('errors-rows'), {
+    key: (kind) => keyOf(kind),
+    create: createRow,
+    columns: 5,
+    empty: 'No error has happened yet.',
+  })
+  const show = () => {
+    const { rule } = filter
+    const kinds = errors.errors.filter((kind) => rule === undefined || kind.rule === rule)
+    rows.show(sorting.sorted(kinds).slice(0, SHOWN))
+    setText(byId('errors-about'), about(kinds, errors))
+  }
+  const sorting = new Sorting(
+    byId('errors'),
+    {
+      call: ({ tool, method }) => tool ?? method,
+      message: ({ samples }) => samples[0]?.message ?? '',
+      origin: ({ origin }) => ORIGINS[origin],
+      count: (kind) => kind.count,
+      last: ({ last }) => last,
+    },
+    show,
+  )
+  return {
+    /**
+     * Asks for the errors when there are new ones, but not each time.
+     *
+     * @param {import('../api.ts').LiveEvent} event
+     */
+    take: async ({ errors: { total } = errors }) => {
+      const now = performance.now()
+      if (total === errors.total || now - askedAt < AGAIN_MS) return
+      askedAt = now
+      const response = await fetch('api/errors').catch(() => undefined)
+      if (response?.ok === true) errors = await response.json()
+    },
+    show,
+  }
+}
+
+function about(kinds, { total, dropped }) {
+  if (total === 0) return ''
+  const shown = kinds.length > SHOWN ? ` ${SHOWN} of ${kinds.length} kinds are shown.` : ''
+  const gone = dropped > 0 ? ` ${count(dropped)} of kinds that are no longer kept.` : ''
+  return `${many(total, 'error')} since the start, alike ones in one row.${shown}${gone}`
+}
+
+/** @param {import('../api.ts').ErrorKind} kind */
+function keyOf({ method, tool, outcome, origin, status, code, rule, fault }) {
+  return JSON.stringify([method, tool, outcome, origin, status, code, rule, fault])
+}
+
+/** @param {import('../api.ts').ErrorKind} kind */
+function createRow({ method, tool, outcome, origin, status, code, rule, fault }) {
+  const number = status ?? code
+  const kind = number === undefined ? outcome : `${outcome} ${number}`
+  const by =
+    rule === undefined ? [] : [make('small', {}, `${foreign(rule)} · ${foreign(fault, 40)}`)]
+  const message = make('span', { class: 'message' })
+  const summary = make('summary')
+  const list = make('ul', { class: 'plain samples' })
+  const details = make('details', {}, summary, list)
+  const last = make('time')
+  const number_ = make('td', { class: 'number' })
+  const row = make(
+    'tr',
+    { 'data-origin': origin },
+    make(
+      'th',
+      { scope: 'row' },
+      make('span', { class: 'name' }, foreign(tool ?? method)),
+      make('small', { class: 'muted' }, foreign(kind, 60)),
+    ),
+    make('td', {}, message, details),
+    make('td', {}, make('span', { class: 'origin' }, ORIGINS[origin] ?? foreign(origin)), ...by),
+    number_,
+    make('td', { class: 'time' }, last),
+  )
+  let before = ''
+  /** @param {import('../api.ts').ErrorKind} now */
+  const update = (now) => {
+    setText(number_, count(now.count))
+    setText(last, moment(now.last))
+    const text = JSON.stringify(now.samples)
+    if (text === before) return
+    before = text
+    setText(message, said(now.samples[0]))
+    setText(summary, many(now.samples.length, 'sample'))
+    list.replaceChildren(...now.samples.map(showSample))
+  }
+  return { row, update }
+}
+
+/** @param {import('../api.ts').ErrorKind['samples'][number] | undefined} sample */
+function said(sample) {
+  return sample?.message === undefined ? 'No message' : foreign(sample.message, 250)
+}
+
+/** @param {import('../api.ts').ErrorKind['samples'][number]} sample */
+function showSample(sample) {
+  const { at, client, session, id, trace } = sample
+  const facts = [
+    client !== undefined && foreign(client, 80),
+    session !== undefined && `session ${foreign(session, 20)}`,
+    id !== undefined && `id ${foreign(JSON.stringify(id), 70)}`,
+    trace !== undefined && `trace ${foreign(trace, 40)}`,
+  ].filter(Boolean)
+  return make(
+    'li',
+    {},
+    make('span', { class: 'message' }, said(sample)),
+    make('small', { class: 'muted' }, [moment(at), ...facts].join(' · ')),
+  )
+}

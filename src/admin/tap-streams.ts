@@ -1,0 +1,125 @@
+import type { ServerResponse } from 'node:http'
+import type { CallLine } from '../telemetry/call-line.ts'
+import type { CallWatch } from '../telemetry/call-watch.ts'
+import { type AdminResponse, jsonResponse, rejection } from './admin-response.ts'
+import { type CallFilter, CallFilterError, parseCallFilter } from './call-filter.ts'
+import { STREAM_HEAD } from './event-streams.ts'
+
+const MAX_TAPS = 16
+/** The bytes that wait for one reader; further calls are dropped and counted. */
+const MAX_WAITING = 256 * 1024
+const EVERY_MS = 1_000
+/** A client that reads nothing for this many seconds occupies a connection that others could use. */
+const MAX_STALLED = 30
+
+/** Streams single calls to clients as they end. Nothing is done for a call while there is no client. */
+export class TapStreams {
+  readonly #watch: CallWatch
+  readonly #taps = new Set<Tap>()
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(watch: CallWatch) {
+    this.#watch = watch
+  }
+
+  get size(): number {
+    return this.#taps.size
+  }
+
+  /** Opens a stream, or returns the rejection. */
+  open(response: ServerResponse, query: URLSearchParams): AdminResponse | undefined {
+    if (response.destroyed) return undefined
+    if (this.#taps.size >= MAX_TAPS) {
+      const error = `there are ${MAX_TAPS} taps open, which is the most there may be`
+      return jsonResponse(503, { error }, { 'retry-after': '5' })
+    }
+    let filter: CallFilter
+    try {
+      filter = parseCallFilter(query)
+    } catch (error) {
+      if (!(error instanceof CallFilterError)) throw error
+      return rejection(400, { error: error.message })
+    }
+    const tap = new Tap(response, filter)
+    const stop = this.#watch.read((line) => tap.take(line))
+    this.#taps.add(tap)
+    this.#timer ??= setInterval(() => this.#tick(), EVERY_MS).unref()
+    response.on('close', () => {
+      stop()
+      this.#taps.delete(tap)
+    })
+    response.writeHead(200, STREAM_HEAD)
+    // Shows the client that the stream is open.
+    response.write(': open\n\n')
+    return undefined
+  }
+
+  close(): void {
+    clearInterval(this.#timer)
+    for (const tap of this.#taps) tap.end()
+  }
+
+  #tick(): void {
+    for (const tap of this.#taps) tap.tick()
+    if (this.#taps.size > 0) return
+    clearInterval(this.#timer)
+    this.#timer = undefined
+  }
+}
+
+/** The calls that wait for one reader. */
+class Tap {
+  readonly #response: ServerResponse
+  readonly #passes: CallFilter
+  #waiting = ''
+  #isPlanned = false
+  #dropped = 0
+  #stalled = 0
+
+  constructor(response: ServerResponse, passes: CallFilter) {
+    this.#response = response
+    this.#passes = passes
+  }
+
+  take(line: CallLine): void {
+    if (!this.#passes(line)) return
+    if (this.#waiting.length + this.#response.writableLength > MAX_WAITING) {
+      this.#dropped++
+      return
+    }
+    this.#waiting += `data: ${JSON.stringify(line)}\n\n`
+    if (this.#isPlanned) return
+    this.#isPlanned = true
+    // The calls of one turn are one write.
+    setImmediate(() => this.#flush())
+  }
+
+  /** Shows that the stream is alive, and what was dropped. */
+  tick(): void {
+    this.#stalled = this.#response.writableNeedDrain ? this.#stalled + 1 : 0
+    if (this.#stalled > MAX_STALLED) {
+      this.#response.destroy()
+      return
+    }
+    if (this.#stalled > 0) return
+    if (this.#waiting === '') this.#waiting = ':\n\n'
+    this.#flush()
+  }
+
+  end(): void {
+    this.#flush()
+    this.#response.end()
+  }
+
+  #flush(): void {
+    this.#isPlanned = false
+    if (this.#waiting === '' || this.#response.destroyed) return
+    // A reader that is behind gets the calls that wait once it has read those before.
+    if (this.#response.writableLength > MAX_WAITING) return
+    const dropped = this.#dropped
+    this.#dropped = 0
+    const gap = dropped > 0 ? `event: dropped\ndata: {"dropped":${dropped}}\n\n` : ''
+    this.#response.write(`${this.#waiting}${gap}`)
+    this.#waiting = ''
+  }
+}

@@ -1,0 +1,96 @@
+import { API, type TappedCall } from '../../admin/api.ts'
+import { checkResponse } from '../../admin/api-client.ts'
+import { openEvents } from '../../admin/event-client.ts'
+import { foreignCell, plain } from '../../base/text/foreign-text.ts'
+import { fieldsOf, numberOf } from '../../base/values.ts'
+import { paintLine } from '../top/screen/line.ts'
+import { type AdminEndpoint, endpointText } from '../top/sidecar-view.ts'
+import { onStopSignal, type Output } from '../top/terminal.ts'
+import { callText, headText } from './call-text.ts'
+
+export interface TapOptions {
+  readonly endpoints: readonly AdminEndpoint[]
+  /** The token for sidecars that require a read token. */
+  readonly readToken?: string | undefined
+  /** The filters, as `/api/tap` takes them. */
+  readonly query: string
+  /** Ends after so many calls; Infinity for none. */
+  readonly limit: number
+  readonly json: boolean
+  readonly colours: boolean
+}
+
+/** Receives problems. */
+export interface Problems {
+  write(text: string): unknown
+}
+
+const SILENCE_MS = 10_000
+/** The bytes that wait for a slow reader of the output; further calls are dropped and counted. */
+const MAX_WAITING = 1024 * 1024
+const MAX_CELL = 120
+
+/** Writes single calls as they end, until the limit, a stop signal, or the end of the output. */
+export function tap(
+  options: TapOptions,
+  output: Output & { readonly writableLength?: number } = process.stdout,
+  problems: Problems = process.stderr,
+): Promise<number> {
+  const { endpoints, readToken, query, limit, json, colours } = options
+  const several = endpoints.length > 1
+  const say = (address: string, text: string): void =>
+    void problems.write(`squall: ${address}: ${text}\n`)
+  return new Promise((resolve) => {
+    let shown = 0
+    let unwritten = 0
+    let lost = 0
+    const streams: { close(): void }[] = []
+    const stop = (code = 0): void => {
+      removeHandlers()
+      for (const stream of streams) stream.close()
+      if (unwritten > 0) say('output', `${unwritten} calls were dropped: it is read too slowly`)
+      resolve(code)
+    }
+    const onCall = (address: string, value: unknown): void => {
+      if (shown >= limit) return
+      if ((output.writableLength ?? 0) > MAX_WAITING) {
+        unwritten++
+        return
+      }
+      const call = checkResponse(API.tap, value, json ? plain : cell)
+      output.write(`${lineOf(call, several ? address : undefined)}\n`)
+      if (++shown >= limit) stop()
+    }
+    const width = (): number => (output.isTTY === true ? (output.columns ?? Infinity) : Infinity)
+    const lineOf = (call: TappedCall, address: string | undefined): string =>
+      json
+        ? JSON.stringify(address === undefined ? call : { sidecar: address, ...call })
+        : paintLine(callText(call, width(), address), colours).trimEnd()
+    const removeHandlers = onStopSignal(() => stop())
+    output.on('error', () => stop())
+    if (!json && output.isTTY === true) output.write(`${paintLine(headText(width()), colours)}\n`)
+    for (const { host, port } of endpoints) {
+      const address = endpointText({ host, port })
+      const onEvent = (data: string, event: string | undefined): void => {
+        const value: unknown = JSON.parse(data)
+        if (event !== 'dropped') return onCall(address, value)
+        const dropped = numberOf(fieldsOf(value)['dropped'])
+        say(address, `${dropped} calls were dropped: they came too fast; narrow the filters`)
+      }
+      const onLost = (problem: string, opened: boolean): void => {
+        if (opened) return say(address, `lost, trying again: ${problem}`)
+        say(address, `${problem}; name the admin port of a running sidecar`)
+        // A sidecar that was never there is a mistake in the command line.
+        if (++lost === endpoints.length) stop(1)
+      }
+      const admin = { url: new URL(`http://${address}`), readToken }
+      const listener = { onEvent, onLost }
+      const path = query === '' ? API.tap.path : `${API.tap.path}?${query}`
+      streams.push(openEvents(admin, path, listener, { client: 'tap', silenceMs: SILENCE_MS }))
+    }
+  })
+}
+
+function cell(text: string): string {
+  return foreignCell(text, MAX_CELL)
+}

@@ -1,0 +1,52 @@
+import { type CallLine, callLine, type EndedCall } from './call-line.ts'
+import { ErrorSamples } from './error-samples.ts'
+import type { LogIds } from './log.ts'
+import { isError } from './outcome-index.ts'
+import { ShownIds } from './shown-ids.ts'
+import type { CallRecord } from './telemetry.ts'
+
+/** Receives each call that ends. Must not throw. */
+export type CallReader = (line: CallLine) => void
+
+/** Configures what is shown of single calls. */
+export interface CallWatchOptions {
+  /** The form of ids; `full` by default. */
+  readonly ids?: LogIds
+  /** False keeps the messages of errors out of their samples. */
+  readonly messages?: boolean
+  /** Milliseconds since the epoch. */
+  readonly now?: () => number
+}
+
+/** Shows single calls to readers, and samples errors. A call that nobody reads and that is no error costs nothing. */
+export class CallWatch {
+  readonly errors: ErrorSamples
+  readonly #ids: ShownIds
+  readonly #now: () => number
+  readonly #readers = new Set<CallReader>()
+
+  constructor({ ids, messages = true, now = Date.now }: CallWatchOptions = {}) {
+    this.#ids = new ShownIds(ids)
+    this.#now = now
+    this.errors = new ErrorSamples(this.#ids, messages)
+  }
+
+  /** Returns true when `ended` must get this call. */
+  wants({ outcome }: Pick<CallRecord, 'outcome'>): boolean {
+    return isError(outcome) || this.#readers.size > 0
+  }
+
+  ended(call: EndedCall): void {
+    const at = this.#now()
+    if (isError(call.outcome)) this.errors.add(call, at)
+    if (this.#readers.size === 0) return
+    const line = callLine(call, at, this.#ids)
+    for (const reader of this.#readers) reader(line)
+  }
+
+  /** Adds a reader; returns the function that removes it. */
+  read(reader: CallReader): () => void {
+    this.#readers.add(reader)
+    return () => this.#readers.delete(reader)
+  }
+}

@@ -1,0 +1,49 @@
+import { hash } from 'node:crypto'
+import { LruMap } from '../base/lru-map.ts'
+import type { JsonRpcId } from '../mcp/call.ts'
+import type { LogIds } from './log.ts'
+
+const MAX_ID = 64
+const HASH_DIGITS = 8
+/** Sessions whose hashes are remembered, and the length of the longest. */
+const MAX_SESSIONS = 1000
+const MAX_SESSION = 256
+
+/** Shows ids of calls and sessions. Clients may put secrets or names of people into ids. */
+export class ShownIds {
+  readonly #ids: LogIds
+  readonly #sessions = new LruMap<string>(MAX_SESSIONS)
+
+  constructor(ids: LogIds = 'full') {
+    this.#ids = ids
+  }
+
+  /** Returns the id of a call: shortened, as the start of a hash, or not at all. */
+  id(id: JsonRpcId | undefined): JsonRpcId | undefined {
+    if (id === undefined || this.#ids === 'off') return undefined
+    if (this.#ids === 'hash') return hashed(String(id))
+    return typeof id === 'string' ? cutText(id, MAX_ID) : id
+  }
+
+  /** Returns the start of a hash, which distinguishes sessions and reveals none; undefined without a session. */
+  session(session: string | undefined): string | undefined {
+    if (session === undefined || session === '') return undefined
+    if (session.length > MAX_SESSION) return hashed(session)
+    // Most calls are of a session that was seen before.
+    const known = this.#sessions.get(session)
+    if (known !== undefined) return known
+    const made = hashed(session)
+    this.#sessions.set(session, made)
+    return made
+  }
+}
+
+function hashed(text: string): string {
+  return hash('sha256', text, 'hex').slice(0, HASH_DIGITS)
+}
+
+/** Shortens a text to whole characters; the copy does not keep a long parent string alive. */
+export function cutText(text: string, most: number): string {
+  if (text.length <= most && text.isWellFormed()) return text
+  return Buffer.from(text.slice(0, most), 'utf8').toString('utf8')
+}
