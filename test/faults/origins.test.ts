@@ -102,6 +102,7 @@ async function counted(fault: string, response: string): Promise<object> {
   await client.send(toolCall(1), 'POST')
   await client.response()
   client.close()
+  await squall.settled()
   const ended = familyIn(await squall.metrics(), 'squall_calls_total')!
   const [only] = ended.lines.filter(({ value }) => value > 0)
   const { outcome, origin } = only!.labels

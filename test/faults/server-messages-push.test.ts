@@ -1,6 +1,6 @@
 import { afterEach, expect, it } from 'vitest'
 import { eventually } from '../support/eventually.ts'
-import { LAST_CHUNK, post } from '../accounting/stage.ts'
+import { LAST_CHUNK, POLL, post } from '../accounting/stage.ts'
 import { oneFault } from './one-fault.ts'
 import { heard, hears, PushApp, said } from './push-app.ts'
 
@@ -157,7 +157,7 @@ it.each(['ping', 'tasks/get', 'tasks/result', 'roots/list', 'custom/question'])(
     expect(posted().map((body): unknown => JSON.parse(body))).toEqual([own])
     expect(app.faults.counts()).toMatchObject({ matched: 1, injected: 1 })
     app.say(said({ jsonrpc: '2.0', id: 1, result: {} }))
-    await client.sees('result')
+    await expect.poll(() => app.stage.sum('squall_calls_total'), POLL).toBe(1)
   },
 )
 

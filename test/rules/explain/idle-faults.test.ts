@@ -55,7 +55,9 @@ it('leaves a rule alone that matches no known method', () => {
 
 it('no example is idle', async () => {
   const dir = new URL('../../../examples/', import.meta.url)
-  const names = (await readdir(dir)).filter((name) => name.endsWith('.yaml'))
+  const names = (await readdir(dir)).filter(
+    (name) => name.endsWith('.yaml') && name !== 'compose.yaml',
+  )
   expect(names.length).toBeGreaterThan(5)
   for (const name of names) {
     expect(idleFaults(accepted(await readFile(new URL(name, dir), 'utf8'))), name).toEqual([])
