@@ -48,7 +48,10 @@ export class DirectoryWatches {
       if (this.#watches.has(directory)) continue
       const identity = await identityOf(directory)
       if (this.#closed) return
-      if (identity !== undefined) this.#add(directory, identity, watch)
+      if (identity === undefined) continue
+      // It has been replaced since it was found: without a watch nothing would report that.
+      if (identity === GONE) this.#onHint()
+      else this.#add(directory, identity, watch)
     }
   }
 
@@ -126,11 +129,14 @@ async function ended({ watcher, settled }: Watch): Promise<void> {
   await closing
 }
 
+const GONE = 'gone'
+
+/** Returns the identity of a directory, `GONE` without one, and undefined where it cannot be told. */
 async function identityOf(directory: string): Promise<string | undefined> {
   try {
     const { dev, ino, birthtimeNs } = await stat(directory, { bigint: true })
     return `${dev}:${ino}:${birthtimeNs}`
-  } catch {
-    return undefined
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? GONE : undefined
   }
 }

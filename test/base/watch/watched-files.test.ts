@@ -2,7 +2,9 @@ import { readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, expect, it } from 'vitest'
+import { fileDirectories } from '../../../src/base/watch/watched-paths.ts'
 import { WatchedFiles } from '../../../src/base/watch/watched-files.ts'
 
 let end = async (): Promise<void> => undefined
@@ -59,3 +61,55 @@ function contentOf(path: string): string {
     return ''
   }
 }
+
+// A ConfigMap that comes and changes at once: its first content is gone before its directory is watched.
+it('looks again when a directory is replaced before it is watched', async () => {
+  const root = await mkdtemp(join(tmpdir(), 'squall-watched-'))
+  const link = async (to: string, from: string): Promise<void> => {
+    await symlink(to, join(root, 'next'))
+    await rename(join(root, 'next'), join(root, from))
+  }
+  await mkdir(join(root, 'old'))
+  await mkdir(join(root, 'new'))
+  await link('old', 'data')
+  let looks = 0
+  let onLook = (): void => undefined
+  const lookedAfter = (count: number): Promise<void> =>
+    new Promise((resolve) => {
+      onLook = () => {
+        if (looks > count) resolve()
+      }
+      onLook()
+    })
+  let replacedAt: (look: number) => void = () => undefined
+  const replaced = new Promise<number>((resolve) => (replacedAt = resolve))
+  const directories = async () => {
+    const found = await fileDirectories([join(root, 'a')])
+    if (found.has(join(root, 'old'))) {
+      await link('new', 'data')
+      await rm(join(root, 'old'), { recursive: true })
+      // The events about this come before anybody follows the new link, and are about nothing.
+      await sleep(20)
+      replacedAt(looks)
+    }
+    return found
+  }
+  const files = new WatchedFiles(
+    directories,
+    () => {
+      looks++
+      onLook()
+    },
+    { settleMs: 1, pollMs: 3_600_000 },
+  )
+  end = async () => {
+    await files.close()
+    await rm(root, { recursive: true })
+  }
+  await files.start()
+  // The second look is that of the watch that is set up.
+  await lookedAfter(1)
+  await files.look()
+  await link('data/a', 'a')
+  await lookedAfter(await replaced)
+})
