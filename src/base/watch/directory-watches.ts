@@ -131,7 +131,7 @@ async function ended({ watcher, settled }: Watch): Promise<void> {
 
 const GONE = 'gone'
 
-/** Returns the identity of a directory, `GONE` without one, and undefined where it cannot be told. */
+/** Returns the identity of a directory, `GONE` without one, and undefined where it cannot be read. */
 async function identityOf(directory: string): Promise<string | undefined> {
   try {
     const { dev, ino, birthtimeNs } = await stat(directory, { bigint: true })
