@@ -158,7 +158,7 @@ const errors = [
       },
       {
         expr: rate('squall_errors_total', `${TOOL}, origin!="injected"`, 'kind, origin'),
-        legend: 'real: {{kind}} by {{origin}}',
+        legend: '{{origin}}: {{kind}}',
         role: 'real',
         shades: true,
       },
