@@ -75,7 +75,7 @@ function bashScript(commands: readonly Command[]): string {
   return `_squall() {
   local cur="\${COMP_WORDS[COMP_CWORD]}" words=''
   if [ "$COMP_CWORD" -eq 1 ]; then
-    words='${[...firstWords(commands), 'help', '--help', '--version'].join(' ')}'
+    words='${[...firstWords(commands), 'help', 'version', '--help', '--version'].join(' ')}'
   elif [ "$COMP_CWORD" -eq 2 ]; then
     case "\${COMP_WORDS[1]}" in
 ${parents.join('')}    esac

@@ -1,3 +1,4 @@
+import { asStarted } from '../../base/started-as.ts'
 import { plain, quoted } from '../../base/text/foreign-text.ts'
 import type { ExperimentResult } from '../../lab/experiment/experiment-result.ts'
 import {
@@ -106,7 +107,7 @@ function resultText(result: ExperimentResult, directory: string): string {
 
 function rejectedLines(rejections: RejectedError['rejections']): string {
   return rejections
-    .map(({ code, wrong, fix }) => `${code}: ${plain(`${wrong}; ${fix}`)}\n`)
+    .map(({ code, wrong, fix }) => `${code}: ${plain(`${wrong}; ${asStarted(fix)}`)}\n`)
     .join('')
 }
 

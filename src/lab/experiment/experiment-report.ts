@@ -1,3 +1,4 @@
+import { asStarted } from '../../base/started-as.ts'
 import { shortDigest } from '../../base/digest.ts'
 import { duration } from '../report/shown-numbers.ts'
 import { markdownText } from '../report/foreign-text.ts'
@@ -64,7 +65,7 @@ export function experimentMarkdown(result: ExperimentResult): string {
       `- run ${id}${again === undefined ? '' : `, a repetition of ${markdownText(again)}`}, started ${startedAt}`,
       `- target ${markdownText(target)}, environment ${markdownText(environment)}`,
       `- seed ${seed}, plan ${shortDigest(planDigest)}, rules ${shortDigest(rulesDigest)}`,
-      `- repeat exactly: \`squall experiment run --again ${id}\``,
+      `- repeat exactly: \`${asStarted('squall experiment run')} --again ${id}\``,
     ].join('\n'),
   ]
   return `${blocks.join('\n\n')}\n`
