@@ -44,9 +44,9 @@ test.each(COMMANDS)('the help of $name ends with examples and its page', (comman
 const PARENTS = Object.entries({ '': PROGRAM, ...FAMILIES })
 
 test.each(PARENTS)('the help of squall %s ends with examples and its page', (name, family) => {
-  const words = name === '' ? [] : [name]
+  const parent = name === '' ? [] : [name]
   const lines = family.examples.map((line) => `  npx squall ${line}\n`).join('')
-  const text = printed(...words, '--help')
+  const text = printed(...parent, '--help')
   expect(text.endsWith(`\nExamples:\n${lines}\nMore: ${family.page}\n`)).toBe(true)
   expect(existsSync(`${ROOT}${family.page}`)).toBe(true)
 })

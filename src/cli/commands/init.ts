@@ -1,4 +1,5 @@
 import { writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { asStarted, startWords } from '../../base/started-as.ts'
 import { oneLine, quoted } from '../../base/text/foreign-text.ts'
 import type { ToolInfo } from '../../lab/load/clients/load-client.ts'
@@ -37,7 +38,10 @@ No tool is called. The first rule fails a tenth of the calls of a tool that decl
   parse: (flags) => flags,
   start: async ({ target: url, header: headers, authTokenFile, out, force }) => {
     const { listTools } = await import('../list-tools.ts')
-    const text = firstRules(await listTools({ url, headers, authTokenFile }), url)
+    const listed = await listTools({ url, headers, authTokenFile })
+    const { schemaLine } = await import('../schema-line.ts')
+    const directory = out === '-' ? '.' : dirname(out)
+    const text = `${schemaLine('rules', directory)}${firstRules(listed, url)}`
     if (out === '-') await print(text)
     else await writeRules(out, text, force)
     if (out === '-') return 0
