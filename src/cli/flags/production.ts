@@ -106,14 +106,23 @@ export function refuseProduction(
   check: ProductionCheck | undefined,
   places: readonly PlacedName[],
 ): void {
-  if (check === undefined) return
+  const refused = refusalOf(check, places)
+  if (refused !== undefined) throw refused
+}
+
+/** Returns the error for a name that means production. */
+export function refusalOf(
+  check: ProductionCheck | undefined,
+  places: readonly PlacedName[],
+): UsageError | undefined {
+  if (check === undefined) return undefined
   const found = findProduction([...check.places, ...places], check.patterns)
-  if (found === undefined) return
+  if (found === undefined) return undefined
   const otherwise =
     found.where === 'NODE_ENV'
       ? 'name the environment with --environment staging'
       : 'choose another target, correct the name, or set the names that count with --production-names'
-  throw new UsageError(
+  return new UsageError(
     'PRODUCTION',
     productionText(found),
     `${otherwise}; --allow-production continues nevertheless`,
