@@ -19,7 +19,7 @@ async function commandsFor([first = '']: readonly string[]): Promise<readonly Co
 }
 
 const FAILED = 1
-const BAD_USAGE = 2
+const INVALID_USAGE = 2
 
 /** Runs the program; returns its exit code. */
 async function main(): Promise<number> {
@@ -52,6 +52,6 @@ main().then(
   (error: unknown) => {
     const reason = error instanceof Error ? error.message : String(error)
     process.stderr.write(`squall: ${oneLine(asStarted(reason), 2_000)}\n`)
-    process.exit(error instanceof UsageError ? BAD_USAGE : FAILED)
+    process.exit(error instanceof UsageError ? INVALID_USAGE : FAILED)
   },
 )

@@ -86,10 +86,10 @@ function row(phase: PhaseResult | StageResult): string {
   return `| ${cells.join(' | ')} |`
 }
 
-/** Returns the refusal of an experiment as a failed test, with each reason. */
-export function refusedSuite(reasons: readonly Rejection[]): JUnitSuite {
+/** Returns the rejection of an experiment as a failed test, with each reason. */
+export function rejectedSuite(reasons: readonly Rejection[]): JUnitSuite {
   const failure = reasons.map(({ code, wrong, fix }) => `${code}: ${wrong}; ${fix}`).join('\n')
-  const cases = [{ name: 'the experiment is not refused', seconds: 0, failure }]
+  const cases = [{ name: 'the experiment is not rejected', seconds: 0, failure }]
   return { name: 'squall experiment', startedAt: new Date().toISOString(), seconds: 0, cases }
 }
 
