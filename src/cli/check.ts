@@ -1,3 +1,4 @@
+import { asStarted } from '../base/started-as.ts'
 import { AdminError, askAdmin } from '../admin/api-client.ts'
 import { API } from '../admin/api.ts'
 import { nearestName } from '../base/nearest-name.ts'
@@ -165,7 +166,7 @@ function skipped(check: string, found: string, fix: string): Check {
 
 function textOf(checks: readonly Check[]): string {
   const lines = checks.map(({ check, result, found, fix }) => {
-    const next = fix === undefined ? '' : `\n    ${plain(fix)}`
+    const next = fix === undefined ? '' : `\n    ${plain(asStarted(fix))}`
     return `${SIGNS[result]} ${check}: ${plain(found)}${next}\n`
   })
   const count = checks.filter(({ result }) => result === 'failed').length

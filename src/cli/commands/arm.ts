@@ -1,3 +1,4 @@
+import { asStarted } from '../../base/started-as.ts'
 import { plain } from '../../base/text/foreign-text.ts'
 import { endpointText, type AdminEndpoint } from '../../lab/top/sidecar-view.ts'
 import { print } from '../files.ts'
@@ -82,7 +83,7 @@ async function changed(endpoint: AdminEndpoint, { what, token, reason, timeout }
     const state = armed ? 'armed' : 'disarmed'
     // Something else may keep the rules disarmed: the guard, production or a stop.
     const ok = armed === (what === 'arm')
-    const still = ok ? '' : ', still: squall top shows the reasons'
+    const still = ok ? '' : asStarted(', still: squall top shows the reasons')
     const text = `${state}${isChanged ? '' : ' already'}${still}`
     return { address, ok, armed, changed: isChanged, text }
   } catch (error) {

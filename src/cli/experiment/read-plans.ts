@@ -1,3 +1,4 @@
+import { asStarted } from '../../base/started-as.ts'
 import { plain, quoted } from '../../base/text/foreign-text.ts'
 import {
   MAX_PLAN_BYTES,
@@ -57,7 +58,7 @@ export function complaints(file: string, read: ReadPlan): string {
 }
 
 function rejectionLine(file: string, { line, column, code, wrong, fix }: LocatedRejection): string {
-  return `${plain(file)}:${line}:${column}: ${code}: ${plain(wrong)}; ${plain(fix)}\n`
+  return `${plain(file)}:${line}:${column}: ${code}: ${plain(wrong)}; ${plain(asStarted(fix))}\n`
 }
 
 async function textOf(path: string): Promise<string> {

@@ -1,3 +1,4 @@
+import { asStarted } from '../../base/started-as.ts'
 import { plain, quoted } from '../../base/text/foreign-text.ts'
 import type { ExperimentResult } from '../../lab/experiment/experiment-result.ts'
 import {
@@ -9,8 +10,8 @@ import {
 import { addToHistory, readHistory } from '../../lab/experiment/history.ts'
 import { RejectedError } from '../../lab/experiment/rejection.ts'
 import { moreRejections, runExperiment } from '../../lab/experiment/run-experiment.ts'
-import { junitText } from '../../lab/report/junit.ts'
-import { print, writeText } from '../files.ts'
+import { print } from '../files.ts'
+import { withJunit, writeJunit } from '../junit.ts'
 import { INTERRUPTED, interruption } from '../long-running.ts'
 import { invalidFile } from '../flags/usage-error.ts'
 import { readVersion } from '../version.ts'
@@ -37,7 +38,11 @@ interface ExperimentRunRequest extends AskedPlan {
 }
 
 /** Runs a plan; returns the exit code. */
-export async function runPlan(request: ExperimentRunRequest): Promise<number> {
+export function runPlan(request: ExperimentRunRequest): Promise<number> {
+  return withJunit(request.junit, 'squall experiment', () => runToReport(request))
+}
+
+async function runToReport(request: ExperimentRunRequest): Promise<number> {
   const { json, experiments, stateDirectory } = request
   const { read, kept } = await readAsked(request)
   if (!read.ok) {
@@ -74,9 +79,7 @@ export async function runPlan(request: ExperimentRunRequest): Promise<number> {
     })
     const directory = await writeReports(experiments, result, kept)
     await addToHistory(experiments, result)
-    if (request.junit !== undefined) {
-      await writeText(request.junit, '--junit', junitText(experimentSuite(result)))
-    }
+    await writeJunit(request.junit, experimentSuite(result))
     await print(json ? `${JSON.stringify(result)}\n` : resultText(result, directory))
     if (interrupt.signal.aborted) return INTERRUPTED
     return result.verdict === 'passed' ? 0 : FAILED
@@ -94,7 +97,7 @@ async function rejected(
   { json, junit }: ExperimentRunRequest,
   text: string,
 ): Promise<number> {
-  if (junit !== undefined) await writeText(junit, '--junit', junitText(rejectedSuite(rejections)))
+  await writeJunit(junit, rejectedSuite(rejections))
   if (json) await print(`${JSON.stringify({ rejected: rejections })}\n`)
   else process.stderr.write(`${text}no fault was injected\n`)
   return FAILED
@@ -106,7 +109,7 @@ function resultText(result: ExperimentResult, directory: string): string {
 
 function rejectedLines(rejections: RejectedError['rejections']): string {
   return rejections
-    .map(({ code, wrong, fix }) => `${code}: ${plain(`${wrong}; ${fix}`)}\n`)
+    .map(({ code, wrong, fix }) => `${code}: ${plain(`${wrong}; ${asStarted(fix)}`)}\n`)
     .join('')
 }
 

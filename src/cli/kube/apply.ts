@@ -1,3 +1,4 @@
+import { asStarted } from '../../base/started-as.ts'
 import {
   awaitedPods,
   type AwaitedPod,
@@ -105,7 +106,8 @@ async function apply(
   const ref = { kind: CONFIG_MAPS, namespace: asked.namespace, name: asked.configMap }
   const before = await client.find(ref, { signal })
   if (isStopped(before)) {
-    warn(`${asked.namespace} is stopped: no rule acts until squall resume -n ${asked.namespace}`)
+    const resume = asStarted(`squall resume -n ${asked.namespace}`)
+    warn(`${asked.namespace} is stopped: no rule acts until ${resume}`)
   }
   const { key } = asked
   const writing = { before, key, now: client.now(), lastsMs: request.lastsMs }
@@ -212,10 +214,11 @@ function outcomeText(outcome: Outcome, { wait, dryRun, timeoutMs }: ApplyRequest
   const { namespace, configMap } = target
   if (dryRun) return `${target.text.trimEnd()}\n`
   const all = [...progress]
+  const status = asStarted(`squall status -n ${namespace}`)
   if (all.length === 0) {
-    return `no pod in ${namespace} reads the configmap ${configMap}; list sidecars with: squall status -n ${namespace}\n`
+    return `no pod in ${namespace} reads the configmap ${configMap}; list sidecars with: ${status}\n`
   }
-  if (!wait) return `not waited for; list sidecars with the rules: squall status -n ${namespace}\n`
+  if (!wait) return `not waited for; list sidecars with the rules: ${status}\n`
   const count = (state: PodProgress['state']): number =>
     all.filter(([, each]) => each.state === state).length
   const applied = count('applied')
@@ -226,11 +229,11 @@ function outcomeText(outcome: Outcome, { wait, dryRun, timeoutMs }: ApplyRequest
   const rest = skipped === 0 ? '' : `, ${skipped} not waited for`
   const head = `active rules in ${applied} of ${all.length} pods${rest}\n`
   const next = stopped
-    ? `stopped; the configmap stays changed and the kubelet delivers it: squall status -n ${namespace}\n`
+    ? `stopped; the configmap stays changed and the kubelet delivers it: ${status}\n`
     : count('rejected') > 0
       ? 'the sidecars keep their last good rules; fix the file and apply it again\n'
       : count('waiting') > 0
-        ? `not done after ${timeoutMs / 1000} s; check again with squall status -n ${namespace}, and see a sidecar with kubectl logs -n ${namespace} POD -c squall\n`
+        ? `not done after ${timeoutMs / 1000} s; check again with ${status}, and see a sidecar with kubectl logs -n ${namespace} POD -c squall\n`
         : ''
   return `${head}${lines.join('')}${next}`
 }

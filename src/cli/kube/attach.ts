@@ -1,3 +1,4 @@
+import { asStarted } from '../../base/started-as.ts'
 import { durationText } from '../../base/units.ts'
 import { plain } from '../../base/text/foreign-text.ts'
 import {
@@ -68,7 +69,7 @@ export async function attachCommand(
     const env = sidecarEnv(request)
     const made = await attachToPod(client, ref, { ...attachment, env }, wait)
     const where = `${namespace}/${pod}`
-    const undo = `squall detach ${pod} -n ${namespace}`
+    const undo = asStarted(`squall detach ${pod} -n ${namespace}`)
     const ports = made.ports.map(({ number }) => number)
     const { name: container, probePaths } = made
     const report = { namespace, pod, container, ports, probePaths }

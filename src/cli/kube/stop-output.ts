@@ -1,3 +1,4 @@
+import { asStarted } from '../../base/started-as.ts'
 import type { AwaitedPod } from '../../cluster/kube/apply-rules.ts'
 import type { PodProgress } from '../../cluster/kube/await-rules.ts'
 import type { KubeClient } from '../../cluster/kube/kube-client.ts'
@@ -83,8 +84,8 @@ export function stopText(run: StopRun): string {
     if (namespace === undefined && request.onlyProduction === undefined) lines.push(UNCOVERED)
     lines.push(
       request.onlyProduction === undefined
-        ? `until: squall resume ${where}${selectorText(request)}\n`
-        : UNTIL_NO_PRODUCTION,
+        ? asStarted(`until: squall resume ${where}${selectorText(request)}\n`)
+        : asStarted(UNTIL_NO_PRODUCTION),
     )
   }
   return lines.join('')

@@ -1,3 +1,4 @@
+import { asStarted } from '../../base/started-as.ts'
 import type { Check, Phase } from './phase.ts'
 import { clean, twoPercent, withRetries } from './phases/load-phases.ts'
 import { editedLive } from './phases/edited-live.ts'
@@ -206,7 +207,7 @@ function showAddresses(screen: Screen, { app, squall, page, rules }: Addresses):
   screen.line()
   screen.line(` ${PER_SECOND} calls a second go on, and the app fails by itself now and then.`)
   screen.line(' Look at the page, change a percent: in the rules file, save, and look again.')
-  screen.line(` Or in a terminal:  npx squall top ${new URL(page).host}`)
+  screen.line(asStarted(` Or in a terminal:  squall top ${new URL(page).host}`))
   screen.line()
   screen.line(' Ctrl-C ends it all.')
 }

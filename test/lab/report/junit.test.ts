@@ -73,7 +73,9 @@ load: { tools: [t] }
       expect(code).toBe(1)
       const xml = await readFile(junit!, 'utf8')
       expect(xml).toMatch(DOCUMENT)
-      expect(xml).toMatch(/tests="1" failures="1".*\n.*\n.*the experiment is not rejected/)
+      expect(xml).toMatch(
+        /tests="1" failures="0" errors="1".*\n.*\n.*the experiment is not rejected.*<error /,
+      )
       for (const reason of ['NO_GATE', 'PRODUCTION', 'STAGE_SKIPPED']) expect(xml).toContain(reason)
     } finally {
       await rm(directory, { recursive: true, force: true })
