@@ -237,8 +237,8 @@ export class Pipeline implements ActiveExchangeOwner {
   finished(active: ActiveExchange, status: number): void {
     if (status === 0 || status === 400) this.#parts.suspect?.()
     if (active.entries.length > 0) return
-    const origin = active.faults?.origin ?? 'upstream'
-    active.sessionEnded?.(origin === 'upstream' ? status : 0)
+    const origin = active.faults?.origin ?? 'real'
+    active.sessionEnded?.(origin === 'real' ? status : 0)
     this.#parts.telemetry.http({ class: active.class, status, origin })
   }
 

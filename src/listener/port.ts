@@ -124,7 +124,7 @@ export class Port {
     this.#tunnel = new Tunnel(address, tls, {
       opened: () => telemetry.gauge('tunnels', 1),
       closed: () => telemetry.gauge('tunnels', -1),
-      responded: (status) => telemetry.http({ class: 'upgrade', status, origin: 'upstream' }),
+      responded: (status) => telemetry.http({ class: 'upgrade', status, origin: 'real' }),
       declined: (req, res, socket) => this.#front.decline(req, res, socket),
       failed: (message, socket) => this.#upgradeFailed(message, socket),
       broken: (socket) => cutSocket(socket, 'rst'),

@@ -162,7 +162,7 @@ it('/params of a request of the server means the request in a result, too', asyn
   const changed = JSON.stringify(ASKED).replace('go?', 'really?')
   expect(got.text).toBe(`{"jsonrpc":"2.0","id":1,"result":${changed}}`)
   await stage.settled()
-  expect(await stage.origins()).toEqual(['upstream'])
+  expect(await stage.origins()).toEqual(['real'])
 })
 
 it('/params of a request of the server is changed on the stream of a call', async () => {

@@ -147,7 +147,7 @@ describe('an app', () => {
       expect(await client.gone).toBe(fate)
       expect(client.text).toBe('')
       expect(app.requests).toHaveLength(1)
-      const reset = { outcome: 'reset', origin: 'upstream' }
+      const reset = { outcome: 'reset', origin: 'real' }
       expect(await squall.metric('squall_calls_total', reset)).toBe(1)
       expect(await squall.metric('squall_refused_total')).toBe(0)
     },

@@ -122,7 +122,7 @@ describe('an error while a request is read', () => {
     expect(app.requests[0]?.body.toString()).toBe(toolCall(1).split('\r\n\r\n')[1])
     expect(logs).toMatchObject([{ level: 'error', err: { message: 'a bug in reading' } }])
     expect(await metric('squall_unclassified_total', { reason: 'internal_error' })).toBe(1)
-    const http = { class: 'http', code: '200', origin: 'upstream' }
+    const http = { class: 'http', code: '200', origin: 'real' }
     expect(await metric('squall_http_requests_total', http)).toBe(1)
   })
 
@@ -173,7 +173,7 @@ describe('an error while a response is watched', () => {
     expect(await metric('squall_unclassified_total', { reason: 'internal_error' })).toBe(1)
     const unseen = { outcome: 'incomplete', origin: 'squall' }
     expect(await metric('squall_calls_total', unseen)).toBe(1)
-    expect(await metric('squall_calls_total', { outcome: 'ok', origin: 'upstream' })).toBe(1)
+    expect(await metric('squall_calls_total', { outcome: 'ok', origin: 'real' })).toBe(1)
   })
 
   test('touches neither in the middle of a response', async () => {

@@ -34,7 +34,7 @@ test('calls pass', async () => {
   const given = await call(squall.place, callMessage(7))
   expect(given.status).toBe(200)
   expect(JSON.parse(given.text)).toMatchObject({ id: 7, result: { content: [{ text: 'hello' }] } })
-  expect(await squall.metric('squall_calls_total', { outcome: 'ok', origin: 'upstream' })).toBe(1)
+  expect(await squall.metric('squall_calls_total', { outcome: 'ok', origin: 'real' })).toBe(1)
 })
 
 test('events arrive one by one, and the app learns that a client left', async () => {

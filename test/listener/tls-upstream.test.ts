@@ -134,7 +134,7 @@ describe('a certificate of its own', () => {
     const squall = await inFront(app.port, ...trusting)
     // With TLS 1.3 the app sees that it misses something only after the handshake.
     await expect(ask(squall)).rejects.toThrow('socket hang up')
-    await squall.reaches('squall_calls_total', { outcome: 'reset', origin: 'upstream' }, 1)
+    await squall.reaches('squall_calls_total', { outcome: 'reset', origin: 'real' }, 1)
     expect(app.clients).toEqual([])
   })
 })

@@ -82,7 +82,7 @@ export class CallFaults implements ActiveFaultOwner {
     const { injected } = this.fate
     return injected || this.edits.length > 0 || this.#faults.some((active) => active.acting)
       ? 'injected'
-      : 'upstream'
+      : 'real'
   }
 
   /** True while a fault sleeps. */
