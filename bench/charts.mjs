@@ -93,7 +93,7 @@ export const SKETCHES = [
   {
     section: 'stream10m',
     file: 'stream',
-    title: 'Answers of 10 MiB',
+    title: 'Responses of 10 MiB',
     about: 'MB that pass in a second; more is better',
     unit: 'MB/s',
     decimals: 0,

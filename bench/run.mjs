@@ -18,7 +18,7 @@ const say = (line) => void process.stdout.write(`${line}\n`)
 
 /**
  * @typedef {import('./sections/index.mjs').Outcome & { section: string, title: string,
- *   verdicts: import('./bars.mjs').Verdict[] }} Told
+ *   verdicts: import('./bars.mjs').Verdict[] }} Outcome
  */
 
 /**
@@ -26,7 +26,7 @@ const say = (line) => void process.stdout.write(`${line}\n`)
  * @param {import('./sections/index.mjs').Section} section
  * @param {import('./lib/options.mjs').Options} options
  * @param {import('./sections/index.mjs').Session} session
- * @returns {Promise<Told | undefined>}
+ * @returns {Promise<Outcome | undefined>}
  */
 async function responded(section, options, session) {
   const own = peersNamed(section.peers)
@@ -54,18 +54,18 @@ async function responded(section, options, session) {
   return { section: name, title, ...outcome, verdicts: judged(name, outcome.rows) }
 }
 
-/** @param {Told} told @param {string} machine */
-function blockOf(told, machine) {
-  const tables = told.tables.filter((text) => text !== '')
-  return [`## ${told.title}`, told.about, `Machine: ${machine}.`, ...tables]
+/** @param {Outcome} outcome @param {string} machine */
+function blockOf(outcome, machine) {
+  const tables = outcome.tables.filter((text) => text !== '')
+  return [`## ${outcome.title}`, outcome.about, `Machine: ${machine}.`, ...tables]
 }
 
 /** Puts a section's table into the Markdown file, and its charts beside it. */
-/** @param {string} md @param {Told} told @param {string} machine */
-function writeSection(md, told, machine) {
-  const pictures = writeCharts(md, told.section, told.rows)
-  const [title = '', about = '', ...rest] = blockOf(told, machine)
-  writeBlock(md, told.section, [title, about, ...pictures, ...rest].join('\n\n'))
+/** @param {string} md @param {Outcome} outcome @param {string} machine */
+function writeSection(md, outcome, machine) {
+  const pictures = writeCharts(md, outcome.section, outcome.rows)
+  const [title = '', about = '', ...rest] = blockOf(outcome, machine)
+  writeBlock(md, outcome.section, [title, about, ...pictures, ...rest].join('\n\n'))
 }
 
 /** What is missing from a run, and why. */
@@ -82,8 +82,10 @@ function missingFrom(without, failed) {
 /** @param {readonly string[]} args */
 function commandLine(args) {
   const places = ['--json', '--squall']
-  const told = args.filter((arg, i) => !places.includes(arg) && !places.includes(args[i - 1] ?? ''))
-  return ['npm run bench', ...(told.length > 0 ? ['--'] : []), ...told].join(' ')
+  const given = args.filter(
+    (arg, i) => !places.includes(arg) && !places.includes(args[i - 1] ?? ''),
+  )
+  return ['npm run bench', ...(given.length > 0 ? ['--'] : []), ...given].join(' ')
 }
 
 async function main() {
@@ -105,19 +107,19 @@ async function main() {
   const [busy = 0] = loadavg()
   if (busy > cpus().length / 4)
     say(`the machine is busy (load average ${busy.toFixed(1)}): compare CPU, not latencies`)
-  /** @type {Told[]} */
+  /** @type {Outcome[]} */
   const all = []
   for (const section of options.sections) {
-    const told = await responded(section, options, session)
-    if (told === undefined) continue
-    all.push(told)
-    say(`\n${blockOf(told, machine).join('\n\n')}\n`)
-    for (const one of told.verdicts) say(verdictLine(one))
+    const outcome = await responded(section, options, session)
+    if (outcome === undefined) continue
+    all.push(outcome)
+    say(`\n${blockOf(outcome, machine).join('\n\n')}\n`)
+    for (const one of outcome.verdicts) say(verdictLine(one))
     // At once: what comes later may fail.
-    if (options.md !== undefined) writeSection(options.md, told, machine)
+    if (options.md !== undefined) writeSection(options.md, outcome, machine)
   }
 
-  const verdicts = all.flatMap((told) => told.verdicts)
+  const verdicts = all.flatMap((outcome) => outcome.verdicts)
   const without = session.sound.without()
   const command = commandLine(process.argv.slice(2))
   say(`\n${verdictTable(verdicts)}\n`)
@@ -129,7 +131,7 @@ async function main() {
     writeBlock(options.md, 'targets', parts.join('\n\n'))
   }
   if (options.json !== undefined) {
-    const sections = all.map((told) => ({ ...told, tables: undefined }))
+    const sections = all.map((outcome) => ({ ...outcome, tables: undefined }))
     const text = JSON.stringify(
       { machine, busy, command, verdicts, without, failed, sections },
       null,

@@ -1,7 +1,7 @@
 // How long a scrape keeps the event loop from everything else: the real admin port, scraped by another
 // process, in CPU time of this one, which a busy machine does not blur. Threads that collect garbage
 // beside it are counted, too, so that these are upper ends.
-// Needs a build: node bench/scrape-blocks.mjs [folder of modules]
+// Needs a build: node bench/scrape-blocks.mjs [directory of modules]
 import { fork } from 'node:child_process'
 import { get } from 'node:http'
 import { resolve } from 'node:path'
@@ -20,7 +20,7 @@ const PAUSE_MS = 5
 const MAJOR = 4
 const INCREMENTAL = 8
 
-/** Milliseconds that this process has run. The time of a thread alone is told to Linux's ticks only. */
+/** Milliseconds that this process has run. The time of a thread alone is in Linux's ticks only. */
 function ran() {
   const { user, system } = process.cpuUsage()
   return (user + system) / 1000
@@ -60,7 +60,7 @@ async function startAdmin(modules, hits) {
   return { admin, port }
 }
 
-/** In the other process: scrapes whenever it is told to. */
+/** In the other process: scrapes on request. */
 function scrapeWhenAsked() {
   process.on('message', ({ port, accept }) => {
     get({ port, host: '127.0.0.1', path: '/metrics', headers: { accept } }, (response) => {

@@ -76,7 +76,7 @@ const all = /duration_seconds_count (\d+)/.exec(scraped)?.[1]
 console.log(`by its own clock: ${within} of ${all} within 10 ms`)
 process.exit(failed === 0 ? 0 : 1)
 
-/** Sends at a fixed rate, whether answers come or not, as API servers do. */
+/** Sends at a fixed rate, whether responses come or not, as API servers do. */
 async function run(seconds) {
   const result = { times: [], failed: 0 }
   const under = []
@@ -126,10 +126,10 @@ function ask() {
 
 async function started() {
   for await (const line of createInterface({ input: child.stdout })) {
-    const told = JSON.parse(line)
-    if (told.msg !== 'taking reviews') continue
+    const entry = JSON.parse(line)
+    if (entry.msg !== 'taking reviews') continue
     child.stdout.resume()
-    return { port: Number(told.address.split(':').at(-1)), admin: told.admin }
+    return { port: Number(entry.address.split(':').at(-1)), admin: entry.admin }
   }
   throw new Error('the webhook did not start')
 }

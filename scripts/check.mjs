@@ -74,7 +74,10 @@ const checks = [run('types', 'tsc', '-p', '.', '--incremental', '--tsBuildInfoFi
 if (code.some((file) => file.endsWith('.js'))) {
   checks.push(run('types of pages', 'tsc', '-p', 'tsconfig.page.json'))
 }
-if (code.length > 0) checks.push(run('lint', 'oxlint', '--type-aware', '--deny-warnings', ...code))
+if (code.length > 0) {
+  const strict = ['--type-aware', '--deny-warnings', '--report-unused-disable-directives']
+  checks.push(run('lint', 'oxlint', ...strict, ...code))
+}
 if (changed.length > 0) {
   checks.push(run('format', 'prettier', '--check', '--ignore-unknown', ...changed))
 }

@@ -10,7 +10,7 @@ const NAMESPACE = 'squall-system'
 const KUBERNETES = '1.30.0'
 
 const HEAD = `# The webhook of Squall, without Helm. Made from deploy/chart with deploy/manifests/values.yaml by
-# scripts/render-manifests.mjs. Before it is applied, replace the image squall:VERSION, in two places, by
+# npm run generate. Before it is applied, replace the image squall:VERSION, in two places, by
 # yours, and --kubernetes-version by that of the cluster; docs/get-started/kubernetes.md says how.
 apiVersion: v1
 kind: Namespace

@@ -6,7 +6,7 @@ const ROOM_FOR_VALUE = 110
 const THICK = 18
 const THIN = 11
 const BETWEEN = 10
-/** A bar this many times as long as the middle one is cut, so that the others can be told apart. */
+/** A bar this many times as long as the middle one is cut, so that the others can be distinguished. */
 const LONG = 3
 const ENTITIES = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
 
@@ -32,13 +32,13 @@ const ENTITIES = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
 
 /** What a chart says, in words. @param {Chart} chart */
 export function chartText({ title, unit, decimals, rows, series = [] }) {
-  const told = rows.map(({ label, values }) => {
+  const shown = rows.map(({ label, values }) => {
     const figures = values.map((value, i) =>
       [series[i], value.toFixed(decimals)].filter((word) => word !== undefined).join(' '),
     )
     return `${label} ${figures.join(', ')}`
   })
-  return `${title}, in ${unit}: ${told.join('; ')}.`
+  return `${title}, in ${unit}: ${shown.join('; ')}.`
 }
 
 /** Horizontal bars as a picture for light and dark pages. @param {Chart} chart */
@@ -160,10 +160,10 @@ function rowOf({ label, ours, values, range }, { decimals }, { left, room, longe
         `<line class="range" x1="${round(left + near)}" y1="${line}" x2="${round(left + far)}" y2="${line}"/>`,
       )
     }
-    const told = `${value.toFixed(decimals)}${cut ? ' (bar cut)' : ''}`
+    const shown = `${value.toFixed(decimals)}${cut ? ' (bar cut)' : ''}`
     const size = values.length > 1 ? ' small' : ''
     parts.push(
-      `<text class="value${size}${strong}" x="${round(left + Math.max(width, far) + 7)}" y="${round(at + thick / 2 + 4)}">${told}</text>`,
+      `<text class="value${size}${strong}" x="${round(left + Math.max(width, far) + 7)}" y="${round(at + thick / 2 + 4)}">${shown}</text>`,
     )
   }
   return parts

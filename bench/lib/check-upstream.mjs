@@ -27,7 +27,7 @@ export function streamEvent(n) {
 
 /**
  * An upstream that remembers what reached it, and that sends the next event of a stream only after
- * the client has told of the last one, so that a proxy which holds events back is found out.
+ * the client has reported the last one, so that a proxy which holds events back is found out.
  */
 export async function startCheckUpstream() {
   /** @type {Seen[]} */

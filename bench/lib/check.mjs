@@ -43,11 +43,11 @@ export async function faultsOf(port, upstream) {
     expect('notification status', accepted.status, 202)
     expect('notification answer', accepted.body, '')
 
-    let told = 0
+    let read = 0
     const streamed = await post(port, agent, call('stream'), (text) => {
-      while (told < STREAM_EVENTS && text.includes(streamEvent(told + 1))) {
-        told += 1
-        upstream.acknowledge(told)
+      while (read < STREAM_EVENTS && text.includes(streamEvent(read + 1))) {
+        read += 1
+        upstream.acknowledge(read)
       }
     })
     expect('SSE status', streamed.status, 200)

@@ -8,7 +8,7 @@ import { wrkLoad } from './wrk.mjs'
  * @property {import('./workloads.mjs').Workload} workload
  * @property {number} connections
  * @property {number} seconds
- * @property {string} folder
+ * @property {string} directory
  */
 
 /**

@@ -12,7 +12,7 @@ const RESPONSE = Buffer.from(response)
 /** Connections that are open from the start, and the most that there may be. */
 const OPEN = 16
 const MOST = 1000
-/** The first calls open connections and wake everything up; they are not told of. */
+/** The first calls open connections and wake everything up; they are not reported. */
 const UNTOLD_MS = 300
 const PATIENCE_MS = 5000
 
@@ -21,7 +21,7 @@ const head = `POST /mcp HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\n${lines.join('')}
 const REQUEST = Buffer.from(head + request)
 
 const took = new Float64Array(Math.ceil(rate * seconds * 1.1) + 1000)
-let told = 0
+let reported = 0
 let sent = 0
 let responded = 0
 let errors = 0
@@ -79,7 +79,7 @@ function arrived(line, piece) {
     return
   }
   responded += 1
-  if (line.tell && told < took.length) took[told++] = performance.now() - line.sentAt
+  if (line.tell && reported < took.length) took[reported++] = performance.now() - line.sentAt
   free.push(line)
 }
 
@@ -101,7 +101,7 @@ function finish(latest) {
     setTimeout(() => finish(latest), 5)
     return
   }
-  const tookMs = Array.from(took.subarray(0, told), (ms) => Math.round(ms * 1000) / 1000)
+  const tookMs = Array.from(took.subarray(0, reported), (ms) => Math.round(ms * 1000) / 1000)
   const result = { calls: responded, errors: errors + busy.size, seconds, tookMs }
   process.stdout.write(JSON.stringify(result), () => process.exit(0))
 }

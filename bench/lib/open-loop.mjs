@@ -21,14 +21,14 @@ const SENDER = fileURLToPath(new URL('./open-loop-sender.mjs', import.meta.url))
  */
 export async function openLoop({ port, rate, seconds, delayMs, exchange }) {
   const args = [SENDER, JSON.stringify({ port, rate, seconds, exchange })]
-  const told = JSON.parse(await runToEnd({ file: process.execPath, args }))
-  return summary(told, delayMs)
+  const report = JSON.parse(await runToEnd({ file: process.execPath, args }))
+  return summary(report, delayMs)
 }
 
 /**
- * What a sender told, in figures. With a delay, the calls that took as long are told of by themselves
+ * Summarizes the report of a sender. With a delay, the calls that took as long are reported by themselves
  * and the other figures are about the rest.
- * @param {{ calls: number, errors: number, seconds: number, tookMs: number[] }} told
+ * @param {{ calls: number, errors: number, seconds: number, tookMs: number[] }} report
  * @param {number} [delayMs]
  * @returns {import('./rounds.mjs').Loaded}
  */

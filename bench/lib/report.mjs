@@ -5,7 +5,7 @@ import { figure, table } from './table.mjs'
 /** @typedef {import('./rounds.mjs').Measured} Measured */
 /** @typedef {import('./rounds.mjs').Sample} Sample */
 
-/** Answers as long as this are told in MB/s too. */
+/** Responses as long as this are reported in MB/s too. */
 const LONG_RESPONSE = 1024 * 1024
 
 /** One line on where this was measured. */

@@ -12,7 +12,7 @@ import { faultsOf, post } from './check.mjs'
  * @property {import('./children.mjs').Child | undefined} child
  */
 
-/** @typedef {{ folder: string, squallMain: string, rulesFile: string | undefined }} Setting */
+/** @typedef {{ directory: string, squallMain: string, rulesFile: string | undefined }} Setting */
 
 /** A port that was free may be taken by the time it is used: one failure may be no fault of the peer. */
 const TRIES = 2

@@ -5,7 +5,7 @@ import { freePort, startChild, waitUntilAccepting } from './children.mjs'
 import { post } from './check.mjs'
 import { workload } from './workloads.mjs'
 
-/** Tools that are called, and rules that may hit them. */
+/** Tools that are called, and rules that may match them. */
 export const TOOLS = 200
 export const RULES = 100
 /** In the usual file a rule is about so many tools. */
@@ -29,7 +29,7 @@ const toolName = (n) => `tool_of_this_server_${n % TOOLS}`
 /**
  * Squall of which every tool has been called, and hit by all rules that mean it.
  * @param {Kind} kind
- * @param {{ folder: string, squallMain: string, upstreamPort: number }} setting
+ * @param {{ directory: string, squallMain: string, upstreamPort: number }} setting
  */
 export async function scrapedSquall(kind, { directory, squallMain, upstreamPort }) {
   mkdirSync(directory, { recursive: true })

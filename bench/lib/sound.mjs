@@ -1,7 +1,7 @@
 import { checkPeer } from './running-peer.mjs'
 
 /**
- * Tells which peers are there and pass MCP traffic rightly, names the others with the reason, and
+ * Returns the peers that are there and pass MCP traffic rightly, names the others with the reason, and
  * asks each of them only once in a run.
  * @param {import('./running-peer.mjs').Setting & { say: (line: string) => void }} session
  */

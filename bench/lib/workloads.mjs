@@ -87,7 +87,7 @@ const MAKERS = {
 
 export const WORKLOAD_NAMES = Object.keys(MAKERS)
 
-/** Headers that a client of the 2025-11-25 revision sends with each call. */
+/** Headers that a client of the protocol version 2025-11-25 sends with each call. */
 export const REQUEST_HEADERS = {
   'content-type': 'application/json',
   accept: 'application/json, text/event-stream',

@@ -17,7 +17,7 @@ import { undiciBaseline } from './undici-baseline.mjs'
  * @typedef {object} PeerContext
  * @property {number} port
  * @property {number} upstreamPort
- * @property {string} folder           a scratch folder of its own
+ * @property {string} directory           a scratch directory of its own
  * @property {string} squallMain
  * @property {string | undefined} rulesFile
  */

@@ -5,7 +5,7 @@ import { findProgram } from '../lib/proc.mjs'
 /** @type {import('./index.mjs').Peer} */
 export const nginx = {
   name: 'nginx',
-  summary: 'nginx, one process, unbuffered answers; does not look at the body',
+  summary: 'nginx, one process, unbuffered responses; does not look at the body',
   missing: () => (findProgram('nginx') ? undefined : 'nginx is not installed'),
   command: ({ port, upstreamPort, directory }) => {
     mkdirSync(directory, { recursive: true })
@@ -16,8 +16,8 @@ export const nginx = {
 }
 
 /**
- * Keeps every path inside its own folder, so that nothing of the machine's own nginx is touched.
- * @param {string} folder
+ * Keeps every path inside its own directory, so that nothing of the machine's own nginx is touched.
+ * @param {string} directory
  * @param {string} file
  */
 export function nginxArgs(directory, file) {

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { post } from '../lib/check.mjs'
 
 /** The tool that the last rule is about, and that nothing but the question for it calls. */
-const ASKED = 'asked_whether_rules_are_in_force'
+const ASKED = 'asked_whether_rules_are_active'
 const PATIENCE_MS = 10_000
 
 /**
@@ -17,7 +17,7 @@ const PATIENCE_MS = 10_000
 
 /**
  * Writes so many rules: none of them matches what the load generator calls but for that delay.
- * @param {string} folder
+ * @param {string} directory
  * @param {number} count
  * @param {Delay} [delay]
  * @returns {string} the file
@@ -66,7 +66,7 @@ export async function activeRules(port) {
   const deadline = Date.now() + PATIENCE_MS
   try {
     while (Date.now() < deadline) {
-      if (await isInForce(port, agent)) return
+      if (await isActive(port, agent)) return
       await sleep(50)
     }
   } finally {
@@ -80,7 +80,7 @@ export async function activeRules(port) {
  * @param {number} port
  * @param {Agent} agent
  */
-export async function isInForce(port, agent) {
+export async function isActive(port, agent) {
   const params = { name: ASKED, arguments: {} }
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })
   const { headers } = await post(port, agent, body)

@@ -46,7 +46,7 @@ function respondedLines(lines) {
   return kept
 }
 
-/** One exchange: the handler that undici tells of the response. */
+/** One exchange: the handler to which undici reports the response. */
 class Exchange {
   /** @param {import('node:http').ServerResponse} response */
   constructor(response) {

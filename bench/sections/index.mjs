@@ -114,7 +114,7 @@ export const SECTIONS = [
     peers: [...NODE_AND_C, 'http-proxy'],
     rounds: 3,
   }),
-  saturated({ name: 'stream10m', title: 'Answers of 10 MiB', peers: NODE_AND_C, rounds: 3 }),
+  saturated({ name: 'stream10m', title: 'Responses of 10 MiB', peers: NODE_AND_C, rounds: 3 }),
   saturated({ name: 'sse100', title: 'Streams of events', peers: NODE_AND_C, rounds: 3 }),
   held2000(NODE_AND_C),
   idleConnections(NODE_AND_C),

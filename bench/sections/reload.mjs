@@ -7,7 +7,7 @@ import { startPeer } from '../lib/running-peer.mjs'
 import { quantile } from '../lib/stats.mjs'
 import { figure, table } from '../lib/table.mjs'
 import { workload } from '../lib/workloads.mjs'
-import { isInForce, rulesText } from '../peers/squall-rules.mjs'
+import { isActive, rulesText } from '../peers/squall-rules.mjs'
 import { startUpstream } from '../upstream/index.mjs'
 
 const RATE = 500
@@ -94,7 +94,7 @@ async function reloadsOf(peer, upstreamPort, session, seconds) {
 /** @param {number} port @param {Agent} agent @param {boolean} there */
 async function until(port, agent, there) {
   const deadline = performance.now() + PATIENCE_MS
-  while ((await isInForce(port, agent)) !== there) {
+  while ((await isActive(port, agent)) !== there) {
     if (performance.now() > deadline) throw new Error('an edit of the rules has no effect')
     await sleep(1)
   }

@@ -7,7 +7,7 @@ import { plainUpstream } from './plain.mjs'
 /**
  * Starts the server behind the proxies: nginx where it can give the response, as it costs least.
  * @param {import('../lib/workloads.mjs').Workload} workload
- * @param {string} folder
+ * @param {string} directory
  * @param {{ holds?: boolean }} [asked]  whether it must also hold streams open
  */
 export async function startUpstream(workload, directory, { holds = false } = {}) {

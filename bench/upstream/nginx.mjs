@@ -9,7 +9,7 @@ const INLINE_LIMIT = 2048
 /**
  * @param {number} port
  * @param {import('../lib/workloads.mjs').Workload} workload
- * @param {string} folder
+ * @param {string} directory
  * @returns {import('../lib/children.mjs').Command}
  */
 export function nginxUpstream(port, workload, directory) {

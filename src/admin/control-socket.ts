@@ -18,7 +18,7 @@ export interface ControlSocket {
   close(): void
 }
 
-const MAX_HEAD_BYTES = 4 * 1024
+const MAX_HEADER_BYTES = 4 * 1024
 const MAX_CONNECTIONS = 8
 const MAX_WAIT_MS = 3_600_000
 const POLL_MS = 200
@@ -29,7 +29,7 @@ const POLL_MS = 200
  */
 export function createControlSocket(controlled: Controlled, logger: Logger): ControlSocket {
   const closing = new AbortController()
-  const server = createServer({ maxHeaderSize: MAX_HEAD_BYTES }, (request, response) => {
+  const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES }, (request, response) => {
     response.on('error', () => undefined)
     handle(controlled, request, response, closing.signal).catch((err: unknown) => {
       logger.error({ err }, 'the control socket failed to answer')

@@ -48,8 +48,8 @@ export interface Admin {
   close(): Promise<void>
 }
 
-const MAX_HEAD_BYTES = 16 * 1024
-const HEAD_TIMEOUT_MS = 5_000
+const MAX_HEADER_BYTES = 16 * 1024
+const HEADER_TIMEOUT_MS = 5_000
 const REQUEST_TIMEOUT_MS = 10_000
 const BODY_TIMEOUT_MS = 5_000
 const KEEP_ALIVE_MS = 5_000
@@ -79,8 +79,8 @@ export function createAdmin(options: AdminOptions): Admin {
   })
   const server = createServer(
     {
-      maxHeaderSize: MAX_HEAD_BYTES,
-      headersTimeout: HEAD_TIMEOUT_MS,
+      maxHeaderSize: MAX_HEADER_BYTES,
+      headersTimeout: HEADER_TIMEOUT_MS,
       requestTimeout: REQUEST_TIMEOUT_MS,
       keepAliveTimeout: KEEP_ALIVE_MS,
       connectionsCheckingInterval: SWEEP_MS,

@@ -19,7 +19,7 @@ const METHOD = /^notifications\/(?:tools|prompts|resources)\/list_changed$/
 const ghost = section({
   name: Type.String({ minLength: 1, maxLength: 256, description: 'Its name.' }),
   description: Type.Optional(
-    Type.String({ maxLength: 4096, description: 'What it says of itself.' }),
+    Type.String({ maxLength: 4096, description: 'The description of the tool.' }),
   ),
   inputSchema: Type.Record(Type.String(), Type.Unknown(), {
     default: { type: 'object' },

@@ -96,7 +96,7 @@ export interface FaultHost {
   watchFor(word: string): void
 }
 
-/** Tells whether a message of the server that waited has changed its place on the stream. */
+/** Resolves whether a waiting message of the server has changed its place on the stream. */
 export type Overtaking = 'overtaken' | 'overtakes' | 'last'
 
 /** Describes the call that a fault was sampled for, and offers all that the fault may do. */
@@ -122,7 +122,7 @@ export interface FaultContext {
    * it.
    */
   readonly means: (name: string) => boolean
-  /** False when the rule asks that nothing on the wire tells of the fault. */
+  /** False when the rule asks that nothing on the wire shows the fault. */
   readonly marked: boolean
   readonly host: FaultHost
   /** Milliseconds since the epoch. */

@@ -1,6 +1,5 @@
 /** Formats a time as an HTTP date. */
 export function httpDate(ms: number): string {
   // The time is passed in; no clock is read.
-  // oxlint-disable-next-line no-restricted-globals
   return new Date(ms).toUTCString()
 }

@@ -7,7 +7,6 @@ export class UnsafeHeadError extends Error {
 }
 
 /** Line breaks and NUL would turn one header into two. The front's parser rejects them already. */
-// oxlint-disable-next-line no-control-regex -- matches the control characters on purpose
 const UNSAFE = /[\r\n\0]/
 
 /**

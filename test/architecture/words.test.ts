@@ -1,62 +1,51 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { type Avoided, AVOIDED, isAvoided } from './avoided-words.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+const DIRECTORIES = ['src', 'docs', 'examples', 'deploy', 'scripts', 'bench', '.github']
+const FILES = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md', 'package.json']
+const READ = /\.(?:[cm]?[jt]s|sh|md|ya?ml|json|tpl|txt|html)$|Dockerfile$/
 
-/** Texts that people read: documents, help, messages, descriptions of schemas, and comments. */
+/** Texts that people read: documents, help, messages, descriptions of schemas, identifiers, comments. */
 const texts = new Map<string, string>()
-for (const directory of ['src', 'docs', 'examples']) {
+for (const directory of DIRECTORIES) {
   for (const path of (await readdir(join(ROOT, directory), { recursive: true })).sort()) {
-    // Decisions keep the words of their time.
-    if (!/\.(?:[jt]s|md|yaml)$/.test(path) || /decisions\/|notes\//.test(path)) continue
+    // Decisions and notes keep the words of their time.
+    if (!READ.test(path) || /decisions\/|notes\//.test(path)) continue
     texts.set(`${directory}/${path}`, await readFile(join(ROOT, directory, path), 'utf8'))
   }
 }
-for (const path of ['README.md', 'CONTRIBUTING.md', 'SECURITY.md']) {
-  texts.set(path, await readFile(join(ROOT, path), 'utf8'))
-}
+for (const path of FILES) texts.set(path, await readFile(join(ROOT, path), 'utf8'))
+// The list of renames names the words that were used before.
+texts.set(
+  'CHANGELOG.md',
+  texts.get('CHANGELOG.md')!.replace(/^### Renamed$[^]*?(?=^##|$(?!\n))/m, ''),
+)
 
-// One word for one thing, and the word of HTTP, MCP, Kubernetes or Prometheus where one exists.
-it.each([
-  ['response', /\b(?:an|the|its|no|each|every|whole|JSON|HTTP) answers?\b/i],
-  ['protocol version', /\b[Rr]evisions?\b/],
-  ['directory', /\bfolders?\b/i],
-  ['active', /\bin force\b/i],
-  ['integer', /\bwhole numbers?\b/i],
-  ['boolean', /\btruth values?\b/i],
-  ['required', /\bmust be given\b/i],
-  ['schema violation', /\bmisfits?\b/i],
-  ['in-flight requests', /\bledgers?\b|\bpending calls\b/i],
-  ['protocol version', /\beras?\b/i],
-  ['dry run', /(?<!box-)\bshadows?\b/i],
-  ['fix', /\bmend(?:s|ed|ing)?\b/i],
-  ['error', /\bslips?\b/i],
-  ['reported, logged, shown', /\btold\b/i],
-  [
-    'matched, sampled, injected',
-    /\b(?:rules?|draws?|calls?|never|no|without a|that it|faults?) hits?\b|\bdrawn (?:calls?|rules?)\b|\bmayHit\b|\.hits\b/i,
-  ],
-  ['upstream connection', /\blanes?\b/i],
-  [
-    'passed, failed (of gates, thresholds, experiments)',
-    /breach|\b(?:gates?|thresholds?|slo|verdicts?|experiments?|steady state)\W+(?:\w+ ){0,3}(?:held|holds?)\b/i,
-  ],
-  ['fast path, standard path', /\b(?:splice|general) engine\b/i],
-])('people read %s, and no other word for it', (_word, avoided) => {
-  const found = [...texts].flatMap(([path, text]) =>
+function found(avoided: Avoided): readonly string[] {
+  return [...texts].flatMap(([path, text]) =>
     text
       .split('\n')
       .flatMap((line, index) =>
-        avoided.test(line) ? [`${path}:${index + 1}: ${line.trim()}`] : [],
+        isAvoided(avoided, line) ? [`${path}:${index + 1}: ${line.trim()}`] : [],
       ),
   )
-  expect(found).toEqual([])
+}
+
+describe.each(AVOIDED)('people read $say', (avoided) => {
+  it('and no other words for it', () => expect(found(avoided)).toEqual([]))
+
+  it('or else the test fails', () => {
+    for (const example of avoided.examples) expect(isAvoided(avoided, example), example).toBe(true)
+    expect(isAvoided(avoided, avoided.say)).toBe(false)
+  })
 })
 
 it('no comment begins with a question word, Of or As of', () => {
-  const found = [...texts].flatMap(([path, text]) =>
+  const comments = [...texts].flatMap(([path, text]) =>
     path.startsWith('src/')
       ? [
           ...text.matchAll(
@@ -68,5 +57,5 @@ it('no comment begins with a question word, Of or As of', () => {
           .map(([comment]) => `${path}: ${comment}`)
       : [],
   )
-  expect(found).toEqual([])
+  expect(comments).toEqual([])
 })

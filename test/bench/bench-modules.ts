@@ -53,7 +53,7 @@ interface BenchModules {
       readonly seconds: number
       readonly delayMs?: number
     }) => Promise<Sample>
-    readonly summary: (told: object, delayMs?: number) => Sample
+    readonly summary: (report: object, delayMs?: number) => Sample
   }
   readonly 'lib/report.mjs': {
     readonly addedTable: (rows: readonly Measured[]) => string

@@ -65,7 +65,7 @@ describe('the k6 script reads answers', () => {
   })
 
   it.each([
-    [0, undefined, 'no_answer'],
+    [0, undefined, 'no_response'],
     [503, undefined, 'http_error'],
     [200, undefined, 'incomplete'],
     [200, { error: { code: -32000 } }, 'rpc_error'],

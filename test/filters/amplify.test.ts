@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { amplify } from '../../src/filters/amplify.ts'
 import { Context } from './context.ts'
-import { mistakes, parameters } from './fault-text.ts'
+import { findings, parameters } from './fault-text.ts'
 
 describe('amplify', () => {
   it('asks for copies of the call', async () => {
@@ -34,6 +34,6 @@ describe('amplify in a file', () => {
     ['{ copies: 100, spacing: 37s }', '3:42 conflict .spacing'],
     ['{ times: 3 }', '3:29 unknown_key .times'],
   ])('%s is refused', (text, place) => {
-    expect(mistakes('amplify', text)).toEqual([place])
+    expect(findings('amplify', text)).toEqual([place])
   })
 })

@@ -7,7 +7,7 @@ export function parameters(fault: FaultName, text: string): unknown {
 }
 
 /** What is wrong with the parameters of a fault, each as `column path`; they begin at column 20 less the name. */
-export function mistakes(fault: FaultName, text: string): readonly string[] {
+export function findings(fault: FaultName, text: string): readonly string[] {
   const before = `rules[0].faults[0].${fault}`
   return rejected(faultText(`{ ${fault}: ${text} }`)).map(
     ({ line, column, code, path }) => `${line}:${column} ${code} ${path.replace(before, '')}`,

@@ -4,7 +4,7 @@ import type { Frame } from '../../src/filters/fault.ts'
 import { frameText } from '../../src/filters/lib/json/frame-json.ts'
 import { inflate } from '../../src/filters/inflate.ts'
 import { Context, frames } from './context.ts'
-import { mistakes, parameters } from './fault-text.ts'
+import { findings, parameters } from './fault-text.ts'
 import { resultFrame } from './results.ts'
 
 /** The result of changing the frame that ends a call. */
@@ -69,6 +69,6 @@ describe('inflate in a file', () => {
     ['{ with: "" }', '3:35 invalid_value .with'],
     ['{ by: 2MiB }', '3:29 unknown_key .by'],
   ])('%s is refused', (text, place) => {
-    expect(mistakes('inflate', text)).toEqual([place])
+    expect(findings('inflate', text)).toEqual([place])
   })
 })

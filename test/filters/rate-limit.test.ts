@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Verdict } from '../../src/filters/fault.ts'
 import { rateLimit } from '../../src/filters/rate-limit.ts'
 import { Context, TOOL_CALL } from './context.ts'
-import { mistakes, parameters } from './fault-text.ts'
+import { findings, parameters } from './fault-text.ts'
 
 type Config = Parameters<typeof rateLimit.create>[0]
 type Options = NonNullable<ConstructorParameters<typeof Context>[0]>
@@ -138,6 +138,6 @@ describe('rateLimit in a file', () => {
     ['{ as: grpc }', '3:35 invalid_value .as'],
     ['{ rate: 3 }', '3:31 unknown_key .rate'],
   ])('%s is refused', (text, place) => {
-    expect(mistakes('rateLimit', text)).toEqual([place])
+    expect(findings('rateLimit', text)).toEqual([place])
   })
 })

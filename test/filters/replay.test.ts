@@ -3,7 +3,7 @@ import { replay } from '../../src/filters/replay.ts'
 import type { Call } from '../../src/mcp/call.ts'
 import { Context, frames, texts, TOOL_CALL } from './context.ts'
 import { body, event, PRIMER, progress } from './event-frames.ts'
-import { mistakes, parameters } from './fault-text.ts'
+import { findings, parameters } from './fault-text.ts'
 
 type Config = Parameters<typeof replay.create>[0]
 type Options = ConstructorParameters<typeof Context>[0]
@@ -140,6 +140,6 @@ describe('replay in a file', () => {
     ['{ by: session }', '3:32 invalid_value .by'],
     ['{ old: 1s }', '3:28 unknown_key .old'],
   ])('%s is refused', (text, place) => {
-    expect(mistakes('replay', text)).toEqual([place])
+    expect(findings('replay', text)).toEqual([place])
   })
 })

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { session } from '../../src/filters/session.ts'
 import { Context, TOOL_CALL } from './context.ts'
-import { mistakes, parameters } from './fault-text.ts'
+import { findings, parameters } from './fault-text.ts'
 
 const INITIALIZE = { ...TOOL_CALL, method: 'initialize', name: undefined }
 const CONTINUE = { kind: 'continue' }
@@ -92,6 +92,6 @@ describe('session in a file', () => {
     ['{ rejectInitialize: { status: 200 } }', '3:57 out_of_range .rejectInitialize.status'],
     ['{ expires: true }', '3:29 unknown_key .expires'],
   ])('%s is refused', (text, place) => {
-    expect(mistakes('session', text)).toEqual([place])
+    expect(findings('session', text)).toEqual([place])
   })
 })

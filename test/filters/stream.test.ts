@@ -3,7 +3,7 @@ import type { Frame } from '../../src/filters/fault.ts'
 import { stream } from '../../src/filters/stream.ts'
 import { Context, frames, texts, TOOL_CALL } from './context.ts'
 import { RESPONSE, body, event, PRIMER, progress, QUESTION } from './event-frames.ts'
-import { mistakes, parameters } from './fault-text.ts'
+import { findings, parameters } from './fault-text.ts'
 
 type Config = Parameters<typeof stream.create>[0]
 
@@ -212,6 +212,6 @@ describe('stream in a file', () => {
     ['{ wrongId: last }', ['3:37 invalid_value .wrongId']],
     ['{ lose: last }', ['3:28 unknown_key .lose']],
   ])('%s is refused', (text, places) => {
-    expect(mistakes('stream', text)).toEqual(places)
+    expect(findings('stream', text)).toEqual(places)
   })
 })

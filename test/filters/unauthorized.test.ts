@@ -3,7 +3,7 @@ import type { Verdict } from '../../src/filters/fault.ts'
 import { challenge } from '../../src/http/bearer-challenge.ts'
 import { unauthorized } from '../../src/filters/unauthorized.ts'
 import { Context } from './context.ts'
-import { mistakes, parameters } from './fault-text.ts'
+import { findings, parameters } from './fault-text.ts'
 
 type Config = Parameters<typeof unauthorized.create>[0]
 
@@ -74,6 +74,6 @@ describe('unauthorized in a file', () => {
     ['{ resourceMetadata: "https://" }', '3:34 conflict .resourceMetadata'],
     ['{ scopes: a }', '3:34 unknown_key .scopes'],
   ])('%s is refused', (text, place) => {
-    expect(mistakes('unauthorized', text)).toEqual([place])
+    expect(findings('unauthorized', text)).toEqual([place])
   })
 })

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { PHASES } from '../../src/lab/demo/demo.ts'
 import type { IndicatorCounts, Indicators } from '../../src/lab/indicators/indicators.ts'
 import type { ErrorCount } from '../../src/lab/load/results/result.ts'
-import { wholeNumber } from '../../src/lab/report/shown-numbers.ts'
+import { integerText } from '../../src/lab/report/shown-numbers.ts'
 import { type Program, startProgram } from '../support/program.ts'
 
 interface Row {
@@ -119,7 +119,7 @@ it('writes its report to the given file', async () => {
   expect(results.report).toBe(join(directory, 'staying.html'))
   const { counts } = results.phases.twoPercent
   const report = await readFile(results.report!, 'utf8')
-  expect(report).toContain(`<b>${wholeNumber(counts.calls - counts.success)}</b>`)
+  expect(report).toContain(`<b>${integerText(counts.calls - counts.success)}</b>`)
 })
 
 it('stays until it is told to stop, and leaves nothing behind', async () => {

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { TitledRun } from '../../src/lab/report/report-table.ts'
-import { wholeNumber } from '../../src/lab/report/shown-numbers.ts'
+import { integerText } from '../../src/lab/report/shown-numbers.ts'
 import { writeReport } from '../../src/lab/report/write-report.ts'
 import { sampleRuns, type SampleRuns } from '../lab/report/sample-runs.ts'
 import { type Browser, startBrowser, type BrowserPage } from '../support/browser.ts'
@@ -62,7 +62,7 @@ describe('the report in a browser', () => {
     const sampled = await page.evaluate<number[]>(DRAWN)
     expect(sampled).toHaveLength(4)
     for (const pixels of sampled) expect(pixels).toBeGreaterThan(500)
-    await page.reads('.sentence', new RegExp(`of ${wholeNumber(samples.plain.counts.calls)} calls`))
+    await page.reads('.sentence', new RegExp(`of ${integerText(samples.plain.counts.calls)} calls`))
     await page.screenshot(`${PICTURES}one-light.png`)
     await page.look(...WIDE, 'dark')
     await page.screenshot(`${PICTURES}one-dark.png`)
@@ -106,7 +106,7 @@ describe('the report in a browser', () => {
       over.dispatchEvent(new MouseEvent('mousemove', at))
     })()`)
     const { ok } = samples.plain.timeline.points[0]!
-    await page.reads('#calls-0-legend', new RegExp(`Success ${wholeNumber(ok)}[^]*at 0.5 s`))
+    await page.reads('#calls-0-legend', new RegExp(`Success ${integerText(ok)}[^]*at 0.5 s`))
   })
 
   it('takes names that others gave for what they are', async () => {

@@ -38,7 +38,7 @@ export function answerTo(id, messages) {
 
 /** How a call ended, as a client sees it. */
 export function outcomeOf(status, answer) {
-  if (status === 0) return 'no_answer'
+  if (status === 0) return 'no_response'
   if (status >= 400) return 'http_error'
   if (answer === undefined) return 'incomplete'
   if (answer.error !== undefined) return 'rpc_error'

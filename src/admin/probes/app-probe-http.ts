@@ -4,7 +4,7 @@ import { isIP } from 'node:net'
 import type { CheckContext, Finding, HttpAction } from './app-probe.ts'
 
 const MAX_REDIRECTS = 10
-const MAX_HEAD_BYTES = 64 * 1024
+const MAX_HEADER_BYTES = 64 * 1024
 // As much as the kubelet reads.
 const MAX_BODY_BYTES = 10 * 1024
 const DEFAULTS = ['user-agent', 'accept', 'host']
@@ -53,7 +53,7 @@ function ask(
     headers: sent(target, headers, userAgent),
     // Each probe has a new connection.
     agent: false as const,
-    maxHeaderSize: MAX_HEAD_BYTES,
+    maxHeaderSize: MAX_HEADER_BYTES,
     signal,
   }
   return new Promise((resolve, reject) => {

@@ -68,7 +68,7 @@ export class DirectoryWatches {
   }
 
   #add(directory: string, identity: string, watch: typeof watchWith): void {
-    // The directory alone: the kernel tells of its entries, and a watch on each of them would miss
+    // The directory alone: the kernel reports changes of its entries, and a watch on each of them would miss
     // what takes its path.
     const watcher = watch(directory, {
       ignored: (path) => path !== directory,

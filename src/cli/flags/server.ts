@@ -8,7 +8,6 @@ import { invalidAddress, invalidFile, invalidOption } from './usage-error.ts'
 const TARGET_FORM = 'write the URL of the MCP endpoint, such as http://localhost:3000/mcp'
 const MAX_TOKEN_FILE = 64 * 1024
 const MAX_NAME = 128
-// oxlint-disable-next-line no-control-regex
 const VALUE = /^[\t\x20-\x7e\x80-\xff]{0,8192}$/
 /** Headers that the load client sets. */
 const OWN = new Set([

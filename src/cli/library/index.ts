@@ -60,7 +60,7 @@ export interface ToolReport {
   readonly realErrors: number
 }
 
-/** A mistake in a rules file. */
+/** An error in a rules file. */
 export interface RulesProblem {
   readonly line: number
   readonly column: number

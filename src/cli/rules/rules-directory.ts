@@ -32,7 +32,7 @@ const MAX_BYTES = 16 * 1024 * 1024
 const RULES_KEYS = ['rules', 'seed', 'maxActive', 'appliedAt', 'until']
 const PLAN_KEYS = ['target', 'sidecar', 'steadyState']
 const SCHEMA_LINE = /^# yaml-language-server: .*rules\.schema\.json/m
-/** Tells rules files among texts that cannot be read. */
+/** Recognizes rules files among texts that cannot be read. */
 const RULES_LINE = /^(?:rules:|[ {]{0,2}"rules":)/m
 
 /** Reads the rules files in a directory and those below it, each by itself. */

@@ -3,8 +3,8 @@ import { createServer, type Server } from 'node:https'
 import type { Socket } from 'node:net'
 import type { CertificatePair } from './issue-certificate.ts'
 
-const MAX_HEAD_BYTES = 16 * 1024
-const HEAD_TIMEOUT_MS = 5_000
+const MAX_HEADER_BYTES = 16 * 1024
+const HEADER_TIMEOUT_MS = 5_000
 const HANDSHAKE_TIMEOUT_MS = 5_000
 const SWEEP_MS = 1_000
 // API servers keep a connection as long as the webhook does.
@@ -28,8 +28,8 @@ export function createReviewServer(options: ReviewServerOptions): Server {
       minVersion: 'TLSv1.2',
       ALPNProtocols: ['http/1.1'],
       handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
-      maxHeaderSize: MAX_HEAD_BYTES,
-      headersTimeout: Math.min(HEAD_TIMEOUT_MS, reviewTimeoutMs),
+      maxHeaderSize: MAX_HEADER_BYTES,
+      headersTimeout: Math.min(HEADER_TIMEOUT_MS, reviewTimeoutMs),
       // The handler responds to a late body with the reason.
       requestTimeout: reviewTimeoutMs + SWEEP_MS,
       keepAliveTimeout: KEEP_ALIVE_MS,

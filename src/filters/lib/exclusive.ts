@@ -13,7 +13,7 @@ export function exclusive(
     .map((key) => ({ path: [key], message: `only one of ${names} can be given` }))
 }
 
-/** The parts of a fault's definition that tell which parameters go together. */
+/** The parts of a fault's definition that decide which parameters go together. */
 interface Checked {
   readonly oneOf?: readonly string[]
   readonly goesWith?: Readonly<Record<string, string>>

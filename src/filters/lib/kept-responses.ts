@@ -22,7 +22,7 @@ export class KeptResponses implements Keeper {
   #total = 0
   #isClosed = false
 
-  /** Answers are asked for that are at least so many milliseconds old. */
+  /** The least age of a kept response, in milliseconds. */
   constructor(age: number, keeping: Keeping = KEEP_ALL) {
     this.#age = age
     this.#keeping = keeping

@@ -13,7 +13,7 @@ export function names(options: NodeOptions): TUnsafe<Names> {
   return { anyOf: [oneName, list], ...options } as unknown as TUnsafe<Names>
 }
 
-/** Tells which names are meant. */
+/** Returns true for the names that are meant. */
 export function namePicker(given: Names): (name: string) => boolean {
   const list = [given].flat()
   const exact = new Set(list.filter((each) => !isGlob(each)))

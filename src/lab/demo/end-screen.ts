@@ -1,5 +1,5 @@
 import { asStarted } from '../../base/started-as.ts'
-import { percentage, plainNumber, wholeNumber } from '../report/shown-numbers.ts'
+import { percentage, plainNumber, integerText } from '../report/shown-numbers.ts'
 import { endingsOf } from '../report/endings.ts'
 import type { DemoRun, Phase, PhaseResult } from './phase.ts'
 import type { Screen, Tone } from './screen.ts'
@@ -73,19 +73,19 @@ interface Row {
 }
 
 const ROWS: readonly Row[] = [
-  { name: 'calls', shown: ({ result }) => wholeNumber(result.counts.calls) },
-  { name: 'faults injected', shown: ({ faults }) => wholeNumber(faults) },
+  { name: 'calls', shown: ({ result }) => integerText(result.counts.calls) },
+  { name: 'faults injected', shown: ({ faults }) => integerText(faults) },
   {
     name: 'calls failed: injected',
     tone: 'injected',
-    shown: ({ result }) => wholeNumber(endingsOf(result).injected),
+    shown: ({ result }) => integerText(endingsOf(result).injected),
   },
   {
     name: '              the app’s',
     tone: 'real',
     shown: ({ result }) => {
       const { real, unattributed } = endingsOf(result)
-      return wholeNumber(real + unattributed)
+      return integerText(real + unattributed)
     },
   },
   { name: 'success        TCSR', shown: ({ result }) => percentage(result.indicators.tcsr) },

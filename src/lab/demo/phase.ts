@@ -1,5 +1,5 @@
 import type { LoadResult } from '../load/results/result.ts'
-import { wholeNumber } from '../report/shown-numbers.ts'
+import { integerText } from '../report/shown-numbers.ts'
 import type { Screen } from './screen.ts'
 import type { Stage } from './stage.ts'
 
@@ -48,5 +48,5 @@ export interface Phase {
 
 /** Formats milliseconds, below 10 with two decimals. */
 export function millis(value: number): string {
-  return Math.abs(value) < 10 ? value.toFixed(2) : wholeNumber(value)
+  return Math.abs(value) < 10 ? value.toFixed(2) : integerText(value)
 }

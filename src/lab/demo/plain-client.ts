@@ -135,7 +135,7 @@ function toResponse(
   }
 }
 
-/** The system tells of a reset when it reads; a connection that was only closed has no such call. */
+/** The system reports a reset when it reads; a connection that was only closed has no such call. */
 function breakOf({ code, syscall }: NodeJS.ErrnoException): Ending | 'incomplete' {
   return code === 'ECONNRESET' && syscall !== undefined ? 'reset' : 'incomplete'
 }

@@ -1,6 +1,6 @@
 import { CLEAR_LINE, type LineOutput, redraw } from '../../base/text/status-line.ts'
 import { progressBar } from '../load/load-progress.ts'
-import { wholeNumber } from '../report/shown-numbers.ts'
+import { integerText } from '../report/shown-numbers.ts'
 
 /** The meaning of a text, which selects its colour. */
 export type Tone = 'strong' | 'good' | 'bad' | 'quiet' | 'injected' | 'real'
@@ -64,7 +64,7 @@ export class Screen {
     const now = performance.now()
     if (share < 1 && now - this.#drawnAt < REDRAW_MS) return
     this.#drawnAt = now
-    const text = `   ${progressBar(share, BAR)} ${wholeNumber(done)} ${note}`
+    const text = `   ${progressBar(share, BAR)} ${integerText(done)} ${note}`
     redraw(this.#out, text)
     this.#barShown = true
   }

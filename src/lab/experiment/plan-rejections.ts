@@ -102,7 +102,7 @@ function ruleRejections({ rules, enabled }: RulesSource, file: PlanFile): Reject
   const rejections: Rejection[] = []
   if (!enabled) {
     rejections.push({
-      code: 'RULES_HIT_NOTHING',
+      code: 'RULES_MATCH_NOTHING',
       wrong: 'the rules file has `enabled: false`',
       fix: 'remove `enabled: false`',
       path: ['rules'],
@@ -179,7 +179,7 @@ export function matchNothing(
   const acting = rules.filter(({ dryRun, enabled }) => dryRun !== true && enabled !== false)
   if (acting.length === 0) {
     return {
-      code: 'RULES_HIT_NOTHING',
+      code: 'RULES_MATCH_NOTHING',
       wrong: rules.length === 0 ? 'there is no rule' : 'all rules are dry runs or disabled',
       fix: 'add a rule without dryRun: true and enabled: false',
     }
@@ -189,7 +189,7 @@ export function matchNothing(
   const near = wanted === undefined ? undefined : nearestName(wanted, tools)
   const hint = near === undefined ? '' : ` (did you mean ${near}?)`
   return {
-    code: 'RULES_HIT_NOTHING',
+    code: 'RULES_MATCH_NOTHING',
     wrong: `no rule can match a call of ${shownTools(tools)}`,
     fix: `name these tools and the headers of the load in \`match\`${hint}; squall explain shows the condition that fails`,
   }

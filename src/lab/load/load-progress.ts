@@ -1,6 +1,6 @@
 import { CLEAR_LINE, type LineOutput, redraw, redraws } from '../../base/text/status-line.ts'
 import type { Recorder } from './results/recorder.ts'
-import { latency, wholeNumber } from '../report/shown-numbers.ts'
+import { latency, integerText } from '../report/shown-numbers.ts'
 
 export interface Progress {
   /** Stops drawing, and clears the bar. */
@@ -58,12 +58,12 @@ export function progressLine(recorder: Recorder, goal: Goal): string {
   const done = `${Math.floor(shareDone(recorder, goal) * 100)}%`
   const perSecond = elapsedMs === 0 ? 0 : counts.calls / (elapsedMs / 1000)
   const errors = Object.entries(originCounts).filter(([, count]) => count > 0)
-  const counted = errors.map(([origin, count]) => `${wholeNumber(count)} ${origin}`)
+  const counted = errors.map(([origin, count]) => `${integerText(count)} ${origin}`)
   return [
-    `${done} ${wholeNumber(counts.calls)} calls`,
-    `${wholeNumber(perSecond)}/s`,
+    `${done} ${integerText(counts.calls)} calls`,
+    `${integerText(perSecond)}/s`,
     `p99 ${latency(recorder.latency.quantile(0.99))}`,
-    ...(arrivals.dropped > 0 ? [`dropped ${wholeNumber(arrivals.dropped)}`] : []),
+    ...(arrivals.dropped > 0 ? [`dropped ${integerText(arrivals.dropped)}`] : []),
     ...waitingWords(recorder, goal),
     counted.length === 0 ? 'no errors' : `errors ${counted.join(', ')}`,
   ].join('  ')
@@ -76,7 +76,7 @@ function waitingWords({ inFlight, inFlightByTool }: Recorder, { waitsMs }: Goal)
   const busy = [...inFlightByTool].filter(([, count]) => count > 0).sort(([, a], [, b]) => b - a)
   const names = busy
     .slice(0, 3)
-    .map(([tool, count]) => `${tool.slice(0, 30)} ${wholeNumber(count)}`)
+    .map(([tool, count]) => `${tool.slice(0, 30)} ${integerText(count)}`)
   const more = busy.length > 3 ? ', …' : ''
   const limit = Number.isFinite(ms) ? `, cut in ${Math.ceil(ms / 1000)}s` : ''
   return [`waiting for ${names.join(', ')}${more}${limit}`]

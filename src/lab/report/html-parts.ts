@@ -11,7 +11,7 @@ import {
   indicatorTable,
   speedTable,
 } from './report-table.ts'
-import { duration, latency, moment, percentage, wholeNumber } from './shown-numbers.ts'
+import { duration, latency, moment, percentage, integerText } from './shown-numbers.ts'
 import { gateVerdict, taskVerdict, verdictOf } from './verdict.ts'
 import {
   arrivalTable,
@@ -77,12 +77,12 @@ ${figures(result)}
 function figures(result: TitledRun['result']): string {
   const { counts, indicators, latency: all } = result
   const facts: [string, string][] = [
-    ['Calls per second', wholeNumber(callsPerSecond(result))],
+    ['Calls per second', integerText(callsPerSecond(result))],
     ['p50', latency(all.summary.p50)],
     ['p99', latency(all.summary.p99)],
     ['Success', percentage(indicators.tcsr)],
     ['Failed tasks', percentage(indicators.blastRadius)],
-    ['Retries', wholeNumber(counts.retries)],
+    ['Retries', integerText(counts.retries)],
   ]
   const items = facts.map(
     ([name, value]) => `<div><dt>${htmlText(name)}</dt><dd>${unbroken(value)}</dd></div>`,
@@ -128,7 +128,7 @@ export function htmlBar(endings: Endings, share = 1, label?: string): string {
 export function htmlLegend(endings: Endings, calls: number): string {
   const items = ENDINGS.filter(({ name }) => endings[name] > 0).map(
     ({ name, label }) =>
-      `<li><span class="swatch ${name}"></span> ${htmlText(label)} <b>${wholeNumber(endings[name])}</b> <span class="muted">${htmlText(percentage(endings[name] / calls))}</span></li>`,
+      `<li><span class="swatch ${name}"></span> ${htmlText(label)} <b>${integerText(endings[name])}</b> <span class="muted">${htmlText(percentage(endings[name] / calls))}</span></li>`,
   )
   return `<ul class="legend">${items.join('')}</ul>`
 }

@@ -1,6 +1,6 @@
 import type { IndicatorCounts, Indicators } from '../indicators/indicators.ts'
 import type { LoadResult } from '../load/results/result.ts'
-import { percentage, plainNumber, wholeNumber } from './shown-numbers.ts'
+import { percentage, plainNumber, integerText } from './shown-numbers.ts'
 
 /** Describes an indicator and its formula. */
 export interface IndicatorRow {
@@ -117,7 +117,7 @@ export function formulaOf({ formula, parts }: IndicatorRow): string {
  */
 export function indicatorParts({ key, parts }: IndicatorRow, result: LoadResult): string {
   const { counts, indicators } = result
-  if (parts !== undefined) return parts.map((name) => wholeNumber(counts[name])).join(' / ')
+  if (parts !== undefined) return parts.map((name) => integerText(counts[name])).join(' / ')
   if (key === 'eta') {
     return `${percentage(indicators.etaResponded)} × ${percentage(indicators.etaUsable)}`
   }

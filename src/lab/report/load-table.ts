@@ -2,7 +2,7 @@ import { oneLine } from '../../base/text/foreign-text.ts'
 import { leftOutWords } from './run-tables.ts'
 import type { LoadResult } from '../load/results/result.ts'
 import { toolEndings } from './endings.ts'
-import { gateValue, latency, percentage, plainNumber, wholeNumber } from './shown-numbers.ts'
+import { gateValue, latency, percentage, plainNumber, integerText } from './shown-numbers.ts'
 
 /** Paints a text that is good or bad news. */
 export type Paint = (tone: 'good' | 'bad' | 'strong', text: string) => string
@@ -35,12 +35,12 @@ function headLines(
   const lines = [
     paint('strong', `${oneLine(run.server, 40)} at ${oneLine(run.target, 60)}`),
     `${run.model} model, client ${run.client}, protocol ${run.protocolVersion}, seed ${run.seed}`,
-    `${wholeNumber(counts.calls)} calls in ${seconds.toFixed(1)} s (${wholeNumber(rate)}/s), ${wholeNumber(counts.tasks)} tasks, ${wholeNumber(counts.retries)} retries`,
+    `${integerText(counts.calls)} calls in ${seconds.toFixed(1)} s (${integerText(rate)}/s), ${integerText(counts.tasks)} tasks, ${integerText(counts.retries)} retries`,
     `latency p50 ${latency(p50)}, p90 ${latency(p90)}, p99 ${latency(p99)}, max ${latency(max)}`,
   ]
   if ((run.missedFaults ?? 0) > 0) {
     lines.push(
-      `${wholeNumber(run.missedFaults!)} faults left the history of the sidecar before they were read`,
+      `${integerText(run.missedFaults!)} faults left the history of the sidecar before they were read`,
     )
   }
   if (run.leftOut !== undefined) {
@@ -50,13 +50,13 @@ function headLines(
   const { dropped, late, abandoned, skipped } = arrivals
   if (dropped + late + skipped > 0) {
     lines.push(
-      `arrivals: ${wholeNumber(dropped)} dropped, ${wholeNumber(late)} late, ${wholeNumber(skipped)} skipped`,
+      `arrivals: ${integerText(dropped)} dropped, ${integerText(late)} late, ${integerText(skipped)} skipped`,
     )
   }
   if (abandoned > 0) {
     const by = tools.filter((tool) => tool.abandoned !== undefined)
-    const names = by.map((tool) => `${tool.tool} ${wholeNumber(tool.abandoned!)}`).join(', ')
-    const cut = `cut at the end, and counted nowhere else: ${wholeNumber(abandoned)} (${names})`
+    const names = by.map((tool) => `${tool.tool} ${integerText(tool.abandoned!)}`).join(', ')
+    const cut = `cut at the end, and counted nowhere else: ${integerText(abandoned)} (${names})`
     lines.push(paint('bad', oneLine(cut, 80)))
   }
   if (held.asked > 0) {
@@ -96,7 +96,7 @@ function toolLines({ tools }: LoadResult, paint: Paint): string[] {
   const rows = tools.slice(0, MAX_TOOLS).map((tool) => {
     const { injected, real, unattributed, squall, client } = toolEndings(tool)
     const other = unattributed + squall + client
-    const counts = [tool.calls, tool.ok, injected, real, other].map(wholeNumber)
+    const counts = [tool.calls, tool.ok, injected, real, other].map(integerText)
     const cells = [...counts, latency(tool.latency.summary.p99)].map(cell).join('')
     return `${oneLine(tool.tool, NAME - 1).padEnd(NAME)}${cells}`
   })
@@ -108,7 +108,7 @@ function faultLines({ faults }: LoadResult, paint: Paint): string[] {
   if (faults.length === 0) return []
   const head = `${'Fault seen'.padEnd(NAME + 8)}${['responses', 'errors', 'wrong'].map(cell).join('')}`
   const rows = faults.slice(0, MAX_FAULTS).map(({ rule, fault, seen, errors, wrong }) => {
-    const cells = [seen, errors, wrong].map(wholeNumber).map(cell).join('')
+    const cells = [seen, errors, wrong].map(integerText).map(cell).join('')
     return `${oneLine(`${rule}/${fault}`, NAME + 7).padEnd(NAME + 8)}${cells}`
   })
   return ['', paint('strong', head), ...rows]

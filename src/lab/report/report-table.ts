@@ -2,7 +2,7 @@ import type { Endings } from './endings.ts'
 import { foreign } from '../../base/text/foreign-text.ts'
 import { INDICATOR_ROWS, formulaOf, indicatorParts, shownIndicator } from './indicator-rows.ts'
 import type { LoadResult } from '../load/results/result.ts'
-import { latency, wholeNumber } from './shown-numbers.ts'
+import { latency, integerText } from './shown-numbers.ts'
 
 /** A run with its title in the report. */
 export interface TitledRun {
@@ -74,10 +74,10 @@ export function indicatorTable(runs: readonly TitledRun[]): ReportTable {
 /** Tabulates size and speed, one column per run. */
 export function speedTable(runs: readonly TitledRun[]): ReportTable {
   const rows: [string, (result: LoadResult) => string][] = [
-    ['Calls', ({ counts }) => wholeNumber(counts.calls)],
-    ['Tasks', ({ counts }) => wholeNumber(counts.tasks)],
-    ['Retries', ({ counts }) => wholeNumber(counts.retries)],
-    ['Calls per second', (result) => wholeNumber(callsPerSecond(result))],
+    ['Calls', ({ counts }) => integerText(counts.calls)],
+    ['Tasks', ({ counts }) => integerText(counts.tasks)],
+    ['Retries', ({ counts }) => integerText(counts.retries)],
+    ['Calls per second', (result) => integerText(callsPerSecond(result))],
     ['Latency, mean', ({ latency: { summary } }) => latency(summary.mean)],
     ['p50', ({ latency: { summary } }) => latency(summary.p50)],
     ['p90', ({ latency: { summary } }) => latency(summary.p90)],

@@ -1,12 +1,12 @@
 import { type LeftOutTool, type LoadResult, ORIGINS } from '../load/results/result.ts'
 import { type Cell, type ReportTable, cell, withoutEmpty } from './report-table.ts'
-import { duration, gateValue, latency, moment, percentage, wholeNumber } from './shown-numbers.ts'
+import { duration, gateValue, latency, moment, percentage, integerText } from './shown-numbers.ts'
 import { foreign } from '../../base/text/foreign-text.ts'
 import { toolEndings } from './endings.ts'
 
-const count = (value: number): Cell => cell(wholeNumber(value))
+const count = (value: number): Cell => cell(integerText(value))
 const toned = (value: number, tone: 'injected' | 'real'): Cell =>
-  value === 0 ? count(0) : { text: wholeNumber(value), tone }
+  value === 0 ? count(0) : { text: integerText(value), tone }
 const number = (name: string): { name: string; number: true } => ({ name, number: true })
 
 /** Limits the rows; the full data is in the report as JSON. */
@@ -94,7 +94,7 @@ export function faultTable({ faults }: LoadResult): ReportTable {
       cell(
         Object.entries(tools)
           .sort(([, a], [, b]) => b - a)
-          .map(([tool, times]) => `${foreign(tool, 60)} ${wholeNumber(times)}`)
+          .map(([tool, times]) => `${foreign(tool, 60)} ${integerText(times)}`)
           .join(', '),
       ),
     ]),

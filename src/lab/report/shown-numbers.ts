@@ -2,7 +2,7 @@ const THOUSANDS = /\B(?=(\d{3})+(?!\d))/g
 const NONE = '-'
 
 /** Formats an integer: `12,345`. */
-export function wholeNumber(value: number): string {
+export function integerText(value: number): string {
   return String(Math.round(value)).replace(THOUSANDS, ',')
 }
 

@@ -1,14 +1,14 @@
 import type { LoadResult } from '../load/results/result.ts'
 import { type Endings, endingsOf } from './endings.ts'
-import { percentage, wholeNumber } from './shown-numbers.ts'
+import { percentage, integerText } from './shown-numbers.ts'
 
 /** Summarizes a run in one sentence. */
 export function verdictOf(result: LoadResult): string {
   const { calls, success } = result.counts
   if (calls === 0) return 'No call was made.'
   const parts = failures(endingsOf(result), calls)
-  if (parts.length === 0) return `All ${wholeNumber(calls)} calls succeeded.`
-  const head = `${wholeNumber(success)} of ${wholeNumber(calls)} calls succeeded`
+  if (parts.length === 0) return `All ${integerText(calls)} calls succeeded.`
+  const head = `${integerText(success)} of ${integerText(calls)} calls succeeded`
   return `${head}; ${parts.join(', ')}.`
 }
 
@@ -18,10 +18,10 @@ export function taskVerdict({ counts, indicators }: LoadResult): string | undefi
   if (tasks === 0 || tasks === calls) return undefined
   const share = percentage(indicators.blastRadius)
   const each = (indicators.tcaf ?? 0).toFixed(indicators.tcaf! % 1 === 0 ? 0 : 1)
-  const degraded = degradedTasks === 0 ? '' : `, and ${wholeNumber(degradedTasks)} were degraded`
-  const head = `Of ${wholeNumber(tasks)} tasks of ${each} calls,`
+  const degraded = degradedTasks === 0 ? '' : `, and ${integerText(degradedTasks)} were degraded`
+  const head = `Of ${integerText(tasks)} tasks of ${each} calls,`
   if (failedTasks === 0) return `${head} none failed${degraded}.`
-  return `${head} ${wholeNumber(failedTasks)} failed (${share})${degraded}.`
+  return `${head} ${integerText(failedTasks)} failed (${share})${degraded}.`
 }
 
 /** Summarizes the gates; undefined without any. */

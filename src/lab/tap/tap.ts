@@ -80,7 +80,7 @@ export function tap(
       const onLost = (problem: string, opened: boolean): void => {
         if (opened) return say(address, `lost, trying again: ${problem}`)
         say(address, `${problem}; name the admin port of a running sidecar`)
-        // A sidecar that was never there is a mistake in the command line.
+        // A sidecar that was never there is an error in the command line.
         if (++lost === endpoints.length) stop(1)
       }
       const admin = { url: new URL(`http://${address}`), readToken }

@@ -14,7 +14,6 @@ interface Prepared {
   _headerSent?: boolean
 }
 
-// oxlint-disable-next-line no-control-regex -- matches the control characters on purpose
 const UNSAFE = /[\r\n\0]/
 const STATUS_LINE_END = '\r\n'
 

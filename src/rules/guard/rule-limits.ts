@@ -32,7 +32,7 @@ export function forbiddenFault(
   return faults.find((fault) => !allowFaults.includes(fault))
 }
 
-/** Tells the calls of denied tools; undefined when no tool is denied. */
+/** Recognizes calls of denied tools; undefined when no tool is denied. */
 export function deniedCalls({ denyTools }: RuleLimits): ((call: Call) => boolean) | undefined {
   if (denyTools === undefined || denyTools.length === 0) return undefined
   const tools = compileText(denyTools)
@@ -46,7 +46,7 @@ export function deniedCalls({ denyTools }: RuleLimits): ((call: Call) => boolean
   }
 }
 
-/** Tells paths at which no rule acts; undefined when there are none. */
+/** Recognizes paths at which no rule acts; undefined when there are none. */
 export function excludedPaths({
   excludePaths,
 }: RuleLimits): ((path: string) => boolean) | undefined {

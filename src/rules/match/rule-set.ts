@@ -98,7 +98,7 @@ class MethodIndex {
   readonly #methods = new Map<string, NameIndex>()
   readonly #others: NameIndex | undefined
 
-  /** `isMeant` tells whether a rule may be about a method; undefined stands for all others. */
+  /** `isMeant` returns true when a rule may be about a method; undefined stands for all others. */
   constructor(
     rules: readonly CompiledRule[],
     usual: readonly string[],

@@ -8,7 +8,7 @@ export type TextSpec =
   | { readonly regex: string; readonly not?: undefined }
   | { readonly not: TextSpec; readonly regex?: undefined }
 
-/** Tells whether a text is one of those that a rule means. */
+/** Returns true for a text that a rule means. */
 export interface TextMatcher {
   /** In words, for people. */
   readonly wants: string

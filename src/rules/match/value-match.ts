@@ -21,7 +21,7 @@ export type ValueSpec = string | number | boolean | null | readonly unknown[] | 
 /** `text` values come from headers: a number is compared by how it is spelt. */
 export type ValueKind = 'json' | 'text'
 
-/** Tells whether values are those that a rule means. An absent value is undefined. */
+/** Returns true for values that a rule means. An absent value is undefined. */
 export interface ValueMatcher {
   /** In words, for people. */
   readonly wants: string

@@ -176,9 +176,9 @@ const REFUSED: readonly (readonly [string, string, string])[] = [
   ['[10%, 25%, 50%]', '[10%, 50%]', '9:15 STAGE_SKIPPED'],
   ['[10%, 25%, 50%]', '[25%, 55%, 96%]', '9:20 STAGE_SKIPPED'],
   ['    match:', '    stages: [1%]\n    each: 5m\n    match:', '7:13 RULES_STAGED'],
-  ['tools: [search_docs]', 'tools: [search_doc]', '6:3 RULES_HIT_NOTHING'],
-  ['    match:', '    dryRun: true\n    match:', '6:3 RULES_HIT_NOTHING'],
-  ['{ tool: search_docs }', '{ headers: { x-chaos: "on" } }', '6:3 RULES_HIT_NOTHING'],
+  ['tools: [search_docs]', 'tools: [search_doc]', '6:3 RULES_MATCH_NOTHING'],
+  ['    match:', '    dryRun: true\n    match:', '6:3 RULES_MATCH_NOTHING'],
+  ['{ tool: search_docs }', '{ headers: { x-chaos: "on" } }', '6:3 RULES_MATCH_NOTHING'],
 ]
 
 test.each(REFUSED)('%s as %s is rejected', async (good, bad, rejection) => {

@@ -125,7 +125,7 @@ test('a target that cannot be called', async () => {
 test('rules that match no tool of the server', async () => {
   const rules = [{ name: 'gone', match: { tool: 'wrok' }, faults: ['reset'] }]
   const rejected = await stage.rejected({ rules, load: { tools: undefined } })
-  expect(rejected).toEqual(['RULES_HIT_NOTHING'])
+  expect(rejected).toEqual(['RULES_MATCH_NOTHING'])
 })
 
 test.each([

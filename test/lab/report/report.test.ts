@@ -8,7 +8,7 @@ import { ENDINGS, endingsOf } from '../../../src/lab/report/endings.ts'
 import { INDICATOR_ROWS } from '../../../src/lab/report/indicator-rows.ts'
 import { reportMarkdown } from '../../../src/lab/report/markdown.ts'
 import type { TitledRun } from '../../../src/lab/report/report-table.ts'
-import { latency, wholeNumber } from '../../../src/lab/report/shown-numbers.ts'
+import { latency, integerText } from '../../../src/lab/report/shown-numbers.ts'
 import { writeReport } from '../../../src/lab/report/write-report.ts'
 import { sampleRuns, type SampleRuns } from './sample-runs.ts'
 
@@ -62,8 +62,8 @@ describe('the numbers of a report', () => {
       }
     }
     const { counts } = samples.retried
-    expect(table).toContain(`<small>${wholeNumber(counts.success)} / ${wholeNumber(counts.calls)}<`)
-    expect(table).toContain(`<small>${wholeNumber(counts.retries)} / ${wholeNumber(counts.tasks)}<`)
+    expect(table).toContain(`<small>${integerText(counts.success)} / ${integerText(counts.calls)}<`)
+    expect(table).toContain(`<small>${integerText(counts.retries)} / ${integerText(counts.tasks)}<`)
     expect(html).toContain(`<td class="number">${latency(samples.plain.latency.summary.p99)}</td>`)
   })
 
@@ -127,7 +127,7 @@ describe('the numbers of a report', () => {
     const { count: inPage, latency: latencyInPage } = sandbox.squallFormat!
     fc.assert(
       fc.property(fc.double({ min: 0, max: 1e9, noNaN: true }), (value) => {
-        expect(inPage!(value)).toBe(wholeNumber(value))
+        expect(inPage!(value)).toBe(integerText(value))
         expect(latencyInPage!(value)).toBe(latency(value))
       }),
     )
@@ -179,11 +179,11 @@ describe('the report as Markdown', () => {
     const markdown = reportMarkdown(runs, { title: 'Before and after', notes: ['One note.'] })
     expect(markdown).toMatch(/^# Before and after\n/)
     const { counts } = samples.plain
-    const calls = wholeNumber(counts.calls)
+    const calls = integerText(counts.calls)
     expect(markdown).toContain(
-      `**plain**: ${wholeNumber(counts.success)} of ${calls} calls succeeded; `,
+      `**plain**: ${integerText(counts.success)} of ${calls} calls succeeded; `,
     )
-    expect(markdown).toContain(`(${wholeNumber(counts.success)} / ${calls})`)
+    expect(markdown).toContain(`(${integerText(counts.success)} / ${calls})`)
     expect(markdown).toContain('## retried\n\n### By tool\n')
     expect(markdown).toContain('| p99<2s |'.replace('<', '&lt;'))
   })

@@ -21,7 +21,7 @@ export function eventChoice(options: NodeOptions): TUnsafe<EventChoice> {
 export type ChosenBy = Pick<Frame, 'kind' | 'message' | 'last'>
 
 /**
- * Tells of the events of one response, asked in order, which are chosen. Events without a message,
+ * Chooses events of one response, which are asked for in order. Events without a message,
  * such as the one that opens a stream that can be resumed, are never chosen and not counted.
  */
 export function eventPicker(choice: EventChoice): (event: ChosenBy) => boolean {

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { endingsOf } from '../../report/endings.ts'
-import { wholeNumber } from '../../report/shown-numbers.ts'
+import { integerText } from '../../report/shown-numbers.ts'
 import { type Loaded, demoLoad } from '../demo-load.ts'
 import { FAILURES } from '../demo-tools.ts'
 import { type Check, millis, type Phase, type PhaseResult } from '../phase.ts'
@@ -62,7 +62,7 @@ export const editedLive: Phase = {
         {
           ok: apart,
           word: 'labelled',
-          text: `${wholeNumber(endings.injected + own)} errors: ${wholeNumber(endings.injected)} injected, ${wholeNumber(own)} the app’s own, ${apart ? 'and its script agrees' : 'but its script says else'}`,
+          text: `${integerText(endings.injected + own)} errors: ${integerText(endings.injected)} injected, ${integerText(own)} the app’s own, ${apart ? 'and its script agrees' : 'but its script says else'}`,
         },
         {
           ok: live,
@@ -179,7 +179,7 @@ async function endingsNow({ sidecar }: Stage): Promise<EndingCounts> {
 function report({ counted }: Loaded): readonly string[] {
   const rows = counted.tools.map((tool) => {
     const { calls, injected, real, faults } = counted.of(tool)
-    return [tool, ...[calls, injected, real, faults - injected].map(wholeNumber)]
+    return [tool, ...[calls, injected, real, faults - injected].map(integerText)]
   })
   return table([['', 'calls', 'injected errors', 'real errors', 'delayed'], ...rows])
 }

@@ -1,6 +1,6 @@
 import type { LoadResilience } from '../../load/load-options.ts'
 import { endingsOf } from '../../report/endings.ts'
-import { percentage, wholeNumber } from '../../report/shown-numbers.ts'
+import { percentage, integerText } from '../../report/shown-numbers.ts'
 import { FAN_OUT, type Loaded, demoLoad } from '../demo-load.ts'
 import type { Check, Phase, PhaseResult } from '../phase.ts'
 import { binomialBounds } from '../../indicators/indicators.ts'
@@ -37,12 +37,12 @@ function loadPhase(spec: LoadPhase): Phase {
       const { injected, real } = endingsOf(result)
       const { faults } = counted.total()
       screen.line(
-        `     ${wholeNumber(counts.calls)} calls in ${wholeNumber(counts.tasks)} tasks of ${FAN_OUT}; ` +
+        `     ${integerText(counts.calls)} calls in ${integerText(counts.tasks)} tasks of ${FAN_OUT}; ` +
           `failed: ${injected} injected, ${real} real`,
       )
       screen.line(
         `     tasks that failed: ${screen.paint('strong', percentage(indicators.blastRadius))}` +
-          (resilience.retries === undefined ? '' : `, with ${wholeNumber(counts.retries)} retries`),
+          (resilience.retries === undefined ? '' : `, with ${integerText(counts.retries)} retries`),
       )
       const checks = check(loaded)
       for (const { ok, what } of checks) screen.check(ok, what)

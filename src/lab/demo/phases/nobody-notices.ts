@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { wholeNumber } from '../../report/shown-numbers.ts'
+import { integerText } from '../../report/shown-numbers.ts'
 import { millis, type Phase, type PhaseResult } from '../phase.ts'
 import { PlainClient, type WireResponse } from '../plain-client.ts'
 import type { Screen } from '../screen.ts'
@@ -77,7 +77,7 @@ export const nobodyNotices: Phase = {
     screen.line(`   Squall     ${shown(through)}`)
     screen.check(
       same,
-      `${wholeNumber(equal)} of ${wholeNumber(sent)} equal in status, header lines and body`,
+      `${integerText(equal)} of ${integerText(sent)} equal in status, header lines and body`,
     )
     screen.line(
       screen.paint('quiet', '     (but for headers of one connection, such as Keep-Alive)'),
@@ -99,8 +99,8 @@ export const nobodyNotices: Phase = {
           ok: same,
           word: 'invisible',
           text: same
-            ? `${wholeNumber(equal)} responses, ${wholeNumber(through.bytes)} bytes with and without Squall: the same`
-            : `of ${wholeNumber(sent)} responses with and without Squall ${wholeNumber(equal)} are the same`,
+            ? `${integerText(equal)} responses, ${integerText(through.bytes)} bytes with and without Squall: the same`
+            : `of ${integerText(sent)} responses with and without Squall ${integerText(equal)} are the same`,
         },
       ],
     }
@@ -139,7 +139,7 @@ async function compare(
 }
 
 function shown({ bytes, sha256 }: Numbers): string {
-  return `${wholeNumber(bytes)} bytes   sha-256 ${sha256.slice(0, 24)}…`
+  return `${integerText(bytes)} bytes   sha-256 ${sha256.slice(0, 24)}…`
 }
 
 function latency(direct: number, through: number): string {

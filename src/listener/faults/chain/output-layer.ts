@@ -11,7 +11,6 @@ export class UnsendableHeadError extends Error {
 }
 
 /** Matches line breaks, NUL, and characters of more than one byte. */
-// oxlint-disable-next-line no-control-regex -- these are the very characters that must not pass
 const UNSAFE = /[\r\n\0\u0100-\uffff]/
 
 /** Rejects a head that would be split differently on the wire, or that is not a final response. */
