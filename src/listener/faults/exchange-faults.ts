@@ -31,7 +31,7 @@ export class ExchangeFaults implements ExchangeParts {
   readonly posted: readonly CallFaults[]
   readonly shared: boolean
   /** The calls that the request phase has answered, by index, with the messages. */
-  readonly #responded = new Set<number>()
+  readonly #responded: number[] = []
   readonly #replies: Reply[] = []
   readonly all: readonly CallFaults[]
   readonly memory: FaultMemory
@@ -68,15 +68,17 @@ export class ExchangeFaults implements ExchangeParts {
   }
 
   get actsOnResponse(): boolean {
-    return [this.exchange, ...this.calls].some((faults) => faults.actsOnResponse)
+    return this.exchange.actsOnResponse || this.calls.some((faults) => faults.actsOnResponse)
   }
 
   /** The faults that act on the response as HTTP, in order. */
   get outputs(): readonly { readonly owner: CallFaults; readonly active: ActiveFault }[] {
-    const [call] = this.calls
-    const owners = [this.exchange]
-    if (call !== undefined && !this.shared && call.call?.transport !== 'http+sse') owners.push(call)
-    return owners.flatMap((owner) => owner.outputs.map((active) => ({ owner, active })))
+    const { exchange, shared, calls } = this
+    const outputs = exchange.outputs.map((active) => ({ owner: exchange, active }))
+    const owner = shared ? undefined : calls[0]
+    if (owner === undefined || owner.call?.transport === 'http+sse') return outputs
+    for (const active of owner.outputs) outputs.push({ owner, active })
+    return outputs
   }
 
   /** True when the next message for the client carries a marker. */
@@ -150,12 +152,11 @@ export class ExchangeFaults implements ExchangeParts {
     }
     // A fault of the exchange may have taken time before the calls' faults.
     const since = exchange.actsOnRequest ? undefined : receivedAt
+    const ask = (faults: CallFaults, at: number) =>
+      this.#responded.includes(at) ? Promise.resolve(undefined) : faults.request(admit, since)
     // In parallel: in a batch no call waits for the fault of another call.
-    const verdicts = await Promise.all(
-      posted.map((faults, at) =>
-        this.#responded.has(at) ? Promise.resolve(undefined) : faults.request(admit, since),
-      ),
-    )
+    const verdicts =
+      posted.length === 1 ? [await ask(posted[0]!, 0)] : await Promise.all(posted.map(ask))
     const repeated =
       this.messages.length === 0 ? [] : await pipeMessages(this, verdicts, texts, this.#responded)
     const ready = this.#held.ready()
@@ -196,7 +197,7 @@ export class ExchangeFaults implements ExchangeParts {
     this.#planResponse = planResponse
     this.#receivedAt = at
     if (exchangePlan !== undefined) this.exchange.addPlan(exchangePlan)
-    for (const faults of this.posted) faults.copies.repeat()
+    for (const faults of this.posted) faults.copies?.repeat()
   }
 
   unfollowed(): void {

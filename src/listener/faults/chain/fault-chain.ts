@@ -67,54 +67,46 @@ async function* transformStage(
   input: FrameFlow,
   uncut?: NotApplicableReason,
 ): AsyncGenerator<ChainFrame, undefined> {
+  const tap = new Tap(active, input)
   try {
-    yield* transformed(active, new Tap(active, input), input, uncut)
-  } finally {
-    await input.return?.()
-  }
-}
-
-async function* transformed(
-  active: ActiveFault,
-  tap: Tap,
-  input: FrameFlow,
-  uncut: NotApplicableReason | undefined,
-): AsyncGenerator<ChainFrame, undefined> {
-  let output: AsyncIterator<Frame> | undefined
-  try {
-    output = active.fault.onResponse!(active, tap)[Symbol.asyncIterator]()
-    for (;;) {
-      tap.await(output.next())
-      // The transform may wait for a frame while comments arrive, which pass it.
-      for (let there = await tap.given(); !there; there = await tap.given()) yield* tap.takeQuiet()
-      const step = tap.takeGiven()
-      active.settle()
-      yield* tap.takeQuiet()
-      if (step.done === true) break
+    let output: AsyncIterator<Frame> | undefined
+    try {
+      output = active.fault.onResponse!(active, tap)[Symbol.asyncIterator]()
+      for (;;) {
+        tap.await(output.next())
+        // The transform may wait for a frame while comments arrive, which pass it.
+        while (!(await tap.given())) for (const quiet of tap.takeQuiet()) yield quiet
+        const step = tap.takeGiven()
+        active.settle()
+        for (const quiet of tap.takeQuiet()) yield quiet
+        if (step.done === true) break
+        tap.release()
+        yield step.value
+      }
+      output = undefined
+      // A transform that ends before its input drops the rest.
+      if (!tap.exhausted && tap.sealed === undefined) return
+    } catch (error) {
+      if (!(error instanceof CutResponse)) active.failed(error)
+      else if (uncut !== undefined) active.revoke(uncut)
+      else {
+        active.settle()
+        throw error
+      }
+      for (const frame of [...tap.takeQuiet(), ...tap.inHand]) yield frame
       tap.release()
+    } finally {
+      await output?.return?.()
+    }
+    if (tap.sealed !== undefined) yield tap.sealed
+    if (tap.exhausted) return
+    for (;;) {
+      const step = await input.next()
+      if (step.done === true) return
       yield step.value
     }
-    // A transform that ends before its input drops the rest.
-    if (!tap.exhausted && tap.sealed === undefined) return
-  } catch (error) {
-    if (!(error instanceof CutResponse)) active.failed(error)
-    else if (uncut !== undefined) active.revoke(uncut)
-    else {
-      active.settle()
-      throw error
-    }
-    yield* tap.takeQuiet()
-    yield* tap.inHand
-    tap.release()
   } finally {
-    await output?.return?.()
-  }
-  if (tap.sealed !== undefined) yield tap.sealed
-  if (tap.exhausted) return
-  for (;;) {
-    const step = await input.next()
-    if (step.done === true) return
-    yield step.value
+    await input.return?.()
   }
 }
 

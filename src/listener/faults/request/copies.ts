@@ -98,7 +98,7 @@ export interface CopiedOwner {
   readonly call: Call | undefined
   /** True once a fault or the app has ended the session. */
   readonly hasSessionEnded: boolean
-  readonly copies: CopyOrders
+  readonly copies: CopyOrders | undefined
 }
 
 /** A call with copies to send. */
@@ -117,7 +117,7 @@ export async function sendCopies(call: CopiedCall, options: CopyOptions): Promis
   const { active, copies, spacing } = call.order
   const closing = options.closing ?? NEVER
   const { memory = ENDLESS } = options
-  const { responded } = call.owner.copies
+  const responded = call.owner.copies?.responded
   if (!memory.take(call.text.length)) {
     active.revoke('memory')
     return

@@ -20,7 +20,7 @@ export async function pipeMessages(
   { calls, messages }: Pick<ExchangeParts, 'calls' | 'messages'>,
   verdicts: readonly (RequestVerdict | undefined)[],
   texts: CallTexts,
-  dropped: Set<number>,
+  dropped: number[],
 ): Promise<readonly string[]> {
   const repeated: string[] = []
   for (const [at, faults] of messages.entries()) {
@@ -37,7 +37,7 @@ export async function pipeMessages(
     if (after === undefined) continue
     faults.fate.changed()
     const [first, ...more] = after
-    if (first === undefined) dropped.add(index)
+    if (first === undefined) dropped.push(index)
     else texts.replace(index, first)
     repeated.push(...more)
   }

@@ -10,14 +10,14 @@ import type { ExchangeParts, RequestOutcome } from '../exchange-faults-options.t
 export function requestOutcome(
   { posted }: Pick<ExchangeParts, 'posted'>,
   verdicts: readonly (RequestVerdict | undefined)[],
-  responded: Set<number>,
+  responded: number[],
   replies: Reply[],
   repeated: readonly string[],
 ): RequestOutcome {
   for (const [index, verdict] of verdicts.entries()) {
     const faults = posted[index]!
     if (faults.fate.isAbandoned) {
-      responded.add(index)
+      responded.push(index)
       continue
     }
     if (verdict === undefined) continue
@@ -30,7 +30,7 @@ export function requestOutcome(
     }
     const call = faults.call!
     faults.fate.replied()
-    responded.add(index)
+    responded.push(index)
     if (call.transport !== 'http+sse') replies.push(replyMessage(reply, call))
   }
   return { kind: 'forward', responded, replies, repeated }

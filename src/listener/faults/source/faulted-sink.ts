@@ -33,7 +33,7 @@ export class FaultedSink implements ResponseSink {
     if (this.#outlet.ended) return
     // An app that does not know the session ignores copies, too.
     if (this.#faults.options.session !== '') {
-      for (const own of this.#faults.posted) own.copies.responds(head.status === 404)
+      for (const own of this.#faults.posted) own.copies?.responds(head.status === 404)
     }
     this.#faults.responseBegins(head)
     this.#part = this.#partFor(head)

@@ -91,10 +91,10 @@ class FaultedTransfer implements Transfer {
     else {
       const { responded, replies, repeated } = outcome
       // A single message that is answered, or did not change, needs not be read again.
-      const unread = responded.size === 0 ? texts.unread : undefined
-      const isAnswered = !batch && responded.size > 0
+      const unread = responded.length === 0 ? texts.unread : undefined
+      const isAnswered = !batch && responded.length > 0
       const sent = isAnswered ? 'empty' : (unread ?? (await texts.sent(responded)))
-      const isCopied = this.#faults.posted.some(({ copies }) => copies.isWanted)
+      const isCopied = this.#faults.posted.some(({ copies }) => copies?.isWanted === true)
       const copied = isCopied ? await this.#readCopied(texts, responded) : []
       if (this.#outlet.ended) return
       if (sent === 'empty') {
@@ -111,10 +111,10 @@ class FaultedTransfer implements Transfer {
   }
 
   /** Returns the calls with ordered copies, as they are sent. */
-  async #readCopied(texts: CallTexts, responded: ReadonlySet<number>): Promise<readonly Copied[]> {
+  async #readCopied(texts: CallTexts, responded: readonly number[]): Promise<readonly Copied[]> {
     const copied: Copied[] = []
     for (const [index, owner] of this.#faults.posted.entries()) {
-      if (!owner.copies.isWanted || responded.has(index)) continue
+      if (owner.copies?.isWanted !== true || responded.includes(index)) continue
       const text = await texts.text(index)
       if (text !== undefined) copied.push({ owner, text })
     }
@@ -132,7 +132,7 @@ class FaultedTransfer implements Transfer {
     }
     for (const { owner, text } of copied) {
       const isInSession = this.#faults.options.session !== ''
-      for (const order of owner.copies.take(isInSession))
+      for (const order of owner.copies?.take(isInSession) ?? [])
         void sendCopies({ text, order, owner }, options)
     }
     for (const text of repeated) sendAlone(texts.alone(text, []), options)

@@ -218,7 +218,7 @@ export class MessageGate extends FrameQueue {
 
   /** Sends the copies of a message that faults have ordered. */
   async #repeat(faults: CallFaults, frames: readonly ChainFrame[]): Promise<void> {
-    for (const { active, copies, spacing } of faults.copies.take(false)) {
+    for (const { active, copies, spacing } of faults.copies?.take(false) ?? []) {
       for (let n = 0; n < copies && !faults.stop.aborted; n++) {
         await interruptibleWait(spacing, active.withdrawn, faults.stop).catch(() => undefined)
         if (active.withdrawn.aborted) break
