@@ -4,14 +4,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import type { InjectedRecord } from '../../src/listener/faults/fault-events.ts'
+import type { InjectedRecord } from '../../src/listener/faults/exchange-context.ts'
 import {
   FaultReport,
   type FaultReportOptions,
   RecentFaults,
 } from '../../src/listener/faults/fault-report.ts'
 import type { Call } from '../../src/mcp/call.ts'
-import { createLogger, type LogIds, type LogLevel } from '../../src/telemetry/log.ts'
+import { type LogIds, type LogLevel, createLogger } from '../../src/telemetry/log.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
 import { metricOf } from '../support/metric.ts'
 

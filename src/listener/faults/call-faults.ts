@@ -3,15 +3,14 @@ import type { Message } from '../../mcp/json-rpc.ts'
 import type { ResponseHead } from '../../http/headers.ts'
 import { ENDLESS, type MessageRoom } from '../../base/room.ts'
 import type { EditCall, FaultContext, Verdict } from '../../filters/fault.ts'
-import { finishPlan, type Plan } from '../../rules/select/plan.ts'
+import { type Plan, finishPlan } from '../../rules/select/plan.ts'
 import type { Disturbance } from '../disturbance.ts'
 import { Fate } from './fate.ts'
 import { CopyOrders } from './request/copies.ts'
-import type { FaultListener, NotApplicableReason } from './fault-events.ts'
+import type { ExchangeContext, FaultListener, NotApplicableReason } from './exchange-context.ts'
 import type { Stop } from './chain/stop.ts'
-import type { ExchangeContext } from './exchange-context.ts'
 import { ActiveFault } from './chain/active-fault.ts'
-import type { ActiveFaultOwner, Inapplicable, StreamPlace } from './chain/fault-owner.ts'
+import type { ActiveFaultOwner, Inapplicable, StreamPlace } from './chain/active-context.ts'
 
 /**
  * The result of the request phase for one call: edits, copies and silence are handled by then. A message

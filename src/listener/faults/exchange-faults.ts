@@ -4,20 +4,19 @@ import type { Reply } from '../../mcp/reply.ts'
 import { redirectTarget } from '../../http/redirect-target.ts'
 import type { Plan } from '../../rules/select/plan.ts'
 import { admitVerdict } from './request/verdicts.ts'
-import { CallFaults, type Admit } from './call-faults.ts'
+import { type Admit, CallFaults } from './call-faults.ts'
 import type { CallTexts } from './request/call-texts.ts'
-import type { NotApplicableReason } from './fault-events.ts'
+import type { NotApplicableReason } from './exchange-context.ts'
 import type { ActiveFault } from './chain/active-fault.ts'
-import { HeldRequest } from './request/held-request.ts'
+import { HeldRequest, requestOutcome } from './request/held-request.ts'
 import { pipeMessages } from './request/message-texts.ts'
-import { requestOutcome } from './request/outcome.ts'
 import { PushedCalls } from './source/pushed-calls.ts'
 import { FaultMemory } from './fault-memory.ts'
 import type {
   ExchangeFaultsOptions,
   ExchangeParts,
-  PlannedCall,
   PlanResponse,
+  PlannedCall,
   RequestOutcome,
 } from './exchange-faults-options.ts'
 

@@ -8,11 +8,10 @@ import {
 import type { Message } from '../../../mcp/json-rpc.ts'
 import type { MatchedRule } from '../../../rules/select/matched-rule.ts'
 import { isOther } from '../../../mcp/call.ts'
-import type { NotApplicableReason } from '../fault-events.ts'
-import type { ActiveFaultOwner, Inapplicable } from './fault-owner.ts'
+import type { NotApplicableReason } from '../exchange-context.ts'
+import { ActiveContext, type ActiveFaultOwner, type Inapplicable } from './active-context.ts'
 import { faultMarker } from '../emit/injected-response.ts'
 import { FaultStopped, interruptibleWait } from './stop.ts'
-import { ActiveContext } from './active-context.ts'
 
 /** Runs one fault of a matched rule on one call: provides its context and counts its effects. */
 export class ActiveFault extends ActiveContext {

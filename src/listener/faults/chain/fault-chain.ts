@@ -5,11 +5,17 @@ import { readJson } from '../../../base/json/json-text.ts'
 import { frameText, withText } from '../../../filters/lib/json/frame-json.ts'
 import type { Frame, Verdict } from '../../../filters/fault.ts'
 import { heavyWork } from '../../event-loop.ts'
-import type { NotApplicableReason } from '../fault-events.ts'
+import type { NotApplicableReason } from '../exchange-context.ts'
 import type { ActiveFault } from './active-fault.ts'
-import { type ChainFrame, type FrameFlow, SealedFrame, UnreadFrame, isOpen } from './frame.ts'
+import {
+  type ChainFrame,
+  type FrameFlow,
+  FrameQueue,
+  SealedFrame,
+  UnreadFrame,
+  isOpen,
+} from './frame.ts'
 import type { CallFaults } from '../call-faults.ts'
-import { FrameQueue } from './queue.ts'
 import { Tap } from './tap.ts'
 
 /** Returns the reason for which a verdict cannot be carried out. */

@@ -11,7 +11,7 @@ import { asBuffer } from '../../../base/bytes.ts'
 import { toMessage } from '../../../mcp/json-rpc.ts'
 import type { Body } from '../../../http/transfer.ts'
 import { codingOf, decodeWhole } from '../../../http/content-coding.ts'
-import type { NotApplicableReason } from '../fault-events.ts'
+import type { NotApplicableReason } from '../exchange-context.ts'
 
 /** Headers that describe the original body, or ask for its handling. */
 const BODY_HEADERS = new Set([

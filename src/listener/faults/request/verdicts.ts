@@ -1,13 +1,13 @@
 import type { Call } from '../../../mcp/call.ts'
 import { asSseEvent, isExactId } from '../../../mcp/reply.ts'
 import type { Verdict } from '../../../filters/fault.ts'
-import type { NotApplicableReason } from '../fault-events.ts'
+import type { NotApplicableReason } from '../exchange-context.ts'
 import { withId } from '../../../filters/lib/json/message-id.ts'
-import type { Inapplicable } from '../chain/fault-owner.ts'
+import type { Inapplicable } from '../chain/active-context.ts'
 import type { CallFaults } from '../call-faults.ts'
 import type { CallTexts } from './call-texts.ts'
 import { type RpcReply, markerComments, replyMessage } from '../emit/injected-response.ts'
-import type { ExchangeParts, ExchangeFaultsOptions } from '../exchange-faults-options.ts'
+import type { ExchangeFaultsOptions, ExchangeParts } from '../exchange-faults-options.ts'
 
 /**
  * Returns the reason for which a verdict on a response cannot be carried out, if any: the app has

@@ -6,10 +6,10 @@ import { readingCost } from '../../../base/json/json-bounds.ts'
 import { jsonWeight } from '../../../base/json/json-weight.ts'
 import type { Failure } from '../../../http/transfer.ts'
 import { HoldTimer } from '../../hold-watch.ts'
-import { decodedLimit, decodeWhole } from '../../../http/content-coding.ts'
+import { decodeWhole, decodedLimit } from '../../../http/content-coding.ts'
 import { heavyWork } from '../../event-loop.ts'
 import { pipeInputRequests } from './input-requests.ts'
-import type { ResponsePart, ResponseContext } from './response-part.ts'
+import type { ResponseContext, ResponsePart } from './response-part.ts'
 import {
   changedBatch,
   isStream,
@@ -19,17 +19,17 @@ import {
   readMessages,
 } from './body-messages.ts'
 import type { CallFaults } from '../call-faults.ts'
-import type { NotApplicableReason } from '../fault-events.ts'
+import type { NotApplicableReason } from '../exchange-context.ts'
 import { piped } from '../chain/fault-chain.ts'
 import { headersForChangedBody } from '../../../http/changed-body-headers.ts'
-import { changedResponse, httpResponse, NOTHING, replyMessage } from '../emit/injected-response.ts'
+import { NOTHING, changedResponse, httpResponse, replyMessage } from '../emit/injected-response.ts'
 import {
   type AppFrame,
-  appFrame,
-  isOpen,
+  type ChainFrame,
   SealedFrame,
   UnreadFrame,
-  type ChainFrame,
+  appFrame,
+  isOpen,
 } from '../chain/frame.ts'
 import { checkVerdict } from '../request/verdicts.ts'
 

@@ -7,14 +7,20 @@ import type { Call } from '../../../mcp/call.ts'
 import type { Message } from '../../../mcp/json-rpc.ts'
 import type { Cut } from '../../exchange.ts'
 import type { Disturbance } from '../../disturbance.ts'
-import type { StreamPlace } from '../chain/fault-owner.ts'
+import type { StreamPlace } from '../chain/active-context.ts'
 import type { CallFaults } from '../call-faults.ts'
 import { type OnFrame, pipedMessage } from '../chain/fault-chain.ts'
-import { type AppFrame, type ChainFrame, isOpen, QuietFrame, SealedFrame } from '../chain/frame.ts'
-import { FrameQueue } from '../chain/queue.ts'
-import { interruptibleWait, Stop } from '../chain/stop.ts'
+import {
+  type AppFrame,
+  type ChainFrame,
+  FrameQueue,
+  QuietFrame,
+  SealedFrame,
+  isOpen,
+} from '../chain/frame.ts'
+import { Stop, interruptibleWait } from '../chain/stop.ts'
 import { markerComments, replyMessage } from '../emit/injected-response.ts'
-import type { NotApplicableReason } from '../fault-events.ts'
+import type { NotApplicableReason } from '../exchange-context.ts'
 import { type BatchReader, eventOf, eventsOf } from './batch-events.ts'
 
 /** A notification or request of the server. */
