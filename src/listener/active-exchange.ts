@@ -7,7 +7,9 @@ import type { Exchange } from './exchange.ts'
 import type { ExchangeFaults } from './faults/exchange-faults.ts'
 import type { Observer } from './observer.ts'
 import type { RelayEnd } from './relay.ts'
-import { faultedUpstream, pushUpstream } from './faults/source/faulted-upstream.ts'
+import { sendAlone } from './faults/request/copies.ts'
+import { postOf } from './faults/request/call-texts.ts'
+import { faultedUpstream } from './faults/source/faulted-upstream.ts'
 import type { PushStream } from './faults/source/push-stream.ts'
 import { BarrierUpstream, type SendBarrier } from './send-barrier.ts'
 import type { MemoryBudget } from './memory-budget.ts'
@@ -112,6 +114,20 @@ export function upstreamFor(
   }
   if (faults !== undefined) to = faultedUpstream(to, faults)
   return push === undefined ? to : pushUpstream(to, push)
+}
+
+/** Wraps the upstream of a GET stream, so that its events pass a `PushStream`. */
+function pushUpstream(app: Upstream, stream: PushStream): Upstream {
+  return {
+    send(head, body, sink) {
+      stream.setSink(sink)
+      stream.setPost((text, target) =>
+        sendAlone(postOf(head, text, target), { upstream: app, closing: undefined }),
+      )
+      stream.attach(app.send(head, body, stream))
+      return stream
+    },
+  }
 }
 
 /** A POST with calls. */

@@ -9,9 +9,9 @@ import type { CallTexts } from './request/call-texts.ts'
 import type { NotApplicableReason } from './exchange-context.ts'
 import type { ActiveFault } from './chain/active-fault.ts'
 import { HeldRequest, requestOutcome } from './request/held-request.ts'
-import { pipeMessages } from './request/message-texts.ts'
+import { pipeMessages } from './request/single-messages.ts'
 import { PushedCalls } from './source/pushed-calls.ts'
-import { FaultMemory } from './fault-memory.ts'
+import { ExchangeMemory, MemoryBudget } from '../memory-budget.ts'
 import type {
   ExchangeFaultsOptions,
   ExchangeParts,
@@ -33,7 +33,7 @@ export class ExchangeFaults implements ExchangeParts {
   readonly #responded: number[] = []
   readonly #replies: Reply[] = []
   readonly all: readonly CallFaults[]
-  readonly memory: FaultMemory
+  readonly memory: ExchangeMemory
   readonly #held: HeldRequest
   readonly #pushed: PushedCalls | undefined
   #planResponse: PlanResponse | undefined
@@ -44,7 +44,13 @@ export class ExchangeFaults implements ExchangeParts {
   constructor(options: ExchangeFaultsOptions) {
     const { exchangePlan, calls, messages = [] } = options
     const held = (this.#held = new HeldRequest(calls.length + messages.length))
-    const memory = (this.memory = new FaultMemory(options, () => this.all))
+    const { memory: budget = new MemoryBudget(Infinity), weight = 0 } = options
+    const memory = (this.memory = new ExchangeMemory(budget, weight, () => {
+      for (const faults of this.all) {
+        faults.leaveResponse('memory')
+        faults.stop.abort()
+      }
+    }))
     this.options = options
     this.#planResponse = options.planResponse
     this.#receivedAt = options.receivedAt

@@ -1,8 +1,4 @@
 import { CutResponse } from '../../../filters/lib/cut-response.ts'
-import { splice } from '../../../base/json/json-edit.ts'
-import type { Span } from '../../../base/json/json-node.ts'
-import { readJson } from '../../../base/json/json-text.ts'
-import { frameText, withText } from '../../../filters/lib/json/frame-json.ts'
 import type { Frame, Verdict } from '../../../filters/fault.ts'
 import { heavyWork } from '../../event-loop.ts'
 import type { NotApplicableReason } from '../exchange-context.ts'
@@ -11,12 +7,12 @@ import {
   type ChainFrame,
   type FrameFlow,
   FrameQueue,
+  QuietFrame,
   SealedFrame,
   UnreadFrame,
   isOpen,
 } from './frame.ts'
 import type { CallFaults } from '../call-faults.ts'
-import { Tap } from './tap.ts'
 
 /** Returns the reason for which a verdict cannot be carried out. */
 export type ResponseCheck = (verdict: Verdict) => NotApplicableReason | undefined
@@ -133,46 +129,6 @@ export async function piped(
   }
 }
 
-/** Configures how a message is taken through its faults. */
-export interface MessageOptions {
-  /** The reason for which no fault may cut the stream, if any. */
-  readonly uncut?: NotApplicableReason | undefined
-  /** Finds the message in the text of its frame; the whole text by default. */
-  readonly part?: (text: string) => Span | undefined
-}
-
-/**
- * Takes a message that is no response through the faults of its rules, as the only frame of one: returns
- * what takes its place, a reply among it. Rejects with `CutResponse` when a fault resets the connection.
- */
-export async function pipedMessage(
-  owner: CallFaults,
-  original: Frame,
-  check: ResponseCheck,
-  { uncut, part = readJson }: MessageOptions = {},
-): Promise<readonly ChainFrame[]> {
-  let frame = original
-  const verdict = await owner.request(async (_, wanted) => {
-    const reason = check(wanted)
-    if (reason !== undefined || wanted.kind !== 'edit') return reason
-    const text = frameText(frame)
-    const at = text === undefined ? undefined : part(text)
-    if (text === undefined || at === undefined) return 'unreadable'
-    const { start, end } = at
-    const edited = await wanted.edit(text.slice(start, end))
-    if (edited === undefined) return 'nothing_to_act_on'
-    frame = withText(frame, splice(text, [{ start, end, text: edited }]))
-    return undefined
-  })
-  if (verdict.kind === 'lost') return []
-  if (verdict.kind === 'reset') throw new CutResponse(verdict.how)
-  if (verdict.kind === 'respond') return [SealedFrame.instead(frame, verdict.reply)]
-  owner.leaveOutput('nothing_to_act_on')
-  const out: ChainFrame[] = []
-  await piped(owner, { ...frame, last: true }, out, check, uncut)
-  return out
-}
-
 /** Receives the frames of a chain; a promise pauses the chain. */
 export type OnFrame = (frame: ChainFrame) => Promise<void> | undefined
 
@@ -210,5 +166,121 @@ export class FrameChain extends FrameQueue {
       // Frames that no fault reads must not hold up the app.
       this.drop()
     }
+  }
+}
+
+/** The next frame of a transform, or its error. */
+type Given = { readonly step: IteratorResult<Frame> } | { readonly error: unknown }
+
+/** The input of a transform. It outlives the transform, and ends where the chain ends. */
+export class Tap implements AsyncIterableIterator<Frame> {
+  /** Frames that were taken and not emitted. */
+  readonly inHand: Frame[] = []
+  /** A frame that ends the transform, and passes it. */
+  sealed: Frame | SealedFrame | undefined
+  exhausted = false
+  #held = 0
+  #quiet: QuietFrame[] = []
+  /** The next result of the transform, if available. */
+  #given: Given | undefined
+  #resolve: ((given: boolean) => void) | undefined
+  readonly #active: ActiveFault
+  readonly #input: FrameFlow
+
+  constructor(active: ActiveFault, input: FrameFlow) {
+    this.#active = active
+    this.#input = input
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  async next(): Promise<IteratorResult<Frame>> {
+    // A fault that asks for more after an effect has consumed the frames that it held.
+    if (this.#active.settle()) this.release()
+    if (this.exhausted || this.sealed !== undefined) return { done: true, value: undefined }
+    for (;;) {
+      const step = await this.#input.next()
+      if (step.done === true) {
+        this.exhausted = true
+        return step
+      }
+      const frame = step.value
+      if (frame instanceof QuietFrame) {
+        this.#quiet.push(frame)
+        this.#notify()
+        continue
+      }
+      const isSealed = frame instanceof SealedFrame
+      // An earlier fault may have made the message larger than any that is read.
+      const isTooLarge = frame.raw.length > this.#active.owner.exchangeContext.maxBody
+      if (isSealed || isTooLarge) {
+        if (!isSealed) this.#active.cannot('too_large')
+        this.sealed = frame
+        return { done: true, value: undefined }
+      }
+      this.inHand.push(frame)
+      this.#active.taken = frame.message
+      this.#held += frame.raw.length
+      this.#active.owner.memory.take(frame.raw.length)
+      if (frame.last) this.#active.asked = true
+      // Parsing took time, and the fault may take as long.
+      const heavy = heavyWork.wait(frame.raw.length)
+      if (heavy !== undefined) await heavy
+      return { done: false, value: frame }
+    }
+  }
+
+  /** Forgets the taken frames, which were emitted or dropped. */
+  release(): void {
+    this.inHand.length = 0
+    this.#active.owner.memory.give(this.#held)
+    this.#held = 0
+  }
+
+  /** Awaits the next result of the transform. */
+  await(step: Promise<IteratorResult<Frame>>): void {
+    const keep = (given: Given): void => {
+      this.#given = given
+      this.#notify()
+    }
+    step.then(
+      (given) => keep({ step: given }),
+      (error: unknown) => keep({ error }),
+    )
+  }
+
+  /** Resolves to true when the transform has a result, and to false when a comment must pass it. */
+  given(): Promise<boolean> {
+    return new Promise((resolve) => {
+      this.#resolve = resolve
+      this.#notify()
+    })
+  }
+
+  /** Takes the result of the transform; throws its error. */
+  takeGiven(): IteratorResult<Frame> {
+    const given = this.#given!
+    this.#given = undefined
+    if ('error' in given) throw given.error
+    return given.step
+  }
+
+  takeQuiet(): readonly QuietFrame[] {
+    const quiet = this.#quiet
+    if (quiet.length > 0) this.#quiet = []
+    return quiet
+  }
+
+  return(): Promise<IteratorResult<Frame>> {
+    return Promise.resolve({ done: true, value: undefined })
+  }
+
+  #notify(): void {
+    const resolve = this.#resolve
+    if (resolve === undefined || (this.#given === undefined && this.#quiet.length === 0)) return
+    this.#resolve = undefined
+    resolve(this.#given !== undefined)
   }
 }

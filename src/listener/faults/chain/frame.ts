@@ -1,7 +1,7 @@
 import type { Message } from '../../../mcp/json-rpc.ts'
 import type { Frame, InjectedReply } from '../../../filters/fault.ts'
 import { Fifo } from '../../../base/fifo.ts'
-import { ENDLESS, type Room } from '../../../base/room.ts'
+import type { Room } from '../../../base/room.ts'
 import { SLICE, nextLoop } from '../../event-loop.ts'
 
 /** A part of a response as the app sent it. */
@@ -96,7 +96,7 @@ export interface QueueBounds<Piece> {
   readonly sizeOf: (piece: Piece) => number
   /** Returns the memory of a piece in the shared budget. */
   readonly weightOf?: (piece: Piece) => number
-  readonly memory?: Room
+  readonly memory?: Room | undefined
   /** The waiting bytes beyond which the sender is asked to pause. */
   readonly highWater: number
   /** Called when there is room again. */
@@ -218,7 +218,7 @@ export class FrameQueue extends PieceQueue<ChainFrame> {
   #room: (() => void) | undefined
 
   /** `onDrain` is called when the queue has room again. */
-  constructor(onDrain: () => void = () => undefined, memory: Room = ENDLESS) {
+  constructor(onDrain: () => void = () => undefined, memory?: Room) {
     super({
       sizeOf: ({ raw }) => raw.length,
       weightOf: ({ raw }) => raw.length * PARSED + FRAME,

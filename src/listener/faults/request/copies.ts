@@ -109,6 +109,23 @@ export interface CopiedCall {
   readonly owner: CopiedOwner
 }
 
+export type Copied = Omit<CopiedCall, 'order'>
+
+/** Returns the calls with ordered copies, as they are sent. */
+export async function readCopied(
+  owners: readonly CopiedOwner[],
+  texts: CallTexts,
+  responded: readonly number[],
+): Promise<readonly Copied[]> {
+  const copied: Copied[] = []
+  for (const [index, owner] of owners.entries()) {
+    if (owner.copies?.isWanted !== true || responded.includes(index)) continue
+    const text = await texts.text(index)
+    if (text !== undefined) copied.push({ owner, text })
+  }
+  return copied
+}
+
 /**
  * Sends the copies of a call one after the other, even without a waiting client, until the rule is
  * withdrawn. Their responses are read, so that the app does its work, and dropped. Never rejects.

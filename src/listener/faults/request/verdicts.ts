@@ -49,6 +49,19 @@ export function checkStreamVerdict(
   return verdict.reply.kind === 'http' && isHeadSent ? 'head_sent' : undefined
 }
 
+/** Returns the reason for which a verdict on a message of the server cannot be carried out. */
+export function checkServerVerdict(
+  call: Call,
+  verdict: Verdict,
+  uncut?: NotApplicableReason,
+): NotApplicableReason | undefined {
+  if (verdict.kind === 'reset') return uncut
+  if (verdict.kind !== 'respond') return undefined
+  if (verdict.reply.kind === 'http') return 'head_sent'
+  if (call.id === undefined) return 'no_response'
+  return isExactId(call.id) ? undefined : 'inexact_id'
+}
+
 /**
  * Checks a verdict of the request phase and returns the reason for which it cannot be carried out;
  * starts immediate effects.

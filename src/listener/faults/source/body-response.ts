@@ -153,7 +153,8 @@ export class BodyResponse implements ResponsePart {
     const whole = appFrame('body', body, read.length === 1 ? read[0] : undefined, true)
     faults.memory.give(cost)
     faults.memory.take(body.length + jsonWeight(whole.message))
-    const asked = await pipeInputRequests(faults, whole)
+    const isPlanned = faults.options.messagePlanner !== undefined
+    const asked = isPlanned ? await pipeInputRequests(faults, whole) : undefined
     let out = asked === undefined ? whole : this.#only(asked)
     if (out !== undefined) out = await this.#taken(faults.exchange, out)
     if (out === undefined) return

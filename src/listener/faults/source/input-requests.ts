@@ -1,15 +1,16 @@
+import { isModern } from '../../../mcp/protocol-version.ts'
 import type { Verdict } from '../../../filters/fault.ts'
 import { type Span, valueOf } from '../../../base/json/json-node.ts'
 import { readJson } from '../../../base/json/json-text.ts'
 import { isRecord } from '../../../base/values.ts'
 import type { Message } from '../../../mcp/json-rpc.ts'
-import { isModern } from '../../../mcp/protocol-version.ts'
 import type { CallFaults } from '../call-faults.ts'
-import { pipedMessage } from '../chain/fault-chain.ts'
+import { pipedMessage } from '../request/single-messages.ts'
 import { type AppFrame, type ChainFrame, isOpen } from '../chain/frame.ts'
 import type { NotApplicableReason } from '../exchange-context.ts'
 import type { ExchangeFaults } from '../exchange-faults.ts'
-import { type ServerMessage, checkServerVerdict } from './server-messages.ts'
+import { checkServerVerdict } from '../request/verdicts.ts'
+import type { ServerMessage } from './server-messages.ts'
 
 /** Returns true when a response may ask its client for input, and a rule may be about that. */
 export function mayAskForInput({ calls, options }: ExchangeFaults): boolean {

@@ -2,14 +2,15 @@ import { CutResponse } from '../../../filters/lib/cut-response.ts'
 import type { Verdict } from '../../../filters/fault.ts'
 import { frameText } from '../../../filters/lib/json/frame-json.ts'
 import type { Room } from '../../../base/room.ts'
-import { isExactId } from '../../../mcp/reply.ts'
 import type { Call } from '../../../mcp/call.ts'
 import type { Message } from '../../../mcp/json-rpc.ts'
 import type { Cut } from '../../exchange.ts'
 import type { Disturbance } from '../../disturbance.ts'
 import type { StreamPlace } from '../chain/active-context.ts'
 import type { CallFaults } from '../call-faults.ts'
-import { type OnFrame, pipedMessage } from '../chain/fault-chain.ts'
+import type { OnFrame } from '../chain/fault-chain.ts'
+import { checkServerVerdict } from '../request/verdicts.ts'
+import { pipedMessage } from '../request/single-messages.ts'
 import {
   type AppFrame,
   type ChainFrame,
@@ -276,19 +277,6 @@ class Place implements StreamPlace {
 
 function hasMessage(frame: ChainFrame): boolean {
   return isOpen(frame) && (frame.message ?? (frame as AppFrame).batch) !== undefined
-}
-
-/** Returns the reason for which a verdict on a message of the server cannot be carried out. */
-export function checkServerVerdict(
-  call: Call,
-  verdict: Verdict,
-  uncut?: NotApplicableReason,
-): NotApplicableReason | undefined {
-  if (verdict.kind === 'reset') return uncut
-  if (verdict.kind !== 'respond') return undefined
-  if (verdict.reply.kind === 'http') return 'head_sent'
-  if (call.id === undefined) return 'no_response'
-  return isExactId(call.id) ? undefined : 'inexact_id'
 }
 
 /**
