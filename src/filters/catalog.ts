@@ -14,7 +14,7 @@ import {
   type Verdict,
   defineFault,
 } from './fault.ts'
-import { NOTHING, type Outlook, type OutlookSetting } from './lib/outlook.ts'
+import { NOTHING, type Outlook, type OutlookInput } from './lib/outlook.ts'
 import { FirstTexts } from './lib/first-texts.ts'
 import { names } from './lib/names.ts'
 import type { Message } from '../mcp/json-rpc.ts'
@@ -140,7 +140,7 @@ export const catalog = defineFault({
       })
       if (effects.length > 0) ctx.injected(effects.join(', '))
       else if (cannot !== undefined) ctx.cannot(cannot)
-      else if (isFirst && notify === undefined) ctx.spare()
+      else if (isFirst && notify === undefined) ctx.skip()
       return after ?? before
     }
 
@@ -175,7 +175,7 @@ interface CatalogConfig {
 
 function catalogOutlook(
   { hide, add, duplicate, stale, by, cursor, notify }: CatalogConfig,
-  { call, response, identified }: OutlookSetting,
+  { call, response, identified }: OutlookInput,
 ): Outlook {
   const asked = cursorOf({ call })
   const list = { by: 'response', does: 'its list is not that of the app' } as const

@@ -148,7 +148,7 @@ async function filled(
     end += piece.copy(all, end)
     if (end - turned < SLICE) continue
     turned = end
-    await ctx.turn()
+    await ctx.nextLoop()
   }
   end += rest.copy(all, end)
   raw.copy(all, end, at)

@@ -60,7 +60,7 @@ export const rewrite = defineFault({
       parts: FindParts,
       named: readonly JsonOperation[],
     ): Promise<Rewritten | undefined> => {
-      const work = new TextRewrite(text, parts, ctx.turn)
+      const work = new TextRewrite(text, parts, ctx.nextLoop)
       for (const operation of named) await work.apply(operation)
       await work.drift(drift, ctx.random)
       return work.result
@@ -183,7 +183,7 @@ async function editing(
   return {
     kind: 'edit',
     edit: async (text) => {
-      const work = new TextRewrite(text, parts, ctx.turn)
+      const work = new TextRewrite(text, parts, ctx.nextLoop)
       for (const operation of tried.done) await work.apply(operation)
       return work.result?.text
     },

@@ -70,7 +70,7 @@ export const session = defineFault({
     const refuse = (ctx: FaultContext, times: number, status: number): Verdict => {
       const refused = ctx.memory(() => ({ count: 0 }))
       if (refused.count >= times) {
-        ctx.spare()
+        ctx.skip()
         return CONTINUE
       }
       ctx.injected('refuse')

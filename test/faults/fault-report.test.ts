@@ -160,11 +160,11 @@ describe('a fault that takes effect', () => {
 describe('a fault that does not', () => {
   it('is logged at debug level', () => {
     const quiet = start('info')
-    quiet.report.of('s').notApplicable({ ...RECORD, reason: 'head_sent' })
+    quiet.report.of('s').notApplicable({ ...RECORD, reason: 'headers_sent' })
     expect(quiet.lines()).toEqual([])
     const loud = start('debug')
-    loud.report.of('s').notApplicable({ ...RECORD, reason: 'head_sent' })
-    expect(loud.lines()).toMatchObject([{ level: 'debug', rule: 'slow', reason: 'head_sent' }])
+    loud.report.of('s').notApplicable({ ...RECORD, reason: 'headers_sent' })
+    expect(loud.lines()).toMatchObject([{ level: 'debug', rule: 'slow', reason: 'headers_sent' }])
   })
 
   it('says where it broke', () => {

@@ -109,7 +109,7 @@ it('marks a head only with what was done by then', async () => {
 it('counts a call that was spared as such, unless another fault of the rule acted', async () => {
   const sparing: Fault = {
     onRequest: (ctx) => {
-      ctx.spare()
+      ctx.skip()
       return { kind: 'continue' }
     },
   }

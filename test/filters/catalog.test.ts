@@ -77,7 +77,7 @@ describe('a list of tools', () => {
     const ctx = new Context({ call: listCall() })
     const fault = catalog.create({ hide: '*', cursor: 'bad', stale: true })
     expect(await texts(fault.onResponse!(ctx, frames(error)))).toEqual(await texts(frames(error)))
-    expect(ctx.effects + ctx.spared).toBe(0)
+    expect(ctx.effects + ctx.skipped).toBe(0)
     expect(await of({ hide: '*' }, TOOLS, new Context({ call: undefined }))).toBe(resultJson(TOOLS))
   })
 })
@@ -88,7 +88,7 @@ describe('a stale list', () => {
   it('is the first one, to the same session and for the same page', async () => {
     const first = new Context({ call: listCall(), session: 's' })
     expect(await of({ stale: true }, TOOLS, first)).toBe(resultJson(TOOLS))
-    expect(first.spared).toBe(1)
+    expect(first.skipped).toBe(1)
     const next = (call = listCall(), session = 's', headers = {}): Context =>
       new Context({ call, session, headers, after: first })
     expect(await of({ stale: true }, NEW, next())).toBe(resultJson(TOOLS))
@@ -101,7 +101,7 @@ describe('a stale list', () => {
     )
     const same = next()
     expect(await of({ stale: true }, TOOLS, same)).toBe(resultJson(TOOLS))
-    expect(same.spared).toBe(1)
+    expect(same.skipped).toBe(1)
   })
 
   it('is forgotten at its age', async () => {

@@ -27,7 +27,7 @@ export class Context implements FaultContext {
   readonly sleeps: number[] = []
   /** What the fault did beyond its call. */
   readonly reached: string[] = []
-  spared = 0
+  skipped = 0
   time = 0
   effects = 0
   readonly #draws: number[]
@@ -70,14 +70,14 @@ export class Context implements FaultContext {
   }
   readonly keeping = KEEP_ALL
   readonly reserve = (): undefined => undefined
-  readonly turn = (): Promise<void> => Promise.resolve()
+  readonly nextLoop = (): Promise<void> => Promise.resolve()
   /** Never, unless a test says otherwise. */
   readonly overtaken = (): Promise<'last'> => Promise.resolve('last')
 
   readonly retired = (): Promise<void> => new Promise((resolve) => (this.retire = resolve))
   retire: () => void = () => undefined
   readonly now = (): number => this.time
-  readonly means = (name: string): boolean => this.#means?.(name) ?? true
+  readonly matchesName = (name: string): boolean => this.#means?.(name) ?? true
   readonly header = (name: string): string | undefined => this.#headers[name]
   readonly headers = (name: string): readonly string[] =>
     this.#headers[name] === undefined ? [] : [this.#headers[name]]
@@ -96,8 +96,8 @@ export class Context implements FaultContext {
     refuseConnections: (ms: number): void => void this.reached.push(`refuse ${ms}`),
     watchFor: (word: string): void => void this.reached.push(`watch ${word}`),
   }
-  readonly spare = (): void => {
-    this.spared++
+  readonly skip = (): void => {
+    this.skipped++
   }
   readonly injected = (): void => {
     this.effects++

@@ -23,8 +23,8 @@ function asked(config: Partial<Config>, calls: readonly (Options & { time?: numb
     const ctx = new Context({ after: first, ...options })
     ctx.time = options.time ?? 0
     const verdict = fault.onRequest!(ctx) as Verdict
-    if (verdict.kind === 'continue') return ctx.spared === 1 && ctx.effects === 0 ? 'ok' : 'idle'
-    expect([ctx.effects, ctx.spared]).toEqual([1, 0])
+    if (verdict.kind === 'continue') return ctx.skipped === 1 && ctx.effects === 0 ? 'ok' : 'idle'
+    expect([ctx.effects, ctx.skipped]).toEqual([1, 0])
     if (verdict.kind !== 'respond' || verdict.reply.kind !== 'http') return verdict
     expect(verdict.reply.status).toBe(429)
     return verdict.reply.headers['Retry-After']

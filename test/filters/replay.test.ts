@@ -21,7 +21,7 @@ function rule(config: Partial<Config> = {}) {
     const ctx = new Context({ after: first, session: 'own', ...options })
     ctx.time = options.time ?? 0
     const [sent] = await texts(fault.onResponse!(ctx, frames(body(text))))
-    return [sent, ctx.effects, ctx.spared]
+    return [sent, ctx.effects, ctx.skipped]
   }
 }
 
@@ -47,7 +47,7 @@ describe('replay', () => {
     const sent = await texts(fault.onResponse!(ctx, frames(...list)))
     expect(sent.slice(0, 2)).toEqual(list.slice(0, 2).map(({ raw }) => Buffer.from(raw).toString()))
     expect(sent[2]).toBe('id: 7\r\ndata: {"jsonrpc":"2.0","id":2,"result":{"n":1}}\n\n')
-    expect([ctx.effects, ctx.spared]).toEqual([1, 0])
+    expect([ctx.effects, ctx.skipped]).toEqual([1, 0])
   })
 
   it('spares a call whose response before was the same', async () => {

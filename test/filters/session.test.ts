@@ -32,7 +32,7 @@ describe('session', () => {
   ])('does nothing where %s', async (_, options) => {
     const ctx = new Context(options)
     expect(await session.create({ expire: true }).onRequest!(ctx)).toEqual(CONTINUE)
-    expect([ctx.effects, ctx.spared, ctx.reached]).toEqual([0, 0, []])
+    expect([ctx.effects, ctx.skipped, ctx.reached]).toEqual([0, 0, []])
   })
 
   it('ends no session that it cannot answer for', () => {
@@ -55,7 +55,7 @@ describe('session', () => {
       ...[1, 2].map(() => new Context({ call: INITIALIZE, after: first })),
     ]) {
       const verdict = await fault.onRequest!(ctx)
-      kinds.push([verdict.kind, ctx.effects, ctx.spared])
+      kinds.push([verdict.kind, ctx.effects, ctx.skipped])
       if (verdict.kind === 'respond') expect(verdict.reply).toMatchObject({ status: 502 })
     }
     expect(kinds).toEqual([

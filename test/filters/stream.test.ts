@@ -57,8 +57,8 @@ describe('stream', () => {
     const sent = async (ctx: Context): Promise<number> =>
       (await texts(fault.onResponse!(ctx, frames(...ALL)))).length
     const [first, second] = [new Context(), new Context()]
-    expect([await sent(first), first.effects, first.spared]).toEqual([4, 1, 0])
-    expect([await sent(second), second.effects, second.spared]).toEqual([5, 0, 1])
+    expect([await sent(first), first.effects, first.skipped]).toEqual([4, 1, 0])
+    expect([await sent(second), second.effects, second.skipped]).toEqual([5, 0, 1])
     const other = new Context({ call: { ...TOOL_CALL, id: 2 } })
     expect([await sent(other), other.effects]).toEqual([4, 1])
   })

@@ -235,7 +235,7 @@ export class ExchangeFaults implements ExchangeParts {
     this.#held.forwarded()
     for (const faults of this.calls) {
       if (faults.call?.transport !== 'http+sse' || faults.fate.isElsewhere) continue
-      faults.fate.answerElsewhere()
+      faults.fate.respondElsewhere()
       faults.leaveOutput('answered_elsewhere')
       if (faults.fate.responded || !faults.readsResponse) continue
       const reason = this.#pushed === undefined ? 'answered_elsewhere' : this.#pushed.arm(faults)

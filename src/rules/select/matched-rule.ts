@@ -17,7 +17,7 @@ export class MatchedRule {
   #turnedAway = false
   #applied = false
   #idle = false
-  #spared = false
+  #skipped = false
   #finished = false
 
   constructor(
@@ -92,9 +92,9 @@ export class MatchedRule {
     this.#idle = true
   }
 
-  /** Records a fault that spared the call on purpose. */
-  spare(): void {
-    this.#spared = true
+  /** Records a fault that leaves the call alone on purpose. */
+  skip(): void {
+    this.#skipped = true
   }
 
   /** Returns the memory of one of the rule's faults between calls. */
@@ -111,7 +111,7 @@ export class MatchedRule {
       this.#leave()
     }
     if (this.#applied || this.#turnedAway || this.dryRun) return
-    const result = this.#spared ? 'within_limit' : this.#idle ? 'not_applicable' : 'not_reached'
+    const result = this.#skipped ? 'within_limit' : this.#idle ? 'not_applicable' : 'not_reached'
     this.state.counts[result]++
   }
 

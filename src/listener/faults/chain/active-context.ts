@@ -95,7 +95,7 @@ export abstract class ActiveContext implements FaultContext {
     return (this.#random ??= this.matched.random(this.#index))
   }
 
-  get turn(): () => Promise<void> {
+  get nextLoop(): () => Promise<void> {
     return nextLoop
   }
 
@@ -111,7 +111,7 @@ export abstract class ActiveContext implements FaultContext {
     return headerValues(this.owner.exchangeContext.facts.headers, name)
   }
 
-  means(name: string): boolean {
+  matchesName(name: string): boolean {
     return this.matched.rule.match.names?.test(name) ?? true
   }
 
@@ -130,7 +130,7 @@ export abstract class ActiveContext implements FaultContext {
   abstract sleep(ms: number): Promise<void>
   abstract overtaken(): Promise<Overtaking>
   abstract injected(effect?: string): void
-  abstract spare(): void
+  abstract skip(): void
   abstract cannot(reason: NotApplicableReason): void
 }
 

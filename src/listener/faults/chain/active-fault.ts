@@ -186,9 +186,9 @@ export class ActiveFault extends ActiveContext {
   }
 
   /** Records that the fault leaves the call alone on purpose. */
-  spare(): void {
+  skip(): void {
     this.#finished = true
-    this.matched.spare()
+    this.matched.skip()
   }
 
   /** Announces an effect; throws when the fault may not act. */

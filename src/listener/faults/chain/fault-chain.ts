@@ -161,7 +161,7 @@ export class FrameChain extends FrameQueue {
       // Not awaited: a sleeping fault wakes at the end of the exchange.
       flow.return?.().catch(() => undefined)
       const { fate, stop } = owner
-      const dropped = !fate.responded && fate.appResponse !== undefined
+      const dropped = !fate.responded && fate.upstreamResponse !== undefined
       if (dropped && !stop.aborted) fate.respondedBy(undefined)
       // Frames that no fault reads must not hold up the app.
       this.drop()

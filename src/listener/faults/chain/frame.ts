@@ -5,20 +5,20 @@ import type { Room } from '../../../base/room.ts'
 import { SLICE, nextLoop } from '../../event-loop.ts'
 
 /** A part of a response as the app sent it. */
-export interface AppFrame extends Frame {
+export interface UpstreamFrame extends Frame {
   /** The id of the event, which a replacement must keep, because clients resume by it. */
   readonly eventId: string | undefined
   /** The messages of an event that has several. */
   readonly batch?: readonly Message[]
 }
 
-export function appFrame(
+export function upstreamFrame(
   kind: Frame['kind'],
   raw: Uint8Array,
   message: Message | undefined,
   last: boolean,
   eventId?: string,
-): AppFrame {
+): UpstreamFrame {
   return { kind, raw, message, last, eventId }
 }
 
@@ -45,8 +45,8 @@ export class SealedFrame {
 
   /** Creates a frame that replaces another one by a reply. */
   static instead(of: Frame | UnreadFrame, reply: InjectedReply): SealedFrame {
-    // A frame that a fault has changed keeps the id, although it is not an `AppFrame`.
-    const { eventId } = of as Partial<AppFrame>
+    // A frame that a fault has changed keeps the id, although it is not an `UpstreamFrame`.
+    const { eventId } = of as Partial<UpstreamFrame>
     return new SealedFrame(reply, of.raw, eventId, true)
   }
 

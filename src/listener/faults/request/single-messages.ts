@@ -10,7 +10,7 @@ import { readJson } from '../../../base/json/json-text.ts'
 import type { NotApplicableReason } from '../exchange-context.ts'
 import type { CallFaults, RequestVerdict } from '../call-faults.ts'
 import type { ExchangeParts } from '../exchange-faults-options.ts'
-import { appFrame, type ChainFrame, SealedFrame } from '../chain/frame.ts'
+import { upstreamFrame, type ChainFrame, SealedFrame } from '../chain/frame.ts'
 import { piped, type ResponseCheck } from '../chain/fault-chain.ts'
 import { replyMessage } from '../emit/injected-response.ts'
 import type { CallTexts } from './call-texts.ts'
@@ -54,7 +54,7 @@ async function pipedText(faults: CallFaults, text: string): Promise<readonly str
   const call = faults.call!
   const lines = text.split(/\r\n|\r|\n/).map((line) => `data: ${line}\n`)
   const raw = Buffer.from(`${lines.join('')}\n`)
-  const frame = appFrame('event', raw, toMessage(parseJson(text)), true)
+  const frame = upstreamFrame('event', raw, toMessage(parseJson(text)), true)
   const out: ChainFrame[] = []
   const check = (verdict: Verdict) => {
     const isReply = verdict.kind === 'respond' && verdict.reply.kind !== 'http'

@@ -46,7 +46,7 @@ export function checkStreamVerdict(
   // Permanent reasons first: the reason must not depend on the order of responses.
   const reason = checkVerdict(call, verdict, shared)
   if (reason !== undefined || verdict.kind !== 'respond') return reason
-  return verdict.reply.kind === 'http' && isHeadSent ? 'head_sent' : undefined
+  return verdict.reply.kind === 'http' && isHeadSent ? 'headers_sent' : undefined
 }
 
 /** Returns the reason for which a verdict on a message of the server cannot be carried out. */
@@ -57,7 +57,7 @@ export function checkServerVerdict(
 ): NotApplicableReason | undefined {
   if (verdict.kind === 'reset') return uncut
   if (verdict.kind !== 'respond') return undefined
-  if (verdict.reply.kind === 'http') return 'head_sent'
+  if (verdict.reply.kind === 'http') return 'headers_sent'
   if (call.id === undefined) return 'no_response'
   return isExactId(call.id) ? undefined : 'inexact_id'
 }

@@ -24,11 +24,11 @@ import { piped } from '../chain/fault-chain.ts'
 import { headersForChangedBody } from '../../../http/changed-body-headers.ts'
 import { NOTHING, changedResponse, httpResponse, replyMessage } from '../emit/injected-response.ts'
 import {
-  type AppFrame,
+  type UpstreamFrame,
   type ChainFrame,
   SealedFrame,
   UnreadFrame,
-  appFrame,
+  upstreamFrame,
   isOpen,
 } from '../chain/frame.ts'
 import { checkVerdict } from '../request/verdicts.ts'
@@ -150,7 +150,7 @@ export class BodyResponse implements ResponsePart {
     if (body === undefined || typeof read === 'string') {
       return this.#unread(original, read as NotApplicableReason, trailers)
     }
-    const whole = appFrame('body', body, read.length === 1 ? read[0] : undefined, true)
+    const whole = upstreamFrame('body', body, read.length === 1 ? read[0] : undefined, true)
     faults.memory.give(cost)
     faults.memory.take(body.length + jsonWeight(whole.message))
     const isPlanned = faults.options.messagePlanner !== undefined
@@ -160,7 +160,7 @@ export class BodyResponse implements ResponsePart {
     if (out === undefined) return
     if (!this.#isAlone) {
       const messages = out === whole ? read : undefined
-      const through = (own: CallFaults, frame: AppFrame) => this.#through(own, frame)
+      const through = (own: CallFaults, frame: UpstreamFrame) => this.#through(own, frame)
       const bytes = await changedBatch(this.#context, out.raw, messages, through)
       if (outlet.ended) return
       if (bytes !== undefined) return this.#send(bytes, true)
@@ -173,7 +173,7 @@ export class BodyResponse implements ResponsePart {
   }
 
   /** Takes the response to the only call through its faults; a batch with one message stays a batch. */
-  async #ofCall(call: CallFaults, body: AppFrame): Promise<AppFrame | undefined> {
+  async #ofCall(call: CallFaults, body: UpstreamFrame): Promise<UpstreamFrame | undefined> {
     const elements = body.message === undefined ? undefined : jsonElements(body.raw)
     if (elements === undefined) return this.#taken(call, body)
     const element = { ...body, raw: elements[0]! }
@@ -183,17 +183,17 @@ export class BodyResponse implements ResponsePart {
   }
 
   /** Takes a body through the faults of one chain; returns undefined when that has ended the response. */
-  async #taken(owner: CallFaults, body: AppFrame): Promise<AppFrame | undefined> {
+  async #taken(owner: CallFaults, body: UpstreamFrame): Promise<UpstreamFrame | undefined> {
     return owner.actsOnResponse ? this.#only(await this.#through(owner, body)) : body
   }
 
   /** Returns the frames as one; undefined when the response has ended, or has been replaced. */
-  #only(frames: readonly ChainFrame[]): AppFrame | undefined {
+  #only(frames: readonly ChainFrame[]): UpstreamFrame | undefined {
     if (this.#context.outlet.ended || this.#replaced(frames)) return undefined
     const [first] = frames
-    if (frames.length === 1 && isOpen(first!)) return first as AppFrame
+    if (frames.length === 1 && isOpen(first!)) return first as UpstreamFrame
     const bytes = joined(frames)
-    return appFrame('body', bytes, onlyMessage(bytes), true)
+    return upstreamFrame('body', bytes, onlyMessage(bytes), true)
   }
 
   /** True when the response has one call and no replies. */
@@ -231,7 +231,7 @@ export class BodyResponse implements ResponsePart {
     // Faults that act on a whole body do not act on a stream.
     const whole = isStream(head)
       ? new UnreadFrame(original)
-      : appFrame('body', original, undefined, true)
+      : upstreamFrame('body', original, undefined, true)
     for (const owner of this.#isAlone ? faults.all : []) {
       const out = owner.actsOnResponse ? await this.#through(owner, whole) : []
       if (outlet.ended || this.#replaced(out)) return
@@ -244,7 +244,7 @@ export class BodyResponse implements ResponsePart {
   async #through(owner: CallFaults, frame: ChainFrame): Promise<readonly ChainFrame[]> {
     const { faults } = this.#context
     const message = isOpen(frame) ? frame.message : undefined
-    owner.fate.appResponded(message)
+    owner.fate.upstreamResponded(message)
     const out: ChainFrame[] = []
     try {
       await piped(owner, frame, out, (verdict) => checkVerdict(owner.call, verdict, faults.shared))
@@ -257,7 +257,7 @@ export class BodyResponse implements ResponsePart {
     if (out.some((each) => each instanceof SealedFrame)) owner.fate.changed()
     else if (out.length !== 1 || out[0] !== frame) {
       const seen = owner === faults.exchange && !faults.shared ? (faults.calls[0] ?? owner) : owner
-      seen.fate.appResponded(message)
+      seen.fate.upstreamResponded(message)
       await heavyWork.wait(frame.raw.length)
       const [only] = out.length === 1 ? out : []
       const read = only !== undefined && isOpen(only) ? only.message : undefined

@@ -14,7 +14,7 @@ import { emptyResponse, httpResponse, messageResponse } from '../emit/injected-r
 import { Outlet } from '../emit/outlet.ts'
 import { mayAskForInput } from './input-requests.ts'
 import { codingOf } from '../../../http/content-coding.ts'
-import type { AppControl, ResponseContext, ResponsePart } from './response-part.ts'
+import type { UpstreamControl, ResponseContext, ResponsePart } from './response-part.ts'
 import { BodyResponse } from './body-response.ts'
 import { isStream } from './body-messages.ts'
 import { SseResponse } from './sse-response.ts'
@@ -164,10 +164,10 @@ export class FaultedSink implements ResponseSink {
   readonly #faults: ExchangeFaults
   readonly #outlet: Outlet
   readonly #replies: readonly Reply[]
-  readonly #app: AppControl
+  readonly #app: UpstreamControl
   #part: ResponsePart | undefined
 
-  constructor(faults: ExchangeFaults, outlet: Outlet, replies: readonly Reply[], app: AppControl) {
+  constructor(faults: ExchangeFaults, outlet: Outlet, replies: readonly Reply[], app: UpstreamControl) {
     this.#faults = faults
     this.#outlet = outlet
     this.#replies = replies

@@ -6,7 +6,7 @@ import { isRecord } from '../../../base/values.ts'
 import type { Message } from '../../../mcp/json-rpc.ts'
 import type { CallFaults } from '../call-faults.ts'
 import { pipedMessage } from '../request/single-messages.ts'
-import { type AppFrame, type ChainFrame, isOpen } from '../chain/frame.ts'
+import { type UpstreamFrame, type ChainFrame, isOpen } from '../chain/frame.ts'
 import type { NotApplicableReason } from '../exchange-context.ts'
 import type { ExchangeFaults } from '../exchange-faults.ts'
 import { checkServerVerdict } from '../request/verdicts.ts'
@@ -36,7 +36,7 @@ export function pipeInputRequests(
     const own = messagePlanner?.plan(request, { call, disturbs })
     return own === undefined ? [] : [{ key, faults: own }]
   })
-  return planned.length === 0 ? undefined : pipeAll(owner, planned, frame as AppFrame)
+  return planned.length === 0 ? undefined : pipeAll(owner, planned, frame as UpstreamFrame)
 }
 
 /** Returns the requests for input in a result, by their keys. */
@@ -61,7 +61,7 @@ interface PlannedRequest {
 async function pipeAll(
   owner: CallFaults,
   planned: readonly PlannedRequest[],
-  original: AppFrame,
+  original: UpstreamFrame,
 ): Promise<readonly ChainFrame[]> {
   let frames: readonly ChainFrame[] = [original]
   try {

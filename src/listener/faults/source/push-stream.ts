@@ -10,7 +10,7 @@ import type { Failure, ResponseSink, Transfer } from '../../../http/transfer.ts'
 import { codingOf } from '../../../http/content-coding.ts'
 import type { Cut } from '../../exchange.ts'
 import type { Message } from '../../../mcp/json-rpc.ts'
-import { appFrame, type AppFrame, type ChainFrame, isOpen, SealedFrame } from '../chain/frame.ts'
+import { upstreamFrame, type UpstreamFrame, type ChainFrame, isOpen, SealedFrame } from '../chain/frame.ts'
 import { PushChains, type PushEvent } from './push-chains.ts'
 import { type BatchReader, eventsOf } from './batch-events.ts'
 import { MessageGate, type MessagePlanner } from './server-messages.ts'
@@ -197,7 +197,7 @@ export class PushStream implements ResponseSink, Transfer {
 
   #frame(frame: SseFrame): void {
     const { messages, batch } = eventMessages(frame)
-    const event = appFrame('event', frame.raw, batch ? undefined : messages[0], false, frame.id)
+    const event = upstreamFrame('event', frame.raw, batch ? undefined : messages[0], false, frame.id)
     const whole = batch ? { ...event, batch: messages } : event
     if (this.#messages?.isActive === true) this.#gate ??= this.#createGate(this.#messages)
     const gate = this.#gate
@@ -238,7 +238,7 @@ export class PushStream implements ResponseSink, Transfer {
       return this.#outlet!.ready()
     }
     const isMessage = isOpen(frame)
-    const id = isMessage ? (frame as AppFrame).eventId : undefined
+    const id = isMessage ? (frame as UpstreamFrame).eventId : undefined
     return this.#outlet!.between(() => {
       this.#route({ raw: frame.raw, id }, isMessage ? frame.message : undefined)
     })

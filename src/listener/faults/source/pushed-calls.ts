@@ -59,7 +59,7 @@ export class PushedCalls {
     this.#pushed.set(faults, pushed)
     if (again) faults.restart(stop)
     else faults.stop = stop
-    faults.fate.answerElsewhere()
+    faults.fate.respondElsewhere()
     return undefined
   }
 
@@ -89,6 +89,6 @@ export class PushedCalls {
 /** Returns the reason for which a verdict cannot be carried out on a shared stream. */
 function checkPushedVerdict(call: Call, verdict: Verdict): NotApplicableReason | undefined {
   if (verdict.kind === 'reset') return 'shared_stream'
-  if (verdict.kind === 'respond' && verdict.reply.kind === 'http') return 'head_sent'
+  if (verdict.kind === 'respond' && verdict.reply.kind === 'http') return 'headers_sent'
   return checkVerdict(call, verdict, false)
 }

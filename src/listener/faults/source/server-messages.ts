@@ -12,7 +12,7 @@ import type { OnFrame } from '../chain/fault-chain.ts'
 import { checkServerVerdict } from '../request/verdicts.ts'
 import { pipedMessage } from '../request/single-messages.ts'
 import {
-  type AppFrame,
+  type UpstreamFrame,
   type ChainFrame,
   FrameQueue,
   QuietFrame,
@@ -156,7 +156,7 @@ export class MessageGate extends FrameQueue {
       plans.set(each, faults)
       return faults !== undefined || this.#options.batch.isOwn(each)
     }
-    return eventsOf(frame as AppFrame, { ...this.#options.batch, isOwn }).map((part) => ({
+    return eventsOf(frame as UpstreamFrame, { ...this.#options.batch, isOwn }).map((part) => ({
       frame: part,
       faults: part.message && plans.get(part.message),
     }))
@@ -175,7 +175,7 @@ export class MessageGate extends FrameQueue {
   #begin(faults: CallFaults, frame: ChainFrame): Promise<void> {
     const waits = new Promise<void>((resolve) => (faults.waiting = resolve))
     if (!this.#options.memory.take(frame.raw.length)) this.wake()
-    const whole = this.#pipe(faults, frame as AppFrame).finally(() => {
+    const whole = this.#pipe(faults, frame as UpstreamFrame).finally(() => {
       this.#options.memory.give(frame.raw.length)
       this.#late.delete(faults)
       faults.close()
@@ -193,7 +193,7 @@ export class MessageGate extends FrameQueue {
     return Promise.race([this.#late.get(faults), waits])
   }
 
-  async #pipe(faults: CallFaults, original: AppFrame): Promise<void> {
+  async #pipe(faults: CallFaults, original: UpstreamFrame): Promise<void> {
     const { uncut } = this.#options
     const check = (verdict: Verdict) => checkServerVerdict(faults.call!, verdict, uncut)
     let out: readonly ChainFrame[]
@@ -276,7 +276,7 @@ class Place implements StreamPlace {
 }
 
 function hasMessage(frame: ChainFrame): boolean {
-  return isOpen(frame) && (frame.message ?? (frame as AppFrame).batch) !== undefined
+  return isOpen(frame) && (frame.message ?? (frame as UpstreamFrame).batch) !== undefined
 }
 
 /**
@@ -284,8 +284,8 @@ function hasMessage(frame: ChainFrame): boolean {
  * that resumes the stream names the last id that it saw.
  */
 function notLast(frame: ChainFrame & { readonly last: boolean }, isLate: boolean): ChainFrame {
-  const { eventId, ...rest } = frame as AppFrame
+  const { eventId, ...rest } = frame as UpstreamFrame
   const text = isLate && eventId !== undefined ? frameText(rest) : undefined
-  if (text === undefined) return { ...(frame as AppFrame), last: false }
+  if (text === undefined) return { ...(frame as UpstreamFrame), last: false }
   return { ...rest, raw: eventOf(text), last: false, eventId: undefined }
 }
