@@ -36,7 +36,7 @@ export type Verdict =
    */
   | { readonly kind: 'copies'; readonly copies: number; readonly spacing: number }
   | { readonly kind: 'respond'; readonly reply: InjectedReply }
-  /** Ends the client's connection. With `refuse`, new connections are reset for so many milliseconds. */
+  /** Ends the client's connection. With `refuse`, new connections are refused for so many milliseconds. */
   | { readonly kind: 'reset'; readonly how: 'rst' | 'fin'; readonly refuse?: number }
   | { readonly kind: 'hang' }
 
@@ -83,7 +83,7 @@ export interface FaultHost {
    * session, and its open streams end. Returns false without a session.
    */
   expireSession(): boolean
-  /** Resets new connections to the listener for so many milliseconds. */
+  /** Refuses new connections to the listener for so many milliseconds. */
   refuseConnections(ms: number): void
   /** Reports later calls that contain this word. */
   watchFor(word: string): void
@@ -152,7 +152,7 @@ export interface FaultContext {
    */
   readonly injected: (effect?: string) => void
   /** Counts the call as within the limit: the fault leaves it alone on purpose. */
-  readonly skip: () => void
+  readonly withinLimit: () => void
   /** Counts the fault as not applicable for this reason, and disables it for this call. */
   readonly cannot: (reason: NotApplicableReason) => void
 }

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { once } from 'node:events'
 import { tmpdir } from 'node:os'
@@ -83,10 +83,25 @@ test.each(misuses)(
   },
 )
 
-test('fixes name commands as npx finds them', async () => {
-  const { code, stderr } = await startProgram([], { npm_lifecycle_event: 'npx' }).finished()
-  expect(code).toBe(2)
-  expect(stderr).toBe('squall: no command; use npx squall run, or see npx squall --help\n')
+const installed = join(directory, 'squall')
+symlinkSync(fileURLToPath(new URL('../../bin/squall.cjs', import.meta.url)), installed)
+const path = `${directory}:${process.env['PATH']}`
+
+test.each<[string, string, string, Record<string, string>]>([
+  ['node starts it, as in a clone', process.execPath, 'npx squall', {}],
+  ['npx starts it', installed, 'npx squall', { PATH: path, npm_command: 'exec' }],
+  ['the shell finds it', installed, 'squall', { PATH: path }],
+  ['its directory is not in the path', installed, 'npx squall', {}],
+])('hints print a command that works where %s', async (_where, program, command, env) => {
+  const file = program === installed ? [] : [join(installed, '..', 'squall')]
+  const run = (args: string[]) => startProgram([...file, ...args], env, { program }).finished()
+  const none = await run([])
+  expect(none.stderr).toBe(`squall: no command; use ${command} run, or see ${command} --help\n`)
+  expect(none.code).toBe(2)
+  const checked = await run(['check', '--rules', join(directory, 'none.yaml')])
+  expect(checked.stdout).toContain(`\n    ${command} validate ${directory}/none.yaml shows`)
+  const { stdout } = await run(['report', '--help'])
+  expect(stdout).toContain(`\nExamples:\n  ${command} report html `)
 })
 
 test('the program itself ends so, whether by a flag or by a variable', async () => {
@@ -146,6 +161,7 @@ describe('a start', () => {
         msg: 'listening',
         address: expect.stringMatching(/^127\.0\.0\.1:[1-9]\d*$/) as unknown,
         upstream: 'http://127.0.0.1:9',
+        url: `http://${String(program.lines[0]!['address'])}/`,
       },
       {
         level: 'info',
@@ -182,11 +198,33 @@ describe('a start', () => {
     ])
   })
 
+  test('shows people the place of each mistake in the rules, and the path of a missing file', async () => {
+    const file = join(directory, 'shown.yaml')
+    const program = start('--log-format', 'pretty', '--rules', file)
+    const logged = async (text: string): Promise<void> => {
+      while (!program.stdout().includes(text)) await once(program.child.stdout!, 'data')
+    }
+    await logged('admin listening')
+    expect(program.stdout()).toMatch(/WARN {2}no rules; nothing is injected digest=[0-9a-f]{8} /)
+    expect(program.stdout()).toContain(` path=${file} reason="there is no such file"\n`)
+    writeFileSync(file, 'rules:\n  - name: slow\n    faults: [delay: 2s]\n')
+    await logged('^\n')
+    expect(program.stdout()).toMatch(
+      /the rules are invalid; nothing is injected digest=[0-9a-f]{8} /,
+    )
+    expect(program.stdout()).toContain(
+      `  ${file}:3:21: rules[0].faults[0].delay: needs an object, found "2s"; write \`- delay: { fixed: 2s }\`
+    3 |     faults: [delay: 2s]
+      |                     ^
+`,
+    )
+  })
+
   test('logs for people with --log-format pretty', async () => {
     const program = start('--log-format', 'pretty')
     while (!program.stdout().includes('admin listening')) await once(program.child.stdout!, 'data')
     expect(program.stdout()).toMatch(
-      /^\d\d:\d\d:\d\d\.\d{3} INFO {2}listening address=127\.0\.0\.1:\d+ upstream=http:\/\/127\.0\.0\.1:9\n/,
+      /^\d\d:\d\d:\d\d\.\d{3} INFO {2}listening address=127\.0\.0\.1:\d+ upstream=http:\/\/127\.0\.0\.1:9 url=http:\/\/127\.0\.0\.1:\d+\/\n/,
     )
     expect(program.lines).toEqual([])
   })

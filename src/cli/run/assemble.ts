@@ -6,7 +6,7 @@ import type { RecentFaults } from '../../listener/faults/fault-report.ts'
 import { Sidecar } from '../../listener/sidecar.ts'
 import type { ActiveRules } from '../../rules/watch/active-rules.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
-import { badFile } from '../flags/usage-error.ts'
+import { invalidFile } from '../flags/usage-error.ts'
 import type { AccessLog } from '../../telemetry/access-log.ts'
 import { CallWatch } from '../../telemetry/call-watch.ts'
 import type { Logger } from '../../telemetry/log.ts'
@@ -79,7 +79,7 @@ export async function assemble(
   const admin = createAdmin({
     metrics: {
       render: (format) => scrape(sidecar, metrics, format),
-      adminRefused: (reason) => metrics.adminRefused(reason),
+      adminRejected: (reason) => metrics.adminRejected(reason),
     },
     readiness: () => sidecar.readiness(),
     logger,
@@ -119,7 +119,9 @@ export async function assemble(
   }
   for (const [index, { upstream }] of options.pairs.entries()) {
     const { text } = listeners[index]!
-    logger.info({ address: text, upstream: formatUpstream(upstream) }, 'listening')
+    const fields = { address: text, upstream: formatUpstream(upstream) }
+    const scheme = options.listenTls === undefined ? 'http' : 'https'
+    logger.info({ ...fields, url: urlOf(listeners[index]!, scheme) }, 'listening')
   }
   if (bound !== undefined) {
     logger.info({ address: bound.text, page: urlOf(bound) }, 'admin listening')
@@ -150,18 +152,19 @@ async function openedAccessLog(
     return await openAccessLog(path, logger)
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
-    throw badFile(
+    throw invalidFile(
       `the access log ${quoted(path)} cannot be opened: ${code ?? message}`,
       'name a file in a directory that this user can write to, or - for standard output',
     )
   }
 }
 
-/** Returns a URL that works on this machine. */
-function urlOf({ host, port }: BoundAddress): string {
+/** Returns a URL that works on this machine; undefined for a Unix socket. */
+function urlOf({ host, port }: BoundAddress, scheme = 'http'): string | undefined {
+  if (port === 0) return undefined
   const isEvery = host === '0.0.0.0' || host === '::'
   const shown = isEvery ? 'localhost' : host.includes(':') ? `[${host}]` : host
-  return `http://${shown}:${port}/`
+  return `${scheme}://${shown}:${port}/`
 }
 
 /** Loads the modules that read rules; returns undefined without loading when no rule can become active. */

@@ -9,7 +9,13 @@ import { type ActiveRules, steadyClock } from '../../rules/watch/active-rules.ts
 import { PodLabelsWatcher } from '../../rules/watch/pod-labels.ts'
 import { RulesWatcher } from '../../rules/watch/rules-watcher.ts'
 import { StopWatcher } from '../../rules/watch/stop-watcher.ts'
-import type { LogIds, LogInjections, Logger } from '../../telemetry/log.ts'
+import {
+  isForPeople,
+  type LogFormat,
+  type LogIds,
+  type LogInjections,
+  type Logger,
+} from '../../telemetry/log.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
 import type { RunRules } from './rules-options.ts'
 import { ExpiryLog, RulesLog } from './rules-log.ts'
@@ -23,7 +29,7 @@ function guardedTelemetry(inner: Telemetry, guard: Guard): Telemetry {
     },
     http: (record) => inner.http(record),
     unclassified: (reason) => inner.unclassified(reason),
-    refused: (reason) => inner.refused(reason),
+    rejected: (reason) => inner.rejected(reason),
     overhead: (seconds) => inner.overhead(seconds),
     gauge: (name, delta) => inner.gauge(name, delta),
     evicted: (table) => inner.evicted(table),
@@ -51,6 +57,7 @@ export interface RulesEngine {
 export interface LoggedFaults {
   readonly logIds: LogIds
   readonly logInjections: LogInjections
+  readonly logFormat: LogFormat
   readonly keptFaults?: number
 }
 
@@ -59,10 +66,10 @@ export function createRulesEngine(
   options: RunRules,
   metrics: Metrics,
   logger: Logger,
-  { logIds: ids, logInjections: injections, keptFaults }: LoggedFaults,
+  { logIds: ids, logInjections: injections, logFormat, keptFaults }: LoggedFaults,
 ): RulesEngine {
   const { path, pollMs, podLabelsFile, self } = options
-  const log = new RulesLog(logger)
+  const log = new RulesLog(logger, path, isForPeople(logFormat))
   const { arming, isActive, guard, headerFaults, states } = createGuardedRules(options, {
     clock: steadyClock(),
     onReload: (reload) => {

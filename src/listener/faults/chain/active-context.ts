@@ -130,12 +130,12 @@ export abstract class ActiveContext implements FaultContext {
   abstract sleep(ms: number): Promise<void>
   abstract overtaken(): Promise<Overtaking>
   abstract injected(effect?: string): void
-  abstract skip(): void
+  abstract withinLimit(): void
   abstract cannot(reason: NotApplicableReason): void
 }
 
-/** The place of a message among the others of its stream. */
-export interface StreamPlace {
+/** The position of a message among the others of its stream. */
+export interface StreamPosition {
   /** True when another message waits for this one. */
   readonly overtakes: boolean
   /** True when the next message has passed. */
@@ -154,7 +154,7 @@ export interface ActiveFaultOwner {
   readonly response: ResponseHead | undefined
   readonly listener: FaultListener
   /** Undefined for a message that is not on a stream. */
-  readonly place: StreamPlace | undefined
+  readonly position: StreamPosition | undefined
   /** Counts the memory that faults hold. */
   readonly memory: Room
   reserve(bytes: number): NotApplicableReason | undefined

@@ -16,7 +16,10 @@ export interface BatchReader {
  * Takes the messages that faults act on out of a batch, which each become an event. The others stay in
  * batches, and all in order; the last event has the fields of the whole. Other frames are returned unchanged.
  */
-export function eventsOf(frame: UpstreamFrame, { isOwn, ends }: BatchReader): readonly UpstreamFrame[] {
+export function eventsOf(
+  frame: UpstreamFrame,
+  { isOwn, ends }: BatchReader,
+): readonly UpstreamFrame[] {
   const { batch } = frame
   if (batch === undefined || batch.length > MAX_MESSAGES) return [frame]
   const own = batch.map(isOwn)

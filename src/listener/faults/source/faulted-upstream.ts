@@ -1,9 +1,5 @@
-import {
-  type HeaderLines,
-  type RequestHead,
-  type ResponseHead,
-  headerValue,
-} from '../../../http/headers.ts'
+import { headerValue } from '../../../http/headers.ts'
+import type { HeaderLines, RequestHead, ResponseHead } from '../../../http/headers.ts'
 import type { Body, Failure, ResponseSink, Transfer, Upstream } from '../../../http/transfer.ts'
 import { type Copied, readCopied, sendAlone, sendCopies } from '../request/copies.ts'
 import { heavyWork } from '../../event-loop.ts'
@@ -167,7 +163,12 @@ export class FaultedSink implements ResponseSink {
   readonly #app: UpstreamControl
   #part: ResponsePart | undefined
 
-  constructor(faults: ExchangeFaults, outlet: Outlet, replies: readonly Reply[], app: UpstreamControl) {
+  constructor(
+    faults: ExchangeFaults,
+    outlet: Outlet,
+    replies: readonly Reply[],
+    app: UpstreamControl,
+  ) {
     this.#faults = faults
     this.#outlet = outlet
     this.#replies = replies

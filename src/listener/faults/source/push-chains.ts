@@ -146,7 +146,8 @@ export class PushChains {
   #chainEnded(pushed: PushedCall, carried: Carried): void {
     if (this.#carried.get(pushed) !== carried) return
     const { done } = carried
-    if (done === undefined && pushed.faults.fate.upstreamResponse === undefined) carried.spent = true
+    if (done === undefined && pushed.faults.fate.upstreamResponse === undefined)
+      carried.spent = true
     else this.#carried.delete(pushed)
     this.#order.forget(pushed)
     done?.()
