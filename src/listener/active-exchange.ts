@@ -91,6 +91,22 @@ export class ActiveExchange implements RelayEnd {
   spent(time: number): void {
     this.#owner.spent(time)
   }
+
+  /** Wraps the upstream with the barriers, faults and push stream of the exchange. */
+  upstreamOf(
+    { upstream, memory, holdTimeout, now }: UpstreamParts,
+    push: PushStream | undefined,
+  ): Upstream {
+    const { faults, barriers, entries } = this
+    let to = upstream
+    if (barriers !== undefined) {
+      const sent = (): void => void markSent(entries, now)
+      const timeout = memory.exceeded ? 0 : holdTimeout
+      to = new BarrierUpstream(to, { barriers, timeout, sent })
+    }
+    if (faults !== undefined) to = faultedUpstream(to, faults)
+    return push === undefined ? to : pushUpstream(to, push)
+  }
 }
 
 interface UpstreamParts {
@@ -98,22 +114,6 @@ interface UpstreamParts {
   readonly memory: MemoryBudget
   readonly holdTimeout: number
   readonly now: () => number
-}
-
-/** Wraps the upstream with the barriers, faults and push stream of one exchange. */
-export function upstreamFor(
-  { faults, barriers, entries }: ActiveExchange,
-  { upstream, memory, holdTimeout, now }: UpstreamParts,
-  push: PushStream | undefined,
-): Upstream {
-  let to = upstream
-  if (barriers !== undefined) {
-    const sent = (): void => void markSent(entries, now)
-    const timeout = memory.exceeded ? 0 : holdTimeout
-    to = new BarrierUpstream(to, { barriers, timeout, sent })
-  }
-  if (faults !== undefined) to = faultedUpstream(to, faults)
-  return push === undefined ? to : pushUpstream(to, push)
 }
 
 /** Wraps the upstream of a GET stream, so that its events pass a `PushStream`. */

@@ -16,13 +16,7 @@ import type { PushStreams } from './faults/source/push-streams.ts'
 import { InitializeObserver } from './initialize-observer.ts'
 import type { InFlightRequests } from './in-flight-requests.ts'
 import type { Observer } from './observer.ts'
-import {
-  ActiveExchange,
-  markSent,
-  paramsWeight,
-  planCalls,
-  upstreamFor,
-} from './active-exchange.ts'
+import { ActiveExchange, markSent, paramsWeight, planCalls } from './active-exchange.ts'
 import type { ActiveExchangeOwner } from './active-exchange.ts'
 import { PostedReader, type PostedReaderOptions, unreadListener } from './posted-reader.ts'
 import { PushObserver } from './push-observer.ts'
@@ -229,7 +223,7 @@ export class Pipeline implements ActiveExchangeOwner {
     const { exchange, entries, faults, barriers } = active
     const relay = new Relay(exchange, active.observer, active, now)
     try {
-      const to = upstreamFor(active, this.#parts, push)
+      const to = active.upstreamOf(this.#parts, push)
       relay.attach(to.send(exchange.head, exchange.body.forSending(), relay))
     } catch (error) {
       this.#unsent(active, error)

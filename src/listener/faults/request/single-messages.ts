@@ -9,7 +9,6 @@ import type { Span } from '../../../base/json/json-node.ts'
 import { readJson } from '../../../base/json/json-text.ts'
 import type { NotApplicableReason } from '../exchange-context.ts'
 import type { CallFaults, RequestVerdict } from '../call-faults.ts'
-import type { ExchangeParts } from '../exchange-faults-options.ts'
 import { upstreamFrame, type ChainFrame, SealedFrame } from '../chain/frame.ts'
 import { piped, type ResponseCheck } from '../chain/fault-chain.ts'
 import { replyMessage } from '../emit/injected-response.ts'
@@ -22,7 +21,7 @@ import { checkVerdict } from './verdicts.ts'
  * in addition.
  */
 export async function pipeMessages(
-  { calls, messages }: Pick<ExchangeParts, 'calls' | 'messages'>,
+  { calls, messages }: Readonly<Record<'calls' | 'messages', readonly CallFaults[]>>,
   verdicts: readonly (RequestVerdict | undefined)[],
   texts: CallTexts,
   dropped: number[],

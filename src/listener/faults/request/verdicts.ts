@@ -7,7 +7,6 @@ import type { Inapplicable } from '../chain/active-context.ts'
 import type { CallFaults } from '../call-faults.ts'
 import type { CallTexts } from './call-texts.ts'
 import { type RpcReply, markerComments, replyMessage } from '../emit/injected-response.ts'
-import type { ExchangeFaultsOptions, ExchangeParts } from '../exchange-faults-options.ts'
 
 /**
  * Returns the reason for which a verdict on a response cannot be carried out, if any: the app has
@@ -62,6 +61,17 @@ export function checkServerVerdict(
   return isExactId(call.id) ? undefined : 'inexact_id'
 }
 
+/** The exchange whose request faults are asked about. */
+interface AskedExchange {
+  readonly options: {
+    readonly session: string
+    /** Sends the replies to calls whose responses come on a stream. */
+    readonly push?: { send(session: string, bytes: Uint8Array): boolean } | undefined
+  }
+  readonly posted: readonly CallFaults[]
+  readonly shared: boolean
+}
+
 /**
  * Checks a verdict of the request phase and returns the reason for which it cannot be carried out;
  * starts immediate effects.
@@ -70,7 +80,7 @@ export function admitVerdict(
   faults: CallFaults,
   verdict: Verdict,
   wireMarker: string | undefined,
-  { options, posted, shared }: ExchangeParts,
+  { options, posted, shared }: AskedExchange,
   texts: CallTexts,
 ): Inapplicable {
   const { call } = faults
@@ -94,7 +104,7 @@ function pushReply(
   faults: CallFaults,
   reply: RpcReply,
   wireMarker: string | undefined,
-  { push, session }: ExchangeFaultsOptions,
+  { push, session }: AskedExchange['options'],
 ): NotApplicableReason | undefined {
   const { bytes } = asSseEvent(replyMessage(reply, faults.call!))
   const marked =
