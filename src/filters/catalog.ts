@@ -1,18 +1,24 @@
 import { isRecord } from '../base/values.ts'
 import { editEntries, splice } from '../base/json/json-edit.ts'
-import { memberOf, valueOf, type JsonNode } from '../base/json/json-node.ts'
+import { type JsonNode, memberOf, valueOf } from '../base/json/json-node.ts'
 import { readJson } from '../base/json/json-text.ts'
 import { cursorEdits, listEditor, listKey } from './lib/catalog-list.ts'
-import { audience, type SharedBy } from './lib/audience.ts'
+import { type SharedBy, audience } from './lib/audience.ts'
 import { DURATION_FORMS, oneOf, section } from './lib/config-schema.ts'
-import { editResult } from './lib/json/edit-result.ts'
-import { CONTINUE, defineFault } from './fault.ts'
-import type { Fault, FaultContext, Frame, Verdict } from './fault.ts'
-import { NOTHING, type Outlook, type OutlookSetting } from './lib/outlook.ts'
+import { editResult } from './lib/json/json-part.ts'
+import {
+  CONTINUE,
+  type Fault,
+  type FaultContext,
+  type Frame,
+  type Verdict,
+  defineFault,
+} from './fault.ts'
+import { NOTHING, type Outlook, type OutlookInput } from './lib/outlook.ts'
 import { FirstTexts } from './lib/first-texts.ts'
 import { names } from './lib/names.ts'
-import * as Type from 'typebox'
 import type { Message } from '../mcp/json-rpc.ts'
+import * as Type from 'typebox'
 
 const METHOD = /^notifications\/(?:tools|prompts|resources)\/list_changed$/
 
@@ -172,7 +178,7 @@ interface CatalogConfig {
 
 function catalogOutlook(
   { hide, add, duplicate, stale, by, cursor, notify }: CatalogConfig,
-  { call, response, identified }: OutlookSetting,
+  { call, response, identified }: OutlookInput,
 ): Outlook {
   const asked = cursorOf({ call })
   const list = { by: 'response', does: 'its list is not that of the app' } as const

@@ -6,7 +6,7 @@ import {
   durationsText,
 } from './lib/duration-distribution.ts'
 import { CONTINUE, defineFault } from './fault.ts'
-import type { Fault, FaultContext, ParameterProblem } from './fault.ts'
+import type { Fault, FaultContext, ParameterProblem, Verdict } from './fault.ts'
 import { NOTHING } from './lib/outlook.ts'
 
 /** Lateness: before the app sees the call, after it answered, or before each event of the stream. */
@@ -54,19 +54,13 @@ export const delay = defineFault({
     return { by: 'response', any: true, does: `each event of its response comes ${late}` }
   },
   create(config): Fault {
-    const wait = async (ctx: FaultContext): Promise<void> => {
+    const wait = async (ctx: FaultContext): Promise<Verdict> => {
       const ms = drawDuration(config, config.max, ctx.random)
       ctx.injected()
       await ctx.sleep(ms)
+      return CONTINUE
     }
-    if (config.at === 'request') {
-      return {
-        async onRequest(ctx) {
-          await wait(ctx)
-          return CONTINUE
-        },
-      }
-    }
+    if (config.at === 'request') return { onRequest: wait }
     const everyEvent = config.at === 'event'
     return {
       async *onResponse(ctx, frames) {

@@ -1,13 +1,12 @@
 import { asBuffer } from '../base/bytes.ts'
-import { editEntries, type TextEdit } from '../base/json/json-edit.ts'
-import { valueOf, type JsonNode, type JsonString } from '../base/json/json-node.ts'
+import { type TextEdit, editEntries } from '../base/json/json-edit.ts'
+import { type JsonNode, type JsonString, valueOf } from '../base/json/json-node.ts'
 import { readJson } from '../base/json/json-text.ts'
 import { sizeText } from '../base/units.ts'
 import { section, size } from './lib/config-schema.ts'
-import { changingLast, editResult } from './lib/json/edit-result.ts'
+import { changingLast, contentOf, editResult, textsOf } from './lib/json/json-part.ts'
 import { frameText, offsetIn } from './lib/json/frame-json.ts'
-import { contentOf, textsOf } from './lib/json/json-part.ts'
-import { defineFault, type Fault, type FaultContext, type Frame } from './fault.ts'
+import { type Fault, type FaultContext, type Frame, defineFault } from './fault.ts'
 import * as Type from 'typebox'
 
 const MAX_TO = 16 * 1024 * 1024
@@ -149,7 +148,7 @@ async function filled(
     end += piece.copy(all, end)
     if (end - turned < SLICE) continue
     turned = end
-    await ctx.turn()
+    await ctx.nextLoop()
   }
   end += rest.copy(all, end)
   raw.copy(all, end, at)

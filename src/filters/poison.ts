@@ -1,10 +1,9 @@
-import { editEntries, type TextEdit } from '../base/json/json-edit.ts'
+import { type TextEdit, editEntries } from '../base/json/json-edit.ts'
 import { type JsonNode, valueOf } from '../base/json/json-node.ts'
-import * as Type from 'typebox'
 import { oneOf, section } from './lib/config-schema.ts'
-import { changingLast, editResult } from './lib/json/edit-result.ts'
-import { textsOf } from './lib/json/json-part.ts'
-import { defineFault, type Fault } from './fault.ts'
+import { changingLast, editResult, textsOf } from './lib/json/json-part.ts'
+import { type Fault, defineFault } from './fault.ts'
+import * as Type from 'typebox'
 
 /** Texts that a careless agent obeys. `.invalid` names no host, and the canary is all that is asked for. */
 const PRESETS = {

@@ -1,17 +1,30 @@
 import { parsePointer } from '../base/json/json-pointer.ts'
 import type { TextEdit } from '../base/json/json-edit.ts'
-import { find, itemsOf, type JsonNode, valueOf } from '../base/json/json-node.ts'
+import { type JsonNode, find, itemsOf, valueOf } from '../base/json/json-node.ts'
 import { readJson } from '../base/json/json-text.ts'
-import { changingLast, editResult } from './lib/json/edit-result.ts'
-import { CONTINUE, defineFault } from './fault.ts'
-import type { Fault, FaultContext, Frame, Verdict } from './fault.ts'
+import {
+  changingLast,
+  contentOf,
+  editResult,
+  plainPart,
+  resultParts,
+  structuredPart,
+  textsOf,
+} from './lib/json/json-part.ts'
+import {
+  CONTINUE,
+  type Fault,
+  type FaultContext,
+  type Frame,
+  type Verdict,
+  defineFault,
+} from './fault.ts'
 import { frameText, withText } from './lib/json/frame-json.ts'
 import type { JsonOperation } from './lib/json/json-operation.ts'
-import { contentOf, plainPart, resultParts, structuredPart, textsOf } from './lib/json/json-part.ts'
 import { namePicker } from './lib/names.ts'
 import { rewriteOutlook } from './lib/json/rewrite-outlook.ts'
-import { rewriteProblems, rewriteSchema, type RewriteConfig } from './lib/json/rewrite-schema.ts'
-import { doneText, TextRewrite, type FindParts, type Rewritten } from './lib/json/rewrite-text.ts'
+import { type RewriteConfig, rewriteProblems, rewriteSchema } from './lib/json/rewrite-schema.ts'
+import { type FindParts, type Rewritten, TextRewrite, doneText } from './lib/json/rewrite-text.ts'
 
 /** The most characters that `text` adds to one result. */
 const MAX_GROWTH = 1024 * 1024
@@ -47,7 +60,7 @@ export const rewrite = defineFault({
       parts: FindParts,
       named: readonly JsonOperation[],
     ): Promise<Rewritten | undefined> => {
-      const work = new TextRewrite(text, parts, ctx.turn)
+      const work = new TextRewrite(text, parts, ctx.nextLoop)
       for (const operation of named) await work.apply(operation)
       await work.drift(drift, ctx.random)
       return work.result
@@ -170,7 +183,7 @@ async function editing(
   return {
     kind: 'edit',
     edit: async (text) => {
-      const work = new TextRewrite(text, parts, ctx.turn)
+      const work = new TextRewrite(text, parts, ctx.nextLoop)
       for (const operation of tried.done) await work.apply(operation)
       return work.result?.text
     },

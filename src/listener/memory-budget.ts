@@ -1,5 +1,5 @@
 import { getHeapStatistics } from 'node:v8'
-import type { Keeping, Kept, Room } from '../base/room.ts'
+import type { Keeping, Kept, MessageRoom, Room } from '../base/room.ts'
 
 /** Measures that the budget takes when memory is short. */
 export type Pressure =
@@ -157,6 +157,54 @@ export class MemoryBudget implements Room, Keeping {
       // Called later, so that the caller of `give` is not re-entered.
       setImmediate(first.done, true)
     }
+  }
+}
+
+/** Counts the memory of one exchange's faults: its parsed calls, and the frames in transit. */
+export class ExchangeMemory implements MessageRoom {
+  readonly #budget: MemoryBudget
+  readonly #onFull: () => void
+  #held: number
+  #isClosed = false
+  #isFull = false
+
+  /** Takes over `held` bytes, which the budget has counted. Calls `onFull` once, when the budget is exceeded. */
+  constructor(budget: MemoryBudget, held: number, onFull: () => void) {
+    this.#budget = budget
+    this.#held = held
+    this.#onFull = onFull
+  }
+
+  /** Counts held bytes; returns false when the budget is exceeded. */
+  take(bytes: number): boolean {
+    if (this.#isClosed) return true
+    this.#held += bytes
+    if (this.#budget.add(bytes)) return true
+    if (!this.#isFull) {
+      this.#isFull = true
+      this.#budget.pressure.fault_released++
+      this.#onFull()
+    }
+    return false
+  }
+
+  reserve(bytes: number): boolean {
+    if (!this.#isClosed && !this.#budget.take(bytes)) return false
+    if (!this.#isClosed) this.#held += bytes
+    return true
+  }
+
+  give(bytes: number): void {
+    if (this.#isClosed) return
+    this.#held -= bytes
+    this.#budget.give(bytes)
+  }
+
+  /** Releases all held memory at the end of the exchange. */
+  close(): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    this.#budget.give(this.#held)
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Call, RequestCall } from '../mcp/call.ts'
 import type { PostedMessages } from '../mcp/classify.ts'
-import { factsOf, type HeadFacts } from '../mcp/request-facts.ts'
+import { type HeadFacts, factsOf } from '../mcp/request-facts.ts'
 import type { ResponseHead } from '../http/headers.ts'
 import { FastRequestHead } from '../http/fast/fast-request-head.ts'
 import type { Failure, Upstream } from '../http/transfer.ts'
@@ -16,12 +16,12 @@ import type { PushStreams } from './faults/source/push-streams.ts'
 import { InitializeObserver } from './initialize-observer.ts'
 import type { InFlightRequests } from './in-flight-requests.ts'
 import type { Observer } from './observer.ts'
-import { ActiveExchange, upstreamFor, type ActiveExchangeOwner } from './active-exchange.ts'
-import { markSent, paramsWeight, planCalls } from './plan-calls.ts'
-import { PostedReader, unreadListener, type PostedReaderOptions } from './posted-reader.ts'
+import { ActiveExchange, markSent, paramsWeight, planCalls } from './active-exchange.ts'
+import type { ActiveExchangeOwner } from './active-exchange.ts'
+import { PostedReader, type PostedReaderOptions, unreadListener } from './posted-reader.ts'
 import { PushObserver } from './push-observer.ts'
 import type { RareLog } from './rare-log.ts'
-import { NOT_READ, rejectionOf, sendRejection, UNREADABLE } from './rejection.ts'
+import { NOT_READ, UNREADABLE, rejectionOf, sendRejection } from './rejection.ts'
 import { Relay } from './relay.ts'
 
 /** Configures a pipeline. */
@@ -223,7 +223,7 @@ export class Pipeline implements ActiveExchangeOwner {
     const { exchange, entries, faults, barriers } = active
     const relay = new Relay(exchange, active.observer, active, now)
     try {
-      const to = upstreamFor(active, this.#parts, push)
+      const to = active.upstreamOf(this.#parts, push)
       relay.attach(to.send(exchange.head, exchange.body.forSending(), relay))
     } catch (error) {
       this.#unsent(active, error)

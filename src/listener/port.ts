@@ -64,7 +64,7 @@ export class Port {
     this.#rareLog = rareLog
     this.upstreamName = formatUpstream(address)
     this.#connector = createConnector({ address, timeout: options.connectTimeout, tls })
-    const now = (): number => performance.now()
+    const now: () => number = performance.now.bind(performance)
     this.#app = new UpstreamConnections({
       address,
       fast: options.engine === 'fast',

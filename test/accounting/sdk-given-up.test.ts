@@ -55,7 +55,7 @@ describe.each(ALL)('an SDK %s client (sessions: %s)', (name, sessions, late, sto
   test(`that runs out of patience leaves a call that is counted as ${late}`, async () => {
     const { client, counted, seconds } = await open(name, sessions)
     await expect(client.call('wait', {}, { timeout: 300 })).rejects.toThrow()
-    await expect.poll(counted, POLL).toEqual([`1 ${late}/upstream`])
+    await expect.poll(counted, POLL).toEqual([`1 ${late}/real`])
     expect(await seconds()).toBeGreaterThan(0)
   })
 
@@ -66,7 +66,7 @@ describe.each(ALL)('an SDK %s client (sessions: %s)', (name, sessions, late, sto
     await waiting
     stop.abort()
     await expect(call).rejects.toThrow()
-    await expect.poll(counted, POLL).toEqual([`1 ${stopped}/upstream`])
+    await expect.poll(counted, POLL).toEqual([`1 ${stopped}/real`])
   })
 
   test('that closes leaves calls that are counted as abandoned', async () => {
@@ -76,7 +76,7 @@ describe.each(ALL)('an SDK %s client (sessions: %s)', (name, sessions, late, sto
     // Otherwise the stream could be resumed, as it has event ids.
     const leaves = client.endSession().then(() => client.close())
     await Promise.all([expect(call).rejects.toThrow(), leaves])
-    await expect.poll(counted, POLL).toEqual(['1 abandoned/upstream'])
+    await expect.poll(counted, POLL).toEqual(['1 abandoned/real'])
   })
 
   test('never has a call executed that it gave up while a fault held it', async () => {

@@ -1,4 +1,4 @@
-import type { FaultListener, FaultRef } from '../../src/listener/faults/fault-events.ts'
+import type { FaultListener, FaultRef } from '../../src/listener/faults/exchange-context.ts'
 import type { Logger } from '../../src/telemetry/log.ts'
 import type { GaugeName, Telemetry } from '../../src/telemetry/telemetry.ts'
 

@@ -143,7 +143,7 @@ it('cannot give a status when the stream has begun to speak', async () => {
   const got = await call(stage, callMessage(1))
   expect(got.status).toBe(200)
   expect(got.text).toBe(streamText(1))
-  expect(stage.notApplicable).toMatchObject([{ reason: 'head_sent' }])
+  expect(stage.notApplicable).toMatchObject([{ reason: 'headers_sent' }])
 })
 
 it('lets a question of the app through before the response that it waits for', async () => {

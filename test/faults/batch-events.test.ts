@@ -78,7 +78,7 @@ it.each([
   const stage = await stageOf(CHARS, data(text))
   expect(events((await call(stage, BOTH)).text)).toEqual(events(got))
   await stage.settled(2)
-  expect(await stage.counted()).toEqual({ 'echo upstream': 1, 'other upstream': 1 })
+  expect(await stage.counted()).toEqual({ 'echo real': 1, 'other real': 1 })
 })
 
 it('keeps the fields of an event at its last message', async () => {
@@ -96,7 +96,7 @@ it('keeps an event with no matched call byte for byte', async () => {
     const stage = await stageOf('delay: { fixed: 1ms }', text, each)
     expect((await call(stage, BOTH)).text).toBe(text)
     await stage.settled(2)
-    expect(await stage.counted()).toEqual({ 'echo upstream': 1, 'other upstream': 1 })
+    expect(await stage.counted()).toEqual({ 'echo real': 1, 'other real': 1 })
   }
 })
 
@@ -113,7 +113,7 @@ it('an event of more messages than are read passes, and its calls end', async ()
   const stage = await stageOf(CHARS, text)
   expect((await call(stage, callMessage(1))).text).toBe(text)
   await stage.settled(1)
-  expect(await stage.counted()).toEqual({ 'echo upstream': 1 })
+  expect(await stage.counted()).toEqual({ 'echo real': 1 })
   expect(stage.notApplicable.map(({ reason }) => reason)).toEqual(['too_complex'])
 })
 

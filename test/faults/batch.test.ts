@@ -45,7 +45,7 @@ it('answers one call of a batch and sends the others on, byte for byte', async (
   expect(got.text).toBe(`[${JSON.stringify(failed(2))},${resultText(1)},${resultText(3)}]`)
   expect(got.headers['x-squall-fault']).toBe('on-bad/abort')
   await stage.settled(3)
-  expect(await stage.counted()).toEqual({ 'good upstream': 2, 'bad injected': 1 })
+  expect(await stage.counted()).toEqual({ 'good real': 2, 'bad injected': 1 })
 })
 
 it('puts the response in front of a stream where the app streams the rest', async () => {

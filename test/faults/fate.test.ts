@@ -21,7 +21,7 @@ const reach: Readonly<Record<FateState, (fate: Fate) => void>> = {
   open: () => undefined,
   lost: (fate) => {
     fate.restart(true)
-    fate.appResponded(OK)
+    fate.upstreamResponded(OK)
   },
   responded: (fate) => fate.respondedBy(OK),
   replaced: (fate) => fate.replied(),
@@ -70,7 +70,7 @@ describe.each(cases)('a call, by %s', (_, act, after) => {
     'goes from %s to %s',
     (from, to) => {
       const fate = new Fate(CALL)
-      fate.appResponded(OK)
+      fate.upstreamResponded(OK)
       reach[from](fate)
       expect(fate.state).toBe(from)
       act(fate)

@@ -4,14 +4,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import type { InjectedRecord } from '../../src/listener/faults/fault-events.ts'
+import type { InjectedRecord } from '../../src/listener/faults/exchange-context.ts'
 import {
   FaultReport,
   type FaultReportOptions,
   RecentFaults,
 } from '../../src/listener/faults/fault-report.ts'
 import type { Call } from '../../src/mcp/call.ts'
-import { createLogger, type LogIds, type LogLevel } from '../../src/telemetry/log.ts'
+import { type LogIds, type LogLevel, createLogger } from '../../src/telemetry/log.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
 import { metricOf } from '../support/metric.ts'
 
@@ -160,11 +160,11 @@ describe('a fault that takes effect', () => {
 describe('a fault that does not', () => {
   it('is logged at debug level', () => {
     const quiet = start('info')
-    quiet.report.of('s').notApplicable({ ...RECORD, reason: 'head_sent' })
+    quiet.report.of('s').notApplicable({ ...RECORD, reason: 'headers_sent' })
     expect(quiet.lines()).toEqual([])
     const loud = start('debug')
-    loud.report.of('s').notApplicable({ ...RECORD, reason: 'head_sent' })
-    expect(loud.lines()).toMatchObject([{ level: 'debug', rule: 'slow', reason: 'head_sent' }])
+    loud.report.of('s').notApplicable({ ...RECORD, reason: 'headers_sent' })
+    expect(loud.lines()).toMatchObject([{ level: 'debug', rule: 'slow', reason: 'headers_sent' }])
   })
 
   it('says where it broke', () => {

@@ -48,7 +48,7 @@ it('grows the last text of a result to the size, and changes no other byte', asy
   expect(got.headers['content-length']).toBe(`${Buffer.byteLength(got.text)}`)
   expect(got.headers['x-squall-fault']).toBe('bad/inflate')
   expect(stage.injected).toMatchObject([{ effect: '200KiB' }])
-  expect(await outcomes(stage)).toEqual(['ok by upstream'])
+  expect(await outcomes(stage)).toEqual(['ok by real'])
   expect(await stage.metrics()).toContain('squall_calls_changed_total{tool="echo"} 1')
 })
 
@@ -143,7 +143,7 @@ it.each([
   const { text } = await call(stage, callMessage(1))
   const json = /\{ "jsonrpc".*\}/.exec(text)![0]
   expect(Buffer.byteLength(textsOf(json).join(''))).toBe(16 * MIB)
-  expect(await outcomes(stage)).toEqual(['tool_error by upstream'])
+  expect(await outcomes(stage)).toEqual(['tool_error by real'])
   expect(stage.counts()).toMatchObject({ injected: 1 })
 })
 

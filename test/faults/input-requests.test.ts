@@ -111,7 +111,7 @@ it.each([
     expect(JSON.stringify(got)).toBe(both)
     expect([0, 1].map((index) => stage.counts(index).injected)).toEqual([1, 1])
     await stage.settled(1)
-    expect(await stage.counted()).toEqual({ 'book upstream': 1 })
+    expect(await stage.counted()).toEqual({ 'book real': 1 })
   },
 )
 

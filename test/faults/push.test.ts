@@ -228,7 +228,7 @@ test('a status cannot be given where the head is sent', async () => {
   await app.stage.ends({ 'tools/call echo: rpc_error': 1 })
   await client.sees('"error"')
   await hears(client, said(failure(1)))
-  expect(app.faults.notApplicable.map(({ reason }) => reason)).toEqual(['head_sent'])
+  expect(app.faults.notApplicable.map(({ reason }) => reason)).toEqual(['headers_sent'])
   expect(app.faults.counts()).toMatchObject({ injected: 0, not_applicable: 1 })
 })
 

@@ -164,7 +164,7 @@ describe.each(sections)('what acts on messages of %s', (section, kinds) => {
       cells.set(`${section} ${shape} ${kind.title}`, happened)
       if (told.acts === 'yes') expect(happened).toBe('acts')
       else if (told.acts === 'no') expect(happened).toBe(told.reason)
-      else expect(['acts', 'nothing_to_act_on', 'head_sent']).toContain(happened)
+      else expect(['acts', 'nothing_to_act_on', 'headers_sent']).toContain(happened)
     },
   )
 })

@@ -70,14 +70,14 @@ export class Context implements FaultContext {
   }
   readonly keeping = KEEP_ALL
   readonly reserve = (): undefined => undefined
-  readonly turn = (): Promise<void> => Promise.resolve()
+  readonly nextLoop = (): Promise<void> => Promise.resolve()
   /** Never, unless a test says otherwise. */
   readonly overtaken = (): Promise<'last'> => Promise.resolve('last')
 
   readonly retired = (): Promise<void> => new Promise((resolve) => (this.retire = resolve))
   retire: () => void = () => undefined
   readonly now = (): number => this.time
-  readonly means = (name: string): boolean => this.#means?.(name) ?? true
+  readonly matchesName = (name: string): boolean => this.#means?.(name) ?? true
   readonly header = (name: string): string | undefined => this.#headers[name]
   readonly headers = (name: string): readonly string[] =>
     this.#headers[name] === undefined ? [] : [this.#headers[name]]

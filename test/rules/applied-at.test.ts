@@ -3,7 +3,7 @@ import { compileRules } from '../../src/rules/match/compile.ts'
 import { planCall } from '../../src/rules/select/plan.ts'
 import type { RuleLimits } from '../../src/rules/guard/rule-limits.ts'
 import { RuleStates } from '../../src/rules/select/rule-states.ts'
-import { steadyClock } from '../../src/rules/watch/steady-clock.ts'
+import { steadyClock } from '../../src/rules/watch/active-rules.ts'
 import { facts } from './facts.ts'
 import { accepted } from './rules-text.ts'
 

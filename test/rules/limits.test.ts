@@ -5,10 +5,10 @@ import { explain } from '../../src/rules/explain/explain.ts'
 import { explainText } from '../../src/rules/explain/explain-text.ts'
 import { RuleStates } from '../../src/rules/select/rule-states.ts'
 import { rulesJsonSchema } from '../../src/rules/file/schema.ts'
-import type { StickyBy } from '../../src/rules/select/sticky-key.ts'
+import type { StickyBy } from '../../src/rules/select/selection.ts'
 import type { SchemaNode } from '../../src/rules/file/schema-node.ts'
-import { Bench, facts, type LooseRule } from './facts.ts'
-import { expectHeld, mostHits, type Strict } from './limits-world.ts'
+import { Bench, type LooseRule, facts } from './facts.ts'
+import { type Strict, expectHeld, mostHits } from './limits-world.ts'
 import { rounds, someOf } from '../support/rounds.ts'
 
 const LIMITS: Strict = {

@@ -2,7 +2,7 @@ import type {
   FaultListener,
   InjectedRecord,
   NotApplicableRecord,
-} from '../../src/listener/faults/fault-events.ts'
+} from '../../src/listener/faults/exchange-context.ts'
 import type { Fault } from '../../src/filters/fault.ts'
 import type { Call } from '../../src/mcp/call.ts'
 import { Canaries } from '../../src/listener/faults/session-control.ts'

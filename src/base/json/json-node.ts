@@ -46,7 +46,10 @@ export type JsonNode = JsonObject | JsonArray | JsonString | JsonNumber | JsonLi
 
 /** Returns the effective member of a key; undefined without one, or for other nodes. */
 export function memberOf(node: JsonNode | undefined, key: string): JsonMember | undefined {
-  return node?.kind === 'object' ? node.members.findLast((each) => each.key === key) : undefined
+  if (node?.kind !== 'object') return undefined
+  const { members } = node
+  for (let i = members.length - 1; i >= 0; i--) if (members[i]!.key === key) return members[i]
+  return undefined
 }
 
 /** Returns the value of a key; undefined without one, or for other nodes. */
@@ -81,9 +84,9 @@ export interface JsonMatch {
  * effective members of an object.
  */
 export function findMatches(node: JsonNode, keys: readonly string[]): readonly JsonMatch[] {
-  let matches: readonly JsonMatch[] = [{ node, parent: undefined, index: 0 }]
-  for (const key of keys) matches = matches.flatMap((match) => inside(match.node, key))
-  return matches
+  const found: JsonMatch[] = []
+  collect(node, undefined, 0, keys, 0, found)
+  return found
 }
 
 /** Returns the values that the keys of a JSON Pointer select. */
@@ -91,20 +94,37 @@ export function find(node: JsonNode, keys: readonly string[]): readonly JsonNode
   return findMatches(node, keys).map((match) => match.node)
 }
 
-function inside(parent: JsonNode, key: string): readonly JsonMatch[] {
-  if (parent.kind === 'array') {
-    if (key === '*') return parent.items.map((node, index) => ({ node, parent, index }))
-    const index = /^(?:0|[1-9][0-9]{0,8})$/.test(key) ? Number(key) : -1
-    const node = parent.items[index]
-    return node === undefined ? [] : [{ node, parent, index }]
+/** Adds the nodes that the keys from `at` on select below a node. Most searches find nothing, and allocate nothing. */
+function collect(
+  node: JsonNode,
+  parent: JsonMatch['parent'],
+  index: number,
+  keys: readonly string[],
+  at: number,
+  found: JsonMatch[],
+): void {
+  const key = keys[at]
+  if (key === undefined) {
+    found.push({ node, parent, index })
+  } else if (node.kind === 'array') {
+    const { items } = node
+    if (key === '*') {
+      for (let i = 0; i < items.length; i++) collect(items[i]!, node, i, keys, at + 1, found)
+      return
+    }
+    const i = /^(?:0|[1-9][0-9]{0,8})$/.test(key) ? Number(key) : -1
+    const item = items[i]
+    if (item !== undefined) collect(item, node, i, keys, at + 1, found)
+  } else if (node.kind === 'object') {
+    const { members } = node
+    if (key === '*') {
+      const kept = new Set(effectiveMembers(node))
+      for (const [i, member] of members.entries())
+        if (kept.has(member)) collect(member.value, node, i, keys, at + 1, found)
+      return
+    }
+    for (let i = members.length - 1; i >= 0; i--) {
+      if (members[i]!.key === key) return collect(members[i]!.value, node, i, keys, at + 1, found)
+    }
   }
-  if (parent.kind !== 'object') return []
-  if (key === '*') {
-    const kept = new Set(effectiveMembers(parent))
-    return parent.members.flatMap((member, index) =>
-      kept.has(member) ? [{ node: member.value, parent, index }] : [],
-    )
-  }
-  const index = parent.members.findLastIndex((each) => each.key === key)
-  return index < 0 ? [] : [{ node: parent.members[index]!.value, parent, index }]
 }

@@ -5,11 +5,10 @@ import { FaultReport, RecentFaults } from '../../listener/faults/fault-report.ts
 import { type FaultParts, createPlanner } from '../../listener/faults/fault-planner.ts'
 import { sampleRules } from '../../listener/faults/rules-sample.ts'
 import { createGuardedRules } from '../../rules/guard/guarded-rules.ts'
-import type { ActiveRules } from '../../rules/watch/active-rules.ts'
+import { type ActiveRules, steadyClock } from '../../rules/watch/active-rules.ts'
 import { PodLabelsWatcher } from '../../rules/watch/pod-labels.ts'
 import { RulesWatcher } from '../../rules/watch/rules-watcher.ts'
 import { StopWatcher } from '../../rules/watch/stop-watcher.ts'
-import { steadyClock } from '../../rules/watch/steady-clock.ts'
 import {
   isForPeople,
   type LogFormat,

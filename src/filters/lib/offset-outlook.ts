@@ -1,12 +1,12 @@
 import { sizeText } from '../../base/units.ts'
 import type { ResponseOffset } from './response-offset.ts'
 import type { CutOffset } from './cut-output.ts'
-import { NOTHING, type Outlook, type OutlookSetting } from './outlook.ts'
+import { NOTHING, type Outlook, type OutlookInput } from './outlook.ts'
 
 /** The outlook of a fault that acts at an offset in the response. */
 export function offsetOutlook(
   offset: ResponseOffset | undefined,
-  { response, call }: OutlookSetting,
+  { response, call }: OutlookInput,
   does: string,
 ): Outlook {
   const { bytes, events } = offset ?? {}
@@ -22,7 +22,7 @@ export function offsetOutlook(
 /** The outlook of a cut, which needs something behind it. */
 export function cutOutlook(
   { bytes, events, percent }: CutOffset,
-  { response, call }: OutlookSetting,
+  { response, call }: OutlookInput,
   does: string,
 ): Outlook {
   if (bytes !== undefined) return { by: 'output', does, needs: longer(bytes) }

@@ -2,7 +2,7 @@ import type { Call } from '../../mcp/call.ts'
 import type { NotApplicableReason } from './not-applicable.ts'
 
 /** An otherwise healthy call and the kind of its response, for which a fault predicts its effect. */
-export interface OutlookSetting {
+export interface OutlookInput {
   /** Undefined for a rule about HTTP: its faults know no call. */
   readonly call: Call | undefined
   readonly session: string | undefined

@@ -3,15 +3,14 @@ import type { Message } from '../../mcp/json-rpc.ts'
 import type { ResponseHead } from '../../http/headers.ts'
 import { ENDLESS, type MessageRoom } from '../../base/room.ts'
 import type { EditCall, FaultContext, Verdict } from '../../filters/fault.ts'
-import { finishPlan, type Plan } from '../../rules/select/plan.ts'
+import { type Plan, finishPlan } from '../../rules/select/plan.ts'
 import type { Disturbance } from '../disturbance.ts'
 import { Fate } from './fate.ts'
 import { CopyOrders } from './request/copies.ts'
-import type { FaultListener, NotApplicableReason } from './fault-events.ts'
+import type { ExchangeContext, FaultListener, NotApplicableReason } from './exchange-context.ts'
 import type { Stop } from './chain/stop.ts'
-import type { ExchangeContext } from './exchange-context.ts'
 import { ActiveFault } from './chain/active-fault.ts'
-import type { ActiveFaultOwner, Inapplicable, StreamPosition } from './chain/fault-owner.ts'
+import type { ActiveFaultOwner, Inapplicable, StreamPosition } from './chain/active-context.ts'
 
 /**
  * The result of the request phase for one call: edits, copies and silence are handled by then. A message
@@ -27,6 +26,8 @@ export type RequestVerdict =
 export type Admit = (faults: CallFaults, verdict: Verdict, active: ActiveFault) => Inapplicable
 
 const CONTINUE: RequestVerdict = { kind: 'continue' }
+/** Shared by the calls that have nothing of a kind, which are nearly all. */
+const NONE: readonly never[] = []
 
 /** Runs the faults of one call, or of an exchange that an HTTP rule matched. */
 export class CallFaults implements ActiveFaultOwner {
@@ -36,7 +37,8 @@ export class CallFaults implements ActiveFaultOwner {
   stop: Stop
   readonly listener: FaultListener
   readonly memory: MessageRoom
-  readonly copies = new CopyOrders()
+  /** The copies that faults have ordered, if any. */
+  copies: CopyOrders | undefined
   readonly fate: Fate
   response: ResponseHead | undefined
   /** The calls whose outcomes depend on the message, which is no call. */
@@ -50,10 +52,10 @@ export class CallFaults implements ActiveFaultOwner {
   /** True while a fault keeps the message for good. */
   hangs = false
   /** The edits of the request, in order. */
-  readonly edits: EditCall[] = []
+  edits: readonly EditCall[] = NONE
   #faults: readonly ActiveFault[]
-  #markers: string[] = []
-  #headMarkers: string[] = []
+  #markers: readonly string[] = NONE
+  #headMarkers: readonly string[] = NONE
 
   constructor(
     call: Call | undefined,
@@ -148,7 +150,9 @@ export class CallFaults implements ActiveFaultOwner {
 
   addMarker(addMarker: string, onHead: boolean): void {
     const markers = onHead ? this.#headMarkers : this.#markers
-    if (!markers.includes(addMarker)) markers.push(addMarker)
+    if (markers.includes(addMarker)) return
+    if (onHead) this.#headMarkers = [...markers, addMarker]
+    else this.#markers = [...markers, addMarker]
   }
 
   /** True when a marker must be sent. */
@@ -157,18 +161,20 @@ export class CallFaults implements ActiveFaultOwner {
   }
 
   takeHeadMarkers(): readonly string[] {
-    return this.#headMarkers.splice(0)
+    const markers = this.#headMarkers
+    this.#headMarkers = NONE
+    return markers
   }
 
   /** True once a fault or the app has ended the session of the call. */
   get hasSessionEnded(): boolean {
-    return this.copies.sessionEnded || this.exchangeContext.control.hasSessionEnded()
+    return this.copies?.sessionEnded === true || this.exchangeContext.control.hasSessionEnded()
   }
 
   /** Takes the markers that must be sent. */
   takeMarkers(): readonly string[] {
     const markers = this.#markers
-    if (markers.length > 0) this.#markers = []
+    this.#markers = NONE
     return markers
   }
 
@@ -203,10 +209,11 @@ export class CallFaults implements ActiveFaultOwner {
           () => undefined,
         )
       } else if (verdict.kind === 'edit') {
-        this.edits.push(verdict.edit)
+        this.edits = [...this.edits, verdict.edit]
         active.settle()
       } else if (verdict.kind === 'copies') {
         const { copies, spacing } = verdict
+        this.copies ??= new CopyOrders()
         this.copies.add({ active, copies, spacing })
       } else if (verdict.kind !== 'continue') {
         this.fate.changed()
@@ -260,7 +267,7 @@ export class CallFaults implements ActiveFaultOwner {
   close(): void {
     // `origin` is read again after the faults have ended.
     this.fate.count(this.origin === 'injected')
-    this.copies.drop()
+    this.copies?.drop()
     for (const active of this.#faults) active.close()
     if (this.plan !== undefined) finishPlan(this.plan)
   }

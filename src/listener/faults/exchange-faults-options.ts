@@ -74,7 +74,7 @@ export type RequestOutcome =
    */
   | {
       readonly kind: 'forward'
-      readonly responded: ReadonlySet<number>
+      readonly responded: readonly number[]
       readonly replies: readonly Reply[]
       /** The texts of messages that the app gets in addition. */
       readonly repeated: readonly string[]

@@ -4,20 +4,19 @@ import type { Reply } from '../../mcp/reply.ts'
 import { redirectTarget } from '../../http/redirect-target.ts'
 import type { Plan } from '../../rules/select/plan.ts'
 import { admitVerdict } from './request/verdicts.ts'
-import { CallFaults, type Admit } from './call-faults.ts'
+import { type Admit, CallFaults } from './call-faults.ts'
 import type { CallTexts } from './request/call-texts.ts'
-import type { NotApplicableReason } from './fault-events.ts'
+import type { NotApplicableReason } from './exchange-context.ts'
 import type { ActiveFault } from './chain/active-fault.ts'
-import { HeldRequest } from './request/held-request.ts'
-import { pipeMessages } from './request/message-texts.ts'
-import { requestOutcome } from './request/outcome.ts'
+import { HeldRequest, requestOutcome } from './request/held-request.ts'
+import { pipeMessages } from './request/single-messages.ts'
 import { PushedCalls } from './source/pushed-calls.ts'
-import { FaultMemory } from './fault-memory.ts'
+import { ExchangeMemory, MemoryBudget } from '../memory-budget.ts'
 import type {
   ExchangeFaultsOptions,
   ExchangeParts,
-  PlannedCall,
   PlanResponse,
+  PlannedCall,
   RequestOutcome,
 } from './exchange-faults-options.ts'
 
@@ -31,10 +30,10 @@ export class ExchangeFaults implements ExchangeParts {
   readonly posted: readonly CallFaults[]
   readonly shared: boolean
   /** The calls that the request phase has answered, by index, with the messages. */
-  readonly #responded = new Set<number>()
+  readonly #responded: number[] = []
   readonly #replies: Reply[] = []
   readonly all: readonly CallFaults[]
-  readonly memory: FaultMemory
+  readonly memory: ExchangeMemory
   readonly #held: HeldRequest
   readonly #pushed: PushedCalls | undefined
   #planResponse: PlanResponse | undefined
@@ -45,7 +44,13 @@ export class ExchangeFaults implements ExchangeParts {
   constructor(options: ExchangeFaultsOptions) {
     const { exchangePlan, calls, messages = [] } = options
     const held = (this.#held = new HeldRequest(calls.length + messages.length))
-    const memory = (this.memory = new FaultMemory(options, () => this.all))
+    const { memory: budget = new MemoryBudget(Infinity), weight = 0 } = options
+    const memory = (this.memory = new ExchangeMemory(budget, weight, () => {
+      for (const faults of this.all) {
+        faults.leaveResponse('memory')
+        faults.stop.abort()
+      }
+    }))
     this.options = options
     this.#planResponse = options.planResponse
     this.#receivedAt = options.receivedAt
@@ -68,15 +73,17 @@ export class ExchangeFaults implements ExchangeParts {
   }
 
   get actsOnResponse(): boolean {
-    return [this.exchange, ...this.calls].some((faults) => faults.actsOnResponse)
+    return this.exchange.actsOnResponse || this.calls.some((faults) => faults.actsOnResponse)
   }
 
   /** The faults that act on the response as HTTP, in order. */
   get outputs(): readonly { readonly owner: CallFaults; readonly active: ActiveFault }[] {
-    const [call] = this.calls
-    const owners = [this.exchange]
-    if (call !== undefined && !this.shared && call.call?.transport !== 'http+sse') owners.push(call)
-    return owners.flatMap((owner) => owner.outputs.map((active) => ({ owner, active })))
+    const { exchange, shared, calls } = this
+    const outputs = exchange.outputs.map((active) => ({ owner: exchange, active }))
+    const owner = shared ? undefined : calls[0]
+    if (owner === undefined || owner.call?.transport === 'http+sse') return outputs
+    for (const active of owner.outputs) outputs.push({ owner, active })
+    return outputs
   }
 
   /** True when the next message for the client carries a marker. */
@@ -150,12 +157,11 @@ export class ExchangeFaults implements ExchangeParts {
     }
     // A fault of the exchange may have taken time before the calls' faults.
     const since = exchange.actsOnRequest ? undefined : receivedAt
+    const ask = (faults: CallFaults, at: number) =>
+      this.#responded.includes(at) ? Promise.resolve(undefined) : faults.request(admit, since)
     // In parallel: in a batch no call waits for the fault of another call.
-    const verdicts = await Promise.all(
-      posted.map((faults, at) =>
-        this.#responded.has(at) ? Promise.resolve(undefined) : faults.request(admit, since),
-      ),
-    )
+    const verdicts =
+      posted.length === 1 ? [await ask(posted[0]!, 0)] : await Promise.all(posted.map(ask))
     const repeated =
       this.messages.length === 0 ? [] : await pipeMessages(this, verdicts, texts, this.#responded)
     const ready = this.#held.ready()
@@ -196,7 +202,7 @@ export class ExchangeFaults implements ExchangeParts {
     this.#planResponse = planResponse
     this.#receivedAt = at
     if (exchangePlan !== undefined) this.exchange.addPlan(exchangePlan)
-    for (const faults of this.posted) faults.copies.repeat()
+    for (const faults of this.posted) faults.copies?.repeat()
   }
 
   unfollowed(): void {
@@ -229,7 +235,7 @@ export class ExchangeFaults implements ExchangeParts {
     this.#held.forwarded()
     for (const faults of this.calls) {
       if (faults.call?.transport !== 'http+sse' || faults.fate.isElsewhere) continue
-      faults.fate.answerElsewhere()
+      faults.fate.respondElsewhere()
       faults.leaveOutput('answered_elsewhere')
       if (faults.fate.responded || !faults.readsResponse) continue
       const reason = this.#pushed === undefined ? 'answered_elsewhere' : this.#pushed.arm(faults)

@@ -29,7 +29,7 @@ const RESTORED: Transitions = { ...all('open'), responded: 'responded', replaced
 export class Fate {
   readonly #call: Call | undefined
   #state: FateState = 'open'
-  #appResponse: Message | undefined
+  #upstreamResponse: Message | undefined
   #isRestored = false
   #isAbandoned = false
   #isElsewhere = false
@@ -56,14 +56,14 @@ export class Fate {
   }
 
   /** The app's response, once known. */
-  get appResponse(): Message | undefined {
-    return this.#appResponse
+  get upstreamResponse(): Message | undefined {
+    return this.#upstreamResponse
   }
 
   /** The outcome that the app meant, when the client has received it. */
   get outcome(): Outcome | undefined {
     if (this.#state !== 'responded' || this.#call === undefined) return undefined
-    return this.#appResponse && outcomeOf(this.#call, this.#appResponse)
+    return this.#upstreamResponse && outcomeOf(this.#call, this.#upstreamResponse)
   }
 
   /** True when the client received the app's response after all, on another connection. */
@@ -97,13 +97,13 @@ export class Fate {
   }
 
   /** Records the app's response, before faults act on it. */
-  appResponded(message: Message | undefined): void {
-    this.#appResponse = message
+  upstreamResponded(message: Message | undefined): void {
+    this.#upstreamResponse = message
   }
 
   /** Records what faults of other rules made of the app's response, before those of the call act on it. */
   rewritten(meant: Message | undefined, message: Message | undefined): void {
-    this.#appResponse = meant
+    this.#upstreamResponse = meant
     if (!this.#hasAppOutcome(message)) this.#to(CHANGED)
   }
 
@@ -142,7 +142,7 @@ export class Fate {
   /** Begins again for a response that may come again; `wasHeld` when a fault held the first one. */
   restart(wasHeld: boolean): void {
     this.#to(wasHeld ? LOST : OPEN)
-    this.#appResponse = undefined
+    this.#upstreamResponse = undefined
     this.#isRestored = false
   }
 
@@ -156,7 +156,7 @@ export class Fate {
     this.#isAbandoned = true
   }
 
-  answerElsewhere(): void {
+  respondElsewhere(): void {
     this.#isElsewhere = true
   }
 
@@ -182,7 +182,7 @@ export class Fate {
   /** Returns true when the client learns the outcome that the app meant. */
   #hasAppOutcome(message: Message | undefined): boolean {
     const call = this.#call
-    const meant = this.#appResponse
+    const meant = this.#upstreamResponse
     if (message === meant || call === undefined) return true
     const before = meant === undefined ? undefined : outcomeOf(call, meant)
     // A message with another id does not answer the call.

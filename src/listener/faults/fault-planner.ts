@@ -161,10 +161,12 @@ export class FaultPlanner {
       ? acting(planHttp(ruleSet, withTools(facts, posted), states, clock, withTools(seen, posted)))
       : undefined
     const isNew = repeats === undefined
-    const unplanned = posted.calls.map((call) => ({ call }))
+    const unplanned = posted.calls.map((call): PlannedCall => ({ call, plan: undefined }))
     const planned = isNew ? this.#planCalls(ruleSet, facts, unplanned) : undefined
-    const others = this.#messages.of(posted, session)
-    const messages = isNew ? this.#planCalls(ruleSet, facts, others) : undefined
+    const messages =
+      isNew && posted.others.length > 0
+        ? this.#planCalls(ruleSet, facts, this.#messages.of(posted, session))
+        : undefined
     const planResponse = this.#planResponse(ruleSet, facts, posted)
     if (repeats?.faults !== undefined) {
       repeats.faults.repeated(exchangePlan, planResponse, receivedAt)
@@ -184,8 +186,13 @@ export class FaultPlanner {
     ) {
       return undefined
     }
-    const calls = planned ?? posted.calls.map((call) => ({ call, plan: undefined }))
-    const all = { calls, messages, messagePlanner, exchangePlan, planResponse }
+    const all = {
+      calls: planned ?? unplanned,
+      messages,
+      messagePlanner,
+      exchangePlan,
+      planResponse,
+    }
     return this.#faultsFor(exchange, facts, all)
   }
 

@@ -1,13 +1,13 @@
-import { isOther, toolOf, type Call } from '../../mcp/call.ts'
+import { type Call, isOther, toolOf } from '../../mcp/call.ts'
 import type { LogIds, LogInjections, Logger } from '../../telemetry/log.ts'
-import { cutText, ShownIds } from '../../telemetry/shown-ids.ts'
+import { ShownIds, cutText } from '../../telemetry/shown-ids.ts'
 import type { FaultEffect, Telemetry } from '../../telemetry/telemetry.ts'
 import type {
   FaultListener,
   FaultRef,
   InjectedRecord,
   NotApplicableRecord,
-} from './fault-events.ts'
+} from './exchange-context.ts'
 
 /** Configures the report of faults. */
 export interface FaultReportOptions {

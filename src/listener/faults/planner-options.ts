@@ -8,9 +8,8 @@ import type { Logger } from '../../telemetry/log.ts'
 import type { OpenCall } from '../disturbance.ts'
 import type { MemoryBudget } from '../memory-budget.ts'
 import type { RedirectedPost } from '../redirected-calls.ts'
-import type { ExchangeControl } from './exchange-context.ts'
+import type { ExchangeControl, FaultListener } from './exchange-context.ts'
 import type { ExchangeFaultsOptions } from './exchange-faults-options.ts'
-import type { FaultListener } from './fault-events.ts'
 import type { Canaries, ExpiredSessions, SessionEffects } from './session-control.ts'
 
 /** The rules of a sidecar, and what their faults report to. */

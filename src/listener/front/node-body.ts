@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { HeaderLines } from '../../http/headers.ts'
 import type { Body, StreamBody } from '../../http/transfer.ts'
 import { Pieces } from '../../base/pieces.ts'
-import type { ClientExchange } from './client-exchange.ts'
+import type { ClientExchange } from './client-connection.ts'
 import type { IncomingBody, UnreadReason } from '../exchange.ts'
 import { HoldWatch } from '../hold-watch.ts'
 

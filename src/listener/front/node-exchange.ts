@@ -1,13 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import {
-  headerValue,
-  linesWithout,
   type HeaderLines,
   type RequestHead,
+  headerValue,
+  linesWithout,
 } from '../../http/headers.ts'
-import type { ClientConnection } from './client-connection.ts'
-import { ClientExchange } from './client-exchange.ts'
+import { type ClientConnection, ClientExchange } from './client-connection.ts'
 import type { Exchange } from '../exchange.ts'
 import { NodeResponse } from './node-response.ts'
 import { NodeBody } from './node-body.ts'

@@ -6,7 +6,7 @@ import {
   type Asked,
   type Outlook,
   type OutlookHook,
-  type OutlookSetting,
+  type OutlookInput,
 } from '../../filters/lib/outlook.ts'
 import type { Call } from '../../mcp/call.ts'
 import { callerText } from '../../http/caller-identity.ts'
@@ -111,7 +111,7 @@ export function faultOutlook(
     // In HTTP+SSE the POST names its stream, which is its session.
     const session = facts.session ?? (way.elsewhere === true ? 'a stream' : undefined)
     const { target = facts.http.path } = facts.http
-    const setting: OutlookSetting = {
+    const setting: OutlookInput = {
       call: isHttp ? undefined : facts.call,
       session,
       identified: callerText({ target, headers: facts.headers }, session) !== undefined,
@@ -159,7 +159,7 @@ function settled(
   use: FaultUse,
   fault: Fault,
   way: Way,
-  setting: OutlookSetting,
+  setting: OutlookInput,
 ): Omit<ResponseOutlook, 'on' | 'here'> {
   const outlook = outlookOf(use, fault, setting)
   const reason = cannot(fault, outlook, way, setting)
@@ -181,12 +181,12 @@ function settled(
 function outlookOf(
   { fault: name, config }: FaultUse,
   fault: Fault,
-  setting: OutlookSetting,
+  setting: OutlookInput,
 ): Outlook {
   const definition = FAULTS.find((each) => each.name === name)
   // The name picks the definition whose schema the parameters were read by, which types cannot follow.
   const outlook = definition?.outlook as
-    ((config: unknown, setting: OutlookSetting) => Outlook) | undefined
+    ((config: unknown, setting: OutlookInput) => Outlook) | undefined
   if (outlook !== undefined) return outlook(config, setting)
   const does = definition?.summary ?? name
   if (fault.onRequest !== undefined) return { by: 'request', does }
@@ -200,7 +200,7 @@ function cannot(
   fault: Fault,
   outlook: Outlook,
   way: Way,
-  { call, ends }: OutlookSetting,
+  { call, ends }: OutlookInput,
 ): NotApplicableReason | undefined {
   if (way.message === true) return cannotOnMessage(outlook, way, call!)
   const { shared, elsewhere } = way
@@ -218,9 +218,9 @@ function cannot(
       if (call === undefined) return 'nothing_to_act_on'
       return isExactId(call.id) ? undefined : 'inexact_id'
     case 'status for all':
-      return isLate && elsewhere ? 'head_sent' : undefined
+      return isLate && elsewhere ? 'headers_sent' : undefined
     case 'status':
-      if (isLate && elsewhere) return 'head_sent'
+      if (isLate && elsewhere) return 'headers_sent'
       return shared ? 'shared_exchange' : undefined
     case 'reset':
       if (isLate && elsewhere) return 'shared_stream'
@@ -254,9 +254,9 @@ function cannotOnMessage(
       if (kind === 'notification') return 'no_response'
       return isExactId(id) ? undefined : 'inexact_id'
     case 'status for all':
-      return isPosted ? undefined : 'head_sent'
+      return isPosted ? undefined : 'headers_sent'
     case 'status':
-      if (!isPosted) return 'head_sent'
+      if (!isPosted) return 'headers_sent'
       return shared ? 'shared_exchange' : undefined
     case 'reset':
       if (elsewhere) return 'shared_stream'

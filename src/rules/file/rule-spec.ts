@@ -1,6 +1,6 @@
 import type { FaultUse } from '../../filters/index.ts'
 import type { MatchSpec } from './match-spec.ts'
-import type { StickyBy } from '../select/sticky-key.ts'
+import type { StickyBy } from '../select/selection.ts'
 
 /** One validated rule: with defaults, durations in milliseconds, shares in percent. */
 export interface RuleSpec {

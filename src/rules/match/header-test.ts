@@ -1,6 +1,6 @@
-import { headerValues, type HeaderLines } from '../../http/headers.ts'
-import { readHeaderText } from '../select/sticky-key.ts'
-import { matchesAny, matchesValue, type ValueMatcher } from './value-match.ts'
+import { type HeaderLines, headerValues } from '../../http/headers.ts'
+import { readHeaderText } from '../select/selection.ts'
+import { type ValueMatcher, matchesAny, matchesValue } from './value-match.ts'
 
 /** True when a header is as a rule wants it. `name` is in lower case. */
 export function matchesHeader(lines: HeaderLines, name: string, matcher: ValueMatcher): boolean {

@@ -1,5 +1,4 @@
 import type { HeaderLines } from '../../http/headers.ts'
-import type { Candidates } from './candidates.ts'
 import type { CompiledRule } from './compiled-rule.ts'
 import { globPrefix, globSuffix, matchesGlob } from '../../base/glob.ts'
 import { LiteralTrie } from '../../base/literal-trie.ts'
@@ -8,7 +7,7 @@ import { isTooLong } from '../../base/regex/safe-regex.ts'
 import type { TextMatcher } from './text-match.ts'
 import { isHeader } from './header-test.ts'
 import { headerIs } from './match-tests.ts'
-import { readHeaderText } from '../select/sticky-key.ts'
+import { readHeaderText } from '../select/selection.ts'
 
 /** So few rules are tested one by one as fast as they are looked up. */
 const FEW = 4
@@ -166,5 +165,43 @@ function lookUp({ name, rules }: HeaderValues, lines: HeaderLines, into: Candida
     else (more ??= new Set()).add(value)
     const found = rules.get(value)
     if (found !== undefined) into.add(found)
+  }
+}
+
+/** Walks several lists of rules, each in file order, as one list in file order. Made once, used again. */
+export class Candidates {
+  readonly #lists: (readonly CompiledRule[])[] = []
+  readonly #at: number[] = []
+  #count = 0
+
+  /** True when there is no rule to walk to. */
+  get isEmpty(): boolean {
+    return this.#count === 0
+  }
+
+  clear(): void {
+    this.#count = 0
+  }
+
+  /** One list more. No rule may be in two. */
+  add(rules: readonly CompiledRule[]): void {
+    if (rules.length === 0) return
+    this.#lists[this.#count] = rules
+    this.#at[this.#count++] = 0
+  }
+
+  /** The next rule in file order; undefined behind the last. */
+  next(): CompiledRule | undefined {
+    let best: CompiledRule | undefined
+    let from = -1
+    for (let i = 0; i < this.#count; i++) {
+      const rule = this.#lists[i]![this.#at[i]!]
+      if (rule !== undefined && (best === undefined || rule.index < best.index)) {
+        best = rule
+        from = i
+      }
+    }
+    if (from >= 0) this.#at[from]!++
+    return best
   }
 }

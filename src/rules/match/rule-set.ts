@@ -1,9 +1,8 @@
 import type { Call } from '../../mcp/call.ts'
 import { SERVER_REQUESTS } from '../../mcp/classify.ts'
-import { Candidates } from './candidates.ts'
+import { Candidates, NameIndex } from './name-index.ts'
 import type { CompiledRule } from './compiled-rule.ts'
 import type { Reach } from './match-node.ts'
-import { NameIndex } from './name-index.ts'
 
 /** Methods of the protocol that files may mean by a glob, so that each has its own index. */
 const USUAL_METHODS = [

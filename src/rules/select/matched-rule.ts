@@ -1,6 +1,5 @@
-import type { ActiveLimit } from './active-limit.ts'
+import type { ActiveLimit, RuleState } from './rule-state.ts'
 import type { CompiledRule } from '../match/compiled-rule.ts'
-import type { RuleState } from './rule-state.ts'
 
 /**
  * One rule that matched one call: decides which faults may act, and records their effects. The owner calls

@@ -1,17 +1,16 @@
-import { ActiveLimit } from './active-limit.ts'
 import { BurstChain } from './burst.ts'
-import { noCounts, type RuleCounts, type RuleResult } from './rule-counts.ts'
-import { stickyKey } from './sticky-key.ts'
-import type { Facts } from '../match/call-facts.ts'
+import { type RuleCounts, type RuleResult, noCounts } from './rule-counts.ts'
 import {
-  isConsidered,
-  ruleStart,
   type RuleHashes,
   type Selection,
+  isConsidered,
+  ruleStart,
   shareAt,
+  stickyKey,
   windowEnd,
   windowStart,
 } from './selection.ts'
+import type { Facts } from '../match/call-facts.ts'
 
 /** Sampled calls may exceed the highest share by this number, for the first few calls. */
 const HEAD_START = 10
@@ -180,5 +179,33 @@ export class RuleState {
   #skip(result: RuleResult): undefined {
     this.counts[result]++
     return undefined
+  }
+}
+
+/** Counts faults in progress, up to a limit that may change at any time. */
+export class ActiveLimit {
+  /** The maximum; when it is lowered, faults in progress continue. */
+  limit: number
+  #active = 0
+
+  constructor(limit = Infinity) {
+    this.limit = limit
+  }
+
+  get active(): number {
+    return this.#active
+  }
+
+  get full(): boolean {
+    return this.#active >= this.limit
+  }
+
+  /** Counts a fault that begins. Callers test `full` before, and call `leave` once afterwards. */
+  enter(): void {
+    this.#active++
+  }
+
+  leave(): void {
+    this.#active--
   }
 }

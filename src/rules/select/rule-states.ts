@@ -1,9 +1,8 @@
 import type { Call } from '../../mcp/call.ts'
-import { ActiveLimit } from './active-limit.ts'
+import { ActiveLimit, RuleState } from './rule-state.ts'
 import type { CompiledRule } from '../match/compiled-rule.ts'
-import { deniedCalls, excludedPaths, type RuleLimits } from '../guard/rule-limits.ts'
+import { type RuleLimits, deniedCalls, excludedPaths } from '../guard/rule-limits.ts'
 import type { RuleSet } from '../match/rule-set.ts'
-import { RuleState } from './rule-state.ts'
 import { RuleTotals } from './rule-totals.ts'
 
 /** Keeps the states of all active rules, and disarms them. */

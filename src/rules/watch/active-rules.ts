@@ -1,8 +1,8 @@
 import { sameJson } from '../../base/json/canonical-json.ts'
 import type { Arming } from '../guard/arming.ts'
 import { compileInSlices } from './compile-in-slices.ts'
-import { compileRules, NO_RULES, type CompileOptions } from '../match/compile.ts'
-import { isAboutPods, type PodSelf } from '../match/pod-match.ts'
+import { type CompileOptions, NO_RULES, compileRules } from '../match/compile.ts'
+import { type PodSelf, isAboutPods } from '../match/pod-match.ts'
 import type { RuleSet } from '../match/rule-set.ts'
 import type { RuleStates } from '../select/rule-states.ts'
 import type { RulesVersion } from '../file/rules-version.ts'
@@ -171,4 +171,22 @@ function unusable({ digest }: RulesFound, error: unknown): RulesVersion {
   const message = `cannot be used: ${error instanceof Error ? error.message : String(error)}`
   const problem = { code: 'unreadable', message, path: '', line: 1, column: 1 } as const
   return { kind: 'rejected', digest, problems: [{ file: '', problems: [problem] }] }
+}
+
+/**
+ * Returns a clock that never goes back: the later of the wall clock and of the time since its creation. When
+ * the wall clock is set back, no expired rule becomes active again, and no rule lasts longer.
+ */
+export function steadyClock(
+  wall: () => number = Date.now,
+  passed: () => number = () => performance.now(),
+): () => number {
+  let ahead = wall() - passed()
+  return () => {
+    const now = wall()
+    const steady = passed() + ahead
+    // The wall clock was set forward: continue from the later time.
+    if (now > steady) ahead += now - steady
+    return now > steady ? now : steady
+  }
 }

@@ -19,7 +19,7 @@ it.each([
   ['abort: { toolError: x }', 'match: { http: { path: /mcp } }', 'nothing_to_act_on'],
   ['abort: { rpcError: {} }', NOTE, 'no_response'],
   ['abort: { rpcError: {} }', SERVER_NOTE, 'no_response'],
-  ['abort: { status: 503 }', SERVER_ASKS, 'head_sent'],
+  ['abort: { status: 503 }', SERVER_ASKS, 'headers_sent'],
   ['stream: { reorder: all }', SERVER_ASKS, 'nothing_to_act_on'],
   ['stream: { reorder: all }', NOTE, 'nothing_to_act_on'],
   ['stream: { wrongId: other }', SERVER_NOTE, 'nothing_to_act_on'],

@@ -1,6 +1,8 @@
-import { editsInString, type TextEdit } from '../../../base/json/json-edit.ts'
-import { find, valueOf, type JsonNode, type JsonString } from '../../../base/json/json-node.ts'
-import { MAX_JSON_VALUES, readJson, type ValuesLeft } from '../../../base/json/json-text.ts'
+import { type TextEdit, editsInString, inOrder, splice } from '../../../base/json/json-edit.ts'
+import { type JsonNode, type JsonString, find, valueOf } from '../../../base/json/json-node.ts'
+import { MAX_JSON_VALUES, type ValuesLeft, readJson } from '../../../base/json/json-text.ts'
+import type { Frame, Frames } from '../../fault.ts'
+import { frameText, withText } from './frame-json.ts'
 
 /** A JSON value that stands in a text, or in a string of that text. */
 export interface JsonPart {
@@ -71,4 +73,26 @@ export function resultParts(text: string, result: JsonNode): readonly JsonPart[]
 export function structuredPart(text: string, result: JsonNode): readonly JsonPart[] {
   const node = valueOf(result, 'structuredContent')
   return node === undefined ? [] : [plainPart(text, node)]
+}
+
+/** Finds what to change in the content of a message: `result` stands in `text`, and so do the edits. */
+export type ResultChange = (text: string, result: JsonNode) => readonly TextEdit[]
+
+/** The frame with its content changed; undefined when it has none, or nothing is to change. */
+export function editResult(frame: Frame, change: ResultChange): Frame | undefined {
+  const { message } = frame
+  if (message === undefined || message.kind === 'error') return undefined
+  const text = frameText(frame)
+  const result = text === undefined ? undefined : contentOf(readJson(text))
+  if (text === undefined || result === undefined) return undefined
+  const edits = change(text, result)
+  return edits.length === 0 ? undefined : withText(frame, splice(text, inOrder(edits)))
+}
+
+/** Passes all frames on, and in the place of the one that ends the call what is made of it. */
+export async function* changingLast(
+  frames: Frames,
+  change: (frame: Frame) => Frame | undefined | Promise<Frame | undefined>,
+): AsyncGenerator<Frame> {
+  for await (const frame of frames) yield (frame.last ? await change(frame) : undefined) ?? frame
 }

@@ -1,10 +1,10 @@
 import { isOther } from '../../../mcp/call.ts'
 import { isModern } from '../../../mcp/protocol-version.ts'
-import { NOTHING, type Outlook, type OutlookSetting } from '../outlook.ts'
+import { NOTHING, type Outlook, type OutlookInput } from '../outlook.ts'
 import { writtenPointers, type RewriteConfig } from './rewrite-schema.ts'
 
 /** Predicts the effect of a rewrite. */
-export function rewriteOutlook(config: RewriteConfig, { call }: OutlookSetting): Outlook {
+export function rewriteOutlook(config: RewriteConfig, { call }: OutlookInput): Outlook {
   const { in: where } = config
   if (where === 'arguments') {
     if (call === undefined || isOther(call)) return NOTHING
@@ -19,7 +19,7 @@ export function rewriteOutlook(config: RewriteConfig, { call }: OutlookSetting):
 }
 
 /** Requests and notifications have parameters, responses a result or an error. */
-function ofMessage(config: RewriteConfig, call: OutlookSetting['call']): Outlook {
+function ofMessage(config: RewriteConfig, call: OutlookInput['call']): Outlook {
   const ofParams = writtenPointers(config).map((pointer) => /^\/params(?:\/|$)/.test(pointer))
   if (call !== undefined && call.kind !== 'response' && ofParams.includes(true)) {
     const does =

@@ -13,7 +13,7 @@ export interface Rewritten {
   readonly done: readonly JsonOperation[]
 }
 
-/** After work on so many characters, other calls have a turn. */
+/** After work on so many characters, other calls are served. */
 const MOST_AT_ONCE = 64 * 1024
 
 /** The number of random edits in a row that may find nothing to change. */
@@ -23,16 +23,16 @@ const MAX_MISSES = 5
 export class TextRewrite {
   #text: string
   readonly #find: FindParts
-  readonly #turn: () => Promise<void>
+  readonly #nextLoop: () => Promise<void>
   readonly #done: JsonOperation[] = []
   #parts: readonly JsonPart[] | undefined
   #worked = 0
 
-  /** `turn` resolves when other calls have had a turn. */
-  constructor(text: string, find: FindParts, turn: () => Promise<void>) {
+  /** `nextLoop` resolves in a later iteration of the event loop. */
+  constructor(text: string, find: FindParts, nextLoop: () => Promise<void>) {
     this.#text = text
     this.#find = find
-    this.#turn = turn
+    this.#nextLoop = nextLoop
   }
 
   /** The changed text; undefined when nothing was changed. */
@@ -83,7 +83,7 @@ export class TextRewrite {
     this.#worked += this.#text.length
     if (this.#worked < MOST_AT_ONCE) return
     this.#worked = 0
-    await this.#turn()
+    await this.#nextLoop()
   }
 }
 

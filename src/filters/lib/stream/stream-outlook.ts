@@ -1,6 +1,6 @@
 import { isOther } from '../../../mcp/call.ts'
 import type { EventChoice } from './event-choice.ts'
-import { NOTHING, type Outlook, type OutlookSetting } from '../outlook.ts'
+import { NOTHING, type Outlook, type OutlookInput } from '../outlook.ts'
 
 interface StreamChoices {
   readonly drop?: EventChoice
@@ -12,7 +12,7 @@ interface StreamChoices {
 }
 
 /** Predicts the effect of damage to a stream. */
-export function streamOutlook(config: StreamChoices, setting: OutlookSetting): Outlook {
+export function streamOutlook(config: StreamChoices, setting: OutlookInput): Outlook {
   const { drop, duplicate, reorder, wrongId, split, close = 'last' } = config
   const { response, call, ends } = setting
   if (wrongId !== undefined) {

@@ -1,15 +1,20 @@
 import { digest } from '../../../base/digest.ts'
-import { KEEP_ALL, type Keeping } from '../../../base/room.ts'
+import { KEEP_ALL, type Keeping, type Room } from '../../../base/room.ts'
 import type { FaultContext, FaultHost, Overtaking } from '../../../filters/fault.ts'
 import { callerText } from '../../../http/caller-identity.ts'
-import { headerValue, headerValues, type ResponseHead } from '../../../http/headers.ts'
+import { type ResponseHead, headerValue, headerValues } from '../../../http/headers.ts'
 import type { Call, ClientInfo } from '../../../mcp/call.ts'
 import type { MatchedRule } from '../../../rules/select/matched-rule.ts'
 import { nextLoop } from '../../event-loop.ts'
-import type { FaultOrigin } from '../exchange-context.ts'
-import type { FaultRef, NotApplicableReason } from '../fault-events.ts'
-import type { ActiveFaultOwner } from './fault-owner.ts'
-import { interruptibleWait } from './stop.ts'
+import type {
+  ExchangeContext,
+  FaultListener,
+  FaultOrigin,
+  FaultRef,
+  NotApplicableReason,
+} from '../exchange-context.ts'
+import { type Stop, interruptibleWait } from './stop.ts'
+import type { Message } from '../../../mcp/json-rpc.ts'
 
 /**
  * Shows one fault the call on which it acts; its effects are added by `ActiveFault`. A class, because an object
@@ -90,7 +95,7 @@ export abstract class ActiveContext implements FaultContext {
     return (this.#random ??= this.matched.random(this.#index))
   }
 
-  get turn(): () => Promise<void> {
+  get nextLoop(): () => Promise<void> {
     return nextLoop
   }
 
@@ -106,7 +111,7 @@ export abstract class ActiveContext implements FaultContext {
     return headerValues(this.owner.exchangeContext.facts.headers, name)
   }
 
-  means(name: string): boolean {
+  matchesName(name: string): boolean {
     return this.matched.rule.match.names?.test(name) ?? true
   }
 
@@ -128,3 +133,38 @@ export abstract class ActiveContext implements FaultContext {
   abstract withinLimit(): void
   abstract cannot(reason: NotApplicableReason): void
 }
+
+/** The position of a message among the others of its stream. */
+export interface StreamPosition {
+  /** True when another message waits for this one. */
+  readonly overtakes: boolean
+  /** True when the next message has passed. */
+  readonly isOvertaken: boolean
+  /** Returns what ends the wait for the next message. */
+  wait(): Stop
+}
+
+/** Provides the state of the call on which a fault acts. */
+export interface ActiveFaultOwner {
+  readonly call: Call | undefined
+  readonly exchangeContext: ExchangeContext
+  /** Aborted when the client leaves, the sidecar drains, or the exchange ends. */
+  readonly stop: Stop
+  /** The head of the app's response, if it belongs to this call alone. */
+  readonly response: ResponseHead | undefined
+  readonly listener: FaultListener
+  /** Undefined for a message that is not on a stream. */
+  readonly position: StreamPosition | undefined
+  /** Counts the memory that faults hold. */
+  readonly memory: Room
+  reserve(bytes: number): NotApplicableReason | undefined
+  onWait(): void
+  /** Called when a fault takes effect, with the message of a response that it took last. */
+  onEffect(taken: Message | undefined): void
+  /** Adds a marker to the next message, or with `onHead` to the head. */
+  addMarker(marker: string, onHead: boolean): void
+}
+
+/** The reason for which a verdict cannot be carried out, possibly known later. */
+export type Inapplicable =
+  NotApplicableReason | undefined | Promise<NotApplicableReason | undefined>

@@ -8,16 +8,14 @@ import {
 import type { Message } from '../../../mcp/json-rpc.ts'
 import type { MatchedRule } from '../../../rules/select/matched-rule.ts'
 import { isOther } from '../../../mcp/call.ts'
-import type { NotApplicableReason } from '../fault-events.ts'
-import type { ActiveFaultOwner, Inapplicable } from './fault-owner.ts'
+import type { NotApplicableReason } from '../exchange-context.ts'
+import { ActiveContext, type ActiveFaultOwner, type Inapplicable } from './active-context.ts'
 import { faultMarker } from '../emit/injected-response.ts'
 import { FaultStopped, interruptibleWait } from './stop.ts'
-import { ActiveContext } from './active-context.ts'
 
 /** Runs one fault of a matched rule on one call: provides its context and counts its effects. */
 export class ActiveFault extends ActiveContext {
   readonly fault: Fault
-  readonly marker: string
   /** True when the fault was asked: without an effect it counts as not applicable. */
   asked = false
   /** True while the fault acts on the response as HTTP: only a head can carry its marker. */
@@ -30,7 +28,7 @@ export class ActiveFault extends ActiveContext {
   #acted: boolean
   #actedHere = false
   #finished = false
-  #claims: (string | undefined)[] = []
+  #claims: (string | undefined)[] | undefined
   /** The start of the first sleep, if earlier than the call of `sleep`. */
   #since: number | undefined
 
@@ -39,7 +37,6 @@ export class ActiveFault extends ActiveContext {
     super(matched, index, owner)
     this.#acted = acted
     this.fault = matched.rule.faults[index]!
-    this.marker = faultMarker(this.ref.rule, this.ref.fault)
   }
 
   /** True for a fault that acts on the response as HTTP. */
@@ -80,7 +77,7 @@ export class ActiveFault extends ActiveContext {
 
   /** The marker on the wire; undefined when the rule disables markers. */
   get wireMarker(): string | undefined {
-    return this.marked ? this.marker : undefined
+    return this.marked ? faultMarker(this.ref.rule, this.ref.fault) : undefined
   }
 
   /**
@@ -137,7 +134,7 @@ export class ActiveFault extends ActiveContext {
    */
   settle(): boolean {
     const acted = this.#acting
-    if (this.#claims.length > 0) this.#commit(undefined)
+    if (this.#claims !== undefined) this.#commit(undefined)
     // A sleeping fault is still acting.
     if (this.#asleep > 0) return false
     this.#end()
@@ -146,12 +143,12 @@ export class ActiveFault extends ActiveContext {
 
   /** Records the announced effects while the fault continues to act. */
   commitClaims(): void {
-    if (this.#claims.length > 0) this.#commit(undefined)
+    if (this.#claims !== undefined) this.#commit(undefined)
   }
 
   /** Withdraws the announced effects, which cannot be carried out. */
   revoke(reason: NotApplicableReason): void {
-    this.#claims = []
+    this.#claims = undefined
     this.#end()
     this.cannot(reason)
   }
@@ -166,7 +163,7 @@ export class ActiveFault extends ActiveContext {
 
   /** Disables a fault that threw; its messages continue unchanged. */
   failed(error: unknown): void {
-    this.#claims = []
+    this.#claims = undefined
     this.#end()
     if (!(error instanceof FaultStopped)) {
       this.owner.listener.failed(this.ref, error)
@@ -199,6 +196,7 @@ export class ActiveFault extends ActiveContext {
     if (this.#finished || this.withdrawn.aborted || this.owner.stop.aborted)
       throw new FaultStopped()
     this.#begin()
+    this.#claims ??= []
     this.#claims.push(effect)
   }
 
@@ -215,7 +213,7 @@ export class ActiveFault extends ActiveContext {
   async sleep(ms: number): Promise<void> {
     const due = (this.#since ?? performance.now()) + ms
     this.#since = undefined
-    if (this.#claims.length > 0) this.#commit(ms)
+    if (this.#claims !== undefined) this.#commit(ms)
     // A fault that sleeps after an effect continues to act.
     else if (this.#acted && !this.withdrawn.aborted) this.#begin()
     this.#asleep++
@@ -248,15 +246,16 @@ export class ActiveFault extends ActiveContext {
   }
 
   #commit(delayMs: number | undefined): void {
-    const claims = this.#claims
-    this.#claims = []
+    const claims = this.#claims ?? []
+    this.#claims = undefined
     this.owner.onEffect(this.taken)
     for (const effect of claims) {
       const first = !this.#acted
       this.#acted = true
       this.#actedHere = true
       this.matched.applied()
-      if (this.marked) this.owner.addMarker(this.marker, this.inOutput)
+      const marker = this.wireMarker
+      if (marker !== undefined) this.owner.addMarker(marker, this.inOutput)
       const { rule, fault, call } = this.ref
       this.owner.listener.injected({ rule, fault, call, effect, delayMs, first })
     }

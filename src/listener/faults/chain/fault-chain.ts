@@ -1,16 +1,18 @@
 import { CutResponse } from '../../../filters/lib/cut-response.ts'
-import { splice } from '../../../base/json/json-edit.ts'
-import type { Span } from '../../../base/json/json-node.ts'
-import { readJson } from '../../../base/json/json-text.ts'
-import { frameText, withText } from '../../../filters/lib/json/frame-json.ts'
 import type { Frame, Verdict } from '../../../filters/fault.ts'
 import { heavyWork } from '../../event-loop.ts'
-import type { NotApplicableReason } from '../fault-events.ts'
+import type { NotApplicableReason } from '../exchange-context.ts'
 import type { ActiveFault } from './active-fault.ts'
-import { type ChainFrame, type FrameFlow, SealedFrame, UnreadFrame, isOpen } from './frame.ts'
+import {
+  type ChainFrame,
+  type FrameFlow,
+  FrameQueue,
+  QuietFrame,
+  SealedFrame,
+  UnreadFrame,
+  isOpen,
+} from './frame.ts'
 import type { CallFaults } from '../call-faults.ts'
-import { FrameQueue } from './queue.ts'
-import { Tap } from './tap.ts'
 
 /** Returns the reason for which a verdict cannot be carried out. */
 export type ResponseCheck = (verdict: Verdict) => NotApplicableReason | undefined
@@ -67,54 +69,46 @@ async function* transformStage(
   input: FrameFlow,
   uncut?: NotApplicableReason,
 ): AsyncGenerator<ChainFrame, undefined> {
+  const tap = new Tap(active, input)
   try {
-    yield* transformed(active, new Tap(active, input), input, uncut)
-  } finally {
-    await input.return?.()
-  }
-}
-
-async function* transformed(
-  active: ActiveFault,
-  tap: Tap,
-  input: FrameFlow,
-  uncut: NotApplicableReason | undefined,
-): AsyncGenerator<ChainFrame, undefined> {
-  let output: AsyncIterator<Frame> | undefined
-  try {
-    output = active.fault.onResponse!(active, tap)[Symbol.asyncIterator]()
-    for (;;) {
-      tap.await(output.next())
-      // The transform may wait for a frame while comments arrive, which pass it.
-      for (let there = await tap.given(); !there; there = await tap.given()) yield* tap.takeQuiet()
-      const step = tap.takeGiven()
-      active.settle()
-      yield* tap.takeQuiet()
-      if (step.done === true) break
+    let output: AsyncIterator<Frame> | undefined
+    try {
+      output = active.fault.onResponse!(active, tap)[Symbol.asyncIterator]()
+      for (;;) {
+        tap.await(output.next())
+        // The transform may wait for a frame while comments arrive, which pass it.
+        while (!(await tap.given())) for (const quiet of tap.takeQuiet()) yield quiet
+        const step = tap.takeGiven()
+        active.settle()
+        for (const quiet of tap.takeQuiet()) yield quiet
+        if (step.done === true) break
+        tap.release()
+        yield step.value
+      }
+      output = undefined
+      // A transform that ends before its input drops the rest.
+      if (!tap.exhausted && tap.sealed === undefined) return
+    } catch (error) {
+      if (!(error instanceof CutResponse)) active.failed(error)
+      else if (uncut !== undefined) active.revoke(uncut)
+      else {
+        active.settle()
+        throw error
+      }
+      for (const frame of [...tap.takeQuiet(), ...tap.inHand]) yield frame
       tap.release()
+    } finally {
+      await output?.return?.()
+    }
+    if (tap.sealed !== undefined) yield tap.sealed
+    if (tap.exhausted) return
+    for (;;) {
+      const step = await input.next()
+      if (step.done === true) return
       yield step.value
     }
-    // A transform that ends before its input drops the rest.
-    if (!tap.exhausted && tap.sealed === undefined) return
-  } catch (error) {
-    if (!(error instanceof CutResponse)) active.failed(error)
-    else if (uncut !== undefined) active.revoke(uncut)
-    else {
-      active.settle()
-      throw error
-    }
-    yield* tap.takeQuiet()
-    yield* tap.inHand
-    tap.release()
   } finally {
-    await output?.return?.()
-  }
-  if (tap.sealed !== undefined) yield tap.sealed
-  if (tap.exhausted) return
-  for (;;) {
-    const step = await input.next()
-    if (step.done === true) return
-    yield step.value
+    await input.return?.()
   }
 }
 
@@ -133,46 +127,6 @@ export async function piped(
   for (let step = await flow.next(); step.done !== true; step = await flow.next()) {
     out.push(step.value)
   }
-}
-
-/** Configures how a message is taken through its faults. */
-export interface MessageOptions {
-  /** The reason for which no fault may cut the stream, if any. */
-  readonly uncut?: NotApplicableReason | undefined
-  /** Finds the message in the text of its frame; the whole text by default. */
-  readonly part?: (text: string) => Span | undefined
-}
-
-/**
- * Takes a message that is no response through the faults of its rules, as the only frame of one: returns
- * what takes its place, a reply among it. Rejects with `CutResponse` when a fault resets the connection.
- */
-export async function pipedMessage(
-  owner: CallFaults,
-  original: Frame,
-  check: ResponseCheck,
-  { uncut, part = readJson }: MessageOptions = {},
-): Promise<readonly ChainFrame[]> {
-  let frame = original
-  const verdict = await owner.request(async (_, wanted) => {
-    const reason = check(wanted)
-    if (reason !== undefined || wanted.kind !== 'edit') return reason
-    const text = frameText(frame)
-    const at = text === undefined ? undefined : part(text)
-    if (text === undefined || at === undefined) return 'unreadable'
-    const { start, end } = at
-    const edited = await wanted.edit(text.slice(start, end))
-    if (edited === undefined) return 'nothing_to_act_on'
-    frame = withText(frame, splice(text, [{ start, end, text: edited }]))
-    return undefined
-  })
-  if (verdict.kind === 'lost') return []
-  if (verdict.kind === 'reset') throw new CutResponse(verdict.how)
-  if (verdict.kind === 'respond') return [SealedFrame.instead(frame, verdict.reply)]
-  owner.leaveOutput('nothing_to_act_on')
-  const out: ChainFrame[] = []
-  await piped(owner, { ...frame, last: true }, out, check, uncut)
-  return out
 }
 
 /** Receives the frames of a chain; a promise pauses the chain. */
@@ -207,10 +161,126 @@ export class FrameChain extends FrameQueue {
       // Not awaited: a sleeping fault wakes at the end of the exchange.
       flow.return?.().catch(() => undefined)
       const { fate, stop } = owner
-      const dropped = !fate.responded && fate.appResponse !== undefined
+      const dropped = !fate.responded && fate.upstreamResponse !== undefined
       if (dropped && !stop.aborted) fate.respondedBy(undefined)
       // Frames that no fault reads must not hold up the app.
       this.drop()
     }
+  }
+}
+
+/** The next frame of a transform, or its error. */
+type Given = { readonly step: IteratorResult<Frame> } | { readonly error: unknown }
+
+/** The input of a transform. It outlives the transform, and ends where the chain ends. */
+export class Tap implements AsyncIterableIterator<Frame> {
+  /** Frames that were taken and not emitted. */
+  readonly inHand: Frame[] = []
+  /** A frame that ends the transform, and passes it. */
+  sealed: Frame | SealedFrame | undefined
+  exhausted = false
+  #held = 0
+  #quiet: QuietFrame[] = []
+  /** The next result of the transform, if available. */
+  #given: Given | undefined
+  #resolve: ((given: boolean) => void) | undefined
+  readonly #active: ActiveFault
+  readonly #input: FrameFlow
+
+  constructor(active: ActiveFault, input: FrameFlow) {
+    this.#active = active
+    this.#input = input
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  async next(): Promise<IteratorResult<Frame>> {
+    // A fault that asks for more after an effect has consumed the frames that it held.
+    if (this.#active.settle()) this.release()
+    if (this.exhausted || this.sealed !== undefined) return { done: true, value: undefined }
+    for (;;) {
+      const step = await this.#input.next()
+      if (step.done === true) {
+        this.exhausted = true
+        return step
+      }
+      const frame = step.value
+      if (frame instanceof QuietFrame) {
+        this.#quiet.push(frame)
+        this.#notify()
+        continue
+      }
+      const isSealed = frame instanceof SealedFrame
+      // An earlier fault may have made the message larger than any that is read.
+      const isTooLarge = frame.raw.length > this.#active.owner.exchangeContext.maxBody
+      if (isSealed || isTooLarge) {
+        if (!isSealed) this.#active.cannot('too_large')
+        this.sealed = frame
+        return { done: true, value: undefined }
+      }
+      this.inHand.push(frame)
+      this.#active.taken = frame.message
+      this.#held += frame.raw.length
+      this.#active.owner.memory.take(frame.raw.length)
+      if (frame.last) this.#active.asked = true
+      // Parsing took time, and the fault may take as long.
+      const heavy = heavyWork.wait(frame.raw.length)
+      if (heavy !== undefined) await heavy
+      return { done: false, value: frame }
+    }
+  }
+
+  /** Forgets the taken frames, which were emitted or dropped. */
+  release(): void {
+    this.inHand.length = 0
+    this.#active.owner.memory.give(this.#held)
+    this.#held = 0
+  }
+
+  /** Awaits the next result of the transform. */
+  await(step: Promise<IteratorResult<Frame>>): void {
+    const keep = (given: Given): void => {
+      this.#given = given
+      this.#notify()
+    }
+    step.then(
+      (given) => keep({ step: given }),
+      (error: unknown) => keep({ error }),
+    )
+  }
+
+  /** Resolves to true when the transform has a result, and to false when a comment must pass it. */
+  given(): Promise<boolean> {
+    return new Promise((resolve) => {
+      this.#resolve = resolve
+      this.#notify()
+    })
+  }
+
+  /** Takes the result of the transform; throws its error. */
+  takeGiven(): IteratorResult<Frame> {
+    const given = this.#given!
+    this.#given = undefined
+    if ('error' in given) throw given.error
+    return given.step
+  }
+
+  takeQuiet(): readonly QuietFrame[] {
+    const quiet = this.#quiet
+    if (quiet.length > 0) this.#quiet = []
+    return quiet
+  }
+
+  return(): Promise<IteratorResult<Frame>> {
+    return Promise.resolve({ done: true, value: undefined })
+  }
+
+  #notify(): void {
+    const resolve = this.#resolve
+    if (resolve === undefined || (this.#given === undefined && this.#quiet.length === 0)) return
+    this.#resolve = undefined
+    resolve(this.#given !== undefined)
   }
 }

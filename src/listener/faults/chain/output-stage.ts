@@ -3,7 +3,7 @@ import { type HeaderLines, type ResponseHead, headerValues } from '../../../http
 import { isModern } from '../../../mcp/protocol-version.ts'
 import type { Failure, ResponseSink } from '../../../http/transfer.ts'
 import type { CallFaults } from '../call-faults.ts'
-import { PieceQueue } from './queue.ts'
+import { PieceQueue } from './frame.ts'
 import { hasNoBody, withMarkers } from '../emit/injected-response.ts'
 import type { ExchangeFaults } from '../exchange-faults.ts'
 import { SLICE, nextLoop } from '../../event-loop.ts'

@@ -48,26 +48,16 @@ interface Sleeper extends Link<Sleeper> {
  * The waits on one signal. Not a Set, which keeps a table for each time that it grew or shrank, and with it
  * the calls that waited then, until the next major garbage collection.
  */
-class Sleepers {
-  readonly #chain = new Chain<Sleeper>()
-
-  get size(): number {
-    return this.#chain.size
-  }
-
-  add(wake: () => void): Sleeper {
+class Sleepers extends Chain<Sleeper> {
+  addWake(wake: () => void): Sleeper {
     const sleeper = { wake, newer: undefined, older: undefined }
-    this.#chain.add(sleeper)
+    this.add(sleeper)
     return sleeper
-  }
-
-  remove(sleeper: Sleeper): void {
-    this.#chain.remove(sleeper)
   }
 
   /** Wakes all; each removes itself. */
   wakeAll(): void {
-    for (let next = this.#chain.oldest; next !== undefined; next = this.#chain.oldest) next.wake()
+    for (let next = this.oldest; next !== undefined; next = this.oldest) next.wake()
   }
 }
 
@@ -108,8 +98,8 @@ export function interruptibleWait(
       if (left < CLOSE_ENOUGH) settle()
       else timer = setTimeout(arm, Math.min(Math.max(Math.floor(left), 1), MAX_TIMER))
     }
-    const waker = wakers.add(settle)
-    const stopper = stoppers.add(settle)
+    const waker = wakers.addWake(settle)
+    const stopper = stoppers.addWake(settle)
     if (ms !== Infinity) arm()
   })
 }

@@ -49,8 +49,10 @@ export class Outlet {
   head(head: ResponseHead): void {
     if (this.ended) return
     this.started = true
-    const headers = withMarkers(head.headers, this.#faults.takeMarkers())
-    this.#to.head({ ...head, headers })
+    const markers = this.#faults.takeMarkers()
+    // The text of a head that the upstream repeats is kept with it.
+    const headers = markers.length === 0 ? undefined : withMarkers(head.headers, markers)
+    this.#to.head(headers === undefined ? head : { ...head, headers })
   }
 
   /** Sends a part of the body; false asks for a pause until `resume`. */

@@ -11,7 +11,7 @@ import { asBuffer } from '../../../base/bytes.ts'
 import { toMessage } from '../../../mcp/json-rpc.ts'
 import type { Body } from '../../../http/transfer.ts'
 import { codingOf, decodeWhole } from '../../../http/content-coding.ts'
-import type { NotApplicableReason } from '../fault-events.ts'
+import type { NotApplicableReason } from '../exchange-context.ts'
 
 /** Headers that describe the original body, or ask for its handling. */
 const BODY_HEADERS = new Set([
@@ -98,7 +98,7 @@ export class CallTexts {
   readonly #limit: number
   #body: Body
   #parts: Promise<Parts | undefined> | undefined
-  readonly #edits = new Map<number, Buffer>()
+  #edits: Map<number, Buffer> | undefined
 
   constructor(head: RequestHead, body: Body, limit: number) {
     this.#head = head
@@ -111,7 +111,7 @@ export class CallTexts {
    * UTF-8 was not read as MCP and has no calls.
    */
   async text(index: number): Promise<string | undefined> {
-    const edited = this.#edits.get(index)
+    const edited = this.#edits?.get(index)
     if (edited !== undefined) return edited.toString()
     const parts = await this.#taken()
     const element = parts?.elements[parts.positions[index] ?? -1]
@@ -129,12 +129,13 @@ export class CallTexts {
     } catch (error) {
       throw new BrokenEditError(`an edited call is no JSON: ${(error as Error).message}`)
     }
-    this.#edits.set(index, Buffer.from(edited))
+    this.replace(index, edited)
     return undefined
   }
 
   /** Replaces a message by any text. */
   replace(index: number, text: string): void {
+    this.#edits ??= new Map()
     this.#edits.set(index, Buffer.from(text))
   }
 
@@ -144,14 +145,15 @@ export class CallTexts {
   }
 
   /** Returns the request without the calls that are answered; `empty` when nothing is left. */
-  async sent(responded: ReadonlySet<number>): Promise<SentRequest | 'empty'> {
+  async sent(responded: readonly number[]): Promise<SentRequest | 'empty'> {
     const head = this.#head
-    if (responded.size === 0 && this.#edits.size === 0) return { head, body: await this.#again() }
+    if (responded.length === 0 && this.#edits === undefined)
+      return { head, body: await this.#again() }
     const parts = await this.#taken()
     // A body that cannot be split is sent whole: an extra call is better than a lost one.
     if (parts === undefined) return { head, body: await this.#again() }
     const body = this.#rewritten(parts, responded)
-    return body === undefined ? 'empty' : this.#as(body, responded.size > 0)
+    return body === undefined ? 'empty' : this.#as(body, responded.length > 0)
   }
 
   /** Returns a request with one call, in another text. */
@@ -165,18 +167,18 @@ export class CallTexts {
     return { head: { ...this.#head, headers }, body }
   }
 
-  #rewritten(parts: Parts, responded: ReadonlySet<number>): Uint8Array | undefined {
+  #rewritten(parts: Parts, responded: readonly number[]): Uint8Array | undefined {
     const { elements, positions, isArray, plain } = parts
     const callAt = new Map(positions.map((at, index) => [at, index]))
     const left: Uint8Array[] = []
     for (const [at, element] of elements.entries()) {
       const index = callAt.get(at)
       if (index === undefined) left.push(element)
-      else if (!responded.has(index)) left.push(this.#edits.get(index) ?? element)
+      else if (!responded.includes(index)) left.push(this.#edits?.get(index) ?? element)
     }
     if (left.length === 0) return undefined
     if (!isArray) return left[0]
-    if (responded.size > 0) return jsonArray(left)
+    if (responded.length > 0) return jsonArray(left)
     // The bytes between the elements are kept, too.
     const pieces: Uint8Array[] = []
     let from = plain.byteOffset

@@ -98,7 +98,7 @@ export interface CopiedOwner {
   readonly call: Call | undefined
   /** True once a fault or the app has ended the session. */
   readonly hasSessionEnded: boolean
-  readonly copies: CopyOrders
+  readonly copies: CopyOrders | undefined
 }
 
 /** A call with copies to send. */
@@ -109,6 +109,23 @@ export interface CopiedCall {
   readonly owner: CopiedOwner
 }
 
+export type Copied = Omit<CopiedCall, 'order'>
+
+/** Returns the calls with ordered copies, as they are sent. */
+export async function readCopied(
+  owners: readonly CopiedOwner[],
+  texts: CallTexts,
+  responded: readonly number[],
+): Promise<readonly Copied[]> {
+  const copied: Copied[] = []
+  for (const [index, owner] of owners.entries()) {
+    if (owner.copies?.isWanted !== true || responded.includes(index)) continue
+    const text = await texts.text(index)
+    if (text !== undefined) copied.push({ owner, text })
+  }
+  return copied
+}
+
 /**
  * Sends the copies of a call one after the other, even without a waiting client, until the rule is
  * withdrawn. Their responses are read, so that the app does its work, and dropped. Never rejects.
@@ -117,7 +134,7 @@ export async function sendCopies(call: CopiedCall, options: CopyOptions): Promis
   const { active, copies, spacing } = call.order
   const closing = options.closing ?? NEVER
   const { memory = ENDLESS } = options
-  const { responded } = call.owner.copies
+  const responded = call.owner.copies?.responded
   if (!memory.take(call.text.length)) {
     active.revoke('memory')
     return

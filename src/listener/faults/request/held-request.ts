@@ -1,6 +1,9 @@
 import type { Call } from '../../../mcp/call.ts'
-import type { CallFaults } from '../call-faults.ts'
+import type { CallFaults, RequestVerdict } from '../call-faults.ts'
 import { Stop } from '../chain/stop.ts'
+import type { Reply } from '../../../mcp/reply.ts'
+import { replyMessage } from '../emit/injected-response.ts'
+import type { ExchangeParts, RequestOutcome } from '../exchange-faults-options.ts'
 
 /** Tracks a request that faults may hold, and whose calls a client may cancel meanwhile. */
 export class HeldRequest {
@@ -95,4 +98,37 @@ export class HeldRequest {
   keptBy(all: readonly CallFaults[]): boolean {
     return !this.sent && (this.#wasKept || all.some(({ origin }) => origin === 'injected'))
   }
+}
+
+/**
+ * Joins the verdicts on the messages of a request. Adds the indexes of messages that the app does not
+ * get to `responded`, and the replies of faults to `replies`.
+ */
+export function requestOutcome(
+  { posted }: Pick<ExchangeParts, 'posted'>,
+  verdicts: readonly (RequestVerdict | undefined)[],
+  responded: number[],
+  replies: Reply[],
+  repeated: readonly string[],
+): RequestOutcome {
+  for (const [index, verdict] of verdicts.entries()) {
+    const faults = posted[index]!
+    if (faults.fate.isAbandoned) {
+      responded.push(index)
+      continue
+    }
+    if (verdict === undefined) continue
+    if (verdict.kind === 'reset') return { kind: 'cut', how: verdict.how }
+    if (verdict.kind !== 'respond') continue
+    const { reply } = verdict
+    if (reply.kind === 'http') {
+      for (const { fate } of posted) fate.changed()
+      return { kind: 'http', reply }
+    }
+    const call = faults.call!
+    faults.fate.replied()
+    responded.push(index)
+    if (call.transport !== 'http+sse') replies.push(replyMessage(reply, call))
+  }
+  return { kind: 'forward', responded, replies, repeated }
 }

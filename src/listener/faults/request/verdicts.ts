@@ -1,13 +1,12 @@
 import type { Call } from '../../../mcp/call.ts'
 import { asSseEvent, isExactId } from '../../../mcp/reply.ts'
 import type { Verdict } from '../../../filters/fault.ts'
-import type { NotApplicableReason } from '../fault-events.ts'
+import type { NotApplicableReason } from '../exchange-context.ts'
 import { withId } from '../../../filters/lib/json/message-id.ts'
-import type { Inapplicable } from '../chain/fault-owner.ts'
+import type { Inapplicable } from '../chain/active-context.ts'
 import type { CallFaults } from '../call-faults.ts'
 import type { CallTexts } from './call-texts.ts'
 import { type RpcReply, markerComments, replyMessage } from '../emit/injected-response.ts'
-import type { ExchangeParts, ExchangeFaultsOptions } from '../exchange-faults-options.ts'
 
 /**
  * Returns the reason for which a verdict on a response cannot be carried out, if any: the app has
@@ -46,7 +45,31 @@ export function checkStreamVerdict(
   // Permanent reasons first: the reason must not depend on the order of responses.
   const reason = checkVerdict(call, verdict, shared)
   if (reason !== undefined || verdict.kind !== 'respond') return reason
-  return verdict.reply.kind === 'http' && isHeadSent ? 'head_sent' : undefined
+  return verdict.reply.kind === 'http' && isHeadSent ? 'headers_sent' : undefined
+}
+
+/** Returns the reason for which a verdict on a message of the server cannot be carried out. */
+export function checkServerVerdict(
+  call: Call,
+  verdict: Verdict,
+  uncut?: NotApplicableReason,
+): NotApplicableReason | undefined {
+  if (verdict.kind === 'reset') return uncut
+  if (verdict.kind !== 'respond') return undefined
+  if (verdict.reply.kind === 'http') return 'headers_sent'
+  if (call.id === undefined) return 'no_response'
+  return isExactId(call.id) ? undefined : 'inexact_id'
+}
+
+/** The exchange whose request faults are asked about. */
+interface AskedExchange {
+  readonly options: {
+    readonly session: string
+    /** Sends the replies to calls whose responses come on a stream. */
+    readonly push?: { send(session: string, bytes: Uint8Array): boolean } | undefined
+  }
+  readonly posted: readonly CallFaults[]
+  readonly shared: boolean
 }
 
 /**
@@ -57,7 +80,7 @@ export function admitVerdict(
   faults: CallFaults,
   verdict: Verdict,
   wireMarker: string | undefined,
-  { options, posted, shared }: ExchangeParts,
+  { options, posted, shared }: AskedExchange,
   texts: CallTexts,
 ): Inapplicable {
   const { call } = faults
@@ -81,7 +104,7 @@ function pushReply(
   faults: CallFaults,
   reply: RpcReply,
   wireMarker: string | undefined,
-  { push, session }: ExchangeFaultsOptions,
+  { push, session }: AskedExchange['options'],
 ): NotApplicableReason | undefined {
   const { bytes } = asSseEvent(replyMessage(reply, faults.call!))
   const marked =

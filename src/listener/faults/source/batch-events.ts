@@ -2,7 +2,7 @@ import { asBuffer } from '../../../base/bytes.ts'
 import { jsonArray, jsonElements } from '../../../base/json/json-array.ts'
 import { frameText, withText } from '../../../filters/lib/json/frame-json.ts'
 import { MAX_MESSAGES, type Message } from '../../../mcp/json-rpc.ts'
-import { type AppFrame, appFrame } from '../chain/frame.ts'
+import { type UpstreamFrame, upstreamFrame } from '../chain/frame.ts'
 
 /** Decides about the messages of a batch. */
 export interface BatchReader {
@@ -16,14 +16,17 @@ export interface BatchReader {
  * Takes the messages that faults act on out of a batch, which each become an event. The others stay in
  * batches, and all in order; the last event has the fields of the whole. Other frames are returned unchanged.
  */
-export function eventsOf(frame: AppFrame, { isOwn, ends }: BatchReader): readonly AppFrame[] {
+export function eventsOf(
+  frame: UpstreamFrame,
+  { isOwn, ends }: BatchReader,
+): readonly UpstreamFrame[] {
   const { batch } = frame
   if (batch === undefined || batch.length > MAX_MESSAGES) return [frame]
   const own = batch.map(isOwn)
   const text = own.includes(true) ? frameText(frame) : undefined
   if (text === undefined) return [frame]
   const elements = jsonElements(Buffer.from(text))!
-  const parts: AppFrame[] = []
+  const parts: UpstreamFrame[] = []
   for (let from = 0, to = 1; from < batch.length; from = to++) {
     while (!own[from] && to < batch.length && !own[to]) to++
     const raw = own[from] ? elements[from]! : jsonArray(elements.slice(from, to))
@@ -34,8 +37,8 @@ export function eventsOf(frame: AppFrame, { isOwn, ends }: BatchReader): readonl
     const message = batch[from]!
     parts.push(
       own[from]
-        ? appFrame('event', event, message, ends(message), id)
-        : { ...appFrame('event', event, undefined, false, id), batch: batch.slice(from, to) },
+        ? upstreamFrame('event', event, message, ends(message), id)
+        : { ...upstreamFrame('event', event, undefined, false, id), batch: batch.slice(from, to) },
     )
   }
   return parts

@@ -6,7 +6,7 @@ import { type Reply, asJson } from '../../../mcp/reply.ts'
 import type { ResponseContext } from './response-part.ts'
 import type { CallFaults } from '../call-faults.ts'
 import { replyMessage } from '../emit/injected-response.ts'
-import { type AppFrame, appFrame, type ChainFrame, SealedFrame } from '../chain/frame.ts'
+import { type UpstreamFrame, upstreamFrame, type ChainFrame, SealedFrame } from '../chain/frame.ts'
 
 /** Returns the message of a body with one message. */
 export function onlyMessage(body: Uint8Array): Message | undefined {
@@ -46,7 +46,7 @@ export function textOf(bytes: Uint8Array): string {
 }
 
 /** Pipes a frame through the faults of a call. */
-type Through = (owner: CallFaults, frame: AppFrame) => Promise<readonly ChainFrame[]>
+type Through = (owner: CallFaults, frame: UpstreamFrame) => Promise<readonly ChainFrame[]>
 
 /**
  * Pipes each call's part of a batch through the call's faults; returns undefined when nothing changed.
@@ -69,7 +69,7 @@ export async function changedBatch(
       const id = message?.kind === 'result' || message?.kind === 'error' ? message.id : undefined
       const own = faults.calls.find(({ call }) => call!.id === id)
       if (own?.actsOnResponse !== true) return [raw]
-      const frame = appFrame('body', raw, message, true)
+      const frame = upstreamFrame('body', raw, message, true)
       const out = await through(own, frame)
       if (out.length !== 1 || out[0] !== frame) changed = true
       return out.map((piece) => replyBytes(own, piece) ?? piece.raw)

@@ -6,10 +6,10 @@ import { readingCost } from '../../../base/json/json-bounds.ts'
 import { jsonWeight } from '../../../base/json/json-weight.ts'
 import type { Failure } from '../../../http/transfer.ts'
 import { HoldTimer } from '../../hold-watch.ts'
-import { decodedLimit, decodeWhole } from '../../../http/content-coding.ts'
+import { decodeWhole, decodedLimit } from '../../../http/content-coding.ts'
 import { heavyWork } from '../../event-loop.ts'
 import { pipeInputRequests } from './input-requests.ts'
-import type { ResponsePart, ResponseContext } from './response-part.ts'
+import type { ResponseContext, ResponsePart } from './response-part.ts'
 import {
   changedBatch,
   isStream,
@@ -19,17 +19,17 @@ import {
   readMessages,
 } from './body-messages.ts'
 import type { CallFaults } from '../call-faults.ts'
-import type { NotApplicableReason } from '../fault-events.ts'
+import type { NotApplicableReason } from '../exchange-context.ts'
 import { piped } from '../chain/fault-chain.ts'
 import { headersForChangedBody } from '../../../http/changed-body-headers.ts'
-import { changedResponse, httpResponse, NOTHING, replyMessage } from '../emit/injected-response.ts'
+import { NOTHING, changedResponse, httpResponse, replyMessage } from '../emit/injected-response.ts'
 import {
-  type AppFrame,
-  appFrame,
-  isOpen,
+  type UpstreamFrame,
+  type ChainFrame,
   SealedFrame,
   UnreadFrame,
-  type ChainFrame,
+  upstreamFrame,
+  isOpen,
 } from '../chain/frame.ts'
 import { checkVerdict } from '../request/verdicts.ts'
 
@@ -150,16 +150,17 @@ export class BodyResponse implements ResponsePart {
     if (body === undefined || typeof read === 'string') {
       return this.#unread(original, read as NotApplicableReason, trailers)
     }
-    const whole = appFrame('body', body, read.length === 1 ? read[0] : undefined, true)
+    const whole = upstreamFrame('body', body, read.length === 1 ? read[0] : undefined, true)
     faults.memory.give(cost)
     faults.memory.take(body.length + jsonWeight(whole.message))
-    const asked = await pipeInputRequests(faults, whole)
+    const isPlanned = faults.options.messagePlanner !== undefined
+    const asked = isPlanned ? await pipeInputRequests(faults, whole) : undefined
     let out = asked === undefined ? whole : this.#only(asked)
     if (out !== undefined) out = await this.#taken(faults.exchange, out)
     if (out === undefined) return
     if (!this.#isAlone) {
       const messages = out === whole ? read : undefined
-      const through = (own: CallFaults, frame: AppFrame) => this.#through(own, frame)
+      const through = (own: CallFaults, frame: UpstreamFrame) => this.#through(own, frame)
       const bytes = await changedBatch(this.#context, out.raw, messages, through)
       if (outlet.ended) return
       if (bytes !== undefined) return this.#send(bytes, true)
@@ -172,7 +173,7 @@ export class BodyResponse implements ResponsePart {
   }
 
   /** Takes the response to the only call through its faults; a batch with one message stays a batch. */
-  async #ofCall(call: CallFaults, body: AppFrame): Promise<AppFrame | undefined> {
+  async #ofCall(call: CallFaults, body: UpstreamFrame): Promise<UpstreamFrame | undefined> {
     const elements = body.message === undefined ? undefined : jsonElements(body.raw)
     if (elements === undefined) return this.#taken(call, body)
     const element = { ...body, raw: elements[0]! }
@@ -182,17 +183,17 @@ export class BodyResponse implements ResponsePart {
   }
 
   /** Takes a body through the faults of one chain; returns undefined when that has ended the response. */
-  async #taken(owner: CallFaults, body: AppFrame): Promise<AppFrame | undefined> {
+  async #taken(owner: CallFaults, body: UpstreamFrame): Promise<UpstreamFrame | undefined> {
     return owner.actsOnResponse ? this.#only(await this.#through(owner, body)) : body
   }
 
   /** Returns the frames as one; undefined when the response has ended, or has been replaced. */
-  #only(frames: readonly ChainFrame[]): AppFrame | undefined {
+  #only(frames: readonly ChainFrame[]): UpstreamFrame | undefined {
     if (this.#context.outlet.ended || this.#replaced(frames)) return undefined
     const [first] = frames
-    if (frames.length === 1 && isOpen(first!)) return first as AppFrame
+    if (frames.length === 1 && isOpen(first!)) return first as UpstreamFrame
     const bytes = joined(frames)
-    return appFrame('body', bytes, onlyMessage(bytes), true)
+    return upstreamFrame('body', bytes, onlyMessage(bytes), true)
   }
 
   /** True when the response has one call and no replies. */
@@ -230,7 +231,7 @@ export class BodyResponse implements ResponsePart {
     // Faults that act on a whole body do not act on a stream.
     const whole = isStream(head)
       ? new UnreadFrame(original)
-      : appFrame('body', original, undefined, true)
+      : upstreamFrame('body', original, undefined, true)
     for (const owner of this.#isAlone ? faults.all : []) {
       const out = owner.actsOnResponse ? await this.#through(owner, whole) : []
       if (outlet.ended || this.#replaced(out)) return
@@ -243,7 +244,7 @@ export class BodyResponse implements ResponsePart {
   async #through(owner: CallFaults, frame: ChainFrame): Promise<readonly ChainFrame[]> {
     const { faults } = this.#context
     const message = isOpen(frame) ? frame.message : undefined
-    owner.fate.appResponded(message)
+    owner.fate.upstreamResponded(message)
     const out: ChainFrame[] = []
     try {
       await piped(owner, frame, out, (verdict) => checkVerdict(owner.call, verdict, faults.shared))
@@ -256,7 +257,7 @@ export class BodyResponse implements ResponsePart {
     if (out.some((each) => each instanceof SealedFrame)) owner.fate.changed()
     else if (out.length !== 1 || out[0] !== frame) {
       const seen = owner === faults.exchange && !faults.shared ? (faults.calls[0] ?? owner) : owner
-      seen.fate.appResponded(message)
+      seen.fate.upstreamResponded(message)
       await heavyWork.wait(frame.raw.length)
       const [only] = out.length === 1 ? out : []
       const read = only !== undefined && isOpen(only) ? only.message : undefined

@@ -7,8 +7,8 @@ import type { Cut } from '../../exchange.ts'
 import type { CallFaults } from '../call-faults.ts'
 import { FrameChain, type OnFrame } from '../chain/fault-chain.ts'
 import {
-  type AppFrame,
-  appFrame,
+  type UpstreamFrame,
+  upstreamFrame,
   type ChainFrame,
   isOpen,
   QuietFrame,
@@ -97,7 +97,7 @@ export class EventPath {
     }
     if (messages.length > MAX_MESSAGES) faults.leaveResponse('too_complex')
     const message = batch ? undefined : messages[0]
-    const event = appFrame('event', frame.raw, message, this.#batch.ends(message), id)
+    const event = upstreamFrame('event', frame.raw, message, this.#batch.ends(message), id)
     this.#push(batch ? { ...event, batch: messages } : event)
   }
 
@@ -127,10 +127,10 @@ export class EventPath {
     for (const chain of this.#all) chain.drop()
   }
 
-  #push(frame: AppFrame | ChainFrame): void {
+  #push(frame: UpstreamFrame | ChainFrame): void {
     if (this.#gate !== undefined) this.#gate.push(frame)
     else if (!isOpen(frame)) void this.#passed(frame)
-    else for (const each of eventsOf(frame as AppFrame, this.#batch)) void this.#passed(each)
+    else for (const each of eventsOf(frame as UpstreamFrame, this.#batch)) void this.#passed(each)
   }
 
   /** Takes a frame from the gate. */
@@ -145,13 +145,13 @@ export class EventPath {
     const { outlet, faults } = this.#context
     // After the end, another connection may carry the event.
     if (outlet.ended) return undefined
-    const { batch } = frame as Partial<AppFrame>
+    const { batch } = frame as Partial<UpstreamFrame>
     const message = isOpen(frame) ? frame.message : undefined
     const isReply = frame instanceof SealedFrame && frame.reply !== undefined
     const owner = isReply || batch !== undefined ? undefined : ownerOf(faults.calls, message)
     if (batch !== undefined) this.#passesBatch(batch)
     if (owner === undefined) return this.#ends.emit(from, frame)
-    if (isOpen(frame) && frame.last) owner.fate.appResponded(message)
+    if (isOpen(frame) && frame.last) owner.fate.upstreamResponded(message)
     const chain = this.#calls.get(owner)
     if (chain === undefined) return this.#ends.emit(owner, frame)
     chain.push(frame)
@@ -162,7 +162,7 @@ export class EventPath {
   #passesBatch(batch: readonly Message[]): void {
     for (const message of batch) {
       const fate = endedBy(this.#context.faults.calls, message)?.fate
-      fate?.appResponded(message)
+      fate?.upstreamResponded(message)
       fate?.respondedBy(message)
     }
   }

@@ -1,14 +1,19 @@
-import type { RequestHead } from '../../../http/headers.ts'
-import type { Body, ResponseSink, Transfer, Upstream } from '../../../http/transfer.ts'
-import { type CopiedCall, sendAlone, sendCopies } from '../request/copies.ts'
+import { headerValue } from '../../../http/headers.ts'
+import type { HeaderLines, RequestHead, ResponseHead } from '../../../http/headers.ts'
+import type { Body, Failure, ResponseSink, Transfer, Upstream } from '../../../http/transfer.ts'
+import { type Copied, readCopied, sendAlone, sendCopies } from '../request/copies.ts'
 import { heavyWork } from '../../event-loop.ts'
 import { CallTexts, postOf } from '../request/call-texts.ts'
 import type { Reply } from '../../../mcp/reply.ts'
-import { FaultedSink } from './faulted-sink.ts'
 import type { ExchangeFaults } from '../exchange-faults.ts'
 import { emptyResponse, httpResponse, messageResponse } from '../emit/injected-response.ts'
 import { Outlet } from '../emit/outlet.ts'
-import type { PushStream } from './push-stream.ts'
+import { mayAskForInput } from './input-requests.ts'
+import { codingOf } from '../../../http/content-coding.ts'
+import type { UpstreamControl, ResponseContext, ResponsePart } from './response-part.ts'
+import { BodyResponse } from './body-response.ts'
+import { isStream } from './body-messages.ts'
+import { SseResponse } from './sse-response.ts'
 
 /**
  * Wraps the upstream with the faults of one exchange, so that relay and observers need not know
@@ -91,11 +96,11 @@ class FaultedTransfer implements Transfer {
     else {
       const { responded, replies, repeated } = outcome
       // A single message that is answered, or did not change, needs not be read again.
-      const unread = responded.size === 0 ? texts.unread : undefined
-      const isAnswered = !batch && responded.size > 0
+      const unread = responded.length === 0 ? texts.unread : undefined
+      const isAnswered = !batch && responded.length > 0
       const sent = isAnswered ? 'empty' : (unread ?? (await texts.sent(responded)))
-      const isCopied = this.#faults.posted.some(({ copies }) => copies.isWanted)
-      const copied = isCopied ? await this.#readCopied(texts, responded) : []
+      const isCopied = this.#faults.posted.some(({ copies }) => copies?.isWanted === true)
+      const copied = isCopied ? await readCopied(this.#faults.posted, texts, responded) : []
       if (this.#outlet.ended) return
       if (sent === 'empty') {
         this.#outlet.whole(
@@ -110,17 +115,6 @@ class FaultedTransfer implements Transfer {
     }
   }
 
-  /** Returns the calls with ordered copies, as they are sent. */
-  async #readCopied(texts: CallTexts, responded: ReadonlySet<number>): Promise<readonly Copied[]> {
-    const copied: Copied[] = []
-    for (const [index, owner] of this.#faults.posted.entries()) {
-      if (!owner.copies.isWanted || responded.has(index)) continue
-      const text = await texts.text(index)
-      if (text !== undefined) copied.push({ owner, text })
-    }
-    return copied
-  }
-
   #copy(copied: readonly Copied[], texts: CallTexts, repeated: readonly string[]): void {
     const { closing, listener, memory } = this.#faults.options
     const options = {
@@ -132,7 +126,7 @@ class FaultedTransfer implements Transfer {
     }
     for (const { owner, text } of copied) {
       const isInSession = this.#faults.options.session !== ''
-      for (const order of owner.copies.take(isInSession))
+      for (const order of owner.copies?.take(isInSession) ?? [])
         void sendCopies({ text, order, owner }, options)
     }
     for (const text of repeated) sendAlone(texts.alone(text, []), options)
@@ -161,18 +155,143 @@ class FaultedTransfer implements Transfer {
   }
 }
 
-type Copied = Omit<CopiedCall, 'order'>
+/** Pipes the app's response through the faults to the client. */
+export class FaultedSink implements ResponseSink {
+  readonly #faults: ExchangeFaults
+  readonly #outlet: Outlet
+  readonly #replies: readonly Reply[]
+  readonly #app: UpstreamControl
+  #part: ResponsePart | undefined
 
-/** Wraps the upstream of a GET stream, so that its events pass a `PushStream`. */
-export function pushUpstream(app: Upstream, stream: PushStream): Upstream {
-  return {
-    send(head, body, sink) {
-      stream.setSink(sink)
-      stream.setPost((text, target) =>
-        sendAlone(postOf(head, text, target), { upstream: app, closing: undefined }),
-      )
-      stream.attach(app.send(head, body, stream))
-      return stream
-    },
+  constructor(
+    faults: ExchangeFaults,
+    outlet: Outlet,
+    replies: readonly Reply[],
+    app: UpstreamControl,
+  ) {
+    this.#faults = faults
+    this.#outlet = outlet
+    this.#replies = replies
+    this.#app = app
+  }
+
+  info(head: ResponseHead): void {
+    this.#outlet.info(head)
+  }
+
+  head(head: ResponseHead): void {
+    if (this.#outlet.ended) return
+    // An app that does not know the session ignores copies, too.
+    if (this.#faults.options.session !== '') {
+      for (const own of this.#faults.posted) own.copies?.responds(head.status === 404)
+    }
+    this.#faults.responseBegins(head)
+    this.#part = this.#partFor(head)
+  }
+
+  data(chunk: Uint8Array): boolean {
+    if (this.#outlet.ended || this.#part === undefined) return true
+    return this.#part.data(chunk)
+  }
+
+  end(trailers: HeaderLines): void {
+    if (!this.#outlet.ended) this.#part?.end(trailers)
+  }
+
+  fail(failure: Failure): void {
+    if (this.#outlet.ended) return
+    if (this.#part === undefined) this.#outlet.fail(failure)
+    else this.#part.fail(failure)
+  }
+
+  resume(): void {
+    const { stage } = this.#outlet
+    if (stage === undefined) this.#onDrain()
+    else stage.resume()
+  }
+
+  /** Ends the response after the client has left. */
+  stop(): void {
+    this.#outlet.stop()
+    this.#part?.stop()
+  }
+
+  #onDrain(): void {
+    this.#outlet.resume()
+    this.#part?.resume()
+  }
+
+  #partFor(head: ResponseHead): ResponsePart {
+    const faults = this.#faults
+    const coding = codingOf(headerValue(head.headers, 'content-encoding'))
+    const context: ResponseContext = {
+      faults,
+      outlet: this.#outlet,
+      head,
+      coding,
+      replies: this.#replies,
+      app: this.#app,
+    }
+    if (faults.passesRedirect) return new UnreadResponse(context)
+    for (const own of faults.calls) {
+      if (!own.fate.isElsewhere) own.response = head
+      // With responses on another connection this response only accepts the calls.
+      if (faults.shared && !own.fate.isElsewhere) own.leaveOutput('shared_exchange')
+    }
+    if (faults.outputs.length > 0) {
+      this.#outlet.addStage({
+        onDrain: () => this.#onDrain(),
+        done: (appHasEnded) => {
+          if (!appHasEnded) this.#app.drop()
+          this.stop()
+        },
+      })
+    }
+    const isPlanned = faults.options.messagePlanner !== undefined
+    const isRead =
+      faults.actsOnResponse || (isPlanned && (isStream(head) || mayAskForInput(faults)))
+    if (!isRead && this.#replies.length === 0) {
+      return new UnreadResponse(context)
+    }
+    if (!isStream(head) || faults.options.request.method === 'HEAD')
+      return new BodyResponse(context)
+    if (coding !== 'unknown') return new SseResponse(context)
+    const alone = !faults.shared && this.#replies.length === 0
+    if (alone && faults.all.some((each) => each.mayReplace)) return new BodyResponse(context)
+    faults.leaveResponse('unreadable')
+    return new UnreadResponse(context)
+  }
+}
+
+/** Forwards a response on which no fault acts; only its head may carry markers. */
+export class UnreadResponse implements ResponsePart {
+  readonly #context: ResponseContext
+
+  constructor(context: ResponseContext) {
+    this.#context = context
+    context.outlet.head(context.head)
+  }
+
+  data(chunk: Uint8Array): boolean {
+    return this.#context.outlet.data(chunk)
+  }
+
+  end(trailers: HeaderLines): void {
+    const { outlet, faults } = this.#context
+    // The time of the HTTP faults is not the app's.
+    if (outlet.stage !== undefined) faults.options.onResponded?.(undefined)
+    outlet.end(trailers)
+  }
+
+  fail(failure: Failure): void {
+    this.#context.outlet.fail(failure)
+  }
+
+  resume(): void {
+    this.#context.app.resume()
+  }
+
+  stop(): void {
+    // Nothing is held.
   }
 }

@@ -1,15 +1,16 @@
+import { isModern } from '../../../mcp/protocol-version.ts'
 import type { Verdict } from '../../../filters/fault.ts'
-import { valueOf, type Span } from '../../../base/json/json-node.ts'
+import { type Span, valueOf } from '../../../base/json/json-node.ts'
 import { readJson } from '../../../base/json/json-text.ts'
 import { isRecord } from '../../../base/values.ts'
 import type { Message } from '../../../mcp/json-rpc.ts'
-import { isModern } from '../../../mcp/protocol-version.ts'
 import type { CallFaults } from '../call-faults.ts'
-import { pipedMessage } from '../chain/fault-chain.ts'
-import { type AppFrame, type ChainFrame, isOpen } from '../chain/frame.ts'
-import type { NotApplicableReason } from '../fault-events.ts'
+import { pipedMessage } from '../request/single-messages.ts'
+import { type UpstreamFrame, type ChainFrame, isOpen } from '../chain/frame.ts'
+import type { NotApplicableReason } from '../exchange-context.ts'
 import type { ExchangeFaults } from '../exchange-faults.ts'
-import { checkServerVerdict, type ServerMessage } from './server-messages.ts'
+import { checkServerVerdict } from '../request/verdicts.ts'
+import type { ServerMessage } from './server-messages.ts'
 
 /** Returns true when a response may ask its client for input, and a rule may be about that. */
 export function mayAskForInput({ calls, options }: ExchangeFaults): boolean {
@@ -35,7 +36,7 @@ export function pipeInputRequests(
     const own = messagePlanner?.plan(request, { call, disturbs })
     return own === undefined ? [] : [{ key, faults: own }]
   })
-  return planned.length === 0 ? undefined : pipeAll(owner, planned, frame as AppFrame)
+  return planned.length === 0 ? undefined : pipeAll(owner, planned, frame as UpstreamFrame)
 }
 
 /** Returns the requests for input in a result, by their keys. */
@@ -60,7 +61,7 @@ interface PlannedRequest {
 async function pipeAll(
   owner: CallFaults,
   planned: readonly PlannedRequest[],
-  original: AppFrame,
+  original: UpstreamFrame,
 ): Promise<readonly ChainFrame[]> {
   let frames: readonly ChainFrame[] = [original]
   try {

@@ -4,7 +4,7 @@ import { parseSseFields } from '../../../mcp/sse-fields.ts'
 import type { SseFrame } from '../../../mcp/sse-framer.ts'
 import { FrameChain } from '../chain/fault-chain.ts'
 import { markerComments, replyMessage } from '../emit/injected-response.ts'
-import { appFrame, type ChainFrame, isOpen, SealedFrame } from '../chain/frame.ts'
+import { upstreamFrame, type ChainFrame, isOpen, SealedFrame } from '../chain/frame.ts'
 import type { PushOutlet } from '../emit/event-outlets.ts'
 import type { PushedCall } from './pushed-call.ts'
 import { PushOrder } from './push-order.ts'
@@ -52,7 +52,7 @@ export class PushChains {
     const { chain, spent } = this.#carried.get(pushed) ?? this.#begin(pushed)
     const last = message?.kind === 'result' || message?.kind === 'error'
     if (last) {
-      pushed.faults.fate.appResponded(message)
+      pushed.faults.fate.upstreamResponded(message)
       pushed.responded()
     }
     if (spent) {
@@ -61,7 +61,7 @@ export class PushChains {
       return last
     }
     if (id !== undefined) this.#order.hold(raw, pushed)
-    chain.push(appFrame('event', raw, message, last, id))
+    chain.push(upstreamFrame('event', raw, message, last, id))
     if (last) chain.close()
     else if (chain.size > this.#limit) this.#release(pushed)
     return last
@@ -146,7 +146,8 @@ export class PushChains {
   #chainEnded(pushed: PushedCall, carried: Carried): void {
     if (this.#carried.get(pushed) !== carried) return
     const { done } = carried
-    if (done === undefined && pushed.faults.fate.appResponse === undefined) carried.spent = true
+    if (done === undefined && pushed.faults.fate.upstreamResponse === undefined)
+      carried.spent = true
     else this.#carried.delete(pushed)
     this.#order.forget(pushed)
     done?.()

@@ -1,9 +1,9 @@
-import { progressTokenOf, type Message } from '../../../mcp/json-rpc.ts'
+import { type Message, progressTokenOf } from '../../../mcp/json-rpc.ts'
 import type { PushedCall, StreamRegistry, StreamSession } from './pushed-call.ts'
 import { PushStream } from './push-stream.ts'
 import type { MessagePlanner } from './server-messages.ts'
 import type { Cut } from '../../exchange.ts'
-import type { NotApplicableReason } from '../fault-events.ts'
+import type { NotApplicableReason } from '../exchange-context.ts'
 
 /** Shared, because thousands of streams are open, mostly without calls that have faults. */
 const NO_CALLS: readonly PushedCall[] = []

@@ -2,7 +2,7 @@ import type { PushedCall } from './pushed-call.ts'
 import type { PushStreams } from './push-streams.ts'
 import type { Call } from '../../../mcp/call.ts'
 import type { CallFaults } from '../call-faults.ts'
-import type { NotApplicableReason } from '../fault-events.ts'
+import type { NotApplicableReason } from '../exchange-context.ts'
 import { checkVerdict } from '../request/verdicts.ts'
 import type { Verdict } from '../../../filters/fault.ts'
 import { Stop } from '../chain/stop.ts'
@@ -59,7 +59,7 @@ export class PushedCalls {
     this.#pushed.set(faults, pushed)
     if (again) faults.restart(stop)
     else faults.stop = stop
-    faults.fate.answerElsewhere()
+    faults.fate.respondElsewhere()
     return undefined
   }
 
@@ -89,6 +89,6 @@ export class PushedCalls {
 /** Returns the reason for which a verdict cannot be carried out on a shared stream. */
 function checkPushedVerdict(call: Call, verdict: Verdict): NotApplicableReason | undefined {
   if (verdict.kind === 'reset') return 'shared_stream'
-  if (verdict.kind === 'respond' && verdict.reply.kind === 'http') return 'head_sent'
+  if (verdict.kind === 'respond' && verdict.reply.kind === 'http') return 'headers_sent'
   return checkVerdict(call, verdict, false)
 }

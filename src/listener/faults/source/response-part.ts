@@ -25,11 +25,11 @@ export interface ResponseContext {
   readonly coding: Coding
   /** The faults' replies to other calls of the batch. */
   readonly replies: readonly Reply[]
-  readonly app: AppControl
+  readonly app: UpstreamControl
 }
 
 /** Controls the transfer that fills the sink. */
-export interface AppControl {
+export interface UpstreamControl {
   resume(): void
   /** Drops the rest of the app's response. */
   drop(): void

@@ -2,19 +2,26 @@ import { CutResponse } from '../../../filters/lib/cut-response.ts'
 import type { Verdict } from '../../../filters/fault.ts'
 import { frameText } from '../../../filters/lib/json/frame-json.ts'
 import type { Room } from '../../../base/room.ts'
-import { isExactId } from '../../../mcp/reply.ts'
 import type { Call } from '../../../mcp/call.ts'
 import type { Message } from '../../../mcp/json-rpc.ts'
 import type { Cut } from '../../exchange.ts'
 import type { Disturbance } from '../../disturbance.ts'
-import type { StreamPosition } from '../chain/fault-owner.ts'
+import type { StreamPosition } from '../chain/active-context.ts'
 import type { CallFaults } from '../call-faults.ts'
-import { type OnFrame, pipedMessage } from '../chain/fault-chain.ts'
-import { type AppFrame, type ChainFrame, isOpen, QuietFrame, SealedFrame } from '../chain/frame.ts'
-import { FrameQueue } from '../chain/queue.ts'
-import { interruptibleWait, Stop } from '../chain/stop.ts'
+import type { OnFrame } from '../chain/fault-chain.ts'
+import { checkServerVerdict } from '../request/verdicts.ts'
+import { pipedMessage } from '../request/single-messages.ts'
+import {
+  type UpstreamFrame,
+  type ChainFrame,
+  FrameQueue,
+  QuietFrame,
+  SealedFrame,
+  isOpen,
+} from '../chain/frame.ts'
+import { Stop, interruptibleWait } from '../chain/stop.ts'
 import { markerComments, replyMessage } from '../emit/injected-response.ts'
-import type { NotApplicableReason } from '../fault-events.ts'
+import type { NotApplicableReason } from '../exchange-context.ts'
 import { type BatchReader, eventOf, eventsOf } from './batch-events.ts'
 
 /** A notification or request of the server. */
@@ -150,7 +157,7 @@ export class MessageGate extends FrameQueue {
       plans.set(each, faults)
       return faults !== undefined || this.#options.batch.isOwn(each)
     }
-    return eventsOf(frame as AppFrame, { ...this.#options.batch, isOwn }).map((part) => ({
+    return eventsOf(frame as UpstreamFrame, { ...this.#options.batch, isOwn }).map((part) => ({
       frame: part,
       faults: part.message && plans.get(part.message),
     }))
@@ -169,7 +176,7 @@ export class MessageGate extends FrameQueue {
   #begin(faults: CallFaults, frame: ChainFrame): Promise<void> {
     const waits = new Promise<void>((resolve) => (faults.waiting = resolve))
     if (!this.#options.memory.take(frame.raw.length)) this.wake()
-    const whole = this.#pipe(faults, frame as AppFrame).finally(() => {
+    const whole = this.#pipe(faults, frame as UpstreamFrame).finally(() => {
       this.#options.memory.give(frame.raw.length)
       this.#late.delete(faults)
       faults.close()
@@ -187,7 +194,7 @@ export class MessageGate extends FrameQueue {
     return Promise.race([this.#late.get(faults), waits])
   }
 
-  async #pipe(faults: CallFaults, original: AppFrame): Promise<void> {
+  async #pipe(faults: CallFaults, original: UpstreamFrame): Promise<void> {
     const { uncut } = this.#options
     const check = (verdict: Verdict) => checkServerVerdict(faults.call!, verdict, uncut)
     let out: readonly ChainFrame[]
@@ -219,7 +226,7 @@ export class MessageGate extends FrameQueue {
 
   /** Sends the copies of a message that faults have ordered. */
   async #repeat(faults: CallFaults, frames: readonly ChainFrame[]): Promise<void> {
-    for (const { active, copies, spacing } of faults.copies.take(false)) {
+    for (const { active, copies, spacing } of faults.copies?.take(false) ?? []) {
       for (let n = 0; n < copies && !faults.stop.aborted; n++) {
         await interruptibleWait(spacing, active.withdrawn, faults.stop).catch(() => undefined)
         if (active.withdrawn.aborted) break
@@ -270,20 +277,7 @@ class Position implements StreamPosition {
 }
 
 function hasMessage(frame: ChainFrame): boolean {
-  return isOpen(frame) && (frame.message ?? (frame as AppFrame).batch) !== undefined
-}
-
-/** Returns the reason for which a verdict on a message of the server cannot be carried out. */
-export function checkServerVerdict(
-  call: Call,
-  verdict: Verdict,
-  uncut?: NotApplicableReason,
-): NotApplicableReason | undefined {
-  if (verdict.kind === 'reset') return uncut
-  if (verdict.kind !== 'respond') return undefined
-  if (verdict.reply.kind === 'http') return 'head_sent'
-  if (call.id === undefined) return 'no_response'
-  return isExactId(call.id) ? undefined : 'inexact_id'
+  return isOpen(frame) && (frame.message ?? (frame as UpstreamFrame).batch) !== undefined
 }
 
 /**
@@ -291,8 +285,8 @@ export function checkServerVerdict(
  * that resumes the stream names the last id that it saw.
  */
 function notLast(frame: ChainFrame & { readonly last: boolean }, isLate: boolean): ChainFrame {
-  const { eventId, ...rest } = frame as AppFrame
+  const { eventId, ...rest } = frame as UpstreamFrame
   const text = isLate && eventId !== undefined ? frameText(rest) : undefined
-  if (text === undefined) return { ...(frame as AppFrame), last: false }
+  if (text === undefined) return { ...(frame as UpstreamFrame), last: false }
   return { ...rest, raw: eventOf(text), last: false, eventId: undefined }
 }

@@ -10,7 +10,7 @@ import type { ResponsePart, ResponseContext } from './response-part.ts'
 import type { CallFaults } from '../call-faults.ts'
 import { headersForChangedBody } from '../../../http/changed-body-headers.ts'
 import { httpResponse, replyEvent, replyMessage } from '../emit/injected-response.ts'
-import { type AppFrame, type ChainFrame, QuietFrame, SealedFrame } from '../chain/frame.ts'
+import { type UpstreamFrame, type ChainFrame, QuietFrame, SealedFrame } from '../chain/frame.ts'
 import { EventPath } from './event-path.ts'
 import { type FeedReceiver, SseFeed, TimedFramer } from './sse-feed.ts'
 import { SseOutlet } from '../emit/event-outlets.ts'
@@ -180,7 +180,7 @@ export class SseResponse implements ResponsePart {
       this.#out.piece(frame.raw, frame.ends)
     } else {
       if (frame.last) owner.fate.respondedBy(frame.message)
-      const { batch = [] } = frame as AppFrame
+      const { batch = [] } = frame as UpstreamFrame
       this.#out.send(frame.raw, markers)
       if (frame.message !== undefined || batch.length > 0) this.#out.release()
     }

@@ -2,13 +2,12 @@ import type { Socket } from 'node:net'
 import { factsOf } from '../../../mcp/request-facts.ts'
 import { RequestReader } from '../../../http/fast/request-reader.ts'
 import type { RejectionReason } from '../../../telemetry/telemetry.ts'
-import { MOST_OPEN, type ClientConnection } from '../client-connection.ts'
+import { type ClientConnection, MOST_OPEN } from '../client-connection.ts'
 import type { Cut } from '../../exchange.ts'
 import { ResponseQueue } from './response-queue.ts'
-import { readDirectly, stopReadingDirectly } from './direct-reading.ts'
-import type { ResponseTexts } from './response-text.ts'
-import type { ResponseOutput, FastResponse } from './fast-response.ts'
+import type { FastResponse, ResponseOutput, ResponseTexts } from './fast-response.ts'
 import { FastExchange } from './fast-exchange.ts'
+import { Readable } from 'node:stream'
 
 /** Bounds of the fast path; larger requests take the standard path. */
 export interface FastLimits {
@@ -196,4 +195,24 @@ export class FastClientConnection implements ResponseOutput {
     socket.off('error', this.#onError).off('drain', this.#onDrain)
     this.#owner.handOver(socket, this.#connection, rest)
   }
+}
+
+/**
+ * Passes arriving bytes to `take` instead of the socket's stream, while the stream's buffer is empty: the
+ * stream would schedule a tick for each piece. Bytes that reach the stream are emitted as `data`.
+ */
+export function readDirectly(socket: Socket, take: (chunk: Buffer) => void): void {
+  socket.push = (chunk: Buffer | null, encoding?: BufferEncoding): boolean => {
+    if (chunk === null || socket.readableFlowing !== true || socket.readableLength > 0) {
+      return Readable.prototype.push.call(socket, chunk, encoding)
+    }
+    take(chunk)
+    return true
+  }
+}
+
+/** Restores reading through the stream. */
+export function stopReadingDirectly(socket: Socket): void {
+  socket.push = (chunk: unknown, encoding?: BufferEncoding): boolean =>
+    Readable.prototype.push.call(socket, chunk, encoding)
 }

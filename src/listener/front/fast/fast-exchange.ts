@@ -3,11 +3,9 @@ import { asBuffer } from '../../../base/bytes.ts'
 import type { RequestHead } from '../../../http/headers.ts'
 import { Pieces } from '../../../base/pieces.ts'
 import type { Body } from '../../../http/transfer.ts'
-import type { ClientConnection } from '../client-connection.ts'
-import { ClientExchange } from '../client-exchange.ts'
+import { type ClientConnection, ClientExchange, type OpenBody } from '../client-connection.ts'
 import type { Exchange, IncomingBody } from '../../exchange.ts'
 import { HoldWatch } from '../../hold-watch.ts'
-import type { OpenBody } from '../client-connection.ts'
 import { FastResponse, type ResponseOutput } from './fast-response.ts'
 
 const EMPTY = Buffer.alloc(0)

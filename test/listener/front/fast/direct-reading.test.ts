@@ -1,10 +1,10 @@
 import { once } from 'node:events'
-import { connect, createServer, type Socket } from 'node:net'
+import { type Socket, connect, createServer } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
 import {
   readDirectly,
   stopReadingDirectly,
-} from '../../../../src/listener/front/fast/direct-reading.ts'
+} from '../../../../src/listener/front/fast/fast-connection.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { startUpstream } from '../../../support/upstream.ts'
 

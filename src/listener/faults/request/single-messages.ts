@@ -1,12 +1,16 @@
 import type { Call } from '../../../mcp/call.ts'
 import { toMessage } from '../../../mcp/json-rpc.ts'
 import { parseJson } from '../../../base/json/json-bounds.ts'
-import { frameText } from '../../../filters/lib/json/frame-json.ts'
-import type { Verdict } from '../../../filters/fault.ts'
+import { frameText, withText } from '../../../filters/lib/json/frame-json.ts'
+import { CutResponse } from '../../../filters/lib/cut-response.ts'
+import type { Frame, Verdict } from '../../../filters/fault.ts'
+import { splice } from '../../../base/json/json-edit.ts'
+import type { Span } from '../../../base/json/json-node.ts'
+import { readJson } from '../../../base/json/json-text.ts'
+import type { NotApplicableReason } from '../exchange-context.ts'
 import type { CallFaults, RequestVerdict } from '../call-faults.ts'
-import type { ExchangeParts } from '../exchange-faults-options.ts'
-import { appFrame, type ChainFrame, SealedFrame } from '../chain/frame.ts'
-import { piped } from '../chain/fault-chain.ts'
+import { upstreamFrame, type ChainFrame, SealedFrame } from '../chain/frame.ts'
+import { piped, type ResponseCheck } from '../chain/fault-chain.ts'
 import { replyMessage } from '../emit/injected-response.ts'
 import type { CallTexts } from './call-texts.ts'
 import { checkVerdict } from './verdicts.ts'
@@ -17,10 +21,10 @@ import { checkVerdict } from './verdicts.ts'
  * in addition.
  */
 export async function pipeMessages(
-  { calls, messages }: Pick<ExchangeParts, 'calls' | 'messages'>,
+  { calls, messages }: Readonly<Record<'calls' | 'messages', readonly CallFaults[]>>,
   verdicts: readonly (RequestVerdict | undefined)[],
   texts: CallTexts,
-  dropped: Set<number>,
+  dropped: number[],
 ): Promise<readonly string[]> {
   const repeated: string[] = []
   for (const [at, faults] of messages.entries()) {
@@ -37,7 +41,7 @@ export async function pipeMessages(
     if (after === undefined) continue
     faults.fate.changed()
     const [first, ...more] = after
-    if (first === undefined) dropped.add(index)
+    if (first === undefined) dropped.push(index)
     else texts.replace(index, first)
     repeated.push(...more)
   }
@@ -49,7 +53,7 @@ async function pipedText(faults: CallFaults, text: string): Promise<readonly str
   const call = faults.call!
   const lines = text.split(/\r\n|\r|\n/).map((line) => `data: ${line}\n`)
   const raw = Buffer.from(`${lines.join('')}\n`)
-  const frame = appFrame('event', raw, toMessage(parseJson(text)), true)
+  const frame = upstreamFrame('event', raw, toMessage(parseJson(text)), true)
   const out: ChainFrame[] = []
   const check = (verdict: Verdict) => {
     const isReply = verdict.kind === 'respond' && verdict.reply.kind !== 'http'
@@ -71,4 +75,44 @@ function textOf(frame: ChainFrame, call: Call): string {
   const { raw } = frame
   const event = { kind: 'event', raw, message: undefined, last: true } as const
   return frameText(event) ?? Buffer.from(raw).toString()
+}
+
+/** Configures how a message is taken through its faults. */
+export interface MessageOptions {
+  /** The reason for which no fault may cut the stream, if any. */
+  readonly uncut?: NotApplicableReason | undefined
+  /** Finds the message in the text of its frame; the whole text by default. */
+  readonly part?: (text: string) => Span | undefined
+}
+
+/**
+ * Takes a message that is no response through the faults of its rules, as the only frame of one: returns
+ * what takes its place, a reply among it. Rejects with `CutResponse` when a fault resets the connection.
+ */
+export async function pipedMessage(
+  owner: CallFaults,
+  original: Frame,
+  check: ResponseCheck,
+  { uncut, part = readJson }: MessageOptions = {},
+): Promise<readonly ChainFrame[]> {
+  let frame = original
+  const verdict = await owner.request(async (_, wanted) => {
+    const reason = check(wanted)
+    if (reason !== undefined || wanted.kind !== 'edit') return reason
+    const text = frameText(frame)
+    const at = text === undefined ? undefined : part(text)
+    if (text === undefined || at === undefined) return 'unreadable'
+    const { start, end } = at
+    const edited = await wanted.edit(text.slice(start, end))
+    if (edited === undefined) return 'nothing_to_act_on'
+    frame = withText(frame, splice(text, [{ start, end, text: edited }]))
+    return undefined
+  })
+  if (verdict.kind === 'lost') return []
+  if (verdict.kind === 'reset') throw new CutResponse(verdict.how)
+  if (verdict.kind === 'respond') return [SealedFrame.instead(frame, verdict.reply)]
+  owner.leaveOutput('nothing_to_act_on')
+  const out: ChainFrame[] = []
+  await piped(owner, { ...frame, last: true }, out, check, uncut)
+  return out
 }
