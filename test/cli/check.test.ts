@@ -166,6 +166,9 @@ it('shows why no rule acts', async () => {
     const { address } = await other.logged('admin listening')
     const { results } = await check('--admin', String(address))
     expect(results['rules may act']!.found).toMatch(/^disarmed, environment: .*production/)
+    expect(results['rules may act']!.fix).toMatch(
+      /^no rule acts in production; check --environment/,
+    )
   } finally {
     await other.kill()
   }

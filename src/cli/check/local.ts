@@ -28,6 +28,15 @@ export interface LocalRequest {
   readonly readToken: string | undefined
 }
 
+/** The next step for each reason to be disarmed. */
+const NEXT: Readonly<Record<string, string>> = {
+  operator: 'squall arm arms it again',
+  guard: 'squall arm arms it again, when the real errors have ended',
+  stopped: 'squall resume ends the stop',
+  file: 'write enabled: true in the rules file',
+  environment: 'no rule acts in production; check --environment, ENVIRONMENT and NODE_ENV',
+  draining: 'the sidecar ends; start it again',
+}
 const MAX_PROBLEMS = 5
 const MAX_TEXT = 300
 
@@ -143,7 +152,7 @@ async function checkSidecar({
         : failed(
             'rules may act',
             `disarmed, ${why}`,
-            'squall arm arms what squall disarm disarmed',
+            reasons.map(({ by }) => NEXT[by] ?? `end ${by}`).join('; '),
           ),
     ]
   } catch (error) {
