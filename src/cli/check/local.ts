@@ -159,8 +159,12 @@ async function checkSidecar({
     if (!(error instanceof AdminError)) throw error
     const fix = 'squall run starts one; --admin names another address'
     const found = `${address}: ${error.message}`
-    if (admin !== undefined) return [failed(check, found, fix)]
-    return [skipped(check, found, fix), await checkPorts(listen, defaultAdmin)]
+    const { host } = admin ?? defaultAdmin
+    const isHere = ['127.0.0.1', '::1', 'localhost'].includes(host)
+    return [
+      (admin === undefined ? skipped : failed)(check, found, fix),
+      ...(isHere ? [await checkPorts(listen, admin ?? defaultAdmin)] : []),
+    ]
   }
 }
 
