@@ -146,7 +146,8 @@ const errors = [
   }),
   series({
     title: 'Errors by kind: injected against real',
-    description: 'Failed calls per second by how they failed. Errors of Squall itself count as real here.',
+    description:
+      'Failed calls per second by how they failed. Errors of Squall itself count as real here.',
     unit: 'reqps',
     stack: true,
     queries: [

@@ -20,7 +20,7 @@ async function commandsFor([first = '']: readonly string[]): Promise<readonly Co
 }
 
 const FAILED = 1
-const BAD_USAGE = 2
+const INVALID_USAGE = 2
 
 /** Runs the program; returns its exit code. */
 async function main(): Promise<number> {
@@ -50,6 +50,6 @@ main().then(
   (error: unknown) => {
     const reason = error instanceof Error ? error.message : String(error)
     process.stderr.write(`squall: ${oneLine(withFix(reason), 2_000)}\n`)
-    process.exit(error instanceof UsageError ? BAD_USAGE : FAILED)
+    process.exit(error instanceof UsageError ? INVALID_USAGE : FAILED)
   },
 )

@@ -17,8 +17,8 @@ import { SessionlessCalls } from './sessionless-calls.ts'
 
 /** Bounds the tables that are kept between exchanges. */
 export interface InFlightOptions {
-  readonly maxPending: number
-  readonly pendingTtl: number
+  readonly maxInFlight: number
+  readonly inFlightTtl: number
   readonly maxSessions: number
 }
 
@@ -67,16 +67,16 @@ export class InFlightRequests {
       for (const entry of entries) this.settle(entry, sameHost ? 'http_error' : 'ok', 'real')
     })
     this.#pending = new InFlightCalls<CallEntry>(
-      { limit: options.maxPending, ttl: options.pendingTtl },
+      { limit: options.maxInFlight, ttl: options.inFlightTtl },
       (entry, full) => {
-        if (full) telemetry.evicted('pending_calls')
+        if (full) telemetry.evicted('in_flight_calls')
         this.#dropped(entry)
       },
     )
   }
 
   /** The number of open calls, with those that the table does not hold. */
-  get pendingCalls(): number {
+  get size(): number {
     return this.#open
   }
 

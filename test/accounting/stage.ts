@@ -66,7 +66,7 @@ export class Stage {
     })
   }
 
-  async byReason(name: 'unclassified' | 'refused' | 'table_evictions'): Promise<Counts> {
+  async byReason(name: 'unclassified' | 'rejected' | 'table_evictions'): Promise<Counts> {
     const label = name === 'table_evictions' ? 'table' : 'reason'
     return counts(await this.lines(`squall_${name}_total`), (labels) => labels[label]!)
   }

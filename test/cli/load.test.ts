@@ -269,7 +269,7 @@ test.each([
   [['--slo', 'p99<2'], /unit of time; write it as 250ms or 2s/],
   [['--expect', 'total>1'], /no JSON Pointer/],
   [['--calls', '/no/such/file'], /--calls: .* cannot be read \(ENOENT\)/],
-])('%s is bad usage', async (args, why) => {
+])('%s is a usage error', async (args, why) => {
   const inputs = loadInputs(asked(['load', ...target(), ...args]) as LoadRequest, '0.0.0')
   await expect(inputs).rejects.toThrow(why)
   await expect(inputs).rejects.toBeInstanceOf(UsageError)

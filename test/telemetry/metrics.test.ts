@@ -221,7 +221,7 @@ describe('everything else', () => {
       metrics.http({ class: 'http', status, origin: 'real' })
     }
     metrics.unclassified('too_large')
-    metrics.refused('overload')
+    metrics.rejected('overload')
     metrics.evicted('sessions')
     const families = await scrape(metrics)
     const http = (kind: string, code: string, origin: string) =>
@@ -232,7 +232,7 @@ describe('everything else', () => {
     expect(http('http', 'other', 'real')).toBe(4)
     expect(value(families, 'squall_unclassified_total', { reason: 'too_large' })).toBe(1)
     expect(value(families, 'squall_unclassified_total', { reason: 'encoding' })).toBe(0)
-    expect(value(families, 'squall_refused_total', { reason: 'overload' })).toBe(1)
+    expect(value(families, 'squall_rejected_total', { reason: 'overload' })).toBe(1)
     expect(value(families, 'squall_table_evictions_total', { table: 'sessions' })).toBe(1)
   })
 
@@ -246,7 +246,7 @@ describe('everything else', () => {
     metrics.gauge('request_streams', 4)
     metrics.gauge('push_streams', 5)
     metrics.gauge('sessions', 6)
-    metrics.gauge('pending_calls', 7)
+    metrics.gauge('in_flight_calls', 7)
     const families = await scrape(metrics)
     const kinds = ['client', 'upstream', 'tunnel']
     expect(kinds.map((kind) => value(families, 'squall_connections', { kind }))).toEqual([1, 2, 3])

@@ -128,9 +128,9 @@ async function checkSidecar({
   const check = 'the sidecar runs'
   const address = endpointText(admin ?? defaultAdmin)
   try {
-    const place = { url: new URL(`http://${address}`), readToken }
+    const target = { url: new URL(`http://${address}`), readToken }
     const { armed, reasons, rules, readiness, listeners, lastReload } = (
-      await askAdmin(place, API.state, { client: 'check' })
+      await askAdmin(target, API.state, { client: 'check' })
     ).value
     const why = reasons.map(({ by, reason }) => `${by}: ${reason}`).join('; ')
     const ports = (listeners ?? []).map(({ listen: from, upstream }) => `${from} to ${upstream}`)

@@ -7,7 +7,7 @@ import { parseEndpoints } from '../flags/admin-endpoints.ts'
 import { type Command, defineCommand } from '../flags/command.ts'
 import { type Given, group } from '../flags/flag.ts'
 import { asText, duration, one, toggle } from '../flags/kinds.ts'
-import { badOption, missing } from '../flags/usage-error.ts'
+import { invalidOption, missing } from '../flags/usage-error.ts'
 
 const MAX_REASON = 200
 const FAILED = 1
@@ -67,7 +67,7 @@ Exit code: 1 when a sidecar did not confirm.`,
 
 function parseReason({ text, source }: Given): string {
   if (text.length <= MAX_REASON) return text
-  throw badOption(source, `has more than ${MAX_REASON} characters`, 'shorten it')
+  throw invalidOption(source, `has more than ${MAX_REASON} characters`, 'shorten it')
 }
 
 /** Arms or disarms a sidecar; returns the outcome. */

@@ -8,7 +8,7 @@ import { defineCommand } from '../flags/command.ts'
 import { group } from '../flags/flag.ts'
 import { asText, one, toggle } from '../flags/kinds.ts'
 import { headerFlags, targetFlag } from '../flags/server.ts'
-import { badFile, UsageError } from '../flags/usage-error.ts'
+import { invalidFile, UsageError } from '../flags/usage-error.ts'
 import type { ListedServer } from '../list-tools.ts'
 
 const SERVER = 'The server:'
@@ -57,19 +57,23 @@ async function writeRules(file: string, text: string, force: boolean): Promise<v
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException
     if (code === 'EEXIST') {
-      throw badFile(
+      throw invalidFile(
         `${quoted(file)} exists already`,
         'use --force to replace it, or --out for another file',
       )
     }
-    throw badFile(`${quoted(file)} cannot be written (${code})`, 'check its directory')
+    throw invalidFile(`${quoted(file)} cannot be written (${code})`, 'check its directory')
   }
 }
 /** Returns a rules file with a rule that acts, a disabled one, and the names of all tools. */
 export function firstRules({ server, tools }: ListedServer, url: URL): string {
   const [tool, another = tool] = inOrder(tools)
   if (tool === undefined || another === undefined) {
-    throw new UsageError('BAD_VALUE', 'the server lists no tools', 'check --target, and its rights')
+    throw new UsageError(
+      'INVALID_VALUE',
+      'the server lists no tools',
+      'check --target, and its rights',
+    )
   }
   const names = tools.slice(0, MAX_LISTED).map(({ name }) => `#   ${oneLine(name, 100)}\n`)
   const left = tools.length - names.length

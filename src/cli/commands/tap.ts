@@ -71,7 +71,7 @@ function queryOf(filters: Values<typeof FILTERS>): string {
     parseCallFilter(query)
   } catch (error) {
     if (!(error instanceof CallFilterError)) throw error
-    throw new UsageError('BAD_VALUE', error.message, 'see squall tap --help')
+    throw new UsageError('INVALID_VALUE', error.message, 'see squall tap --help')
   }
   return query.toString()
 }

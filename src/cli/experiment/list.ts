@@ -51,5 +51,5 @@ export function showCatalog(
   const names = CATALOG.map((each) => each.name)
   const near = nearestName(name, names)
   const fix = near === undefined ? `there are ${names.join(', ')}` : `did you mean ${near}?`
-  throw new UsageError('BAD_VALUE', `there is no plan ${quoted(name)}`, fix)
+  throw new UsageError('INVALID_VALUE', `there is no plan ${quoted(name)}`, fix)
 }

@@ -4,7 +4,7 @@ import type { ExperimentResult } from '../../lab/experiment/experiment-result.ts
 import {
   experimentSuite,
   noteLines,
-  refusedSuite,
+  rejectedSuite,
   writeReports,
 } from '../../lab/experiment/experiment-report.ts'
 import { addToHistory, readHistory } from '../../lab/experiment/history.ts'
@@ -13,13 +13,13 @@ import { moreRejections, runExperiment } from '../../lab/experiment/run-experime
 import { print } from '../files.ts'
 import { withJunit, writeJunit } from '../junit.ts'
 import { INTERRUPTED, interruption } from '../long-running.ts'
-import { badFile } from '../flags/usage-error.ts'
+import { invalidFile } from '../flags/usage-error.ts'
 import { readVersion } from '../version.ts'
 import { experimentProgress } from '../../lab/experiment/experiment-progress.ts'
 import { type AskedPlan, complaints, readAsked } from './read-plans.ts'
 import { KubeError, isKubeError } from '../../cluster/kube/kube-error.ts'
 import { NAMESPACES, metadataOf } from '../../cluster/kube/resources.ts'
-import type { PlacedName } from '../../rules/guard/production-names.ts'
+import type { SourcedName } from '../../rules/guard/production-names.ts'
 import type { Environment } from '../flags/flag.ts'
 import { withToken } from '../flags/server.ts'
 
@@ -47,7 +47,7 @@ async function runToReport(request: ExperimentRunRequest): Promise<number> {
   const { read, kept } = await readAsked(request)
   if (!read.ok) {
     process.stderr.write(complaints(kept.file, read))
-    throw badFile(`${quoted(kept.file)} is no plan`, 'fix the errors above')
+    throw invalidFile(`${quoted(kept.file)} is no plan`, 'fix the errors above')
   }
   const { readToken } = request
   const plan = { ...read.plan, admin: { ...read.plan.admin, readToken } }
@@ -59,7 +59,7 @@ async function runToReport(request: ExperimentRunRequest): Promise<number> {
     const isProduction = read.rejections.some(({ code }) => code === 'PRODUCTION')
     const more = isProduction ? [] : await moreRejections({ plan, namespaceLabel })
     const lines = `${complaints(kept.file, read)}${rejectedLines(more)}`
-    return refused([...read.rejections, ...more], request, lines)
+    return rejected([...read.rejections, ...more], request, lines)
   }
   const headers = await withToken(request.headers, request.authTokenFile)
   const past = await readHistory(experiments)
@@ -86,19 +86,19 @@ async function runToReport(request: ExperimentRunRequest): Promise<number> {
   } catch (error) {
     if (!(error instanceof RejectedError)) throw error
     if (interrupt.signal.aborted) return INTERRUPTED
-    return refused(error.rejections, request, rejectedLines(error.rejections))
+    return rejected(error.rejections, request, rejectedLines(error.rejections))
   } finally {
     interrupt.forget()
   }
 }
 
-async function refused(
+async function rejected(
   rejections: RejectedError['rejections'],
   { json, junit }: ExperimentRunRequest,
   text: string,
 ): Promise<number> {
-  await writeJunit(junit, refusedSuite(rejections))
-  if (json) await print(`${JSON.stringify({ refused: rejections })}\n`)
+  await writeJunit(junit, rejectedSuite(rejections))
+  if (json) await print(`${JSON.stringify({ rejected: rejections })}\n`)
   else process.stderr.write(`${text}no fault was injected\n`)
   return FAILED
 }
@@ -127,14 +127,14 @@ const ASK_MS = 3_000
 export function namespaceLabels(
   { kubeconfig, context, environmentLabel, env }: LabelSource,
   warn: (text: string) => void,
-): (namespace: string) => Promise<PlacedName | undefined> {
+): (namespace: string) => Promise<SourcedName | undefined> {
   return async (namespace) => {
     const { connectKube } = await import('../../cluster/kube/connect.ts')
     try {
       const client = connectKube({ kubeconfig, context, env, version: readVersion() })
       try {
-        const place = { kind: NAMESPACES, name: namespace }
-        const { labels } = metadataOf(await client.get(place, { timeoutMs: ASK_MS }))
+        const ref = { kind: NAMESPACES, name: namespace }
+        const { labels } = metadataOf(await client.get(ref, { timeoutMs: ASK_MS }))
         const where = `the label ${environmentLabel} of the namespace ${namespace},`
         return { where, name: labels[environmentLabel] }
       } finally {

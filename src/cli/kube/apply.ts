@@ -23,7 +23,7 @@ import { isStopped } from '../../cluster/kube/stop-sidecars.ts'
 import type { ProductionCheck } from '../../rules/guard/production-names.ts'
 import { textForPods, textWithTimes } from './applied-text.ts'
 import { readCheckedRules } from '../rules/rules-source.ts'
-import { type ClusterOptions, refuseProductionNamespace, withClient } from './cluster-options.ts'
+import { type ClusterOptions, rejectProductionNamespace, withClient } from './cluster-options.ts'
 import { progressLines, progressOutput } from '../../cluster/kube/progress-output.ts'
 import { plain } from '../../base/text/foreign-text.ts'
 import type { LineOutput } from '../../base/text/status-line.ts'
@@ -69,7 +69,7 @@ export async function applyCommand(
   output: ApplyOutput = { out: process.stdout, err: process.stderr },
 ): Promise<number> {
   const { text: written, problems, canAct } = await readCheckedRules(request.file)
-  if (problems.length > 0) return refused(problems, request, output)
+  if (problems.length > 0) return rejected(problems, request, output)
   const text = textForPods(written, request.cluster.selector)
   return withClient(request.cluster, async (client, signal) => {
     const namespace = request.cluster.namespace ?? client.namespace
@@ -77,12 +77,12 @@ export async function applyCommand(
     const target = { namespace, configMap, key, text, prefix: cluster.prefix, canAct }
     try {
       // Rules that do nothing are allowed everywhere: they end faults.
-      if (canAct) await refuseProductionNamespace(client, namespace, request, signal)
+      if (canAct) await rejectProductionNamespace(client, namespace, request, signal)
       const outcome = await apply(client, target, request, output, signal)
       output.out.write((request.json ? outcomeJson : outcomeText)(outcome, request))
       return hasFailed(outcome, isWaited(request)) ? FAILED : 0
     } catch (error) {
-      if (error instanceof MergedRulesError) return refused(error.problems, request, output)
+      if (error instanceof MergedRulesError) return rejected(error.problems, request, output)
       if (!signal.aborted) throw error
       output.err.write('stopped; nothing more is done\n')
       return FAILED
@@ -103,8 +103,8 @@ async function apply(
     if (!request.json) err.write(`warning: ${text}\n`)
   }
   const pods = await podsWithRules(client, asked, { signal })
-  const place = { kind: CONFIG_MAPS, namespace: asked.namespace, name: asked.configMap }
-  const before = await client.find(place, { signal })
+  const ref = { kind: CONFIG_MAPS, namespace: asked.namespace, name: asked.configMap }
+  const before = await client.find(ref, { signal })
   if (isStopped(before)) {
     const resume = asStarted(`squall resume -n ${asked.namespace}`)
     warn(`${asked.namespace} is stopped: no rule acts until ${resume}`)
@@ -191,7 +191,7 @@ function untouched(trouble: KubeError): string {
   return `pods cannot be annotated, so the kubelet may deliver the rules up to two minutes later: ${trouble.message}`
 }
 
-function refused(
+function rejected(
   problems: readonly FileProblems[],
   { json }: ApplyRequest,
   { out, err }: ApplyOutput,

@@ -18,7 +18,7 @@ export interface StopRequest {
   readonly timeoutMs: number
   readonly dryRun: boolean
   readonly json: boolean
-  /** Undefined where no namespace is refused. */
+  /** Undefined where no namespace is rejected. */
   readonly production: ProductionCheck | undefined
   /** Selects the namespaces of production; undefined for all namespaces. */
   readonly onlyProduction: NamespaceCheck | undefined
@@ -129,7 +129,7 @@ const INTERRUPTED = 'interrupted: sidecars follow the changes so far; nothing mo
 const NO_PRODUCTION = 'no sidecar runs in a production namespace\n'
 const UNKNOWN_PRODUCTION = 'nothing was stopped: the production namespaces are not known\n'
 const UNTIL_NO_PRODUCTION =
-  'until: squall resume, which is refused while the namespace is production\n'
+  'until: squall resume, which is rejected while the namespace is production\n'
 
 const UNCOVERED =
   'not covered: namespaces that have no sidecar now, and ConfigMaps that no sidecar reads now\n'

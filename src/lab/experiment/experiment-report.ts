@@ -87,10 +87,10 @@ function row(phase: PhaseResult | StageResult): string {
   return `| ${cells.join(' | ')} |`
 }
 
-/** Returns the refusal of an experiment as a test that could not run, with each reason. */
-export function refusedSuite(reasons: readonly Rejection[]): JUnitSuite {
+/** Returns the rejection of an experiment as a test that could not run, with each reason. */
+export function rejectedSuite(reasons: readonly Rejection[]): JUnitSuite {
   const error = reasons.map(({ code, wrong, fix }) => `${code}: ${wrong}; ${fix}`).join('\n')
-  const cases = [{ name: 'the experiment is not refused', seconds: 0, error }]
+  const cases = [{ name: 'the experiment is not rejected', seconds: 0, error }]
   return { name: 'squall experiment', startedAt: new Date().toISOString(), seconds: 0, cases }
 }
 

@@ -54,11 +54,11 @@ function urlFindings(value: unknown, path: Path): readonly Finding[] {
   const found = quoted(text)
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
     const message = `needs a URL such as http://localhost:8080/mcp, found ${found}`
-    return [{ code: 'bad_value', message, path, found }]
+    return [{ code: 'invalid_value', message, path, found }]
   }
   if (url.username === '' && url.password === '') return []
   const message = 'a plan must not contain a password; pass it with --header or --auth-token-file'
-  return [{ code: 'bad_value', message, path }]
+  return [{ code: 'invalid_value', message, path }]
 }
 
 function shapeFindings(file: { readonly [Key in keyof PlanFile]?: unknown }): readonly Finding[] {
@@ -109,7 +109,7 @@ function listFindings(
       return []
     } catch (error) {
       if (!(error instanceof LoadError)) throw error
-      return [{ code: 'bad_value', message: error.message, path: [...path, index] }]
+      return [{ code: 'invalid_value', message: error.message, path: [...path, index] }]
     }
   })
 }

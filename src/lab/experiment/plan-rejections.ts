@@ -1,6 +1,6 @@
 import type { Problem } from '../../rules/file/problem.ts'
 import {
-  type PlacedName,
+  type SourcedName,
   type Production,
   type ProductionCheck,
   findProduction,
@@ -76,15 +76,15 @@ function environmentRejections({ file, production }: PlanFacts): Rejection[] {
       },
     ]
   }
-  const at = (path: readonly string[], places: readonly PlacedName[]): Rejection[] => {
-    const found = findProduction(places, production.patterns)
+  const at = (path: readonly string[], names: readonly SourcedName[]): Rejection[] => {
+    const found = findProduction(names, production.patterns)
     return found === undefined ? [] : [{ ...productionRejection(found), path }]
   }
   return [
     ...at(['target', 'environment'], [{ where: 'the environment', name: target.environment }]),
     ...at(['target', 'url'], urlNames('target.url', new URL(target.url))),
     ...at(['sidecar', 'admin'], urlNames('sidecar.admin', new URL(sidecar.admin))),
-    ...at([], production.places),
+    ...at([], production.names),
   ]
 }
 

@@ -1,6 +1,6 @@
 import type { Rule } from '../../admin/api.ts'
 import { AdminError } from '../../admin/api-client.ts'
-import { findProduction, type PlacedName } from '../../rules/guard/production-names.ts'
+import { findProduction, type SourcedName } from '../../rules/guard/production-names.ts'
 import { CLAIM_PREFIX } from './armed-rules.ts'
 import type { ExperimentOptions } from './context.ts'
 import type { Plan } from './plan.ts'
@@ -26,13 +26,13 @@ export async function preflight(
   const { environment } = plan.file.target
   const { namespace } = state
   const label = namespace === undefined ? undefined : await namespaceLabel?.(namespace)
-  const places: readonly PlacedName[] = [
+  const names: readonly SourcedName[] = [
     { where: 'the environment of the sidecar,', name: state.environment ?? undefined },
     { where: 'the namespace of the sidecar,', name: namespace },
     ...(label === undefined ? [] : [label]),
   ]
   const rejections = [
-    environmentRejection(places, environment ?? '', plan),
+    environmentRejection(names, environment ?? '', plan),
     disarmedRejection(state),
     invalidRulesRejection(state),
     ...ruleRejections(rules, plan, dead),
@@ -65,13 +65,13 @@ async function ask(
 }
 
 function environmentRejection(
-  places: readonly PlacedName[],
+  names: readonly SourcedName[],
   wanted: string,
   { production }: Plan,
 ): Rejection | undefined {
-  const match = findProduction(places, production.patterns)
+  const match = findProduction(names, production.patterns)
   if (match !== undefined) return productionRejection(match)
-  const found = places[0]?.name
+  const found = names[0]?.name
   if (found?.toLowerCase() === wanted.toLowerCase()) return undefined
   return {
     code: 'ENVIRONMENT_MISMATCH',

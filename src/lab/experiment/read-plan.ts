@@ -8,7 +8,7 @@ import { limitGate } from '../load/results/slo.ts'
 import { canonicalJson } from '../../base/json/canonical-json.ts'
 import type { FileProblems } from '../../rules/file/problem-format.ts'
 import type { Problem } from '../../rules/file/problem.ts'
-import { NO_PLACES, type ProductionCheck } from '../../rules/guard/production-names.ts'
+import { NO_NAMES, type ProductionCheck } from '../../rules/guard/production-names.ts'
 import { type YamlDocument, readYaml } from '../../rules/file/yaml-document.ts'
 import { type Gate, gateOf, type Measure, MEASURES } from './gate.ts'
 import { planFindings, withDefaults } from './plan-findings.ts'
@@ -81,7 +81,7 @@ function planOf(
   file: PlanFile,
   rules: RulesSource | undefined,
   calls: readonly CallSpec[],
-  { directory, production = NO_PLACES }: PlanSource,
+  { directory, production = NO_NAMES }: PlanSource,
 ): Plan {
   const { steadyState, kill } = file
   return {

@@ -21,13 +21,13 @@ export function parseFound(found: FoundRules): RulesVersion {
   for (const { file, parsed } of read) {
     if (!parsed.ok) problems.push({ file, problems: parsed.problems })
   }
-  if (problems.length > 0) return refused(digest, problems, texts)
+  if (problems.length > 0) return rejected(digest, problems, texts)
   const merged = mergeFiles(
     read.flatMap(({ file, parsed, document }) =>
       parsed.ok && document !== undefined ? { name: file, file: parsed.file, document } : [],
     ),
   )
-  if ('problems' in merged) return refused(digest, merged.problems, texts)
+  if ('problems' in merged) return rejected(digest, merged.problems, texts)
   const asWritten = read.flatMap(({ document }) => ruleTexts(document?.value))
   return deepFreeze({ kind: 'rules', digest, file: merged.file, asWritten })
 }
@@ -38,7 +38,7 @@ export function warmUpParser(): void {
 }
 
 /** Returns the problems in the order of the files, limited as for one file. */
-function refused(
+function rejected(
   digest: string,
   files: readonly FileProblems[],
   texts: readonly RulesText[],

@@ -197,7 +197,7 @@ const REFUSED: readonly (readonly [string, string, string])[] = [
   ['{ tool: search_docs }', '{ headers: { x-chaos: "on" } }', '6:3 RULES_HIT_NOTHING'],
 ]
 
-test.each(REFUSED)('%s as %s is refused', async (good, bad, rejection) => {
+test.each(REFUSED)('%s as %s is rejected', async (good, bad, rejection) => {
   expect(await rejections(GOOD.replace(good, bad))).toEqual([rejection])
 })
 

@@ -25,8 +25,8 @@ export interface ExperimentStage {
   text(changes?: Changes): string
   plan(changes?: Changes): Promise<Plan>
   run(changes?: Changes, options?: Partial<ExperimentOptions>): Promise<ExperimentResult>
-  /** The codes with which an experiment is refused. */
-  refused(
+  /** The codes with which an experiment is rejected. */
+  rejected(
     changes?: Changes,
     options?: Partial<ExperimentOptions>,
   ): Promise<readonly RejectionCode[]>
@@ -84,7 +84,7 @@ export async function experimentStage(
     text,
     plan,
     run,
-    refused: async (changes, options) => {
+    rejected: async (changes, options) => {
       try {
         await run(changes, options)
       } catch (error) {

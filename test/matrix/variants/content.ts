@@ -199,7 +199,7 @@ export const CONTENT: readonly Variant[] = [
   },
   {
     fault: 'catalog',
-    config: '{ cursor: bad }',
+    config: '{ cursor: invalid }',
     method: 'tools/list',
     rows: [
       {
@@ -236,7 +236,7 @@ export const CONTENT: readonly Variant[] = [
         ran: 2,
         counted: 'ok/real ×2',
         rule: 'injected, within_limit',
-        why: 'The first such call is spared: there is nothing older yet.',
+        why: 'The first such call passes unchanged: there is nothing older yet.',
       },
     ],
   },
