@@ -13,6 +13,8 @@ interface Outcome {
   readonly checks: readonly { check: string; result: string; found: string; fix?: string }[]
 }
 
+/** The address of an admin port that does not exist. */
+let gone: string
 let directory: string
 let server: Awaited<ReturnType<typeof start>>
 let sidecar: Program
@@ -23,6 +25,9 @@ const start = () => startUpstream('scripted', ['ok'], TOOLS)
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'squall-check-'))
   server = await start()
+  const closed = await start()
+  gone = closed.url.host
+  await closed.close()
   const ports = ['--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0']
   const rules = ['--rules', await rulesFile('run', `rules: [{ name: r, ${abort} }]`)]
   sidecar = startProgram(['run', ...ports, '--upstream', server.url.origin, ...rules])
@@ -90,7 +95,6 @@ it('names a rule about a tool that does not exist, and the tool that was meant',
 
 it('reports invalid rules, a server that is down and a sidecar that is missing', async () => {
   const rules = await rulesFile('bad', 'rules: [{ name: r }]')
-  const gone = '127.0.0.1:4'
   const { ok, results } = await check(
     '--target',
     `http://${gone}/mcp`,
@@ -108,7 +112,7 @@ it('reports invalid rules, a server that is down and a sidecar that is missing',
 
 it('says in lines what was skipped, what failed, and what to do next', async () => {
   const rules = await rulesFile('late', 'rules:\n  - name: late\n    faults: [delay: 2s]')
-  const named = ['--admin', '127.0.0.1:4', '--rules', rules]
+  const named = ['--admin', gone, '--listen', '127.0.0.1:0', '--rules', rules]
   const { code, stdout } = await startProgram(['check', ...named], {}, { here: true })
   expect(code).toBe(1)
   expect(stdout).toBe(`server
@@ -126,21 +130,22 @@ rules
 
 sidecar
 -------
-× the sidecar runs: 127.0.0.1:4: connection refused
+× the sidecar runs: ${gone}: connection refused
     npx squall run starts one; --admin names another address
+√ the ports are free: 127.0.0.1:0 and ${gone}, for squall run
 
-2 of 3 checks failed.
+2 of 4 checks failed.
 `)
 })
 
 it('names the port that squall run could not take', async () => {
   const { port } = server.url
-  const checked = await check('--listen', `127.0.0.1:${port}`)
+  const checked = await check('--admin', gone, '--listen', `127.0.0.1:${port}`)
   expect(checked.ok).toBe(false)
   expect(checked.results['the ports are free']!.found).toContain(
     `127.0.0.1:${port}: another program listens there`,
   )
-  const free = await check('--listen', '127.0.0.1:0')
+  const free = await check('--admin', gone, '--listen', '127.0.0.1:0')
   expect(free.results['the ports are free']!.result).toBe('passed')
 })
 
@@ -166,6 +171,9 @@ it('shows why no rule acts', async () => {
     const { address } = await other.logged('admin listening')
     const { results } = await check('--admin', String(address))
     expect(results['rules may act']!.found).toMatch(/^disarmed, environment: .*production/)
+    expect(results['rules may act']!.fix).toMatch(
+      /^no rule acts in production; check --environment/,
+    )
   } finally {
     await other.kill()
   }

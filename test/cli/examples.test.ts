@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { FAMILIES, PROGRAM } from '../../src/cli/commands/families.ts'
+import { FAMILIES, PROGRAM, SECTIONS } from '../../src/cli/commands/families.ts'
 import { COMMANDS, parseCommandLine } from '../../src/cli/commands/index.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
@@ -49,6 +49,16 @@ test.each(PARENTS)('the help of squall %s ends with examples and its page', (nam
   const text = printed(...parent, '--help')
   expect(text.endsWith(`\nExamples:\n${lines}\nMore: ${family.page}\n`)).toBe(true)
   expect(existsSync(`${ROOT}${family.page}`)).toBe(true)
+})
+
+test('the help of the program has each command in one section', () => {
+  const firsts = new Set(COMMANDS.map(({ name }) => name.split(' ')[0]!))
+  expect(Object.values(SECTIONS).flat().sort()).toEqual([...firsts, 'help'].sort())
+  const sections = printed('--help').split(/^(?=\S.*:$)/m)
+  for (const [section, names] of Object.entries(SECTIONS)) {
+    const text = sections.find((each) => each.startsWith(section))
+    expect(text!.match(/^ {2}[a-z-]+/gm)!.map((name) => name.trim())).toEqual(names)
+  }
 })
 
 test('each first word of commands with two has a description of its own', () => {

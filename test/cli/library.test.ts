@@ -110,6 +110,10 @@ it.each([
     { upstream, port: 1 },
     'createSquall has no option "port"; the options are upstream, rules, listen',
   ],
+  [
+    { upstream, rules: './rules.yaml' },
+    'rules is the text of a rules file, not its path; write rules: await readFile("./rules.yaml", \'utf8\')',
+  ],
   [{ upstream, listen: 3000 }, "listen needs host:port; write listen: '127.0.0.1:0'"],
   [{ upstream, listen: 'unix:/a' }, "listen needs host:port; write listen: '127.0.0.1:0'"],
 ])('createSquall(%j) is rejected with the right form', async (options, message) => {

@@ -99,7 +99,9 @@ test.each<[string, string, string, Record<string, string>]>([
   expect(none.stderr).toBe(`squall: no command; use ${command} run, or see ${command} --help\n`)
   expect(none.code).toBe(2)
   const checked = await run(['check', '--rules', join(directory, 'none.yaml')])
-  expect(checked.stdout).toContain(`\n    ${command} validate ${directory}/none.yaml shows`)
+  expect(checked.stdout).toContain(
+    `\n    ${command} validate ${directory}/none.yaml checks again\n`,
+  )
   const { stdout } = await run(['report', '--help'])
   expect(stdout).toContain(`\nExamples:\n  ${command} report html `)
 })

@@ -28,6 +28,15 @@ export interface LocalRequest {
   readonly readToken: string | undefined
 }
 
+/** The next step for each reason to be disarmed. */
+const NEXT: Readonly<Record<string, string>> = {
+  operator: 'squall arm arms it again',
+  guard: 'squall arm arms it again, when the real errors have ended',
+  stopped: 'squall resume ends the stop',
+  file: 'write enabled: true in the rules file',
+  environment: 'no rule acts in production; check --environment, ENVIRONMENT and NODE_ENV',
+  draining: 'the sidecar ends; start it again',
+}
 const MAX_PROBLEMS = 5
 const MAX_TEXT = 300
 
@@ -143,15 +152,19 @@ async function checkSidecar({
         : failed(
             'rules may act',
             `disarmed, ${why}`,
-            'squall arm arms what squall disarm disarmed',
+            reasons.map(({ by }) => NEXT[by] ?? `end ${by}`).join('; '),
           ),
     ]
   } catch (error) {
     if (!(error instanceof AdminError)) throw error
     const fix = 'squall run starts one; --admin names another address'
     const found = `${address}: ${error.message}`
-    if (admin !== undefined) return [failed(check, found, fix)]
-    return [skipped(check, found, fix), await checkPorts(listen, defaultAdmin)]
+    const { host } = admin ?? defaultAdmin
+    const isHere = ['127.0.0.1', '::1', 'localhost'].includes(host)
+    return [
+      (admin === undefined ? skipped : failed)(check, found, fix),
+      ...(isHere ? [await checkPorts(listen, admin ?? defaultAdmin)] : []),
+    ]
   }
 }
 

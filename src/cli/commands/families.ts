@@ -34,3 +34,21 @@ export const FAMILIES: Readonly<Record<string, Family>> = {
     page: 'docs/guides/experiments.md',
   },
 }
+
+/** The sections of the program's help, with the first words of their commands. */
+export const SECTIONS: Readonly<Record<string, readonly string[]>> = {
+  'On this machine:': ['run', 'demo', 'init', 'check', 'top', 'tap', 'disarm', 'arm'],
+  'Rules:': ['validate', 'schema', 'explain'],
+  'Load and experiments:': ['load', 'report', 'experiment'],
+  'In a cluster, with your kubeconfig:': ['apply', 'status', 'attach', 'detach', 'stop', 'resume'],
+  'Manifests, the webhook and pods:': [
+    'inject',
+    'uninject',
+    'webhook',
+    'redirect',
+    'attached',
+    'wait-ready',
+    'pre-stop',
+  ],
+  'Help:': ['completion', 'help'],
+}

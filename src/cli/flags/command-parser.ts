@@ -1,7 +1,7 @@
 import { Command as Parser, CommanderError, Option } from 'commander'
 import { startWords } from '../../base/started-as.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
-import { FAMILIES, type Family, PROGRAM } from '../commands/families.ts'
+import { FAMILIES, type Family, PROGRAM, SECTIONS } from '../commands/families.ts'
 import { missing, UsageError } from './usage-error.ts'
 import type { Asked, Command } from './command.ts'
 import type { Environment, NamedFlag } from './flag.ts'
@@ -75,6 +75,9 @@ export function parseAmong(
     const parent = words.length === 1 ? program : parentOf(words[0]!, program, parents)
     addCommand(parent, words.at(-1)!, command, env, (ask) => (asked = ask))
   }
+  for (const [section, names] of Object.entries(SECTIONS)) {
+    for (const each of program.commands) if (names.includes(each.name())) each.helpGroup(section)
+  }
   try {
     program.parse(usual(args, commands), { from: 'user' })
   } catch (error) {
@@ -104,7 +107,7 @@ function usual(args: readonly string[], commands: readonly Command[]): readonly 
 function createProgram(version: string, print: (text: string) => void): Parser {
   const program = new Parser('squall')
     .version(version, '-v, --version', 'print the version')
-    .helpCommand('help [command]', 'print the help of a command')
+    .addHelpCommand(helpCommand())
     .helpOption('-h, --help', 'print this help')
     .exitOverride()
     .configureOutput({
@@ -116,6 +119,11 @@ function createProgram(version: string, print: (text: string) => void): Parser {
     })
   describe(program, PROGRAM)
   return program
+}
+
+function helpCommand(): Parser {
+  const parser = new Parser('help').argument('[command]').helpOption(false)
+  return parser.description('print the help of a command').helpGroup('Help:')
 }
 
 /** Adds the description, and the end of the help: examples, and the page to read. */
@@ -130,7 +138,7 @@ function describe(parser: Parser, { description, examples, page }: Family): void
 function parentOf(word: string, program: Parser, parents: Map<string, Parser>): Parser {
   const known = parents.get(word)
   if (known !== undefined) return known
-  const parent = program.command(word).helpCommand('help [command]', 'print the help of a command')
+  const parent = program.command(word).addHelpCommand(helpCommand().helpGroup('Commands:'))
   describe(parent, FAMILIES[word]!)
   parents.set(word, parent)
   return parent

@@ -181,6 +181,10 @@ function checkedOptions(given: unknown) {
 }
 
 function versionOf(input: RulesInput) {
+  if (typeof input === 'string' && /^\S+\.(ya?ml|json)$/.test(input)) {
+    const fix = `write rules: await readFile(${JSON.stringify(input)}, 'utf8')`
+    throw new TypeError(`rules is the text of a rules file, not its path; ${fix}`)
+  }
   const rules = Array.isArray(input) ? { rules: input as readonly object[] } : input
   const parsed = parseRules(typeof rules === 'string' ? rules : JSON.stringify(rules, null, 2))
   if (!parsed.ok) throw invalid(parsed.problems)

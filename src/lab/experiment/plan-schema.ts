@@ -73,7 +73,10 @@ const target = section(
       }),
     ),
   },
-  { description: 'The MCP endpoint under test.' },
+  {
+    description: 'The MCP endpoint under test.',
+    examples: [{ url: 'http://localhost:15300/mcp', environment: 'staging' }],
+  },
 )
 
 const sidecar = section(
@@ -122,6 +125,7 @@ const steadyState = section(
   },
   {
     description: 'Limits of normal operation, checked before and after the stages.',
+    examples: [{ errors: '1%', p95: '1s', for: '20s' }],
   },
 )
 

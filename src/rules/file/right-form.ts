@@ -27,8 +27,11 @@ export function rightForm(
 ): string | undefined {
   const key = path.at(-1)
   if (typeof key !== 'string') return undefined
+  if (path.length === 1 && key === 'rules') {
+    return 'each rule begins with a hyphen and its name: `- name: slow-search`'
+  }
   if (node.type !== 'object' && ![node.type].flat().includes('array')) return undefined
-  if (node.type !== 'object' && jsonType(value) === 'object') return hyphens(value as object, key)
+  if (node.type !== 'object' && jsonType(value) === 'object') return hyphens(value as object)
   const isFault = path.length === 5 && path[2] === 'faults'
   const form = repeated(node, value, isFault ? key : undefined, definitions)
   const [example] = nodeAt(root, path)?.examples ?? []
@@ -117,9 +120,8 @@ function takes(node: SchemaNode | undefined, value: unknown, definitions: Defini
   return isNumber && value >= minimum && value <= maximum && value > exclusiveMinimum
 }
 
-function hyphens(value: object, key: string): string | undefined {
+function hyphens(value: object): string | undefined {
   const [first] = Object.keys(value)
-  if (key === 'rules') return 'each rule begins with a hyphen and its name: `- name: slow-search`'
   if (first === undefined || first.length > MAX_REPEATED) return undefined
   return `each entry of the list begins with a hyphen: \`- ${first}: …\``
 }

@@ -52,6 +52,7 @@ describe('an error of the rules file names its place and the right form', () => 
       'each entry of the list begins with a hyphen: `- delay: …`',
     ],
     ['rules:\n  - name: a\n', '2:5', '`faults` is missing; for example `faults: [ { delay:'],
+    ['rules: slow\n', '1:8', 'each rule begins with a hyphen and its name: `- name:'],
     ['rules: { slow: {} }\n', '1:8', 'each rule begins with a hyphen and its name: `- name:'],
     ['- name: a\n  faults: [hang]\n', '1:1', UNDER_RULES],
     ['slow-search\n', '1:1', UNDER_RULES],

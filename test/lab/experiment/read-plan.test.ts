@@ -43,6 +43,22 @@ async function rejections(text: string): Promise<string[]> {
   return found.rejections.map(({ code, line, column }) => `${line}:${column} ${code}`)
 }
 
+test('a missing or wrong section of a plan is named with the right form', async () => {
+  const missing = await complaints('name: x\n')
+  for (const form of [
+    'target: { url: http://localhost:15300/mcp, environment: staging }',
+    'sidecar: { admin: http://127.0.0.1:15390, rulesFile: ./rules.yaml }',
+    'steadyState: { errors: 1%, p95: 1s, for: 20s }',
+  ]) {
+    const key = form.split(':')[0]
+    expect(missing).toContain(`1:1: \`${key}\` is missing; for example \`${form}\``)
+    const wrong = await complaints(GOOD.replace(new RegExp(`^${key}: .*$`, 'm'), `${key}: [3]`))
+    expect(wrong).toContain(`for example \`${form}\``)
+  }
+  const rate = await complaints(GOOD.replace(/^load: .*$/m, 'load: 10/s'))
+  expect(rate).toContain('write `load: { rate: 10/s }`')
+})
+
 test('a plan is read with its defaults', async () => {
   const found = await read(GOOD)
   if (!found.ok) throw new Error(await complaints(GOOD))

@@ -57,39 +57,49 @@ describe('the schema for editors', () => {
   })
 })
 
-/** Errors in the meaning of values, which the schema for editors leaves to `squall validate`. */
-const UNSAID = [
-  'rules: !set []',
-  'burst: { rate: 90%, length: 2 }',
-  'from: 2026-02-30T00:00:00Z',
-  'for: 0s',
-  'for: 31d',
-  'ramp: { to: 5%, over: 0s }',
-  'match: { method: { regex: ^notifications/ } }',
-  'match: { method: notifications/message }',
-  'match: { direction: server }',
-  'match: { kind: response }',
-  'match: { kind: response, method: tools/call }',
-  'match: { kind: response, direction: server, method: ping }',
-  'match: { direction: server, method: tools/call }',
-  'match: { any: [{ method: ping, direction: server }] }',
-  'match: { tool: { regex: "(" } }',
-  'match: { tool: { regex: "(?=a)" } }',
-  'match: { headers: { x-a: b, X-A: c } }',
-  'match: { args: { /a: { gt: 2, lt: 1 } } }',
-  'match: { protocolVersion: new }',
-  'match: { http: { method: post } }',
-  'match: { http: { path: api } }',
-  'from: 2026-03-01T09:00:00Z\n    until: 2026-03-01T09:00:00Z',
-  'match: { tool: a, prompt: b }',
-  'match: { method: ping, tool: a }',
-  'match: { all: [{ http: { path: /a } }, { args: { /b: 1 } }] }',
-  'match: { headers: { x-a: { absent: true, prefix: b } } }',
-  'match: { session: { present: true, absent: true } }',
-  '{ delay: { fixed: 2h } }',
-  '{ hang: { keepAlive: true } }',
-  '{ throttle: { rate: 0B } }',
-]
+/** Errors that the schema for editors leaves to `squall validate`, by the reason. */
+const UNSAID: Readonly<Record<string, readonly string[]>> = {
+  'editors report no tags of YAML': ['rules: !set []'],
+  'a schema has no calendar and no units: limits of times, durations and sizes': [
+    'from: 2026-02-30T00:00:00Z',
+    'for: 0s',
+    'for: 31d',
+    'ramp: { to: 5%, over: 0s }',
+    '{ delay: { fixed: 2h } }',
+    '{ throttle: { rate: 0B } }',
+  ],
+  'a schema cannot parse regular expressions, versions, methods and paths': [
+    'match: { tool: { regex: "(" } }',
+    'match: { tool: { regex: "(?=a)" } }',
+    'match: { protocolVersion: new }',
+    'match: { http: { method: post } }',
+    'match: { http: { path: api } }',
+  ],
+  'a schema cannot compare two values': [
+    'burst: { rate: 90%, length: 2 }',
+    'from: 2026-03-01T09:00:00Z\n    until: 2026-03-01T09:00:00Z',
+    'match: { args: { /a: { gt: 2, lt: 1 } } }',
+    'match: { headers: { x-a: b, X-A: c } }',
+    '{ hang: { keepAlive: true } }',
+  ],
+  'a schema does not know which methods exist in which direction, and which names they have': [
+    'match: { method: { regex: ^notifications/ } }',
+    'match: { method: notifications/message }',
+    'match: { direction: server }',
+    'match: { kind: response }',
+    'match: { kind: response, method: tools/call }',
+    'match: { kind: response, direction: server, method: ping }',
+    'match: { direction: server, method: tools/call }',
+    'match: { any: [{ method: ping, direction: server }] }',
+    'match: { tool: a, prompt: b }',
+    'match: { method: ping, tool: a }',
+    'match: { all: [{ http: { path: /a } }, { args: { /b: 1 } }] }',
+  ],
+  'presence and absence contradict each other only where they are true': [
+    'match: { headers: { x-a: { absent: true, prefix: b } } }',
+    'match: { session: { present: true, absent: true } }',
+  ],
+}
 
 describe('what squall validate rejects', () => {
   const texts = new Map([
@@ -106,7 +116,7 @@ describe('what squall validate rejects', () => {
       if (value !== undefined && inEditor(value)) unsaid.push(written)
     }
     expect(texts.size).toBeGreaterThan(100)
-    expect(unsaid.sort()).toEqual([...UNSAID].sort())
+    expect(unsaid.sort()).toEqual(Object.values(UNSAID).flat().sort())
   })
 })
 
