@@ -7,6 +7,7 @@ import { type Environment, group } from '../flags/flag.ts'
 import { asText, one, toggle } from '../flags/kinds.ts'
 import { environmentLabelFlag, environmentNames, productionNamesFlag } from '../flags/production.ts'
 import { headerFlags } from '../flags/server.ts'
+import { annotationPrefixFlag } from '../kube/cluster-options.ts'
 import { badCombination, missing, type UsageError } from '../flags/usage-error.ts'
 
 const PLAN = 'Plan:'
@@ -43,11 +44,16 @@ export const EXPERIMENT_RUN = defineCommand({
     ...group(PLAN, {
       kubeconfig: one(
         'file',
-        'kubeconfig to read the namespace of the sidecar (default: KUBECONFIG, or ~/.kube/config)',
+        'kubeconfig for pods, and to read the namespace of the sidecar (default: KUBECONFIG, or ~/.kube/config)',
         asText,
       ),
-      context: one('name', 'context of the kubeconfig (default: the current one)', asText),
+      context: one(
+        'name',
+        'context of the kubeconfig (default: that of the plan, or the current one)',
+        asText,
+      ),
     }),
+    ...annotationPrefixFlag(PLAN),
     ...environmentLabelFlag(PLAN),
     ...EXPERIMENTS,
     ...group(PLACES, {
@@ -86,6 +92,7 @@ usage or an invalid plan, 130 when it was interrupted.`,
       readToken: readTokenOf(flags.adminReadTokenFile, env),
       production: productionOf(flags.productionNames, env),
       cluster: { kubeconfig, context, environmentLabel, env },
+      prefix: flags.annotationPrefix,
       experiments: flags.experiments,
       stateDirectory: flags.stateDir ?? defaultState(env),
       json: flags.json,

@@ -3,6 +3,7 @@ import { constants } from 'node:fs'
 import { lstat, open, rename, unlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { rejectionError } from './rejection.ts'
+import { RulesChangedError } from './sidecars.ts'
 
 /** The previous content of a rules file; `bytes` is undefined when there was no file. */
 export interface Previous {
@@ -14,11 +15,6 @@ export interface Previous {
 
 const MAX_BYTES = 1024 * 1024
 const NEW_FILE = 0o644
-
-/** Reports that another program has changed the file. */
-export class RulesChangedError extends Error {
-  override readonly name = 'RulesChangedError'
-}
 
 /** Replaces the rules file of a sidecar during an experiment, and restores it. */
 export class RulesFile {
