@@ -7,7 +7,12 @@ import { type Environment, group } from '../flags/flag.ts'
 import { asText, one, toggle } from '../flags/kinds.ts'
 import { environmentLabelFlag, environmentNames, productionNamesFlag } from '../flags/production.ts'
 import { headerFlags } from '../flags/server.ts'
-import { annotationPrefixFlag } from '../kube/cluster-options.ts'
+import {
+  annotationPrefixFlag,
+  CLUSTER_FLAGS,
+  clusterOf,
+  parseObjectName,
+} from '../kube/cluster-options.ts'
 import { badCombination, missing, type UsageError } from '../flags/usage-error.ts'
 
 const PLAN = 'Plan:'
@@ -99,6 +104,29 @@ usage or an invalid plan, 130 when it was interrupted.`,
     }
   },
   start: async (request) => (await import('../experiment/run.ts')).runPlan(request),
+})
+
+const { selector: _, ...RESTORE_CLUSTER } = CLUSTER_FLAGS
+
+export const EXPERIMENT_RESTORE = defineCommand({
+  name: 'experiment restore',
+  examples: ['experiment restore -n shop', 'experiment restore -n shop --force'],
+  page: PAGE,
+  description: 'restore the ConfigMap of an experiment on pods whose process died',
+  flags: {
+    ...RESTORE_CLUSTER,
+    ...group('The cluster:', {
+      configmap: one('name', 'ConfigMap that the experiment replaced', parseObjectName, {
+        default: 'squall-rules',
+      }),
+      force: toggle('end an experiment whose claim has not expired'),
+    }),
+    ...JSON_OUT,
+  },
+  parse: ({ configmap, force, json, ...flags }, context) => {
+    return { cluster: clusterOf(flags, context), configMap: configmap, force, json }
+  },
+  start: async (request) => (await import('../experiment/restore.ts')).restoreRules(request),
 })
 
 export const EXPERIMENT_LIST = defineCommand({

@@ -1,0 +1,164 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { ExperimentEvent } from '../../../src/lab/experiment/context.ts'
+import type {
+  ExperimentResult,
+  PhaseResult,
+} from '../../../src/lab/experiment/experiment-result.ts'
+import { restoreRules, type RestoreRequest } from '../../../src/cli/experiment/restore.ts'
+import { asked } from '../../support/asked.ts'
+import { eventually } from '../../support/eventually.ts'
+import { failing } from '../../live/rules-directory.ts'
+import { CONFIG_MAP, NONE_YET, podsStage, type PodsStage } from './pods-stage.ts'
+
+let stage: PodsStage
+
+beforeEach(async () => {
+  stage = await podsStage()
+})
+
+afterEach(() => stage.close())
+
+function during(label: string, act: () => void): (event: ExperimentEvent) => void {
+  let isDone = false
+  return (event) => {
+    if (isDone || event.kind !== 'phase' || event.label !== label) return
+    isDone = true
+    act()
+  }
+}
+
+/** The calls that reached the server, by the counts of the load and of the sidecars. */
+function reached({ before, stages, after }: ExperimentResult): number {
+  const calls = ({ load }: PhaseResult): number => load!.counts.calls
+  const all = [before, ...stages, after!].reduce((sum, phase) => sum + calls(phase), 0)
+  return all - stages.reduce((sum, { applied }) => sum + applied, 0)
+}
+
+async function restore(...args: readonly string[]): Promise<{ code: number; out: string }> {
+  let out = ''
+  const request = asked(['experiment', 'restore', '--kubeconfig', stage.shop.kubeconfig, ...args])
+  const code = await restoreRules(
+    request as RestoreRequest,
+    {
+      write: (text: string) => void (out += text),
+    } as never,
+  )
+  return { code, out }
+}
+
+test('stages arm all pods, counts are added, and the ConfigMap is restored byte for byte', async () => {
+  const before = stage.configMap()
+  let meanwhile: Promise<readonly string[]> | undefined
+  const onEvent = during('25%', () => {
+    const target = { url: 'http://127.0.0.1:9/mcp', environment: 'staging' }
+    meanwhile = stage.rejected({ target })
+  })
+  const result = await stage.run({ stages: ['20%', '25%'] }, { onEvent })
+  expect(result).toMatchObject({ verdict: 'passed', code: null, restored: true, steadyAfter: true })
+  for (const { applied, sampled, matched } of result.stages) {
+    expect(applied).toBeGreaterThan(0)
+    expect(applied).toBe(sampled)
+    expect(matched).toBeGreaterThan(sampled)
+  }
+  expect(stage.server.calls.length).toBe(reached(result))
+  expect(stage.configMap()).toEqual(before)
+  expect((await meanwhile)?.join('\n')).toMatch(
+    /EXPERIMENT_RUNNING: the experiment \S+ of tester has claimed the ConfigMap until/,
+  )
+})
+
+test('a pod that is added and one that is deleted keep the sum of the counts', async () => {
+  let added: Promise<unknown> | undefined
+  const onEvent = during('20%', () => (added = stage.add('shop-3')))
+  let isRemoved = false
+  const result = await stage.run(
+    { hold: '5s' },
+    {
+      onEvent: (event) => {
+        onEvent(event)
+        if (event.kind !== 'moment' || isRemoved || (event.applied ?? 0) < 10) return
+        isRemoved = true
+        stage.remove('shop-1')
+      },
+    },
+  )
+  await added
+  expect(isRemoved).toBe(true)
+  expect(result).toMatchObject({ verdict: 'passed', restored: true })
+  // What the deleted sidecar counted after the last look at it is lost.
+  const [{ applied, load }] = result.stages as [ExperimentResult['stages'][0]]
+  const injected = load!.counts.calls - (stage.server.calls.length - others(result))
+  expect(applied).toBeGreaterThan(10)
+  expect(applied).toBeLessThanOrEqual(injected)
+  expect(stage.configMap()).toMatchObject({ data: NONE_YET, annotations: {} })
+})
+
+function others({ before, after }: ExperimentResult): number {
+  return before.load!.counts.calls + after!.load!.counts.calls
+}
+
+test('a change by another program ends the experiment and stays', async () => {
+  const theirs = failing('theirs', 'elsewhere')
+  const onEvent = during('20%', () => stage.change({ 'rules.yaml': theirs }))
+  const result = await stage.run({ hold: '20s' }, { onEvent })
+  expect(result).toMatchObject({ verdict: 'inconclusive', code: 'RULES_CHANGED', restored: false })
+  expect(stage.configMap()).toEqual({
+    annotations: {},
+    labels: {},
+    data: { ...NONE_YET, 'rules.yaml': theirs },
+  })
+})
+
+test('pods that have other rules than the ConfigMap are rejected', async () => {
+  stage.shop.api.store.delete(CONFIG_MAP)
+  expect((await stage.rejected()).join('\n')).toContain('has other rules than the ConfigMap')
+  expect(stage.configMap()).toBeUndefined()
+})
+
+test('the rules of a dead runner are restored by the next experiment', async () => {
+  const before = stage.configMap()
+  await stage.die('1s')
+  expect(stage.configMap()).not.toEqual(before)
+  await eventually(async () =>
+    (await stage.rejected(NOT_STEADY)).join().includes('NOT_STEADY') ? undefined : 'claimed',
+  )
+  expect(stage.configMap()).toEqual(before)
+  await stage.die('1s')
+  await eventually(() =>
+    Date.now() > Date.parse(claim().until) + CLOCK_BLUR_MS ? undefined : 'claimed',
+  )
+  const notes: string[] = []
+  const onEvent = (event: ExperimentEvent): void => {
+    if (event.kind === 'note') notes.push(event.text)
+  }
+  const result = await stage.run({}, { onEvent })
+  expect(notes).toEqual(['the experiment 20260101-000000-abcdef died: its ConfigMap is restored'])
+  expect(result.verdict).toBe('passed')
+  expect(stage.configMap()).toEqual(before)
+})
+
+test('experiment restore leaves a claim that has not expired, unless it is forced', async () => {
+  const before = stage.configMap()
+  await stage.die('1m')
+  const refused = await restore()
+  expect(refused.code).toBe(1)
+  expect(refused.out).toMatch(/of tester may still run: its claim lasts until \S+; --force ends it/)
+  const { code, out } = await restore('--force', '--json')
+  expect({ code, outcome: (JSON.parse(out) as { outcome: string }).outcome }).toEqual({
+    code: 0,
+    outcome: 'restored',
+  })
+  expect(stage.configMap()).toEqual(before)
+  expect((await restore()).out).toContain('no experiment has claimed it')
+})
+
+/** The clock of the API server is known to the second. */
+const CLOCK_BLUR_MS = 1_500
+
+/** Fails for every target. */
+const NOT_STEADY = { steadyState: { p50: '0.001ms', for: '300ms' } }
+
+function claim(): { until: string } {
+  const { annotations } = stage.configMap() as { annotations: Record<string, string> }
+  return JSON.parse(annotations['squall.dev/experiment']!) as { until: string }
+}
