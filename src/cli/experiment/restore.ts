@@ -1,4 +1,5 @@
 import { plain } from '../../base/text/foreign-text.ts'
+import { podsWithRules, touchPods } from '../../cluster/kube/apply-rules.ts'
 import {
   type ClaimedKey,
   claimOf,
@@ -35,6 +36,11 @@ export function restoreRules(
       const isExpired = Date.parse(claim.until) < client.now()
       outcome =
         isExpired || force ? await restoreClaimed(client, target, claim.id, { signal }) : 'claimed'
+    }
+    if (outcome === 'restored') {
+      const pods = await podsWithRules(client, target, { signal })
+      // Without the right to annotate pods, the kubelet delivers the rules later.
+      await touchPods(client, pods, target.prefix, new Date(), { signal })
     }
     const report = { namespace, configMap, outcome, experiment: claim ?? null }
     const owner = claim && `the experiment ${claim.id} of ${claim.by}`

@@ -14,6 +14,9 @@ import type { ScriptedServer } from '../../support/scripted-server.ts'
 import type { Squall } from '../../support/squall.ts'
 import { startUpstream } from '../../support/upstream.ts'
 
+/** Keys of a plan in place of the usual ones; `expiry` is that of the sidecar. */
+export type Changes = Readonly<Record<string, unknown>> & { readonly expiry?: string }
+
 /** Pods with sidecars behind one address, and experiments on them. */
 export interface PodsStage {
   readonly shop: Shop
@@ -25,11 +28,13 @@ export interface PodsStage {
   configMap(): unknown
   /** Changes the ConfigMap as another program does. */
   change(data: Readonly<Record<string, string>>): void
-  run(changes?: object, options?: Partial<ExperimentOptions>): Promise<ExperimentResult>
+  /** The text of a plan: small and quick. */
+  text(changes?: Changes): string
+  run(changes?: Changes, options?: Partial<ExperimentOptions>): Promise<ExperimentResult>
   /** Leaves what a runner leaves that dies in its first stage. */
   die(expiry: string): Promise<void>
   /** The messages with which an experiment is rejected. */
-  rejected(changes?: object): Promise<readonly string[]>
+  rejected(changes?: Changes): Promise<readonly string[]>
   close(): Promise<void>
 }
 
@@ -51,8 +56,13 @@ export async function podsStage(): Promise<PodsStage> {
     ports.set(name, squall.port)
     return squall
   }
-  const sidecars = async (changes: object) => {
-    const text = JSON.stringify({ ...usual(balancer.port), ...changes })
+  const planText = ({ expiry, ...changes }: Changes = {}): string => {
+    const { sidecar, ...plan } = usual(balancer.port)
+    const timed = expiry === undefined ? sidecar : { ...sidecar, expiry }
+    return JSON.stringify({ ...plan, sidecar: timed, ...changes })
+  }
+  const sidecars = async (changes: Changes) => {
+    const text = planText(changes)
     const source = {
       file: 'plan.yaml',
       directory: '/',
@@ -99,10 +109,10 @@ export async function podsStage(): Promise<PodsStage> {
       const found = shop.api.store.get(CONFIG_MAP)!
       shop.api.put(CONFIG_MAP, { ...found, data: { ...(found['data'] as object), ...data } })
     },
+    text: planText,
     run,
     die: async (expiry) => {
-      const kubernetes = { namespace: 'shop', selector: { app: 'shop' } }
-      const { plan, sidecars: runner } = await sidecars({ sidecar: { kubernetes, expiry } })
+      const { plan, sidecars: runner } = await sidecars({ expiry })
       const rules = await runner.open('20260101-000000-abcdef')
       const until = Date.now() + plan.file.sidecar.expiry
       const id = '20260101-000000-abcdef'
@@ -150,7 +160,7 @@ function inTurn(ports: ReadonlyMap<string, number>): RequestListener {
   }
 }
 
-function usual(port: number): object {
+function usual(port: number) {
   return {
     name: 'pods',
     target: { url: `http://127.0.0.1:${port}/mcp`, environment: 'staging' },

@@ -137,6 +137,36 @@ test('the rules of a dead runner are restored by the next experiment', async () 
   expect(stage.configMap()).toEqual(before)
 })
 
+test('kill.pod deletes a pod in each stage, and another one must replace it', async () => {
+  const killed = { kill: { pod: 1, restartWithin: '15s' }, hold: '4s' }
+  const steadyState = { errors: '20%', ready: 2, for: '300ms', within: '20s' }
+  let added: Promise<unknown> | undefined
+  const notes: string[] = []
+  const onEvent = (event: ExperimentEvent): void => {
+    if (event.kind !== 'note') return
+    notes.push(event.text)
+    const gone = /^killed pod (\S+)/.exec(event.text)?.[1]
+    if (gone === undefined) return
+    stage.remove(gone)
+    added ??= stage.add('shop-9')
+  }
+  const result = await stage.run({ ...killed, steadyState }, { onEvent })
+  await added
+  expect(notes).toEqual([
+    'killed pod shop-1',
+    expect.stringMatching(/^pod shop-9 replaced it after \d+ ms$/),
+  ])
+  expect(result).toMatchObject({ verdict: 'passed', restored: true, steadyAfter: true })
+  expect(result.mttdMs).not.toBeNull()
+  expect(await stage.rejected({ kill: { pod: 4 } })).toEqual([
+    'NOT_ENOUGH_PODS: kill.pod is 4, but 2 pods are ready',
+  ])
+  const steady = { ...steadyState, ready: 3 }
+  expect(await stage.rejected({ steadyState: steady })).toEqual([
+    'NOT_STEADY: 2 pods are ready, but steadyState.ready is 3',
+  ])
+})
+
 test('experiment restore leaves a claim that has not expired, unless it is forced', async () => {
   const before = stage.configMap()
   await stage.die('1m')
