@@ -20,7 +20,7 @@ const REPEATING = [
   'rules/mutated-files',
   'rules/rule-index',
   'rules/watch/rules-watcher',
-  'rules/rules-watcher-bad-input',
+  'rules/rules-watcher-invalid-input',
   'rules/rules-watcher-life',
   'base/regex/safe-regex',
   'rules/select/selection',

@@ -30,7 +30,7 @@ function ran() {
 async function filled(modules, hits) {
   const { createMetrics } = await import(new URL('telemetry/metrics.js', modules).href)
   const metrics = createMetrics({ version: '0' })
-  const call = { method: 'tools/call', outcome: 'ok', origin: 'upstream', seconds: 0.02 }
+  const call = { method: 'tools/call', outcome: 'ok', origin: 'real', seconds: 0.02 }
   for (let tool = 0; tool < TOOLS; tool++) {
     const name = `tool_of_this_server_${tool}`
     metrics.call({ ...call, name, upstreamSeconds: 0.01 })

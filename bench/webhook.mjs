@@ -20,8 +20,8 @@ const { createCa, issueServer } = await import(
   pathToFileURL(join(PROJECT, 'build/js/cluster/webhook/issue-certificate.js')).href
 )
 const validity = { from: new Date(Date.now() - 60_000), until: new Date(Date.now() + 86_400_000) }
-const authority = createCa('bench', validity)
-const pair = issueServer(authority, ['localhost'], validity)
+const ca = createCa('bench', validity)
+const pair = issueServer(ca, ['localhost'], validity)
 const directory = mkdtempSync(join(tmpdir(), 'squall-webhook-'))
 writeFileSync(join(directory, 'tls.crt'), pair.cert)
 writeFileSync(join(directory, 'tls.key'), pair.key)
@@ -50,7 +50,7 @@ process.once('exit', () => {
   rmSync(directory, { recursive: true, force: true })
 })
 const { port, admin } = await started()
-const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS, ca: authority.cert })
+const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS, ca: ca.cert })
 const body = JSON.stringify(review())
 const idle = rss()
 

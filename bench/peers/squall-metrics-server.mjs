@@ -21,7 +21,7 @@ const off = {
   call: nothing,
   http: nothing,
   unclassified: nothing,
-  refused: nothing,
+  rejected: nothing,
   overhead: nothing,
   gauge: nothing,
   evicted: nothing,

@@ -146,7 +146,8 @@ const errors = [
   }),
   series({
     title: 'Errors by kind: injected against real',
-    description: 'Failed calls per second by how they failed, and by who made them fail.',
+    description:
+      'Failed calls per second by how they failed. Errors of Squall itself count as real here.',
     unit: 'reqps',
     stack: true,
     queries: [
@@ -157,8 +158,8 @@ const errors = [
         shades: true,
       },
       {
-        expr: rate('squall_errors_total', `${TOOL}, origin!="injected"`, 'kind, origin'),
-        legend: 'real: {{kind}} by {{origin}}',
+        expr: rate('squall_errors_total', `${TOOL}, origin!="injected"`, 'kind'),
+        legend: 'real: {{kind}}',
         role: 'real',
         shades: true,
       },

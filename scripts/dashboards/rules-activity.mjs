@@ -152,9 +152,8 @@ export const reloads = [
     ],
   }),
   series({
-    title: 'Unreadable wishes of callers',
-    description:
-      'Header values per second by which callers asked for faults, and that could not be read.',
+    title: 'Invalid fault headers',
+    description: 'Values per second of fault headers that could not be read.',
     unit: 'ops',
     thresholds: lessIsBetter(0.1, 1),
     queries: [

@@ -71,23 +71,23 @@ export const traffic = [
   }),
 ]
 
-/** What they turn away or forget. */
+/** Lists what they reject or forget. */
 export const bounds = [
   series({
     title: 'Refused by Squall',
     description:
-      'Requests per second that Squall answered or turned away itself, by reason. These are real errors. Those that the admin port refused (admin) are none: reads by a foreign name or without the token, and changes.',
+      'Requests per second that Squall answered or rejected itself, by reason. These are real errors. those that the admin port rejected (admin) are none: reads by a foreign name or without the token, and changes.',
     unit: 'reqps',
     thresholds: lessIsBetter(0.1, 1),
     queries: [
       {
-        expr: rate('squall_refused_total', POD, 'reason'),
+        expr: rate('squall_rejected_total', POD, 'reason'),
         legend: 'real: {{reason}}',
         role: 'real',
         shades: true,
       },
       {
-        expr: rate('squall_admin_refused_total', POD, 'reason'),
+        expr: rate('squall_admin_rejected_total', POD, 'reason'),
         legend: 'admin: {{reason}}',
         role: 'client',
         shades: true,

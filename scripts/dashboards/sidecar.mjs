@@ -216,7 +216,7 @@ export function sidecarDashboard() {
   return dashboard({
     uid: 'squall-sidecar',
     title: 'Squall / Sidecar',
-    description: 'What the sidecars themselves cost, hold open and turn away; and the webhook.',
+    description: 'What the sidecars themselves cost, hold open and reject; and the webhook.',
     variables: ['datasource', 'cluster', 'job', 'namespace', 'workload', 'pod'],
     rows: [
       { title: 'Now', panels: now },

@@ -68,7 +68,7 @@ export const webhook = [
   series({
     title: 'Certificates',
     description:
-      'Certificates per second that replicas swapped in, or refused because they are not usable.',
+      'Certificates per second that replicas swapped in, or rejected because they are not usable.',
     unit: 'ops',
     size: [8, 8],
     queries: [

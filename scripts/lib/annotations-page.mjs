@@ -3,15 +3,15 @@ import { cell, GENERATED, table } from './markdown.mjs'
 /** The reference of all annotations, from their table in the code. */
 export async function annotationsPage(built) {
   const { ANNOTATIONS } = await built('cluster/injector/annotations.js')
-  const forPods = ANNOTATIONS.filter(({ places }) => places.includes('pod'))
-  const forNamespaces = ANNOTATIONS.filter(({ places }) => !places.includes('pod'))
+  const forPods = ANNOTATIONS.filter(({ targets }) => targets.includes('pod'))
+  const forNamespaces = ANNOTATIONS.filter(({ targets }) => !targets.includes('pod'))
   return `${GENERATED}
 
 # Annotations
 
 All of them begin with \`squall.dev/\`, and stand in the metadata of the pod template, not of the Deployment. [injection.md](../concepts/injection.md) describes their effect on a pod.
 
-Those with a “yes” can also stand on a namespace, as defaults for its pods. What the pod says comes first, then the namespace, then the settings of the injector. Values are text: write \`"3000"\` and \`"true"\`. A key that is not in this table, or a value that cannot be understood, is refused with what to write instead.
+Those with a “yes” can also stand on a namespace, as defaults for its pods. What the pod says comes first, then the namespace, then the settings of the injector. Values are text: write \`"3000"\` and \`"true"\`. A key that is not in this table, or a value that cannot be understood, is denied with what to write instead.
 
 ${table(['Key', 'Value', 'Without it', 'Namespace', 'Meaning'], forPods.map(row))}
 
@@ -45,8 +45,8 @@ ${table(
 `
 }
 
-function row({ key, form, fallback, places, meaning }) {
-  const isDefault = places.includes('namespace') ? 'yes' : '–'
+function row({ key, form, fallback, targets, meaning }) {
+  const isDefault = targets.includes('namespace') ? 'yes' : '–'
   return [
     `\`${key}\``,
     cell(form),

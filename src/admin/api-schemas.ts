@@ -173,14 +173,14 @@ const faults = {
 const byOrigin = (description: string): TUnsafe<Readonly<Record<Origin, number>>> =>
   Type.Unsafe<Readonly<Record<Origin, number>>>({
     ...Type.Object({
-      upstream: count('By the upstream.'),
+      real: count('By the upstream or the client, without a fault.'),
       injected: count('By a fault.'),
       squall: count('By Squall itself.'),
     }),
     description,
   })
 
-type Origin = 'upstream' | 'injected' | 'squall'
+type Origin = 'real' | 'injected' | 'squall'
 
 const quantiles = (description: string): TUnsafe<Quantiles> =>
   Type.Unsafe<Quantiles>({

@@ -6,7 +6,7 @@ import { count, flag, list, maybe, NAME, text, time, word } from './schema-parts
 // The JSON of single calls: /api/tap, /api/errors and the access log.
 
 const outcome = word(OUTCOMES, 'How the call ended for its client.')
-const origin = word(ORIGINS, 'Who made the outcome; `upstream` is a real error.')
+const origin = word(ORIGINS, 'Who made the outcome; `real` without a fault.')
 const status = maybe(count('The HTTP status, where the status is the error.'))
 const code = maybe(
   Type.Unsafe<number>({ type: 'integer', description: 'The code of a JSON-RPC error.' }),

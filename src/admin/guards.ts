@@ -16,7 +16,7 @@ export interface ReadAccess {
 
 const NO_TOKEN = 'changes are off: no admin token is set (SQUALL_ADMIN_TOKEN or --admin-token-file)'
 const FOREIGN = 'not from pages of another origin'
-const BAD_HOST =
+const INVALID_HOST =
   'not by this name: ask by address, or start with --admin-hosts (SQUALL_ADMIN_HOSTS) and the name'
 const NO_READ_TOKEN =
   'reading needs the read token: authorization: Bearer …, or as the password of any user'
@@ -57,7 +57,7 @@ export function readGuard({ readToken, hosts = [] }: ReadAccess, token?: string)
     // No page knows a token, whatever its name.
     if (given.some((each) => checks.some((isToken) => isToken(each)))) return undefined
     if (headers[CLIENT_HEADER] === undefined && !isTrustedHost(headers.host, hosts)) {
-      return rejection(403, { error: BAD_HOST })
+      return rejection(403, { error: INVALID_HOST })
     }
     if (readToken === undefined) return undefined
     const error = given.length === 0 ? NO_READ_TOKEN : 'not the read token'

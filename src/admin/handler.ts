@@ -102,7 +102,7 @@ function logged(
   if (why === undefined) return response
   countRejection(kind === 'change' ? 'change' : status === 401 ? 'token' : 'host')
   const from = socket.remoteAddress
-  rejections.write(why, { what, from, why }, `refused a ${kind} on the admin port`)
+  rejections.write(why, { what, from, why }, `rejected a ${kind} on the admin port`)
   return response
 }
 

@@ -24,7 +24,7 @@ import { TapStreams } from './tap-streams.ts'
 import { createRoutes, routeOf, type Routes, type RouteSources } from './routes.ts'
 
 export interface AdminOptions extends RouteSources, ProcessFacts {
-  readonly metrics: RouteSources['metrics'] & { adminRefused?(reason: AdminRejection): void }
+  readonly metrics: RouteSources['metrics'] & { adminRejected?(reason: AdminRejection): void }
   readonly logger: Logger
   /** Shown and changed under /api, which does not exist without them. */
   readonly rules?: ActiveRules | undefined
@@ -75,7 +75,7 @@ export function createAdmin(options: AdminOptions): Admin {
     logger,
     rejections: new RareLog(logger, () => performance.now(), REJECTION_LOG_MS),
     bodyTimeoutMs: options.bodyTimeoutMs ?? BODY_TIMEOUT_MS,
-    countRejection: (reason) => options.metrics.adminRefused?.(reason),
+    countRejection: (reason) => options.metrics.adminRejected?.(reason),
   })
   const server = createServer(
     {

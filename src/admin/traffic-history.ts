@@ -20,7 +20,7 @@ const MAX_POINTS = 180
 /** Further tools are only in the series of all calls. */
 const MAX_TOOLS = 20
 const WIDTH = COLUMNS.length
-const ORIGINS = ['upstream', 'injected', 'squall'] as const
+const ORIGINS = ['real', 'injected', 'squall'] as const
 const NONE = new Float64Array()
 
 type Origin = (typeof ORIGINS)[number]
@@ -131,7 +131,7 @@ function columnsOf(
 /** Adds up the samples of all tools. */
 function sumOf(samples: readonly ToolSample[]): ToolSample {
   const byOrigin = (part: 'calls' | 'errors'): ToolSample['calls'] => {
-    const sum = { upstream: 0, injected: 0, squall: 0 }
+    const sum = { real: 0, injected: 0, squall: 0 }
     for (const each of samples) for (const origin of ORIGINS) sum[origin] += each[part][origin]
     return sum
   }

@@ -9,7 +9,7 @@ const NO_WAIT = constants.O_RDONLY | constants.O_NONBLOCK
 
 /**
  * Reads a file, `-` being standard input, up to the first bytes beyond `most`. Pipes, which shells pass in
- * place of files, are read to their end; a pipe without a writer is refused.
+ * place of files, are read to their end; a pipe without a writer is rejected.
  */
 export async function readBounded(path: string, most: number): Promise<Uint8Array> {
   if (path === '-') return readUpTo(process.stdin, most)

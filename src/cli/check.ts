@@ -1,3 +1,4 @@
+import { asStarted } from '../base/started-as.ts'
 import { AdminError, askAdmin } from '../admin/api-client.ts'
 import { API } from '../admin/api.ts'
 import { nearestName } from '../base/nearest-name.ts'
@@ -125,9 +126,9 @@ async function checkSidecar({
   const check = 'the sidecar runs'
   const address = endpointText(admin ?? defaultAdmin)
   try {
-    const place = { url: new URL(`http://${address}`), readToken }
+    const target = { url: new URL(`http://${address}`), readToken }
     const { armed, reasons, rules, readiness } = (
-      await askAdmin(place, API.state, { client: 'check' })
+      await askAdmin(target, API.state, { client: 'check' })
     ).value
     const why = reasons.map(({ by, reason }) => `${by}: ${reason}`).join('; ')
     return [
@@ -165,7 +166,7 @@ function skipped(check: string, found: string, fix: string): Check {
 
 function textOf(checks: readonly Check[]): string {
   const lines = checks.map(({ check, result, found, fix }) => {
-    const next = fix === undefined ? '' : `\n    ${plain(fix)}`
+    const next = fix === undefined ? '' : `\n    ${plain(asStarted(fix))}`
     return `${SIGNS[result]} ${check}: ${plain(found)}${next}\n`
   })
   const count = checks.filter(({ result }) => result === 'failed').length

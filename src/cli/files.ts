@@ -3,7 +3,7 @@ import { quoted } from '../base/text/foreign-text.ts'
 import { sizeText } from '../base/units.ts'
 import { LoadError } from '../lab/load/load-error.ts'
 import { readBounded } from '../base/read-bounded.ts'
-import { badFile } from './flags/usage-error.ts'
+import { invalidFile } from './flags/usage-error.ts'
 
 /** Reads a text file, `-` being standard input. `label` names the file in the `UsageError` that it throws. */
 export async function readText(path: string, most: number, label: string): Promise<string> {
@@ -12,16 +12,17 @@ export async function readText(path: string, most: number, label: string): Promi
     bytes = await readBounded(path, most)
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
-    throw badFile(
+    throw invalidFile(
       `${label} cannot be read (${code ?? message})`,
       'check the path and its permissions',
     )
   }
-  if (bytes.length > most) throw badFile(`${label} is too large`, `use at most ${sizeText(most)}`)
+  if (bytes.length > most)
+    throw invalidFile(`${label} is too large`, `use at most ${sizeText(most)}`)
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
   } catch {
-    throw badFile(`${label} is not UTF-8`, 'write it as UTF-8')
+    throw invalidFile(`${label} is not UTF-8`, 'write it as UTF-8')
   }
 }
 
@@ -37,7 +38,7 @@ export async function readAs<T>(
     return parse(text)
   } catch (error) {
     if (!(error instanceof LoadError)) throw error
-    throw badFile(`${source}: ${error.wrong}`, error.fix)
+    throw invalidFile(`${source}: ${error.wrong}`, error.fix)
   }
 }
 
@@ -57,6 +58,9 @@ export async function writeText(
     await writeFile(path, text)
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException
-    throw badFile(`${source}: ${quoted(path)} cannot be written (${code})`, 'check its directory')
+    throw invalidFile(
+      `${source}: ${quoted(path)} cannot be written (${code})`,
+      'check its directory',
+    )
   }
 }

@@ -1,3 +1,4 @@
+import { asStarted } from '../base/started-as.ts'
 import { oneLine } from '../base/text/foreign-text.ts'
 import { parseAmong } from './flags/command-parser.ts'
 import { UsageError } from './flags/usage-error.ts'
@@ -19,7 +20,7 @@ async function commandsFor([first = '']: readonly string[]): Promise<readonly Co
 }
 
 const FAILED = 1
-const BAD_USAGE = 2
+const INVALID_USAGE = 2
 
 /** Runs the program; returns its exit code. */
 async function main(): Promise<number> {
@@ -32,13 +33,10 @@ async function main(): Promise<number> {
   return invocation.start()
 }
 
-/** Returns a message whose fix names commands as they were started: npx finds a program that is not in the path. */
-function asStarted(message: string): string {
+/** Returns a message whose fix can be copied into the same shell. */
+function withFix(message: string): string {
   const fix = message.lastIndexOf('; ')
-  if (process.env['npm_lifecycle_event'] !== 'npx' || fix < 0) return message
-  return (
-    message.slice(0, fix) + message.slice(fix).replaceAll(/\bsquall (?=[a-z-])/g, 'npx squall ')
-  )
+  return fix < 0 ? message : `${message.slice(0, fix)}${asStarted(message.slice(fix))}`
 }
 
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -51,7 +49,7 @@ main().then(
   (code) => process.stdout.write('', () => process.exit(code)),
   (error: unknown) => {
     const reason = error instanceof Error ? error.message : String(error)
-    process.stderr.write(`squall: ${oneLine(asStarted(reason), 2_000)}\n`)
-    process.exit(error instanceof UsageError ? BAD_USAGE : FAILED)
+    process.stderr.write(`squall: ${oneLine(withFix(reason), 2_000)}\n`)
+    process.exit(error instanceof UsageError ? INVALID_USAGE : FAILED)
   },
 )

@@ -71,9 +71,9 @@ export const catalog = defineFault({
       }),
     ),
     cursor: Type.Optional(
-      oneOf(['bad', 'loop'], {
+      oneOf(['invalid', 'loop'], {
         description:
-          '`bad`: the list goes on at a cursor that is refused with -32602. `loop`: it goes on where it began, so that paging never ends. Both need a rule that matches the next page too.',
+          '`invalid`: the list goes on at a cursor that is rejected with -32602. `loop`: it goes on where it began, so that paging never ends. Both need a rule that matches the next page too.',
       }),
     ),
     notify: Type.Optional(
@@ -130,11 +130,14 @@ export const catalog = defineFault({
         effects.push(...list.effects)
         if (cursor === undefined) return list.edits
         effects.push(`cursor ${cursor}`)
-        return [...list.edits, ...cursorEdits(result, cursor === 'bad' ? BAD : (asked ?? LOOP))]
+        return [
+          ...list.edits,
+          ...cursorEdits(result, cursor === 'invalid' ? INVALID : (asked ?? LOOP)),
+        ]
       })
       if (effects.length > 0) ctx.injected(effects.join(', '))
       else if (cannot !== undefined) ctx.cannot(cannot)
-      else if (isFirst && notify === undefined) ctx.spare()
+      else if (isFirst && notify === undefined) ctx.withinLimit()
       return after ?? before
     }
 
@@ -153,7 +156,7 @@ export const catalog = defineFault({
       }
     }
     if (cursor === undefined) return { changes: true, onResponse }
-    return { changes: true, onResponse, onRequest: cursor === 'bad' ? refuseBad : leadBack }
+    return { changes: true, onResponse, onRequest: cursor === 'invalid' ? rejectInvalid : leadBack }
   },
 })
 
@@ -163,7 +166,7 @@ interface CatalogConfig {
   readonly duplicate?: unknown
   readonly stale?: unknown
   readonly by?: SharedBy | undefined
-  readonly cursor?: 'bad' | 'loop'
+  readonly cursor?: 'invalid' | 'loop'
   readonly notify?: 'spurious' | 'suppress'
 }
 
@@ -174,7 +177,7 @@ function catalogOutlook(
   const asked = cursorOf({ call })
   const list = { by: 'response', does: 'its list is not that of the app' } as const
   if (listKey(call?.method) !== undefined) {
-    if (cursor === 'bad' && asked === BAD) {
+    if (cursor === 'invalid' && asked === INVALID) {
       return { by: 'request', asks: 'message', does: 'answered with error -32602' }
     }
     if (cursor !== undefined || (add !== undefined && asked === undefined)) return list
@@ -201,7 +204,7 @@ function catalogOutlook(
 }
 
 /** Cursors that the app never gave. */
-const BAD = 'squall:no-such-page'
+const INVALID = 'squall:no-such-page'
 const LOOP = 'squall:first-page'
 
 function cursorOf({ call }: Pick<FaultContext, 'call'>): string | undefined {
@@ -215,9 +218,9 @@ function aboutOf({ call }: FaultContext): readonly unknown[] {
   return [call?.method ?? null, call?.protocolVersion ?? null]
 }
 
-function refuseBad(ctx: FaultContext): Verdict {
-  if (cursorOf(ctx) !== BAD || listKey(ctx.call?.method) === undefined) return CONTINUE
-  ctx.injected('cursor bad')
+function rejectInvalid(ctx: FaultContext): Verdict {
+  if (cursorOf(ctx) !== INVALID || listKey(ctx.call?.method) === undefined) return CONTINUE
+  ctx.injected('cursor invalid')
   return { kind: 'respond', reply: { kind: 'rpcError', code: -32602, message: 'Invalid cursor' } }
 }
 

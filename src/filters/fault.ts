@@ -42,7 +42,7 @@ export type Verdict =
    */
   | { readonly kind: 'copies'; readonly copies: number; readonly spacing: number }
   | { readonly kind: 'respond'; readonly reply: InjectedReply }
-  /** With `refuse`, new connections to the listener are turned away for so many milliseconds as well. */
+  /** With `refuse`, new connections to the listener are refused for so many milliseconds as well. */
   | { readonly kind: 'reset'; readonly how: 'rst' | 'fin'; readonly refuse?: number }
   | { readonly kind: 'hang' }
 
@@ -90,7 +90,7 @@ export interface FaultHost {
    * that names it is turned away, and its open streams are closed. False where there is no session.
    */
   expireSession(): boolean
-  /** New connections to the listener are turned away for so many milliseconds. */
+  /** New connections to the listener are refused for so many milliseconds. */
   refuseConnections(ms: number): void
   /** Later calls that contain this word are reported. */
   watchFor(word: string): void
@@ -162,7 +162,7 @@ export interface FaultContext {
    */
   readonly injected: (effect?: string) => void
   /** Says that the fault leaves this call alone on purpose: it is not counted as one that could not act. */
-  readonly spare: () => void
+  readonly withinLimit: () => void
   /** Says why the fault cannot act on this call: it has no further say. */
   readonly cannot: (reason: NotApplicableReason) => void
 }

@@ -120,7 +120,7 @@ function silentFrom(
   const passed = counts.get(ctx.group) ?? 0
   if (passed >= events) return silent(ctx, ms)
   counts.set(ctx.group, passed + 1)
-  ctx.spare()
+  ctx.withinLimit()
   return CONTINUE
 }
 

@@ -17,7 +17,7 @@ export const replay = defineFault({
   name: 'replay',
   summary: 'answers with what was answered before',
   meets:
-    'A response that is well formed and out of date: that of an earlier call of the same tool, with the id of this one. The app does execute the call, and its response is kept for later ones. Only calls that the rule samples are kept and replaced, so that the first of them gets its own response; so do failed ones, and those whose earlier response was the same. Such calls are counted as spared. Responses with `Cache-Control: no-store` or `Vary: *` are not kept, those with `private` only for their caller, and the headers that `Vary` names have to be the same. Where nothing says who the caller is, `by: caller` does nothing, and says so as `no_caller`.',
+    'A response that is well formed and out of date: that of an earlier call of the same tool, with the id of this one. The app does execute the call, and its response is kept for later ones. Only calls that the rule samples are kept and replaced, so that the first of them gets its own response; so do failed ones, and those whose earlier response was the same. Such calls are counted as within the limit. Responses with `Cache-Control: no-store` or `Vary: *` are not kept, those with `private` only for their caller, and the headers that `Vary` names have to be the same. Where nothing says who the caller is, `by: caller` does nothing, and says so as `no_caller`.',
   elsewhere:
     'Envoy and Istio: nearest is a cache filter that does not ask the app. Chaos Mesh: `HTTPChaos` with `replace: { body: … }` answers with one fixed body. toxiproxy has nothing like it.',
   example: `- name: stale-weather
@@ -69,7 +69,7 @@ async function* replayed(
     const id = text === undefined ? undefined : idText(text)
     if (about === undefined || text === undefined || id === undefined) {
       // A failed response is left as it is on purpose: a fault must not hide what is wrong.
-      if (frame.last && ctx.call !== undefined && !isOther(ctx.call)) ctx.spare()
+      if (frame.last && ctx.call !== undefined && !isOther(ctx.call)) ctx.withinLimit()
       yield frame
       continue
     }
@@ -84,7 +84,7 @@ async function* replayed(
     responses.add(key, text, ctx.now())
     const stale = older === undefined ? undefined : withId(older, id)
     if (stale === undefined || stale === text) {
-      ctx.spare()
+      ctx.withinLimit()
       yield frame
     } else {
       ctx.injected()

@@ -12,20 +12,20 @@ export const session = defineFault({
   name: 'session',
   summary: 'loses the session of a call',
   meets:
-    'Status 404 with the JSON-RPC error -32001 for the call that was sampled and, until the rule is taken back, for everything else that names the session; its open streams end. A client has to send `initialize` again, which the specification asks for and the SDKs leave to the application. With `refuseInitialize` it meets a status there as well, as with a server that is still starting. Protocol version 2026-07-28 has no sessions: nothing is done there.',
+    'Status 404 with the JSON-RPC error -32001 for the call that was sampled and, until the rule is taken back, for everything else that names the session; its open streams end. A client has to send `initialize` again, which the specification asks for and the SDKs leave to the application. With `rejectInitialize` it meets a status there as well, as with a server that is still starting. Protocol version 2026-07-28 has no sessions: nothing is done there.',
   elsewhere:
     'Chaos Mesh: `PodChaos` with `action: pod-kill` loses all sessions of a pod at once. Envoy, Istio and toxiproxy know nothing of sessions; `abort.httpStatus: 404` comes nearest.',
   example: `- name: restarted-server
   match: { method: [tools/call, initialize], client: { name: "inspector*" } }
   faults:
-    - session: { refuseInitialize: { times: 2, status: 503 } }`,
+    - session: { rejectInitialize: { times: 2, status: 503 } }`,
   schema: section({
     expire: Type.Boolean({
       default: true,
       description:
-        'The session of a sampled call is gone, and stays so. `false`: nothing but `refuseInitialize`.',
+        'The session of a sampled call is gone, and stays so. `false`: nothing but `rejectInitialize`.',
     }),
-    refuseInitialize: Type.Optional(
+    rejectInitialize: Type.Optional(
       section(
         {
           times: Type.Integer({
@@ -43,44 +43,44 @@ export const session = defineFault({
         },
         {
           description:
-            'Turns `initialize` away as well. The rule has to name that method to be asked: `match: { method: [tools/call, initialize] }`.',
+            'Rejects `initialize` as well. The rule has to name that method to be asked: `match: { method: [tools/call, initialize] }`.',
           examples: [{ times: 2, status: 503 }],
         },
       ),
     ),
   }),
-  check({ expire, refuseInitialize }) {
+  check({ expire, rejectInitialize }) {
     const problems: ParameterProblem[] = []
-    if (!expire && refuseInitialize === undefined) {
+    if (!expire && rejectInitialize === undefined) {
       problems.push({
         path: ['expire'],
-        message: 'without `refuseInitialize` nothing is left to do',
+        message: 'without `rejectInitialize` nothing is left to do',
       })
     }
     return problems
   },
-  outlook({ expire, refuseInitialize: refused }, { call, session: id }) {
-    if (refused !== undefined && call?.method === 'initialize') {
-      return { by: 'request', asks: 'status', does: `answered with status ${refused.status}` }
+  outlook({ expire, rejectInitialize: rejected }, { call, session: id }) {
+    if (rejected !== undefined && call?.method === 'initialize') {
+      return { by: 'request', asks: 'status', does: `answered with status ${rejected.status}` }
     }
     if (!expire || id === undefined || isModern(call?.protocolVersion)) return NOTHING
     return { by: 'request', asks: 'status for all', does: 'its session is gone, with status 404' }
   },
-  create({ expire, refuseInitialize }): Fault {
-    const refuse = (ctx: FaultContext, times: number, status: number): Verdict => {
-      const refused = ctx.memory(() => ({ count: 0 }))
-      if (refused.count >= times) {
-        ctx.spare()
+  create({ expire, rejectInitialize }): Fault {
+    const reject = (ctx: FaultContext, times: number, status: number): Verdict => {
+      const rejected = ctx.memory(() => ({ count: 0 }))
+      if (rejected.count >= times) {
+        ctx.withinLimit()
         return CONTINUE
       }
-      ctx.injected('refuse')
-      refused.count++
+      ctx.injected('reject')
+      rejected.count++
       return { kind: 'respond', reply: { kind: 'http', status, body: undefined, headers: {} } }
     }
     return {
       onRequest(ctx): Verdict {
-        if (refuseInitialize !== undefined && ctx.call?.method === 'initialize') {
-          return refuse(ctx, refuseInitialize.times, refuseInitialize.status)
+        if (rejectInitialize !== undefined && ctx.call?.method === 'initialize') {
+          return reject(ctx, rejectInitialize.times, rejectInitialize.status)
         }
         // Protocol version 2026-07-28 has no sessions, whatever a header says.
         const isSessionless = ctx.session === undefined || isModern(ctx.call?.protocolVersion)

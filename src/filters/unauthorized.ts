@@ -18,7 +18,7 @@ type BearerError = keyof typeof DESCRIPTIONS
 /** No access: the token has expired, or does not go far enough. */
 export const unauthorized = defineFault({
   name: 'unauthorized',
-  summary: 'turns calls away for want of access',
+  summary: 'rejects calls for lack of authorization',
   meets:
     'Status 401 or 403 with `WWW-Authenticate: Bearer …` and a JSON body that says the same. The app never gets the call. Clients with a provider of tokens get a new one, or ask for more scope, and try again; others report the status.',
   elsewhere:

@@ -176,7 +176,7 @@ export class CallObserver implements Observer {
     })
     for (let i = 0; i < entries.length; i++) {
       const { outcome, error } = endings[i]!
-      this.#inFlight.settle(entries[i]!, outcome, 'upstream', sizes[i], error)
+      this.#inFlight.settle(entries[i]!, outcome, 'real', sizes[i], error)
     }
   }
 
@@ -197,7 +197,7 @@ export class CallObserver implements Observer {
   }
 
   #settle(outcome: Outcome, { message }: Failure): void {
-    this.#inFlight.settleAll(this.#entries, outcome, 'upstream', { message })
+    this.#inFlight.settleAll(this.#entries, outcome, 'real', { message })
   }
 
   /** Settles calls whose response was not read: it counts as ok unless the faults know better. */
@@ -205,7 +205,7 @@ export class CallObserver implements Observer {
     const bytes = this.#entries.length === 1 && size > 0 ? size : undefined
     for (const entry of this.#entries) {
       const outcome = entry.faults?.unreadOutcome(entry.call) ?? 'ok'
-      this.#inFlight.settle(entry, outcome, 'upstream', bytes)
+      this.#inFlight.settle(entry, outcome, 'real', bytes)
     }
   }
 
@@ -221,7 +221,7 @@ export class CallObserver implements Observer {
         this.#inFlight.settle(
           entry,
           outcome,
-          'upstream',
+          'real',
           undefined,
           failure && { message: failure.message },
         )

@@ -17,8 +17,8 @@ import { SessionlessCalls } from './sessionless-calls.ts'
 
 /** Bounds the tables that are kept between exchanges. */
 export interface InFlightOptions {
-  readonly maxPending: number
-  readonly pendingTtl: number
+  readonly maxInFlight: number
+  readonly inFlightTtl: number
   readonly maxSessions: number
 }
 
@@ -64,19 +64,19 @@ export class InFlightRequests {
       if (full) telemetry.evicted('redirects')
       faults?.unfollowed()
       // A client that was redirected to another host is not expected back: the call did not fail.
-      for (const entry of entries) this.settle(entry, sameHost ? 'http_error' : 'ok', 'upstream')
+      for (const entry of entries) this.settle(entry, sameHost ? 'http_error' : 'ok', 'real')
     })
     this.#pending = new InFlightCalls<CallEntry>(
-      { limit: options.maxPending, ttl: options.pendingTtl },
+      { limit: options.maxInFlight, ttl: options.inFlightTtl },
       (entry, full) => {
-        if (full) telemetry.evicted('pending_calls')
+        if (full) telemetry.evicted('in_flight_calls')
         this.#dropped(entry)
       },
     )
   }
 
   /** The number of open calls, with those that the table does not hold. */
-  get pendingCalls(): number {
+  get size(): number {
     return this.#open
   }
 
@@ -113,7 +113,7 @@ export class InFlightRequests {
     else this.#pending.take(session, call.id, entry)
     // The session may have ended before the exchange.
     const end = outcome === 'incomplete' ? entry.fallback : outcome
-    const cause = origin === 'upstream' ? originOf(entry, end) : origin
+    const cause = origin === 'real' ? originOf(entry, end) : origin
     const now = end === 'abandoned' && entry.leftAt >= 0 ? entry.leftAt : this.#now()
     // Time for which a fault held the response back is not the app's.
     const appEnd = respondedAt >= 0 ? respondedAt : now
@@ -175,7 +175,7 @@ export class InFlightRequests {
     this.tasks.learn(entry.session, entry.call, message)
     const { outcome, error } = endingOf(entry.call, message)
     const resultBytes = hasToolResult(entry.call, message) ? bytes : undefined
-    this.settle(entry, outcome, 'upstream', resultBytes, error)
+    this.settle(entry, outcome, 'real', resultBytes, error)
   }
 
   /**
@@ -213,7 +213,7 @@ export class InFlightRequests {
   }
 
   #cancelled(entry: CallEntry, params: unknown): void {
-    this.#abandon(entry, outcomeOfCancellation(params), 'upstream', { message: reasonOf(params) })
+    this.#abandon(entry, outcomeOfCancellation(params), 'real', { message: reasonOf(params) })
   }
 
   /** Keeps a call open after its exchange has ended, because a response may come on another connection. */
@@ -222,11 +222,11 @@ export class InFlightRequests {
     entry.exchangeOpen = false
     if (fallback !== 'incomplete') entry.fallback = fallback
     if (fallback === 'abandoned') entry.leftAt = this.#now()
-    if (this.find(entry.session, entry.call.id) !== entry) this.settle(entry, fallback, 'upstream')
+    if (this.find(entry.session, entry.call.id) !== entry) this.settle(entry, fallback, 'real')
   }
 
   /** Closes a stream of HTTP+SSE; the last stream ends the session. */
-  closeEndpoint(session: string, outcome: Outcome, origin: Origin = 'upstream'): void {
+  closeEndpoint(session: string, outcome: Outcome, origin: Origin = 'real'): void {
     if (this.endpoints.forget(session)) this.endSession(session, outcome, origin)
   }
 
@@ -246,7 +246,7 @@ export class InFlightRequests {
   }
 
   /** Ends a session. Calls that were sent to the upstream stay open while their exchange is open. */
-  endSession(session: string, outcome: Outcome, origin: Origin = 'upstream'): void {
+  endSession(session: string, outcome: Outcome, origin: Origin = 'real'): void {
     this.sessions.forget(session)
     for (const entry of this.#pending.dropSession(session)) {
       if (!entry.exchangeOpen || entry.faults?.holds === true) this.#abandon(entry, outcome, origin)
@@ -266,12 +266,7 @@ export class InFlightRequests {
   }
 
   /** Settles a call for which nobody waits, before its faults forget it. */
-  #abandon(
-    entry: CallEntry,
-    outcome: Outcome,
-    origin: Origin = 'upstream',
-    error?: Explained,
-  ): void {
+  #abandon(entry: CallEntry, outcome: Outcome, origin: Origin = 'real', error?: Explained): void {
     this.settle(entry, outcome, origin, undefined, error)
     entry.faults?.abandon(entry.call)
   }
@@ -283,12 +278,12 @@ export class InFlightRequests {
 
   /** Settles an entry that left the table, unless its exchange is open and will settle it. */
   #dropped(entry: CallEntry): void {
-    if (!entry.exchangeOpen) this.settle(entry, entry.fallback, 'upstream')
+    if (!entry.exchangeOpen) this.settle(entry, entry.fallback, 'real')
   }
 }
 
 /** Returns the origin of an outcome that faults may have caused. */
 function originOf({ call, faults, disturbance }: CallEntry, outcome: Outcome): Origin {
   if (disturbance?.mayCause(outcome) === true) return 'injected'
-  return faults?.originOf(call) ?? 'upstream'
+  return faults?.originOf(call) ?? 'real'
 }

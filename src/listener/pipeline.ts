@@ -64,7 +64,7 @@ export class Pipeline implements ActiveExchangeOwner {
     if (reason === 'ambiguous_request') response.closeAfter()
     if (response.started) response.cut('rst')
     else sendRejection(response, { status, reason, message }, [], false)
-    this.#parts.telemetry.refused(reason)
+    this.#parts.telemetry.rejected(reason)
     this.#parts.telemetry.http({ class: 'http', status, origin: 'squall' })
   }
 
@@ -237,8 +237,8 @@ export class Pipeline implements ActiveExchangeOwner {
   finished(active: ActiveExchange, status: number): void {
     if (status === 0 || status === 400) this.#parts.suspect?.()
     if (active.entries.length > 0) return
-    const origin = active.faults?.origin ?? 'upstream'
-    active.sessionEnded?.(origin === 'upstream' ? status : 0)
+    const origin = active.faults?.origin ?? 'real'
+    active.sessionEnded?.(origin === 'real' ? status : 0)
     this.#parts.telemetry.http({ class: active.class, status, origin })
   }
 
@@ -287,7 +287,7 @@ export class Pipeline implements ActiveExchangeOwner {
     const calls: Call[] = active.entries.map(({ call }) => call)
     if (response.started) response.cut('rst')
     else sendRejection(response, { status, reason, message }, calls, active.posted?.batch ?? false)
-    telemetry.refused(reason)
+    telemetry.rejected(reason)
     inFlight.settleAll(active.entries, 'http_error', 'squall', { status, message })
     if (calls.length === 0) telemetry.http({ class: active.class, status, origin: 'squall' })
     active.sessionEnded?.(0)

@@ -48,7 +48,7 @@ export class Port {
   readonly #connector: Connector
   readonly #telemetry: Telemetry
   readonly #rareLog: RareLog
-  readonly #reported = { sessions: 0, pending_calls: 0 }
+  readonly #reported = { sessions: 0, in_flight_calls: 0 }
   readonly #closing = new AbortController()
   #probedAt = -Infinity
   #accepts: Promise<boolean> = Promise.resolve(false)
@@ -81,7 +81,7 @@ export class Port {
       address,
       now,
       found: ({ kind, message }) => {
-        telemetry.refused('upstream_misconfigured')
+        telemetry.rejected('upstream_misconfigured')
         rareLog.warn(kind, message, 'the app is not reached in the right way')
       },
     })
@@ -124,7 +124,7 @@ export class Port {
     this.#tunnel = new Tunnel(address, tls, {
       opened: () => telemetry.gauge('tunnels', 1),
       closed: () => telemetry.gauge('tunnels', -1),
-      responded: (status) => telemetry.http({ class: 'upgrade', status, origin: 'upstream' }),
+      responded: (status) => telemetry.http({ class: 'upgrade', status, origin: 'real' }),
       declined: (req, res, socket) => this.#front.decline(req, res, socket),
       failed: (message, socket) => this.#upgradeFailed(message, socket),
       broken: (socket) => cutSocket(socket, 'rst'),
@@ -162,7 +162,7 @@ export class Port {
     this.#app.sweep(now)
     this.#inFlight.sweep()
     this.#report('sessions', this.#inFlight.sessions.size)
-    this.#report('pending_calls', this.#inFlight.pendingCalls)
+    this.#report('in_flight_calls', this.#inFlight.size)
   }
 
   /** Resolves when every connection has ended. */
@@ -182,7 +182,7 @@ export class Port {
     this.#app.close()
   }
 
-  #report(name: 'sessions' | 'pending_calls', size: number): void {
+  #report(name: 'sessions' | 'in_flight_calls', size: number): void {
     this.#telemetry.gauge(name, size - this.#reported[name])
     this.#reported[name] = size
   }
@@ -193,14 +193,14 @@ export class Port {
       return
     }
     const message = 'all upstream connections are in use'
-    this.#telemetry.refused('overload')
+    this.#telemetry.rejected('overload')
     this.#telemetry.http({ class: 'upgrade', status: 503, origin: 'squall' })
     rejectBadRequest(socket, { status: 503, reason: 'overload', message })
   }
 
   #upgradeFailed(message: string, socket: Socket): void {
     this.#rareLog.warn('upstream_unreachable', message, 'answered for the app')
-    this.#telemetry.refused('upstream_unreachable')
+    this.#telemetry.rejected('upstream_unreachable')
     this.#telemetry.http({ class: 'upgrade', status: 502, origin: 'squall' })
     const reason = 'upstream_unreachable'
     rejectBadRequest(socket, {

@@ -125,6 +125,6 @@ export function unreadListener(telemetry: Telemetry): ExchangeListener {
     drained: nothing,
     tickEnded: nothing,
     dropped: nothing,
-    gone: () => telemetry.http({ class: 'mcp', status: 0, origin: 'upstream' }),
+    gone: () => telemetry.http({ class: 'mcp', status: 0, origin: 'real' }),
   }
 }

@@ -102,7 +102,7 @@ export class PushObserver implements Observer, PushPosition {
 
   /** Ends the session of an HTTP+SSE stream; other streams can be resumed. */
   #endSession(outcome: Outcome): void {
-    const origin = this.#stream?.cutByFault === true ? 'injected' : 'upstream'
+    const origin = this.#stream?.cutByFault === true ? 'injected' : 'real'
     if (this.#endpoint !== undefined) this.#inFlight.closeEndpoint(this.#endpoint, outcome, origin)
   }
 

@@ -22,8 +22,8 @@ export interface SidecarOptions extends FrontOptions {
   readonly strict: boolean
   /** The bound on bytes of messages in flight; a share of the available memory by default. */
   readonly maxMemory?: number | undefined
-  readonly maxPending: number
-  readonly pendingTtl: number
+  readonly maxInFlight: number
+  readonly inFlightTtl: number
   readonly maxSessions: number
   readonly maxUpstreamConnections: number
   /** False opens a connection to the app for each request. */

@@ -65,4 +65,4 @@ export type Outcome =
   | 'abandoned'
 
 /** The cause of the outcome: the app, a fault, or Squall itself. */
-export type Origin = 'upstream' | 'injected' | 'squall'
+export type Origin = 'real' | 'injected' | 'squall'

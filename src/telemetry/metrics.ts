@@ -47,7 +47,7 @@ export type AdminRejection = 'host' | 'token' | 'change'
 /** Collects telemetry and renders it for scrapes. */
 export interface Metrics extends Telemetry {
   /** Counts a request that the admin port rejected. */
-  adminRefused(reason: AdminRejection): void
+  adminRejected(reason: AdminRejection): void
   /** Shows these rules in later scrapes. */
   showRules(source: RulesSource): void
   /** The memory budget that scrapes show. */
@@ -85,8 +85,8 @@ class PromMetrics implements Metrics {
   readonly #overhead = new BucketCounts(OVERHEAD_BOUNDS)
   readonly #overheadText = new HistogramText(OVERHEAD, '', OVERHEAD_BOUNDS)
   readonly #unclassified = zeroUnclassified()
-  readonly #refused = zeroRejections()
-  readonly #adminRefused: Record<AdminRejection, number> = { host: 0, token: 0, change: 0 }
+  readonly #rejected = zeroRejections()
+  readonly #adminRejected: Record<AdminRejection, number> = { host: 0, token: 0, change: 0 }
   readonly #gauges: Record<GaugeName, number> = {
     client_connections: 0,
     upstream_connections: 0,
@@ -94,7 +94,7 @@ class PromMetrics implements Metrics {
     push_streams: 0,
     tunnels: 0,
     sessions: 0,
-    pending_calls: 0,
+    in_flight_calls: 0,
   }
   readonly #faults: FaultCounts
   readonly #canaryCalls = new Map<string, number>()
@@ -104,7 +104,7 @@ class PromMetrics implements Metrics {
   readonly #guardTrips: Record<GuardReason, number> = { error_rate: 0 }
   readonly #evictions: Record<TableName, number> = {
     sessions: 0,
-    pending_calls: 0,
+    in_flight_calls: 0,
     endpoints: 0,
     redirects: 0,
   }
@@ -130,12 +130,12 @@ class PromMetrics implements Metrics {
     this.#unclassified[reason]++
   }
 
-  refused(reason: RejectionReason): void {
-    this.#refused[reason]++
+  rejected(reason: RejectionReason): void {
+    this.#rejected[reason]++
   }
 
-  adminRefused(reason: AdminRejection): void {
-    this.#adminRefused[reason]++
+  adminRejected(reason: AdminRejection): void {
+    this.#adminRejected[reason]++
   }
 
   overhead(seconds: number): void {
@@ -239,8 +239,8 @@ class PromMetrics implements Metrics {
       squall_overhead_seconds: () => [this.#overhead.write(out, this.#overheadText, format)],
       squall_http_requests_total: of(() => this.#http.samples()),
       squall_unclassified_total: of(() => byLabel('reason', this.#unclassified)),
-      squall_refused_total: of(() => byLabel('reason', this.#refused)),
-      squall_admin_refused_total: of(() => byLabel('reason', this.#adminRefused)),
+      squall_rejected_total: of(() => byLabel('reason', this.#rejected)),
+      squall_admin_rejected_total: of(() => byLabel('reason', this.#adminRejected)),
       squall_faults_injected_total: () => this.#faults.injected(out, format),
       squall_injected_delay_seconds: () => this.#faults.delays(out, format),
       squall_canary_calls_total: of(() =>
@@ -276,7 +276,7 @@ class PromMetrics implements Metrics {
       squall_memory_limit_bytes: of(() => single(this.memory.limit)),
       squall_memory_pressure_total: of(() => byLabel('reason', this.memory.pressure)),
       squall_sessions: of(() => single(gauges.sessions)),
-      squall_in_flight_requests: of(() => single(gauges.pending_calls)),
+      squall_in_flight_requests: of(() => single(gauges.in_flight_calls)),
       squall_table_evictions_total: of(() => byLabel('table', this.#evictions)),
       squall_tool_names_dropped_total: of(() => single(this.#calls.dropped)),
       squall_build_info: of(() => [{ labels: this.#build, value: 1 }]),

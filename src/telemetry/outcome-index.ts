@@ -12,7 +12,7 @@ const OUTCOME: Readonly<Record<Outcome, number>> = {
   abandoned: 8,
 }
 /** The index of each origin in arrays of counters. */
-export const ORIGIN: Readonly<Record<Origin, number>> = { upstream: 0, injected: 1, squall: 2 }
+export const ORIGIN: Readonly<Record<Origin, number>> = { real: 0, injected: 1, squall: 2 }
 /** Origins by index. */
 export const ORIGINS = Object.keys(ORIGIN) as readonly Origin[]
 /** Outcomes by index. */

@@ -79,19 +79,19 @@ export type GaugeName =
   | 'push_streams'
   | 'tunnels'
   | 'sessions'
-  | 'pending_calls'
+  | 'in_flight_calls'
 
 /** Receives each call once, each exchange without a call once, and other events of a sidecar. */
 export interface Telemetry {
   call(record: CallRecord): void
   http(record: HttpRecord): void
   unclassified(reason: UnclassifiedReason): void
-  refused(reason: RejectionReason): void
+  rejected(reason: RejectionReason): void
   /** Records the time that Squall itself spent on an exchange, after its end. */
   overhead(seconds: number): void
   gauge(name: GaugeName, delta: number): void
   /** Records that a full table dropped an entry. */
-  evicted(table: 'sessions' | 'pending_calls' | 'endpoints' | 'redirects'): void
+  evicted(table: 'sessions' | 'in_flight_calls' | 'endpoints' | 'redirects'): void
   injected(record: InjectedFault): void
   /** Records a message with the canary of a poisoned result; undefined for one of no tool. */
   canaryReturned(tool: string | undefined): void

@@ -99,8 +99,8 @@ export class ToolCell {
     this.#upstream?.addTo(upstreamSeconds)
     return {
       tool: this.tool,
-      calls: { upstream: 0, injected: 0, squall: 0 },
-      errors: { upstream: 0, injected: 0, squall: 0 },
+      calls: { real: 0, injected: 0, squall: 0 },
+      errors: { real: 0, injected: 0, squall: 0 },
       seconds: { bounds: CALL_BOUNDS, counts: seconds },
       upstreamSeconds: { bounds: UPSTREAM_BOUNDS, counts: upstreamSeconds },
     }

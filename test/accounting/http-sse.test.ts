@@ -232,7 +232,7 @@ test('a request of the server and the response to it close no call', async () =>
 })
 
 test('a call without a response ends when its time has passed', async () => {
-  await open(ACCEPTED, { pendingTtl: TTL })
+  await open(ACCEPTED, { inFlightTtl: TTL })
   await listen('a')
   await stage.exchange(call('a', 1))
   await stage.ends({ 'tools/call echo: incomplete': 1 })
@@ -240,11 +240,11 @@ test('a call without a response ends when its time has passed', async () => {
 })
 
 test('a full table ends its oldest call', async () => {
-  await open(ACCEPTED, { maxPending: 2 })
+  await open(ACCEPTED, { maxInFlight: 2 })
   await listen('a')
   for (const id of [1, 2, 3]) await stage.exchange(call('a', id, `t${id}`))
   await stage.ends({ 'tools/call t1: incomplete': 1 })
-  expect(await stage.byReason('table_evictions')).toEqual({ pending_calls: 1 })
+  expect(await stage.byReason('table_evictions')).toEqual({ in_flight_calls: 1 })
   for (const id of [3, 1, 2]) streams[0]!.socket.write(event(result(id)))
   await stage.ends({
     'tools/call t1: incomplete': 1,

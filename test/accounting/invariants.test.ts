@@ -180,7 +180,7 @@ test('in any mix of exchanges, each call is counted once and nothing stays open'
   const random = new Random(seed)
   const app = new MixedApp()
   const tally = new Tally()
-  stage = await Stage.open(app.script, { pendingTtl: TTL, maxSessions: 5 })
+  stage = await Stage.open(app.script, { inFlightTtl: TTL, maxSessions: 5 })
   const workers = Array.from({ length: WORKERS }, (_, i) => {
     return new Worker(`w${i}`, app, new Random(random.int(0, 2 ** 31)), tally)
   })
@@ -193,7 +193,7 @@ test('in any mix of exchanges, each call is counted once and nothing stays open'
   expect(await stage.calls(), why).toEqual(tally.calls)
   expect(await stage.http(), why).toEqual(tally.http)
   expect(await stage.byReason('unclassified'), why).toEqual(tally.unclassified)
-  expect(await stage.byReason('refused'), why).toEqual({})
+  expect(await stage.byReason('rejected'), why).toEqual({})
   expect(await stage.sum('squall_overhead_seconds', '_count'), why).toBe(tally.exchanges)
   expect(await stage.sum('squall_sessions')).toBe(5)
   expect(await stage.byReason('table_evictions')).toEqual({

@@ -32,7 +32,7 @@ test('an app that cannot be reached is an error of Squall, for each call', async
   const client = await stage.exchange(get('/page').replace('text/event-stream', 'text/html'))
   expect(client.responses[0]?.status).toBe(502)
   await stage.ends({ 'tools/call echo: http_error by squall': 2 })
-  expect(await stage.byReason('refused')).toEqual({ upstream_unreachable: 2 })
+  expect(await stage.byReason('rejected')).toEqual({ upstream_unreachable: 2 })
   await expect.poll(() => stage.http(), POLL).toEqual({ 'http 502 by squall': 1 })
   expect(await stage.sum('squall_call_duration_seconds', '_count')).toBe(2)
   expect(await stage.sum('squall_upstream_duration_seconds', '_count')).toBe(0)
@@ -42,7 +42,7 @@ test('a response that is not HTTP is an error of Squall', async () => {
   const stage = await open((exchange) => void exchange.write('SSH-2.0-x\r\n\r\n'))
   await stage.exchange(post(request(1)))
   await stage.ends({ 'tools/call echo: http_error by squall': 1 })
-  expect(await stage.byReason('refused')).toEqual({ upstream_protocol: 1 })
+  expect(await stage.byReason('rejected')).toEqual({ upstream_protocol: 1 })
 })
 
 test('a bound on connections that is met is an error of Squall, and the next call is none', async () => {
@@ -62,14 +62,14 @@ test('a bound on connections that is met is an error of Squall, and the next cal
     'tools/call second: http_error by squall': 1,
     'tools/call third: ok': 1,
   })
-  expect(await stage.byReason('refused')).toEqual({ overload: 1 })
+  expect(await stage.byReason('rejected')).toEqual({ overload: 1 })
   expect(await stage.sum('squall_overhead_seconds', '_count')).toBe(3)
 })
 
 test('a request that could be read in two ways is refused, and is no call', async () => {
   const stage = await open(() => undefined)
   await stage.exchange(post(request(1), 'Host: other\r\n'))
-  await expect.poll(() => stage.byReason('refused'), POLL).toEqual({ ambiguous_request: 1 })
+  await expect.poll(() => stage.byReason('rejected'), POLL).toEqual({ ambiguous_request: 1 })
   expect(await stage.http()).toEqual({ 'http 400 by squall': 1 })
   expect(await stage.calls()).toEqual({})
 })
@@ -92,7 +92,7 @@ async function broken(parts: Partial<PipelineOptions>) {
   const metrics = createMetrics({ version: 'test' })
   const now = (): number => performance.now()
   const inFlight = new InFlightRequests(
-    { maxPending: 9, pendingTtl: 9e9, maxSessions: 9 },
+    { maxInFlight: 9, inFlightTtl: 9e9, maxSessions: 9 },
     metrics,
     now,
   )
@@ -147,11 +147,11 @@ test('when sending breaks inside Squall, the calls end and the client gets an er
   const given = await client.response()
   expect(given?.status).toBe(500)
   expect(JSON.parse(given!.body.toString())).toMatchObject([{ id: 1 }, { id: 2 }])
-  expect(inFlight.pendingCalls).toBe(0)
+  expect(inFlight.size).toBe(0)
   expect(
     await has(
       'squall_calls_total{outcome="http_error",origin="squall",method="tools/call",tool="echo"} 2',
     ),
   ).toBe(true)
-  expect(await has('squall_refused_total{reason="internal_error"} 1')).toBe(true)
+  expect(await has('squall_rejected_total{reason="internal_error"} 1')).toBe(true)
 })

@@ -25,7 +25,7 @@ const note = { jsonrpc: '2.0', method: 'notifications/message', params: { level:
 /** An app that opens a stream for each POST, and leaves the rest to the test. */
 async function open(
   begin: (exchange: AppExchange) => void,
-  options: { pendingTtl?: number } = {},
+  options: { inFlightTtl?: number } = {},
 ): Promise<void> {
   pushes = []
   stage = await Stage.open((exchange) => {
@@ -100,7 +100,7 @@ test.each([
 ])(
   'when nobody resumes a stream that %s, the call ends with its time',
   async (_how, begin, outcome) => {
-    await open(begin, { pendingTtl: 40 })
+    await open(begin, { inFlightTtl: 40 })
     await stage.exchange(post(request(1), SESSION))
     stage.squall.sidecar.sweep()
     await stage.ends({ [`tools/call echo: ${outcome}`]: 1 })
@@ -112,7 +112,7 @@ test.each([
 )
 
 test('a call that is still being answered outlives its time in the table', async () => {
-  await open(prime, { pendingTtl: 20 })
+  await open(prime, { inFlightTtl: 20 })
   const client = await stage.send(post(request(1), SESSION))
   await client.sees('e0')
   const at = performance.now()

@@ -54,7 +54,7 @@ export class Stage {
     return counts(await this.lines('squall_calls_total'), (labels) => {
       const { method, tool, outcome, origin } = labels
       const what = tool === '' ? method! : `${method!} ${tool!}`
-      return `${what}: ${outcome!}${origin === 'upstream' ? '' : ` by ${origin!}`}`
+      return `${what}: ${outcome!}${origin === 'real' ? '' : ` by ${origin!}`}`
     })
   }
 
@@ -62,11 +62,11 @@ export class Stage {
   async http(): Promise<Counts> {
     return counts(await this.lines('squall_http_requests_total'), (labels) => {
       const { class: kind, code, origin } = labels
-      return `${kind!} ${code!}${origin === 'upstream' ? '' : ` by ${origin!}`}`
+      return `${kind!} ${code!}${origin === 'real' ? '' : ` by ${origin!}`}`
     })
   }
 
-  async byReason(name: 'unclassified' | 'refused' | 'table_evictions'): Promise<Counts> {
+  async byReason(name: 'unclassified' | 'rejected' | 'table_evictions'): Promise<Counts> {
     const label = name === 'table_evictions' ? 'table' : 'reason'
     return counts(await this.lines(`squall_${name}_total`), (labels) => labels[label]!)
   }

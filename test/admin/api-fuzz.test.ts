@@ -118,7 +118,7 @@ const anything = fc.record({
   framing,
 })
 const isRefusal = ({ level, message }: LogLine): boolean =>
-  level === 'warn' && message === 'refused a change on the admin port'
+  level === 'warn' && message === 'rejected a change on the admin port'
 const mostlyRight = fc.oneof({ weight: 2, arbitrary: fc.constant(RIGHT) }, authorization)
 const nearlyRight = fc.record({
   line: fc.constantFrom('POST /api/disarm', 'POST /api/arm'),

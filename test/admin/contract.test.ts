@@ -15,7 +15,7 @@ import { startUpstream } from '../support/upstream.ts'
 
 const opened = closers()
 const ajv = new Ajv({ strict: true, allowUnionTypes: true })
-const BAD_RULES = 'rules:\n  - name: a\n    percnt: 1\n    faults: [{ dely: {} }]\n'
+const INVALID_RULES = 'rules:\n  - name: a\n    percnt: 1\n    faults: [{ dely: {} }]\n'
 const JSON_ENDPOINTS: readonly Endpoint[] = Object.values(API)
 const ENDPOINTS: readonly Endpoint[] = [...JSON_ENDPOINTS, ...Object.values(OTHER_PATHS)]
 
@@ -91,7 +91,7 @@ it('describes each real response, with every field of it', async () => {
   const reader = await look()
   expectFit(API.events.response, await reader.next())
   // The same of a version that is refused, and of one that is absent.
-  api.take(BAD_RULES)
+  api.take(INVALID_RULES)
   await look()
   api.rules.take({ kind: 'absent', digest: 'none', reason: 'no such file' })
   await look()

@@ -91,14 +91,14 @@ it('shows what each kind of real and injected error says, and nothing of calls t
     samples[0]!.message,
   ])
   expect(shown.toSorted(([a = ''], [b = '']) => (String(a) < String(b) ? -1 : 1))).toEqual([
-    ['http', 'http_error', 'upstream', 502, undefined, 'the disk is full'],
+    ['http', 'http_error', 'real', 502, undefined, 'the disk is full'],
     ['injected', 'tool_error', 'injected', undefined, 'broken/abort', 'connection to db-7 lost'],
-    ['problem', 'http_error', 'upstream', 500, undefined, 'the disk is full'],
+    ['problem', 'http_error', 'real', 500, undefined, 'the disk is full'],
     ['refused', 'http_error', 'injected', 503, 'down/abort', expect.stringMatching(/\w/)],
-    ['reset', 'reset', 'upstream', undefined, undefined, 'the app reset the connection'],
-    ['rpc', 'rpc_error', 'upstream', -32603, undefined, 'the disk is full'],
-    ['stream', 'tool_error', 'upstream', undefined, undefined, 'the disk is full'],
-    ['tool', 'tool_error', 'upstream', undefined, undefined, 'the disk is full'],
+    ['reset', 'reset', 'real', undefined, undefined, 'the app reset the connection'],
+    ['rpc', 'rpc_error', 'real', -32603, undefined, 'the disk is full'],
+    ['stream', 'tool_error', 'real', undefined, undefined, 'the disk is full'],
+    ['tool', 'tool_error', 'real', undefined, undefined, 'the disk is full'],
   ])
   const [{ count, samples }] = errors as [Errors['errors'][number]]
   expect(count).toBe(1)

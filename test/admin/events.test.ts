@@ -72,7 +72,7 @@ describe('the event stream', () => {
       tools: [
         {
           tool: 'search',
-          calls: { upstream: 0, injected: 1, squall: 0 },
+          calls: { real: 0, injected: 1, squall: 0 },
           errors: { injected: 1 },
           client: { p50: 0.0175, p95: 0.02425 },
           upstream: { p50: null, p95: null },
@@ -158,7 +158,7 @@ describe('the event stream', () => {
       method: 'tools/call',
       name,
       outcome: 'ok',
-      origin: 'upstream',
+      origin: 'real',
       seconds: 0.1,
       upstreamSeconds: 0.1,
     })

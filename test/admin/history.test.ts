@@ -13,8 +13,8 @@ function sample(tool: string, fine: number, real = 0, injected = 0): ToolSample 
   const durations = { bounds: BOUNDS, counts }
   return {
     tool,
-    calls: { upstream: fine + real, injected, squall: 0 },
-    errors: { upstream: real, injected, squall: 0 },
+    calls: { real: fine + real, injected, squall: 0 },
+    errors: { real, injected, squall: 0 },
     seconds: durations,
     upstreamSeconds: durations,
   }

@@ -49,12 +49,12 @@ it.each([...READS, '/api/events', '/api/tap'])(
     }
     // One line for each reason, with nothing of what was sent.
     expect(log.map(({ message }) => message)).toEqual([
-      'refused a read on the admin port',
-      'refused a read on the admin port',
+      'rejected a read on the admin port',
+      'rejected a read on the admin port',
     ])
     expect(JSON.stringify(log)).not.toMatch(/guessed|a-read-token/)
     const metrics = await askedAs(port, '/metrics', { authorization: `Bearer ${READ_TOKEN}` })
-    expect(metrics.body).toContain('squall_admin_refused_total{reason="token"} 8')
+    expect(metrics.body).toContain('squall_admin_rejected_total{reason="token"} 8')
   },
 )
 

@@ -49,14 +49,14 @@ it.each(READS)('lets no page read %s by a name of its own', async (path) => {
   }
   expect(log[0]).toMatchObject({
     level: 'warn',
-    message: 'refused a read on the admin port',
+    message: 'rejected a read on the admin port',
     fields: { what: path, from: '127.0.0.1' },
   })
   // Once, however often it was tried.
   expect(log).toHaveLength(1)
   expect(JSON.stringify(log)).not.toMatch(/rebound/i)
   const page = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
-  expect(page).toContain('squall_admin_refused_total{reason="host"} 8')
+  expect(page).toContain('squall_admin_rejected_total{reason="host"} 8')
 })
 
 it.each([

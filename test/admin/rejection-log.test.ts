@@ -4,7 +4,7 @@ import { closers } from '../support/closers.ts'
 import { startSquall } from '../support/squall.ts'
 
 const opened = closers()
-const REFUSED = 'refused a change on the admin port'
+const REJECTED = 'rejected a change on the admin port'
 
 it('logs each reason once in five seconds, with the number left out', () => {
   const lines: object[] = []
@@ -13,7 +13,7 @@ it('logs each reason once in five seconds, with the number left out', () => {
   let now = 0
   const log = new RareLog({ debug: none, info: none, error: none, warn }, () => now, 5_000)
   const attempt = (why: string): void =>
-    log.write(why, { what: '/api/arm', from: '10.0.0.1', why }, REFUSED)
+    log.write(why, { what: '/api/arm', from: '10.0.0.1', why }, REJECTED)
   for (let i = 0; i < 1_000; i++) attempt('a')
   attempt('b')
   now = 4_999
@@ -36,7 +36,7 @@ it('knows no more than so many reasons', () => {
   const none = (): void => undefined
   const logger = { debug: none, info: none, error: none, warn: () => void lines++ }
   const log = new RareLog(logger, () => 0)
-  for (let i = 0; i < 1_000; i++) log.write(`${i}`, {}, REFUSED)
+  for (let i = 0; i < 1_000; i++) log.write(`${i}`, {}, REJECTED)
   expect(lines).toBe(33)
 })
 
@@ -52,7 +52,7 @@ it('has each kind of refused change in the log, and nothing of what was sent', a
   expect(await send('/api/disarm', {}, '{"sent":1}')).toBe(400)
   api.arming.disarm('environment', 'production')
   expect(await send('/api/arm', {})).toBe(409)
-  const lines = api.log.filter(({ message }) => message === REFUSED)
+  const lines = api.log.filter(({ message }) => message === REJECTED)
   expect(lines.map(({ level, fields }) => ({ level, ...fields }))).toEqual(
     [
       ['/api/disarm', 'not the admin token'],
@@ -70,6 +70,6 @@ it('logs attempts where no token is set', async () => {
   const api = opened(await startSquall({ admin: { token: undefined } }))
   expect((await api.post('/api/arm')).status).toBe(403)
   const [line] = api.log
-  expect(line).toMatchObject({ level: 'warn', message: REFUSED })
+  expect(line).toMatchObject({ level: 'warn', message: REJECTED })
   expect(line!.fields['why']).toMatch(/no admin token is set/)
 })

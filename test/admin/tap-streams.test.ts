@@ -43,7 +43,7 @@ function setup(query = '') {
       method: 'tools/call',
       name: 'search',
       outcome: 'ok',
-      origin: 'upstream',
+      origin: 'real',
       seconds: 0.02,
       upstreamSeconds: 0.01,
       id: 1,
@@ -139,7 +139,7 @@ it.each([
 it.each([
   ['tol=x', 'no filter "tol"; there are tool, method'],
   ['outcome=bad', 'no outcome "bad"; there are ok, tool_error'],
-  ['origin=app', 'no origin "app"; there are upstream, injected, squall'],
+  ['origin=app', 'no origin "app"; there are real, injected, squall'],
   ['errors=yes', 'errors is true or false, not "yes"'],
   ['slowerThan=fast', 'slowerThan "fast" is no duration, such as 250ms or 2s'],
   [`tool=${'x'.repeat(600)}`, 'tool may have 512 characters'],

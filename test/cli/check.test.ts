@@ -112,7 +112,7 @@ it('says in lines what was skipped, what failed, and what to do next', async () 
 ‼ the rules are valid: no rules are named
     name a file with --rules
 × the sidecar runs: 127.0.0.1:4: connection refused
-    squall run starts one; --admin names another address
+    npx squall run starts one; --admin names another address
 
 1 of 3 checks failed.
 `)

@@ -6,10 +6,16 @@ import { startProgram } from '../support/program.ts'
 
 const hasBash = spawnSync('bash', ['-c', 'complete -p']).status !== null
 
-/** Returns what bash offers for a line; the last word is the one under the cursor. */
+/** Returns what bash offers for words after squall; the last word is the one under the cursor. */
 function offered(...words: readonly string[]): readonly string[] {
+  return offeredFor('squall', ...words)
+}
+
+/** Returns what bash offers for a line, by the function that the script registers for its first word. */
+function offeredFor(command: string, ...words: readonly string[]): readonly string[] {
   const script = `${completionScript('bash', COMMANDS)}
-COMP_WORDS=(squall "$@"); COMP_CWORD=$(( \${#COMP_WORDS[@]} - 1 )); _squall
+COMP_WORDS=(${command} "$@"); COMP_CWORD=$(( \${#COMP_WORDS[@]} - 1 ))
+$(complete -p ${command} | sed 's/.*-F \\([^ ]*\\).*/\\1/')
 printf '%s\\n' "\${COMPREPLY[@]}"`
   const { stdout, stderr } = spawnSync('bash', ['-c', script, 'bash', ...words], {
     encoding: 'utf8',
@@ -29,6 +35,19 @@ describe.skipIf(!hasBash)('bash', () => {
     expect(offered('load', '--rate', '5/s', '--retries')).toEqual(['--retries'])
     expect(offered('experiment', 'run', '--ag')).toEqual(['--again'])
     expect(offered('run', '--max-b')).toEqual(['--max-body'])
+  })
+
+  it('is offered the same after npx squall, and nothing after another program of npx', () => {
+    expect(offeredFor('npx', 'squall', 'experiment', '')).toEqual(offered('experiment', ''))
+    expect(offeredFor('npx', 'squall', 'load', '--ra')).toEqual(['--rate', '--ramp'])
+    expect(offeredFor('npx', 'squ')).toEqual([])
+    expect(offeredFor('npx', 'vitest', '')).toEqual([])
+  })
+
+  it('keeps completions that npx has already', () => {
+    const script = `_mine() { :; }; complete -F _mine npx\n${completionScript('bash', COMMANDS)}`
+    const { stdout } = spawnSync('bash', ['-c', `${script}complete -p npx`], { encoding: 'utf8' })
+    expect(stdout).toBe('complete -F _mine npx\n')
   })
 
   it('is offered nothing where a file or a value stands, and completes names of files', () => {

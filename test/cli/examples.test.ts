@@ -1,12 +1,20 @@
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
+import { FAMILIES, PROGRAM } from '../../src/cli/commands/families.ts'
 import { COMMANDS, parseCommandLine } from '../../src/cli/commands/index.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
-const EXAMPLES = COMMANDS.flatMap(({ name, examples }) =>
-  examples.map((line): [string, string] => [name, line]),
-)
+const FAMILY_EXAMPLES = [PROGRAM, ...Object.values(FAMILIES)].flatMap(({ examples }) => examples)
+const EXAMPLES = [
+  ...COMMANDS.flatMap(({ name, examples }) =>
+    examples.map((line): [string, string] => [name, line]),
+  ),
+  ...FAMILY_EXAMPLES.map((line): [string, string] => [
+    COMMANDS.find(({ name }) => line === name || line.startsWith(`${name} `))!.name,
+    line,
+  ]),
+]
 
 /** Returns the words of a line as a shell does, up to a pipe or a redirection. */
 function words(line: string): string[] {
@@ -33,14 +41,33 @@ test.each(COMMANDS)('the help of $name ends with examples and its page', (comman
   expect(existsSync(`${ROOT}${command.page}`)).toBe(true)
 })
 
+const PARENTS = Object.entries({ '': PROGRAM, ...FAMILIES })
+
+test.each(PARENTS)('the help of squall %s ends with examples and its page', (name, family) => {
+  const parent = name === '' ? [] : [name]
+  const lines = family.examples.map((line) => `  npx squall ${line}\n`).join('')
+  const text = printed(...parent, '--help')
+  expect(text.endsWith(`\nExamples:\n${lines}\nMore: ${family.page}\n`)).toBe(true)
+  expect(existsSync(`${ROOT}${family.page}`)).toBe(true)
+})
+
+test('each first word of commands with two has a description of its own', () => {
+  const firsts = COMMANDS.map(({ name }) => name.split(' ')).filter(({ length }) => length === 2)
+  expect(new Set(firsts.map(([first]) => first))).toEqual(new Set(Object.keys(FAMILIES)))
+})
+
 describe('help and version', () => {
-  test.each(['--version', '-V', '-v'])('%s prints the version', (flag) => {
+  test.each(['--version', '-V', '-v', 'version'])('%s prints the version', (flag) => {
     expect(printed(flag)).toBe('1.2.3\n')
   })
 
   test.each(['report', 'report html', 'load'])('help %s is %s --help', (name) => {
     const asked = name.split(' ')
     expect(printed('help', ...asked)).toBe(printed(...asked, '--help'))
+  })
+
+  test('help version prints the version', () => {
+    expect(printed('help', 'version')).toBe('1.2.3\n')
   })
 
   test('help for an unknown command names the nearest', () => {

@@ -3,8 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { firstRules } from '../../src/cli/commands/init.ts'
+import { planSchemaText } from '../../src/lab/experiment/plan-schema.ts'
 import type { ToolInfo } from '../../src/lab/load/clients/load-client.ts'
 import { parseRules } from '../../src/rules/file/parse.ts'
+import { rulesSchemaText } from '../../src/rules/file/schema.ts'
 import { startProgram } from '../support/program.ts'
 import { startUpstream } from '../support/upstream.ts'
 
@@ -36,7 +38,12 @@ it('writes rules that act on a read-only tool, and calls none', async () => {
   const { code, stdout, stderr } = await squall('--target', server.url.href, '--out', out)
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   expect(stdout).toContain(`npx squall run --upstream ${server.url.origin} --rules ${out}\n`)
-  const parsed = parseRules(await readFile(out, 'utf8'))
+  const text = await readFile(out, 'utf8')
+  const [, schema = ''] = /^# yaml-language-server: \$schema=(.+)\n/.exec(text) ?? []
+  expect(JSON.parse(await readFile(join(directory, schema), 'utf8'))).toEqual(
+    JSON.parse(rulesSchemaText()),
+  )
+  const parsed = parseRules(text)
   if (!parsed.ok) throw new Error('invalid')
   const written = parsed.file.rules.map(({ name, enabled, match }) => [name, enabled, match?.tool])
   expect(written).toEqual([
@@ -88,4 +95,14 @@ it('names of tools cannot leave their place in the file', () => {
     expect(parsed.file.rules).toHaveLength(2)
     expect(parsed.file.rules[0]!.match?.tool).toBe(name)
   }
+})
+
+it('a ready plan begins with the line that names its schema', async () => {
+  const { stdout } = await startProgram(['experiment', 'catalog', 'latency'], {}, { here: true })
+  const [, schema = ''] = /^# yaml-language-server: \$schema=(.+)\n/.exec(stdout) ?? []
+  expect(JSON.parse(await readFile(schema, 'utf8'))).toEqual(JSON.parse(planSchemaText()))
+  const plan = join(directory, 'plan.yaml')
+  await writeFile(plan, stdout)
+  const checked = await startProgram(['experiment', 'validate', plan], {}, { here: true })
+  expect(checked).toMatchObject({ code: 0, stderr: '' })
 })

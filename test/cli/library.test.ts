@@ -91,9 +91,34 @@ it('no sidecar starts in production', async () => {
   vi.unstubAllEnvs()
 })
 
-it('an upstream or address that cannot be used is named', async () => {
-  await expect(createSquall({ upstream: 'localhost:3000/mcp' })).rejects.toThrow(/upstream/)
-  await expect(
-    createSquall({ upstream: 'http://127.0.0.1:1', listen: 'unix:/tmp/a.sock' }),
-  ).rejects.toThrow('host:port')
+const RIGHT = "write createSquall({ upstream: 'http://127.0.0.1:3000/mcp' })"
+const upstream = 'http://127.0.0.1:1'
+
+it.each([
+  [undefined, `createSquall needs options; ${RIGHT}`],
+  [{}, `upstream, the URL of the MCP server, is missing; ${RIGHT}`],
+  [
+    { upstream: 'localhost:3000/mcp' },
+    `upstream "localhost:3000/mcp" is not an http or https URL; ${RIGHT}`,
+  ],
+  [
+    { upstream: '127.0.0.1:3000' },
+    `upstream "127.0.0.1:3000" is not an http or https URL; ${RIGHT}`,
+  ],
+  [{ upstream, rule: [] }, 'createSquall has no option "rule"; did you mean rules?'],
+  [
+    { upstream, port: 1 },
+    'createSquall has no option "port"; the options are upstream, rules, listen',
+  ],
+  [{ upstream, listen: 3000 }, "listen needs host:port; write listen: '127.0.0.1:0'"],
+  [{ upstream, listen: 'unix:/a' }, "listen needs host:port; write listen: '127.0.0.1:0'"],
+])('createSquall(%j) is rejected with the right form', async (options, message) => {
+  const error = await createSquall(options as never).catch((reason: unknown) => reason)
+  expect(error).toBeInstanceOf(TypeError)
+  expect((error as Error).message).toBe(message)
+})
+
+it('rules may be a list', async () => {
+  const squall = opened(await createSquall({ upstream: await modernServer(), rules: [FAIL] }))
+  expect(await statusOf(squall)).toBe(503)
 })

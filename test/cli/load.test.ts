@@ -91,6 +91,33 @@ test('--json prints the result and nothing else, a failed gate is exit code 1, a
   expect(both.counts.calls).toBe(16)
 })
 
+test.each([
+  ['nothing responds', ['--target', 'http://127.0.0.1:4/mcp'], 'nothing responds'],
+  ['a gate cannot be read', ['--slo', 'sucess>99%'], '--slo: the gate'],
+  ['the target is production', ['--environment', 'prod'], 'production'],
+])(
+  'a load that cannot run because %s is an error in the JUnit file',
+  async (_why, args, reason) => {
+    const junit = join(directory, 'rejected.xml')
+    await rm(junit, { force: true })
+    const load = ['load', ...target(), ...args, '--tasks', '1', '--junit', junit]
+    const { code } = await startProgram(load, {}, { here: true })
+    expect(code).not.toBe(0)
+    const xml = await readFile(junit, 'utf8')
+    expect(xml).toContain('<testsuites name="squall load" tests="1" failures="0" errors="1"')
+    expect(xml).toMatch(new RegExp(`<error message="[^"]*${reason}`))
+  },
+)
+
+test('an experiment whose plan is invalid is an error in the JUnit file', async () => {
+  const [plan, junit] = [join(directory, 'plan.yaml'), join(directory, 'plan.xml')]
+  await writeFile(plan, 'name: x\n')
+  const run = ['experiment', 'run', plan, '--junit', junit]
+  const { code } = await startProgram(run, {}, { here: true })
+  expect(code).toBe(2)
+  expect(await readFile(junit, 'utf8')).toMatch(/errors="1"[^]*<error message="[^"]*is no plan/)
+})
+
 test('elsewhere a table is printed without colours, and a passed gate is exit code 0', async () => {
   server.calls.length = 0
   const { code, stdout } = await startProgram(
@@ -242,7 +269,7 @@ test.each([
   [['--slo', 'p99<2'], /unit of time; write it as 250ms or 2s/],
   [['--expect', 'total>1'], /no JSON Pointer/],
   [['--calls', '/no/such/file'], /--calls: .* cannot be read \(ENOENT\)/],
-])('%s is bad usage', async (args, why) => {
+])('%s is a usage error', async (args, why) => {
   const inputs = loadInputs(asked(['load', ...target(), ...args]) as LoadRequest, '0.0.0')
   await expect(inputs).rejects.toThrow(why)
   await expect(inputs).rejects.toBeInstanceOf(UsageError)

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { once } from 'node:events'
 import { tmpdir } from 'node:os'
@@ -83,10 +83,25 @@ test.each(misuses)(
   },
 )
 
-test('fixes name commands as npx finds them', async () => {
-  const { code, stderr } = await startProgram([], { npm_lifecycle_event: 'npx' }).finished()
-  expect(code).toBe(2)
-  expect(stderr).toBe('squall: no command; use npx squall run, or see npx squall --help\n')
+const installed = join(directory, 'squall')
+symlinkSync(fileURLToPath(new URL('../../bin/squall.cjs', import.meta.url)), installed)
+const path = `${directory}:${process.env['PATH']}`
+
+test.each<[string, string, string, Record<string, string>]>([
+  ['node starts it, as in a clone', process.execPath, 'npx squall', {}],
+  ['npx starts it', installed, 'npx squall', { PATH: path, npm_command: 'exec' }],
+  ['the shell finds it', installed, 'squall', { PATH: path }],
+  ['its directory is not in the path', installed, 'npx squall', {}],
+])('hints print a command that works where %s', async (_where, program, command, env) => {
+  const file = program === installed ? [] : [join(installed, '..', 'squall')]
+  const run = (args: string[]) => startProgram([...file, ...args], env, { program }).finished()
+  const none = await run([])
+  expect(none.stderr).toBe(`squall: no command; use ${command} run, or see ${command} --help\n`)
+  expect(none.code).toBe(2)
+  const checked = await run(['check', '--rules', join(directory, 'none.yaml')])
+  expect(checked.stdout).toContain(`\n    ${command} validate ${directory}/none.yaml shows`)
+  const { stdout } = await run(['report', '--help'])
+  expect(stdout).toContain(`\nExamples:\n  ${command} report html `)
 })
 
 test('the program itself ends so, whether by a flag or by a variable', async () => {

@@ -26,7 +26,7 @@ test('a directory is all that is needed, and nothing is open to others by defaul
 test('certificates of its own take lifetimes down to seconds', () => {
   const request = parsed(
     ...OWN,
-    '--leaf-lifetime',
+    '--certificate-lifetime',
     '12s',
     '--rotate-before',
     '6s',
@@ -63,12 +63,12 @@ test.each([
   [['--tls-secret', 'tls'], /--tls-secret needs --tls-host/],
   [['--tls-secret', 'tls', '--tls-host', 'a'], /needs --webhook-configuration/],
   [[...OWN, '--tls-host', 'not a host'], /is not a host name/],
-  [[...OWN, '--rotate-before', '2160h'], /not shorter than --leaf-lifetime/],
+  [[...OWN, '--rotate-before', '2160h'], /not shorter than --certificate-lifetime/],
   [
     [...OWN, '--certificate-check', '24h', '--rotate-before', '30h'],
     /no time for two certificate checks/,
   ],
-  [[...OWN, '--ca-lifetime', '2200h'], /shorter than twice --leaf-lifetime/],
+  [[...OWN, '--ca-lifetime', '2200h'], /shorter than twice --certificate-lifetime/],
   [['--tls-dir', 'a', '--listen', '127.0.0.1:15391'], /are the same address/],
   [['--tls-dir', 'a', '--kubernetes-version', '2.0'], /not a version of Kubernetes/],
   [['--tls-dir', 'a', '--max-review', '1KiB'], /out of range/],

@@ -12,7 +12,7 @@ const SILENCE = 120
 
 let app: RawApp
 let squall: ScriptedSidecar
-/** What the app refused before the attack at hand. */
+/** What the app rejected before the attack at hand. */
 let refusedBefore = 0
 
 beforeAll(async () => {
@@ -50,7 +50,7 @@ function checkUnambiguous({ verdict }: Attack, client: RawClient): void {
   const targets = app.requests.map((request) => request.target)
   expect(targets, 'a hidden request reached the app').not.toContain('/hidden')
   expect(app.requests.length).toBeLessThanOrEqual(1)
-  if (verdict === 'refused') expect(targets).toEqual([])
+  if (verdict === 'rejected') expect(targets).toEqual([])
   if (verdict === 'passes') expect(app.requests).toHaveLength(1)
   for (const { headers, status } of client.responses) {
     const fromApp = valueOf(headers, 'x-app') === '1'
@@ -58,13 +58,13 @@ function checkUnambiguous({ verdict }: Attack, client: RawClient): void {
   }
 }
 
-describe('an attack on where the body ends is refused or has one meaning', () => {
+describe('an attack on where the body ends is rejected or has one meaning', () => {
   test.each(FRAMING_ATTACKS)('$name', async (attack) => {
     checkUnambiguous(attack, await strike(attack.bytes))
   })
 })
 
-describe('an attack on the head is refused or has one meaning', () => {
+describe('an attack on the head is rejected or has one meaning', () => {
   test.each(HEAD_ATTACKS)('$name', async (attack) => {
     checkUnambiguous(attack, await strike(attack.bytes))
   })
@@ -172,7 +172,7 @@ test.each([
   ['two Hosts', 'Host: other\r\n'],
   ['two lengths', 'Content-Length: 0\r\nContent-Length: 0\r\n'],
   ['another coding', 'Transfer-Encoding: gzip, chunked\r\n'],
-])('an upgrade with %s is refused as any other request', async (_name, lines) => {
+])('an upgrade with %s is rejected as any other request', async (_name, lines) => {
   await strike(
     `GET /ws HTTP/1.1\r\nHost: pod\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n${lines}\r\n`,
   )

@@ -59,7 +59,7 @@ describe('the chart', () => {
   })
 
   it('takes every annotation that has defaults as a default for all pods', () => {
-    const keys = ANNOTATIONS.filter(({ places }) => places.length === 2)
+    const keys = ANNOTATIONS.filter(({ targets }) => targets.length === 2)
     const { properties = {} } = schema.properties!['sidecar']!.properties!['defaults']!
     expect(Object.keys(properties).sort()).toEqual(keys.map(({ key }) => key).sort())
   })

@@ -25,9 +25,7 @@ it('the README shows injected errors beside real ones', { timeout: LIMIT }, asyn
       new RegExp(`^squall_errors_total{tool="${tool}",.*origin="${origin}"} [1-9]`, 'm').test(
         metrics,
       )
-    return errors('search_docs', 'injected') && errors('get_weather', 'upstream')
-      ? undefined
-      : metrics
+    return errors('search_docs', 'injected') && errors('get_weather', 'real') ? undefined : metrics
   })
 })
 

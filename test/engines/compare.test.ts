@@ -97,7 +97,7 @@ test('a reset may drop the end of a long response, and nothing of a short one', 
   expect(apart(reset('xy'), reset('x'))).toBe(1)
   expect(apart(reset(`${long}y`, 'fin'), reset(long, 'fin'))).toBe(1)
   // Nor does all of it leave where what comes behind its request ends the connection.
-  const behind = ['refused bad_request']
+  const behind = ['rejected bad_request']
   expect(apart(reset(`${long}y`, 'fin', behind), reset(long, 'fin', behind))).toBe(0)
   expect(apart(reset(`${long}y`, 'fin', behind), reset(long, 'rst', behind))).toBe(0)
   expect(apart(reset(`${long}y`, 'fin'), reset(long, 'rst'))).toBeGreaterThan(0)

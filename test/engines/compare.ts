@@ -55,8 +55,8 @@ export interface Comparison {
  */
 export function differences(standard: Observed, fast: Observed, how: Comparison): string[] {
   const clients = how.patient ? refusedAsSoon(standard.clients, fast.clients) : standard.clients
-  const refused = [standard, fast].every(({ told }) => told.includes('refused bad_request'))
-  const ended = endedAsSoon(clients, fast.clients, refused)
+  const rejected = [standard, fast].every(({ told }) => told.includes('rejected bad_request'))
+  const ended = endedAsSoon(clients, fast.clients, rejected)
   return [
     ...listDifferences('client', ended, fast.clients, (seen) => clientParts(seen, how.patient)),
     ...appDifferences(standard, fast, how),
@@ -165,13 +165,13 @@ const LEFT_AT_ONCE = 31 * 1024
 function endedAsSoon(
   standard: readonly ClientSeen[],
   fast: readonly ClientSeen[],
-  refused: boolean,
+  rejected: boolean,
 ): readonly ClientSeen[] {
   return standard.map((seen, at) => {
     const other = fast[at]
     if (other === undefined || seen.end === 'kept' || other.end === 'kept') return seen
     // Whether an end is a reset is chance where something has come that nobody reads any more.
-    if (!refused && (seen.end === 'fin' || other.end === 'fin')) return seen
+    if (!rejected && (seen.end === 'fin' || other.end === 'fin')) return seen
     const [short, long] = [seen.received, other.received].sort((a, b) => a.length - b.length)
     const isCut = short!.length > LEFT_AT_ONCE && long!.startsWith(short!)
     return isCut ? { ...other, waits: seen.waits, after: seen.after } : seen

@@ -24,7 +24,7 @@ export const SETTINGS: Omit<SidecarOptions, 'pairs' | 'engine'> = {
   headerTimeout: LONG,
   bodyTimeout: LONG,
   holdTimeout: LONG,
-  pendingTtl: LONG,
+  inFlightTtl: LONG,
   upstreamReuse: true,
   upstreamIdle: LONG,
   connectTimeout: LONG,
@@ -32,7 +32,7 @@ export const SETTINGS: Omit<SidecarOptions, 'pairs' | 'engine'> = {
   maxConnections: 10_000,
   overloadReserve: 256,
   maxUpstreamConnections: 10_000,
-  maxPending: 20_000,
+  maxInFlight: 20_000,
   maxSessions: 10_000,
   drainTimeout: 1_000,
 }

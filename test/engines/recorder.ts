@@ -28,7 +28,7 @@ export class Recorder {
         ),
       http: ({ class: kind, status, origin }) => tell('http', kind, status, origin),
       unclassified: (reason) => tell('unclassified', reason),
-      refused: (reason) => tell('refused', reason),
+      rejected: (reason) => tell('rejected', reason),
       overhead: () => tell('overhead'),
       gauge: (name, delta) => {
         this.#open.set(name, this.open(name) + delta)

@@ -88,7 +88,7 @@ it('schema-drift: a list that asks for an argument which the server does not tak
   expect(await met(agent.call('create_ticket'))).toBe('ok')
   expect(await server.executed('create_ticket')).toBe(1)
   await injected('drifted-catalog', 1)
-  const failed = { tool: 'create_ticket', kind: 'tool_error', origin: 'upstream' }
+  const failed = { tool: 'create_ticket', kind: 'tool_error', origin: 'real' }
   await squall.reaches('squall_errors_total', failed, 1)
 })
 
@@ -101,7 +101,7 @@ it('stale-registry: a ghost is offered, and fails for real when called', async (
   expect(await lists(agent, 'create_ticket')).toBe(false)
   expect(await met(agent.call('lookup_docs'))).toContain('Tool lookup_docs not found')
   await injected('yesterdays-list', 2)
-  await squall.reaches('squall_errors_total', { tool: 'lookup_docs', origin: 'upstream' }, 1)
+  await squall.reaches('squall_errors_total', { tool: 'lookup_docs', origin: 'real' }, 1)
 })
 
 it('stale-registry: a session keeps its first list, and a new session gets the new one', async () => {

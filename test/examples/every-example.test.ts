@@ -19,6 +19,14 @@ const inEditor = new Ajv({ strict: false, validateFormats: false }).compile(
   JSON.parse(schema) as object,
 )
 
+it('the rules of the Compose example name their schema', async () => {
+  const file = new URL('../../examples/compose/rules/rules.yaml', import.meta.url)
+  const [, path = ''] = /^# yaml-language-server: \$schema=(.+)\n/.exec(
+    await readFile(file, 'utf8'),
+  )!
+  expect(await readFile(new URL(path, file), 'utf8')).toBe(schema)
+})
+
 it('there are examples, all written as .yaml', () => {
   expect(examples.length).toBeGreaterThanOrEqual(15)
   expect(files.filter((file) => /\.(yml|json)$/.test(file))).toEqual([])

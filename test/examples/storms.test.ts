@@ -18,7 +18,7 @@ it('retry-storm: down at first, and then a call that the app gets four times', a
   await injected('down-at-first', 3)
   await injected('called-again', 1)
   await errors(3, { tool: 'create_ticket', kind: 'http_error' })
-  // One wish, one response: copies are no calls of the client.
+  // One request of the user, one response: copies are no calls of the client.
   expect(await squall.metric('squall_calls_total', { tool: 'create_ticket' })).toBe(8)
 })
 
@@ -69,8 +69,8 @@ it('rate-limited-provider: five at once for each session, and then come back lat
   expect(await server.executed('search_docs')).toBe(10)
   await injected('provider-quota', 2)
   await errors(2, { tool: 'search_docs', kind: 'http_error' })
-  const spared = { rule: 'provider-quota', result: 'within_limit' }
-  await squall.reaches('squall_rule_evaluations_total', spared, 10)
+  const withinLimit = { rule: 'provider-quota', result: 'within_limit' }
+  await squall.reaches('squall_rule_evaluations_total', withinLimit, 10)
 })
 
 it('app-executed-client-does-not-know: errors for work that was done', async () => {

@@ -54,7 +54,7 @@ it.each([
   expect(got.filter(({ id }) => id === 1)).toHaveLength(1)
   expect(new Set(got.map(({ rest }) => rest)).size).toBe(1)
   expect(stage.counts()).toMatchObject({ injected: 1, not_applicable: 0 })
-  expect(await stage.origins()).toEqual(['upstream'])
+  expect(await stage.origins()).toEqual(['real'])
 })
 
 it('copies one call of a batch alone', async () => {

@@ -57,7 +57,7 @@ it('pages for ever, and refuses a page that is not there', async () => {
   const first = next((await call(loop, { ...LIST, params: {} })).text)
   expect(next((await call(loop, { ...LIST, params: { cursor: first } })).text)).toBe(first)
   expect(asked).toEqual([{}, {}])
-  const bad = await start('catalog: { cursor: bad }', app)
+  const bad = await start('catalog: { cursor: invalid }', app)
   const cursor = next((await call(bad, LIST)).text)
   const got = await call(bad, { ...LIST, params: { cursor } })
   expect(JSON.parse(got.text)).toMatchObject({ id: 1, error: { code: -32602 } })

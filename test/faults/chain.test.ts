@@ -94,7 +94,7 @@ it('hangs until the client leaves, or the rule is taken back', async () => {
   stage.disarm()
   expect((await got).text).toBe(resultText(2))
   await stage.settled(2)
-  expect(await stage.origins()).toContain('upstream')
+  expect(await stage.origins()).toContain('real')
 })
 
 it('cuts a stream where a transform says so, with what came before', async () => {

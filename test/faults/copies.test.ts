@@ -94,7 +94,7 @@ it('sends so many more, each with an id that no other has, and drops what is ans
   expect(stage.counts()).toMatchObject({ matched: 1, injected: 1 })
   expect(stage.injected).toHaveLength(1)
   expect(stage.active()).toBe(0)
-  expect(await stage.origins()).toEqual(['upstream'])
+  expect(await stage.origins()).toEqual(['real'])
 })
 
 it('leaves the spacing between them, the call itself first', async () => {

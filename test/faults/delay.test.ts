@@ -35,7 +35,7 @@ it.each(['request', 'response'] as const)(
     ])
     expect(stage.counts().injected).toBe(1)
     expect(stage.active()).toBe(0)
-    expect(await stage.origins()).toEqual(['upstream'])
+    expect(await stage.origins()).toEqual(['real'])
   },
 )
 

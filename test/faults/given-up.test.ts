@@ -64,7 +64,7 @@ describe('a cancellation ends the call that a fault holds', () => {
   })
 
   test('that is held longer than calls are remembered', async () => {
-    const { held, stage } = await open([LATE], { pendingTtl: 1 })
+    const { held, stage } = await open([LATE], { inFlightTtl: 1 })
     const client = await held.holds(post(request(1), SESSION))
     for (let sweep = 0; sweep < 3; sweep++) {
       await new Promise((resolve) => setTimeout(resolve, 2))

@@ -78,7 +78,7 @@ it('releases a call when the rule is removed or its time has passed', async () =
   const start = performance.now()
   expect((await call(timed, callMessage(1))).text).toBe(resultText(1))
   expect(performance.now() - start).toBeGreaterThanOrEqual(28)
-  expect(await timed.origins()).toEqual(['upstream'])
+  expect(await timed.origins()).toEqual(['real'])
 })
 
 it.each([
@@ -98,7 +98,7 @@ it.each([
   const response = await client.response()
   expect(response!.body.toString()).toBe(text)
   expect(stage.active()).toBe(0)
-  expect(await stage.origins()).toEqual(['upstream'])
+  expect(await stage.origins()).toEqual(['real'])
   expect(stage.injected).toHaveLength(1)
   client.close()
 })
@@ -182,7 +182,7 @@ it('does not keep an app waiting that continues its response', async () => {
   expect(stage.active()).toBe(1)
   stage.disarm()
   expect((await client.response())!.body.toString()).toBe(text)
-  expect(await stage.origins()).toEqual(['upstream'])
+  expect(await stage.origins()).toEqual(['real'])
   client.close()
 })
 

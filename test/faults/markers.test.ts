@@ -106,10 +106,10 @@ it('marks a head only with what was done by then', async () => {
   expect(stage.counts().injected).toBe(1)
 })
 
-it('counts a call that was spared as such, unless another fault of the rule acted', async () => {
+it('counts a call within a limit as such, unless another fault of the rule acted', async () => {
   const sparing: Fault = {
     onRequest: (ctx) => {
-      ctx.spare()
+      ctx.withinLimit()
       return { kind: 'continue' }
     },
   }

@@ -125,6 +125,6 @@ it('changes no byte, however often they are cut anew', async () => {
     }),
     { numRuns: rounds(40, 200) },
   )
-  expect(await stage.origins()).toEqual(['upstream'])
+  expect(await stage.origins()).toEqual(['real'])
   client.close()
 })

@@ -32,7 +32,7 @@ it.each([jsonApp, sseApp])('passes a response byte for byte, framed as it was', 
     { reason: 'nothing_to_act_on' },
   ])
   expect(stage.counts().not_applicable).toBe(1)
-  expect(await stage.origins()).toEqual(['upstream'])
+  expect(await stage.origins()).toEqual(['real'])
 })
 
 it('changes head and body, faults in the order written, and marks the head', async () => {

@@ -81,8 +81,8 @@ test('the SDK client meets what faults make of its calls, and its neighbours do 
     metricValue(text, 'squall_calls_total', { method: 'tools/call', ...labels })
   expect(calls({ tool: 'get-env', outcome: 'tool_error', origin: 'injected' })).toBe(1)
   expect(calls({ tool: 'get-tiny-image', outcome: 'rpc_error', origin: 'injected' })).toBe(1)
-  expect(calls({ tool: 'get-sum', outcome: 'ok', origin: 'upstream' })).toBe(1)
-  expect(calls({ tool: 'echo', outcome: 'ok', origin: 'upstream' })).toBe(2)
+  expect(calls({ tool: 'get-sum', outcome: 'ok', origin: 'real' })).toBe(1)
+  expect(calls({ tool: 'echo', outcome: 'ok', origin: 'real' })).toBe(2)
   for (const index of [0, 1, 2]) {
     expect(squall.faults!.counts(index)).toMatchObject({ matched: 1, sampled: 1, injected: 1 })
   }

@@ -210,7 +210,7 @@ test('when the client gives up a delayed call, the response is sent', async () =
 })
 
 test('a call that is never answered is let go with its time', async () => {
-  app = await PushApp.open([hold('response')], { pendingTtl: 40 })
+  app = await PushApp.open([hold('response')], { inFlightTtl: 40 })
   const client = await app.listen('a')
   await app.call('a', 1)
   await app.stage.ends({ 'tools/call echo: incomplete': 1 })

@@ -54,7 +54,7 @@ it.each([
   expect(second.text !== plain(second.text) || second.headers['x-squall-fault']).toBeTruthy()
   expect(first.headers['x-squall-fault']).toBeUndefined()
   expect(stage.counts()).toMatchObject({ injected: 2, within_limit: 1, not_applicable: 0 })
-  expect(await stage.origins()).toEqual(['upstream'])
+  expect(await stage.origins()).toEqual(['real'])
 })
 
 it('gives nobody what a caller with another token was answered', async () => {

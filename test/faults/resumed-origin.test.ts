@@ -38,7 +38,7 @@ async function cutStage(fault: string, config: object): Promise<Stage> {
           LAST_CHUNK,
         ])
       },
-      { rules: [rule(fault, config, 'echo', 'bad')], pendingTtl: 300 },
+      { rules: [rule(fault, config, 'echo', 'bad')], inFlightTtl: 300 },
     ),
   )
   const client = await stage.send(post(request(1), SESSION))

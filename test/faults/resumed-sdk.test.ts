@@ -26,7 +26,7 @@ test.each([
   expect(squall.faults!.counts()).toMatchObject({ matched: 1, injected: 1 })
   await eventually(async () => {
     const text = await squall.metrics()
-    const labels = { tool: 'end the stream', outcome: 'ok', origin: 'upstream' }
+    const labels = { tool: 'end the stream', outcome: 'ok', origin: 'real' }
     const count = metricValue(text, 'squall_calls_total', labels)
     return count === 1 ? undefined : `${count} calls ended well`
   })

@@ -42,7 +42,7 @@ const hold: RuleSpec = rule('delay', { fixed: LONG, max: LONG, at: 'response' },
 async function open(
   rules: readonly RuleSpec[],
   begin: (exchange: AppExchange) => void,
-  options: { pendingTtl?: number } = {},
+  options: { inFlightTtl?: number } = {},
 ): Promise<void> {
   pushes = []
   stage = await Stage.open(
@@ -141,7 +141,7 @@ test('events with ids keep their order, and others need not wait', async () => {
 })
 
 test('a call that nobody comes back for ends with its time, and its faults with it', async () => {
-  await open([hold], primeAndEnd, { pendingTtl: 40 })
+  await open([hold], primeAndEnd, { inFlightTtl: 40 })
   await stage.exchange(post(request(1), SESSION))
   await stage.ends({ 'tools/call echo: incomplete': 1 })
   expect(faults.counts()).toMatchObject({ injected: 0, not_reached: 1 })
@@ -151,7 +151,7 @@ test('a call that nobody comes back for ends with its time, and its faults with 
 })
 
 test('one that a fault held until the client was gone was ended by that', async () => {
-  await open([hold], prime, { pendingTtl: 200 })
+  await open([hold], prime, { inFlightTtl: 200 })
   const first = await stage.send(post(request(1), SESSION))
   await first.sees('e0')
   stage.app.requests[0]!.connection.socket.write(event(result(1), 'e1'))
@@ -240,7 +240,7 @@ test('a stream that a fault cut for good was cut by that', async () => {
     (exchange) => {
       void exchange.send([streamHead(), PRIMER, event(result(1), 'e1'), LAST_CHUNK])
     },
-    { pendingTtl: 40 },
+    { inFlightTtl: 40 },
   )
   const first = await stage.send(post(request(1), SESSION))
   expect(await first.gone).toBe('reset')

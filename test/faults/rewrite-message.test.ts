@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { explain } from '../../src/rules/explain/explain.ts'
 import { compileRules } from '../../src/rules/match/compile.ts'
 import { facts } from '../rules/facts.ts'
-import { faultText, refused } from '../rules/rules-text.ts'
+import { faultText, rejected } from '../rules/rules-text.ts'
 import { call, post, textOf, type Place } from '../support/http-call.ts'
 import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
@@ -162,7 +162,7 @@ it('/params of a request of the server means the request in a result, too', asyn
   const changed = JSON.stringify(ASKED).replace('go?', 'really?')
   expect(got.text).toBe(`{"jsonrpc":"2.0","id":1,"result":${changed}}`)
   await stage.settled()
-  expect(await stage.origins()).toEqual(['upstream'])
+  expect(await stage.origins()).toEqual(['real'])
 })
 
 it('/params of a request of the server is changed on the stream of a call', async () => {
@@ -195,7 +195,7 @@ it('/params of a request of the server is changed on the stream of a call', asyn
 it.each(['{ /result: id }', '{ /params: method }', '{ /error: /jsonrpc }'])(
   'renames nothing to the members by which a message is known: %s',
   (rename) => {
-    const [problem] = refused(faultText(`{ rewrite: { in: message, rename: ${rename} } }`))
+    const [problem] = rejected(faultText(`{ rewrite: { in: message, rename: ${rename} } }`))
     expect(problem!.message).toContain('stay as they are')
   },
 )

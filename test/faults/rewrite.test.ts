@@ -26,7 +26,7 @@ it('changes a JSON response, its length, and no other byte', async () => {
   expect(got.headers['x-squall-fault']).toBe('bad/rewrite')
   expect(stage.injected).toMatchObject([{ effect: 'rename /t' }])
   expect(stage.counts().injected).toBe(1)
-  expect(await stage.origins()).toEqual(['upstream'])
+  expect(await stage.origins()).toEqual(['real'])
 })
 
 it('changes the event that answers, and no other byte', async () => {

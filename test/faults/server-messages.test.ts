@@ -77,7 +77,7 @@ it.each([
   else expect(got.split('\n\n').sort()).toEqual((one + two + result).split('\n\n').sort())
   expect(stage.counts()).toMatchObject({ matched: 2, injected: 2, not_applicable: 0 })
   await stage.settled(1)
-  expect(await stage.origins()).toEqual(['upstream'])
+  expect(await stage.origins()).toEqual(['real'])
 })
 
 it('a notification that hangs holds nothing', async () => {

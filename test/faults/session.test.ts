@@ -87,8 +87,8 @@ it('turns the whole batch away, as all of it names the session', async () => {
   await loses(stage)
 })
 
-it('refuses so many handshakes, and counts those that it lets pass as spared', async () => {
-  const fault = 'session: { refuseInitialize: { times: 2, status: 502 } }'
+it('rejects so many handshakes, and counts those that it lets pass as within the limit', async () => {
+  const fault = 'session: { rejectInitialize: { times: 2, status: 502 } }'
   const stage = opened(await startSidecar({ rules: [oneFault(fault, RESTART)], upstream: jsonApp }))
   const all = await Promise.all([1, 2, 3, 4].map(() => call(stage, INITIALIZE)))
   expect(all.filter(({ status }) => status === 502)).toHaveLength(2)
@@ -97,7 +97,7 @@ it('refuses so many handshakes, and counts those that it lets pass as spared', a
 })
 
 it('does not meet handshakes that the rule does not name', async () => {
-  const fault = 'session: { refuseInitialize: {} }'
+  const fault = 'session: { rejectInitialize: {} }'
   const stage = opened(
     await startSidecar({ rules: [oneFault(fault, 'percent: 100')], upstream: jsonApp }),
   )

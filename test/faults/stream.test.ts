@@ -46,11 +46,11 @@ describe('damage to a stream', () => {
 
   it.each([
     ['{ drop: last }', primer + progress + MARK, 'injected'],
-    ['{ drop: notifications }', primer + MARK + response, 'upstream'],
-    ['{ duplicate: last }', primer + progress + response + MARK + response, 'upstream'],
-    ['{ duplicate: 1 }', primer + progress + MARK + progress + response, 'upstream'],
-    ['{ reorder: last }', primer + MARK + response + progress, 'upstream'],
-    ['{ reorder: 1 }', primer + MARK + response + progress, 'upstream'],
+    ['{ drop: notifications }', primer + MARK + response, 'real'],
+    ['{ duplicate: last }', primer + progress + response + MARK + response, 'real'],
+    ['{ duplicate: 1 }', primer + progress + MARK + progress + response, 'real'],
+    ['{ reorder: last }', primer + MARK + response + progress, 'real'],
+    ['{ reorder: 1 }', primer + MARK + response + progress, 'real'],
     [
       '{ wrongId: other }',
       primer + progress + MARK + response.replace('"id":1', '"id":-2'),
@@ -95,7 +95,7 @@ describe('damage to a stream', () => {
     expect(text).toBe(resultText(1))
     expect(stage.notApplicable).toMatchObject([{ fault: 'stream', reason: 'nothing_to_act_on' }])
     expect(stage.counts()).toMatchObject({ injected: 0, not_applicable: 1 })
-    expect(await stage.origins()).toEqual(['upstream'])
+    expect(await stage.origins()).toEqual(['real'])
   })
 
   it('of a wrong id is done to JSON as well', async () => {
@@ -128,7 +128,7 @@ describe('damage to a stream', () => {
     expect(responses).toBe(fault.includes('duplicate') ? 2 : 0)
     expect(plain.split(resultText(1))).toHaveLength(2)
     expect(stage.counts()).toMatchObject({ injected: 1 })
-    expect(await stage.origins('other')).toEqual(['upstream'])
+    expect(await stage.origins('other')).toEqual(['real'])
   })
 })
 
@@ -202,7 +202,7 @@ describe('events in pieces', () => {
       [30, false],
       [30, false],
     ])
-    expect(await stage.origins()).toEqual(['upstream'])
+    expect(await stage.origins()).toEqual(['real'])
   })
 
   it.each(['disarm', 'drain'] as const)('are whole at once on %s', async (how) => {

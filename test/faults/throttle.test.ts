@@ -33,7 +33,7 @@ it.each([
   expect(stage.counts().injected).toBe(1)
   expect(stage.active()).toBe(0)
   expect(stage.injected).toHaveLength(1)
-  expect(await stage.origins()).toEqual(['upstream'])
+  expect(await stage.origins()).toEqual(['real'])
 })
 
 it('lets the app wait for a call by its size', async () => {

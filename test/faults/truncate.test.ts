@@ -95,7 +95,7 @@ it.each([
     const got = await call(stage, callMessage(1))
     expect(got.text.replace(/: x-squall-fault [^\n]*\n\n/, '')).toBe(text)
     expect(stage.counts().injected).toBe(1)
-    expect(await stage.origins()).toEqual(['upstream'])
+    expect(await stage.origins()).toEqual(['real'])
   }
 })
 

@@ -36,7 +36,7 @@ describe('a list of tools', () => {
       { hide: '*', add: [{ ...GHOST, description: 'd' }, GHOST] },
       '{"tools":[{"name":"g","description":"d","inputSchema":{"type":"object"}},{"name":"g","inputSchema":{"type":"object"}}] , "x":1}',
     ],
-    [{ cursor: 'bad' }, TOOLS.replace('"x":1', '"x":1,"nextCursor":"squall:no-such-page"')],
+    [{ cursor: 'invalid' }, TOOLS.replace('"x":1', '"x":1,"nextCursor":"squall:no-such-page"')],
     [{ cursor: 'loop' }, TOOLS.replace('"x":1', '"x":1,"nextCursor":"squall:first-page"')],
     [{ hide: 'c' }, TOOLS],
   ])('changed by %j', async (config, wanted) => {
@@ -75,9 +75,9 @@ describe('a list of tools', () => {
   it('is not there in an error, or without a call', async () => {
     const error = frame('body', '{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"x"}}', true)
     const ctx = new Context({ call: listCall() })
-    const fault = catalog.create({ hide: '*', cursor: 'bad', stale: true })
+    const fault = catalog.create({ hide: '*', cursor: 'invalid', stale: true })
     expect(await texts(fault.onResponse!(ctx, frames(error)))).toEqual(await texts(frames(error)))
-    expect(ctx.effects + ctx.spared).toBe(0)
+    expect(ctx.effects + ctx.limited).toBe(0)
     expect(await of({ hide: '*' }, TOOLS, new Context({ call: undefined }))).toBe(resultJson(TOOLS))
   })
 })
@@ -88,7 +88,7 @@ describe('a stale list', () => {
   it('is the first one, to the same session and for the same page', async () => {
     const first = new Context({ call: listCall(), session: 's' })
     expect(await of({ stale: true }, TOOLS, first)).toBe(resultJson(TOOLS))
-    expect(first.spared).toBe(1)
+    expect(first.limited).toBe(1)
     const next = (call = listCall(), session = 's', headers = {}): Context =>
       new Context({ call, session, headers, after: first })
     expect(await of({ stale: true }, NEW, next())).toBe(resultJson(TOOLS))
@@ -101,7 +101,7 @@ describe('a stale list', () => {
     )
     const same = next()
     expect(await of({ stale: true }, TOOLS, same)).toBe(resultJson(TOOLS))
-    expect(same.spared).toBe(1)
+    expect(same.limited).toBe(1)
   })
 
   it('is forgotten at its age', async () => {
@@ -129,7 +129,7 @@ describe('a stale list', () => {
 
 describe('a cursor', () => {
   it('that is bad is refused', async () => {
-    const fault = catalog.create({ cursor: 'bad' })
+    const fault = catalog.create({ cursor: 'invalid' })
     const ctx = new Context({ call: listCall('tools/list', { cursor: 'squall:no-such-page' }) })
     expect(await fault.onRequest!(ctx)).toMatchObject({ kind: 'respond', reply: { code: -32602 } })
     expect(ctx.effects).toBe(1)
@@ -202,7 +202,7 @@ describe('news of a changed list', () => {
 describe('catalog', () => {
   it('needs a parameter', () => {
     expect(catalog.check!({})).toMatchObject([{ path: [] }])
-    expect(catalog.check!({ cursor: 'bad' })).toEqual([])
+    expect(catalog.check!({ cursor: 'invalid' })).toEqual([])
     expect(catalog.check!({ stale: false })).toEqual([])
   })
 })

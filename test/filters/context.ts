@@ -27,7 +27,7 @@ export class Context implements FaultContext {
   readonly sleeps: number[] = []
   /** What the fault did beyond its call. */
   readonly reached: string[] = []
-  spared = 0
+  limited = 0
   time = 0
   effects = 0
   readonly #draws: number[]
@@ -96,8 +96,8 @@ export class Context implements FaultContext {
     refuseConnections: (ms: number): void => void this.reached.push(`refuse ${ms}`),
     watchFor: (word: string): void => void this.reached.push(`watch ${word}`),
   }
-  readonly spare = (): void => {
-    this.spared++
+  readonly withinLimit = (): void => {
+    this.limited++
   }
   readonly injected = (): void => {
     this.effects++

@@ -1,5 +1,5 @@
 import type { FaultName } from '../../src/filters/index.ts'
-import { accepted, refused, faultText } from '../rules/rules-text.ts'
+import { accepted, rejected, faultText } from '../rules/rules-text.ts'
 
 /** The parameters of a fault as a rule gets them. */
 export function parameters(fault: FaultName, text: string): unknown {
@@ -9,7 +9,7 @@ export function parameters(fault: FaultName, text: string): unknown {
 /** What is wrong with the parameters of a fault, each as `column path`; they begin at column 20 less the name. */
 export function mistakes(fault: FaultName, text: string): readonly string[] {
   const before = `rules[0].faults[0].${fault}`
-  return refused(faultText(`{ ${fault}: ${text} }`)).map(
+  return rejected(faultText(`{ ${fault}: ${text} }`)).map(
     ({ line, column, code, path }) => `${line}:${column} ${code} ${path.replace(before, '')}`,
   )
 }

@@ -65,8 +65,8 @@ describe('inflate in a file', () => {
   it.each([
     ['{ to: 0B }', '3:29 conflict .to'],
     ['{ to: 17MiB }', '3:29 conflict .to'],
-    ['{ to: 2mb }', '3:33 bad_value .to'],
-    ['{ with: "" }', '3:35 bad_value .with'],
+    ['{ to: 2mb }', '3:33 invalid_value .to'],
+    ['{ with: "" }', '3:35 invalid_value .with'],
     ['{ by: 2MiB }', '3:29 unknown_key .by'],
   ])('%s is refused', (text, place) => {
     expect(mistakes('inflate', text)).toEqual([place])

@@ -23,8 +23,8 @@ function asked(config: Partial<Config>, calls: readonly (Options & { time?: numb
     const ctx = new Context({ after: first, ...options })
     ctx.time = options.time ?? 0
     const verdict = fault.onRequest!(ctx) as Verdict
-    if (verdict.kind === 'continue') return ctx.spared === 1 && ctx.effects === 0 ? 'ok' : 'idle'
-    expect([ctx.effects, ctx.spared]).toEqual([1, 0])
+    if (verdict.kind === 'continue') return ctx.limited === 1 && ctx.effects === 0 ? 'ok' : 'idle'
+    expect([ctx.effects, ctx.limited]).toEqual([1, 0])
     if (verdict.kind !== 'respond' || verdict.reply.kind !== 'http') return verdict
     expect(verdict.reply.status).toBe(429)
     return verdict.reply.headers['Retry-After']
@@ -126,16 +126,16 @@ describe('rateLimit in a file', () => {
 
   it.each([
     ['{ retryAfter: 5 }', '3:43 wrong_type .retryAfter'],
-    ['{ retryAfterAs: minutes }', '3:45 bad_value .retryAfterAs'],
+    ['{ retryAfterAs: minutes }', '3:45 invalid_value .retryAfterAs'],
     ['{ limit: { calls: 0, per: 1s } }', '3:47 out_of_range .limit.calls'],
     ['{ limit: { calls: 1 } }', '3:38 missing_key .limit'],
     ['{ limit: { calls: 1, per: 0s } }', '3:50 conflict .limit.per'],
     ['{ limit: { calls: 1, per: 1s, burst: 0 } }', '3:66 out_of_range .limit.burst'],
     ['{ by: session }', '3:31 conflict .by'],
-    ['{ limit: { calls: 1, per: 1s }, by: ip }', '3:65 bad_value .by'],
-    ['{ limit: { calls: 1, per: 1s }, by: { header: "" } }', '3:75 bad_value .by.header'],
+    ['{ limit: { calls: 1, per: 1s }, by: ip }', '3:65 invalid_value .by'],
+    ['{ limit: { calls: 1, per: 1s }, by: { header: "" } }', '3:75 invalid_value .by.header'],
     ['{ as: rpc, retryAfterAs: date }', '3:40 conflict .retryAfterAs'],
-    ['{ as: grpc }', '3:35 bad_value .as'],
+    ['{ as: grpc }', '3:35 invalid_value .as'],
     ['{ rate: 3 }', '3:31 unknown_key .rate'],
   ])('%s is refused', (text, place) => {
     expect(mistakes('rateLimit', text)).toEqual([place])

@@ -21,7 +21,7 @@ function rule(config: Partial<Config> = {}) {
     const ctx = new Context({ after: first, session: 'own', ...options })
     ctx.time = options.time ?? 0
     const [sent] = await texts(fault.onResponse!(ctx, frames(body(text))))
-    return [sent, ctx.effects, ctx.spared]
+    return [sent, ctx.effects, ctx.limited]
   }
 }
 
@@ -47,7 +47,7 @@ describe('replay', () => {
     const sent = await texts(fault.onResponse!(ctx, frames(...list)))
     expect(sent.slice(0, 2)).toEqual(list.slice(0, 2).map(({ raw }) => Buffer.from(raw).toString()))
     expect(sent[2]).toBe('id: 7\r\ndata: {"jsonrpc":"2.0","id":2,"result":{"n":1}}\n\n')
-    expect([ctx.effects, ctx.spared]).toEqual([1, 0])
+    expect([ctx.effects, ctx.limited]).toEqual([1, 0])
   })
 
   it('spares a call whose response before was the same', async () => {
@@ -137,7 +137,7 @@ describe('replay in a file', () => {
   it.each([
     ['{ age: 10 }', '3:33 wrong_type .age'],
     ['{ sameArguments: "yes" }', '3:43 wrong_type .sameArguments'],
-    ['{ by: session }', '3:32 bad_value .by'],
+    ['{ by: session }', '3:32 invalid_value .by'],
     ['{ old: 1s }', '3:28 unknown_key .old'],
   ])('%s is refused', (text, place) => {
     expect(mistakes('replay', text)).toEqual([place])

@@ -32,7 +32,7 @@ describe('session', () => {
   ])('does nothing where %s', async (_, options) => {
     const ctx = new Context(options)
     expect(await session.create({ expire: true }).onRequest!(ctx)).toEqual(CONTINUE)
-    expect([ctx.effects, ctx.spared, ctx.reached]).toEqual([0, 0, []])
+    expect([ctx.effects, ctx.limited, ctx.reached]).toEqual([0, 0, []])
   })
 
   it('ends no session that it cannot answer for', () => {
@@ -47,7 +47,7 @@ describe('session', () => {
   })
 
   it('refuses so many handshakes in all, and lets the next pass', async () => {
-    const fault = session.create({ expire: true, refuseInitialize: { times: 2, status: 502 } })
+    const fault = session.create({ expire: true, rejectInitialize: { times: 2, status: 502 } })
     const first = new Context({ call: INITIALIZE })
     const kinds: unknown[] = []
     for (const ctx of [
@@ -55,7 +55,7 @@ describe('session', () => {
       ...[1, 2].map(() => new Context({ call: INITIALIZE, after: first })),
     ]) {
       const verdict = await fault.onRequest!(ctx)
-      kinds.push([verdict.kind, ctx.effects, ctx.spared])
+      kinds.push([verdict.kind, ctx.effects, ctx.limited])
       if (verdict.kind === 'respond') expect(verdict.reply).toMatchObject({ status: 502 })
     }
     expect(kinds).toEqual([
@@ -66,7 +66,7 @@ describe('session', () => {
   })
 
   it('only refuses handshakes when it is to end no session', async () => {
-    const fault = session.create({ expire: false, refuseInitialize: { times: 1, status: 503 } })
+    const fault = session.create({ expire: false, rejectInitialize: { times: 1, status: 503 } })
     const ctx = new Context({ session: 's1' })
     expect(await fault.onRequest!(ctx)).toEqual(CONTINUE)
     expect(ctx.reached).toEqual([])
@@ -76,10 +76,10 @@ describe('session', () => {
 describe('session in a file', () => {
   it.each([
     ['{}', { expire: true }],
-    ['{ refuseInitialize: {} }', { expire: true, refuseInitialize: { times: 1, status: 503 } }],
+    ['{ rejectInitialize: {} }', { expire: true, rejectInitialize: { times: 1, status: 503 } }],
     [
-      '{ expire: false, refuseInitialize: { times: 3, status: 500 } }',
-      { expire: false, refuseInitialize: { times: 3, status: 500 } },
+      '{ expire: false, rejectInitialize: { times: 3, status: 500 } }',
+      { expire: false, rejectInitialize: { times: 3, status: 500 } },
     ],
   ])('%s is read', (text, config) => {
     expect(parameters('session', text)).toEqual(config)
@@ -88,8 +88,8 @@ describe('session in a file', () => {
   it.each([
     ['{ expire: {} }', '3:37 wrong_type .expire'],
     ['{ expire: false }', '3:29 conflict .expire'],
-    ['{ refuseInitialize: { times: 0 } }', '3:56 out_of_range .refuseInitialize.times'],
-    ['{ refuseInitialize: { status: 200 } }', '3:57 out_of_range .refuseInitialize.status'],
+    ['{ rejectInitialize: { times: 0 } }', '3:56 out_of_range .rejectInitialize.times'],
+    ['{ rejectInitialize: { status: 200 } }', '3:57 out_of_range .rejectInitialize.status'],
     ['{ expires: true }', '3:29 unknown_key .expires'],
   ])('%s is refused', (text, place) => {
     expect(mistakes('session', text)).toEqual([place])

@@ -57,8 +57,8 @@ describe('stream', () => {
     const sent = async (ctx: Context): Promise<number> =>
       (await texts(fault.onResponse!(ctx, frames(...ALL)))).length
     const [first, second] = [new Context(), new Context()]
-    expect([await sent(first), first.effects, first.spared]).toEqual([4, 1, 0])
-    expect([await sent(second), second.effects, second.spared]).toEqual([5, 0, 1])
+    expect([await sent(first), first.effects, first.limited]).toEqual([4, 1, 0])
+    expect([await sent(second), second.effects, second.limited]).toEqual([5, 0, 1])
     const other = new Context({ call: { ...TOOL_CALL, id: 2 } })
     expect([await sent(other), other.effects]).toEqual([4, 1])
   })
@@ -203,13 +203,13 @@ describe('stream in a file', () => {
 
   it.each([
     ['{}', ['3:18 conflict ']],
-    ['{ drop: first }', ['3:34 bad_value .drop']],
+    ['{ drop: first }', ['3:34 invalid_value .drop']],
     ['{ drop: 0 }', ['3:34 out_of_range .drop']],
     ['{ drop: { events: last } }', ['3:34 wrong_type .drop']],
     ['{ drop: last, close: last }', ['3:40 conflict .close']],
     ['{ drop: last, pieces: 3, pause: 1s }', ['3:40 conflict .pieces', '3:51 conflict .pause']],
     ['{ split: all, pieces: 1 }', ['3:48 out_of_range .pieces']],
-    ['{ wrongId: last }', ['3:37 bad_value .wrongId']],
+    ['{ wrongId: last }', ['3:37 invalid_value .wrongId']],
     ['{ lose: last }', ['3:28 unknown_key .lose']],
   ])('%s is refused', (text, places) => {
     expect(mistakes('stream', text)).toEqual(places)

@@ -62,8 +62,8 @@ describe('unauthorized in a file', () => {
   })
 
   it.each([
-    ['{ status: 402 }', '3:42 bad_value .status'],
-    ['{ error: expired }', '3:41 bad_value .error'],
+    ['{ status: 402 }', '3:42 invalid_value .status'],
+    ['{ error: expired }', '3:41 invalid_value .error'],
     ['{ scope: "a  b" }', '3:34 conflict .scope'],
     [String.raw`{ scope: 'a"b' }`, '3:34 conflict .scope'],
     [String.raw`{ realm: "a\r\nSet-Cookie: b" }`, '3:34 conflict .realm'],

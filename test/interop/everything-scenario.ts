@@ -30,7 +30,7 @@ export async function playEverything(open: OpenClient, url: string, transport: C
       elicited: await client.call('trigger-elicitation-request'),
       sampled: await client.call('trigger-sampling-request', { prompt: 'hi', maxTokens: 5 }),
       unknownTool: await outcome(client.call('no-such-tool')),
-      badArguments: await outcome(client.call('echo', {})),
+      invalidArguments: await outcome(client.call('echo', {})),
       unknownResource: await outcome(client.readResource('demo://nowhere')),
     }
     const received = client.received.all.filter(({ method }) => !method.endsWith('list_changed'))

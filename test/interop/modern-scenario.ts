@@ -68,7 +68,7 @@ async function callTools(client: InteropClient) {
     chat: await client.call('chat', {}, { meta: logLevel }),
     failed: await client.call('fail'),
     unknownTool: await outcome(client.call('no-such-tool')),
-    badArguments: await outcome(client.call('echo', {})),
+    invalidArguments: await outcome(client.call('echo', {})),
   }
 }
 

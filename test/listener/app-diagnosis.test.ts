@@ -36,7 +36,7 @@ async function ask(squall: Squall): Promise<number> {
 
 async function named(squall: Squall): Promise<string> {
   const line = await squall.logged(NAMED)
-  await squall.reaches('squall_refused_total', { reason: 'upstream_misconfigured' }, 1)
+  await squall.reaches('squall_rejected_total', { reason: 'upstream_misconfigured' }, 1)
   return `${String(line['reason'])}: ${String(line['detail'])}`
 }
 

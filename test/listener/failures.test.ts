@@ -82,7 +82,7 @@ describe('while the app is down', () => {
     const call = { method: 'tools/call', tool: 'echo', outcome: 'http_error', origin: 'squall' }
     expect(await squall.metric('squall_calls_total', call)).toBe(1)
     expect(await squall.metric('squall_calls_total')).toBe(1)
-    expect(await squall.metric('squall_refused_total', { reason: 'upstream_unreachable' })).toBe(2)
+    expect(await squall.metric('squall_rejected_total', { reason: 'upstream_unreachable' })).toBe(2)
     const http = { class: 'http', code: '502', origin: 'squall' }
     expect(await squall.metric('squall_http_requests_total', http)).toBe(1)
     expect(await squall.logged('answered for the app')).toMatchObject({
@@ -129,7 +129,7 @@ describe('an app', () => {
       id: 'a',
       error: { data: { origin: 'squall', reason: 'upstream_protocol' } },
     })
-    expect(await squall.metric('squall_refused_total', { reason: 'upstream_protocol' })).toBe(1)
+    expect(await squall.metric('squall_rejected_total', { reason: 'upstream_protocol' })).toBe(1)
     await client.send(toolCall('b'), 'POST')
     expect((await client.response(1))?.body.toString()).toBe('fine')
   })
@@ -147,9 +147,9 @@ describe('an app', () => {
       expect(await client.gone).toBe(fate)
       expect(client.text).toBe('')
       expect(app.requests).toHaveLength(1)
-      const reset = { outcome: 'reset', origin: 'upstream' }
+      const reset = { outcome: 'reset', origin: 'real' }
       expect(await squall.metric('squall_calls_total', reset)).toBe(1)
-      expect(await squall.metric('squall_refused_total')).toBe(0)
+      expect(await squall.metric('squall_rejected_total')).toBe(0)
     },
   )
 })

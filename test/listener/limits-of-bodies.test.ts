@@ -42,7 +42,7 @@ describe('a body', () => {
     const sweeps = sweeping(squall)
     await stalled.gone.finally(() => clearInterval(sweeps))
     expect(stalled.responses).toEqual([])
-    expect(await squall.metric('squall_refused_total', { reason: 'slow_client' })).toBe(1)
+    expect(await squall.metric('squall_rejected_total', { reason: 'slow_client' })).toBe(1)
     expect(app.requests).toEqual([])
     await Promise.all(app.connections.map(({ gone }) => gone))
   })
@@ -81,7 +81,7 @@ describe('a body', () => {
       clearInterval(drops)
     })
     expect(trickling.responses).toEqual([])
-    expect(await squall.metric('squall_refused_total', { reason: 'slow_client' })).toBe(1)
+    expect(await squall.metric('squall_rejected_total', { reason: 'slow_client' })).toBe(1)
     expect(app.connections).toEqual([])
   })
 

@@ -50,7 +50,7 @@ describe('a head', () => {
       },
     })
     expect(app.requests).toHaveLength(1)
-    expect(await squall.metric('squall_refused_total', { reason: 'bad_request' })).toBe(1)
+    expect(await squall.metric('squall_rejected_total', { reason: 'bad_request' })).toBe(1)
   })
 
   test('that does not arrive in time is answered with 408, while others are served', async () => {
@@ -65,7 +65,7 @@ describe('a head', () => {
     expect(served).toBeGreaterThan(1)
     expect(slow.responses.map(({ status }) => status)).toEqual([408])
     expect(valueOf(slow.responses[0]!.headers, 'x-squall-error')).toBe('slow_client')
-    expect(await squall.metric('squall_refused_total', { reason: 'slow_client' })).toBeGreaterThan(
+    expect(await squall.metric('squall_rejected_total', { reason: 'slow_client' })).toBeGreaterThan(
       0,
     )
   })
@@ -98,7 +98,7 @@ describe('client connections', () => {
     expect(valueOf(refused!.headers, 'connection')).toBe('close')
     await third.gone
     third.close()
-    expect(await squall.metric('squall_refused_total', { reason: 'overload' })).toBe(1)
+    expect(await squall.metric('squall_rejected_total', { reason: 'overload' })).toBe(1)
     second.close()
     await squall.reaches('squall_connections', { kind: 'client' }, 1)
     const { response: later } = await exchange(squall.port, toolCall(1), 'POST')
@@ -163,7 +163,7 @@ describe('connections to the app', () => {
     expect(app.connections).toHaveLength(1)
     const refused = { outcome: 'http_error', origin: 'squall' }
     expect(await squall.metric('squall_calls_total', refused)).toBe(1)
-    expect(await squall.metric('squall_refused_total', { reason: 'overload' })).toBe(1)
+    expect(await squall.metric('squall_rejected_total', { reason: 'overload' })).toBe(1)
   })
 })
 
@@ -196,8 +196,8 @@ describe('tunnels', () => {
 })
 
 describe('what is remembered', () => {
-  test('of calls is bounded by --max-pending, and they are answered all the same', async () => {
-    const { app, squall } = await stand(silent, '--max-pending', '2')
+  test('of calls is bounded by --max-in-flight, and they are answered all the same', async () => {
+    const { app, squall } = await stand(silent, '--max-in-flight', '2')
     const session = 'Mcp-Session-Id: s\r\n'
     const clients: RawClient[] = []
     for (let id = 1; id <= 4; id++) {
@@ -207,7 +207,9 @@ describe('what is remembered', () => {
       clients.push(each)
     }
     expect(await squall.metric('squall_in_flight_requests')).toBe(4)
-    expect(await squall.metric('squall_table_evictions_total', { table: 'pending_calls' })).toBe(2)
+    expect(await squall.metric('squall_table_evictions_total', { table: 'in_flight_calls' })).toBe(
+      2,
+    )
     for (const { connection, body } of app.requests) {
       const { id } = JSON.parse(body.toString()) as { id: number }
       const text = JSON.stringify({ jsonrpc: '2.0', id, result: {} })

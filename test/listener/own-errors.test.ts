@@ -42,7 +42,15 @@ async function stand(
   const destination = { write: (line: string) => void logs.push(JSON.parse(line) as LogLine) }
   const logger = createLogger({ level: 'debug', format: 'json', destination })
   const metrics = createMetrics({ version: '0.0.0' })
-  const names = ['call', 'http', 'unclassified', 'refused', 'overhead', 'gauge', 'evicted'] as const
+  const names = [
+    'call',
+    'http',
+    'unclassified',
+    'rejected',
+    'overhead',
+    'gauge',
+    'evicted',
+  ] as const
   const whole = Object.fromEntries(
     names.map((name) => [name, (metrics[name] as () => void).bind(metrics)]),
   ) as unknown as Telemetry
@@ -62,7 +70,7 @@ async function stand(
   const behind = opened(
     new UpstreamConnections({ address, connector, fast, ...bounds, onConnections, now }),
   )
-  const limits = { maxPending: 100, pendingTtl: 60_000, maxSessions: 100 }
+  const limits = { maxInFlight: 100, inFlightTtl: 60_000, maxSessions: 100 }
   const pipeline = new Pipeline({
     upstream: behind.upstream,
     inFlight: new InFlightRequests(limits, telemetry, now),
@@ -122,7 +130,7 @@ describe('an error while a request is read', () => {
     expect(app.requests[0]?.body.toString()).toBe(toolCall(1).split('\r\n\r\n')[1])
     expect(logs).toMatchObject([{ level: 'error', err: { message: 'a bug in reading' } }])
     expect(await metric('squall_unclassified_total', { reason: 'internal_error' })).toBe(1)
-    const http = { class: 'http', code: '200', origin: 'upstream' }
+    const http = { class: 'http', code: '200', origin: 'real' }
     expect(await metric('squall_http_requests_total', http)).toBe(1)
   })
 
@@ -136,7 +144,7 @@ describe('an error while a request is read', () => {
     expect(given?.body.toString()).not.toContain('a bug in reading')
     expect(app.requests).toEqual([])
     expect(logs).toMatchObject([{ level: 'error', err: { message: 'a bug in reading' } }])
-    expect(await metric('squall_refused_total', { reason: 'internal_error' })).toBe(1)
+    expect(await metric('squall_rejected_total', { reason: 'internal_error' })).toBe(1)
     await client.send('GET /x HTTP/1.1\r\nHost: pod\r\n\r\n', 'GET')
     expect((await client.response(1))?.status).toBe(200)
   })
@@ -173,7 +181,7 @@ describe('an error while a response is watched', () => {
     expect(await metric('squall_unclassified_total', { reason: 'internal_error' })).toBe(1)
     const unseen = { outcome: 'incomplete', origin: 'squall' }
     expect(await metric('squall_calls_total', unseen)).toBe(1)
-    expect(await metric('squall_calls_total', { outcome: 'ok', origin: 'upstream' })).toBe(1)
+    expect(await metric('squall_calls_total', { outcome: 'ok', origin: 'real' })).toBe(1)
   })
 
   test('touches neither in the middle of a response', async () => {

@@ -9,7 +9,7 @@ import { call, callMessage, post, textOf, type Place } from '../support/http-cal
 import { STREAM_HEAD, toolCall } from '../support/mcp-bytes.ts'
 import { chunk, type AppExchange } from '../support/raw-app.ts'
 import { startSquall, type Squall } from '../support/squall.ts'
-import { authority, handshake, tlsFile } from '../support/tls.ts'
+import { TEST_CA, handshake, tlsFile } from '../support/tls.ts'
 import { startUpstream } from '../support/upstream.ts'
 
 const opened = closers()
@@ -18,7 +18,7 @@ async function inFront(port: number, ...flags: string[]): Promise<Squall & { pla
   const tls = ['--tls-cert', tlsFile('first.pem'), '--tls-key', tlsFile('first.key')]
   const squall = await startSquall('--upstream', `http://127.0.0.1:${port}`, ...tls, ...flags)
   opened(squall)
-  return { ...squall, place: { host: '127.0.0.1', port: squall.port, ca: authority } }
+  return { ...squall, place: { host: '127.0.0.1', port: squall.port, ca: TEST_CA } }
 }
 
 /** Not by `once`, which an error would end before. */
@@ -34,7 +34,7 @@ test('calls pass', async () => {
   const given = await call(squall.place, callMessage(7))
   expect(given.status).toBe(200)
   expect(JSON.parse(given.text)).toMatchObject({ id: 7, result: { content: [{ text: 'hello' }] } })
-  expect(await squall.metric('squall_calls_total', { outcome: 'ok', origin: 'upstream' })).toBe(1)
+  expect(await squall.metric('squall_calls_total', { outcome: 'ok', origin: 'real' })).toBe(1)
 })
 
 test('events arrive one by one, and the app learns that a client left', async () => {
@@ -109,7 +109,7 @@ test('a client that says nothing is cut after the time for a head', async () => 
   const silent = connect(squall.port, '127.0.0.1')
   silent.on('error', () => undefined).resume()
   await closed(silent)
-  expect(await squall.metric('squall_refused_total', { reason: 'slow_client' })).toBe(1)
+  expect(await squall.metric('squall_rejected_total', { reason: 'slow_client' })).toBe(1)
 })
 
 test('a large upload and a large response pass whole', async () => {

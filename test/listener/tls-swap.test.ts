@@ -11,7 +11,7 @@ import { eventually } from '../support/eventually.ts'
 import { responding } from '../support/http-app.ts'
 import { call, callMessage, post } from '../support/http-call.ts'
 import { startSquall, type Squall } from '../support/squall.ts'
-import { authority, shownBy, tlsText } from '../support/tls.ts'
+import { TEST_CA, shownBy, tlsText } from '../support/tls.ts'
 import { startUpstream } from '../support/upstream.ts'
 
 const opened = closers()
@@ -73,7 +73,7 @@ test('files that are renamed into place are used from the next handshake on, and
   const squall = await listening(app.port)
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   opened({ close: () => agent.destroy() })
-  const place = { host: '127.0.0.1', port: squall.port, ca: authority }
+  const place = { host: '127.0.0.1', port: squall.port, ca: TEST_CA }
   const stream = await post({ ...place, headers: { 'x-hold': '1' } }, callMessage(1))
   await once(stream, 'data')
   expect((await call({ ...place, agent }, callMessage(2))).status).toBe(200)
@@ -138,10 +138,10 @@ test('the certificate that is shown to the app is swapped, too', async () => {
       responding('ok')(req, res)
     },
     undefined,
-    { cert: tlsText('first.pem'), key: tlsText('first.key'), ca: authority, requestCert: true },
+    { cert: tlsText('first.pem'), key: tlsText('first.key'), ca: TEST_CA, requestCert: true },
   )
   opened(app)
-  put('ca.crt', authority)
+  put('ca.crt', TEST_CA)
   const [cert, key, ca] = ['tls.crt', 'tls.key', 'ca.crt'].map((name) => join(directory, name))
   const squall = await startSquall(
     '--upstream',

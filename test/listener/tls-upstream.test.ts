@@ -8,7 +8,7 @@ import { closers } from '../support/closers.ts'
 import { responding, type HttpApp } from '../support/http-app.ts'
 import { call, callMessage, type Called } from '../support/http-call.ts'
 import { startSquall, type Squall } from '../support/squall.ts'
-import { authority, tlsFile, tlsText } from '../support/tls.ts'
+import { TEST_CA, tlsFile, tlsText } from '../support/tls.ts'
 import { startUpstream } from '../support/upstream.ts'
 
 const opened = closers()
@@ -49,12 +49,12 @@ async function unreachable(squall: Squall, says: RegExp): Promise<void> {
   expect(given.text).toMatch(says)
   expect(given.status).toBe(502)
   expect(given.headers['x-squall-error']).toBe('upstream_unreachable')
-  expect(await squall.metric('squall_refused_total', { reason: 'upstream_unreachable' })).toBe(1)
+  expect(await squall.metric('squall_rejected_total', { reason: 'upstream_unreachable' })).toBe(1)
   expect((await squall.logged('answered for the app'))['detail']).toMatch(says)
 }
 
 describe('the app', () => {
-  test('is trusted by the authority given', async () => {
+  test('is trusted by the CA given', async () => {
     const app = await tlsApp()
     const squall = await inFront(app.port, ...trusting)
     const given = await ask(squall)
@@ -63,14 +63,14 @@ describe('the app', () => {
     expect((await squall.readiness()).ready).toBe(true)
   })
 
-  test('is not trusted by the usual authorities', async () => {
+  test('is not trusted by the usual CAs', async () => {
     const app = await tlsApp()
     const squall = await inFront(app.port)
     await unreachable(squall, /certificate/)
     expect((await squall.readiness()).ready).toBe(false)
   })
 
-  test('is not trusted by another authority', async () => {
+  test('is not trusted by another CA', async () => {
     const app = await tlsApp()
     await unreachable(
       await inFront(app.port, '--upstream-ca', tlsFile('second.pem')),
@@ -119,7 +119,7 @@ describe('the app', () => {
 })
 
 describe('a certificate of its own', () => {
-  const demanding = { ca: authority, requestCert: true, rejectUnauthorized: true }
+  const demanding = { ca: TEST_CA, requestCert: true, rejectUnauthorized: true }
 
   test('is shown to the app', async () => {
     const app = await tlsApp(demanding)
@@ -134,7 +134,7 @@ describe('a certificate of its own', () => {
     const squall = await inFront(app.port, ...trusting)
     // With TLS 1.3 the app sees that it misses something only after the handshake.
     await expect(ask(squall)).rejects.toThrow('socket hang up')
-    await squall.reaches('squall_calls_total', { outcome: 'reset', origin: 'upstream' }, 1)
+    await squall.reaches('squall_calls_total', { outcome: 'reset', origin: 'real' }, 1)
     expect(app.clients).toEqual([])
   })
 })
@@ -147,7 +147,7 @@ test('WebSockets pass with TLS on both sides, whatever host the client asked for
   const own = ['--tls-cert', tlsFile('second.pem'), '--tls-key', tlsFile('second.key')]
   const squall = await inFront(app.port, ...trusting, ...own)
   const client = new WebSocket(`wss://127.0.0.1:${squall.port}/ws`, {
-    ca: authority,
+    ca: TEST_CA,
     headers: { host: 'mcp.example' },
   })
   await once(client, 'open')

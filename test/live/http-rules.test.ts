@@ -47,7 +47,7 @@ it('a rule about the status acts on answers of that status, and on no others', a
   const labels = { rule: 'worse', result: 'injected' }
   expect(await squall.metric('squall_rule_evaluations_total', labels)).toBe(1)
   expect(await squall.metric('squall_http_requests_total', { origin: 'injected' })).toBe(1)
-  expect(await squall.metric('squall_http_requests_total', { origin: 'upstream' })).toBe(2)
+  expect(await squall.metric('squall_http_requests_total', { origin: 'real' })).toBe(2)
 })
 
 it('a rule about the path acts before the app is called, and spares health probes', async () => {

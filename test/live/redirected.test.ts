@@ -60,7 +60,7 @@ describe.each(ways.slice(0, 4))('%s: a redirected call is one call', (_, redirec
     expect(await statuses(started, 6)).toEqual([200, 503, 200, 503, 200, 503])
     const { squall } = started
     expect(await squall.metric('squall_calls_total')).toBe(6)
-    expect(await squall.metric('squall_calls_total', { outcome: 'ok', origin: 'upstream' })).toBe(3)
+    expect(await squall.metric('squall_calls_total', { outcome: 'ok', origin: 'real' })).toBe(3)
     expect(await squall.metric('squall_calls_total', { origin: 'injected' })).toBe(3)
     expect(await squall.metric('squall_rule_matches_total')).toBe(6)
     expect(await squall.metric('squall_in_flight_requests')).toBe(0)

@@ -155,7 +155,7 @@ export const PYTHON_ROWS: Readonly<Record<string, readonly PythonRow[]>> = {
   'rewrite: { in: arguments, set: { /n: 9 } }': [{ in: HTTP, says: 'ok (changed)' }],
   'catalog: { hide: "*" }': [{ in: HTTP, says: 'ok (changed)' }],
   'catalog: { add: [{ name: ghost }] }': [{ in: HTTP, says: 'ok (changed)' }],
-  'catalog: { cursor: bad }': [{ in: HTTP, says: 'ok' }],
+  'catalog: { cursor: invalid }': [{ in: HTTP, says: 'ok' }],
   'catalog: { notify: spurious }': [{ in: HTTP, says: 'ok' }],
   'replay: { by: all }, behind a call': [{ in: HTTP, says: 'ok (changed)' }],
   'amplify: { copies: 2 }': [{ in: HTTP, says: 'ok' }],

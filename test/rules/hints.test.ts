@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest'
 import { FAULTS } from '../../src/filters/index.ts'
 import { sentence } from '../../src/rules/file/problem-format.ts'
 import { editDistance, nearestName } from '../../src/base/nearest-name.ts'
-import { refused, ruleText, faultText } from './rules-text.ts'
+import { rejected, ruleText, faultText } from './rules-text.ts'
 
 const FAULT_NAMES = FAULTS.map(({ name }) => name)
 
 function sentences(text: string): string {
-  return refused(text).map(sentence).join('\n')
+  return rejected(text).map(sentence).join('\n')
 }
 
 describe('a misspelt name', () => {
@@ -34,7 +34,7 @@ describe('a misspelt name', () => {
   it.each(['{ banana: {} }', 'banana'])(
     'of a fault, %s, is reported with the known ones',
     (fault) => {
-      const [problem, ...more] = refused(faultText(fault))
+      const [problem, ...more] = rejected(faultText(fault))
       expect(more).toEqual([])
       expect(problem).toMatchObject({ code: 'unknown_fault', allowed: FAULT_NAMES })
     },
@@ -47,7 +47,7 @@ describe('a misspelt name', () => {
   ])(
     'of a fault written as its name alone, %s, is reported with how to write it',
     (fault, code, hint) => {
-      expect(refused(faultText(fault))).toMatchObject([{ code, hint }])
+      expect(rejected(faultText(fault))).toMatchObject([{ code, hint }])
     },
   )
 })
@@ -93,7 +93,7 @@ describe('a key of another tool', () => {
     ['after_calls: 3', '`after: 3`'],
     ['added_ms: 4000', '`delay: { fixed: 4s }`'],
   ])('on a rule, %s, is reported with the name that Squall uses', (keys, hint) => {
-    const reported = refused(ruleText(keys)).map((problem) => problem.hint)
+    const reported = rejected(ruleText(keys)).map((problem) => problem.hint)
     expect(reported.length).toBe(1)
     expect(reported[0]).toContain(hint)
   })
@@ -109,7 +109,7 @@ describe('a key of another tool', () => {
     ['{ latency: 100 }', '`delay: { fixed: 1s }`'],
     ['latency', '`delay: { fixed: 1s }`'],
   ])('in a fault, %s, is reported with the name that Squall uses', (fault, hint) => {
-    expect(refused(faultText(fault))[0]!.hint).toContain(hint)
+    expect(rejected(faultText(fault))[0]!.hint).toContain(hint)
   })
 
   it('of Kubernetes is reported to be a manifest', () => {

@@ -1,24 +1,24 @@
 import { describe, expect, it } from 'vitest'
 import { MAX_FILE_BYTES, parseRules } from '../../src/rules/file/parse.ts'
-import { accepted, refused, ruleText } from './rules-text.ts'
+import { accepted, rejected, ruleText } from './rules-text.ts'
 import { rounds } from '../support/rounds.ts'
 
 /** Some files here are a part of what they are where there are many rounds, and still beyond each bound. */
 const SMALLER = rounds(8, 1)
 
 function codes(text: string | Uint8Array): string[] {
-  return refused(text).map(({ code }) => code)
+  return rejected(text).map(({ code }) => code)
 }
 
 describe('a hostile file', () => {
-  it('of more than 1 MiB is refused unread', () => {
+  it('of more than 1 MiB is rejected unread', () => {
     expect(codes('#'.repeat(MAX_FILE_BYTES + 1))).toEqual(['too_large'])
     expect(codes(Buffer.alloc(10 * MAX_FILE_BYTES, '['))).toEqual(['too_large'])
     expect(codes('é'.repeat(MAX_FILE_BYTES / 2 + 1))).toEqual(['too_large'])
     expect(accepted('#'.repeat(MAX_FILE_BYTES)).rules).toEqual([])
   })
 
-  it('that is no UTF-8 is refused', () => {
+  it('that is no UTF-8 is rejected', () => {
     expect(codes(Buffer.from([0xff, 0xfe, 0x41]))).toEqual(['not_utf8'])
     expect(codes(Buffer.from('rules: "\xe9"', 'latin1'))).toEqual(['not_utf8'])
   })
@@ -30,11 +30,11 @@ describe('a hostile file', () => {
     ['question marks', '? '.repeat(300_000)],
     ['lines', Array.from({ length: 1000 }, (_, depth) => `${' '.repeat(depth)}a:`).join('\n')],
     ['closed brackets', `a: ${'['.repeat(5000)}${']'.repeat(5000)}`],
-  ])('of endlessly nested %s is refused', (_, text) => {
+  ])('of endlessly nested %s is rejected', (_, text) => {
     expect(codes(text)).toEqual(['too_deep'])
   })
 
-  it('whose aliases multiply is refused', () => {
+  it('whose aliases multiply is rejected', () => {
     const lines = ['a: &a [x, x, x, x, x, x, x, x, x]']
     for (const [index, name] of 'bcdefghi'.split('').entries()) {
       lines.push(`${name}: &${name} [${Array(9).fill(`*${'abcdefgh'[index]}`).join(', ')}]`)
@@ -42,13 +42,13 @@ describe('a hostile file', () => {
     expect(codes(lines.join('\n'))).toEqual(['too_many'])
   })
 
-  it('whose aliases nest deeper than the text is refused', () => {
+  it('whose aliases nest deeper than the text is rejected', () => {
     const lines = ['a0: &a0 [x]']
     for (let i = 1; i < 60; i++) lines.push(`a${i}: &a${i} [*a${i - 1}]`)
     expect(codes(lines.join('\n'))).toEqual(['too_deep'])
   })
 
-  it('with an alias inside of what it stands for is refused', () => {
+  it('with an alias inside of what it stands for is rejected', () => {
     expect(codes('rules: &a\n  - *a')).toEqual(['syntax'])
     expect(codes('rules: &a [&b { name: *a }]')).toEqual(['syntax'])
   })
@@ -58,24 +58,24 @@ describe('a hostile file', () => {
     ['entries', `rules:\n${'- a\n'.repeat(200_000 / SMALLER)}`],
     ['nothings', `rules:\n${'-\n'.repeat(300_000 / SMALLER)}`],
     ['aliases', `a: &a 1\nrules:\n${'- *a\n'.repeat(150_000 / SMALLER)}`],
-  ])('of too many %s is refused', (_, text) => {
+  ])('of too many %s is rejected', (_, text) => {
     expect(codes(text)).toEqual(['too_many'])
   })
 
-  it('of thousands of bad rules is refused with some of its mistakes', () => {
+  it('of thousands of bad rules is rejected with some of its mistakes', () => {
     const rules = Array.from(
       { length: 5000 / SMALLER },
       (_, index) => `- { nam: r${index}, match: { tool: [5] } }`,
     )
-    expect(refused(`rules:\n${rules.join('\n')}`).length).toBe(200)
+    expect(rejected(`rules:\n${rules.join('\n')}`).length).toBe(200)
   })
 
-  it('of thousands of documents is refused, or empty', () => {
+  it('of thousands of documents is rejected, or empty', () => {
     expect(accepted('---\n'.repeat(100_000 / SMALLER)).rules).toEqual([])
     expect(codes('--- a\n'.repeat(1000))).toEqual(['several_documents'])
   })
 
-  it('with keys of the language itself is refused and changes nothing', () => {
+  it('with keys of the language itself is rejected and changes nothing', () => {
     expect(codes('__proto__: { polluted: 1 }')).toEqual(['unknown_key'])
     expect(codes('constructor: { prototype: { polluted: 1 } }')).toEqual(['unknown_key'])
     expect(codes('rules: [{ name: a, faults: [{ __proto__: {} }] }]')).toEqual(['unknown_fault'])
@@ -87,23 +87,23 @@ describe('a hostile file', () => {
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined()
   })
 
-  it('with a pattern that could take for ever is refused, or read by an engine that cannot', () => {
-    expect(codes(ruleText('match: { tool: { regex: "(a)\\\\1" } }'))).toEqual(['bad_value'])
+  it('with a pattern that could take for ever is rejected, or read by an engine that cannot', () => {
+    expect(codes(ruleText('match: { tool: { regex: "(a)\\\\1" } }'))).toEqual(['invalid_value'])
     expect(codes(ruleText(`match: { tool: { regex: "${'a'.repeat(1001)}" } }`))).toEqual([
       'out_of_range',
     ])
     expect(codes(ruleText('match: { tool: { regex: "((a{900}){900}){900}" } }'))).toEqual([
-      'bad_value',
+      'invalid_value',
     ])
     expect(parseRules(ruleText('match: { tool: { regex: "^(a+)+$" } }')).ok).toBe(true)
   })
 
-  it('with a glob that is too long is refused', () => {
-    expect(codes(ruleText(`match: { tool: "${'a*'.repeat(300)}" }`))).toEqual(['bad_value'])
+  it('with a glob that is too long is rejected', () => {
+    expect(codes(ruleText(`match: { tool: "${'a*'.repeat(300)}" }`))).toEqual(['invalid_value'])
   })
 
   it('cannot write control characters into what is shown', () => {
-    const [problem] = refused('"\\e[31m\\u202e\\n": 1')
+    const [problem] = rejected('"\\e[31m\\u202e\\n": 1')
     expect(`${problem!.message}${problem!.path}`).toMatch(/^[ -~]*$/)
   })
 })

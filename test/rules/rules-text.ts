@@ -7,12 +7,12 @@ const REBUILD = 'where a schema in src has changed, run npm run build first'
 /** The file that a text is read as. */
 export function accepted(text: string | Uint8Array): RulesFile {
   const parsed = parseRules(text)
-  if (!parsed.ok) throw new Error(`refused: ${JSON.stringify(parsed.problems)}; ${REBUILD}`)
+  if (!parsed.ok) throw new Error(`rejected: ${JSON.stringify(parsed.problems)}; ${REBUILD}`)
   return parsed.file
 }
 
 /** What is wrong with a text. */
-export function refused(text: string | Uint8Array): readonly Problem[] {
+export function rejected(text: string | Uint8Array): readonly Problem[] {
   const parsed = parseRules(text)
   if (parsed.ok) throw new Error(`accepted: ${JSON.stringify(parsed.file)}`)
   return parsed.problems

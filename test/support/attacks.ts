@@ -1,5 +1,5 @@
 /** What must become of an attack: nothing reaches the app, exactly one request does, or either. */
-export type Verdict = 'refused' | 'passes' | 'safe'
+export type Verdict = 'rejected' | 'passes' | 'safe'
 
 /** A request that tries to be understood in two ways. */
 export interface Attack {
@@ -42,7 +42,7 @@ const codings = [
   '',
 ].map((value) =>
   attack(
-    'refused',
+    'rejected',
     `Transfer-Encoding ${JSON.stringify(value)}`,
     post(`Transfer-Encoding: ${value}\r\n`, chunkedBody + HIDDEN),
   ),
@@ -59,12 +59,12 @@ const both = [
   '',
 ].flatMap((value) => [
   attack(
-    'refused',
+    'rejected',
     `Content-Length, then Transfer-Encoding ${JSON.stringify(value)}`,
     post(`Content-Length: 4\r\nTransfer-Encoding: ${value}\r\n`, `0\r\n\r\n${HIDDEN}`),
   ),
   attack(
-    'refused',
+    'rejected',
     `Transfer-Encoding ${JSON.stringify(value)}, then Content-Length`,
     post(`Transfer-Encoding: ${value}\r\nContent-Length: 6\r\n`, `0\r\n\r\n${HIDDEN}`),
   ),
@@ -73,23 +73,23 @@ const both = [
 const codingLines = [
   ['a tab before chunked', 'safe', 'Transfer-Encoding:\tchunked\r\n'],
   ['blanks around chunked', 'safe', 'Transfer-Encoding:   chunked  \r\n'],
-  ['chunked on a folded line', 'refused', 'Transfer-Encoding:\r\n chunked\r\n'],
-  ['two codings', 'refused', 'Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n'],
+  ['chunked on a folded line', 'rejected', 'Transfer-Encoding:\r\n chunked\r\n'],
+  ['two codings', 'rejected', 'Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n'],
   [
     'chunked, then identity in a line of its own',
-    'refused',
+    'rejected',
     'Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n',
   ],
   [
     'identity, then chunked in a line of its own',
-    'refused',
+    'rejected',
     'Transfer-Encoding: identity\r\nTransfer-Encoding: chunked\r\n',
   ],
-  ['a blank before the colon', 'refused', 'Transfer-Encoding : chunked\r\n'],
-  ['a blank before the name', 'refused', ' Transfer-Encoding: chunked\r\n'],
+  ['a blank before the colon', 'rejected', 'Transfer-Encoding : chunked\r\n'],
+  ['a blank before the name', 'rejected', ' Transfer-Encoding: chunked\r\n'],
   ['an underscore in the name', 'safe', 'Transfer_Encoding: chunked\r\n'],
-  ['a bare CR before the name', 'refused', 'X: y\rTransfer-Encoding: chunked\r\n'],
-  ['a bare LF before the name', 'refused', 'X: y\nTransfer-Encoding: chunked\r\n'],
+  ['a bare CR before the name', 'rejected', 'X: y\rTransfer-Encoding: chunked\r\n'],
+  ['a bare LF before the name', 'rejected', 'X: y\nTransfer-Encoding: chunked\r\n'],
 ].map(([name, verdict, lines]) =>
   attack(
     verdict as Verdict,
@@ -116,7 +116,7 @@ const lengths = [
   '5;',
 ].map((value) =>
   attack(
-    'refused',
+    'rejected',
     `Content-Length ${JSON.stringify(value)}`,
     post(`Content-Length: ${value}\r\n`, `hello${HIDDEN}`),
   ),
@@ -124,18 +124,22 @@ const lengths = [
 
 const moreLengths = [
   attack(
-    'refused',
+    'rejected',
     'the same Content-Length twice',
     post('Content-Length: 5\r\nContent-Length: 5\r\n', `hello${HIDDEN}`),
   ),
   attack(
-    'refused',
+    'rejected',
     'two different Content-Lengths',
     post('Content-Length: 5\r\nContent-Length: 0\r\n', `hello${HIDDEN}`),
   ),
-  attack('refused', 'a folded Content-Length', post('Content-Length:\r\n 5\r\n', `hello${HIDDEN}`)),
   attack(
-    'refused',
+    'rejected',
+    'a folded Content-Length',
+    post('Content-Length:\r\n 5\r\n', `hello${HIDDEN}`),
+  ),
+  attack(
+    'rejected',
     'a blank before the colon of Content-Length',
     post('Content-Length : 5\r\n', `hello${HIDDEN}`),
   ),
@@ -182,25 +186,25 @@ const chunks = [
   ['passes', 'leading zeros in a chunk size', `0000005\r\nhello\r\n0\r\n\r\n`],
   ['passes', 'a chunk extension', `5;a=b\r\nhello\r\n0\r\n\r\n`],
   ['passes', 'a quoted chunk extension', `5;a="b;c"\r\nhello\r\n0;x\r\n\r\n`],
-  ['refused', 'a line end inside a chunk extension', `5;a="\n"\r\nhello\r\n0\r\n\r\n${HIDDEN}`],
-  ['refused', 'a bare CR inside a chunk extension', `5;a\rb\r\nhello\r\n0\r\n\r\n${HIDDEN}`],
+  ['rejected', 'a line end inside a chunk extension', `5;a="\n"\r\nhello\r\n0\r\n\r\n${HIDDEN}`],
+  ['rejected', 'a bare CR inside a chunk extension', `5;a\rb\r\nhello\r\n0\r\n\r\n${HIDDEN}`],
   [
-    'refused',
+    'rejected',
     'a chunk extension of 64 KiB',
     `5;${'a'.repeat(65_536)}\r\nhello\r\n0\r\n\r\n${HIDDEN}`,
   ],
-  ['refused', 'a chunk size of 17 hex digits', `10000000000000005\r\nhello\r\n0\r\n\r\n${HIDDEN}`],
-  ['refused', 'a negative chunk size', `-5\r\nhello\r\n0\r\n\r\n${HIDDEN}`],
-  ['refused', 'a chunk size with a sign', `+5\r\nhello\r\n0\r\n\r\n${HIDDEN}`],
-  ['refused', 'a chunk size with 0x', `0x5\r\nhello\r\n0\r\n\r\n${HIDDEN}`],
-  ['refused', 'a blank before a chunk size', ` 5\r\nhello\r\n0\r\n\r\n${HIDDEN}`],
-  ['refused', 'a blank after a chunk size', `5 \r\nhello\r\n0\r\n\r\n${HIDDEN}`],
-  ['refused', 'an empty chunk size', `\r\nhello\r\n0\r\n\r\n${HIDDEN}`],
-  ['refused', 'a chunk longer than its size', `5\r\nhello!\r\n0\r\n\r\n${HIDDEN}`],
-  ['refused', 'a bare LF after a chunk size', `5\nhello\r\n0\r\n\r\n${HIDDEN}`],
-  ['refused', 'a bare LF after a chunk', `5\r\nhello\n0\r\n\r\n${HIDDEN}`],
-  ['refused', 'no last line end', `5\r\nhello\r\n0\r\n${HIDDEN}`],
-  ['refused', 'no last line end, and silence', `5\r\nhello\r\n0\r\n`],
+  ['rejected', 'a chunk size of 17 hex digits', `10000000000000005\r\nhello\r\n0\r\n\r\n${HIDDEN}`],
+  ['rejected', 'a negative chunk size', `-5\r\nhello\r\n0\r\n\r\n${HIDDEN}`],
+  ['rejected', 'a chunk size with a sign', `+5\r\nhello\r\n0\r\n\r\n${HIDDEN}`],
+  ['rejected', 'a chunk size with 0x', `0x5\r\nhello\r\n0\r\n\r\n${HIDDEN}`],
+  ['rejected', 'a blank before a chunk size', ` 5\r\nhello\r\n0\r\n\r\n${HIDDEN}`],
+  ['rejected', 'a blank after a chunk size', `5 \r\nhello\r\n0\r\n\r\n${HIDDEN}`],
+  ['rejected', 'an empty chunk size', `\r\nhello\r\n0\r\n\r\n${HIDDEN}`],
+  ['rejected', 'a chunk longer than its size', `5\r\nhello!\r\n0\r\n\r\n${HIDDEN}`],
+  ['rejected', 'a bare LF after a chunk size', `5\nhello\r\n0\r\n\r\n${HIDDEN}`],
+  ['rejected', 'a bare LF after a chunk', `5\r\nhello\n0\r\n\r\n${HIDDEN}`],
+  ['rejected', 'no last line end', `5\r\nhello\r\n0\r\n${HIDDEN}`],
+  ['rejected', 'no last line end, and silence', `5\r\nhello\r\n0\r\n`],
   [
     'safe',
     'framing in a trailer',
@@ -211,7 +215,11 @@ const chunks = [
     'credentials in a trailer',
     `5\r\nhello\r\n0\r\nHost: other\r\nAuthorization: x\r\n\r\n`,
   ],
-  ['refused', 'a folded trailer', `5\r\nhello\r\n0\r\nX: y\r\n Content-Length: 5\r\n\r\n${HIDDEN}`],
+  [
+    'rejected',
+    'a folded trailer',
+    `5\r\nhello\r\n0\r\nX: y\r\n Content-Length: 5\r\n\r\n${HIDDEN}`,
+  ],
 ].map(([verdict, name, body]) => attack(verdict as Verdict, name!, chunked(body!)))
 
 /** Attacks on where a body ends. */

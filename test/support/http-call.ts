@@ -9,7 +9,7 @@ export interface Called {
   readonly text: string
 }
 
-/** Where and how to call; TLS when there is an authority to trust. */
+/** Where and how to call; TLS when there is a CA to trust. */
 export type Place = RequestOptions
 
 /** A tools/call as a message. */

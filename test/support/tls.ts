@@ -13,12 +13,12 @@ export function tlsText(name: string): string {
   return readFileSync(tlsFile(name), 'utf8')
 }
 
-/** The authority behind all of them. */
-export const authority = tlsText('ca.pem')
+/** The CA behind all of them. */
+export const TEST_CA = tlsText('ca.pem')
 
 /** Shakes hands with a TLS port of loopback and checks the certificate. */
 export async function handshake(port: number): Promise<TLSSocket> {
-  const socket = connect({ host: '127.0.0.1', port, ca: authority })
+  const socket = connect({ host: '127.0.0.1', port, ca: TEST_CA })
   await once(socket, 'secureConnect')
   return socket
 }

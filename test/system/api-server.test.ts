@@ -268,7 +268,7 @@ describe.skipIf(missing !== undefined)('a real API server', () => {
       expect(text).toContain('squall.dev/allow-production: "true"')
     })
 
-    it('a wrong wish is refused with what to write', async () => {
+    it('an invalid request is denied with what to write', async () => {
       const wrong = { annotations: { 'squall.dev/inject': 'yes' } }
       const { ok, text } = await create('shop', 'wrong', wrong)
       expect(ok).toBe(false)

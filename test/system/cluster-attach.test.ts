@@ -170,10 +170,10 @@ describe.skipIf(missingForCluster() !== undefined)('a running pod', () => {
     test('stays as it is under Pod Security, whether the namespace can be read or not', async () => {
       const { stage, cluster } = bare
       await stage.kubectl('label', 'ns', 'tight', 'pod-security.kubernetes.io/enforce=baseline')
-      const refused = await attach('1m', 'tight')
+      const denied = await attach('1m', 'tight')
       const words =
         /nothing was attached: the namespace enforces the Pod Security level baseline.*mode port/s
-      expect(refused.text).toMatch(words)
+      expect(denied.text).toMatch(words)
       const kubeconfig = await limitedUser()
       const unseen = await attach('1m', 'tight', '--kubeconfig', kubeconfig)
       expect(unseen.text).toMatch(words)

@@ -154,10 +154,10 @@ describe.skipIf(missingForCluster() !== undefined)('the webhook', () => {
     expect(await stage.kubectl('-n', 'shop', ...other)).toMatch(/^appliedAt: /)
   })
 
-  test('denies workloads whose pods would be refused, when they are applied', async () => {
+  test('denies workloads whose pods would be denied, when they are applied', async () => {
     const typo = { ...ASKS, 'squall.dev/prots': '3000' }
     expect(await apply('shop', deployment('typo', typo))).toMatch(
-      /"workloads\.squall\.dev" denied the request: the pods of Deployment "typo" would be refused: .*squall\.dev\/prots.*did you mean squall\.dev\/ports/,
+      /"workloads\.squall\.dev" denied the request: the pods of Deployment "typo" would be denied: .*squall\.dev\/prots.*did you mean squall\.dev\/ports/,
     )
     expect(await apply('shop', deployment('typo', { 'squall.dev/injct': 'true' }))).toContain(
       'inject',
@@ -216,11 +216,11 @@ describe.skipIf(missingForCluster() !== undefined)('the webhook', () => {
       note(`${mode} again after ${since(begun)}`)
     }
     const directory = installed.cluster.namespaces.directory
-    const authority = createCa('elsewhere', hour())
+    const ca = createCa('elsewhere', hour())
     const host = `squall.${NAMESPACE}.svc`
-    const pair = issueServer(authority, [host], hour())
+    const pair = issueServer(ca, [host], hour())
     await Promise.all([
-      writeFile(join(directory, 'hook-ca.crt'), authority.cert),
+      writeFile(join(directory, 'hook-ca.crt'), ca.cert),
       writeFile(join(directory, 'hook.crt'), pair.cert),
       writeFile(join(directory, 'hook.key'), pair.key),
     ])

@@ -41,7 +41,7 @@ describe.skipIf(missingForCluster() !== undefined)('an installation', () => {
     await stage.kubectl(...wait)
   }
 
-  test('is upgraded without a gap: pods that ask are never refused', async () => {
+  test('is upgraded without a gap: pods that ask are never denied', async () => {
     const responses: string[] = []
     const over = new AbortController()
     const asking = (async () => {
@@ -113,7 +113,7 @@ describe.skipIf(missingForCluster() !== undefined)('an installation', () => {
     expect(merged.errors.filter(({ origin }) => origin !== 'injected')).toEqual([])
   })
 
-  test('is away: pods that ask are refused, and all others are made', async () => {
+  test('is away: pods that ask are denied, and all others are made', async () => {
     const wouldRefuse = (): Promise<string> => stage.wouldRefuse()
     await stage.kubectl('-n', NAMESPACE, 'scale', 'deployment/squall', '--replicas=0')
     await expect.poll(() => stage.pods(NAMESPACE, WEBHOOKS), POLL).toEqual([])

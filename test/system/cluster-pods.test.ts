@@ -8,7 +8,7 @@ import type { Stage } from './cluster/stage.ts'
 import { APP_IMAGE } from './pod-images.ts'
 import { startCluster } from '../support/cluster.ts'
 
-// Pods that the sidecar would cut off, or that pass it by, in a real cluster: right, or refused, and never
+// Pods that the sidecar would cut off, or that pass it by, in a real cluster: right, or denied, and never
 // silent.
 const READY = '--for=condition=Ready'
 const PATIENT = '--timeout=90s'
@@ -74,23 +74,23 @@ describe.skipIf(missingForCluster() !== undefined)('in a real cluster', () => {
     return out.trim()
   }
 
-  test('an app that serves TLS is refused, or met by TLS on both sides', async () => {
+  test('an app that serves TLS is denied, or met by TLS on both sides', async () => {
     const day = 86_400_000
     const during = { from: new Date(Date.now() - day), until: new Date(Date.now() + day) }
-    const authority = createCa('app', during)
-    const leaf = issueServer(authority, ['secure.shop.svc'], during)
+    const ca = createCa('app', during)
+    const serving = issueServer(ca, ['secure.shop.svc'], during)
     const items = [
       {
         apiVersion: 'v1',
         kind: 'Secret',
         metadata: { name: 'secure-tls' },
-        stringData: { 'tls.crt': leaf.cert, 'tls.key': leaf.key },
+        stringData: { 'tls.crt': serving.cert, 'tls.key': serving.key },
       },
       {
         apiVersion: 'v1',
         kind: 'ConfigMap',
         metadata: { name: 'secure-ca' },
-        data: { 'ca.crt': authority.cert },
+        data: { 'ca.crt': ca.cert },
       },
       {
         apiVersion: 'v1',

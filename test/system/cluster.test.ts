@@ -215,7 +215,7 @@ describe.skipIf(missingForCluster() !== undefined)('a cluster', () => {
       expect(await client.get(own)).toEqual({ status: 200, marker: null, text: '{}' })
     })
 
-    test('the mode redirect is refused, with what to write instead', async () => {
+    test('the mode redirect is denied, with what to write instead', async () => {
       const option = { ...ASKS, 'squall.dev/mode': 'redirect' }
       expect(await stage.refusal('tight', loosePod('redirected', option))).toMatch(
         /redirect cannot be used: the namespace enforces.*squall\.dev\/mode/s,

@@ -33,7 +33,7 @@ interface Report {
   readonly ok: boolean
   readonly seconds: number
   readonly checks: readonly { readonly what: string; readonly ok: boolean }[]
-  readonly places?: Readonly<Record<'app' | 'squall' | 'page' | 'metrics' | 'rules', string>>
+  readonly addresses?: Readonly<Record<'app' | 'squall' | 'page' | 'metrics' | 'rules', string>>
   readonly report?: string
   readonly phases: {
     readonly nobodyNotices: {
@@ -46,7 +46,7 @@ interface Report {
     readonly twoPercent: Load
     readonly withRetries: Load
     readonly editedLive: Load & { readonly script: Readonly<Record<string, Row>> }
-    readonly life: { readonly restart: { readonly asked: number; readonly refused: number } }
+    readonly life: { readonly restart: { readonly asked: number; readonly rejected: number } }
   }
 }
 
@@ -112,7 +112,7 @@ it('has numbers that fit together', () => {
   expect(sum(squall, 'real')).toBe(sum(script, 'calls') - sum(script, 'ok'))
   expect(sum(squall, 'injected')).toBeGreaterThan(errorsOf(editedLive, 'injected'))
   const { restart } = life
-  expect(restart.refused).toBe(restart.asked)
+  expect(restart.rejected).toBe(restart.asked)
 })
 
 it('writes its report to the given file', async () => {
@@ -123,7 +123,7 @@ it('writes its report to the given file', async () => {
 })
 
 it('stays until it is told to stop, and leaves nothing behind', async () => {
-  const { rules, ...urls } = results.places!
+  const { rules, ...urls } = results.addresses!
   const ports = Object.values(urls).map((url) => Number(new URL(url).port))
   expect(new Set(ports).size).toBe(3)
   const response = await fetch(urls.squall, {

@@ -133,15 +133,15 @@ test('a run is stored with its reports, listed, and repeated exactly', async () 
 test('rejected and invalid plans have their own exit codes', async () => {
   const url = `http://127.0.0.1:${squall.port}/mcp`
   const target = { url, environment: 'production' }
-  const refused = await ready(readyText('latency'), { target })
-  const validated = await startProgram(['experiment', 'validate', refused]).finished()
+  const rejected = await ready(readyText('latency'), { target })
+  const validated = await startProgram(['experiment', 'validate', rejected]).finished()
   expect(validated.code).toBe(1)
   expect(validated.stdout).toMatch(
     /plan\.yaml:\d+:\d+: PRODUCTION: the environment "production" counts as production/,
   )
-  const run = await startProgram(['experiment', 'run', refused, '--json', ...kept]).finished()
+  const run = await startProgram(['experiment', 'run', rejected, '--json', ...kept]).finished()
   expect(run.code).toBe(1)
-  expect(JSON.parse(run.stdout)).toMatchObject({ refused: [{ code: 'PRODUCTION' }] })
+  expect(JSON.parse(run.stdout)).toMatchObject({ rejected: [{ code: 'PRODUCTION' }] })
   const bad = await ready(readyText('latency'), { holdd: '1m' })
   const mistaken = await startProgram(['experiment', 'run', bad, ...kept]).finished()
   expect(mistaken.code).toBe(2)

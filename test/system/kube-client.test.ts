@@ -109,7 +109,7 @@ describe.skipIf(missing !== undefined)('with a real API server', () => {
     expect(metadataOf(touched).annotations['squall.dev/rules-touched']).toMatch(/Z$/)
   })
 
-  it('lets replicas that start at once agree on one authority, which all webhooks trust', async () => {
+  it('lets replicas that start at once agree on one CA, which all webhooks trust', async () => {
     const configuration = { kind: MUTATING_WEBHOOKS, name: 'squall' }
     const webhook = (name: string): object => ({
       name,
@@ -131,12 +131,12 @@ describe.skipIf(missing !== undefined)('with a real API server', () => {
     const { webhooks } = (await client.get(configuration)) as unknown as {
       webhooks: { clientConfig: { caBundle: string; service: { name: string } } }[]
     }
-    const leaf = new X509Certificate([...shown][0]!)
+    const serving = new X509Certificate([...shown][0]!)
     for (const { clientConfig } of webhooks) {
       expect(clientConfig.service.name).toBe('squall')
       const bundle = splitPem(Buffer.from(clientConfig.caBundle, 'base64').toString())
       expect(bundle).toHaveLength(1)
-      expect(leaf.verify(new X509Certificate(bundle[0]!).publicKey)).toBe(true)
+      expect(serving.verify(new X509Certificate(bundle[0]!).publicKey)).toBe(true)
     }
   })
 })

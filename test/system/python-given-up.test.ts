@@ -14,7 +14,7 @@ describe.each([
   ['2026-07-28', { abandoned: 2 }],
 ])('calls of protocol version %s that the Python SDK gives up', (version, outcomes) => {
   it.each([
-    ['a server hangs', [], 'upstream'],
+    ['a server hangs', [], 'real'],
     ['a fault holds them', [LATE], 'injected'],
   ] as const)('are counted while %s', async (_what, rules, origin) => {
     const server =

@@ -155,7 +155,7 @@ async def play_everything(client: Client, seen: Seen) -> dict[str, Any]:
         "elicited": plain(await client.call_tool("trigger-elicitation-request")),
         "sampled": plain(await client.call_tool("trigger-sampling-request", {"prompt": "hi"})),
         "unknownTool": await outcome(client.call_tool("no-such-tool")),
-        "badArguments": await outcome(client.call_tool("echo", {})),
+        "invalidArguments": await outcome(client.call_tool("echo", {})),
         "unknownResource": await outcome(client.read_resource("demo://nowhere")),
     }
 
@@ -178,7 +178,7 @@ async def play_modern(client: Client, _seen: Seen) -> dict[str, Any]:
         "asked": plain(await client.call_tool("ask")),
         "failed": plain(await client.call_tool("fail")),
         "unknownTool": await outcome(client.call_tool("no-such-tool")),
-        "badArguments": await outcome(client.call_tool("echo", {})),
+        "invalidArguments": await outcome(client.call_tool("echo", {})),
         "cancelled": await give_up(client.call_tool("wait")),
     }
     async with client.listen(tools_list_changed=True) as subscription:

@@ -146,7 +146,7 @@ test(
       expect(metricValue(text, gauge), gauge).toBe(0)
     }
     expect(metricValue(text, 'squall_unclassified_total', { reason: 'internal_error' })).toBe(0)
-    expect(metricValue(text, 'squall_refused_total', { reason: 'internal_error' })).toBe(0)
+    expect(metricValue(text, 'squall_rejected_total', { reason: 'internal_error' })).toBe(0)
     expect(growth).toBeLessThan(GROWTH)
     expect(await squall.stop()).toBe(0)
   },

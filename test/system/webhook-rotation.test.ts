@@ -17,13 +17,13 @@ const RATE = 100
 const MOST_UNDER_WAY = 50
 /** One review in so many is on a connection of its own, and sees the certificate of the moment. */
 const FRESH = 5
-/** An API server hears of a changed webhook configuration this much later: long before a leaf needs it. */
+/** An API server hears of a changed webhook configuration this much later: long before a serving certificate needs it. */
 const LAG_MS = 1_000
 const HOST = 'squall.chaos.svc'
 const CONFIGURATION = '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/squall'
 const BODY = JSON.stringify(reviewOf(podOf(ASK)))
 
-test('authorities and leaves of seconds rotate in two replicas, and no review fails', async () => {
+test('CAs and serving certificates of seconds rotate in two replicas, and no review fails', async () => {
   const cluster = opened(await startCluster('api', 'chaos'))
   cluster.api.put(CONFIGURATION, { webhooks: [{ name: 'inject.squall.dev', clientConfig: {} }] })
   const replicas = [start(cluster.kubeconfig), start(cluster.kubeconfig)]
@@ -31,13 +31,13 @@ test('authorities and leaves of seconds rotate in two replicas, and no review fa
   const ports = lines.map(portOf)
 
   const bundles: { at: number; pem: string }[] = []
-  const seen = { leaves: new Set<string>(), authorities: new Set<string>() }
+  const seen = { serving: new Set<string>(), cas: new Set<string>() }
   const look = (): void => {
     const { webhooks } = cluster.api.store.get(CONFIGURATION) as {
       webhooks: { clientConfig: { caBundle?: string } }[]
     }
     const pem = Buffer.from(webhooks[0]!.clientConfig.caBundle ?? '', 'base64').toString()
-    for (const each of splitPem(pem)) seen.authorities.add(each)
+    for (const each of splitPem(pem)) seen.cas.add(each)
     if (bundles.at(-1)?.pem !== pem) bundles.push({ at: performance.now(), pem })
   }
   look()
@@ -58,7 +58,7 @@ test('authorities and leaves of seconds rotate in two replicas, and no review fa
     const known = bundles.findLast(({ at }) => at <= performance.now() - LAG_MS)!
     const agent = reviews % FRESH === 0 ? new Agent({ maxCachedSessions: 0 }) : kept
     const review = ask(ports[reviews % 2]!, known.pem, agent).then(
-      (serial) => void seen.leaves.add(serial),
+      (serial) => void seen.serving.add(serial),
       (error: unknown) => void failures.push(String(error)),
     )
     under.add(review)
@@ -67,8 +67,8 @@ test('authorities and leaves of seconds rotate in two replicas, and no review fa
   await Promise.all(under)
   expect(reviews).toBeGreaterThan(SECONDS)
   expect(failures).toEqual([])
-  expect(seen.leaves.size).toBeGreaterThanOrEqual(5)
-  expect(seen.authorities.size).toBeGreaterThanOrEqual(2)
+  expect(seen.serving.size).toBeGreaterThanOrEqual(5)
+  expect(seen.cas.size).toBeGreaterThanOrEqual(2)
   // The API server is a part of this process, and where the machine is busy it may answer too late: then
   // the replicas say so, and try again.
   const complaints = replicas
@@ -77,7 +77,7 @@ test('authorities and leaves of seconds rotate in two replicas, and no review fa
     .filter(({ detail }) => !String(detail).includes('did not answer within'))
   expect(complaints).toEqual([])
   console.log(
-    `${reviews} reviews, none failed; ${seen.leaves.size} leaves, ${seen.authorities.size} authorities`,
+    `${reviews} reviews, none failed; ${seen.serving.size} serving certificates, ${seen.cas.size} CAs`,
   )
 })
 
@@ -92,7 +92,7 @@ function start(kubeconfig: string): Program {
       `--tls-host=${HOST}`,
       '--webhook-configuration=squall',
       '--ca-lifetime=60s',
-      '--leaf-lifetime=30s',
+      '--certificate-lifetime=30s',
       '--rotate-before=20s',
       '--certificate-check=1s',
       '--ca-settle=8s',
@@ -103,7 +103,7 @@ function start(kubeconfig: string): Program {
   return program
 }
 
-/** Asks as an API server that trusts these authorities; the result is the serial that it was shown. */
+/** Asks as an API server that trusts these CAs; the result is the serial that it was shown. */
 function ask(port: number, ca: string, agent: Agent): Promise<string> {
   return new Promise((resolve, reject) => {
     const headers = { 'content-type': 'application/json' }

@@ -18,7 +18,7 @@ const LINE: CallLine = {
   method: 'tools/call',
   tool: 'search',
   outcome: 'ok',
-  origin: 'upstream',
+  origin: 'real',
 }
 
 async function directory(): Promise<string> {
@@ -61,7 +61,7 @@ it('has a line for each call, with nothing of arguments, results and messages', 
       id: 1,
       session: expect.stringMatching(/^[0-9a-f]{8}$/),
       outcome: 'ok',
-      origin: 'upstream',
+      origin: 'real',
       durationMs: expect.any(Number),
       upstreamMs: expect.any(Number),
       bytes: expect.any(Number),

@@ -8,7 +8,7 @@ function failed(tool: string, error: EndedCall['error'], more: Partial<EndedCall
     method: 'tools/call',
     name: tool,
     outcome: 'rpc_error',
-    origin: 'upstream',
+    origin: 'real',
     seconds: 0.1,
     upstreamSeconds: 0.1,
     id: 1,

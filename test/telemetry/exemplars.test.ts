@@ -27,7 +27,7 @@ const CALL: CallRecord = {
   method: 'tools/call',
   name: 'search',
   outcome: 'ok',
-  origin: 'upstream',
+  origin: 'real',
   seconds: 0.02,
   upstreamSeconds: 0.019,
 }

@@ -9,7 +9,7 @@ const CALL: CallRecord = {
   method: 'tools/call',
   name: 'search',
   outcome: 'ok',
-  origin: 'upstream',
+  origin: 'real',
   seconds: 0.02,
   upstreamSeconds: 0.019,
   responseBytes: 300,
@@ -26,7 +26,7 @@ const OUTCOMES = [
   'abandoned',
   'incomplete',
 ] as const
-const ORIGINS = ['upstream', 'injected', 'squall'] as const
+const ORIGINS = ['real', 'injected', 'squall'] as const
 
 async function scrape(metrics: Metrics): Promise<Map<string, Family>> {
   const { text } = await metrics.render()
@@ -64,7 +64,7 @@ describe('a scrape', () => {
     metrics.call(CALL)
     metrics.call({ ...CALL, outcome: 'reset' })
     metrics.call({ ...CALL, changed: true })
-    metrics.http({ class: 'http', status: 200, origin: 'upstream' })
+    metrics.http({ class: 'http', status: 200, origin: 'real' })
     metrics.memory = { limit: 2, held: 1, kept: 1, pressure: { request_unread: 1 } }
     metrics.injected({ rule: 'r', fault: 'delay', tool: 'a', first: true, delaySeconds: 1 })
     metrics.canaryReturned('a')
@@ -114,10 +114,10 @@ describe('a call', () => {
     const families = await scrape(metrics)
     const count = (method: string, tool: string, outcome: string, origin: string) =>
       value(families, 'squall_calls_total', { method, tool, outcome, origin })
-    expect(count('tools/call', 'search', 'ok', 'upstream')).toBe(2)
+    expect(count('tools/call', 'search', 'ok', 'real')).toBe(2)
     expect(count('tools/call', 'search', 'incomplete', 'squall')).toBe(1)
-    expect(count('prompts/get', '', 'ok', 'upstream')).toBe(1)
-    expect(count('other', '', 'rpc_error', 'upstream')).toBe(1)
+    expect(count('prompts/get', '', 'ok', 'real')).toBe(1)
+    expect(count('other', '', 'rpc_error', 'real')).toBe(1)
     expect(families.get('squall_calls_total')!.lines).toHaveLength(4)
   })
 
@@ -140,7 +140,7 @@ describe('a call', () => {
     metrics.call({ ...CALL, seconds: 0.1, upstreamSeconds: 70 })
     metrics.call({ ...CALL, seconds: undefined, upstreamSeconds: undefined })
     const families = await scrape(metrics)
-    const labels = { tool: 'search', origin: 'upstream' }
+    const labels = { tool: 'search', origin: 'real' }
     expect(value(families, 'squall_call_duration_seconds_count', labels)).toBe(2)
     expect(value(families, 'squall_call_duration_seconds_sum', labels)).toBeCloseTo(0.12)
     const bucket = (le: string) =>
@@ -169,7 +169,7 @@ describe('tool names', () => {
       .get('squall_calls_total')!
       .lines.map((line) => line.labels['tool'] ?? '-')
     expect(tools.toSorted(byText)).toEqual(['', 'a', 'b', 'c', 'other'])
-    const labels = { method: 'tools/call', tool: 'other', outcome: 'ok', origin: 'upstream' }
+    const labels = { method: 'tools/call', tool: 'other', outcome: 'ok', origin: 'real' }
     expect(value(families, 'squall_calls_total', labels)).toBe(3)
     expect(value(families, 'squall_tool_names_dropped_total')).toBe(2)
   })
@@ -214,25 +214,25 @@ describe('tool names', () => {
 describe('everything else', () => {
   it('is counted under its labels', async () => {
     const metrics = createMetrics({ version: '1' })
-    metrics.http({ class: 'mcp', status: 202, origin: 'upstream' })
+    metrics.http({ class: 'mcp', status: 202, origin: 'real' })
     metrics.http({ class: 'upgrade', status: 0, origin: 'squall' })
     metrics.http({ class: 'http', status: 599, origin: 'injected' })
     for (const status of [999, 1, -1, Number.NaN]) {
-      metrics.http({ class: 'http', status, origin: 'upstream' })
+      metrics.http({ class: 'http', status, origin: 'real' })
     }
     metrics.unclassified('too_large')
-    metrics.refused('overload')
+    metrics.rejected('overload')
     metrics.evicted('sessions')
     const families = await scrape(metrics)
     const http = (kind: string, code: string, origin: string) =>
       value(families, 'squall_http_requests_total', { class: kind, code, origin })
-    expect(http('mcp', '202', 'upstream')).toBe(1)
+    expect(http('mcp', '202', 'real')).toBe(1)
     expect(http('upgrade', 'none', 'squall')).toBe(1)
     expect(http('http', '599', 'injected')).toBe(1)
-    expect(http('http', 'other', 'upstream')).toBe(4)
+    expect(http('http', 'other', 'real')).toBe(4)
     expect(value(families, 'squall_unclassified_total', { reason: 'too_large' })).toBe(1)
     expect(value(families, 'squall_unclassified_total', { reason: 'encoding' })).toBe(0)
-    expect(value(families, 'squall_refused_total', { reason: 'overload' })).toBe(1)
+    expect(value(families, 'squall_rejected_total', { reason: 'overload' })).toBe(1)
     expect(value(families, 'squall_table_evictions_total', { table: 'sessions' })).toBe(1)
   })
 
@@ -246,7 +246,7 @@ describe('everything else', () => {
     metrics.gauge('request_streams', 4)
     metrics.gauge('push_streams', 5)
     metrics.gauge('sessions', 6)
-    metrics.gauge('pending_calls', 7)
+    metrics.gauge('in_flight_calls', 7)
     const families = await scrape(metrics)
     const kinds = ['client', 'upstream', 'tunnel']
     expect(kinds.map((kind) => value(families, 'squall_connections', { kind }))).toEqual([1, 2, 3])

@@ -133,7 +133,7 @@ describe('errors', () => {
     const metrics = createMetrics({ version: '1' })
     const call = { name: 'a', seconds: 1, upstreamSeconds: 1, method: 'tools/call' } as const
     for (const outcome of ['ok', 'cancelled', 'tool_error', 'timeout'] as const) {
-      for (const origin of ['upstream', 'injected'] as const) {
+      for (const origin of ['real', 'injected'] as const) {
         metrics.call({ ...call, outcome, origin })
       }
     }
@@ -143,7 +143,7 @@ describe('errors', () => {
     const { lines } = parseExposition(await scrape(metrics)).get('squall_errors_total')!
     const shown = lines.map(({ labels, value }) => ({ ...labels, value }))
     expect(shown).toHaveLength(5)
-    for (const origin of ['upstream', 'injected']) {
+    for (const origin of ['real', 'injected']) {
       expect(shown).toContainEqual({ tool: 'a', kind: 'tool_error', origin, value: 1 })
       expect(shown).toContainEqual({ tool: 'a', kind: 'timeout', origin, value: 1 })
     }

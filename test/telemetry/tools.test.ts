@@ -6,7 +6,7 @@ const CALL: CallRecord = {
   method: 'tools/call',
   name: 'search',
   outcome: 'ok',
-  origin: 'upstream',
+  origin: 'real',
   seconds: 0.004,
   upstreamSeconds: 0.002,
 }
@@ -32,8 +32,8 @@ describe('the calls by tool', () => {
     expect(others).toEqual([])
     expect(search).toMatchObject({
       tool: 'search',
-      calls: { upstream: 3, injected: 1, squall: 0 },
-      errors: { upstream: 1, injected: 1, squall: 0 },
+      calls: { real: 3, injected: 1, squall: 0 },
+      errors: { real: 1, injected: 1, squall: 0 },
     })
     expect(filled(search!.seconds)).toEqual({ '0.005': 3, more: 1 })
     expect(filled(search!.upstreamSeconds)).toEqual({ '0.0025': 3 })
@@ -44,13 +44,13 @@ describe('the calls by tool', () => {
     metrics.call({ ...CALL, method: 'tools/list', name: undefined })
     metrics.call({ ...CALL, method: 'made/up', name: undefined })
     metrics.call({ ...CALL, name: '' })
-    expect(metrics.tools()).toMatchObject([{ tool: '', calls: { upstream: 3 } }])
+    expect(metrics.tools()).toMatchObject([{ tool: '', calls: { real: 3 } }])
   })
 
   it('stay bounded, with the label that metrics have', () => {
     const metrics = createMetrics({ version: '1', maxTools: 2 })
     for (const name of ['a', 'b', 'c', 'd']) metrics.call({ ...CALL, name })
-    const tools = metrics.tools().map(({ tool, calls }) => [tool, calls.upstream])
+    const tools = metrics.tools().map(({ tool, calls }) => [tool, calls.real])
     expect(Object.fromEntries(tools)).toEqual({ a: 1, b: 1, other: 2 })
   })
 })

@@ -54,7 +54,7 @@ function withoutComments(text: string): string {
 async function run(rules: object, traffic: readonly AnyExchange[]): Promise<readonly string[]> {
   const app = await startUpstream(anyApp())
   // Without a file to be watched it starts sooner.
-  const flags = ['--pending-ttl', '100ms', '--header-faults']
+  const flags = ['--in-flight-ttl', '100ms', '--header-faults']
   const squall = await startSquall('--upstream', app.url, ...flags)
   const parsed = parseRules(JSON.stringify(rules))
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems))

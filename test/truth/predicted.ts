@@ -53,7 +53,7 @@ export interface Foretold {
   /** Those of them that leave no mark on the wire. */
   readonly unmarked: readonly string[]
   readonly outcome: string
-  readonly origin: 'upstream' | 'injected'
+  readonly origin: 'real' | 'injected'
   /** What the client sees. */
   readonly sees: string
   readonly executed: boolean
@@ -105,7 +105,7 @@ export function foretell(call: ScriptedCall, setting: Setting): Foretold {
     default: {
       const stalled = matches('stall', 50, sent)
       const injected = stalled ? ['stall/delay'] : []
-      const origin = stalled ? 'injected' : 'upstream'
+      const origin = stalled ? 'injected' : 'real'
       const left = { sees: 'nothing', outcome: 'abandoned', executed: !stalled } as const
       return { injected, unmarked: injected, origin, ...left }
     }
@@ -115,7 +115,7 @@ export function foretell(call: ScriptedCall, setting: Setting): Foretold {
 function ofTheApp(fail: Failing | undefined): Foretold {
   const outcome = fail === undefined ? 'ok' : OUTCOMES[fail]
   const sees = fail === undefined ? 'fine' : SEEN[fail]
-  return { injected: [], unmarked: [], outcome, origin: 'upstream', sees, executed: true }
+  return { injected: [], unmarked: [], outcome, origin: 'real', sees, executed: true }
 }
 
 function instead(

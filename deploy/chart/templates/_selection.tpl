@@ -35,7 +35,7 @@
 {{- end }}
 {{- end -}}
 
-{{/* Where the webhook can read namespaces, it is the one that refuses, and owners can give leave. */}}
+{{/* Where the webhook can read namespaces, it is the one that denies, and owners can give leave. */}}
 {{- define "squall.passesProductionBy" -}}
 {{- if and (ne .Values.production.action "allow") (not (and (eq .Values.production.action "refuse") .Values.webhook.readNamespaces)) -}}
 true

@@ -93,7 +93,7 @@ webhooks:
       - name: has-squall-keys
         expression: >-
           {{- include "squall.hasKeys" . | nindent 10 }}
-    # A pod that cannot have the sidecar is refused in any case: this only says so earlier.
+    # A pod that cannot have the sidecar is denied in any case: this only says so earlier.
     failurePolicy: Ignore
     matchPolicy: Equivalent
     sideEffects: None

@@ -5,7 +5,7 @@ import { Sorting } from './sorting.js'
 
 const SHOWN = 50
 const AGAIN_MS = 2_000
-const ORIGINS = { upstream: 'Real', injected: 'Injected', squall: 'Squall’s own' }
+const ORIGINS = { real: 'Real', injected: 'Injected', squall: 'Squall’s own' }
 
 /** Shows the errors by kind, with what they say. */
 export function createErrorsTable(filter) {

@@ -1,7 +1,7 @@
 /** The key of all calls together. */
 export const ALL = '*'
 
-const ORIGINS = ['upstream', 'injected', 'squall']
+const ORIGINS = ['real', 'injected', 'squall']
 const COLUMNS = ['calls', 'real', 'injected', 'squall', 'p50', 'p95', 'upstreamP50', 'upstreamP95']
 
 /**
@@ -110,7 +110,7 @@ function point(before, { calls, errors, client, upstream }, elapsed) {
   const perSecond = (now, then) => Math.max(0, now - (then ?? 0)) / elapsed
   const all = (counts) => ORIGINS.reduce((sum, origin) => sum + counts[origin], 0)
   return {
-    real: perSecond(errors.upstream, before?.errors.upstream),
+    real: perSecond(errors.real, before?.errors.real),
     injected: perSecond(errors.injected, before?.errors.injected),
     squall: perSecond(errors.squall, before?.errors.squall),
     calls: perSecond(all(calls), before === undefined ? 0 : all(before.calls)),

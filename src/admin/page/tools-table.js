@@ -29,7 +29,7 @@ export function createToolsTable() {
     {
       tool: toolName,
       calls,
-      real: ({ errors }) => errors.upstream,
+      real: ({ errors }) => errors.real,
       injected: ({ errors }) => errors.injected,
       own: ({ errors }) => errors.squall,
       p50: ({ client }) => client?.p50,
@@ -62,7 +62,7 @@ function createRow(tool) {
     const { errors, client, upstream } = now
     const texts = [
       count(calls(now)),
-      count(errors.upstream),
+      count(errors.real),
       count(errors.injected),
       count(errors.squall),
       seconds(client?.p50),
@@ -70,7 +70,7 @@ function createRow(tool) {
       seconds(upstream?.p95),
     ]
     for (const [i, text] of texts.entries()) setText(cells[i], text)
-    row.dataset.real = String(errors.upstream > 0)
+    row.dataset.real = String(errors.real > 0)
     row.dataset.injected = String(errors.injected > 0)
     row.dataset.own = String(errors.squall > 0)
   }
@@ -78,8 +78,8 @@ function createRow(tool) {
 }
 
 /** @param {import('../api.ts').Tool} tool */
-function calls({ calls: { upstream, injected, squall } }) {
-  return upstream + injected + squall
+function calls({ calls: { real, injected, squall } }) {
+  return real + injected + squall
 }
 
 /** Sorts by name; calls without a tool come last. */

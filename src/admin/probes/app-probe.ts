@@ -54,7 +54,7 @@ export interface CheckContext {
 }
 
 export class AppProbesError extends Error {
-  readonly code = 'BAD_APP_PROBES'
+  readonly code = 'INVALID_APP_PROBES'
 }
 
 const MAX_TEXT = 64 * 1024

@@ -66,7 +66,7 @@ class Parser {
       this.#at = 4
     }
     const node = this.#choice()
-    if (this.#at < this.#text.length) this.#refuse('this ) closes no group')
+    if (this.#at < this.#text.length) this.#reject('this ) closes no group')
     return node
   }
 
@@ -92,11 +92,11 @@ class Parser {
     const from = this.#at
     const count = this.#quantifier()
     if (count === undefined) return node
-    if (node.kind === 'assert' && !grouped) this.#refuse('there is nothing to repeat here', from)
+    if (node.kind === 'assert' && !grouped) this.#reject('there is nothing to repeat here', from)
     // Preferring the shortest match does not change whether there is a match.
     this.#take('?')
     const again = this.#at
-    if (this.#quantifier() !== undefined) this.#refuse('there is nothing to repeat here', again)
+    if (this.#quantifier() !== undefined) this.#reject('there is nothing to repeat here', again)
     return { kind: 'repeat', node, min: count[0], max: count[1] }
   }
 
@@ -106,12 +106,12 @@ class Parser {
     if (this.#take('?')) return [0, 1]
     if (this.#text[this.#at] !== '{') return undefined
     const found = /^\{(\d{1,9})(?:(,)(\d{1,9})?)?\}/.exec(this.#text.slice(this.#at, this.#at + 22))
-    if (found === null) this.#refuse('this { begins no repetition; write \\{ for the character')
+    if (found === null) this.#reject('this { begins no repetition; write \\{ for the character')
     const min = Number(found[1])
     const max = found[2] === undefined ? min : found[3] === undefined ? Infinity : Number(found[3])
-    if (min > max) this.#refuse('this repetition has its numbers in the wrong order')
+    if (min > max) this.#reject('this repetition has its numbers in the wrong order')
     if (min > MAX_COUNT || (max > MAX_COUNT && max !== Infinity)) {
-      this.#refuse(`a repetition may count to ${MAX_COUNT}`)
+      this.#reject(`a repetition may count to ${MAX_COUNT}`)
     }
     this.#at += found[0].length
     return [min, max]
@@ -138,12 +138,12 @@ class Parser {
       case '*':
       case '+':
       case '?':
-        return this.#refuse('there is nothing to repeat here', at)
+        return this.#reject('there is nothing to repeat here', at)
       case '{':
-        return this.#refuse('this { begins no repetition; write \\{ for the character', at)
+        return this.#reject('this { begins no repetition; write \\{ for the character', at)
       case ']':
       case '}':
-        return this.#refuse(`write \\${char} for the character`, at)
+        return this.#reject(`write \\${char} for the character`, at)
       default:
         return this.#literal(code)
     }
@@ -152,15 +152,15 @@ class Parser {
   #group(at: number): RegexNode {
     if (this.#take('?') && !this.#take(':')) {
       const rest = this.#text.slice(this.#at, this.#at + 2)
-      if (/^(?:=|!|<=|<!)/.test(rest)) this.#refuse('looking ahead or behind is not supported', at)
+      if (/^(?:=|!|<=|<!)/.test(rest)) this.#reject('looking ahead or behind is not supported', at)
       if (rest.startsWith('<') || rest.startsWith('P')) {
-        this.#refuse('named groups are not supported; write ( … )', at)
+        this.#reject('named groups are not supported; write ( … )', at)
       }
-      this.#refuse('of groups with (?, only (?: … ) is supported, and (?i) at the very start', at)
+      this.#reject('of groups with (?, only (?: … ) is supported, and (?i) at the very start', at)
     }
-    if (++this.#depth > MAX_DEPTH) this.#refuse(`groups may be nested ${MAX_DEPTH} deep`, at)
+    if (++this.#depth > MAX_DEPTH) this.#reject(`groups may be nested ${MAX_DEPTH} deep`, at)
     const node = this.#choice()
-    if (!this.#take(')')) this.#refuse('this group is not closed', at)
+    if (!this.#take(')')) this.#reject('this group is not closed', at)
     this.#depth--
     return node
   }
@@ -178,7 +178,7 @@ class Parser {
   /** Returns the code point or set of an escape. */
   #escape(at: number): number | CharSet {
     const char = this.#text[this.#at]
-    if (char === undefined) this.#refuse('a lone \\ stands at the end; write \\\\', at)
+    if (char === undefined) this.#reject('a lone \\ stands at the end; write \\\\', at)
     this.#at++
     const set = CLASSES[char]
     if (set !== undefined) return set
@@ -188,22 +188,22 @@ class Parser {
     if (char === 'u') {
       if (this.#text[this.#at] !== '{') return this.#hex(/^[0-9a-fA-F]{4}/, at)
       const code = this.#hex(/^\{[0-9a-fA-F]{1,6}\}/, at)
-      if (code > 0x10ffff) this.#refuse('there is no such character', at)
+      if (code > 0x10ffff) this.#reject('there is no such character', at)
       return code
     }
     if (char >= '0' && char <= '9') {
-      this.#refuse('references to groups and octal escapes are not supported', at)
+      this.#reject('references to groups and octal escapes are not supported', at)
     }
     if (char === 'p' || char === 'P') {
-      this.#refuse('Unicode properties are not supported; write a class such as [a-z]', at)
+      this.#reject('Unicode properties are not supported; write a class such as [a-z]', at)
     }
     if (/^[!-/:-@[-`{-~]$/.test(char)) return char.charCodeAt(0)
-    return this.#refuse(`\\${char} is not an escape that is known`, at)
+    return this.#reject(`\\${char} is not an escape that is known`, at)
   }
 
   #hex(form: RegExp, at: number): number {
     const found = form.exec(this.#text.slice(this.#at, this.#at + 8))
-    if (found === null) this.#refuse('this escape wants hexadecimal digits', at)
+    if (found === null) this.#reject('this escape wants hexadecimal digits', at)
     this.#at += found[0].length
     return Number.parseInt(found[0].replace(/[{}]/g, ''), 16)
   }
@@ -218,9 +218,9 @@ class Parser {
         this.#at++
         const high = this.#member(at)
         if (typeof low !== 'number' || typeof high !== 'number') {
-          this.#refuse('a range goes from one character to another', from)
+          this.#reject('a range goes from one character to another', from)
         }
-        if (low > high) this.#refuse('this range has its ends in the wrong order', from)
+        if (low > high) this.#reject('this range has its ends in the wrong order', from)
         ranges.push(low, high)
       } else if (typeof low === 'number') {
         ranges.push(low, low)
@@ -235,7 +235,7 @@ class Parser {
 
   #member(at: number): number | CharSet {
     const code = this.#text.codePointAt(this.#at)
-    if (code === undefined) this.#refuse('this class is not closed', at)
+    if (code === undefined) this.#reject('this class is not closed', at)
     const from = this.#at
     this.#at += code > 0xffff ? 2 : 1
     if (code !== 0x5c) return code
@@ -257,7 +257,7 @@ class Parser {
     return true
   }
 
-  #refuse(message: string, at: number = this.#at): never {
+  #reject(message: string, at: number = this.#at): never {
     throw new RegexError(message, this.#text, at)
   }
 }

@@ -53,7 +53,7 @@ const TERMINATION_LOG = '/dev/termination-log'
  */
 export async function attachedCommand(request: AttachedRequest): Promise<number> {
   const logger = createLogger({ level: 'info', format: 'json' })
-  refuseLate(request.startBefore)
+  rejectLate(request.startBefore)
   await preferSidecarForOom()
   const directory = await mkdtemp(join(tmpdir(), 'squall-'))
   await chmod(directory, 0o755)
@@ -171,7 +171,7 @@ async function isAlive(ask: AttachedRequest['admin']['ask']): Promise<boolean> {
   }
 }
 
-function refuseLate(startBefore: number | undefined): void {
+function rejectLate(startBefore: number | undefined): void {
   if (startBefore === undefined || Date.now() < startBefore) return
   throw new Error(
     `too late: it had to start before ${new Date(startBefore).toISOString()}; no traffic was redirected; check the clocks and the time to pull the image, and attach again`,

@@ -4,7 +4,7 @@ import { defineCommand } from '../flags/command.ts'
 import { type Given, group } from '../flags/flag.ts'
 import { asText, duration, one, toggle } from '../flags/kinds.ts'
 import { environmentLabelFlag, productionFlags, productionOf } from '../flags/production.ts'
-import { badValue } from '../flags/usage-error.ts'
+import { invalidValue } from '../flags/usage-error.ts'
 import { CLUSTER_FLAGS, clusterOf, parseObjectName } from '../kube/cluster-options.ts'
 
 const KEY = /^(?!\.\.)[-_A-Za-z0-9.]{1,253}$/
@@ -78,7 +78,7 @@ pods are annotated so that the kubelet delivers it at once.`,
 
 function parseKey(given: Given): string {
   if (KEY.test(given.text) && given.text !== STOP_KEY) return given.text
-  throw badValue(
+  throw invalidValue(
     given,
     'is not a key for rules',
     'use letters, digits, dots and dashes, such as rules.yaml',

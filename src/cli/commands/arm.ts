@@ -1,3 +1,4 @@
+import { asStarted } from '../../base/started-as.ts'
 import { plain } from '../../base/text/foreign-text.ts'
 import { endpointText, type AdminEndpoint } from '../../lab/top/sidecar-view.ts'
 import { print } from '../files.ts'
@@ -6,7 +7,7 @@ import { parseEndpoints } from '../flags/admin-endpoints.ts'
 import { type Command, defineCommand } from '../flags/command.ts'
 import { type Given, group } from '../flags/flag.ts'
 import { asText, duration, one, toggle } from '../flags/kinds.ts'
-import { badOption, missing } from '../flags/usage-error.ts'
+import { invalidOption, missing } from '../flags/usage-error.ts'
 
 const MAX_REASON = 200
 const FAILED = 1
@@ -66,7 +67,7 @@ Exit code: 1 when a sidecar did not confirm.`,
 
 function parseReason({ text, source }: Given): string {
   if (text.length <= MAX_REASON) return text
-  throw badOption(source, `has more than ${MAX_REASON} characters`, 'shorten it')
+  throw invalidOption(source, `has more than ${MAX_REASON} characters`, 'shorten it')
 }
 
 /** Arms or disarms a sidecar; returns the outcome. */
@@ -82,7 +83,7 @@ async function changed(endpoint: AdminEndpoint, { what, token, reason, timeout }
     const state = armed ? 'armed' : 'disarmed'
     // Something else may keep the rules disarmed: the guard, production or a stop.
     const ok = armed === (what === 'arm')
-    const still = ok ? '' : ', still: squall top shows the reasons'
+    const still = ok ? '' : asStarted(', still: squall top shows the reasons')
     const text = `${state}${isChanged ? '' : ' already'}${still}`
     return { address, ok, armed, changed: isChanged, text }
   } catch (error) {

@@ -2,7 +2,7 @@ import { type Context, defineCommand } from '../flags/command.ts'
 import { type Given, group, type Values } from '../flags/flag.ts'
 import { asText, duration, one, oneOf, toggle } from '../flags/kinds.ts'
 import { environmentLabelFlag, productionFlags, productionOf } from '../flags/production.ts'
-import { badOption, missing } from '../flags/usage-error.ts'
+import { invalidOption, missing } from '../flags/usage-error.ts'
 import { CLUSTER_FLAGS, clusterOf, parseObjectName } from '../kube/cluster-options.ts'
 import { readVersion } from '../version.ts'
 import { rulesFileFlag } from './apply.ts'
@@ -97,7 +97,7 @@ export const DETACH = defineCommand({
 
 function parsePortName({ text, source }: Given): string {
   if (PORT.test(text)) return text
-  throw badOption(source, 'not a port', 'write its number, or its name as the pod declares it')
+  throw invalidOption(source, 'not a port', 'write its number, or its name as the pod declares it')
 }
 
 function podOf(flags: Values<typeof DETACH_FLAGS>, context: Context) {

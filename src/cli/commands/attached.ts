@@ -2,8 +2,8 @@ import { adminToAsk } from '../flags/address.ts'
 import { defineCommand } from '../flags/command.ts'
 import { type Given, group, type Kind } from '../flags/flag.ts'
 import { asGiven, asText, count, duration, one } from '../flags/kinds.ts'
-import { badValue } from '../flags/usage-error.ts'
-import { needed, PORT_FLAG, refuseAdmin } from './redirect.ts'
+import { invalidValue } from '../flags/usage-error.ts'
+import { needed, PORT_FLAG, rejectAdmin } from './redirect.ts'
 
 const PORTS = 'Redirected ports:'
 
@@ -50,7 +50,7 @@ For the container that squall attach adds to a pod. Needs user 0 and the capabil
 SETUID, SETGID and KILL. Options of squall run are taken from the environment.`,
   parse: ({ port, admin, rulesText = 'rules: []\n', ...flags }) => {
     const redirects = needed(port)
-    refuseAdmin(admin, redirects)
+    rejectAdmin(admin, redirects)
     return {
       redirects,
       admin: { text: admin.text, ask: adminToAsk(admin) },
@@ -67,5 +67,5 @@ SETUID, SETGID and KILL. Options of squall run are taken from the environment.`,
 function timeOf({ text, source }: Given): number {
   const time = /^\d{4}-\d\d-\d\dT/.test(text) ? Date.parse(text) : Number.NaN
   if (!Number.isNaN(time)) return time
-  throw badValue({ text, source }, 'is not a time', 'write a time such as 2026-05-01T10:00:00Z')
+  throw invalidValue({ text, source }, 'is not a time', 'write a time such as 2026-05-01T10:00:00Z')
 }

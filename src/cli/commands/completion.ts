@@ -18,6 +18,9 @@ export function completionCommand(commands: () => readonly Command[]): Command {
     ],
     page: 'docs/reference/commands.md',
     description: 'print a script that completes commands and options in bash, zsh or fish',
+    note: `
+Completes npx squall, too. In a clone, load the script in the shell: source <(npx squall completion bash),
+also with zsh, or npx squall completion fish | source`,
     operands: { form: '[shell]', most: 1 },
     flags: {},
     fromEnvironment: false,
@@ -33,7 +36,7 @@ function parseShell(text: string | undefined): Shell {
   const shell = SHELLS.find((name) => name === text)
   if (shell !== undefined) return shell
   if (text === undefined) throw missing('no shell', FIX)
-  throw new UsageError('BAD_VALUE', `${quoted(text)} is not a shell that Squall knows`, FIX)
+  throw new UsageError('INVALID_VALUE', `${quoted(text)} is not a shell that Squall knows`, FIX)
 }
 
 /** Returns the completion script of a shell for these commands. */
@@ -75,7 +78,7 @@ function bashScript(commands: readonly Command[]): string {
   return `_squall() {
   local cur="\${COMP_WORDS[COMP_CWORD]}" words=''
   if [ "$COMP_CWORD" -eq 1 ]; then
-    words='${[...firstWords(commands), 'help', '--help', '--version'].join(' ')}'
+    words='${[...firstWords(commands), 'help', 'version', '--help', '--version'].join(' ')}'
   elif [ "$COMP_CWORD" -eq 2 ]; then
     case "\${COMP_WORDS[1]}" in
 ${parents.join('')}    esac
@@ -89,8 +92,23 @@ ${cases.join('')}      esac
   COMPREPLY=($(compgen -W "$words" -- "$cur"))
 }
 complete -o default -F _squall squall
-`
+${NPX_IN_BASH}`
 }
+
+/** Completes `npx squall` too, unless npx has completions of its own. */
+const NPX_IN_BASH = `_squall_npx() {
+  COMPREPLY=()
+  [ "\${COMP_WORDS[1]}" = squall ] && [ "$COMP_CWORD" -gt 1 ] || return 0
+  COMP_WORDS=("\${COMP_WORDS[@]:1}")
+  COMP_CWORD=$((COMP_CWORD - 1))
+  _squall
+}
+complete -p npx >/dev/null 2>&1 || complete -o default -F _squall_npx npx
+`
+/** Completes the part of the line behind npx. */
+const NPX_IN_FISH =
+  "complete -c npx -n 'test (count (commandline -opc)) -gt 1; and test (commandline -opc)[2] = squall' -f " +
+  `-a '(complete -C (commandline -cp | string replace -r "^\\s*npx\\s+" ""))'\n`
 
 function fishScript(commands: readonly Command[]): string {
   const lines: string[] = []
@@ -122,7 +140,7 @@ function fishScript(commands: readonly Command[]): string {
       lines.push(`complete -c squall -n '${when}' -l ${name}${kind} -d ${quotedForFish(help)}`)
     }
   }
-  return `${lines.join('\n')}\n`
+  return `${lines.join('\n')}\n${NPX_IN_FISH}`
 }
 
 function quotedForFish(text: string): string {

@@ -13,13 +13,13 @@ import {
   clusterOf,
   parseObjectName,
 } from '../kube/cluster-options.ts'
-import { badCombination, missing, type UsageError } from '../flags/usage-error.ts'
+import { invalidCombination, missing, type UsageError } from '../flags/usage-error.ts'
 
 const PLAN = 'Plan:'
-const PLACES = 'Storage:'
+const STORAGE = 'Storage:'
 const PAGE = 'docs/guides/experiments.md'
 
-const EXPERIMENTS = group(PLACES, {
+const EXPERIMENTS = group(STORAGE, {
   experiments: one('directory', 'directory of the history and of the reports', asText, {
     default: 'experiments',
   }),
@@ -61,7 +61,7 @@ export const EXPERIMENT_RUN = defineCommand({
     ...annotationPrefixFlag(PLAN),
     ...environmentLabelFlag(PLAN),
     ...EXPERIMENTS,
-    ...group(PLACES, {
+    ...group(STORAGE, {
       stateDir: one(
         'directory',
         'directory of the locks that allow one experiment per target (default: squall in XDG_STATE_HOME or ~/.local/state)',
@@ -78,12 +78,12 @@ export const EXPERIMENT_RUN = defineCommand({
     }),
   },
   note: `
-Exit code: 0 when the experiment passed, 1 when it failed, was inconclusive or was refused, 2 for bad
-usage or an invalid plan, 130 when it was interrupted.`,
+Exit code: 0 when the experiment passed, 1 when it failed, was inconclusive or was rejected, 2 for a usage error
+or an invalid plan, 130 when it was interrupted.`,
   parse: (flags, { env, operands: [path] }) => {
     const { again, kubeconfig, context, environmentLabel } = flags
     if (path !== undefined && again !== undefined) {
-      throw badCombination('a plan and --again exclude each other', 'name one')
+      throw invalidCombination('a plan and --again exclude each other', 'name one')
     }
     if (path === undefined && again === undefined) throw noPlan('run')
     return {
@@ -143,7 +143,7 @@ export const EXPERIMENT_VALIDATE = defineCommand({
   name: 'experiment validate',
   examples: ['experiment validate plan.yaml', 'experiment validate one.yaml two.yaml'],
   page: PAGE,
-  description: 'check plans: errors, and reasons to refuse them',
+  description: 'check plans: errors, and reasons to reject them',
   operands: { form: '[plans...]', most: Infinity },
   flags: { ...productionNamesFlag(PLAN), ...JSON_OUT },
   parse: ({ productionNames, json }, { operands: paths }) => {
@@ -168,7 +168,7 @@ export const EXPERIMENT_CATALOG = defineCommand({
 /** Ignores NODE_ENV, because the plan names the environment. */
 function productionOf(patterns: readonly string[], env: Environment): ProductionCheck {
   const stated = { where: 'the plan', name: undefined }
-  return { patterns, places: environmentNames(stated, env) }
+  return { patterns, names: environmentNames(stated, env) }
 }
 
 function noPlan(command: string): UsageError {

@@ -5,7 +5,7 @@ import { isProtocolVersionDate } from '../../mcp/protocol-version.ts'
 import { defineCommand } from '../flags/command.ts'
 import { type Given, group, type Values } from '../flags/flag.ts'
 import { asText, many, one, oneOf, pairs, toggle } from '../flags/kinds.ts'
-import { badCombination, badOption, badValue } from '../flags/usage-error.ts'
+import { invalidCombination, invalidOption, invalidValue } from '../flags/usage-error.ts'
 import type { ExplainSubject } from '../rules/explain.ts'
 import { boundsOf, LIMIT_FLAGS } from '../run/rules-options.ts'
 import { missingFile } from './rules.ts'
@@ -102,7 +102,10 @@ export const EXPLAIN = defineCommand({
     if (file === undefined) throw missingFile('explain')
     const subject = subjectOf(flags)
     if (subject.kind === 'recorded' && subject.file === '-' && file === '-') {
-      throw badCombination('the rules and --request cannot both be standard input', 'name a file')
+      throw invalidCombination(
+        'the rules and --request cannot both be standard input',
+        'name a file',
+      )
     }
     const { self, ...bounds } = boundsOf(flags, {})
     const labels = flags.podLabel
@@ -136,13 +139,16 @@ function subjectOf(flags: Values<typeof FLAGS>): ExplainSubject {
   if (recorded !== undefined) {
     const other = ofCall ?? ofHttp
     if (other === undefined) return { kind: 'recorded', file: recorded }
-    throw badCombination(`--request and --${other} exclude each other`, 'leave one of the two out')
+    throw invalidCombination(
+      `--request and --${other} exclude each other`,
+      'leave one of the two out',
+    )
   }
   if (ofCall === undefined && ofHttp !== undefined) {
     return { kind: 'http', method: httpMethod ?? 'GET', path }
   }
   if (httpMethod !== undefined) {
-    throw badCombination(
+    throw invalidCombination(
       `--http-method and --${ofCall} exclude each other`,
       'leave one out: calls are sent by POST',
     )
@@ -150,11 +156,14 @@ function subjectOf(flags: Values<typeof FLAGS>): ExplainSubject {
   const named = NAMED_BY.filter(([flag]) => flags[flag] !== undefined)
   if (named.length > 1) {
     const list = named.map(([flag]) => `--${flag}`).join(', ')
-    throw badCombination(`${list} exclude each other`, 'use one of them')
+    throw invalidCombination(`${list} exclude each other`, 'use one of them')
   }
   const by = named[0]
   if (direction === 'server' && method === undefined) {
-    throw badCombination('--direction server needs --method', 'add --method notifications/progress')
+    throw invalidCombination(
+      '--direction server needs --method',
+      'add --method notifications/progress',
+    )
   }
   return {
     kind: 'call',
@@ -168,19 +177,19 @@ function subjectOf(flags: Values<typeof FLAGS>): ExplainSubject {
 
 function parsePath(given: Given): string {
   if (/^\/[\x21-\x7e]*$/.test(given.text)) return given.text
-  throw badValue(given, 'is not a path', 'write a path such as /health')
+  throw invalidValue(given, 'is not a path', 'write a path such as /health')
 }
 
 function parseHttpMethod(given: Given): string {
   if (isToken(given.text, 64)) return given.text
-  throw badValue(given, 'is not an HTTP method', 'write a method such as GET')
+  throw invalidValue(given, 'is not an HTTP method', 'write a method such as GET')
 }
 
 function headerOf({ text }: Given): string[] {
   const at = text.indexOf('=')
   if (at < 1 || !isHeaderName(text.slice(0, at))) {
     // The text may be a secret, so it is not repeated.
-    throw badOption('--header', 'not a header', 'write name=value')
+    throw invalidOption('--header', 'not a header', 'write name=value')
   }
   return [text.slice(0, at), text.slice(at + 1)]
 }
@@ -193,7 +202,7 @@ function parseArgs({ text }: Given): Readonly<Record<string, unknown>> {
     value = undefined
   }
   if (isRecord(value)) return value
-  throw badOption('--args', 'not a JSON object', `write '{"city":"Bern"}'`)
+  throw invalidOption('--args', 'not a JSON object', `write '{"city":"Bern"}'`)
 }
 
 function parseClient({ text }: Given): ClientInfo {
@@ -205,5 +214,5 @@ function parseClient({ text }: Given): ClientInfo {
 
 function parseProtocolVersion(given: Given): string {
   if (isProtocolVersionDate(given.text)) return given.text
-  throw badValue(given, 'is not a protocol version', 'write its date, such as 2025-11-25')
+  throw invalidValue(given, 'is not a protocol version', 'write its date, such as 2025-11-25')
 }

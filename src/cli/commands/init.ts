@@ -1,4 +1,6 @@
 import { writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { asStarted, startWords } from '../../base/started-as.ts'
 import { oneLine, quoted } from '../../base/text/foreign-text.ts'
 import type { ToolInfo } from '../../lab/load/clients/load-client.ts'
 import { print } from '../files.ts'
@@ -6,7 +8,7 @@ import { defineCommand } from '../flags/command.ts'
 import { group } from '../flags/flag.ts'
 import { asText, one, toggle } from '../flags/kinds.ts'
 import { headerFlags, targetFlag } from '../flags/server.ts'
-import { badFile, UsageError } from '../flags/usage-error.ts'
+import { invalidFile, UsageError } from '../flags/usage-error.ts'
 import type { ListedServer } from '../list-tools.ts'
 
 const SERVER = 'The server:'
@@ -36,11 +38,14 @@ No tool is called. The first rule fails a tenth of the calls of a tool that decl
   parse: (flags) => flags,
   start: async ({ target: url, header: headers, authTokenFile, out, force }) => {
     const { listTools } = await import('../list-tools.ts')
-    const text = firstRules(await listTools({ url, headers, authTokenFile }), url)
+    const listed = await listTools({ url, headers, authTokenFile })
+    const { schemaLine } = await import('../schema-line.ts')
+    const directory = out === '-' ? '.' : dirname(out)
+    const text = `${schemaLine('rules', directory)}${firstRules(listed, url)}`
     if (out === '-') await print(text)
     else await writeRules(out, text, force)
     if (out === '-') return 0
-    const run = `npx squall run --upstream ${url.origin} --rules ${quoted(out).replaceAll('"', '')}`
+    const run = `${startWords()} run --upstream ${url.origin} --rules ${quoted(out).replaceAll('"', '')}`
     await print(`${oneLine(out, 200)} is written. Start Squall with it:\n  ${run}\n`)
     return 0
   },
@@ -52,25 +57,29 @@ async function writeRules(file: string, text: string, force: boolean): Promise<v
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException
     if (code === 'EEXIST') {
-      throw badFile(
+      throw invalidFile(
         `${quoted(file)} exists already`,
         'use --force to replace it, or --out for another file',
       )
     }
-    throw badFile(`${quoted(file)} cannot be written (${code})`, 'check its directory')
+    throw invalidFile(`${quoted(file)} cannot be written (${code})`, 'check its directory')
   }
 }
 /** Returns a rules file with a rule that acts, a disabled one, and the names of all tools. */
 export function firstRules({ server, tools }: ListedServer, url: URL): string {
   const [tool, another = tool] = inOrder(tools)
   if (tool === undefined || another === undefined) {
-    throw new UsageError('BAD_VALUE', 'the server lists no tools', 'check --target, and its rights')
+    throw new UsageError(
+      'INVALID_VALUE',
+      'the server lists no tools',
+      'check --target, and its rights',
+    )
   }
   const names = tools.slice(0, MAX_LISTED).map(({ name }) => `#   ${oneLine(name, 100)}\n`)
   const left = tools.length - names.length
   const more = left > 0 ? `#   and ${left} more\n` : ''
   return `# Rules for ${oneLine(server, 100)} at ${url.origin}.
-# squall validate checks this file, squall explain shows what it does. All faults: docs/reference/rules.md
+# ${asStarted('squall validate checks this file, squall explain shows what it does')}.
 rules:
   - name: ${slug(tool.name)}-fails
     match: { tool: ${JSON.stringify(tool.name)} }

@@ -1,7 +1,7 @@
 import { defineCommand } from '../flags/command.ts'
 import { type Given, group } from '../flags/flag.ts'
 import { asText, atMost, many, one, oneOf, pairs } from '../flags/kinds.ts'
-import { badCombination, badValue, missing } from '../flags/usage-error.ts'
+import { invalidCombination, invalidValue, missing } from '../flags/usage-error.ts'
 import { annotationPrefixFlag, parseMinor } from '../kube/cluster-options.ts'
 
 const INPUT = 'Input:'
@@ -74,7 +74,7 @@ export const INJECT = defineCommand({
   },
   note: `
 The result is written to standard output, and a note on each pod to standard error. Namespaces and
-Services in the input are used to check targetPorts. If a pod is refused, nothing is written and the
+Services in the input are used to check targetPorts. If a pod is denied, nothing is written and the
 exit code is 1.`,
   parse: (flags) => ({
     files: flags.file,
@@ -102,7 +102,7 @@ export const UNINJECT = defineCommand({
 
 function parseNamespace(given: Given): string {
   if (NAMESPACE.test(given.text)) return given.text
-  throw badValue(
+  throw invalidValue(
     given,
     'is not the name of a namespace',
     'use lower case letters, digits and dashes',
@@ -114,7 +114,7 @@ function parseFiles(given: readonly Given[]): readonly string[] {
   atMost(MOST_FILES, given)
   const files = given.map(({ text }) => text)
   if (files.filter((file) => file === '-').length > 1) {
-    throw badCombination('-f - is given twice', 'standard input can be read once')
+    throw invalidCombination('-f - is given twice', 'standard input can be read once')
   }
   return files
 }

@@ -5,7 +5,7 @@ import { defineCommand } from '../flags/command.ts'
 import { type Given, group } from '../flags/flag.ts'
 import { parsePort } from '../flags/host.ts'
 import { asGiven, count, many, one, toggle } from '../flags/kinds.ts'
-import { badOption, missing } from '../flags/usage-error.ts'
+import { invalidOption, missing } from '../flags/usage-error.ts'
 
 const MAX_PORTS = 64
 const NO_PORT = 'add it, such as --port 3000=15300'
@@ -54,7 +54,7 @@ replace those of an earlier run. In a pod it runs in an init container, before t
   parse: ({ port, admin, exemptUid, undo, release, dryRun, nft }): RedirectRequest => {
     const giveBack = undo ? 'undo' : release ? 'release' : undefined
     // Options are checked with --undo as well: an init container has the same arguments for both.
-    refuseAdmin(admin, port ?? [])
+    rejectAdmin(admin, port ?? [])
     return { plan: giveBack ?? { redirects: needed(port), exemptUid }, dryRun, nft }
   },
   start: startRedirect,
@@ -78,7 +78,7 @@ export function needed(
 function parseProgram(given: Given): string {
   const { text, source } = given
   if (text !== '' && !text.startsWith('-') && !text.includes('\u0000')) return text
-  throw badOption(source, `${quoted(text)} is not a program`, 'write the name or path of nft')
+  throw invalidOption(source, `${quoted(text)} is not a program`, 'write the name or path of nft')
 }
 
 /** Sets or removes the redirects; returns the exit code. */
@@ -104,12 +104,16 @@ function parseRedirects(given: readonly Given[]): RedirectPlan['redirects'] | un
   const [first] = given
   if (first === undefined) return undefined
   if (given.length > MAX_PORTS) {
-    throw badOption(first.source, `it is given ${given.length} times`, `use at most ${MAX_PORTS}`)
+    throw invalidOption(
+      first.source,
+      `it is given ${given.length} times`,
+      `use at most ${MAX_PORTS}`,
+    )
   }
   const redirects: Redirect[] = []
   for (const each of given) {
     const redirect = redirectOf(each)
-    refuseClash(redirect, redirects, each)
+    rejectClash(redirect, redirects, each)
     redirects.push(redirect)
   }
   return redirects as [Redirect, ...Redirect[]]
@@ -118,14 +122,14 @@ function parseRedirects(given: readonly Given[]): RedirectPlan['redirects'] | un
 function redirectOf({ text, source }: Given): Redirect {
   const [from, to, ...more] = text.split('=').map((part) => parsePort(part))
   if (from === undefined || to === undefined || more.length > 0 || from === 0 || to === 0) {
-    throw badOption(
+    throw invalidOption(
       source,
       `${quoted(text)} is not a redirect`,
       'write two ports, such as 3000=15300',
     )
   }
   if (from === to) {
-    throw badOption(
+    throw invalidOption(
       source,
       `${quoted(text)} redirects a port to itself`,
       'use the port of squall run',
@@ -134,14 +138,14 @@ function redirectOf({ text, source }: Given): Redirect {
   return { from, to }
 }
 
-function refuseClash({ from, to }: Redirect, others: readonly Redirect[], given: Given): void {
+function rejectClash({ from, to }: Redirect, others: readonly Redirect[], given: Given): void {
   const { text, source } = given
   if (others.some((other) => other.from === from)) {
-    throw badOption(source, `port ${from} is redirected twice`, 'leave one of them out')
+    throw invalidOption(source, `port ${from} is redirected twice`, 'leave one of them out')
   }
   // A listener sends to one upstream.
   if (others.some((other) => other.to === to)) {
-    throw badOption(
+    throw invalidOption(
       source,
       `port ${to} receives two ports`,
       'use one listener for each port of the app',
@@ -149,18 +153,18 @@ function refuseClash({ from, to }: Redirect, others: readonly Redirect[], given:
   }
   if (others.some((other) => other.to === from || other.from === to)) {
     const wrong = `${quoted(text)} has a port of another redirect`
-    throw badOption(source, wrong, 'use listeners whose ports are not redirected themselves')
+    throw invalidOption(source, wrong, 'use listeners whose ports are not redirected themselves')
   }
 }
 
-/** Refuses to redirect from or to the admin port. Throws a `UsageError`. */
-export function refuseAdmin(given: Given, redirects: readonly Redirect[]): void {
+/** Rejects to redirect from or to the admin port. Throws a `UsageError`. */
+export function rejectAdmin(given: Given, redirects: readonly Redirect[]): void {
   if (given.text === 'off') return
   const address = parseListen(given)
   if (address.kind === 'unix') return
   const clash = redirects.find(({ from, to }) => from === address.port || to === address.port)
   if (clash === undefined) return
-  throw badOption(
+  throw invalidOption(
     given.source,
     `${address.port} is the admin port, which is never redirected`,
     `leave --port ${clash.from}=${clash.to} out, or set --admin as for squall run`,

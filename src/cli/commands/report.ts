@@ -4,7 +4,7 @@ import { readAs, writeText } from '../files.ts'
 import { type Command, defineCommand } from '../flags/command.ts'
 import { group } from '../flags/flag.ts'
 import { asText, many, one } from '../flags/kinds.ts'
-import { badCombination, missing, UsageError } from '../flags/usage-error.ts'
+import { invalidCombination, missing, UsageError } from '../flags/usage-error.ts'
 
 const MOST_RUNS = 20
 const MAX_RESULT = 256 * 1024 * 1024
@@ -79,13 +79,13 @@ function reportCommand(
       const files = resultFiles(operands, 'report')
       if (files.length > MOST_RUNS) {
         throw new UsageError(
-          'BAD_VALUE',
+          'INVALID_VALUE',
           `${files.length} runs are too many for one report`,
           `name up to ${MOST_RUNS}, or merge shards with squall report merge`,
         )
       }
       if (name.length > files.length) {
-        throw badCombination(
+        throw invalidCombination(
           `--name is given ${name.length} times for ${files.length} files`,
           'give one --name for each file, in the same order',
         )
@@ -126,7 +126,7 @@ async function resultReader(): Promise<(text: string, file: string) => LoadResul
       Histogram.from(result.latency.histogram)
     } catch {
       throw new LoadError(
-        'BAD_INPUT',
+        'INVALID_INPUT',
         `${file} has latencies that cannot be read`,
         'give files that squall load --out wrote',
       )

@@ -2,7 +2,7 @@ import type { ProblemFormat } from '../../rules/file/problem-format.ts'
 import { defineCommand } from '../flags/command.ts'
 import { group } from '../flags/flag.ts'
 import { one, oneOf, toggle } from '../flags/kinds.ts'
-import { badCombination, missing, type UsageError } from '../flags/usage-error.ts'
+import { invalidCombination, missing, type UsageError } from '../flags/usage-error.ts'
 
 const OUTPUT = 'Output:'
 const FORMATS: readonly ProblemFormat[] = ['text', 'json', 'github']
@@ -23,7 +23,7 @@ export const VALIDATE = defineCommand({
     if (files.length === 0) throw missingFile('validate')
     const format = given ?? (json ? 'json' : 'text')
     if (json && format !== 'json') {
-      throw badCombination(
+      throw invalidCombination(
         `--json and --format ${format} contradict each other`,
         'leave one of the two out',
       )

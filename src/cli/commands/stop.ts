@@ -9,7 +9,7 @@ import {
   productionNamesFlag,
   productionOf,
 } from '../flags/production.ts'
-import { badCombination, badOption } from '../flags/usage-error.ts'
+import { invalidCombination, invalidOption } from '../flags/usage-error.ts'
 import {
   CLUSTER_FLAGS,
   clusterOf,
@@ -63,7 +63,7 @@ kubeconfig. It overrides all rules, header faults and the admin API. The rules s
   parse: ({ production, productionNames: patterns, ...flags }, context): StopRequest => {
     const common = commonOf(flags, context)
     if (production && common.cluster.selector !== undefined) {
-      throw badCombination(
+      throw invalidCombination(
         '--production and --selector contradict each other',
         'leave one of the two out: --production stops all pods of a namespace',
       )
@@ -104,7 +104,7 @@ function commonOf(flags: Values<typeof COMMON_FLAGS>, context: Context) {
   const cluster = clusterOf(flags, context)
   const { selector } = cluster
   if (selector !== undefined && parseLabelSelector(selector) === undefined) {
-    throw badOption(
+    throw invalidOption(
       '--selector',
       `${quoted(selector)} is not a label selector`,
       'write app=shop, tier!=test, env in (a,b), canary or !canary, separated by commas',

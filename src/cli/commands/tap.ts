@@ -16,7 +16,7 @@ const FILTERS = group('Calls:', {
   ),
   origin: many(
     'name',
-    'calls with an outcome of this origin: upstream (real), injected or squall; repeat it for more',
+    'calls with an outcome of this origin: real, injected or squall; repeat it for more',
     texts,
   ),
   rule: many('glob', 'calls on which a fault of this rule took effect; repeat it for more', texts),
@@ -71,7 +71,7 @@ function queryOf(filters: Values<typeof FILTERS>): string {
     parseCallFilter(query)
   } catch (error) {
     if (!(error instanceof CallFilterError)) throw error
-    throw new UsageError('BAD_VALUE', error.message, 'see squall tap --help')
+    throw new UsageError('INVALID_VALUE', error.message, 'see squall tap --help')
   }
   return query.toString()
 }

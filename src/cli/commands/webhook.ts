@@ -4,11 +4,11 @@ import { defineCommand } from '../flags/command.ts'
 import { group } from '../flags/flag.ts'
 import { asText, duration, one, size, toggle } from '../flags/kinds.ts'
 import { LOG_FLAGS } from '../flags/log.ts'
-import { badCombination } from '../flags/usage-error.ts'
+import { invalidCombination } from '../flags/usage-error.ts'
 import { parseMinor, parseObjectName } from '../kube/cluster-options.ts'
 import { CERTIFICATE_FLAGS, webhookTlsOf } from '../webhook/certificate-flags.ts'
 
-const PLACES = 'Addresses:'
+const ADDRESSES = 'Addresses:'
 const END_TIME = { min: 0, max: 600_000 }
 
 export const WEBHOOK = defineCommand({
@@ -20,7 +20,7 @@ export const WEBHOOK = defineCommand({
   page: 'docs/concepts/webhook.md',
   description: 'inject the sidecar into pods that request it: a mutating admission webhook',
   flags: {
-    ...group(PLACES, {
+    ...group(ADDRESSES, {
       listen: one('address', 'address for reviews, with TLS; :15443 in a pod', parseListen, {
         default: '127.0.0.1:15443',
       }),
@@ -28,7 +28,7 @@ export const WEBHOOK = defineCommand({
         default: '127.0.0.1:15391',
       }),
     }),
-    ...adminAccessFlags(PLACES),
+    ...adminAccessFlags(ADDRESSES),
     ...group('Injection:', {
       settings: one('file', 'settings of the injector, as YAML or JSON', asText),
       kubernetesVersion: one(
@@ -81,7 +81,7 @@ Reviews are served at POST /mutate with TLS; /livez, /readyz and /metrics are on
   parse: (flags, { env }) => {
     const { listen, admin, namespace, kubeconfig, context } = flags
     if (overlaps(listen, admin)) {
-      throw badCombination(
+      throw invalidCombination(
         '--listen and --admin are the same address',
         'choose another for one of the two',
       )

@@ -4,6 +4,7 @@ import { type HistoryEntry, readHistory } from '../../lab/experiment/history.ts'
 import { CATALOG } from '../../lab/experiment/catalog.ts'
 import { nearestName } from '../../base/nearest-name.ts'
 import { UsageError } from '../flags/usage-error.ts'
+import { schemaLine } from '../schema-line.ts'
 
 /** Lists the history, the newest run last. */
 export async function listExperiments(
@@ -44,11 +45,11 @@ export function showCatalog(
   }
   const found = CATALOG.find((each) => each.name === name)
   if (found !== undefined) {
-    write(found.text)
+    write(`${schemaLine('experiment', '.')}${found.text}`)
     return 0
   }
   const names = CATALOG.map((each) => each.name)
   const near = nearestName(name, names)
   const fix = near === undefined ? `there are ${names.join(', ')}` : `did you mean ${near}?`
-  throw new UsageError('BAD_VALUE', `there is no plan ${quoted(name)}`, fix)
+  throw new UsageError('INVALID_VALUE', `there is no plan ${quoted(name)}`, fix)
 }

@@ -1,3 +1,4 @@
+import { asStarted } from '../../base/started-as.ts'
 import { plain, quoted } from '../../base/text/foreign-text.ts'
 import {
   MAX_PLAN_BYTES,
@@ -11,7 +12,7 @@ import { problemLines } from '../../rules/file/problem-format.ts'
 import type { LocatedRejection } from '../../lab/experiment/plan-rejections.ts'
 import type { ProductionCheck } from '../../rules/guard/production-names.ts'
 import { readBounded } from '../../base/read-bounded.ts'
-import { badFile } from '../flags/usage-error.ts'
+import { invalidFile } from '../flags/usage-error.ts'
 
 /** The plan to run: a file, or that of an earlier run. */
 export interface AskedPlan {
@@ -34,7 +35,7 @@ export async function readAsked({
     return await readKept(experiments, plan.id, production)
   } catch (error) {
     if (!(error instanceof NotKeptError)) throw error
-    throw badFile(`--again ${quoted(plan.id)}`, error.message)
+    throw invalidFile(`--again ${quoted(plan.id)}`, error.message)
   }
 }
 
@@ -45,7 +46,7 @@ async function readPlanFile(path: string, production?: ProductionCheck): Promise
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     const why = code ?? (error as Error).message
-    throw badFile(`${quoted(path)} cannot be read (${why})`, 'name a plan')
+    throw invalidFile(`${quoted(path)} cannot be read (${why})`, 'name a plan')
   }
   return readAndKeep(path, text, textOf, production)
 }
@@ -62,7 +63,7 @@ export function complaintsOf(file: string, rejections: readonly LocatedRejection
 }
 
 function rejectionLine(file: string, { line, column, code, wrong, fix }: LocatedRejection): string {
-  return `${plain(file)}:${line}:${column}: ${code}: ${plain(wrong)}; ${plain(fix)}\n`
+  return `${plain(file)}:${line}:${column}: ${code}: ${plain(wrong)}; ${plain(asStarted(fix))}\n`
 }
 
 async function textOf(path: string): Promise<string> {
@@ -89,7 +90,7 @@ export async function validatePlans(
     const { read } = await readPlanFile(path, production)
     const ok = read.ok && read.rejections.length === 0
     const problems = read.ok ? [] : read.problems
-    files.push({ file: path, ok, problems, refusals: read.ok ? read.rejections : [] })
+    files.push({ file: path, ok, problems, rejections: read.ok ? read.rejections : [] })
     if (!json) write(ok ? `${plain(path)}: ok\n` : complaints(path, read))
   }
   const ok = files.every((each) => each.ok)

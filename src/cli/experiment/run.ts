@@ -1,18 +1,19 @@
+import { asStarted } from '../../base/started-as.ts'
 import { plain, quoted } from '../../base/text/foreign-text.ts'
 import type { ExperimentResult } from '../../lab/experiment/experiment-result.ts'
 import {
   experimentSuite,
   noteLines,
-  refusedSuite,
+  rejectedSuite,
   writeReports,
 } from '../../lab/experiment/experiment-report.ts'
 import { addToHistory, readHistory } from '../../lab/experiment/history.ts'
 import { RejectedError } from '../../lab/experiment/rejection.ts'
 import { moreRejections, runExperiment } from '../../lab/experiment/run-experiment.ts'
-import { junitText } from '../../lab/report/junit.ts'
-import { print, writeText } from '../files.ts'
+import { print } from '../files.ts'
+import { withJunit, writeJunit } from '../junit.ts'
 import { INTERRUPTED, interruption } from '../long-running.ts'
-import { badFile } from '../flags/usage-error.ts'
+import { invalidFile } from '../flags/usage-error.ts'
 import { readVersion } from '../version.ts'
 import { experimentProgress } from '../../lab/experiment/experiment-progress.ts'
 import type { KeptPlan, ReadPlan } from '../../lab/experiment/read-plan.ts'
@@ -23,7 +24,7 @@ import { PodSidecars } from './pods/pod-sidecars.ts'
 import { type AskedPlan, complaints, complaintsOf, readAsked } from './read-plans.ts'
 import { KubeError, isKubeError } from '../../cluster/kube/kube-error.ts'
 import { NAMESPACES, metadataOf } from '../../cluster/kube/resources.ts'
-import type { PlacedName } from '../../rules/guard/production-names.ts'
+import type { SourcedName } from '../../rules/guard/production-names.ts'
 import type { Environment } from '../flags/flag.ts'
 import { withToken } from '../flags/server.ts'
 
@@ -44,23 +45,27 @@ interface ExperimentRunRequest extends AskedPlan {
 }
 
 /** Runs a plan; returns the exit code. */
-export async function runPlan(request: ExperimentRunRequest): Promise<number> {
+export function runPlan(request: ExperimentRunRequest): Promise<number> {
+  return withJunit(request.junit, 'squall experiment', () => runToReport(request))
+}
+
+async function runToReport(request: ExperimentRunRequest): Promise<number> {
   const { read, kept } = await readAsked(request)
   if (!read.ok) {
     process.stderr.write(complaints(kept.file, read))
-    throw badFile(`${quoted(kept.file)} is no plan`, 'fix the errors above')
+    throw invalidFile(`${quoted(kept.file)} is no plan`, 'fix the errors above')
   }
   const { readToken } = request
   const { plan } = read
-  const { place } = plan
-  const context = request.cluster.context ?? (place.kind === 'pods' ? place.context : undefined)
+  const { sidecar: spec } = plan
+  const context = request.cluster.context ?? (spec.kind === 'pods' ? spec.context : undefined)
   const cluster = { ...request.cluster, context }
-  const client = place.kind === 'pods' ? await clientFor(cluster) : undefined
+  const client = spec.kind === 'pods' ? await clientFor(cluster) : undefined
   try {
     const sidecars =
-      place.kind === 'pods'
-        ? new PodSidecars(client!, place, { prefix: request.prefix, readToken })
-        : new LocalSidecar({ ...place, admin: { ...place.admin, readToken } })
+      spec.kind === 'pods'
+        ? new PodSidecars(client!, spec, { prefix: request.prefix, readToken })
+        : new LocalSidecar({ ...spec, admin: { ...spec.admin, readToken } })
     return await runWith(request, read, kept, sidecars, cluster)
   } finally {
     await client?.close()
@@ -83,7 +88,7 @@ async function runWith(
     const isProduction = rejections.some(({ code }) => code === 'PRODUCTION')
     const more = isProduction ? [] : await moreRejections({ plan, sidecars, namespaceLabel })
     const lines = `${complaintsOf(kept.file, rejections)}${rejectedLines(more)}`
-    return refused([...rejections, ...more], request, lines)
+    return rejected([...rejections, ...more], request, lines)
   }
   const headers = await withToken(request.headers, request.authTokenFile)
   const past = await readHistory(experiments)
@@ -104,28 +109,26 @@ async function runWith(
     })
     const directory = await writeReports(experiments, result, kept)
     await addToHistory(experiments, result)
-    if (request.junit !== undefined) {
-      await writeText(request.junit, '--junit', junitText(experimentSuite(result)))
-    }
+    await writeJunit(request.junit, experimentSuite(result))
     await print(json ? `${JSON.stringify(result)}\n` : resultText(result, directory))
     if (interrupt.signal.aborted) return INTERRUPTED
     return result.verdict === 'passed' ? 0 : FAILED
   } catch (error) {
     if (!(error instanceof RejectedError)) throw error
     if (interrupt.signal.aborted) return INTERRUPTED
-    return refused(error.rejections, request, rejectedLines(error.rejections))
+    return rejected(error.rejections, request, rejectedLines(error.rejections))
   } finally {
     interrupt.forget()
   }
 }
 
-async function refused(
+async function rejected(
   rejections: RejectedError['rejections'],
   { json, junit }: ExperimentRunRequest,
   text: string,
 ): Promise<number> {
-  if (junit !== undefined) await writeText(junit, '--junit', junitText(refusedSuite(rejections)))
-  if (json) await print(`${JSON.stringify({ refused: rejections })}\n`)
+  await writeJunit(junit, rejectedSuite(rejections))
+  if (json) await print(`${JSON.stringify({ rejected: rejections })}\n`)
   else process.stderr.write(`${text}no fault was injected\n`)
   return FAILED
 }
@@ -136,7 +139,7 @@ function resultText(result: ExperimentResult, directory: string): string {
 
 function rejectedLines(rejections: RejectedError['rejections']): string {
   return rejections
-    .map(({ code, wrong, fix }) => `${code}: ${plain(`${wrong}; ${fix}`)}\n`)
+    .map(({ code, wrong, fix }) => `${code}: ${plain(`${wrong}; ${asStarted(fix)}`)}\n`)
     .join('')
 }
 
@@ -154,14 +157,14 @@ const ASK_MS = 3_000
 export function namespaceLabels(
   { kubeconfig, context, environmentLabel, env }: LabelSource,
   warn: (text: string) => void,
-): (namespace: string) => Promise<PlacedName | undefined> {
+): (namespace: string) => Promise<SourcedName | undefined> {
   return async (namespace) => {
     const { connectKube } = await import('../../cluster/kube/connect.ts')
     try {
       const client = connectKube({ kubeconfig, context, env, version: readVersion() })
       try {
-        const place = { kind: NAMESPACES, name: namespace }
-        const { labels } = metadataOf(await client.get(place, { timeoutMs: ASK_MS }))
+        const ref = { kind: NAMESPACES, name: namespace }
+        const { labels } = metadataOf(await client.get(ref, { timeoutMs: ASK_MS }))
         const where = `the label ${environmentLabel} of the namespace ${namespace},`
         return { where, name: labels[environmentLabel] }
       } finally {

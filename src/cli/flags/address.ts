@@ -14,7 +14,7 @@ import {
   takes,
 } from './host.ts'
 import type { Given } from './flag.ts'
-import { badAddress, badOption, type UsageError } from './usage-error.ts'
+import { invalidAddress, invalidOption, type UsageError } from './usage-error.ts'
 
 // The longest path in a socket address on Linux; on macOS it is four bytes shorter.
 const MAX_SOCKET_PATH = 107
@@ -26,13 +26,13 @@ const PORT_FORM = 'use a port from 0 to 65535'
 export function parseListen({ text, source }: Given): ListenAddress {
   if (text.startsWith('unix:')) return { kind: 'unix', path: socketPath(text, source) }
   if (/^\d+$/.test(text)) return { kind: 'tcp', host: '::', port: listenPort(text, text, source) }
-  if (text.includes('://')) throw badAddress(source, `${quoted(text)} is a URL`, LISTEN_FORM)
+  if (text.includes('://')) throw invalidAddress(source, `${quoted(text)} is a URL`, LISTEN_FORM)
   const parts = splitHostPort(text)
   if (parts === undefined)
-    throw badAddress(source, `${quoted(text)} is not an address`, LISTEN_FORM)
-  if (parts.port === '') throw badAddress(source, `${quoted(text)} has no port`, LISTEN_FORM)
+    throw invalidAddress(source, `${quoted(text)} is not an address`, LISTEN_FORM)
+  if (parts.port === '') throw invalidAddress(source, `${quoted(text)} has no port`, LISTEN_FORM)
   if (parts.host !== '' && !isHost(parts.host)) {
-    throw badAddress(source, `${quoted(text)} has no valid host`, LISTEN_FORM)
+    throw invalidAddress(source, `${quoted(text)} has no valid host`, LISTEN_FORM)
   }
   const port = listenPort(parts.port, text, source)
   return { kind: 'tcp', host: parts.host === '' ? '::' : parts.host, port }
@@ -41,7 +41,7 @@ export function parseListen({ text, source }: Given): ListenAddress {
 function listenPort(port: string, text: string, source: string): number {
   const number = parsePort(port)
   if (number !== undefined) return number
-  throw badAddress(source, `${quoted(text)} has no valid port`, PORT_FORM)
+  throw invalidAddress(source, `${quoted(text)} has no valid port`, PORT_FORM)
 }
 
 /** Parses the address of the app. Rejects a path: clients choose the path. */
@@ -52,7 +52,7 @@ export function parseUpstream({ text, source }: Given): UpstreamAddress {
   if (rest === undefined) throw notUpstream(text, source)
   if (rest.includes('@')) {
     // The text may hold a password, so it is not repeated.
-    throw badAddress(
+    throw invalidAddress(
       source,
       'the URL holds a user name or password',
       'leave it out: clients send their own',
@@ -60,7 +60,7 @@ export function parseUpstream({ text, source }: Given): UpstreamAddress {
   }
   const authority = rest.endsWith('/') ? rest.slice(0, -1) : rest
   if (/[/?#\\]/.test(authority)) {
-    throw badAddress(
+    throw invalidAddress(
       source,
       `${quoted(text)} has a path or a query`,
       'end the URL after the port: paths pass through as the client sends them',
@@ -77,10 +77,10 @@ function parseAuthority(
   source: string,
 ): { host: string; port: number } {
   if (parts === undefined || !isHost(parts.host)) {
-    throw badAddress(source, `${quoted(text)} has no valid host`, UPSTREAM_FORM)
+    throw invalidAddress(source, `${quoted(text)} has no valid host`, UPSTREAM_FORM)
   }
   if (isWildcard(parts.host)) {
-    throw badAddress(
+    throw invalidAddress(
       source,
       `${quoted(text)} names no single host`,
       'use 127.0.0.1 or [::1] instead',
@@ -89,7 +89,7 @@ function parseAuthority(
   const written = parts.port === '' && !text.endsWith(':') ? (tls ? '443' : '80') : parts.port
   const port = parsePort(written)
   if (port === undefined || port === 0) {
-    throw badAddress(source, `${quoted(text)} has no valid port`, 'use a port from 1 to 65535')
+    throw invalidAddress(source, `${quoted(text)} has no valid port`, 'use a port from 1 to 65535')
   }
   return { host: parts.host, port }
 }
@@ -98,14 +98,18 @@ function parseAuthority(
 export function parseUpstreamHost({ text, source }: Given): string {
   const host = text.startsWith('[') && text.endsWith(']') ? text.slice(1, -1) : text
   if (!isHost(host) || (host !== text && !host.includes(':'))) {
-    throw badAddress(
+    throw invalidAddress(
       source,
       `${quoted(text)} is not a host`,
       'write a name or an address, without a port',
     )
   }
   if (isWildcard(host)) {
-    throw badAddress(source, `${quoted(text)} names no single host`, 'use the address of the pod')
+    throw invalidAddress(
+      source,
+      `${quoted(text)} names no single host`,
+      'use the address of the pod',
+    )
   }
   return host
 }
@@ -114,19 +118,23 @@ function notUpstream(text: string, source: string): UsageError {
   const parts = /^\d+$/.test(text) ? { host: '127.0.0.1', port: text } : splitHostPort(text)
   if (parts !== undefined && isHost(parts.host) && parsePort(parts.port) !== undefined) {
     const meant = formatListen({ kind: 'tcp', host: parts.host, port: Number(parts.port) })
-    return badAddress(source, `${quoted(text)} is not a URL`, `write http://${meant}`)
+    return invalidAddress(source, `${quoted(text)} is not a URL`, `write http://${meant}`)
   }
-  return badAddress(source, `${quoted(text)} is not an upstream`, UPSTREAM_FORM)
+  return invalidAddress(source, `${quoted(text)} is not an upstream`, UPSTREAM_FORM)
 }
 
 function socketPath(text: string, source: string): string {
   const path = text.slice('unix:'.length)
   if (!path.startsWith('/') || path.endsWith('/') || path.includes('\u0000')) {
-    throw badAddress(source, `${quoted(text)} is not a socket`, 'write unix: and an absolute path')
+    throw invalidAddress(
+      source,
+      `${quoted(text)} is not a socket`,
+      'write unix: and an absolute path',
+    )
   }
   const normal = posix.normalize(path.replace(/^\/+/, '/'))
   if (Buffer.byteLength(normal) > MAX_SOCKET_PATH) {
-    throw badAddress(
+    throw invalidAddress(
       source,
       'the path of the socket is too long',
       `use at most ${MAX_SOCKET_PATH} bytes`,
@@ -162,7 +170,7 @@ export function overlaps(one: ListenAddress, other: ListenAddress): boolean {
 /** Parses the path of a control socket: a unix socket, which no network reaches. Throws a `UsageError`. */
 export function parseControl({ text, source }: Given): string {
   if (text.startsWith('unix:')) return socketPath(text, source)
-  throw badAddress(
+  throw invalidAddress(
     source,
     `${quoted(text)} is not a control socket`,
     'write unix: and an absolute path, such as unix:/run/squall/control.sock',
@@ -172,7 +180,7 @@ export function parseControl({ text, source }: Given): string {
 /** Parses the address of an admin port, as this machine connects to it. Throws a `UsageError`. */
 export function adminToAsk(given: Given): ListenAddress {
   if (given.text === 'off') {
-    throw badOption(
+    throw invalidOption(
       given.source,
       'readiness is read from the admin port, which is off',
       'give squall run an admin port',

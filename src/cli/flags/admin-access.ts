@@ -6,7 +6,7 @@ import type { ListenAddress } from '../../http/address.ts'
 import { type Environment, type Given, group } from './flag.ts'
 import { isHost } from './host.ts'
 import { asText, many, one } from './kinds.ts'
-import { badCombination, badOption, UsageError } from './usage-error.ts'
+import { invalidCombination, invalidOption, UsageError } from './usage-error.ts'
 
 const MAX_HOSTS = 100
 
@@ -32,7 +32,7 @@ export function readAccessOf(
 ): ReadAccess {
   const readToken = readTokenOf(adminReadTokenFile, env)
   if (readToken !== undefined && readToken === token) {
-    throw badCombination(
+    throw invalidCombination(
       'the admin token and the admin read token are the same',
       'make another token with: openssl rand -base64 24',
     )
@@ -47,7 +47,7 @@ export function parseHosts(all: readonly Given[]): readonly string[] {
     text.split(',').map((part) => {
       const host = part.trim().toLowerCase()
       if (isHost(host.replace(/^\*\./, ''))) return host
-      throw badOption(
+      throw invalidOption(
         source,
         `${quoted(part)} is not a host`,
         'write a name such as mcp.example.com, or *.example.com, without a port',
@@ -55,7 +55,7 @@ export function parseHosts(all: readonly Given[]): readonly string[] {
     }),
   )
   if (hosts.length <= MAX_HOSTS) return hosts
-  throw badOption(all[0]!.source, 'too many', `use at most ${MAX_HOSTS}`)
+  throw invalidOption(all[0]!.source, 'too many', `use at most ${MAX_HOSTS}`)
 }
 
 function tokenOf(
@@ -67,7 +67,11 @@ function tokenOf(
     return readAdminToken({ kind, env, file })
   } catch (error) {
     if (!(error instanceof AdminTokenError)) throw error
-    throw new UsageError('BAD_VALUE', error.message, 'make a token with: openssl rand -base64 24')
+    throw new UsageError(
+      'INVALID_VALUE',
+      error.message,
+      'make a token with: openssl rand -base64 24',
+    )
   }
 }
 

@@ -17,7 +17,7 @@ export function parseEndpoints(addresses: readonly string[]): readonly AdminEndp
   }
   if (endpoints.size > MAX_SIDECARS) {
     throw new UsageError(
-      'BAD_VALUE',
+      'INVALID_VALUE',
       `${endpoints.size} sidecars are too many`,
       `name ${MAX_SIDECARS} at most`,
     )
@@ -28,31 +28,34 @@ export function parseEndpoints(addresses: readonly string[]): readonly AdminEndp
 function parseEndpoint(text: string): AdminEndpoint {
   if (text.includes('@')) {
     // The text may hold a password, so it is not repeated.
-    throw bad('an address holds a user name or password', 'leave it out')
+    throw invalid('an address holds a user name or password', 'leave it out')
   }
   if (/^https:/i.test(text)) {
-    throw bad(`${quoted(text)} is https`, 'admin ports speak plain HTTP: write http://host:port')
+    throw invalid(
+      `${quoted(text)} is https`,
+      'admin ports speak plain HTTP: write http://host:port',
+    )
   }
   const endpoint = text.replace(/^http:\/\//i, '').replace(/\/$/, '')
   if (/[/?#\\]/.test(endpoint)) {
-    throw bad(`${quoted(text)} has a path or a query`, 'end the address after the port')
+    throw invalid(`${quoted(text)} has a path or a query`, 'end the address after the port')
   }
   const parts = /^\d+$/.test(endpoint)
     ? { host: '127.0.0.1', port: endpoint }
     : splitHostPort(endpoint)
   if (parts === undefined || !isHost(parts.host))
-    throw bad(`${quoted(text)} is not an address`, FORM)
+    throw invalid(`${quoted(text)} is not an address`, FORM)
   if (isWildcard(parts.host)) {
-    throw bad(`${quoted(text)} names no single host`, 'use 127.0.0.1 or [::1] instead')
+    throw invalid(`${quoted(text)} names no single host`, 'use 127.0.0.1 or [::1] instead')
   }
   const isOpen = parts.port === '' && !endpoint.endsWith(':')
   const port = parsePort(isOpen ? DEFAULT_PORT : parts.port)
   if (port === undefined || port === 0) {
-    throw bad(`${quoted(text)} has no valid port`, 'use a port from 1 to 65535')
+    throw invalid(`${quoted(text)} has no valid port`, 'use a port from 1 to 65535')
   }
   return { host: parts.host, port }
 }
 
-function bad(wrong: string, fix: string): UsageError {
-  return new UsageError('BAD_ADDRESS', wrong, fix)
+function invalid(wrong: string, fix: string): UsageError {
+  return new UsageError('INVALID_ADDRESS', wrong, fix)
 }

@@ -1,5 +1,7 @@
 import { Command as Parser, CommanderError, Option } from 'commander'
+import { startWords } from '../../base/started-as.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
+import { FAMILIES, type Family, PROGRAM } from '../commands/families.ts'
 import { missing, UsageError } from './usage-error.ts'
 import type { Asked, Command } from './command.ts'
 import type { Environment, NamedFlag } from './flag.ts'
@@ -26,7 +28,7 @@ function commandLineError(error: CommanderError, command: string): UsageError {
     case 'commander.help':
       return command === 'run'
         ? new UsageError('NO_COMMAND', 'no command', 'use squall run, or see squall --help')
-        : new UsageError('NO_COMMAND', `squall ${command}: no command`, help)
+        : new UsageError('NO_COMMAND', `${command}: no command`, help)
     default:
       return new UsageError('UNEXPECTED_ARGUMENT', withoutSuggestion(error.message), help)
   }
@@ -70,7 +72,7 @@ export function parseAmong(
   const parents = new Map<string, Parser>()
   for (const command of commands) {
     const words = command.name.split(' ')
-    const parent = words.length === 1 ? program : parentOf(words[0]!, program, parents, commands)
+    const parent = words.length === 1 ? program : parentOf(words[0]!, program, parents)
     addCommand(parent, words.at(-1)!, command, env, (ask) => (asked = ask))
   }
   try {
@@ -82,12 +84,13 @@ export function parseAmong(
   return asked?.() ?? { kind: 'print', text: printed }
 }
 
-/** Returns `help NAME` as `NAME --help`, `-V` as `-v`, and an unknown command without its `--help`. */
+/** Returns `help NAME` as `NAME --help`, `version` and `-V` as `-v`, and an unknown command without its `--help`. */
 function usual(args: readonly string[], commands: readonly Command[]): readonly string[] {
   const [first = '', ...rest] = args
-  if (first === '-V') return ['-v', ...rest]
+  if (first === '-V' || first === 'version') return ['-v', ...rest]
   const names = new Set(commands.flatMap(({ name }) => [name, name.split(' ')[0]!]))
   if (first === 'help' && rest.length > 0) {
+    if (rest[0] === 'version') return usual(rest, commands)
     return names.has(rest[0]!) ? usual([...rest, '--help'], commands) : rest
   }
   if (!args.includes('--help') && !args.includes('-h')) return args
@@ -99,11 +102,9 @@ function usual(args: readonly string[], commands: readonly Command[]): readonly 
 }
 
 function createProgram(version: string, print: (text: string) => void): Parser {
-  return new Parser('squall')
-    .description(
-      'A sidecar that takes over the MCP port of a pod and injects faults into selected calls.',
-    )
+  const program = new Parser('squall')
     .version(version, '-v, --version', 'print the version')
+    .helpCommand('help [command]', 'print the help of a command')
     .helpOption('-h, --help', 'print this help')
     .exitOverride()
     .configureOutput({
@@ -113,21 +114,24 @@ function createProgram(version: string, print: (text: string) => void): Parser {
       getOutHelpWidth: () => HELP_WIDTH,
       getOutHasColors: () => false,
     })
+  describe(program, PROGRAM)
+  return program
+}
+
+/** Adds the description, and the end of the help: examples, and the page to read. */
+function describe(parser: Parser, { description, examples, page }: Family): void {
+  const lines = examples.map((example) => `  ${startWords()} ${example}\n`)
+  parser
+    .description(description)
+    .addHelpText('after', `\nExamples:\n${lines.join('')}\nMore: ${page}`)
 }
 
 /** Returns the parser of the first word of a command with two; its help lists the commands below. */
-function parentOf(
-  word: string,
-  program: Parser,
-  parents: Map<string, Parser>,
-  commands: readonly Command[],
-): Parser {
+function parentOf(word: string, program: Parser, parents: Map<string, Parser>): Parser {
   const known = parents.get(word)
   if (known !== undefined) return known
-  const below = commands
-    .filter(({ name }) => name.startsWith(`${word} `))
-    .map(({ name }) => name.slice(word.length + 1))
-  const parent = program.command(word).description(`${below.join(', ')}: see squall ${word} --help`)
+  const parent = program.command(word).helpCommand('help [command]', 'print the help of a command')
+  describe(parent, FAMILIES[word]!)
   parents.set(word, parent)
   return parent
 }
@@ -139,12 +143,11 @@ function addCommand(
   env: Environment,
   chosen: (ask: () => Asked) => void,
 ): void {
-  const { name, description, operands, flags, note, examples, page } = command
-  const parser = parent.command(word).description(description).allowExcessArguments()
+  const { name, operands, flags, note } = command
+  const parser = parent.command(word).allowExcessArguments()
   if (operands !== undefined) parser.argument(operands.form)
   if (note !== '') parser.addHelpText('after', note)
-  const lines = examples.map((example) => `  npx squall ${example}\n`)
-  parser.addHelpText('after', `\nExamples:\n${lines.join('')}\nMore: ${page}`)
+  describe(parser, command)
   const raw = new Map<string, string[]>()
   for (const spec of flags) addFlag(parser, spec, raw)
   parser.action(() => {

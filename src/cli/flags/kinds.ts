@@ -1,6 +1,6 @@
 import { durationText, readPercent, readDuration, readSize, sizeText } from '../../base/units.ts'
 import type { Given, Kind } from './flag.ts'
-import { badOption, badValue, missing } from './usage-error.ts'
+import { invalidOption, invalidValue, missing } from './usage-error.ts'
 
 /** The allowed range of a number. */
 export interface Range {
@@ -27,7 +27,7 @@ export function toggle(help: string, rest: { readonly short?: string } = {}): Ki
       const value = given.at(-1)
       if (value === undefined || value.text === 'false' || value.text === '0') return false
       if (value.text === 'true' || value.text === '1') return true
-      throw badValue(value, 'is neither true nor false', 'use true or false')
+      throw invalidValue(value, 'is neither true nor false', 'use true or false')
     },
   }
 }
@@ -107,21 +107,21 @@ const SIZE_FORM = 'write an integer of bytes, or one with its unit, such as 1024
 /** Parses a duration into whole milliseconds: `300ms`, `1.5s`, `10m`, `1h` or `2d`. */
 export function parseDuration(given: Given, range: Range): number {
   const value = readDuration(given.text, Number.MAX_SAFE_INTEGER)
-  if (value === undefined) throw badValue(given, 'is not a duration', DURATION_FORM)
+  if (value === undefined) throw invalidValue(given, 'is not a duration', DURATION_FORM)
   return inRange(Math.round(value), given, range, durationText)
 }
 
 /** Parses a size into bytes: `1024`, `64KiB`, `4MB` or `1GiB`. */
 export function parseSize(given: Given, range: Range): number {
   const value = readSize(given.text)
-  if (value === undefined) throw badValue(given, 'is not a size', SIZE_FORM)
+  if (value === undefined) throw invalidValue(given, 'is not a size', SIZE_FORM)
   return inRange(value, given, range, sizeText)
 }
 
 /** Parses an integer in plain digits. */
 export function parseCount(given: Given, range: Range): number {
   if (!/^\d{1,15}$/.test(given.text)) {
-    throw badValue(given, 'is not an integer', 'write plain digits, such as 10000')
+    throw invalidValue(given, 'is not an integer', 'write plain digits, such as 10000')
   }
   return inRange(Number(given.text), given, range, String)
 }
@@ -130,7 +130,7 @@ export function parseCount(given: Given, range: Range): number {
 export function parsePercent(given: Given, range: Range): number {
   const value = readPercent(given.text)
   if (value !== undefined) return inRange(value, given, range, (share) => `${share}%`)
-  throw badValue(given, 'is not a percentage', 'write a number from 0 to 100, such as 20%')
+  throw invalidValue(given, 'is not a percentage', 'write a number from 0 to 100, such as 20%')
 }
 
 /** Returns a parser for one of the given words. */
@@ -138,7 +138,7 @@ export function oneOf<const Word extends string>(words: readonly Word[]) {
   return (given: Given): Word => {
     const word = words.find((candidate) => candidate === given.text)
     if (word !== undefined) return word
-    throw badValue(given, 'is not known', `use one of ${words.join(', ')}`)
+    throw invalidValue(given, 'is not known', `use one of ${words.join(', ')}`)
   }
 }
 
@@ -146,7 +146,7 @@ export function oneOf<const Word extends string>(words: readonly Word[]) {
 export function pathTo(fix: string) {
   return (given: Given): string => {
     if (given.text !== '' && !given.text.includes('\u0000')) return given.text
-    throw badValue(given, 'is not a path', fix)
+    throw invalidValue(given, 'is not a path', fix)
   }
 }
 
@@ -156,7 +156,7 @@ export function pairs(all: readonly Given[]): Readonly<Record<string, string>> {
     all.map((given) => {
       const at = given.text.indexOf('=')
       if (at > 0) return [given.text.slice(0, at), given.text.slice(at + 1)]
-      throw badValue(given, 'is not a key with a value', 'write key=value')
+      throw invalidValue(given, 'is not a key with a value', 'write key=value')
     }),
   )
 }
@@ -168,7 +168,7 @@ export function elementsOf(lists: readonly Given[], fix: string): readonly Given
     list.text.split(',').map((part) => {
       const text = part.trim()
       if (text !== '') return { text, source: list.source }
-      throw badValue(list, 'has an empty element', fix)
+      throw invalidValue(list, 'has an empty element', fix)
     }),
   )
 }
@@ -176,7 +176,7 @@ export function elementsOf(lists: readonly Given[], fix: string): readonly Given
 /** Throws a `UsageError` for more values than `most`. */
 export function atMost(most: number, all: readonly Given[], fix = ''): void {
   if (all.length <= most) return
-  throw badOption(all[0]!.source, 'too many', `use at most ${most}${fix}`)
+  throw invalidOption(all[0]!.source, 'too many', `use at most ${most}${fix}`)
 }
 
 function inRange(
@@ -186,5 +186,5 @@ function inRange(
   format: (value: number) => string,
 ): number {
   if (value >= range.min && value <= range.max) return value
-  throw badValue(given, 'is out of range', `use ${format(range.min)} to ${format(range.max)}`)
+  throw invalidValue(given, 'is out of range', `use ${format(range.min)} to ${format(range.max)}`)
 }

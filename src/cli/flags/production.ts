@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { quoted } from '../../base/text/foreign-text.ts'
 import {
   findProduction,
-  type PlacedName,
+  type SourcedName,
   PRODUCTION_NAMES,
   type ProductionCheck,
   productionPatternProblem,
@@ -10,7 +10,7 @@ import {
 } from '../../rules/guard/production-names.ts'
 import { type Environment, type Given, group, type Values } from './flag.ts'
 import { asGiven, asText, many, one, toggle } from './kinds.ts'
-import { badOption, UsageError } from './usage-error.ts'
+import { invalidOption, UsageError } from './usage-error.ts'
 
 const MAX_PATTERNS = 100
 const NAMESPACE_FILE = '/var/run/secrets/kubernetes.io/serviceaccount/namespace'
@@ -60,11 +60,11 @@ function parseProductionNames(given: readonly Given[]): readonly string[] {
       const pattern = part.trim()
       const fix = productionPatternProblem(pattern)
       if (fix === undefined) return pattern
-      throw badOption(source, `${quoted(part)} is not a pattern`, fix)
+      throw invalidOption(source, `${quoted(part)} is not a pattern`, fix)
     }),
   )
   if (patterns.length <= MAX_PATTERNS) return patterns
-  throw badOption('--production-names', 'too many', `use at most ${MAX_PATTERNS}`)
+  throw invalidOption('--production-names', 'too many', `use at most ${MAX_PATTERNS}`)
 }
 
 /**
@@ -72,11 +72,11 @@ function parseProductionNames(given: readonly Given[]): readonly string[] {
  * NODE_ENV=production wherever they run, so NODE_ENV counts only where nothing else names an environment.
  */
 export function environmentNames(
-  stated: PlacedName | undefined,
+  stated: SourcedName | undefined,
   env: Environment,
-): readonly PlacedName[] {
+): readonly SourcedName[] {
   const own = env['ENVIRONMENT'] === '' ? undefined : env['ENVIRONMENT']
-  const names: PlacedName[] = [
+  const names: SourcedName[] = [
     ...(stated === undefined ? [] : [stated]),
     { where: 'ENVIRONMENT', name: own },
   ]
@@ -92,28 +92,37 @@ export function productionOf(
   if (flags.allowProduction) return undefined
   return {
     patterns: flags.productionNames,
-    places: environmentNames(placed(flags.environment), env),
+    names: environmentNames(placed(flags.environment), env),
   }
 }
 
 /** Returns the name that an option states, with its place for messages. */
-export function placed(given: Given | undefined): PlacedName | undefined {
+export function placed(given: Given | undefined): SourcedName | undefined {
   return given && { where: given.source, name: given.text }
 }
 
 /** Throws a `UsageError` where a name means production. */
-export function refuseProduction(
+export function rejectProduction(
   check: ProductionCheck | undefined,
-  places: readonly PlacedName[],
+  names: readonly SourcedName[],
 ): void {
-  if (check === undefined) return
-  const found = findProduction([...check.places, ...places], check.patterns)
-  if (found === undefined) return
+  const rejected = rejectionOf(check, names)
+  if (rejected !== undefined) throw rejected
+}
+
+/** Returns the error for a name that means production. */
+export function rejectionOf(
+  check: ProductionCheck | undefined,
+  names: readonly SourcedName[],
+): UsageError | undefined {
+  if (check === undefined) return undefined
+  const found = findProduction([...check.names, ...names], check.patterns)
+  if (found === undefined) return undefined
   const otherwise =
     found.where === 'NODE_ENV'
       ? 'name the environment with --environment staging'
       : 'choose another target, correct the name, or set the names that count with --production-names'
-  throw new UsageError(
+  return new UsageError(
     'PRODUCTION',
     productionText(found),
     `${otherwise}; --allow-production continues nevertheless`,
@@ -121,7 +130,7 @@ export function refuseProduction(
 }
 
 /** Returns the namespace of this pod, where the environment or the service account names it. */
-export function ownNamespace(env: Environment, file = NAMESPACE_FILE): PlacedName {
+export function ownNamespace(env: Environment, file = NAMESPACE_FILE): SourcedName {
   const isPod = env['KUBERNETES_SERVICE_HOST'] !== undefined
   const name = env['POD_NAMESPACE'] ?? (isPod ? firstLine(file) : undefined)
   return { where: 'the namespace of this pod', name }

@@ -3,7 +3,7 @@ import { isToken } from '../../http/header-text.ts'
 import { readAs } from '../files.ts'
 import { type Given, group } from './flag.ts'
 import { asText, many, one } from './kinds.ts'
-import { badAddress, badFile, badOption } from './usage-error.ts'
+import { invalidAddress, invalidFile, invalidOption } from './usage-error.ts'
 
 const TARGET_FORM = 'write the URL of the MCP endpoint, such as http://localhost:3000/mcp'
 const MAX_TOKEN_FILE = 64 * 1024
@@ -31,14 +31,14 @@ function parseHeaders(all: readonly Given[]): Readonly<Record<string, string>> {
     const at = text.indexOf('=')
     const name = text.slice(0, Math.max(0, at)).trim().toLowerCase()
     if (at === -1 || !isToken(name, MAX_NAME)) {
-      throw badOption(source, 'the header has no name', 'write name=value')
+      throw invalidOption(source, 'the header has no name', 'write name=value')
     }
     if (OWN.has(name)) {
-      throw badOption(source, `squall load sets ${name}`, 'leave it out')
+      throw invalidOption(source, `squall load sets ${name}`, 'leave it out')
     }
     const value = text.slice(at + 1).trim()
     if (!VALUE.test(value)) {
-      throw badOption(
+      throw invalidOption(
         source,
         `the value of ${name} is not a valid header value`,
         'write it on one line',
@@ -54,14 +54,14 @@ export function parseTarget({ text, source }: Given, form = TARGET_FORM): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined
   // The text may hold a password, so it is not repeated.
   if (url !== undefined && (url.username !== '' || url.password !== '')) {
-    throw badAddress(
+    throw invalidAddress(
       source,
       'the URL holds a user name or password',
       'use --header or --auth-token-file',
     )
   }
   if (url?.protocol === 'http:' || url?.protocol === 'https:') return url
-  throw badAddress(source, `${quoted(text)} is not an http or https URL`, form)
+  throw invalidAddress(source, `${quoted(text)} is not an http or https URL`, form)
 }
 
 /** Declares the headers of the requests to an MCP endpoint. */
@@ -94,7 +94,7 @@ export async function withToken(
 function tokenIn(text: string): string {
   const token = text.trim()
   if (/^[\x21-\x7e]{1,16384}$/.test(token)) return token
-  throw badFile(
+  throw invalidFile(
     '--auth-token-file: the file does not hold a single token',
     'write only the token, on one line',
   )

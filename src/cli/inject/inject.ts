@@ -12,9 +12,9 @@ import {
 } from '../../cluster/manifests/change-manifests.ts'
 import { manifestFacts } from '../../cluster/manifests/manifest-facts.ts'
 import { ManifestError } from '../../cluster/manifests/manifest.ts'
-import { podOf, type PodPlace } from '../../cluster/manifests/pod-places.ts'
+import { podOf, type PodTemplate } from '../../cluster/manifests/pod-templates.ts'
 import { readText } from '../files.ts'
-import { badFile } from '../flags/usage-error.ts'
+import { invalidFile } from '../flags/usage-error.ts'
 import { readInjectorSettings } from './injector-settings.ts'
 
 /** The options of `squall inject`. */
@@ -53,23 +53,23 @@ export async function injectCommand(
     request.namespace,
   )
   const notes = objects.some((each) => podOf(each) !== undefined) ? [] : ['nothing here makes pods']
-  return changePods(files, request.format, out, notes, (place, note) => {
-    const namespace = place.namespace ?? request.namespace
-    const parsed = parsePod(withAnnotations(place, request.annotations, settings.prefix))
-    if (!parsed.ok) return `(bad_pod): ${parsed.message}`
+  return changePods(files, request.format, out, notes, (template, note) => {
+    const namespace = template.namespace ?? request.namespace
+    const parsed = parsePod(withAnnotations(template, request.annotations, settings.prefix))
+    if (!parsed.ok) return `(invalid_pod): ${parsed.message}`
     const injection = injectPod(parsed.pod, {
       namespace: facts.namespace(namespace),
       services: facts.services(namespace),
       cluster: request.minor === undefined ? undefined : { minor: request.minor },
       settings,
-      owner: place.owner,
-      workload: place.workload,
+      owner: template.owner,
+      workload: template.workload,
     })
     if (injection.kind !== 'injected') {
       const reason = `(${injection.reason}): ${injection.message}`
-      if (injection.kind === 'refused') return reason
+      if (injection.kind === 'denied') return reason
       note(`left as it is ${reason}`)
-      return place.value
+      return template.value
     }
     note(`injected, mode ${injection.mode} (${injection.why})`)
     for (const warning of injection.warnings) note(`warning: ${warning}`)
@@ -83,54 +83,54 @@ export async function uninjectCommand(
   out: Outputs = STANDARD,
 ): Promise<number> {
   const files = await readManifests(request.files)
-  return changePods(files, request.format, out, [], (place, note) => {
-    const parsed = parsePod(place.value)
-    if (!parsed.ok) return `(bad_pod): ${parsed.message}`
+  return changePods(files, request.format, out, [], (template, note) => {
+    const parsed = parsePod(template.value)
+    if (!parsed.ok) return `(invalid_pod): ${parsed.message}`
     try {
       const pod = uninjectPod(parsed.pod, request.prefix)
       note(pod === parsed.pod ? 'left as it is: nothing was injected' : 'as it was before')
       return pod
     } catch (error) {
       if (!(error instanceof StatusError)) throw error
-      return `(bad_status): ${error.message}`
+      return `(invalid_status): ${error.message}`
     }
   })
 }
 
 /**
- * Writes the notes about each pod and, unless a pod was refused, the changed manifests; returns the exit
- * code. `change` returns the pod, or the reason to refuse it.
+ * Writes the notes about each pod and, unless a pod was denied, the changed manifests; returns the exit
+ * code. `change` returns the pod, or the reason to deny it.
  */
 async function changePods(
   files: readonly ManifestFile[],
   format: ManifestFormat,
   out: Outputs,
   notes: string[],
-  change: (place: PodPlace, note: (line: string) => void) => unknown,
+  change: (template: PodTemplate, note: (line: string) => void) => unknown,
 ): Promise<number> {
-  let isRefused = false
+  let isDenied = false
   const text = changeManifests(
     files,
-    (place) => {
-      const note = (line: string): void => void notes.push(oneLine(`${place.label}: ${line}`))
-      const changed = change(place, note)
+    (template) => {
+      const note = (line: string): void => void notes.push(oneLine(`${template.label}: ${line}`))
+      const changed = change(template, note)
       if (typeof changed !== 'string') return changed
-      isRefused = true
-      note(`refused ${changed}`)
-      return place.value
+      isDenied = true
+      note(`denied ${changed}`)
+      return template.value
     },
     format,
   )
-  if (isRefused) notes.push('nothing is written, since something was refused')
+  if (isDenied) notes.push('nothing is written, since something was denied')
   await out.note(notes.map((line) => `${line}\n`).join(''))
-  if (isRefused) return 1
+  if (isDenied) return 1
   await out.write(text)
   return 0
 }
 
 /** Returns the pod with the annotations of the command line, which replace those of the manifest. */
 function withAnnotations(
-  { value }: PodPlace,
+  { value }: PodTemplate,
   given: Readonly<Record<string, string>>,
   prefix: string,
 ): unknown {
@@ -182,7 +182,7 @@ async function readManifests(paths: readonly string[]): Promise<readonly Manifes
       files.push(readFile({ file: path === '-' ? 'standard input' : path, text }))
     } catch (error) {
       if (!(error instanceof ManifestError)) throw error
-      throw badFile(error.message, 'fix the manifest')
+      throw invalidFile(error.message, 'fix the manifest')
     }
   }
   return files

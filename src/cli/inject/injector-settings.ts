@@ -4,7 +4,7 @@ import { assertShallow } from '../../base/yaml/yaml-depth.ts'
 import type { InjectorSettings } from '../../cluster/injector/injection.ts'
 import { parseInjectorSettings, SettingsError } from '../../cluster/injector/parse-settings.ts'
 import { readText } from '../files.ts'
-import { badFile } from '../flags/usage-error.ts'
+import { invalidFile } from '../flags/usage-error.ts'
 import { readVersion } from '../version.ts'
 
 const MAX_SETTINGS = 2 ** 20
@@ -20,7 +20,7 @@ export async function readInjectorSettings(
     return parseInjectorSettings(image === undefined ? given : { ...given, image }, readVersion())
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error
-    throw badFile(`${label}: ${error.message}`, 'see docs/concepts/injection.md')
+    throw invalidFile(`${label}: ${error.message}`, 'see docs/concepts/injection.md')
   }
 }
 
@@ -31,6 +31,6 @@ async function readYaml(file: string, label: string): Promise<object> {
     return (parse(text, { maxAliasCount: 20, logLevel: 'error' }) ?? {}) as object
   } catch (error) {
     const [reason = ''] = (error as Error).message.split('\n')
-    throw badFile(`${label} is not YAML: ${reason}`, 'fix it')
+    throw invalidFile(`${label} is not YAML: ${reason}`, 'fix it')
   }
 }

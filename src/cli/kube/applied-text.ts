@@ -4,14 +4,14 @@ import { textBefore, writtenAt } from '../../cluster/kube/config-map-rules.ts'
 import { equalityLabels } from '../../cluster/kube/targets.ts'
 import { anchorText } from '../../rules/file/anchor-text.ts'
 import { targetText } from '../../rules/file/target-text.ts'
-import { badCombination, badFile, badOption } from '../flags/usage-error.ts'
+import { invalidCombination, invalidFile, invalidOption } from '../flags/usage-error.ts'
 
 /** Returns the rules, limited to the pods that a selector matches. Throws a `UsageError`. */
 export function textForPods(text: string, selector: string | undefined): string {
   if (selector === undefined) return text
   const labels = equalityLabels(selector)
   if (labels === undefined) {
-    throw badOption(
+    throw invalidOption(
       '--selector',
       `${quoted(selector)} has more than equal labels, which rules cannot express`,
       'write match: { podLabels: { app: shop } }, with any and not, into the rules, and leave --selector out',
@@ -19,7 +19,7 @@ export function textForPods(text: string, selector: string | undefined): string 
   }
   const targeted = targetText(text, labels)
   if (targeted.ok) return targeted.text
-  throw badCombination(targeted.wrong, targeted.fix)
+  throw invalidCombination(targeted.wrong, targeted.fix)
 }
 
 /** The replaced rules, and the time of the change. */
@@ -40,7 +40,7 @@ export function textWithTimes(text: string, { before, key, now, lastsMs }: Writi
     lasts: lastsMs,
   })
   if (anchored !== undefined) return anchored
-  throw badFile(
+  throw invalidFile(
     'appliedAt cannot be added to the rules as they are written',
     'write the keys of the file as a map and the rules as a list, without aliases for either',
   )

@@ -1,3 +1,4 @@
+import { asStarted } from '../../base/started-as.ts'
 import {
   awaitedPods,
   type AwaitedPod,
@@ -22,7 +23,7 @@ import { isStopped } from '../../cluster/kube/stop-sidecars.ts'
 import type { ProductionCheck } from '../../rules/guard/production-names.ts'
 import { textForPods, textWithTimes } from './applied-text.ts'
 import { readCheckedRules } from '../rules/rules-source.ts'
-import { type ClusterOptions, refuseProductionNamespace, withClient } from './cluster-options.ts'
+import { type ClusterOptions, rejectProductionNamespace, withClient } from './cluster-options.ts'
 import { progressLines, progressOutput } from '../../cluster/kube/progress-output.ts'
 import { plain } from '../../base/text/foreign-text.ts'
 import type { LineOutput } from '../../base/text/status-line.ts'
@@ -68,7 +69,7 @@ export async function applyCommand(
   output: ApplyOutput = { out: process.stdout, err: process.stderr },
 ): Promise<number> {
   const { text: written, problems, canAct } = await readCheckedRules(request.file)
-  if (problems.length > 0) return refused(problems, request, output)
+  if (problems.length > 0) return rejected(problems, request, output)
   const text = textForPods(written, request.cluster.selector)
   return withClient(request.cluster, async (client, signal) => {
     const namespace = request.cluster.namespace ?? client.namespace
@@ -76,12 +77,12 @@ export async function applyCommand(
     const target = { namespace, configMap, key, text, prefix: cluster.prefix, canAct }
     try {
       // Rules that do nothing are allowed everywhere: they end faults.
-      if (canAct) await refuseProductionNamespace(client, namespace, request, signal)
+      if (canAct) await rejectProductionNamespace(client, namespace, request, signal)
       const outcome = await apply(client, target, request, output, signal)
       output.out.write((request.json ? outcomeJson : outcomeText)(outcome, request))
       return hasFailed(outcome, isWaited(request)) ? FAILED : 0
     } catch (error) {
-      if (error instanceof MergedRulesError) return refused(error.problems, request, output)
+      if (error instanceof MergedRulesError) return rejected(error.problems, request, output)
       if (!signal.aborted) throw error
       output.err.write('stopped; nothing more is done\n')
       return FAILED
@@ -102,10 +103,11 @@ async function apply(
     if (!request.json) err.write(`warning: ${text}\n`)
   }
   const pods = await podsWithRules(client, asked, { signal })
-  const place = { kind: CONFIG_MAPS, namespace: asked.namespace, name: asked.configMap }
-  const before = await client.find(place, { signal })
+  const ref = { kind: CONFIG_MAPS, namespace: asked.namespace, name: asked.configMap }
+  const before = await client.find(ref, { signal })
   if (isStopped(before)) {
-    warn(`${asked.namespace} is stopped: no rule acts until squall resume -n ${asked.namespace}`)
+    const resume = asStarted(`squall resume -n ${asked.namespace}`)
+    warn(`${asked.namespace} is stopped: no rule acts until ${resume}`)
   }
   const { key } = asked
   const writing = { before, key, now: client.now(), lastsMs: request.lastsMs }
@@ -189,7 +191,7 @@ function untouched(trouble: KubeError): string {
   return `pods cannot be annotated, so the kubelet may deliver the rules up to two minutes later: ${trouble.message}`
 }
 
-function refused(
+function rejected(
   problems: readonly FileProblems[],
   { json }: ApplyRequest,
   { out, err }: ApplyOutput,
@@ -212,10 +214,11 @@ function outcomeText(outcome: Outcome, { wait, dryRun, timeoutMs }: ApplyRequest
   const { namespace, configMap } = target
   if (dryRun) return `${target.text.trimEnd()}\n`
   const all = [...progress]
+  const status = asStarted(`squall status -n ${namespace}`)
   if (all.length === 0) {
-    return `no pod in ${namespace} reads the configmap ${configMap}; list sidecars with: squall status -n ${namespace}\n`
+    return `no pod in ${namespace} reads the configmap ${configMap}; list sidecars with: ${status}\n`
   }
-  if (!wait) return `not waited for; list sidecars with the rules: squall status -n ${namespace}\n`
+  if (!wait) return `not waited for; list sidecars with the rules: ${status}\n`
   const count = (state: PodProgress['state']): number =>
     all.filter(([, each]) => each.state === state).length
   const applied = count('applied')
@@ -226,11 +229,11 @@ function outcomeText(outcome: Outcome, { wait, dryRun, timeoutMs }: ApplyRequest
   const rest = skipped === 0 ? '' : `, ${skipped} not waited for`
   const head = `active rules in ${applied} of ${all.length} pods${rest}\n`
   const next = stopped
-    ? `stopped; the configmap stays changed and the kubelet delivers it: squall status -n ${namespace}\n`
+    ? `stopped; the configmap stays changed and the kubelet delivers it: ${status}\n`
     : count('rejected') > 0
       ? 'the sidecars keep their last good rules; fix the file and apply it again\n'
       : count('waiting') > 0
-        ? `not done after ${timeoutMs / 1000} s; check again with squall status -n ${namespace}, and see a sidecar with kubectl logs -n ${namespace} POD -c squall\n`
+        ? `not done after ${timeoutMs / 1000} s; check again with ${status}, and see a sidecar with kubectl logs -n ${namespace} POD -c squall\n`
         : ''
   return `${head}${lines.join('')}${next}`
 }

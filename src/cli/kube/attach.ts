@@ -1,3 +1,4 @@
+import { asStarted } from '../../base/started-as.ts'
 import { durationText } from '../../base/units.ts'
 import { plain } from '../../base/text/foreign-text.ts'
 import {
@@ -13,14 +14,14 @@ import { metadataOf, PODS } from '../../cluster/kube/resources.ts'
 import type { KubeClient } from '../../cluster/kube/kube-client.ts'
 import { KubeError } from '../../cluster/kube/kube-error.ts'
 import { problemLines, problemsJson } from '../../rules/file/problem-format.ts'
-import { badFile } from '../flags/usage-error.ts'
+import { invalidFile } from '../flags/usage-error.ts'
 import type { ApplyOutput } from './apply.ts'
 import type { ProductionCheck } from '../../rules/guard/production-names.ts'
 import { readCheckedRules } from '../rules/rules-source.ts'
 import {
   type ClusterOptions,
   namespaceLabels,
-  refuseProductionNamespace,
+  rejectProductionNamespace,
   withClient,
 } from './cluster-options.ts'
 
@@ -58,17 +59,17 @@ export async function attachCommand(
   const text = await attachableRules(request, { out, err })
   if (text === undefined) return FAILED
   return inNamespace(request, async (client, namespace, signal) => {
-    const place = { namespace, name: request.pod }
-    await refuseNamespace(client, namespace, request, signal)
+    const ref = { namespace, name: request.pod }
+    await rejectNamespace(client, namespace, request, signal)
     const { timeoutMs, cluster, pod, json } = request
     const wait = { timeoutMs, signal, readToken: cluster.readToken }
     const { image, pullPolicy, port, forMs } = request
     const startBefore = new Date(Date.now() + timeoutMs)
     const attachment = { image, pullPolicy, port, forMs, startBefore, rulesText: text }
     const env = sidecarEnv(request)
-    const made = await attachToPod(client, place, { ...attachment, env }, wait)
+    const made = await attachToPod(client, ref, { ...attachment, env }, wait)
     const where = `${namespace}/${pod}`
-    const undo = `squall detach ${pod} -n ${namespace}`
+    const undo = asStarted(`squall detach ${pod} -n ${namespace}`)
     const ports = made.ports.map(({ number }) => number)
     const { name: container, probePaths } = made
     const report = { namespace, pod, container, ports, probePaths }
@@ -79,9 +80,9 @@ export async function attachCommand(
     }
     try {
       const until = new Date(Date.now() + forMs).toISOString().replace(/\.\d+/, '')
-      const trouble = await recordAttached(client, place, 'attached', `, until ${until}`, signal)
+      const trouble = await recordAttached(client, ref, 'attached', `, until ${until}`, signal)
       if (trouble !== undefined) notice(`no event was recorded: ${trouble.message}`)
-      const state = await awaitAttached(client, place, container, text, wait)
+      const state = await awaitAttached(client, ref, container, text, wait)
       const words = `port ${ports.join(', ')}, ${armedText(state)}, until ${until}`
       const { armed, reasons } = state
       out.write(
@@ -108,10 +109,10 @@ export function detachCommand(
   return inNamespace(request, async (client, namespace, signal) => {
     const { timeoutMs, pod, cluster, json } = request
     const wait = { timeoutMs, signal, readToken: cluster.readToken }
-    const place = { namespace, name: pod }
-    const said = await detachFromPod(client, place, wait)
+    const ref = { namespace, name: pod }
+    const said = await detachFromPod(client, ref, wait)
     if (said !== undefined) {
-      const trouble = await recordAttached(client, place, 'detached', '', signal)
+      const trouble = await recordAttached(client, ref, 'detached', '', signal)
       if (trouble !== undefined) err.write(`no event was recorded: ${trouble.message}\n`)
     }
     const detail =
@@ -125,16 +126,16 @@ export function detachCommand(
 /** Records an event with the user who attached or detached a sidecar; returns the error, if any. */
 async function recordAttached(
   client: KubeClient,
-  place: PodRef,
+  ref: PodRef,
   action: 'attached' | 'detached',
   more: string,
   signal: AbortSignal,
 ): Promise<KubeError | undefined> {
   const by = (await userName(client, { signal })) ?? 'an unknown user'
-  const { uid } = metadataOf(await client.get({ kind: PODS, ...place }, { signal }))
+  const { uid } = metadataOf(await client.get({ kind: PODS, ...ref }, { signal }))
   const reason = action === 'attached' ? 'SquallAttached' : 'SquallDetached'
   const message = `a sidecar was ${action} by ${by}${more}`
-  return recordEvent(client, { kind: 'Pod', ...place, uid }, { reason, message }, { signal })
+  return recordEvent(client, { kind: 'Pod', ...ref, uid }, { reason, message }, { signal })
 }
 
 /** Returns the rules; shows their errors and returns undefined otherwise. */
@@ -151,7 +152,7 @@ async function attachableRules(
   if (problems.length > 0) return undefined
   if (Buffer.byteLength(text) > MAX_RULES) {
     const fix = 'write fewer rules, or inject the sidecar, which reads a ConfigMap'
-    throw badFile('the rules have more than 64KiB', fix)
+    throw invalidFile('the rules have more than 64KiB', fix)
   }
   return text
 }
@@ -173,13 +174,13 @@ function inNamespace(
   )
 }
 
-async function refuseNamespace(
+async function rejectNamespace(
   client: KubeClient,
   namespace: string,
   request: AttachRequest,
   signal: AbortSignal,
 ): Promise<void> {
-  await refuseProductionNamespace(client, namespace, request, signal)
+  await rejectProductionNamespace(client, namespace, request, signal)
   const labels = (await namespaceLabels(client, namespace, signal)) ?? {}
   const disabled = `${request.cluster.prefix}injection`
   if (labels[disabled] === 'disabled' || namespace.startsWith('kube-')) {

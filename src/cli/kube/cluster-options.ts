@@ -5,8 +5,8 @@ import type { Context } from '../flags/command.ts'
 import { type Environment, type Given, group, type Values } from '../flags/flag.ts'
 import { asText, one } from '../flags/kinds.ts'
 import { readTokenFlag, readTokenOf } from '../flags/admin-access.ts'
-import { badCombination, badFile, badValue, UsageError } from '../flags/usage-error.ts'
-import { refuseProduction } from '../flags/production.ts'
+import { invalidCombination, invalidFile, invalidValue, UsageError } from '../flags/usage-error.ts'
+import { rejectProduction } from '../flags/production.ts'
 import { metadataOf, NAMESPACES } from '../../cluster/kube/resources.ts'
 import type { ProductionCheck } from '../../rules/guard/production-names.ts'
 import { interruption } from '../long-running.ts'
@@ -30,7 +30,7 @@ export function isEveryNamespace(
   { names }: Context,
 ): boolean {
   if (!allNamespaces || !names('namespace')) return allNamespaces
-  throw badCombination(
+  throw invalidCombination(
     '--all-namespaces and --namespace contradict each other',
     'leave one of the two out',
   )
@@ -57,26 +57,30 @@ export function clusterOf(
 
 function parseSelector({ text, source }: Given): string {
   if (text.length <= MAX_SELECTOR) return text
-  throw new UsageError('BAD_VALUE', `${source} is too long`, 'select by fewer labels')
+  throw new UsageError('INVALID_VALUE', `${source} is too long`, 'select by fewer labels')
 }
 
 function parsePrefix(given: Given): string {
   if (PREFIX.test(given.text)) return given.text
-  throw badValue(given, 'is not a prefix', 'write a domain and a slash, such as squall.dev/')
+  throw invalidValue(given, 'is not a prefix', 'write a domain and a slash, such as squall.dev/')
 }
 
 /** Parses the name of a Kubernetes object. Throws a `UsageError`. */
 export function parseObjectName(given: Given): string {
   const fix = objectName(given.text)
   if (fix === undefined) return given.text
-  throw badValue(given, 'is not a name', fix)
+  throw invalidValue(given, 'is not a name', fix)
 }
 
 /** Parses the minor number of a version as clusters write it: `1.33`, `v1.33.2-gke.1`. */
 export function parseMinor(given: Given): number {
   const match = /^v?1\.(\d{1,3})\+?(?:[.+-].{0,100})?$/.exec(given.text)
   if (match !== null) return Number(match[1])
-  throw badValue(given, 'is not a version of Kubernetes', 'write a version such as 1.33 or v1.33.2')
+  throw invalidValue(
+    given,
+    'is not a version of Kubernetes',
+    'write a version such as 1.33 or v1.33.2',
+  )
 }
 
 /** Connects to the cluster. Throws a `UsageError` for a kubeconfig that cannot be used. */
@@ -91,7 +95,7 @@ export async function clientFor({
   } catch (error) {
     if (!isKubeError(error, 'config')) throw error
     const [wrong = '', ...fix] = (error as Error).message.split('; ')
-    throw badFile(wrong, fix.join('; ') || 'fix it')
+    throw invalidFile(wrong, fix.join('; ') || 'fix it')
   }
 }
 
@@ -111,10 +115,10 @@ export async function withClient(
 }
 
 /**
- * Refuses a namespace that counts as production by its name or its label. Throws a `UsageError`.
+ * Rejects a namespace that counts as production by its name or its label. Throws a `UsageError`.
  * Without the right to read namespaces the name alone decides.
  */
-export async function refuseProductionNamespace(
+export async function rejectProductionNamespace(
   client: KubeClient,
   namespace: string,
   {
@@ -124,10 +128,10 @@ export async function refuseProductionNamespace(
   signal: AbortSignal,
 ): Promise<void> {
   if (production === undefined) return
-  refuseProduction(production, [{ where: 'the namespace', name: namespace }])
+  rejectProduction(production, [{ where: 'the namespace', name: namespace }])
   const name = (await namespaceLabels(client, namespace, signal))?.[environmentLabel]
   const where = `the label ${environmentLabel} of the namespace ${namespace},`
-  refuseProduction({ ...production, places: [] }, [{ where, name }])
+  rejectProduction({ ...production, names: [] }, [{ where, name }])
 }
 
 /** Returns the labels of a namespace; undefined where they cannot be read. */

@@ -1,3 +1,4 @@
+import { asStarted } from '../../base/started-as.ts'
 import type { AwaitedPod } from '../../cluster/kube/apply-rules.ts'
 import type { PodProgress } from '../../cluster/kube/await-rules.ts'
 import type { KubeClient } from '../../cluster/kube/kube-client.ts'
@@ -17,7 +18,7 @@ export interface StopRequest {
   readonly timeoutMs: number
   readonly dryRun: boolean
   readonly json: boolean
-  /** Undefined where no namespace is refused. */
+  /** Undefined where no namespace is rejected. */
   readonly production: ProductionCheck | undefined
   /** Selects the namespaces of production; undefined for all namespaces. */
   readonly onlyProduction: NamespaceCheck | undefined
@@ -83,8 +84,8 @@ export function stopText(run: StopRun): string {
     if (namespace === undefined && request.onlyProduction === undefined) lines.push(UNCOVERED)
     lines.push(
       request.onlyProduction === undefined
-        ? `until: squall resume ${where}${selectorText(request)}\n`
-        : UNTIL_NO_PRODUCTION,
+        ? asStarted(`until: squall resume ${where}${selectorText(request)}\n`)
+        : asStarted(UNTIL_NO_PRODUCTION),
     )
   }
   return lines.join('')
@@ -128,7 +129,7 @@ const INTERRUPTED = 'interrupted: sidecars follow the changes so far; nothing mo
 const NO_PRODUCTION = 'no sidecar runs in a production namespace\n'
 const UNKNOWN_PRODUCTION = 'nothing was stopped: the production namespaces are not known\n'
 const UNTIL_NO_PRODUCTION =
-  'until: squall resume, which is refused while the namespace is production\n'
+  'until: squall resume, which is rejected while the namespace is production\n'
 
 const UNCOVERED =
   'not covered: namespaces that have no sidecar now, and ConfigMaps that no sidecar reads now\n'

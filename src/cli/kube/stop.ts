@@ -16,7 +16,7 @@ import {
   writeStop,
 } from '../../cluster/kube/stop-sidecars.ts'
 import type { ApplyOutput } from './apply.ts'
-import { refuseProductionNamespace, withClient } from './cluster-options.ts'
+import { rejectProductionNamespace, withClient } from './cluster-options.ts'
 import { INTERRUPTED } from '../long-running.ts'
 import { progressOutput } from '../../cluster/kube/progress-output.ts'
 import { hasFailed, stopJson, type StopRequest, type StopRun, stopText } from './stop-output.ts'
@@ -56,7 +56,7 @@ export function stopCommand(
 async function act(run: StopRun, output: ApplyOutput): Promise<void> {
   const { client, request, signal, namespace, progress } = run
   const [by, first] = await Promise.all([userName(client, { signal }), listPods(run)])
-  await refuseProductions(run, first ?? [])
+  await rejectProductions(run, first ?? [])
   const at = new Date()
   // The list has no pods of other namespaces than production; their ConfigMaps stay unchanged.
   const within = request.onlyProduction === undefined ? namespace : undefined
@@ -172,15 +172,15 @@ async function listSidecars({
   }
 }
 
-/** Refuses to resume in production, where rules must not be armed. */
-async function refuseProductions(
+/** Rejects to resume in production, where rules must not be armed. */
+async function rejectProductions(
   { client, request, namespace, signal }: StopRun,
   pods: readonly InjectedPod[],
 ): Promise<void> {
   if (request.production === undefined) return
   const namespaces = namespace === undefined ? pods.map((pod) => pod.namespace) : [namespace]
   for (const name of new Set(namespaces)) {
-    await refuseProductionNamespace(client, name, request, signal)
+    await rejectProductionNamespace(client, name, request, signal)
   }
 }
 

@@ -1,4 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { nearestName } from '../../base/nearest-name.ts'
+import { quoted } from '../../base/text/foreign-text.ts'
+import { isRecord } from '../../base/values.ts'
 import type { ActiveRules } from '../../rules/watch/active-rules.ts'
 import { parseRules } from '../../rules/file/parse.ts'
 import { sentence } from '../../rules/file/problem-format.ts'
@@ -9,9 +12,11 @@ import type { Logger } from '../../telemetry/log.ts'
 import { parseRunOptions } from '../run/run-options.ts'
 import { assemble } from '../run/assemble.ts'
 
-/** Rules as the text of a rules file, YAML or JSON, or as an object with its keys. */
+/** Rules as the text of a rules file, YAML or JSON, as an object with its keys, or as a list of rules. */
 export type RulesInput =
-  string | { readonly rules: readonly object[]; readonly [key: string]: unknown }
+  | string
+  | readonly object[]
+  | { readonly rules: readonly object[]; readonly [key: string]: unknown }
 
 /** Configures a sidecar in this process. */
 export interface SquallOptions {
@@ -81,6 +86,7 @@ export interface Squall extends AsyncDisposable {
 }
 
 const KEPT_FAULTS = 10_000
+const OPTIONS: readonly string[] = ['upstream', 'rules', 'listen'] satisfies (keyof SquallOptions)[]
 const silent: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
 /** Rules that are invalid. The message has each problem on a line of its own. */
@@ -99,16 +105,8 @@ export class InvalidRulesError extends Error {
  * Starts a sidecar in this process, in front of an MCP server. It injects nothing where NODE_ENV or
  * ENVIRONMENT names production: it refuses to start there.
  */
-export async function createSquall({
-  upstream,
-  rules = { rules: [] },
-  listen = '127.0.0.1:0',
-}: SquallOptions): Promise<Squall> {
-  const server = new URL(upstream)
-  if (!/^https?:$/.test(server.protocol)) {
-    throw new Error(`the upstream ${server.href} is not an http or https URL`)
-  }
-  if (listen.startsWith('unix:')) throw new Error('listen needs host:port')
+export async function createSquall(given: SquallOptions): Promise<Squall> {
+  const { server, rules = [], listen = '127.0.0.1:0' } = checkedOptions(given)
   const flags = new Map([
     ['listen', [listen]],
     ['upstream', [server.origin]],
@@ -156,7 +154,34 @@ export async function createSquall({
   }
 }
 
-function versionOf(rules: RulesInput) {
+/** Checks options that may come from JavaScript, and reads the URL. Throws a `TypeError` with the right form. */
+function checkedOptions(given: unknown) {
+  const example = "createSquall({ upstream: 'http://127.0.0.1:3000/mcp' })"
+  if (!isRecord(given)) throw new TypeError(`createSquall needs options; write ${example}`)
+  const unknown = Object.keys(given).find((key) => !OPTIONS.includes(key))
+  if (unknown !== undefined) {
+    const near = nearestName(unknown, OPTIONS)
+    const fix =
+      near === undefined ? `the options are ${OPTIONS.join(', ')}` : `did you mean ${near}?`
+    throw new TypeError(`createSquall has no option ${quoted(unknown)}; ${fix}`)
+  }
+  const { upstream, rules, listen } = given as Partial<SquallOptions>
+  if (upstream === undefined) {
+    throw new TypeError(`upstream, the URL of the MCP server, is missing; write ${example}`)
+  }
+  const server = URL.canParse(String(upstream)) ? new URL(upstream) : undefined
+  if (server === undefined || !/^https?:$/.test(server.protocol)) {
+    const found = quoted(String(upstream))
+    throw new TypeError(`upstream ${found} is not an http or https URL; write ${example}`)
+  }
+  if (listen !== undefined && (typeof listen !== 'string' || listen.startsWith('unix:'))) {
+    throw new TypeError("listen needs host:port; write listen: '127.0.0.1:0'")
+  }
+  return { server, rules, listen }
+}
+
+function versionOf(input: RulesInput) {
+  const rules = Array.isArray(input) ? { rules: input as readonly object[] } : input
   const parsed = parseRules(typeof rules === 'string' ? rules : JSON.stringify(rules, null, 2))
   if (!parsed.ok) throw invalid(parsed.problems)
   return { kind: 'rules', digest: parsed.digest, file: parsed.file } as const

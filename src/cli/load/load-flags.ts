@@ -5,9 +5,9 @@ import { parseHosts, readTokenFlag, readTokenOf } from '../flags/admin-access.ts
 import type { Context } from '../flags/command.ts'
 import { type Environment, type Given, group, type Values } from '../flags/flag.ts'
 import { asGiven, asText, atMost, many, one, oneOf, toggle } from '../flags/kinds.ts'
-import { productionFlags, productionOf, refuseProduction } from '../flags/production.ts'
+import { productionFlags, productionOf, rejectionOf } from '../flags/production.ts'
 import { headerFlags, parseTarget, targetFlag } from '../flags/server.ts'
-import { badCombination, badOption, badValue } from '../flags/usage-error.ts'
+import { invalidCombination, invalidOption, invalidValue } from '../flags/usage-error.ts'
 import { PACE_FLAGS, paceOf, resilienceOf } from './pace-flags.ts'
 
 const TARGET = 'Target:'
@@ -94,14 +94,17 @@ export type LoadRequest = ReturnType<typeof loadRequestOf>
 
 /** Checks the flags of `squall load` together. Throws a `UsageError`. */
 export function loadRequestOf(flags: Values<typeof LOAD_FLAGS>, { env }: Context) {
-  refuseProduction(productionOf(flags, env), urlNames('--target', flags.target))
+  const rejected = rejectionOf(productionOf(flags, env), urlNames('--target', flags.target))
+  // With --junit the rejection is reported there, too.
+  if (rejected !== undefined && flags.junit === undefined) throw rejected
   if (flags.sidecar.length > 0 && flags.client !== 'lean') {
-    throw badCombination('--sidecar needs --client lean', 'leave one out')
+    throw invalidCombination('--sidecar needs --client lean', 'leave one out')
   }
   const readToken =
     flags.sidecar.length > 0 ? readTokenOf(flags.adminReadTokenFile, env) : undefined
   return {
     ...flags,
+    rejected,
     url: flags.target,
     headers: flags.header,
     sidecars: flags.sidecar.map((url) => ({ url, readToken })),
@@ -125,7 +128,7 @@ function parseSidecars(given: readonly Given[]): readonly URL[] {
 
 function parseProtocolVersion(given: Given): string {
   if (/^\d{4}-\d{2}-\d{2}$/.test(given.text)) return given.text
-  throw badValue(given, 'is not a protocol version', 'write its date, such as 2025-11-25')
+  throw invalidValue(given, 'is not a protocol version', 'write its date, such as 2025-11-25')
 }
 
 /** Parses the part of the load to run. `/4` takes the index of a pod of an indexed Job. */
@@ -133,11 +136,11 @@ function parseShard({ text, source }: Given, env: Environment): Shard {
   const match = /^(\d{0,5})\/(\d{1,5})$/.exec(text)
   const index = match?.[1] === '' ? (env['JOB_COMPLETION_INDEX'] ?? '') : match?.[1]
   if (match === null || index === undefined || !/^\d{1,5}$/.test(index)) {
-    throw badValue({ text, source }, 'is not a shard', SHARD_FORM)
+    throw invalidValue({ text, source }, 'is not a shard', SHARD_FORM)
   }
   const shard = { index: Number(index), count: Number(match[2]) }
   if (shard.count >= 1 && shard.count <= MAX_SHARDS && shard.index < shard.count) return shard
-  throw badOption(
+  throw invalidOption(
     source,
     `there is no shard ${shard.index} of ${shard.count}`,
     'use an index from 0 to the count minus 1',

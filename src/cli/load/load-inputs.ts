@@ -1,7 +1,7 @@
 import { parseBaseline } from '../../lab/load/baseline.ts'
 import { parseCalls } from '../../lab/load/calls-file.ts'
 import type { LoadOptions } from '../../lab/load/load-options.ts'
-import { badOption } from '../flags/usage-error.ts'
+import { invalidOption } from '../flags/usage-error.ts'
 import { readAs } from '../files.ts'
 import type { LoadRequest } from './load-flags.ts'
 import { type Expectation, parseExpectation } from '../../lab/load/expectation.ts'
@@ -62,6 +62,6 @@ function asUsage<T>({ source }: Given, read: () => T): T {
     return read()
   } catch (error) {
     if (!(error instanceof LoadError)) throw error
-    throw badOption(source, error.wrong, error.fix)
+    throw invalidOption(source, error.wrong, error.fix)
   }
 }

@@ -12,10 +12,11 @@ import { missing, UsageError } from '../flags/usage-error.ts'
 import { INTERRUPTED, onSignals } from '../long-running.ts'
 import { readVersion } from '../version.ts'
 import { print, writeText } from '../files.ts'
+import { withJunit, writeJunit } from '../junit.ts'
 import { loadInputs } from './load-inputs.ts'
 import { type Progress, showProgress } from '../../lab/load/load-progress.ts'
 import type { LoadRequest } from './load-flags.ts'
-import { junitText, loadSuite } from '../../lab/report/junit.ts'
+import { loadSuite } from '../../lab/report/junit.ts'
 import { type Paint, loadTable } from '../../lab/report/load-table.ts'
 import { createInterface } from 'node:readline'
 import { foreign } from '../../base/text/foreign-text.ts'
@@ -50,7 +51,12 @@ const CODES = { strong: '1', good: '32', bad: '31' } as const
 const GATE_FAILED = 1
 
 /** Runs a load with its progress, and writes its results; returns the exit code. */
-export async function loadCommand(request: LoadRequest): Promise<number> {
+export function loadCommand(request: LoadRequest): Promise<number> {
+  return withJunit(request.junit, 'squall load', () => loadToResult(request))
+}
+
+async function loadToResult(request: LoadRequest): Promise<number> {
+  if (request.rejected !== undefined) throw request.rejected
   const options = await loadInputs(request, readVersion())
   // Before the load: a missing module must not end the load without a report.
   const writeReport = request.report === undefined ? undefined : await reportWriter()
@@ -115,9 +121,7 @@ async function writeResult(
   const json = `${JSON.stringify(result)}\n`
   if (request.out !== undefined) await writeText(request.out, '--out', json)
   if (request.report !== undefined) await writeReport?.(request.report, result)
-  if (request.junit !== undefined) {
-    await writeText(request.junit, '--junit', junitText(loadSuite(result)))
-  }
+  await writeJunit(request.junit, loadSuite(result))
   const text = request.json ? json : loadTable(result, painter(process.stdout, process.env))
   await print(text)
 }

@@ -2,7 +2,7 @@ import { readRate } from '../../base/units.ts'
 import type { LoadPace, LoadResilience } from '../../lab/load/load-options.ts'
 import { type Given, group, type Values } from '../flags/flag.ts'
 import { asGiven, count, duration, one, parsePercent, percent, toggle } from '../flags/kinds.ts'
-import { badCombination, badValue } from '../flags/usage-error.ts'
+import { invalidCombination, invalidValue } from '../flags/usage-error.ts'
 
 const MAX_MS = 7 * 86_400_000
 const DURATION = { min: 1, max: MAX_MS }
@@ -98,13 +98,13 @@ export function paceOf({ rate, tasks, duration: asked, ...flags }: PaceValues): 
 export function resilienceOf(flags: PaceValues): LoadResilience {
   const { retries, degrade, fanOut, skipLate, retryBudget, breaker, deadline: deadlineMs } = flags
   if (degrade >= fanOut && degrade > 0) {
-    throw badCombination(
+    throw invalidCombination(
       `--degrade ${degrade} makes all ${fanOut} calls of a task optional`,
       'use a larger --fan-out',
     )
   }
   if (skipLate && deadlineMs === undefined) {
-    throw badCombination('--skip-late needs --deadline', 'add --deadline 2s')
+    throw invalidCombination('--skip-late needs --deadline', 'add --deadline 2s')
   }
   return {
     retries,
@@ -120,7 +120,7 @@ export function resilienceOf(flags: PaceValues): LoadResilience {
 function parseRate(given: Given): number {
   const rate = readRate(given.text)
   if (rate !== undefined) return rate
-  throw badValue(given, 'is not a rate', 'write calls per second or per minute: 200/s or 30/m')
+  throw invalidValue(given, 'is not a rate', 'write calls per second or per minute: 200/s or 30/m')
 }
 
 function parseShare(given: Given): number {
@@ -128,7 +128,7 @@ function parseShare(given: Given): number {
   if (text.endsWith('%')) return parsePercent(given, { min: 1, max: 100 }) / 100
   const share = /^(0?\.\d{1,6}|1(\.0{1,6})?|0\.\d{1,6})$/.test(text) ? Number(text) : 0
   if (share > 0) return share
-  throw badValue(
+  throw invalidValue(
     { text, source },
     'is not a share',
     'write a number above 0 and up to 1, such as 0.5',

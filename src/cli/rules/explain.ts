@@ -118,7 +118,11 @@ function explainAll(
   } catch (error) {
     // JSON can be deeper than its readers allow.
     if (!(error instanceof RangeError)) throw error
-    throw new UsageError('BAD_VALUE', 'the call is nested too deeply', 'nest its arguments less')
+    throw new UsageError(
+      'INVALID_VALUE',
+      'the call is nested too deeply',
+      'nest its arguments less',
+    )
   } finally {
     isActive.close()
   }

@@ -4,7 +4,7 @@ import { type HeaderLines, headerValue } from '../../http/headers.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
 import { parseMessages } from '../../mcp/json-rpc.ts'
 import { readText } from '../files.ts'
-import { badFile, type UsageError } from '../flags/usage-error.ts'
+import { invalidFile, type UsageError } from '../flags/usage-error.ts'
 
 interface RecordedHttp {
   readonly method: string
@@ -105,5 +105,5 @@ function httpOf(text: string): RecordedHttp {
 }
 
 function wrong(what: string): UsageError {
-  return badFile(`--request: ${what}`, FIX)
+  return invalidFile(`--request: ${what}`, FIX)
 }

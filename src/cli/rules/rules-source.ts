@@ -7,7 +7,7 @@ import { parseFound } from '../../rules/file/rules-parser.ts'
 import { canAct, type RulesVersion } from '../../rules/file/rules-version.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
 import { readRulesDirectory, type Skipped } from './rules-directory.ts'
-import { badFile } from '../flags/usage-error.ts'
+import { invalidFile } from '../flags/usage-error.ts'
 import { readBounded } from '../../base/read-bounded.ts'
 
 /** A file with its problems, and its text where it could be read. */
@@ -112,7 +112,7 @@ export async function readCheckedRules(file: string) {
     bytes = await readBounded(file, MAX_FILE_BYTES)
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
-    throw badFile(
+    throw invalidFile(
       `${quoted(file)} cannot be read (${code ?? message})`,
       'check the path and its permissions',
     )

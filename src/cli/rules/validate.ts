@@ -1,3 +1,4 @@
+import { asStarted } from '../../base/started-as.ts'
 import { stat } from 'node:fs/promises'
 import { plain } from '../../base/text/foreign-text.ts'
 import {
@@ -53,7 +54,7 @@ export async function validateCommand(
     }
     if (format !== 'text') continue
     for (const { file, reason } of each.skipped)
-      write(`${plain(file)}: skipped, ${plain(reason)}\n`)
+      write(`${plain(file)}: skipped, ${plain(asStarted(reason))}\n`)
     if (isDirectory && each.sources.every(isValid)) write(await setNote(path))
   }
   if (format === 'json') write(problemsJson(checked, skipped, warnings))
@@ -79,7 +80,8 @@ function writeSource(
 /** Returns a note on valid files of a directory that a sidecar would reject as one set. */
 async function setNote(path: string): Promise<string> {
   if (isValid(await readRulesSource(path))) return ''
-  return `${plain(path)}: valid file by file, and not as one set for squall run --rules; --together shows why\n`
+  const why = asStarted('squall run --rules; --together shows why')
+  return `${plain(path)}: valid file by file, and not as one set for ${why}\n`
 }
 
 function isValid({ version }: RulesSource): boolean {

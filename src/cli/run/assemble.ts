@@ -6,7 +6,7 @@ import type { RecentFaults } from '../../listener/faults/fault-report.ts'
 import { Sidecar } from '../../listener/sidecar.ts'
 import type { ActiveRules } from '../../rules/watch/active-rules.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
-import { badFile } from '../flags/usage-error.ts'
+import { invalidFile } from '../flags/usage-error.ts'
 import type { AccessLog } from '../../telemetry/access-log.ts'
 import { CallWatch } from '../../telemetry/call-watch.ts'
 import type { Logger } from '../../telemetry/log.ts'
@@ -79,7 +79,7 @@ export async function assemble(
   const admin = createAdmin({
     metrics: {
       render: (format) => scrape(sidecar, metrics, format),
-      adminRefused: (reason) => metrics.adminRefused(reason),
+      adminRejected: (reason) => metrics.adminRejected(reason),
     },
     readiness: () => sidecar.readiness(),
     logger,
@@ -150,7 +150,7 @@ async function openedAccessLog(
     return await openAccessLog(path, logger)
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
-    throw badFile(
+    throw invalidFile(
       `the access log ${quoted(path)} cannot be opened: ${code ?? message}`,
       'name a file in a directory that this user can write to, or - for standard output',
     )

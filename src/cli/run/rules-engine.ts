@@ -24,7 +24,7 @@ function guardedTelemetry(inner: Telemetry, guard: Guard): Telemetry {
     },
     http: (record) => inner.http(record),
     unclassified: (reason) => inner.unclassified(reason),
-    refused: (reason) => inner.refused(reason),
+    rejected: (reason) => inner.rejected(reason),
     overhead: (seconds) => inner.overhead(seconds),
     gauge: (name, delta) => inner.gauge(name, delta),
     evicted: (table) => inner.evicted(table),

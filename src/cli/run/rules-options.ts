@@ -8,7 +8,7 @@ import type { GuardConfig } from '../../rules/guard/guard.ts'
 import { nearestName } from '../../base/nearest-name.ts'
 import {
   findProduction,
-  type PlacedName,
+  type SourcedName,
   productionText,
 } from '../../rules/guard/production-names.ts'
 import { type Environment, type Given, group, type Values } from '../flags/flag.ts'
@@ -26,7 +26,7 @@ import {
   toggle,
 } from '../flags/kinds.ts'
 import { environmentNames, ownNamespace, placed, productionNamesFlag } from '../flags/production.ts'
-import { badOption, badValue, UsageError } from '../flags/usage-error.ts'
+import { invalidOption, invalidValue, UsageError } from '../flags/usage-error.ts'
 
 const GUARD = 'Guard, which no rules file can loosen:'
 const COUNT = { min: 1, max: 1_000_000 }
@@ -148,7 +148,7 @@ export type RuleBounds = Pick<GuardedRulesOptions, 'limits' | 'pod' | 'self' | '
 export function boundsOf(
   flags: Values<typeof LIMIT_FLAGS>,
   env: Environment,
-  own: readonly PlacedName[] = [],
+  own: readonly SourcedName[] = [],
 ): RuleBounds {
   const { maxPercent, maxDuration, allowFaults, denyTools, excludePaths, dryRun } = flags
   const names = [flags.pod, env['POD_NAME'], env['HOSTNAME']]
@@ -184,7 +184,7 @@ function parseErrorRate(given: Given): GuardConfig['errorPercent'] | undefined {
   if (given.text === 'off') return undefined
   const errorPercent = parsePercent(given, PERCENT)
   if (errorPercent < 100) return errorPercent
-  throw badOption(
+  throw invalidOption(
     given.source,
     'at most 100% of the calls can fail, so this never disarms',
     'use a lower share, or off',
@@ -193,24 +193,28 @@ function parseErrorRate(given: Given): GuardConfig['errorPercent'] | undefined {
 
 function parseEnvironment(given: Given): Given {
   if (ENVIRONMENT.test(given.text.trim())) return asGiven(given)
-  throw badValue(given, 'is not a name', 'use letters, digits, dots and dashes, such as staging')
+  throw invalidValue(
+    given,
+    'is not a name',
+    'use letters, digits, dots and dashes, such as staging',
+  )
 }
 
 /** Returns the reason why no rule may act in this environment; undefined where rules may act. */
 function neverArmed(
   { environment, allowProduction, productionNames }: Values<typeof LIMIT_FLAGS>,
   env: Environment,
-  own: readonly PlacedName[],
+  own: readonly SourcedName[],
 ): string | undefined {
-  const places = [...environmentNames(placed(environment), env), ...own]
-  const found = findProduction(places, productionNames)
+  const names = [...environmentNames(placed(environment), env), ...own]
+  const found = findProduction(names, productionNames)
   if (allowProduction || found === undefined) return undefined
   return `${productionText(found)}; --allow-production would arm`
 }
 
 function parseWorkload(given: Given): string {
   if (WORKLOAD.test(given.text)) return given.text
-  throw badValue(
+  throw invalidValue(
     given,
     'is not the name of a workload',
     'use letters, digits, dots and dashes, or leave it out',
@@ -219,7 +223,7 @@ function parseWorkload(given: Given): string {
 
 function parsePod(given: Given): string {
   if (given.text !== '' && given.text.length <= MAX_POD) return given.text
-  throw badValue(
+  throw invalidValue(
     given,
     'is not the name of a pod',
     `use 1 to ${MAX_POD} characters, or leave it out`,
@@ -231,7 +235,7 @@ function faultOf({ text, source }: Given): FaultName {
   if (name !== undefined) return name
   const nearest = nearestName(text, FAULT_NAMES)
   const hint = nearest === undefined ? '' : `did you mean ${nearest}? `
-  throw badOption(
+  throw invalidOption(
     source,
     `there is no fault ${quoted(text)}`,
     `${hint}use some of ${FAULT_NAMES.join(', ')}`,
@@ -245,7 +249,7 @@ function parseTools(lists: readonly Given[]): readonly string[] | undefined {
   return tools.map(({ text, source }) => {
     if (!isGlob(text) || text.length <= MAX_GLOB) return text
     const wrong = `${source}: ${quoted(text)} is too long`
-    throw new UsageError('BAD_VALUE', wrong, `a glob may have ${MAX_GLOB} characters`)
+    throw new UsageError('INVALID_VALUE', wrong, `a glob may have ${MAX_GLOB} characters`)
   })
 }
 
@@ -257,7 +261,7 @@ function parsePaths(lists: readonly Given[]): readonly string[] | undefined {
     const most = isGlob(text) ? MAX_GLOB : MAX_PATH
     // Paths are compared without their query, so a path with a query would never match.
     if (/^[/*][^\s?#]*$/.test(text) && text.length <= most) return text
-    throw badValue(
+    throw invalidValue(
       { text, source },
       'is not a path',
       `begin with a slash, leave out the query, and use at most ${most} characters`,

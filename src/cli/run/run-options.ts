@@ -13,7 +13,7 @@ import {
 import { count, duration, one, oneOf, pathTo, size, toggle } from '../flags/kinds.ts'
 import { LOG_FLAGS } from '../flags/log.ts'
 import { RULES_FLAGS, rulesOf } from './rules-options.ts'
-import { appProbesOf, PLACE_FLAGS, placesOf } from './run-places.ts'
+import { appProbesOf, TARGET_FLAGS, targetsOf } from './run-targets.ts'
 import { listenerTlsOf, TLS_FLAGS, upstreamTlsOf } from './run-tls.ts'
 
 const KIB = 1024
@@ -56,7 +56,7 @@ const OWN_FLAGS = {
     ),
     maxConnections: count('most client connections', COUNT, '10000'),
     maxUpstreamConnections: count('most connections to the app', COUNT, '10000'),
-    maxPending: count('most calls that are tracked until their response', COUNT, '20000'),
+    maxInFlight: count('most calls that are tracked until their response', COUNT, '20000'),
     maxSessions: count('most sessions that are tracked', COUNT, '10000'),
   }),
   ...group('Times:', {
@@ -67,7 +67,7 @@ const OWN_FLAGS = {
       TIME,
       '2m',
     ),
-    pendingTtl: duration('how long a call without a response is tracked', TIME, '10m'),
+    inFlightTtl: duration('how long a call without a response is tracked', TIME, '10m'),
     connectTimeout: duration('time to connect to the app', TIME, '5s'),
     upstreamIdle: duration(
       'time after which an idle connection to the app is closed; keep it below the keep-alive timeout of the app',
@@ -109,7 +109,7 @@ const OWN_FLAGS = {
   }),
 }
 
-export const RUN_FLAGS = { ...PLACE_FLAGS, ...TLS_FLAGS, ...RULES_FLAGS, ...OWN_FLAGS }
+export const RUN_FLAGS = { ...TARGET_FLAGS, ...TLS_FLAGS, ...RULES_FLAGS, ...OWN_FLAGS }
 
 /**
  * The checked, frozen options of `squall run`: times in milliseconds, sizes in bytes. Those of the data
@@ -124,7 +124,7 @@ export function parseRunOptions(raw: RawFlags, env: Environment): RunOptions {
 
 /** Checks the flags of `squall run` together. Throws a `UsageError`. */
 export function runOptionsOf(flags: Values<typeof RUN_FLAGS>, env: Environment) {
-  const { pairs, admin } = placesOf(flags)
+  const { pairs, admin } = targetsOf(flags)
   const adminToken = adminTokenOf(flags.adminTokenFile, env)
   return deepFreeze({
     ...only(flags, OWN_FLAGS),

@@ -6,7 +6,7 @@ import { asGiven, one, pathTo, toggle } from '../flags/kinds.ts'
 import { isHost } from '../flags/host.ts'
 import type { TlsPaths } from '../../listener/front/tls-files.ts'
 import type { Pair } from '../../listener/sidecar-options.ts'
-import { badCombination, badFile, badValue } from '../flags/usage-error.ts'
+import { invalidCombination, invalidFile, invalidValue } from '../flags/usage-error.ts'
 
 const PEM = 'name a PEM file'
 const file = (help: string) => one('file', help, asGiven<Given>)
@@ -46,13 +46,13 @@ export function upstreamTlsOf(flags: TlsValues, pairs: readonly Pair[]) {
     (upstreamInsecure ? '--upstream-insecure' : undefined)
   const speaksTls = pairs.some(({ upstream }) => upstream.kind === 'tcp' && upstream.tls)
   if (used !== undefined && !speaksTls) {
-    throw badCombination(
+    throw invalidCombination(
       `${used} has no effect: no --upstream begins with https://`,
       'leave it out, or use https://',
     )
   }
   if (upstreamInsecure && ca !== undefined) {
-    throw badCombination(
+    throw invalidCombination(
       '--upstream-insecure makes --upstream-ca pointless',
       'leave one of the two out',
     )
@@ -73,14 +73,18 @@ function pair([cert, certFlag]: Named, [key, keyFlag]: Named): TlsPair | undefin
   if (lone === undefined) return undefined
   if (cert === undefined || key === undefined) {
     const lacking = cert === undefined ? certFlag : keyFlag
-    throw badCombination(`${lone.source} is given alone`, `add ${lacking}`)
+    throw invalidCombination(`${lone.source} is given alone`, `add ${lacking}`)
   }
   return { cert: pathTo(PEM)(cert), key: pathTo(PEM)(key) }
 }
 
 function servername(given: Given): string {
   if (isIP(given.text) === 0 && isHost(given.text)) return given.text
-  throw badValue(given, 'is not a host name', 'write the DNS name in the certificate of the app')
+  throw invalidValue(
+    given,
+    'is not a host name',
+    'write the DNS name in the certificate of the app',
+  )
 }
 
 /** Checks that the TLS files can be read and match. Throws a `UsageError`. */
@@ -111,7 +115,7 @@ function check(paths: TlsPaths, prefix: string): void {
     process.getBuiltinModule('node:tls').createSecureContext(files)
   } catch {
     // OpenSSL's error may describe the key, so it is not repeated.
-    throw badFile(
+    throw invalidFile(
       `${flags.join(' and ')}: not usable as a certificate in PEM form, or the key does not belong to it`,
       'check the contents of the files',
     )
@@ -123,7 +127,7 @@ function read(path: string, flag: string): Buffer {
     return readSmallFile(path)
   } catch (error) {
     const reason = error instanceof Error && 'code' in error ? String(error.code) : NO_FILE
-    throw badFile(
+    throw invalidFile(
       `${flag}: ${quoted(path)} cannot be read (${reason})`,
       'check the path and its permissions',
     )

@@ -3,7 +3,7 @@ import type { PublishOptions } from '../../cluster/webhook/published-ca.ts'
 import { type Given, group, type Values } from '../flags/flag.ts'
 import { isHost } from '../flags/host.ts'
 import { asGiven, duration, many, one } from '../flags/kinds.ts'
-import { badCombination, badValue, missing } from '../flags/usage-error.ts'
+import { invalidCombination, invalidValue, missing } from '../flags/usage-error.ts'
 import { parseObjectName } from '../kube/cluster-options.ts'
 
 const HOUR = 3_600_000
@@ -37,7 +37,7 @@ export const CERTIFICATE_FLAGS = group('The certificate, from a directory or iss
     asGiven<Given>,
   ),
   caLifetime: duration('lifetime of the CA', LIFETIME, '87600h'),
-  leafLifetime: duration('lifetime of a serving certificate', LIFETIME, '2160h'),
+  certificateLifetime: duration('lifetime of a serving certificate', LIFETIME, '2160h'),
   rotateBefore: duration('how long before its expiry a certificate is replaced', LIFETIME, '720h'),
   certificateCheck: duration(
     'how often to check the Secret and the webhook configurations',
@@ -67,7 +67,7 @@ export type WebhookTls =
 export function webhookTlsOf(flags: CertificateValues): WebhookTls {
   const { tlsDir, tlsSecret } = flags
   if (tlsDir !== undefined && tlsSecret !== undefined) {
-    throw badCombination(
+    throw invalidCombination(
       `${tlsDir.source} and ${tlsSecret.source} contradict each other`,
       'leave one out',
     )
@@ -83,7 +83,7 @@ function mounted(flags: CertificateValues, directory: Given): WebhookTls {
   const useless = host ?? (configuration === undefined ? validating : undefined)
   if (useless !== undefined) {
     const without = useless === host ? '' : ' without --webhook-configuration'
-    throw badCombination(
+    throw invalidCombination(
       `${useless.source} has no effect with ${directory.source}${without}`,
       'leave it out',
     )
@@ -104,23 +104,26 @@ function managed(flags: CertificateValues, secret: Given): WebhookTls {
     const lacking = first === undefined ? '--tls-host' : '--webhook-configuration'
     throw missing(`${secret.source} needs ${lacking}`, 'add it')
   }
-  const { leafLifetime: servingMs, rotateBefore: rotateBeforeMs, caLifetime: caMs } = flags
+  const { certificateLifetime: servingMs, rotateBefore: rotateBeforeMs, caLifetime: caMs } = flags
   const { certificateCheck: checkMs, caSettle: settleMs } = flags
   if (rotateBeforeMs >= servingMs) {
-    throw badCombination(
-      '--rotate-before is not shorter than --leaf-lifetime',
+    throw invalidCombination(
+      '--rotate-before is not shorter than --certificate-lifetime',
       'choose about a third of it',
     )
   }
   // A check may be a quarter of its interval late, and a new CA has to reach the API servers.
   if (2 * checkMs + settleMs > rotateBeforeMs) {
-    throw badCombination(
+    throw invalidCombination(
       '--rotate-before leaves no time for two certificate checks',
       'make it longer, or --certificate-check and --ca-settle shorter',
     )
   }
   if (caMs < 2 * servingMs) {
-    throw badCombination('--ca-lifetime is shorter than twice --leaf-lifetime', 'make it longer')
+    throw invalidCombination(
+      '--ca-lifetime is shorter than twice --certificate-lifetime',
+      'make it longer',
+    )
   }
   return {
     kind: 'managed',
@@ -138,5 +141,9 @@ function managed(flags: CertificateValues, secret: Given): WebhookTls {
 
 function hostName({ text, source }: Given): string {
   if (isHost(text) && !text.endsWith('.')) return text
-  throw badValue({ text, source }, 'is not a host name', 'write a name such as squall.chaos.svc')
+  throw invalidValue(
+    { text, source },
+    'is not a host name',
+    'write a name such as squall.chaos.svc',
+  )
 }

@@ -6,7 +6,7 @@ import type { KubeClient } from '../../cluster/kube/kube-client.ts'
 import { CertificateError } from '../../cluster/webhook/serving-certificate.ts'
 import { startWebhook, type Webhook, type WebhookOptions } from '../../cluster/webhook/webhook.ts'
 import { clientFor } from '../kube/cluster-options.ts'
-import { badFile, UsageError } from '../flags/usage-error.ts'
+import { invalidFile, UsageError } from '../flags/usage-error.ts'
 import { readInjectorSettings } from '../inject/injector-settings.ts'
 import { drainSignal, surviveOwnErrors } from '../long-running.ts'
 import { readVersion } from '../version.ts'
@@ -76,7 +76,7 @@ async function start(
     }
     if (!(error instanceof CertificateError)) throw error
     if (stop.aborted) return undefined
-    throw badFile(error.message, 'see docs/concepts/webhook.md for certificates')
+    throw invalidFile(error.message, 'see docs/concepts/webhook.md for certificates')
   }
 }
 

@@ -24,7 +24,7 @@ export type AnnotationTarget = 'pod' | 'namespace'
 /** One key, without its prefix. */
 export interface AnnotationSpec {
   readonly key: string
-  readonly places: readonly AnnotationTarget[]
+  readonly targets: readonly AnnotationTarget[]
   /** The form of the value. */
   readonly form: string
   /** The default; empty for none. */
@@ -40,7 +40,7 @@ const BOOLEAN = oneOf('true', 'false')
 export const ANNOTATIONS = [
   {
     key: 'inject',
-    places: ['pod'],
+    targets: ['pod'],
     form: '`true`, `false`',
     fallback: '`false`',
     meaning: 'inject the sidecar into this pod; may also be a label. `false` in either wins',
@@ -48,7 +48,7 @@ export const ANNOTATIONS = [
   },
   {
     key: 'ports',
-    places: BOTH,
+    targets: BOTH,
     form: '`3000`, `mcp`, `3000,4000`',
     fallback: 'the only declared TCP port',
     meaning: 'ports of the app to take over, by number or name',
@@ -56,7 +56,7 @@ export const ANNOTATIONS = [
   },
   {
     key: 'container',
-    places: BOTH,
+    targets: BOTH,
     form: 'a name',
     fallback: 'any container',
     meaning: 'container with the ports, where several containers declare ports',
@@ -64,7 +64,7 @@ export const ANNOTATIONS = [
   },
   {
     key: 'mode',
-    places: BOTH,
+    targets: BOTH,
     form: '`auto`, `redirect`, `port`, `bind`',
     fallback: '`auto`',
     meaning: 'how traffic reaches the sidecar',
@@ -72,7 +72,7 @@ export const ANNOTATIONS = [
   },
   {
     key: 'rules',
-    places: BOTH,
+    targets: BOTH,
     form: 'a name',
     fallback: '`squall-rules`',
     meaning: 'ConfigMap of the same namespace with the rules; it may be missing',
@@ -80,7 +80,7 @@ export const ANNOTATIONS = [
   },
   {
     key: 'rules-key',
-    places: BOTH,
+    targets: BOTH,
     form: 'a key',
     fallback: 'all keys that end in `.yaml`, `.yml` or `.json`',
     meaning: 'the only key of that ConfigMap to read',
@@ -91,7 +91,7 @@ export const ANNOTATIONS = [
   },
   {
     key: 'upstream-host',
-    places: BOTH,
+    targets: BOTH,
     form: '`127.0.0.1`, `::1`, `pod-ip`',
     fallback: '`pod-ip` in mode `redirect`, `127.0.0.1` in the others',
     meaning: 'address in the pod on which the app listens',
@@ -99,15 +99,15 @@ export const ANNOTATIONS = [
   },
   {
     key: 'upstream-tls',
-    places: BOTH,
+    targets: BOTH,
     form: '`verify`, `insecure-skip-verify`',
-    fallback: 'the app speaks plain HTTP; a probe with `scheme: HTTPS` is refused',
+    fallback: 'the app speaks plain HTTP; a probe with `scheme: HTTPS` is denied',
     meaning: 'use TLS with the app, on all taken ports; needs `tls-secret`',
     check: oneOf('verify', 'insecure-skip-verify'),
   },
   {
     key: 'upstream-ca',
-    places: BOTH,
+    targets: BOTH,
     form: '`configmap/NAME/KEY`, `secret/NAME/KEY`, `volume/NAME/PATH`',
     fallback: 'the public CAs',
     meaning: 'CA certificates for the app, as PEM',
@@ -115,7 +115,7 @@ export const ANNOTATIONS = [
   },
   {
     key: 'upstream-servername',
-    places: BOTH,
+    targets: BOTH,
     form: 'a DNS name',
     fallback: '',
     meaning: 'name in the certificate of the app; needed with `upstream-tls: verify`',
@@ -126,7 +126,7 @@ export const ANNOTATIONS = [
   },
   {
     key: 'tls-secret',
-    places: BOTH,
+    targets: BOTH,
     form: 'a name',
     fallback: 'clients are served plain HTTP',
     meaning:
@@ -135,7 +135,7 @@ export const ANNOTATIONS = [
   },
   {
     key: 'environment',
-    places: BOTH,
+    targets: BOTH,
     form: 'a name',
     fallback: 'the label `environment` of the namespace',
     meaning:
@@ -147,7 +147,7 @@ export const ANNOTATIONS = [
   },
   {
     key: 'max-percent',
-    places: BOTH,
+    targets: BOTH,
     form: 'a percentage',
     fallback: '',
     meaning: 'highest share of its matching calls that a rule may sample',
@@ -155,7 +155,7 @@ export const ANNOTATIONS = [
   },
   {
     key: 'max-duration',
-    places: BOTH,
+    targets: BOTH,
     form: 'a duration',
     fallback: '',
     meaning:
@@ -164,7 +164,7 @@ export const ANNOTATIONS = [
   },
   {
     key: 'guard-error-rate',
-    places: BOTH,
+    targets: BOTH,
     form: 'a percentage, `off`',
     fallback: '`50%`',
     meaning: 'share of real errors above which all rules are disarmed',
@@ -172,7 +172,7 @@ export const ANNOTATIONS = [
   },
   {
     key: 'guard-window',
-    places: BOTH,
+    targets: BOTH,
     form: 'a duration',
     fallback: '`30s`',
     meaning: 'time window of the error rate',
@@ -180,7 +180,7 @@ export const ANNOTATIONS = [
   },
   {
     key: 'exclude-paths',
-    places: BOTH,
+    targets: BOTH,
     form: '`/admin/*`, `/a,/b`',
     fallback: '',
     meaning: 'paths on which no rule acts, by exact path or glob',
@@ -188,7 +188,7 @@ export const ANNOTATIONS = [
   },
   {
     key: 'rewrite-probes',
-    places: BOTH,
+    targets: BOTH,
     form: '`true`, `false`',
     fallback: '`true`',
     meaning: 'perform probes and hooks of the taken ports without faults',
@@ -196,7 +196,7 @@ export const ANNOTATIONS = [
   },
   {
     key: 'native-sidecar',
-    places: BOTH,
+    targets: BOTH,
     form: '`true`, `false`',
     fallback: '`true` from Kubernetes 1.33 on',
     meaning: 'run the sidecar as an init container that is always restarted (from 1.29 on)',
@@ -204,7 +204,7 @@ export const ANNOTATIONS = [
   },
   {
     key: 'image',
-    places: BOTH,
+    targets: BOTH,
     form: 'an image',
     fallback: 'the image in the settings of the injector',
     meaning: 'image of the sidecar',
@@ -212,7 +212,7 @@ export const ANNOTATIONS = [
   },
   {
     key: 'log-level',
-    places: BOTH,
+    targets: BOTH,
     form: '`debug`, `info`, `warn`, `error`',
     fallback: '`info`',
     meaning: 'log level of the sidecar',
@@ -220,7 +220,7 @@ export const ANNOTATIONS = [
   },
   {
     key: 'log-injections',
-    places: BOTH,
+    targets: BOTH,
     form: '`all`, `sample`, `off`',
     fallback: '`all`',
     meaning: 'injected faults that the sidecar logs; `sample` logs at most ten a second',
@@ -228,7 +228,7 @@ export const ANNOTATIONS = [
   },
   {
     key: 'qos',
-    places: BOTH,
+    targets: BOTH,
     form: '`guaranteed`, `burstable`',
     fallback: '`guaranteed` where all containers of the pod are, else `burstable`',
     meaning: 'whether requests of the sidecar equal its limits, which keeps the pod Guaranteed',
@@ -236,7 +236,7 @@ export const ANNOTATIONS = [
   },
   {
     key: 'cpu-request',
-    places: BOTH,
+    targets: BOTH,
     form: 'a quantity',
     fallback: '`10m`',
     meaning: 'CPU request of the sidecar',
@@ -244,7 +244,7 @@ export const ANNOTATIONS = [
   },
   {
     key: 'cpu-limit',
-    places: BOTH,
+    targets: BOTH,
     form: 'a quantity',
     fallback: '`1`',
     meaning: 'CPU limit of the sidecar',
@@ -252,7 +252,7 @@ export const ANNOTATIONS = [
   },
   {
     key: 'memory-request',
-    places: BOTH,
+    targets: BOTH,
     form: 'a quantity',
     fallback: '`32Mi`',
     meaning: 'memory request of the sidecar',
@@ -260,7 +260,7 @@ export const ANNOTATIONS = [
   },
   {
     key: 'memory-limit',
-    places: BOTH,
+    targets: BOTH,
     form: 'a quantity',
     fallback: '`256Mi`',
     meaning: 'memory limit of the sidecar, which also bounds the heap of Node',
@@ -268,7 +268,7 @@ export const ANNOTATIONS = [
   },
   {
     key: 'allow-production',
-    places: ['namespace'],
+    targets: ['namespace'],
     form: '`true`, `false`',
     fallback: '`false`',
     meaning:

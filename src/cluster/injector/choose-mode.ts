@@ -39,14 +39,14 @@ export function chooseMode(
     return { mode: 'redirect', why: 'asked for' }
   }
   if (wanted === 'bind') {
-    refuseOwnAddress(options, prefix)
+    rejectOwnAddress(options, prefix)
     return { mode: 'bind', why: 'asked for' }
   }
   if (wanted === 'auto' && against === undefined) {
     return { mode: 'redirect', why: 'auto: nothing stands against it' }
   }
   const why = wanted === 'port' ? 'asked for' : `auto: ${against?.why ?? ''}`
-  refuseUnnamed(ports, why, prefix)
+  rejectUnnamed(ports, why, prefix)
   return { mode: 'port', why }
 }
 
@@ -68,8 +68,8 @@ function againstRedirect(pod: Pod, context: InjectionContext): Obstacle | undefi
   return { reason: 'mesh', why, fix: 'take the pod out of the mesh' }
 }
 
-/** Refuses the address of the pod, on which the sidecar listens in this mode. */
-function refuseOwnAddress(options: InjectionOptions, prefix: string): void {
+/** Rejects the address of the pod, on which the sidecar listens in this mode. */
+function rejectOwnAddress(options: InjectionOptions, prefix: string): void {
   if (options.get('upstream-host') !== POD_IP) return
   throw new Denial(
     'upstream_host',
@@ -78,8 +78,8 @@ function refuseOwnAddress(options: InjectionOptions, prefix: string): void {
   )
 }
 
-/** Refuses ports without a name, which Services have to follow. */
-function refuseUnnamed(ports: readonly TakenPort[], why: string, prefix: string): void {
+/** Rejects ports without a name, which Services have to follow. */
+function rejectUnnamed(ports: readonly TakenPort[], why: string, prefix: string): void {
   const unnamed = ports.find(({ name }) => name === undefined)
   if (unnamed === undefined) return
   throw new Denial(

@@ -39,7 +39,7 @@ import { chooseTls } from './upstream-tls.ts'
 import {
   type InjectionOptions,
   readInjectionOptions,
-  refuseUnknownKeys,
+  rejectUnknownKeys,
 } from './injection-options.ts'
 
 const DEFAULT_GRACE = 30
@@ -52,15 +52,15 @@ export function injectPod(pod: Pod, context: InjectionContext): Injection {
   try {
     const left = leaveAlone(pod, context)
     if (left?.reason === 'opted_out') return { kind: 'untouched', ...left }
-    refuseUnknownKeys(pod, context.settings.prefix)
+    rejectUnknownKeys(pod, context.settings.prefix)
     if (left !== undefined) return { kind: 'untouched', ...left }
     return injected(takeBack(pod, context.settings.prefix), context)
   } catch (error) {
     if (error instanceof Denial) {
-      return { kind: 'refused', reason: error.reason, message: error.message }
+      return { kind: 'denied', reason: error.reason, message: error.message }
     }
     if (error instanceof StatusError) {
-      return { kind: 'refused', reason: 'bad_status', message: error.message }
+      return { kind: 'denied', reason: 'invalid_status', message: error.message }
     }
     throw error
   }
@@ -71,7 +71,7 @@ function injected({ pod, kept }: TakenBack, context: InjectionContext): Injectio
   const options = readInjectionOptions(pod, context)
   const isAllowed = options.get('allow-production') === 'true'
   denyNamespace(context, isAllowed)
-  refuseTakenNames(pod)
+  rejectTakenNames(pod)
   const ports = takenPorts(pod, options, settings)
   const { mode, why } = chooseMode(pod, options, ports, context)
   const { native, warnings } = chooseLifecycle(pod, options, mode, context)
@@ -162,7 +162,7 @@ function imageOf(options: InjectionOptions, { settings }: InjectionContext): str
   )
 }
 
-function refuseTakenNames({ spec }: Pod): void {
+function rejectTakenNames({ spec }: Pod): void {
   const containers = [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])]
   const taken =
     containers.find(({ name }) => name === SIDECAR || name === REDIRECT) ??

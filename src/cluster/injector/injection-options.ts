@@ -26,18 +26,18 @@ export function isAsked(pod: Pod, prefix: string): boolean | undefined {
   )
   for (const value of values) {
     if (value === 'true' || value === 'false') continue
-    throw new Denial('bad_value', `${key} is ${quoted(value)}`, 'use one of true, false')
+    throw new Denial('invalid_value', `${key} is ${quoted(value)}`, 'use one of true, false')
   }
   return values.length === 0 ? undefined : !values.includes('false')
 }
 
 /** Throws a `Denial` for keys that have no meaning on a pod. */
-export function refuseUnknownKeys(pod: Pod, prefix: string): void {
+export function rejectUnknownKeys(pod: Pod, prefix: string): void {
   const { annotations, labels } = pod.metadata ?? {}
-  for (const key of ownKeys(annotations ?? {}, prefix)) refuseUnknown(key, 'pod', prefix)
+  for (const key of ownKeys(annotations ?? {}, prefix)) rejectUnknown(key, 'pod', prefix)
   for (const key of ownKeys(labels ?? {}, prefix)) {
     if (key === 'inject' || OUTPUT_KEYS.includes(key)) continue
-    refuseUnknown(key, 'pod', prefix)
+    rejectUnknown(key, 'pod', prefix)
     const fix = 'write it as an annotation: the only label is inject'
     throw new Denial('unknown_key', `the label ${prefix}${key} does nothing`, fix)
   }
@@ -51,8 +51,8 @@ export function readInjectionOptions(
   const { prefix, defaults } = settings
   const options = new Map<AnnotationKey, string>()
   take(options, defaults, '', 'namespace', 'the settings of the injector')
-  const place = `the namespace ${quoted(namespace.name)}`
-  take(options, namespace.annotations, prefix, 'namespace', place)
+  const target = `the namespace ${quoted(namespace.name)}`
+  take(options, namespace.annotations, prefix, 'namespace', target)
   // Only the owner of the namespace may allow production.
   const allowed = namespace.annotations[`${prefix}allow-production`]
   take(options, pod.metadata?.annotations ?? {}, prefix, 'pod', 'the pod')
@@ -65,17 +65,17 @@ function take(
   options: Map<AnnotationKey, string>,
   texts: Texts,
   prefix: string,
-  place: AnnotationTarget,
+  target: AnnotationTarget,
   who: string,
 ): void {
   for (const key of ownKeys(texts, prefix)) {
     if (OUTPUT_KEYS.includes(key) || key === INJECTION_LABEL) continue
-    refuseUnknown(key, place, prefix, who)
+    rejectUnknown(key, target, prefix, who)
     const value = texts[`${prefix}${key}`] ?? ''
     const fix = checked(key, value)
     if (fix !== undefined) {
       const wrong = `${prefix}${key} of ${who} is ${quoted(value)}`
-      throw new Denial('bad_value', wrong, fix)
+      throw new Denial('invalid_value', wrong, fix)
     }
     options.set(key as AnnotationKey, value)
   }
@@ -93,20 +93,20 @@ function ownKeys(texts: Texts, prefix: string): readonly string[] {
     .map((key) => key.slice(prefix.length))
 }
 
-function refuseUnknown(
+function rejectUnknown(
   key: string,
-  place: AnnotationTarget,
+  target: AnnotationTarget,
   prefix: string,
   who = 'the pod',
 ): void {
   const spec = SPECS.get(key)
-  if (OUTPUT_KEYS.includes(key) || spec?.places.includes(place) === true) return
+  if (OUTPUT_KEYS.includes(key) || spec?.targets.includes(target) === true) return
   if (spec !== undefined) {
-    const other = place === 'pod' ? 'namespace' : 'pod template'
+    const other = target === 'pod' ? 'namespace' : 'pod template'
     const wrong = `${prefix}${key} does nothing on ${who}`
     throw new Denial('unknown_key', wrong, `write it on the ${other}`)
   }
-  const known = ANNOTATIONS.filter(({ places }) => places.some((each) => each === place))
+  const known = ANNOTATIONS.filter(({ targets }) => targets.some((each) => each === target))
   const nearest = nearestName(
     key,
     known.map((each) => each.key),

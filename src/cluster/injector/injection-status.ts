@@ -34,7 +34,7 @@ export type Emptiable = 'annotations' | 'initContainers' | 'volumes'
 /** Reports a status that the injector did not write. */
 export class StatusError extends Error {
   override readonly name = 'StatusError'
-  readonly code = 'BAD_INJECTION_STATUS'
+  readonly code = 'INVALID_INJECTION_STATUS'
 
   constructor(key: string) {
     super(

@@ -59,8 +59,8 @@ export type Injection =
     }
   | {
       /** Injection was requested and is impossible; `message` says what to do. */
-      readonly kind: 'refused'
-      readonly reason: RefusedReason
+      readonly kind: 'denied'
+      readonly reason: DenialReason
       readonly message: string
     }
 
@@ -68,12 +68,12 @@ export type Injection =
 export type UntouchedReason =
   'not_requested' | 'opted_out' | 'namespace_disabled' | 'mirror_pod' | 'windows' | 'production'
 
-/** The reason to refuse a pod. */
-export type RefusedReason =
-  | 'bad_pod'
-  | 'bad_status'
+/** The reason to deny a pod. */
+export type DenialReason =
+  | 'invalid_pod'
+  | 'invalid_status'
   | 'unknown_key'
-  | 'bad_value'
+  | 'invalid_value'
   | 'excluded_namespace'
   | 'production'
   | 'host_network'
@@ -141,9 +141,9 @@ export interface SidecarResources {
 /** Reports that a pod cannot be injected; `injectPod` turns it into a result. */
 export class Denial extends Error {
   override readonly name = 'Denial'
-  readonly reason: RefusedReason
+  readonly reason: DenialReason
 
-  constructor(reason: RefusedReason, wrong: string, fix: string) {
+  constructor(reason: DenialReason, wrong: string, fix: string) {
     super(`${wrong}: ${fix}`)
     this.reason = reason
   }

@@ -35,9 +35,9 @@ function compareMaps(before: Fields, after: Fields, path: string, into: PatchOpe
   for (const key of Object.keys(after)) {
     const value = after[key]
     if (value === undefined) continue
-    const place = pointerTo([key], path)
-    if (has(before, key)) compare(before[key], value, place, into)
-    else into.push({ op: 'add', path: place, value })
+    const pointer = pointerTo([key], path)
+    if (has(before, key)) compare(before[key], value, pointer, into)
+    else into.push({ op: 'add', path: pointer, value })
   }
 }
 

@@ -24,7 +24,7 @@ import { SETTINGS_SCHEMA } from './settings-schema.ts'
 /** Reports invalid settings, and how to fix them. */
 export class SettingsError extends Error {
   override readonly name = 'SettingsError'
-  readonly code = 'BAD_INJECTOR_SETTINGS'
+  readonly code = 'INVALID_INJECTOR_SETTINGS'
 }
 
 const LABEL_KEY =
@@ -59,10 +59,10 @@ export function parseInjectorSettings(value: unknown, version: string): Injector
   checkTexts(settings, CHECKS)
   checkResources(settings.resources)
   for (const each of settings.productionEnvironments) {
-    refuse(`productionEnvironments: ${quoted(each)}`, productionPatternProblem(each))
+    reject(`productionEnvironments: ${quoted(each)}`, productionPatternProblem(each))
   }
   for (const [key, each] of Object.entries(settings.defaults)) {
-    refuse(`defaults.${key}: ${quoted(each)}`, checked(key, each))
+    reject(`defaults.${key}: ${quoted(each)}`, checked(key, each))
   }
   return settings
 }
@@ -81,9 +81,9 @@ function checkResources(resources: SidecarResources): void {
   const { cpuRequest, cpuLimit, memoryRequest: request, memoryLimit } = resources
   const isAbove = (one: string, other: string): boolean =>
     (parseQuantity(one) ?? 0) > (parseQuantity(other) ?? 0)
-  if (isAbove(cpuRequest, cpuLimit)) refuse('resources.cpuRequest', 'let it be at most cpuLimit')
+  if (isAbove(cpuRequest, cpuLimit)) reject('resources.cpuRequest', 'let it be at most cpuLimit')
   if (isAbove(request, memoryLimit)) {
-    refuse('resources.memoryRequest', 'let it be at most memoryLimit')
+    reject('resources.memoryRequest', 'let it be at most memoryLimit')
   }
 }
 
@@ -93,10 +93,10 @@ function checkTexts<Key extends string>(
   prefix = '',
 ): void {
   for (const key of Object.keys(checks) as Key[]) {
-    refuse(`${prefix}${key}: ${quoted(texts[key])}`, checks[key](texts[key]))
+    reject(`${prefix}${key}: ${quoted(texts[key])}`, checks[key](texts[key]))
   }
 }
 
-function refuse(wrong: string, fix: string | undefined): void {
+function reject(wrong: string, fix: string | undefined): void {
   if (fix !== undefined) throw new SettingsError(`${wrong}: ${fix}`)
 }

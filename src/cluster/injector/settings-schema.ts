@@ -8,7 +8,8 @@ const TEXTS = { type: 'array', maxItems: 256, items: { type: 'string', minLength
 
 /** Annotations that may have a default for every pod. */
 const DEFAULTS = ANNOTATIONS.filter(
-  ({ key, places }) => key !== 'allow-production' && places.some((place) => place === 'namespace'),
+  ({ key, targets }) =>
+    key !== 'allow-production' && targets.some((target) => target === 'namespace'),
 )
 
 /** The schema of the injector's settings file. */

@@ -29,8 +29,8 @@ export function sidecarResources(
     memoryRequest: options.get('memory-request') ?? defaults.memoryRequest,
     memoryLimit: options.get('memory-limit') ?? defaults.memoryLimit,
   }
-  refuseAbove('cpu', resources.cpuRequest, resources.cpuLimit)
-  refuseAbove('memory', resources.memoryRequest, resources.memoryLimit)
+  rejectAbove('cpu', resources.cpuRequest, resources.cpuLimit)
+  rejectAbove('memory', resources.memoryRequest, resources.memoryLimit)
   // Resources of the pod decide about its QoS class, not those of its containers.
   if (hasOwnResources(pod)) {
     const warning =
@@ -74,7 +74,7 @@ export function heapOption({ memoryLimit }: SidecarResources): string {
   return `--max-old-space-size=${heap} --max-semi-space-size=${YOUNG_MIB}`
 }
 
-function refuseAbove(what: string, request: string, limit: string): void {
+function rejectAbove(what: string, request: string, limit: string): void {
   if ((parseQuantity(request) ?? 0) <= (parseQuantity(limit) ?? Infinity)) return
   throw new Denial(
     'resources',

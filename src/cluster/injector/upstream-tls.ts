@@ -20,7 +20,7 @@ const PLAIN: TlsPlan = { scheme: 'http', args: [], volumes: [], mounts: [] }
 
 /**
  * Chooses TLS on both sides. A sidecar that speaks plain HTTP would cut off an app that serves TLS, so
- * such a pod is refused unless its annotations configure both sides.
+ * such a pod is denied unless its annotations configure both sides.
  */
 export function chooseTls(
   pod: Pod,
@@ -30,8 +30,8 @@ export function chooseTls(
 ): TlsPlan {
   const wanted = options.get('upstream-tls')
   const secret = options.get('tls-secret')
-  if (wanted === undefined) refuseDetected(pod, ports, prefix)
-  refuseIdle(options, wanted, prefix)
+  if (wanted === undefined) rejectDetected(pod, ports, prefix)
+  rejectIdle(options, wanted, prefix)
   if (wanted === undefined && secret === undefined) return PLAIN
   if (wanted !== undefined && secret === undefined) {
     throw new Denial(
@@ -50,8 +50,8 @@ export function chooseTls(
   }
 }
 
-/** Refuses a port that serves TLS, which a probe with HTTPS shows. */
-function refuseDetected({ spec }: Pod, ports: readonly TakenPort[], prefix: string): void {
+/** Rejects a port that serves TLS, which a probe with HTTPS shows. */
+function rejectDetected({ spec }: Pod, ports: readonly TakenPort[], prefix: string): void {
   const found = [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])]
     .map((each: Container) => httpsHandler(each, ports))
     .find((each) => each !== undefined)
@@ -63,8 +63,8 @@ function refuseDetected({ spec }: Pod, ports: readonly TakenPort[], prefix: stri
   )
 }
 
-/** Refuses keys that have an effect only with verified certificates. */
-function refuseIdle(options: InjectionOptions, wanted: string | undefined, prefix: string): void {
+/** Rejects keys that have an effect only with verified certificates. */
+function rejectIdle(options: InjectionOptions, wanted: string | undefined, prefix: string): void {
   if (wanted === 'verify') return
   const keys: readonly Key[] = ['upstream-ca', 'upstream-servername']
   const idle = keys.find((key) => options.has(key))
@@ -102,7 +102,7 @@ function upstreamSide(
     readOnly: true,
   })
   if (kind === 'volume') {
-    refuseMissing(pod, source, prefix)
+    rejectMissing(pod, source, prefix)
     const own = [...args, '--upstream-ca', `${CA_DIRECTORY}/${path}`]
     return { scheme: 'https', args: own, volumes: [], mounts: [mount(source)] }
   }
@@ -119,7 +119,7 @@ function upstreamSide(
   }
 }
 
-function refuseMissing({ spec }: Pod, name: string, prefix: string): void {
+function rejectMissing({ spec }: Pod, name: string, prefix: string): void {
   const volumes = (spec?.volumes ?? []).map((each) => each.name)
   if (volumes.includes(name)) return
   throw new Denial(

@@ -124,7 +124,7 @@ export class KubeClient {
     }
   }
 
-  /** Opens a WebSocket; undefined when the API server refuses it, for whatever reason. */
+  /** Opens a WebSocket; undefined when the API server rejects it, for whatever reason. */
   async openSocket(
     request: Pick<KubeRequest, 'path' | 'query'>,
     protocol: string,
@@ -138,14 +138,14 @@ export class KubeClient {
     const dispatcher = this.#poolFor(credentials)
     const socket = new WebSocket(url, { protocols: protocol, headers, dispatcher })
     socket.binaryType = 'arraybuffer'
-    const refuse = (): void => socket.close()
-    signal.addEventListener('abort', refuse, { once: true })
+    const close = (): void => socket.close()
+    signal.addEventListener('abort', close, { once: true })
     const isOpen = await new Promise<boolean>((resolve) => {
       socket.addEventListener('open', () => resolve(true))
       socket.addEventListener('close', () => resolve(false))
       socket.addEventListener('error', () => resolve(false))
     })
-    signal.removeEventListener('abort', refuse)
+    signal.removeEventListener('abort', close)
     signal.throwIfAborted()
     return isOpen ? socket : undefined
   }

@@ -95,21 +95,22 @@ function parsed(file: string): Fields {
 /** Returns the access that a context of a kubeconfig gives; the current context when none is named. */
 export function kubeconfigAccess(config: Kubeconfig, wanted: string | undefined): ClusterAccess {
   const { contexts, currentContext, files } = config
-  const bad = (message: string): KubeError =>
+  const invalid = (message: string): KubeError =>
     configError(`kubeconfig ${files.join(', ')}: ${message}`)
   const partOf = (kind: 'cluster' | 'user', context: string, given: unknown): KubeconfigPart => {
     const name = typeof given === 'string' ? given : undefined
     const part = name === undefined ? undefined : config[`${kind}s`].get(name)
     if (part !== undefined) return part
     const which = name === undefined ? 'none' : `"${oneLine(name)}", which is not there`
-    throw bad(`context "${oneLine(context)}" names as its ${kind} ${which}; fix it`)
+    throw invalid(`context "${oneLine(context)}" names as its ${kind} ${which}; fix it`)
   }
   const name = wanted ?? currentContext
   const among = `; there ${contexts.size === 1 ? 'is' : 'are'} ${nameList(contexts)}`
-  if (name === undefined) throw bad(`no current-context is set${among}; choose one with --context`)
+  if (name === undefined)
+    throw invalid(`no current-context is set${among}; choose one with --context`)
   const fields = contexts.get(name)?.fields
   if (fields === undefined) {
-    throw bad(`there is no context "${oneLine(name)}"${among}; choose with --context`)
+    throw invalid(`there is no context "${oneLine(name)}"${among}; choose with --context`)
   }
   const part = partOf('cluster', name, fields['cluster'])
   const cluster = clusterOf(part)
@@ -127,26 +128,26 @@ export function kubeconfigAccess(config: Kubeconfig, wanted: string | undefined)
 
 function clusterOf(part: KubeconfigPart): ExecCluster {
   const { fields, file } = part
-  const bad = (message: string): KubeError => configError(`kubeconfig: ${file}: ${message}`)
+  const invalid = (message: string): KubeError => configError(`kubeconfig: ${file}: ${message}`)
   const ca = fileOrData(part, 'certificate-authority')
   const insecure = fields['insecure-skip-tls-verify'] === true
   if (insecure && ca !== undefined) {
-    throw bad(
+    throw invalid(
       'insecure-skip-tls-verify makes certificate-authority pointless; leave one of the two out',
     )
   }
   if (textOf(fields['proxy-url']) !== undefined) {
-    throw bad(
+    throw invalid(
       'proxy-url is not supported; run kubectl proxy and use a context for it, or run squall where no proxy is needed',
     )
   }
   const text = textOf(fields['server'])
   const server = text !== undefined && URL.canParse(text) ? new URL(text) : undefined
   if (server === undefined || !/^https?:$/.test(server.protocol)) {
-    throw bad('the cluster has no server URL; add one')
+    throw invalid('the cluster has no server URL; add one')
   }
   if (server.username !== '' || server.password !== '') {
-    throw bad('the server URL holds a password; drop it')
+    throw invalid('the server URL holds a password; drop it')
   }
   const tls = { ca, insecure, servername: textOf(fields['tls-server-name']) }
   return { server, tls, extensions: fields['extensions'] }

@@ -1,3 +1,4 @@
+import { asStarted } from '../../base/started-as.ts'
 import { problemLine } from './progress-output.ts'
 import { shortDigest } from '../../base/digest.ts'
 import { armedText } from './await-rules.ts'
@@ -57,7 +58,7 @@ function productionNote({ namespace, armed, why, isAllowed }: ArmedProduction): 
   const count = armed === 1 ? '1 sidecar is' : `${armed} sidecars are`
   const head = `production: ${count} armed in namespace ${plain(namespace)}`
   if (isAllowed) return `${head}, which its owner allows: ${why}`
-  return `${head}: ${why}; end faults with squall stop -n ${plain(namespace)}`
+  return `${head}: ${why}; end faults with ${asStarted(`squall stop -n ${plain(namespace)}`)}`
 }
 
 export function rowOf({ pod, state, rules, digest }: SidecarReport): readonly string[] {
@@ -103,7 +104,7 @@ function notesOf(report: SidecarReport): readonly string[] {
   if (state.unanchored.length > 0) {
     const list = state.unanchored.slice(0, MAX_RULES).join(', ')
     notes.push(
-      `${name}: the time counts from the start of the pod, and again in every new one: ${list}; squall apply writes when rules were applied`,
+      `${name}: the time counts from the start of the pod, and again in every new one: ${list}; ${asStarted('squall apply')} writes when rules were applied`,
     )
   }
   const idle = rules.filter(({ sampled, builtIn }) => sampled === 0 && !builtIn)

@@ -3,7 +3,7 @@ import { isRecord } from '../../base/values.ts'
 import { jsonPatch } from '../injector/json-patch.ts'
 import { editDocument } from './edit-document.ts'
 import { type ManifestDocument, readManifest } from './manifest.ts'
-import { type KubeObject, objectsOf, podOf, type PodPlace } from './pod-places.ts'
+import { type KubeObject, objectsOf, podOf, type PodTemplate } from './pod-templates.ts'
 
 /** The output format; undefined for the format of the input. */
 export type ManifestFormat = 'yaml' | 'json' | undefined
@@ -27,7 +27,7 @@ export function readFile({ file, text }: ManifestText): ManifestFile {
 }
 
 /** Returns the changed pod; the same value when nothing changes. */
-export type ChangePod = (place: PodPlace) => unknown
+export type ChangePod = (template: PodTemplate) => unknown
 
 /** The text of manifests after a change to the pods in them. */
 export function changeManifests(
@@ -39,9 +39,9 @@ export function changeManifests(
     documents.map((document) => {
       let value = document.value
       for (const object of document.objects) {
-        const place = podOf(object)
-        if (place === undefined) continue
-        value = withValue(value, place.path, change(place))
+        const template = podOf(object)
+        if (template === undefined) continue
+        value = withValue(value, template.path, change(template))
       }
       return { document, value }
     }),
@@ -76,7 +76,7 @@ function asJson(values: readonly unknown[]): string {
   return `${JSON.stringify(one, null, 2)}\n`
 }
 
-/** The value with another one at a place within it. What does not change is shared. */
+/** Returns the value with the part at `path` replaced; unchanged parts are shared. */
 function withValue(value: unknown, path: readonly (string | number)[], fresh: unknown): unknown {
   const [key, ...rest] = path
   if (key === undefined) return fresh

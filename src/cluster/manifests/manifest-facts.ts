@@ -1,6 +1,6 @@
 import { isRecord } from '../../base/values.ts'
 import type { InjectionContext, NamespaceFacts, ServicePorts } from '../injector/injection.ts'
-import { type KubeObject } from './pod-places.ts'
+import { type KubeObject } from './pod-templates.ts'
 
 /** Facts from the manifests about the place where their pods will run. */
 export interface ManifestFacts {

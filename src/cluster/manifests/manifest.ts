@@ -17,7 +17,7 @@ export interface ManifestDocument {
 /** A manifest cannot be read: what is wrong, and where. */
 export class ManifestError extends Error {
   override readonly name = 'ManifestError'
-  readonly code = 'BAD_MANIFEST'
+  readonly code = 'INVALID_MANIFEST'
 }
 
 const MOST_DOCUMENTS = 10_000

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 
 export type NftProblem =
-  'NOT_FOUND' | 'NOT_ALLOWED' | 'NOT_SUPPORTED' | 'TIMED_OUT' | 'REFUSED' | 'CANNOT_START'
+  'NOT_FOUND' | 'NOT_ALLOWED' | 'NOT_SUPPORTED' | 'TIMED_OUT' | 'REJECTED' | 'CANNOT_START'
 
 /** Says why `nft` did not set the rules, and how to fix it. */
 export class NftError extends Error {
@@ -87,7 +87,7 @@ export function endProblem(stderr: string): NftError {
     )
   }
   const fix = 'check that this nft is version 0.9.6 or newer'
-  return new NftError('REFUSED', `nft refused the rules: ${quoted(stderr)}`, fix)
+  return new NftError('REJECTED', `nft rejected the rules: ${quoted(stderr)}`, fix)
 }
 
 function quoted(stderr: string): string {

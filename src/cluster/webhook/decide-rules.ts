@@ -61,7 +61,7 @@ function hasSameData(one: Fields, other: Fields): boolean {
   return ['data', 'binaryData'].every((key) => sameJson(textsOf(one[key]), textsOf(other[key])))
 }
 
-/** Refuses rules that could act in production, unless the owner of the namespace allows it. */
+/** Rejects rules that could act in production, unless the owner of the namespace allows it. */
 async function inProduction(
   review: Review,
   { settings, surroundings }: RulesParts,

@@ -61,7 +61,8 @@ async function judged(
 ): Promise<Decision> {
   const who = `${kind.name} "${podName}"`
   const parsed = parsePod({ metadata: template['metadata'], spec: template['spec'] })
-  if (!parsed.ok) return denied('bad_pod', `the pods of ${who} would be refused: ${parsed.message}`)
+  if (!parsed.ok)
+    return denied('invalid_pod', `the pods of ${who} would be denied: ${parsed.message}`)
   const known = asks(template, settings.prefix) ? surroundings : NO_SURROUNDINGS
   const number = minor()
   const outcome = injectPod(parsed.pod, {
@@ -72,8 +73,8 @@ async function judged(
     owner: kind.owner,
   })
   switch (outcome.kind) {
-    case 'refused':
-      return denied(outcome.reason, `the pods of ${who} would be refused: ${outcome.message}`)
+    case 'denied':
+      return denied(outcome.reason, `the pods of ${who} would be denied: ${outcome.message}`)
     case 'untouched': {
       const isMeant = !['not_requested', 'opted_out'].includes(outcome.reason)
       return accepted('valid', isMeant ? [`no sidecar for the pods: ${outcome.message}`] : [])

@@ -41,7 +41,7 @@ export class DecideError extends Error {
 
 /**
  * Decides about the review of a pod. After a failure, pods that do not request the sidecar pass with a
- * warning; only pods that request it are refused.
+ * warning; only pods that request it are denied.
  */
 export async function decide(review: Review, parts: DecideParts): Promise<Decision> {
   if (!review.isPodCreation) {
@@ -69,8 +69,8 @@ async function injected(review: Review, parts: DecideParts): Promise<Decision> {
   const asks = asksForInjection(review, settings.prefix)
   const parsed = parsePod(review.object)
   if (!parsed.ok) {
-    if (asks) return denial('bad_pod', parsed.message)
-    return notChecked('bad_pod', [`not injected: ${parsed.message}`])
+    if (asks) return denial('invalid_pod', parsed.message)
+    return notChecked('invalid_pod', [`not injected: ${parsed.message}`])
   }
   // A namespace only adds defaults for pods that request the sidecar.
   const known = asks ? surroundings : NO_SURROUNDINGS
@@ -96,7 +96,7 @@ async function injected(review: Review, parts: DecideParts): Promise<Decision> {
     case 'untouched':
       // The user requested the sidecar, so the reason is reported.
       return notChecked(outcome.reason, asks ? [`not injected: ${outcome.message}`] : [])
-    case 'refused':
+    case 'denied':
     default:
       return denial(outcome.reason, outcome.message)
   }
@@ -109,7 +109,7 @@ function asksForInjection({ annotations, labels }: Review, prefix: string): bool
 }
 
 function denial(reason: string, message: string): Decision {
-  return { result: 'refused', allowed: false, reason, message, patch: [], warnings: [] }
+  return { result: 'denied', allowed: false, reason, message, patch: [], warnings: [] }
 }
 
 /** Returns the decision that accepts an object. */
@@ -122,7 +122,7 @@ export function notChecked(reason: string, warnings: readonly string[] = []): De
   return { result: 'untouched', allowed: true, reason, message: '', patch: [], warnings }
 }
 
-/** Returns the decision that refuses an object. */
+/** Returns the decision that denies an object. */
 export function denied(reason: string, message: string, lines: readonly string[] = []): Decision {
   return { result: 'denied', allowed: false, reason, message, lines, patch: [], warnings: [] }
 }

@@ -6,7 +6,7 @@ export type Subject = 'injection' | 'rules' | 'anchor' | 'workload'
 
 /** The decision about one review. */
 export interface Decision {
-  readonly result: 'injected' | 'untouched' | 'refused' | 'failed' | 'accepted' | 'denied'
+  readonly result: 'injected' | 'untouched' | 'denied' | 'failed' | 'accepted'
   readonly allowed: boolean
   /** One word; for injected pods, the mode. */
   readonly reason: string

@@ -37,7 +37,7 @@ const BASIC_CONSTRAINTS = '2.5.29.19'
 const KEY_USAGE = '2.5.29.15'
 const EXTENDED_KEY_USAGE = '2.5.29.37'
 const SUBJECT_KEY = '2.5.29.14'
-const AUTHORITY_KEY = '2.5.29.35'
+const CA_KEY_IDENTIFIER = '2.5.29.35'
 const ALTERNATIVE_NAMES = '2.5.29.17'
 const SERVER_AUTH = '1.3.6.1.5.5.7.3.1'
 const MAX_COMMON_NAME = 64
@@ -74,7 +74,7 @@ export function issueServer(
     extension(EXTENDED_KEY_USAGE, 'optional', derSequence(derObject(SERVER_AUTH))),
     extension(SUBJECT_KEY, 'optional', derOctets(keyId(publicKey))),
     extension(
-      AUTHORITY_KEY,
+      CA_KEY_IDENTIFIER,
       'optional',
       derSequence(derTagged(0, 'bytes', keyId(issuer.publicKey))),
     ),

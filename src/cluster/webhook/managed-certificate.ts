@@ -73,7 +73,7 @@ export class ManagedCertificate {
       } catch (error) {
         if (this.#closing.signal.aborted) return
         failures++
-        certificate.refuse((error as Error).message)
+        certificate.reject((error as Error).message)
       }
       // The jitter spreads the replicas.
       const pause =
@@ -120,20 +120,20 @@ export class ManagedCertificate {
   #stored(): Promise<ManagedState> {
     const { client, logger, now } = this.#parts
     const { secret, namespace } = this.#options
-    const place = { kind: SECRETS, namespace, name: secret }
+    const ref = { kind: SECRETS, namespace, name: secret }
     return this.#retried(async (limits) => {
-      const found = await client.find(place, limits)
+      const found = await client.find(ref, limits)
       const before = found === undefined ? undefined : readManaged(found)
       const state = renewed(before, this.#options, now())
       if (state === before) return state
-      if (found !== undefined && before === undefined) refuseForeign(found, secret)
+      if (found !== undefined && before === undefined) rejectForeign(found, secret)
       const data = writeManaged(state)
       if (found === undefined) {
         const metadata = { name: secret, namespace, labels: { [OWNER_LABEL]: 'squall' } }
         const body = { apiVersion: 'v1', kind: 'Secret', type: 'kubernetes.io/tls', metadata, data }
-        await client.create(place, body, limits)
+        await client.create(ref, body, limits)
       } else {
-        await client.replace(place, replaced(found, data), limits)
+        await client.replace(ref, replaced(found, data), limits)
       }
       const what =
         before?.ca.cert === state.ca.cert ? 'serving certificate' : 'CA and serving certificate'
@@ -159,7 +159,7 @@ function replaced(found: Fields, data: Fields): Fields {
 }
 
 /** Throws for a Secret that Squall did not write, which must not be overwritten. */
-function refuseForeign(found: Fields, secret: string): void {
+function rejectForeign(found: Fields, secret: string): void {
   const isEmpty = Object.keys(fieldsOf(found['data'])).length === 0
   if (isEmpty || metadataOf(found).labels[OWNER_LABEL] === 'squall') return
   throw new CertificateError(

@@ -59,7 +59,7 @@ export class MountedCertificate {
       if (!this.#isToWait({ cert, key })) this.#certificate.offer({ cert, key })
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException
-      this.#certificate.refuse(
+      this.#certificate.reject(
         `${CERT} and ${KEY} in ${this.#directory} cannot be read (${code ?? message})`,
       )
     }

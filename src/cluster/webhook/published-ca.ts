@@ -85,7 +85,7 @@ export class PublishedCa {
       } catch (error) {
         if (signal.aborted) return
         const { message } = error as Error
-        if (certificate.current === undefined) certificate.refuse(message)
+        if (certificate.current === undefined) certificate.reject(message)
         else logger.error({ detail: message }, 'the CA cannot be published')
       }
       await sleep(Math.min(READ_MS, checkMs), undefined, { signal, ref: false }).catch(

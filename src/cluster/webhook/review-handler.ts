@@ -13,7 +13,7 @@ const MAX_SHOWN = 300
 /** Logs a decision, without contents of the object. */
 function logDecision(logger: Logger, subject: Subject, review: Review, decision: Decision): void {
   const { result, reason, message, warnings, lines } = decision
-  const isNo = result === 'refused' || result === 'denied'
+  const isNo = result === 'denied'
   const fields = {
     ...shownReview(review, subject),
     result,
@@ -29,7 +29,7 @@ function logDecision(logger: Logger, subject: Subject, review: Review, decision:
     else logger.info(fields, `${subject} ${result}`)
   } else if (result === 'untouched') logger.info(fields, 'pod left as it is')
   else if (result === 'injected') logger.info(fields, 'pod injected')
-  else logger.warn(fields, result === 'refused' ? 'pod refused' : 'pod not injected')
+  else logger.warn(fields, result === 'denied' ? 'pod denied' : 'pod not injected')
 }
 
 /** Returns the fields that name the object of a review. */

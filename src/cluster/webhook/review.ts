@@ -25,7 +25,7 @@ function isDeeperThan(bytes: Uint8Array, most: number): boolean {
 }
 
 /** The reason why a body is not a valid review. */
-type BadReviewReason = 'too_deep' | 'not_json' | 'version' | 'no_request'
+type InvalidReviewReason = 'too_deep' | 'not_json' | 'version' | 'no_request'
 
 /** The used parts of an AdmissionReview. */
 export interface Review {
@@ -54,7 +54,7 @@ export interface Review {
 /** A review, or its error. */
 type ParsedReview =
   | { readonly ok: true; readonly review: Review }
-  | { readonly ok: false; readonly reason: BadReviewReason; readonly message: string }
+  | { readonly ok: false; readonly reason: InvalidReviewReason; readonly message: string }
 
 /** Pods nest about fifteen levels deep, with managed fields a few more. */
 const MAX_DEPTH = 100
@@ -63,17 +63,17 @@ const MAX_UID = 256
 /** Reads an AdmissionReview of version v1. Never throws. */
 export function parseReview(bytes: Uint8Array): ParsedReview {
   if (isDeeperThan(bytes, MAX_DEPTH)) {
-    return bad('too_deep', `the review nests deeper than ${MAX_DEPTH} levels`)
+    return invalid('too_deep', `the review nests deeper than ${MAX_DEPTH} levels`)
   }
   let value: unknown
   try {
     value = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8'))
   } catch {
-    return bad('not_json', 'the body is not JSON; send an AdmissionReview')
+    return invalid('not_json', 'the body is not JSON; send an AdmissionReview')
   }
   const { apiVersion, kind, request } = fieldsOf(value)
   if (kind !== 'AdmissionReview' || apiVersion !== 'admission.k8s.io/v1') {
-    return bad(
+    return invalid(
       'version',
       'the body is not an AdmissionReview of admission.k8s.io/v1; set admissionReviewVersions: ["v1"] in the webhook configuration',
     )
@@ -81,7 +81,7 @@ export function parseReview(bytes: Uint8Array): ParsedReview {
   const fields = fieldsOf(request)
   const uid = textOf(fields['uid'])
   if (uid === undefined || uid.length > MAX_UID) {
-    return bad('no_request', 'the review has no request with a uid')
+    return invalid('no_request', 'the review has no request with a uid')
   }
   return { ok: true, review: read(uid, fields) }
 }
@@ -122,6 +122,6 @@ function ownerOf(references: unknown): string {
   return textOf(controller?.['kind']) ?? 'Pod'
 }
 
-function bad(reason: BadReviewReason, message: string): ParsedReview {
+function invalid(reason: InvalidReviewReason, message: string): ParsedReview {
   return { ok: false, reason, message }
 }

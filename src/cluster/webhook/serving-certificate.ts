@@ -78,7 +78,7 @@ export class ServingCertificate {
         throw new CertificateError(`it ended on ${checked.until.toISOString()}`)
       }
     } catch (error) {
-      this.refuse((error as Error).message)
+      this.reject((error as Error).message)
       return
     }
     this.#complaint = undefined
@@ -96,10 +96,10 @@ export class ServingCertificate {
   }
 
   /** Reports a missing or invalid certificate, once per error. */
-  refuse(complaint: string): void {
+  reject(complaint: string): void {
     if (complaint === this.#complaint) return
     this.#complaint = complaint
-    this.#metrics.certificateRefused()
+    this.#metrics.certificateRejected()
     const then = this.#current === undefined ? 'there is none yet' : 'the last good one stays'
     this.#logger.error({ detail: complaint }, `a new certificate cannot be used; ${then}`)
   }

@@ -30,7 +30,7 @@ export const WEBHOOK_METRICS = [
   {
     name: 'squall_webhook_certificate_changes_total',
     type: 'counter',
-    help: 'New certificates: swapped in, or refused as unusable.',
+    help: 'New certificates: swapped in, or rejected as unusable.',
     labels: ['result'],
   },
   {

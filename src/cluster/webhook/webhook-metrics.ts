@@ -13,7 +13,7 @@ export interface WebhookMetrics {
   /** Counts a certificate that came into use. */
   swapped(expires: Date): void
   /** Counts a missing or unusable certificate. */
-  certificateRefused(): void
+  certificateRejected(): void
   /** Reports that the certificate in use is the newest again. */
   certificateGood(): void
   /** Sets the assumed version, Kubernetes 1.`minor`. */
@@ -39,7 +39,7 @@ export function createWebhookMetrics(version: string): WebhookMetrics {
   const build = new Gauge(declared('squall_webhook_build_info'))
   // Counters are exported before their first count; the expiry only once it is known.
   for (const [subject, result, reason] of EXPECTED) validations.inc({ subject, result, reason }, 0)
-  for (const result of ['swapped', 'refused']) changes.inc({ result }, 0)
+  for (const result of ['swapped', 'rejected']) changes.inc({ result }, 0)
   expires.remove()
   cluster.set({ source: 'unknown' }, 0)
   build.set({ version, node: process.versions.node }, 1)
@@ -54,8 +54,8 @@ export function createWebhookMetrics(version: string): WebhookMetrics {
       changes.inc({ result: 'swapped' })
       good.set(1)
     },
-    certificateRefused: () => {
-      changes.inc({ result: 'refused' })
+    certificateRejected: () => {
+      changes.inc({ result: 'rejected' })
       good.set(0)
     },
     certificateGood: () => good.set(1),
@@ -88,5 +88,5 @@ const EXPECTED = [
   ['anchor', 'accepted', 'anchored'],
   ['workload', 'accepted', 'valid'],
   ['workload', 'denied', 'unknown_key'],
-  ['workload', 'denied', 'bad_value'],
+  ['workload', 'denied', 'invalid_value'],
 ] as const

@@ -60,7 +60,7 @@ export function endingCounts(page: string): EndingCounts {
   const counts: EndingCounts = new Counts(ENDING_KEYS)
   for (const { labels, value } of seriesOf(page, 'squall_calls_total')) {
     if (labels.get('method') !== 'tools/call') continue
-    const ending = labels.get('origin') === 'upstream' ? labels.get('outcome') : undefined
+    const ending = labels.get('origin') === 'real' ? labels.get('outcome') : undefined
     counts.add(labels.get('tool') ?? '', { calls: value, [ending ?? 'other']: value })
   }
   return counts

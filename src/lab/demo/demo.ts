@@ -1,3 +1,4 @@
+import { asStarted } from '../../base/started-as.ts'
 import type { Check, Phase } from './phase.ts'
 import { clean, twoPercent, withRetries } from './phases/load-phases.ts'
 import { editedLive } from './phases/edited-live.ts'
@@ -57,16 +58,16 @@ export async function demo(options: DemoOptions, program: DemoProgram): Promise<
     const seconds = (performance.now() - startedAt) / 1000
     const checks = checksOf(played, stage)
     const failed = checks.filter(({ ok }) => !ok)
-    const places = options.stay ? placesOf(stage) : undefined
+    const addresses = options.stay ? addressesOf(stage) : undefined
     const report = await writeDemoReport(options, played)
     showEnd(screen, played, { seconds, stays: options.stay, report })
     if (options.json) {
       const found = { ...resultOf(stage, played, checks, seconds), ...(report && { report }) }
-      stdout.write(`${JSON.stringify({ ...found, ...(places && { places }) }, short)}\n`)
+      stdout.write(`${JSON.stringify({ ...found, ...(addresses && { addresses }) }, short)}\n`)
     }
     for (const { what } of failed) process.stderr.write(`squall: demo: not so: ${what}\n`)
     for (const text of stage.ownErrors) process.stderr.write(`squall: demo: ${text}\n`)
-    if (places !== undefined) await stay(stage, screen, places, stopped)
+    if (addresses !== undefined) await stay(stage, screen, addresses, stopped)
     return failed.length === 0 ? 0 : 1
   } finally {
     await stage.close()
@@ -76,10 +77,10 @@ export async function demo(options: DemoOptions, program: DemoProgram): Promise<
 async function stay(
   stage: Stage,
   screen: Screen,
-  places: Places,
+  addresses: Addresses,
   stopped: Promise<unknown>,
 ): Promise<void> {
-  showPlaces(screen, places)
+  showAddresses(screen, addresses)
   const stop = new AbortController()
   const going = gentleLoad(stage, stop.signal)
   await Promise.race([stopped, going])
@@ -179,12 +180,12 @@ function demoReport(played: readonly Played[]): string {
   )
 }
 
-type Places = Readonly<Record<'app' | 'squall' | 'page' | 'metrics' | 'rules', string>>
+type Addresses = Readonly<Record<'app' | 'squall' | 'page' | 'metrics' | 'rules', string>>
 
 const PER_SECOND = 40
 
 /** Returns the addresses and files that stay in use. */
-function placesOf({ app, sidecar, rulesFile }: Stage): Places {
+function addressesOf({ app, sidecar, rulesFile }: Stage): Addresses {
   const at = (port: number, path: string): string => `http://127.0.0.1:${port}${path}`
   return {
     app: at(app.port, '/mcp'),
@@ -196,7 +197,7 @@ function placesOf({ app, sidecar, rulesFile }: Stage): Places {
 }
 
 /** Shows the addresses and files, and what to try. */
-function showPlaces(screen: Screen, { app, squall, page, rules }: Places): void {
+function showAddresses(screen: Screen, { app, squall, page, rules }: Addresses): void {
   const strong = (text: string): string => screen.paint('strong', text)
   screen.line()
   screen.line(` page    ${strong(page)}`)
@@ -206,7 +207,7 @@ function showPlaces(screen: Screen, { app, squall, page, rules }: Places): void 
   screen.line()
   screen.line(` ${PER_SECOND} calls a second go on, and the app fails by itself now and then.`)
   screen.line(' Look at the page, change a percent: in the rules file, save, and look again.')
-  screen.line(` Or in a terminal:  npx squall top ${new URL(page).host}`)
+  screen.line(asStarted(` Or in a terminal:  squall top ${new URL(page).host}`))
   screen.line()
   screen.line(' Ctrl-C ends it all.')
 }

@@ -1,3 +1,4 @@
+import { asStarted } from '../../base/started-as.ts'
 import { percentage, plainNumber, wholeNumber } from '../report/shown-numbers.ts'
 import { endingsOf } from '../report/endings.ts'
 import type { DemoRun, Phase, PhaseResult } from './phase.ts'
@@ -39,8 +40,11 @@ export function showEnd(screen: Screen, played: readonly Played[], facts: EndFac
   screen.line()
   if (facts.report !== undefined) screen.line(` report    ${facts.report}`)
   if (!facts.stays)
-    screen.line(' next      npx squall demo --stay   its page, load, and rules for you to edit')
-  screen.line(' try it    npx squall run --upstream http://127.0.0.1:3000 --rules rules.yaml')
+    screen.line(
+      asStarted(' next      squall demo --stay   its page, load, and rules for you to edit'),
+    )
+  const run = 'squall run --upstream http://127.0.0.1:3000 --rules rules.yaml'
+  screen.line(asStarted(` try it    ${run}`))
   screen.line(
     screen.paint(
       'quiet',

@@ -1,4 +1,4 @@
-import type { PlacedName } from '../../rules/guard/production-names.ts'
+import type { SourcedName } from '../../rules/guard/production-names.ts'
 import type { Arming } from './arming.ts'
 import type { EarlyEnd, StageResult } from './experiment-result.ts'
 import type { HistoryEntry } from './history.ts'
@@ -15,7 +15,7 @@ export interface ExperimentOptions extends LoadContext {
   readonly stop: AbortSignal
   readonly onEvent: (event: ExperimentEvent) => void
   /** Reads the environment label of a namespace; undefined when the label cannot be read. */
-  readonly namespaceLabel?: (namespace: string) => Promise<PlacedName | undefined>
+  readonly namespaceLabel?: (namespace: string) => Promise<SourcedName | undefined>
   readonly past: readonly HistoryEntry[]
   /** The time limit for the sidecar to activate new rules. */
   readonly activationMs?: number

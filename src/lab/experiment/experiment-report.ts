@@ -1,3 +1,4 @@
+import { asStarted } from '../../base/started-as.ts'
 import { shortDigest } from '../../base/digest.ts'
 import { duration } from '../report/shown-numbers.ts'
 import { markdownText } from '../report/foreign-text.ts'
@@ -64,7 +65,7 @@ export function experimentMarkdown(result: ExperimentResult): string {
       `- run ${id}${again === undefined ? '' : `, a repetition of ${markdownText(again)}`}, started ${startedAt}`,
       `- target ${markdownText(target)}, environment ${markdownText(environment)}`,
       `- seed ${seed}, plan ${shortDigest(planDigest)}, rules ${shortDigest(rulesDigest)}`,
-      `- repeat exactly: \`squall experiment run --again ${id}\``,
+      `- repeat exactly: \`${asStarted('squall experiment run')} --again ${id}\``,
     ].join('\n'),
   ]
   return `${blocks.join('\n\n')}\n`
@@ -86,10 +87,10 @@ function row(phase: PhaseResult | StageResult): string {
   return `| ${cells.join(' | ')} |`
 }
 
-/** Returns the refusal of an experiment as a failed test, with each reason. */
-export function refusedSuite(reasons: readonly Rejection[]): JUnitSuite {
-  const failure = reasons.map(({ code, wrong, fix }) => `${code}: ${wrong}; ${fix}`).join('\n')
-  const cases = [{ name: 'the experiment is not refused', seconds: 0, failure }]
+/** Returns the rejection of an experiment as a test that could not run, with each reason. */
+export function rejectedSuite(reasons: readonly Rejection[]): JUnitSuite {
+  const error = reasons.map(({ code, wrong, fix }) => `${code}: ${wrong}; ${fix}`).join('\n')
+  const cases = [{ name: 'the experiment is not rejected', seconds: 0, error }]
   return { name: 'squall experiment', startedAt: new Date().toISOString(), seconds: 0, cases }
 }
 

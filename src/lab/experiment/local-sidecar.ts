@@ -5,7 +5,7 @@ import type { SidecarAdmin } from '../../admin/api-client.ts'
 import { CLAIM_PREFIX } from './armed-rules.ts'
 import { awaitSuccessor, findVictim, killVictim, type Victim } from './kill.ts'
 import type { LockHolder } from './lock.ts'
-import type { LocalPlace } from './plan.ts'
+import type { LocalSpec } from './plan.ts'
 import { restoreFile, RulesFile } from './rules-file.ts'
 import { askRules, askState } from './sidecar-admin.ts'
 import type { Killing, ReplacedRules, Sidecars, SidecarState, Totals } from './sidecars.ts'
@@ -24,7 +24,7 @@ export class LocalSidecar implements Sidecars {
   readonly ready = undefined
   readonly killing: Killing | undefined
 
-  constructor({ admin, rulesFile, victim }: Omit<LocalPlace, 'kind'>) {
+  constructor({ admin, rulesFile, victim }: Omit<LocalSpec, 'kind'>) {
     this.#admin = admin
     this.#rulesFile = rulesFile
     this.killing = victim && processKilling(victim)

@@ -47,7 +47,7 @@ function ownFindings(value: unknown): readonly Finding[] {
       ? []
       : urlFindings(value, ['sidecar', 'admin'])),
     ...shapeFindings(file),
-    ...placeFindings(file),
+    ...sidecarFindings(file),
     ...timeFindings(withDefaults(value)),
     ...listFindings(fieldOf(file.load, 'expect'), ['load', 'expect'], parseExpectation),
   ]
@@ -59,11 +59,11 @@ function urlFindings(value: unknown, path: Path): readonly Finding[] {
   const found = quoted(text)
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
     const message = `needs a URL such as http://localhost:8080/mcp, found ${found}`
-    return [{ code: 'bad_value', message, path, found }]
+    return [{ code: 'invalid_value', message, path, found }]
   }
   if (url.username === '' && url.password === '') return []
   const message = 'a plan must not contain a password; pass it with --header or --auth-token-file'
-  return [{ code: 'bad_value', message, path }]
+  return [{ code: 'invalid_value', message, path }]
 }
 
 function conflict(message: string, path: Path): Finding {
@@ -90,7 +90,7 @@ function shapeFindings(file: WrittenPlan): readonly Finding[] {
 }
 
 /** Finds what does not go together with a sidecar of this machine, or with pods. */
-function placeFindings({ sidecar, kill, steadyState }: WrittenPlan): readonly Finding[] {
+function sidecarFindings({ sidecar, kill, steadyState }: WrittenPlan): readonly Finding[] {
   const kubernetes = fieldOf(sidecar, 'kubernetes')
   const found: Finding[] = []
   const take = (section: unknown, path: Path, wanted: readonly string[], other: string): void => {
@@ -98,7 +98,7 @@ function placeFindings({ sidecar, kill, steadyState }: WrittenPlan): readonly Fi
       if (fieldOf(section, key) !== undefined) continue
       found.push({ code: 'missing_key', message: `\`${key}\` is missing`, path })
     }
-    for (const key of PLACE_KEYS) {
+    for (const key of SIDECAR_KEYS) {
       if (wanted.includes(key) || fieldOf(section, key) === undefined) continue
       found.push(conflict(`\`${key}\` is for ${other}`, [...path, key]))
     }
@@ -114,14 +114,14 @@ function placeFindings({ sidecar, kill, steadyState }: WrittenPlan): readonly Fi
   const isNamed = fieldOf(kubernetes, 'deployment') !== undefined
   if (isNamed === (fieldOf(kubernetes, 'selector') !== undefined)) {
     const message = 'needs either `deployment` or `selector`'
-    found.push({ code: 'bad_value', message, path: ['sidecar', 'kubernetes'] })
+    found.push({ code: 'invalid_value', message, path: ['sidecar', 'kubernetes'] })
   }
   return found
 }
 
 const PODS = 'pods, with `sidecar.kubernetes`'
-/** The keys that depend on the place of the sidecar. */
-const PLACE_KEYS = ['admin', 'rulesFile', 'pidFile', 'command', 'pod', 'ready']
+/** The keys that depend on the form of sidecar. */
+const SIDECAR_KEYS = ['admin', 'rulesFile', 'pidFile', 'command', 'pod', 'ready']
 
 function timeFindings({ sidecar, steadyState, hold }: PlanFile): readonly Finding[] {
   const times: readonly (readonly [number, number, string, Path])[] = [
@@ -146,7 +146,7 @@ function listFindings(
       return []
     } catch (error) {
       if (!(error instanceof LoadError)) throw error
-      return [{ code: 'bad_value', message: error.message, path: [...path, index] }]
+      return [{ code: 'invalid_value', message: error.message, path: [...path, index] }]
     }
   })
 }

@@ -1,6 +1,6 @@
 import type { Problem } from '../../rules/file/problem.ts'
 import {
-  type PlacedName,
+  type SourcedName,
   type Production,
   type ProductionCheck,
   findProduction,
@@ -77,8 +77,8 @@ function environmentRejections({ file, production }: PlanFacts): Rejection[] {
       },
     ]
   }
-  const at = (path: readonly string[], places: readonly PlacedName[]): Rejection[] => {
-    const found = findProduction(places, production.patterns)
+  const at = (path: readonly string[], names: readonly SourcedName[]): Rejection[] => {
+    const found = findProduction(names, production.patterns)
     return found === undefined ? [] : [{ ...productionRejection(found), path }]
   }
   return [
@@ -91,7 +91,7 @@ function environmentRejections({ file, production }: PlanFacts): Rejection[] {
       ['sidecar', 'kubernetes', 'namespace'],
       [{ where: 'the namespace', name: kubernetes?.namespace }],
     ),
-    ...at([], production.places),
+    ...at([], production.names),
   ]
 }
 

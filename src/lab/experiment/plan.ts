@@ -68,7 +68,7 @@ export interface Stage {
 }
 
 /** A sidecar of this machine. All paths are absolute. */
-export interface LocalPlace {
+export interface LocalSpec {
   readonly kind: 'local'
   readonly admin: SidecarAdmin
   readonly rulesFile: string
@@ -76,7 +76,7 @@ export interface LocalPlace {
 }
 
 /** Pods of a cluster. */
-export interface PodsPlace extends Kubernetes {
+export interface PodsSpec extends Kubernetes {
   readonly kind: 'pods'
   /** The number of pods that each stage deletes. */
   readonly kills: number | undefined
@@ -92,7 +92,7 @@ export interface Plan {
   readonly rules: RulesSource | undefined
   readonly seed: number
   readonly target: URL
-  readonly place: LocalPlace | PodsPlace
+  readonly sidecar: LocalSpec | PodsSpec
   readonly calls: readonly CallSpec[]
   readonly expectations: readonly Expectation[]
   readonly steady: readonly Gate[]

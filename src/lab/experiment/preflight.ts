@@ -1,6 +1,6 @@
 import type { Rule } from '../../admin/api.ts'
 import { AdminError } from '../../admin/api-client.ts'
-import { findProduction, type PlacedName } from '../../rules/guard/production-names.ts'
+import { findProduction, type SourcedName } from '../../rules/guard/production-names.ts'
 import { CLAIM_PREFIX } from './armed-rules.ts'
 import type { ExperimentOptions } from './context.ts'
 import type { Plan } from './plan.ts'
@@ -37,14 +37,14 @@ export async function preflight(
   const { environment } = plan.file.target
   const namespace = states.find((state) => state.namespace !== undefined)?.namespace
   const label = namespace === undefined ? undefined : await namespaceLabel?.(namespace)
-  const placesOf = (state: SidecarState): readonly PlacedName[] => [
+  const namesOf = (state: SidecarState): readonly SourcedName[] => [
     { where: 'the environment of the sidecar,', name: state.environment ?? undefined },
     { where: 'the namespace of the sidecar,', name: state.namespace },
     ...(label === undefined ? [] : [label]),
   ]
   const rejections = [
     ...states.flatMap((state) => [
-      environmentRejection(placesOf(state), environment ?? '', plan),
+      environmentRejection(namesOf(state), environment ?? '', plan),
       disarmedRejection(state),
       invalidRulesRejection(state, sidecars),
     ]),
@@ -95,13 +95,13 @@ function unreadyRejection(plan: Plan, sidecars: Sidecars): Rejection | undefined
 }
 
 function environmentRejection(
-  places: readonly PlacedName[],
+  names: readonly SourcedName[],
   wanted: string,
   { production }: Plan,
 ): Rejection | undefined {
-  const match = findProduction(places, production.patterns)
+  const match = findProduction(names, production.patterns)
   if (match !== undefined) return productionRejection(match)
-  const found = places[0]?.name
+  const found = names[0]?.name
   if (found?.toLowerCase() === wanted.toLowerCase()) return undefined
   return {
     code: 'ENVIRONMENT_MISMATCH',

@@ -8,7 +8,7 @@ import { limitGate } from '../load/results/slo.ts'
 import { canonicalJson } from '../../base/json/canonical-json.ts'
 import type { FileProblems } from '../../rules/file/problem-format.ts'
 import type { Problem } from '../../rules/file/problem.ts'
-import { NO_PLACES, type ProductionCheck } from '../../rules/guard/production-names.ts'
+import { NO_NAMES, type ProductionCheck } from '../../rules/guard/production-names.ts'
 import { type YamlDocument, readYaml } from '../../rules/file/yaml-document.ts'
 import { type Gate, gateOf, type Measure, MEASURES } from './gate.ts'
 import { planFindings, withDefaults } from './plan-findings.ts'
@@ -81,7 +81,7 @@ function planOf(
   file: PlanFile,
   rules: RulesSource | undefined,
   calls: readonly CallSpec[],
-  { directory, production = NO_PLACES }: PlanSource,
+  { directory, production = NO_NAMES }: PlanSource,
 ): Plan {
   const { steadyState } = file
   return {
@@ -90,7 +90,7 @@ function planOf(
     rules,
     seed: rules?.seed ?? file.seed,
     target: new URL(file.target.url),
-    place: placeOf(file, directory),
+    sidecar: sidecarOf(file, directory),
     calls,
     expectations: (file.load.expect ?? []).map((each) => parseExpectation(each)),
     steady: gatesOf(steadyState),
@@ -102,8 +102,8 @@ function planOf(
   }
 }
 
-/** Returns the place of the sidecars. The keys of the other place are missing, as `planFindings` has checked. */
-function placeOf({ sidecar, kill }: PlanFile, directory: string): Plan['place'] {
+/** Returns the sidecar, or the pods. The keys of the other form are missing, as `planFindings` has checked. */
+function sidecarOf({ sidecar, kill }: PlanFile, directory: string): Plan['sidecar'] {
   const { kubernetes, expiry: expiryMs, admin, rulesFile } = sidecar
   if (kubernetes !== undefined) return { ...kubernetes, kind: 'pods', kills: kill?.pod, expiryMs }
   return {

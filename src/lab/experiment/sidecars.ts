@@ -56,7 +56,7 @@ export interface Killed {
 export interface Sidecars {
   /** The admin ports of sidecars that the load asks for injected faults. */
   readonly admins: readonly SidecarAdmin[]
-  /** Names the place of the rules, for messages. */
+  /** Names what holds the rules, for messages. */
   readonly rulesName: string
   /** Names the setting of the plan that leads to the rules, for messages. */
   readonly rulesSetting: string

@@ -50,17 +50,17 @@ export function parseBaseline(text: string): Baseline {
   try {
     value = JSON.parse(text)
   } catch {
-    throw bad('is no JSON')
+    throw invalid('is no JSON')
   }
   if (fits(value)) return value as Baseline
-  throw bad(`is none of the format ${BASELINE_FORMAT}`)
+  throw invalid(`is none of the format ${BASELINE_FORMAT}`)
 }
 
 const fits = makeCheck(() => ({}))
 
-function bad(why: string): LoadError {
+function invalid(why: string): LoadError {
   return new LoadError(
-    'BAD_INPUT',
+    'INVALID_INPUT',
     `the baseline ${why}`,
     'record one with --record-baseline on a run without faults',
   )

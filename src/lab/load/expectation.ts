@@ -24,13 +24,14 @@ type Test = (value: unknown) => boolean
 export function parseExpectation(text: string, ofTool?: string): Expectation {
   const slash = text.indexOf('/')
   const head = slash === -1 ? text : text.slice(0, slash)
-  if (slash === -1 || (head !== '' && !head.endsWith(':'))) throw bad(text, 'has no JSON Pointer')
+  if (slash === -1 || (head !== '' && !head.endsWith(':')))
+    throw invalid(text, 'has no JSON Pointer')
   const named = head.slice(0, -1)
   const rest = text.slice(slash)
   const found = OPERATOR.exec(rest)
   const pointer = rest.slice(0, found?.index).trimEnd()
   const keys = parsePointer(pointer)
-  if (keys === undefined) throw bad(text, 'has no valid JSON Pointer')
+  if (keys === undefined) throw invalid(text, 'has no valid JSON Pointer')
   const operand = found === null ? '' : rest.slice(found.index + found[0].length).trim()
   const test = testOf(text, found?.[0], operand)
   return {
@@ -42,7 +43,7 @@ export function parseExpectation(text: string, ofTool?: string): Expectation {
 
 function testOf(text: string, operator: string | undefined, operand: string): Test {
   if (operator === undefined) return (value) => value !== undefined && value !== null
-  if (operand === '') throw bad(text, `has nothing behind ${operator}`)
+  if (operand === '') throw invalid(text, `has nothing behind ${operator}`)
   if (operator === '=~') {
     const expression = expressionOf(text, operand)
     return (value) => typeof value === 'string' && expression.test(value)
@@ -50,7 +51,7 @@ function testOf(text: string, operator: string | undefined, operand: string): Te
   const wanted = valueOf(operand)
   if (operator === '=') return (value) => sameJson(value, wanted)
   if (operator === '!=') return (value) => value !== undefined && !sameJson(value, wanted)
-  if (typeof wanted !== 'number') throw bad(text, `compares with ${operator} what is no number`)
+  if (typeof wanted !== 'number') throw invalid(text, `compares with ${operator} what is no number`)
   return comparison(operator, wanted)
 }
 
@@ -69,7 +70,7 @@ function expressionOf(text: string, source: string): RegExp {
   try {
     return new RegExp(source, 'u')
   } catch {
-    throw bad(text, 'has no valid regular expression')
+    throw invalid(text, 'has no valid regular expression')
   }
 }
 
@@ -81,6 +82,6 @@ function valueOf(operand: string): unknown {
   }
 }
 
-function bad(text: string, why: string): LoadError {
-  return new LoadError('BAD_INPUT', `the expectation "${text.slice(0, 80)}" ${why}`, FORM)
+function invalid(text: string, why: string): LoadError {
+  return new LoadError('INVALID_INPUT', `the expectation "${text.slice(0, 80)}" ${why}`, FORM)
 }

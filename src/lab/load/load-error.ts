@@ -8,7 +8,7 @@ export type LoadErrorCode =
   | 'TOOLS_NOT_NAMED'
   | 'CANNOT_MAKE_ARGUMENTS'
   | 'CLIENT_MISSING'
-  | 'BAD_INPUT'
+  | 'INVALID_INPUT'
   | 'CANNOT_MERGE'
 
 /** Reports why a load could not begin, and how to fix it. */

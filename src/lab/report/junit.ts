@@ -9,6 +9,8 @@ export interface JUnitCase {
   readonly seconds: number
   /** Undefined when it passed. */
   readonly failure?: string | undefined
+  /** The reason for which it could not run. */
+  readonly error?: string
 }
 
 /** The tests of one run. */
@@ -27,7 +29,8 @@ function xmlText(text: string): string {
 /** Formats a suite as JUnit XML, which CI systems show as tests. */
 export function junitText({ name, startedAt, seconds, cases }: JUnitSuite): string {
   const failures = cases.filter(({ failure }) => failure !== undefined).length
-  const counts = `tests="${cases.length}" failures="${failures}" errors="0" skipped="0"`
+  const errors = cases.filter(({ error }) => error !== undefined).length
+  const counts = `tests="${cases.length}" failures="${failures}" errors="${errors}" skipped="0"`
   const head = `name="${xmlText(name)}" ${counts} time="${seconds}"`
   return `<?xml version="1.0" encoding="UTF-8"?>
 <testsuites ${head}>
@@ -37,11 +40,12 @@ ${cases.map((each) => caseText(each, name)).join('')}  </testsuite>
 `
 }
 
-function caseText({ name, seconds, failure }: JUnitCase, suite: string): string {
+function caseText({ name, seconds, failure, error }: JUnitCase, suite: string): string {
   const head = `<testcase classname="${xmlText(suite)}" name="${xmlText(name)}" time="${seconds}"`
-  if (failure === undefined) return `    ${head}/>\n`
-  const message = xmlText(failure)
-  return `    ${head}><failure message="${message}">${message}</failure></testcase>\n`
+  const message = error ?? failure
+  if (message === undefined) return `    ${head}/>\n`
+  const [kind, text] = [error === undefined ? 'failure' : 'error', xmlText(message)]
+  return `    ${head}><${kind} message="${text}">${text}</${kind}></testcase>\n`
 }
 
 /** Returns the gates of a load as tests, and that it ran to its end. */

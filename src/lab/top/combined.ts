@@ -139,7 +139,7 @@ export function combineTools(views: readonly SidecarView[]): readonly CombinedTo
         tool,
         calls: (before?.calls ?? 0) + sumOf(calls),
         injected: (before?.injected ?? 0) + errors.injected,
-        real: (before?.real ?? 0) + errors.upstream,
+        real: (before?.real ?? 0) + errors.real,
         squall: (before?.squall ?? 0) + errors.squall,
         rates: known.length === 0 ? undefined : sumRates(known),
       })

@@ -17,7 +17,7 @@ export interface SidecarRates extends Rates {
   readonly tools: ReadonlyMap<string, Rates>
 }
 
-const NO_CALLS: ByOrigin = { upstream: 0, injected: 0, squall: 0 }
+const NO_CALLS: ByOrigin = { real: 0, injected: 0, squall: 0 }
 const NOTHING: Rates = { calls: 0, injected: 0, real: 0, squall: 0 }
 const ALL_MEMBERS = ['calls', 'injected', 'real', 'squall'] as const
 
@@ -59,7 +59,7 @@ function perSecond(previous: Tool | undefined, { calls, errors }: Tool, seconds:
   return {
     calls: (sumOf(calls) - sumOf(before.calls)) / seconds,
     injected: (errors.injected - before.errors.injected) / seconds,
-    real: (errors.upstream - before.errors.upstream) / seconds,
+    real: (errors.real - before.errors.real) / seconds,
     squall: (errors.squall - before.errors.squall) / seconds,
   }
 }
@@ -67,12 +67,12 @@ function perSecond(previous: Tool | undefined, { calls, errors }: Tool, seconds:
 /** Returns true when a count decreased, which means that the process restarted. */
 function decreased(previous: Tool | undefined, now: Tool): boolean {
   if (previous === undefined) return false
-  return (['upstream', 'injected', 'squall'] as const).some(
+  return (['real', 'injected', 'squall'] as const).some(
     (origin) =>
       now.calls[origin] < previous.calls[origin] || now.errors[origin] < previous.errors[origin],
   )
 }
 
-export function sumOf({ upstream, injected, squall }: ByOrigin): number {
-  return upstream + injected + squall
+export function sumOf({ real, injected, squall }: ByOrigin): number {
+  return real + injected + squall
 }

@@ -11,7 +11,7 @@ import type { FaultListener, NotApplicableReason } from './fault-events.ts'
 import type { Stop } from './chain/stop.ts'
 import type { ExchangeContext } from './exchange-context.ts'
 import { ActiveFault } from './chain/active-fault.ts'
-import type { ActiveFaultOwner, Inapplicable, StreamPlace } from './chain/fault-owner.ts'
+import type { ActiveFaultOwner, Inapplicable, StreamPosition } from './chain/fault-owner.ts'
 
 /**
  * The result of the request phase for one call: edits, copies and silence are handled by then. A message
@@ -41,8 +41,8 @@ export class CallFaults implements ActiveFaultOwner {
   response: ResponseHead | undefined
   /** The calls whose outcomes depend on the message, which is no call. */
   readonly #disturbs: readonly Disturbance[]
-  /** The place of a message of the server on its stream. */
-  place: StreamPlace | undefined
+  /** The position of a message of the server on its stream. */
+  position: StreamPosition | undefined
   /** Called when a fault begins to wait. */
   waiting: (() => void) | undefined
   /** True once a fault has waited. */
@@ -82,7 +82,7 @@ export class CallFaults implements ActiveFaultOwner {
     const { injected } = this.fate
     return injected || this.edits.length > 0 || this.#faults.some((active) => active.acting)
       ? 'injected'
-      : 'upstream'
+      : 'real'
   }
 
   /** True while a fault sleeps. */

@@ -87,15 +87,15 @@ export class ExchangeFaults implements ExchangeParts {
   /** The origin of the status of an exchange without calls. */
   get origin(): Origin {
     const isInjected = [this.exchange, ...this.messages].some(({ origin }) => origin === 'injected')
-    return isInjected ? 'injected' : 'upstream'
+    return isInjected ? 'injected' : 'real'
   }
 
   /** Returns the origin of a call's outcome; valid also after the end. */
   originOf(call: Call): Origin {
     if (this.exchange.origin === 'injected') return 'injected'
-    const own = this.#of(call)?.origin ?? 'upstream'
+    const own = this.#of(call)?.origin ?? 'real'
     // A call that waits with its batch for the fault of another call counts as injected.
-    return own === 'upstream' && this.#held.keptBy(this.all) ? 'injected' : own
+    return own === 'real' && this.#held.keptBy(this.all) ? 'injected' : own
   }
 
   /** True while faults hold the request, or before they are asked. */

@@ -96,7 +96,7 @@ export class HttpFront {
         const { bodyTimeout, holdTimeout } = this.#limits
         if (body.whole) continue
         if (body.stalledFor(now) <= bodyTimeout && !body.heldTooLong(now, holdTimeout)) continue
-        this.#telemetry.refused('slow_client')
+        this.#telemetry.rejected('slow_client')
         body.destroy()
       }
     }
@@ -270,7 +270,7 @@ export class HttpFront {
     } else if (connection === undefined) {
       // The TLS handshake failed, so no response can be sent.
       const late = error.code === 'ERR_TLS_HANDSHAKE_TIMEOUT'
-      this.#telemetry.refused(late ? 'slow_client' : 'bad_request')
+      this.#telemetry.rejected(late ? 'slow_client' : 'bad_request')
       socket.destroy()
     } else {
       const { status, reason, message } = unreadableRequest(error)
@@ -279,7 +279,7 @@ export class HttpFront {
   }
 
   #rejectSocket(socket: Socket, status: number, reason: RejectionReason, message: string): void {
-    this.#telemetry.refused(reason)
+    this.#telemetry.rejected(reason)
     // Later bytes are not read, so that they are not rejected again.
     const connection = this.#connections.get(socket)
     if (connection !== undefined) connection.closing = true

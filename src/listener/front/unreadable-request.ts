@@ -32,43 +32,49 @@ const BY_CODE: Readonly<Record<string, Rejection>> = {
   ERR_HTTP_REQUEST_TIMEOUT: TOO_LATE,
   HPE_INVALID_VERSION: WRONG_VERSION,
   HPE_PAUSED_H2_UPGRADE: WRONG_VERSION,
-  HPE_INVALID_METHOD: bad(
+  HPE_INVALID_METHOD: badRequest(
     'the method is unknown; send one of the registered methods, in capital letters',
   ),
-  HPE_INVALID_URL: bad(
+  HPE_INVALID_URL: badRequest(
     'the request target holds a character that is not allowed; percent-encode it',
   ),
-  HPE_INVALID_CONSTANT: bad(
+  HPE_INVALID_CONSTANT: badRequest(
     'the request line is not a method, a target and a version; percent-encode spaces in the target',
   ),
-  HPE_CR_EXPECTED: bad(LINE_END),
-  HPE_LF_EXPECTED: bad(LINE_END),
-  HPE_INVALID_HEADER_TOKEN: bad('a header name holds a character that is not allowed; rename it'),
-  HPE_UNEXPECTED_CONTENT_LENGTH: bad('more than one Content-Length; send one'),
-  HPE_INVALID_CONTENT_LENGTH: bad('Content-Length is not a number in plain digits; send one'),
-  HPE_INVALID_TRANSFER_ENCODING: bad('Transfer-Encoding is not "chunked"; send chunked alone'),
-  HPE_INVALID_CHUNK_SIZE: bad(
+  HPE_CR_EXPECTED: badRequest(LINE_END),
+  HPE_LF_EXPECTED: badRequest(LINE_END),
+  HPE_INVALID_HEADER_TOKEN: badRequest(
+    'a header name holds a character that is not allowed; rename it',
+  ),
+  HPE_UNEXPECTED_CONTENT_LENGTH: badRequest('more than one Content-Length; send one'),
+  HPE_INVALID_CONTENT_LENGTH: badRequest(
+    'Content-Length is not a number in plain digits; send one',
+  ),
+  HPE_INVALID_TRANSFER_ENCODING: badRequest(
+    'Transfer-Encoding is not "chunked"; send chunked alone',
+  ),
+  HPE_INVALID_CHUNK_SIZE: badRequest(
     'a chunk does not begin with its size; send it in hexadecimal digits',
   ),
-  HPE_CHUNK_EXTENSIONS_OVERFLOW: bad('the chunk extensions are too large; send none'),
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: badRequest('the chunk extensions are too large; send none'),
 }
 
 /** Rejections by message, for codes that stand for several errors. */
 const BY_WORDS: Readonly<Record<string, Rejection>> = {
-  'Expected CRLF after version': bad(LINE_END),
-  'Unexpected whitespace after header value': bad(
+  'Expected CRLF after version': badRequest(LINE_END),
+  'Unexpected whitespace after header value': badRequest(
     'a header is folded over several lines; send it as one line',
   ),
-  'Invalid header value char': bad('a header value holds a control character; leave it out'),
-  "Content-Length can't be present with Transfer-Encoding": bad(BOTH_LENGTHS),
-  "Transfer-Encoding can't be present with Content-Length": bad(BOTH_LENGTHS),
+  'Invalid header value char': badRequest('a header value holds a control character; leave it out'),
+  "Content-Length can't be present with Transfer-Encoding": badRequest(BOTH_LENGTHS),
+  "Transfer-Encoding can't be present with Content-Length": badRequest(BOTH_LENGTHS),
 }
 
 /** Maps a parser error to the rejection for the client. */
 export function unreadableRequest({ code, reason }: ParserError): Rejection {
-  return BY_WORDS[reason ?? ''] ?? BY_CODE[code ?? ''] ?? bad(ANY)
+  return BY_WORDS[reason ?? ''] ?? BY_CODE[code ?? ''] ?? badRequest(ANY)
 }
 
-function bad(message: string): Rejection {
+function badRequest(message: string): Rejection {
   return { status: 400, reason: 'bad_request', message }
 }

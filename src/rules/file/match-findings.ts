@@ -204,7 +204,7 @@ function headerFindings(match: Fields, path: Path): readonly Finding[] {
   for (const name of Object.keys(asObject(match['headers']) ?? {})) {
     const at = { path: [...path, 'headers', name], atKey: true, found: name }
     if (!isHeaderName(name)) {
-      findings.push({ code: 'bad_value', message: 'not the name of a header', ...at })
+      findings.push({ code: 'invalid_value', message: 'not the name of a header', ...at })
     } else if (seen.has(name.toLowerCase())) {
       findings.push({ code: 'duplicate_key', message: 'this header is here twice', ...at })
     }
@@ -217,7 +217,7 @@ function argsFindings(match: Fields, path: Path): readonly Finding[] {
   return Object.keys(asObject(match['args']) ?? {})
     .filter((pointer) => parsePointer(pointer) === undefined)
     .map((pointer) => ({
-      code: 'bad_value',
+      code: 'invalid_value',
       message: 'an argument is named by a JSON Pointer, which begins with `/`',
       path: [...path, 'args', pointer],
       atKey: true,
@@ -234,13 +234,13 @@ function labelFindings(match: Fields, path: Path): readonly Finding[] {
     const at = { path: [...path, 'podLabels', key] }
     if (!LABEL_KEY.test(key)) {
       const message = 'not the key of a label, such as `app` or `app.kubernetes.io/name`'
-      findings.push({ code: 'bad_value', message, ...at, atKey: true, found: key })
+      findings.push({ code: 'invalid_value', message, ...at, atKey: true, found: key })
     } else if (typeof value === 'string' && !LABEL_VALUE.test(value)) {
       const hint = isGlob(value)
         ? 'labels are compared as they stand; for patterns use `workload`'
         : 'use at most 63 letters, digits, dots, dashes and underscores'
       const message = 'not the value of a label'
-      findings.push({ code: 'bad_value', message, ...at, found: value, hint })
+      findings.push({ code: 'invalid_value', message, ...at, found: value, hint })
     }
   }
   return findings
@@ -252,7 +252,7 @@ function httpFindings(match: Fields, path: Path): readonly Finding[] {
   for (const method of exactTexts(http?.['method']) ?? []) {
     if (method === method.toUpperCase()) continue
     findings.push({
-      code: 'bad_value',
+      code: 'invalid_value',
       message: `HTTP methods are in capitals, found \`${method}\``,
       path: [...path, 'http', 'method'],
       found: method,
@@ -262,7 +262,7 @@ function httpFindings(match: Fields, path: Path): readonly Finding[] {
   for (const target of exactTexts(http?.['path']) ?? []) {
     if (target.startsWith('/')) continue
     findings.push({
-      code: 'bad_value',
+      code: 'invalid_value',
       message: 'a path begins with `/`',
       path: [...path, 'http', 'path'],
       found: target,

@@ -32,8 +32,10 @@ export function mergeFiles(files: readonly MergedFile[]): Merged {
     const message = `all files together have ${rules.length} rules; ${MAX_ITEMS} are allowed`
     problems.at(-1)?.problems.push({ code: 'too_many', message, path: '', line: 1, column: 1 })
   }
-  const bad = problems.filter((each) => each.problems.length > 0)
-  return bad.length > 0 ? { problems: bad } : { file: { ...first!.file, ...settings, rules } }
+  const invalid = problems.filter((each) => each.problems.length > 0)
+  return invalid.length > 0
+    ? { problems: invalid }
+    : { file: { ...first!.file, ...settings, rules } }
 }
 
 type Found = readonly { readonly problems: Problem[] }[]

@@ -11,7 +11,7 @@ import type { RulesVersion } from './rules-version.ts'
 export const MAX_BETWEEN_CALLS = 8 * 1024
 /** Ten times the measured time of the slowest text of the maximum size. */
 const TIME_LIMIT = 30_000
-/** The heap that the largest files need; with less, a file is refused before the process is killed. */
+/** The heap that the largest files need; with less, a file is rejected before the process is killed. */
 const MOST_MEMORY = 256
 const LEAST_MEMORY = 32
 const MIB = 1024 * 1024
@@ -37,10 +37,10 @@ export async function parseWherever(
   const late = AbortSignal.timeout(TIME_LIMIT)
   const either = AbortSignal.any([signal, late])
   const version = await inThread<RulesVersion>(script, found, either).catch((error: unknown) =>
-    refusedFor(found, whyNot(error)),
+    rejectedFor(found, whyNot(error)),
   )
   if (version !== undefined) return deepFreeze(version)
-  return signal.aborted ? undefined : refusedFor(found, `not done after ${TIME_LIMIT} ms`)
+  return signal.aborted ? undefined : rejectedFor(found, `not done after ${TIME_LIMIT} ms`)
 }
 
 /** Runs one job in a worker thread; returns undefined when the signal aborts. */
@@ -90,7 +90,7 @@ function sizeOf(found: FoundRules & { readonly kind: 'found' }): number {
   return found.texts.reduce((sum, { bytes }) => sum + bytes.length, 0)
 }
 
-function refusedFor(found: FoundRules, why: string): RulesVersion {
+function rejectedFor(found: FoundRules, why: string): RulesVersion {
   const file = found.kind === 'found' ? (found.texts[0]?.file ?? '') : ''
   const message = `cannot be read: ${why}`
   const problem = { code: 'unreadable', message, path: '', line: 1, column: 1 } as const

@@ -44,27 +44,27 @@ export function parseWithPositions(input: string | Uint8Array): ReadRules {
   const bytes = typeof input === 'string' ? Buffer.from(input, 'utf8') : input
   const digest = sha256Of(bytes)
   let document: YamlDocument | undefined
-  const refused = (...problems: readonly Problem[]): ReadRules => ({
+  const rejected = (...problems: readonly Problem[]): ReadRules => ({
     parsed: deepFreeze({ ok: false, problems: problems.slice(0, MAX_PROBLEMS), digest }),
     document,
   })
   try {
     if (bytes.length > MAX_FILE_BYTES) {
-      return refused(
+      return rejected(
         atStart('too_large', `a rules file may have 1 MiB, this has ${bytes.length} bytes`),
       )
     }
     const text = typeof input === 'string' ? input : decode(input)
-    if (text === undefined) return refused(atStart('not_utf8', 'a rules file is text in UTF-8'))
+    if (text === undefined) return rejected(atStart('not_utf8', 'a rules file is text in UTF-8'))
     document = readYaml(text)
     const problems = [...document.problems, ...problemsIn(document)]
-    if (problems.length > 0) return refused(...inOrder(problems))
+    if (problems.length > 0) return rejected(...inOrder(problems))
     const file = deepFreeze(readFile(document.value))
     return { parsed: { ok: true, file, digest }, document }
   } catch (error) {
     // After any failure, the active rules stay.
     const reason = error instanceof Error ? error.message : String(error)
-    return refused(atStart('unreadable', `cannot be read: ${plain(reason)}`))
+    return rejected(atStart('unreadable', `cannot be read: ${plain(reason)}`))
   }
 }
 

@@ -13,7 +13,7 @@ export type ProblemCode =
   | 'unknown_fault'
   | 'missing_key'
   | 'wrong_type'
-  | 'bad_value'
+  | 'invalid_value'
   | 'out_of_range'
   | 'conflict'
   | 'duplicate_name'

@@ -21,13 +21,13 @@ export function parseFound(found: FoundRules): RulesVersion {
   for (const { file, parsed } of read) {
     if (!parsed.ok) problems.push({ file, problems: parsed.problems })
   }
-  if (problems.length > 0) return refused(digest, problems)
+  if (problems.length > 0) return rejected(digest, problems)
   const merged = mergeFiles(
     read.flatMap(({ file, parsed, document }) =>
       parsed.ok && document !== undefined ? { name: file, file: parsed.file, document } : [],
     ),
   )
-  if ('problems' in merged) return refused(digest, merged.problems)
+  if ('problems' in merged) return rejected(digest, merged.problems)
   const asWritten = read.flatMap(({ document }) => ruleTexts(document?.value))
   return deepFreeze({ kind: 'rules', digest, file: merged.file, asWritten })
 }
@@ -38,7 +38,7 @@ export function warmUpParser(): void {
 }
 
 /** Returns the problems in the order of the files, limited as for one file. */
-function refused(digest: string, files: readonly FileProblems[]): RulesVersion {
+function rejected(digest: string, files: readonly FileProblems[]): RulesVersion {
   const problems: FileProblems[] = []
   let left = MAX_PROBLEMS
   for (const each of files) {

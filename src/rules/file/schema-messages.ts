@@ -50,19 +50,19 @@ export function findingOf(
       return notAmong(node, value, path)
     case 'format':
     case 'pattern':
-      return badText(node, value, path)
+      return invalidText(node, value, path)
     case 'minimum':
     case 'maximum':
     case 'exclusiveMinimum':
       return { code: 'out_of_range', message: `needs ${wants(node)}, found ${found}`, path, found }
     case 'minLength':
-      return { code: 'bad_value', message: 'cannot be empty', path, found }
+      return { code: 'invalid_value', message: 'cannot be empty', path, found }
     case 'maxLength': {
       const message = `may have ${String(node.maxLength)} characters`
       return { code: 'out_of_range', message, path, found }
     }
     case 'minItems':
-      return { code: 'bad_value', message: 'the list cannot be empty', path, found }
+      return { code: 'invalid_value', message: 'the list cannot be empty', path, found }
     case 'maxItems':
     case 'maxProperties': {
       if (isOneKeyed(node)) return oneKey(node, path, `found ${countOf(value)}`)
@@ -72,7 +72,7 @@ export function findingOf(
     default: // minProperties
       return isOneKeyed(node)
         ? oneKey(node, path, 'found none')
-        : { code: 'bad_value', message: 'needs at least one key', path, ...allowedIn(node) }
+        : { code: 'invalid_value', message: 'needs at least one key', path, ...allowedIn(node) }
   }
 }
 
@@ -137,7 +137,7 @@ function notAmong(node: SchemaNode, value: unknown, path: Path): Finding {
   const allowed = (node.enum ?? []).map(String)
   const near = typeof value === 'string' ? nearestName(value, allowed) : undefined
   return {
-    code: 'bad_value',
+    code: 'invalid_value',
     message: `needs ${listed(allowed)}, found ${shownValue(value)}`,
     path,
     found: shownValue(value),
@@ -146,15 +146,15 @@ function notAmong(node: SchemaNode, value: unknown, path: Path): Finding {
   }
 }
 
-function badText(node: SchemaNode, value: unknown, path: Path): Finding {
+function invalidText(node: SchemaNode, value: unknown, path: Path): Finding {
   const found = shownValue(value)
   const format = node.format === undefined ? undefined : FORMATS[node.format]
   const problem = typeof value === 'string' ? format?.problem(value) : undefined
   if (format === undefined || problem === undefined) {
-    return { code: 'bad_value', message: `needs ${wants(node)}, found ${found}`, path, found }
+    return { code: 'invalid_value', message: `needs ${wants(node)}, found ${found}`, path, found }
   }
   const message = problem.startsWith('not ') ? `needs ${format.wants}, found ${found}` : problem
-  return { code: 'bad_value', message, path, found }
+  return { code: 'invalid_value', message, path, found }
 }
 
 /** Describes the values that a node accepts. */
@@ -203,7 +203,12 @@ function isOneKeyed({ minProperties, maxProperties }: SchemaNode): boolean {
 }
 
 function oneKey(node: SchemaNode, path: Path, found: string): Finding {
-  return { code: 'bad_value', message: `needs exactly one key, ${found}`, path, ...allowedIn(node) }
+  return {
+    code: 'invalid_value',
+    message: `needs exactly one key, ${found}`,
+    path,
+    ...allowedIn(node),
+  }
 }
 
 function allowedIn(node: SchemaNode): { readonly allowed?: readonly string[] } {

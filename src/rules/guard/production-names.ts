@@ -20,7 +20,7 @@ export const PRODUCTION_NAMES: readonly string[] = [
 ]
 
 /** A name with where it was found, as messages call that: `the namespace`, `--environment`. */
-export interface PlacedName {
+export interface SourcedName {
   readonly where: string
   readonly name: string | undefined
 }
@@ -34,12 +34,12 @@ export interface Production {
 
 /** The names to check, and the patterns that mean production. */
 export interface ProductionCheck {
-  readonly places: readonly PlacedName[]
+  readonly names: readonly SourcedName[]
   readonly patterns: readonly string[]
 }
 
 /** Looks at nothing but what is added. */
-export const NO_PLACES: ProductionCheck = { places: [], patterns: PRODUCTION_NAMES }
+export const NO_NAMES: ProductionCheck = { names: [], patterns: PRODUCTION_NAMES }
 
 const MAX_NAME = 2_048
 const WORDS = /[a-z]+/gi
@@ -50,10 +50,10 @@ const NEGATIONS = new Set(['non', 'not', 'pre'])
 
 /** Returns the first name that means production. */
 export function findProduction(
-  places: readonly PlacedName[],
+  names: readonly SourcedName[],
   patterns: readonly string[] = PRODUCTION_NAMES,
 ): Production | undefined {
-  for (const { where, name } of places) {
+  for (const { where, name } of names) {
     if (name === undefined) continue
     const pattern = productionPattern(name, patterns)
     if (pattern !== undefined) return { where, name: name.trim(), pattern }
@@ -78,7 +78,7 @@ export function productionPattern(
 }
 
 /** Returns the names in a URL: its host, and its path, in which gateways have their stages. */
-export function urlNames(what: string, { hostname, pathname }: URL): readonly PlacedName[] {
+export function urlNames(what: string, { hostname, pathname }: URL): readonly SourcedName[] {
   return [
     { where: `the host of ${what},`, name: hostname },
     { where: `the path of ${what},`, name: pathname },

@@ -15,10 +15,10 @@ export class MatchedRule {
   readonly key: string
   readonly #all: ActiveLimit
   #acting = 0
-  #turnedAway = false
+  #overLimit = false
   #applied = false
   #idle = false
-  #spared = false
+  #withinLimit = false
   #finished = false
 
   constructor(
@@ -56,11 +56,11 @@ export class MatchedRule {
    * of this rule may act on this call. After true, the caller calls `end` once.
    */
   begin(): boolean {
-    if (this.#finished || this.dryRun || this.#turnedAway) return false
+    if (this.#finished || this.dryRun || this.#overLimit) return false
     if (this.#acting === 0) {
       const own = this.state.active
       if (own.full || this.#all.full) {
-        this.#turnedAway = true
+        this.#overLimit = true
         if (!this.#applied) {
           this.state.counts.concurrency_limit++
           this.state.giveBack()
@@ -93,9 +93,9 @@ export class MatchedRule {
     this.#idle = true
   }
 
-  /** Records a fault that spared the call on purpose. */
-  spare(): void {
-    this.#spared = true
+  /** Records a fault that let the call pass on purpose. */
+  withinLimit(): void {
+    this.#withinLimit = true
   }
 
   /** Returns the memory of one of the rule's faults between calls. */
@@ -111,8 +111,12 @@ export class MatchedRule {
       this.#acting = 0
       this.#leave()
     }
-    if (this.#applied || this.#turnedAway || this.dryRun) return
-    const result = this.#spared ? 'within_limit' : this.#idle ? 'not_applicable' : 'not_reached'
+    if (this.#applied || this.#overLimit || this.dryRun) return
+    const result = this.#withinLimit
+      ? 'within_limit'
+      : this.#idle
+        ? 'not_applicable'
+        : 'not_reached'
     this.state.counts[result]++
   }
 

@@ -107,20 +107,20 @@ export class RuleState {
   /** Returns the key by which a matching call is sampled, or undefined when it is not sampled. Counts either way. */
   sample(rule: SampledRule, facts: Facts, now: number): string | undefined {
     const { selection } = rule
-    const refused = this.#outOfWindow(selection, now)
-    if (refused !== undefined) return this.#refuse(refused)
+    const skipped = this.#outOfWindow(selection, now)
+    if (skipped !== undefined) return this.#skip(skipped)
     const ordinal = ++this.#ordinal
-    if (this.#quotaUsed(selection)) return this.#refuse('quota_used')
-    if (!isConsidered(selection, ordinal)) return this.#refuse('not_selected')
+    if (this.#quotaUsed(selection)) return this.#skip('quota_used')
+    if (!isConsidered(selection, ordinal)) return this.#skip('not_selected')
     if (this.#burst?.next(rule.hashes.burst.number(String(ordinal))) === false) {
-      return this.#refuse('not_sampled')
+      return this.#skip('not_sampled')
     }
     const share = shareAt(selection, now - windowStart(selection, this.since))
     const key = stickyKey(selection.stickyBy, facts, ordinal)
     if (share < 1 && (share <= 0 || rule.hashes.share.number(key) >= share)) {
-      return this.#refuse('not_sampled')
+      return this.#skip('not_sampled')
     }
-    if (this.#isAhead(selection, ordinal)) return this.#refuse('forbidden')
+    if (this.#isAhead(selection, ordinal)) return this.#skip('forbidden')
     this.#sampled++
     this.counts.sampled++
     return key
@@ -137,8 +137,8 @@ export class RuleState {
     const ordinal = this.#ordinal + 1
     const share = shareAt(selection, now - windowStart(selection, this.since))
     const without = { ordinal, key: undefined, sample: undefined, share, burst: undefined }
-    const refused = this.#outOfWindow(selection, now)
-    if (refused !== undefined) return { ...without, result: refused, ordinal: this.#ordinal }
+    const skipped = this.#outOfWindow(selection, now)
+    if (skipped !== undefined) return { ...without, result: skipped, ordinal: this.#ordinal }
     if (this.#quotaUsed(selection)) return { ...without, result: 'quota_used' }
     if (!isConsidered(selection, ordinal)) return { ...without, result: 'not_selected' }
     const burst =
@@ -177,7 +177,7 @@ export class RuleState {
     return stickyBy !== 'ordinal' && highest < 1 && this.#sampled >= highest * ordinal + HEAD_START
   }
 
-  #refuse(result: RuleResult): undefined {
+  #skip(result: RuleResult): undefined {
     this.counts[result]++
     return undefined
   }

@@ -33,7 +33,7 @@ interface Compiling {
   readonly version: RulesFound
   readonly overtaken: AbortController
   /** A version found meanwhile, which follows. */
-  refused: RulesVersion | undefined
+  rejected: RulesVersion | undefined
 }
 
 /** Larger files are compiled in slices, because calls would be delayed. */
@@ -79,15 +79,15 @@ export class ActiveRules {
    * stay in order, and a version that a later one replaces meanwhile never becomes active.
    */
   take(version: RulesVersion): void {
-    const newest = this.#compiling?.refused ?? this.#compiling?.version ?? this.#last?.version
+    const newest = this.#compiling?.rejected ?? this.#compiling?.version ?? this.#last?.version
     if (this.#closed || version.digest === newest?.digest) return
     if (version.kind === 'rejected') {
       if (this.#compiling === undefined) this.#record(version)
-      else this.#compiling.refused = version
+      else this.#compiling.rejected = version
       return
     }
     if (version.digest === this.#compiling?.version.digest) {
-      this.#compiling.refused = undefined
+      this.#compiling.rejected = undefined
       return
     }
     this.#compiling?.overtaken.abort()
@@ -107,11 +107,11 @@ export class ActiveRules {
     const version = this.#compiling?.version ?? this.#current?.version
     if (this.#closed || version?.kind !== 'rules') return
     if (!version.file.rules.some(({ match }) => match !== undefined && isAboutPods(match))) return
-    const refused = this.#compiling?.refused
+    const rejected = this.#compiling?.rejected
     this.#compiling?.overtaken.abort()
     this.#compiling = undefined
     if (version.file.rules.length <= MAX_AT_ONCE) this.#takeNow(version)
-    else this.#takeLater(version, refused).catch(() => undefined)
+    else this.#takeLater(version, rejected).catch(() => undefined)
   }
 
   /** Ignores further versions. */
@@ -132,8 +132,8 @@ export class ActiveRules {
     this.#adopt(version, ruleSet)
   }
 
-  async #takeLater(version: RulesFound, refused?: RulesVersion): Promise<void> {
-    const compiling: Compiling = { version, overtaken: new AbortController(), refused }
+  async #takeLater(version: RulesFound, rejected?: RulesVersion): Promise<void> {
+    const compiling: Compiling = { version, overtaken: new AbortController(), rejected }
     this.#compiling = compiling
     const { signal } = compiling.overtaken
     let ruleSet: RuleSet | undefined
@@ -147,7 +147,7 @@ export class ActiveRules {
     this.#compiling = undefined
     if (ruleSet !== undefined) this.#adopt(version, ruleSet)
     if (unused !== undefined) this.#record(unused)
-    if (compiling.refused !== undefined) this.#record(compiling.refused)
+    if (compiling.rejected !== undefined) this.#record(compiling.rejected)
   }
 
   #adopt(version: RulesVersion, ruleSet: RuleSet): void {

@@ -178,7 +178,7 @@ describe('a regular expression', () => {
       error = thrown
     }
     expect(error).toBeInstanceOf(RegexError)
-    expect(error).toMatchObject({ code: 'REGEX_REFUSED', position })
+    expect(error).toMatchObject({ code: 'REGEX_REJECTED', position })
     expect((error as RegexError).message).toContain(message)
   })
 

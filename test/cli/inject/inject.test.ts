@@ -119,11 +119,11 @@ kind: Deployment
     expect(valuesOf(text)).toMatchObject([{ kind: 'Pod' }, { kind: 'Service' }])
   })
 
-  it('writes nothing when one pod is refused, and says what to do', async () => {
+  it('writes nothing when one pod is denied, and says what to do', async () => {
     const { code, text, told } = await inject([pod(), pod('  hostNetwork: true\n')])
     expect(code).toBe(1)
     expect(text).toBe('')
-    expect(told).toMatch(/pod\/tools: refused \(host_network\): .*: run it without hostNetwork/)
+    expect(told).toMatch(/pod\/tools: denied \(host_network\): .*: run it without hostNetwork/)
     expect(told).toMatch(/nothing is written/)
   })
 
@@ -196,7 +196,7 @@ other: *meta
   it('refuses what has the form of a pod and is none', async () => {
     const { code, told } = await inject(pod('  initContainers: {}\n'))
     expect(code).toBe(1)
-    expect(told).toMatch(/bad_pod\): spec\.initContainers must be a list/)
+    expect(told).toMatch(/invalid_pod\): spec\.initContainers must be a list/)
   })
 
   it('shows nothing that a terminal would obey', async () => {
@@ -232,7 +232,7 @@ describe('squall uninject', () => {
   it('refuses a status that it did not write', async () => {
     const { code, told } = await uninject(pod().replace('inject: "true"', 'status: "{}"'))
     expect(code).toBe(1)
-    expect(told).toMatch(/bad_status.*was not written by the injector/)
+    expect(told).toMatch(/invalid_status.*was not written by the injector/)
   })
 })
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { validateCommand } from '../../../src/cli/rules/validate.ts'
 import { FAULTS } from '../../../src/filters/index.ts'
-import { accepted, faultText, refused, ruleText } from '../../rules/rules-text.ts'
+import { accepted, faultText, rejected, ruleText } from '../../rules/rules-text.ts'
 
 let directory = ''
 beforeAll(async () => {
@@ -38,7 +38,7 @@ describe('an error of the rules file names its place and the right form', () => 
     [faultText('{ abort: 500 }'), '3:25', 'write `- abort: { status: 500 }`'],
     [faultText('{ abort: no db }'), '3:25', 'write `- abort: { toolError: no db }`'],
     [faultText('{ reset: stream }'), '3:25', 'write `- reset: { at: stream }`'],
-    [faultText('{ session: expire }'), '3:27', 'for example `- session: { refuseInitialize:'],
+    [faultText('{ session: expire }'), '3:27', 'for example `- session: { rejectInitialize:'],
     [faultText('{ delay: { fixed: 500 } }'), '3:34', 'a duration has a unit: `500ms` or `500s`'],
     [faultText('{ truncate: { after: 5 } }'), '3:37', 'write `after: { bytes: 5 }`'],
     [faultText('{ truncate: { after: { bytes: -1 } } }'), '3:46', 'needs a size such as 512B'],
@@ -76,7 +76,7 @@ describe('an error of the rules file names its place and the right form', () => 
 
   it.each(FAULTS.map(({ name }) => name))('which is valid, for %s', (name) => {
     for (const value of ['2s', '"x"', '500', 'true', '[]', '4KiB', 'stream', '']) {
-      for (const { hint = '' } of refused(faultText(`{ ${name}: ${value} }`))) {
+      for (const { hint = '' } of rejected(faultText(`{ ${name}: ${value} }`))) {
         const [, form] = /`(- .*)`$/.exec(hint) ?? []
         const [rule] = accepted(`rules:\n- name: a\n  faults:\n  ${form}\n`).rules
         expect(rule?.faults[0]?.fault, hint).toBe(name)
@@ -106,6 +106,6 @@ describe('a value without a unit', () => {
       { config: { fixed: 0, jitter: 0 } },
       { config: { spacing: 0 } },
     ])
-    expect(refused(ruleText('for: 0'))).toMatchObject([{ code: 'out_of_range' }])
+    expect(rejected(ruleText('for: 0'))).toMatchObject([{ code: 'out_of_range' }])
   })
 })

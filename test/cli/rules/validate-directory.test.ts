@@ -30,7 +30,7 @@ async function validate(options: Partial<ValidateOptions> = {}, path = directory
 
 /** A sidecar rejects the directory, as it reads every file in it. */
 const NOT_ONE_SET =
-  '.: valid file by file, and not as one set for squall run --rules; --together shows why\n'
+  '.: valid file by file, and not as one set for npx squall run --rules; --together shows why\n'
 const rule = (name: string): string => `rules: [{ name: ${name}, faults: [hang] }]\n`
 
 it('the shipped examples are valid, and each of them is checked', async () => {
@@ -82,7 +82,10 @@ it('files that are no rules files are skipped with the reason', async () => {
     'values.yaml': 'no rules file: it has no `rules`',
   }
   const skipped = Object.entries(reasons).map(([file, reason]) => ({ file, reason }))
-  const lines = skipped.map(({ file, reason }) => `${file}: skipped, ${reason}\n`)
+  const lines = skipped.map(({ file, reason }) => {
+    const shown = reason.replace('squall exp', 'npx squall exp')
+    return `${file}: skipped, ${shown}\n`
+  })
   expect(await validate()).toEqual({ code: 0, text: `a.yaml: ok\n${lines.join('')}${NOT_ONE_SET}` })
   const { text } = await validate({ format: 'json' })
   expect(JSON.parse(text)).toEqual({

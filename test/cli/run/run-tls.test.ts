@@ -17,7 +17,7 @@ function complaint(action: () => unknown): string {
   try {
     action()
   } catch (error) {
-    if (error instanceof UsageError && error.code === 'BAD_FILE') return error.message
+    if (error instanceof UsageError && error.code === 'INVALID_FILE') return error.message
     throw error
   }
   throw new Error('nothing was refused')

@@ -27,7 +27,7 @@ function spoiled(value: unknown, way: readonly number[], wrong: unknown): unknow
 }
 
 describe('something that is not quite a pod', () => {
-  it('is refused, or injected as well as taken out again', () => {
+  it('is denied, or injected as well as taken out again', () => {
     fc.assert(
       fc.property(
         pods,

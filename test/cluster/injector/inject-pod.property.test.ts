@@ -40,7 +40,7 @@ describe('injection of any pod', () => {
         const injection = injectPod(pod, context)
         const reason = injection.kind === 'injected' ? injection.mode : injection.reason
         reasons.set(reason, (reasons.get(reason) ?? 0) + 1)
-        if (injection.kind !== 'refused') return
+        if (injection.kind !== 'denied') return
         expect(injection.reason).toMatch(/^[a-z]+(_[a-z]+)*$/)
         expect(injection.message).toMatch(/^[^\n]{10,}: [^\n]{5,}$/)
       }),

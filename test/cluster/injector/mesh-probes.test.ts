@@ -67,10 +67,10 @@ describe('a probe that a mesh has led to its own agent', () => {
     expect(asks(pod)).toBeUndefined()
   })
 
-  it('is refused with redirect, once the mesh is there', () => {
+  it('is denied with redirect, once the mesh is there', () => {
     const first = injected(podOf({ mode: 'redirect' }))
     expect(injectPod(meshed(first.pod), contextOf())).toMatchObject({
-      kind: 'refused',
+      kind: 'denied',
       reason: 'mesh',
     })
   })

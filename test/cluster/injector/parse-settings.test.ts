@@ -61,7 +61,7 @@ describe('settings of the injector', () => {
       { defaults: { 'max-percent': '200%' } },
       'defaults.max-percent: "200%": write a number from 0 to 100',
     ],
-  ])('are refused with what to write: %j', (value, message) => {
+  ])('are denied with what to write: %j', (value, message) => {
     expect(() => parse(value)).toThrow(message)
   })
 })

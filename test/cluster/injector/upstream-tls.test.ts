@@ -6,7 +6,7 @@ import { uninjectPod } from '../../../src/cluster/injector/uninject-pod.ts'
 import { contextOf, podOf } from './contexts.ts'
 
 // An app that serves TLS was cut off in silence: the sidecar sent it plain HTTP, and the probe, which
-// the admin port makes by HTTPS, went on passing. Such a pod is refused now, with what to write.
+// the admin port makes by HTTPS, went on passing. Such a pod is denied now, with what to write.
 const asked = { path: '/healthz', port: 'mcp', scheme: 'HTTPS' }
 const secure: Container = {
   name: 'app',
@@ -35,11 +35,11 @@ describe('an app that serves TLS', () => {
   it.each<[string, Container]>([
     ['a probe', secure],
     ['a hook', { ...secure, readinessProbe: null, lifecycle: { preStop: { httpGet: asked } } }],
-  ])('is found by %s with scheme HTTPS, and refused with what to write', (_, app) => {
+  ])('is found by %s with scheme HTTPS, and denied with what to write', (_, app) => {
     for (const mode of ['redirect', 'port', 'bind']) {
       const injection = inject({ mode }, app)
-      expect(injection).toMatchObject({ kind: 'refused', reason: 'upstream_tls' })
-      const message = injection.kind === 'refused' ? injection.message : ''
+      expect(injection).toMatchObject({ kind: 'denied', reason: 'upstream_tls' })
+      const message = injection.kind === 'denied' ? injection.message : ''
       expect(message).toMatch(/^the app serves TLS: app\/(readyz|prestop) uses port 3000/)
       expect(message).toMatch(/squall\.dev\/upstream-tls: verify with squall\.dev\/upstream-ca/)
       expect(message).toMatch(/squall\.dev\/tls-secret/)
@@ -101,8 +101,8 @@ describe('an app that serves TLS', () => {
     ['a deep way out', { ...verify, 'upstream-ca': 'volume/a/b/../../c' }, /volume\/NAME\/PATH/],
     ['an address as name', { ...verify, 'upstream-servername': '10.0.0.1' }, /write a DNS name/],
     ['another word', { 'upstream-tls': 'off' }, /use one of verify, insecure-skip-verify/],
-  ])('is refused with %s', (_, annotations, says) => {
+  ])('is denied with %s', (_, annotations, says) => {
     const injection = inject(annotations)
-    expect(injection.kind === 'refused' ? injection.message : '').toMatch(says)
+    expect(injection.kind === 'denied' ? injection.message : '').toMatch(says)
   })
 })

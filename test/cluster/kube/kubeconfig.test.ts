@@ -239,7 +239,7 @@ test('what is wrong with a kubeconfig is said', async () => {
   )
 })
 
-test('another authority is not trusted, unless everything is', async () => {
+test('another CA is not trusted, unless everything is', async () => {
   const stranger = createCa('stranger', {
     from: new Date(Date.now() - 1_000),
     until: new Date(Date.now() + 60_000),

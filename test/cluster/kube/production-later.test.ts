@@ -32,7 +32,7 @@ test('squall status names the armed sidecars of a namespace that is production n
   const { code, out } = await shop.status()
   expect(code).toBe(1)
   expect(out).toContain(
-    'production: 2 sidecars are armed in namespace shop: the label environment of the namespace shop, "Prod-EU" counts as production (it matches prod*); end faults with squall stop -n shop\n',
+    'production: 2 sidecars are armed in namespace shop: the label environment of the namespace shop, "Prod-EU" counts as production (it matches prod*); end faults with npx squall stop -n shop\n',
   )
   const json = JSON.parse((await shop.status('--json')).out) as { ok: boolean; production: object }
   expect(json).toMatchObject({ ok: false, production: [{ namespace: 'shop', armed: 2 }] })
@@ -60,7 +60,7 @@ test('squall status says once that labels of namespaces cannot be read', async (
   ).toHaveLength(1)
 })
 
-test('an experiment is refused where the namespace of the sidecar is labelled production', async () => {
+test('an experiment is rejected where the namespace of the sidecar is labelled production', async () => {
   const cluster = opened(await startCluster('api'))
   const flags = ['--environment', 'staging']
   const stage = opened(await startSquall({ experiment: { flags, env: { POD_NAMESPACE: 'shop' } } }))
@@ -69,13 +69,13 @@ test('an experiment is refused where the namespace of the sidecar is labelled pr
   const source = { kubeconfig, context: undefined, environmentLabel: 'environment', env: {} }
   const namespaceLabel = namespaceLabels(source, (text) => warnings.push(text))
   put(cluster, { environment: 'production' })
-  expect(await stage.refused({}, { namespaceLabel })).toEqual(['PRODUCTION'])
+  expect(await stage.rejected({}, { namespaceLabel })).toEqual(['PRODUCTION'])
   expect(warnings).toEqual([])
   put(cluster, {})
   const never = { steadyState: { p50: '0.001ms' } }
-  expect(await stage.refused(never, { namespaceLabel })).toEqual(['NOT_STEADY'])
+  expect(await stage.rejected(never, { namespaceLabel })).toEqual(['NOT_STEADY'])
   cluster.api.denied.add('get namespaces')
-  expect(await stage.refused(never, { namespaceLabel })).toEqual(['NOT_STEADY'])
+  expect(await stage.rejected(never, { namespaceLabel })).toEqual(['NOT_STEADY'])
   expect(warnings.join()).toContain('only the name of the namespace shop was checked')
 })
 
@@ -85,5 +85,5 @@ test('a sidecar knows its namespace, and arms in none whose name is production',
   const stage = opened(await startSquall({ experiment: { flags, env } }))
   const state = (await (await fetch(`${stage.squall.admin}/api/state`)).json()) as object
   expect(state).toMatchObject({ namespace: 'shop-prod', armed: false })
-  expect(await stage.refused()).toEqual(['PRODUCTION', 'SIDECAR_DISARMED'])
+  expect(await stage.rejected()).toEqual(['PRODUCTION', 'SIDECAR_DISARMED'])
 })

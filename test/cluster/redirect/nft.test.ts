@@ -54,8 +54,8 @@ describe('messages of nft become next steps', () => {
     ['/dev/stdin:1:1-2: Error: Could not process rule: Operation not supported', 'NOT_SUPPORTED'],
     ['Error: Could not process rule: No such file or directory\nchain x {', 'NOT_SUPPORTED'],
     ['netlink: Error: cache initialization failed: Invalid argument', 'NOT_SUPPORTED'],
-    ['/dev/stdin:1:1-2: Error: syntax error, unexpected newline', 'REFUSED'],
-    ['', 'REFUSED'],
+    ['/dev/stdin:1:1-2: Error: syntax error, unexpected newline', 'REJECTED'],
+    ['', 'REJECTED'],
   ])('%s', (stderr, code) => {
     expect(endProblem(stderr)).toMatchObject({ code })
   })

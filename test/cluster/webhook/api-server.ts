@@ -54,8 +54,8 @@ const PAGE = 2
 
 /** Starts one on a free port of loopback; without TLS only where a test needs to see the bytes. */
 export async function apiServer(): Promise<ApiServer> {
-  const authority = createCa('test-cluster', HOUR)
-  const pair = issueServer(authority, ['127.0.0.1', 'localhost'], HOUR)
+  const ca = createCa('test-cluster', HOUR)
+  const pair = issueServer(ca, ['127.0.0.1', 'localhost'], HOUR)
   const seen: Seen[] = []
   const state = {
     version: 1,
@@ -69,7 +69,7 @@ export async function apiServer(): Promise<ApiServer> {
     ...state,
     url: '',
     port: 0,
-    ca: authority.cert,
+    ca: ca.cert,
     seen,
     before: () => undefined,
     put: (path, thing) => void save(state, path, thing),

@@ -55,7 +55,7 @@ test.each(bad)(
   },
 )
 
-test('a body that is too large is refused before it is read, with or without its length', async () => {
+test('a body that is too large is denied before it is read, with or without its length', async () => {
   const declared = await send(staged.port, '', {
     headers: { 'content-length': '20000000', expect: '100-continue' },
   }).catch(String)
@@ -119,7 +119,7 @@ test('many idle connections keep nobody from being answered', async () => {
   for (const socket of sockets) socket.destroy()
 })
 
-test('a pod that asks and is none is refused, and one that does not ask passes with a warning', async () => {
+test('a pod that asks and is none is denied, and one that does not ask passes with a warning', async () => {
   const asks = { metadata: { annotations: ASK }, spec: { containers: 'none' } }
   expect(await judge(staged.port, asks)).toMatchObject({ allowed: false })
   const quiet = await judge(staged.port, { spec: { containers: 'none' } })
@@ -218,7 +218,7 @@ test('memory for bodies is bounded across all connections', async () => {
   expect(codes).toContain('503')
   expect(codes).toContain('408')
   await eventually(async () =>
-    (await judge(staged.port, podOf(ASK))).allowed ? undefined : 'refused',
+    (await judge(staged.port, podOf(ASK))).allowed ? undefined : 'denied',
   )
 })
 

@@ -13,14 +13,14 @@ import { startUpstream } from '../../support/upstream.ts'
 
 const FROM = new Date(Date.now() - 60_000)
 const HOUR = { from: FROM, until: new Date(Date.now() + 3_600_000) }
-const authority = createCa('squall-webhook', HOUR)
+const ca = createCa('squall-webhook', HOUR)
 
-test('a leaf is what a TLS client accepts for each of its names, and for no other', async () => {
+test('a serving certificate is what a TLS client accepts for each of its names, and for no other', async () => {
   const hosts = ['squall.chaos.svc', 'localhost', '127.0.0.1', '2001:db8::8:0:1'] as const
-  const leaf = issueServer(authority, hosts, HOUR)
-  const read = new X509Certificate(leaf.cert)
-  expect(read.verify(new X509Certificate(authority.cert).publicKey)).toBe(true)
-  expect(read.checkIssued(new X509Certificate(authority.cert))).toBe(true)
+  const serving = issueServer(ca, hosts, HOUR)
+  const read = new X509Certificate(serving.cert)
+  expect(read.verify(new X509Certificate(ca.cert).publicKey)).toBe(true)
+  expect(read.checkIssued(new X509Certificate(ca.cert))).toBe(true)
   expect(read.ca).toBe(false)
   expect(read.checkHost('squall.chaos.svc')).toBe('squall.chaos.svc')
   expect(read.checkHost('other.chaos.svc')).toBeUndefined()
@@ -28,34 +28,44 @@ test('a leaf is what a TLS client accepts for each of its names, and for no othe
   expect(read.checkIP('2001:db8::8:0:1')).toBeDefined()
   expect(new Date(read.validTo).getTime()).toBe(Math.floor(HOUR.until.getTime() / 1000) * 1000)
 
-  const server = createServer({ cert: leaf.cert, key: leaf.key }, (socket) => socket.end('hi'))
+  const server = createServer({ cert: serving.cert, key: serving.key }, (socket) =>
+    socket.end('hi'),
+  )
   const { port, close } = await startUpstream(server)
   for (const servername of ['localhost', 'squall.chaos.svc']) {
-    const socket = connect({ host: '127.0.0.1', port, ca: authority.cert, servername })
+    const socket = connect({ host: '127.0.0.1', port, ca: ca.cert, servername })
     await once(socket, 'secureConnect')
     expect(socket.authorized).toBe(true)
     socket.destroy()
   }
-  const wrong = connect({ host: '127.0.0.1', port, ca: authority.cert, servername: 'other' })
+  const wrong = connect({ host: '127.0.0.1', port, ca: ca.cert, servername: 'other' })
   await expect(once(wrong, 'secureConnect')).rejects.toThrow(/altnames/)
   await close()
 })
 
-test('an authority may sign servers, and nothing below another authority', () => {
-  const read = new X509Certificate(authority.cert)
+test('a CA may sign servers, and nothing below another CA', () => {
+  const read = new X509Certificate(ca.cert)
   expect(read.ca).toBe(true)
   expect(read.verify(read.publicKey)).toBe(true)
   const directory = mkdtempSync(join(tmpdir(), 'squall-x509-'))
   try {
-    const leaf = issueServer(authority, ['squall.chaos.svc'], HOUR)
-    writeFileSync(join(directory, 'ca.pem'), authority.cert)
-    writeFileSync(join(directory, 'leaf.pem'), leaf.cert)
+    const serving = issueServer(ca, ['squall.chaos.svc'], HOUR)
+    writeFileSync(join(directory, 'ca.pem'), ca.cert)
+    writeFileSync(join(directory, 'serving.pem'), serving.cert)
     // Another implementation has to agree, where there is one.
     const openssl = (...args: string[]): string =>
       execFileSync('openssl', args, { encoding: 'utf8', cwd: directory })
     expect(
-      openssl('verify', '-x509_strict', '-purpose', 'sslserver', '-CAfile', 'ca.pem', 'leaf.pem'),
-    ).toContain('leaf.pem: OK')
+      openssl(
+        'verify',
+        '-x509_strict',
+        '-purpose',
+        'sslserver',
+        '-CAfile',
+        'ca.pem',
+        'serving.pem',
+      ),
+    ).toContain('serving.pem: OK')
     const text = openssl('x509', '-in', 'ca.pem', '-noout', '-text')
     expect(text).toContain('CA:TRUE, pathlen:0')
     expect(text).toContain('Certificate Sign, CRL Sign')
@@ -86,8 +96,8 @@ test('certificates for any names and times can be read again', () => {
   fc.assert(
     fc.property(fc.array(host, { minLength: 1, maxLength: 20 }), days, (hosts, day) => {
       const until = new Date(FROM.getTime() + day * 86_400_000)
-      const leaf = issueServer(authority, hosts as [string, ...string[]], { from: FROM, until })
-      const read = new X509Certificate(leaf.cert)
+      const serving = issueServer(ca, hosts as [string, ...string[]], { from: FROM, until })
+      const read = new X509Certificate(serving.cert)
       expect(read.subjectAltName?.split(', ')).toHaveLength(hosts.length)
       expect(Math.abs(new Date(read.validTo).getTime() - until.getTime())).toBeLessThan(1_000)
     }),

@@ -78,18 +78,18 @@ function trusted(cluster: Cluster): readonly string[][] {
 }
 
 function isTrusted(cluster: Cluster, cert: string): boolean {
-  const leaf = new X509Certificate(cert)
+  const serving = new X509Certificate(cert)
   return trusted(cluster).every((bundle) =>
-    bundle.some((each) => leaf.verify(new X509Certificate(each).publicKey)),
+    bundle.some((each) => serving.verify(new X509Certificate(each).publicKey)),
   )
 }
 
-test('an authority and a leaf are made, kept in the Secret, and trusted by all webhooks', async () => {
+test('a CA and a serving certificate are made, kept in the Secret, and trusted by all webhooks', async () => {
   const cluster = await start()
   const { managed, certificate } = replica(cluster)
   await managed.start()
-  const leaf = new X509Certificate(certificate.current!.cert)
-  expect(leaf.checkHost('squall.chaos.svc')).toBeDefined()
+  const serving = new X509Certificate(certificate.current!.cert)
+  expect(serving.checkHost('squall.chaos.svc')).toBeDefined()
   expect(isTrusted(cluster, certificate.current!.cert)).toBe(true)
   const { type, data } = cluster.api.store.get(SECRET) as { type: string; data: object }
   expect(type).toBe('kubernetes.io/tls')
@@ -118,7 +118,7 @@ test('what another replica made is taken, and nothing is written', async () => {
   expect(cluster.api.seen.filter(({ method }) => method !== 'GET')).toHaveLength(writes)
 })
 
-test('replicas that start at once agree on one authority', async () => {
+test('replicas that start at once agree on one CA', async () => {
   const cluster = await start()
   const replicas = Array.from({ length: 5 }, () => replica(cluster))
   await Promise.all(replicas.map(({ managed }) => managed.start()))
@@ -130,7 +130,7 @@ test('replicas that start at once agree on one authority', async () => {
   expect(replicas.flatMap(({ problems }) => problems)).toEqual([])
 })
 
-test('a leaf is renewed in time, under the same authority, by exactly one of two replicas', async () => {
+test('a serving certificate is renewed in time, under the same CA, by exactly one of two replicas', async () => {
   const cluster = await start()
   let at = Date.now()
   const pair = [replica(cluster, {}, () => at), replica(cluster, {}, () => at)]
@@ -153,7 +153,7 @@ test('a leaf is renewed in time, under the same authority, by exactly one of two
   expect(pair.map(({ swaps }) => swaps.length)).toEqual([2, 2])
 })
 
-test('a leaf of a new authority is never used before the webhooks trust it', async () => {
+test('a serving certificate of a new CA is never used before the webhooks trust it', async () => {
   const cluster = await start()
   let at = Date.now()
   const { managed, certificate, swaps } = replica(
@@ -171,7 +171,7 @@ test('a leaf of a new authority is never used before the webhooks trust it', asy
   at += 800_000
   await eventually(() => (swaps.length === 2 ? undefined : `${swaps.length} swaps`))
   expect(early).toEqual([])
-  // Until it ends, replicas that still show the old leaf are trusted, too.
+  // Until it ends, replicas that still show the old serving certificate are trusted, too.
   expect(isTrusted(cluster, old)).toBe(true)
   expect(trusted(cluster)[0]).toHaveLength(2)
 })
@@ -204,7 +204,7 @@ test('a Secret of somebody else is left alone', async () => {
   await started
 })
 
-test('what is damaged is made anew, and the other authorities stay trusted for a while', async () => {
+test('what is damaged is made anew, and the other CAs stay trusted for a while', async () => {
   const cluster = await start()
   const first = replica(cluster, { checkMs: 60_000 })
   await first.managed.start()
@@ -239,7 +239,7 @@ test('an authority that nobody uses any more leaves the bundle', async () => {
   at += 2_000
   await eventually(() => {
     const sizes = trusted(cluster).map((bundle) => bundle.length)
-    return sizes.every((size) => size === 1) ? undefined : `${sizes.join(' ')} authorities`
+    return sizes.every((size) => size === 1) ? undefined : `${sizes.join(' ')} CAs`
   })
 })
 
@@ -258,7 +258,7 @@ test('a missing right is said with what to give', async () => {
   expect(certificate.trouble).toBeUndefined()
 })
 
-test('authorities of another mode stay trusted, once the chart says that the mode has changed', async () => {
+test('CAs of another mode stay trusted, once the chart says that the mode has changed', async () => {
   const cluster = await start()
   const { managed, certificate } = replica(cluster)
   await managed.start()
@@ -280,7 +280,7 @@ test('authorities of another mode stay trusted, once the chart says that the mod
     ],
   })
   await eventually(() => (isTrusted(cluster, own) ? undefined : 'not trusted yet'))
-  // Longer than authorities of others stay otherwise.
+  // Longer than CAs of others stay otherwise.
   const looks = cluster.api.seen.length
   await eventually(() => (cluster.api.seen.length > looks + 100 ? undefined : 'not looked at yet'))
   expect(trusted(cluster)[0]).toContain(other.cert)

@@ -9,7 +9,7 @@ import { checkPair, ServingCertificate } from '../../../src/cluster/webhook/serv
 import { createWebhookMetrics } from '../../../src/cluster/webhook/webhook-metrics.ts'
 import { closers } from '../../support/closers.ts'
 import { eventually } from '../../support/eventually.ts'
-import { CA, judge, lasting, leaf, mountPair, podOf, type StagedWebhook } from './stage.ts'
+import { CA, judge, lasting, servingPair, mountPair, podOf, type StagedWebhook } from './stage.ts'
 import { startSquall } from '../../support/squall.ts'
 
 const opened = closers()
@@ -33,11 +33,11 @@ async function shows(port: number, serial: string): Promise<void> {
 test('each pair that kubelet swaps in is used from the next handshake on', async () => {
   const { port, mounted, metric } = await start()
   for (let i = 0; i < 4; i++) {
-    const next = leaf(3_600_000 + i * 60_000)
+    const next = servingPair(3_600_000 + i * 60_000)
     await mounted.swap(next)
     await shows(port, checkPair(next).serial)
   }
-  const { until } = checkPair(leaf(3_600_000 + 3 * 60_000))
+  const { until } = checkPair(servingPair(3_600_000 + 3 * 60_000))
   const reported = await metric('squall_webhook_certificate_expiry_timestamp_seconds')
   expect(Math.abs(reported - until.getTime() / 1000)).toBeLessThan(30)
   expect(await metric('squall_webhook_certificate_changes_total', { result: 'swapped' })).toBe(5)
@@ -49,14 +49,14 @@ test('a bad pair is reported and never used, and the next good one is', async ()
   const other = issueServer(createCa('other', lasting(60_000)), ['localhost'], lasting(60_000))
   const bad = [
     { cert: 'no certificate', key: 'no key' },
-    { cert: leaf().cert, key: other.key },
+    { cert: servingPair().cert, key: other.key },
     { cert: '', key: '' },
-    leaf(-1_000),
+    servingPair(-1_000),
   ]
   for (const [i, pair] of bad.entries()) {
     await mounted.swap(pair)
     await eventually(async () =>
-      (await metric('squall_webhook_certificate_changes_total', { result: 'refused' })) > i
+      (await metric('squall_webhook_certificate_changes_total', { result: 'rejected' })) > i
         ? undefined
         : 'not refused yet',
     )
@@ -67,7 +67,7 @@ test('a bad pair is reported and never used, and the next good one is', async ()
   const details = lines.filter(({ level }) => level === 'error').map(({ detail }) => String(detail))
   expect(details.join('\n')).toMatch(/not PEM[^]*does not belong[^]*it ended on/)
   expect(details.join('\n')).not.toContain('no key')
-  const good = leaf()
+  const good = servingPair()
   await mounted.swap(good)
   await shows(port, checkPair(good).serial)
   expect(await metric('squall_webhook_certificate_good')).toBe(1)
@@ -75,7 +75,7 @@ test('a bad pair is reported and never used, and the next good one is', async ()
 
 test('files that are written one after the other count once they fit together', async () => {
   const { port, mounted, metric } = await start()
-  const next = leaf()
+  const next = servingPair()
   const data = join(mounted.directory, '..data')
   await writeFile(join(data, 'tls.crt'), next.cert)
   await writeFile(join(data, 'tls.key'), next.key)
@@ -91,7 +91,7 @@ test('an expired certificate is not ready', async () => {
     reason: 'listening, the certificate is good',
   })
   // Long enough to be taken up on a busy machine: an expired one would not be.
-  const short = leaf(3_000)
+  const short = servingPair(3_000)
   await staged.mounted.swap(short)
   await eventually(async () =>
     (await staged.ready()).reason === 'the certificate has expired' ? undefined : 'still ready',
@@ -120,7 +120,7 @@ test('certificates rotate under load without a failed review', async () => {
   const swaps = (async () => {
     let last = ''
     while (performance.now() < until - 200) {
-      const next = leaf()
+      const next = servingPair()
       await mounted.swap(next)
       last = checkPair(next).serial
       await shows(port, last)
@@ -146,7 +146,7 @@ test('a drain gives up readiness first, answers what is under way, and then ends
 })
 
 test('a new pair waits until API servers trust it, while the old one is good', async () => {
-  const first = leaf()
+  const first = servingPair()
   const mounted = await mountPair(first)
   opened({ close: () => mounted.remove() })
   const quiet = (): void => undefined
@@ -157,7 +157,7 @@ test('a new pair waits until API servers trust it, while the old one is good', a
   expect(certificate.current?.cert).toBe(first.cert)
   const swapped = new Promise((resolve) => certificate.onSwap(resolve))
   const begun = performance.now()
-  const next = leaf()
+  const next = servingPair()
   await mounted.swap(next)
   await swapped
   expect(certificate.current?.cert).toBe(next.cert)

@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { failing } from '../../live/rules-directory.ts'
 import { closers } from '../../support/closers.ts'
 import { portOf, type Program, startProgram } from '../../support/program.ts'
-import { ASK, judge, leaf, mountPair, type MountedPair, podOf } from './stage.ts'
+import { ASK, judge, servingPair, mountPair, type MountedPair, podOf } from './stage.ts'
 import { startCluster } from '../../support/cluster.ts'
 
 const opened = closers()
 let mounted: MountedPair
 beforeAll(async () => {
-  mounted = await mountPair(leaf())
+  mounted = await mountPair(servingPair())
 })
 afterAll(() => mounted.remove())
 

@@ -11,14 +11,14 @@ import { createWebhookMetrics } from '../../../src/cluster/webhook/webhook-metri
 import { closers } from '../../support/closers.ts'
 import { eventually } from '../../support/eventually.ts'
 import type { Cluster } from '../kube/cluster.ts'
-import { lasting, leaf, mountPair } from './stage.ts'
+import { lasting, servingPair, mountPair } from './stage.ts'
 import { startCluster } from '../../support/cluster.ts'
 
 const opened = closers()
 const CONFIGURATION = '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/squall'
 const OPTIONS = { configuration: 'squall', checkMs: 30, settleMs: 0 }
 
-const authority = (name: string): string => createCa(name, lasting(3_600_000)).cert
+const caOf = (name: string): string => createCa(name, lasting(3_600_000)).cert
 
 async function start(previous: string): Promise<Cluster> {
   const cluster = opened(await startCluster('api', 'chaos'))
@@ -56,7 +56,7 @@ function trusted(cluster: Cluster): readonly string[] {
 }
 
 test('the CA of a mounted certificate is trusted beside the previous one, and so is each renewed CA', async () => {
-  const [previous, first, renewed] = [authority('previous'), authority('first'), authority('next')]
+  const [previous, first, renewed] = [caOf('previous'), caOf('first'), caOf('next')]
   const cluster = await start(previous)
   const file = await caFile()
   await writeFile(file, first)
@@ -73,7 +73,7 @@ test('the CA of a mounted certificate is trusted beside the previous one, and so
 })
 
 test('a CA that another program took out of the webhook configuration comes back', async () => {
-  const [previous, first] = [authority('previous'), authority('first')]
+  const [previous, first] = [caOf('previous'), caOf('first')]
   const cluster = await start(previous)
   const file = await caFile()
   await writeFile(file, first)
@@ -86,7 +86,7 @@ test('a CA that another program took out of the webhook configuration comes back
 })
 
 test('a certificate whose issuer provides no CA is reported, and published once it has one', async () => {
-  const [previous, first] = [authority('previous'), authority('first')]
+  const [previous, first] = [caOf('previous'), caOf('first')]
   const cluster = await start(previous)
   const file = await caFile()
   await writeFile(file, '')
@@ -101,7 +101,7 @@ test('a certificate whose issuer provides no CA is reported, and published once 
 })
 
 test('a renewed certificate is served only once its CA is published', async () => {
-  const first = leaf()
+  const first = servingPair()
   const mounted = await mountPair(first)
   opened({ close: () => mounted.remove() })
   const quiet = (): void => undefined
@@ -116,7 +116,7 @@ test('a renewed certificate is served only once its CA is published', async () =
   const looks = { settleMs: 5, pollMs: 20, trustMs: 50, isPublished }
   opened(new MountedCertificate(mounted.directory, certificate, looks))
   published = false
-  const next = leaf()
+  const next = servingPair()
   const swapped = new Promise((resolve) => certificate.onSwap(resolve))
   await mounted.swap(next)
   await eventually(() => (asked > 5 ? undefined : 'not looked at'))

@@ -40,7 +40,7 @@ test('a pod that does not ask is left as it is, without a word', async () => {
   expect(verdict).not.toHaveProperty('warnings')
 })
 
-test('a pod that cannot be injected is refused, and the message says what to do', async () => {
+test('a pod that cannot be injected is denied, and the message says what to do', async () => {
   const pod = { ...podOf(ASK), spec: { hostNetwork: true, ...podOf().spec } }
   const verdict = await judge(staged.port, pod)
   expect(verdict.allowed).toBe(false)
@@ -84,7 +84,7 @@ test('each decision is a line of the log and a count', async () => {
   await judge(staged.port, podOf({ 'squall.dev/inject': 'false' }))
   await judge(staged.port, podOf({ ...ASK, 'squall.dev/mode': 'sideways' }))
   const lines = staged.lines.slice(from)
-  expect(lines.map(({ result }) => result)).toEqual(['injected', 'untouched', 'refused'])
+  expect(lines.map(({ result }) => result)).toEqual(['injected', 'untouched', 'denied'])
   expect(lines[0]).toMatchObject({
     namespace: 'shop',
     pod: 'shop-7d4b9c-',
@@ -92,12 +92,12 @@ test('each decision is a line of the log and a count', async () => {
     mode: 'redirect',
     msg: 'pod injected',
   })
-  expect(lines[2]).toMatchObject({ reason: 'bad_value' })
+  expect(lines[2]).toMatchObject({ reason: 'invalid_value' })
   const count = (result: string, reason: string): Promise<number> =>
     staged.metric('squall_injections_total', { result, reason })
   expect(await count('injected', 'redirect')).toBeGreaterThan(0)
   expect(await count('untouched', 'opted_out')).toBe(1)
-  expect(await count('refused', 'bad_value')).toBe(1)
+  expect(await count('denied', 'invalid_value')).toBe(1)
   expect(await staged.metric('squall_injection_duration_seconds')).toBeGreaterThan(2)
 })
 

@@ -17,7 +17,7 @@ import {
 } from '../../../src/cluster/webhook/webhook.ts'
 import { metricOf } from '../../support/metric.ts'
 
-/** The authority of the tests. */
+/** The CA of the tests. */
 export const CA = createCa('test', lasting(3_600_000))
 
 /** From a minute ago to some time from now. */
@@ -26,7 +26,7 @@ export function lasting(ms: number): { from: Date; until: Date } {
 }
 
 /** A certificate for loopback. */
-export function leaf(ms = 3_600_000): CertificatePair {
+export function servingPair(ms = 3_600_000): CertificatePair {
   return issueServer(CA, ['localhost', '127.0.0.1'], lasting(ms))
 }
 
@@ -76,7 +76,7 @@ export async function stagedWebhook(
   options: Partial<WebhookOptions> = {},
   client?: KubeClient,
 ): Promise<StagedWebhook> {
-  const mounted = await mountPair(leaf())
+  const mounted = await mountPair(servingPair())
   const lines: Line[] = []
   const destination = { write: (line: string) => void lines.push(JSON.parse(line) as Line) }
   const loopback = { kind: 'tcp', host: '127.0.0.1', port: 0 } as const

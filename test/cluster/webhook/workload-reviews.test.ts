@@ -29,7 +29,7 @@ const message = (verdict: Verdict): string => verdict.status?.message ?? 'allowe
 test('a workload is denied where its pods would be, and says what to do', async () => {
   const typo = await ask(deployment({ ...ASK, 'squall.dev/prots': '3000' }))
   expect(message(typo)).toMatch(
-    /^the pods of Deployment "shop" would be refused: .*squall\.dev\/prots.*did you mean squall\.dev\/ports/,
+    /^the pods of Deployment "shop" would be denied: .*squall\.dev\/prots.*did you mean squall\.dev\/ports/,
   )
   expect(typo.auditAnnotations).toEqual({ workload: 'denied: unknown_key' })
   expect(message(await ask(deployment({ 'squall.dev/injct': 'true' })))).toContain('inject')
@@ -50,7 +50,7 @@ test.each(['statefulsets', 'daemonsets', 'replicasets', 'jobs'])(
   '%s are checked',
   async (plural) => {
     const bad = deployment({ ...ASK, 'squall.dev/prots': '3000' })
-    expect(message(await ask(bad, {}, plural))).toContain('would be refused')
+    expect(message(await ask(bad, {}, plural))).toContain('would be denied')
     expect(message(await ask(deployment(ASK), {}, plural))).toBe('allowed')
   },
 )
@@ -79,5 +79,5 @@ test('what is not to be held up passes: no keys, controllers, an unchanged templ
   ]
   expect(responses.map(message)).toEqual(responses.map(() => 'allowed'))
   const changed = { ...update, oldObject: deployment(ASK) }
-  expect(message(await ask(deployment(bad), changed))).toContain('would be refused')
+  expect(message(await ask(deployment(bad), changed))).toContain('would be denied')
 })

@@ -6,7 +6,7 @@ const FAULTS: Readonly<Record<string, readonly string[]>> = {
   delayed: ['delay: { fixed: 1ms }'],
   aborted: ['abort: { status: 503 }'],
   erring: ['abort: { toolError: no such thing }'],
-  refused: ['abort: { rpcError: { code: -32000, message: no } }'],
+  rejected: ['abort: { rpcError: { code: -32000, message: no } }'],
   hanging: ['hang: {}'],
   held: ['hang: { for: 2ms }'],
   reset: ['reset: { at: request }'],
@@ -42,6 +42,6 @@ export function rulesFile(): RulesFile {
   const pages =
     '  - name: on-page\n    match: { http: { path: /broken } }\n    faults:\n      - abort: { status: 502 }\n'
   const parsed = parseRules(`version: 1\nseed: 7\nrules:\n${text.join('')}${pages}`)
-  if (!parsed.ok) throw new Error(`the rules are refused: ${JSON.stringify(parsed.problems)}`)
+  if (!parsed.ok) throw new Error(`the rules are rejected: ${JSON.stringify(parsed.problems)}`)
   return parsed.file
 }

@@ -3,11 +3,11 @@ import { Counts, ENDING_KEYS, endingCounts, originCounts } from '../../../src/la
 import { plannedEnding, seededCalls } from '../../../src/lab/demo/demo-tools.ts'
 
 const PAGE = [
-  'squall_calls_total{outcome="ok",origin="upstream",method="tools/call",tool="a"} 90',
-  'squall_calls_total{outcome="reset",origin="upstream",method="tools/call",tool="a"} 4',
+  'squall_calls_total{outcome="ok",origin="real",method="tools/call",tool="a"} 90',
+  'squall_calls_total{outcome="reset",origin="real",method="tools/call",tool="a"} 4',
   'squall_calls_total{outcome="tool_error",origin="injected",method="tools/call",tool="a"} 6',
-  'squall_calls_total{outcome="ok",origin="upstream",method="tools/list",tool=""} 3',
-  'squall_calls_total{outcome="ok",origin="upstream",method="tools/call",tool="b"} 10',
+  'squall_calls_total{outcome="ok",origin="real",method="tools/list",tool=""} 3',
+  'squall_calls_total{outcome="ok",origin="real",method="tools/call",tool="b"} 10',
   'squall_faults_injected_total{rule="r",fault="abort",tool="a"} 6',
   'squall_faults_injected_total{rule="s",fault="delay",tool="b"} 2',
 ].join('\n')

@@ -14,7 +14,7 @@ import type { ScriptedServer } from '../../support/scripted-server.ts'
 import type { Squall } from '../../support/squall.ts'
 import { startUpstream } from '../../support/upstream.ts'
 
-/** Keys of a plan in place of the usual ones; `expiry` is that of the sidecar. */
+/** Keys of a plan instead of the usual ones; `expiry` is that of the sidecar. */
 export type Changes = Readonly<Record<string, unknown>> & { readonly expiry?: string }
 
 /** Pods with sidecars behind one address, and experiments on them. */
@@ -71,9 +71,9 @@ export async function podsStage(): Promise<PodsStage> {
     const read = await readPlan(text, source)
     if (!read.ok) throw new Error(JSON.stringify(read.problems))
     const { plan } = read
-    if (plan.place.kind !== 'pods') throw new Error('the plan is for one sidecar')
+    if (plan.sidecar.kind !== 'pods') throw new Error('the plan is for one sidecar')
     const options = { prefix: 'squall.dev/', readToken: undefined }
-    return { plan, sidecars: new PodSidecars(shop.client, plan.place, options) }
+    return { plan, sidecars: new PodSidecars(shop.client, plan.sidecar, options) }
   }
   const run: PodsStage['run'] = async (changes = {}, options = {}) =>
     runExperiment({

@@ -58,7 +58,7 @@ test('a plan is read with its defaults', async () => {
     { text: 'blast<=5%', operator: '<=', limit: 0.05 },
   ])
   expect(plan.file.sidecar).toMatchObject({ expiry: 30_000, replaceRules: false })
-  expect(plan.place).toMatchObject({ kind: 'local', rulesFile: '/nowhere/rules.yaml' })
+  expect(plan.sidecar).toMatchObject({ kind: 'local', rulesFile: '/nowhere/rules.yaml' })
 })
 
 const MISTAKES: readonly (readonly [string, string, string, string])[] = [
@@ -181,7 +181,7 @@ const REFUSED: readonly (readonly [string, string, string])[] = [
   ['{ tool: search_docs }', '{ headers: { x-chaos: "on" } }', '6:3 RULES_HIT_NOTHING'],
 ]
 
-test.each(REFUSED)('%s as %s is refused', async (good, bad, rejection) => {
+test.each(REFUSED)('%s as %s is rejected', async (good, bad, rejection) => {
   expect(await rejections(GOOD.replace(good, bad))).toEqual([rejection])
 })
 

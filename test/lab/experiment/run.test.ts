@@ -80,7 +80,7 @@ test('a failed gate rolls back the rules within a second', async () => {
 test('no fault is injected when the target is not in steady state', async () => {
   ending = 'tool error'
   const abortOn = { errors: { limit: '90%', for: '1h' } }
-  expect(await stage.refused({ abortOn })).toEqual(['NOT_STEADY'])
+  expect(await stage.rejected({ abortOn })).toEqual(['NOT_STEADY'])
   expect(await stage.rules()).toBe(BEFORE)
   // No rule but the marker was ever active.
   const most = stage.squall.logs.filter(({ msg }) => msg === 'active rules')

@@ -89,7 +89,7 @@ test('a rules file that did not exist is removed at the end', async () => {
 test('a rules file that the sidecar has rejected is not replaced', async () => {
   await writeFile(stage.rulesFile, 'rules: [{ nmae: wrong }]\n')
   await stage.squall.logged('the rules are invalid; nothing is injected')
-  expect(await stage.refused()).toEqual(['RULES_NOT_ACTIVE'])
+  expect(await stage.rejected()).toEqual(['RULES_NOT_ACTIVE'])
   expect(await stage.rules()).toBe('rules: [{ nmae: wrong }]\n')
 })
 

@@ -29,8 +29,8 @@ export interface ExperimentStage {
   /** A plan with its sidecar. */
   placed(changes?: Changes): Promise<{ readonly plan: Plan; readonly sidecars: Sidecars }>
   run(changes?: Changes, options?: Partial<ExperimentOptions>): Promise<ExperimentResult>
-  /** The codes with which an experiment is refused. */
-  refused(
+  /** The codes with which an experiment is rejected. */
+  rejected(
     changes?: Changes,
     options?: Partial<ExperimentOptions>,
   ): Promise<readonly RejectionCode[]>
@@ -71,8 +71,8 @@ export async function experimentStage(
   }
   const placed: ExperimentStage['placed'] = async (changes) => {
     const read = await plan(changes)
-    if (read.place.kind !== 'local') throw new Error('the plan is for pods')
-    return { plan: read, sidecars: new LocalSidecar(read.place) }
+    if (read.sidecar.kind !== 'local') throw new Error('the plan is for pods')
+    return { plan: read, sidecars: new LocalSidecar(read.sidecar) }
   }
   const run: ExperimentStage['run'] = async (changes, options) =>
     runExperiment({
@@ -94,7 +94,7 @@ export async function experimentStage(
     plan,
     placed,
     run,
-    refused: async (changes, options) => {
+    rejected: async (changes, options) => {
       try {
         await run(changes, options)
       } catch (error) {

@@ -53,13 +53,13 @@ describe('JUnit XML', () => {
     expect(junitText(loadSuite(cut))).toContain('<failure message="it was ended early">')
   })
 
-  it('is written for an experiment that is refused, with each reason', async () => {
+  it('is written for an experiment that is rejected, with each reason', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'squall-junit-'))
     try {
       const [plan, junit] = ['plan.yaml', 'junit.xml'].map((name) => join(directory, name))
       await writeFile(
         plan!,
-        `name: refused
+        `name: rejected
 target: { url: http://127.0.0.1:1/mcp, environment: production }
 sidecar: { admin: http://127.0.0.1:1, rulesFile: rules.yaml }
 steadyState: { errors: 1% }
@@ -73,7 +73,9 @@ load: { tools: [t] }
       expect(code).toBe(1)
       const xml = await readFile(junit!, 'utf8')
       expect(xml).toMatch(DOCUMENT)
-      expect(xml).toMatch(/tests="1" failures="1".*\n.*\n.*the experiment is not refused/)
+      expect(xml).toMatch(
+        /tests="1" failures="0" errors="1".*\n.*\n.*the experiment is not rejected.*<error /,
+      )
       for (const reason of ['NO_GATE', 'PRODUCTION', 'STAGE_SKIPPED']) expect(xml).toContain(reason)
     } finally {
       await rm(directory, { recursive: true, force: true })

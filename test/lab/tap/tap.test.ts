@@ -64,7 +64,7 @@ it('shows who called what, how long it took and how it ended', async () => {
   opened(client)
   await client.call('echo', { message: 'a secret argument' })
   await tapped.reads(
-    /^\d\d:\d\d:\d\d\.\d{3} {2}echo +[\d.]+ m?s {2}ok +upstream {2}interop-v1 1\.0\.0 +[0-9a-f]{8} {2}\d+ B$/m,
+    /^\d\d:\d\d:\d\d\.\d{3} {2}echo +[\d.]+ m?s {2}ok +real {2,}interop-v1 1\.0\.0 +[0-9a-f]{8} {2}\d+ B$/m,
   )
   expect(tapped.written()).toMatch(/ {2}initialize +[\d.]+ m?s {2}ok /)
   expect(tapped.written()).not.toContain('secret')
@@ -87,7 +87,7 @@ it('shows the client of a protocol version without sessions', async () => {
   opened(client)
   await client.call('echo', { message: 'hi' })
   expect(await tapped.ended).toBe(0)
-  expect(tapped.written()).toMatch(/echo +[\d.]+ m?s {2}ok +upstream {2}interop-\S+ [\d.]+ +- /)
+  expect(tapped.written()).toMatch(/echo +[\d.]+ m?s {2}ok +real {2,}interop-\S+ [\d.]+ +- /)
 })
 
 it('prints lines of JSON up to a limit, those that pass the filters', async () => {
@@ -142,7 +142,7 @@ it('makes no terminal obey what others send, and keeps columns together', async 
 it('shows what a sidecar dropped, goes on after a loss, and trusts no other server', async () => {
   const parts = [
     'event: dropped\ndata: {"dropped":120}\n\n',
-    'data: {"at":"2026-03-01T09:00:00.000Z","method":"tools/list","outcome":"ok","origin":"upstream"}\n\n',
+    'data: {"at":"2026-03-01T09:00:00.000Z","method":"tools/list","outcome":"ok","origin": "real"}\n\n',
   ]
   let asked = 0
   const server = await startUpstream((_, response) => {

@@ -67,8 +67,8 @@ export function tool(
   [real, injected]: readonly [number, number],
   squall = 0,
 ): object {
-  const errors = { upstream: real, injected, squall }
-  return { tool: name, calls: { upstream: real + 100, injected, squall }, errors }
+  const errors = { real, injected, squall }
+  return { tool: name, calls: { real: real + 100, injected, squall }, errors }
 }
 
 /** A board of sidecars that told this, second by second; texts are of those that are lost. */

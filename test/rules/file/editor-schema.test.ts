@@ -8,7 +8,7 @@ import { rulesSchemaText } from '../../../src/rules/file/schema.ts'
 import { rounds } from '../../support/rounds.ts'
 import { CONFLICTS, INVALID_FAULTS, INVALID_FILES, INVALID_RULES } from '../invalid-files.ts'
 import { mutated } from '../mutated-text.ts'
-import { accepted, faultText, refused, ruleText } from '../rules-text.ts'
+import { accepted, faultText, rejected, ruleText } from '../rules-text.ts'
 
 interface FaultItems {
   readonly anyOf: readonly {
@@ -101,7 +101,7 @@ describe('what squall validate rejects', () => {
   it('is rejected by the schema for editors, but for errors in the meaning of values', () => {
     const unsaid: string[] = []
     for (const [written, text] of texts) {
-      refused(text)
+      rejected(text)
       const value = valueOf(text)
       if (value !== undefined && inEditor(value)) unsaid.push(written)
     }

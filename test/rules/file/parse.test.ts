@@ -82,7 +82,7 @@ describe('a rules file', () => {
     }
   })
 
-  it('has a digest of its bytes, also when it is refused', () => {
+  it('has a digest of its bytes, also when it is rejected', () => {
     const digest = parseRules(EXAMPLE).digest
     expect(digest).toMatch(/^[0-9a-f]{64}$/)
     expect(parseRules(Buffer.from(EXAMPLE)).digest).toBe(digest)
@@ -159,7 +159,7 @@ describe('a selection', () => {
     ['then: stop', JSON.parse('{"then":"stop"}')],
     ['dryRun: true', { dryRun: true }],
   ])('of %s is read', (keys, expected) => {
-    if (expected === undefined) expect(() => rule(keys)).toThrow('refused')
+    if (expected === undefined) expect(() => rule(keys)).toThrow('rejected')
     else expect(rule(keys)).toMatchObject(expected)
   })
 

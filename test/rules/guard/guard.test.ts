@@ -21,7 +21,7 @@ class Post {
     this.guard = new Guard({ ...CONFIG, ...config }, this.arming, (why) => this.trips.push(why))
   }
 
-  see(outcome: Outcome, times = 1, origin: Origin = 'upstream'): void {
+  see(outcome: Outcome, times = 1, origin: Origin = 'real'): void {
     for (let i = 0; i < times; i++) this.guard.record(outcome, origin, this.now)
   }
 
@@ -230,7 +230,7 @@ describe('rules that are guarded', () => {
       onArming: (reasons) => told.push(reasons.map(({ by }) => by)),
     })
     isActive.take(version('one'))
-    for (let i = 0; i < 10; i++) guard!.record('reset', 'upstream', 0)
+    for (let i = 0; i < 10; i++) guard!.record('reset', 'real', 0)
     expect(arming.has('guard')).toBe(true)
     isActive.take(version('one'))
     isActive.take({ kind: 'rejected', digest: 'bad', problems: [] })
@@ -247,7 +247,7 @@ describe('rules that are guarded', () => {
     )
     for (const digest of ['one', 'two']) {
       isActive.take(version(digest))
-      for (let i = 0; i < 10; i++) guard!.record('reset', 'upstream', 0)
+      for (let i = 0; i < 10; i++) guard!.record('reset', 'real', 0)
       arming.lift('guard')
       arming.lift('operator')
       expect(states.disarmed).toBe('the environment is production')

@@ -32,7 +32,7 @@ function read(name: string, count: number): RulesVersion {
   return { kind: 'rules', digest: parsed.digest, file: parsed.file }
 }
 
-const refused: RulesVersion = { kind: 'rejected', digest: 'bad', problems: [] }
+const rejected: RulesVersion = { kind: 'rejected', digest: 'bad', problems: [] }
 const absent: RulesVersion = { kind: 'absent', digest: 'none', reason: 'gone' }
 
 function setUp(clock: () => number = () => 1_000) {
@@ -66,14 +66,14 @@ describe('active rules', () => {
     expect(reloads.map(({ generation }) => generation)).toEqual([1, 2, 3])
   })
 
-  it('stay when a version is refused', () => {
+  it('stay when a version is rejected', () => {
     const { rules, isActive, reloads } = setUp()
     rules.take(version('good'))
-    rules.take(refused)
-    rules.take(refused)
+    rules.take(rejected)
+    rules.take(rejected)
     expect(isActive()).toBe('good-0')
     expect(rules.current?.version.kind).toBe('rules')
-    expect(rules.last).toMatchObject({ version: refused, generation: 1, at: 1_000 })
+    expect(rules.last).toMatchObject({ version: rejected, generation: 1, at: 1_000 })
     expect(reloads.length).toBe(2)
   })
 
@@ -109,7 +109,7 @@ describe('active rules', () => {
     const { rules, isActive, reloads, kinds } = setUp()
     rules.take(version('small'))
     rules.take(version('large', LARGE))
-    rules.take(refused)
+    rules.take(rejected)
     expect(kinds()).toEqual(['rules'])
     await reported(reloads, 3)
     expect(kinds()).toEqual(['rules', 'rules', 'rejected'])
@@ -120,7 +120,7 @@ describe('active rules', () => {
     const { rules, reloads, kinds } = setUp()
     rules.take(version('small'))
     rules.take(version('large', LARGE))
-    rules.take(refused)
+    rules.take(rejected)
     rules.take(version('large', LARGE))
     await reported(reloads, 2)
     rules.take(absent)
@@ -141,7 +141,7 @@ describe('active rules', () => {
     const { rules, arming, reloads } = setUp()
     rules.take(version('small'))
     arming.disarm('guard', 'too many errors')
-    rules.take(refused)
+    rules.take(rejected)
     rules.take(version('small'))
     expect(arming.reasons.length).toBe(1)
     rules.take(version('large', LARGE))

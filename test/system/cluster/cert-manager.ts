@@ -29,14 +29,14 @@ function definition(kind: string): object {
 
 /** A certificate of a new CA each time, as an issuer that signs itself makes them. */
 export function certManagerSecret(): object {
-  const authority = createCa('cert-manager', hour())
-  const { cert, key } = issueServer(authority, [`squall.${NAMESPACE}.svc`], hour())
+  const ca = createCa('cert-manager', hour())
+  const { cert, key } = issueServer(ca, [`squall.${NAMESPACE}.svc`], hour())
   return {
     apiVersion: 'v1',
     kind: 'Secret',
     type: 'kubernetes.io/tls',
     metadata: { name: 'squall-cert-manager-tls', namespace: NAMESPACE },
-    stringData: { 'tls.crt': cert, 'tls.key': key, 'ca.crt': authority.cert },
+    stringData: { 'tls.crt': cert, 'tls.key': key, 'ca.crt': ca.cert },
   }
 }
 

@@ -9,8 +9,8 @@ const DAYS = ['-days', '2']
 
 /** Certificates and keys of a cluster, by file. */
 export interface Certificates {
-  readonly authority: string
-  /** A certificate of the authority: `.crt` and `.key` are put behind it. */
+  readonly ca: string
+  /** A certificate of the CA: `.crt` and `.key` are put behind it. */
   readonly server: string
   readonly admin: string
   readonly tokenKey: string
@@ -24,10 +24,10 @@ export async function makeCertificates(
 ): Promise<Certificates> {
   const file = (name: string): string => join(directory, name)
   const openssl = (...args: readonly string[]): Promise<unknown> => run('openssl', args)
-  const authority = ['-keyout', file('ca.key'), '-out', file('ca.crt')]
-  await openssl('req', '-x509', ...CURVE, ...authority, '-subj', '/CN=cluster-ca', ...DAYS)
+  const ca = ['-keyout', file('ca.key'), '-out', file('ca.crt')]
+  await openssl('req', '-x509', ...CURVE, ...ca, '-subj', '/CN=cluster-ca', ...DAYS)
 
-  async function leaf(name: string, subject: string, names: string): Promise<string> {
+  async function servingPair(name: string, subject: string, names: string): Promise<string> {
     const path = file(name)
     const request = ['-keyout', `${path}.key`, '-out', `${path}.csr`, '-subj', subject]
     await openssl('req', ...CURVE, ...request)
@@ -40,12 +40,12 @@ export async function makeCertificates(
 
   const places = addresses.map((address) => `IP:${address}`)
   const names = [...places, 'DNS:kubernetes.default.svc'].join(',')
-  const server = await leaf('server', '/CN=cluster-server', names)
-  const admin = await leaf('admin', '/O=system:masters/CN=admin', 'DNS:admin')
+  const server = await servingPair('server', '/CN=cluster-server', names)
+  const admin = await servingPair('admin', '/O=system:masters/CN=admin', 'DNS:admin')
   await openssl('genrsa', '-out', file('sa.key'), '2048')
   await openssl('rsa', '-in', file('sa.key'), '-pubout', '-out', file('sa.pub'))
   return {
-    authority: file('ca.crt'),
+    ca: file('ca.crt'),
     server,
     admin,
     tokenKey: file('sa.key'),

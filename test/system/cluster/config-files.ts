@@ -37,7 +37,7 @@ export async function writeConfigFiles(
     })
     return path
   }
-  const { authority, server, admin } = certificates
+  const { ca, server, admin } = certificates
   const socket = join(state, 'containerd.sock')
   const network = join(directory, 'cni')
   return {
@@ -46,9 +46,7 @@ export async function writeConfigFiles(
       apiVersion: 'v1',
       kind: 'Config',
       'current-context': 'cluster',
-      clusters: [
-        { name: 'cluster', cluster: { server: API_SERVER, 'certificate-authority': authority } },
-      ],
+      clusters: [{ name: 'cluster', cluster: { server: API_SERVER, 'certificate-authority': ca } }],
       users: [
         {
           name: 'admin',
@@ -64,7 +62,7 @@ export async function writeConfigFiles(
       authentication: {
         anonymous: { enabled: false },
         webhook: { enabled: false },
-        x509: { clientCAFile: authority },
+        x509: { clientCAFile: ca },
       },
       authorization: { mode: 'AlwaysAllow' },
       tlsCertFile: `${server}.crt`,

@@ -20,7 +20,7 @@ export function etcdFlags(state: string): readonly string[] {
 
 /** How the API server is started. */
 export function apiServerFlags(certificates: Certificates): readonly string[] {
-  const { server, admin, authority, tokenKey, tokenPublicKey } = certificates
+  const { server, admin, ca, tokenKey, tokenPublicKey } = certificates
   return [
     `--etcd-servers=${ETCD}`,
     `--advertise-address=${NODE_IP}`,
@@ -28,7 +28,7 @@ export function apiServerFlags(certificates: Certificates): readonly string[] {
     '--secure-port=6443',
     `--tls-cert-file=${server}.crt`,
     `--tls-private-key-file=${server}.key`,
-    `--client-ca-file=${authority}`,
+    `--client-ca-file=${ca}`,
     `--service-account-key-file=${tokenPublicKey}`,
     `--service-account-signing-key-file=${tokenKey}`,
     '--service-account-issuer=https://kubernetes.default.svc',
@@ -47,7 +47,7 @@ export function controllerFlags(files: ConfigFiles, certificates: Certificates):
     `--kubeconfig=${files.kubeconfig}`,
     '--leader-elect=false',
     `--service-account-private-key-file=${certificates.tokenKey}`,
-    `--root-ca-file=${certificates.authority}`,
+    `--root-ca-file=${certificates.ca}`,
   ]
 }
 

@@ -58,8 +58,8 @@ createServer((req, res) => {
 export function meshManifests(before: string, after: string): string {
   const day = 86_400_000
   const during = { from: new Date(Date.now() - day), until: new Date(Date.now() + day) }
-  const authority = createCa('mesh', during)
-  const leaf = issueServer(authority, [HOST], during)
+  const ca = createCa('mesh', during)
+  const serving = issueServer(ca, [HOST], during)
   const metadata = { name: 'mesh', namespace: NAMESPACE }
   const labels = { app: 'mesh' }
   const container = {
@@ -75,7 +75,7 @@ export function meshManifests(before: string, after: string): string {
       apiVersion: 'v1',
       kind: 'Secret',
       metadata,
-      stringData: { 'tls.crt': leaf.cert, 'tls.key': leaf.key },
+      stringData: { 'tls.crt': serving.cert, 'tls.key': serving.key },
     },
     {
       apiVersion: 'v1',
@@ -102,7 +102,7 @@ export function meshManifests(before: string, after: string): string {
           name: `${name}.example.com`,
           clientConfig: {
             service: { name: 'mesh', namespace: NAMESPACE, path: '/' },
-            caBundle: Buffer.from(authority.cert).toString('base64'),
+            caBundle: Buffer.from(ca.cert).toString('base64'),
           },
           rules: [
             { apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'] },

@@ -18,7 +18,7 @@ import { KubeError } from '../../../cluster/kube/kube-error.ts'
 import { DEPLOYMENTS } from '../../../cluster/kube/resources.ts'
 import { podId, type WatchedPod, WatchedPods } from '../../../cluster/kube/watched-pods.ts'
 import type { LockHolder } from '../../../lab/experiment/lock.ts'
-import type { PodsPlace } from '../../../lab/experiment/plan.ts'
+import type { PodsSpec } from '../../../lab/experiment/plan.ts'
 import {
   podsUnreachable,
   rejectionError,
@@ -62,7 +62,7 @@ export class PodSidecars implements Sidecars {
   }
   readonly killing: Killing | undefined
   readonly #client: KubeClient
-  readonly #place: PodsPlace
+  readonly #spec: PodsSpec
   readonly #target: ClaimedKey
   readonly #readToken: string | undefined
   readonly #counts = new PodCounts()
@@ -71,13 +71,13 @@ export class PodSidecars implements Sidecars {
 
   constructor(
     client: KubeClient,
-    place: PodsPlace,
+    spec: PodsSpec,
     { prefix, readToken }: { readonly prefix: string; readonly readToken: string | undefined },
   ) {
     this.#client = client
-    this.#place = place
+    this.#spec = spec
     this.#readToken = readToken
-    const { namespace, configMap, key, kills } = place
+    const { namespace, configMap, key, kills } = spec
     this.#target = { namespace, configMap, key, prefix }
     const look = (signal?: AbortSignal): Promise<readonly WatchedPod[]> => this.#look(signal)
     this.killing = kills === undefined ? undefined : podKilling(client, kills, look)
@@ -154,7 +154,7 @@ export class PodSidecars implements Sidecars {
       target: this.#target,
       id,
       by,
-      expiryMs: this.#place.expiryMs,
+      expiryMs: this.#spec.expiryMs,
       labels,
       before: configMap,
       versions,
@@ -219,7 +219,7 @@ export class PodSidecars implements Sidecars {
   }
 
   async #labels(): Promise<Readonly<Record<string, string>>> {
-    const { namespace, deployment, selector } = this.#place
+    const { namespace, deployment, selector } = this.#spec
     if (selector !== undefined) return selector
     const ref = { kind: DEPLOYMENTS, namespace, name: deployment }
     const found = fieldsOf(fieldsOf((await this.#client.get(ref))['spec'])['selector'])

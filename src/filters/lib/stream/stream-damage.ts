@@ -48,7 +48,7 @@ export async function* close(
   const { call } = ctx
   // Other messages and responses come on the stream of a message.
   const again = isOther(call) || (call !== undefined && closed.has(call))
-  if (again && !isOther(call)) ctx.spare()
+  if (again && !isOther(call)) ctx.withinLimit()
   for await (const frame of frames) {
     if (!again && picks(frame)) {
       ctx.injected('close')

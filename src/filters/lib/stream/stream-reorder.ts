@@ -59,7 +59,7 @@ export async function overtaken(ctx: FaultContext): Promise<Verdict> {
   const { call } = ctx
   if (call?.from !== 'server' || call.kind !== 'notification') return CONTINUE
   const how = await ctx.overtaken()
-  if (how === 'overtakes') ctx.spare()
+  if (how === 'overtakes') ctx.withinLimit()
   if (how === 'overtaken') ctx.injected('reorder')
   return CONTINUE
 }

@@ -55,7 +55,7 @@ export const editedLive: Phase = {
         errors: loaded.result.errors,
         script: seen.truth,
         squall: loaded.counted,
-        refusedAt: problemOf(edits.mistaken),
+        rejectedAt: problemOf(edits.mistaken),
       },
       checks,
       summary: [

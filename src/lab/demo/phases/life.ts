@@ -39,7 +39,7 @@ interface Restart {
   readonly streamBrokeMs: number
   readonly asked: number
   /** Calls that got 502, `x-squall-error` and a JSON-RPC error with their own id. */
-  readonly refused: number
+  readonly rejected: number
   /** The reason in the client's error. */
   readonly reason: string
   readonly recovered: boolean
@@ -54,8 +54,8 @@ function restartChecks(result: Restart): Check[] {
       ok: result.heardBefore && result.streamBrokeMs < 1_000,
     },
     {
-      what: `down: ${result.refused} of ${result.asked} calls got 502 and a JSON-RPC error of Squall’s own`,
-      ok: result.refused === result.asked,
+      what: `down: ${result.rejected} of ${result.asked} calls got 502 and a JSON-RPC error of Squall’s own`,
+      ok: result.rejected === result.asked,
     },
     {
       what: `back: the first call went through in ${millis(result.recoveredMs)} ms`,
@@ -79,7 +79,7 @@ async function restartApp(stage: Stage, client: PlainClient): Promise<Restart> {
   const streamBrokeMs = performance.now() - killedAt
   const asked = calls.slice(0, ASKED)
   const responses = await Promise.all(asked.map((call) => client.send(call)))
-  const refused = responses.filter((response, i) => isUnreachable(response, asked[i]!)).length
+  const rejected = responses.filter((response, i) => isUnreachable(response, asked[i]!)).length
   await app.start()
   const response = await client.send(calls[ASKED]!)
   const again = await client.hold()
@@ -89,7 +89,7 @@ async function restartApp(stage: Stage, client: PlainClient): Promise<Restart> {
     heardBefore,
     streamBrokeMs,
     asked: ASKED,
-    refused,
+    rejected,
     reason: reasonOf(responses[0]!),
     recovered: response.ending === 'ok',
     recoveredMs: response.milliseconds,

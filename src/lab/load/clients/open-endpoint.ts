@@ -165,8 +165,8 @@ export async function findProtocolVersion(
     const response = await ask(wire, 'server/discover', {}, sessionState)
     if (response.kind === 'ok') return { server: discoveredName(response), sessionState }
     if (response.kind !== 'http' && response.kind !== 'rpc') throw endpointError(response)
-    const refused = response.code === 401 || response.code === 403 || (response.code ?? 0) >= 500
-    if (refused || MODERN_ERRORS.has(response.code ?? 0)) throw endpointError(response)
+    const rejected = response.code === 401 || response.code === 403 || (response.code ?? 0) >= 500
+    if (rejected || MODERN_ERRORS.has(response.code ?? 0)) throw endpointError(response)
     if (wanted !== undefined) throw endpointError(response)
   }
   return openSession(wire, wanted ?? LAST_SESSION_PROTOCOL_VERSION)

@@ -91,20 +91,20 @@ export function parseResult(source: string, file: string): LoadResult {
   try {
     value = JSON.parse(source)
   } catch {
-    throw bad(file, 'is no JSON')
+    throw invalid(file, 'is no JSON')
   }
   const schema = isRecord(value) ? value['schema'] : undefined
   if (typeof schema === 'string' && schema !== LOAD_SCHEMA) {
-    throw bad(file, `has schema ${schema.slice(0, 40)} and not ${LOAD_SCHEMA}`)
+    throw invalid(file, `has schema ${schema.slice(0, 40)} and not ${LOAD_SCHEMA}`)
   }
   if (schema === undefined || !fits(value)) {
-    throw bad(file, 'is no result of squall load')
+    throw invalid(file, 'is no result of squall load')
   }
   const result = value as LoadResult
-  if (Number.isNaN(Date.parse(result.run.startedAt))) throw bad(file, 'has no valid start')
+  if (Number.isNaN(Date.parse(result.run.startedAt))) throw invalid(file, 'has no valid start')
   return result
 }
 
-function bad(file: string, why: string): LoadError {
+function invalid(file: string, why: string): LoadError {
   return new LoadError('CANNOT_MERGE', `${file} ${why}`, 'give files that squall load --out wrote')
 }

@@ -60,11 +60,11 @@ export const METRICS: Readonly<Record<string, Metric>> = {
 /** Parses `p99<2s`, `success>99%`, `blast<5%`. Throws a `LoadError`. */
 export function parseSlo(text: string): SloGate {
   const match = /^\s*([A-Za-z][A-Za-z0-9.]*)\s*(<=|>=|<|>)\s*(\S*)\s*$/.exec(text)
-  if (match === null) throw bad(text, 'cannot be read', FORM)
+  if (match === null) throw invalid(text, 'cannot be read', FORM)
   const [, name = '', operator = '', written = ''] = match
   const metric = metricOf(text, name.toLowerCase())
   const limit = readLimit(metric.unit, written)
-  if (typeof limit === 'string') throw bad(text, limit, LIMITS[metric.unit])
+  if (typeof limit === 'string') throw invalid(text, limit, LIMITS[metric.unit])
   // Reports show the measured value in the unit of the text.
   const unit = metric.unit === 'share' && !written.endsWith('%') ? '%' : ''
   return { text: `${text.trim()}${unit}`, metric, operator: operator as SloGate['operator'], limit }
@@ -100,7 +100,7 @@ function metricOf(text: string, name: string): Metric {
   }
   if (Object.hasOwn(METRICS, name)) return METRICS[name]!
   const names = Object.keys(METRICS).join(', ')
-  throw bad(
+  throw invalid(
     text,
     `names "${name.slice(0, 40)}", which is not measured`,
     `use p50 to p99.9, ${names}`,
@@ -126,6 +126,6 @@ function readLimit(unit: Metric['unit'], text: string): number | string {
   return /^\d{1,9}(\.\d{1,9})?$/.test(text) ? Number(text) : 'needs a plain number as its limit'
 }
 
-function bad(text: string, why: string, fix: string): LoadError {
-  return new LoadError('BAD_INPUT', `the gate "${text.slice(0, 60)}" ${why}`, fix)
+function invalid(text: string, why: string, fix: string): LoadError {
+  return new LoadError('INVALID_INPUT', `the gate "${text.slice(0, 60)}" ${why}`, fix)
 }

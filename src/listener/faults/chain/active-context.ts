@@ -125,6 +125,6 @@ export abstract class ActiveContext implements FaultContext {
   abstract sleep(ms: number): Promise<void>
   abstract overtaken(): Promise<Overtaking>
   abstract injected(effect?: string): void
-  abstract spare(): void
+  abstract withinLimit(): void
   abstract cannot(reason: NotApplicableReason): void
 }

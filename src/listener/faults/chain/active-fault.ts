@@ -189,9 +189,9 @@ export class ActiveFault extends ActiveContext {
   }
 
   /** Records that the fault leaves the call alone on purpose. */
-  spare(): void {
+  withinLimit(): void {
     this.#finished = true
-    this.matched.spare()
+    this.matched.withinLimit()
   }
 
   /** Announces an effect; throws when the fault may not act. */
@@ -230,17 +230,17 @@ export class ActiveFault extends ActiveContext {
 
   /** Waits for the next message on the stream of a message of the server. */
   async overtaken(): Promise<Overtaking> {
-    const { place } = this.owner
-    if (place === undefined) return 'last'
-    if (place.overtakes) return 'overtakes'
+    const { position } = this.owner
+    if (position === undefined) return 'last'
+    if (position.overtakes) return 'overtakes'
     this.#asleep++
     this.owner.onWait()
     try {
-      const ended = place.wait()
+      const ended = position.wait()
       // Rejects when the wait ends; resolves when the rule is withdrawn.
       return await interruptibleWait(Infinity, this.withdrawn, ended).then(
         () => 'last',
-        () => (place.isOvertaken ? 'overtaken' : 'last'),
+        () => (position.isOvertaken ? 'overtaken' : 'last'),
       )
     } finally {
       this.#asleep--

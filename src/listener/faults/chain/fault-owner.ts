@@ -6,8 +6,8 @@ import type { ExchangeContext } from '../exchange-context.ts'
 import type { FaultListener, NotApplicableReason } from '../fault-events.ts'
 import type { Stop } from './stop.ts'
 
-/** The place of a message among the others of its stream. */
-export interface StreamPlace {
+/** The position of a message among the others of its stream. */
+export interface StreamPosition {
   /** True when another message waits for this one. */
   readonly overtakes: boolean
   /** True when the next message has passed. */
@@ -26,7 +26,7 @@ export interface ActiveFaultOwner {
   readonly response: ResponseHead | undefined
   readonly listener: FaultListener
   /** Undefined for a message that is not on a stream. */
-  readonly place: StreamPlace | undefined
+  readonly position: StreamPosition | undefined
   /** Counts the memory that faults hold. */
   readonly memory: Room
   reserve(bytes: number): NotApplicableReason | undefined

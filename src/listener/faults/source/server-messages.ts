@@ -7,7 +7,7 @@ import type { Call } from '../../../mcp/call.ts'
 import type { Message } from '../../../mcp/json-rpc.ts'
 import type { Cut } from '../../exchange.ts'
 import type { Disturbance } from '../../disturbance.ts'
-import type { StreamPlace } from '../chain/fault-owner.ts'
+import type { StreamPosition } from '../chain/fault-owner.ts'
 import type { CallFaults } from '../call-faults.ts'
 import { type OnFrame, pipedMessage } from '../chain/fault-chain.ts'
 import { type AppFrame, type ChainFrame, isOpen, QuietFrame, SealedFrame } from '../chain/frame.ts'
@@ -80,7 +80,7 @@ export class MessageGate extends FrameQueue {
   readonly #options: MessageGateOptions
   readonly #late = new Map<CallFaults, Promise<void>>()
   /** The messages that wait for the next one. */
-  readonly #behind: Place[] = []
+  readonly #behind: Position[] = []
   #isBusy = false
   #isEnding = false
 
@@ -97,7 +97,7 @@ export class MessageGate extends FrameQueue {
 
   /** Stops all faults: delayed messages are sent now. */
   wake(): void {
-    for (const place of this.#behind.splice(0)) place.end(false)
+    for (const position of this.#behind.splice(0)) position.end(false)
     for (const { stop } of this.#late.keys()) stop.abort()
   }
 
@@ -111,12 +111,13 @@ export class MessageGate extends FrameQueue {
       this.#isBusy = true
       for (const { frame, faults } of this.#planned(step.value)) {
         const waiting = this.#behind.splice(0)
-        if (faults !== undefined) faults.place = new Place(faults, waiting.length > 0, this.#behind)
+        if (faults !== undefined)
+          faults.position = new Position(faults, waiting.length > 0, this.#behind)
         const sent = faults === undefined ? this.#pass(frame) : this.#begin(faults, frame)
         if (sent !== undefined) await sent
         const isPassed = faults?.hasWaited !== true && hasMessage(frame)
         if (!isPassed) this.#behind.unshift(...waiting)
-        else for (const place of waiting) await this.#follow(place)
+        else for (const position of waiting) await this.#follow(position)
       }
       this.#isBusy = false
       if (!this.active) this.#options.onIdle?.()
@@ -124,7 +125,7 @@ export class MessageGate extends FrameQueue {
     // The stream ends when delayed messages are sent; hanging ones are never sent.
     this.#isEnding = true
     for (const { hangs, stop } of this.#late.keys()) if (hangs) stop.abort()
-    for (const place of this.#behind.splice(0)) place.end(false)
+    for (const position of this.#behind.splice(0)) position.end(false)
     await Promise.all(this.#late.values())
   }
 
@@ -179,10 +180,10 @@ export class MessageGate extends FrameQueue {
   }
 
   /** Lets a message leave behind the one that passed; resolves when it has left, or waits again. */
-  #follow(place: Place): Promise<void> {
-    const { faults } = place
+  #follow(position: Position): Promise<void> {
+    const { faults } = position
     const waits = new Promise<void>((resolve) => (faults.waiting = resolve))
-    place.end(true)
+    position.end(true)
     return Promise.race([this.#late.get(faults), waits])
   }
 
@@ -207,7 +208,7 @@ export class MessageGate extends FrameQueue {
     this.#options.cut(error.how)
   }
 
-  /** Sends a message, or a reply in its place. */
+  /** Sends a message, or its replacement. */
   async #send(faults: CallFaults, frame: ChainFrame): Promise<void> {
     if (frame instanceof SealedFrame && frame.reply !== undefined) this.#respond(faults, frame)
     else {
@@ -242,16 +243,16 @@ export class MessageGate extends FrameQueue {
   }
 }
 
-/** The place of a message on its stream. */
-class Place implements StreamPlace {
+/** The position of a message on its stream. */
+class Position implements StreamPosition {
   readonly faults: CallFaults
   readonly overtakes: boolean
-  readonly #queue: Place[]
+  readonly #queue: Position[]
   readonly #ended = new Stop()
   isOvertaken = false
 
   /** A message that waits is put into the queue. */
-  constructor(faults: CallFaults, overtakes: boolean, queue: Place[]) {
+  constructor(faults: CallFaults, overtakes: boolean, queue: Position[]) {
     this.faults = faults
     this.overtakes = overtakes
     this.#queue = queue

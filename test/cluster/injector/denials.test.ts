@@ -27,7 +27,7 @@ const REFUSED: readonly Case[] = [
   {
     what: 'a word that is neither true nor false',
     pod: { metadata: { labels: { 'squall.dev/inject': 'yes' } }, spec: { containers: [] } },
-    reason: 'bad_value',
+    reason: 'invalid_value',
     says: /squall\.dev\/inject is "yes": use one of true, false/,
   },
   {
@@ -67,26 +67,26 @@ const REFUSED: readonly Case[] = [
   {
     what: 'a value with a line break',
     pod: podOf({ rules: 'a\nb' }),
-    reason: 'bad_value',
+    reason: 'invalid_value',
     says: /squall\.dev\/rules of the pod is "a\\nb": write the name of an object/,
   },
   {
     what: 'a value that a terminal would obey',
     pod: podOf({ environment: '\u001b[2Jx\u202e' }),
-    reason: 'bad_value',
+    reason: 'invalid_value',
     says: /is "\\u001b\[2Jx\\u\{202e\}": use letters/,
   },
   {
     what: 'an empty value',
     pod: podOf({ ports: '' }),
-    reason: 'bad_value',
+    reason: 'invalid_value',
     says: /write a value, or leave it out/,
   },
   {
     what: 'a bad default of the namespace',
     pod: podOf(),
     context: contextOf({ namespace: { annotations: { 'squall.dev/mode': 'magic' } } }),
-    reason: 'bad_value',
+    reason: 'invalid_value',
     says: /of the namespace "tools" is "magic": use one of auto, redirect, port, bind/,
   },
   {
@@ -188,7 +188,7 @@ const REFUSED: readonly Case[] = [
   {
     what: 'an app outside the pod',
     pod: podOf({ 'upstream-host': '10.0.0.1' }),
-    reason: 'bad_value',
+    reason: 'invalid_value',
     says: /the app is in the same pod/,
   },
   {
@@ -213,7 +213,7 @@ const REFUSED: readonly Case[] = [
   {
     what: 'too little memory for the program',
     pod: podOf({ 'memory-limit': '32Mi' }),
-    reason: 'bad_value',
+    reason: 'invalid_value',
     says: /at least 128Mi/,
   },
   {
@@ -233,7 +233,7 @@ const REFUSED: readonly Case[] = [
   {
     what: 'a status that nobody wrote',
     pod: podOf({ status: '{"mode":"redirect","undo":{"probes":{"a":1}}}' }),
-    reason: 'bad_status',
+    reason: 'invalid_status',
     says: /was not written by the injector/,
   },
   {
@@ -253,10 +253,10 @@ const REFUSED: readonly Case[] = [
   },
 ]
 
-describe('a pod is refused, with what to do, for', () => {
+describe('a pod is denied, with what to do, for', () => {
   it.each(REFUSED)('$what', ({ pod, context = contextOf(), reason, says }) => {
     const injection = injectPod(pod, context)
-    expect(injection).toMatchObject({ kind: 'refused', reason })
+    expect(injection).toMatchObject({ kind: 'denied', reason })
     expect('message' in injection && injection.message).toMatch(says)
   })
 })

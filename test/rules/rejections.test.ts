@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { CONFLICTS, INVALID_FAULTS, INVALID_FILES, INVALID_RULES } from './invalid-files.ts'
-import { refused, ruleText, faultText } from './rules-text.ts'
+import { rejected, ruleText, faultText } from './rules-text.ts'
 
 /** `line:column code`, with the path. */
 function said(text: string): string[] {
-  return refused(text).map(({ line, column, code, path }) => `${line}:${column} ${code} ${path}`)
+  return rejected(text).map(({ line, column, code, path }) => `${line}:${column} ${code} ${path}`)
 }
 
 describe('a position', () => {
@@ -40,13 +40,13 @@ describe('a position', () => {
 })
 
 describe('a combination that cannot be', () => {
-  it.each(CONFLICTS)('%j is refused', (keys, place, path) => {
+  it.each(CONFLICTS)('%j is rejected', (keys, place, path) => {
     expect(said(ruleText(keys))).toEqual([`${place} conflict rules[0].${path}`])
   })
 
-  it('two rules of one name are refused at the second', () => {
+  it('two rules of one name are rejected at the second', () => {
     const rule = '  - { name: a, faults: [{ abort: { status: 500 } }] }\n'
-    expect(refused(`rules:\n${rule}${rule}`)).toEqual([
+    expect(rejected(`rules:\n${rule}${rule}`)).toEqual([
       {
         code: 'duplicate_name',
         message: 'rules[0] is called "a" as well',
@@ -77,7 +77,7 @@ seed: 1
       '1:1 unknown_key sede',
       '4:14 out_of_range rules[0].percent',
       '5:5 conflict rules[0].probability',
-      '6:29 bad_value rules[0].match.tool.regex',
+      '6:29 invalid_value rules[0].match.tool.regex',
       '6:36 conflict rules[0].match.prompt',
       '7:25 unknown_key rules[0].faults[0].delay.fixd',
       '7:41 conflict rules[0].faults[1].abort',
@@ -91,11 +91,12 @@ seed: 1
 
   it('are cut off at two hundred', () => {
     const rules = Array.from({ length: 300 }, (_, index) => `  - { name: r${index}, fualts: [] }`)
-    expect(refused(`rules:\n${rules.join('\n')}`).length).toBe(200)
+    expect(rejected(`rules:\n${rules.join('\n')}`).length).toBe(200)
   })
 
   it('never speak of the schema', () => {
     const text = ruleText('match: { tool: 5, args: { /a: [] }, client: 3, http: { status: {} } }')
-    for (const { message } of refused(text)) expect(message).not.toMatch(/schema|oneOf|anyOf|must /)
+    for (const { message } of rejected(text))
+      expect(message).not.toMatch(/schema|oneOf|anyOf|must /)
   })
 })

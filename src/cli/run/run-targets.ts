@@ -15,13 +15,18 @@ import { asGiven, asText, many, one } from '../flags/kinds.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
 import { type AppProbes, AppProbesError, parseAppProbesJson } from '../../admin/probes/app-probe.ts'
 import { adminAccessFlags } from '../flags/admin-access.ts'
-import { badAddress, badCombination, badOption, UsageError } from '../flags/usage-error.ts'
+import {
+  invalidAddress,
+  invalidCombination,
+  invalidOption,
+  UsageError,
+} from '../flags/usage-error.ts'
 
-const PLACES = 'Addresses:'
+const ADDRESSES = 'Addresses:'
 
 /** Declares the options of `squall run` about addresses. */
-export const PLACE_FLAGS = {
-  ...group(PLACES, {
+export const TARGET_FLAGS = {
+  ...group(ADDRESSES, {
     listen: many(
       'address',
       'address to listen on: host:port, :port or unix:/path.sock; repeat it for more',
@@ -46,8 +51,8 @@ export const PLACE_FLAGS = {
       asText,
     ),
   }),
-  ...adminAccessFlags(PLACES),
-  ...group(PLACES, {
+  ...adminAccessFlags(ADDRESSES),
+  ...group(ADDRESSES, {
     upstreamHost: one(
       'host',
       'host that replaces the host of every --upstream, such as the address of the pod',
@@ -71,14 +76,14 @@ export const PLACE_FLAGS = {
   }),
 }
 
-type PlaceValues = Values<typeof PLACE_FLAGS>
+type TargetValues = Values<typeof TARGET_FLAGS>
 
 const LOOPBACK = '127.0.0.1'
 // Each pair is compared with every other pair.
 const MAX_PAIRS = 64
 
 /** The addresses of a run, which do not conflict. */
-export interface Places {
+export interface Targets {
   readonly pairs: readonly [Pair, ...Pair[]]
   readonly admin: ListenAddress | undefined
 }
@@ -90,10 +95,18 @@ export interface Named {
 }
 
 /** Pairs listeners with upstreams; rejects loops and addresses that conflict. */
-export function placesOf({ listen: listens, upstream, upstreamHost, admin }: PlaceValues): Places {
+export function targetsOf({
+  listen: listens,
+  upstream,
+  upstreamHost,
+  admin,
+}: TargetValues): Targets {
   if (listens.length !== upstream.length) throw uneven(listens.length, upstream.length)
   if (listens.length > MAX_PAIRS) {
-    throw badCombination(`--listen is given ${listens.length} times`, `use at most ${MAX_PAIRS}`)
+    throw invalidCombination(
+      `--listen is given ${listens.length} times`,
+      `use at most ${MAX_PAIRS}`,
+    )
   }
   const bound: Named[] = []
   const pairs = listens.map((given, i): Pair => {
@@ -102,8 +115,8 @@ export function placesOf({ listen: listens, upstream, upstreamHost, admin }: Pla
     return { listen, upstream: movedTo(upstreamHost, parseUpstream(upstream[i]!)) }
   })
   if (admin !== undefined) bound.push(admin)
-  refuseOverlaps(bound)
-  refuseLoops(bound, pairs)
+  rejectOverlaps(bound)
+  rejectLoops(bound, pairs)
   return { pairs: pairs as [Pair, ...Pair[]], admin: admin?.address }
 }
 
@@ -111,7 +124,7 @@ export function placesOf({ listen: listens, upstream, upstreamHost, admin }: Pla
 function movedTo(host: string | undefined, upstream: UpstreamAddress): UpstreamAddress {
   if (host === undefined) return upstream
   if (upstream.kind === 'tcp') return { ...upstream, host }
-  throw badCombination(
+  throw invalidCombination(
     `--upstream-host: ${formatUpstream(upstream)} has no host to replace`,
     'leave it out, or write --upstream as a URL',
   )
@@ -121,18 +134,18 @@ function parseAdmin(given: Given): Named | undefined {
   return given.text === 'off' ? undefined : { address: parseListen(given), source: given.source }
 }
 
-function refuseOverlaps(bound: readonly Named[]): void {
+function rejectOverlaps(bound: readonly Named[]): void {
   bound.forEach(({ address, source }, i) => {
     const before = bound.slice(0, i).find((other) => overlaps(other.address, address))
     if (before === undefined) return
-    throw badCombination(
+    throw invalidCombination(
       `${source}: ${formatListen(address)} is taken by ${before.source} ${formatListen(before.address)}`,
       'use another port or path',
     )
   })
 }
 
-function refuseLoops(bound: readonly Named[], pairs: readonly Pair[]): void {
+function rejectLoops(bound: readonly Named[], pairs: readonly Pair[]): void {
   const own = Object.values(networkInterfaces()).flatMap(
     (addresses) => addresses?.map(({ address }) => address) ?? [],
   )
@@ -148,17 +161,17 @@ function refuseLoops(bound: readonly Named[], pairs: readonly Pair[]): void {
 }
 
 function uneven(listens: number, upstreams: number): UsageError {
-  return badCombination(
+  return invalidCombination(
     `--listen has ${listens} ${listens === 1 ? 'address' : 'addresses'} and --upstream ${upstreams}`,
     'give one --upstream for each --listen, in the same order',
   )
 }
 
 /** Returns the probes that the admin port performs for the kubelet. Throws nothing but a `UsageError`. */
-export function appProbesOf({ appProbes: given, upstreamHost, admin }: PlaceValues): AppProbes {
+export function appProbesOf({ appProbes: given, upstreamHost, admin }: TargetValues): AppProbes {
   if (given === undefined) return []
   if (admin === undefined) {
-    throw badCombination(
+    throw invalidCombination(
       `${given.source}: the admin port, which performs the probes, is off`,
       'give --admin an address',
     )
@@ -167,7 +180,7 @@ export function appProbesOf({ appProbes: given, upstreamHost, admin }: PlaceValu
     return parseAppProbesJson(given.text, upstreamHost ?? LOOPBACK)
   } catch (error) {
     if (!(error instanceof AppProbesError)) throw error
-    throw badOption(
+    throw invalidOption(
       given.source,
       error.message,
       'write {"container/readyz": {"httpGet": {"path": "/", "port": 3000}}}',
@@ -179,7 +192,7 @@ export function appProbesOf({ appProbes: given, upstreamHost, admin }: PlaceValu
 function parsePublicUrl({ text, source }: Given): string {
   if (text.includes('@')) {
     // The text may hold a password, so it is not repeated.
-    throw badAddress(
+    throw invalidAddress(
       source,
       'the URL holds a user name or password',
       'leave it out: clients send theirs',
@@ -187,10 +200,10 @@ function parsePublicUrl({ text, source }: Given): string {
   }
   if (!/^https?:\/\/[^\s\\]+$/i.test(text) || !URL.canParse(text)) {
     const form = 'write the URL that clients use, such as https://mcp.example.com'
-    throw badAddress(source, `${quoted(text)} is not an http or https URL`, form)
+    throw invalidAddress(source, `${quoted(text)} is not an http or https URL`, form)
   }
   if (/[?#]/.test(text)) {
-    throw badAddress(
+    throw invalidAddress(
       source,
       `${quoted(text)} has a query or a fragment`,
       'end the URL after its path',

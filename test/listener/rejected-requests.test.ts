@@ -141,7 +141,7 @@ describe('behind a request that ends its connection', () => {
         expect(client.responses).toHaveLength(1)
         expect(app.requests).toHaveLength(before + 1)
       }
-      expect(await squall.metrics()).not.toMatch(/squall_refused_total\{.*[1-9]$/m)
+      expect(await squall.metrics()).not.toMatch(/squall_rejected_total\{.*[1-9]$/m)
     })
   })
 })

@@ -28,26 +28,26 @@ async function others(text: string): Promise<void> {
 }
 
 test('a sidecar that does not respond', async () => {
-  const refused = await stage.refused({ sidecar: { admin: 'http://127.0.0.1:9' } })
-  expect(refused).toEqual(['SIDECAR_UNREACHABLE'])
+  const rejected = await stage.rejected({ sidecar: { admin: 'http://127.0.0.1:9' } })
+  expect(rejected).toEqual(['SIDECAR_UNREACHABLE'])
 })
 
 test('a sidecar that is in another environment', async () => {
-  const refused = await stage.refused({ target: { environment: 'test' } })
-  expect(refused).toEqual(['ENVIRONMENT_MISMATCH'])
+  const rejected = await stage.rejected({ target: { environment: 'test' } })
+  expect(rejected).toEqual(['ENVIRONMENT_MISMATCH'])
 })
 
 test('a sidecar that does not read the file', async () => {
   const rulesFile = join(stage.directory, 'another.yaml')
-  const refused = await stage.refused({ sidecar: { rulesFile } }, { activationMs: 200 })
-  expect(refused).toEqual(['RULES_NOT_ACTIVE'])
+  const rejected = await stage.rejected({ sidecar: { rulesFile } }, { activationMs: 200 })
+  expect(rejected).toEqual(['RULES_NOT_ACTIVE'])
   expect(existsSync(rulesFile)).toBe(false)
 })
 
 test('a rules file that is a link', async () => {
   const rulesFile = join(stage.directory, 'link.yaml')
   await symlink(stage.rulesFile, rulesFile)
-  expect(await stage.refused({ sidecar: { rulesFile } })).toEqual(['RULES_NOT_ACTIVE'])
+  expect(await stage.rejected({ sidecar: { rulesFile } })).toEqual(['RULES_NOT_ACTIVE'])
   expect(await stage.rules()).toBe(BEFORE)
 })
 
@@ -61,7 +61,7 @@ test('all reasons at once', async () => {
     kill: { pidFile: join(stage.directory, 'server.pid'), command: 'server' },
   }
   const all = ['ENVIRONMENT_MISMATCH', 'RULES_NOT_ACTIVE', 'PID_FILE_UNSAFE']
-  expect(await stage.refused(changes)).toEqual(all)
+  expect(await stage.rejected(changes)).toEqual(all)
   const known = await moreRejections(await stage.placed(changes))
   expect(known.map(({ code }) => code)).toEqual(all)
   expect(await moreRejections(await stage.placed())).toEqual([])
@@ -69,9 +69,9 @@ test('all reasons at once', async () => {
 
 test('other active rules, unless they are disabled or replaceRules is set', async () => {
   await others(failing('theirs', 'elsewhere').replace('match:', 'enabled: false\n    match:'))
-  expect(await stage.refused({ steadyState: { p50: '0.001ms' } })).toEqual(['NOT_STEADY'])
+  expect(await stage.rejected({ steadyState: { p50: '0.001ms' } })).toEqual(['NOT_STEADY'])
   await others(failing('theirs', 'elsewhere'))
-  expect(await stage.refused()).toEqual(['OTHER_RULES'])
+  expect(await stage.rejected()).toEqual(['OTHER_RULES'])
   const result = await stage.run({ sidecar: { replaceRules: true }, hold: '200ms' })
   expect(result.verdict).toBe('passed')
   expect(await stage.rules()).toBe(failing('theirs', 'elsewhere'))
@@ -80,16 +80,16 @@ test('other active rules, unless they are disabled or replaceRules is set', asyn
 test('another experiment in the same sidecar, unless its claim has expired', async () => {
   const plan = await stage.plan()
   await others(armedText(plan, 'theirs', undefined, Date.now() + 60_000).text)
-  expect(await stage.refused()).toEqual(['EXPERIMENT_RUNNING'])
+  expect(await stage.rejected()).toEqual(['EXPERIMENT_RUNNING'])
   await others(armedText(plan, 'theirs', undefined, Date.now() - 1).text)
-  expect(await stage.refused({ steadyState: { p50: '0.001ms' } })).toEqual(['NOT_STEADY'])
+  expect(await stage.rejected({ steadyState: { p50: '0.001ms' } })).toEqual(['NOT_STEADY'])
 })
 
 test('another experiment on the same target, unless its process is dead', async () => {
   const target = (await stage.plan()).target
   const directory = join(stage.directory, 'state')
   const lock = await takeLock(directory, target, 'theirs')
-  expect(await stage.refused()).toEqual(['EXPERIMENT_RUNNING'])
+  expect(await stage.rejected()).toEqual(['EXPERIMENT_RUNNING'])
   await lock.release()
   const { child, ended } = startProgram(['-e', ''], {}, { program: process.execPath })
   await ended
@@ -117,15 +117,15 @@ test('one of many processes gets the lock of a dead process', async () => {
 })
 
 test('a target that cannot be called', async () => {
-  const refused = await stage.refused({ target: { url: 'http://127.0.0.1:9/mcp' } })
-  expect(refused).toEqual(['TARGET_UNUSABLE'])
+  const rejected = await stage.rejected({ target: { url: 'http://127.0.0.1:9/mcp' } })
+  expect(rejected).toEqual(['TARGET_UNUSABLE'])
   expect(await stage.rules()).toBe(BEFORE)
 })
 
 test('rules that match no tool of the server', async () => {
   const rules = [{ name: 'gone', match: { tool: 'wrok' }, faults: ['reset'] }]
-  const refused = await stage.refused({ rules, load: { tools: undefined } })
-  expect(refused).toEqual(['RULES_HIT_NOTHING'])
+  const rejected = await stage.rejected({ rules, load: { tools: undefined } })
+  expect(rejected).toEqual(['RULES_HIT_NOTHING'])
 })
 
 test.each([
@@ -135,7 +135,7 @@ test.each([
 ] as const)('a sidecar %s', async (_, flags, code) => {
   const other = await startSquall({ experiment: { flags } })
   try {
-    expect(await other.refused()).toEqual([code])
+    expect(await other.rejected()).toEqual([code])
   } finally {
     await other.close()
   }
@@ -146,7 +146,7 @@ test('tools without hints that are not named', async () => {
   const flags = ['--environment', 'staging']
   const other = await startSquall({ experiment: { flags, tools: [tool] } })
   try {
-    expect(await other.refused({ load: { tools: undefined } })).toEqual(['TOOLS_NOT_NAMED'])
+    expect(await other.rejected({ load: { tools: undefined } })).toEqual(['TOOLS_NOT_NAMED'])
     expect(other.server.calls).toEqual([])
     expect(await other.rules()).toBe(BEFORE)
   } finally {
@@ -154,7 +154,7 @@ test('tools without hints that are not named', async () => {
   }
 })
 
-// The next experiment found the claim of this one, and was refused.
+// The next experiment found the claim of this one, and was rejected.
 test('ends only when the sidecar has read the restored rules', async () => {
   const digest = async (): Promise<string | null> => {
     const state = (await (await fetch(`${stage.squall.admin}/api/state`)).json()) as {
@@ -164,7 +164,7 @@ test('ends only when the sidecar has read the restored rules', async () => {
   }
   const before = await digest()
   for (let run = 1; run <= 3; run++) {
-    expect(await stage.refused({ steadyState: { p50: '0.001ms' } })).toEqual(['NOT_STEADY'])
+    expect(await stage.rejected({ steadyState: { p50: '0.001ms' } })).toEqual(['NOT_STEADY'])
     expect(await digest()).toBe(before)
   }
 })

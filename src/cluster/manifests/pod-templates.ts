@@ -1,7 +1,7 @@
 import { isRecord, textOf } from '../../base/values.ts'
 
 /** One pod, or template of pods, within a document. */
-export interface PodPlace {
+export interface PodTemplate {
   /** The keys that lead to it. */
   readonly path: readonly (string | number)[]
   /** The workload that creates the pods. */
@@ -56,7 +56,7 @@ export function objectsOf(
 }
 
 /** Where an object holds a pod; undefined where it holds none. */
-export function podOf({ path, kind, name, namespace, value }: KubeObject): PodPlace | undefined {
+export function podOf({ path, kind, name, namespace, value }: KubeObject): PodTemplate | undefined {
   const way = TEMPLATES.get(kind)
   if (way === undefined) return undefined
   let found: unknown = value

@@ -1,0 +1,14 @@
+import { basename, delimiter, dirname } from 'node:path'
+
+/** Returns the words that start this program again: `squall` where the shell finds it, else `npx squall`. */
+export function startWords(path = process.argv[1] ?? '', env = process.env): string {
+  // npm puts its own directories into the path of the programs that it starts.
+  const isByNpm = env['npm_command'] !== undefined
+  const isInPath = (env['PATH'] ?? '').split(delimiter).includes(dirname(path))
+  return basename(path) === 'squall' && isInPath && !isByNpm ? 'squall' : 'npx squall'
+}
+
+/** Returns a text in which a reader can copy each command of Squall into the same shell. */
+export function asStarted(text: string): string {
+  return text.replaceAll(/(?<![\w/.-]|npx )squall (?=[a-z-])/g, `${startWords()} `)
+}

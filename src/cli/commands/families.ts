@@ -1,0 +1,36 @@
+/** Describes the program, or the first word of commands with two, for its help. */
+export interface Family {
+  readonly description: string
+  /** Command lines without the program's name. */
+  readonly examples: readonly string[]
+  /** The path of the page in docs. */
+  readonly page: string
+}
+
+export const PROGRAM: Family = {
+  description:
+    'A sidecar that takes over the MCP port of a pod and injects faults into selected calls.',
+  examples: [
+    'demo',
+    'init --target http://localhost:3000/mcp',
+    'run --upstream http://localhost:3000 --rules rules.yaml',
+  ],
+  page: 'docs/README.md',
+}
+
+export const FAMILIES: Readonly<Record<string, Family>> = {
+  report: {
+    description: 'show results of squall load as HTML or Markdown, and merge those of shards',
+    examples: ['report html result.json -o report.html', 'report merge a.json b.json -o all.json'],
+    page: 'docs/guides/reports.md',
+  },
+  experiment: {
+    description: 'run plans of faults under load, check them, and list past runs',
+    examples: [
+      'experiment catalog latency > plan.yaml',
+      'experiment validate plan.yaml',
+      'experiment run plan.yaml',
+    ],
+    page: 'docs/guides/experiments.md',
+  },
+}
