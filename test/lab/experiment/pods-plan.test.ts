@@ -53,9 +53,9 @@ test('keys of a local sidecar and of pods exclude each other, all at once', asyn
   ])
   const steadyState = { errors: '1%', ready: 2 }
   expect(await read({ sidecar: {}, kill: { pod: 1 }, steadyState })).toEqual([
+    '`ready` is for pods, with `sidecar.kubernetes`',
     '`admin` is missing',
     '`rulesFile` is missing',
-    '`ready` is for pods, with `sidecar.kubernetes`',
     '`pidFile` is missing',
     '`command` is missing',
     '`pod` is for pods, with `sidecar.kubernetes`',
@@ -65,6 +65,6 @@ test('keys of a local sidecar and of pods exclude each other, all at once', asyn
 test('a namespace of production is rejected without a request', async () => {
   const kubernetes = { ...KUBERNETES, namespace: 'shop-prod' }
   expect(await read({ sidecar: { kubernetes } })).toMatchObject({
-    rejections: ['the namespace "shop-prod" counts as production (it matches *prod)'],
+    rejections: ['the namespace "shop-prod" counts as production (it matches prod*)'],
   })
 })
