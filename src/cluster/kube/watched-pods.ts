@@ -30,6 +30,7 @@ export interface WatchScope {
 }
 
 const ASK_MS = 3_000
+const UNASKED = { state: undefined, rules: [], trouble: undefined }
 
 /** Looks at the pods of a selector again and again, and asks their sidecars. */
 export class WatchedPods {
@@ -43,14 +44,17 @@ export class WatchedPods {
     this.#scope = scope
   }
 
-  /** Asks all sidecars, also those of terminating pods, whose counts still change. Throws a `KubeError`. */
+  /** Lists the pods and asks the sidecars of those that do not terminate. Throws a `KubeError`. */
   async look({ signal }: Limits): Promise<readonly WatchedPod[]> {
     const { namespace, selector, prefix } = this.#scope
     const found = await this.#client.list({ kind: PODS, namespace }, selector, { signal })
     const now = this.#isFirst ? -Infinity : performance.now()
     this.#isFirst = false
     const pods = found.flatMap((pod) => this.#read(pod, prefix, now))
-    return inParallel(pods, async (each) => ({ ...each, ...(await this.#ask(each.pod, signal)) }))
+    return inParallel(pods, async (each) => ({
+      ...each,
+      ...(each.isTerminating ? UNASKED : await this.ask(each.pod, signal)),
+    }))
   }
 
   #read(
@@ -73,12 +77,12 @@ export class WatchedPods {
     return [{ pod, isReady, isTerminating, firstSeen }]
   }
 
-  async #ask(
+  /** Asks one sidecar. */
+  async ask(
     pod: InjectedPod,
     signal: AbortSignal | undefined,
   ): Promise<Pick<WatchedPod, 'state' | 'rules' | 'trouble'>> {
-    const nothing = { state: undefined, rules: [], trouble: undefined }
-    if (pod.sidecar !== 'running') return nothing
+    if (pod.sidecar !== 'running') return UNASKED
     const options = { signal, timeoutMs: ASK_MS, readToken: this.#scope.readToken }
     try {
       const state = await askSidecar(this.#client, pod, API.state, options)
@@ -87,7 +91,7 @@ export class WatchedPods {
     } catch (error) {
       const { code, message } = asKubeError(error)
       // A deleted pod is no trouble.
-      return code === 'not_found' ? nothing : { ...nothing, trouble: message }
+      return code === 'not_found' ? UNASKED : { ...UNASKED, trouble: message }
     }
   }
 }

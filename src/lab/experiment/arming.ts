@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { AdminError } from '../../admin/api-client.ts'
 import { armedText } from './armed-rules.ts'
 import type { Plan, Stage } from './plan.ts'
-import { rejectionError } from './rejection.ts'
+import { rejectionError, RulesChangedError } from './rejection.ts'
 import { firstProblem } from './sidecar-admin.ts'
-import { type ReplacedRules, RulesChangedError, type Sidecars } from './sidecars.ts'
+import type { ReplacedRules, Sidecars } from './sidecars.ts'
 
 /** The number of renewals before the rules expire. */
 const RENEWALS = 3

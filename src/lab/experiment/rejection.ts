@@ -39,6 +39,11 @@ export class RejectedError extends Error {
   }
 }
 
+/** Reports that another program has changed the rules. */
+export class RulesChangedError extends Error {
+  override readonly name = 'RulesChangedError'
+}
+
 /** Resolves to the results of all checks. Throws a `RejectedError` with the reasons of all that failed. */
 export async function allAccepted<Checks extends readonly unknown[]>(
   ...checks: Checks

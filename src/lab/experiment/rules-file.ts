@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
 import { lstat, open, rename, unlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { rejectionError } from './rejection.ts'
-import { RulesChangedError } from './sidecars.ts'
+import { rejectionError, RulesChangedError } from './rejection.ts'
 
 /** The previous content of a rules file; `bytes` is undefined when there was no file. */
 export interface Previous {

@@ -1,6 +1,6 @@
 import { ruleNames } from './armed-rules.ts'
 import { type Lock, takeLock } from './lock.ts'
-import { type ReplacedRules, RulesChangedError } from './sidecars.ts'
+import type { ReplacedRules } from './sidecars.ts'
 import { randomBytes } from 'node:crypto'
 import { Arming } from './arming.ts'
 import { runAfterPhase, runBeforePhase } from './steady-phases.ts'
@@ -9,7 +9,13 @@ import type { ExperimentResult } from './experiment-result.ts'
 import { experimentResult } from './finish.ts'
 import { type Preflight, preflight, type PreflightOptions } from './preflight.ts'
 import { Probe } from './probe.ts'
-import { allAccepted, type Rejection, RejectedError, rejectionError } from './rejection.ts'
+import {
+  allAccepted,
+  type Rejection,
+  RejectedError,
+  rejectionError,
+  RulesChangedError,
+} from './rejection.ts'
 import { runStages } from './stages.ts'
 import { Steadiness } from './gate.ts'
 

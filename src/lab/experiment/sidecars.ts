@@ -18,11 +18,6 @@ export interface Totals {
 
 export const NO_TOTALS: Totals = { matched: 0, sampled: 0, applied: 0 }
 
-/** Reports that another program has changed the rules. */
-export class RulesChangedError extends Error {
-  override readonly name = 'RulesChangedError'
-}
-
 /** The rules that an experiment replaces. */
 export interface ReplacedRules {
   /** The previous file, which a later experiment of this machine restores if this process dies. */

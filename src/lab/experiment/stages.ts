@@ -2,16 +2,10 @@ import { AbortWatch, anyFails, fails, shownMeasure } from './gate.ts'
 import { type EarlyEnd, INTERRUPTED, RULES_CHANGED, type StageResult } from './experiment-result.ts'
 import { type Moment, measuredOf, phaseLoad, runPhase } from './phase.ts'
 import type { Stage } from './plan.ts'
-import { RejectedError } from './rejection.ts'
+import { RejectedError, RulesChangedError } from './rejection.ts'
 import type { Context, Stages } from './context.ts'
 import { sidecarPoll } from './sidecar-admin.ts'
-import {
-  type Killing,
-  NO_TOTALS,
-  RulesChangedError,
-  type SidecarState,
-  type Totals,
-} from './sidecars.ts'
+import { type Killing, NO_TOTALS, type SidecarState, type Totals } from './sidecars.ts'
 import { isUnready } from './steady-phases.ts'
 
 /** Long enough for a target that is slow, or that restarts after a kill. */

@@ -13,6 +13,7 @@ import {
   restoreClaimed,
 } from '../../../cluster/kube/claimed-rules.ts'
 import { configMapKeys, readsKey } from '../../../cluster/kube/config-map-rules.ts'
+import type { InjectedPod } from '../../../cluster/kube/injected-pod.ts'
 import type { KubeClient } from '../../../cluster/kube/kube-client.ts'
 import { KubeError } from '../../../cluster/kube/kube-error.ts'
 import { DEPLOYMENTS } from '../../../cluster/kube/resources.ts'
@@ -39,6 +40,8 @@ import { BEFORE, RulesVersions } from './rules-versions.ts'
 
 /** A new pod mounts the rules of this moment; other digests in this time are no change of the rules. */
 const JOIN_MS = 30_000
+/** The pause between two looks at a terminating pod. */
+const FOLLOW_MS = 100
 /** The precision of the `Date` header, which has whole seconds. */
 const CLOCK_BLUR_MS = 2_000
 
@@ -68,6 +71,7 @@ export class PodSidecars implements Sidecars {
   readonly #counts = new PodCounts()
   #begun: Promise<Begin> | undefined
   #pods: readonly WatchedPod[] = []
+  readonly #followed = new Set<string>()
 
   constructor(
     client: KubeClient,
@@ -108,9 +112,9 @@ export class PodSidecars implements Sidecars {
     })
   }
 
+  /** Decides by the last look: a renewal must not wait for a pod that does not respond. */
   async isGuarded(): Promise<boolean> {
-    const pods = await this.#look()
-    return pods.some(({ state }) => state?.reasons.some(({ by }) => by === 'guard') === true)
+    return this.#pods.some(({ state }) => state?.reasons.some(({ by }) => by === 'guard') === true)
   }
 
   async rules(signal?: AbortSignal): Promise<readonly Rule[]> {
@@ -185,13 +189,30 @@ export class PodSidecars implements Sidecars {
       this.#pods = pods.filter(
         ({ pod: { rules } }) => rules?.configMap === configMap && readsKey(rules, key),
       )
-      for (const { pod, state, rules } of this.#pods) {
-        if (state !== undefined) this.#counts.add(podId(pod), state.startedAt, rules)
+      for (const each of this.#pods) {
+        this.#count(each.pod, each)
+        if (each.isTerminating) void this.#follow(each.pod, watched)
       }
       return this.#pods
     } catch (error) {
       if (!(error instanceof KubeError)) throw error
       throw new AdminError(error.message, { cause: error })
+    }
+  }
+
+  #count(pod: InjectedPod, { state, rules }: Pick<WatchedPod, 'state' | 'rules'>): void {
+    if (state !== undefined) this.#counts.add(podId(pod), state.startedAt, rules)
+  }
+
+  /** Counts the last calls of a terminating pod, until its sidecar has ended. */
+  async #follow(pod: InjectedPod, watched: WatchedPods): Promise<void> {
+    if (this.#followed.has(podId(pod))) return
+    this.#followed.add(podId(pod))
+    for (;;) {
+      const asked = await watched.ask(pod, undefined)
+      if (asked.state === undefined) return
+      this.#count(pod, asked)
+      await sleep(FOLLOW_MS)
     }
   }
 
