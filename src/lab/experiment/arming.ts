@@ -28,7 +28,7 @@ export class Arming {
   readonly #plan: Plan
   readonly #id: string
   readonly #armed: ArmedSidecars
-  /** The digests that the sidecars may report: of the last texts of the stage, which have not expired. */
+  /** The digests that the sidecars may report: of the last texts of the stage. */
   readonly #digests: string[] = []
   #digestsOfStage: readonly string[] = []
   #stage: Stage | undefined
@@ -169,7 +169,7 @@ export class Arming {
         if (this.#closed) return digest
         // Recorded before the write, because the sidecar may report the digest immediately.
         this.#digests.push(digest)
-        if (this.#digests.length > RENEWALS) this.#digests.shift()
+        if (this.#digests.length > this.#armed.sidecars.paces.versions) this.#digests.shift()
         await this.#armed.rules.write(text, digest, appliedAt)
         return digest
       })

@@ -20,7 +20,13 @@ export class LocalSidecar implements Sidecars {
   readonly rulesName = 'rules file'
   readonly rulesSetting = 'sidecar.rulesFile'
   // A sidecar polls its rules file where it has no inotify.
-  readonly paces = { activationMs: 10_000, activationPollMs: 25, pollMs: 300, lostMs: 3000 }
+  readonly paces = {
+    activationMs: 10_000,
+    activationPollMs: 25,
+    pollMs: 300,
+    versions: 2,
+    lostMs: 3000,
+  }
   readonly ready = undefined
   readonly killing: Killing | undefined
 

@@ -61,6 +61,8 @@ export interface Sidecars {
     readonly activationPollMs: number
     /** The least time between two looks during a phase. */
     readonly pollMs: number
+    /** The number of renewals that a sidecar may lag behind, and still has the rules of the experiment. */
+    readonly versions: number
     /** The time without a response after which the sidecars are lost. */
     readonly lostMs: number
   }

@@ -200,6 +200,21 @@ test('a terminating pod that does not respond delays no renewal', async () => {
   expect(result).toMatchObject({ verdict: 'passed', restored: true })
 })
 
+test('a pod that reads several renewals late has no rules of another program', async () => {
+  const { before } = stage.shop.api
+  const path = '/api/v1/namespaces/shop/pods/shop-1'
+  let missed = 0
+  const onEvent = during('20%', () => {
+    stage.shop.api.before = (seen) => {
+      const isTouch = seen.method === 'PATCH' && seen.path === path
+      return isTouch && ++missed <= 5 ? undefined : before(seen)
+    }
+  })
+  const result = await stage.run({ hold: '6s', expiry: '2s' }, { onEvent })
+  expect(missed).toBeGreaterThan(5)
+  expect(result).toMatchObject({ verdict: 'passed', restored: true })
+})
+
 test('experiment restore leaves a claim that has not expired, unless it is forced', async () => {
   const before = stage.configMap()
   await stage.die('1m')

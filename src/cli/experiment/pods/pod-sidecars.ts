@@ -36,7 +36,7 @@ import { openRejections, runningRejection } from './open-rejections.ts'
 import { PodCounts } from './pod-counts.ts'
 import { podKilling } from './pod-killing.ts'
 import { podRules } from './pod-rules.ts'
-import { BEFORE, RulesVersions } from './rules-versions.ts'
+import { BEFORE, MAX_VERSIONS, RulesVersions } from './rules-versions.ts'
 
 /** A new pod mounts the rules of this moment; other digests in this time are no change of the rules. */
 const JOIN_MS = 30_000
@@ -61,6 +61,7 @@ export class PodSidecars implements Sidecars {
     activationMs: 120_000,
     activationPollMs: 250,
     pollMs: 1_000,
+    versions: MAX_VERSIONS,
     lostMs: 30_000,
   }
   readonly killing: Killing | undefined

@@ -12,8 +12,8 @@ interface Version {
 
 /** The digest of the version before the experiment. */
 export const BEFORE = 'before'
-/** Older versions have expired. */
-const MAX_VERSIONS = 20
+/** The kubelet may deliver a version after several later ones were written. */
+export const MAX_VERSIONS = 20
 
 /**
  * Remembers the versions of a ConfigMap during an experiment. Sidecars report the digest of all files that
