@@ -64,9 +64,12 @@ it('passes where server, rules and sidecar fit together, and calls no tool', asy
     admin,
   )
   expect(ok).toBe(true)
-  expect(Object.values(results).map(({ result }) => result)).toEqual(Array(6).fill('passed'))
+  expect(Object.values(results).map(({ result }) => result)).toEqual(Array(8).fill('passed'))
   expect(results['the server speaks MCP']!.found).toMatch(/, protocol 20\d\d-\d\d-\d\d, 2 tools$/)
   expect(results['the sidecar runs']!.found).toBe(`on ${admin}, 1 rules`)
+  expect(results['the ports are bound']!.found).toMatch(
+    new RegExp(`^127\\.0\\.0\\.1:\\d+ to ${server.url.origin}$`),
+  )
   expect(server.calls).toEqual([])
 })
 
@@ -99,23 +102,60 @@ it('reports invalid rules, a server that is down and a sidecar that is missing',
   expect(ok).toBe(false)
   expect(results['the server speaks MCP']!.found).toMatch(/^nothing responds at the target/)
   expect(results['the rules are valid']!.found).toMatch(/bad\.yaml:1: rules\[0\]: .*faults/)
-  expect(results['the rules are valid']!.fix).toBe(`squall validate ${rules} shows each place`)
+  expect(results['the rules are valid']!.fix).toBe(`squall validate ${rules} checks again`)
   expect(results['the sidecar runs']!.found).toBe(`${gone}: connection refused`)
 })
 
 it('says in lines what was skipped, what failed, and what to do next', async () => {
-  const gone = ['--admin', '127.0.0.1:4']
-  const { code, stdout } = await startProgram(['check', ...gone], {}, { here: true })
+  const rules = await rulesFile('late', 'rules:\n  - name: late\n    faults: [delay: 2s]')
+  const named = ['--admin', '127.0.0.1:4', '--rules', rules]
+  const { code, stdout } = await startProgram(['check', ...named], {}, { here: true })
   expect(code).toBe(1)
-  expect(stdout).toBe(`‼ the server speaks MCP: no server is named
+  expect(stdout).toBe(`server
+------
+‼ the server speaks MCP: no server is named
     name it with --target
-‼ the rules are valid: no rules are named
-    name a file with --rules
+
+rules
+-----
+× the rules are valid:
+    ${rules}:3:21: rules[0].faults[0].delay: needs an object, found "2s"; write \`- delay: { fixed: 2s }\`
+      3 |     faults: [delay: 2s]
+        |                     ^
+    npx squall validate ${rules} checks again
+
+sidecar
+-------
 × the sidecar runs: 127.0.0.1:4: connection refused
     npx squall run starts one; --admin names another address
 
-1 of 3 checks failed.
+2 of 3 checks failed.
 `)
+})
+
+it('names the port that squall run could not take', async () => {
+  const { port } = server.url
+  const checked = await check('--listen', `127.0.0.1:${port}`)
+  expect(checked.ok).toBe(false)
+  expect(checked.results['the ports are free']!.found).toContain(
+    `127.0.0.1:${port}: another program listens there`,
+  )
+  const free = await check('--listen', '127.0.0.1:0')
+  expect(free.results['the ports are free']!.result).toBe('passed')
+})
+
+it('names rules that the sidecar has rejected', async () => {
+  const file = join(directory, 'rejected.yaml')
+  await writeFile(file, 'rules: [{ name: r }]\n')
+  const ports = ['--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0', '--rules', file]
+  const other = startProgram(['run', ...ports, '--upstream', server.url.origin])
+  try {
+    const { address } = await other.logged('admin listening')
+    const { results } = await check('--admin', String(address))
+    expect(results['the sidecar has the newest rules']).toMatchObject({ result: 'failed' })
+  } finally {
+    await other.kill()
+  }
 })
 
 it('shows why no rule acts', async () => {

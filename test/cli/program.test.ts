@@ -161,6 +161,7 @@ describe('a start', () => {
         msg: 'listening',
         address: expect.stringMatching(/^127\.0\.0\.1:[1-9]\d*$/) as unknown,
         upstream: 'http://127.0.0.1:9',
+        url: `http://${String(program.lines[0]!['address'])}/`,
       },
       {
         level: 'info',
@@ -197,11 +198,33 @@ describe('a start', () => {
     ])
   })
 
+  test('shows people the place of each mistake in the rules, and the path of a missing file', async () => {
+    const file = join(directory, 'shown.yaml')
+    const program = start('--log-format', 'pretty', '--rules', file)
+    const logged = async (text: string): Promise<void> => {
+      while (!program.stdout().includes(text)) await once(program.child.stdout!, 'data')
+    }
+    await logged('admin listening')
+    expect(program.stdout()).toMatch(/WARN {2}no rules; nothing is injected digest=[0-9a-f]{8} /)
+    expect(program.stdout()).toContain(` path=${file} reason="there is no such file"\n`)
+    writeFileSync(file, 'rules:\n  - name: slow\n    faults: [delay: 2s]\n')
+    await logged('^\n')
+    expect(program.stdout()).toMatch(
+      /the rules are invalid; nothing is injected digest=[0-9a-f]{8} /,
+    )
+    expect(program.stdout()).toContain(
+      `  ${file}:3:21: rules[0].faults[0].delay: needs an object, found "2s"; write \`- delay: { fixed: 2s }\`
+    3 |     faults: [delay: 2s]
+      |                     ^
+`,
+    )
+  })
+
   test('logs for people with --log-format pretty', async () => {
     const program = start('--log-format', 'pretty')
     while (!program.stdout().includes('admin listening')) await once(program.child.stdout!, 'data')
     expect(program.stdout()).toMatch(
-      /^\d\d:\d\d:\d\d\.\d{3} INFO {2}listening address=127\.0\.0\.1:\d+ upstream=http:\/\/127\.0\.0\.1:9\n/,
+      /^\d\d:\d\d:\d\d\.\d{3} INFO {2}listening address=127\.0\.0\.1:\d+ upstream=http:\/\/127\.0\.0\.1:9 url=http:\/\/127\.0\.0\.1:\d+\/\n/,
     )
     expect(program.lines).toEqual([])
   })

@@ -1,9 +1,11 @@
-import { readTokenFlag, readTokenOf } from '../flags/admin-access.ts'
+import { parseListen } from '../flags/address.ts'
+import { readTokenOf } from '../flags/admin-access.ts'
 import { parseEndpoints } from '../flags/admin-endpoints.ts'
 import { defineCommand } from '../flags/command.ts'
 import { group } from '../flags/flag.ts'
 import { asText, one, toggle } from '../flags/kinds.ts'
 import { headerFlags, parseTarget } from '../flags/server.ts'
+import { CLUSTER_FLAGS, clusterOf } from '../kube/cluster-options.ts'
 
 const WHAT = 'What to check:'
 
@@ -12,9 +14,11 @@ export const CHECK = defineCommand({
   examples: [
     'check --target http://localhost:3000/mcp --rules rules.yaml',
     'check --admin 127.0.0.1:15390 --json',
+    'check -n shop',
   ],
   page: 'docs/guides/faults-do-not-fire.md',
-  description: 'check server, rules and sidecar on this machine, and name the next step',
+  description:
+    'check server, rules and sidecar on this machine, or a cluster, and name the next step',
   flags: {
     ...group(WHAT, {
       target: one('url', 'URL of the MCP endpoint, such as http://localhost:3000/mcp', (given) =>
@@ -29,21 +33,30 @@ export const CHECK = defineCommand({
         'admin port of the sidecar, host:port (default: 127.0.0.1:15390, if one runs there)',
         ({ text }) => parseEndpoints([text])[0]!,
       ),
+      listen: one('address', 'port that has to be free where no sidecar runs', parseListen, {
+        default: '127.0.0.1:15300',
+      }),
     }),
-    ...readTokenFlag(WHAT),
+    ...CLUSTER_FLAGS,
     ...group('Output:', { json: toggle('print the outcome as one JSON document') }),
   },
   note: `
+--namespace, --kubeconfig or --context checks the cluster: the API server, the rights of the user, the
+webhook with its certificate, and the sidecars and Services of the namespace.
 No tool is called, and nothing is changed. Exit code: 1 when a check failed.`,
-  parse: (flags, { env }) => ({
+  parse: (flags, context) => ({
     url: flags.target,
     headers: flags.header,
     authTokenFile: flags.authTokenFile,
     rules: flags.rules,
     admin: flags.admin,
     defaultAdmin: parseEndpoints([])[0]!,
-    readToken: readTokenOf(flags.adminReadTokenFile, env),
+    listen: flags.listen,
+    readToken: readTokenOf(flags.adminReadTokenFile, context.env),
+    cluster: [flags.namespace, flags.kubeconfig, flags.context].some((each) => each !== undefined)
+      ? clusterOf(flags, context)
+      : undefined,
     json: flags.json,
   }),
-  start: async (request) => (await import('../check.ts')).checkCommand(request),
+  start: async (request) => (await import('../check/check.ts')).checkCommand(request),
 })

@@ -119,7 +119,9 @@ export async function assemble(
   }
   for (const [index, { upstream }] of options.pairs.entries()) {
     const { text } = listeners[index]!
-    logger.info({ address: text, upstream: formatUpstream(upstream) }, 'listening')
+    const fields = { address: text, upstream: formatUpstream(upstream) }
+    const scheme = options.listenTls === undefined ? 'http' : 'https'
+    logger.info({ ...fields, url: urlOf(listeners[index]!, scheme) }, 'listening')
   }
   if (bound !== undefined) {
     logger.info({ address: bound.text, page: urlOf(bound) }, 'admin listening')
@@ -157,11 +159,12 @@ async function openedAccessLog(
   }
 }
 
-/** Returns a URL that works on this machine. */
-function urlOf({ host, port }: BoundAddress): string {
+/** Returns a URL that works on this machine; undefined for a Unix socket. */
+function urlOf({ host, port }: BoundAddress, scheme = 'http'): string | undefined {
+  if (port === 0) return undefined
   const isEvery = host === '0.0.0.0' || host === '::'
   const shown = isEvery ? 'localhost' : host.includes(':') ? `[${host}]` : host
-  return `http://${shown}:${port}/`
+  return `${scheme}://${shown}:${port}/`
 }
 
 /** Loads the modules that read rules; returns undefined without loading when no rule can become active. */

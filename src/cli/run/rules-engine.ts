@@ -10,7 +10,13 @@ import { PodLabelsWatcher } from '../../rules/watch/pod-labels.ts'
 import { RulesWatcher } from '../../rules/watch/rules-watcher.ts'
 import { StopWatcher } from '../../rules/watch/stop-watcher.ts'
 import { steadyClock } from '../../rules/watch/steady-clock.ts'
-import type { LogIds, LogInjections, Logger } from '../../telemetry/log.ts'
+import {
+  isForPeople,
+  type LogFormat,
+  type LogIds,
+  type LogInjections,
+  type Logger,
+} from '../../telemetry/log.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
 import type { RunRules } from './rules-options.ts'
 import { ExpiryLog, RulesLog } from './rules-log.ts'
@@ -52,6 +58,7 @@ export interface RulesEngine {
 export interface LoggedFaults {
   readonly logIds: LogIds
   readonly logInjections: LogInjections
+  readonly logFormat: LogFormat
   readonly keptFaults?: number
 }
 
@@ -60,10 +67,10 @@ export function createRulesEngine(
   options: RunRules,
   metrics: Metrics,
   logger: Logger,
-  { logIds: ids, logInjections: injections, keptFaults }: LoggedFaults,
+  { logIds: ids, logInjections: injections, logFormat, keptFaults }: LoggedFaults,
 ): RulesEngine {
   const { path, pollMs, podLabelsFile, self } = options
-  const log = new RulesLog(logger)
+  const log = new RulesLog(logger, path, isForPeople(logFormat))
   const { arming, isActive, guard, headerFaults, states } = createGuardedRules(options, {
     clock: steadyClock(),
     onReload: (reload) => {

@@ -1,3 +1,5 @@
+import { resolve } from 'node:path'
+import { shortDigest } from '../../base/digest.ts'
 import { windowEnd } from '../../rules/select/selection.ts'
 import type { ActiveRules, Reload } from '../../rules/watch/active-rules.ts'
 import type { Disarmed } from '../../rules/guard/arming.ts'
@@ -56,16 +58,21 @@ const MAX_PROBLEMS = 20
 /** Logs each change of the rules once, never as an error: that level is for failures inside Squall. */
 export class RulesLog {
   readonly #logger: Logger
+  readonly #path: string | undefined
+  readonly #isForPeople: boolean
   #armed = true
   #hasRules = false
 
-  constructor(logger: Logger) {
+  /** The path is that of the rules. People get short digests, and problems with their place in the text. */
+  constructor(logger: Logger, path: string | undefined, isForPeople: boolean) {
     this.#logger = logger
+    this.#path = path
+    this.#isForPeople = isForPeople
   }
 
   /** Logs a version of the rules. */
   reloaded({ version, generation }: Reload): void {
-    const { digest } = version
+    const digest = this.#isForPeople ? shortDigest(version.digest) : version.digest
     switch (version.kind) {
       case 'rules': {
         const rules = version.file.rules.length
@@ -76,11 +83,17 @@ export class RulesLog {
       }
       case 'absent':
         this.#hasRules = false
-        this.#logger.warn({ digest, reason: version.reason }, 'no rules; nothing is injected')
+        this.#logger.warn(
+          { digest, path: this.#path && resolve(this.#path), reason: version.reason },
+          'no rules; nothing is injected',
+        )
         return
       case 'rejected': {
         const all = version.problems.flatMap((file) => problemLines(file).trimEnd().split('\n'))
-        const fields = { digest, count: all.length, problems: all.slice(0, MAX_PROBLEMS) }
+        // A problem has three lines where its place is shown.
+        const frames = this.#isForPeople ? version.frames?.slice(0, 3 * MAX_PROBLEMS) : undefined
+        const problems = frames ?? all.slice(0, MAX_PROBLEMS)
+        const fields = { digest, count: all.length, problems }
         const then = this.#hasRules ? 'the last good version stays active' : 'nothing is injected'
         this.#logger.warn(fields, `the rules are invalid; ${then}`)
       }

@@ -1,6 +1,6 @@
 import { mergeFiles } from './merge-files.ts'
 import { MAX_PROBLEMS, parseWithPositions } from './parse.ts'
-import type { FileProblems } from './problem-format.ts'
+import { type FileProblems, problemFrames } from './problem-format.ts'
 import { deepFreeze } from '../../base/values.ts'
 import { ruleTexts } from './rule-text.ts'
 import type { FoundRules, RulesText } from './rules-file.ts'
@@ -21,13 +21,13 @@ export function parseFound(found: FoundRules): RulesVersion {
   for (const { file, parsed } of read) {
     if (!parsed.ok) problems.push({ file, problems: parsed.problems })
   }
-  if (problems.length > 0) return rejected(digest, problems)
+  if (problems.length > 0) return rejected(digest, problems, texts)
   const merged = mergeFiles(
     read.flatMap(({ file, parsed, document }) =>
       parsed.ok && document !== undefined ? { name: file, file: parsed.file, document } : [],
     ),
   )
-  if ('problems' in merged) return rejected(digest, merged.problems)
+  if ('problems' in merged) return rejected(digest, merged.problems, texts)
   const asWritten = read.flatMap(({ document }) => ruleTexts(document?.value))
   return deepFreeze({ kind: 'rules', digest, file: merged.file, asWritten })
 }
@@ -38,7 +38,11 @@ export function warmUpParser(): void {
 }
 
 /** Returns the problems in the order of the files, limited as for one file. */
-function rejected(digest: string, files: readonly FileProblems[]): RulesVersion {
+function rejected(
+  digest: string,
+  files: readonly FileProblems[],
+  texts: readonly RulesText[],
+): RulesVersion {
   const problems: FileProblems[] = []
   let left = MAX_PROBLEMS
   for (const each of files) {
@@ -47,7 +51,11 @@ function rejected(digest: string, files: readonly FileProblems[]): RulesVersion 
     left -= some.length
     problems.push({ file: each.file, problems: some })
   }
-  return deepFreeze({ kind: 'rejected', digest, problems })
+  const frames = problems.flatMap((each) => {
+    const text = texts.find(({ file }) => file === each.file)?.bytes ?? new Uint8Array()
+    return problemFrames(each, Buffer.from(text).toString('utf8')).trimEnd().split('\n')
+  })
+  return deepFreeze({ kind: 'rejected', digest, problems, frames })
 }
 
 function isBlank({ bytes }: RulesText): boolean {

@@ -15,6 +15,8 @@ export type RulesVersion =
       readonly kind: 'rejected'
       readonly digest: string
       readonly problems: readonly FileProblems[]
+      /** The problems as lines for people, each with its place in the text. */
+      readonly frames?: readonly string[]
     }
   /** No file, or an empty one: no faults. */
   | { readonly kind: 'absent'; readonly digest: string; readonly reason: string }

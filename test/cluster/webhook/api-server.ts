@@ -137,6 +137,12 @@ async function handle(
     if (resource === 'selfsubjectreviews') {
       return send(response, 201, { ...body, status: { userInfo: { username: 'tester' } } })
     }
+    if (resource === 'selfsubjectaccessreviews') {
+      const { resourceAttributes } = body['spec'] as { resourceAttributes: Record<string, string> }
+      const { verb: may, resource: what, subresource } = resourceAttributes
+      const right = `${may} ${what}${subresource === undefined ? '' : `/${subresource}`}`
+      return send(response, 201, { ...body, status: { allowed: !api.denied.has(right) } })
+    }
     const metadata = body['metadata'] as { readonly name?: string; readonly generateName?: string }
     const made = metadata.name ?? `${metadata.generateName}${++state.version}`
     const path = `${url.pathname}/${made}`

@@ -1,20 +1,21 @@
-import { asStarted } from '../base/started-as.ts'
-import { AdminError, askAdmin } from '../admin/api-client.ts'
-import { API } from '../admin/api.ts'
-import { nearestName } from '../base/nearest-name.ts'
-import { oneLine, plain, quoted } from '../base/text/foreign-text.ts'
-import { LoadError } from '../lab/load/load-error.ts'
-import { endpointText } from '../lab/top/sidecar-view.ts'
-import { sentence } from '../rules/file/problem-format.ts'
-import type { RuleSpec } from '../rules/file/rule-spec.ts'
-import { compileText } from '../rules/match/text-match.ts'
-import type { AdminEndpoint } from '../lab/top/sidecar-view.ts'
-import { print } from './files.ts'
-import { type ListedServer, listTools } from './list-tools.ts'
-import { readRulesSource } from './rules/rules-source.ts'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { AdminError, askAdmin } from '../../admin/api-client.ts'
+import { API } from '../../admin/api.ts'
+import { nearestName } from '../../base/nearest-name.ts'
+import { oneLine, quoted } from '../../base/text/foreign-text.ts'
+import type { ListenAddress } from '../../http/address.ts'
+import { LoadError } from '../../lab/load/load-error.ts'
+import { type AdminEndpoint, endpointText } from '../../lab/top/sidecar-view.ts'
+import { problemFrames, sentence } from '../../rules/file/problem-format.ts'
+import type { RuleSpec } from '../../rules/file/rule-spec.ts'
+import { compileText } from '../../rules/match/text-match.ts'
+import { type ListedServer, listTools } from '../list-tools.ts'
+import { readRulesSource } from '../rules/rules-source.ts'
+import { byProblems, type Check, type CheckGroup, failed, passed, skipped } from './result.ts'
 
 /** The server, the rules and the sidecar to check. */
-interface CheckRequest {
+export interface LocalRequest {
   readonly url: URL | undefined
   readonly headers: Readonly<Record<string, string>>
   readonly authTokenFile: string | undefined
@@ -22,41 +23,26 @@ interface CheckRequest {
   /** Undefined for the default port, on which no sidecar needs to run. */
   readonly admin: AdminEndpoint | undefined
   readonly defaultAdmin: AdminEndpoint
+  /** The address that a sidecar would take. */
+  readonly listen: ListenAddress
   readonly readToken: string | undefined
-  readonly json: boolean
 }
 
-/** The result of one check. */
-interface Check {
-  readonly check: string
-  readonly result: 'passed' | 'failed' | 'skipped'
-  /** A short description of the state. */
-  readonly found: string
-  /** The next step. */
-  readonly fix?: string
-}
-
-const FAILED = 1
 const MAX_PROBLEMS = 5
 const MAX_TEXT = 300
-const SIGNS = { passed: '√', failed: '×', skipped: '‼' } as const
 
-/** Checks server, rules and sidecar; returns the exit code. */
-export async function checkCommand(request: CheckRequest): Promise<number> {
+/** Checks server, rules and sidecar on this machine. */
+export async function checkLocal(request: LocalRequest): Promise<readonly CheckGroup[]> {
   const server = await checkServer(request)
   const rules = await checkRules(request)
-  const checks = [
-    ...server.checks,
-    ...rules.checks,
-    ...checkTools(rules.rules, server.listed),
-    ...(await checkSidecar(request)),
+  return [
+    { group: 'server', checks: server.checks },
+    { group: 'rules', checks: [...rules.checks, ...checkTools(rules.rules, server.listed)] },
+    { group: 'sidecar', checks: await checkSidecar(request) },
   ]
-  const isFailed = checks.some(({ result }) => result === 'failed')
-  await print(request.json ? `${JSON.stringify({ ok: !isFailed, checks })}\n` : textOf(checks))
-  return isFailed ? FAILED : 0
 }
 
-async function checkServer(request: CheckRequest): Promise<{
+async function checkServer(request: LocalRequest): Promise<{
   readonly checks: readonly Check[]
   readonly listed?: ListedServer
 }> {
@@ -76,7 +62,7 @@ async function checkServer(request: CheckRequest): Promise<{
   }
 }
 
-async function checkRules({ rules: path }: CheckRequest): Promise<{
+async function checkRules({ rules: path }: LocalRequest): Promise<{
   readonly checks: readonly Check[]
   readonly rules?: readonly RuleSpec[]
 }> {
@@ -89,12 +75,18 @@ async function checkRules({ rules: path }: CheckRequest): Promise<{
     const { rules } = version.file
     return { checks: [passed(check, `${rules.length} in ${quoted(path)}`)], rules }
   }
+  const fix = `squall validate ${path} checks again`
+  if (version.kind === 'absent') return { checks: [failed(check, version.reason, fix)] }
   const problems = files.flatMap((each) =>
     each.problems.map((problem) => `${each.file}:${problem.line}: ${sentence(problem)}`),
   )
-  const found =
-    version.kind === 'absent' ? version.reason : problems.slice(0, MAX_PROBLEMS).join('; ')
-  return { checks: [failed(check, found, `squall validate ${path} shows each place`)] }
+  const lines = files.flatMap((each) =>
+    problemFrames({ ...each, problems: each.problems.slice(0, MAX_PROBLEMS) }, each.text ?? '')
+      .trimEnd()
+      .split('\n'),
+  )
+  const found = problems.slice(0, MAX_PROBLEMS).join('; ')
+  return { checks: [{ ...failed(check, found, fix), lines }] }
 }
 
 /** Checks that each rule about a tool matches a tool that exists. */
@@ -121,21 +113,31 @@ function checkTools(
 async function checkSidecar({
   admin,
   defaultAdmin,
+  listen,
   readToken,
-}: CheckRequest): Promise<readonly Check[]> {
+}: LocalRequest): Promise<readonly Check[]> {
   const check = 'the sidecar runs'
   const address = endpointText(admin ?? defaultAdmin)
   try {
     const target = { url: new URL(`http://${address}`), readToken }
-    const { armed, reasons, rules, readiness } = (
+    const { armed, reasons, rules, readiness, listeners, lastReload } = (
       await askAdmin(target, API.state, { client: 'check' })
     ).value
     const why = reasons.map(({ by, reason }) => `${by}: ${reason}`).join('; ')
+    const ports = (listeners ?? []).map(({ listen: from, upstream }) => `${from} to ${upstream}`)
+    const isRejected = lastReload?.result === 'rejected'
     return [
       passed(check, `on ${address}, ${rules.count} rules`),
+      ...(ports.length > 0 ? [passed('the ports are bound', ports.join(', '))] : []),
       readiness.ready
         ? passed('the sidecar reaches the server', readiness.reason)
         : failed('the sidecar reaches the server', readiness.reason, 'check --upstream'),
+      byProblems(
+        'the sidecar has the newest rules',
+        `version ${rules.digest?.slice(0, 8) ?? 'none'}`,
+        isRejected ? ['the newest rules are invalid, the last valid ones stay active'] : [],
+        'squall validate shows the errors of the rules file; the sidecar reads it again when it changes',
+      ),
       armed
         ? passed('rules may act', 'armed')
         : failed(
@@ -148,28 +150,33 @@ async function checkSidecar({
     if (!(error instanceof AdminError)) throw error
     const fix = 'squall run starts one; --admin names another address'
     const found = `${address}: ${error.message}`
-    return [admin === undefined ? skipped(check, found, fix) : failed(check, found, fix)]
+    if (admin !== undefined) return [failed(check, found, fix)]
+    return [skipped(check, found, fix), await checkPorts(listen, defaultAdmin)]
   }
 }
 
-function passed(check: string, found: string): Check {
-  return { check, result: 'passed', found }
+/** Checks that a sidecar could take its ports. */
+async function checkPorts(listen: ListenAddress, admin: AdminEndpoint): Promise<Check> {
+  const addresses = [...(listen.kind === 'tcp' ? [listen] : []), admin]
+  const taken = await Promise.all(addresses.map(whyTaken))
+  const problems = taken.filter((each) => each !== undefined)
+  const fix = 'squall run takes other ports with --listen and --admin'
+  const good = `${addresses.map(endpointText).join(' and ')}, for squall run`
+  return byProblems('the ports are free', good, problems, fix)
 }
 
-function failed(check: string, found: string, fix: string): Check {
-  return { check, result: 'failed', found, fix }
-}
-
-function skipped(check: string, found: string, fix: string): Check {
-  return { check, result: 'skipped', found, fix }
-}
-
-function textOf(checks: readonly Check[]): string {
-  const lines = checks.map(({ check, result, found, fix }) => {
-    const next = fix === undefined ? '' : `\n    ${plain(asStarted(fix))}`
-    return `${SIGNS[result]} ${check}: ${plain(found)}${next}\n`
-  })
-  const count = checks.filter(({ result }) => result === 'failed').length
-  const end = count === 0 ? 'No check failed.' : `${count} of ${checks.length} checks failed.`
-  return `${lines.join('')}\n${end}\n`
+/** Returns why a server cannot listen at an address; undefined where it can. */
+async function whyTaken(address: AdminEndpoint): Promise<string | undefined> {
+  const server = createServer()
+  try {
+    server.listen(address.port, address.host)
+    await once(server, 'listening')
+    return undefined
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    const why = code === 'EADDRINUSE' ? 'another program listens there' : `${code}`
+    return `${endpointText(address)}: ${why}`
+  } finally {
+    server.close()
+  }
 }
