@@ -7,6 +7,12 @@ import { type Environment, group } from '../flags/flag.ts'
 import { asText, one, toggle } from '../flags/kinds.ts'
 import { environmentLabelFlag, environmentNames, productionNamesFlag } from '../flags/production.ts'
 import { headerFlags } from '../flags/server.ts'
+import {
+  annotationPrefixFlag,
+  CLUSTER_FLAGS,
+  clusterOf,
+  parseObjectName,
+} from '../kube/cluster-options.ts'
 import { invalidCombination, missing, type UsageError } from '../flags/usage-error.ts'
 
 const PLAN = 'Plan:'
@@ -43,11 +49,16 @@ export const EXPERIMENT_RUN = defineCommand({
     ...group(PLAN, {
       kubeconfig: one(
         'file',
-        'kubeconfig to read the namespace of the sidecar (default: KUBECONFIG, or ~/.kube/config)',
+        'kubeconfig for pods, and to read the namespace of the sidecar (default: KUBECONFIG, or ~/.kube/config)',
         asText,
       ),
-      context: one('name', 'context of the kubeconfig (default: the current one)', asText),
+      context: one(
+        'name',
+        'context of the kubeconfig (default: that of the plan, or the current one)',
+        asText,
+      ),
     }),
+    ...annotationPrefixFlag(PLAN),
     ...environmentLabelFlag(PLAN),
     ...EXPERIMENTS,
     ...group(STORAGE, {
@@ -86,12 +97,36 @@ or an invalid plan, 130 when it was interrupted.`,
       readToken: readTokenOf(flags.adminReadTokenFile, env),
       production: productionOf(flags.productionNames, env),
       cluster: { kubeconfig, context, environmentLabel, env },
+      prefix: flags.annotationPrefix,
       experiments: flags.experiments,
       stateDirectory: flags.stateDir ?? defaultState(env),
       json: flags.json,
     }
   },
   start: async (request) => (await import('../experiment/run.ts')).runPlan(request),
+})
+
+const { selector: _, ...RESTORE_CLUSTER } = CLUSTER_FLAGS
+
+export const EXPERIMENT_RESTORE = defineCommand({
+  name: 'experiment restore',
+  examples: ['experiment restore -n shop', 'experiment restore -n shop --force'],
+  page: PAGE,
+  description: 'restore the ConfigMap of an experiment on pods whose process died',
+  flags: {
+    ...RESTORE_CLUSTER,
+    ...group('The cluster:', {
+      configmap: one('name', 'ConfigMap that the experiment replaced', parseObjectName, {
+        default: 'squall-rules',
+      }),
+      force: toggle('end an experiment whose claim has not expired'),
+    }),
+    ...JSON_OUT,
+  },
+  parse: ({ configmap, force, json, ...flags }, context) => {
+    return { cluster: clusterOf(flags, context), configMap: configmap, force, json }
+  },
+  start: async (request) => (await import('../experiment/restore.ts')).restoreRules(request),
 })
 
 export const EXPERIMENT_LIST = defineCommand({

@@ -9,6 +9,7 @@ import { DEMO } from './demo.ts'
 import {
   EXPERIMENT_CATALOG,
   EXPERIMENT_LIST,
+  EXPERIMENT_RESTORE,
   EXPERIMENT_RUN,
   EXPERIMENT_VALIDATE,
 } from './experiment.ts'
@@ -48,6 +49,7 @@ export const COMMANDS: readonly Command[] = [
   EXPERIMENT_VALIDATE,
   EXPERIMENT_CATALOG,
   EXPERIMENT_LIST,
+  EXPERIMENT_RESTORE,
   VALIDATE,
   SCHEMA,
   EXPLAIN,

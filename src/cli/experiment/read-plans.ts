@@ -54,7 +54,12 @@ async function readPlanFile(path: string, production?: ProductionCheck): Promise
 /** Describes the problems of a plan, one per line, in the format of compilers. */
 export function complaints(file: string, read: ReadPlan): string {
   if (!read.ok) return read.problems.map(problemLines).join('')
-  return read.rejections.map((rejection) => rejectionLine(file, rejection)).join('')
+  return complaintsOf(file, read.rejections)
+}
+
+/** Describes the reasons to reject a plan, one per line. */
+export function complaintsOf(file: string, rejections: readonly LocatedRejection[]): string {
+  return rejections.map((rejection) => rejectionLine(file, rejection)).join('')
 }
 
 function rejectionLine(file: string, { line, column, code, wrong, fix }: LocatedRejection): string {

@@ -16,7 +16,12 @@ import { INTERRUPTED, interruption } from '../long-running.ts'
 import { invalidFile } from '../flags/usage-error.ts'
 import { readVersion } from '../version.ts'
 import { experimentProgress } from '../../lab/experiment/experiment-progress.ts'
-import { type AskedPlan, complaints, readAsked } from './read-plans.ts'
+import type { KeptPlan, ReadPlan } from '../../lab/experiment/read-plan.ts'
+import { LocalSidecar } from '../../lab/experiment/local-sidecar.ts'
+import type { Sidecars } from '../../lab/experiment/sidecars.ts'
+import { clientFor } from '../kube/cluster-options.ts'
+import { PodSidecars } from './pods/pod-sidecars.ts'
+import { type AskedPlan, complaints, complaintsOf, readAsked } from './read-plans.ts'
 import { KubeError, isKubeError } from '../../cluster/kube/kube-error.ts'
 import { NAMESPACES, metadataOf } from '../../cluster/kube/resources.ts'
 import type { SourcedName } from '../../rules/guard/production-names.ts'
@@ -33,6 +38,8 @@ interface ExperimentRunRequest extends AskedPlan {
   /** The read token of the sidecar, if it requires one. */
   readonly readToken: string | undefined
   readonly cluster: LabelSource
+  /** The prefix of the injector's annotations. */
+  readonly prefix: string
   readonly stateDirectory: string
   readonly json: boolean
 }
@@ -43,23 +50,45 @@ export function runPlan(request: ExperimentRunRequest): Promise<number> {
 }
 
 async function runToReport(request: ExperimentRunRequest): Promise<number> {
-  const { json, experiments, stateDirectory } = request
   const { read, kept } = await readAsked(request)
   if (!read.ok) {
     process.stderr.write(complaints(kept.file, read))
     throw invalidFile(`${quoted(kept.file)} is no plan`, 'fix the errors above')
   }
   const { readToken } = request
-  const plan = { ...read.plan, admin: { ...read.plan.admin, readToken } }
-  const namespaceLabel = namespaceLabels(request.cluster, (text) => {
+  const { plan } = read
+  const { sidecar: spec } = plan
+  const context = request.cluster.context ?? (spec.kind === 'pods' ? spec.context : undefined)
+  const cluster = { ...request.cluster, context }
+  const client = spec.kind === 'pods' ? await clientFor(cluster) : undefined
+  try {
+    const sidecars =
+      spec.kind === 'pods'
+        ? new PodSidecars(client!, spec, { prefix: request.prefix, readToken })
+        : new LocalSidecar({ ...spec, admin: { ...spec.admin, readToken } })
+    return await runWith(request, read, kept, sidecars, cluster)
+  } finally {
+    await client?.close()
+  }
+}
+
+async function runWith(
+  request: ExperimentRunRequest,
+  { plan, rejections }: Extract<ReadPlan, { readonly ok: true }>,
+  kept: KeptPlan,
+  sidecars: Sidecars,
+  cluster: LabelSource,
+): Promise<number> {
+  const { json, experiments, stateDirectory } = request
+  const namespaceLabel = namespaceLabels(cluster, (text) => {
     if (!json) process.stderr.write(`warning: ${plain(text)}\n`)
   })
-  if (read.rejections.length > 0) {
+  if (rejections.length > 0) {
     // Nothing asks a sidecar in production.
-    const isProduction = read.rejections.some(({ code }) => code === 'PRODUCTION')
-    const more = isProduction ? [] : await moreRejections({ plan, namespaceLabel })
-    const lines = `${complaints(kept.file, read)}${rejectedLines(more)}`
-    return rejected([...read.rejections, ...more], request, lines)
+    const isProduction = rejections.some(({ code }) => code === 'PRODUCTION')
+    const more = isProduction ? [] : await moreRejections({ plan, sidecars, namespaceLabel })
+    const lines = `${complaintsOf(kept.file, rejections)}${rejectedLines(more)}`
+    return rejected([...rejections, ...more], request, lines)
   }
   const headers = await withToken(request.headers, request.authTokenFile)
   const past = await readHistory(experiments)
@@ -68,6 +97,7 @@ async function runToReport(request: ExperimentRunRequest): Promise<number> {
   try {
     const result = await runExperiment({
       plan,
+      sidecars,
       version: readVersion(),
       headers,
       stateDirectory,

@@ -78,6 +78,15 @@ export class KubeClient {
     return this.#resource('patch', ref, { method: 'PATCH', body, patch }, limits)
   }
 
+  /** Deletes one resource; with preconditions only when nobody changed it since. */
+  delete(
+    ref: ObjectRef,
+    limits: Limits = {},
+    preconditions: { readonly uid?: string; readonly resourceVersion?: string } = {},
+  ): Promise<Fields> {
+    return this.#resource('delete', ref, { method: 'DELETE', body: { preconditions } }, limits)
+  }
+
   /** Reads all resources of a kind, page by page. */
   async list(ref: ObjectRef, selector?: string, limits: Limits = {}): Promise<readonly Fields[]> {
     const items: Fields[] = []

@@ -11,6 +11,7 @@ export const SECRETS = resourceKind('secrets')
 export const PODS = resourceKind('pods')
 export const SERVICES = resourceKind('services')
 export const EVENTS = resourceKind('events')
+export const DEPLOYMENTS = resourceKind('deployments', 'apps')
 export const NAMESPACES = resourceKind('namespaces', '', false)
 
 const ADMISSION = 'admissionregistration.k8s.io'

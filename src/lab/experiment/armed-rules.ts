@@ -15,13 +15,15 @@ export interface ArmedText {
 
 /**
  * Returns the rules of a stage; without a stage only the claim, which injects nothing. Every rule
- * expires at `until`, in milliseconds since the epoch by the clock of the sidecar.
+ * expires at `until`, in milliseconds since the epoch by the clock of the sidecar, and counts its times from
+ * `appliedAt`.
  */
 export function armedText(
   plan: Pick<Plan, 'rules' | 'seed' | 'by'>,
   id: string,
   stage: Stage | undefined,
   until: number,
+  appliedAt?: number,
 ): ArmedText {
   const { rules: source, by } = plan
   const share = stage?.share
@@ -33,6 +35,7 @@ export function armedText(
   const file = {
     version: 1,
     seed: plan.seed,
+    ...(appliedAt !== undefined && { appliedAt: new Date(appliedAt).toISOString() }),
     ...(source?.maxActive === undefined ? {} : { maxActive: source.maxActive }),
     rules: [claimRule(id, end), ...rules],
   }

@@ -1,18 +1,19 @@
-import { AdminError } from '../../admin/api-client.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { AdminError } from '../../admin/api-client.ts'
 import { armedText } from './armed-rules.ts'
 import type { Plan, Stage } from './plan.ts'
-import { rejectionError } from './rejection.ts'
-import { RulesChangedError, type RulesFile } from './rules-file.ts'
-import { askState, firstProblem } from './sidecar-admin.ts'
+import { rejectionError, RulesChangedError } from './rejection.ts'
+import { firstProblem } from './sidecar-admin.ts'
+import type { ReplacedRules, Sidecars } from './sidecars.ts'
 
-/** Long enough for a sidecar that polls its rules file because it has no inotify. */
-export const ACTIVATION_MS = 10_000
-const POLL_MS = 25
+/** The number of renewals before the rules expire. */
+const RENEWALS = 3
 
-/** Describes the sidecar whose rules are replaced. */
-export interface ArmedSidecar {
-  /** The milliseconds by which the clock of the sidecar is ahead. */
+/** Describes the sidecars whose rules are replaced. */
+export interface ArmedSidecars {
+  readonly sidecars: Sidecars
+  readonly rules: ReplacedRules
+  /** The milliseconds by which the clock of the sidecars is ahead. */
   readonly aheadMs: number
   /** The time limit for activating new rules. */
   readonly activationMs: number
@@ -22,16 +23,16 @@ export interface ArmedSidecar {
   readonly suspended: boolean
 }
 
-/** Arms the rules of an experiment in a sidecar; they expire unless they are renewed. */
+/** Arms the rules of an experiment in its sidecars; they expire unless they are renewed. */
 export class Arming {
   readonly #plan: Plan
   readonly #id: string
-  readonly #file: RulesFile
-  readonly #sidecar: ArmedSidecar
-  /** The digests that the sidecar may report: of the last text and of the text before. */
+  readonly #armed: ArmedSidecars
+  /** The digests that the sidecars may report: of the last texts of the stage. */
   readonly #digests: string[] = []
   #digestsOfStage: readonly string[] = []
   #stage: Stage | undefined
+  #appliedAt = 0
   #timer: NodeJS.Timeout | undefined
   #writing: Promise<unknown> = Promise.resolve()
   #closed = false
@@ -39,11 +40,10 @@ export class Arming {
   #withdrawing: Promise<boolean> | undefined
   #restoring: Promise<boolean> | undefined
 
-  constructor(plan: Plan, id: string, file: RulesFile, sidecar: ArmedSidecar) {
+  constructor(plan: Plan, id: string, armed: ArmedSidecars) {
     this.#plan = plan
     this.#id = id
-    this.#file = file
-    this.#sidecar = sidecar
+    this.#armed = armed
   }
 
   /** The error that prevented a renewal; the rules expire then. */
@@ -51,7 +51,7 @@ export class Arming {
     return this.#failure
   }
 
-  /** Returns true when the sidecar's rules are those of this experiment. */
+  /** Returns true when the rules of a sidecar are those of this experiment. */
   isOurs(digest: string | null): boolean {
     return digest !== null && this.#digests.includes(digest)
   }
@@ -63,27 +63,35 @@ export class Arming {
   async arm(stage: Stage | undefined, signal: AbortSignal): Promise<void> {
     clearTimeout(this.#timer)
     this.#stage = stage
+    this.#appliedAt = this.#now()
     // The rules of the previous stage no longer count.
     this.#digests.length = 0
-    const digest = await this.#write()
+    const digest = await this.#write().catch((error: unknown) => {
+      if (!(error instanceof AdminError)) throw error
+      throw this.#notActive(error.message)
+    })
     this.#renewLater()
-    const until = performance.now() + this.#sidecar.activationMs
-    let why = 'the sidecar did not read them'
+    const { sidecars, activationMs } = this.#armed
+    const until = performance.now() + activationMs
+    let why = 'a sidecar did not read them'
     for (;;) {
-      const state = await askState(this.#plan.admin, signal).catch((error: unknown) => {
+      const states = await sidecars.states(signal).catch((error: unknown) => {
         if (!(error instanceof AdminError)) throw error
         why = error.message
-        return undefined
+        return []
       })
-      if (state !== undefined) {
-        const { rules, lastReload: last } = state
-        if (this.isOurs(rules.digest) && last?.digest === rules.digest) return
-        if (last?.digest === digest && last.result === 'rejected') {
-          throw notActive(`the sidecar rejected them: ${firstProblem(last)}`)
-        }
+      const rejected = states.find(
+        ({ lastReload: last }) => last?.digest === digest && last.result === 'rejected',
+      )
+      if (rejected !== undefined) {
+        throw this.#notActive(`a sidecar rejected them: ${firstProblem(rejected.lastReload!)}`)
       }
-      if (performance.now() > until || signal.aborted) throw notActive(why)
-      await sleep(POLL_MS, undefined, { signal }).catch(() => {})
+      const isActive = states.every(
+        ({ rules, lastReload: last }) => this.isOurs(rules.digest) && last?.digest === rules.digest,
+      )
+      if (states.length > 0 && isActive) return
+      if (performance.now() > until || signal.aborted) throw this.#notActive(why)
+      await sleep(sidecars.paces.activationPollMs, undefined, { signal }).catch(() => {})
     }
   }
 
@@ -93,7 +101,7 @@ export class Arming {
    * file.
    */
   withdraw(): Promise<boolean> {
-    if (!this.#sidecar.suspended || this.#closed) return this.restore()
+    if (!this.#armed.suspended || this.#closed) return this.restore()
     return (this.#withdrawing ??= this.#leaveClaim())
   }
 
@@ -102,10 +110,10 @@ export class Arming {
     return (this.#restoring ??= this.#restoreFile())
   }
 
-  /** Classifies the rules of the sidecar after `withdraw`. */
+  /** Classifies the rules of a sidecar after `withdraw`. */
   afterWithdrawal(digest: string | null): 'withdrawn' | 'pending' | 'foreign' {
     const restoring = this.#restoring !== undefined
-    const before = this.#sidecar.before ?? digest
+    const before = this.#armed.before ?? digest
     if (restoring ? digest === before : this.isOurs(digest)) return 'withdrawn'
     const ours = restoring ? this.#digests : this.#digestsOfStage
     return digest !== null && ours.includes(digest) ? 'pending' : 'foreign'
@@ -128,20 +136,26 @@ export class Arming {
     this.#closed = true
     clearTimeout(this.#timer)
     await this.#writing.catch(() => {})
-    const restored = await this.#file.restore()
+    const restored = await this.#armed.rules.restore()
     if (restored) await this.#untilReplaced()
     return restored
   }
 
-  /** Waits until the sidecar has activated the restored rules, so that a next experiment can begin. */
+  /** Waits until the sidecars have activated the restored rules, so that a next experiment can begin. */
   async #untilReplaced(): Promise<void> {
-    const until = performance.now() + this.#sidecar.activationMs
+    const { sidecars, activationMs } = this.#armed
+    const until = performance.now() + activationMs
+    const ours = [...this.#digests, ...this.#digestsOfStage]
     while (performance.now() < until) {
-      const state = await askState(this.#plan.admin).catch(() => undefined)
-      const digest = state?.rules.digest ?? null
-      if (digest === null || ![...this.#digests, ...this.#digestsOfStage].includes(digest)) return
-      await sleep(POLL_MS)
+      const states = await sidecars.states().catch(() => [])
+      if (!states.some(({ rules }) => rules.digest !== null && ours.includes(rules.digest))) return
+      await sleep(sidecars.paces.activationPollMs)
     }
+  }
+
+  /** Returns the time by the clock of the sidecars. */
+  #now(): number {
+    return Date.now() + this.#armed.aheadMs
   }
 
   /** Serializes writes: a renewal must not follow a withdrawal. */
@@ -149,13 +163,14 @@ export class Arming {
     const written = this.#writing
       .catch(() => {})
       .then(async () => {
-        const until = Date.now() + this.#sidecar.aheadMs + this.#plan.file.sidecar.expiry
-        const { text, digest } = armedText(this.#plan, this.#id, this.#stage, until)
+        const until = this.#now() + this.#plan.file.sidecar.expiry
+        const appliedAt = this.#appliedAt
+        const { text, digest } = armedText(this.#plan, this.#id, this.#stage, until, appliedAt)
         if (this.#closed) return digest
         // Recorded before the write, because the sidecar may report the digest immediately.
         this.#digests.push(digest)
-        if (this.#digests.length > 2) this.#digests.shift()
-        await this.#file.write(text)
+        if (this.#digests.length > this.#armed.sidecars.paces.versions) this.#digests.shift()
+        await this.#armed.rules.write(text, digest, appliedAt)
         return digest
       })
     this.#writing = written
@@ -165,25 +180,24 @@ export class Arming {
   #renewLater(): void {
     clearTimeout(this.#timer)
     if (this.#closed) return
-    this.#timer = setTimeout(() => void this.#renew(), this.#plan.file.sidecar.expiry / 3)
+    this.#timer = setTimeout(() => void this.#renew(), this.#plan.file.sidecar.expiry / RENEWALS)
+  }
+
+  #notActive(why: string): Error {
+    return rejectionError(
+      'RULES_NOT_ACTIVE',
+      `the rules did not become active: ${why}`,
+      `${this.#armed.sidecars.rulesSetting} must be what the sidecars read`,
+    )
   }
 
   async #renew(): Promise<void> {
     try {
-      const state = await askState(this.#plan.admin)
       // New rules would arm a sidecar again that its guard has disarmed.
-      if (!state.reasons.some(({ by }) => by === 'guard')) await this.#write()
+      if (!(await this.#armed.sidecars.isGuarded())) await this.#write()
     } catch (error) {
       if (!(error instanceof AdminError)) this.#failure = error
     }
     if (this.#failure === undefined) this.#renewLater()
   }
-}
-
-function notActive(why: string): Error {
-  return rejectionError(
-    'RULES_NOT_ACTIVE',
-    `the rules did not become active: ${why}`,
-    'sidecar.rulesFile must be the --rules file of the sidecar at sidecar.admin',
-  )
 }

@@ -27,7 +27,7 @@ export interface Context extends ExperimentOptions {
   readonly arming: Arming
   readonly probe: Probe | undefined
   readonly steadiness: Steadiness
-  readonly names: readonly string[]
+  readonly names: ReadonlySet<string>
   /** The tools that all phases call; undefined until the first phase has chosen them. */
   readonly called?: readonly string[]
 }

@@ -44,9 +44,7 @@ function eventWords(event: Exclude<ExperimentEvent, { readonly kind: 'moment' }>
   if (event.kind === 'seen') return `ends: ${event.end.why}`
   if (event.kind === 'phase-over') return `${event.label}: ${event.text}`
   if (event.kind === 'rolled-back') {
-    return event.restored
-      ? 'rolled back'
-      : 'not rolled back: another program has changed the rules file'
+    return event.restored ? 'rolled back' : 'not rolled back: another program has changed the rules'
   }
   const { stage, label, durationMs } = event
   const which = stage === undefined ? '' : `stage ${stage.index + 1} of ${stage.count}: `

@@ -31,7 +31,7 @@ export interface EarlyEnd {
 
 export const RULES_CHANGED: EarlyEnd = {
   code: 'RULES_CHANGED',
-  why: 'another program has changed the rules file',
+  why: 'another program has changed the rules',
 }
 export const INTERRUPTED: EarlyEnd = { code: 'INTERRUPTED', why: 'the experiment was interrupted' }
 

@@ -9,6 +9,7 @@ import { type RunningLoad, runLoad } from '../load/run-load.ts'
 import type { EarlyEnd, PhaseResult } from './experiment-result.ts'
 import type { Measured } from './gate.ts'
 import { LoadMeter } from './load-meter.ts'
+import type { Sidecars } from './sidecars.ts'
 import type { Probe } from './probe.ts'
 
 /** Configures an experiment besides its plan. */
@@ -16,6 +17,7 @@ export interface LoadContext {
   readonly version: string
   /** Headers of every request; never stored. */
   readonly headers: Readonly<Record<string, string>>
+  readonly sidecars: Sidecars
   /** The tools that the first phase has chosen when the plan names none. */
   readonly called?: readonly string[]
 }
@@ -23,10 +25,10 @@ export interface LoadContext {
 /** Returns the load options of a phase. */
 export function phaseLoad(
   plan: Plan,
-  { version, headers, called }: LoadContext,
+  { version, headers, called, sidecars }: LoadContext,
   durationMs: number,
 ): LoadOptions {
-  const { file, target, admin, calls, expectations, slo, seed } = plan
+  const { file, target, calls, expectations, slo, seed } = plan
   const { load } = file
   const named = load.tools ?? []
   const tools = named.length > 0 || calls.length > 0 ? named : (called ?? [])
@@ -36,7 +38,7 @@ export function phaseLoad(
       client: file.target.client,
       headers: { ...file.target.headers, ...headers },
       // Other clients do not expose the ids of their requests.
-      ...(file.target.client === 'lean' && { sidecars: [admin] }),
+      ...(file.target.client === 'lean' && { sidecars: sidecars.admins }),
     },
     work: { ...LOAD_DEFAULTS.work, tools, calls, fanOut: load.fanOut },
     pace: {
@@ -80,8 +82,9 @@ export interface PhaseSpec {
   readonly stop: AbortSignal
   /** Called ten times a second; `enough` ends the phase early and successfully. */
   readonly tick: (moment: Moment) => EarlyEnd | 'enough' | undefined
-  /** Called repeatedly, at most three times a second. */
+  /** Called repeatedly, with a pause between two calls. */
   readonly poll?: (signal: AbortSignal) => Promise<EarlyEnd | undefined>
+  readonly pollMs?: number
   readonly begun?: (signal: AbortSignal) => Promise<EarlyEnd | undefined>
   /** Called as soon as a reason to end is detected. */
   readonly onEnd: (end: EarlyEnd) => void
@@ -150,10 +153,10 @@ export async function runPhase(spec: PhaseSpec): Promise<PhaseOutcome> {
         else endWith(found)
       }
       void watch(every(TICK_MS, ending.signal, check))
-      const { poll, begun } = spec
+      const { poll, pollMs = POLL_MS, begun } = spec
       if (poll !== undefined) {
         const ask = async (): Promise<void> => endWith(await poll(ending.signal))
-        void watch(every(POLL_MS, ending.signal, ask))
+        void watch(every(pollMs, ending.signal, ask))
       }
       if (begun !== undefined) beginning = watch(begun(ending.signal).then(endWith))
     })

@@ -37,12 +37,17 @@ export function withDefaults(value: unknown): PlanFile {
   return readValues(schema, value, schema.definitions) as PlanFile
 }
 
+type WrittenPlan = { readonly [Key in keyof PlanFile]?: unknown }
+
 function ownFindings(value: unknown): readonly Finding[] {
-  const file = value as { readonly [Key in keyof PlanFile]?: unknown }
+  const file = value as WrittenPlan
   return [
     ...urlFindings(value, ['target', 'url']),
-    ...urlFindings(value, ['sidecar', 'admin']),
+    ...(fieldOf(file.sidecar, 'admin') === undefined
+      ? []
+      : urlFindings(value, ['sidecar', 'admin'])),
     ...shapeFindings(file),
+    ...sidecarFindings(file),
     ...timeFindings(withDefaults(value)),
     ...listFindings(fieldOf(file.load, 'expect'), ['load', 'expect'], parseExpectation),
   ]
@@ -61,14 +66,12 @@ function urlFindings(value: unknown, path: Path): readonly Finding[] {
   return [{ code: 'invalid_value', message, path }]
 }
 
-function shapeFindings(file: { readonly [Key in keyof PlanFile]?: unknown }): readonly Finding[] {
+function conflict(message: string, path: Path): Finding {
+  return { code: 'conflict', message, path, atKey: path.length > 0 }
+}
+
+function shapeFindings(file: WrittenPlan): readonly Finding[] {
   const { rules, kill, stages, pods } = file
-  const conflict = (message: string, path: Path): Finding => ({
-    code: 'conflict',
-    message,
-    path,
-    atKey: path.length > 0,
-  })
   if (rules === undefined && kill === undefined) {
     return [{ code: 'missing_key', message: '`rules` or `kill` is missing', path: [] }]
   }
@@ -85,6 +88,40 @@ function shapeFindings(file: { readonly [Key in keyof PlanFile]?: unknown }): re
   }
   return []
 }
+
+/** Finds what does not go together with a sidecar of this machine, or with pods. */
+function sidecarFindings({ sidecar, kill, steadyState }: WrittenPlan): readonly Finding[] {
+  const kubernetes = fieldOf(sidecar, 'kubernetes')
+  const found: Finding[] = []
+  const take = (section: unknown, path: Path, wanted: readonly string[], other: string): void => {
+    for (const key of wanted) {
+      if (fieldOf(section, key) !== undefined) continue
+      found.push({ code: 'missing_key', message: `\`${key}\` is missing`, path })
+    }
+    for (const key of SIDECAR_KEYS) {
+      if (wanted.includes(key) || fieldOf(section, key) === undefined) continue
+      found.push(conflict(`\`${key}\` is for ${other}`, [...path, key]))
+    }
+  }
+  if (kubernetes === undefined) {
+    take(sidecar, ['sidecar'], ['admin', 'rulesFile'], PODS)
+    if (kill !== undefined) take(kill, ['kill'], ['pidFile', 'command'], PODS)
+    take(steadyState, ['steadyState'], [], PODS)
+    return found
+  }
+  take(sidecar, ['sidecar'], [], 'a sidecar without `kubernetes`')
+  if (kill !== undefined) take(kill, ['kill'], ['pod'], 'a sidecar without `sidecar.kubernetes`')
+  const isNamed = fieldOf(kubernetes, 'deployment') !== undefined
+  if (isNamed === (fieldOf(kubernetes, 'selector') !== undefined)) {
+    const message = 'needs either `deployment` or `selector`'
+    found.push({ code: 'invalid_value', message, path: ['sidecar', 'kubernetes'] })
+  }
+  return found
+}
+
+const PODS = 'pods, with `sidecar.kubernetes`'
+/** The keys that depend on the form of sidecar. */
+const SIDECAR_KEYS = ['admin', 'rulesFile', 'pidFile', 'command', 'pod', 'ready']
 
 function timeFindings({ sidecar, steadyState, hold }: PlanFile): readonly Finding[] {
   const times: readonly (readonly [number, number, string, Path])[] = [

@@ -65,7 +65,8 @@ function gateRejections({ file, steady, aborts }: PlanFacts): Rejection[] {
 }
 
 function environmentRejections({ file, production }: PlanFacts): Rejection[] {
-  const { target, sidecar } = file
+  const { target } = file
+  const { admin, kubernetes } = file.sidecar
   if (target.environment === undefined) {
     return [
       {
@@ -83,7 +84,13 @@ function environmentRejections({ file, production }: PlanFacts): Rejection[] {
   return [
     ...at(['target', 'environment'], [{ where: 'the environment', name: target.environment }]),
     ...at(['target', 'url'], urlNames('target.url', new URL(target.url))),
-    ...at(['sidecar', 'admin'], urlNames('sidecar.admin', new URL(sidecar.admin))),
+    ...(admin === undefined
+      ? []
+      : at(['sidecar', 'admin'], urlNames('sidecar.admin', new URL(admin)))),
+    ...at(
+      ['sidecar', 'kubernetes', 'namespace'],
+      [{ where: 'the namespace', name: kubernetes?.namespace }],
+    ),
     ...at([], production.names),
   ]
 }

@@ -1,20 +1,14 @@
 import type { Static, TUnsafe } from 'typebox'
 import { duration, oneOf, percentage, rate, section } from '../../filters/lib/config-schema.ts'
-import type { NodeOptions } from '../../filters/lib/config-schema.ts'
 import { rulesJsonSchema } from '../../rules/file/schema.ts'
 import { editorSchema } from '../../rules/file/editor-schema.ts'
 import type { SchemaNode } from '../../rules/file/schema-node.ts'
 import { HEADER_NAME_PATTERN } from '../../http/header-text.ts'
 import type { Measure } from './gate.ts'
+import { kill, number, sidecar, text } from './sidecar-schema.ts'
 import { METRICS, type Metric } from '../load/results/slo.ts'
 import { CLIENT_KINDS } from '../load/results/result.ts'
 import * as Type from 'typebox'
-
-const text = (description: string, maxLength = 1024): TUnsafe<string> =>
-  Type.Unsafe<string>({ type: 'string', minLength: 1, maxLength, description })
-
-const number = (minimum: number, maximum: number, options: NodeOptions): TUnsafe<number> =>
-  Type.Unsafe<number>({ type: 'integer', minimum, maximum, ...options })
 
 const shares = (description: string): TUnsafe<readonly number[]> =>
   Type.Unsafe<readonly number[]>({
@@ -79,27 +73,6 @@ const target = section(
   },
 )
 
-const sidecar = section(
-  {
-    admin: text('URL of the admin port of the sidecar.'),
-    rulesFile: text(
-      'The rules file that the sidecar watches (`--rules`). The experiment replaces the file and restores it at the end.',
-    ),
-    replaceRules: Type.Boolean({
-      default: false,
-      description: 'Accepts other active rules, which are suspended during the experiment.',
-    }),
-    expiry: duration({
-      default: '30s',
-      description: 'Time until the rules expire if the experiment dies; renewed while it runs.',
-    }),
-  },
-  {
-    description: 'The sidecar in front of the MCP endpoint.',
-    examples: [{ admin: 'http://127.0.0.1:15390', rulesFile: './rules.yaml' }],
-  },
-)
-
 const steadyState = section(
   {
     probe: oneOf(['load', 'tools/list'] as const, {
@@ -114,6 +87,11 @@ const steadyState = section(
     p50: Type.Optional(duration({ description: 'Maximum median latency.' })),
     p95: Type.Optional(duration({ description: 'Maximum p95 latency.' })),
     p99: Type.Optional(duration({ description: 'Maximum p99 latency.' })),
+    ready: Type.Optional(
+      number(1, 10_000, {
+        description: 'Minimum number of ready pods, with `sidecar.kubernetes`.',
+      }),
+    ),
     for: duration({
       default: '20s',
       description: 'Time for which the limits must pass, before the stages and after them.',
@@ -208,21 +186,6 @@ const abortOn = section(
       'Limits that end the experiment at once when they fail, checked ten times a second. `for` gives the time for which a limit must fail.',
     examples: [{ errors: { limit: '5%', for: '30s' }, p95: '10s' }],
   },
-)
-
-const kill = section(
-  {
-    pidFile: text('File with the process ID.'),
-    command: text(
-      'Part of the command line of the process. Another process may have reused the ID.',
-      256,
-    ),
-    restartWithin: duration({
-      default: '30s',
-      description: 'Time limit until the file names another running process.',
-    }),
-  },
-  { description: 'A process to kill with SIGKILL at the start of each stage.' },
 )
 
 const plan = section({

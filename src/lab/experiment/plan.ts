@@ -7,7 +7,10 @@ import type { Expectation } from '../load/expectation.ts'
 import type { SloGate } from '../load/results/slo.ts'
 import type { ProductionCheck } from '../../rules/guard/production-names.ts'
 import type { Gate } from './gate.ts'
+import type { Victim } from './kill.ts'
 import type { PlanFile } from './plan-schema.ts'
+
+type Kubernetes = NonNullable<PlanFile['sidecar']['kubernetes']>
 
 /** A rule as written in the file, without defaults. */
 export type WrittenRule = Readonly<Record<string, unknown>> & { readonly name: string }
@@ -64,6 +67,22 @@ export interface Stage {
   readonly share: number | undefined
 }
 
+/** A sidecar of this machine. All paths are absolute. */
+export interface LocalSpec {
+  readonly kind: 'local'
+  readonly admin: SidecarAdmin
+  readonly rulesFile: string
+  readonly victim: Victim | undefined
+}
+
+/** Pods of a cluster. */
+export interface PodsSpec extends Kubernetes {
+  readonly kind: 'pods'
+  /** The number of pods that each stage deletes. */
+  readonly kills: number | undefined
+  readonly expiryMs: number
+}
+
 /** A valid plan. */
 export interface Plan {
   readonly file: PlanFile
@@ -73,10 +92,7 @@ export interface Plan {
   readonly rules: RulesSource | undefined
   readonly seed: number
   readonly target: URL
-  readonly admin: SidecarAdmin
-  /** This path and the following paths are absolute. */
-  readonly rulesFile: string
-  readonly pidFile: string | undefined
+  readonly sidecar: LocalSpec | PodsSpec
   readonly calls: readonly CallSpec[]
   readonly expectations: readonly Expectation[]
   readonly steady: readonly Gate[]

@@ -4,9 +4,20 @@ import { findProduction, type SourcedName } from '../../rules/guard/production-n
 import { CLAIM_PREFIX } from './armed-rules.ts'
 import type { ExperimentOptions } from './context.ts'
 import type { Plan } from './plan.ts'
-import { rejectionError, type Rejection, RejectedError } from './rejection.ts'
-import { askRules, askState, firstProblem, type SidecarState } from './sidecar-admin.ts'
+import {
+  distinct,
+  podsUnreachable,
+  rejectionError,
+  type Rejection,
+  RejectedError,
+} from './rejection.ts'
+import { firstProblem } from './sidecar-admin.ts'
+import type { Sidecars, SidecarState } from './sidecars.ts'
 import { productionRejection } from './plan-rejections.ts'
+import { isUnready } from './steady-phases.ts'
+
+/** Configures the checks. */
+export type PreflightOptions = Pick<ExperimentOptions, 'plan' | 'sidecars' | 'namespaceLabel'>
 
 export interface Preflight {
   readonly state: SidecarState
@@ -19,26 +30,32 @@ export interface Preflight {
  * Throws a `RejectedError` with all reasons.
  */
 export async function preflight(
-  { plan, namespaceLabel }: Pick<ExperimentOptions, 'plan' | 'namespaceLabel'>,
+  { plan, sidecars, namespaceLabel }: PreflightOptions,
   dead: string | undefined,
 ): Promise<Preflight> {
-  const { state, rules } = await ask(plan)
+  const { states, rules } = await ask(sidecars)
   const { environment } = plan.file.target
-  const { namespace } = state
+  const namespace = states.find((state) => state.namespace !== undefined)?.namespace
   const label = namespace === undefined ? undefined : await namespaceLabel?.(namespace)
-  const names: readonly SourcedName[] = [
+  const namesOf = (state: SidecarState): readonly SourcedName[] => [
     { where: 'the environment of the sidecar,', name: state.environment ?? undefined },
-    { where: 'the namespace of the sidecar,', name: namespace },
+    { where: 'the namespace of the sidecar,', name: state.namespace },
     ...(label === undefined ? [] : [label]),
   ]
   const rejections = [
-    environmentRejection(names, environment ?? '', plan),
-    disarmedRejection(state),
-    invalidRulesRejection(state),
+    ...states.flatMap((state) => [
+      environmentRejection(namesOf(state), environment ?? '', plan),
+      disarmedRejection(state),
+      invalidRulesRejection(state, sidecars),
+    ]),
+    unreadyRejection(plan, sidecars),
     ...ruleRejections(rules, plan, dead),
   ].filter((each) => each !== undefined)
-  if (rejections.length > 0) throw new RejectedError(...rejections)
-  return { state, suspended: injecting(rules).some(({ name }) => !name.startsWith(CLAIM_PREFIX)) }
+  if (rejections.length > 0) throw new RejectedError(...distinct(rejections))
+  return {
+    state: states[0]!,
+    suspended: injecting(rules).some(({ name }) => !name.startsWith(CLAIM_PREFIX)),
+  }
 }
 
 /** Returns the rules that may inject faults in this sidecar, now or later. */
@@ -50,17 +67,30 @@ function injecting(rules: readonly Rule[]): readonly Rule[] {
 }
 
 async function ask(
-  plan: Plan,
-): Promise<{ readonly state: SidecarState; readonly rules: readonly Rule[] }> {
+  sidecars: Sidecars,
+): Promise<{ readonly states: readonly SidecarState[]; readonly rules: readonly Rule[] }> {
   try {
-    return { state: await askState(plan.admin), rules: await askRules(plan.admin) }
+    const states = await sidecars.states()
+    if (states.length === 0) throw new AdminError('no pod with a sidecar runs')
+    return { states, rules: await sidecars.rules() }
   } catch (error) {
     if (!(error instanceof AdminError)) throw error
+    const [admin] = sidecars.admins
+    if (admin === undefined) throw podsUnreachable(error.message)
     throw rejectionError(
       'SIDECAR_UNREACHABLE',
-      `the admin port at ${plan.admin.url.origin} cannot be read: ${error.message}`,
+      `the admin port at ${admin.url.origin} cannot be read: ${error.message}`,
       'check sidecar.admin, and start squall run with --rules and --admin',
     )
+  }
+}
+
+function unreadyRejection(plan: Plan, sidecars: Sidecars): Rejection | undefined {
+  if (!isUnready({ plan, sidecars })) return undefined
+  return {
+    code: 'NOT_STEADY',
+    wrong: `${sidecars.ready} pods are ready, but steadyState.ready is ${plan.file.steadyState.ready}`,
+    fix: 'wait until the pods are ready, or adapt steadyState.ready',
   }
 }
 
@@ -79,7 +109,7 @@ function environmentRejection(
       found === undefined
         ? `the plan is for "${wanted}", but the sidecar has no environment`
         : `the plan is for "${wanted}", but the sidecar is in "${found}"`,
-    fix: 'check sidecar.admin, target.environment and the --environment of squall run',
+    fix: 'check sidecar, target.environment and the --environment of squall run',
   }
 }
 
@@ -103,12 +133,15 @@ function disarmedRejection({ dryRun, reasons }: SidecarState): Rejection | undef
  * Rejects an invalid rules file: after the experiment the sidecar would reject it again and keep the
  * rules of the experiment.
  */
-function invalidRulesRejection({ lastReload: last }: SidecarState): Rejection | undefined {
+function invalidRulesRejection(
+  { lastReload: last }: SidecarState,
+  { rulesSetting }: Sidecars,
+): Rejection | undefined {
   if (last?.result !== 'rejected') return undefined
   return {
     code: 'RULES_NOT_ACTIVE',
     wrong: `the sidecar rejected its rules file, which could not be restored: ${firstProblem(last)}`,
-    fix: 'fix sidecar.rulesFile; squall validate shows its errors',
+    fix: `fix ${rulesSetting}; squall validate shows its errors`,
   }
 }
 
@@ -132,11 +165,12 @@ function ruleRejections(
   if (claims.length > 0 || file.sidecar.replaceRules) return []
   const own = injecting(rules)
   if (own.length === 0) return []
-  const names = own.slice(0, 5).map(({ name }) => name)
+  const all = [...new Set(own.map(({ name }) => name))]
+  const names = all.slice(0, 5)
   return [
     {
       code: 'OTHER_RULES',
-      wrong: `the sidecar has active rules: ${names.join(', ')}${own.length > 5 ? ', …' : ''}`,
+      wrong: `the sidecar has active rules: ${names.join(', ')}${all.length > 5 ? ', …' : ''}`,
       fix: 'remove the rules, or suspend them during the experiment with sidecar.replaceRules: true',
     },
   ]

@@ -83,16 +83,14 @@ function planOf(
   calls: readonly CallSpec[],
   { directory, production = NO_NAMES }: PlanSource,
 ): Plan {
-  const { steadyState, kill } = file
+  const { steadyState } = file
   return {
     file,
     digest: planDigest(file, rules, calls),
     rules,
     seed: rules?.seed ?? file.seed,
     target: new URL(file.target.url),
-    admin: { url: new URL(file.sidecar.admin) },
-    rulesFile: resolve(directory, file.sidecar.rulesFile),
-    pidFile: kill === undefined ? undefined : resolve(directory, kill.pidFile),
+    sidecar: sidecarOf(file, directory),
     calls,
     expectations: (file.load.expect ?? []).map((each) => parseExpectation(each)),
     steady: gatesOf(steadyState),
@@ -101,6 +99,18 @@ function planOf(
     by: file.pods === undefined ? 'calls' : 'pods',
     stages: stagesOf(file),
     production,
+  }
+}
+
+/** Returns the sidecar, or the pods. The keys of the other form are missing, as `planFindings` has checked. */
+function sidecarOf({ sidecar, kill }: PlanFile, directory: string): Plan['sidecar'] {
+  const { kubernetes, expiry: expiryMs, admin, rulesFile } = sidecar
+  if (kubernetes !== undefined) return { ...kubernetes, kind: 'pods', kills: kill?.pod, expiryMs }
+  return {
+    kind: 'local',
+    admin: { url: new URL(admin!) },
+    rulesFile: resolve(directory, rulesFile!),
+    victim: kill && { pidFile: resolve(directory, kill.pidFile!), command: kill.command! },
   }
 }
 

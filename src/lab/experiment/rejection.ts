@@ -17,6 +17,7 @@ export type RejectionCode =
   | 'TOOLS_NOT_NAMED'
   | 'NOT_STEADY'
   | 'PID_FILE_UNSAFE'
+  | 'NOT_ENOUGH_PODS'
 
 /** One reason not to begin, and how to fix it. */
 export interface Rejection {
@@ -38,6 +39,11 @@ export class RejectedError extends Error {
   }
 }
 
+/** Reports that another program has changed the rules. */
+export class RulesChangedError extends Error {
+  override readonly name = 'RulesChangedError'
+}
+
 /** Resolves to the results of all checks. Throws a `RejectedError` with the reasons of all that failed. */
 export async function allAccepted<Checks extends readonly unknown[]>(
   ...checks: Checks
@@ -47,8 +53,19 @@ export async function allAccepted<Checks extends readonly unknown[]>(
   const other = errors.find((error) => !(error instanceof RejectedError))
   if (other !== undefined) throw other
   const rejections = errors.flatMap((error) => (error as RejectedError).rejections)
-  if (rejections.length > 0) throw new RejectedError(...rejections)
+  if (rejections.length > 0) throw new RejectedError(...distinct(rejections))
   return Promise.all(checks)
+}
+
+/** Drops what several checks or pods have in common. */
+export function distinct(rejections: readonly Rejection[]): readonly Rejection[] {
+  return [...new Map(rejections.map((each) => [`${each.code} ${each.wrong}`, each])).values()]
+}
+
+/** Returns the error for pods that cannot be read. */
+export function podsUnreachable(why: string): RejectedError {
+  const fix = 'check sidecar.kubernetes; squall status lists pods with sidecars'
+  return rejectionError('SIDECAR_UNREACHABLE', `the pods cannot be read: ${why}`, fix)
 }
 
 /** Returns an error with a single reason. */

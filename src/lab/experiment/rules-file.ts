@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
 import { lstat, open, rename, unlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { rejectionError } from './rejection.ts'
+import { rejectionError, RulesChangedError } from './rejection.ts'
 
 /** The previous content of a rules file; `bytes` is undefined when there was no file. */
 export interface Previous {
@@ -14,11 +14,6 @@ export interface Previous {
 
 const MAX_BYTES = 1024 * 1024
 const NEW_FILE = 0o644
-
-/** Reports that another program has changed the file. */
-export class RulesChangedError extends Error {
-  override readonly name = 'RulesChangedError'
-}
 
 /** Replaces the rules file of a sidecar during an experiment, and restores it. */
 export class RulesFile {

@@ -1,49 +1,23 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import { readFile } from 'node:fs/promises'
-import type { SidecarAdmin } from '../../admin/api-client.ts'
-import { CLAIM_PREFIX, ruleNames } from './armed-rules.ts'
-import { type Lock, type LockHolder, takeLock } from './lock.ts'
-import { RulesChangedError, RulesFile, restoreFile } from './rules-file.ts'
-import { askState } from './sidecar-admin.ts'
+import { ruleNames } from './armed-rules.ts'
+import { type Lock, takeLock } from './lock.ts'
+import type { ReplacedRules } from './sidecars.ts'
 import { randomBytes } from 'node:crypto'
-import { Arming, ACTIVATION_MS } from './arming.ts'
+import { Arming } from './arming.ts'
 import { runAfterPhase, runBeforePhase } from './steady-phases.ts'
 import type { Context, ExperimentOptions } from './context.ts'
 import type { ExperimentResult } from './experiment-result.ts'
 import { experimentResult } from './finish.ts'
-import { findVictim } from './kill.ts'
-import { type Preflight, preflight } from './preflight.ts'
+import { type Preflight, preflight, type PreflightOptions } from './preflight.ts'
 import { Probe } from './probe.ts'
-import { allAccepted, type Rejection, RejectedError, rejectionError } from './rejection.ts'
+import {
+  allAccepted,
+  type Rejection,
+  RejectedError,
+  rejectionError,
+  RulesChangedError,
+} from './rejection.ts'
 import { runStages } from './stages.ts'
 import { Steadiness } from './gate.ts'
-
-const WAIT_MS = 3000
-const POLL_MS = 50
-
-/**
- * Restores the rules file of an experiment whose process died, if its rules are still there; resolves to
- * true when it did. Failures are ignored, because the rules expire by themselves.
- */
-export async function restoreAfterCrash(dead: LockHolder, admin: SidecarAdmin): Promise<boolean> {
-  const { backup, id } = dead
-  if (backup === undefined) return false
-  try {
-    const now = await readFile(backup.path, 'utf8')
-    if (!now.includes(`"${CLAIM_PREFIX}${id}"`)) return false
-    const before = (await askState(admin)).rules.digest
-    const { path, bytes, ...rest } = backup
-    const previous = bytes === null ? undefined : Buffer.from(bytes, 'base64')
-    await restoreFile(path, { ...rest, bytes: previous })
-    for (let waited = 0; waited < WAIT_MS; waited += POLL_MS) {
-      if ((await askState(admin)).rules.digest !== before) break
-      await sleep(POLL_MS)
-    }
-    return true
-  } catch {
-    return false
-  }
-}
 
 /** Runs an experiment. Throws a `RejectedError` when the experiment may not begin. */
 export async function runExperiment(options: ExperimentOptions): Promise<ExperimentResult> {
@@ -62,27 +36,30 @@ async function locked(
   id: string,
   lock: Lock,
 ): Promise<ExperimentResult> {
-  const { plan, stop, onEvent, version, activationMs = ACTIVATION_MS } = options
-  if (lock.dead !== undefined && (await restoreAfterCrash(lock.dead, plan.admin))) {
+  const { plan, sidecars, stop, onEvent, version } = options
+  const { activationMs = sidecars.paces.activationMs } = options
+  const dead = await sidecars.recover(lock.dead)
+  if (dead !== undefined) {
     onEvent({
       kind: 'note',
-      text: `the experiment ${lock.dead.id} died: its rules file is restored`,
+      text: `the experiment ${dead} died: its ${sidecars.rulesName} is restored`,
     })
   }
-  const [{ state, suspended }, rulesFile] = await mayBegin(options, lock.dead?.id)
-  await lock.note(plan.rulesFile, rulesFile.previous)
-  const { aheadMs, rules } = state
-  const arming = new Arming(plan, id, rulesFile, {
-    aheadMs,
+  const [{ state, suspended }, rules] = await mayBegin(options, id, dead ?? lock.dead?.id)
+  if (rules.backup !== undefined) await lock.note(rules.backup.path, rules.backup.previous)
+  const arming = new Arming(plan, id, {
+    sidecars,
+    rules,
+    aheadMs: state.aheadMs,
     activationMs,
-    before: rules.digest,
+    before: state.rules.digest,
     suspended,
   })
   const onStop = (): void => void arming.restore().catch(() => {})
   stop.addEventListener('abort', onStop, { once: true })
   const target = { url: plan.target, client: 'lean', headers: allHeaders(options) } as const
   const probe = plan.file.steadyState.probe === 'load' ? undefined : new Probe(target, version)
-  const names = ruleNames(plan)
+  const names = new Set(ruleNames(plan))
   const steadiness = new Steadiness()
   const first: Context = { ...options, id, arming, probe, steadiness, names }
   const startedAt = new Date()
@@ -105,11 +82,9 @@ async function locked(
 }
 
 /** Returns the reasons not to begin that are known without the lock and without a change. */
-export async function moreRejections(
-  options: Pick<ExperimentOptions, 'plan' | 'namespaceLabel'>,
-): Promise<readonly Rejection[]> {
+export async function moreRejections(options: PreflightOptions): Promise<readonly Rejection[]> {
   try {
-    await mayBegin(options, undefined)
+    await mayBegin(options, '', undefined)
     return []
   } catch (error) {
     if (!(error instanceof RejectedError)) throw error
@@ -119,14 +94,12 @@ export async function moreRejections(
 }
 
 function mayBegin(
-  options: Pick<ExperimentOptions, 'plan' | 'namespaceLabel'>,
+  options: PreflightOptions,
+  id: string,
   dead: string | undefined,
-): Promise<[Preflight, RulesFile, unknown]> {
-  const { plan } = options
-  const { kill } = plan.file
-  const victim =
-    kill === undefined ? undefined : findVictim({ pidFile: plan.pidFile!, command: kill.command })
-  return allAccepted(preflight(options, dead), RulesFile.open(plan.rulesFile), victim)
+): Promise<[Preflight, ReplacedRules, unknown]> {
+  const { sidecars } = options
+  return allAccepted(preflight(options, dead), sidecars.open(id), sidecars.killing?.check())
 }
 
 /** Writes the claim, so that the later of two experiments that begin at once fails. */
@@ -135,11 +108,7 @@ async function claim(arming: Arming, stop: AbortSignal): Promise<void> {
     await arming.arm(undefined, stop)
   } catch (error) {
     if (!(error instanceof RulesChangedError)) throw error
-    throw rejectionError(
-      'EXPERIMENT_RUNNING',
-      'another program changes the rules file',
-      'try again',
-    )
+    throw rejectionError('EXPERIMENT_RUNNING', 'another program changes the rules', 'try again')
   }
 }
 

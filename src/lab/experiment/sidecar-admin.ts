@@ -1,11 +1,7 @@
-import { API, type Reload, type Rule, type State } from '../../admin/api.ts'
+import { API, type Reload, type Rule } from '../../admin/api.ts'
 import { AdminError, askAdmin, problemText, type SidecarAdmin } from '../../admin/api-client.ts'
 import type { EarlyEnd } from './experiment-result.ts'
-
-export interface SidecarState extends State {
-  /** The milliseconds by which the clock of the sidecar is ahead; 0 within the precision of the `Date` header. */
-  readonly aheadMs: number
-}
+import type { Sidecars, SidecarState } from './sidecars.ts'
 
 /** The precision of the `Date` header, which has whole seconds. */
 const CLOCK_BLUR_MS = 2000
@@ -25,26 +21,24 @@ export async function askRules(
   return (await askAdmin(admin, API.rules, { client: 'experiment', signal })).value.rules
 }
 
-/** A sidecar that does not respond for this time is lost. */
-const LOST_MS = 3000
-
-/** Returns a poll of a sidecar, which resolves to the reason to end a phase, if there is one. */
+/** Returns a poll of the sidecars, which resolves to the reason to end a phase, if there is one. */
 export function sidecarPoll(
-  admin: SidecarAdmin,
+  sidecars: Sidecars,
   check: (
-    state: SidecarState,
+    states: readonly SidecarState[],
     signal: AbortSignal,
   ) => EarlyEnd | undefined | Promise<EarlyEnd | undefined>,
 ): (signal: AbortSignal) => Promise<EarlyEnd | undefined> {
   let lastResponse = performance.now()
   return async (signal) => {
     try {
-      const state = await askState(admin, signal)
+      const states = await sidecars.states(signal)
       lastResponse = performance.now()
-      return await check(state, signal)
+      return await check(states, signal)
     } catch (error) {
       if (!(error instanceof AdminError)) throw error
-      if (signal.aborted || performance.now() - lastResponse < LOST_MS) return undefined
+      if (signal.aborted || performance.now() - lastResponse < sidecars.paces.lostMs)
+        return undefined
       return { code: 'SIDECAR_LOST', why: `the sidecar did not respond: ${error.message}` }
     }
   }

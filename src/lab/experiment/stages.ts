@@ -1,12 +1,12 @@
 import { AbortWatch, anyFails, fails, shownMeasure } from './gate.ts'
 import { type EarlyEnd, INTERRUPTED, RULES_CHANGED, type StageResult } from './experiment-result.ts'
-import { awaitSuccessor, killVictim } from './kill.ts'
 import { type Moment, measuredOf, phaseLoad, runPhase } from './phase.ts'
 import type { Stage } from './plan.ts'
-import { RejectedError } from './rejection.ts'
-import { RulesChangedError } from './rules-file.ts'
+import { RejectedError, RulesChangedError } from './rejection.ts'
 import type { Context, Stages } from './context.ts'
-import { type SidecarState, askRules, sidecarPoll } from './sidecar-admin.ts'
+import { sidecarPoll } from './sidecar-admin.ts'
+import { type Killing, NO_TOTALS, type SidecarState, type Totals } from './sidecars.ts'
+import { isUnready } from './steady-phases.ts'
 
 /** Long enough for a target that is slow, or that restarts after a kill. */
 const BEGIN_MS = 2000
@@ -39,7 +39,7 @@ async function runStage(
   index: number,
   aborts: AbortWatch,
 ): Promise<StageOutcome> {
-  const { plan, probe, stop, onEvent, steadiness, arming } = context
+  const { plan, probe, stop, onEvent, steadiness, arming, sidecars, names } = context
   const durationMs = plan.file.hold
   try {
     await arming.arm(stage, stop)
@@ -62,7 +62,7 @@ async function runStage(
     if (draining) return undefined
     const aborting = anyFails(plan.aborts, load)
     watched ||= aborting !== undefined
-    steadiness.add(at, aborting === true || anyFails(plan.steady, steady))
+    steadiness.add(at, aborting === true || isUnready(context) || anyFails(plan.steady, steady))
     const failedGate = aborts.add(load, at)
     if (failedGate === undefined) return undefined
     const { gate, measure, measured } = failedGate
@@ -84,21 +84,22 @@ async function runStage(
     beginWithinMs: BEGIN_MS,
     tick,
     onEnd,
-    poll: sidecarPoll(plan.admin, async (state, signal) => {
-      const ended = sidecarEnd(state, context)
-      if (ended === undefined) totals = await ruleTotals(context, signal)
+    poll: sidecarPoll(sidecars, async (states, signal) => {
+      const ended = states.map((state) => sidecarEnd(state, context)).find(Boolean)
+      if (ended === undefined) totals = await sidecars.totals(names, signal)
       return ended
     }),
-    ...(plan.file.kill !== undefined && {
+    pollMs: sidecars.paces.pollMs,
+    ...(sidecars.killing !== undefined && {
       begun: async (signal: AbortSignal): Promise<EarlyEnd | undefined> => {
-        const { end, ms } = await killOnce(context, signal)
+        const { end, ms } = await killOnce(context, sidecars.killing!, index, signal)
         restartMs = ms
         return end
       },
     }),
   })
   if (phase.end === undefined && !stop.aborted)
-    totals = await ruleTotals(context).catch(() => totals)
+    totals = await sidecars.totals(names).catch(() => totals)
   const result = { ...phase.result, share: stage.share ?? null, ...totals, restartMs }
   const end = phase.end ?? (stop.aborted ? undefined : stageProblem(context, result, watched))
   if (end !== undefined && rolledBack === undefined) onEnd(end)
@@ -136,7 +137,7 @@ function stageProblem(
   if (share !== null && applied === 0) {
     const why =
       matched === 0
-        ? 'no call in the sidecar matched the rules: check that target.url leads to the sidecar of sidecar.admin'
+        ? 'no call matched the rules: check that target.url leads to the sidecar'
         : `no fault was injected into the ${matched} matched calls: increase load or hold`
     return { code: 'NO_INJECTIONS', why }
   }
@@ -145,22 +146,23 @@ function stageProblem(
 
 async function killOnce(
   { plan, onEvent }: Context,
+  killing: Killing,
+  index: number,
   signal: AbortSignal,
 ): Promise<{ readonly end: EarlyEnd | undefined; readonly ms: number | null }> {
-  const { command, restartWithin } = plan.file.kill!
-  const victim = { pidFile: plan.pidFile!, command }
+  const { restartWithin } = plan.file.kill!
   try {
-    const dead = await killVictim(victim)
+    const { what, successor } = await killing.kill(index)
     const at = performance.now()
-    onEvent({ kind: 'note', text: `killed process ${dead.pid}` })
-    const next = await awaitSuccessor(victim, dead, restartWithin, signal)
+    onEvent({ kind: 'note', text: `killed ${what}` })
+    const next = await successor(restartWithin, signal)
     if (next !== undefined) {
       const ms = Math.round(performance.now() - at)
-      onEvent({ kind: 'note', text: `process ${next.pid} replaced it after ${ms} ms` })
+      onEvent({ kind: 'note', text: `${next} replaced it after ${ms} ms` })
       return { end: undefined, ms }
     }
     if (signal.aborted) return { end: undefined, ms: null }
-    const why = `no process replaced process ${dead.pid} within ${restartWithin / 1000} s`
+    const why = `nothing replaced ${what} within ${restartWithin / 1000} s`
     return { end: { code: 'NOT_RESTARTED', why }, ms: null }
   } catch (error) {
     if (!(error instanceof RejectedError)) throw error
@@ -173,24 +175,6 @@ function stageWords({ load, sampled, applied, share }: StageResult): string {
   return share === null
     ? `passed, ${calls}`
     : `passed, ${calls}, ${sampled} sampled, ${applied} injected`
-}
-
-/** The summed counts of the rules of a stage. */
-interface Totals {
-  readonly matched: number
-  readonly sampled: number
-  readonly applied: number
-}
-
-const NO_TOTALS: Totals = { matched: 0, sampled: 0, applied: 0 }
-
-/** Reads the counts of the experiment's rules. Throws an `AdminError`. */
-async function ruleTotals({ plan, names }: Context, signal?: AbortSignal): Promise<Totals> {
-  const own = new Set(names)
-  const rules = (await askRules(plan.admin, signal)).filter(({ name }) => own.has(name))
-  const sum = (key: 'matched' | 'sampled' | 'injected'): number =>
-    rules.reduce((total, rule) => total + (rule.counts[key] ?? 0), 0)
-  return { matched: sum('matched'), sampled: sum('sampled'), applied: sum('injected') }
 }
 
 /** Returns the reason why the sidecar no longer injects the faults of the stage, if there is one. */

@@ -5,7 +5,6 @@ import { phaseLoad, runPhase } from './phase.ts'
 import { RejectedError, rejectionError } from './rejection.ts'
 import { matchNothing } from './plan-rejections.ts'
 import type { Context } from './context.ts'
-import { ACTIVATION_MS } from './arming.ts'
 import { sidecarPoll } from './sidecar-admin.ts'
 
 const BEGIN_MS = 1000
@@ -98,10 +97,11 @@ export async function runAfterPhase(context: Context): Promise<After> {
     beginWithinMs: within,
     onEnd: () => {},
     poll: withdrawal(context, (at) => (withdrawnAt = at)),
+    pollMs: context.sidecars.paces.pollMs,
     tick: ({ at, steady: measured, calls }) => {
       const moment = { elapsedMs: at - began, durationMs: within, calls, measured }
       onEvent({ kind: 'moment', ...moment, applied: undefined })
-      steadiness.add(at, anyFails(plan.steady, measured))
+      steadiness.add(at, isUnready(context) || anyFails(plan.steady, measured))
       steady = steadiness.steadyForMs(withdrawnAt, at) >= forMs
       return steady ? 'enough' : undefined
     },
@@ -117,22 +117,29 @@ function reasonOf(end: EarlyEnd | undefined, stop: AbortSignal): EarlyEnd | unde
   return end?.code === 'TARGET_LOST' ? undefined : end
 }
 
-/** Returns a poll that checks that the sidecar returns to the previous rules and keeps them. */
+/** Returns true when fewer pods are ready than the steady state needs. */
+export function isUnready({ plan, sidecars }: Pick<Context, 'plan' | 'sidecars'>): boolean {
+  const { ready = 0 } = plan.file.steadyState
+  return sidecars.ready !== undefined && sidecars.ready < ready
+}
+
+/** Returns a poll that checks that the sidecars return to the previous rules and keep them. */
 function withdrawal(
-  { plan, arming, activationMs = ACTIVATION_MS }: Context,
+  { sidecars, arming, activationMs = sidecars.paces.activationMs }: Context,
   report: (at: number) => void,
 ): (signal: AbortSignal) => Promise<EarlyEnd | undefined> {
   const until = performance.now() + activationMs
   let withdrawn = false
-  return sidecarPoll(plan.admin, ({ rules }) => {
+  return sidecarPoll(sidecars, (states) => {
     const now = performance.now()
-    const found = arming.afterWithdrawal(rules.digest)
-    if (found === 'foreign') return RULES_CHANGED
-    if (found === 'pending' && now > until) {
-      return { code: 'NOT_ACTIVE', why: 'the sidecar did not return to the previous rules' }
+    const found = states.map(({ rules }) => arming.afterWithdrawal(rules.digest))
+    if (found.includes('foreign')) return RULES_CHANGED
+    if (found.includes('pending') && now > until) {
+      return { code: 'NOT_ACTIVE', why: 'a sidecar did not return to the previous rules' }
     }
-    if (found === 'withdrawn' && !withdrawn) report(now)
-    withdrawn ||= found === 'withdrawn'
+    if (withdrawn || found.includes('pending')) return undefined
+    withdrawn = true
+    report(now)
     return undefined
   })
 }

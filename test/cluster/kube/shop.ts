@@ -40,6 +40,8 @@ export interface PodOptions {
   /** Kubelet does not hear of touched pods. */
   readonly isDeaf?: boolean
   readonly flags?: readonly string[]
+  /** The port of the MCP server behind it. */
+  readonly server?: number
 }
 
 /** What a command printed, and how it ended. */
@@ -85,7 +87,7 @@ export async function shopCluster(): Promise<Shop> {
     rules,
     addPod: async (name, options = {}) => {
       const mounted = await mountRules('# none yet\n')
-      const upstream = ['--upstream', `http://127.0.0.1:${app.port}`]
+      const upstream = ['--upstream', `http://127.0.0.1:${options.server ?? app.port}`]
       const squall = await startSquall(
         ...upstream,
         '--rules',
@@ -143,6 +145,7 @@ function podOf(
     metadata: {
       name,
       namespace: 'shop',
+      uid: `uid-of-${name}`,
       labels: { app: 'shop', ...options.labels },
       annotations: { 'squall.dev/inject': 'true', ...options.annotations },
     },
@@ -158,7 +161,12 @@ function podOf(
   })
   if (injection.kind !== 'injected') throw new Error(injection.message)
   const text = JSON.stringify(injection.pod).replaceAll('/etc/squall/rules', directory)
-  const status = { phase: 'Running', initContainerStatuses: [{ name: 'squall', state }] }
+  const conditions = 'running' in state ? [{ type: 'Ready', status: 'True' }] : []
+  const status = {
+    phase: 'Running',
+    conditions,
+    initContainerStatuses: [{ name: 'squall', state }],
+  }
   return { ...(JSON.parse(text) as object), status }
 }
 

@@ -44,7 +44,12 @@ const HOUR = { from: new Date(Date.now() - 60_000), until: new Date(Date.now() +
 const RESOURCE =
   /^\/(?:api\/v1|apis\/([^/]+)\/v1)(?:\/namespaces\/([^/]+))?\/([a-z]+)(?:\/([^/]+))?$/
 const PROXY = /^\/api\/v1\/namespaces\/([^/]+)\/pods\/([^/:]+):(\d+)\/proxy(\/.*)$/
-const VERBS: Readonly<Record<string, string>> = { POST: 'create', PUT: 'update', PATCH: 'patch' }
+const VERBS: Readonly<Record<string, string>> = {
+  POST: 'create',
+  PUT: 'update',
+  PATCH: 'patch',
+  DELETE: 'delete',
+}
 const PAGE = 2
 
 /** Starts one on a free port of loopback; without TLS only where a test needs to see the bytes. */
@@ -149,10 +154,16 @@ async function handle(
   const found = state.store.get(url.pathname)
   if (found === undefined) return fail(response, 404, 'NotFound', `${resource} "${name}" not found`)
   if (verb === 'get') return send(response, 200, found)
-  const wanted = (body['metadata'] as Fields | undefined)?.['resourceVersion']
+  const conditions = (verb === 'delete' ? body['preconditions'] : body['metadata']) as
+    Fields | undefined
+  const wanted = conditions?.['resourceVersion']
   if (wanted !== undefined && wanted !== (found['metadata'] as Fields)['resourceVersion']) {
     const message = `Operation cannot be fulfilled on ${resource} "${name}": the object has been modified`
     return fail(response, 409, 'Conflict', message)
+  }
+  if (verb === 'delete') {
+    state.store.delete(url.pathname)
+    return send(response, 200, { kind: 'Status', status: 'Success' })
   }
   const type = request.headers['content-type']
   const next =

@@ -74,7 +74,7 @@ test('a plan is read with its defaults', async () => {
     { text: 'blast<=5%', operator: '<=', limit: 0.05 },
   ])
   expect(plan.file.sidecar).toMatchObject({ expiry: 30_000, replaceRules: false })
-  expect(plan.rulesFile).toBe('/nowhere/rules.yaml')
+  expect(plan.sidecar).toMatchObject({ kind: 'local', rulesFile: '/nowhere/rules.yaml' })
 })
 
 const MISTAKES: readonly (readonly [string, string, string, string])[] = [

@@ -62,9 +62,9 @@ test('all reasons at once', async () => {
   }
   const all = ['ENVIRONMENT_MISMATCH', 'RULES_NOT_ACTIVE', 'PID_FILE_UNSAFE']
   expect(await stage.rejected(changes)).toEqual(all)
-  const known = await moreRejections({ plan: await stage.plan(changes) })
+  const known = await moreRejections(await stage.placed(changes))
   expect(known.map(({ code }) => code)).toEqual(all)
-  expect(await moreRejections({ plan: await stage.plan() })).toEqual([])
+  expect(await moreRejections(await stage.placed())).toEqual([])
 })
 
 test('other active rules, unless they are disabled or replaceRules is set', async () => {

@@ -3,10 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ExperimentOptions } from '../../../src/lab/experiment/context.ts'
 import type { ExperimentResult } from '../../../src/lab/experiment/experiment-result.ts'
+import { LocalSidecar } from '../../../src/lab/experiment/local-sidecar.ts'
 import { readAndKeep } from '../../../src/lab/experiment/read-plan.ts'
 import type { Plan } from '../../../src/lab/experiment/plan.ts'
 import type { RejectionCode } from '../../../src/lab/experiment/rejection.ts'
 import { RejectedError } from '../../../src/lab/experiment/rejection.ts'
+import type { Sidecars } from '../../../src/lab/experiment/sidecars.ts'
 import { runExperiment } from '../../../src/lab/experiment/run-experiment.ts'
 import type { ScriptedServer, Script } from '../../support/scripted-server.ts'
 import type { Squall } from '../../support/squall.ts'
@@ -24,6 +26,8 @@ export interface ExperimentStage {
   /** The text of a plan: small and quick. */
   text(changes?: Changes): string
   plan(changes?: Changes): Promise<Plan>
+  /** A plan with its sidecar. */
+  placed(changes?: Changes): Promise<{ readonly plan: Plan; readonly sidecars: Sidecars }>
   run(changes?: Changes, options?: Partial<ExperimentOptions>): Promise<ExperimentResult>
   /** The codes with which an experiment is rejected. */
   rejected(
@@ -65,9 +69,14 @@ export async function experimentStage(
     if (!read.ok) throw new Error(JSON.stringify(read.problems))
     return read.plan
   }
+  const placed: ExperimentStage['placed'] = async (changes) => {
+    const read = await plan(changes)
+    if (read.sidecar.kind !== 'local') throw new Error('the plan is for pods')
+    return { plan: read, sidecars: new LocalSidecar(read.sidecar) }
+  }
   const run: ExperimentStage['run'] = async (changes, options) =>
     runExperiment({
-      plan: await plan(changes),
+      ...(await placed(changes)),
       version: '0.0.0',
       headers: {},
       stateDirectory: join(directory, 'state'),
@@ -83,6 +92,7 @@ export async function experimentStage(
     server,
     text,
     plan,
+    placed,
     run,
     rejected: async (changes, options) => {
       try {

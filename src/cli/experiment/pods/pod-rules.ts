@@ -1,0 +1,95 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { AdminError } from '../../../admin/api-client.ts'
+import { touchPods } from '../../../cluster/kube/apply-rules.ts'
+import {
+  type ClaimedKey,
+  ClaimLostError,
+  restoreClaimed,
+  writeClaimed,
+} from '../../../cluster/kube/claimed-rules.ts'
+import { configMapKeys, textBefore } from '../../../cluster/kube/config-map-rules.ts'
+import type { InjectedPod } from '../../../cluster/kube/injected-pod.ts'
+import type { KubeClient } from '../../../cluster/kube/kube-client.ts'
+import { asKubeError, KubeError } from '../../../cluster/kube/kube-error.ts'
+import type { ReplacedRules } from '../../../lab/experiment/sidecars.ts'
+import { rejectionError, RulesChangedError } from '../../../lab/experiment/rejection.ts'
+import { targetText } from '../../../rules/file/target-text.ts'
+import type { Fields } from '../../../base/values.ts'
+import type { RulesVersions } from './rules-versions.ts'
+
+/** Describes the rules that an experiment replaces in a ConfigMap. */
+export interface PodRulesOptions {
+  readonly client: KubeClient
+  readonly target: ClaimedKey
+  readonly id: string
+  readonly by: string
+  readonly expiryMs: number
+  /** The labels of the pods that take part: no other pod is armed. */
+  readonly labels: Readonly<Record<string, string>>
+  readonly before: Fields | undefined
+  readonly versions: RulesVersions
+  /** The pods of the last look. */
+  readonly pods: () => readonly InjectedPod[]
+  readonly onWrite: (appliedAt: number) => void
+}
+
+/** The kubelet may deliver a ConfigMap this late to a pod that cannot be touched. */
+const DELIVERY_MS = 180_000
+const ATTEMPTS = 5
+const PAUSE_MS = 1_000
+const HOPELESS: ReadonlySet<string> = new Set(['forbidden', 'unauthorized', 'invalid', 'too_large'])
+
+/** Replaces the rules of pods during an experiment. */
+export function podRules(options: PodRulesOptions): ReplacedRules {
+  const { client, target, id, by, expiryMs, labels, before, versions } = options
+  let isClaimed = false
+  const touch = async (): Promise<KubeError | undefined> => {
+    const running = options.pods().filter(({ sidecar }) => sidecar === 'running')
+    const at = new Date()
+    return (await touchPods(client, running, target.prefix, at, {}))[0]
+  }
+  return {
+    backup: undefined,
+    write: async (text, digest, appliedAt) => {
+      const targeted = targetText(text, labels)
+      if (!targeted.ok) throw notActive(targeted.wrong, targeted.fix)
+      options.onWrite(appliedAt)
+      versions.add(digest, { key: target.key, text: targeted.text })
+      const until = new Date(client.now() + expiryMs).toISOString()
+      try {
+        const first = isClaimed ? undefined : { before: textBefore(before, target.key) }
+        const written = { claim: { id, by, until }, text: targeted.text, first }
+        versions.keep(configMapKeys(await writeClaimed(client, target, written, {})))
+        isClaimed = true
+        const trouble = await touch()
+        if (trouble !== undefined && expiryMs < DELIVERY_MS) {
+          throw notActive(
+            `pods cannot be annotated, so the kubelet may deliver the rules after they have expired: ${trouble.message}`,
+            'get the right to patch pods, or set sidecar.expiry to 5m',
+          )
+        }
+      } catch (error) {
+        if (error instanceof ClaimLostError) throw new RulesChangedError(error.message)
+        if (!(error instanceof KubeError)) throw error
+        if (!HOPELESS.has(error.code)) throw new AdminError(error.message, { cause: error })
+        throw notActive(error.message, 'the ConfigMap must be writable with this kubeconfig')
+      }
+    },
+    restore: async () => {
+      for (let attempt = 1; ; attempt++) {
+        try {
+          const outcome = await restoreClaimed(client, target, id, {})
+          await touch()
+          return outcome === 'restored' || (outcome === 'gone' && !isClaimed)
+        } catch (error) {
+          if (attempt === ATTEMPTS || HOPELESS.has(asKubeError(error).code)) throw error
+          await sleep(PAUSE_MS)
+        }
+      }
+    },
+  }
+}
+
+function notActive(wrong: string, fix: string): Error {
+  return rejectionError('RULES_NOT_ACTIVE', wrong, fix)
+}

@@ -1,0 +1,261 @@
+import { hostname } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { AdminError } from '../../../admin/api-client.ts'
+import type { Rule } from '../../../admin/api.ts'
+import type { Fields } from '../../../base/values.ts'
+import { fieldsOf, textsOf } from '../../../base/values.ts'
+import { touchPods } from '../../../cluster/kube/apply-rules.ts'
+import { userName } from '../../../cluster/kube/audit.ts'
+import {
+  type ClaimedKey,
+  claimOf,
+  findConfigMap,
+  restoreClaimed,
+} from '../../../cluster/kube/claimed-rules.ts'
+import { configMapKeys, readsKey } from '../../../cluster/kube/config-map-rules.ts'
+import type { InjectedPod } from '../../../cluster/kube/injected-pod.ts'
+import type { KubeClient } from '../../../cluster/kube/kube-client.ts'
+import { KubeError } from '../../../cluster/kube/kube-error.ts'
+import { DEPLOYMENTS } from '../../../cluster/kube/resources.ts'
+import { podId, type WatchedPod, WatchedPods } from '../../../cluster/kube/watched-pods.ts'
+import type { LockHolder } from '../../../lab/experiment/lock.ts'
+import type { PodsSpec } from '../../../lab/experiment/plan.ts'
+import {
+  podsUnreachable,
+  rejectionError,
+  RejectedError,
+} from '../../../lab/experiment/rejection.ts'
+import type {
+  Killing,
+  ReplacedRules,
+  Sidecars,
+  SidecarState,
+  Totals,
+} from '../../../lab/experiment/sidecars.ts'
+import { openRejections, runningRejection } from './open-rejections.ts'
+import { PodCounts } from './pod-counts.ts'
+import { podKilling } from './pod-killing.ts'
+import { podRules } from './pod-rules.ts'
+import { BEFORE, MAX_VERSIONS, RulesVersions } from './rules-versions.ts'
+
+/** A new pod mounts the rules of this moment; other digests in this time are no change of the rules. */
+const JOIN_MS = 30_000
+/** The pause between two looks at a terminating pod. */
+const FOLLOW_MS = 100
+/** The precision of the `Date` header, which has whole seconds. */
+const CLOCK_BLUR_MS = 2_000
+
+interface Begin {
+  readonly labels: Readonly<Record<string, string>>
+  readonly watched: WatchedPods
+  readonly configMap: Fields | undefined
+  readonly versions: RulesVersions
+}
+
+/** The sidecars of pods, which read their rules from a ConfigMap. */
+export class PodSidecars implements Sidecars {
+  readonly admins = []
+  readonly rulesName = 'ConfigMap'
+  readonly rulesSetting = 'sidecar.kubernetes'
+  readonly paces = {
+    activationMs: 120_000,
+    activationPollMs: 250,
+    pollMs: 1_000,
+    versions: MAX_VERSIONS,
+    lostMs: 30_000,
+  }
+  readonly killing: Killing | undefined
+  readonly #client: KubeClient
+  readonly #spec: PodsSpec
+  readonly #target: ClaimedKey
+  readonly #readToken: string | undefined
+  readonly #counts = new PodCounts()
+  #begun: Promise<Begin> | undefined
+  #pods: readonly WatchedPod[] = []
+  readonly #followed = new Set<string>()
+
+  constructor(
+    client: KubeClient,
+    spec: PodsSpec,
+    { prefix, readToken }: { readonly prefix: string; readonly readToken: string | undefined },
+  ) {
+    this.#client = client
+    this.#spec = spec
+    this.#readToken = readToken
+    const { namespace, configMap, key, kills } = spec
+    this.#target = { namespace, configMap, key, prefix }
+    const look = (signal?: AbortSignal): Promise<readonly WatchedPod[]> => this.#look(signal)
+    this.killing = kills === undefined ? undefined : podKilling(client, kills, look)
+  }
+
+  get ready(): number {
+    return this.#pods.filter(({ isReady }) => isReady).length
+  }
+
+  async states(signal?: AbortSignal): Promise<readonly SidecarState[]> {
+    const pods = await this.#look(signal)
+    const running = pods.filter(
+      ({ pod, isTerminating }) => pod.sidecar === 'running' && !isTerminating,
+    )
+    if (running.length === 0) throw new AdminError('no pod with a sidecar runs')
+    const { versions } = await this.#begin()
+    const ahead = this.#client.now() - Date.now()
+    const aheadMs = Math.abs(ahead) <= CLOCK_BLUR_MS ? 0 : ahead
+    return running.flatMap((each) => {
+      const isNew = performance.now() - each.firstSeen < JOIN_MS
+      const { state, trouble, pod } = each
+      if (state === undefined) {
+        if (isNew) return []
+        throw new AdminError(trouble ?? `pod ${pod.name} does not respond`)
+      }
+      const translated = versions.translated(state, pod)
+      return isNew && translated.rules.digest !== versions.last ? [] : [{ ...translated, aheadMs }]
+    })
+  }
+
+  /** Decides by the last look: a renewal must not wait for a pod that does not respond. */
+  async isGuarded(): Promise<boolean> {
+    return this.#pods.some(({ state }) => state?.reasons.some(({ by }) => by === 'guard') === true)
+  }
+
+  async rules(signal?: AbortSignal): Promise<readonly Rule[]> {
+    const pods = await this.#look(signal)
+    return pods.filter(({ isTerminating }) => !isTerminating).flatMap(({ rules }) => rules)
+  }
+
+  async totals(names: ReadonlySet<string>, signal?: AbortSignal): Promise<Totals> {
+    await this.#look(signal)
+    return this.#counts.sum(names)
+  }
+
+  /** Restores the rules of an experiment whose claim has expired, or whose process died on this machine. */
+  async recover(dead: LockHolder | undefined): Promise<string | undefined> {
+    try {
+      const found = await findConfigMap(this.#client, this.#target, {})
+      const claim = claimOf(found, this.#target.prefix)
+      if (claim === undefined) return undefined
+      const isDead = claim.id === dead?.id || Date.parse(claim.until) < this.#client.now()
+      if (!isDead) return undefined
+      await restoreClaimed(this.#client, { ...this.#target, key: claim.key }, claim.id, {})
+      await this.#untilDelivered()
+      return claim.id
+    } catch (error) {
+      return rejectUnreachable(error)
+    }
+  }
+
+  async open(id: string): Promise<ReplacedRules> {
+    const { labels, configMap, versions } = await this.#begin().catch(rejectUnreachable)
+    const claim = claimOf(configMap, this.#target.prefix)
+    const pods = await this.#look().catch(() => [])
+    const rejections = [
+      ...(claim === undefined ? [] : [runningRejection(claim)]),
+      ...openRejections({ target: this.#target, configMap, versions, pods }),
+    ]
+    if (rejections.length > 0) throw new RejectedError(...rejections)
+    const by = (await userName(this.#client, {})) ?? `a user of ${hostname()}`
+    return podRules({
+      client: this.#client,
+      target: this.#target,
+      id,
+      by,
+      expiryMs: this.#spec.expiryMs,
+      labels,
+      before: configMap,
+      versions,
+      pods: () => this.#pods.map(({ pod }) => pod),
+      onWrite: (appliedAt) => this.#counts.begin(appliedAt),
+    })
+  }
+
+  /** Waits until all pods have read what was restored. */
+  async #untilDelivered(): Promise<void> {
+    this.#begun = undefined
+    await this.#look()
+    const pods = this.#pods.map(({ pod }) => pod)
+    await touchPods(this.#client, pods, this.#target.prefix, new Date(), {})
+    const until = performance.now() + this.paces.activationMs
+    while (performance.now() < until) {
+      const states = await this.states().catch(() => [])
+      if (states.length > 0 && states.every(({ rules }) => rules.digest === BEFORE)) return
+      await sleep(this.paces.activationPollMs)
+    }
+  }
+
+  async #look(signal?: AbortSignal): Promise<readonly WatchedPod[]> {
+    try {
+      const { watched } = await this.#begin()
+      const pods = await watched.look({ signal })
+      const { configMap, key } = this.#target
+      this.#pods = pods.filter(
+        ({ pod: { rules } }) => rules?.configMap === configMap && readsKey(rules, key),
+      )
+      for (const each of this.#pods) {
+        this.#count(each.pod, each)
+        if (each.isTerminating) void this.#follow(each.pod, watched)
+      }
+      return this.#pods
+    } catch (error) {
+      if (!(error instanceof KubeError)) throw error
+      throw new AdminError(error.message, { cause: error })
+    }
+  }
+
+  #count(pod: InjectedPod, { state, rules }: Pick<WatchedPod, 'state' | 'rules'>): void {
+    if (state !== undefined) this.#counts.add(podId(pod), state.startedAt, rules)
+  }
+
+  /** Counts the last calls of a terminating pod, until its sidecar has ended. */
+  async #follow(pod: InjectedPod, watched: WatchedPods): Promise<void> {
+    if (this.#followed.has(podId(pod))) return
+    this.#followed.add(podId(pod))
+    for (;;) {
+      const asked = await watched.ask(pod, undefined)
+      if (asked.state === undefined) return
+      this.#count(pod, asked)
+      await sleep(FOLLOW_MS)
+    }
+  }
+
+  /** Reads what stays the same during the experiment. Throws a `KubeError`. */
+  #begin(): Promise<Begin> {
+    return (this.#begun ??= this.#readBegin())
+  }
+
+  async #readBegin(): Promise<Begin> {
+    const client = this.#client
+    const { namespace, prefix } = this.#target
+    const labels = await this.#labels()
+    const selector = Object.entries(labels)
+      .map(([key, value]) => `${key}=${value}`)
+      .join(',')
+    const watched = new WatchedPods(client, {
+      namespace,
+      selector,
+      prefix,
+      readToken: this.#readToken,
+    })
+    const configMap = await findConfigMap(client, this.#target, {})
+    const versions = new RulesVersions(configMapKeys(configMap ?? {}))
+    return { labels, watched, configMap, versions }
+  }
+
+  async #labels(): Promise<Readonly<Record<string, string>>> {
+    const { namespace, deployment, selector } = this.#spec
+    if (selector !== undefined) return selector
+    const ref = { kind: DEPLOYMENTS, namespace, name: deployment }
+    const found = fieldsOf(fieldsOf((await this.#client.get(ref))['spec'])['selector'])
+    const labels = textsOf(found['matchLabels'])
+    if (Object.keys(labels).length > 0 && found['matchExpressions'] === undefined) return labels
+    throw rejectionError(
+      'SIDECAR_UNREACHABLE',
+      `the Deployment ${deployment} selects its pods by more than equal labels`,
+      'name labels of its pods with sidecar.kubernetes.selector',
+    )
+  }
+}
+
+function rejectUnreachable(error: unknown): never {
+  if (!(error instanceof KubeError)) throw error
+  throw podsUnreachable(error.message)
+}

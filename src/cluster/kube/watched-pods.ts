@@ -1,0 +1,102 @@
+import { API, type Rule, type State } from '../../admin/api.ts'
+import { fieldsOf, type Fields, listOf } from '../../base/values.ts'
+import { inParallel } from './in-parallel.ts'
+import { type InjectedPod, readInjectedPod } from './injected-pod.ts'
+import type { KubeClient } from './kube-client.ts'
+import { asKubeError } from './kube-error.ts'
+import { type Limits, metadataOf, PODS } from './resources.ts'
+import { askSidecar } from './sidecar-api.ts'
+
+/** A pod with a sidecar at the time of a look. */
+export interface WatchedPod {
+  readonly pod: InjectedPod
+  readonly isReady: boolean
+  readonly isTerminating: boolean
+  /** The time of `performance.now()` at which the pod was new; before all time for those of the first look. */
+  readonly firstSeen: number
+  /** Undefined when the sidecar does not run or could not be asked. */
+  readonly state: State | undefined
+  readonly rules: readonly Rule[]
+  /** The reason why a running sidecar could not be asked. */
+  readonly trouble: string | undefined
+}
+
+/** Selects the pods. */
+export interface WatchScope {
+  readonly namespace: string
+  readonly selector: string
+  readonly prefix: string
+  readonly readToken: string | undefined
+}
+
+const ASK_MS = 3_000
+const UNASKED = { state: undefined, rules: [], trouble: undefined }
+
+/** Looks at the pods of a selector again and again, and asks their sidecars. */
+export class WatchedPods {
+  readonly #client: KubeClient
+  readonly #scope: WatchScope
+  readonly #firstSeen = new Map<string, number>()
+  #isFirst = true
+
+  constructor(client: KubeClient, scope: WatchScope) {
+    this.#client = client
+    this.#scope = scope
+  }
+
+  /** Lists the pods and asks the sidecars of those that do not terminate. Throws a `KubeError`. */
+  async look({ signal }: Limits): Promise<readonly WatchedPod[]> {
+    const { namespace, selector, prefix } = this.#scope
+    const found = await this.#client.list({ kind: PODS, namespace }, selector, { signal })
+    const now = this.#isFirst ? -Infinity : performance.now()
+    this.#isFirst = false
+    const pods = found.flatMap((pod) => this.#read(pod, prefix, now))
+    return inParallel(pods, async (each) => ({
+      ...each,
+      ...(each.isTerminating ? UNASKED : await this.ask(each.pod, signal)),
+    }))
+  }
+
+  #read(
+    fields: Fields,
+    prefix: string,
+    now: number,
+  ): Pick<WatchedPod, 'pod' | 'isReady' | 'isTerminating' | 'firstSeen'>[] {
+    const { isTerminating } = metadataOf(fields)
+    const metadata = { ...fieldsOf(fields['metadata']), deletionTimestamp: undefined }
+    const pod = readInjectedPod({ ...fields, metadata }, prefix)
+    if (pod === undefined) return []
+    const id = podId(pod)
+    const firstSeen = this.#firstSeen.get(id) ?? now
+    this.#firstSeen.set(id, firstSeen)
+    const isReady =
+      !isTerminating &&
+      listOf(fieldsOf(fields['status'])['conditions']).some(
+        ({ type, status }) => type === 'Ready' && status === 'True',
+      )
+    return [{ pod, isReady, isTerminating, firstSeen }]
+  }
+
+  /** Asks one sidecar. */
+  async ask(
+    pod: InjectedPod,
+    signal: AbortSignal | undefined,
+  ): Promise<Pick<WatchedPod, 'state' | 'rules' | 'trouble'>> {
+    if (pod.sidecar !== 'running') return UNASKED
+    const options = { signal, timeoutMs: ASK_MS, readToken: this.#scope.readToken }
+    try {
+      const state = await askSidecar(this.#client, pod, API.state, options)
+      const { rules } = await askSidecar(this.#client, pod, API.rules, options)
+      return { state, rules, trouble: undefined }
+    } catch (error) {
+      const { code, message } = asKubeError(error)
+      // A deleted pod is no trouble.
+      return code === 'not_found' ? UNASKED : { ...UNASKED, trouble: message }
+    }
+  }
+}
+
+/** Identifies a pod: a StatefulSet gives a name again. */
+export function podId({ name, uid }: Pick<InjectedPod, 'name' | 'uid'>): string {
+  return uid ?? name
+}

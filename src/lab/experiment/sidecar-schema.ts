@@ -1,0 +1,91 @@
+import type { TUnsafe } from 'typebox'
+import { duration, section } from '../../filters/lib/config-schema.ts'
+import type { NodeOptions } from '../../filters/lib/config-schema.ts'
+import * as Type from 'typebox'
+
+/** Declares a text. */
+export const text = (description: string, maxLength = 1024): TUnsafe<string> =>
+  Type.Unsafe<string>({ type: 'string', minLength: 1, maxLength, description })
+
+/** Declares an integer. */
+export const number = (minimum: number, maximum: number, options: NodeOptions): TUnsafe<number> =>
+  Type.Unsafe<number>({ type: 'integer', minimum, maximum, ...options })
+
+const objectName = (description: string, more: object = {}): TUnsafe<string> =>
+  Type.Unsafe<string>({
+    type: 'string',
+    pattern: '^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$',
+    maxLength: 253,
+    description,
+    ...more,
+  })
+
+const kubernetes = section(
+  {
+    context: Type.Optional(text('Context of the kubeconfig; the default is the current one.', 253)),
+    namespace: objectName('Namespace of the pods.'),
+    deployment: Type.Optional(objectName('Deployment whose pods take part.')),
+    selector: Type.Optional(
+      Type.Unsafe<Readonly<Record<string, string>>>({
+        type: 'object',
+        additionalProperties: { type: 'string', maxLength: 63 },
+        minProperties: 1,
+        maxProperties: 20,
+        description: 'Labels of the pods that take part, instead of `deployment`.',
+        examples: [{ app: 'shop' }],
+      }),
+    ),
+    configMap: objectName('ConfigMap with the rules of the pods.', { default: 'squall-rules' }),
+    key: Type.Unsafe<string>({
+      type: 'string',
+      pattern: '^[A-Za-z0-9._-]{1,249}[.](yaml|yml|json)$',
+      default: 'rules.yaml',
+      description: 'Key of the ConfigMap that the experiment replaces, and restores at the end.',
+    }),
+  },
+  { description: 'Pods with sidecars that read their rules from a ConfigMap.' },
+)
+
+export const sidecar = section(
+  {
+    admin: Type.Optional(text('URL of the admin port of the sidecar.')),
+    rulesFile: Type.Optional(
+      text(
+        'The rules file that the sidecar watches (`--rules`). The experiment replaces the file and restores it at the end.',
+      ),
+    ),
+    kubernetes: Type.Optional(kubernetes),
+    replaceRules: Type.Boolean({
+      default: false,
+      description: 'Accepts other active rules, which are suspended during the experiment.',
+    }),
+    expiry: duration({
+      default: '30s',
+      description: 'Time until the rules expire if the experiment dies; renewed while it runs.',
+    }),
+  },
+  {
+    description:
+      'The sidecar in front of the MCP endpoint: `admin` and `rulesFile`, or pods with `kubernetes`.',
+    examples: [{ admin: 'http://127.0.0.1:15390', rulesFile: './rules.yaml' }],
+  },
+)
+
+export const kill = section(
+  {
+    pidFile: Type.Optional(text('File with the process ID.')),
+    command: Type.Optional(
+      text('Part of the command line of the process. Another process may have reused the ID.', 256),
+    ),
+    pod: Type.Optional(number(1, 1000, { description: 'Number of pods to delete.' })),
+    restartWithin: duration({
+      default: '30s',
+      description:
+        'Time limit until the file names another running process, or as many pods are ready as before.',
+    }),
+  },
+  {
+    description:
+      'What dies at the start of each stage: a process, with `pidFile` and `command`, or pods, with `pod`.',
+  },
+)
