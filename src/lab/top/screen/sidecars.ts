@@ -15,7 +15,7 @@ const COLUMNS: readonly Column[] = [
   { title: 'REAL/S', width: 6, align: 'right' },
   { title: 'SAMPLED', width: 7, align: 'right', from: 70 },
   { title: 'ACTIVE', width: 6, align: 'right', from: 100 },
-  { title: 'ENVIRONMENT', width: 12, from: 100 },
+  { title: 'ENVIRONMENT', width: 12, from: 110 },
 ]
 
 export interface NumberedSidecar {
