@@ -184,7 +184,11 @@ type Origin = 'real' | 'injected' | 'squall'
 
 const quantiles = (description: string): TUnsafe<Quantiles> =>
   Type.Unsafe<Quantiles>({
-    ...Type.Object({ p50: seconds('The median.'), p95: seconds('The 95th percentile.') }),
+    ...Type.Object({
+      p50: seconds('The median.'),
+      p95: seconds('The 95th percentile.'),
+      p99: seconds('The 99th percentile.'),
+    }),
     description,
   })
 
@@ -192,6 +196,7 @@ const quantiles = (description: string): TUnsafe<Quantiles> =>
 export interface Quantiles {
   readonly p50: number | null
   readonly p95: number | null
+  readonly p99: number | null
 }
 
 const latency = {

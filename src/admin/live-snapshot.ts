@@ -112,13 +112,13 @@ function newer({ bounds, counts }: Durations, then: Durations | undefined): Dura
 /** Returns the quantiles of all durations together; null where there are none. */
 function quantiles(all: readonly Durations[]): Latency['client'] {
   const [first] = all
-  if (first === undefined) return { p50: null, p95: null }
+  if (first === undefined) return { p50: null, p95: null, p99: null }
   const counts = first.counts.map((_, i) => all.reduce((sum, each) => sum + each.counts[i]!, 0))
   const at = (share: number): number | null => {
     const seconds = bucketQuantile(share, first.bounds, counts)
     return seconds === null ? null : Math.round(seconds * 1e6) / 1e6
   }
-  return { p50: at(0.5), p95: at(0.95) }
+  return { p50: at(0.5), p95: at(0.95), p99: at(0.99) }
 }
 
 /**

@@ -13,7 +13,11 @@ function sample(tool: string, ...counts: number[]): ToolSample {
 describe('the latency of the last looks', () => {
   it('is not known at the first one', () => {
     const window = new LatencyWindow(2)
-    expect(window.look([sample('a', 5, 0, 0)]).get('a')?.client).toEqual({ p50: null, p95: null })
+    expect(window.look([sample('a', 5, 0, 0)]).get('a')?.client).toEqual({
+      p50: null,
+      p95: null,
+      p99: null,
+    })
   })
 
   it('is that of the calls in between, and forgets those of long ago', () => {
@@ -29,7 +33,7 @@ describe('the latency of the last looks', () => {
     window.look([sample('a', 0, 0, 0)])
     const latencies = window.look([sample('a', 4, 0, 0), sample('b', 0, 4, 0)])
     expect(latencies.get('b')?.client.p50).toBe(1.5)
-    expect(latencies.get(null)?.client).toEqual({ p50: 1, p95: 1.9 })
+    expect(latencies.get(null)?.client).toEqual({ p50: 1, p95: 1.9, p99: 1.98 })
   })
 
   it('begins anew after forget()', () => {

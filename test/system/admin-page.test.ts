@@ -39,6 +39,13 @@ describe('the admin page in a browser', () => {
     await page.reads('#faults-about', /The last 50 of/)
     await page.reads('#errors-rows', /query_db\s+tool_error\s+no such row[^]*Real/)
     await page.reads('#errors-rows', /connection to db-7 lost[^]*Injected\s+flaky-db · abort/)
+    const colours = ['real', 'injected'].map(
+      (origin) =>
+        `getComputedStyle(document.querySelector('[data-origin=${origin}] .origin')).color`,
+    )
+    const plain = 'getComputedStyle(document.body).color'
+    const shown = await page.evaluate<string[]>(`[${[...colours, plain].join()}]`)
+    expect(new Set(shown).size).toBe(3)
     await page.screenshot(`${PICTURES}light.png`)
   })
 

@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { PHASES } from '../../src/lab/demo/demo.ts'
+import type { LoadResult } from '../../src/lab/load/results/result.ts'
+import { endingsOf, toolEndings } from '../../src/lab/report/endings.ts'
 import { startProgram, type Finished } from '../support/program.ts'
 
 let directory: string
@@ -36,6 +38,31 @@ it('writes its report among temporary files', async () => {
   expect(await readFile(place, 'utf8')).toContain('<title>Squall demo · Squall</title>')
 })
 
+it('prints the numbers of its report, to the call', async () => {
+  const place = /^ report +(\S+)$/m.exec(printed.stdout)![1]!
+  const html = await readFile(place, 'utf8')
+  const [, json] = /<script type="application\/json" id="results">(.*?)<\/script>/s.exec(html)!
+  const results = (JSON.parse(json!) as readonly { result: LoadResult }[]).map(
+    ({ result }) => result,
+  )
+  const endings = results.map(endingsOf)
+  expect(row(/^ calls {2,}/m)).toEqual(results.map(({ counts }) => counts.calls))
+  expect(row(/^ calls failed: injected/m)).toEqual(endings.map(({ injected }) => injected))
+  expect(row(/^ {15}real/m)).toEqual(endings.map(({ real }) => real))
+  expect(endings.map(({ unattributed, squall }) => unattributed + squall)).toEqual([0, 0, 0, 0])
+  const tools = results[3]!.tools.map((tool) => {
+    const { injected, real } = toolEndings(tool)
+    return [tool.calls, injected, real]
+  })
+  const names = results[3]!.tools.map(({ tool }) => tool)
+  expect(names.map((name) => row(new RegExp(`^ {3}${name} `, 'm')).slice(0, 3))).toEqual(tools)
+})
+
+it('explains its indicators beside them', () => {
+  const screen = printed.stdout.split(`${'─'.repeat(80)}\n`).at(-2)!
+  for (const name of ['TCSR', 'ETA', 'blast', 'TCAF']) expect(screen).toContain(`${name}: `)
+})
+
 it('ends with the screen that the picture in the documents shows', async () => {
   const svg = await readFile(new URL('../../docs/get-started/demo.svg', import.meta.url), 'utf8')
   const script = new URL('../../scripts/lib/terminal-svg.mjs', import.meta.url).href
@@ -47,6 +74,16 @@ it('ends with the screen that the picture in the documents shows', async () => {
   const now = screens.at(-2)!.split('\n').map(masked)
   expect(linesOfSvg(svg).map(masked)).toEqual(now.filter((line) => line !== ''))
 })
+
+/** The numbers of the line that begins so. */
+function row(begin: RegExp): readonly number[] {
+  const { index, 0: found } = begin.exec(printed.stdout)!
+  const [line = ''] = printed.stdout.slice(index + found.length).split('\n')
+  return line
+    .trim()
+    .split(/ +/)
+    .map((text) => Number(text.replaceAll(',', '')))
+}
 
 /** A line of the screen without what is another one each time. */
 function masked(line: string): string {

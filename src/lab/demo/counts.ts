@@ -69,9 +69,13 @@ export function endingCounts(page: string): EndingCounts {
 /** The counts of a sidecar: calls, errors by origin, and injections. */
 export type OriginCounts = Counts<'calls' | 'injected' | 'real' | 'faults'>
 
+export function noCounts(): OriginCounts {
+  return new Counts(['calls', 'injected', 'real', 'faults'])
+}
+
 /** Reads the counts of a metrics page. */
 export function originCounts(page: string): OriginCounts {
-  const counts: OriginCounts = new Counts(['calls', 'injected', 'real', 'faults'])
+  const counts = noCounts()
   for (const { labels, value } of seriesOf(page, 'squall_calls_total')) {
     if (labels.get('method') !== 'tools/call') continue
     const failed = labels.get('outcome') === 'ok' ? 0 : value

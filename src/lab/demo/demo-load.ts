@@ -1,7 +1,8 @@
 import { LOAD_DEFAULTS, type LoadOptions, type LoadResilience } from '../load/load-options.ts'
-import type { LoadResult } from '../load/results/result.ts'
+import type { ErrorCount, LoadResult } from '../load/results/result.ts'
+import { endingsOf } from '../report/endings.ts'
 import { type RunningLoad, runLoad } from '../load/run-load.ts'
-import { type OriginCounts, originCounts } from './counts.ts'
+import { noCounts, type OriginCounts, originCounts } from './counts.ts'
 import { DEMO_TOOLS } from './demo-tools.ts'
 import type { Screen } from './screen.ts'
 import type { Stage } from './stage.ts'
@@ -17,15 +18,18 @@ export interface DemoLoad {
   readonly seed: number
   readonly durationMs: number
   readonly resilience?: Partial<LoadResilience>
-  /** Goes on beside the load; resolves with how many calls it made itself. */
-  readonly beside?: () => Promise<number>
+  /** Goes on beside the load; resolves with the counts of its own calls. */
+  readonly beside?: () => Promise<OriginCounts>
 }
 
 /** A load, and what else was counted while it ran. */
 export interface Loaded {
+  /** Without unattributed errors where the sidecar's counts attribute them. */
   readonly result: LoadResult
   /** The sidecar's counts of the same calls. */
   readonly counted: OriginCounts
+  /** The same with the calls beside the load. */
+  readonly countedAll: OriginCounts
 }
 
 /** Runs `squall load` against the sidecar, as its command does. */
@@ -39,14 +43,35 @@ export async function demoLoad(stage: Stage, screen: Screen, asked: DemoLoad): P
       screen.progress(share, recorder.counts.calls, 'calls')
     }, 60)
   }
-  const [{ result }, further] = await Promise.all([
+  const [{ result }, beside] = await Promise.all([
     runLoad(optionsOf(stage, asked), { begun }),
-    asked.beside?.() ?? 0,
+    asked.beside?.() ?? noCounts(),
   ]).finally(() => clearInterval(drawing))
   screen.clearBar()
+  const calls = beside.total().calls + result.counts.calls + result.counts.retries
+  const countedAll = await settled(stage, before, calls)
+  const counted = countedAll.since(beside)
+  return { result: attributed(result, counted), counted, countedAll }
+}
+
+/**
+ * Makes unattributed errors real ones where the sidecar counted as many: a broken connection carries no
+ * marker, and only the sidecar knows that no fault broke it.
+ */
+function attributed(result: LoadResult, counted: OriginCounts): LoadResult {
+  const { real, unattributed } = endingsOf(result)
+  if (counted.total().real !== real + unattributed) return result
+  const known = (errors: readonly ErrorCount[]): readonly ErrorCount[] =>
+    errors.map((error) => (error.origin === 'unattributed' ? { ...error, origin: 'real' } : error))
+  const points = result.timeline.points.map(({ errors, ...point }) => ({
+    ...point,
+    errors: { ...errors, real: errors.real + errors.unattributed, unattributed: 0 },
+  }))
   return {
-    result,
-    counted: await settled(stage, before, further + result.counts.calls + result.counts.retries),
+    ...result,
+    errors: known(result.errors),
+    tools: result.tools.map((tool) => ({ ...tool, errors: known(tool.errors) })),
+    timeline: { ...result.timeline, points },
   }
 }
 

@@ -35,6 +35,7 @@ export function showEnd(screen: Screen, played: readonly Played[], facts: EndFac
   for (const line of conclusion(screen, runs)) screen.line(` ${line}`)
   screen.line()
   for (const line of runTable(screen, runs)) screen.line(` ${line}`)
+  for (const line of EXPLAINED) screen.line(screen.paint('quiet', ` ${line}`))
   screen.line()
   for (const part of played) showPart(screen, part)
   screen.line()
@@ -81,7 +82,7 @@ const ROWS: readonly Row[] = [
     shown: ({ result }) => integerText(endingsOf(result).injected),
   },
   {
-    name: '              the app’s',
+    name: '              real',
     tone: 'real',
     shown: ({ result }) => {
       const { real, unattributed } = endingsOf(result)
@@ -106,6 +107,13 @@ const ROWS: readonly Row[] = [
     shown: ({ result }) => plainNumber(result.indicators.retriesPerTask),
   },
 ]
+
+/** Explains the indicators of the table above. */
+const EXPLAINED = [
+  'TCSR: calls with a correct response in time. ETA: calls with a response, times',
+  'correct responses. blast: tasks that a failed call made fail; below it what the',
+  'share e of failed calls predicts. TCAF: calls per task, without retries.',
+] as const
 
 function runTable(screen: Screen, runs: readonly DemoRun[]): string[] {
   const head = runs.map(({ column }) => column.padStart(CELL)).join('')

@@ -20,6 +20,7 @@ import {
   gateTable,
   runTable,
   timeTable,
+  toolErrorTable,
   toolTable,
 } from './run-tables.ts'
 
@@ -210,6 +211,7 @@ export function runHtml({ title, result }: TitledRun, i: number, several: boolea
   )
   const tables = [
     htmlTable(toolTable(result), `tools-${i}`, level),
+    htmlTable(toolErrorTable(result), `errors-by-tool-${i}`, level),
     htmlTable(faultTable(result), `faults-${i}`, level),
     `<div class="pair"><div>${htmlTable(errorTable(result), `error-kinds-${i}`, level)}
 ${htmlTable(gateTable(result), `gates-${i}`, level)}</div>

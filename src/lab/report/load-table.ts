@@ -1,5 +1,5 @@
 import { oneLine } from '../../base/text/foreign-text.ts'
-import { leftOutWords } from './run-tables.ts'
+import { errorWords, leftOutWords, toolErrors } from './run-tables.ts'
 import type { LoadResult } from '../load/results/result.ts'
 import { toolEndings } from './endings.ts'
 import { gateValue, latency, percentage, plainNumber, integerText } from './shown-numbers.ts'
@@ -9,6 +9,7 @@ export type Paint = (tone: 'good' | 'bad' | 'strong', text: string) => string
 
 const MAX_TOOLS = 30
 const MAX_FAULTS = 20
+const MAX_ERRORS = 10
 const NAME = 26
 
 /** The result of a load for people, in 80 columns. */
@@ -20,6 +21,7 @@ export function loadTable(result: LoadResult, paint: Paint): string {
     '',
     ...toolLines(result, paint),
     ...faultLines(result, paint),
+    ...errorLines(result, paint),
     ...sloLines(result, paint),
   ]
   return `${lines.join('\n')}\n`
@@ -112,6 +114,30 @@ function faultLines({ faults }: LoadResult, paint: Paint): string[] {
     return `${oneLine(`${rule}/${fault}`, NAME + 7).padEnd(NAME + 8)}${cells}`
   })
   return ['', paint('strong', head), ...rows]
+}
+
+/** Lists the errors of each tool, with the newest message below. */
+function errorLines(result: LoadResult, paint: Paint): string[] {
+  const errors = toolErrors(result)
+  if (errors.length === 0) return []
+  const columns = (error: string, origin: string, calls: string, last: string): string =>
+    `${error.padEnd(NAME + 20)}${origin.padEnd(13)}${cell(calls)}  ${last}`
+  const rows = errors.slice(0, MAX_ERRORS).flatMap((error) => {
+    const [newest] = error.samples ?? []
+    const name = oneLine(`${error.tool}: ${errorWords(error)}`, NAME + 19)
+    const message = oneLine(newest?.message ?? '', 76)
+    return [
+      columns(name, oneLine(error.origin, 12), integerText(error.count), timeOf(newest?.at)),
+      ...(message === '' ? [] : [`  ${message}`]),
+    ]
+  })
+  const more =
+    errors.length > MAX_ERRORS ? [`… and ${errors.length - MAX_ERRORS} more kinds of errors`] : []
+  return ['', paint('strong', columns('Error', 'origin', 'calls', 'last (UTC)')), ...rows, ...more]
+}
+
+function timeOf(iso = ''): string {
+  return Number.isNaN(Date.parse(iso)) ? '-' : new Date(iso).toISOString().slice(11, 19)
 }
 
 function sloLines({ slo }: LoadResult, paint: Paint): string[] {

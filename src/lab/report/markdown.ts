@@ -8,7 +8,14 @@ import {
   indicatorTable,
   speedTable,
 } from './report-table.ts'
-import { errorTable, faultTable, gateTable, runTable, toolTable } from './run-tables.ts'
+import {
+  errorTable,
+  faultTable,
+  gateTable,
+  runTable,
+  toolErrorTable,
+  toolTable,
+} from './run-tables.ts'
 import { moment } from './shown-numbers.ts'
 import { gateVerdict, taskVerdict, verdictOf } from './verdict.ts'
 
@@ -42,7 +49,9 @@ function verdictBlocks({ title, about, result }: TitledRun, several: boolean): s
 
 function runBlocks({ title, result }: TitledRun, several: boolean): string[] {
   const level = several ? 3 : 2
-  const tables = [toolTable, faultTable, errorTable, gateTable, runTable].map((of) => of(result))
+  const tables = [toolTable, toolErrorTable, faultTable, errorTable, gateTable, runTable].map(
+    (of) => of(result),
+  )
   const blocks = tables.flatMap((table) => tableBlocks(table, level))
   return several ? [`## ${text(title)}`, ...blocks] : blocks
 }

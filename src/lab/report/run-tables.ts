@@ -1,4 +1,9 @@
-import { type LeftOutTool, type LoadResult, ORIGINS } from '../load/results/result.ts'
+import {
+  type ErrorCount,
+  type LeftOutTool,
+  type LoadResult,
+  ORIGINS,
+} from '../load/results/result.ts'
 import { type Cell, type ReportTable, cell, withoutEmpty } from './report-table.ts'
 import { duration, gateValue, latency, moment, percentage, integerText } from './shown-numbers.ts'
 import { foreign } from '../../base/text/foreign-text.ts'
@@ -113,19 +118,75 @@ const ERROR_WORDS: Readonly<Record<string, string>> = {
   breaker: 'not sent: circuit breaker open',
 }
 
+/** Returns the words for an error, such as `HTTP status 503`. */
+export function errorWords({ kind, code }: Pick<ErrorCount, 'kind' | 'code'>): string {
+  return `${ERROR_WORDS[kind] ?? foreign(kind, 40)}${code === undefined ? '' : ` ${code}`}`
+}
+
+/** An error of a tool. */
+export interface ToolError extends ErrorCount {
+  readonly tool: string
+}
+
+/** Returns the errors of all tools, the most frequent first. */
+export function toolErrors({ tools }: LoadResult): readonly ToolError[] {
+  return tools
+    .flatMap(({ tool, errors }) => errors.map((error) => ({ tool, ...error })))
+    .sort((a, b) => b.count - a.count)
+}
+
+const MAX_ERRORS = 50
+
+/** Tabulates the errors of each tool, with what they say. */
+export function toolErrorTable(result: LoadResult): ReportTable {
+  const all = toolErrors(result)
+  const left = all.length - MAX_ERRORS
+  return {
+    title: 'Errors by tool',
+    about: `What failed calls say, after their retries, without secrets.${left > 0 ? ` ${left} rarer kinds are in the JSON.` : ''}`,
+    columns: [
+      { name: 'Tool' },
+      { name: 'Error' },
+      { name: 'Origin' },
+      number('Calls'),
+      { name: 'Last' },
+      { name: 'Message' },
+    ],
+    rows: all.slice(0, MAX_ERRORS).map((error) => {
+      const [newest] = error.samples ?? []
+      const messages = (error.samples ?? []).slice(0, 3).map(({ message }) => foreign(message, 200))
+      return [
+        cell(foreign(error.tool)),
+        cell(errorWords(error)),
+        originCell(error),
+        count(error.count),
+        cell(newest === undefined ? '' : moment(newest.at)),
+        {
+          text: messages.filter((text) => text !== '').join(' · '),
+          ...(newest?.by !== undefined && { about: foreign(newest.by) }),
+        },
+      ]
+    }),
+  }
+}
+
+function originCell({ origin }: ErrorCount): Cell {
+  return origin === 'injected' || origin === 'real'
+    ? { text: origin, tone: origin }
+    : cell(foreign(origin, 40))
+}
+
 /** Tabulates the errors by kind and origin. */
 export function errorTable({ errors, counts }: LoadResult): ReportTable {
   return {
     title: 'Errors',
     about: 'The errors of failed calls, after their retries.',
     columns: [{ name: 'Error' }, { name: 'Origin' }, ...['Calls', 'Share'].map(number)],
-    rows: errors.map(({ kind, origin, code, count: calls }) => [
-      cell(`${ERROR_WORDS[kind] ?? foreign(kind, 40)}${code === undefined ? '' : ` ${code}`}`),
-      origin === 'injected' || origin === 'real'
-        ? { text: origin, tone: origin }
-        : cell(foreign(origin, 40)),
-      count(calls),
-      cell(percentage(counts.calls === 0 ? null : calls / counts.calls)),
+    rows: errors.map((error) => [
+      cell(errorWords(error)),
+      originCell(error),
+      count(error.count),
+      cell(percentage(counts.calls === 0 ? null : error.count / counts.calls)),
     ]),
   }
 }

@@ -1,10 +1,11 @@
 import { type Rates, sumOf, sumRates } from './rates.ts'
 import type { SidecarView } from './sidecar-view.ts'
-import type { Fault, Rule, Snapshot } from './read-snapshot.ts'
+import type { ErrorKind, Fault, Rule, Snapshot } from './read-snapshot.ts'
 
 export interface Combined {
   readonly rules: readonly CombinedRule[]
   readonly tools: readonly CombinedTool[]
+  readonly errors: readonly ErrorKind[]
   readonly faults: readonly Fault[]
   /** Undefined until a sidecar reports rates. */
   readonly rates: Rates | undefined
@@ -22,6 +23,7 @@ export function combine(views: readonly SidecarView[]): Combined {
   return {
     rules: combineRules(live.flatMap(({ snapshot }) => snapshot ?? [])),
     tools: combineTools(live),
+    errors: combineErrors(live.flatMap(({ snapshot }) => snapshot?.errors ?? [])),
     faults: live
       .flatMap((view) => view.faults)
       .sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0))
@@ -30,6 +32,18 @@ export function combine(views: readonly SidecarView[]): Combined {
     trend: combineTrends(views),
     digests: differingDigests(views),
   }
+}
+
+/** Sums up equal kinds of errors, those that occurred last first. */
+function combineErrors(all: readonly ErrorKind[]): readonly ErrorKind[] {
+  const found = new Map<string, ErrorKind>()
+  for (const kind of all) {
+    const key = JSON.stringify([kind.called, kind.origin, kind.outcome, kind.status, kind.by])
+    const before = found.get(key)
+    const newest = before === undefined || before.last < kind.last ? kind : before
+    found.set(key, { ...newest, count: (before?.count ?? 0) + kind.count })
+  }
+  return [...found.values()].sort((a, b) => (a.last < b.last ? 1 : a.last > b.last ? -1 : 0))
 }
 
 function combineTrends(views: readonly SidecarView[]): readonly (Rates | undefined)[] {
@@ -126,13 +140,25 @@ export interface CombinedTool {
   readonly squall: number
   /** Undefined until a sidecar reports rates. */
   readonly rates: Rates | undefined
+  /** Seconds of the last calls, as clients saw them; of several sidecars the largest. */
+  readonly latency: Quantiles
+}
+
+type Quantiles = NonNullable<Snapshot['tools'][number]['client']>
+
+const UNKNOWN: Quantiles = { p50: null, p95: null, p99: null }
+
+function largest(a: Quantiles, b: Quantiles): Quantiles {
+  const of = (name: keyof Quantiles): number | null =>
+    a[name] === null ? b[name] : Math.max(a[name], b[name] ?? 0)
+  return { p50: of('p50'), p95: of('p95'), p99: of('p99') }
 }
 
 /** Combines the tools of all sidecars, those with the most errors first. */
 export function combineTools(views: readonly SidecarView[]): readonly CombinedTool[] {
   const found = new Map<string, CombinedTool>()
   for (const { snapshot, rates } of views) {
-    for (const { tool, calls, errors } of snapshot?.tools ?? []) {
+    for (const { tool, calls, errors, client = UNKNOWN } of snapshot?.tools ?? []) {
       const before = found.get(tool)
       const known = [before?.rates, rates?.tools.get(tool)].filter((each) => each !== undefined)
       found.set(tool, {
@@ -142,6 +168,7 @@ export function combineTools(views: readonly SidecarView[]): readonly CombinedTo
         real: (before?.real ?? 0) + errors.real,
         squall: (before?.squall ?? 0) + errors.squall,
         rates: known.length === 0 ? undefined : sumRates(known),
+        latency: largest(before?.latency ?? UNKNOWN, client),
       })
     }
   }

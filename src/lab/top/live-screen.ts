@@ -9,7 +9,7 @@ import {
   press,
 } from './controls.ts'
 import { type FeedOptions, watchFleet } from './feed.ts'
-import { renderScreen } from './screen/screen.ts'
+import { mostScroll, renderScreen } from './screen/screen.ts'
 import { onStopSignal, type Input, openTerminal, type Output } from './terminal.ts'
 
 export interface LiveOptions {
@@ -28,9 +28,11 @@ const EVERY_MS = 1_000
 export function topLive(options: LiveOptions): Promise<number> {
   const { endpoints, token, readToken, colours, output, input, times } = options
   return new Promise((resolve, reject) => {
-    const context: KeyContext = {
-      addresses: endpoints.map(endpointText),
-      hasToken: token !== undefined,
+    const addresses = endpoints.map(endpointText)
+    const context = (): KeyContext => {
+      const { width, height } = terminal
+      const most = mostScroll(pausedBoard ?? fleet.board(), { width, height, ...controls })
+      return { addresses, hasToken: token !== undefined, page: Math.max(1, height - 4), most }
     }
     let controls: Controls = INITIAL_CONTROLS
     let pausedBoard: Board | undefined
@@ -70,7 +72,7 @@ export function topLive(options: LiveOptions): Promise<number> {
     }
     const onKeys = (sent: string): void => {
       for (const key of keysOf(sent)) {
-        const pressed = press(key, controls, context)
+        const pressed = press(key, controls, context())
         controls = pressed.controls
         if (pressed.act === 'quit') return stop()
         if (pressed.act !== undefined) void change(pressed.act)

@@ -22,6 +22,20 @@ export interface Rule extends Pick<
   readonly applied: number
 }
 
+/** Errors that are alike in everything but their message. */
+export interface ErrorKind extends Pick<api.ErrorKind, 'origin' | 'outcome' | 'count'> {
+  /** The tool, or the method. */
+  readonly called: string
+  /** The HTTP status or the code of a JSON-RPC error. */
+  readonly status: number | null
+  /** The rule and the fault that injected the error. */
+  readonly by: string
+  readonly last: string
+  /** The newest message, without secrets. */
+  readonly message: string
+  readonly trace: string
+}
+
 /** The last reload of the rules. */
 export interface Reload extends Pick<api.Reload, 'result'> {
   readonly at: string
@@ -44,7 +58,9 @@ export interface Snapshot extends Pick<
   readonly ruleCount: number
   readonly lastReload: Reload | undefined
   readonly rules: readonly Rule[]
-  readonly tools: readonly Pick<api.Tool, 'tool' | 'calls' | 'errors'>[]
+  readonly tools: readonly Pick<api.Tool, 'tool' | 'calls' | 'errors' | 'client'>[]
+  /** The last kinds of errors, those that occurred last first. */
+  readonly errors: readonly ErrorKind[]
   readonly faults: {
     /** True when the list holds all faults, false when only new ones. */
     readonly whole: boolean
@@ -59,7 +75,7 @@ const MAX_TEXT = 250
 export function readSnapshot(json: string): Snapshot {
   const clean = (text: string): string => foreignCell(text, MAX_TEXT)
   const event = readResponse(api.API.events, json, clean)
-  const { state, rules, tools, faults } = event
+  const { state, rules, tools, faults, errors } = event
   const { version, canChange, armed, dryRun, activeFaults, lastReload } = state
   const at = Date.parse(event.at ?? '')
   return {
@@ -76,7 +92,8 @@ export function readSnapshot(json: string): Snapshot {
     ruleCount: state.rules.count,
     lastReload: lastReload === null ? undefined : reloadOf(lastReload),
     rules: rules.rules.map(ruleOf),
-    tools: tools.map(({ tool, calls, errors }) => ({ tool, calls, errors })),
+    tools,
+    errors: errors?.errors.map(errorOf) ?? [],
     faults: { whole: faults.whole, total: faults.total, list: faults.faults.map(faultOf) },
   }
 }
@@ -108,6 +125,21 @@ function ruleOf(rule: api.Rule): Rule {
     active,
     matched,
     applied: injected,
+  }
+}
+
+function errorOf({ tool, method, rule, fault, status, code, ...kind }: api.ErrorKind): ErrorKind {
+  const { origin, outcome, count, last, samples } = kind
+  return {
+    origin,
+    outcome,
+    count,
+    called: tool ?? method,
+    status: status ?? code ?? null,
+    by: rule === undefined ? '' : `${rule}/${fault ?? ''}`,
+    last: last ?? '',
+    message: samples[0]?.message ?? '',
+    trace: samples[0]?.trace ?? '',
   }
 }
 

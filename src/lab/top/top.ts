@@ -134,11 +134,11 @@ function awaitBoard({ endpoints, readToken }: OnceOptions, timeoutMs: number): P
   })
 }
 
-const MAX_FAULTS = 20
+const MAX_LISTED = 20
 
 /** Formats the state of all sidecars as one line of JSON. */
 export function jsonLine(board: Board): string {
-  const { rules, tools, faults, digests, rates } = combine(board.sidecars)
+  const { rules, tools, errors, faults, digests, rates } = combine(board.sidecars)
   const shown = {
     at: board.at,
     sidecars: board.sidecars.map(showSidecar),
@@ -146,7 +146,8 @@ export function jsonLine(board: Board): string {
     perSecond: showRates(rates),
     rules,
     tools: tools.map(({ rates: ofTool, ...tool }) => ({ ...tool, perSecond: showRates(ofTool) })),
-    faults: faults.slice(0, MAX_FAULTS),
+    errors: errors.slice(0, MAX_LISTED),
+    faults: faults.slice(0, MAX_LISTED),
   }
   return `${JSON.stringify(shown)}\n`
 }

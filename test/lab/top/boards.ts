@@ -9,13 +9,15 @@ export interface Told {
   readonly armed?: boolean
   readonly rules?: readonly object[]
   readonly tools?: readonly object[]
+  readonly errors?: readonly object[]
   readonly faults?: readonly object[]
   readonly lastReload?: object | null
 }
 
 /** One event of `/api/events`, so many seconds after the first. */
 export function event(second: number, told: Told = {}): string {
-  const { digest = '9827943e00', armed = true, rules = [], tools = [], faults = [] } = told
+  const { digest = '9827943e00', armed = true, rules = [], tools = [], ...more } = told
+  const { errors = [], faults = [] } = more
   const reasons = armed
     ? []
     : [{ by: 'operator', reason: 'deploy', at: '2026-03-01T09:03:11.883Z' }]
@@ -38,6 +40,7 @@ export function event(second: number, told: Told = {}): string {
     },
     rules: { generation: 3, digest, count: rules.length, rules },
     tools,
+    errors: { total: errors.length, dropped: 0, errors },
     faults: { whole: true, total: faults.length, faults },
   })
 }
@@ -66,9 +69,35 @@ export function tool(
   name: string,
   [real, injected]: readonly [number, number],
   squall = 0,
+  client?: readonly [number, number, number],
 ): object {
   const errors = { real, injected, squall }
-  return { tool: name, calls: { real: real + 100, injected, squall }, errors }
+  return {
+    tool: name,
+    calls: { real: real + 100, injected, squall },
+    errors,
+    ...(client && { client: latencies(client) }),
+  }
+}
+
+function latencies([p50, p95, p99]: readonly [number, number, number]): object {
+  return { p50, p95, p99 }
+}
+
+/** A kind of errors as the API tells it. */
+export function error(origin: string, message: string, more: object = {}): object {
+  const at = '2026-03-01T09:04:18.500Z'
+  return {
+    method: 'tools/call',
+    tool: 'search',
+    outcome: 'tool_error',
+    origin,
+    first: at,
+    last: at,
+    count: 1,
+    samples: [{ at, message, trace: '4bf92f3577b34da6a3ce929d0e0e4736' }],
+    ...more,
+  }
 }
 
 /** A board of sidecars that told this, second by second; texts are of those that are lost. */

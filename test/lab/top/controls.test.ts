@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { type Controls, keysOf, press, INITIAL_CONTROLS } from '../../../src/lab/top/controls.ts'
 
-const AROUND = { addresses: ['a:1', 'b:2'], hasToken: true }
+const AROUND = { addresses: ['a:1', 'b:2'], hasToken: true, page: 5, most: 12 }
 
 function pressed(keys: string, context = AROUND): { controls: Controls; acts: readonly unknown[] } {
   let controls = INITIAL_CONTROLS
@@ -48,6 +48,28 @@ it('rejects changes without a token', () => {
 
 it('does not answer a question with pasted text', () => {
   expect(keysOf('pdy')).toEqual(['p', 'd'])
-  expect(keysOf('\u001b[A')).toEqual([])
+  expect(keysOf('\u001b[A')).toEqual(['\u001b[A'])
+  expect(keysOf('\u001b[200~dy')).toEqual([])
   expect(keysOf('\u001b')).toEqual(['\u001b'])
+})
+
+it('selects a table by tab and scrolls it, within its rows', () => {
+  const DOWN = '\u001b[B'
+  const UP = '\u001b[A'
+  const END = '\u001b[F'
+  const after = (...keys: string[]): Controls =>
+    keys.reduce((controls, key) => press(key, controls, AROUND).controls, INITIAL_CONTROLS)
+  expect(after(DOWN)).toMatchObject({ scroll: 0, notice: 'tab selects a table to scroll' })
+  expect(after('\t', DOWN, DOWN, UP)).toMatchObject({ table: 1, scroll: 1, notice: '' })
+  expect(after('\t', END, DOWN).scroll).toBe(12)
+  expect(after('\t', UP).scroll).toBe(0)
+  expect(after('\t', '\u001b[6~').scroll).toBe(5)
+  expect(after('\t', DOWN, '\t')).toMatchObject({ table: 2, scroll: 0 })
+  expect(after('\t', '\t', '\t', '\t', '\t').table).toBe(0)
+  expect(after('\t', DOWN, '\u001b')).toMatchObject({ table: 0, scroll: 0 })
+})
+
+it('goes through the orders of the tables', () => {
+  const orders = [1, 2, 3, 4, 5].map((times) => pressed('s'.repeat(times)).controls.sorting)
+  expect(orders).toEqual(['name', 'calls', 'errors', 'latency', 'usual'])
 })

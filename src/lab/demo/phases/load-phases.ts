@@ -15,6 +15,8 @@ interface LoadPhase {
   readonly lines: readonly string[]
   readonly rules: string
   readonly resilience?: Partial<LoadResilience>
+  /** The time of a load before, which is not counted. */
+  readonly warmUpMs?: number
   readonly checks: (loaded: Loaded) => readonly Check[]
 }
 
@@ -23,13 +25,15 @@ const SEED = 7
 
 /** Returns a phase that loads the sidecar while its rules are active. */
 function loadPhase(spec: LoadPhase): Phase {
-  const { key, title, column, lines, rules, resilience = {}, checks: check } = spec
+  const { key, title, column, lines, rules, resilience = {}, warmUpMs, checks: check } = spec
   return {
     key,
     title,
     async run(stage, screen): Promise<PhaseResult> {
       for (const line of lines) screen.line(`   ${line}`)
       await stage.edit(rules)
+      if (warmUpMs !== undefined)
+        await demoLoad(stage, screen, { seed: SEED, durationMs: warmUpMs })
       const load = { seed: SEED, durationMs: DURATION_MS, resilience }
       const loaded = await demoLoad(stage, screen, load)
       const { result, counted } = loaded
@@ -60,8 +64,12 @@ export const clean = loadPhase({
   key: 'clean',
   title: 'Load without rules',
   column: 'no rule',
-  lines: ['Tasks make 8 calls in parallel; a task fails when one of its calls fails.'],
+  lines: [
+    'Tasks make 8 calls in parallel; a task fails when one of its calls fails.',
+    'A warm-up runs first and is not counted.',
+  ],
   rules: '',
+  warmUpMs: 1_500,
   checks: ({ result, counted }) => [
     {
       what: 'every call succeeded; Squall changed none',
@@ -88,7 +96,7 @@ export const twoPercent = loadPhase({
     const { faults, real } = counted.total()
     return [
       {
-        what: `1 - (1 - e)^8 says ${percentage(predicted)}`,
+        what: `as predicted: 1 - (1 - e)^8 = ${percentage(predicted)}, where e is the share of failed calls`,
         ok: blastRadius !== null && blastRadius >= low && blastRadius <= high && blastRadius > 0,
       },
       {

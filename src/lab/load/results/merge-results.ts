@@ -1,5 +1,6 @@
 import { indicatorsOf, noCounts, sumCounts } from '../../indicators/indicators.ts'
-import { ErrorCounts, ToolRecorder } from './tool-recorder.ts'
+import { ToolRecorder } from './tool-recorder.ts'
+import { ErrorCounts } from './error-counts.ts'
 import { FaultRecorder } from './fault-recorder.ts'
 import { Histogram } from './histogram.ts'
 import { LoadError } from '../load-error.ts'

@@ -1,5 +1,6 @@
 import { type GrowingCounts, noCounts } from '../../indicators/indicators.ts'
-import { type CallOutcome, CHECKS, ErrorCounts, ToolRecorder } from './tool-recorder.ts'
+import { type CallOutcome, CHECKS, ToolRecorder } from './tool-recorder.ts'
+import { ErrorCounts } from './error-counts.ts'
 import { FaultRecorder } from './fault-recorder.ts'
 import { Histogram } from './histogram.ts'
 import type { CallResponse } from '../clients/load-client.ts'

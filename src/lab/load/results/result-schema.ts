@@ -26,7 +26,13 @@ const latency = objectOf({
   summary: { type: 'object', additionalProperties: measured },
   histogram,
 })
-const errors = listOf(objectOf({ kind: text, origin: text, count }, { code: { type: 'number' } }))
+const sample = objectOf({ at: text, message: text }, { by: text })
+const errors = listOf(
+  objectOf(
+    { kind: text, origin: text, count },
+    { code: { type: 'number' }, samples: listOf(sample) },
+  ),
+)
 
 /** Checks the fields that merging and reports need; other fields are copied unchecked. */
 export const RESULT_SCHEMA = objectOf({

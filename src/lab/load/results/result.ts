@@ -54,6 +54,17 @@ export interface ErrorCount {
   /** The status of an `http` error, or the code of an `rpc` error; absent for others. */
   readonly code?: number
   readonly count: number
+  /** A few of the errors of a tool, with different messages, newest first. */
+  readonly samples?: readonly ErrorSample[]
+}
+
+export interface ErrorSample {
+  /** ISO 8601. */
+  readonly at: string
+  /** One line, without secrets. */
+  readonly message: string
+  /** The fault that injected the error: `rule/fault`. */
+  readonly by?: string
 }
 
 export interface ToolResult {

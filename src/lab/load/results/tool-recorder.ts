@@ -1,6 +1,7 @@
 import type { CallResponse } from '../clients/load-client.ts'
 import { Histogram } from './histogram.ts'
-import type { ErrorCount, ErrorKind, Origin, ToolResult } from './result.ts'
+import { ErrorCounts } from './error-counts.ts'
+import type { Origin, ToolResult } from './result.ts'
 
 /** The properties of a call that are counted by tool and over the whole run. */
 export const CHECKS = ['responded', 'schemaOk', 'usable', 'correct', 'inTime'] as const
@@ -53,7 +54,7 @@ export class ToolRecorder {
     this.counts.calls++
     this.counts.ok += Number(outcome.success)
     for (const check of CHECKS) this.counts[check] += Number(outcome[check])
-    if (response.kind !== 'ok') this.#errors.add(response.kind, origin, response.code)
+    if (response.kind !== 'ok') this.#errors.addOf(response, response.kind, origin)
     this.latency.add(latencyMs)
   }
 
@@ -73,34 +74,5 @@ export class ToolRecorder {
       errors: this.#errors.list(),
       latency: this.latency.latency(),
     }
-  }
-}
-
-/** Limits the distinct codes, because servers choose them; further errors are counted without a code. */
-const MAX_DIFFERENT = 200
-
-/** Counts errors by kind, origin and code. */
-export class ErrorCounts {
-  readonly #counts = new Map<string, ErrorCount>()
-
-  add(kind: ErrorKind, origin: Origin, code: number | undefined, count = 1): void {
-    const exact = `${kind} ${origin} ${code ?? ''}`
-    const room = this.#counts.has(exact) || this.#counts.size < MAX_DIFFERENT
-    const key = room ? exact : `${kind} ${origin} `
-    const before = this.#counts.get(key)?.count ?? 0
-    const coded = room && code !== undefined ? { code } : {}
-    this.#counts.set(key, { kind, origin, ...coded, count: before + count })
-  }
-
-  addAll(counts: readonly ErrorCount[]): void {
-    for (const { kind, origin, code, count } of counts) this.add(kind, origin, code, count)
-  }
-
-  /** Returns the counts, the most frequent first. */
-  list(): ErrorCount[] {
-    const text = ({ kind, origin, code }: ErrorCount): string => `${kind} ${origin} ${code ?? ''}`
-    return [...this.#counts.values()].sort((a, b) =>
-      a.count === b.count ? (text(a) < text(b) ? -1 : 1) : b.count - a.count,
-    )
   }
 }

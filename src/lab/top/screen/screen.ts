@@ -1,34 +1,14 @@
 import { type Line, cells, fitLine, span, textLine } from './line.ts'
 import type { Board } from '../sidecar-view.ts'
-import type { Controls } from '../controls.ts'
+import { type Controls, INITIAL_CONTROLS } from '../controls.ts'
 import { type Combined, combine, differingDigests } from '../combined.ts'
+import { sorted } from '../sorting.ts'
 import { shortDigest } from '../../../base/digest.ts'
 import { timeOfDay } from '../figures.ts'
-import { faultLines, isIdle, ruleLines, toolLines, trafficLines } from './tables.ts'
+import { helpLines } from './help.ts'
+import { errorLines, faultLines, isIdle, ruleLines, toolLines, trafficLines } from './tables.ts'
+import type { Table } from './table.ts'
 import { type NumberedSidecar, sidecarLines } from './sidecars.ts'
-
-const TEXT = `
-q      quit, as Ctrl-C
-p      pause: freeze the screen; updates received meanwhile are kept
-1 … 9  show one sidecar alone        0      show all of them again
-d      disarm: stop injecting faults (asks first, needs the admin token)
-a      arm: undo a disarming by an operator or the guard (the same)
-?      this help, and back
-
-INJ/S, INJECTED  errors that faults made
-REAL/S, REAL     errors of the MCP server, without a fault
-SQUALL           errors that Squall made itself, for example when the server cannot be reached
-MATCHED          calls that rules match; SAMPLED: chosen among them; INJECTED: a fault took effect
-g3               the third version of the rules in that process
-≠                the sidecars have different rules: screen at their digests
-IDLE             the rule is active and sampled no call yet: check its match
-
-Rates cover the last second. Other counts begin at the start, those of rules at their version.
-Times are UTC.`
-
-function helpLines(): readonly Line[] {
-  return TEXT.split('\n').map((text) => (text === '' ? [] : textLine(text)))
-}
 
 /** Configures the screen. */
 export interface ScreenOptions extends Omit<Controls, 'pending'> {
@@ -64,8 +44,10 @@ function cutRows(
   return [...rows.slice(0, room - 1), textLine(`… ${more(room - 1)}`, 'quiet')]
 }
 
-const KEYS = 'q quit  p pause  d disarm  a arm  1-9 one sidecar  0 all  ? help'
+const KEYS = '? help  q quit  s sort  tab ↑↓ scroll  p pause  1-9 sidecar  d disarm  a arm'
 const MIN_WIDTH = 40
+// The time stays near the title on a wide screen.
+const MAX_TITLE = 120
 // Also applies to a screen of infinite height.
 const MAX_FAULTS = 20
 
@@ -74,7 +56,11 @@ export function renderScreen(board: Board, screen: ScreenOptions): readonly Line
   const width = Math.max(MIN_WIDTH, screen.width)
   const foot = screen.notice === '' ? textLine(KEYS, 'quiet') : textLine(screen.notice, 'strong')
   const room = Math.max(0, screen.height - 2)
-  const body = screen.help ? helpLines() : bodyLines(board, screen, width, room)
+  const body = screen.help
+    ? helpLines()
+    : screen.table > 0
+      ? tableLines(board, screen, width, room)
+      : bodyLines(board, screen, width, room)
   const kept = body.slice(0, room)
   const space = Number.isFinite(room) ? Array.from({ length: room - kept.length }, () => []) : []
   const lines = [titleLine(board, screen, width), ...kept, ...space, foot]
@@ -83,15 +69,18 @@ export function renderScreen(board: Board, screen: ScreenOptions): readonly Line
 
 /** Renders the state without a screen: all rows, and no keys. */
 export function renderReport(board: Board, width: number): readonly Line[] {
-  const screen = { width, height: Infinity, focus: 0, paused: false, help: false, notice: '' }
+  const screen = { ...INITIAL_CONTROLS, width, height: Infinity }
   return renderScreen(board, screen).slice(0, -1)
 }
 
-function titleLine(board: Board, { focus, paused }: ScreenOptions, width: number): Line {
+function titleLine(board: Board, screen: ScreenOptions, width: number): Line {
+  const { focus, paused, sorting } = screen
   const { sidecars } = board
   const left = ` squall top  ${summary(board, focus)}`
-  const right = `${paused ? 'PAUSED  ' : ''}${timeOfDay(board.at)} UTC`
-  const gap = Math.max(2, width - 1 - cells(left) - right.length)
+  const state = `${sorting === 'usual' ? '' : `by ${sorting}  `}${paused ? 'PAUSED  ' : ''}`
+  const time = `${timeOfDay(board.at)} UTC`
+  const right = cells(left + state + time) + 2 < width ? state + time : state.trimEnd()
+  const gap = Math.max(2, Math.min(width, MAX_TITLE) - 1 - cells(left) - right.length)
   const isBad = sidecars.some(({ link }) => link === 'lost')
   return [
     span(left, 'strong'),
@@ -108,44 +97,86 @@ function summary({ sidecars }: Board, focus: number): string {
   return `${sidecars.length} ${sidecars.length === 1 ? 'sidecar' : 'sidecars'}, ${parts}`
 }
 
+interface TitledTable extends Table {
+  /** Shown without rows. */
+  readonly empty: string
+  readonly more: (from: number) => string
+}
+
+function tablesOf(board: Board, { focus, sorting }: ScreenOptions, width: number): TablesOf {
+  const one = board.sidecars[focus - 1]
+  const shown = one === undefined ? board.sidecars : [one]
+  const combined = sorted(combine(shown), sorting)
+  const live = shown.filter(({ link }) => link === 'live').length
+  const titled = (table: Table, empty: string, more?: TitledTable['more']): TitledTable => ({
+    ...table,
+    empty: live === 0 ? 'no sidecar is connected' : empty,
+    more: more ?? ((from) => `${table.rows.length - from} more`),
+  })
+  const { rules, tools, errors, faults } = combined
+  return {
+    combined,
+    tables: [
+      titled(ruleLines(rules, live, width), 'no rule is active', (from) => moreRules(rules, from)),
+      titled(toolLines(tools, width), 'no call has ended yet'),
+      titled(errorLines(errors, width), 'no error has happened yet'),
+      titled(faultLines(faults.slice(0, MAX_FAULTS), width), 'no fault has taken effect yet'),
+    ],
+  }
+}
+
+interface TablesOf {
+  readonly combined: Combined
+  readonly tables: readonly TitledTable[]
+}
+
 function bodyLines(
   board: Board,
   screen: ScreenOptions,
   width: number,
   room: number,
 ): readonly Line[] {
-  const one = board.sidecars[screen.focus - 1]
-  const shown = one === undefined ? board.sidecars : [one]
-  const combined = combine(shown)
+  const { combined, tables } = tablesOf(board, screen, width)
   const top = [...topLines(board, screen, width, room), [], ...trafficLines(combined, width)]
-  const live = shown.filter(({ link }) => link === 'live').length
-  const rules = ruleLines(combined.rules, live, width)
-  const tools = toolLines(combined.tools, width)
-  const faults = faultLines(combined.faults.slice(0, MAX_FAULTS), width)
-  const tables = [rules, tools, faults]
   // Each table has a blank line and a heading.
   const left = Number.isFinite(room) ? room - top.length - 2 * tables.length : 1e9
   const wanted = tables.map(({ rows }) => Math.max(1, rows.length))
   const given = distributeRows(left, wanted)
-  const empty =
-    live === 0
-      ? tables.map(() => 'no sidecar is connected')
-      : ['no rule is active', 'no call has ended yet', 'no fault has taken effect yet']
-  const more = [
-    (from: number) => moreRules(combined, from),
-    (from: number) => `${combined.tools.length - from} more`,
-    (from: number) => `${faults.rows.length - from} more`,
-  ]
   return [
     ...top,
-    ...tables.flatMap(({ head, rows }, i) => [
+    ...tables.flatMap(({ head, rows, empty, more }, i) => [
       [],
       head,
       ...(rows.length === 0
-        ? [textLine(empty[i]!, 'quiet')].slice(0, given[i])
-        : cutRows(rows, given[i]!, more[i]!)),
+        ? [textLine(empty, 'quiet')].slice(0, given[i])
+        : cutRows(rows, given[i]!, more)),
     ]),
   ]
+}
+
+/** Renders one table alone, from the row to which the user scrolled. */
+function tableLines(
+  board: Board,
+  screen: ScreenOptions,
+  width: number,
+  room: number,
+): readonly Line[] {
+  const { head, rows, empty } = tablesOf(board, screen, width).tables[screen.table - 1]!
+  if (rows.length === 0) return [head, textLine(empty, 'quiet')]
+  const from = Math.min(screen.scroll, lastScroll(rows.length, room))
+  const shown = rows.slice(from, from + room - 2)
+  const place = `${from + 1} to ${from + shown.length} of ${rows.length}`
+  return [head, ...shown, textLine(place, 'quiet')]
+}
+
+function lastScroll(rows: number, room: number): number {
+  return Math.max(0, rows - (room - 2))
+}
+
+/** Returns the row to which the table that is shown alone can be scrolled at most. */
+export function mostScroll(board: Board, screen: ScreenOptions): number {
+  const table = tablesOf(board, screen, screen.width).tables[screen.table - 1]
+  return table === undefined ? 0 : lastScroll(table.rows.length, screen.height - 2)
 }
 
 /** Lists the sidecars in at most a third of the screen. */
@@ -182,7 +213,7 @@ function warning(digests: Combined['digests']): readonly Line[] {
   return [textLine(`≠ DIFFERENT RULES: ${parts.join(', ')}`, 'bad')]
 }
 
-function moreRules({ rules }: Combined, from: number): string {
+function moreRules(rules: Combined['rules'], from: number): string {
   const hidden = rules.slice(from)
   const idle = hidden.filter(isIdle).length
   return `${hidden.length} more${idle > 0 ? `, ${idle} of them idle` : ''}`

@@ -3,19 +3,19 @@ import { count, rate, sampledCalls, timeOfDay } from '../figures.ts'
 import type { SidecarView } from '../sidecar-view.ts'
 import type { Snapshot } from '../read-snapshot.ts'
 import { type Line, type Span, span, type Tone } from './line.ts'
-import { type Column, table } from './tables.ts'
+import { type Column, table } from './table.ts'
 
 const COLUMNS: readonly Column[] = [
   { title: '#', width: 2, align: 'right' },
   { title: 'SIDECAR', grow: 1 },
   { title: 'STATE', width: 8 },
-  { title: 'RULES', width: 13 },
-  { title: 'CALLS/S', width: 7, align: 'right' },
+  { title: 'RULES', width: 13, from: 80 },
+  { title: 'CALLS/S', width: 7, align: 'right', from: 60 },
   { title: 'INJ/S', width: 6, align: 'right' },
   { title: 'REAL/S', width: 6, align: 'right' },
-  { title: 'SAMPLED', width: 7, align: 'right' },
+  { title: 'SAMPLED', width: 7, align: 'right', from: 70 },
   { title: 'ACTIVE', width: 6, align: 'right', from: 100 },
-  { title: 'ENVIRONMENT', width: 12, from: 100 },
+  { title: 'ENVIRONMENT', width: 12, from: 110 },
 ]
 
 export interface NumberedSidecar {

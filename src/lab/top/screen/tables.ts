@@ -1,65 +1,15 @@
-import { type Line, type Span, type Tone, pad, span } from './line.ts'
+import { latency } from '../../report/shown-numbers.ts'
+import { type Line, type Span, type Tone, span } from './line.ts'
+import { type Column, type Table, table } from './table.ts'
 import type { Combined, CombinedRule, CombinedTool } from '../combined.ts'
 import { count, rate, sparkline, timeOfDay } from '../figures.ts'
-import type { Fault } from '../read-snapshot.ts'
-
-/** A column; columns without a width share the remaining width in proportion to `grow`. */
-export interface Column {
-  readonly title: string
-  readonly width?: number
-  readonly grow?: number
-  readonly align?: 'left' | 'right'
-  /** Hides the column on screens narrower than this. */
-  readonly from?: number
-}
-
-/** A heading and the rows below. */
-export interface Table {
-  readonly head: Line
-  readonly rows: readonly Line[]
-}
-
-/** Formats a heading and rows; each row has a span for every column, including hidden ones. */
-export function table(
-  columns: readonly Column[],
-  rows: readonly (readonly Span[])[],
-  width: number,
-): Table {
-  const shown = columns.map(({ from = 0 }) => width >= from)
-  const widths = columnWidths(
-    columns.filter((_, i) => shown[i]),
-    width,
-  )
-  const line = (parts: readonly Span[]): Line =>
-    parts
-      .filter((_, i) => shown[i])
-      .flatMap(({ text, tone }, i) => [
-        span(i === 0 ? ' ' : '  '),
-        { text: pad(text, widths[i] ?? 0, columns.filter((__, j) => shown[j])[i]?.align), tone },
-      ])
-  return { head: line(columns.map(({ title }) => span(title, 'quiet'))), rows: rows.map(line) }
-}
-
-function columnWidths(columns: readonly Column[], width: number): readonly number[] {
-  const fixed = columns.reduce((sum, column) => sum + (column.width ?? 0), 0)
-  const shares = columns.reduce((sum, column) => sum + (column.grow ?? 0), 0)
-  // The last cell of a line stays free, because some terminals wrap there.
-  let left = Math.max(0, width - 2 - 2 * (columns.length - 1) - fixed)
-  let sharesLeft = shares
-  return columns.map(({ width: own, grow = 0 }) => {
-    if (own !== undefined) return own
-    const part = Math.round((left * grow) / Math.max(1, sharesLeft))
-    left -= part
-    sharesLeft -= grow
-    return part
-  })
-}
+import type { ErrorKind, Fault } from '../read-snapshot.ts'
 
 const RULE_COLUMNS: readonly Column[] = [
   { title: 'RULE', grow: 3 },
-  { title: 'FAULTS', grow: 2 },
+  { title: 'FAULTS', grow: 2, from: 70 },
   { title: 'STATE', width: 10 },
-  { title: 'MATCHED', width: 8, align: 'right' },
+  { title: 'MATCHED', width: 8, align: 'right', from: 60 },
   { title: 'SAMPLED', width: 8, align: 'right' },
   { title: 'INJECTED', width: 8, align: 'right' },
   { title: 'ACTIVE', width: 6, align: 'right', from: 100 },
@@ -115,10 +65,13 @@ const TOOL_COLUMNS: readonly Column[] = [
   { title: 'CALLS/S', width: 7, align: 'right' },
   { title: 'INJ/S', width: 6, align: 'right' },
   { title: 'REAL/S', width: 6, align: 'right' },
-  { title: 'CALLS', width: 8, align: 'right', from: 100 },
-  { title: 'INJECTED', width: 8, align: 'right' },
-  { title: 'REAL', width: 7, align: 'right' },
-  { title: 'SQUALL', width: 6, align: 'right' },
+  { title: 'P50', width: 7, align: 'right', from: 100 },
+  { title: 'P95', width: 7, align: 'right' },
+  { title: 'P99', width: 7, align: 'right', from: 100 },
+  { title: 'CALLS', width: 8, align: 'right', from: 110 },
+  { title: 'INJECTED', width: 8, align: 'right', from: 70 },
+  { title: 'REAL', width: 7, align: 'right', from: 70 },
+  { title: 'SQUALL', width: 6, align: 'right', from: 90 },
 ]
 
 /** Tabulates injected and real errors by tool. */
@@ -126,14 +79,18 @@ export function toolLines(tools: readonly CombinedTool[], width: number): Table 
   return table(TOOL_COLUMNS, tools.map(toolRow), width)
 }
 
-function toolRow({ tool, rates, calls, injected, real, squall }: CombinedTool): readonly Span[] {
+function toolRow({ tool, rates, calls, ...more }: CombinedTool): readonly Span[] {
+  const { injected, real, squall, latency: of } = more
   return [
     tool === '' ? span('(other methods)', 'quiet') : span(tool, 'strong'),
     span(rate(rates?.calls)),
-    span(rate(rates?.injected), toneOf(rates?.injected, 'warn')),
+    span(rate(rates?.injected), toneOf(rates?.injected, 'injected')),
     span(rate(rates?.real), toneOf(rates?.real, 'bad')),
+    ...[of.p50, of.p95, of.p99].map((seconds) =>
+      span(latency(seconds === null ? null : seconds * 1_000)),
+    ),
     span(count(calls)),
-    span(count(injected), toneOf(injected, 'warn')),
+    span(count(injected), toneOf(injected, 'injected')),
     span(count(real), toneOf(real, 'bad')),
     span(count(squall), toneOf(squall, 'bad')),
   ]
@@ -143,12 +100,43 @@ function toneOf(value: number | undefined, tone: Tone): Tone {
   return value !== undefined && value > 0 ? tone : 'quiet'
 }
 
+const ERROR_COLUMNS: readonly Column[] = [
+  { title: 'LAST ERRORS', width: 11 },
+  { title: 'ORIGIN', width: 8 },
+  { title: 'CALLED', grow: 3 },
+  { title: 'OUTCOME', width: 10, from: 120 },
+  { title: 'STATUS', width: 6, align: 'right', from: 70 },
+  { title: 'COUNT', width: 5, align: 'right', from: 80 },
+  { title: 'MESSAGE', grow: 5 },
+  { title: 'BY', grow: 2, from: 120 },
+  { title: 'TRACE', width: 32, from: 160 },
+]
+
+/** Tabulates the errors by kind, with their newest message. */
+export function errorLines(errors: readonly ErrorKind[], width: number): Table {
+  return table(ERROR_COLUMNS, errors.map(errorRow), width)
+}
+
+function errorRow({ origin, called, outcome, status, ...kind }: ErrorKind): readonly Span[] {
+  return [
+    span(timeOfDay(kind.last), 'quiet'),
+    span(origin, origin === 'injected' ? 'injected' : 'bad'),
+    span(called, 'strong'),
+    span(outcome),
+    span(status === null ? '-' : String(status)),
+    span(count(kind.count)),
+    span(kind.message === '' ? outcome : kind.message),
+    span(kind.by, 'quiet'),
+    span(kind.trace, 'quiet'),
+  ]
+}
+
 const FAULT_COLUMNS: readonly Column[] = [
   { title: 'LAST FAULTS', width: 11 },
   { title: 'RULE', grow: 3 },
-  { title: 'FAULT', width: 12 },
+  { title: 'FAULT', width: 12, from: 60 },
   { title: 'CALLED', grow: 3 },
-  { title: 'WHAT', grow: 4 },
+  { title: 'EFFECT', grow: 4, from: 70 },
 ]
 
 /** Tabulates the last faults, newest first. */
@@ -166,7 +154,7 @@ function faultRow({
   effect,
   delayMs,
 }: Fault): readonly Span[] {
-  const what = [
+  const effects = [
     ...(delayMs === null ? [] : [`${Math.round(delayMs)} ms late`]),
     ...(effect === '' ? [] : [effect]),
     ...(id === '' ? [] : [`id ${id}`]),
@@ -177,7 +165,7 @@ function faultRow({
     span(rule, 'strong'),
     span(fault),
     span(called === '' ? 'HTTP' : called),
-    span(what.join(', '), 'quiet'),
+    span(effects.join(', '), 'quiet'),
   ]
 }
 
@@ -190,9 +178,9 @@ export function trafficLines({ trend, rates }: Combined, width: number): readonl
   return [
     [
       span(' injected errors/s '),
-      span(rate(rates?.injected).padStart(6), 'warn'),
+      span(rate(rates?.injected).padStart(6), 'injected'),
       span(' '),
-      span(sparkline(trend, 'injected', seconds), 'warn'),
+      span(sparkline(trend, 'injected', seconds), 'injected'),
       span(` ${seconds} s`, 'quiet'),
     ],
     [
