@@ -66,7 +66,7 @@ describe('squall top in a real terminal', () => {
     await terminal.resize(132, 45)
     await terminal.shows(/ACTIVE {2}ENVIRONMENT/)
     await terminal.shows(/ staging$/m)
-    await terminal.shows(/onerror="document\.title=1">\ufffdevil/)
+    await terminal.shows(/onerror="document\.title=1">\ufffde/)
     await writeFile(join(PICTURES, '132.txt'), await terminal.screen())
 
     await terminal.press('d')
