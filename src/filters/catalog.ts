@@ -12,6 +12,7 @@ import { NOTHING, type Outlook, type OutlookSetting } from './lib/outlook.ts'
 import { FirstTexts } from './lib/first-texts.ts'
 import { names } from './lib/names.ts'
 import * as Type from 'typebox'
+import { isOther } from '../mcp/call.ts'
 import type { Message } from '../mcp/json-rpc.ts'
 
 const METHOD = /^notifications\/(?:tools|prompts|resources)\/list_changed$/
@@ -169,7 +170,7 @@ interface CatalogConfig {
 
 function catalogOutlook(
   { hide, add, duplicate, stale, by, cursor, notify }: CatalogConfig,
-  { call, response, identified }: OutlookSetting,
+  { call, response, identified, shared }: OutlookSetting,
 ): Outlook {
   const asked = cursorOf({ call })
   const list = { by: 'response', does: 'its list is not that of the app' } as const
@@ -192,12 +193,11 @@ function catalogOutlook(
   }
   if (notify === undefined || response === 'body') return NOTHING
   if (notify === 'spurious') return { by: 'response', does: 'notified that a list has changed' }
-  return {
-    by: 'response',
-    any: true,
-    does: 'not notified that a list has changed',
-    needs: 'the app to say so',
+  const does = 'not notified that a list has changed'
+  if (!isOther(call)) {
+    return shared ? NOTHING : { by: 'response', any: true, does, needs: 'the app to say so' }
   }
+  return METHOD.test(call?.method ?? '') ? { by: 'response', any: true, does } : NOTHING
 }
 
 /** Cursors that the app never gave. */

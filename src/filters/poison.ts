@@ -5,6 +5,8 @@ import { oneOf, section } from './lib/config-schema.ts'
 import { changingLast, editResult } from './lib/json/edit-result.ts'
 import { textsOf } from './lib/json/json-part.ts'
 import { defineFault, type Fault } from './fault.ts'
+import { NOTHING } from './lib/outlook.ts'
+import { mayHaveText } from './lib/text-outlook.ts'
 
 /** Texts that a careless agent obeys. `.invalid` names no host, and the canary is all that is asked for. */
 const PRESETS = {
@@ -63,7 +65,8 @@ export const poison = defineFault({
     if (text === undefined || preset === 'instructions') return []
     return [{ path: ['text'], message: 'only one of `text`, `preset` can be given' }]
   },
-  outlook() {
+  outlook(_, { call }) {
+    if (!mayHaveText(call)) return NOTHING
     const needs = 'a result with text, or with content'
     return { by: 'response', does: 'its result has instructions in it', needs }
   },
