@@ -17,6 +17,7 @@ import {
 import { NOTHING, type Outlook, type OutlookInput } from './lib/outlook.ts'
 import { FirstTexts } from './lib/first-texts.ts'
 import { names } from './lib/names.ts'
+import { isOther } from '../mcp/call.ts'
 import type { Message } from '../mcp/json-rpc.ts'
 import * as Type from 'typebox'
 
@@ -178,7 +179,7 @@ interface CatalogConfig {
 
 function catalogOutlook(
   { hide, add, duplicate, stale, by, cursor, notify }: CatalogConfig,
-  { call, response, identified }: OutlookInput,
+  { call, response, identified, shared }: OutlookInput,
 ): Outlook {
   const asked = cursorOf({ call })
   const list = { by: 'response', does: 'its list is not that of the app' } as const
@@ -201,12 +202,11 @@ function catalogOutlook(
   }
   if (notify === undefined || response === 'body') return NOTHING
   if (notify === 'spurious') return { by: 'response', does: 'notified that a list has changed' }
-  return {
-    by: 'response',
-    any: true,
-    does: 'not notified that a list has changed',
-    needs: 'the app to say so',
+  const does = 'not notified that a list has changed'
+  if (!isOther(call)) {
+    return shared ? NOTHING : { by: 'response', any: true, does, needs: 'the app to say so' }
   }
+  return METHOD.test(call?.method ?? '') ? { by: 'response', any: true, does } : NOTHING
 }
 
 /** Cursors that the app never gave. */

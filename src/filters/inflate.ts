@@ -7,6 +7,8 @@ import { section, size } from './lib/config-schema.ts'
 import { changingLast, contentOf, editResult, textsOf } from './lib/json/json-part.ts'
 import { frameText, offsetIn } from './lib/json/frame-json.ts'
 import { type Fault, type FaultContext, type Frame, defineFault } from './fault.ts'
+import { NOTHING } from './lib/outlook.ts'
+import { mayHaveText } from './lib/text-outlook.ts'
 import * as Type from 'typebox'
 
 const MAX_TO = 16 * 1024 * 1024
@@ -50,7 +52,8 @@ export const inflate = defineFault({
     if (to >= 1 && to <= MAX_TO) return []
     return [{ path: ['to'], message: `must be from 1B to ${sizeText(MAX_TO)}` }]
   },
-  outlook({ to }) {
+  outlook({ to }, { call }) {
+    if (!mayHaveText(call)) return NOTHING
     const needs = 'a result with less text, or with content'
     return { by: 'response', does: `the text of its result grows to ${sizeText(to)}`, needs }
   },

@@ -3,6 +3,8 @@ import { type JsonNode, valueOf } from '../base/json/json-node.ts'
 import { oneOf, section } from './lib/config-schema.ts'
 import { changingLast, editResult, textsOf } from './lib/json/json-part.ts'
 import { type Fault, defineFault } from './fault.ts'
+import { NOTHING } from './lib/outlook.ts'
+import { mayHaveText } from './lib/text-outlook.ts'
 import * as Type from 'typebox'
 
 /** Texts that a careless agent obeys. `.invalid` names no host, and the canary is all that is asked for. */
@@ -62,7 +64,8 @@ export const poison = defineFault({
     if (text === undefined || preset === 'instructions') return []
     return [{ path: ['text'], message: 'only one of `text`, `preset` can be given' }]
   },
-  outlook() {
+  outlook(_, { call }) {
+    if (!mayHaveText(call)) return NOTHING
     const needs = 'a result with text, or with content'
     return { by: 'response', does: 'its result has instructions in it', needs }
   },

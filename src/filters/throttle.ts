@@ -2,6 +2,7 @@ import { sizeText } from '../base/units.ts'
 import { oneOf, section, size } from './lib/config-schema.ts'
 import { CONTINUE, defineFault } from './fault.ts'
 import type { Fault, FaultContext, Output, ParameterProblem } from './fault.ts'
+import { NOTHING } from './lib/outlook.ts'
 import { slowed } from './lib/slow-link.ts'
 import * as Type from 'typebox'
 
@@ -46,6 +47,7 @@ export const throttle = defineFault({
   outlook({ rate, direction }, { call }) {
     const slow = `at ${sizeText(rate)} a second`
     if (direction === 'response') return { by: 'output', does: `its response trickles ${slow}` }
+    if (call?.from === 'server') return NOTHING
     const does = `the app gets it ${slow}`
     if (direction === 'request') {
       return { by: 'request', does, needs: call ? undefined : 'a request with a body' }

@@ -4,6 +4,8 @@ import { changingLast, editResult } from './lib/json/json-part.ts'
 import { exclusive } from './lib/exclusive.ts'
 import { type Fault, type ParameterProblem, defineFault } from './fault.ts'
 import { cutOutlook } from './lib/offset-outlook.ts'
+import { NOTHING } from './lib/outlook.ts'
+import { mayHaveText } from './lib/text-outlook.ts'
 import { shorten } from './lib/json/shorten.ts'
 import * as Type from 'typebox'
 
@@ -111,6 +113,7 @@ export const truncate = defineFault({
   },
   outlook({ after, framing, content }, setting) {
     if (content !== undefined) {
+      if (!mayHaveText(setting.call)) return NOTHING
       const needs = 'longer texts or lists in the result'
       return { by: 'response', does: 'its result holds less', needs }
     }

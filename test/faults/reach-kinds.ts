@@ -1,177 +1,291 @@
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { Call } from '../../src/mcp/call.ts'
 import type { MatchSpec } from '../../src/rules/file/match-spec.ts'
 import type { ResponseKind } from '../../src/rules/explain/fault-outlook.ts'
-import { get, post, request } from '../accounting/stage.ts'
-import { said } from './push-app.ts'
+import { MESSAGES, paramsOf, resultOf } from './reach-messages.ts'
+
+/** What a client and a server send each other so that one message of a kind passes. */
+export interface ReachPlay {
+  /** Names the session; undefined where nothing does. */
+  readonly session?: string
+  /** Messages of the server in a stream before its responses, and behind them where it is open. */
+  readonly says: readonly unknown[]
+  /** The server says these when the stream opens, before it gets anything. */
+  readonly early?: true
+  /** How the server responds. */
+  readonly by: 'json' | 'events' | 'push'
+  /** The response to a call: its result or error by `id`; undefined for none. */
+  readonly reply: (message: { id: unknown; method: string }) => object | undefined
+  /** What the client posts, one after another. */
+  readonly posts: readonly unknown[]
+  /** The client opens a stream instead of posting. */
+  readonly listens?: true
+  readonly headers?: Readonly<Record<string, string>>
+}
 
 /** A kind of message on one transport, on which a fault may act. */
 export interface ReachKind {
-  readonly title: string
+  readonly message: string
+  readonly transport: string
   readonly match: MatchSpec
   /** The form of response in `explain`. */
   readonly on: ResponseKind
   readonly call: Partial<Call>
   readonly batched?: true
-  /** The requests that a client sends one after the other, the message among them. */
-  readonly sends: (session: string) => readonly string[]
-  /** The events of an HTTP+SSE stream that the client opens first. */
-  readonly pushes?: () => readonly string[]
+  /** True for a message to which a server or client responds, which may be with an error. */
+  readonly canFail?: true
+  readonly play: (how: Variant) => ReachPlay
 }
 
-export const NOTE = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 77 } }
-const PROGRESS = { jsonrpc: '2.0', method: 'notifications/progress', params: { progress: 1 } }
-const ELICIT = {
-  jsonrpc: '2.0',
-  id: 's1',
-  method: 'elicitation/create',
-  params: { message: 'go?' },
+/** With all that a fault may look for, with nothing of it, or with an error for a result. */
+export type Variant = 'all' | 'nothing' | 'error'
+
+const rpc = { jsonrpc: '2.0' }
+const request = (method: string, full: boolean, id: unknown = 1): object => {
+  const params = paramsOf(method, full)
+  return { ...rpc, id, method, ...(params && { params }) }
 }
-const ELICITED = { jsonrpc: '2.0', id: 's1', result: { action: 'accept' } }
-const tool = (id: number, name = 'echo') =>
-  request(id, 'tools/call', { name, arguments: { city: 'Bern' } })
-let results = 0
-
-/** A result that no other result is like. */
-function resultOf(id: unknown): object {
-  const content = [{ type: 'text', text: `a text of some length, ${results++}` }]
-  const structuredContent = { temperature: 20, humidity: 60 }
-  return { jsonrpc: '2.0', id, result: { content, structuredContent } }
+const note = (method: string, full: boolean): object => {
+  const params = paramsOf(method, full)
+  return { ...rpc, method, ...(params && { params }) }
 }
+const OTHER = { ...rpc, id: 9, method: 'tools/call', params: { name: 'other' } }
+const CHANGED = { ...rpc, method: 'notifications/tools/list_changed' }
+const AHEAD = [note('notifications/progress', true), CHANGED]
 
-const lines = (session: string): string => `Mcp-Session-Id: ${session}\r\n`
-const json = (...messages: object[]) => {
-  const body = messages.length === 1 ? messages[0]! : messages
-  return (session: string) => [post(body, lines(session), '/json')]
-}
-const stream = (...messages: object[]) => {
-  const body = messages.length === 1 ? messages[0]! : messages
-  return (session: string) => [post(body, lines(session), '/events')]
-}
-const listen = (session: string) => [get('/events', lines(session))]
-const ofServer = (method: string): MatchSpec => ({ direction: 'server', method: [method] })
-const note: Partial<Call> = { id: undefined, kind: 'notification', name: undefined }
-const message = (path: string) => (session: string) => `${path}?sessionId=${session}`
+const replies =
+  (how: Variant): ReachPlay['reply'] =>
+  ({ id, method }) =>
+    how === 'error'
+      ? { ...rpc, id, error: { code: -1, message: 'no', data: { a: 1 } } }
+      : { ...rpc, id, result: resultOf(method, how === 'all') }
 
-const CALLS: readonly ReachKind[] = [
-  { title: 'JSON', on: 'json', sends: json(tool(1)) },
-  { title: 'event stream', on: 'sse', sends: stream(tool(1)) },
-  {
-    title: 'HTTP+SSE',
-    on: 'http+sse' as const,
-    sends: (session: string) => [post(tool(1), '', message('/message')(session))],
-    pushes: () => [said(resultOf(1))],
-  },
-  { title: 'batch, JSON', on: 'batch', batched: true, sends: json(tool(1), tool(2, 'other')) },
-  {
-    title: 'batch, event stream',
-    on: 'batch-sse',
-    batched: true,
-    sends: stream(tool(1), tool(2, 'other')),
-  },
-].map((kind) => ({
-  match: { tool: ['echo'] },
-  call: kind.on === 'http+sse' ? { transport: 'http+sse' } : {},
-  ...kind,
-})) as readonly ReachKind[]
+const MODERN = '2026-07-28'
+const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion'
 
-const CLIENT: readonly ReachKind[] = [
-  {
-    title: 'notification',
-    match: { method: [NOTE.method] },
-    on: 'posted',
-    call: { ...note, method: NOTE.method, params: NOTE.params },
-    sends: json(NOTE),
-  },
-  {
-    title: 'notification of a batch',
-    match: { method: [NOTE.method] },
-    on: 'posted',
-    call: { ...note, method: NOTE.method, params: NOTE.params },
-    batched: true,
-    sends: json(tool(1, 'other'), NOTE),
-  },
-  {
-    title: 'response',
-    match: { method: [ELICIT.method] },
-    on: 'posted',
-    call: { kind: 'response', method: ELICIT.method, name: undefined, params: undefined },
-    sends: (session) => [...stream(tool(1, 'other'))(session), ...json(ELICITED)(session)],
-  },
-]
-
-const serverKinds = (what: string, { method, params }: typeof PROGRESS | typeof ELICIT) => {
-  const isNote = what === 'notification'
-  const shared = {
-    match: ofServer(method),
-    call: {
-      ...(isNote ? note : { id: 's1' }),
-      method,
-      params,
-      from: 'server' as const,
-      name: undefined,
+/** A request of protocol version 2026-07-28. */
+function modern(method: string, full: boolean): Pick<ReachPlay, 'posts' | 'headers'> {
+  const params: { _meta?: object } = paramsOf(method, full) ?? {}
+  const _meta = { ...params._meta, [VERSION_KEY]: MODERN }
+  const name = nameOf(method)
+  return {
+    posts: [{ ...rpc, id: 1, method, params: { ...params, _meta } }],
+    headers: {
+      'mcp-protocol-version': MODERN,
+      'mcp-method': method,
+      ...(name === undefined ? {} : { 'mcp-name': name }),
     },
   }
-  return [
-    { ...shared, title: `${what}, stream of a call`, on: 'call-stream', sends: stream(tool(1)) },
-    {
-      ...shared,
-      title: `${what} of a batch, stream of a call`,
-      on: 'call-stream',
-      sends: (session) => [post(tool(1), lines(session), '/batches')],
-    },
-    { ...shared, title: `${what}, GET stream`, on: 'session-stream', sends: listen },
-    {
-      ...shared,
-      title: `${what}, HTTP+SSE`,
-      on: 'session-stream',
-      sends: () => [],
-      pushes: () => (isNote ? [said(PROGRESS), said(ELICIT)] : [said(ELICIT), said(PROGRESS)]),
-    },
-  ] as readonly ReachKind[]
 }
 
-/** The kinds of messages, by sender. */
-export const REACH_KINDS = {
-  calls: CALLS,
-  client: CLIENT,
-  server: [...serverKinds('notification', PROGRESS), ...serverKinds('request', ELICIT)],
-} as const
+const nameOf = (method: string): string | undefined => {
+  const { name, uri, taskId } = (paramsOf(method, true) ?? {}) as Record<string, string>
+  return name ?? uri ?? taskId
+}
 
-/** Answers in JSON or by a stream, as the path says; a stream has messages of the server, alone or in a batch. */
-export const reachApp: RequestListener = (req: IncomingMessage, res: ServerResponse) => {
-  const parts: Buffer[] = []
-  req.on('data', (part: Buffer) => parts.push(part))
-  req.on('end', () => {
-    const text = Buffer.concat(parts).toString()
-    const messages = messagesIn(text)
-    if (messages === undefined) {
-      res.writeHead(400).end()
-      return
+const callOf = (method: string): Partial<Call> => ({
+  method,
+  name: nameOf(method),
+  params: paramsOf(method, true),
+})
+
+const CALL_TRANSPORTS = [
+  ['JSON', 'json', 'json'],
+  ['event stream', 'sse', 'events'],
+  ['HTTP+SSE', 'http+sse', 'push'],
+  ['batch, JSON', 'batch', 'json'],
+  ['batch, event stream', 'batch-sse', 'events'],
+] as const
+
+function calls(method: string): readonly ReachKind[] {
+  return CALL_TRANSPORTS.map(([transport, on, by]) => {
+    const batched = transport.startsWith('batch')
+    return {
+      message: method,
+      transport,
+      match: { method: [method] },
+      on,
+      call: { ...callOf(method), ...(by === 'push' && { transport: 'http+sse' as const }) },
+      ...(batched && { batched: true as const }),
+      canFail: true as const,
+      play: (how) => ({
+        // A client has no session before it is given one.
+        ...(method === 'initialize' || by === 'push' ? {} : { session: 's' }),
+        by,
+        says: how === 'all' && by !== 'json' ? AHEAD : [],
+        reply: replies(how),
+        posts: [batched ? [request(method, how === 'all'), OTHER] : request(method, how === 'all')],
+      }),
     }
-    const ids = messages.filter(({ id, method }) => id !== undefined && method !== undefined)
-    if (req.method === 'POST' && ids.length === 0) {
-      res.writeHead(202).end()
-      return
-    }
-    const responses = ids.map(({ id }) => resultOf(id))
-    if (req.url !== '/json') {
-      res.writeHead(200, { 'content-type': 'text/event-stream' })
-      const own = req.url === '/batches' ? [[PROGRESS, ELICIT]] : [PROGRESS, ELICIT]
-      for (const each of [...own, ...responses]) res.write(said(each))
-      res.end()
-      return
-    }
-    res.writeHead(200, { 'content-type': 'application/json' })
-    res.end(JSON.stringify(messages.length === 1 ? responses[0] : responses))
   })
 }
 
-/** Reads a body; undefined when a fault has damaged it. */
-function messagesIn(text: string): { id?: unknown; method?: string }[] | undefined {
-  try {
-    return [JSON.parse(text || '[]') as object].flat()
-  } catch {
-    return undefined
-  }
+function modernCalls(method: string): readonly ReachKind[] {
+  const done = { taskId: 'T', status: 'completed', result: resultOf('tasks/result', true) }
+  return CALL_TRANSPORTS.slice(0, 2).map(([transport, on, by]) => ({
+    message: method,
+    transport,
+    match: { method: [method] },
+    on,
+    call: { ...callOf(method), protocolVersion: MODERN },
+    canFail: true as const,
+    play: (how) => ({
+      session: 's',
+      by,
+      says: how === 'all' && by === 'events' ? AHEAD : [],
+      reply: (asked) =>
+        how === 'all' && method === 'tasks/get'
+          ? { ...rpc, id: asked.id, result: { ...done, ...resultOf('', true) } }
+          : replies(how)(asked),
+      ...modern(method, how === 'all'),
+    }),
+  }))
+}
+
+const CLIENT_TRANSPORTS = ['alone', 'batch', 'HTTP+SSE'] as const
+
+function ofClient(
+  message: string,
+  match: MatchSpec,
+  call: Partial<Call>,
+  sent: (how: Variant) => object,
+  asked?: object,
+): readonly ReachKind[] {
+  return CLIENT_TRANSPORTS.map((transport) => ({
+    message,
+    transport,
+    match,
+    on: 'posted',
+    call: {
+      name: undefined,
+      ...call,
+      ...(transport === 'HTTP+SSE' && { transport: 'http+sse' as const }),
+    },
+    ...(transport === 'batch' && { batched: true as const }),
+    ...(asked !== undefined && { canFail: true as const }),
+    play: (how) => ({
+      ...(transport === 'HTTP+SSE' ? {} : { session: 's' }),
+      by: transport === 'HTTP+SSE' ? 'push' : 'events',
+      says: asked === undefined ? [] : [asked],
+      early: true,
+      reply: replies('all'),
+      posts: [
+        ...(asked === undefined || transport === 'HTTP+SSE' ? [] : [OTHER]),
+        transport === 'batch' ? [{ ...OTHER, id: 10 }, sent(how)] : sent(how),
+      ],
+    }),
+  }))
+}
+
+function clientResponses(method: string): readonly ReachKind[] {
+  const match: MatchSpec = { kind: 'response', method: [method] }
+  const call = { kind: 'response' as const, method, params: undefined }
+  const asked = request(method, true, 's1')
+  return ofClient(
+    `response to ${method}`,
+    match,
+    call,
+    (how) => replies(how)({ id: 's1', method })!,
+    asked,
+  )
+}
+
+const SERVER_TRANSPORTS = [
+  'stream of a call',
+  'batch, stream of a call',
+  'GET stream',
+  'batch, GET stream',
+  'HTTP+SSE',
+  'batch, HTTP+SSE',
+] as const
+
+function ofServer(method: string, isNote: boolean): readonly ReachKind[] {
+  const match: MatchSpec = { direction: 'server', method: [method] }
+  return SERVER_TRANSPORTS.map((transport) => ({
+    message: method,
+    transport,
+    match,
+    on: transport.endsWith('call') ? 'call-stream' : 'session-stream',
+    call: {
+      id: isNote ? undefined : 's1',
+      ...(isNote && { kind: 'notification' as const }),
+      method,
+      params: paramsOf(method, true),
+      from: 'server' as const,
+      name: undefined,
+    },
+    play: (how) => {
+      const full = how === 'all'
+      const own = isNote ? note(method, full) : request(method, full, 's1')
+      const said = full ? [own, note('notifications/message', false)] : [own]
+      const onCall = transport.endsWith('call')
+      return {
+        ...(transport.endsWith('SSE') ? {} : { session: 's' }),
+        by: transport.endsWith('SSE') ? 'push' : 'events',
+        says: transport.startsWith('batch') ? [said] : said,
+        reply: full ? replies('all') : () => undefined,
+        posts: onCall ? [request('tools/call', true)] : [],
+        ...(!onCall && { listens: true as const }),
+      }
+    },
+  }))
+}
+
+/** From 2026-07-28 on, a request of the server stands in the result of a call. */
+function inputs(method: string): readonly ReachKind[] {
+  const match: MatchSpec = { direction: 'server', method: [method] }
+  return (['json', 'events'] as const).map((by) => ({
+    message: method,
+    transport: by === 'json' ? 'JSON' : 'event stream',
+    match,
+    on: by === 'json' ? 'input' : 'input-sse',
+    call: {
+      ...callOf(method),
+      from: 'server' as const,
+      name: undefined,
+      protocolVersion: MODERN,
+    },
+    play: (how) => ({
+      session: 's',
+      by,
+      says: how === 'all' && by === 'events' ? AHEAD : [],
+      reply: ({ id }) => {
+        const full = how === 'all'
+        const params = paramsOf(method, full)
+        const inputRequests = { q: { method, ...(params && { params }) } }
+        const more = full ? { _meta: {} } : {}
+        return { ...rpc, id, result: { resultType: 'input_required', inputRequests, ...more } }
+      },
+      ...modern('tools/call', how === 'all'),
+    }),
+  }))
+}
+
+const LEGACY = ['initialize', 'ping', 'logging/setLevel', 'tasks/list', 'tasks/result']
+
+/** The kinds of messages, by sender. */
+export const REACH_KINDS: Readonly<Record<string, readonly ReachKind[]>> = {
+  'Requests of the client': MESSAGES.calls.flatMap(calls),
+  'Requests of the client, protocol version 2026-07-28': MESSAGES.calls
+    .filter((method) => !LEGACY.includes(method))
+    .flatMap(modernCalls),
+  'Notifications and responses of the client': [
+    ...MESSAGES.clientNotes.flatMap((method) =>
+      ofClient(
+        method,
+        { method: [method] },
+        { id: undefined, kind: 'notification', method, params: paramsOf(method, true) },
+        (how) => note(method, how === 'all'),
+      ),
+    ),
+    ...MESSAGES.serverRequests.flatMap(clientResponses),
+  ],
+  'Notifications and requests of the server': [
+    ...MESSAGES.serverNotes.flatMap((method) => ofServer(method, true)),
+    ...MESSAGES.serverRequests.flatMap((method) => ofServer(method, false)),
+  ],
+  'Requests for input, protocol version 2026-07-28': [
+    'sampling/createMessage',
+    'elicitation/create',
+    'roots/list',
+  ].flatMap(inputs),
 }

@@ -1,4 +1,5 @@
 import type { Call } from '../../mcp/call.ts'
+import { isModern } from '../../mcp/protocol-version.ts'
 import type { NotApplicableReason } from './not-applicable.ts'
 
 /** An otherwise healthy call and the kind of its response, for which a fault predicts its effect. */
@@ -9,6 +10,8 @@ export interface OutlookInput {
   /** Something in the request says who the caller is. */
   readonly identified: boolean
   readonly response: 'body' | 'events'
+  /** Several calls share the stream, where not every message belongs to a call. */
+  readonly shared: boolean
   /** False for a stream that answers no call: it has no last event. */
   readonly ends: boolean
 }
@@ -34,3 +37,8 @@ export type Outlook =
 
 /** The prediction of a fault that finds nothing to act on. */
 export const NOTHING: Outlook = { cannot: 'nothing_to_act_on' }
+
+/** Returns true for a request of the server that stands in a result, as all do from 2026-07-28 on. */
+export function isInputRequest(call: Call | undefined): boolean {
+  return call?.from === 'server' && call.kind === undefined && isModern(call.protocolVersion)
+}

@@ -78,7 +78,8 @@ export class MessagePlans {
     const isCertain = open.length === 1 && progressTokenOf(message) !== undefined
     const owner = source.call ?? (isCertain ? open[0]!.call : undefined)
     const named = tasks.toolOf(session, message.method, message.params) ?? toolOf(owner)
-    const call = callOf(message, transport, facts.protocolVersion, named)
+    const version = facts.protocolVersion ?? source.call?.protocolVersion
+    const call = callOf(message, transport, version, named)
     const disturbs = (): readonly Disturbance[] => source.disturbs?.() ?? disturbancesOf(open)
     if (message.kind === 'request') this.#remember(session, call, disturbs)
     try {

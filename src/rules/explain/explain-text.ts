@@ -91,6 +91,8 @@ const RESPONSES: Readonly<Record<ResponseKind, string>> = {
   posted: 'message',
   'call-stream': 'stream of a call',
   'session-stream': 'stream of a session',
+  input: 'JSON that asks for input',
+  'input-sse': 'stream that asks for input',
 }
 
 /** Ways to answer that come to the same share a line. What the call can meet stands first. */

@@ -2,6 +2,7 @@ import type { Fault } from '../../filters/fault.ts'
 import { FAULTS, type FaultUse } from '../../filters/index.ts'
 import type { NotApplicableReason } from '../../filters/lib/not-applicable.ts'
 import {
+  isInputRequest,
   NOTHING,
   type Asked,
   type Outlook,
@@ -16,7 +17,7 @@ import type { Facts } from '../match/call-facts.ts'
 
 /**
  * The form of the response. A rule about HTTP sees `http`, with or without a call in it. A message that is no
- * call is `posted`, or an event on the stream of a call or session.
+ * call is `posted`, or an event on the stream of a call or session. A request for `input` stands in a result.
  */
 export type ResponseKind =
   | 'json'
@@ -29,6 +30,8 @@ export type ResponseKind =
   | 'posted'
   | 'call-stream'
   | 'session-stream'
+  | 'input'
+  | 'input-sse'
 
 /** Predicts the effect of a fault on one form of response. */
 export interface ResponseOutlook {
@@ -57,6 +60,8 @@ interface Way {
   readonly elsewhere?: true
   /** The message is no call. */
   readonly message?: true
+  /** The message stands in the result of a call. */
+  readonly input?: true
 }
 
 const OF_CALLS: readonly (readonly [ResponseKind, Way])[] = [
@@ -77,10 +82,15 @@ const OF_SERVER: readonly (readonly [ResponseKind, Way])[] = [
   ['session-stream', { message: true, elsewhere: true }],
 ]
 
+const OF_INPUT: readonly (readonly [ResponseKind, Way])[] = [
+  ['input', { message: true, input: true }],
+  ['input-sse', { message: true, input: true, stream: true }],
+]
+
 /** Returns the forms that the rule may meet. */
 function waysOf(isHttp: boolean, call: Call | undefined): typeof OF_CALLS {
   if (isHttp) return OF_HTTP
-  if (call?.from === 'server') return OF_SERVER
+  if (call?.from === 'server') return isInputRequest(call) ? OF_INPUT : OF_SERVER
   return call?.kind === undefined ? OF_CALLS : POSTED
 }
 
@@ -107,15 +117,17 @@ export function faultOutlook(
   const { isHttp } = rule
   const onPush = facts.call?.transport === 'http+sse'
   return waysOf(isHttp, facts.call).map(([on, way]) => {
-    const stream = way.stream === true || way.message === true
+    const stream = way.stream === true || (way.message === true && way.input !== true)
     // In HTTP+SSE the POST names its stream, which is its session.
-    const session = facts.session ?? (way.elsewhere === true ? 'a stream' : undefined)
+    const hasStream = way.elsewhere === true || (way.message === true && onPush)
+    const session = facts.session ?? (hasStream ? 'a stream' : undefined)
     const { target = facts.http.path } = facts.http
     const setting: OutlookInput = {
       call: isHttp ? undefined : facts.call,
       session,
       identified: callerText({ target, headers: facts.headers }, session) !== undefined,
       response: stream ? 'events' : 'body',
+      shared: way.elsewhere === true || way.shared === true,
       ends: !stream || facts.call !== undefined,
     }
     if (way.message === true) {
@@ -241,7 +253,7 @@ function cannot(
 /** Returns the reason for which a fault cannot act on a message that is no call. */
 function cannotOnMessage(
   outlook: Outlook,
-  { shared, elsewhere }: Way,
+  { shared, elsewhere, input }: Way,
   { id, kind, from }: Call,
 ): NotApplicableReason | undefined {
   if ('cannot' in outlook) return outlook.cannot
@@ -263,8 +275,9 @@ function cannotOnMessage(
       return shared ? 'shared_exchange' : undefined
     case 'silence':
       return shared && isPosted ? 'shared_exchange' : undefined
-    case 'edit':
     case 'copies':
+      return input ? 'already_sent' : undefined
+    case 'edit':
     case undefined:
     default:
       return undefined

@@ -32,6 +32,13 @@ it.each([
     'nothing_to_act_on',
   ],
   ['rewrite: { in: inputSchema, remove: /x }', 'match: { tool: echo }', 'nothing_to_act_on'],
+  ['poison: {}', 'match: { method: tools/list }', 'nothing_to_act_on'],
+  ['inflate: {}', 'match: { method: initialize }', 'nothing_to_act_on'],
+  ['truncate: { content: { chars: 3 } }', NOTE, 'nothing_to_act_on'],
+  ['rewrite: { in: arguments, remove: /x }', 'match: { method: ping }', 'nothing_to_act_on'],
+  ['throttle: { direction: request }', SERVER_NOTE, 'nothing_to_act_on'],
+  ['stream: { drop: notifications }', SERVER_ASKS, 'nothing_to_act_on'],
+  ['catalog: { notify: suppress }', SERVER_NOTE, 'nothing_to_act_on'],
 ])('%s is idle for %s', (fault, keys, reason) => {
   expect(reasons(fault, keys)).toEqual([reason])
 })

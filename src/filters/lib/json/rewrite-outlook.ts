@@ -1,6 +1,6 @@
 import { isOther } from '../../../mcp/call.ts'
-import { isModern } from '../../../mcp/protocol-version.ts'
-import { NOTHING, type Outlook, type OutlookInput } from '../outlook.ts'
+import { isKnownMethod, mayHaveText } from '../text-outlook.ts'
+import { isInputRequest, NOTHING, type Outlook, type OutlookInput } from '../outlook.ts'
 import { writtenPointers, type RewriteConfig } from './rewrite-schema.ts'
 
 /** Predicts the effect of a rewrite. */
@@ -8,34 +8,46 @@ export function rewriteOutlook(config: RewriteConfig, { call }: OutlookInput): O
   const { in: where } = config
   if (where === 'arguments') {
     if (call === undefined || isOther(call)) return NOTHING
+    if (isKnownMethod(call.method) && !WITH_ARGUMENTS.includes(call.method)) return NOTHING
     const does = 'the app gets other arguments'
     return { by: 'request', asks: 'edit', does, needs: 'arguments that have what it changes' }
   }
   if (where === 'message') return ofMessage(config, call)
   const isList = where !== 'result'
   if (isList && call !== undefined && call.method !== 'tools/list') return NOTHING
+  if (!isList && !mayHaveText(call)) return NOTHING
+  // Notifications and requests of the server have texts, but no result.
+  if (!isList && config.text === undefined && !hasResult(call)) return NOTHING
   const needs = isList ? 'a list of such tools' : 'a result that has what it changes'
   return { by: 'response', does: 'the JSON of its response is changed', needs }
 }
 
 /** Requests and notifications have parameters, responses a result or an error. */
 function ofMessage(config: RewriteConfig, call: OutlookInput['call']): Outlook {
-  const ofParams = writtenPointers(config).map((pointer) => /^\/params(?:\/|$)/.test(pointer))
+  const pointers = writtenPointers(config).filter(
+    // A request for input stands in a result.
+    (pointer) => !isInputRequest(call) || !/^\/error(?:\/|$)/.test(pointer),
+  )
+  const ofParams = pointers.map((pointer) => /^\/params(?:\/|$)/.test(pointer))
   if (call !== undefined && call.kind !== 'response' && ofParams.includes(true)) {
     const does =
       call.from === 'server' ? 'its parameters are changed' : 'the app gets other parameters'
     return { by: 'request', asks: 'edit', does, needs: 'parameters that have what it changes' }
   }
   if (!ofParams.includes(false)) return NOTHING
-  // From 2026-07-28 on, a request of the server stands in a result.
-  const hasResult =
-    call === undefined ||
-    call.kind === 'response' ||
-    (call.kind === undefined && (call.from !== 'server' || isModern(call.protocolVersion)))
-  if (!hasResult) return NOTHING
+  if (!hasResult(call)) return NOTHING
   return {
     by: 'response',
     does: 'its response is changed',
     needs: 'a message that has what it changes',
   }
+}
+
+/** The requests with arguments. */
+const WITH_ARGUMENTS = ['tools/call', 'prompts/get']
+
+/** Returns true for a message with a result, or in one. */
+function hasResult(call: OutlookInput['call']): boolean {
+  if (call === undefined || call.kind === 'response') return true
+  return call.kind === undefined && (call.from !== 'server' || isInputRequest(call))
 }

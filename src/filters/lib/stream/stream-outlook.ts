@@ -1,6 +1,6 @@
 import { isOther } from '../../../mcp/call.ts'
 import type { EventChoice } from './event-choice.ts'
-import { NOTHING, type Outlook, type OutlookInput } from '../outlook.ts'
+import { isInputRequest, NOTHING, type Outlook, type OutlookInput } from '../outlook.ts'
 
 interface StreamChoices {
   readonly drop?: EventChoice
@@ -16,7 +16,7 @@ export function streamOutlook(config: StreamChoices, setting: OutlookInput): Out
   const { drop, duplicate, reorder, wrongId, split, close = 'last' } = config
   const { response, call, ends } = setting
   if (wrongId !== undefined) {
-    if (isOther(call) && call?.kind !== 'response') return NOTHING
+    if (isOther(call) && call?.kind !== 'response' && !isInputRequest(call)) return NOTHING
     const needs = call === undefined ? 'a response of JSON-RPC' : undefined
     return { by: 'response', does: 'its response has another id', needs }
   }
@@ -47,11 +47,15 @@ export function streamOutlook(config: StreamChoices, setting: OutlookInput): Out
       : duplicate !== undefined
         ? [duplicate, `${named(duplicate)} twice`]
         : [close, 'the stream ends early']
-  const found = chosen(choice, ends)
+  const isNote = call?.kind === 'notification'
+  if (isOther(call) && choice === 'notifications' && !isNote) return NOTHING
+  const found = isNote && choice === 'notifications' ? SURE : chosen(choice, ends)
   if ('cannot' in found) return found
   const of = isOther(call) ? `it ${drop === undefined ? 'arrives twice' : 'is lost'}` : does
   return { by: 'response', any: true, does: of, ...found }
 }
+
+const SURE = { needs: undefined }
 
 /** Returns the condition under which an event is chosen. */
 function chosen(
