@@ -86,7 +86,8 @@ export const session = defineFault({
         const isSessionless = ctx.session === undefined || isModern(ctx.call?.protocolVersion)
         if (!expire || isSessionless) return CONTINUE
         ctx.injected('expire')
-        ctx.host.expireSession()
+        // A message of the server cannot be rejected with 404, so its session goes on.
+        if (ctx.call?.from !== 'server') ctx.host.expireSession()
         const body = notFound(ctx.call)
         const headers = { 'Content-Type': 'application/json' }
         return {

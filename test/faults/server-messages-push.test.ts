@@ -66,6 +66,17 @@ it('sends a delayed notification when its rule is taken back', async () => {
   await client.sees('list_changed')
 })
 
+it('ends no session where a message of the server cannot be rejected', async () => {
+  app = await PushApp.open([oneFault('session: { expire: true }', LIST_CHANGED)])
+  const client = await app.listen('a')
+  app.say(changed)
+  await eventually(() => (app.faults.counts().not_applicable === 1 ? undefined : 'not counted yet'))
+  app.say(progress(1))
+  await client.sees('progress')
+  expect(app.faults.notApplicable[0]).toMatchObject({ reason: 'headers_sent' })
+  expect(heard(client)).toBe(changed + progress(1))
+})
+
 it('does not split an event of the app by a delayed notification', async () => {
   app = await PushApp.open([oneFault('delay: { fixed: 10m }', LIST_CHANGED)])
   const client = await app.listen('a')

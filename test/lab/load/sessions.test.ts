@@ -14,7 +14,7 @@ test('each client has a session of its own, holds streams, and ends it', async (
       url: new URL(host.url),
       work: { tools: ['end the stream'] },
       pace: { clients: 2, tasks: 2, hold: 2 },
-      resilience: { timeoutMs: 500 },
+      resilience: { timeoutMs: 20_000 },
     },
     { begun: () => (held = 2) },
   )
