@@ -9,7 +9,7 @@ export interface Controlled {
   /** Ends all faults; traffic is served as before. */
   disarm(): void
   /** Resolves to true while any app accepts connections. */
-  appAccepts(): Promise<boolean>
+  upstreamAccepts(): Promise<boolean>
 }
 
 /** The socket for hooks in the sidecar's container. */
@@ -67,7 +67,7 @@ async function handle(
   // At once, before any wait: a terminating pod must not fail because of faults.
   controlled.disarm()
   const until = performance.now() + wait
-  while (await controlled.appAccepts()) {
+  while (await controlled.upstreamAccepts()) {
     if (closing.aborted || performance.now() >= until) {
       return end(response, 200, 'disarmed; the app still runs')
     }

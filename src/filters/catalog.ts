@@ -41,7 +41,7 @@ const ghost = section({
   ),
 })
 
-/** Another list of tools, prompts or resources than the app has. */
+/** Another list of tools, prompts or resources than the upstream has. */
 export const catalog = defineFault({
   name: 'catalog',
   summary: 'changes the list of tools, prompts or resources',
@@ -209,7 +209,7 @@ function catalogOutlook(
   return METHOD.test(call?.method ?? '') ? { by: 'response', any: true, does } : NOTHING
 }
 
-/** Cursors that the app never gave. */
+/** Cursors that the upstream never gave. */
 const INVALID = 'squall:no-such-page'
 const LOOP = 'squall:first-page'
 
@@ -230,7 +230,7 @@ function rejectInvalid(ctx: FaultContext): Verdict {
   return { kind: 'respond', reply: { kind: 'rpcError', code: -32602, message: 'Invalid cursor' } }
 }
 
-/** The app gets the call without the cursor that it does not know. */
+/** The upstream gets the call without the cursor that it does not know. */
 function leadBack(ctx: FaultContext): Verdict {
   if (cursorOf(ctx) !== LOOP || listKey(ctx.call?.method) === undefined) return CONTINUE
   ctx.injected('cursor loop')

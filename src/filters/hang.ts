@@ -141,7 +141,7 @@ function hanging(ctx: FaultContext, { head, body }: Output, config: HangConfig):
   }
 }
 
-/** Nothing for so long, and then the rest; the app sends on meanwhile. */
+/** Nothing for so long, and then the rest; the upstream sends on meanwhile. */
 async function* silence(
   ctx: FaultContext,
   ms: number,

@@ -12,7 +12,7 @@ import { idText, withId } from './lib/json/message-id.ts'
 import { isOther } from '../mcp/call.ts'
 import * as Type from 'typebox'
 
-/** Staleness: the app answers, and the client gets what it was answered before. */
+/** Staleness: the upstream answers, and the client gets what it was answered before. */
 export const replay = defineFault({
   name: 'replay',
   summary: 'answers with what was answered before',

@@ -29,7 +29,7 @@ import { type FindParts, type Rewritten, TextRewrite, doneText } from './lib/jso
 /** The most characters that `text` adds to one result. */
 const MAX_GROWTH = 1024 * 1024
 
-/** Another shape of results, arguments or the catalog of tools than the app gave. */
+/** Another shape of results, arguments or the catalog of tools than the upstream gave. */
 export const rewrite = defineFault({
   name: 'rewrite',
   summary: 'changes the JSON of results, arguments, schemas or whole messages',

@@ -14,7 +14,7 @@ const DAMAGES = ['drop', 'duplicate', 'reorder', 'wrongId', 'split', 'close'] as
 const PIECES = 3
 const PAUSE_MS = 100
 
-/** Damage to the order and number of events; each that arrives is as the app sent it. */
+/** Damage to the order and number of events; each that arrives is as the upstream sent it. */
 export const stream = defineFault({
   name: 'stream',
   summary: 'loses, repeats, reorders or tears events of a stream',

@@ -11,7 +11,7 @@ import * as Type from 'typebox'
 
 const HALF: CutOffset = { percent: 50 }
 
-/** Less than the app answered: a cut body, or a valid response that silently holds less. */
+/** Less than the upstream answered: a cut body, or a valid response that silently holds less. */
 export const truncate = defineFault({
   name: 'truncate',
   summary: 'cuts a response short',

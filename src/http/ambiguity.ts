@@ -1,13 +1,13 @@
 import { headerValues, type RequestHead } from './headers.ts'
 
-/** Rejects a request that two servers could read differently, before the app sees it. */
+/** Rejects a request that two servers could read differently, before the upstream sees it. */
 export interface Ambiguity {
   readonly status: 400 | 501 | 505
   readonly message: string
 }
 
 /**
- * Finds forms that the strict parser accepts and a laxer app could read differently: they would bypass
+ * Finds forms that the strict parser accepts and a laxer upstream could read differently: they would bypass
  * rules, or any other filter in front of the app.
  */
 export function findAmbiguity(head: RequestHead): Ambiguity | undefined {

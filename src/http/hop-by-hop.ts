@@ -12,7 +12,7 @@ const HOP_BY_HOP = new Set([
 
 /**
  * Headers that `Connection: <name>` cannot remove. Nominating them is either an error or an attempt to make
- * the app see a request without its credentials or its framing.
+ * the upstream see a request without its credentials or its framing.
  */
 const ESSENTIAL = new Set([
   'host',

@@ -18,11 +18,11 @@ export type FailureKind =
   | 'connect'
   /** Squall's own bound on upstream connections was met: nothing was sent. */
   | 'overload'
-  /** The app reset the connection (RST). */
+  /** The upstream reset the connection (RST). */
   | 'reset'
-  /** The app closed the connection before its response was whole (FIN). */
+  /** The upstream closed the connection before its response was whole (FIN). */
   | 'closed'
-  /** The app's response is not valid HTTP. */
+  /** The upstream's response is not valid HTTP. */
   | 'protocol'
 
 /** A failed transfer. */

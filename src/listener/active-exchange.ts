@@ -117,14 +117,14 @@ interface UpstreamParts {
 }
 
 /** Wraps the upstream of a GET stream, so that its events pass a `PushStream`. */
-function pushUpstream(app: Upstream, stream: PushStream): Upstream {
+function pushUpstream(upstream: Upstream, stream: PushStream): Upstream {
   return {
     send(head, body, sink) {
       stream.setSink(sink)
       stream.setPost((text, target) =>
-        sendAlone(postOf(head, text, target), { upstream: app, closing: undefined }),
+        sendAlone(postOf(head, text, target), { upstream, closing: undefined }),
       )
-      stream.attach(app.send(head, body, stream))
+      stream.attach(upstream.send(head, body, stream))
       return stream
     },
   }
@@ -182,14 +182,14 @@ function openOf(entries: readonly CallEntry[], call: Call | undefined): readonly
   return entries.filter((each) => !each.settled && (call === undefined || each.call === call))
 }
 
-/** Records that calls are sent to the app now. */
+/** Records that calls are sent to the upstream now. */
 export function markSent(entries: readonly CallEntry[], now: () => number): number {
   const sentAt = now()
   for (const entry of entries) entry.sentAt = sentAt
   return sentAt
 }
 
-/** Records the app's response to one call or to all; faults may still hold the response. */
+/** Records the upstream's response to one call or to all; faults may still hold the response. */
 function markResponded(entries: readonly CallEntry[], call: Call | undefined, at: number): void {
   for (const entry of entries) {
     if (call === undefined || entry.call === call) entry.respondedAt = at

@@ -21,9 +21,9 @@ export interface CallEntry extends OpenCall {
   readonly receivedAt: number
   /** The first 55 characters of a valid `traceparent` that came with the request. */
   readonly trace: string | undefined
-  /** The time at which the call was sent to the app; negative before. */
+  /** The time at which the call was sent to the upstream; negative before. */
   sentAt: number
-  /** The time at which the app responded, where a fault may hold the response; negative before. */
+  /** The time at which the upstream responded, where a fault may hold the response; negative before. */
   respondedAt: number
   /** The faults of the exchange; undefined when no rule matched. */
   faults: ExchangeFaults | undefined

@@ -8,18 +8,18 @@ const GIVEN_UP: ReadonlySet<Outcome> = new Set(['abandoned', 'timeout', 'cancell
  * it, and the client's responses to them. They may cause the outcome of the call.
  */
 export class Disturbance {
-  #isOfApp = false
+  #isOfUpstream = false
   #isOfClient = false
 
-  /** Records a fault on a message. A notification reaches the client alone; the app waits for the others. */
+  /** Records a fault on a message. A notification reaches the client alone; the upstream waits for the others. */
   by({ kind }: { readonly kind?: string | undefined }): void {
     if (kind === 'notification') this.#isOfClient = true
-    else this.#isOfApp = true
+    else this.#isOfUpstream = true
   }
 
   /** Returns true when the faults may have caused this outcome. */
   mayCause(outcome: Outcome): boolean {
-    if (this.#isOfApp && outcome !== 'ok') return true
+    if (this.#isOfUpstream && outcome !== 'ok') return true
     return this.#isOfClient && GIVEN_UP.has(outcome)
   }
 }

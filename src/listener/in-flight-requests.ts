@@ -114,8 +114,8 @@ export class InFlightRequests {
     const end = outcome === 'incomplete' ? entry.fallback : outcome
     const cause = origin === 'real' ? originOf(entry, end) : origin
     const now = end === 'abandoned' && entry.leftAt >= 0 ? entry.leftAt : this.#now()
-    // Time for which a fault held the response back is not the app's.
-    const appEnd = respondedAt >= 0 ? respondedAt : now
+    // Time for which a fault held the response back is not the upstream's.
+    const respondedOrNow = respondedAt >= 0 ? respondedAt : now
     const timed = !LONG_LIVED.has(call.method)
     const record: CallRecord = {
       method: call.method,
@@ -125,7 +125,7 @@ export class InFlightRequests {
       origin: cause,
       seconds: timed ? (now - entry.receivedAt) / 1000 : undefined,
       upstreamSeconds:
-        timed && origin !== 'squall' && sentAt >= 0 ? (appEnd - sentAt) / 1000 : undefined,
+        timed && origin !== 'squall' && sentAt >= 0 ? (respondedOrNow - sentAt) / 1000 : undefined,
       responseBytes: resultBytes,
       changed: end === 'ok' && entry.faults?.hasChanged(call) === true,
       trace: entry.trace,

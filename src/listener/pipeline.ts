@@ -246,7 +246,7 @@ export class Pipeline implements ActiveExchangeOwner {
     return this.#parts.inFlight.redirects.hold(active, head, this.#parts.now())
   }
 
-  /** Answers for an app that was unreachable, or gave no usable response. */
+  /** Answers for an upstream that was unreachable, or gave no usable response. */
   upstreamFailed(active: ActiveExchange, failure: Failure): void {
     const { reason, status, message } = rejectionOf(failure)
     this.#parts.suspect?.(failure)

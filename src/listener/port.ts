@@ -41,7 +41,7 @@ const PROBE_TTL = 1_000
 export class Port {
   readonly upstreamName: string
   readonly #front: HttpFront
-  readonly #app: UpstreamConnections
+  readonly #connections: UpstreamConnections
   readonly #tunnel: Tunnel
   readonly #inFlight: InFlightRequests
   readonly #diagnosis: UpstreamDiagnosis
@@ -65,7 +65,7 @@ export class Port {
     this.upstreamName = formatUpstream(address)
     this.#connector = createConnector({ address, timeout: options.connectTimeout, tls })
     const now: () => number = performance.now.bind(performance)
-    this.#app = new UpstreamConnections({
+    this.#connections = new UpstreamConnections({
       address,
       fast: options.engine === 'fast',
       connector: this.#connector,
@@ -102,7 +102,7 @@ export class Port {
         resetWhile: (isDown) => this.#front.resetWhile(isDown),
       })
     const { publicUrl } = options
-    const { upstream } = this.#app
+    const { upstream } = this.#connections
     const names = publicUrl === undefined ? undefined : new PublicAddress(publicUrl, address)
     const pipeline = new Pipeline({
       upstream: names
@@ -146,9 +146,9 @@ export class Port {
     ;(this.#front.server as TlsServer).setSecureContext(material)
   }
 
-  /** Resolves to true when the app accepts connections; probes it only without open connections. */
+  /** Resolves to true when the upstream accepts connections; probes it only without open connections. */
   upstreamAccepts(): Promise<boolean> {
-    if (this.#app.connected > 0) return Promise.resolve(true)
+    if (this.#connections.connected > 0) return Promise.resolve(true)
     const now = performance.now()
     if (now - this.#probedAt > PROBE_TTL) {
       this.#probedAt = now
@@ -159,7 +159,7 @@ export class Port {
 
   sweep(now: number): void {
     this.#front.sweep(now)
-    this.#app.sweep(now)
+    this.#connections.sweep(now)
     this.#inFlight.sweep()
     this.#report('sessions', this.#inFlight.sessions.size)
     this.#report('in_flight_calls', this.#inFlight.size)
@@ -169,7 +169,7 @@ export class Port {
   async drain(): Promise<void> {
     this.#closing.abort()
     await this.#front.drain()
-    this.#app.close()
+    this.#connections.close()
   }
 
   /** Ends all connections at once. */
@@ -179,7 +179,7 @@ export class Port {
     this.#diagnosis.close()
     this.#inFlight.close()
     this.#tunnel.close()
-    this.#app.close()
+    this.#connections.close()
   }
 
   #report(name: 'sessions' | 'in_flight_calls', size: number): void {
@@ -188,7 +188,7 @@ export class Port {
   }
 
   #upgrade(req: IncomingMessage, socket: Socket, head: Buffer): void {
-    if (this.#app.hasRoom) {
+    if (this.#connections.hasRoom) {
       this.#tunnel.carry(req, socket, head)
       return
     }

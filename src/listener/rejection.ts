@@ -8,7 +8,7 @@ import type { ClientResponse } from './exchange.ts'
 /** The JSON-RPC error code of Squall's own errors. */
 const SQUALL_ERROR = -32603
 
-/** The header of Squall's own error responses, which come neither from the app nor from a fault. */
+/** The header of Squall's own error responses, which come neither from the upstream nor from a fault. */
 export const ERROR_HEADER = 'x-squall-error'
 
 /** Explains calls that Squall itself ended, without a response of its own. */

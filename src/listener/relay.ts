@@ -13,7 +13,7 @@ export interface RelayEnd {
   finished(status: number): void
   /** The response redirects the request. True takes the calls from the observer. */
   redirected(head: ResponseHead): boolean
-  /** The app gave no usable response: the receiver must answer. */
+  /** The upstream gave no usable response: the receiver must answer. */
   upstreamFailed(failure: Failure): void
   /** The observer failed; the response continues. */
   observerFailed(error: unknown): void
@@ -26,7 +26,7 @@ export interface RelayEnd {
 /** The time of a piece up to this size, together with its head, is not measured. */
 const SMALL = 16 * 1024
 
-/** Passes one response from the app to the client and to an observer. */
+/** Passes one response from the upstream to the client and to an observer. */
 export class Relay implements ResponseSink, ExchangeListener {
   readonly #exchange: Exchange
   readonly #end: RelayEnd
@@ -58,7 +58,7 @@ export class Relay implements ResponseSink, ExchangeListener {
   requestSent(spent: number): void {
     this.#spent += spent
     this.#requestSent = true
-    // An unreachable app has failed before this.
+    // An unreachable upstream has failed before this.
     if (this.#ended) this.#end.spent(this.#spent)
   }
 

@@ -26,7 +26,7 @@ export interface SidecarOptions extends FrontOptions {
   readonly inFlightTtl: number
   readonly maxSessions: number
   readonly maxUpstreamConnections: number
-  /** False opens a connection to the app for each request. */
+  /** False opens a connection to the upstream for each request. */
   readonly upstreamReuse: boolean
   readonly upstreamIdle: number
   readonly connectTimeout: number

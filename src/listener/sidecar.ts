@@ -90,7 +90,7 @@ export class Sidecar {
     return bound
   }
 
-  /** Returns ready when the sidecar listens and every app accepts connections. */
+  /** Returns ready when the sidecar listens and every upstream accepts connections. */
   async readiness(): Promise<Readiness> {
     const listening = this.#state === 'listening'
     if (!listening) return { ready: false, reason: this.#state, listening }
@@ -104,8 +104,8 @@ export class Sidecar {
     return { ready: true, reason: 'listening, upstream accepts', listening }
   }
 
-  /** Returns true when the app of at least one listener accepts connections. */
-  async appAccepts(): Promise<boolean> {
+  /** Returns true when the upstream of at least one listener accepts connections. */
+  async upstreamAccepts(): Promise<boolean> {
     for (const port of this.#ports) if (await port.upstreamAccepts()) return true
     return false
   }

@@ -71,7 +71,7 @@ export function endingOf(call: RequestCall, response: Message): Ending {
   return outcome === 'ok' ? OK : { outcome, error: errorTextOf(response) }
 }
 
-/** Returns true for the status of an app that rejects the protocol version or transport of a handshake. */
+/** Returns true for the status of an upstream that rejects the protocol version or transport of a handshake. */
 function isNegotiationStatus(method: string, status: number): boolean {
   return (
     (method === 'server/discover' || method === 'initialize') &&

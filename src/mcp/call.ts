@@ -64,5 +64,5 @@ export type Outcome =
   | 'incomplete'
   | 'abandoned'
 
-/** The cause of the outcome: the app, a fault, or Squall itself. */
+/** The cause of the outcome: the upstream, a fault, or Squall itself. */
 export type Origin = 'real' | 'injected' | 'squall'

@@ -41,7 +41,7 @@ export class Endpoints {
   }
 }
 
-/** Returns path and query only: the host in an absolute URI is the app's external name, which may differ here. */
+/** Returns path and query only: the host in an absolute URI is the upstream's external name, which may differ here. */
 function resolve(base: string, reference: string): string | undefined {
   if (base.length > MAX_TARGET || reference.length > MAX_TARGET) return undefined
   let url: URL

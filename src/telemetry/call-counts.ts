@@ -150,7 +150,7 @@ export class CallCounts {
     for (const tool of this.#byTool().keys()) yield tool.durations(out, format)
   }
 
-  /** Writes the lines of the app's response times. */
+  /** Writes the lines of the upstream's response times. */
   *upstreamDurations(out: TextWriter, format: TextFormat): Iterable<void> {
     for (const tool of this.#byTool().keys()) yield tool.upstreamDurations(out, format)
   }

@@ -14,7 +14,7 @@ export class HttpCounts {
 
   add(record: HttpRecord): void {
     const { status } = record
-    // The app's status is untrusted: only known ones become labels.
+    // The upstream's status is untrusted: only known ones become labels.
     const code =
       status >= 100 && status < STATUSES ? Math.trunc(status) : status === 0 ? NONE : OTHER
     const row = CLASS[record.class] * ORIGINS.length + ORIGIN[record.origin]

@@ -277,7 +277,7 @@ export const LABELS: Readonly<Record<(typeof METRICS)[number]['labels'][number],
   outcome:
     '`ok`, `tool_error`, `rpc_error`, `http_error`, `reset`, `timeout`, `cancelled`, `incomplete`, `abandoned`.',
   origin:
-    'Cause of the outcome: `upstream` (the app), `injected` (a fault), `squall` (Squall itself).',
+    'Cause of the outcome: `real` (your MCP server), `injected` (a fault), `squall` (Squall itself).',
   class: '`mcp` (streams, notifications, session ends), `http`, `upgrade`.',
   code: 'HTTP status; `none` when there was no response, `other` outside 100 to 599.',
   reason: 'The cause, in one word.',

@@ -13,7 +13,7 @@ export interface CallRecord {
   readonly origin: Origin
   /** From the request's last byte to the response's; undefined for calls that are meant to stay open. */
   readonly seconds: number | undefined
-  /** From the request sent to the app to its whole response; undefined when the app did not get the call. */
+  /** From the request sent to the upstream to its whole response; undefined when the upstream did not get the call. */
   readonly upstreamSeconds: number | undefined
   /** The size of the message with the result of a tool, where it was seen apart from other messages. */
   readonly responseBytes?: number | undefined
@@ -40,7 +40,7 @@ export type UnclassifiedReason =
 export type RejectionReason =
   | 'upstream_unreachable'
   | 'upstream_protocol'
-  /** Diagnosed after failures: the app speaks TLS, or listens on loopback only. */
+  /** Diagnosed after failures: the upstream speaks TLS, or listens on loopback only. */
   | 'upstream_misconfigured'
   | 'overload'
   | 'ambiguous_request'

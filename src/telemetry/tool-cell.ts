@@ -65,7 +65,7 @@ export class ToolCell {
     }
   }
 
-  /** Writes the lines of the app's response times. */
+  /** Writes the lines of the upstream's response times. */
   upstreamDurations(out: TextWriter, format: TextFormat): void {
     this.#upstream?.write(out, this.#texts.upstream, format)
   }

@@ -20,7 +20,7 @@ export interface ToolSample {
   readonly errors: ByOrigin
   /** Durations as the client saw them. */
   readonly seconds: Durations
-  /** Durations of the app's responses. */
+  /** Durations of the upstream's responses. */
   readonly upstreamSeconds: Durations
 }
 

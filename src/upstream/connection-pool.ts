@@ -4,7 +4,7 @@ export interface ConnectionEvents<C> {
   disconnected(connection: C): void
 }
 
-/** A connection to the app, as a pool sees it. */
+/** A connection to the upstream, as a pool sees it. */
 export interface PooledConnection {
   alive: boolean
   busy: boolean
@@ -26,7 +26,7 @@ export interface ConnectionPoolOptions<C> {
 
 /**
  * Connections to one app. The one used last is used first, so that as few as possible idle towards
- * the app's own timeout.
+ * the upstream's own timeout.
  */
 export class ConnectionPool<C extends PooledConnection> {
   readonly #options: ConnectionPoolOptions<C>

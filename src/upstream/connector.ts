@@ -2,7 +2,7 @@ import { connect as connectTcp, isIP, type OnReadOpts, type Socket } from 'node:
 import type { ConnectionOptions } from 'node:tls'
 import type { UpstreamAddress } from './address.ts'
 
-/** Reports that no connection to the app could be made. */
+/** Reports that no connection to the upstream could be made. */
 export class ConnectError extends Error {
   readonly code = 'SQUALL_CONNECT'
 }
@@ -14,7 +14,7 @@ export interface ConnectorOptions {
   readonly tls: () => ConnectionOptions
 }
 
-/** Opens connections to the app, with a bound on the time it takes. */
+/** Opens connections to the upstream, with a bound on the time it takes. */
 export type Connector = (
   done: (error: Error | null, socket: Socket | null) => void,
   /** Receives the incoming bytes instead of the stream, on connections without TLS. */
@@ -65,7 +65,7 @@ function open({ address, tls }: ConnectorOptions, onread: OnReadOpts | undefined
     host: address.host,
     port: address.port,
     noDelay: true,
-    // undici decides when to answer the app's FIN: see SocketGuard.
+    // undici decides when to answer the upstream's FIN: see SocketGuard.
     allowHalfOpen: true,
     keepAlive: true,
     keepAliveInitialDelay: TCP_KEEP_ALIVE,
@@ -73,7 +73,7 @@ function open({ address, tls }: ConnectorOptions, onread: OnReadOpts | undefined
   if (!address.tls) return connectTcp({ ...target, ...reading })
   const secure = tls()
   const servername = serverNameFor(address.host, secure)
-  // Loaded with the first TLS connection: most apps are reached without TLS.
+  // Loaded with the first TLS connection: most upstreams are reached without TLS.
   const { connect } = process.getBuiltinModule('node:tls')
   return connect({ ...target, ALPNProtocols: ['http/1.1'], ...secure, servername })
 }

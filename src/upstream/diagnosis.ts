@@ -18,10 +18,10 @@ export interface DiagnosisOptions {
   readonly found: (problem: UpstreamProblem) => void
 }
 
-/** The minimum time between two probes of an app, in milliseconds. */
+/** The minimum time between two probes of an upstream, in milliseconds. */
 const PAUSE = 10_000
 const HANDSHAKE = 3_000
-/** An app that did not speak TLS this often is not probed again. */
+/** An upstream that did not speak TLS this often is not probed again. */
 const MOST_PROBES = 3
 const MOST_SOCKETS = 4 * 2 ** 20
 const LISTENS = '0A'
@@ -30,7 +30,7 @@ const SOCKETS = ['/proc/net/tcp', '/proc/net/tcp6'] as const
 const LOOPBACKS = [/^[0-9A-F]{6}7F$/, /^0{24}01000000$/, /^0{16}FFFF0000[0-9A-F]{6}7F$/]
 
 /**
- * Finds out why an app gives no usable response to plain HTTP: it speaks TLS, or it listens on loopback
+ * Finds out why an upstream gives no usable response to plain HTTP: it speaks TLS, or it listens on loopback
  * and is reached by the address of the pod. Probes only after a failure, seldom, and a bounded number
  * of times.
  */
@@ -96,7 +96,7 @@ export class UpstreamDiagnosis {
 
 type TcpAddress = Extract<UpstreamAddress, { kind: 'tcp' }>
 
-/** Returns true when the app answers a TLS handshake, even with an alert. */
+/** Returns true when the upstream answers a TLS handshake, even with an alert. */
 function speaksTls({ host, port }: TcpAddress): Promise<boolean> {
   const { connect } = process.getBuiltinModule('node:tls')
   return new Promise((resolve) => {

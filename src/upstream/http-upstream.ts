@@ -7,7 +7,7 @@ import { FastUpstream } from './fast/fast-upstream.ts'
 import { undiciClient } from './undici-module.ts'
 import { UndiciUpstream } from './undici-upstream.ts'
 
-/** Configures how the connections to one app are opened and limited. */
+/** Configures how the connections to one upstream are opened and limited. */
 export interface UpstreamConnectionsOptions extends ConnectionOptions {
   readonly address: UpstreamAddress
   /** False sends every exchange through undici. */

@@ -1,6 +1,6 @@
 import type { Connector } from './connector.ts'
 
-/** Resolves to true when the app accepts connections now. */
+/** Resolves to true when the upstream accepts connections now. */
 export function probe(connector: Connector): Promise<boolean> {
   return new Promise((resolve) => {
     connector((error, socket) => {

@@ -11,7 +11,7 @@ const LAST_CHUNK = '\r\n0\r\n\r\n'
 
 /**
  * Writes the client's own head instead of undici's. undici lower-cases `Host`, moves it to the front and
- * drops trailers; behind a transparent proxy the app must see none of that. undici writes strings for
+ * drops trailers; behind a transparent proxy the upstream must see none of that. undici writes strings for
  * heads and chunk framing and bytes for bodies, so only strings are translated here.
  */
 export class RequestHeadWriter {

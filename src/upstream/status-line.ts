@@ -7,7 +7,7 @@ const FOREIGN = /^HTTP\/(?!1\.[01] )[^ ]+ /
 const INFORMATIONAL = /^HTTP\/1\.[01] 1\d\d/
 
 /**
- * Reads the reason phrase as the app wrote it. undici decodes the phrase as UTF-8, and keeps only its last
+ * Reads the reason phrase as the upstream wrote it. undici decodes the phrase as UTF-8, and keeps only its last
  * piece when the phrase arrives in several.
  */
 export class StatusLine {

@@ -26,7 +26,7 @@ export function keepRequestLines(proxyReq: ClientRequest, req: IncomingMessage):
   }
 }
 
-/** Returns the app's own header lines by name, in the shape that http-proxy writes. */
+/** Returns the upstream's own header lines by name, in the shape that http-proxy writes. */
 export function linesOf(res: IncomingMessage): Record<string, string[]> {
   return Object.fromEntries(grouped(renameSquallHeaders(res.rawHeaders)))
 }

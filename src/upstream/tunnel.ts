@@ -13,13 +13,13 @@ const require = createRequire(import.meta.url)
 export interface TunnelEvents {
   opened(): void
   closed(): void
-  /** Reports the status of the app's response: 101, or another one. */
+  /** Reports the status of the upstream's response: 101, or another one. */
   responded(status: number): void
-  /** Reports that the app declined the upgrade. True takes over the socket, and the response with its body. */
+  /** Reports that the upstream declined the upgrade. True takes over the socket, and the response with its body. */
   declined(req: IncomingMessage, res: IncomingMessage, socket: Socket): boolean
-  /** Reports that the app could not be reached; the client's socket is open and has received nothing. */
+  /** Reports that the upstream could not be reached; the client's socket is open and has received nothing. */
   failed(message: string, socket: Socket): void
-  /** Reports that the app's connection broke after its response. */
+  /** Reports that the upstream's connection broke after its response. */
   broken(socket: Socket): void
 }
 
@@ -29,7 +29,7 @@ function destroyed(this: Socket): void {
   this.destroy()
 }
 
-/** Carries upgraded connections (WebSocket and others) to the app, through http-proxy. */
+/** Carries upgraded connections (WebSocket and others) to the upstream, through http-proxy. */
 export class Tunnel {
   readonly #address: UpstreamAddress
   readonly #tls: () => ConnectionOptions

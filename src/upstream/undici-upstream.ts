@@ -26,7 +26,7 @@ const ONE_WRITE = 16 * 1024
 const MOST_INTERIM = 64
 const IDLE_TRANSFER: Transfer = { resume: () => undefined, abort: () => undefined }
 
-/** Sends exchanges to the app through undici, one connection each. */
+/** Sends exchanges to the upstream through undici, one connection each. */
 export class UndiciUpstream implements Upstream {
   readonly #pool: ConnectionPool<UndiciConnection>
   readonly #options: ConnectionOptions

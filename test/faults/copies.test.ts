@@ -181,5 +181,5 @@ it('copies nothing that is answered on another connection', async () => {
   await app.listen('s')
   await app.call('s', 1)
   expect(app.stage.app.requests.filter(({ method }) => method === 'POST')).toHaveLength(1)
-  expect(app.faults.notApplicable).toMatchObject([{ reason: 'answered_elsewhere' }])
+  expect(app.faults.notApplicable).toMatchObject([{ reason: 'responded_elsewhere' }])
 })

@@ -75,7 +75,7 @@ it('leaves batches and what is answered elsewhere alone, and says so', async () 
   const old = opened(await PushApp.open(rules, { faults: [marker] }))
   await old.listen('s')
   await old.call('s', 1)
-  expect(old.faults.notApplicable).toMatchObject([{ reason: 'answered_elsewhere' }])
+  expect(old.faults.notApplicable).toMatchObject([{ reason: 'responded_elsewhere' }])
   expect([batch, old.faults].map((each) => each.counts().not_applicable)).toEqual([1, 1])
 })
 

@@ -40,7 +40,7 @@ test('a fault that takes answers as HTTP has none to take', async () => {
   await app.call('a', 1)
   app.say(said(result(1)))
   await app.stage.ends({ 'tools/call echo: ok': 1 })
-  expect(reasons()).toEqual(['answered_elsewhere'])
+  expect(reasons()).toEqual(['responded_elsewhere'])
 })
 
 test('a response that a fault swallows leaves the call open until it is given up', async () => {

@@ -205,4 +205,4 @@ test('the page says what happens', async () => {
   if (isGenerating && wrongs === 0) await writeFile(file, page)
   const kept = await readFile(file, 'utf8').catch(() => '')
   expect(kept, 'docs/reference/reach.md is stale: run npm run generate').toBe(page)
-})
+}, 120_000)

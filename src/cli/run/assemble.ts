@@ -102,7 +102,7 @@ export async function assemble(
     })),
   })
   const control = createControlSocket(
-    { disarm: () => sidecar.podEnds(), appAccepts: () => sidecar.appAccepts() },
+    { disarm: () => sidecar.podEnds(), upstreamAccepts: () => sidecar.upstreamAccepts() },
     logger,
   )
   let bound: BoundAddress | undefined

@@ -15,7 +15,7 @@ export function listKey(method: string | undefined): string | undefined {
   return method === undefined ? undefined : LISTS.get(method)
 }
 
-/** An entry that the app does not have. */
+/** An entry that the upstream does not have. */
 export interface Ghost {
   readonly name: string
   readonly description?: string

@@ -6,7 +6,7 @@ export const NOT_APPLICABLE = {
   shared_exchange: 'it would also affect the other calls of the batch',
   shared_stream: "it would also affect the other messages on the session's stream",
   no_push_stream: 'the response goes by another connection, and none is open',
-  answered_elsewhere: 'the response to the call goes by another connection',
+  responded_elsewhere: 'the response to the call goes by another connection',
   headers_sent: 'the status was sent before the fault could act',
   too_large: 'the response, or one event of it, is too large to hold',
   too_slow: 'the response is too slow to be held until it is complete',

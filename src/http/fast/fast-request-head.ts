@@ -6,13 +6,13 @@ export interface RequestHeadCache {
   facts: object | undefined
 }
 
-/** A plain head with the text that the app gets. Only instances count as plain; copies of the fields do not. */
+/** A plain head with the text that the upstream gets. Only instances count as plain; copies of the fields do not. */
 export class FastRequestHead implements RequestHead {
   readonly method: string
   readonly target: string
   readonly version = '1.1'
   readonly headers: HeaderLines
-  /** The head as the app gets it, with the blank line. */
+  /** The head as the upstream gets it, with the blank line. */
   readonly text: string
   readonly cache: RequestHeadCache
 

@@ -5,7 +5,7 @@ const DIGITS = 9
 const NOTHING = Buffer.alloc(0)
 
 /**
- * Recognizes the last head by its bytes. Clients and apps repeat the same head except for the length of the
+ * Recognizes the last head by its bytes. Clients and upstreams repeat the same head except for the length of the
  * body, and comparing costs a tenth of reading.
  */
 export class HeadMemo<Known> {

@@ -16,7 +16,7 @@ interface Known {
   readonly head: FastRequestHead
   /** The index of the declared length among the lines; -1 without one. */
   readonly lengthAt: number
-  /** The text for the app before the declared length, and behind it. */
+  /** The text for the upstream before the declared length, and behind it. */
   readonly before: string
   readonly after: string
 }

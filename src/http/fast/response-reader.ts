@@ -42,12 +42,12 @@ export class ResponseReader {
     this.#most = Math.min(limit - 1, MOST)
   }
 
-  /** True when the app ends the connection after this response. */
+  /** True when the upstream ends the connection after this response. */
   get closes(): boolean {
     return this.#known.closes
   }
 
-  /** The milliseconds for which the app announces to keep an idle connection. */
+  /** The milliseconds for which the upstream announces to keep an idle connection. */
   get keptFor(): number | undefined {
     return this.#known.keptFor
   }

@@ -80,7 +80,7 @@ export class CallFaults implements ActiveFaultOwner {
    * The origin of the call's outcome; a call that ends while a fault holds it counts as injected.
    */
   get origin(): Origin {
-    // The fault causes the outcome of an edited call, although the app answers it.
+    // The fault causes the outcome of an edited call, although the upstream answers it.
     const { injected } = this.fate
     return injected || this.edits.length > 0 || this.#faults.some((active) => active.acting)
       ? 'injected'
@@ -166,7 +166,7 @@ export class CallFaults implements ActiveFaultOwner {
     return markers
   }
 
-  /** True once a fault or the app has ended the session of the call. */
+  /** True once a fault or the upstream has ended the session of the call. */
   get hasSessionEnded(): boolean {
     return this.copies?.sessionEnded === true || this.exchangeContext.control.hasSessionEnded()
   }
@@ -191,7 +191,7 @@ export class CallFaults implements ActiveFaultOwner {
       const hook = (ctx: FaultContext) => active.fault[name]!(ctx)
       const verdict = await active.decide(hook, (wanted) => admit(this, wanted, active), from)
       from = undefined
-      // The app waits for the response of a client: a fault's reply replaces it.
+      // The upstream waits for the response of a client: a fault's reply replaces it.
       if (verdict.kind === 'respond' && this.call?.kind === 'response') {
         active.settle()
         continue

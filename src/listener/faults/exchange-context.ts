@@ -19,7 +19,7 @@ export interface FaultOrigin {
 export interface ExchangeControl {
   /** Rejects further requests of the session; returns false without a session. */
   expireSession(by: FaultOrigin): boolean
-  /** Returns true when a fault or the app has ended the session. */
+  /** Returns true when a fault or the upstream has ended the session. */
   hasSessionEnded(): boolean
   /** Resets new connections for `ms` milliseconds. */
   refuseConnections(ms: number, by: FaultOrigin): void

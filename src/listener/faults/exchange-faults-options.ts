@@ -44,7 +44,7 @@ export interface ExchangeFaultsOptions extends ExchangeContext {
   readonly push?: PushStreams | undefined
   /** Plans the messages of the server in the response; undefined when no rule may need them. */
   readonly messagePlanner?: MessagePlanner | undefined
-  /** Called when the app's response to a call is complete; undefined stands for all calls. */
+  /** Called when the upstream's response to a call is complete; undefined stands for all calls. */
   readonly onResponded?: ((call: Call | undefined) => void) | undefined
   /** Called when the request, or the rest of it, is sent to the app. */
   readonly onSent?: (() => void) | undefined
@@ -76,6 +76,6 @@ export type RequestOutcome =
       readonly kind: 'forward'
       readonly responded: readonly number[]
       readonly replies: readonly Reply[]
-      /** The texts of messages that the app gets in addition. */
+      /** The texts of messages that the upstream gets in addition. */
       readonly repeated: readonly string[]
     }

@@ -236,9 +236,9 @@ export class ExchangeFaults implements ExchangeParts {
     for (const faults of this.calls) {
       if (faults.call?.transport !== 'http+sse' || faults.fate.isElsewhere) continue
       faults.fate.respondElsewhere()
-      faults.leaveOutput('answered_elsewhere')
+      faults.leaveOutput('responded_elsewhere')
       if (faults.fate.responded || !faults.readsResponse) continue
-      const reason = this.#pushed === undefined ? 'answered_elsewhere' : this.#pushed.arm(faults)
+      const reason = this.#pushed === undefined ? 'responded_elsewhere' : this.#pushed.arm(faults)
       if (reason !== undefined) faults.leaveResponse(reason)
     }
   }

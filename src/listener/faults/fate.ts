@@ -8,7 +8,7 @@ import { isModern } from '../../mcp/protocol-version.ts'
  *
  * - `open`: the client waits. A fault that acts meanwhile holds the call.
  * - `lost`: the connection ended while a fault held the response, which may come again.
- * - `responded`: the client has the end of the response, with the app's outcome.
+ * - `responded`: the client has the end of the response, with the upstream's outcome.
  * - `replaced`: the client has another message, or a response with another outcome.
  * - `cut`: the client has a reset, an HTTP status or changed bytes instead of the response.
  */
@@ -55,18 +55,18 @@ export class Fate {
     return this.#state === 'responded' || this.#state === 'replaced'
   }
 
-  /** The app's response, once known. */
+  /** The upstream's response, once known. */
   get upstreamResponse(): Message | undefined {
     return this.#upstreamResponse
   }
 
-  /** The outcome that the app meant, when the client has received it. */
+  /** The outcome that the upstream meant, when the client has received it. */
   get outcome(): Outcome | undefined {
     if (this.#state !== 'responded' || this.#call === undefined) return undefined
     return this.#upstreamResponse && outcomeOf(this.#call, this.#upstreamResponse)
   }
 
-  /** True when the client received the app's response after all, on another connection. */
+  /** True when the client received the upstream's response after all, on another connection. */
   get isRestored(): boolean {
     return this.#isRestored
   }
@@ -96,12 +96,12 @@ export class Fate {
     return this.#isCounted
   }
 
-  /** Records the app's response, before faults act on it. */
+  /** Records the upstream's response, before faults act on it. */
   upstreamResponded(message: Message | undefined): void {
     this.#upstreamResponse = message
   }
 
-  /** Records what faults of other rules made of the app's response, before those of the call act on it. */
+  /** Records what faults of other rules made of the upstream's response, before those of the call act on it. */
   rewritten(meant: Message | undefined, message: Message | undefined): void {
     this.#upstreamResponse = meant
     if (!this.#hasAppOutcome(message)) this.#to(CHANGED)
@@ -117,7 +117,7 @@ export class Fate {
     this.#to(REPLACED)
   }
 
-  /** Records that the client receives something else than the app's response. */
+  /** Records that the client receives something else than the upstream's response. */
   changed(): void {
     this.#to(CHANGED)
   }
@@ -179,7 +179,7 @@ export class Fate {
     this.#state = transitions[this.#state]
   }
 
-  /** Returns true when the client learns the outcome that the app meant. */
+  /** Returns true when the client learns the outcome that the upstream meant. */
   #hasAppOutcome(message: Message | undefined): boolean {
     const call = this.#call
     const meant = this.#upstreamResponse

@@ -34,7 +34,7 @@ const MAX_EFFECTS = 200
 /**
  * Reports the effects of faults to metrics and the log. A fault that takes effect on a call is one
  * log line and one count in `squall_faults_injected_total`, however often it acts on that call. Lines are
- * left out only as `injections` says. Of a client's or app's text the log has only tool names, methods and
+ * left out only as `injections` says. Of a client's or upstream's text the log has only tool names, methods and
  * ids, shortened; ids can be hashed or omitted.
  */
 export class FaultReport {
@@ -199,7 +199,7 @@ export interface ShownError {
 
 /**
  * Removes the message of an error: parsers quote their input there, which is a client's arguments
- * or an app's results.
+ * or an upstream's results.
  */
 export function shownError(error: unknown): ShownError {
   if (!(error instanceof Error)) return { type: typeof error }

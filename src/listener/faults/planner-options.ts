@@ -66,7 +66,7 @@ export interface PostedExchange {
   /** Called when the request, or the rest of it, is sent to the app. */
   readonly onSent: () => void
   readonly disturbancesOf: NonNullable<ExchangeFaultsOptions['disturbancesOf']>
-  /** Called when the app's response to a call is complete; undefined stands for all calls. */
+  /** Called when the upstream's response to a call is complete; undefined stands for all calls. */
   readonly onResponded: (call: Call | undefined) => void
   /** The redirected request that this one repeats: its calls are planned already. */
   readonly repeats?: RedirectedPost | undefined

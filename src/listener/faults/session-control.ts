@@ -7,7 +7,7 @@ import type { ExchangeControl, FaultOrigin } from './exchange-context.ts'
 import type { PushStreams } from './source/push-streams.ts'
 
 /**
- * Holds the sessions that a fault has ended: the app still knows them, but their requests are
+ * Holds the sessions that a fault has ended: the upstream still knows them, but their requests are
  * rejected.
  */
 export class ExpiredSessions {

@@ -21,7 +21,7 @@ export function createNodeServer(
     keepAliveInitialDelay: TCP_KEEP_ALIVE,
     noDelay: true,
     insecureHTTPParser: false,
-    // The app decides about a request without Host.
+    // The upstream decides about a request without Host.
     requireHostHeader: false,
   }
   const created =

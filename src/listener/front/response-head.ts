@@ -18,7 +18,7 @@ const UNSAFE = /[\r\n\0]/
 const STATUS_LINE_END = '\r\n'
 
 /**
- * Writes the app's own lines, followed by node:http's framing and connection lines. Given the app's lines,
+ * Writes the upstream's own lines, followed by node:http's framing and connection lines. Given the upstream's lines,
  * node:http would reject some valid ones (a Trailer line without a trailer, a latin1 Content-Disposition) and
  * change the bytes of others.
  */

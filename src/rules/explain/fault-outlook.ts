@@ -39,7 +39,7 @@ export interface ResponseOutlook {
   /** True when the response to the explained call can have this form. */
   readonly here: boolean
   readonly acts: 'yes' | 'depends' | 'no'
-  /** When it does: before the app gets the call, when the response is there, while it flows, or as HTTP. */
+  /** When it does: before the upstream gets the call, when the response is there, while it flows, or as HTTP. */
   readonly by?: OutlookHook
   /** In a few words; absent where it does not act. */
   readonly does?: string
@@ -47,9 +47,9 @@ export interface ResponseOutlook {
   readonly needs?: string
   /** Why it does not act, as logs say it. */
   readonly reason?: NotApplicableReason
-  /** The app does not get the call. */
+  /** The upstream does not get the call. */
   readonly ends?: true
-  /** The rule and fault that keep the call from the app, so that this one has no turn. */
+  /** The rule and fault that keep the call from the upstream, so that this one has no turn. */
   readonly behind?: string
 }
 
@@ -216,7 +216,7 @@ function cannot(
 ): NotApplicableReason | undefined {
   if (way.message === true) return cannotOnMessage(outlook, way, call!)
   const { shared, elsewhere } = way
-  const noOutput = elsewhere ? 'answered_elsewhere' : shared ? 'shared_exchange' : undefined
+  const noOutput = elsewhere ? 'responded_elsewhere' : shared ? 'shared_exchange' : undefined
   const hears = fault.beforeResponse !== undefined || fault.onResponse !== undefined
   // One that has nothing else is not even asked.
   if (noOutput !== undefined && !hears && fault.onRequest === undefined) return noOutput
@@ -243,7 +243,7 @@ function cannot(
       return isLate ? 'already_sent' : undefined
     case 'copies':
       if (isLate) return 'already_sent'
-      return elsewhere ? 'answered_elsewhere' : undefined
+      return elsewhere ? 'responded_elsewhere' : undefined
     case undefined:
     default:
       return undefined

@@ -21,7 +21,7 @@ const BUCKETS = 30
 /**
  * Disarms all rules when too many calls fail for real. A call whose outcome a fault made counts
  * neither as an error nor as a call, and neither does one that its client cancelled on purpose: both
- * say nothing of how the app fares. What Squall answers because the app does not is an error like the app's own.
+ * say nothing of how the upstream fares. What Squall answers because the upstream does not is an error like the upstream's own.
  *
  * Once it has tripped it looks away until somebody lifts the `guard` reason, by new rules or by
  * hand, and begins with an empty window then. While something else keeps rules from acting it

@@ -17,7 +17,7 @@ export class BridgedSocket extends Duplex {
     this.#resume = resume
   }
 
-  /** Passes on bytes from the app; null is the end of the stream. False asks for a pause. */
+  /** Passes on bytes from the upstream; null is the end of the stream. False asks for a pause. */
   feed(bytes: Buffer | null): boolean {
     if (this.#early === undefined) return this.push(bytes)
     this.#early.push(bytes)

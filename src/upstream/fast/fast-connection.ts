@@ -11,7 +11,7 @@ import { BridgedSocket } from './bridged-socket.ts'
 /** Configures the connections of one upstream. */
 export interface FastConnectionOptions {
   readonly connector: Connector
-  /** An idle connection is retired after this, or 2 s before the app says it would close it. */
+  /** An idle connection is retired after this, or 2 s before the upstream says it would close it. */
   readonly idle: number
   readonly maxResponseHead: number
   readonly now: () => number
@@ -29,9 +29,9 @@ export interface ConnectionUser {
   handOver(socket: BridgedSocket, begun: boolean): void
 }
 
-/** The app closes at its own time; retiring ours this much earlier keeps requests off dying connections. */
+/** The upstream closes at its own time; retiring ours this much earlier keeps requests off dying connections. */
 const RETIRE_BEFORE_APP = 2_000
-/** The most that a `keep-alive: timeout` of the app is trusted for. */
+/** The most that a `keep-alive: timeout` of the upstream is trusted for. */
 const LONGEST_IDLE = 600_000
 const READ_SIZE = 64 * 1024
 
@@ -47,7 +47,7 @@ const CLOSED: Failure = {
 /** The read buffer that all connections share: kept bytes are copied before the read returns. */
 const INPUT = Buffer.allocUnsafeSlow(READ_SIZE)
 
-/** Connects to the app without an HTTP parser; hands over to one when a response is not plain. */
+/** Connects to the upstream without an HTTP parser; hands over to one when a response is not plain. */
 export class FastConnection implements PooledConnection, PieceTaker {
   alive = true
   busy = false

@@ -35,7 +35,7 @@ export class FastUpstream implements Upstream {
     const pool = this.#pool
     let connection = pool.acquireIdle()
     if (connection === undefined) {
-      // An app whose responses are never plain must not get a new connection for each request.
+      // An upstream whose responses are never plain must not get a new connection for each request.
       if (this.#standard.hasIdle) return this.#standard.send(head, body, sink)
       connection = pool.acquire()
       if (connection === undefined) {

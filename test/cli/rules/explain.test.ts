@@ -98,7 +98,7 @@ describe('squall explain', () => {
       lost: matches, and samples this call
         truncate {"framing":"broken"}
           JSON, stream: its connection ends before the response is whole
-          (HTTP+SSE: does not act (answered_elsewhere))
+          (HTTP+SSE: does not act (responded_elsewhere))
           (batch in JSON, batch by stream: does not act (shared_exchange))
         stream {"drop":"last"}
           JSON: does not act (nothing_to_act_on)
@@ -106,7 +106,7 @@ describe('squall explain', () => {
           (HTTP+SSE, batch by stream: its response missing)
           (batch in JSON: does not act (nothing_to_act_on))
 
-      answered_elsewhere: the response to the call goes by another connection
+      responded_elsewhere: the response to the call goes by another connection
       shared_exchange: it would also affect the other calls of the batch
       nothing_to_act_on: there is nothing for the fault to act on
       In brackets: responses that this call does not get.
@@ -180,7 +180,7 @@ describe('a recorded request', () => {
     expect(results(reported)[0]).toMatchObject({ lost: 'sampled' })
     const { responses } = reported.explained[0]!.rules[1]!.faults[0]!
     expect(responses.filter(({ here }) => here)).toEqual([
-      { on: 'http+sse', here: true, acts: 'no', reason: 'answered_elsewhere' },
+      { on: 'http+sse', here: true, acts: 'no', reason: 'responded_elsewhere' },
     ])
   })
 

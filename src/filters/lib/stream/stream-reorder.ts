@@ -52,7 +52,7 @@ export async function* reorder(
 }
 
 /**
- * Sends a notification of the server behind the message that follows it. A request is not held: the app may
+ * Sends a notification of the server behind the message that follows it. A request is not held: the upstream may
  * wait for its response and send nothing more.
  */
 export async function overtaken(ctx: FaultContext): Promise<Verdict> {

@@ -150,7 +150,7 @@ export interface ActiveFaultOwner {
   readonly exchangeContext: ExchangeContext
   /** Aborted when the client leaves, the sidecar drains, or the exchange ends. */
   readonly stop: Stop
-  /** The head of the app's response, if it belongs to this call alone. */
+  /** The head of the upstream's response, if it belongs to this call alone. */
   readonly response: ResponseHead | undefined
   readonly listener: FaultListener
   /** Undefined for a message that is not on a stream. */

@@ -4,7 +4,7 @@ import { Fifo } from '../../../base/fifo.ts'
 import type { Room } from '../../../base/room.ts'
 import { SLICE, nextLoop } from '../../event-loop.ts'
 
-/** A part of a response as the app sent it. */
+/** A part of a response as the upstream sent it. */
 export interface UpstreamFrame extends Frame {
   /** The id of the event, which a replacement must keep, because clients resume by it. */
   readonly eventId: string | undefined

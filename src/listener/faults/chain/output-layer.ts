@@ -34,7 +34,7 @@ export function checkedHead(head: ResponseHead, before: ResponseHead): void {
 export interface OutputFlow {
   readonly head: ResponseHead
   readonly body: ByteFlow
-  /** Returns true when the whole response of the app has passed. */
+  /** Returns true when the whole response of the upstream has passed. */
   readonly whole: () => boolean
 }
 
@@ -45,7 +45,7 @@ export interface LayerOptions {
   readonly limit: number
   /** The bound on the time for which they are held. */
   readonly bound: HoldBound
-  /** Called when the client receives other bytes than the app sent. */
+  /** Called when the client receives other bytes than the upstream sent. */
   readonly changed: () => void
   /** True when the status alone decides the outcome, so that another body does not change it. */
   readonly endsByStatus: boolean

@@ -9,7 +9,7 @@ import type { ExchangeFaults } from '../exchange-faults.ts'
 import { SLICE, nextLoop } from '../../event-loop.ts'
 import { type OutputFlow, outputLayer } from './output-layer.ts'
 
-/** The waiting bytes beyond which the app is asked to pause. */
+/** The waiting bytes beyond which the upstream is asked to pause. */
 const HIGH_WATER = 64 * 1024
 
 /** Reports that the response was cut, so that no reader sees a regular end. */
@@ -27,8 +27,8 @@ class BrokenOff extends Error {
 export interface OutputEvents {
   /** The stage accepts data again after `data` returned false. */
   readonly onDrain: () => void
-  /** The response has ended; further data of an app that has not ended is not needed. */
-  readonly done: (appHasEnded: boolean) => void
+  /** The response has ended; further data of an upstream that has not ended is not needed. */
+  readonly done: (upstreamHasEnded: boolean) => void
 }
 
 /** Runs the faults that act on the response as HTTP (head and bytes), before the client. */
@@ -42,7 +42,7 @@ export class OutputStage {
   #started = false
   #ended = false
   #blocked = false
-  #appFailed = false
+  #upstreamFailed = false
   #wake: (() => void) | undefined
 
   constructor(faults: ExchangeFaults, sink: ResponseSink, events: OutputEvents) {
@@ -70,7 +70,7 @@ export class OutputStage {
   }
 
   /**
-   * Handles a response that the app cut: faults release what they hold, and before a close the
+   * Handles a response that the upstream cut: faults release what they hold, and before a close the
    * bytes are sent.
    */
   fail(failure: Failure): void {
@@ -80,7 +80,7 @@ export class OutputStage {
       this.#queue.drop()
       return
     }
-    this.#appFailed = true
+    this.#upstreamFailed = true
     this.cut(failure)
     this.#faults.disarm()
     this.resume()
@@ -143,8 +143,8 @@ export class OutputStage {
       if (this.#ended) return
       this.#blocked = !this.#exit.data(step.value)
       if (this.#exit.full) return
-      // After a failure of the app the little that is left does not wait for the client.
-      if (this.#blocked && !this.#appFailed) await this.#ready()
+      // After a failure of the upstream the little that is left does not wait for the client.
+      if (this.#blocked && !this.#upstreamFailed) await this.#ready()
       // A fault may split one piece into many.
       if (++pieces % SLICE === 0) await nextLoop()
       if (this.#ended) return

@@ -41,7 +41,7 @@ export class JoinedWrites {
   }
 }
 
-/** The bytes beyond which a held head is sent, so that the client sees that the app is alive. */
+/** The bytes beyond which a held head is sent, so that the client sees that the upstream is alive. */
 const MAX_HELD = 16 * 1024
 
 /** Sends a response to the client. */
@@ -165,7 +165,7 @@ interface Waiting {
   readonly acted: () => void
 }
 
-/** Sends a stream: the app's bytes unchanged, and Squall's events between two of the app's. */
+/** Sends a stream: the upstream's bytes unchanged, and Squall's events between two of the upstream's. */
 export class PushOutlet {
   readonly #position: PushPosition
   readonly #writes: JoinedWrites
@@ -231,7 +231,7 @@ export class PushOutlet {
   }
 
   /**
-   * Runs all waiting actions after the end of the app's stream, even inside an incomplete event.
+   * Runs all waiting actions after the end of the upstream's stream, even inside an incomplete event.
    */
   flushAll(): void {
     this.#writes.flush()

@@ -77,14 +77,14 @@ export function replyEvent(reply: Reply, replaced: object): Uint8Array {
 }
 
 /**
- * Creates an HTTP response; `marked` is true when a marker is sent with it. `appLines` are the
- * headers of the app's response, if any, whose CORS headers are kept.
+ * Creates an HTTP response; `marked` is true when a marker is sent with it. `upstreamLines` are the
+ * headers of the upstream's response, if any, whose CORS headers are kept.
  */
 export function httpResponse(
   reply: HttpReply,
   request: RequestHead,
   marked: boolean,
-  appLines?: HeaderLines,
+  upstreamLines?: HeaderLines,
 ): InjectedResponse {
   const { status } = reply
   const reason = STATUS_CODES[status] ?? ''
@@ -99,9 +99,12 @@ export function httpResponse(
   }
   if (!names.has('cache-control')) lines.push('Cache-Control', 'no-store')
   const kept =
-    appLines === undefined
+    upstreamLines === undefined
       ? corsLines(request, marked)
-      : linesWithout(appLines, (name) => !name.startsWith('access-control-') && name !== 'vary')
+      : linesWithout(
+          upstreamLines,
+          (name) => !name.startsWith('access-control-') && name !== 'vary',
+        )
   const headers = [...lines, ...linesWithout(kept, (name) => names.has(name))]
   return { head: { status, reason, headers }, bytes: hasNoBody(request, status) ? NOTHING : bytes }
 }
@@ -156,7 +159,7 @@ export function emptyResponse(
 }
 
 /**
- * Creates the response with another body than the app's. Replies of faults need a head that allows a body of
+ * Creates the response with another body than the upstream's. Replies of faults need a head that allows a body of
  * messages.
  */
 export function changedResponse(
@@ -211,7 +214,7 @@ export function hasNoBody(request: RequestHead, status: number): boolean {
 export const NOTHING = new Uint8Array(0)
 
 /**
- * Returns the CORS headers that let a browser's page read the response, because the app was not
+ * Returns the CORS headers that let a browser's page read the response, because the upstream was not
  * asked.
  */
 function corsLines(request: RequestHead, marked: boolean): string[] {

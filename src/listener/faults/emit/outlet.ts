@@ -27,7 +27,7 @@ export class Outlet {
     return this.#stage
   }
 
-  /** Sends the app's response through a stage. Only before the head. */
+  /** Sends the upstream's response through a stage. Only before the head. */
   addStage(events: OutputEvents): void {
     this.#stage = new OutputStage(this.#faults, this.#sink, events)
   }

@@ -96,7 +96,7 @@ export interface CopyOptions {
 /** Provides the state of a call with copies. */
 export interface CopiedOwner {
   readonly call: Call | undefined
-  /** True once a fault or the app has ended the session. */
+  /** True once a fault or the upstream has ended the session. */
   readonly hasSessionEnded: boolean
   readonly copies: CopyOrders | undefined
 }
@@ -128,7 +128,7 @@ export async function readCopied(
 
 /**
  * Sends the copies of a call one after the other, even without a waiting client, until the rule is
- * withdrawn. Their responses are read, so that the app does its work, and dropped. Never rejects.
+ * withdrawn. Their responses are read, so that the upstream does its work, and dropped. Never rejects.
  */
 export async function sendCopies(call: CopiedCall, options: CopyOptions): Promise<void> {
   const { active, copies, spacing } = call.order

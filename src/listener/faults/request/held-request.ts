@@ -101,7 +101,7 @@ export class HeldRequest {
 }
 
 /**
- * Joins the verdicts on the messages of a request. Adds the indexes of messages that the app does not
+ * Joins the verdicts on the messages of a request. Adds the indexes of messages that the upstream does not
  * get to `responded`, and the replies of faults to `replies`.
  */
 export function requestOutcome(

@@ -17,7 +17,7 @@ import { checkVerdict } from './verdicts.ts'
 
 /**
  * Pipes the messages of a request that are no calls through the faults that change, drop or repeat
- * messages. Adds the indexes of dropped messages to `dropped`, and returns the texts that the app gets
+ * messages. Adds the indexes of dropped messages to `dropped`, and returns the texts that the upstream gets
  * in addition.
  */
 export async function pipeMessages(

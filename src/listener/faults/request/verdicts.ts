@@ -9,7 +9,7 @@ import type { CallTexts } from './call-texts.ts'
 import { type RpcReply, markerComments, replyMessage } from '../emit/injected-response.ts'
 
 /**
- * Returns the reason for which a verdict on a response cannot be carried out, if any: the app has
+ * Returns the reason for which a verdict on a response cannot be carried out, if any: the upstream has
  * the call already.
  */
 export function checkVerdict(
@@ -125,7 +125,7 @@ async function checkChange(
   if (!(verdict.copies > 0)) return 'nothing_to_act_on'
   const isCall = call.kind === undefined
   // The responses to copies would arrive on the stream that the client reads.
-  if (isCall && call.transport === 'http+sse') return 'answered_elsewhere'
+  if (isCall && call.transport === 'http+sse') return 'responded_elsewhere'
   const text = await texts.text(index)
   const isUnreadable = text === undefined || (isCall && withId(text, '0') === undefined)
   return isUnreadable ? 'unreadable' : undefined

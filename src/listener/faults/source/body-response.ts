@@ -86,7 +86,7 @@ export class BodyResponse implements ResponsePart {
   }
 
   resume(): void {
-    if (this.#passing) this.#context.app.resume()
+    if (this.#passing) this.#context.upstream.resume()
   }
 
   stop(): void {
@@ -130,7 +130,7 @@ export class BodyResponse implements ResponsePart {
     faults.options.listener.failed({ rule: '', fault: '', call: undefined }, error)
     if (!outlet.started) this.#pass()
     if (trailers !== undefined) outlet.end(trailers)
-    else this.#context.app.resume()
+    else this.#context.upstream.resume()
   }
 
   async #response(trailers: HeaderLines): Promise<void> {
@@ -211,14 +211,14 @@ export class BodyResponse implements ResponsePart {
       // The upstream may have failed meanwhile, and the client has the held bytes.
       if (this.#passing || outlet.ended) return
       if (this.#replaced(out)) {
-        this.#context.app.drop()
+        this.#context.upstream.drop()
         return
       }
     }
     faults.leaveResponse('too_large')
     const more = this.#pass()
     if (this.#ended !== undefined) outlet.end(this.#ended)
-    else if (more) this.#context.app.resume()
+    else if (more) this.#context.upstream.resume()
   }
 
   /** Handles an unreadable body: only faults that do not need its content act on it. */

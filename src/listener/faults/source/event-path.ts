@@ -187,7 +187,7 @@ export class EventPath {
 
   /** Creates the gate; undefined when no rule may be about messages of the server. */
   #createGate(): MessageGate | undefined {
-    const { faults, app } = this.#context
+    const { faults, upstream } = this.#context
     const { messagePlanner } = faults.options
     if (messagePlanner === undefined) return undefined
     return new MessageGate({
@@ -206,7 +206,7 @@ export class EventPath {
         return messagePlanner.plan(message, { call, disturbs })
       },
       uncut: faults.shared ? 'shared_exchange' : undefined,
-      post: (text) => app.post(text),
+      post: (text) => upstream.post(text),
       memory: faults.memory,
     })
   }

@@ -19,10 +19,10 @@ import { SseResponse } from './sse-response.ts'
  * Wraps the upstream with the faults of one exchange, so that relay and observers need not know
  * about faults.
  */
-export function faultedUpstream(app: Upstream, faults: ExchangeFaults): Upstream {
+export function faultedUpstream(upstream: Upstream, faults: ExchangeFaults): Upstream {
   return {
     send(head, body, sink) {
-      const transfer = new FaultedTransfer(app, faults, head, body, sink)
+      const transfer = new FaultedTransfer(upstream, faults, head, body, sink)
       transfer.begin()
       return transfer
     },
@@ -35,9 +35,9 @@ class FaultedTransfer implements Transfer {
   readonly #head: RequestHead
   readonly #body: Body
   readonly #outlet: Outlet
-  #app: Transfer | undefined
+  #transfer: Transfer | undefined
   #faulted: FaultedSink | undefined
-  /** True when no more data of the app is needed. */
+  /** True when no more data of the upstream is needed. */
   #dropped = false
 
   constructor(
@@ -134,16 +134,16 @@ class FaultedTransfer implements Transfer {
 
   #forward(head: RequestHead, body: Body, replies: readonly Reply[]): void {
     const { closing, memory } = this.#faults.options
-    const app = {
-      resume: () => this.#app?.resume(),
+    const upstream = {
+      resume: () => this.#transfer?.resume(),
       drop: () => this.#drop(),
       post: (text: string) =>
         sendAlone(postOf(this.#head, text), { upstream: this.#upstream, closing, memory }),
     }
-    this.#faulted = new FaultedSink(this.#faults, this.#outlet, replies, app)
+    this.#faulted = new FaultedSink(this.#faults, this.#outlet, replies, upstream)
     this.#faults.forwarded()
     const transfer = this.#upstream.send(head, body, this.#faulted)
-    this.#app = transfer
+    this.#transfer = transfer
     this.#faults.options.onSent?.()
     if (this.#dropped) transfer.abort()
   }
@@ -151,28 +151,28 @@ class FaultedTransfer implements Transfer {
   #drop(): void {
     if (this.#dropped) return
     this.#dropped = true
-    this.#app?.abort()
+    this.#transfer?.abort()
   }
 }
 
-/** Pipes the app's response through the faults to the client. */
+/** Pipes the upstream's response through the faults to the client. */
 export class FaultedSink implements ResponseSink {
   readonly #faults: ExchangeFaults
   readonly #outlet: Outlet
   readonly #replies: readonly Reply[]
-  readonly #app: UpstreamControl
+  readonly #upstream: UpstreamControl
   #part: ResponsePart | undefined
 
   constructor(
     faults: ExchangeFaults,
     outlet: Outlet,
     replies: readonly Reply[],
-    app: UpstreamControl,
+    upstream: UpstreamControl,
   ) {
     this.#faults = faults
     this.#outlet = outlet
     this.#replies = replies
-    this.#app = app
+    this.#upstream = upstream
   }
 
   info(head: ResponseHead): void {
@@ -181,7 +181,7 @@ export class FaultedSink implements ResponseSink {
 
   head(head: ResponseHead): void {
     if (this.#outlet.ended) return
-    // An app that does not know the session ignores copies, too.
+    // An upstream that does not know the session ignores copies, too.
     if (this.#faults.options.session !== '') {
       for (const own of this.#faults.posted) own.copies?.responds(head.status === 404)
     }
@@ -230,7 +230,7 @@ export class FaultedSink implements ResponseSink {
       head,
       coding,
       replies: this.#replies,
-      app: this.#app,
+      upstream: this.#upstream,
     }
     if (faults.passesRedirect) return new UnreadResponse(context)
     for (const own of faults.calls) {
@@ -241,8 +241,8 @@ export class FaultedSink implements ResponseSink {
     if (faults.outputs.length > 0) {
       this.#outlet.addStage({
         onDrain: () => this.#onDrain(),
-        done: (appHasEnded) => {
-          if (!appHasEnded) this.#app.drop()
+        done: (upstreamHasEnded) => {
+          if (!upstreamHasEnded) this.#upstream.drop()
           this.stop()
         },
       })
@@ -278,7 +278,7 @@ export class UnreadResponse implements ResponsePart {
 
   end(trailers: HeaderLines): void {
     const { outlet, faults } = this.#context
-    // The time of the HTTP faults is not the app's.
+    // The time of the HTTP faults is not the upstream's.
     if (outlet.stage !== undefined) faults.options.onResponded?.(undefined)
     outlet.end(trailers)
   }
@@ -288,7 +288,7 @@ export class UnreadResponse implements ResponsePart {
   }
 
   resume(): void {
-    this.#context.app.resume()
+    this.#context.upstream.resume()
   }
 
   stop(): void {

@@ -32,7 +32,7 @@ export class PushStream implements ResponseSink, Transfer {
   #gate: MessageGate | undefined
   #post: (text: string, target: string | undefined) => void = () => undefined
   #sink: ResponseSink | undefined
-  #app: Transfer | undefined
+  #upstream: Transfer | undefined
   #position: PushPosition | undefined
   #outlet: PushOutlet | undefined
   #session: StreamSession | undefined
@@ -72,15 +72,15 @@ export class PushStream implements ResponseSink, Transfer {
     this.#sink = sink
   }
 
-  /** Sets the function that posts a message to the app, at the request's own target by default. */
+  /** Sets the function that posts a message to the upstream, at the request's own target by default. */
   setPost(post: (text: string, target: string | undefined) => void): void {
     this.#post = post
   }
 
-  /** Sets the app's transfer. */
-  attach(app: Transfer): void {
-    this.#app = app
-    if (this.#ended) app.abort()
+  /** Sets the upstream's transfer. */
+  attach(upstream: Transfer): void {
+    this.#upstream = upstream
+    if (this.#ended) upstream.abort()
   }
 
   /** Assigns the stream to its session. */
@@ -136,15 +136,15 @@ export class PushStream implements ResponseSink, Transfer {
     if (this.#outlet !== undefined && !this.#paused) return
     if (this.#gate?.behind === true) return
     this.#paused = false
-    this.#app?.resume()
+    this.#upstream?.resume()
   }
 
   abort(): void {
-    this.#app?.abort()
+    this.#upstream?.abort()
     this.#close()
   }
 
-  /** Sends whole events between two of the app's; returns false when that is impossible. */
+  /** Sends whole events between two of the upstream's; returns false when that is impossible. */
   send(bytes: Uint8Array): boolean {
     if (this.#ended || this.#coded || this.#outlet?.offer(bytes) !== true) return false
     this.update()
@@ -155,7 +155,7 @@ export class PushStream implements ResponseSink, Transfer {
   cut(how: Cut): void {
     if (this.#ended) return
     this.cutByFault = true
-    this.#app?.abort()
+    this.#upstream?.abort()
     this.#close()
     const kind = how === 'rst' ? 'reset' : 'closed'
     this.#sink!.fail({ kind, message: 'a fault ended the session' })

@@ -92,7 +92,7 @@ export class PushStreams implements StreamRegistry<PushStream> {
   }
 
   /**
-   * Sends whole events on a session's stream, between two of the app's. Returns false without a
+   * Sends whole events on a session's stream, between two of the upstream's. Returns false without a
    * stream, and when several clients share an announced endpoint, because the stream of the
    * response is unknown.
    */
@@ -115,7 +115,7 @@ export class PushStreams implements StreamRegistry<PushStream> {
 
   /** Sends the call's events through its faults; returns the reason when that is impossible. */
   arm(key: string, pushed: PushedCall): NotApplicableReason | undefined {
-    if (key === '') return 'answered_elsewhere'
+    if (key === '') return 'responded_elsewhere'
     const streams = this.#sessions.get(key)?.streams ?? []
     if (pushed.call.transport === 'http+sse') {
       if (streams.length === 0) return 'no_push_stream'

@@ -9,7 +9,7 @@ export interface PushedCall {
   readonly faults: CallFaults
   /** Returns the reason for which a verdict cannot be carried out. */
   readonly check: ResponseCheck
-  /** Records that the app has responded. */
+  /** Records that the upstream has responded. */
   responded(): void
   /** Stops the faults; held events continue unchanged. */
   wake(): void

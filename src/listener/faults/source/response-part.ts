@@ -7,7 +7,7 @@ import type { ExchangeFaults } from '../exchange-faults.ts'
 
 /** Receives a response of one kind; the outlet reports its end. */
 export interface ResponsePart {
-  /** Receives a part of the body; false asks the app to pause until `resume`. */
+  /** Receives a part of the body; false asks the upstream to pause until `resume`. */
   data(chunk: Uint8Array): boolean
   end(trailers: HeaderLines): void
   /** Handles a cut by the app: held bytes are sent unchanged, then the failure is passed on. */
@@ -25,14 +25,14 @@ export interface ResponseContext {
   readonly coding: Coding
   /** The faults' replies to other calls of the batch. */
   readonly replies: readonly Reply[]
-  readonly app: UpstreamControl
+  readonly upstream: UpstreamControl
 }
 
 /** Controls the transfer that fills the sink. */
 export interface UpstreamControl {
   resume(): void
-  /** Drops the rest of the app's response. */
+  /** Drops the rest of the upstream's response. */
   drop(): void
-  /** Sends the app a message as if the client had posted it. */
+  /** Sends the upstream a message as if the client had posted it. */
   post(text: string): void
 }

@@ -62,7 +62,7 @@ export interface MessageGateOptions {
   /** The reason for which no fault may cut the stream, if any. */
   readonly uncut: NotApplicableReason | undefined
   readonly cut: (how: Cut) => void
-  /** Sends the app a message as if the client had posted it. */
+  /** Sends the upstream a message as if the client had posted it. */
   readonly post: (text: string) => void
   /** Counts held messages; false asks to hold no more. */
   readonly memory: Room

@@ -35,7 +35,7 @@ export class SseResponse implements ResponsePart {
     const sized = headerValue(head.headers, 'content-length') !== undefined
     const same = coding === 'identity' && replies.length === 0 && !sized
     const sent = same ? head : { ...head, headers: headersForChangedBody(head.headers) }
-    // Faults can replace the status while the head is held: until the app's first message.
+    // Faults can replace the status while the head is held: until the upstream's first message.
     const hold = faults.all.some((each) => each.mayReplace) ? holdTimeout : 0
     this.#out = new SseOutlet(outlet, sent, hold)
     for (const reply of replies) this.#out.send(asSseEvent(reply).bytes)
@@ -136,7 +136,7 @@ export class SseResponse implements ResponsePart {
     this.#decoder?.resume()
     if (!this.#paused || this.#behind) return
     this.#paused = false
-    this.#context.app.resume()
+    this.#context.upstream.resume()
   }
 
   async #finish(last: () => void): Promise<void> {
@@ -193,7 +193,7 @@ export class SseResponse implements ResponsePart {
     this.#sendMarkers()
     this.#out.release()
     this.stop()
-    this.#context.app.drop()
+    this.#context.upstream.drop()
     this.#context.outlet.end([])
   }
 
@@ -209,12 +209,12 @@ export class SseResponse implements ResponsePart {
       if (faults.calls.length === 0) faults.exchange.fate.changed()
       this.#out.release()
       this.stop()
-      this.#context.app.drop()
+      this.#context.upstream.drop()
       outlet.cut(error.how)
       return
     }
     faults.options.listener.failed({ rule: '', fault: '', call: undefined }, error)
-    this.#context.app.drop()
+    this.#context.upstream.drop()
     outlet.fail({ kind: 'closed', message: 'a response could not be taken through its faults' })
   }
 }
