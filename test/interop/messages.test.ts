@@ -18,23 +18,48 @@ async function long(client: InteropClient): Promise<unknown> {
   const args = { duration: 0.1, steps: 3 }
   const onprogress = (step: unknown): void => void steps.push(step)
   await client.call('trigger-long-running-operation', args, { onprogress })
-  return { steps: steps.length }
+  const firsts = steps.filter((step) => (step as { progress: number }).progress === 1)
+  return { steps: steps.length, firsts: firsts.length }
 }
 const elicits = (client: InteropClient, timeout = 20_000): Promise<unknown> =>
   outcome(client.call('trigger-elicitation-request', {}, { timeout }))
 const asked = (client: InteropClient): Promise<unknown> =>
   elicits(client).then(() => client.received.all.map(({ method }) => method))
 
-const PLAYS: Readonly<
-  Record<
-    MessageRow['reports'],
-    { readonly play: (client: InteropClient) => Promise<unknown>; readonly sees: unknown }
-  >
-> = {
+interface Play {
+  /** Returns what the client reports. Rules about `initialize` act while it connects. */
+  readonly play: (client: InteropClient, row: MessageRow) => Promise<unknown>
+  readonly sees: unknown
+}
+const texts = async (client: InteropClient, { match }: MessageRow): Promise<unknown> =>
+  match.includes('prompts/get')
+    ? client.getPrompt('simple-prompt')
+    : client.readResource('demo://resource/static/document/features.md')
+
+const PLAYS: Readonly<Record<MessageRow['reports'], Play>> = {
   'no progress': { play: long, sees: { steps: 0 } },
+  'the first progress': { play: long, sees: { steps: 1 } },
+  'progress twice': { play: long, sees: { firsts: 2 } },
   'a result with isError': {
-    play: (client) => elicits(client),
+    play: (client, { match }) =>
+      match.includes('sampling')
+        ? outcome(client.call('trigger-sampling-request', { prompt: 'hi', maxTokens: 5 }))
+        : elicits(client),
     sees: { result: { isError: true } },
+  },
+  'an unknown protocol version': {
+    play: async () => 'connected',
+    sees: { error: { message: expect.stringMatching(/protocol version/i) as unknown } },
+  },
+  'a server without tools': {
+    play: async (client) => client.handshake(),
+    sees: {
+      capabilities: expect.not.objectContaining({ tools: expect.anything() as unknown }) as unknown,
+    },
+  },
+  'another text': {
+    play: async (client, row) => JSON.stringify(await texts(client, row)).includes('canary'),
+    sees: true,
   },
   'a time-out': {
     play: (client) => elicits(client, 1_000),
@@ -67,14 +92,19 @@ describe.each(someOf(cases, 3))(
         upstream: origin,
         rules: [oneFault(row.fault, row.match)],
       })
-      const client = await open(new URL(pathname, squall.url).href, transport)
+      const { play, sees } = PLAYS[row.reports]
+      let client: InteropClient | undefined
       try {
-        const { play, sees } = PLAYS[row.reports]
-        expect(await play(client)).toMatchObject(sees as object)
+        const reported = await open(new URL(pathname, squall.url).href, transport).then(
+          (opened) => play((client = opened), row),
+          (error: unknown) => ({ error }),
+        )
+        if (typeof sees === 'object') expect(reported).toMatchObject(sees as object)
+        else expect(reported).toBe(sees)
         expect(squall.faults!.counts().injected).toBeGreaterThan(0)
         expect(squall.faults!.broken).toEqual([])
       } finally {
-        await client.close()
+        await client?.close()
         await squall.close()
       }
     })
