@@ -7,6 +7,7 @@ const REPEATING = [
   'datapath/stale-connections',
   'faults/bursts',
   'faults/outlook',
+  'faults/reach',
   'faults/output-flow',
   'faults/small-pieces',
   'interop/drifted-content',
