@@ -16,6 +16,7 @@ import { APP_IMAGE } from './pod-images.ts'
 const KILLS = Number(process.env['SQUALL_TEST_KILLS'] ?? 4)
 /** The longest time from the start of a runner to its death. */
 const MOST_MS = 12_000
+const CLIENTS = 6
 const EXPIRY_MS = 5_000
 const BLUR_MS = 2_000
 const RULES = '# of the team\nrules: []\n'
@@ -61,12 +62,15 @@ describe.skipIf(missingForCluster() !== undefined)('an experiment on pods of a c
     expect(await configMap()).toBe(before)
     expect(await stage.pods('shop', 'app=counting')).toHaveLength(4)
     const calls = await callTimes()
-    for (const { startedAt, durationMs, matched, applied, label } of result.stages) {
+    for (const [index, each] of result.stages.entries()) {
+      const { startedAt, durationMs, matched, applied, label } = each
       const from = Date.parse(startedAt)
       const seen = calls.filter((at) => at >= from && at <= from + durationMs).length
       note(`stage ${label}: ${matched} matched, ${applied} injected, ${seen} at the server`)
       expect(applied).toBeGreaterThan(0)
-      expect(matched - applied).toBe(seen)
+      // A call of each client may be cut with the deleted pod: counted there and not at the server, or the reverse.
+      const cut = index === 0 ? 0 : CLIENTS
+      expect(Math.abs(matched - applied - seen)).toBeLessThanOrEqual(cut)
     }
   })
 
@@ -125,7 +129,7 @@ async function plan(changes: object, expiryMs = EXPIRY_MS): Promise<string> {
     },
     steadyState: { errors: '10%', for: '2s', within: '1m' },
     rules: [{ name: 'broken', match: { tool: 'work' }, faults: [{ abort: { toolError: 'no' } }] }],
-    load: { clients: 6, rate: 30, tools: ['work'] },
+    load: { clients: CLIENTS, rate: 30, tools: ['work'] },
     abortOn: { errors: '90%' },
     ...changes,
   }
