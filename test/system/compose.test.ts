@@ -85,7 +85,7 @@ it('shows injected and real errors in Prometheus', { timeout: 120_000 }, async (
     await eventually(async () => {
       const series = await prometheus.instant('count by (tool, origin) (squall_errors_total > 0)')
       const found = series.map(({ metric }) => `${metric['tool']} ${metric['origin']}`).sort()
-      return found.join() === 'get_weather upstream,search_docs injected' ? undefined : found.join()
+      return found.join() === 'get_weather real,search_docs injected' ? undefined : found.join()
     }, PATIENCE)
     expect((await prometheus.rules()).filter(({ health }) => health === 'err')).toEqual([])
     const up = await prometheus.instant('up{job="squall",namespace="compose",workload="server"}')
