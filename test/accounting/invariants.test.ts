@@ -13,7 +13,7 @@ const PATIENCE = { timeout: 12_000, interval: 50 }
 let stage: Stage
 afterEach(() => stage.close())
 
-/** What should be counted, by what was done. */
+/** The expected counts, from the requests that were made. */
 class Tally {
   readonly calls: Counts = {}
   readonly http: Counts = {}

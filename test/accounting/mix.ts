@@ -30,7 +30,7 @@ function breaks(outcome: string, pieces: (string | Buffer)[], how: 'fin' | 'rese
 const half = 'HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{"half"'
 const gzip = (message: object): Buffer => gzipSync(`data: ${JSON.stringify(message)}\n\n`)
 
-/** What an app does with calls whose client waits for the end. */
+/** The upstream's behaviours for calls whose client waits for the end. */
 export const MANNERS: Readonly<Record<string, Manner>> = {
   'json result': says('ok', (id) => [json(result(id))]),
   'json tool error': says('tool_error', (id) => [json(result(id, { isError: true }))]),
@@ -66,7 +66,7 @@ export const MANNERS: Readonly<Record<string, Manner>> = {
   'primed stream': says('incomplete', () => [streamHead(), event(progress, 'e1'), LAST_CHUNK]),
 }
 
-/** What an app does with requests that are told apart by other means. */
+/** The upstream's behaviours for requests that are distinguished by other means. */
 const OTHERS: Readonly<
   Record<string, (exchange: AppExchange, ids: readonly unknown[]) => unknown>
 > = {

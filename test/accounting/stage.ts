@@ -7,7 +7,7 @@ import { familyIn, type Line } from '../telemetry/exposition.ts'
 /** Numbers by what they count. Zeroes are left out. */
 export type Counts = Record<string, number>
 
-/** What is open when nothing is going on. */
+/** The values of the gauges when nothing is open. */
 const AT_REST = { client: 0, push: 0, request: 0, pending: 0, tunnel: 0 }
 
 /** An app, Squall before it, and what Squall has counted. */
@@ -49,7 +49,7 @@ export class Stage {
     return familyIn(await this.squall.metrics(), name)?.lines ?? []
   }
 
-  /** How calls ended: `method tool: outcome`, with the origin when it is not the app. */
+  /** Counts calls by `method tool: outcome`, with the origin when it is not the upstream. */
   async calls(): Promise<Counts> {
     return counts(await this.lines('squall_calls_total'), (labels) => {
       const { method, tool, outcome, origin } = labels
@@ -180,7 +180,7 @@ export function stream(...messages: unknown[]): (string | Buffer)[] {
   return [streamHead(), ...messages.map((message) => event(message)), LAST_CHUNK]
 }
 
-/** What was posted. */
+/** Parses the body of the posted request. */
 export function posted(exchange: AppExchange): { id: unknown; method: string; params?: unknown } {
   return JSON.parse(exchange.request.body.toString()) as {
     id: unknown

@@ -164,8 +164,8 @@ async function askedOf(listener: RequestListener, timeoutMs = 10_000): Promise<s
   )
 }
 
-// Whoever runs `squall load --sidecar`, `top`, `experiment` or `status` may name the port of any program:
-// what it sends must not fill the memory, reach a terminal, or pass for the numbers of a sidecar.
+// `squall load --sidecar`, `top`, `experiment` and `status` accept the port of any program: its
+// output must not fill the memory, reach a terminal, or pass for the numbers of a sidecar.
 it('bounds and checks what a program that is no sidecar sends', async () => {
   const rule = { name: '\u001b[2J', faults: [], about: 'calls', since: AT, appliedAt: null }
   const rest = { from: null, until: null, phase: 'on', percent: 1, sampled: 1, active: 0 }

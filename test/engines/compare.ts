@@ -5,14 +5,14 @@ import { joinChunks } from './chunked-text.ts'
 
 /** A script that the two engines played differently. */
 export interface Difference {
-  /** What is needed to play it again. */
+  /** The seed, the block and the number of the script, for a replay. */
   readonly place: string
   readonly script: Script
   /** The parts that differ, as both engines showed them. */
   readonly parts: readonly string[]
 }
 
-/** How two plays are compared. */
+/** The settings of a comparison of two plays. */
 export interface Comparison {
   readonly script: Script
   /** The bound on connections to the app is one. */
@@ -106,7 +106,7 @@ function appDifferences(standard: Observed, fast: Observed, how: Comparison): st
   return setDifferences('at the app', one, other)
 }
 
-/** Of requests that only one engine sent, those behind which a connection did end, and was not idle. */
+/** Relabels a request from `kept` to `fin` if a connection ended behind it and was not idle. */
 function asEnded(requests: readonly string[], connections: readonly AppSeen[]): string[] {
   const ended = textsOf(requestsAtApp(connections, false), false).map((text) => `kept ${text}`)
   return requests.map((text) => (ended.includes(text) ? text.replace('kept', 'fin') : text))
@@ -134,8 +134,8 @@ function hasBlankLinesBehind({ responses }: Script): boolean {
 }
 
 /**
- * Whether a client had got what it waited for, or an end, when it was to send on is a matter of turns.
- * That nothing came at all is not.
+ * Ignores whether a client had received what it waited for, or an end, when it sent more: this
+ * depends on turns of the event loop. A wait that ended with neither still counts.
  */
 function clientParts({ waits, ...seen }: ClientSeen, patient: boolean): Record<string, string> {
   return patient ? seen : { ...seen, waits: waits.replaceAll('e', 'm') }
@@ -158,7 +158,7 @@ function refusedAsSoon(
   })
 }
 
-/** Of a response that is shorter, everything has left before its end is known. */
+/** A response that is shorter has been sent in full before its end is known. */
 const LEFT_AT_ONCE = 31 * 1024
 
 /** The first engine's clients, as if as much had reached them before the end as with the second one. */
@@ -170,7 +170,7 @@ function endedAsSoon(
   return standard.map((seen, at) => {
     const other = fast[at]
     if (other === undefined || seen.end === 'kept' || other.end === 'kept') return seen
-    // Whether an end is a reset is chance where something has come that nobody reads any more.
+    // A connection ends by a reset or not by chance when bytes have arrived that nobody reads.
     if (!rejected && (seen.end === 'fin' || other.end === 'fin')) return seen
     const [short, long] = [seen.received, other.received].sort((a, b) => a.length - b.length)
     const isCut = short!.length > LEFT_AT_ONCE && long!.startsWith(short!)
@@ -208,7 +208,7 @@ function listDifferences<T>(
   return found
 }
 
-/** What is in one list and not in the other, whatever the order. */
+/** Returns the items that only one of the lists contains, in any order. */
 function setDifferences(
   name: string,
   standard: readonly string[],

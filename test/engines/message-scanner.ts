@@ -1,4 +1,4 @@
-/** What a scanner tells. */
+/** The events of a scanner. */
 export interface ScannerEvents {
   /** A head is whole. */
   head?(head: string): void
@@ -30,7 +30,7 @@ export class MessageScanner {
     this.#methods = methods
   }
 
-  /** What there is of a message that is not whole. */
+  /** The text of a message that is not complete. */
   get rest(): string {
     return this.#text
   }

@@ -20,7 +20,7 @@ const TOO_LONG = 20_000
 /** In a stage whose gauges do not come down there would be no end. */
 const PATIENCE = 200
 
-/** What a play is made of. */
+/** The parts of a play. */
 export interface PlayParts {
   readonly script: Script
   readonly port: number

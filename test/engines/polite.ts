@@ -1,7 +1,7 @@
 import { MessageScanner } from './message-scanner.ts'
 import type { Script, Step } from './script.ts'
 
-/** Of so many at most. */
+/** The maximum number of scripts. */
 const MOST = 16
 
 /**
@@ -42,7 +42,7 @@ function patient(steps: readonly Step[]): Step[][] {
     const before = ends.length
     scanner.push(step.bytes)
     const last = start + step.bytes.length
-    // What ends with the step has something behind it where the next one is sent without a wait.
+    // A message that ends with the step is followed by more if the next step sends without a wait.
     const goesOn = steps.slice(at + 1).find((next) => next.do !== 'turns')?.do === 'send'
     const places = ends.slice(before).filter((end) => end < last || goesOn)
     const from = start

@@ -14,9 +14,9 @@ export type Step =
   | { readonly do: 'fin' }
   | { readonly do: 'rst' }
 
-/** How the app answers one request. */
+/** The upstream's response to one request. */
 export interface AppResponse {
-  /** Which request: its mark, or its place in the order of arrival for those without one. */
+  /** The marker of the request, or its position in the order of arrival if it has none. */
   readonly marker: number
   /** At the end of the request's head, or of its body. */
   readonly at: 'head' | 'whole'
@@ -25,13 +25,13 @@ export interface AppResponse {
   readonly gap: number
   /** Nothing is sent before the client has done this many steps of its script. */
   readonly after?: number
-  /** What becomes of the connection behind the last piece. */
+  /** The state of the connection after the last piece. */
   readonly end: 'keep' | 'fin' | 'rst'
 }
 
-/** What clients and app do, the same for each engine. */
+/** The actions of clients and upstream, the same for each engine. */
 export interface Script {
-  /** What it is about, for reports. */
+  /** A short description for reports. */
   readonly about: string
   /** Connections of one client after the other. */
   readonly clients: readonly (readonly Step[])[]
@@ -40,7 +40,7 @@ export interface Script {
   readonly slow: boolean
 }
 
-/** How many requests a script makes. */
+/** Returns the number of requests that a script makes. */
 export function exchangesOf(script: Script): number {
   let count = 0
   for (const steps of script.clients) {

@@ -165,7 +165,7 @@ export class ScriptedApp {
     return this.#connections.every(({ closed }) => closed)
   }
 
-  /** What was seen so far. */
+  /** Returns the state of all connections so far. */
   seen(): AppSeen[] {
     return this.#connections.map((connection) => connection.seen())
   }

@@ -4,7 +4,7 @@ import { MessageScanner } from './message-scanner.ts'
 import type { ClientSeen, End } from './observed.ts'
 import type { Step } from './script.ts'
 
-/** What a client asks of those around it. */
+/** The callbacks that a client needs from its environment. */
 export interface ClientHost {
   touch(): void
   /** Nothing has happened for long enough. */
@@ -32,7 +32,7 @@ export class ScriptedClient {
   #responded = 0
   #abandoned = false
   #ownEnd: 'fin' | 'rst' | undefined
-  /** What had been seen when all steps were done. */
+  /** The bytes and the end that had been seen when all steps were done. */
   #before: { readonly received: string; readonly end: End } | undefined
 
   constructor(port: number, steps: readonly Step[], host: ClientHost) {
@@ -111,7 +111,7 @@ export class ScriptedClient {
     return this.#end !== 'kept' || this.#closed
   }
 
-  /** How a step ended; empty when it has not. */
+  /** Returns the way in which a step ended, or an empty string while it has not ended. */
   #did(step: Step): '' | 'm' | 'e' | 'q' {
     switch (step.do) {
       case 'send':

@@ -1,6 +1,6 @@
 /** Two readers of the same bytes have come to different ends. */
 export class Disagreement extends Error {
-  /** What kind of thing differs: it stays while an input is made smaller. */
+  /** The kind of difference, which stays the same while an input is made smaller. */
   readonly about: string
 
   constructor(about: string, detail: string) {

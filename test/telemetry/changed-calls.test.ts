@@ -22,7 +22,7 @@ const FAULTS = {
 } as const
 
 const CHANGED = ['rewritten response', 'rewritten question', 'shortened', 'replayed', 'lost event']
-// Of a response that comes twice, the first one ends the call as the app meant it.
+// When a response arrives twice, the first copy ends the call as the upstream intended.
 const UNCHANGED = ['delayed', 'throttled', 'repeated', 'torn event', 'event twice', 'untouched']
 const FAILED = ['cut body', 'not JSON', 'failed', 'rejected']
 

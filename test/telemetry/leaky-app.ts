@@ -24,7 +24,7 @@ export function leakyApp(secrets: Secrets): RequestListener {
       }
       const head = secrets.headers(RESPONSE_HEADERS, `${mode} answer`)
       if (req.method === 'GET') {
-        // Of protocol version 2024-11-05: calls are answered on a stream that says where to post them.
+        // Protocol version 2024-11-05: responses arrive on a stream that names the URL for calls.
         stream = res.writeHead(200, { ...head, 'content-type': 'text/event-stream' })
         res.write(`event: endpoint\ndata: /message?sessionId=${put('endpoint')}\n\n`)
         return

@@ -16,7 +16,7 @@ export function howLine(exchange: AnyExchange): string {
   return `X-How: ${encodeURIComponent(JSON.stringify(exchange))}\r\n`
 }
 
-/** How many of its ids a request has. */
+/** Returns those of its ids that a request uses. */
 export function idsOf({ kind, ids }: AnyExchange): readonly string[] {
   if (kind === 'batch') return ids.slice(0, 1 + (ids[0]!.length % 4))
   return ids.slice(0, 1)

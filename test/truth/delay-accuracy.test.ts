@@ -16,7 +16,7 @@ const DRAWS = 10_000
 /** The statistic that a true sample exceeds once in a thousand times. */
 const critical = (draws: number): number => 1.95 / Math.sqrt(draws)
 
-/** What takes longer because it is done for the first time tells nothing about timers. */
+/** The number of calls to discard: work that is done for the first time distorts the timing. */
 const WARM_UP = 400
 
 type Cumulative = (ms: number) => number
@@ -102,7 +102,7 @@ async function delays(
   }
 }
 
-/** How far the sample is from the distribution where it is furthest (Kolmogorov and Smirnov). */
+/** Returns the largest distance from the sample to the distribution (Kolmogorov and Smirnov). */
 function furthest(sample: readonly number[], cumulative: Cumulative): number {
   const sorted = sample.toSorted((a, b) => a - b)
   return sorted.reduce((most, value, index) => {

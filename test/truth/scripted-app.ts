@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 
-/** What a call tells the app to do. */
+/** The arguments of a call, which select the upstream's behaviour. */
 export interface ScriptedArguments {
   /** Answers by an event stream rather than by JSON. */
   readonly sse?: true
@@ -24,12 +24,12 @@ export interface ScriptedCall {
 /** An app that does as it is told, and knows what it did. */
 export interface ScriptedApp {
   readonly url: string
-  /** How often each call was executed, by its number. */
+  /** The number of executions of each call, by the number of the call. */
   readonly executed: Uint8Array
   close(): Promise<void>
 }
 
-/** What the app answers when nothing is wrong: long enough that something can be taken away. */
+/** The upstream's text when nothing fails, long enough that a part can be removed. */
 export const FINE = 'all is well and nothing has been lost on the way'
 
 const LENGTH = /\r\ncontent-length: *(\d+)/i

@@ -108,7 +108,7 @@ function logged({ logs }: Squall): readonly string[] {
     .toSorted()
 }
 
-/** What the metrics tell. */
+/** Reads the metrics. */
 async function scraped(squall: Squall) {
   const text = await (await fetch(`${squall.admin}/metrics`)).text()
   const families = parseExposition(text)
@@ -154,7 +154,7 @@ function executedOtherwise(plans: readonly PlannedExchange[], executed: Uint8Arr
     for (const [index, { params }] of calls.entries()) {
       const times = executed[params.arguments.n]!
       const wanted = foretold[index]!.executed
-      // Whoever leaves at once may be gone before the app has heard of it.
+      // A client that leaves at once may be gone before the call reaches the upstream.
       const right = params.name === 'held' && wanted ? times <= 1 : times === Number(wanted)
       if (!right) wrong.push({ params, times, wanted })
     }
@@ -165,7 +165,7 @@ function executedOtherwise(plans: readonly PlannedExchange[], executed: Uint8Arr
 /** Counts of an observer between clients and Squall. */
 interface WireTap {
   readonly port: number
-  /** How often each `rule/fault` stood in a header or a comment. */
+  /** The number of headers and comments that name each `rule/fault`. */
   readonly markers: Map<string, number>
   /** The same, with the tool, where all calls of the request were of one. */
   readonly marksOfTools: Map<string, number>

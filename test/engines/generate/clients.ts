@@ -1,6 +1,6 @@
 import type { Random } from '../../support/random.ts'
 
-/** How a kind of client writes a POST: its header lines, with a place for the length. */
+/** The header lines of a POST by one kind of client, with a placeholder for the length. */
 export type HeadKind = readonly string[]
 
 const LENGTH = 'content-length: {length}'

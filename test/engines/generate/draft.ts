@@ -77,7 +77,7 @@ export function callOf(tool: string, draft: Draft, kind: HeadKind, length = 0): 
   return { method: 'POST', head: headText(kind, body.length), body, marker }
 }
 
-/** What clients send between their calls. */
+/** Creates a request that clients send between their calls. */
 export function otherRequest(random: Random, draft: Draft, kind: HeadKind): MarkedAsk {
   const marker = draft.nextMark()
   const method = random.pick(['POST', 'POST', 'GET', 'DELETE', 'OPTIONS', 'HEAD', 'PUT'])

@@ -115,7 +115,7 @@ export const INFOS = [
   'HTTP/1.1 100 Continue\r\nContent-Length: 5\r\n\r\n',
 ] as const
 
-/** How a length is told, rightly or not. */
+/** Header lines that state a length, valid or not. */
 export const LENGTHS = [
   'Content-Length: {n}',
   'content-length:{n}',
@@ -162,7 +162,7 @@ export const CODINGS = [
   '"chunked"',
 ] as const
 
-/** What an app may send behind a response. */
+/** Bytes that an upstream may send after a response. */
 export const GARBAGE = [
   'x',
   '\r\n',

@@ -13,7 +13,7 @@ const EMPTY = [
   'HTTP/1.1 304 Not Modified\r\nContent-Length: 100\r\n\r\n',
 ] as const
 
-/** What an app says to a call. */
+/** Returns the upstream's response body for a call. */
 export function resultBody(random: Random, id: number): string {
   const text = 't'.repeat(random.pick([0, 1, 5, 60, 60, 60, 300, 2000, 17_000]))
   switch (random.int(0, 11)) {

@@ -119,7 +119,7 @@ function pipelined(random: Random): Script {
   return draft.script('pipelined')
 }
 
-/** What a few random strokes leave of requests and answers. */
+/** Returns a script whose requests and responses are damaged by a few random mutations. */
 function damaged(random: Random): Script {
   const draft = new Draft()
   const kind = anyKind(random)

@@ -34,7 +34,7 @@ const SIDES = [
 ]
 const PER_BYTE = WAYS.length
 
-/** How many scripts there are. */
+/** The number of scripts. */
 export const SWEEPS = SIDES.reduce((sum, { text }) => sum + (text.length + 1) * PER_BYTE, 0)
 
 /** The script at a place in the sweep. */

@@ -5,7 +5,7 @@ import { featuresOf, type Coverage } from './coverage.ts'
 import { mutated } from './mutator.ts'
 import { smaller } from './smaller.ts'
 
-/** What a run came to so far. */
+/** The state of a run so far. */
 export interface Progress {
   readonly executions: number
   /** Those in which the code under test had something to say. */
@@ -88,7 +88,7 @@ export class Fuzzer {
     const had = new Set<string>()
     const chosen: string[] = []
     for (const { input, features } of bySize) {
-      // How often a place was run matters for the search, and not for what is kept of it.
+      // The execution count of a place guides the search, but not the choice of inputs to keep.
       const places = features.map((feature) => feature.slice(0, feature.lastIndexOf('x')))
       if (places.every((place) => had.has(place)) || chosen.length === most) continue
       for (const place of places) had.add(place)
@@ -106,7 +106,7 @@ export class Fuzzer {
     const tried: [input: string, kind: string][] = []
     for (let i = 0; i < BATCH; i++) {
       const among = random.chance(0.7) && telling.length > 0 ? telling : others
-      // What was kept last is tried more often.
+      // The inputs that were kept last are tried more often.
       const base = random.pick(random.chance(0.3) ? among.slice(-16) : among)
       const input = mutated(random, base, { tokens, others, maxLength, own })
       const kind = await this.#try(input)
@@ -136,7 +136,7 @@ export class Fuzzer {
     return this.#kinds.size < MOST_KINDS && !this.#kinds.has(kind)
   }
 
-  /** What kind of input it is; undefined where something was found. */
+  /** Runs an input and returns its kind, or undefined if the run found a disagreement. */
   async #try(input: string): Promise<string | undefined> {
     this.#executions++
     try {

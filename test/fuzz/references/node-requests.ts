@@ -7,12 +7,12 @@ export interface NodeRequest {
   readonly event: string
   readonly request: IncomingMessage
   readonly keepAlive: boolean
-  /** What there was of the body, and whether it was all. */
+  /** The bytes of the body that arrived, and whether the body is complete. */
   readonly body: string
   readonly whole: boolean
 }
 
-/** What node:http made of the bytes of one connection. */
+/** The bytes of one connection as node:http reads them. */
 export interface NodeReading {
   readonly requests: readonly NodeRequest[]
   /** The code of the error by which it refused the rest. */

@@ -5,7 +5,7 @@ import { StatusLine } from '../../../src/upstream/status-line.ts'
 import { undiciClient } from '../../../src/upstream/undici-module.ts'
 import { FedSocket } from './fed-socket.ts'
 
-/** What undici made of the bytes of one response. */
+/** The bytes of one response as undici reads them. */
 export interface UndiciReading {
   /** The heads that it told, informational ones first. */
   readonly heads: readonly UndiciHead[]

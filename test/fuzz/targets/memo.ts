@@ -35,7 +35,7 @@ function trial(pair: Pair, head: string, behind: string, before: string): string
   const end = before.length + head.length
   const expected = pair.fresh(Buffer.from(bytes), before.length, end)
   same('after other heads', pair.read(bytes, before.length, end), expected)
-  // What was read must not live in the bytes that it was read from.
+  // The result must not refer to the bytes that it was read from.
   bytes.fill(0x2a)
   return expected === false ? '-' : '+'
 }
@@ -45,7 +45,7 @@ function requestPair(limit: number): Pair {
     if (!requests.read(bytes, at)) return false
     const { head, length, size } = requests
     const { method, target, version, headers, text } = head
-    // What was found out about a head is kept with it, and must not be another one's.
+    // Facts about a header block are cached with it, and must not be those of another.
     return [method, target, version, headers, text, length, size, factsOf(head)]
   }
   const kept = new RequestReader(limit)

@@ -48,7 +48,7 @@ export function checkOutcome(input: Buffer): Tried {
   else if (theirs !== 'incomplete') same('the failure', [ours, ofText], [[theirs], [theirs]])
   const large = body.length > 16_384
   const kind = `${theirs} ${large ? 'large' : 'small'} ${ours[0] === theirs ? 'alike' : 'unsound'}`
-  // What is no JSON is all of one kind: the search is for the odd ones that are.
+  // All inputs that are not JSON are of one kind: the search is for unusual valid JSON.
   const markers = sound ? MARKS.map((marker) => Number(text.includes(marker))).join('') : ''
   return { kind: `${kind} ${markers}`, compared: large && (ours[0] === 'ok' || sound) }
 }
