@@ -3,7 +3,7 @@ import { response, chunk, type AppExchange } from '../support/raw-app.ts'
 import { valueOf } from '../support/wire.ts'
 import { event, failure, json, LAST_CHUNK, result, streamHead } from './stage.ts'
 
-/** A way for an app to answer, and how the call ends by it when its client waits. */
+/** A behaviour of an upstream, and the outcome of the call when its client waits. */
 export interface Manner {
   readonly outcome: string
   response(exchange: AppExchange, ids: readonly unknown[]): Promise<unknown>
@@ -84,12 +84,12 @@ const OTHERS: Readonly<
   'no stream': (exchange) => exchange.send([response('405 No', [], '')]),
 }
 
-/** An app that does as each request says, and tells when it has begun. */
+/** An upstream that responds as each request specifies, and reports when it has begun. */
 export class MixedApp {
   readonly #begun = new Map<string, () => void>()
   readonly #streams = new Map<string, AppExchange>()
 
-  /** Resolves when the request with this mark has arrived. */
+  /** Resolves when the request with this marker has arrived. */
   begun(marker: string): Promise<void> {
     return new Promise((resolve) => void this.#begun.set(marker, resolve))
   }

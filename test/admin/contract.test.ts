@@ -90,7 +90,7 @@ it('describes each real response, with every field of it', async () => {
   }
   const reader = await look()
   expectFit(API.events.response, await reader.next())
-  // The same of a version that is refused, and of one that is absent.
+  // The same for a version that is rejected, and for one that is absent.
   api.take(INVALID_RULES)
   await look()
   api.rules.take({ kind: 'absent', digest: 'none', reason: 'no such file' })

@@ -191,7 +191,7 @@ export class Campaign {
     return false
   }
 
-  /** Plays scripts again, with new sidecars each time; tells what differs in the last one, if it does. */
+  /** Replays scripts, each time with new sidecars; returns the differences of the last, if any. */
   async #again(block: number, scripts: readonly Script[]): Promise<string[] | undefined> {
     let seen = 0
     for (let time = 0; time < AGAIN; time++) {
@@ -230,7 +230,7 @@ async function close({ stages: [one, other] }: Pair): Promise<void> {
   await other.close()
 }
 
-/** One engine with an app behind it. */
+/** One engine with an upstream behind it. */
 interface Stage {
   play(script: Script): Promise<Observed>
   close(): Promise<void>
@@ -258,7 +258,7 @@ async function startStage(
     ...SETTINGS,
     ...settings,
     engine,
-    // The scripted app counts its connections.
+    // The scripted upstream counts its connections.
     diagnose: false,
     pairs: [
       {

@@ -12,7 +12,7 @@ export interface ClientSeen {
   readonly afterEnd: End
 }
 
-/** One connection to the app, as it went. */
+/** One connection to the upstream, as it went. */
 export interface AppSeen {
   /** The requests on it; the last one may be cut. */
   readonly requests: readonly string[]

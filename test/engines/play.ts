@@ -85,7 +85,7 @@ export class Play implements Runner, ClientHost {
     return steps && new ScriptedClient(this.#parts.port, steps, this)
   }
 
-  /** All clients have gone, and what that means for the app has reached it. */
+  /** All clients have left, and the effects have reached the upstream. */
   #finish(): boolean {
     if (!this.isQuiet()) return false
     this.#app = this.#parts.app.seen()

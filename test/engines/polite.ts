@@ -5,9 +5,9 @@ import type { Script, Step } from './script.ts'
 const MOST = 16
 
 /**
- * The scripts of clients that are a little more patient: at one place or several they wait for the
- * responses to what they have asked before they send what comes behind it. None where a client sends
- * nothing behind a request that is not answered yet.
+ * Returns the scripts of more patient clients: at one place or several, they wait for the responses
+ * to their requests before they send more. Returns none if no client sends anything while a request
+ * waits for its response.
  */
 export function polite(script: Script): Script[] {
   let found: Script[] = [script]

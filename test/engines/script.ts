@@ -8,7 +8,7 @@ export type Step =
   | { readonly do: 'responses'; readonly count: number }
   /** Waits for this many bytes on this connection. */
   | { readonly do: 'bytes'; readonly count: number }
-  /** Waits until this many requests of the script have begun to arrive at the app. */
+  /** Waits until this many requests of the script have begun to arrive at the upstream. */
   | { readonly do: 'app'; readonly count: number }
   | { readonly do: 'quiet' }
   | { readonly do: 'fin' }
@@ -18,7 +18,7 @@ export type Step =
 export interface AppResponse {
   /** The marker of the request, or its position in the order of arrival if it has none. */
   readonly marker: number
-  /** At the end of the request's head, or of its body. */
+  /** At the end of the request's headers, or of its body. */
   readonly at: 'head' | 'whole'
   readonly pieces: readonly string[]
   /** Turns of the event loop between two pieces. */
@@ -49,12 +49,12 @@ export function exchangesOf(script: Script): number {
   return count
 }
 
-/** A mark as it stands in a request. */
+/** A marker as it is written in a request. */
 export function markText(marker: number): string {
   return `~${marker}~`
 }
 
-/** The mark in a request, if it has one. */
+/** Returns the marker in a request, if it has one. */
 export function markIn(text: string): number | undefined {
   const match = /~(\d{1,6})~/.exec(text)
   return match === null ? undefined : Number(match[1])

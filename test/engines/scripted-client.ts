@@ -28,7 +28,7 @@ export class ScriptedClient {
   #next = 0
   #turns = 0
   #waits = ''
-  /** Requests at the app when the last response had come. */
+  /** Requests at the upstream when the last response had come. */
   #responded = 0
   #abandoned = false
   #ownEnd: 'fin' | 'rst' | undefined
@@ -139,7 +139,7 @@ export class ScriptedClient {
     return this.#leave(step.do)
   }
 
-  /** A client whose request the app has got and not answered sends no other behind it. */
+  /** A client sends no other request after one that the upstream received without responding. */
   #awaited(count: number): '' | 'm' | 'e' | 'q' {
     const how = this.#waited(this.#responses >= count)
     const heads = this.#host.appHeads()

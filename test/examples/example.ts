@@ -33,7 +33,7 @@ export interface Example {
   readonly seconds: (tool: string) => Promise<number>
   /** Resolves when so many calls of a tool are counted. */
   readonly ended: (tool: string, calls: number) => Promise<void>
-  /** Resolves when the app is known to have answered so many calls of a tool. */
+  /** Resolves when the upstream is known to have responded to so many calls of a tool. */
   readonly responded: (tool: string, calls: number) => Promise<void>
   /** Resolves when a rule's fault has taken effect so often. */
   readonly injected: (rule: string, times: number) => Promise<void>
@@ -45,7 +45,7 @@ export interface Example {
 export interface ExampleOptions {
   /** Texts of the file, and what stands there instead. */
   readonly replace?: Readonly<Record<string, string>>
-  /** The server answers with JSON bodies instead of event streams. */
+  /** The server responds with JSON bodies instead of event streams. */
   readonly json?: boolean
 }
 

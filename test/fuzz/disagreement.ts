@@ -9,7 +9,7 @@ export class Disagreement extends Error {
   }
 }
 
-/** Asks for the same from both, and says what each of them said where it is not. */
+/** Throws a disagreement with both values if they differ. */
 export function same(about: string, ours: unknown, theirs: unknown): void {
   const left = JSON.stringify(ours)
   const right = JSON.stringify(theirs)

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { metricOf } from '../support/metric.ts'
 import { startSquall, type RuledSquall } from '../support/squall.ts'
 
-/** Each tool meets the one fault that its name says. */
+/** Each tool gets the fault that its name describes. */
 const FAULTS = {
   delayed: 'delay: { fixed: 1ms }',
   throttled: 'throttle: { rate: 1MiB }',

@@ -22,7 +22,7 @@ export function callsOf({ kind, ids }: AnyExchange): number {
   return kind === 'call' || kind === 'push' || kind === 'list' || kind === 'begin' ? 1 : 0
 }
 
-/** Makes an exchange as it says. */
+/** Makes an exchange and returns its result. */
 export async function exchangeBy(port: number, how: AnyExchange, session: string): Promise<Got> {
   const lines = `Mcp-Session-Id: ${session}\r\n${how.marked ? 'X-Hit: yes\r\n' : ''}${howLine(how)}`
   let stream: RawClient | undefined

@@ -11,7 +11,7 @@ export interface AnyExchange {
     'json' | 'chunked' | 'gzip' | 'sse' | 'sse with ids' | 'error' | 'status' | 'none'
   /** The upstream breaks off after this many pieces of the response. */
   readonly breaks: { readonly how: 'fin' | 'reset'; readonly after: number } | undefined
-  /** The app answers otherwise than the first time. */
+  /** The upstream responds otherwise than the first time. */
   readonly again?: true
   readonly leaves:
     { readonly how: 'close' | 'reset'; readonly when: 'at once' | 'head' } | undefined

@@ -40,7 +40,7 @@ test.each(CASES)('what the rules engine draws is %s', (_, distribution, cumulati
     return drawDuration(distribution, config.max, hit!.random(0))
   })
   expect(furthest(sampled, cumulative)).toBeLessThan(critical(DRAWS))
-  // The test has teeth: the same draws are not those of a distribution that is a tenth off.
+  // The test can fail: the same samples do not fit a distribution that is a tenth off.
   expect(furthest(sampled, (ms) => cumulative(ms * 1.1))).toBeGreaterThan(critical(DRAWS))
 })
 
@@ -61,7 +61,7 @@ test('a delay lasts as long as it says, under load', async () => {
   expect(at(0.5)).toBeLessThan(250)
 })
 
-/** Calls that a delay hits: how long it meant to take, and how long the whole call took. */
+/** Makes delayed calls; returns the intended delays and the durations of the whole calls. */
 async function delays(
   use: FaultUse,
   count: number,

@@ -5,7 +5,7 @@ import type { Failing, ScriptedCall } from './scripted-app.ts'
 export const BUCKET = 40
 export const SEED = 20_260
 
-/** Rules that act at once; what each call meets can be told from the seed. */
+/** Rules that act at once; the outcome of each call can be predicted from the seed. */
 export const RULES = `
 version: 1
 seed: ${SEED}
@@ -36,7 +36,7 @@ rules:
   - { name: stall, match: { tool: held }, percent: 50, stickyBy: { header: x-sent }, faults: [delay: { fixed: 1h }] }
 `
 
-/** Where a call is made, as far as that has a say in what becomes of it. */
+/** The properties of a call that affect its outcome. */
 export interface Setting {
   /** Several calls share the request. */
   readonly shared: boolean
@@ -50,7 +50,7 @@ export interface Setting {
 export interface Foretold {
   /** Each as `rule/fault`. */
   readonly injected: readonly string[]
-  /** Those of them that leave no mark on the wire. */
+  /** Those of them that leave no marker on the wire. */
   readonly unmarked: readonly string[]
   readonly outcome: string
   readonly origin: 'real' | 'injected'
@@ -141,7 +141,7 @@ function report(
   if (!half) return { ...real, injected: first, sees: isShort ? 'short' : real.sees }
   const injected = [...first, 'half/truncate']
   if (fail === 'http') return { ...real, injected }
-  // A stream's head is out when the place for the cut is found.
+  // The headers of a stream have been sent when the position of the cut is found.
   const unmarked = sse === true ? ['half/truncate'] : []
   return {
     ...real,

@@ -3,7 +3,7 @@ import { createServer, type AddressInfo, type Socket } from 'node:net'
 
 /** The arguments of a call, which select the upstream's behaviour. */
 export interface ScriptedArguments {
-  /** Answers by an event stream rather than by JSON. */
+  /** Responds by an event stream rather than by JSON. */
   readonly sse?: true
   /** The number of the call in the whole run. */
   readonly n: number
@@ -11,7 +11,7 @@ export interface ScriptedArguments {
   readonly fail?: Failing
 }
 
-/** The ways in which the app itself fails. */
+/** The ways in which the upstream itself fails. */
 export type Failing = 'tool' | 'rpc' | 'http'
 
 /** A call as it is sent. */
@@ -21,7 +21,7 @@ export interface ScriptedCall {
   readonly params: { readonly name: string; readonly arguments: ScriptedArguments }
 }
 
-/** An app that does as it is told, and knows what it did. */
+/** An upstream that follows the arguments of calls, and counts executions. */
 export interface ScriptedApp {
   readonly url: string
   /** The number of executions of each call, by the number of the call. */
@@ -41,7 +41,7 @@ const PROGRESS = event({
 const STREAM_HEAD =
   'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n'
 
-/** Starts it for calls with numbers below `count`. A tool named `held` is never answered. */
+/** Starts it for calls with numbers below `count`. A tool named `held` gets no response. */
 export async function countingServer(count: number): Promise<ScriptedApp> {
   const executed = new Uint8Array(count)
   const sockets = new Set<Socket>()

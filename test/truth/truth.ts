@@ -13,7 +13,7 @@ const SESSIONS = 24
 
 type Counts = Record<string, number>
 
-/** Makes so many calls, and compares what everybody tells of them with what the seed foretells. */
+/** Makes so many calls, and compares all reports of them with the prediction from the seed. */
 export async function tellsTheTruth(count: number, seed: number): Promise<void> {
   const random = new Random(seed)
   const app = await startUpstream('counting', count)
@@ -97,7 +97,7 @@ function foretellAll(plans: readonly PlannedExchange[]) {
   }
 }
 
-/** Every line that tells of a fault. */
+/** Every line that reports a fault. */
 function logged({ logs }: Squall): readonly string[] {
   return logs
     .filter(({ msg }) => msg === 'fault injected')
@@ -147,7 +147,7 @@ function onlyOf(counts: Counts, prefix: string): Counts {
   return Object.fromEntries(entries.map(([name, value]) => [name.slice(prefix.length), value]))
 }
 
-/** Calls that the app got although it should not have, more than once, or not at all. */
+/** Calls that the upstream got although it should not have, more than once, or not at all. */
 function executedOtherwise(plans: readonly PlannedExchange[], executed: Uint8Array): unknown[] {
   const wrong: unknown[] = []
   for (const { calls, foretold } of plans) {

@@ -62,10 +62,10 @@ export class Draft {
   }
 }
 
-/** A request with the mark that its response is found by. */
+/** A request with the marker that identifies its response. */
 export type MarkedAsk = Ask & { readonly marker: number }
 
-/** A call of a tool, now and then of one that a rule hits. */
+/** A call of a tool, now and then of a tool that a rule matches. */
 export function plainCall(random: Random, draft: Draft, kind: HeadKind, length = 0): MarkedAsk {
   return callOf(random.chance(0.93) ? 'echo' : random.pick(HIT_TOOLS), draft, kind, length)
 }

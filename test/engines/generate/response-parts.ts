@@ -105,7 +105,7 @@ export const STATUS_LINES = [
   '\r\nHTTP/1.1 200 OK',
 ] as const
 
-/** Answers before the response. */
+/** Informational responses before the response. */
 export const INFOS = [
   'HTTP/1.1 100 Continue\r\n\r\n',
   'HTTP/1.1 102 Processing\r\n\r\n',

@@ -8,7 +8,7 @@ import { smaller } from './smaller.ts'
 /** The state of a run so far. */
 export interface Progress {
   readonly executions: number
-  /** Those in which the code under test had something to say. */
+  /** Executions in which there was something to compare. */
   readonly compared: number
   readonly corpus: number
   readonly reached: number
@@ -37,7 +37,7 @@ export class Fuzzer {
   readonly #coverage: Coverage
   readonly #random: Random
   readonly #corpus: Kept[] = []
-  /** Those of them in which there was something to compare: the next step from these tells most. */
+  /** Kept inputs with something to compare: mutating these is most productive. */
   readonly #comparable: string[] = []
   readonly #features = new Set<string>()
   readonly #reached = new Set<string>()
@@ -59,7 +59,7 @@ export class Fuzzer {
     return { executions: this.#executions, compared: this.#compared, corpus, reached, places }
   }
 
-  /** Begins with inputs that are known; a finding among them is told at once. */
+  /** Begins with inputs that are known; a finding among them is reported at once. */
   async begin(inputs: readonly string[]): Promise<Finding | undefined> {
     for (const place of this.#coverage.take().keys()) this.#reached.add(place)
     for (const input of inputs) {
@@ -70,7 +70,7 @@ export class Fuzzer {
     return undefined
   }
 
-  /** Goes on until it is told to stop; resolves with what it found. */
+  /** Continues while `mayGoOn` returns true; resolves with the finding, if any. */
   async run(mayGoOn: () => boolean): Promise<Finding | undefined> {
     while (mayGoOn() && this.#finding === undefined) {
       await this.#batch()

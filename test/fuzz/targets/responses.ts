@@ -76,7 +76,7 @@ function chunked(bytes: Buffer, from: number): ChunksReading {
   return whole
 }
 
-/** The bytes in such pieces that undici tells with which byte the response is whole. */
+/** Cuts the bytes so that undici shows which byte completes the response. */
 function around(bytes: Buffer, { at, state }: OurReading): Buffer[] {
   if (state !== 'whole') return [bytes]
   const pieces = [bytes.subarray(0, at - 1), bytes.subarray(at - 1, at), bytes.subarray(at)]

@@ -4,7 +4,7 @@ import type { OwnStroke } from '../engine/mutator.ts'
 export interface Tried {
   /** In few words, by which inputs of a new kind are noticed. */
   readonly kind: string
-  /** The code under test had something to say, and so there was something to compare. */
+  /** There was something to compare. */
   readonly compared: boolean
 }
 
