@@ -21,7 +21,7 @@ afterEach(() => stage.close())
 const SESSION = 'Mcp-Session-Id: s1\r\n'
 const ACCEPTED = 'HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n'
 
-/** An app that takes notifications and holds calls. */
+/** An upstream that takes notifications and holds calls. */
 async function open(): Promise<void> {
   held = new Held()
   stage = await Stage.open((exchange) => {
@@ -56,7 +56,7 @@ test.each([
   await stage.exchange(giveUp(1, reason))
   await stage.ends({ [`tools/call echo: ${outcome}`]: 1 })
   expect(await stage.http()).toEqual({ 'mcp 202': 1 })
-  // Whatever the app still says, the call has ended already.
+  // The call has ended already, whatever the upstream still sends.
   await (await held.at(0)).write(json(result(1)))
 })
 

@@ -1,6 +1,6 @@
 import type { AppExchange } from '../support/raw-app.ts'
 
-/** Exchanges that the app has begun and the test goes on with, in the order they came. */
+/** Exchanges that the upstream has begun and the test continues, in the order of arrival. */
 export class Held {
   readonly #exchanges: AppExchange[] = []
   readonly #waiters = new Set<() => void>()

@@ -22,7 +22,7 @@ afterEach(() => stage.close())
 const ACCEPTED = response('202 Accepted', [], 'Accepted')
 const TTL = 40
 
-/** An app of protocol version 2024-11-05: every stream is told where to post, by the query of its GET. */
+/** An upstream of version 2024-11-05: the query of each GET selects the endpoint of its stream. */
 async function open(accepted: Buffer | 'nothing' = ACCEPTED, options = {}): Promise<void> {
   streams = []
   stage = await Stage.open((exchange) => {
@@ -213,7 +213,7 @@ test('calls with equal ids on a shared endpoint end once each', async () => {
   await stage.exchange(call('both', 1))
   streams[0]!.socket.write(event(result(1)))
   streams[1]!.socket.write(event(result(1)))
-  // Nothing on the wire tells which of the two a stream belongs to.
+  // Nothing on the wire shows which of the two a stream belongs to.
   await stage.ends({ 'tools/call echo: ok': 1, 'tools/call echo: incomplete': 1 })
   expect(await stage.byReason('table_evictions')).toEqual({})
 })

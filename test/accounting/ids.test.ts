@@ -30,7 +30,7 @@ test('ids of every kind find their own response, and only that', async () => {
       void exchange.write(streamHead())
       return
     }
-    // The stream is opened, and left with an event id, so that any connection may answer.
+    // The stream is opened, and left with an event id, so any connection may carry the response.
     void exchange.send([streamHead(), chunk('id: 1\ndata: {}\n\n'), '0\r\n\r\n'])
   })
   const session = 'Mcp-Session-Id: s\r\n'

@@ -13,7 +13,7 @@ const PATIENCE = { timeout: 12_000, interval: 50 }
 let stage: Stage
 afterEach(() => stage.close())
 
-/** What should be counted, by what was done. */
+/** The expected counts, from the requests that were made. */
 class Tally {
   readonly calls: Counts = {}
   readonly http: Counts = {}
@@ -62,7 +62,7 @@ class Worker {
       await this.#exchange(post(this.#call(name), `x-how: ${how}\r\n`, target))
       this.#tally.add(calls, `tools/call ${name}: ${held ? 'abandoned' : 'ok'}`)
     }
-    // The last one was answered: with it, so were all before.
+    // The last request got its response: so did all before it.
     await stream.sees(`"id":${this.#ids}}`)
     this.#tally.add(http, 'mcp 200')
     this.#tally.exchanges++
@@ -129,7 +129,7 @@ class Worker {
     },
   ]
 
-  /** Makes a call on a connection of its own and leaves it once the app has begun. */
+  /** Makes a call on a connection of its own and leaves it once the upstream has begun. */
   async #leaves(how: string, seen: string, outcome = 'abandoned'): Promise<number> {
     const marker = this.#marker()
     const begun = this.#app.begun(marker)

@@ -51,8 +51,8 @@ interface Message {
 }
 
 /**
- * An app whose tool `book` asks its client before it answers, and fails without an acceptance. It speaks on
- * the stream of the call, or on one that the client has opened by GET.
+ * An upstream whose tool `book` asks its client before it responds, and fails without acceptance.
+ * It sends on the stream of the call, or on one that the client has opened by GET.
  */
 function asking(pushes: boolean): Script {
   let push: AppExchange | undefined

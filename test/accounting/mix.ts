@@ -3,7 +3,7 @@ import { response, chunk, type AppExchange } from '../support/raw-app.ts'
 import { valueOf } from '../support/wire.ts'
 import { event, failure, json, LAST_CHUNK, result, streamHead } from './stage.ts'
 
-/** A way for an app to answer, and how the call ends by it when its client waits. */
+/** A behaviour of an upstream, and the outcome of the call when its client waits. */
 export interface Manner {
   readonly outcome: string
   response(exchange: AppExchange, ids: readonly unknown[]): Promise<unknown>
@@ -30,7 +30,7 @@ function breaks(outcome: string, pieces: (string | Buffer)[], how: 'fin' | 'rese
 const half = 'HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{"half"'
 const gzip = (message: object): Buffer => gzipSync(`data: ${JSON.stringify(message)}\n\n`)
 
-/** What an app does with calls whose client waits for the end. */
+/** The upstream's behaviours for calls whose client waits for the end. */
 export const MANNERS: Readonly<Record<string, Manner>> = {
   'json result': says('ok', (id) => [json(result(id))]),
   'json tool error': says('tool_error', (id) => [json(result(id, { isError: true }))]),
@@ -66,7 +66,7 @@ export const MANNERS: Readonly<Record<string, Manner>> = {
   'primed stream': says('incomplete', () => [streamHead(), event(progress, 'e1'), LAST_CHUNK]),
 }
 
-/** What an app does with requests that are told apart by other means. */
+/** The upstream's behaviours for requests that are distinguished by other means. */
 const OTHERS: Readonly<
   Record<string, (exchange: AppExchange, ids: readonly unknown[]) => unknown>
 > = {
@@ -84,12 +84,12 @@ const OTHERS: Readonly<
   'no stream': (exchange) => exchange.send([response('405 No', [], '')]),
 }
 
-/** An app that does as each request says, and tells when it has begun. */
+/** An upstream that responds as each request specifies, and reports when it has begun. */
 export class MixedApp {
   readonly #begun = new Map<string, () => void>()
   readonly #streams = new Map<string, AppExchange>()
 
-  /** Resolves when the request with this mark has arrived. */
+  /** Resolves when the request with this marker has arrived. */
   begun(marker: string): Promise<void> {
     return new Promise((resolve) => void this.#begun.set(marker, resolve))
   }

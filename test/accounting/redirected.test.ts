@@ -7,7 +7,7 @@ afterEach(() => stage.close())
 
 const TO_MOUNT = response('307 Temporary Redirect', ['Location', '/mcp/'], '')
 
-/** Redirects from `/mcp`, and answers at `/mcp/`. */
+/** Redirects from `/mcp`, and responds at `/mcp/`. */
 const mount: Script = (exchange) => {
   if (exchange.request.target === '/mcp') return void exchange.send([TO_MOUNT])
   return void exchange.send([json(result(posted(exchange).id))])

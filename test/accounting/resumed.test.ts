@@ -22,7 +22,7 @@ const SESSION = 'Mcp-Session-Id: s1\r\n'
 const PRIMER = Buffer.from('9\r\nid: e0\n\n\n\r\n')
 const note = { jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info' } }
 
-/** An app that opens a stream for each POST, and leaves the rest to the test. */
+/** An upstream that opens a stream for each POST, and leaves the rest to the test. */
 async function open(
   begin: (exchange: AppExchange) => void,
   options: { inFlightTtl?: number } = {},

@@ -14,7 +14,7 @@ const opened = closers()
 const LATE = rule('delay', { fixed: 3_600_000, max: 3_600_000, at: 'request' }, 'wait')
 const CLIENTS = { v1: openClient('v1'), v2: openClient('v2'), 'v2 auto': openClient('v2 auto') }
 
-/** A server with a tool that never answers, a client of it through Squall, and what Squall counts. */
+/** A server with a tool that never responds, a client of it through Squall, and Squall's counts. */
 async function open(
   client: keyof typeof CLIENTS,
   sessions: boolean,
@@ -47,7 +47,7 @@ const ALL = [
   ['v1', false, 'timeout', 'cancelled'],
   ['v2', true, 'timeout', 'cancelled'],
   ['v2', false, 'timeout', 'cancelled'],
-  // It leaves, and says nothing: nobody can tell why.
+  // The client leaves without a notification: the reason is unknown.
   ['v2 auto', false, 'abandoned', 'abandoned'],
 ] as const
 

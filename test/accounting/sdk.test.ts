@@ -40,7 +40,7 @@ test('a client of protocol version 2026-07-28 is counted call by call', async ()
   await client.call('count', { steps: 3 }, { onprogress: () => undefined })
   await client.call('fail')
   await client.call('absent').catch(() => undefined)
-  // One call for the client, two on the wire: the first is answered with a question.
+  // One call for the client, two on the wire: the response to the first is a question.
   await client.call('ask')
   const waiting = server.waiting()
   const abort = new AbortController()

@@ -7,10 +7,10 @@ import { familyIn, type Line } from '../telemetry/exposition.ts'
 /** Numbers by what they count. Zeroes are left out. */
 export type Counts = Record<string, number>
 
-/** What is open when nothing is going on. */
+/** The values of the gauges when nothing is open. */
 const AT_REST = { client: 0, push: 0, request: 0, pending: 0, tunnel: 0 }
 
-/** An app, Squall before it, and what Squall has counted. */
+/** An upstream, Squall before it, and the counts of Squall. */
 export class Stage {
   readonly app: RawApp
   readonly squall: ScriptedSidecar
@@ -49,7 +49,7 @@ export class Stage {
     return familyIn(await this.squall.metrics(), name)?.lines ?? []
   }
 
-  /** How calls ended: `method tool: outcome`, with the origin when it is not the app. */
+  /** Counts calls by `method tool: outcome`, with the origin when it is not the upstream. */
   async calls(): Promise<Counts> {
     return counts(await this.lines('squall_calls_total'), (labels) => {
       const { method, tool, outcome, origin } = labels
@@ -58,7 +58,7 @@ export class Stage {
     })
   }
 
-  /** Exchanges without calls: `class code`, with the origin when it is not the app. */
+  /** Counts exchanges without calls: `class code`, with the origin when it is not the upstream. */
   async http(): Promise<Counts> {
     return counts(await this.lines('squall_http_requests_total'), (labels) => {
       const { class: kind, code, origin } = labels
@@ -78,7 +78,7 @@ export class Stage {
       .reduce((sum, { value }) => sum + value, 0)
   }
 
-  /** Everything that is counted up and down, but for connections to the app. */
+  /** Every gauge, except for connections to the upstream. */
   async gauges(): Promise<Counts> {
     const open: Counts = { pending: await this.sum('squall_in_flight_requests') }
     for (const name of ['squall_connections', 'squall_open_streams']) {
@@ -148,7 +148,7 @@ export function failure(id: unknown, code = -32602, data?: unknown) {
   return { jsonrpc: '2.0', id, error: { code, message: 'no', data } }
 }
 
-/** A call that says that it is of protocol version 2026-07-28. */
+/** A call that declares protocol version 2026-07-28. */
 export function modern(id: unknown, method = 'tools/call', rest: object = { name: 'echo' }) {
   const _meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' }
   return request(id, method, { ...rest, _meta })
@@ -160,7 +160,7 @@ export function json(body: unknown, status = '200 OK', lines: readonly string[] 
   return response(status, ['Content-Type', 'application/json', ...lines], text)
 }
 
-/** The head of an event stream. */
+/** The headers of an event stream. */
 export function streamHead(lines = ''): string {
   return `HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n${lines}Transfer-Encoding: chunked\r\n\r\n`
 }
@@ -180,7 +180,7 @@ export function stream(...messages: unknown[]): (string | Buffer)[] {
   return [streamHead(), ...messages.map((message) => event(message)), LAST_CHUNK]
 }
 
-/** What was posted. */
+/** Parses the body of the posted request. */
 export function posted(exchange: AppExchange): { id: unknown; method: string; params?: unknown } {
   return JSON.parse(exchange.request.body.toString()) as {
     id: unknown

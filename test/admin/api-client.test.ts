@@ -8,8 +8,8 @@ import { startUpstream } from '../support/upstream.ts'
 
 const opened = closers()
 
-// On Node 20 and 22 a fetch whose controller was collected ignored its time limit from the head of the
-// response on: `squall status`, `apply` and `experiment` could wait for a stalled sidecar for good.
+// On Node 20 and 22 a fetch whose controller was collected ignored its time limit after the headers
+// of the response: `squall status`, `apply` and `experiment` could wait for a sidecar forever.
 it('gives up a body that never ends, also when garbage was collected meanwhile', async () => {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void

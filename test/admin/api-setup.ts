@@ -20,7 +20,7 @@ export const NOW = 1_700_000_000_000
 /** The same, as the API writes it. */
 export const AT = new Date(NOW).toISOString()
 
-/** A file with a rule that hits everything and one that is never hit. */
+/** A file with a rule that matches every call and a rule that matches none. */
 export const RULES = `
 maxActive: 9
 rules:
@@ -46,7 +46,7 @@ export interface ApiSetup {
   readonly bodyTimeoutMs?: number
   readonly tools?: ToolsSource
   readonly access?: ReadAccess
-  /** The probes of an app on loopback, as `squall inject` passes them. */
+  /** The probes of an upstream on loopback, as `squall inject` passes them. */
   readonly appProbes?: object
 }
 
@@ -106,7 +106,7 @@ export async function adminApi({ bodyTimeoutMs, tools, access, appProbes, ...set
         rules.take({ kind: 'rejected', digest, problems })
       }
     },
-    /** A tool is called, and what hits it takes effect. */
+    /** A tool is called, and the faults injected into the call take effect. */
     call: (): void => {
       const plan = planCall(rules.ruleSet, facts(), states, () => NOW)
       if (plan === undefined) return

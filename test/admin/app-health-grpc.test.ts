@@ -15,7 +15,7 @@ interface Asked {
   readonly body: string
 }
 
-/** A gRPC server by hand: what it answers is up to the test. */
+/** A minimal gRPC server whose responses the test chooses. */
 async function grpcApp(
   response: (stream: ServerHttp2Stream) => void,
 ): Promise<{ port: number; asked: Asked[] }> {

@@ -90,7 +90,7 @@ it('describes each real response, with every field of it', async () => {
   }
   const reader = await look()
   expectFit(API.events.response, await reader.next())
-  // The same of a version that is refused, and of one that is absent.
+  // The same for a version that is rejected, and for one that is absent.
   api.take(INVALID_RULES)
   await look()
   api.rules.take({ kind: 'absent', digest: 'none', reason: 'no such file' })
@@ -164,8 +164,8 @@ async function askedOf(listener: RequestListener, timeoutMs = 10_000): Promise<s
   )
 }
 
-// Whoever runs `squall load --sidecar`, `top`, `experiment` or `status` may name the port of any program:
-// what it sends must not fill the memory, reach a terminal, or pass for the numbers of a sidecar.
+// `squall load --sidecar`, `top`, `experiment` and `status` accept the port of any program: its
+// output must not fill the memory, reach a terminal, or pass for the numbers of a sidecar.
 it('bounds and checks what a program that is no sidecar sends', async () => {
   const rule = { name: '\u001b[2J', faults: [], about: 'calls', since: AT, appliedAt: null }
   const rest = { from: null, until: null, phase: 'on', percent: 1, sampled: 1, active: 0 }

@@ -6,7 +6,7 @@ import { EventStreams } from '../../src/admin/event-streams.ts'
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-/** What a stream is written to, with a reader that can be slow. */
+/** A response stream whose reader can be slow. */
 class SlowResponse extends EventEmitter {
   readonly written: string[] = []
   writableNeedDrain = false

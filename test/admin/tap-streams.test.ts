@@ -9,7 +9,7 @@ import { CallWatch } from '../../src/telemetry/call-watch.ts'
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] }))
 afterEach(() => void vi.useRealTimers())
 
-/** What a stream is written to, with a reader that can stop reading. */
+/** A response stream whose reader can stop reading. */
 class SlowResponse extends EventEmitter {
   readonly written: string[] = []
   reads = true

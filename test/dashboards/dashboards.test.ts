@@ -161,7 +161,7 @@ function coloured(board: Dashboard): readonly { legend: string; colour: string; 
       where: `${panel.title} ${refId}`,
     })),
     ...(panel.type === 'table' ? (panel.fieldConfig?.overrides ?? []) : []).map(({ matcher }) => ({
-      // A column about what rules do says so by being on the dashboard of rules.
+      // The dashboard of rules itself shows that a column is about the effects of rules.
       legend: /^(Applied|Acting now|Delay, mean)$/.test(matcher.options)
         ? 'injected'
         : matcher.options.toLowerCase(),

@@ -15,7 +15,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(directory, { recursive: true, force: true }))
 
-/** What the compiler says of values that are to be dashboards: nothing is right. */
+/** Returns the compiler's errors about values that should be dashboards; empty if all are valid. */
 async function complaints(texts: Readonly<Record<string, string>>): Promise<string> {
   const options = { include: ['*.ts'], extends: '../../tsconfig.json' }
   const compilerOptions = { rootDir: '../..', types: [] }

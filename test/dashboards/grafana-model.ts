@@ -12,7 +12,7 @@ type Written<T> = T extends string
     ? { [Key in keyof T]: Written<T[Key]> }
     : T
 
-/** What a query of Prometheus is; Grafana publishes no type of it here. */
+/** A query of Prometheus; Grafana publishes no type for it here. */
 interface PrometheusQuery {
   readonly datasource: grafana.DataSourceRef
   readonly editorMode: 'code' | 'builder'
@@ -24,7 +24,7 @@ interface PrometheusQuery {
   readonly refId: string
 }
 
-/** What Prometheus adds to an annotation; no type is published of this either. */
+/** The fields that Prometheus adds to an annotation; no type is published for these either. */
 interface PrometheusMarks {
   readonly expr: string
   readonly step: string

@@ -4,7 +4,7 @@ export interface Selector {
   readonly labels: readonly { readonly name: string; readonly value: string }[]
 }
 
-/** What a query names. */
+/** The names in a query. */
 export interface Names {
   readonly selectors: readonly Selector[]
   /** Labels that it groups or joins by. */

@@ -7,7 +7,7 @@ import { parseExposition } from '../telemetry/exposition.ts'
 import { namesIn } from './promql.ts'
 import { dashboards, isAboutWebhook, prometheusRules, queriesOf, type Query } from './shipped.ts'
 
-/** What the scraping adds to each series. */
+/** The labels that scraping adds to each series. */
 const TARGET = ['cluster', 'job', 'instance', 'namespace', 'workload', 'pod']
 const rules = prometheusRules()
 const boards = dashboards()
@@ -40,7 +40,7 @@ async function knownMetrics(): Promise<ReadonlyMap<string, readonly string[]>> {
     declare(name, type, name === 'nodejs_gc_duration_seconds' ? ['kind'] : seen)
   }
   for (const { name, type, labels } of own) declare(name, type, labels)
-  // What is recorded has the labels that it is summed by.
+  // A recorded series has the labels that its expression sums by.
   for (const { record, expr } of rules) {
     if (record !== undefined) metrics.set(record, labelsWithin(expr, metrics))
   }
@@ -131,7 +131,7 @@ it('every label in a legend, a mark or an annotation is one of the query', () =>
       for (const { legendFormat, expr } of targets) {
         check(title, legendFormat, expr)
         if (type !== 'timeseries') continue
-        // What a sum keeps is what tells its series apart.
+        // The labels that a sum keeps distinguish its series.
         const kept = namesIn(expr).grouping.filter((label) => !['le', ...TARGET].includes(label))
         for (const label of kept) expect(legendFormat, title).toContain(`{{${label}}}`)
       }

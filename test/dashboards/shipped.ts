@@ -145,7 +145,7 @@ export function ruleFiles(): readonly string[] {
   )
 }
 
-/** Every query of a dashboard: panels, marks, and the metrics that choices are listed from. */
+/** Every query of a dashboard: panels, annotations, and the metrics that list the choices. */
 export function queriesOf(dashboard: Dashboard): readonly Query[] {
   const of = (what: string): string => `${dashboard.title} / ${what}`
   return [

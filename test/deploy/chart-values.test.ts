@@ -45,7 +45,7 @@ describe('the chart', () => {
       const value = key
         .split('.')
         .reduce<unknown>((at, part) => (at as Record<string, unknown> | undefined)?.[part], values)
-      // What is below a value that is one of Kubernetes' own objects, or free, has no default.
+      // Values below one of Kubernetes' own objects, or below a free-form value, have no default.
       const isFree =
         /^(webhook\.resources|sidecar\.(defaults|resources)|certificates\.certManager\.issuerRef)\./.test(
           key,

@@ -63,7 +63,7 @@ describe('the example of a server', () => {
     expect(JSON.parse(metadata.annotations['squall.dev/status']!)).toMatchObject({ mode })
     const { initContainers = [] } = spec
     expect(initContainers.map(({ name }: { name?: string } & Container) => name)).toEqual(names)
-    // What the injector writes is what the program takes.
+    // The program accepts the arguments that the injector writes.
     for (const { args } of initContainers) {
       expect(parseCommandLine(args, { SQUALL_UPSTREAM_HOST: '10.0.0.1' }, version).kind).toBe(
         'command',

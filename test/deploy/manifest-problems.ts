@@ -42,7 +42,7 @@ export function deployed(path: string): readonly Manifest[] {
   return manifestsOf(readFileSync(new URL(`../../deploy/${path}`, import.meta.url), 'utf8'))
 }
 
-/** What Kubernetes' own schemas find wrong with an object; fields that they do not know, too. */
+/** Returns the problems that Kubernetes' schemas find in an object, unknown fields included. */
 export function manifestProblems(manifest: Manifest): readonly string[] {
   const { apiVersion, kind } = manifest
   const group = apiVersion.includes('/') ? apiVersion.split('/')[0]! : ''
@@ -51,7 +51,7 @@ export function manifestProblems(manifest: Manifest): readonly string[] {
     new (data: object) => Model
   >
   const seen = new Map<object, Set<string>>()
-  // What a schema knows it looks at: what nobody looked at is not known.
+  // A schema reads every field that it knows: a field that is never read is unknown.
   const model = new models[kind]!(manifest)
   try {
     model.validate.call(watch(model, seen))

@@ -29,7 +29,7 @@ Array.prototype.exists = Array.prototype.some
 const size = (value) => value.length
 `
 
-/** Returns what the rendered policy says about a label: whether a pod is admitted. */
+/** Returns a function that applies the rendered policy to a label: whether a pod is admitted. */
 function admission(): (label: string) => boolean {
   const documents = parseAllDocuments(readFileSync(RENDERED, 'utf8'))
   const { spec } = documents

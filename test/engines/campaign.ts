@@ -19,7 +19,6 @@ import { Play } from './play.ts'
 import { Recorder } from './recorder.ts'
 import { ScriptedApp } from './scripted-app.ts'
 
-/** What a campaign is about. */
 export interface CampaignOptions {
   readonly engines: readonly [Engine, Engine]
   readonly seed: number
@@ -27,14 +26,13 @@ export interface CampaignOptions {
   readonly exchanges: number
   /** Blocks of scripts that are played at the same time. */
   readonly workers: number
-  /** Of the blocks, one in so many is played, the first of them this one. */
+  /** Plays every `of`th block, beginning with the block `share`. */
   readonly share?: number
   readonly of?: number
   /** Only this block is played. */
   readonly block?: number | undefined
 }
 
-/** What came of it. */
 export interface CampaignResult {
   readonly exchanges: number
   readonly scripts: number
@@ -45,7 +43,7 @@ export interface CampaignResult {
   readonly unsteady: readonly Difference[]
   /** Scripts in which the second engine read later what came too early, and that was all. */
   readonly later: number
-  /** How many scripts there were of each kind. */
+  /** The number of scripts of each kind. */
   readonly kinds: Readonly<Record<string, number>>
 }
 
@@ -59,7 +57,7 @@ const MOST_SHRUNK = 12
 const TRIALS = 150
 /** After so many something is wrong with everything. */
 const ENOUGH = 200
-/** What differs twice of so many times is no chance. */
+/** A difference that appears twice in this many plays is not chance. */
 const AGAIN = 6
 
 /** Plays scripts with two engines and compares all that can be seen. */
@@ -193,7 +191,7 @@ export class Campaign {
     return false
   }
 
-  /** Plays scripts again, with new sidecars each time; tells what differs in the last one, if it does. */
+  /** Replays scripts, each time with new sidecars; returns the differences of the last, if any. */
   async #again(block: number, scripts: readonly Script[]): Promise<string[] | undefined> {
     let seen = 0
     for (let time = 0; time < AGAIN; time++) {
@@ -217,7 +215,7 @@ export class Campaign {
   }
 }
 
-/** What differs, where the first engine is given another script. */
+/** Returns the differences, with another script for the first engine. */
 async function both(
   { stages: [one, other], narrow }: Pair,
   script: Script,
@@ -232,7 +230,7 @@ async function close({ stages: [one, other] }: Pair): Promise<void> {
   await other.close()
 }
 
-/** One engine with an app behind it. */
+/** One engine with an upstream behind it. */
 interface Stage {
   play(script: Script): Promise<Observed>
   close(): Promise<void>
@@ -260,7 +258,7 @@ async function startStage(
     ...SETTINGS,
     ...settings,
     engine,
-    // The scripted app counts its connections.
+    // The scripted upstream counts its connections.
     diagnose: false,
     pairs: [
       {

@@ -5,53 +5,53 @@ import { joinChunks } from './chunked-text.ts'
 
 /** A script that the two engines played differently. */
 export interface Difference {
-  /** What is needed to play it again. */
+  /** The seed, the block and the number of the script, for a replay. */
   readonly place: string
   readonly script: Script
   /** The parts that differ, as both engines showed them. */
   readonly parts: readonly string[]
 }
 
-/** How two plays are compared. */
+/** The settings of a comparison of two plays. */
 export interface Comparison {
   readonly script: Script
-  /** The bound on connections to the app is one. */
+  /** The limit of connections to the upstream is one. */
   readonly narrow: boolean
   /** The first engine had clients that wait where those of the second one did not. */
   readonly patient: boolean
 }
 
 /**
- * This is the one place that says what may differ between the engines. By how scripts are observed:
- * - how long things take: that a duration was counted is compared, and not how much it was;
+ * Returns the parts that differ between the engines, `standard` first. Only the differences listed
+ * here are allowed; everything else must be the same to the byte.
+ *
+ * Not observed:
+ * - durations: the comparison includes that a duration was counted, but not its value;
  * - where TCP cuts a stream of bytes: each connection's bytes are compared as one text;
- * - the order in which things are counted that happen in the same script.
+ * - the order of the counts in one script.
  *
- * By what is done here with what was observed:
- * - which connection to the app carries a request, and so how many there are. Either engine keeps
- *   connections of its own kind for its requests; see `requestsAtApp` and `appDifferences`;
- * - whether a connection to the app that nobody uses is ended. Where the bound on these is met, one is
- *   ended to make room for one of the other kind. Where an app sends line breaks behind a response, the
- *   standard path overlooks them, and the other one ends the connection;
- * - where the chunks of a request end whose body is longer than what is held of it: it is passed on as
- *   it is read, and the reads are TCP's; see `joinChunks`;
+ * Ignored by this comparison:
+ * - which upstream connection carries a request, and so the number of connections. Each engine has
+ *   its own connections for its requests; see `requestsAtApp` and `appDifferences`;
+ * - whether an idle upstream connection is ended. At the connection limit, an idle connection of
+ *   one kind is ended to make room for one of the other kind. When an upstream sends line breaks
+ *   after a response, the standard path ignores them, and the fast path ends the connection;
+ * - where the chunks end of a request whose body is longer than the part that is held: the body is
+ *   passed on as it is read, and TCP determines the reads; see `joinChunks`.
  *
- * By what scripts are compared with:
- * - when bytes are read that come behind a request that is still being answered, and are no plain
- *   request. The standard path reads them at once: it may refuse them, and with them what it was asked
- *   before, unless the responses happen to be faster. The other engine reads them when all before them is
- *   answered. Where such a script is played differently, the second engine must do with it what the
+ * Ignored by comparing with another script or another result:
+ * - when bytes are read that follow a request still waiting for its response, and are no plain
+ *   request. The standard path reads them at once: it may reject them, and with them the requests
+ *   before, unless the responses are faster. The fast path reads them after all responses before
+ *   them. When such a script is played differently, the second engine must do with it what the
  *   first one does with the same script by a client that waits for each response; see `polite`;
- * - in such a script, whether what Squall answers by itself leaves before a refusal of what came behind
- *   it in the same piece. While node:http reads from a socket, what is due runs between two bodies.
- *   What it is given by the other engine it reads in one go; see `receivedApart`.
- *
- * - how much of a long response arrives before the reset that tells that it broke. A reset drops what has
- *   not left yet; one engine may have waited for the client in between, and so sent more. So it is
- *   where the connection ends because of what came behind the request, in the midst of its response; see
- *   `endedAsSoon`.
- *
- * Everything else must be the same to the byte. Returned are the parts that are not, `standard` first.
+ * - in such a script, whether Squall's own responses leave before the rejection of the bytes that
+ *   follow in the same piece. While node:http reads from a socket, due callbacks run between two
+ *   bodies. Bytes that the fast path hands over are read in one go; see `receivedApart`;
+ * - how much of a long response arrives before the reset that reports its failure. A reset drops
+ *   the bytes that have not left yet; one engine may have waited for the client in between, and
+ *   so sent more. The same applies when the bytes after a request end the connection in the middle
+ *   of the response; see `endedAsSoon`.
  */
 export function differences(standard: Observed, fast: Observed, how: Comparison): string[] {
   const clients = how.patient ? refusedAsSoon(standard.clients, fast.clients) : standard.clients
@@ -66,8 +66,8 @@ export function differences(standard: Observed, fast: Observed, how: Comparison)
 }
 
 /**
- * Each request with what became of its connection behind it: it was kept, for the next request or for
- * none, or ended. A connection on which nothing was sent is no request.
+ * Returns each request with the state of its connection after it: kept, for the next request or for
+ * none, or ended. A connection on which nothing was sent counts as no request.
  */
 function requestsAtApp(connections: readonly AppSeen[], idleEnds: boolean): string[] {
   return connections.flatMap(({ requests, end }) => {
@@ -83,9 +83,9 @@ function requestsAtApp(connections: readonly AppSeen[], idleEnds: boolean): stri
 const DROPPED = /^(?:call .* (?:cancelled|abandoned) |http [a-z]+ 0 )/
 
 /**
- * A request that is dropped in the very turn in which it was read has been sent where there was a
- * connection for it, and has not where one had to be made. With it goes the connection that it was to
- * take: one that had carried another request, or one that was made for it and then carried none.
+ * Compares the requests at the upstream. A request that is dropped in the turn in which it was read
+ * has been sent if a connection was ready, but not if one had to be opened. Its connection ends
+ * with it: one that had carried another request, or one that was opened for it and carried none.
  */
 function appDifferences(standard: Observed, fast: Observed, how: Comparison): string[] {
   const idleEnds = how.narrow || hasBlankLinesBehind(how.script)
@@ -96,7 +96,7 @@ function appDifferences(standard: Observed, fast: Observed, how: Comparison): st
   const dropped = fast.told.filter((text) => DROPPED.test(text)).length
   const [endedLeft, endedRight] = [textsOf(left, false), textsOf(right, false)]
   const [keptLeft, keptRight] = [textsOf(left, true), textsOf(right, true)]
-  // Whatever was kept with one engine only has ended with the other, and something else in its place.
+  // A connection kept by one engine only has ended with the other, and another in its place.
   const same =
     without(keptLeft, endedRight).length === 0 &&
     without(keptRight, endedLeft).length === 0 &&
@@ -106,7 +106,7 @@ function appDifferences(standard: Observed, fast: Observed, how: Comparison): st
   return setDifferences('at the app', one, other)
 }
 
-/** Of requests that only one engine sent, those behind which a connection did end, and was not idle. */
+/** Relabels a request from `kept` to `fin` if a connection ended behind it and was not idle. */
 function asEnded(requests: readonly string[], connections: readonly AppSeen[]): string[] {
   const ended = textsOf(requestsAtApp(connections, false), false).map((text) => `kept ${text}`)
   return requests.map((text) => (ended.includes(text) ? text.replace('kept', 'fin') : text))
@@ -134,8 +134,8 @@ function hasBlankLinesBehind({ responses }: Script): boolean {
 }
 
 /**
- * Whether a client had got what it waited for, or an end, when it was to send on is a matter of turns.
- * That nothing came at all is not.
+ * Ignores whether a client had received what it waited for, or an end, when it sent more: this
+ * depends on turns of the event loop. A wait that ended with neither still counts.
  */
 function clientParts({ waits, ...seen }: ClientSeen, patient: boolean): Record<string, string> {
   return patient ? seen : { ...seen, waits: waits.replaceAll('e', 'm') }
@@ -145,7 +145,7 @@ const RESPONSE_BEGINS = /(?=HTTP\/1\.1 \d{3} )/
 const REFUSAL = /^HTTP\/1\.1 400 [^]*\r\nx-squall-error: bad_request\r\n/
 const OWN_RESPONSE = /^HTTP\/1\.1 (?:(?!\r\n\r\n)[^])*\r\nx-squall-(?:fault|error): /
 
-/** The first engine's clients, as if its refusals had left as soon as those of the second one. */
+/** Returns the first engine's clients as if its rejections had left as soon as the second one's. */
 function refusedAsSoon(
   standard: readonly ClientSeen[],
   fast: readonly ClientSeen[],
@@ -158,10 +158,10 @@ function refusedAsSoon(
   })
 }
 
-/** Of a response that is shorter, everything has left before its end is known. */
+/** A response that is shorter has been sent in full before its end is known. */
 const LEFT_AT_ONCE = 31 * 1024
 
-/** The first engine's clients, as if as much had reached them before the end as with the second one. */
+/** Returns the first engine's clients as if they had received as much as the second one's. */
 function endedAsSoon(
   standard: readonly ClientSeen[],
   fast: readonly ClientSeen[],
@@ -170,7 +170,7 @@ function endedAsSoon(
   return standard.map((seen, at) => {
     const other = fast[at]
     if (other === undefined || seen.end === 'kept' || other.end === 'kept') return seen
-    // Whether an end is a reset is chance where something has come that nobody reads any more.
+    // When unread bytes have arrived, chance decides whether the connection ends by a reset.
     if (!rejected && (seen.end === 'fin' || other.end === 'fin')) return seen
     const [short, long] = [seen.received, other.received].sort((a, b) => a.length - b.length)
     const isCut = short!.length > LEFT_AT_ONCE && long!.startsWith(short!)
@@ -178,7 +178,7 @@ function endedAsSoon(
   })
 }
 
-/** Both end in the same refusal, and one has nothing more before it than answers of Squall's own. */
+/** Both end in the same rejection; `fast` lacks only responses of Squall's own before it. */
 function receivedApart(standard: string, fast: string): boolean {
   const responses = standard.split(RESPONSE_BEGINS)
   const refusal = responses.pop()
@@ -208,7 +208,7 @@ function listDifferences<T>(
   return found
 }
 
-/** What is in one list and not in the other, whatever the order. */
+/** Returns the items that only one of the lists contains, in any order. */
 function setDifferences(
   name: string,
   standard: readonly string[],

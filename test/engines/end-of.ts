@@ -2,9 +2,9 @@ import type { Socket } from 'node:net'
 import type { End } from './observed.ts'
 
 /**
- * How a connection ended that was read to its end. A reset that comes in together with bytes is told as an
- * end by libuv; the address of who sent it is gone by then, and is there after an end. It must not have been
- * asked for before, as the socket keeps it.
+ * Returns the end of a connection that was read to its end. libuv reports a reset that arrives
+ * together with bytes as an end, but the remote address is gone after a reset and still there after
+ * an end. The address must not have been read before, as the socket caches it.
  */
 export function endOf(socket: Socket): End {
   return socket.remoteAddress === undefined ? 'rst' : 'fin'

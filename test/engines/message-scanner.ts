@@ -1,6 +1,6 @@
-/** What a scanner tells. */
+/** The events of a scanner. */
 export interface ScannerEvents {
-  /** A head is whole. */
+  /** A header block is complete. */
   head?(head: string): void
   /** A message is whole; `text` is all of it. */
   message(text: string): void
@@ -13,12 +13,12 @@ const SIZE = /^[0-9a-f]{1,8}(?![0-9a-f])/i
 const CODING = /\r\ntransfer-encoding:[ \t]*chunked[ \t]*\r\n/i
 
 /**
- * Finds the ends of messages in a stream of bytes, one character each. It tells the scripts when to go
- * on and judges nothing: where it is lost, it tells no more ends.
+ * Finds the ends of messages in a stream of bytes, one character each. Scripts continue at these
+ * ends. The scanner validates nothing: when it cannot follow the stream, it reports no more ends.
  */
 export class MessageScanner {
   readonly #events: ScannerEvents
-  /** Answers only: methods of the requests that are still to be answered. */
+  /** Responses only: methods of the requests that still wait for a response. */
   readonly #methods: string[] | undefined
   #text = ''
   /** Up to here the text belongs to what is known of the message. */
@@ -30,7 +30,7 @@ export class MessageScanner {
     this.#methods = methods
   }
 
-  /** What there is of a message that is not whole. */
+  /** The text of a message that is not complete. */
   get rest(): string {
     return this.#text
   }

@@ -20,7 +20,7 @@ const TOO_LONG = 20_000
 /** In a stage whose gauges do not come down there would be no end. */
 const PATIENCE = 200
 
-/** What a play is made of. */
+/** The parts of a play. */
 export interface PlayParts {
   readonly script: Script
   readonly port: number
@@ -85,7 +85,7 @@ export class Play implements Runner, ClientHost {
     return steps && new ScriptedClient(this.#parts.port, steps, this)
   }
 
-  /** All clients have gone, and what that means for the app has reached it. */
+  /** All clients have left, and the effects have reached the upstream. */
   #finish(): boolean {
     if (!this.isQuiet()) return false
     this.#app = this.#parts.app.seen()

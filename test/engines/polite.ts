@@ -1,13 +1,13 @@
 import { MessageScanner } from './message-scanner.ts'
 import type { Script, Step } from './script.ts'
 
-/** Of so many at most. */
+/** The maximum number of scripts. */
 const MOST = 16
 
 /**
- * The scripts of clients that are a little more patient: at one place or several they wait for the
- * responses to what they have asked before they send what comes behind it. None where a client sends
- * nothing behind a request that is not answered yet.
+ * Returns the scripts of more patient clients: at one place or several, they wait for the responses
+ * to their requests before they send more. Returns none if no client sends anything while a request
+ * waits for its response.
  */
 export function polite(script: Script): Script[] {
   let found: Script[] = [script]
@@ -42,7 +42,7 @@ function patient(steps: readonly Step[]): Step[][] {
     const before = ends.length
     scanner.push(step.bytes)
     const last = start + step.bytes.length
-    // What ends with the step has something behind it where the next one is sent without a wait.
+    // A message that ends with the step is followed by more if the next step sends without a wait.
     const goesOn = steps.slice(at + 1).find((next) => next.do !== 'turns')?.do === 'send'
     const places = ends.slice(before).filter((end) => end < last || goesOn)
     const from = start

@@ -57,12 +57,12 @@ export class Recorder {
     }
   }
 
-  /** How many are open by what was counted. */
+  /** Returns the current value of a gauge. */
   open(name: GaugeName): number {
     return this.#open.get(name) ?? 0
   }
 
-  /** What was told since the last time. */
+  /** Returns the records since the last call, sorted. */
   take(): string[] {
     return this.#told.splice(0).sort()
   }

@@ -13,7 +13,7 @@ export function differenceText({ place, script, parts }: Difference): string {
   return `${script.about}: ${place}\n${clients.join('')}${responses.join('')}${parts.map((part) => `  ${part}\n`).join('')}`
 }
 
-/** What a campaign found, for people. */
+/** Formats the result of a campaign for people. */
 export function resultText(seed: number, result: CampaignResult): string {
   const { exchanges, scripts, differing, differences, unsteady, later } = result
   const first = differences.slice(0, MOST).map((found) => differenceText(found))

@@ -8,30 +8,30 @@ export type Step =
   | { readonly do: 'responses'; readonly count: number }
   /** Waits for this many bytes on this connection. */
   | { readonly do: 'bytes'; readonly count: number }
-  /** Waits until this many requests of the script have begun to arrive at the app. */
+  /** Waits until this many requests of the script have begun to arrive at the upstream. */
   | { readonly do: 'app'; readonly count: number }
   | { readonly do: 'quiet' }
   | { readonly do: 'fin' }
   | { readonly do: 'rst' }
 
-/** How the app answers one request. */
+/** The upstream's response to one request. */
 export interface AppResponse {
-  /** Which request: its mark, or its place in the order of arrival for those without one. */
+  /** The marker of the request, or its position in the order of arrival if it has none. */
   readonly marker: number
-  /** At the end of the request's head, or of its body. */
+  /** At the end of the request's headers, or of its body. */
   readonly at: 'head' | 'whole'
   readonly pieces: readonly string[]
   /** Turns of the event loop between two pieces. */
   readonly gap: number
   /** Nothing is sent before the client has done this many steps of its script. */
   readonly after?: number
-  /** What becomes of the connection behind the last piece. */
+  /** The state of the connection after the last piece. */
   readonly end: 'keep' | 'fin' | 'rst'
 }
 
-/** What clients and app do, the same for each engine. */
+/** The actions of clients and upstream, the same for each engine. */
 export interface Script {
-  /** What it is about, for reports. */
+  /** A short description for reports. */
   readonly about: string
   /** Connections of one client after the other. */
   readonly clients: readonly (readonly Step[])[]
@@ -40,7 +40,7 @@ export interface Script {
   readonly slow: boolean
 }
 
-/** How many requests a script makes. */
+/** Returns the number of requests that a script makes. */
 export function exchangesOf(script: Script): number {
   let count = 0
   for (const steps of script.clients) {
@@ -49,12 +49,12 @@ export function exchangesOf(script: Script): number {
   return count
 }
 
-/** A mark as it stands in a request. */
+/** A marker as it is written in a request. */
 export function markText(marker: number): string {
   return `~${marker}~`
 }
 
-/** The mark in a request, if it has one. */
+/** Returns the marker in a request, if it has one. */
 export function markIn(text: string): number | undefined {
   const match = /~(\d{1,6})~/.exec(text)
   return match === null ? undefined : Number(match[1])

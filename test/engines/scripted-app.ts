@@ -6,7 +6,7 @@ import type { AppSeen, End } from './observed.ts'
 import { markIn, type AppResponse } from './script.ts'
 import { startUpstream } from '../support/upstream.ts'
 
-/** Answers requests that the script has nothing for. */
+/** Responds to requests for which the script has no response. */
 const USUAL: Omit<AppResponse, 'marker'> = {
   at: 'whole',
   pieces: ['HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}'],
@@ -24,7 +24,7 @@ interface Sending {
 /** Before a reset, so that what was sent has been read: a reset would throw it away. */
 const BEFORE_RESET = 4
 
-/** One connection that the app accepted. */
+/** One connection that the upstream accepted. */
 class AppConnection {
   readonly requests: string[] = []
   end: End = 'kept'
@@ -114,12 +114,12 @@ class AppConnection {
   }
 }
 
-/** An app that answers by a script, byte by byte. */
+/** An upstream that responds by a script, byte by byte. */
 export class ScriptedApp {
   readonly touch: () => void
   /** Steps that the client has done. */
   steps: () => number = () => 0
-  /** Requests of this script whose head has arrived. */
+  /** Requests of this script whose headers have arrived. */
   heads = 0
   readonly #server: Server
   #connections: AppConnection[] = []
@@ -146,7 +146,7 @@ export class ScriptedApp {
     this.#responses = new Map(responses.map((response) => [response.marker, response]))
   }
 
-  /** The response to a request; undefined when its mark may still come with its body. */
+  /** The response to a request; undefined while its marker may still come with its body. */
   responseTo(text: string, whole: boolean): Omit<AppResponse, 'marker'> | undefined {
     if (!whole) this.heads++
     const marker = markIn(text)
@@ -165,7 +165,7 @@ export class ScriptedApp {
     return this.#connections.every(({ closed }) => closed)
   }
 
-  /** What was seen so far. */
+  /** Returns the state of all connections so far. */
   seen(): AppSeen[] {
     return this.#connections.map((connection) => connection.seen())
   }

@@ -4,7 +4,7 @@ import { MessageScanner } from './message-scanner.ts'
 import type { ClientSeen, End } from './observed.ts'
 import type { Step } from './script.ts'
 
-/** What a client asks of those around it. */
+/** The callbacks that a client needs from its environment. */
 export interface ClientHost {
   touch(): void
   /** Nothing has happened for long enough. */
@@ -28,11 +28,11 @@ export class ScriptedClient {
   #next = 0
   #turns = 0
   #waits = ''
-  /** Requests at the app when the last response had come. */
+  /** Requests at the upstream when the last response had come. */
   #responded = 0
   #abandoned = false
   #ownEnd: 'fin' | 'rst' | undefined
-  /** What had been seen when all steps were done. */
+  /** The bytes and the end that had been seen when all steps were done. */
   #before: { readonly received: string; readonly end: End } | undefined
 
   constructor(port: number, steps: readonly Step[], host: ClientHost) {
@@ -111,7 +111,7 @@ export class ScriptedClient {
     return this.#end !== 'kept' || this.#closed
   }
 
-  /** How a step ended; empty when it has not. */
+  /** Returns the way in which a step ended, or an empty string while it has not ended. */
   #did(step: Step): '' | 'm' | 'e' | 'q' {
     switch (step.do) {
       case 'send':
@@ -139,7 +139,7 @@ export class ScriptedClient {
     return this.#leave(step.do)
   }
 
-  /** A client whose request the app has got and not answered sends no other behind it. */
+  /** A client sends no other request after one that the upstream received without responding. */
   #awaited(count: number): '' | 'm' | 'e' | 'q' {
     const how = this.#waited(this.#responses >= count)
     const heads = this.#host.appHeads()

@@ -1,4 +1,4 @@
-/** What a tool is answered with. */
+/** The result of a tool call. */
 export interface ToolResult {
   readonly content: readonly { readonly type: string; readonly text: string }[]
   readonly structuredContent?: Readonly<Record<string, unknown>>
@@ -22,7 +22,7 @@ export interface Agent {
 
 interface CallOptions {
   readonly args?: Record<string, unknown>
-  /** How long the agent waits, in milliseconds. */
+  /** The timeout of a call in milliseconds. */
   readonly timeout?: number
 }
 
@@ -31,7 +31,7 @@ interface Failure {
   readonly status?: number
 }
 
-/** What an agent gets to see of a call, in one line: `ok`, what the tool said, or the SDK's error. */
+/** Describes a call as an agent sees it: `ok`, the tool's error text, or the SDK's error. */
 export async function met(call: Promise<ToolResult>): Promise<string> {
   try {
     const { isError, content } = await call
@@ -42,7 +42,7 @@ export async function met(call: Promise<ToolResult>): Promise<string> {
   }
 }
 
-/** What calls of a tool meet, one after the other. */
+/** Calls a tool several times in a row and describes each call. */
 export async function fates(agent: Agent, tool: string, calls: number): Promise<string[]> {
   const all: string[] = []
   for (let n = 0; n < calls; n++) all.push(await met(agent.call(tool)))

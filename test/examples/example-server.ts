@@ -4,7 +4,7 @@ import { startProgram } from '../support/program.ts'
 /** The server that comes with the examples, in a process of its own. */
 export interface ExampleServer {
   readonly origin: string
-  /** How often the server has executed each tool. */
+  /** Returns the number of executions of each tool. */
   readonly executed: () => Promise<Readonly<Record<string, number>>>
   close(): Promise<void>
 }

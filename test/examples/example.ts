@@ -21,7 +21,7 @@ export interface Example {
   readonly squall: Squall
   readonly server: {
     readonly origin: string
-    /** How often it executed a tool since the example was started. */
+    /** Returns the number of executions of a tool since the example was started. */
     readonly executed: (tool: string) => Promise<number>
   }
   readonly url: string
@@ -29,11 +29,11 @@ export interface Example {
   readonly v1: (token?: string) => Promise<Agent>
   /** Opens a client of SDK v2. */
   readonly v2: (auth?: AuthProvider) => Promise<Agent>
-  /** How many seconds the calls of a tool took together, as the client saw it. */
+  /** Returns the total duration of a tool's calls in seconds, as the client saw it. */
   readonly seconds: (tool: string) => Promise<number>
   /** Resolves when so many calls of a tool are counted. */
   readonly ended: (tool: string, calls: number) => Promise<void>
-  /** Resolves when the app is known to have answered so many calls of a tool. */
+  /** Resolves when the upstream is known to have responded to so many calls of a tool. */
   readonly responded: (tool: string, calls: number) => Promise<void>
   /** Resolves when a rule's fault has taken effect so often. */
   readonly injected: (rule: string, times: number) => Promise<void>
@@ -41,15 +41,15 @@ export interface Example {
   readonly errors: (injected: number, labels?: Readonly<Record<string, string>>) => Promise<void>
 }
 
-/** How an example is started. */
+/** The options for starting an example. */
 export interface ExampleOptions {
   /** Texts of the file, and what stands there instead. */
   readonly replace?: Readonly<Record<string, string>>
-  /** The server answers with JSON bodies instead of event streams. */
+  /** The server responds with JSON bodies instead of event streams. */
   readonly json?: boolean
 }
 
-// What a fault holds back when a test ends is not waited for.
+// Does not wait for calls that a fault still holds back when a test ends.
 const AT_ONCE = ['--drain-timeout', '0s']
 
 /** The file of an example. */

@@ -1,6 +1,6 @@
 /** Two readers of the same bytes have come to different ends. */
 export class Disagreement extends Error {
-  /** What kind of thing differs: it stays while an input is made smaller. */
+  /** The kind of difference, which stays the same while an input is made smaller. */
   readonly about: string
 
   constructor(about: string, detail: string) {
@@ -9,7 +9,7 @@ export class Disagreement extends Error {
   }
 }
 
-/** Asks for the same from both, and says what each of them said where it is not. */
+/** Throws a disagreement with both values if they differ. */
 export function same(about: string, ours: unknown, theirs: unknown): void {
   const left = JSON.stringify(ours)
   const right = JSON.stringify(theirs)

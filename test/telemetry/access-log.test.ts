@@ -51,7 +51,7 @@ it('has a line for each call, with nothing of arguments, results and messages', 
   const { ask } = squall
   await ask('search', { 'mcp-session-id': 'of-a-person' })
   await ask('bad')
-  // What waits is written before the end.
+  // Buffered lines are written before the end.
   await squall.close()
   expect(await linesOf(file)).toEqual([
     {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { metricOf } from '../support/metric.ts'
 import { startSquall, type RuledSquall } from '../support/squall.ts'
 
-/** Each tool meets the one fault that its name says. */
+/** Each tool gets the fault that its name describes. */
 const FAULTS = {
   delayed: 'delay: { fixed: 1ms }',
   throttled: 'throttle: { rate: 1MiB }',
@@ -22,7 +22,7 @@ const FAULTS = {
 } as const
 
 const CHANGED = ['rewritten response', 'rewritten question', 'shortened', 'replayed', 'lost event']
-// Of a response that comes twice, the first one ends the call as the app meant it.
+// When a response arrives twice, the first copy ends the call as the upstream intended.
 const UNCHANGED = ['delayed', 'throttled', 'repeated', 'torn event', 'event twice', 'untouched']
 const FAILED = ['cut body', 'not JSON', 'failed', 'rejected']
 

@@ -144,7 +144,7 @@ function total(calls: Readonly<Record<string, number>>): number {
   return Object.values(calls).reduce((sum, value) => sum + value, 0)
 }
 
-/** What the page is told first. */
+/** Returns the first event that the page receives. */
 async function firstEvent(): Promise<{ readonly tools: readonly object[] }> {
   const leave = new AbortController()
   const response = await fetch(`${admin}/api/events`, { signal: leave.signal })

@@ -9,7 +9,7 @@ const RESPONSE_HEADERS = [
   'mcp-session-id',
 ]
 
-/** Puts secrets into every part of a response; the header `x-mode` says which kind of answer. */
+/** Puts secrets into every part of a response; the header `x-mode` selects the kind of response. */
 export function leakyApp(secrets: Secrets): RequestListener {
   let stream: ServerResponse | undefined
   return (req, res) => {
@@ -24,7 +24,7 @@ export function leakyApp(secrets: Secrets): RequestListener {
       }
       const head = secrets.headers(RESPONSE_HEADERS, `${mode} answer`)
       if (req.method === 'GET') {
-        // Of protocol version 2024-11-05: calls are answered on a stream that says where to post them.
+        // Protocol version 2024-11-05: responses arrive on a stream that names the URL for calls.
         stream = res.writeHead(200, { ...head, 'content-type': 'text/event-stream' })
         res.write(`event: endpoint\ndata: /message?sessionId=${put('endpoint')}\n\n`)
         return
@@ -82,7 +82,7 @@ function readMessage(text: string): Message | Message[] {
   }
 }
 
-/** Puts secrets into what is said after an upgrade, and into the response to one that is refused. */
+/** Puts secrets into the bytes after an upgrade, and into the response to a rejected upgrade. */
 export function leakyUpgrades(server: Server, secrets: Secrets): void {
   server.on('upgrade', (req, socket) => {
     const mode = String(req.headers['x-mode'])

@@ -30,7 +30,7 @@ const ORIGINS = ['real', 'injected', 'squall'] as const
 
 async function scrape(metrics: Metrics): Promise<Map<string, Family>> {
   const { text } = await metrics.render()
-  // What goes over the wire is bytes, and they must be UTF-8.
+  // The exposition is sent as bytes, which must be UTF-8.
   return parseExposition(new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(text)))
 }
 

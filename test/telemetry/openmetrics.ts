@@ -23,7 +23,7 @@ export interface OpenFamily {
   readonly lines: OpenLine[]
 }
 
-/** What the samples of each type may be called, beyond the name of their family. */
+/** The suffixes that the sample names of each type may add to the name of their family. */
 const SUFFIXES: Readonly<Record<string, readonly string[]>> = {
   counter: ['_total'],
   gauge: [''],

@@ -11,18 +11,18 @@ const PROGRESS = { jsonrpc: '2.0', method: 'notifications/progress', params: { p
 /** Long enough for what was sent to be read, before a reset throws it away. */
 const READ = 5
 
-/** The header that tells the app what to do. */
+/** The header that controls the upstream. */
 export function howLine(exchange: AnyExchange): string {
   return `X-How: ${encodeURIComponent(JSON.stringify(exchange))}\r\n`
 }
 
-/** How many of its ids a request has. */
+/** Returns those of its ids that a request uses. */
 export function idsOf({ kind, ids }: AnyExchange): readonly string[] {
   if (kind === 'batch') return ids.slice(0, 1 + (ids[0]!.length % 4))
   return ids.slice(0, 1)
 }
 
-/** An app that answers as each request says. */
+/** An upstream that responds as each request specifies. */
 export function anyApp(): RawAppOptions {
   const streams = new Map<string, AppExchange>()
   return {

@@ -3,7 +3,7 @@ import { RawClient, type ClientResponse } from '../support/raw-client.ts'
 import { howLine, idsOf } from './any-app.ts'
 import type { AnyExchange } from './any-traffic.ts'
 
-/** What a client got, in a form that can be compared. */
+/** The result that a client got, in a form that can be compared. */
 export type Got =
   | { readonly kind: 'left' }
   /** The stream by which its response would have come did not open. */
@@ -16,13 +16,13 @@ const PATIENCE = 8_000
 /** A stream that has not begun by then has met a fault. */
 const OPENS = 500
 
-/** How many calls an exchange carries. */
+/** Returns the number of calls in an exchange. */
 export function callsOf({ kind, ids }: AnyExchange): number {
   if (kind === 'batch') return idsOf({ kind, ids } as AnyExchange).length
   return kind === 'call' || kind === 'push' || kind === 'list' || kind === 'begin' ? 1 : 0
 }
 
-/** Makes an exchange as it says. */
+/** Makes an exchange and returns its result. */
 export async function exchangeBy(port: number, how: AnyExchange, session: string): Promise<Got> {
   const lines = `Mcp-Session-Id: ${session}\r\n${how.marked ? 'X-Hit: yes\r\n' : ''}${howLine(how)}`
   let stream: RawClient | undefined
@@ -86,7 +86,7 @@ function requestOf(how: AnyExchange, session: string, lines: string): string {
   }
 }
 
-/** What came by the stream, up to the response where it comes soon. */
+/** Returns the bytes of the stream, up to the response if the response comes soon. */
 async function pushedBy(stream: RawClient, id: string): Promise<string> {
   await within(300, stream.sees(Buffer.from(`"id":${id},`).toString('latin1')))
   return stream.text.slice(stream.text.indexOf('\r\n\r\n'))
@@ -95,7 +95,7 @@ async function pushedBy(stream: RawClient, id: string): Promise<string> {
 function summary(response: ClientResponse | undefined): unknown {
   if (response === undefined) return undefined
   const { startLine, framing, body, trailers, complete } = response
-  // What is about the connection is each hop's own.
+  // Headers about the connection belong to each hop.
   const headers = response.headers.filter((_, index, all) => {
     return !['connection', 'keep-alive'].includes(all[index - (index % 2)]!.toLowerCase())
   })

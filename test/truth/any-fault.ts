@@ -36,7 +36,7 @@ const FORMATS: Readonly<Record<string, readonly string[]>> = {
 
 const TEXTS = ['', 'x', '/value', '/list/*', '/list/0/a', 'https://a.example/x', 'value', 'ünï 🌧']
 
-/** What would go on for too long, or hit what the rule did not. */
+/** Detects configurations that take too long, or that affect calls that the rule did not match. */
 const UNFIT: Readonly<Record<string, (config: Readonly<Record<string, unknown>>) => boolean>> = {
   hang: (config) => config['for'] === undefined,
   throttle: ({ rate, chunk }) => !['64KiB', '1MiB'].includes(String(rate)) || chunk === '1B',

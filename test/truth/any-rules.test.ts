@@ -39,7 +39,7 @@ test('under any rules and any traffic nothing breaks, hangs, leaks or is miscoun
   process.stderr.write(`${RUNS} runs; faults that never acted: ${idle.join() || 'none'}\n`)
 }, 120_000)
 
-/** How many of everything that keeps a process alive. */
+/** Counts the resources of each kind that keep a process alive. */
 function held(): number[] {
   const all = process.getActiveResourcesInfo()
   return HELD.map((kind) => all.filter((each) => each === kind).length)
@@ -81,7 +81,7 @@ async function run(rules: object, traffic: readonly AnyExchange[]): Promise<read
       if (how.kind === 'push' && how.marked) continue
       if (touched || got[index]!.kind !== 'answered' || how.breaks?.how === 'reset') continue
       const direct = await exchangeBy(app.port, how, `s${index}`)
-      // What waits for the next event to change places with it does not hold up comments.
+      // An event that waits to change places with the next event does not hold up comments.
       const seenAs = reorders ? withoutComments : String
       expect(seenAs(JSON.stringify({ how, got: got[index] }))).toBe(
         seenAs(JSON.stringify({ how, got: direct })),

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { anyFault } from './any-fault.ts'
 
-/** What rules may be about; calls of `free` and paths under `/free` are hit by none. */
+/** The matches of the rules; none of them matches calls of `free` or paths under `/free`. */
 const anyMatch = fc.constantFrom<object>(
   { tool: 'hit' },
   { tool: 'h*' },

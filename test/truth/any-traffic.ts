@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 
-/** What is sent, how the app answers, and how the client behaves. */
+/** The request, the upstream's response and the client's behaviour. */
 export interface AnyExchange {
   readonly kind: 'call' | 'batch' | 'push' | 'page' | 'post' | 'note' | 'listen' | 'list' | 'begin'
   readonly tool: 'hit' | 'free'
@@ -9,9 +9,9 @@ export interface AnyExchange {
   readonly marked: boolean
   readonly response:
     'json' | 'chunked' | 'gzip' | 'sse' | 'sse with ids' | 'error' | 'status' | 'none'
-  /** How many pieces of the response the app sends before it breaks off. */
+  /** The upstream breaks off after this many pieces of the response. */
   readonly breaks: { readonly how: 'fin' | 'reset'; readonly after: number } | undefined
-  /** The app answers otherwise than the first time. */
+  /** The upstream responds otherwise than the first time. */
   readonly again?: true
   readonly leaves:
     { readonly how: 'close' | 'reset'; readonly when: 'at once' | 'head' } | undefined

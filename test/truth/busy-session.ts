@@ -37,7 +37,7 @@ export function planSession(
     const batch = !held && random.chance(0.2)
     const mixed = batch && random.chance(0.3)
     const tool = held ? 'held' : random.pick(tools)
-    // Events get lost of streams alone: whoever may feed answers by one.
+    // Only streams lose events: a request that may call `feed` gets its response by a stream.
     const sse = mixed || tool === 'feed' || random.chance(0.4)
     const sent = `${name}-${plans.length}`
     const calls: ScriptedCall[] = []
@@ -62,7 +62,7 @@ export function planSession(
   return plans
 }
 
-/** Does what was planned, one after the other, and tells what came otherwise. */
+/** Makes the planned exchanges in order, and returns the deviations. */
 export async function playSession(
   name: string,
   port: number,

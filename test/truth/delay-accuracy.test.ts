@@ -16,7 +16,7 @@ const DRAWS = 10_000
 /** The statistic that a true sample exceeds once in a thousand times. */
 const critical = (draws: number): number => 1.95 / Math.sqrt(draws)
 
-/** What takes longer because it is done for the first time tells nothing about timers. */
+/** The number of calls to discard: work that is done for the first time distorts the timing. */
 const WARM_UP = 400
 
 type Cumulative = (ms: number) => number
@@ -40,7 +40,7 @@ test.each(CASES)('what the rules engine draws is %s', (_, distribution, cumulati
     return drawDuration(distribution, config.max, hit!.random(0))
   })
   expect(furthest(sampled, cumulative)).toBeLessThan(critical(DRAWS))
-  // The test has teeth: the same draws are not those of a distribution that is a tenth off.
+  // The test can fail: the same samples do not fit a distribution that is a tenth off.
   expect(furthest(sampled, (ms) => cumulative(ms * 1.1))).toBeGreaterThan(critical(DRAWS))
 })
 
@@ -61,7 +61,7 @@ test('a delay lasts as long as it says, under load', async () => {
   expect(at(0.5)).toBeLessThan(250)
 })
 
-/** Calls that a delay hits: how long it meant to take, and how long the whole call took. */
+/** Makes delayed calls; returns the intended delays and the durations of the whole calls. */
 async function delays(
   use: FaultUse,
   count: number,
@@ -102,7 +102,7 @@ async function delays(
   }
 }
 
-/** How far the sample is from the distribution where it is furthest (Kolmogorov and Smirnov). */
+/** Returns the largest distance from the sample to the distribution (Kolmogorov and Smirnov). */
 function furthest(sample: readonly number[], cumulative: Cumulative): number {
   const sorted = sample.toSorted((a, b) => a - b)
   return sorted.reduce((most, value, index) => {

@@ -1,4 +1,4 @@
-/** The draw as docs/concepts/sampling.md writes it down; shares no code with the one that it is to check. */
+/** Samples as docs/concepts/sampling.md documents; shares no code with the code under test. */
 export function documentedDraw(...fields: readonly string[]): number {
   let a = 0x243f6a88
   let b = 0x13198a2e
@@ -17,7 +17,7 @@ export function documentedDraw(...fields: readonly string[]): number {
   return ((a >>> 5) * 2 ** 26 + (b >>> 6)) / 2 ** 53
 }
 
-/** The arguments of a call as the key of a draw: their keys in order, and no blanks. */
+/** The arguments of a call as a sampling key: their keys in order, and no blanks. */
 export function argumentsKey(args: Readonly<Record<string, unknown>>): string {
   const keys = Object.keys(args).toSorted()
   return JSON.stringify(Object.fromEntries(keys.map((key) => [key, args[key]])))

@@ -73,7 +73,7 @@ test.each(CASES.flatMap((each) => [false, true].map((streams) => ({ ...each, str
     await stage.ends({ [`tools/call echo: ${outcome}`]: 1 })
     expect(times).toBe(executed)
     expect(client.text).toContain(sees)
-    // Only what no fault took away tells the client that something was done.
+    // Only a response that no fault replaced shows the client that the call was executed.
     if (use.fault !== 'amplify') expect(client.text).not.toContain('done')
     else expect(client.text.match(/"done/g)).toHaveLength(1)
     if (use.fault === 'reset') expect(client.fate).toBe('reset')

@@ -86,7 +86,7 @@ function memoryHeld(): number {
   return heapUsed + external
 }
 
-/** Reads nothing until the app does not get rid of any more, and then a little at a time. */
+/** Reads nothing until the upstream can send no more, and then a little at a time. */
 async function readSlowly(
   { socket }: RawClient,
   look: () => void,

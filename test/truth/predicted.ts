@@ -1,11 +1,11 @@
 import { argumentsKey, documentedDraw } from './documented-sampling.ts'
 import type { Failing, ScriptedCall } from './scripted-app.ts'
 
-/** How many calls of each session `limit` lets pass. */
+/** The number of calls of each session that `limit` lets pass. */
 export const BUCKET = 40
 export const SEED = 20_260
 
-/** Rules that act at once; what each call meets can be told from the seed. */
+/** Rules that act at once; the outcome of each call can be predicted from the seed. */
 export const RULES = `
 version: 1
 seed: ${SEED}
@@ -36,25 +36,25 @@ rules:
   - { name: stall, match: { tool: held }, percent: 50, stickyBy: { header: x-sent }, faults: [delay: { fixed: 1h }] }
 `
 
-/** Where a call is made, as far as that has a say in what becomes of it. */
+/** The properties of a call that affect its outcome. */
 export interface Setting {
   /** Several calls share the request. */
   readonly shared: boolean
-  /** Of the request's header `x-sent`. */
+  /** The value of the request's header `x-sent`. */
   readonly sent: string
-  /** How many calls of its tool its session has made before. */
+  /** The number of earlier calls of the same tool in the same session. */
   readonly before: number
 }
 
-/** What becomes of one call. */
+/** The predicted outcome of one call. */
 export interface Foretold {
   /** Each as `rule/fault`. */
   readonly injected: readonly string[]
-  /** Those of them that leave no mark on the wire. */
+  /** Those of them that leave no marker on the wire. */
   readonly unmarked: readonly string[]
   readonly outcome: string
   readonly origin: 'real' | 'injected'
-  /** What the client sees. */
+  /** The result that the client sees. */
   readonly sees: string
   readonly executed: boolean
 }
@@ -74,7 +74,7 @@ export function foretell(call: ScriptedCall, setting: Setting): Foretold {
     case 'search':
       return matches('slow', 10) ? { ...real, injected: ['slow/delay'] } : real
     case 'fetch':
-      // What would hit all calls of a batch is not for a rule about one.
+      // A rule about one call does not inject a fault that affects all calls of a batch.
       if (shared) return real
       if (matches('gone', 2, sent)) return instead('gone/reset', 'reset', 'reset', false, false)
       return matches('busy', 5) ? instead('busy/abort', 'http_error', 'status 503', false) : real
@@ -141,7 +141,7 @@ function report(
   if (!half) return { ...real, injected: first, sees: isShort ? 'short' : real.sees }
   const injected = [...first, 'half/truncate']
   if (fail === 'http') return { ...real, injected }
-  // A stream's head is out when the place for the cut is found.
+  // The headers of a stream have been sent when the position of the cut is found.
   const unmarked = sse === true ? ['half/truncate'] : []
   return {
     ...real,

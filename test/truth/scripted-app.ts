@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 
-/** What a call tells the app to do. */
+/** The arguments of a call, which select the upstream's behaviour. */
 export interface ScriptedArguments {
-  /** Answers by an event stream rather than by JSON. */
+  /** Responds by an event stream rather than by JSON. */
   readonly sse?: true
   /** The number of the call in the whole run. */
   readonly n: number
@@ -11,7 +11,7 @@ export interface ScriptedArguments {
   readonly fail?: Failing
 }
 
-/** The ways in which the app itself fails. */
+/** The ways in which the upstream itself fails. */
 export type Failing = 'tool' | 'rpc' | 'http'
 
 /** A call as it is sent. */
@@ -21,15 +21,15 @@ export interface ScriptedCall {
   readonly params: { readonly name: string; readonly arguments: ScriptedArguments }
 }
 
-/** An app that does as it is told, and knows what it did. */
+/** An upstream that follows the arguments of calls, and counts executions. */
 export interface ScriptedApp {
   readonly url: string
-  /** How often each call was executed, by its number. */
+  /** The number of executions of each call, by the number of the call. */
   readonly executed: Uint8Array
   close(): Promise<void>
 }
 
-/** What the app answers when nothing is wrong: long enough that something can be taken away. */
+/** The upstream's text when nothing fails, long enough that a part can be removed. */
 export const FINE = 'all is well and nothing has been lost on the way'
 
 const LENGTH = /\r\ncontent-length: *(\d+)/i
@@ -41,7 +41,7 @@ const PROGRESS = event({
 const STREAM_HEAD =
   'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n'
 
-/** Starts it for calls with numbers below `count`. A tool named `held` is never answered. */
+/** Starts it for calls with numbers below `count`. A tool named `held` gets no response. */
 export async function countingServer(count: number): Promise<ScriptedApp> {
   const executed = new Uint8Array(count)
   const sockets = new Set<Socket>()

@@ -9,7 +9,7 @@ export interface SwiftResponse {
   readonly body: string
 }
 
-/** How an exchange ended for the client. */
+/** The end of an exchange as the client sees it. */
 export type SwiftEnd = SwiftResponse | 'reset' | 'closed'
 
 const LENGTH = /\r\ncontent-length: *(\d+)/i

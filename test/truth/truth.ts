@@ -13,7 +13,7 @@ const SESSIONS = 24
 
 type Counts = Record<string, number>
 
-/** Makes so many calls, and compares what everybody tells of them with what the seed foretells. */
+/** Makes so many calls, and compares all reports of them with the prediction from the seed. */
 export async function tellsTheTruth(count: number, seed: number): Promise<void> {
   const random = new Random(seed)
   const app = await startUpstream('counting', count)
@@ -97,7 +97,7 @@ function foretellAll(plans: readonly PlannedExchange[]) {
   }
 }
 
-/** Every line that tells of a fault. */
+/** Every line that reports a fault. */
 function logged({ logs }: Squall): readonly string[] {
   return logs
     .filter(({ msg }) => msg === 'fault injected')
@@ -108,7 +108,7 @@ function logged({ logs }: Squall): readonly string[] {
     .toSorted()
 }
 
-/** What the metrics tell. */
+/** Reads the metrics. */
 async function scraped(squall: Squall) {
   const text = await (await fetch(`${squall.admin}/metrics`)).text()
   const families = parseExposition(text)
@@ -147,14 +147,14 @@ function onlyOf(counts: Counts, prefix: string): Counts {
   return Object.fromEntries(entries.map(([name, value]) => [name.slice(prefix.length), value]))
 }
 
-/** Calls that the app got although it should not have, more than once, or not at all. */
+/** Calls that the upstream got although it should not have, more than once, or not at all. */
 function executedOtherwise(plans: readonly PlannedExchange[], executed: Uint8Array): unknown[] {
   const wrong: unknown[] = []
   for (const { calls, foretold } of plans) {
     for (const [index, { params }] of calls.entries()) {
       const times = executed[params.arguments.n]!
       const wanted = foretold[index]!.executed
-      // Whoever leaves at once may be gone before the app has heard of it.
+      // A client that leaves at once may be gone before the call reaches the upstream.
       const right = params.name === 'held' && wanted ? times <= 1 : times === Number(wanted)
       if (!right) wrong.push({ params, times, wanted })
     }
@@ -165,7 +165,7 @@ function executedOtherwise(plans: readonly PlannedExchange[], executed: Uint8Arr
 /** Counts of an observer between clients and Squall. */
 interface WireTap {
   readonly port: number
-  /** How often each `rule/fault` stood in a header or a comment. */
+  /** The number of headers and comments that name each `rule/fault`. */
   readonly markers: Map<string, number>
   /** The same, with the tool, where all calls of the request were of one. */
   readonly marksOfTools: Map<string, number>

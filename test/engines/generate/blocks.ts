@@ -10,7 +10,7 @@ const EACH = 8
 /** Co-prime to the number of places, so that a few blocks see something of everything. */
 const STRIDE = 1009
 
-/** In some blocks there is but one connection to the app. */
+/** In some blocks there is only one connection to the upstream. */
 export function isNarrow(block: number): boolean {
   return block % 16 === 3
 }

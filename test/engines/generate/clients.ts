@@ -1,6 +1,6 @@
 import type { Random } from '../../support/random.ts'
 
-/** How a kind of client writes a POST: its header lines, with a place for the length. */
+/** The header lines of a POST by one kind of client, with a placeholder for the length. */
 export type HeadKind = readonly string[]
 
 const LENGTH = 'content-length: {length}'
@@ -62,22 +62,22 @@ const KINDS: readonly HeadKind[] = [
   ['Host: pod', 'Content-Length: {length}'],
 ]
 
-/** The head of some client. */
+/** The header block of some client. */
 export function anyKind(random: Random): HeadKind {
   return random.pick(KINDS)
 }
 
-/** The head of a client that may send several requests in one go: none of those makes an offer. */
+/** The header block of a client that may pipeline requests: none of these offers an upgrade. */
 export function pipelinedKind(random: Random): HeadKind {
   return random.pick(KINDS.filter((kind) => !kind.includes('Upgrade: h2c')))
 }
 
-/** A head as bytes. */
+/** Formats a header block. */
 export function headText(kind: HeadKind, length: number, line = 'POST /mcp HTTP/1.1'): string {
   return `${line}\r\n${kind.join('\r\n').replace('{length}', String(length))}\r\n\r\n`
 }
 
-/** Another head that a memo of the first must not be taken for. */
+/** Returns a similar header block, which a cache must not confuse with the first. */
 export function nearKind(random: Random, kind: HeadKind): HeadKind {
   const lines = [...kind]
   const at = random.int(0, lines.length - 1)

@@ -62,10 +62,10 @@ export class Draft {
   }
 }
 
-/** A request with the mark that its response is found by. */
+/** A request with the marker that identifies its response. */
 export type MarkedAsk = Ask & { readonly marker: number }
 
-/** A call of a tool, now and then of one that a rule hits. */
+/** A call of a tool, now and then of a tool that a rule matches. */
 export function plainCall(random: Random, draft: Draft, kind: HeadKind, length = 0): MarkedAsk {
   return callOf(random.chance(0.93) ? 'echo' : random.pick(HIT_TOOLS), draft, kind, length)
 }
@@ -77,7 +77,7 @@ export function callOf(tool: string, draft: Draft, kind: HeadKind, length = 0): 
   return { method: 'POST', head: headText(kind, body.length), body, marker }
 }
 
-/** What clients send between their calls. */
+/** Creates a request that clients send between their calls. */
 export function otherRequest(random: Random, draft: Draft, kind: HeadKind): MarkedAsk {
   const marker = draft.nextMark()
   const method = random.pick(['POST', 'POST', 'GET', 'DELETE', 'OPTIONS', 'HEAD', 'PUT'])

@@ -13,7 +13,7 @@ const QUIET = [
   'data: a place in the midst of',
 ] as const
 
-/** An event stream as most apps write it, each event a chunk, with the response to a call among them. */
+/** An event stream as most servers write it: each event a chunk, one of them the response. */
 export function eventChunks(random: Random, response: string): string {
   const events: string[] = []
   const count = random.pick([1, 2, 3, 5, 12, 600])

@@ -58,7 +58,7 @@ function lengthLine(form: string, length: number): string {
     .replace('{more}', String(length + 3))
 }
 
-/** A head of nearly, or just over, the most that is read. */
+/** A header block just below, or just over, the limit. */
 export function largeRequest(random: Random, marker: number, most: number): Ask {
   const body = toolCall(marker, 'echo')
   const start = `POST /mcp HTTP/1.1\r\nHost: pod\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n`

@@ -83,7 +83,7 @@ export const LINES = [
   'Transfer_Encoding: chunked',
 ] as const
 
-/** How a length is told, rightly or not. */
+/** Header lines that state a length, valid or not. */
 export const LENGTHS = [
   'Content-Length: {n}',
   'content-length: {n}',

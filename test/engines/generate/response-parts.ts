@@ -105,7 +105,7 @@ export const STATUS_LINES = [
   '\r\nHTTP/1.1 200 OK',
 ] as const
 
-/** Answers before the response. */
+/** Informational responses before the response. */
 export const INFOS = [
   'HTTP/1.1 100 Continue\r\n\r\n',
   'HTTP/1.1 102 Processing\r\n\r\n',
@@ -115,7 +115,7 @@ export const INFOS = [
   'HTTP/1.1 100 Continue\r\nContent-Length: 5\r\n\r\n',
 ] as const
 
-/** How a length is told, rightly or not. */
+/** Header lines that state a length, valid or not. */
 export const LENGTHS = [
   'Content-Length: {n}',
   'content-length:{n}',
@@ -162,7 +162,7 @@ export const CODINGS = [
   '"chunked"',
 ] as const
 
-/** What an app may send behind a response. */
+/** Bytes that an upstream may send after a response. */
 export const GARBAGE = [
   'x',
   '\r\n',

@@ -5,7 +5,7 @@ import { eventChunks } from './event-chunks.ts'
 import { CODINGS, GARBAGE, INFOS, LENGTHS, LINES, STATUS_LINES } from './response-parts.ts'
 import { coded } from './bodies.ts'
 
-/** Answers without a body. */
+/** Responses without a body. */
 const EMPTY = [
   'HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n',
   'HTTP/1.1 202 Accepted\r\nDate: Sat, 01 Jan 2022 00:00:00 GMT\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
@@ -13,7 +13,7 @@ const EMPTY = [
   'HTTP/1.1 304 Not Modified\r\nContent-Length: 100\r\n\r\n',
 ] as const
 
-/** What an app says to a call. */
+/** Returns the upstream's response body for a call. */
 export function resultBody(random: Random, id: number): string {
   const text = 't'.repeat(random.pick([0, 1, 5, 60, 60, 60, 300, 2000, 17_000]))
   switch (random.int(0, 11)) {
@@ -47,7 +47,7 @@ function sent(text: string, end: AppResponse['end'] = 'keep'): Sent {
   return { text, end, pieces: [text] }
 }
 
-/** A response as most apps give it: JSON with a length, JSON in chunks, or an event stream. */
+/** A response as most servers send it: JSON with a length, JSON in chunks, or an event stream. */
 export function plainResponse(random: Random, id: number, method = 'POST'): Sent {
   const body = resultBody(random, id)
   const line = random.chance(0.9)
@@ -73,7 +73,7 @@ export function plainResponse(random: Random, id: number, method = 'POST'): Sent
     }
     case 4: {
       const empty = random.pick(EMPTY)
-      // Bytes behind a response hit whichever request comes next on that connection, if one does.
+      // Bytes after a response affect the next request on that connection, if there is one.
       return sent(bare ? empty.slice(0, empty.indexOf('\r\n\r\n') + 4) : empty)
     }
     default:
@@ -126,7 +126,7 @@ export function oddResponse(random: Random, id: number, method = 'POST'): Sent {
   return sent(`${infos}${line}\r\n${lines.join('\r\n')}${close}${body}${garbage}`, end)
 }
 
-/** A response whose head is of nearly, or just over, the most that is read. */
+/** A response whose header block is just below, or just over, the limit. */
 export function largeResponse(random: Random, most: number): Sent {
   const start = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n'
   const size =
@@ -135,7 +135,7 @@ export function largeResponse(random: Random, most: number): Sent {
   return sent(`${start}X-Long: ${'l'.repeat(left)}\r\n\r\n{}`)
 }
 
-/** The same response in pieces, as networks and apps cut it. */
+/** The same response in pieces, as networks and servers cut it. */
 export function inPieces(random: Random, response: Sent, marker: number): AppResponse {
   const { text, end } = response
   const style = random.next()

@@ -1,7 +1,7 @@
 import { parseRules } from '../../../src/rules/file/parse.ts'
 import type { RulesFile } from '../../../src/rules/file/schema.ts'
 
-/** Faults by the tool that they hit. What waits, waits a millisecond. */
+/** Faults by the tool that they affect. Each wait takes a millisecond. */
 const FAULTS: Readonly<Record<string, readonly string[]>> = {
   delayed: ['delay: { fixed: 1ms }'],
   aborted: ['abort: { status: 503 }'],
@@ -22,13 +22,13 @@ const FAULTS: Readonly<Record<string, readonly string[]>> = {
   some: ['abort: { status: 418 }'],
 }
 
-/** A tool that is answered by nobody, so that its client has to leave. */
+/** A tool that gets no response, so that its client has to leave. */
 export const HANGING = 'hanging'
 
-/** Names of the other tools that rules hit. */
+/** Names of the other tools that rules match. */
 export const HIT_TOOLS = Object.keys(FAULTS).filter((tool) => tool !== HANGING)
 
-/** Requests that wait, for as long as the rules say. */
+/** Requests that wait, for as long as the rules specify. */
 export const WAITS = /"(?:delayed|held|twice)"/
 
 const SHARES: Readonly<Record<string, string>> = { some: '    percent: 50\n' }

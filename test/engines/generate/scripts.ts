@@ -9,7 +9,7 @@ import { largeRequest, oddRequest } from './odd-requests.ts'
 import { HANGING } from './rules.ts'
 import { strokes } from './strokes.ts'
 
-/** Long enough for what was sent to be read and answered, where that ends a connection. */
+/** Long enough to read the sent bytes and to respond, where the response ends a connection. */
 const SETTLED: Step = { do: 'turns', count: 12 }
 
 /** Calls one after the other on a connection that is kept, as most traffic is. */
@@ -64,7 +64,7 @@ function oddRequests(random: Random): Script {
   return draft.script('odd requests')
 }
 
-/** Answers that are odd or broken, each before a plain one, on the same connection or a new one. */
+/** Unusual or broken responses, each before a plain one, on the same connection or a new one. */
 function oddResponses(random: Random): Script {
   const draft = new Draft()
   const kind = anyKind(random)
@@ -119,7 +119,7 @@ function pipelined(random: Random): Script {
   return draft.script('pipelined')
 }
 
-/** What a few random strokes leave of requests and answers. */
+/** Returns a script whose requests and responses are damaged by a few random mutations. */
 function damaged(random: Random): Script {
   const draft = new Draft()
   const kind = anyKind(random)
@@ -187,7 +187,7 @@ function endings(random: Random): Script {
       draft.step({ do: how })
       break
     case 1: {
-      // The app has sent a part when the client leaves, and sends the rest when that is known.
+      // The upstream has sent a part when the client leaves, and sends the rest when that is known.
       draft.send([request], 0, ['POST'])
       draft.step({ do: 'app', count: 1 })
       draft.step({ do: 'quiet' })
@@ -196,7 +196,7 @@ function endings(random: Random): Script {
       break
     }
     case 2:
-      // The client closes its half before it is answered.
+      // The client closes its half before the response.
       draft.send([request], 0, ['POST'])
       if (random.chance(0.5)) draft.step(SETTLED)
       draft.step({ do: 'fin' })
@@ -228,7 +228,7 @@ const KINDS: Kinds = [
   [7, endings],
 ]
 
-/** Kinds in which no request comes while another is still to be answered. */
+/** Kinds in which no request is sent while another still waits for its response. */
 const CALM: Kinds = [
   [60, steady],
   [20, oddResponses],

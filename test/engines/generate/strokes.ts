@@ -52,7 +52,7 @@ const TOKENS = [
   'HTTP/1.1 200 OK\r\n\r\n',
 ] as const
 
-/** What a few random strokes leave of a text. */
+/** Applies a few random mutations to a text. */
 export function strokes(random: Random, text: string): string {
   let left = text
   for (let count = random.pick([1, 1, 1, 2, 3]); count > 0; count--) left = stroke(random, left)

@@ -16,7 +16,7 @@ const REQUESTS: readonly string[] = [
 const RESULT = '{"jsonrpc":"2.0","id":0,"result":{"content":[]}}'
 const EVENT = `data: ${RESULT}\n\n`
 
-/** Answers that are cut and broken off at each of their bytes. */
+/** Responses that are cut and broken off at each of their bytes. */
 const RESPONSES: readonly string[] = [
   `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${RESULT.length}\r\n\r\n${RESULT}`,
   `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n5;a=b\r\n${RESULT.slice(0, 5)}\r\n${(RESULT.length - 5).toString(16).toUpperCase()}\r\n${RESULT.slice(5)}\r\n0\r\nX-T: 1\r\n\r\n`,
@@ -34,7 +34,7 @@ const SIDES = [
 ]
 const PER_BYTE = WAYS.length
 
-/** How many scripts there are. */
+/** The number of scripts. */
 export const SWEEPS = SIDES.reduce((sum, { text }) => sum + (text.length + 1) * PER_BYTE, 0)
 
 /** The script at a place in the sweep. */
@@ -72,7 +72,7 @@ function leftAt(text: string, at: number, way: (typeof WAYS)[number]): Script {
     way === 'cut'
       ? [[...steps, { do: 'send', bytes: text, asks }, { do: 'responses', count: 2 }] as Step[]]
       : [steps, again]
-  // A client that leaves behind the last byte is not answered any more.
+  // A client that leaves after the last byte gets no response any more.
   const hold = way === 'cut' ? {} : { after: steps.length + 1 }
   return {
     about: `request ${way}`,

@@ -22,7 +22,7 @@ export function writeCorpus(directory: string, target: string, inputs: readonly 
   writeFileSync(join(directory, `${target}.json`), json(inputs.toSorted()))
 }
 
-/** Writes a found input as a case, and says where. */
+/** Writes a found input as a case, and returns its path. */
 export function writeCase(directory: string, found: Case): string {
   mkdirSync(directory, { recursive: true })
   const digest = digestOf(Buffer.from(found.input, 'latin1')).toString(16).padStart(8, '0')

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Session, type Profiler } from 'node:inspector'
 import { fileURLToPath } from 'node:url'
 
-/** How often each place of some files was run, as V8 counts it for its own purposes. */
+/** Counts the executions of each place in some files, from V8's precise coverage. */
 export class Coverage {
   readonly #session = new Session()
   readonly #files: readonly string[]
@@ -17,7 +17,7 @@ export class Coverage {
     this.#session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: true })
   }
 
-  /** How many places there are in the scripts that were seen so far. */
+  /** The number of places in the scripts that were seen so far. */
   get places(): number {
     let sum = 0
     for (const places of this.#places.values()) sum += places.length
@@ -69,7 +69,7 @@ function withoutComments(source: string): string {
   return source.replace(/\/\*[^]*?\*\/|^ *\/\/.*$/gm, (comment) => ' '.repeat(comment.length))
 }
 
-/** What the innermost range around a place says. */
+/** Returns the count of the innermost range around a place. */
 function countAt(ranges: readonly Profiler.CoverageRange[], place: number): number {
   let count = 0
   let size = Infinity

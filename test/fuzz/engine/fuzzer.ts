@@ -5,10 +5,10 @@ import { featuresOf, type Coverage } from './coverage.ts'
 import { mutated } from './mutator.ts'
 import { smaller } from './smaller.ts'
 
-/** What a run came to so far. */
+/** The state of a run so far. */
 export interface Progress {
   readonly executions: number
-  /** Those in which the code under test had something to say. */
+  /** Executions in which there was something to compare. */
   readonly compared: number
   readonly corpus: number
   readonly reached: number
@@ -37,7 +37,7 @@ export class Fuzzer {
   readonly #coverage: Coverage
   readonly #random: Random
   readonly #corpus: Kept[] = []
-  /** Those of them in which there was something to compare: the next step from these tells most. */
+  /** Kept inputs with something to compare: mutating these is most productive. */
   readonly #comparable: string[] = []
   readonly #features = new Set<string>()
   readonly #reached = new Set<string>()
@@ -59,7 +59,7 @@ export class Fuzzer {
     return { executions: this.#executions, compared: this.#compared, corpus, reached, places }
   }
 
-  /** Begins with inputs that are known; a finding among them is told at once. */
+  /** Begins with inputs that are known; a finding among them is reported at once. */
   async begin(inputs: readonly string[]): Promise<Finding | undefined> {
     for (const place of this.#coverage.take().keys()) this.#reached.add(place)
     for (const input of inputs) {
@@ -70,7 +70,7 @@ export class Fuzzer {
     return undefined
   }
 
-  /** Goes on until it is told to stop; resolves with what it found. */
+  /** Continues while `mayGoOn` returns true; resolves with the finding, if any. */
   async run(mayGoOn: () => boolean): Promise<Finding | undefined> {
     while (mayGoOn() && this.#finding === undefined) {
       await this.#batch()
@@ -88,7 +88,7 @@ export class Fuzzer {
     const had = new Set<string>()
     const chosen: string[] = []
     for (const { input, features } of bySize) {
-      // How often a place was run matters for the search, and not for what is kept of it.
+      // The execution count of a place guides the search, but not the choice of inputs to keep.
       const places = features.map((feature) => feature.slice(0, feature.lastIndexOf('x')))
       if (places.every((place) => had.has(place)) || chosen.length === most) continue
       for (const place of places) had.add(place)
@@ -106,7 +106,7 @@ export class Fuzzer {
     const tried: [input: string, kind: string][] = []
     for (let i = 0; i < BATCH; i++) {
       const among = random.chance(0.7) && telling.length > 0 ? telling : others
-      // What was kept last is tried more often.
+      // The inputs that were kept last are tried more often.
       const base = random.pick(random.chance(0.3) ? among.slice(-16) : among)
       const input = mutated(random, base, { tokens, others, maxLength, own })
       const kind = await this.#try(input)
@@ -136,7 +136,7 @@ export class Fuzzer {
     return this.#kinds.size < MOST_KINDS && !this.#kinds.has(kind)
   }
 
-  /** What kind of input it is; undefined where something was found. */
+  /** Runs an input and returns its kind, or undefined if the run found a disagreement. */
   async #try(input: string): Promise<string | undefined> {
     this.#executions++
     try {

@@ -1,6 +1,6 @@
 import type { Random } from '../../support/random.ts'
 
-/** What an input is made of besides itself. */
+/** The parts that a mutation may add to an input. */
 export interface Material {
   readonly tokens: readonly string[]
   /** Other inputs, of which pieces are taken. */

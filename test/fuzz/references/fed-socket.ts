@@ -9,7 +9,7 @@ export class FedSocket extends Duplex {
     this.emit('data', bytes)
   }
 
-  /** Bytes for a reader that calls `read` when it is told to. */
+  /** Bytes for a reader that calls `read` when it is notified. */
   feedReadable(bytes: Buffer): void {
     this.#fed.push(bytes)
     this.emit('readable')

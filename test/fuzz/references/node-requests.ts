@@ -3,19 +3,19 @@ import { FedSocket } from './fed-socket.ts'
 
 /** A request as node:http understood it. */
 export interface NodeRequest {
-  /** The event by which it was told: anything but `request` is more than a plain one. */
+  /** The event that reported the request: anything but `request` is more than a plain one. */
   readonly event: string
   readonly request: IncomingMessage
   readonly keepAlive: boolean
-  /** What there was of the body, and whether it was all. */
+  /** The bytes of the body that arrived, and whether the body is complete. */
   readonly body: string
   readonly whole: boolean
 }
 
-/** What node:http made of the bytes of one connection. */
+/** The bytes of one connection as node:http reads them. */
 export interface NodeReading {
   readonly requests: readonly NodeRequest[]
-  /** The code of the error by which it refused the rest. */
+  /** The code of the error with which node:http rejected the rest. */
   readonly refusal: string | undefined
 }
 

@@ -1,5 +1,5 @@
-/** Whether an object says one of its members twice, in a text that is known to be JSON; only the
- * outermost objects are looked at, which in a batch are the messages. */
+/** Reports whether an object repeats a member, in a text that is known to be JSON. Checks only the
+ * outermost objects, which in a batch are the messages. */
 export function repeatsMember(text: string): boolean {
   const seen: Set<string>[] = []
   const depthOfMessage = text.trimStart().startsWith('[') ? 2 : 1

@@ -5,9 +5,9 @@ import { StatusLine } from '../../../src/upstream/status-line.ts'
 import { undiciClient } from '../../../src/upstream/undici-module.ts'
 import { FedSocket } from './fed-socket.ts'
 
-/** What undici made of the bytes of one response. */
+/** The bytes of one response as undici reads them. */
 export interface UndiciReading {
-  /** The heads that it told, informational ones first. */
+  /** The header blocks that undici reported, informational ones first. */
   readonly heads: readonly UndiciHead[]
   readonly body: string
   /** The place of the piece with which the response was whole. */
@@ -21,16 +21,16 @@ export interface UndiciReading {
   readonly refused: boolean
 }
 
-/** A head as undici told it, the reason as the bytes said it. */
+/** A header block as undici reported it, with the reason from the bytes. */
 export interface UndiciHead {
   readonly status: number
   readonly reason: string
   readonly headers: readonly string[]
 }
 
-/** For how long a connection is kept of which the app says nothing. */
+/** The idle time of a connection for which the upstream announces none. */
 export const DEFAULT_IDLE = 4_000
-/** A connection is retired this much before the app says that it would end it. */
+/** A connection is retired this long before the end that the upstream announces. */
 export const RETIRE_BEFORE = 2_000
 
 /** Gives undici the pieces of one response, set up as the upstream sets it up. */

@@ -8,7 +8,7 @@ export interface LoadableTarget {
 
 const inFast = (file: string): string => `http/fast/${file}`
 
-/** What can be fuzzed, by name. */
+/** The fuzz targets by name. */
 export const TARGETS: Readonly<Record<string, LoadableTarget>> = {
   requests: {
     files: ['request-reader', 'fast-request-head', 'header-lines', 'head-memo'].map(inFast),

@@ -3,7 +3,7 @@ import { ChunkReader } from '../../../src/http/fast/chunk-reader.ts'
 
 import { same } from '../disagreement.ts'
 
-/** How chunks were read that came in some pieces. */
+/** The result of reading chunks that arrive in several pieces. */
 export interface ChunksReading {
   readonly body: string
   readonly state: 'more' | 'whole' | 'unsupported' | 'broken'
@@ -36,7 +36,7 @@ export function readChunks(pieces: readonly Buffer[], offset: number): ChunksRea
   }
   let before = offset
   for (const piece of pieces) {
-    // What stands around a piece must not be read, nor may the piece be needed afterwards.
+    // The bytes around a piece must not be read, and the piece must not be needed afterwards.
     const bytes = Buffer.concat([Buffer.from('9\r\n'), piece, Buffer.from('\r\n0\r\n\r\n')])
     const state = chunks.read(bytes, 3, 3 + piece.length, taker)
     const at = before + chunks.at - 3

@@ -4,7 +4,7 @@ import { RequestReader } from '../../../src/http/fast/request-reader.ts'
 import { same } from '../disagreement.ts'
 import type { Target, Tried } from './target.ts'
 
-/** A reader that is asked for one head after the other, beside a fresh one for each. */
+/** A reader that reads one header block after the other, and a fresh reader for each. */
 interface Pair {
   readonly read: (bytes: Buffer, at: number, end: number) => unknown
   readonly fresh: (bytes: Buffer, at: number, end: number) => unknown
@@ -12,8 +12,9 @@ interface Pair {
 }
 
 /**
- * Reads heads one after the other, each at another place among the bytes of the last one. An input
- * is the bound of a head and then the heads, apart by NUL; an empty one makes the readers forget.
+ * Reads header blocks one after the other, each at another place among the bytes of the last one.
+ * An input is the limit of a header block and then the blocks, separated by NUL; an empty block
+ * makes the readers forget.
  */
 export function checkMemo(input: Buffer): Tried {
   const [first = '', ...heads] = input.toString('latin1').split('\0')
@@ -35,7 +36,7 @@ function trial(pair: Pair, head: string, behind: string, before: string): string
   const end = before.length + head.length
   const expected = pair.fresh(Buffer.from(bytes), before.length, end)
   same('after other heads', pair.read(bytes, before.length, end), expected)
-  // What was read must not live in the bytes that it was read from.
+  // The result must not refer to the bytes that it was read from.
   bytes.fill(0x2a)
   return expected === false ? '-' : '+'
 }
@@ -45,7 +46,7 @@ function requestPair(limit: number): Pair {
     if (!requests.read(bytes, at)) return false
     const { head, length, size } = requests
     const { method, target, version, headers, text } = head
-    // What was found out about a head is kept with it, and must not be another one's.
+    // Facts about a header block are cached with it, and must not be those of another.
     return [method, target, version, headers, text, length, size, factsOf(head)]
   }
   const kept = new RequestReader(limit)
@@ -79,7 +80,7 @@ const GET = 'GET /mcp HTTP/1.1\r\nHost: pod\r\n\r\n'
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 12\r\nKeep-Alive: timeout=5\r\n\r\n'
 const CHUNKS = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n'
 
-/** The readers' memory of the head before, beside readers without one. */
+/** Compares the readers' memory of the last header block with readers without memory. */
 export const memoTarget: Target = {
   name: 'memo',
   maxLength: 1_500,

@@ -7,7 +7,7 @@ import { same } from '../disagreement.ts'
 import { repeatsMember } from '../references/top-members.ts'
 import type { Target, Tried } from './target.ts'
 
-/** More than what is always parsed: an input says where it stands by one byte. */
+/** Padding larger than the bodies that are always parsed; one byte of an input places it. */
 const PADS: Readonly<Record<string, string>> = {
   '\u0001': 'x'.repeat(17_000),
   '\u0002': ' '.repeat(17_000),
@@ -35,7 +35,7 @@ export function responseOf(input: Buffer): { readonly call: RequestCall; readonl
   return { call, body: Buffer.from(text, 'latin1') }
 }
 
-/** Holds what is said of a body against what is said of it when it is always parsed. */
+/** Compares the outcome of a body with the outcome when the body is always parsed. */
 export function checkOutcome(input: Buffer): Tried {
   const { call, body } = responseOf(input)
   const text = body.toString('utf8')
@@ -48,7 +48,7 @@ export function checkOutcome(input: Buffer): Tried {
   else if (theirs !== 'incomplete') same('the failure', [ours, ofText], [[theirs], [theirs]])
   const large = body.length > 16_384
   const kind = `${theirs} ${large ? 'large' : 'small'} ${ours[0] === theirs ? 'alike' : 'unsound'}`
-  // What is no JSON is all of one kind: the search is for the odd ones that are.
+  // All inputs that are not JSON are of one kind: the search is for unusual valid JSON.
   const markers = sound ? MARKS.map((marker) => Number(text.includes(marker))).join('') : ''
   return { kind: `${kind} ${markers}`, compared: large && (ours[0] === 'ok' || sound) }
 }
@@ -67,7 +67,7 @@ function parsedOutcome(call: RequestCall, text: string): Outcome {
   return found === undefined ? 'incomplete' : outcomeOf(call, found)
 }
 
-/** JSON, and no message in it says the same member twice. */
+/** The text is JSON, and no message in it repeats a member. */
 function isSound(text: string): boolean {
   return parseMessages(text).ok && !repeatsMember(text)
 }

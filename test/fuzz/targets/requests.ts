@@ -6,13 +6,13 @@ import { Disagreement, same } from '../disagreement.ts'
 import { nodeReader, type NodeReading, type NodeRequest } from '../references/node-requests.ts'
 import type { Target, Tried } from './target.ts'
 
-/** Both readers take heads up to this. */
+/** The limit of header blocks in both readers. */
 export const MAX_HEADER_SIZE = 16 * 1024
 const nodeReads = nodeReader(MAX_HEADER_SIZE)
 
 /**
- * Reads the bytes of one connection as the front end does, for as long as they are plain, and holds
- * each request against what node:http says of the same bytes.
+ * Reads the bytes of one connection as the front end does, for as long as they are plain, and
+ * compares each request with the result of node:http for the same bytes.
  */
 export function checkRequests(bytes: Buffer): Tried {
   const requests = new RequestReader(MAX_HEADER_SIZE)

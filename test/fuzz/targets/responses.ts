@@ -15,7 +15,7 @@ import type { Target, Tried } from './target.ts'
 const LONGEST_IDLE = 600_000
 const NOT_PLAIN: Tried = { kind: 'not plain', compared: false }
 
-/** How the framers read a response. */
+/** A response as the framers read it. */
 interface OurReading {
   readonly body: string
   readonly state: 'more' | 'whole' | 'unsupported' | 'broken'
@@ -76,14 +76,14 @@ function chunked(bytes: Buffer, from: number): ChunksReading {
   return whole
 }
 
-/** The bytes in such pieces that undici tells with which byte the response is whole. */
+/** Cuts the bytes so that undici shows which byte completes the response. */
 function around(bytes: Buffer, { at, state }: OurReading): Buffer[] {
   if (state !== 'whole') return [bytes]
   const pieces = [bytes.subarray(0, at - 1), bytes.subarray(at - 1, at), bytes.subarray(at)]
   return pieces.filter((piece) => piece.length > 0)
 }
 
-/** What undici says from the unsupported place on is what it would have said of the whole. */
+/** Checks that undici reads the rest, from the unsupported chunk on, as it reads the whole. */
 async function goesOn(
   bytes: Buffer,
   size: number,

@@ -1,10 +1,10 @@
 import type { OwnStroke } from '../engine/mutator.ts'
 
-/** What an input came to. */
+/** The result of one input. */
 export interface Tried {
   /** In few words, by which inputs of a new kind are noticed. */
   readonly kind: string
-  /** The code under test had something to say, and so there was something to compare. */
+  /** There was something to compare. */
   readonly compared: boolean
 }
 
@@ -13,7 +13,7 @@ export interface Target {
   readonly name: string
   /** Inputs to begin with; one character is one byte. */
   readonly seeds: readonly string[]
-  /** What is put into inputs besides single bytes. */
+  /** Strings that are inserted into inputs besides single bytes. */
   readonly tokens: readonly string[]
   readonly maxLength: number
   /** Strokes of its own, besides those that know of bytes and tokens alone. */

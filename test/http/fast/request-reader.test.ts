@@ -68,7 +68,7 @@ describe('a request is read', () => {
     const reads = (length: string, size: number): boolean =>
       requests.read(Buffer.from(head(length, size)), 0)
     expect(reads('1', pad)).toBe(true)
-    // The same head but for its length, which takes it over the bound.
+    // The same header block but for its length, which exceeds the limit.
     expect(reads('12', pad)).toBe(false)
     expect(reads('999999999', pad)).toBe(false)
     expect(reads('12', pad - 1)).toBe(true)

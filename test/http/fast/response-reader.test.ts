@@ -25,7 +25,7 @@ describe('a response is read', () => {
       for (const bytes of singleStrokes(text, text.indexOf('\r\n\r\n') + 4)) {
         if (!isPlain(bytes)) continue
         plain++
-        // Of the many that a value can hold, some: each takes undici a connection.
+        // Checks only a share of the many values: undici needs a connection for each.
         if (plain % SHARE === 0) await checkResponse(bytes)
       }
       expect(plain).toBeGreaterThan(250)

@@ -1,10 +1,10 @@
-/** Bytes that mean something in a head, or are next to such ones. */
+/** Bytes that have a meaning in a header block, or are next to such bytes. */
 const TELLING = Buffer.from('\r\n\t\0 09:;,/\\"-_az@AZ\x1f\x7f\x80\xa0\xff', 'latin1')
 const ALL = Uint8Array.from({ length: 256 }, (_none, byte) => byte)
 
 /**
- * What one stroke can make of a text: a byte that is any other one, a byte gone, or one of the bytes
- * that mean something put in. What stands behind the place `end` is left as it is.
+ * Yields the text with each single mutation: a byte removed, a byte replaced by any other, or one
+ * of the bytes that have a meaning inserted. The text from `end` on stays as it is.
  */
 export function* singleStrokes(text: string, end: number, others = ALL): Generator<Buffer> {
   const bytes = Buffer.from(text, 'latin1')
