@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 
 const TEST = fileURLToPath(new URL('../', import.meta.url))
 const MAX_DOORS = 9
-/** What the modules of Node call the functions that start a process or make a server, by any name. */
+/** Matches imports of the Node modules that can start a process or create a server. */
 const NODE_IMPORT =
   /^import \{([^}]*)\} from 'node:(child_process|cluster|http|https|http2|net|tls|worker_threads)'/gm
 const STARTING = new Set(['spawn', 'fork'])

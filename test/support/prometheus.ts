@@ -16,7 +16,7 @@ export interface Series {
   readonly times: readonly number[]
 }
 
-/** What is scraped: an address and the labels of the target. */
+/** A scrape target: its address and labels. */
 export interface ScrapeTarget {
   readonly address: string
   readonly labels: Readonly<Record<string, string>>

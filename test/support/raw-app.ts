@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { valueOf, valuesOf, WireReader, type WireMessage } from './wire.ts'
 
-/** How a connection ended, as this side of it was told. */
+/** The end of a connection, as this side observed it. */
 export type Fate = 'fin' | 'reset'
 
 /** A request as the app received it. */
@@ -19,7 +19,7 @@ export interface AppConnection {
   readonly socket: Socket
   /** Every byte received, unless the app was told not to keep them. */
   readonly bytes: Buffer[]
-  /** What a strict reader refused on this connection. */
+  /** The violations that a strict reader found on this connection. */
   readonly violations: string[]
   readonly requests: AppRequest[]
   /** Resolves when the other side is gone. */
@@ -43,7 +43,7 @@ export interface AppExchange {
   reset(): void
 }
 
-/** How the app answers. */
+/** Responds to a request of the client. */
 export type Script = (exchange: AppExchange) => void | Promise<void>
 
 /** Settings of an app. */

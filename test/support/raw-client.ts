@@ -22,7 +22,7 @@ export class RawClient {
   readonly socket: Socket
   /** Resolves when the other side is gone, telling FIN from RST. */
   readonly gone: Promise<Fate>
-  /** What a strict reader refused. */
+  /** The violations that a strict reader found. */
   readonly violations: string[] = []
   /** Every final response, whole or cut. */
   readonly responses: ClientResponse[] = []

@@ -28,13 +28,13 @@ export interface RuleStage {
   readonly canaryCalls: Call[]
   /** Other rules become active. */
   take(rules: readonly RuleSpec[]): void
-  /** What became of the calls that an active rule matched. */
+  /** Returns the results of the calls that an active rule matched. */
   counts(index?: number): RuleCounts
   /** Faults that act now, over all rules. */
   readonly active: number
 }
 
-/** What a test says of its rules beside the rules themselves. */
+/** Options of a rule stage beside its rules. */
 export interface RuleStageOptions {
   /** Keys of the file. */
   readonly file?: Omit<RuleFileSpec, 'rules'>

@@ -10,11 +10,11 @@ export interface SidecarProcess {
   readonly port: number
   /** Resident memory in bytes. */
   rss(): number
-  /** How many sockets it has open, listening ones included. */
+  /** Returns the number of its open sockets, listening sockets included. */
   sockets(): number
   /** Address of its admin port. */
   readonly admin: string
-  /** How it ended: its exit code, or the signal that ended it. */
+  /** Resolves to its exit code, or to the signal that ended it. */
   readonly ended: Promise<number | string | null>
   metrics(): Promise<string>
   stop(): Promise<number | null>

@@ -3,7 +3,7 @@ export class WireError extends Error {
   readonly code = 'WIRE'
 }
 
-/** How the end of a body was told. */
+/** The framing that determines the end of a body. */
 export type Framing = 'none' | 'length' | 'chunked' | 'close'
 
 /** One request or answer as it stood on the wire. */
@@ -21,14 +21,14 @@ export interface WireMessage {
   complete: boolean
 }
 
-/** What a reader tells. */
+/** The events of a reader. */
 export interface WireEvents {
   head?(message: WireMessage): void
   data?(bytes: Buffer, message: WireMessage): void
   message(message: WireMessage): void
 }
 
-/** What a reader is about. */
+/** The options of a reader. */
 export interface WireOptions {
   readonly role: 'request' | 'response'
   readonly keepBody?: boolean

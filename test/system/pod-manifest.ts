@@ -120,7 +120,7 @@ function plain(container: Container, name: string, ip: string): Container {
     const field = (variable as { valueFrom?: { fieldRef?: { fieldPath: string } } }).valueFrom
     if (field === undefined) return [variable]
     const value = known[field.fieldRef?.fieldPath ?? '']
-    // What is left are Secrets that need not be there.
+    // The remaining variables refer to optional Secrets.
     return value === undefined ? [] : [{ name: variable.name, value }]
   })
   const values = new Map(env?.map((variable) => [variable.name, variable.value ?? '']))

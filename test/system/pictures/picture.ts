@@ -19,7 +19,7 @@ export interface PanelPicture {
   readonly lines: readonly Line[]
 }
 
-/** What marks the graphs, at a time. */
+/** A marker in the graphs, at a time. */
 export interface Mark {
   readonly name: string
   readonly colour: string
