@@ -65,7 +65,7 @@ it('no comment begins with a question word, Of or As of', async () => {
       ),
     ]
       // A line that continues the comment above.
-      .filter(({ index }) => !/\/\/.*\n\s*$/.test(text.slice(0, index).slice(-200)))
+      .filter(({ index }) => !/(?:^|\n)[ \t]*\/\/.*\n\s*$/.test(text.slice(0, index).slice(-200)))
       .map(([comment]) => `${path}: ${comment}`),
   )
   expect(comments).toEqual([])
