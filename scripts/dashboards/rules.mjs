@@ -24,7 +24,7 @@ const ANY_AT_ALL = [
   { value: 0.5, color: 'transparent' },
 ]
 
-/** Active rules that have hit nothing since their processes began; one that only looks hits, too. */
+/** Active rules without an injection since the process start; a dry run counts as an injection. */
 const IDLE = `(sum by (rule) (${RESULTS}{${SELECTED}}) == 0) and on (rule) ${ACTIVE}`
 
 const now = [

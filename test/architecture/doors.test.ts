@@ -53,7 +53,7 @@ function readModule(path: string, text: string): Module {
   return { path, text, declarations, imports }
 }
 
-/** Tells whether code starts a process, or a server of Node that listens. */
+/** Returns true if code starts a process, or a server of Node that listens. */
 function startsItself({ text }: Module, code: string): boolean {
   for (const [, list = ''] of text.matchAll(NODE_IMPORT)) {
     for (const [name, local] of namesIn(list)) {

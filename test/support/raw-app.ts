@@ -17,7 +17,7 @@ export interface AppRequest extends WireMessage {
 export interface AppConnection {
   readonly index: number
   readonly socket: Socket
-  /** Every byte received, unless the app was told not to keep them. */
+  /** Every byte received, unless the app does not keep them. */
   readonly bytes: Buffer[]
   /** The violations that a strict reader found on this connection. */
   readonly violations: string[]
@@ -29,7 +29,7 @@ export interface AppConnection {
   partial(): boolean
 }
 
-/** One request and the means to answer it, byte by byte. */
+/** One request and the means to respond to it, byte by byte. */
 export interface AppExchange {
   readonly request: AppRequest
   readonly connection: AppConnection
@@ -48,7 +48,7 @@ export type Script = (exchange: AppExchange) => void | Promise<void>
 
 /** Settings of an app. */
 export interface RawAppOptions {
-  /** Answers requests that name no script. */
+  /** Responds to requests that name no script. */
   readonly script?: Script
   /** Called at the end of a request's head, before its body. */
   readonly onHead?: Script
@@ -67,7 +67,7 @@ export interface RawApp {
   readonly scripts: Map<string, Script>
   /** Resolves once `count` requests have arrived. */
   received(count: number): Promise<AppRequest>
-  /** Everything that a strict reader refused. */
+  /** The violations that a strict reader found. */
   violations(): string[]
   close(): Promise<void>
 }

@@ -21,7 +21,7 @@ export type Ending =
 /** An ending, with the mark of a fault or without. */
 export type Step = Ending | { readonly ending: Ending; readonly marker: string }
 
-/** A server of MCP that fails as it is told. */
+/** An MCP server that fails as its script says. */
 export interface ScriptedServer {
   readonly url: URL
   /** The calls that came, in their order. */

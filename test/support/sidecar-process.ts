@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { heapOption } from '../../src/cluster/injector/sidecar-resources.ts'
 
-/** The sidecar as a process of its own, so that its memory and its sockets can be told from the test's. */
+/** The sidecar in its own process, so that its memory and sockets are separate from the test's. */
 export interface SidecarProcess {
   readonly pid: number
   readonly port: number

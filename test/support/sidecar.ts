@@ -52,7 +52,7 @@ const silent: Logger = {
     process.stderr.write(`${message} ${(fields as { err?: Error }).err?.stack ?? ''}\n`),
 }
 
-/** The built program, so that its memory and its sockets can be told from the test's. */
+/** The built program, so that its memory and its sockets are separate from the test's. */
 export interface ProcessOptions {
   readonly upstream: string
   readonly process: ProcessSetup

@@ -82,9 +82,9 @@ export async function injectedByCommand(pod: Pod, mode: string): Promise<Pod> {
 export interface Place {
   readonly name: string
   readonly ip: string
-  /** Folder that stands for the mounted ConfigMap. */
+  /** Directory that stands for the mounted ConfigMap. */
   readonly rules: string
-  /** Folder that stands for the `emptyDir`. */
+  /** Directory that stands for the `emptyDir`. */
   readonly scratch: string
 }
 

@@ -24,7 +24,7 @@ export interface Ran {
 /** A process in a namespace that serves or calls. */
 export interface Peer {
   serve(host: string, port: number): Promise<void>
-  /** The text that the call is answered with, or the error's code. */
+  /** The text of the response to the call, or the error's code. */
   call(host: string, port: number, client?: string): Promise<string>
   /** Returns the number of requests that it has responded to. */
   asked(): Promise<number>

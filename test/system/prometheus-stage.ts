@@ -20,7 +20,7 @@ export interface Seen {
   readonly calls: Map<string, number>
   readonly errors: Map<string, number>
   readonly faults: Map<string, number>
-  /** Calls answered well whose response a fault changed, by tool. */
+  /** Successful calls whose response a fault changed, by tool. */
   readonly changed: Map<string, number>
   /** Seconds that clients waited for the responses, by tool. */
   readonly waited: Map<string, number>

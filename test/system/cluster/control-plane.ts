@@ -5,7 +5,7 @@ import { type ConfigFiles, NODE, NODE_IP, POD_RANGE, SERVICE_RANGE } from './con
 const ETCD = 'http://127.0.0.1:2379'
 const ETCD_PEER = 'http://127.0.0.1:2380'
 
-/** How etcd is started; what it holds need not outlive it. */
+/** Returns the flags of etcd, whose data need not outlive it. */
 export function etcdFlags(state: string): readonly string[] {
   return [
     `--data-dir=${join(state, 'etcd')}`,

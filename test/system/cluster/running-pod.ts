@@ -1,6 +1,6 @@
 import type { Pod } from '../../../src/cluster/injector/pod-types.ts'
 
-/** A pod as the API server tells of it. */
+/** A pod as the API server reports it. */
 export interface RunningPod extends Pod {
   readonly metadata: NonNullable<Pod['metadata']> & { readonly name: string }
   readonly status: {

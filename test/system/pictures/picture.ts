@@ -13,7 +13,7 @@ export interface Line {
   readonly values: readonly (number | null)[]
 }
 
-/** One panel with what Prometheus answered. */
+/** One panel with the responses of Prometheus. */
 export interface PanelPicture {
   readonly panel: Panel
   readonly lines: readonly Line[]
@@ -26,7 +26,7 @@ export interface Mark {
   readonly at: number
 }
 
-/** A dashboard with all that Prometheus answered. */
+/** A dashboard with all responses of Prometheus. */
 export interface DashboardPicture {
   readonly title: string
   readonly times: readonly number[]
