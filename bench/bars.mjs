@@ -1,4 +1,4 @@
-// What the project holds itself to. Only `--check` makes a missed target an error.
+// The targets of the project. Only `--check` makes a missed target an error.
 import { added, cpuRatio, middle, speedRatio } from './lib/report.mjs'
 import { median, quantile } from './lib/stats.mjs'
 import { figure, table } from './lib/table.mjs'
@@ -142,7 +142,7 @@ export const TARGETS = [
     peers: ['squall'],
     bar: 6,
     unit: 'KiB',
-    // What was closed meanwhile is not held: such a figure says nothing.
+    // The figure is meaningless if some connections were closed meanwhile.
     measured: ({ kibEach, closed }) => (closed > 0 ? Number.NaN : kibEach),
   },
   {

@@ -6,7 +6,7 @@ import { median } from './lib/stats.mjs'
 import { workload } from './lib/workloads.mjs'
 
 /**
- * What a section's rows look like as a picture.
+ * Describes the picture of a section's rows.
  * @typedef {object} Sketch
  * @property {string} section
  * @property {string} file      the end of its name

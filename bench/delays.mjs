@@ -1,4 +1,5 @@
-// How exactly a delay lasts, while other calls go on. Needs a build: node bench/delays.mjs [seconds]
+// Measures the accuracy of delays beside other calls.
+// Needs a build: node bench/delays.mjs [seconds]
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { Agent } from 'node:http'
 import { tmpdir } from 'node:os'

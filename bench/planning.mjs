@@ -1,4 +1,5 @@
-// What it costs to plan a call, by the number of rules. Needs a build: node bench/planning.mjs [directory of modules]
+// Measures the cost of planning a call, by number of rules.
+// Needs a build: node bench/planning.mjs [directory of modules]
 import { pathToFileURL } from 'node:url'
 import { resolve } from 'node:path'
 

@@ -68,7 +68,7 @@ function writeSection(md, outcome, machine) {
   writeBlock(md, outcome.section, [title, about, ...pictures, ...rest].join('\n\n'))
 }
 
-/** What is missing from a run, and why. */
+/** Describes what is missing from a run, and why. */
 /** @param {readonly { name: string, reason: string }[]} without @param {readonly string[]} failed */
 function missingFrom(without, failed) {
   const peers = without.map(({ name, reason }) => `${name} (${reason})`).join('; ')
@@ -78,7 +78,7 @@ function missingFrom(without, failed) {
   ]
 }
 
-/** How to measure this again: without what only says where something lies. */
+/** Returns the command line that repeats the run, without options that only name locations. */
 /** @param {readonly string[]} args */
 function commandLine(args) {
   const places = ['--json', '--squall']

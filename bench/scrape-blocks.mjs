@@ -1,6 +1,6 @@
-// How long a scrape keeps the event loop from everything else: the real admin port, scraped by another
-// process, in CPU time of this one, which a busy machine does not blur. Threads that collect garbage
-// beside it are counted, too, so that these are upper ends.
+// Measures how long a scrape blocks the event loop: another process scrapes the real admin port.
+// Times are CPU time of this process, so that other load does not affect them. They include the
+// threads that collect garbage, and so are upper bounds.
 // Needs a build: node bench/scrape-blocks.mjs [directory of modules]
 import { fork } from 'node:child_process'
 import { get } from 'node:http'
@@ -16,7 +16,7 @@ const RULES = 100
 const SCRAPES = 100
 const WARM_UP = 20
 const PAUSE_MS = 5
-/** What `performance` calls a collection of everything, and not of what is new alone. */
+/** The kind of a full garbage collection in `performance`, rather than a minor one. */
 const MAJOR = 4
 const INCREMENTAL = 8
 

@@ -1,4 +1,5 @@
-// What a scrape costs, and what it does to calls. Needs a build: node bench/scrape.mjs [--squall FILE] [--scrapes N]
+// Measures the cost of a scrape, and its effect on calls.
+// Needs a build: node bench/scrape.mjs [--squall FILE] [--scrapes N]
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -42,7 +43,7 @@ function quantile(all, share) {
 const ms = (value) => value.toFixed(1).padStart(8)
 
 /**
- * What a figure is in the middle one of the rounds without scrapes, and of those with them.
+ * Returns the median of a figure over the rounds without scrapes, and over those with them.
  * @param {readonly number[][]} without
  * @param {readonly number[][]} with_
  * @param {(round: readonly number[]) => number} figure

@@ -1,4 +1,5 @@
-// What the webhook takes for a review, and how much memory. Needs a build: node bench/webhook.mjs [seconds] [project]
+// Measures the time and memory of a review by the webhook.
+// Needs a build: node bench/webhook.mjs [seconds] [project]
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

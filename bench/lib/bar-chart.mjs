@@ -30,7 +30,7 @@ const ENTITIES = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
  * @property {{ value: number, label: string }} [mark]  a value that matters, as a line across
  */
 
-/** What a chart says, in words. @param {Chart} chart */
+/** Describes a chart in words. @param {Chart} chart */
 export function chartText({ title, unit, decimals, rows, series = [] }) {
   const shown = rows.map(({ label, values }) => {
     const figures = values.map((value, i) =>

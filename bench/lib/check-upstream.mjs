@@ -4,7 +4,7 @@ import { EventEmitter, once } from 'node:events'
 /** The session that the upstream hands out. */
 export const SESSION = '0b6c8f3e-upstream-session'
 
-/** How many events its stream has. */
+/** The number of events of its stream. */
 export const STREAM_EVENTS = 3
 
 /** A response long enough to arrive in many pieces. */

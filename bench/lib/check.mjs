@@ -11,7 +11,7 @@ const call = (name) =>
 const NOTIFICATION = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
 
 /**
- * What is wrong with a proxy, in words; nothing when it passes MCP traffic as it should.
+ * Returns the errors of a proxy, in words; none if it passes MCP traffic as it should.
  * @param {number} port
  * @param {Awaited<ReturnType<typeof import('./check-upstream.mjs').startCheckUpstream>>} upstream
  * @returns {Promise<string[]>}

@@ -2,14 +2,14 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { REQUEST_HEADERS, workload } from './workloads.mjs'
 
-/** How many open at a time: enough to be quick, few enough not to be a burst. */
+/** The number of clients that connect at the same time: quick, but not a burst. */
 const AT_ONCE = 50
 const PATIENCE_MS = 10_000
 
 const small = workload('small')
 const LINES = Object.entries(REQUEST_HEADERS).map(([name, value]) => `${name}: ${value}\r\n`)
 
-/** What a client says first, and what it waits for, before it stays and says no more. */
+/** The first request of each kind of client, and the response it awaits before it stays idle. */
 const KINDS = {
   /** A stream that has sent its first event and stays open. */
   stream: {
@@ -39,7 +39,7 @@ export async function openClients(kind, port, count) {
     sockets.push(...(await Promise.all(wave.map(() => openClient(KINDS[kind], port)))))
   }
   return {
-    /** How many are still open. */
+    /** Returns the number of clients that are still open. */
     open: () => sockets.filter((socket) => socket.readyState === 'open').length,
     close: () => {
       for (const socket of sockets) socket.destroy()
@@ -65,7 +65,7 @@ async function openClient(kind, port) {
     if (!text.startsWith('HTTP/1.1 200')) throw new Error(`a wrong response: ${text.slice(0, 80)}`)
   }
   socket.setTimeout(0)
-  // What comes from here on is not read by anybody; an end of the connection must still be seen.
+  // Nobody reads further bytes, but an end of the connection must still be noticed.
   socket.on('error', () => socket.destroy())
   socket.resume()
   return socket

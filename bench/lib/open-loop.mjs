@@ -5,8 +5,8 @@ import { median, quantile } from './stats.mjs'
 const SENDER = fileURLToPath(new URL('./open-loop-sender.mjs', import.meta.url))
 
 /**
- * Of the calls that were delayed: how many, and how far their delay was off, in milliseconds. What a
- * call that is not delayed takes in the middle is taken off.
+ * The share of the calls that were delayed, and the error of their delays in milliseconds, less the
+ * median time of a call that is not delayed.
  * @typedef {object} Late
  * @property {number} share
  * @property {number} p50Ms

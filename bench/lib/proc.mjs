@@ -3,7 +3,7 @@ import { accessSync, constants, readFileSync, readdirSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
 const TICKS_PER_SECOND = ticksPerSecond()
-/** How far the two clocks of the kernel may lie apart when both are right, in microseconds. */
+/** The largest valid difference between the two clocks of the kernel, in microseconds. */
 const COARSE_MICROS = 3e6 / TICKS_PER_SECOND
 
 function ticksPerSecond() {

@@ -15,7 +15,7 @@ export function machineLine() {
 }
 
 /**
- * What each peer did, in the middle of its rounds.
+ * Lists the figures of each peer, as medians of its rounds.
  * @param {readonly Measured[]} rows
  * @param {number} [answerBytes]
  */
@@ -76,7 +76,7 @@ export function ratioTable(rows, references, withSpeed = true) {
 }
 
 /**
- * What each proxy adds to the latency of calls that go without one, in milliseconds.
+ * Lists the latency that each proxy adds to direct calls, in milliseconds.
  * @param {readonly Measured[]} rows
  */
 export function addedTable(rows) {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { cpuMeter, memoryMiB } from './proc.mjs'
 
 /**
- * What one peer did in one round.
+ * The measurements of one peer in one round.
  * @typedef {import('./load.mjs').LoadResult & { cpuPerCall: number | undefined,
  *   rss: number | undefined, late?: import('./open-loop.mjs').Late }} Sample
  */

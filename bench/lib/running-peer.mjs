@@ -59,7 +59,7 @@ async function started(peer, upstreamPort, { directory, squallMain, rulesFile })
 }
 
 /**
- * Runs a peer in front of an upstream that watches closely; tells what it does wrong.
+ * Runs a peer in front of an upstream that watches closely; reports the errors of the peer.
  * @param {import('../peers/index.mjs').Peer} peer
  * @param {Setting} setting
  */

@@ -80,7 +80,10 @@ export function scrape(admin, open) {
   })
 }
 
-/** What is wrong with a scrape, in words. @param {Kind} kind @param {string} text @param {boolean} open */
+/**
+ * Returns the errors of a scrape, in words.
+ * @param {Kind} kind @param {string} text @param {boolean} open
+ */
 export function faultsOfScrape(kind, text, open) {
   const faults = []
   const lines = text.split('\n')

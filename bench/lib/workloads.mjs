@@ -1,5 +1,5 @@
 /**
- * What is sent and what comes back. `answer` is the body; `events` of them make an SSE stream.
+ * Describes a request and its response. `answer` is the body; `events` of them make an SSE stream.
  * @typedef {object} Workload
  * @property {string} name
  * @property {string} summary

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 const [main, metrics, ...flags] = process.argv.slice(2)
-// What the program was bundled from.
+// The modules that the program was bundled from.
 const modules = pathToFileURL(`${join(dirname(main), '../../build/js')}/`)
 /** @param {string} path */
 const built = (path) => import(new URL(path, modules).href)

@@ -76,7 +76,7 @@ export async function activeRules(port) {
 }
 
 /**
- * Whether the call that the last rule is about meets its fault.
+ * Returns true if the fault of the last rule is injected into a call that the rule matches.
  * @param {number} port
  * @param {Agent} agent
  */

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { activeRules, writeRules } from './squall-rules.mjs'
 
-/** What the headline figures are taken with. */
+/** The number of rules for the headline figures. */
 const USUAL_RULES = 20
 
 /** As in the image: one arena for all threads, and what is free at its end goes back at once. */

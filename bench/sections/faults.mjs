@@ -29,8 +29,8 @@ const FAULTS = /** @type {const} */ ([
 ])
 
 /**
- * What faults cost, in one run: CPU per call against an untouched call, at a fixed rate and at the most that goes,
- * and what calls beside faulted ones wait longer.
+ * Measures the cost of faults in one run: CPU per call against an untouched call, at a fixed rate
+ * and at the highest rate, and the added latency of calls beside faulted calls.
  * @returns {import('./index.mjs').Section}
  */
 export function faults() {

@@ -38,7 +38,7 @@ async function inRounds(session, plan, work, load) {
   }
 }
 
-/** What peers are held against where nothing else is said; speed is compared with the first. */
+/** The default references for peers; speed is compared with the first. */
 const REFERENCES = ['squall-before', 'socket-pipe', 'haproxy', 'http-proxy', 'undici-baseline']
 
 /**

@@ -8,7 +8,7 @@ import { reload } from './reload.mjs'
 import { start } from './start.mjs'
 
 /**
- * What the sections of one run share.
+ * The settings and results that the sections of one run share.
  * @typedef {import('../lib/running-peer.mjs').Setting & { say: (line: string) => void, rate: number,
  *   streams: number, failed: string[], sound: ReturnType<typeof import('../lib/sound.mjs').soundness> }} Session
  */

@@ -21,7 +21,7 @@ const LEAST_SECONDS = 12
 const SENDER_STARTS_MS = 600
 
 /**
- * How long edits of the rules take until calls meet them.
+ * The time until edits of the rules affect calls.
  * @typedef {object} Reloaded
  * @property {string} name
  * @property {number[]} tookMs   from the rename of the file, in order of length

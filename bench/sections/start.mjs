@@ -15,7 +15,7 @@ const PATIENCE_MS = 10_000
 const REST_MS = 3000
 
 /**
- * How long a peer takes from its start to its first response, and what it holds at rest.
+ * The time from the start of a peer to its first response, and its memory at rest.
  * @typedef {object} Started
  * @property {string} name
  * @property {number[]} startsMs

@@ -1,6 +1,6 @@
 /**
- * What a series is about has one colour, whichever dashboard shows it. Nothing but faults is purple, and nothing
- * but real errors is red: what is bad in another way is orange.
+ * The colour of a series depends on its subject, and is the same in every dashboard. Only faults
+ * are purple, and only real errors are red: other problems are orange.
  */
 export const COLOURS = {
   injected: '#B877D9',

@@ -63,7 +63,7 @@ export const latency = [
   }),
 ]
 
-/** What is left of each tool. */
+/** The panels of the tools. */
 export const tools = [
   table({
     title: 'Tools',
@@ -147,7 +147,7 @@ export const tools = [
   }),
 ]
 
-/** Who may inject faults. */
+/** The panels of the sidecars that may inject faults. */
 export const armed = [
   states({
     title: 'Armed',

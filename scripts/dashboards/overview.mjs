@@ -167,7 +167,7 @@ const errors = [
   }),
 ]
 
-/** Whose errors are these, and what are faults doing to the tools? */
+/** Shows the origin of errors, and the effect of faults on the tools. */
 export function overview() {
   return dashboard({
     uid: 'squall-overview',

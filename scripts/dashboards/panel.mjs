@@ -4,8 +4,8 @@ import { anyOf, COLOURS, NEUTRAL } from './colours.mjs'
 export const DATASOURCE = { type: 'prometheus', uid: '${datasource}' }
 
 /**
- * What all panels are made of. A query is `{ expr, legend, role, shades }`: the role is a name in
- * COLOURS, and shades tells several series of one role apart.
+ * Creates the common parts of every panel. A query is `{ expr, legend, role, shades }`: the
+ * role is a name in COLOURS, and shades distinguishes several series of one role.
  */
 function panel(
   type,
@@ -139,7 +139,7 @@ export function states(definition) {
   return made
 }
 
-/** How a histogram is spread, over time. */
+/** Creates a panel that shows the distribution of a histogram over time. */
 export function heatmap(definition) {
   const options = {
     calculate: false,

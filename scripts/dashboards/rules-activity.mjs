@@ -14,7 +14,7 @@ const RELOADS = Object.entries({ applied: 'app', rejected: 'client', absent: 'pl
   }),
 )
 
-/** What rules do over time. */
+/** The panels of the activity of rules over time. */
 export const activity = [
   series({
     title: 'Matched, sampled, injected',
@@ -87,7 +87,7 @@ export const activity = [
   }),
 ]
 
-/** How the rules became active. */
+/** The panels of reloads. */
 export const reloads = [
   states({
     title: 'Last reload',

@@ -9,7 +9,7 @@ const MATCHES = 'squall_rule_matches_total'
 const SAMPLED = 'squall_rule_sampled_total'
 const RESULTS = 'squall_rule_evaluations_total'
 const DELAY = 'squall_injected_delay_seconds'
-// What callers ask for by headers is no rule of the file.
+// Excludes faults that callers request by headers, which are no rule of the file.
 const OF_FILE = `${RULE}, rule!="header-faults"`
 const INJECTED = `${OF_FILE}, result="injected"`
 const SELECTED = `${OF_FILE}, result=~"injected|dry_run"`
@@ -24,7 +24,7 @@ const ANY_AT_ALL = [
   { value: 0.5, color: 'transparent' },
 ]
 
-/** Active rules that have hit nothing since their processes began; one that only looks hits, too. */
+/** Active rules without an injection since the process start; a dry run counts as an injection. */
 const IDLE = `(sum by (rule) (${RESULTS}{${SELECTED}}) == 0) and on (rule) ${ACTIVE}`
 
 const now = [
@@ -205,7 +205,7 @@ const rules = [
   }),
 ]
 
-/** What does each rule do, and why not? */
+/** Shows the activity of each rule, and the reasons for inactivity. */
 export function rulesDashboard() {
   const reload = `squall_rules_last_reload_timestamp_seconds{${POD}} * 1000 and on (cluster, job, instance)`
   return dashboard({

@@ -5,7 +5,7 @@ import { POD } from './variables.mjs'
 
 const SIDECAR = '{{namespace}}/{{pod}} {{instance}}'
 
-/** What sidecars hold open. */
+/** The panels of the requests and connections that sidecars hold open. */
 export const traffic = [
   series({
     title: 'Connections',

@@ -48,7 +48,7 @@ function fields(schema) {
       const name = `${prefix}${key}`
       const missing = node.required?.includes(key) === true ? '' : ', or missing'
       rows.push([`\`${name}\``, `${typeOf(each)}${missing}`, cell(each.description ?? '')])
-      // What another path describes in full is not described again.
+      // Skips fields that another path describes in full.
       if (each.description?.startsWith('As `') !== true) {
         add(each, `${name}.`)
         if (each.items !== undefined) add(each.items, `${name}[].`)

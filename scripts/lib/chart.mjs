@@ -6,7 +6,7 @@ import { cell, GENERATED, table } from './markdown.mjs'
 const DEPLOY = new URL('../../deploy/', import.meta.url)
 const read = (path) => readFile(new URL(path, DEPLOY), 'utf8')
 
-/** What the chart carries: a chart can read no file outside of its directory, so it has copies. */
+/** The files copied into the chart, which can read no file outside of its directory. */
 export const CHART_FILES = [
   ...DASHBOARDS.map(({ path, make }) => ({
     path: path.replace('deploy/', 'deploy/chart/files/'),

@@ -5,7 +5,7 @@ const MARGIN = 20
 const BAR = 34
 const COLUMNS = 80
 const ENTITIES = { '&': '&amp;', '<': '&lt;', '>': '&gt;' }
-/** What a program says by codes, by the class that draws it. */
+/** The classes of text weights, by terminal code. */
 const WEIGHTS = { 1: 'strong', 2: 'quiet' }
 const COLOURS = { 31: 'real', 32: 'good', 33: 'caution', 35: 'injected' }
 

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 
 const TEST = fileURLToPath(new URL('../', import.meta.url))
 const MAX_DOORS = 9
-/** What the modules of Node call the functions that start a process or make a server, by any name. */
+/** Matches imports of the Node modules that can start a process or create a server. */
 const NODE_IMPORT =
   /^import \{([^}]*)\} from 'node:(child_process|cluster|http|https|http2|net|tls|worker_threads)'/gm
 const STARTING = new Set(['spawn', 'fork'])
@@ -53,7 +53,7 @@ function readModule(path: string, text: string): Module {
   return { path, text, declarations, imports }
 }
 
-/** Tells whether code starts a process, or a server of Node that listens. */
+/** Returns true if code starts a process, or a server of Node that listens. */
 function startsItself({ text }: Module, code: string): boolean {
   for (const [, list = ''] of text.matchAll(NODE_IMPORT)) {
     for (const [name, local] of namesIn(list)) {

@@ -9,14 +9,23 @@ const DIRECTORIES = ['src', 'docs', 'examples', 'deploy', 'scripts', 'bench', '.
 const FILES = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md', 'package.json']
 const READ = /\.(?:[cm]?[jt]s|sh|md|ya?ml|json|tpl|txt|html)$|Dockerfile$/
 
+/** Returns the texts in a directory, by their paths. */
+async function textsIn(directory: string): Promise<[path: string, text: string][]> {
+  const paths = (await readdir(join(ROOT, directory), { recursive: true })).sort()
+  // Decisions and notes keep the words of their time.
+  const read = paths.filter((path) => READ.test(path) && !/decisions\/|notes\//.test(path))
+  return Promise.all(
+    read.map(async (path): Promise<[string, string]> => [
+      `${directory}/${path}`,
+      await readFile(join(ROOT, directory, path), 'utf8'),
+    ]),
+  )
+}
+
 /** Texts that people read: documents, help, messages, descriptions of schemas, identifiers, comments. */
 const texts = new Map<string, string>()
 for (const directory of DIRECTORIES) {
-  for (const path of (await readdir(join(ROOT, directory), { recursive: true })).sort()) {
-    // Decisions and notes keep the words of their time.
-    if (!READ.test(path) || /decisions\/|notes\//.test(path)) continue
-    texts.set(`${directory}/${path}`, await readFile(join(ROOT, directory, path), 'utf8'))
-  }
+  for (const [path, text] of await textsIn(directory)) texts.set(path, text)
 }
 for (const path of FILES) texts.set(path, await readFile(join(ROOT, path), 'utf8'))
 // The list of renames names the words that were used before.
@@ -44,18 +53,20 @@ describe.each(AVOIDED)('people read $say', (avoided) => {
   })
 })
 
-it('no comment begins with a question word, Of or As of', () => {
-  const comments = [...texts].flatMap(([path, text]) =>
-    path.startsWith('src/')
-      ? [
-          ...text.matchAll(
-            /(?:\/\*\*+|\/\/)\s*(?:\*\s*)?(?:What|Who|Whoever|Whose|Whom|Whether|How|Of|As of)\b.*/g,
-          ),
-        ]
-          // A line that continues the comment above.
-          .filter(({ index }) => !/\/\/.*\n\s*$/.test(text.slice(0, index).slice(-200)))
-          .map(([comment]) => `${path}: ${comment}`)
-      : [],
+it('no comment begins with a question word, Of or As of', async () => {
+  const read = ['src/', 'bench/', 'scripts/']
+  const own = [...texts].filter(([path]) => read.some((directory) => path.startsWith(directory)))
+  // Tests name the words to avoid, so that they are not among the texts above.
+  const tests = await textsIn('test')
+  const comments = [...own, ...tests].flatMap(([path, text]) =>
+    [
+      ...text.matchAll(
+        /(?:\/\*\*+|\/\/)\s*(?:\*\s*)?(?:What|Who|Whoever|Whose|Whom|Whether|How|Of|As of)\b.*/g,
+      ),
+    ]
+      // A line that continues the comment above.
+      .filter(({ index }) => !/(?:^|\n)[ \t]*\/\/.*\n\s*$/.test(text.slice(0, index).slice(-200)))
+      .map(([comment]) => `${path}: ${comment}`),
   )
   expect(comments).toEqual([])
 })

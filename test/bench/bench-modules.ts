@@ -1,4 +1,4 @@
-/** What one peer did in one round, as the bench keeps it. */
+/** The measurements of one peer in one round, as the bench keeps them. */
 export interface Sample {
   readonly calls: number
   readonly callsPerSecond: number

@@ -17,7 +17,7 @@ afterEach(() => {
   delete process.env[VARIABLE]
 })
 
-/** An app that answers in time but for every tenth call, and wrongly from the hundredth on. */
+/** A server that responds in time except to every tenth call, and wrongly from the hundredth on. */
 async function app(wrongFrom: number): Promise<number> {
   let calls = 0
   const server = await startUpstream((request, response) => {

@@ -135,7 +135,7 @@ export const FAILS: readonly {
   readonly code: number
 }[] = [{ page: 'README.md', command: /--slo 'success>99%'$/, code: 1 }]
 
-/** What takes a reader minutes takes a test seconds. */
+/** Shortens durations of minutes for readers to seconds for tests. */
 export const SHORTER: readonly (readonly [long: RegExp, short: string])[] = [
   [/--duration \d+s/, '--duration 2s'],
   [/--tasks \d{3,}/, '--tasks 60'],

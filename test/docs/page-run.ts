@@ -8,7 +8,7 @@ import type { Reader } from './reader.ts'
 /** A name in the reader's own directory: directories of the clone are those of this project. */
 const FILE_NAME = /^(?:#|\/\/) ([\w.-]+\.\w+)$/
 
-/** What became of a page: each command that did not end as the page says, and each line not printed. */
+/** The result of a page: commands that did not end as the page says, and lines not printed. */
 export interface PageRun {
   readonly commands: number
   readonly wrong: readonly string[]

@@ -33,7 +33,7 @@ export interface Reader {
   close(): Promise<void>
 }
 
-/** How the machine of a reader is set up. */
+/** The setup of a reader's machine. */
 export interface Setup {
   /** The directory to work in; by default a new one that looks like a clone. */
   readonly directory?: string

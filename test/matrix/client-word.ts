@@ -9,7 +9,7 @@ export async function wordOf(call: Promise<unknown>, expected: unknown): Promise
   }
 }
 
-/** What the tool says to its n-th call, for comparison. */
+/** Returns the result of the n-th call without a fault, for comparison. */
 export function plainResult(n: number): unknown {
   return resultOf(n)
 }

@@ -14,8 +14,8 @@ export interface FailingResponse {
 }
 
 /**
- * What a server that fails makes of the piece that answers the call: an event, or the whole body.
- * True where things take their usual course from there.
+ * Handles the piece that contains the response to the call: an event, or the whole body.
+ * Returns true to let the rest of the response proceed as usual.
  */
 export type BeforeResponse = (piece: string, answer: FailingResponse) => boolean
 
@@ -56,7 +56,7 @@ export function failAtResponse(
     end: () => void end(),
     fin: () => void response.socket?.end(),
     reset() {
-      // What is out has to be read before the reset takes it away.
+      // The client has to read the bytes already sent before the reset discards them.
       if (response.headersSent) setTimeout(() => response.socket?.resetAndDestroy(), 100)
       else response.socket?.resetAndDestroy()
     },

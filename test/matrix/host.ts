@@ -17,7 +17,7 @@ import type { SettingId } from './settings.ts'
 /** A real server of one setting, which can be asked to really fail. */
 export interface Host {
   readonly origin: string
-  /** How often a tool ran. */
+  /** Returns the number of executions of a tool. */
   ran(tool: string): number
   close(): Promise<void>
 }

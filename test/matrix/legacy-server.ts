@@ -10,7 +10,7 @@ import { listed, resultOf, TOOL_ERROR } from './tool.ts'
 
 const jsonSchemaValidator = new AjvJsonSchemaValidator()
 
-/** A server of SDK v1 that has any tool it is asked for, reports progress and tells of each call. */
+/** A server of SDK v1 that has any requested tool, and reports progress and each call. */
 export function legacyServer(ran: (tool: string) => void): Server {
   const server = new Server(
     { name: 'matrix', version: '1.0.0' },

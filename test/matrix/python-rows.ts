@@ -1,6 +1,6 @@
 import type { SettingId } from './settings.ts'
 
-/** What the client of the Python SDK reports in some settings; in all else it is as `auto`. */
+/** The expected reports of the Python SDK where they differ from those of `auto`. */
 export interface PythonRow {
   readonly in: readonly SettingId[]
   readonly says: string
@@ -10,7 +10,7 @@ export interface PythonRow {
 
 const HTTP: readonly SettingId[] = ['json', 'sse', 'resumable', 'modern-json', 'modern-sse']
 
-/** What is expected of the Python SDK, by the titles of the variants, over Streamable HTTP. */
+/** The expected rows of the Python SDK over Streamable HTTP, by the titles of the variants. */
 export const PYTHON_ROWS: Readonly<Record<string, readonly PythonRow[]>> = {
   'abort: { status: 500 }': [{ in: HTTP, says: 'MCPError -32603' }],
   'abort: { status: 503, body: "<h1>503</h1>", headers: { content-type: text/html } }': [

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { FailingResponse, BeforeResponse } from './failing-response.ts'
 
-/** A server that really fails: in place of the app, or at what the app answers. */
+/** A server that really fails: in place of the upstream, or in the upstream's response. */
 export interface RealFailure {
   /** Sends what is sent in the app's place. */
   readonly instead?: (response: ServerResponse) => void

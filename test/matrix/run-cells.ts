@@ -10,16 +10,16 @@ import type { Setting, SettingId } from './settings.ts'
 import { realOf, type Observed, type Variant } from './variant.ts'
 import { startUpstream } from '../support/upstream.ts'
 
-/** What a client met by one variant in one setting. */
+/** The observations of a client for one variant in one setting. */
 export interface Cell {
   readonly variant: Variant
   /** Through Squall, with the fault. */
   readonly injected: Observed
-  /** Of a server that really fails so, without Squall; undefined where there is none. */
+  /** The observations with a server that really fails, without Squall; undefined without one. */
   readonly real: Met | undefined
 }
 
-/** What a client met by itself. */
+/** The observations that a client makes by itself. */
 export type Met = Pick<Observed, 'says' | 'next'>
 
 /** A client is to meet one variant at one address. */
@@ -29,11 +29,11 @@ export interface Meeting {
   readonly variant: Variant
   readonly expected: Observed | undefined
   readonly origin: string
-  /** What each of the client's requests carries. */
+  /** Headers of every request of the client. */
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** How fast it goes. */
+/** The pace of the run. */
 export interface Pace {
   /** So many clients. */
   readonly atOnce: number
@@ -86,7 +86,7 @@ export async function measureCells(
       const common = { variant, expected }
       const through = { ...common, cell: id, origin: squall.url, headers: { 'x-cell': id } }
       const fails = realOf(variant, setting.id)
-      // What the fault leaves alone is not to be compared with what fails.
+      // A call that the fault leaves unchanged cannot be compared with a failing one.
       if (fails === undefined || (expected?.rule ?? 'injected') !== 'injected') return [through]
       const headers = { 'x-cell': realCell(id), 'x-fail-by': fails }
       return [through, { ...common, cell: realCell(id), origin: host.origin, headers }]
@@ -151,7 +151,7 @@ function rulesOf(plans: readonly Plan[]): readonly RuleSpec[] {
   return parsed.file.rules
 }
 
-/** How each tool's calls were counted, once all of them have ended that will. */
+/** Returns the counted outcomes by tool, once every call that can end has ended. */
 async function accounts(
   squall: RunningSidecar,
   plans: readonly Plan[],
@@ -173,7 +173,7 @@ async function accounts(
   return reported
 }
 
-/** What became of the hits of a cell's rule. */
+/** Returns the results counted for the rule of a cell. */
 function resultOf(squall: RunningSidecar, name: string): string {
   const index = squall.faults!.rules.ruleSet.rules.findIndex((rule) => rule.name === name)
   const counts = squall.faults!.counts(index)

@@ -62,7 +62,7 @@ interface MatrixClient {
   /** The names of the tools. */
   list(timeout: number): Promise<readonly string[]>
   call(tool: string, n: number, timeout: number): Promise<unknown>
-  /** How many things went wrong outside of any call. */
+  /** The number of errors outside of any call. */
   readonly complaints: number
   close(): Promise<void>
 }

@@ -1,4 +1,4 @@
-/** A way in which a server answers. */
+/** A way in which a server responds. */
 export interface Setting {
   readonly id: SettingId
   readonly title: string
@@ -6,7 +6,7 @@ export interface Setting {
   readonly isModern: boolean
 }
 
-/** The name of a way in which a server answers. */
+/** The name of a way in which a server responds. */
 export type SettingId = 'json' | 'sse' | 'resumable' | 'push' | 'modern-json' | 'modern-sse'
 
 /** The name of a client. */

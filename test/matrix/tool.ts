@@ -5,10 +5,10 @@ export interface ToolResult {
   [more: string]: unknown
 }
 
-/** What a tool says that fails. */
+/** The error text of a tool that fails. */
 export const TOOL_ERROR = 'db-7 is gone'
 
-/** What every tool of the matrix responses to its n-th call. */
+/** Returns the result of every tool of the matrix for its n-th call. */
 export function resultOf(n: unknown): ToolResult {
   const structuredContent = { n, city: 'Oslo', temperature: 21, items: [1, 2, 3, 4, 5, 6] }
   return { content: [{ type: 'text', text: JSON.stringify(structuredContent) }], structuredContent }

@@ -2,21 +2,21 @@ import type { FaultName } from '../../src/filters/index.ts'
 import type { RealFailureName } from './real-failures.ts'
 import type { ClientId, SettingId } from './settings.ts'
 
-/** What a client reports, what became of the app, and how it is counted. */
+/** Describes the client's reports, the execution by the server, and the counted outcome. */
 export interface Observed {
-  /** What the client reports of the call. */
+  /** The client's report of the call. */
   readonly says: string
-  /** How often the app executed it. */
+  /** The number of executions by the server. */
   readonly ran: number
   /** `outcome/origin` of the call. */
   readonly counted: string
-  /** What became of the rule's hit: `injected`, `not_applicable`, `within_limit`. */
+  /** The result of the rule for the call: `injected`, `not_applicable`, `within_limit`. */
   readonly rule: string
-  /** What the client reports of a further call, which no rule hits. */
+  /** The client's report of a further call, which no rule matches. */
   readonly next: string
 }
 
-/** What is expected in some settings. */
+/** The expectations for some settings. */
 export interface Row {
   readonly in: readonly SettingId[]
   /** For all clients, or for each. */
@@ -27,9 +27,9 @@ export interface Row {
   readonly rule?: string
   /** `ok` unless given. */
   readonly next?: string | Readonly<Partial<Record<ClientId, string>>>
-  /** How a server really fails in this way here, where it is another way. */
+  /** The real failure in these settings, if it differs from that of the variant. */
   readonly real?: RealFailureName
-  /** What has to be said about it. */
+  /** The explanation of the result, if it needs one. */
   readonly why?: string
 }
 
@@ -38,16 +38,16 @@ export interface Variant {
   readonly fault: FaultName
   /** The parameters, as they are written in a rules file. */
   readonly config: string
-  /** What is called: a tool, unless it is the list of tools. */
+  /** The method of the request; by default a call of a tool. */
   readonly method?: 'tools/list'
-  /** What the client does before: lists the tools, or makes a call that the rule hits as well. */
+  /** The client's step before: list the tools, or make a call that the rule matches as well. */
   readonly before?: 'list' | 'call'
-  /** How a server really fails in this way. */
+  /** The real failure that the fault imitates. */
   readonly real?: RealFailureName
   readonly rows: readonly Row[]
 }
 
-/** What is expected of one client in one setting; undefined where nothing is. */
+/** Returns the expectations for one client in one setting; undefined if there are none. */
 export function expectedOf(
   { rows }: Variant,
   setting: SettingId,
@@ -65,7 +65,7 @@ export function expectedOf(
   }
 }
 
-/** How a server really fails as a fault makes it seem; undefined where none would. */
+/** Returns the real failure that a fault imitates in a setting; undefined if there is none. */
 export function realOf(variant: Variant, setting: SettingId): RealFailureName | undefined {
   return variant.rows.find((row) => row.in.includes(setting))?.real ?? variant.real
 }

@@ -1,14 +1,14 @@
 import type { Environment } from '../../src/cli/flags/flag.ts'
 import { COMMANDS, parseCommandLine } from '../../src/cli/commands/index.ts'
 
-/** What the command of a command line is asked, as that command reads it. */
+/** Returns the request of a command line, as its command parses it. */
 export function asked(args: readonly string[], env: Environment = {}): unknown {
   const invocation = parseCommandLine(args, env, '0.0.0')
   if (invocation.kind !== 'command') throw new Error(`not a command: ${args.join(' ')}`)
   return invocation.request
 }
 
-/** What a command is asked by options that are written as they are, a dash at their start as well. */
+/** Returns the request of a command for options with raw values, which may begin with a dash. */
 export function askedBy(
   command: string,
   flags: Readonly<Record<string, string | readonly string[]>>,

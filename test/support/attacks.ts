@@ -1,4 +1,4 @@
-/** What must become of an attack: nothing reaches the app, exactly one request does, or either. */
+/** The verdict on an attack: no request reaches the server, exactly one does, or either. */
 export type Verdict = 'rejected' | 'passes' | 'safe'
 
 /** A request that tries to be understood in two ways. */

@@ -1,5 +1,5 @@
 // Preloaded into a server that offers no choice of address: it may listen on the loopback
-// interface only, and tells its parent the port that the system chose.
+// interface only, and reports to its parent the port that the system chose.
 import { Server } from 'node:net'
 
 // oxlint-disable-next-line typescript/unbound-method -- called on a server below

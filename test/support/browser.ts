@@ -100,7 +100,7 @@ function address(stderr: NodeJS.ReadableStream): Promise<string> {
 export interface BrowserPage {
   /** The addresses of all that it asked for. */
   readonly requests: readonly string[]
-  /** Errors and warnings of the console, what scripts threw, and what the policy refused. */
+  /** Errors and warnings of the console, exceptions of scripts, and violations of the policy. */
   readonly complaints: readonly string[]
   open(url: string): Promise<void>
   /** The value of an expression in the page. */

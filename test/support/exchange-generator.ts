@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib'
 import { chunk, type Script } from './raw-app.ts'
 import type { Random } from './random.ts'
 
-/** One exchange that was thought up: what the client sends and what the app answers. */
+/** A generated exchange: the request of the client and the response of the server. */
 export interface PlannedExchange {
   readonly id: string
   readonly method: string

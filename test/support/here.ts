@@ -4,7 +4,7 @@ import type { Environment } from '../../src/cli/flags/flag.ts'
 import { parseCommandLine } from '../../src/cli/commands/index.ts'
 import { UsageError } from '../../src/cli/flags/usage-error.ts'
 
-/** What a command line came to. */
+/** The exit code and output of a command line. */
 export interface Came {
   readonly code: number
   readonly stdout: string

@@ -51,7 +51,7 @@ export async function listening<S extends NetServer>(
   }
 }
 
-/** Answers every call with a result that holds `text`, and says what it was asked. */
+/** Responds to every call with a result that holds `text`, and records the requests. */
 export function responding(text: string): RequestListener {
   return (req, res) => {
     const parts: Buffer[] = []

@@ -1,10 +1,10 @@
 import { EventEmitter, once } from 'node:events'
 import type { RecordedHead } from './recorded-fetch.ts'
 
-/** How a client reaches a server. */
+/** The transport between a client and a server. */
 export type ClientTransport = 'streamableHttp' | 'sse'
 
-/** What a call may ask for beyond its arguments. */
+/** The options of a call beyond its arguments. */
 export interface CallOptions {
   readonly onprogress?: (progress: unknown) => void
   readonly signal?: AbortSignal
@@ -35,7 +35,7 @@ export interface InteropClient {
 /** Opens a client; `url` is where the server or a proxy before it listens. */
 export type OpenClient = (url: string, transport: ClientTransport) => Promise<InteropClient>
 
-/** What the responses of a user, a model and a file system would be. */
+/** The responses that stand in for those of a user, a model and a file system. */
 export const clientResponses = {
   elicitation: {
     action: 'accept' as const,
@@ -50,7 +50,7 @@ export const clientResponses = {
   roots: { roots: [{ uri: 'file:///srv/data', name: 'data' }] },
 }
 
-/** What the clients say they can do. */
+/** The capabilities that the clients declare. */
 export const clientCapabilities = { sampling: {}, elicitation: {}, roots: { listChanged: true } }
 
 /** Collects what a server sends of its own accord. */

@@ -37,7 +37,7 @@ const STREAM =
 /** The result of a run. */
 export interface FuzzResult {
   readonly attacks: number
-  /** How the sidecar ended before it was told to; undefined when it did not. */
+  /** The exit code or signal of a sidecar that ended too early; undefined if it did not. */
   readonly died: number | string | null | undefined
   /** In bytes. */
   readonly peak: number
@@ -54,7 +54,7 @@ const LONGEST_TURN = new URL('./longest-turn.mjs', import.meta.url).href
 
 const LARGE = resultWith(HOSTILE_VALUES['string']!(3_000_000))
 
-/** How the app answers, drawn for each request. */
+/** Returns a script that responds to each request in a randomly chosen way. */
 function respond(random: Random): (exchange: AppExchange) => Promise<void> {
   const value = anyValue(random)
   const result = resultWith(value)

@@ -12,7 +12,7 @@ import {
 import { z } from 'zod'
 import { RequestLog } from './request-log.ts'
 
-/** A server of protocol version 2026-07-28 that also answers older clients, without sessions. */
+/** A server of protocol version 2026-07-28 that also serves older clients, without sessions. */
 export interface ModernServer {
   readonly origin: string
   readonly url: string

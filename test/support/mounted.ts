@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http'
 
-/** How an app says where it really is: as Starlette does, by the whole URL, or by the path alone. */
+/** Redirects to the real path: by the whole URL, as Starlette does, or by the path alone. */
 export type Redirect = (host: string, path: string) => { status: number; location: string }
 
 /** As a Starlette mount answers. */

@@ -9,7 +9,7 @@ const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 /** One line of the program's log. */
 export type LogLine = Readonly<Record<string, unknown>>
 
-/** How a program ended. */
+/** The exit code, signal and output of a program. */
 export interface Ended {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
@@ -24,7 +24,7 @@ export interface Finished extends Ended {
 /** A program that runs in a process of its own. */
 export interface Program {
   readonly child: ChildProcess
-  /** What standard output held that is JSON, line by line. */
+  /** The lines of standard output that are JSON. */
   readonly lines: readonly LogLine[]
   readonly ended: Promise<Ended>
   /** Resolves with everything that the program printed when it has ended. */
@@ -41,12 +41,12 @@ export interface Program {
   kill(): Promise<void>
 }
 
-/** How a command line is run. */
+/** The options for running a command line. */
 interface How {
   /** Another program than Squall. */
   readonly program?: string
   readonly cwd?: string
-  /** What standard input holds. */
+  /** The content of standard input. */
   readonly input?: string
   /** The limit on the open files of its process; by default that of the tests. */
   readonly openFiles?: number

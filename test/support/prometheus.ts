@@ -8,7 +8,7 @@ import { eventually } from './eventually.ts'
 import { PATIENCE } from '../system/patience.ts'
 import { MissingToolError } from '../system/tools.ts'
 
-/** One series that a query was answered with: its labels, and its values over time. */
+/** One series in the response to a query: its labels, and its values over time. */
 export interface Series {
   readonly metric: Readonly<Record<string, string>>
   readonly values: readonly number[]
@@ -16,11 +16,11 @@ export interface Series {
   readonly times: readonly number[]
 }
 
-/** What is scraped: an address and the labels of the target. */
+/** A scrape target: its address and labels. */
 export interface ScrapeTarget {
   readonly address: string
   readonly labels: Readonly<Record<string, string>>
-  /** The scrape job that it belongs to; `squall` unless told otherwise. */
+  /** The scrape job that it belongs to; `squall` by default. */
   readonly job?: string
 }
 
@@ -43,7 +43,7 @@ export interface KeptExemplar {
 
 /** A real Prometheus. */
 export interface Prometheus {
-  /** The value of a query at a moment, in seconds since the epoch; now unless told otherwise. */
+  /** The value of a query at a moment, in seconds since the epoch; now by default. */
   instant(query: string, at?: number): Promise<readonly Series[]>
   /** The values of a query each second of a time, or as often as told, its end included. */
   range(query: string, from: number, to: number, step?: number): Promise<readonly Series[]>

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { valueOf, valuesOf, WireReader, type WireMessage } from './wire.ts'
 
-/** How a connection ended, as this side of it was told. */
+/** The end of a connection, as this side observed it. */
 export type Fate = 'fin' | 'reset'
 
 /** A request as the app received it. */
@@ -17,9 +17,9 @@ export interface AppRequest extends WireMessage {
 export interface AppConnection {
   readonly index: number
   readonly socket: Socket
-  /** Every byte received, unless the app was told not to keep them. */
+  /** Every byte received, unless the app does not keep them. */
   readonly bytes: Buffer[]
-  /** What a strict reader refused on this connection. */
+  /** The violations that a strict reader found on this connection. */
   readonly violations: string[]
   readonly requests: AppRequest[]
   /** Resolves when the other side is gone. */
@@ -29,7 +29,7 @@ export interface AppConnection {
   partial(): boolean
 }
 
-/** One request and the means to answer it, byte by byte. */
+/** One request and the means to respond to it, byte by byte. */
 export interface AppExchange {
   readonly request: AppRequest
   readonly connection: AppConnection
@@ -43,12 +43,12 @@ export interface AppExchange {
   reset(): void
 }
 
-/** How the app answers. */
+/** Responds to a request of the client. */
 export type Script = (exchange: AppExchange) => void | Promise<void>
 
 /** Settings of an app. */
 export interface RawAppOptions {
-  /** Answers requests that name no script. */
+  /** Responds to requests that name no script. */
   readonly script?: Script
   /** Called at the end of a request's head, before its body. */
   readonly onHead?: Script
@@ -67,7 +67,7 @@ export interface RawApp {
   readonly scripts: Map<string, Script>
   /** Resolves once `count` requests have arrived. */
   received(count: number): Promise<AppRequest>
-  /** Everything that a strict reader refused. */
+  /** The violations that a strict reader found. */
   violations(): string[]
   close(): Promise<void>
 }

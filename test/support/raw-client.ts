@@ -7,7 +7,7 @@ import { statusOf, WireReader, type WireMessage } from './wire.ts'
 export interface ClientResponse extends WireMessage {
   readonly status: number
   readonly reason: string
-  /** The 1xx answers before it. */
+  /** The 1xx responses before it. */
   readonly infos: WireMessage[]
 }
 
@@ -22,7 +22,7 @@ export class RawClient {
   readonly socket: Socket
   /** Resolves when the other side is gone, telling FIN from RST. */
   readonly gone: Promise<Fate>
-  /** What a strict reader refused. */
+  /** The violations that a strict reader found. */
   readonly violations: string[] = []
   /** Every final response, whole or cut. */
   readonly responses: ClientResponse[] = []
@@ -94,7 +94,7 @@ export class RawClient {
     return this.#fate
   }
 
-  /** Writes each piece in a turn of its own; `method` tells how to read the response. */
+  /** Writes each piece in a turn of its own; `method` determines how the response is read. */
   async send(
     pieces: string | Buffer | readonly (string | Buffer)[],
     method?: string,

@@ -1,4 +1,4 @@
-/** How often a test repeats what it does: a few times by itself, many times in `npm run test:rounds`. */
+/** Returns the number of repetitions: few by default, many in `npm run test:rounds`. */
 export function rounds(few: number, many: number): number {
   return process.env['SQUALL_TEST_ROUNDS'] === 'many' ? many : few
 }

@@ -15,7 +15,7 @@ import { RuleStates } from '../../src/rules/select/rule-states.ts'
 import { ActiveRules } from '../../src/rules/watch/active-rules.ts'
 import type { RulesFile } from '../../src/rules/file/schema.ts'
 
-/** Rules for a sidecar, and everything that their faults told. */
+/** Rules for a sidecar, and everything that their faults reported. */
 export interface RuleStage {
   readonly rules: ActiveRules
   readonly listenerOf: () => FaultListener
@@ -28,13 +28,13 @@ export interface RuleStage {
   readonly canaryCalls: Call[]
   /** Other rules become active. */
   take(rules: readonly RuleSpec[]): void
-  /** What became of the calls that an active rule matched. */
+  /** Returns the results of the calls that an active rule matched. */
   counts(index?: number): RuleCounts
   /** Faults that act now, over all rules. */
   readonly active: number
 }
 
-/** What a test says of its rules beside the rules themselves. */
+/** Options of a rule stage beside its rules. */
 export interface RuleStageOptions {
   /** Keys of the file. */
   readonly file?: Omit<RuleFileSpec, 'rules'>
@@ -42,7 +42,7 @@ export interface RuleStageOptions {
   readonly faults?: readonly Fault[]
 }
 
-/** Brings rules into force, with a listener that keeps what it is told. */
+/** Activates rules, with a listener that records the reports of their faults. */
 export function ruleStage(
   first: readonly RuleSpec[],
   { file: keys, faults }: RuleStageOptions = {},

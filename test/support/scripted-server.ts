@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { httpServer } from './http-app.ts'
 
-/** How the scripted server ends a call. */
+/** The way in which the scripted server ends a call. */
 export type Ending =
   | 'ok'
   | 'tool error'
@@ -21,7 +21,7 @@ export type Ending =
 /** An ending, with the mark of a fault or without. */
 export type Step = Ending | { readonly ending: Ending; readonly marker: string }
 
-/** A server of MCP that fails as it is told. */
+/** An MCP server that fails as its script says. */
 export interface ScriptedServer {
   readonly url: URL
   /** The calls that came, in their order. */
@@ -47,7 +47,7 @@ const TOOLS = [
   { name: 'rest', inputSchema: { type: 'object' }, annotations },
 ]
 
-/** What the server does with each call, by its number. */
+/** Returns the step of the server for each call, by the number of the call. */
 export type Script = (call: number) => Step | Promise<Step>
 
 /** Starts it. The steps are taken in the order of the calls; the last one stays. */
@@ -72,7 +72,7 @@ export async function scriptedServer(
   }
 }
 
-/** What answers the requests; `note` is told of each call and says its number. */
+/** Returns a listener for the requests; `note` receives each call and returns its number. */
 export function scriptedListener(
   script: Script,
   note: (call: ScriptedServer['calls'][number]) => number = () => 0,

@@ -14,16 +14,16 @@ export interface SessionHost {
   readonly origin: string
   readonly url: string
   readonly requests: RequestLog
-  /** How many sessions are open now. */
+  /** The number of sessions that are open now. */
   readonly sessions: number
-  /** How many sessions clients ended with a DELETE. */
+  /** The number of sessions that clients ended with a DELETE. */
   readonly ended: number
   /** Cuts the connections on which responses to POSTs are under way. */
   cutResponses(): void
   close(): Promise<void>
 }
 
-/** What a session host serves. */
+/** Options of a session host. */
 export interface SessionHostOptions {
   /** Connects a new server to the transport of a new session. */
   connect(transport: StreamableHTTPServerTransport): Promise<void>

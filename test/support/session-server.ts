@@ -11,7 +11,7 @@ import { hostSessions, type SessionHost } from './session-host.ts'
 /** A server with sessions, whose tools drop streams and wait for cancellation. */
 export interface SessionServer {
   readonly host: SessionHost
-  /** How often clients resumed a stream. */
+  /** The number of times that clients resumed a stream. */
   readonly resumptions: number
   /** Resolves when a call of `wait` has begun; await it before the call is made. */
   waiting(): Promise<void>

@@ -4,17 +4,17 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { heapOption } from '../../src/cluster/injector/sidecar-resources.ts'
 
-/** The sidecar as a process of its own, so that its memory and its sockets can be told from the test's. */
+/** The sidecar in its own process, so that its memory and sockets are separate from the test's. */
 export interface SidecarProcess {
   readonly pid: number
   readonly port: number
   /** Resident memory in bytes. */
   rss(): number
-  /** How many sockets it has open, listening ones included. */
+  /** Returns the number of its open sockets, listening sockets included. */
   sockets(): number
   /** Address of its admin port. */
   readonly admin: string
-  /** How it ended: its exit code, or the signal that ended it. */
+  /** Resolves to its exit code, or to the signal that ended it. */
   readonly ended: Promise<number | string | null>
   metrics(): Promise<string>
   stop(): Promise<number | null>

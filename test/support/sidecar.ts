@@ -33,7 +33,7 @@ export interface RunningSidecar {
   readonly host: string
   readonly port: number
   readonly sidecar: Sidecar
-  /** What its rules do; undefined without any. */
+  /** The stage of its rules; undefined without any. */
   readonly faults: RuleStage | undefined
   metrics(): Promise<string>
   close(): Promise<void>
@@ -52,7 +52,7 @@ const silent: Logger = {
     process.stderr.write(`${message} ${(fields as { err?: Error }).err?.stack ?? ''}\n`),
 }
 
-/** The built program, so that its memory and its sockets can be told from the test's. */
+/** The built program, so that its memory and its sockets are separate from the test's. */
 export interface ProcessOptions {
   readonly upstream: string
   readonly process: ProcessSetup
@@ -185,14 +185,14 @@ function withFaults(squall: RunningSidecar, session: string | undefined) {
       const own = lines.filter(({ labels }) => labels['tool'] === tool)
       return [...new Set(own.map(({ labels }) => labels['origin']!))]
     },
-    /** How many calls of which tool ended by whom. */
+    /** Returns the number of ended calls by tool and origin. */
     counted: async (): Promise<Readonly<Record<string, number>>> => {
       const lines = await ended('squall_calls_total')
       return Object.fromEntries(
         lines.map(({ labels: { tool, origin }, value }) => [`${tool} ${origin}`, value]),
       )
     },
-    /** How many faults act now. */
+    /** Returns the number of faults that act now. */
     active: () => faults.active,
     disarm: () => faults.rules.states.disarm('test'),
     drain: () => squall.sidecar.drain(),

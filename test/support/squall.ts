@@ -29,7 +29,7 @@ export interface Squall {
   /** Where the admin port is. */
   readonly admin: string
   readonly logs: readonly LogLine[]
-  /** The sum of the series of a metric that have these labels, as the admin port tells it. */
+  /** The sum of the series of a metric that have these labels, as the admin port reports it. */
   metric(name: string, labels?: Readonly<Record<string, string>>): Promise<number>
   /** Resolves when the metric has reached a value. */
   reaches(name: string, labels: Readonly<Record<string, string>>, value: number): Promise<void>
@@ -57,7 +57,7 @@ interface Start {
   readonly env?: Readonly<Record<string, string>>
 }
 
-/** The text of a mounted rules file, and the app behind Squall: by default one that answers `fine`. */
+/** The text of a mounted rules file, and the upstream, which responds `fine` by default. */
 interface RuledStart extends Start {
   readonly rules: string | undefined
   readonly upstream?: RequestListener | undefined

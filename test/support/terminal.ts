@@ -9,7 +9,7 @@ const run = promisify(execFile)
 
 /** A real terminal with a shell in it. */
 export interface Terminal {
-  /** What is on the screen now. */
+  /** Returns the content of the screen. */
   screen(): Promise<string>
   /** The same with the codes of its colours. */
   coloured(): Promise<string>
@@ -20,7 +20,7 @@ export interface Terminal {
   /** Presses one key, as `q` or `C-c`. */
   press(key: string): Promise<void>
   resize(width: number, height: number): Promise<void>
-  /** What the terminal knows of itself: a format of tmux. */
+  /** Returns a property of the terminal, by a format of tmux. */
   tell(format: string): Promise<string>
   close(): Promise<void>
 }

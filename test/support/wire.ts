@@ -3,16 +3,16 @@ export class WireError extends Error {
   readonly code = 'WIRE'
 }
 
-/** How the end of a body was told. */
+/** The framing that determines the end of a body. */
 export type Framing = 'none' | 'length' | 'chunked' | 'close'
 
-/** One request or answer as it stood on the wire. */
+/** One request or response as it stood on the wire. */
 export interface WireMessage {
   readonly startLine: string
   /** Name, value, name, value, … with the blanks around values trimmed, one character per byte. */
   readonly headers: string[]
   framing: Framing
-  /** Decoded body; empty when the reader was told to count only. */
+  /** Decoded body; empty when the reader only counts. */
   body: Buffer
   bodyBytes: number
   /** Sizes of the chunks, in order, without the last one of zero. */
@@ -21,18 +21,18 @@ export interface WireMessage {
   complete: boolean
 }
 
-/** What a reader tells. */
+/** The events of a reader. */
 export interface WireEvents {
   head?(message: WireMessage): void
   data?(bytes: Buffer, message: WireMessage): void
   message(message: WireMessage): void
 }
 
-/** What a reader is about. */
+/** The options of a reader. */
 export interface WireOptions {
   readonly role: 'request' | 'response'
   readonly keepBody?: boolean
-  /** Answers only: the method of the request that the next response belongs to. */
+  /** Responses only: the method of the request that the next response belongs to. */
   readonly method?: () => string
 }
 
@@ -72,7 +72,7 @@ export class WireReader {
     while (this.#step());
   }
 
-  /** The connection has ended; `clean` tells FIN from RST. Answers the message that was cut, if any. */
+  /** The connection has ended; `clean` means FIN, not RST. Returns the cut message, if any. */
   end(clean: boolean): WireMessage | undefined {
     const message = this.#message
     if (message === undefined) return undefined

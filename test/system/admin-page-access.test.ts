@@ -80,7 +80,7 @@ interface Violation {
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 
-/** What has the focus, and whether that can be seen. */
+/** Finds the element that has the focus, and checks whether the focus is visible. */
 const FOCUSED = `(() => {
   const element = document.activeElement
   const { outlineStyle, outlineWidth } = getComputedStyle(element)

@@ -221,7 +221,7 @@ describe('the admin page in a browser', () => {
     try {
       await page.reads('#feed', /Live/)
       await page.reads('#rules-rows', /after-the-restart/)
-      // What the process before had counted is not shown as if this one had.
+      // The page must not show counts of the previous process as those of this one.
       await page.reads('#tools-rows', /No call has ended yet/)
       await next.ask('send_mail')
       await page.reads('#tools-rows', /send_mail\s+1/)
@@ -234,12 +234,12 @@ describe('the admin page in a browser', () => {
   })
 })
 
-/** Whether something is drawn on each canvas. */
+/** Checks that something is drawn on each canvas. */
 const DRAWN = `[...document.querySelectorAll('canvas')].length === 2 &&
   [...document.querySelectorAll('canvas')].every((canvas) => canvas.getContext('2d')
     .getImageData(0, 0, canvas.width, canvas.height).data.some((value) => value > 0))`
 
-/** What is cut off at the right. */
+/** Finds the elements that are cut off at the right. */
 const TOO_WIDE = `[...document.querySelectorAll('header *, main *')]
   .filter((element) => element.closest('.hidden, .chart') === null)
   .filter((element) => element.getBoundingClientRect().right > innerWidth)

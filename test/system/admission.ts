@@ -5,7 +5,7 @@ import { PATIENCE } from './patience.ts'
 /** The annotation of a pod that asks for the sidecar. */
 export const ASKS = { annotations: { 'squall.dev/inject': 'true' } }
 
-/** What tests ask of an API server that decides about pods. */
+/** Operations of tests on an API server that admits pods. */
 export interface Admission {
   /** Runs kubectl; throws what it complains of. */
   readonly kubectl: (args: readonly string[], input?: string) => Promise<string>

@@ -15,7 +15,7 @@ const ETCD = builtTool('etcd', process.env['SQUALL_ETCD'])
 const STARTS_WITHIN = 90_000
 const ATTEMPTS = 3
 
-/** What a command came to. */
+/** The result of a command. */
 export interface CommandRun {
   readonly ok: boolean
   readonly text: string
@@ -31,7 +31,7 @@ export interface ApiServer {
   close(): Promise<void>
 }
 
-/** What is missing to start one; undefined when nothing is. */
+/** Returns what is missing to start an API server; undefined if nothing is. */
 export function apiServerMissing(): string | undefined {
   for (const [program, args] of [
     [API_SERVER, ['--version']],

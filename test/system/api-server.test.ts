@@ -23,7 +23,7 @@ if (missing !== undefined)
 
 const INSTALL = fileURLToPath(new URL('../../deploy/manifests/install.yaml', import.meta.url))
 const VERSION = '0.1.0'
-// What an API server answers when it would make a pod.
+// Matches the response of the API server if it would create the pod.
 const MADE = /"kind": "Pod"/
 const CALLED = /failed calling webhook "inject\.squall\.dev"/
 const INJECTED = /"squall\.dev\/status":/

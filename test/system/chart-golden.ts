@@ -7,7 +7,7 @@ const DIRECTORY = new URL('golden/chart/', import.meta.url)
 const DEPLOY = new URL('../../deploy/', import.meta.url)
 const NEW = '(made anew each time)'
 
-/** What a golden file is to hold: the objects by name, without what is random or kept elsewhere. */
+/** Returns the content of a golden file: objects by name, without random or separate parts. */
 export function golden(manifests: readonly Manifest[], hasRandom: boolean): string {
   return manifests
     .map((each) => shortened(hasRandom ? withoutSecrets(each) : each))

@@ -11,7 +11,7 @@ import { SQUALL_IMAGE } from './pod-images.ts'
 import { example, loosePod, workload } from './cluster/workloads.ts'
 import { startCluster } from '../support/cluster.ts'
 
-// What an operator sees of chaos, and what is left for an auditor, in a real cluster. The tests are one story.
+// Shows chaos to an operator and to an auditor, in a real cluster. The tests are one story.
 const PROGRAM = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 const CTRL_C = ['-s', 'INT', '--preserve-status', '6'] as const
 const IMAGE = ['--image', SQUALL_IMAGE, '--image-pull-policy', 'Never'] as const

@@ -17,7 +17,7 @@ const PAGE = 'docs/get-started/kubernetes.md'
 const PROGRAM = process.env['SQUALL_PROGRAM'] ?? `${ROOT}dist/cli/main.js`
 const [REPOSITORY, TAG] = SQUALL_IMAGE.split(/:(?=[^:]*$)/)
 
-/** What stands in for the reader's own names. */
+/** Substitutes for the names that readers choose. */
 const SUBSTITUTIONS: readonly (readonly [page: string, here: string])[] = [
   ['registry.example.com/squall', `${REPOSITORY},image.tag=${TAG},image.pullPolicy=Never`],
   ['deployment/NAME', 'deployment/mcp-server'],

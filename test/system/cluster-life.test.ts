@@ -20,7 +20,7 @@ import { example, loadJob, loosePod, shortJob } from './cluster/workloads.ts'
 import { NAMESPACE } from './helm.ts'
 import { startCluster } from '../support/cluster.ts'
 
-// What comes later in the life of an installation, in a real cluster: upgrades, outages, Jobs, and its
+// Covers the later life of an installation, in a real cluster: upgrades, outages, Jobs, and its
 // end. The tests are one story.
 const REFUSED = 'failed calling webhook "inject.squall.dev"'
 

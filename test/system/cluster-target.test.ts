@@ -37,7 +37,7 @@ describe.skipIf(missingForCluster() !== undefined)('rules in a cluster', () => {
 
   const podsOf = (name: string): Promise<readonly RunningPod[]> => stage.pods('shop', `app=${name}`)
 
-  /** How many of some calls to a pod were touched by a fault. */
+  /** Counts the calls to a pod that a fault affected. */
   async function touched(pod: RunningPod, calls: number): Promise<number> {
     const url = `http://${pod.status.podIP}:3000/mcp`
     return (await installed.cluster.user(process.execPath, ['-e', COUNT, url, String(calls)])).out

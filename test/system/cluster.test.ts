@@ -210,7 +210,7 @@ describe.skipIf(missingForCluster() !== undefined)('a cluster', () => {
       const client = stage.client()
       const place = `http://${await stage.service('tight', 'mcp-server')}:3000/executed`
       await expect.poll(() => client.get(place), POLL).toMatchObject({ status: 503 })
-      // Who asks the pod itself goes past the sidecar, as the documents say.
+      // A request to the pod's own port bypasses the sidecar, as the documents say.
       const own = `http://${pods[0]!.status.podIP}:3000/executed`
       expect(await client.get(own)).toEqual({ status: 200, marker: null, text: '{}' })
     })

@@ -19,9 +19,9 @@ const SECONDS = { quiet: 12, armed: 16, disarmed: 10, broken: 14, well: 14 }
 const WINDOW = [1600, 1000] as const
 const EVERY = '500ms'
 const STEP = 0.5
-/** How far back rates look. */
+/** The range of rates, in seconds. */
 const RATE_SECONDS = 3
-/** How long they remember what is over: calls may still end in the two seconds after. */
+/** The time until rates forget past calls, which may end up to two seconds later. */
 const SETTLED = RATE_SECONDS + 2
 /** Errors per second that are seen: there are five or more where clients are not held up by the machine. */
 const SHOWN = 0.5

@@ -94,7 +94,7 @@ function masked(line: string): string {
     .replaceAll(/\s+/g, '')
 }
 
-/** What is opened and not closed in markup, or closed and not opened. */
+/** Returns the tags that are opened but not closed in markup, or closed but not opened. */
 function unbalanced(svg: string): string[] {
   const open: string[] = []
   const bad: string[] = []

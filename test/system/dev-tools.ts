@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { WebSocket } from 'ws'
 
-/** What an event or a response holds. */
+/** The fields of an event or a response. */
 export type Fields = Readonly<Record<string, unknown>>
 
 interface Message {

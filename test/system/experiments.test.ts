@@ -113,7 +113,7 @@ test('a run is stored with its reports, listed, and repeated exactly', async () 
   expect(JSON.parse(await readFile(join(place, 'report.json'), 'utf8'))).toEqual(result)
   expect(await readFile(join(place, 'report.md'), 'utf8')).toContain('# latency: passed')
   expect(await readFile(join(place, 'report.html'), 'utf8')).toContain('Stage 20%')
-  // What was edited since does not matter.
+  // Edits since then do not matter.
   await writeFile(rulesFile, 'rules: []')
   await writeFile(plan, '')
   const again = await startProgram(['experiment', 'run', '--again', result.id, ...kept]).finished()

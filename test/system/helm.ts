@@ -27,7 +27,7 @@ export function builtTool(name: string, chosen: string | undefined): string {
   return chosen ?? built ?? name
 }
 
-/** What a run of helm came to. */
+/** The result of a run of helm. */
 export interface HelmRun {
   readonly ok: boolean
   readonly out: string
@@ -62,7 +62,7 @@ export function template(args: readonly string[], version = '1.33.0'): Promise<H
   return helm(['template', 'squall', CHART, '-n', NAMESPACE, '--kube-version', version, ...args])
 }
 
-/** What the chart renders, as objects. Throws what helm says when it does not. */
+/** Renders the chart into objects. Throws the error of helm if it fails. */
 export async function rendered(
   args: readonly string[],
   version?: string,
@@ -72,7 +72,7 @@ export async function rendered(
   return manifestsOf(out)
 }
 
-/** What the chart says after an installation: helm tells it only where there is a cluster. */
+/** Returns the notes after an installation, which helm itself shows only with a cluster. */
 export async function notes(args: readonly string[]): Promise<string> {
   const copy = mkdtempSync(join(tmpdir(), 'squall-chart-'))
   try {

@@ -18,7 +18,7 @@ import { createWebhookMetrics } from '../../src/cluster/webhook/webhook-metrics.
 import { type ApiServer, apiServerMissing } from './api-server-process.ts'
 import { startCluster } from '../support/cluster.ts'
 
-// What the tests' own API server is taken to do, asked of a real one.
+// Checks against a real API server the behaviour that the tests' own API server assumes.
 const missing = apiServerMissing()
 if (missing !== undefined) {
   process.stderr.write(`tests with an API server are left out: ${missing}\n`)
@@ -115,7 +115,7 @@ describe.skipIf(missing !== undefined)('with a real API server', () => {
       name,
       admissionReviewVersions: ['v1'],
       sideEffects: 'None',
-      // Of nothing: it is not to be asked here.
+      // No rules: the API server must not call this webhook.
       rules: [],
       clientConfig: { service: { name: 'squall', namespace: 'default' } },
     })

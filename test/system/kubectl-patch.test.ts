@@ -28,7 +28,7 @@ afterAll(() => {
   if (directory !== '') rmSync(directory, { recursive: true })
 })
 
-/** What kubectl makes of a manifest and a JSON Patch; it asks no cluster. */
+/** Applies a JSON Patch to a manifest with kubectl, without a cluster. */
 function kubectlPatch(manifest: string, patch: unknown): unknown {
   const file = join(directory, 'manifest.yaml')
   const patchFile = join(directory, 'patch.json')

@@ -15,7 +15,7 @@ test.each(['fast', 'standard'])(
     expect(result.died).toBeUndefined()
     expect(result.peak).toBeLessThan(INJECTED_LIMIT)
     expect(result.longestTurn).toBeGreaterThan(0)
-    // What it comes to on a machine that has nothing else to do: see docs/guides/operations.md.
+    // The limits of docs/guides/operations.md, for a machine that is otherwise idle.
     expect(result.longestTurn).toBeLessThanOrEqual(100)
     expect(result.p99).toBeLessThanOrEqual(100)
     expect(result.slowest).toBeLessThan(1_000)

@@ -1,5 +1,5 @@
 /**
- * How long is waited for what has to come, in milliseconds. How soon it comes decides nothing: a machine that
- * is slow or busy passes as well.
+ * The longest wait for an expected event, in milliseconds. Tests do not depend on speed: they pass
+ * on slow or busy machines as well.
  */
 export const PATIENCE = 60_000

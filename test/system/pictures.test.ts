@@ -11,7 +11,7 @@ import { startTerminal } from '../support/terminal.ts'
 const PICTURES = `${ROOT}build/pictures/`
 const SCHEMES = ['light', 'dark'] as const
 const WINDOW = [1200, 860] as const
-/** How long calls go on before the pictures, so that charts have something to show. */
+/** The duration of calls before the pictures, so that charts have something to show. */
 const SECONDS = 45
 
 const RULES = `seed: 4

@@ -10,7 +10,7 @@ async function connect({ url }) {
   return (await client.listTools()).tools.map(({ name }) => name)
 }
 
-/** What the call comes to, in one line. */
+/** Makes a call and returns its result in one line. */
 async function call({ tool, args }) {
   try {
     const { isError, content } = await client.callTool({ name: tool, arguments: args })

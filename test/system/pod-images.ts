@@ -17,7 +17,7 @@ export const SQUALL_IMAGE = 'localhost/squall:system-test'
 /** The image of the app that stands behind it. */
 export const APP_IMAGE = 'localhost/squall-example-app:system-test'
 
-/** What podman and buildah are told so that they touch nothing but a directory of the checkout. */
+/** Options that confine podman and buildah to one directory of the checkout. */
 export const STORAGE = [
   '--storage-driver',
   'vfs',
@@ -43,7 +43,7 @@ export async function buildImages(): Promise<void> {
   await buildah('rmi', '--prune')
 }
 
-/** What an image says of itself, and its size in bytes. */
+/** Returns the configuration of an image, and its size in bytes. */
 export async function inspectImage(
   image: string,
 ): Promise<{ readonly size: number; readonly config: object }> {

@@ -82,9 +82,9 @@ export async function injectedByCommand(pod: Pod, mode: string): Promise<Pod> {
 export interface Place {
   readonly name: string
   readonly ip: string
-  /** Folder that stands for the mounted ConfigMap. */
+  /** Directory that stands for the mounted ConfigMap. */
   readonly rules: string
-  /** Folder that stands for the `emptyDir`. */
+  /** Directory that stands for the `emptyDir`. */
   readonly scratch: string
 }
 
@@ -120,7 +120,7 @@ function plain(container: Container, name: string, ip: string): Container {
     const field = (variable as { valueFrom?: { fieldRef?: { fieldPath: string } } }).valueFrom
     if (field === undefined) return [variable]
     const value = known[field.fieldRef?.fieldPath ?? '']
-    // What is left are Secrets that need not be there.
+    // The remaining variables refer to optional Secrets.
     return value === undefined ? [] : [{ name: variable.name, value }]
   })
   const values = new Map(env?.map((variable) => [variable.name, variable.value ?? '']))

@@ -14,7 +14,7 @@ export const ADDRESSES = {
   outside: ['10.77.0.1', 'fd77::1'],
 } as const
 
-/** How a program ended. */
+/** The exit code and output of a program. */
 export interface Ran {
   readonly code: number
   readonly stdout: string
@@ -24,9 +24,9 @@ export interface Ran {
 /** A process in a namespace that serves or calls. */
 export interface Peer {
   serve(host: string, port: number): Promise<void>
-  /** The text that the call is answered with, or the error's code. */
+  /** The text of the response to the call, or the error's code. */
   call(host: string, port: number, client?: string): Promise<string>
-  /** How many requests it has answered. */
+  /** Returns the number of requests that it has responded to. */
   asked(): Promise<number>
 }
 

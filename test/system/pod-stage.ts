@@ -15,13 +15,13 @@ const CLIENT = fileURLToPath(new URL('./pod-client.mjs', import.meta.url))
 /** The address of the pod. */
 export const [POD_IP] = ADDRESSES.pod
 
-/** How a program in a container ended. */
+/** The exit code and output of a program in a container. */
 export interface Ran {
   readonly code: number
   readonly output: string
 }
 
-/** What a probe came to. */
+/** The result of a probe. */
 export interface Probed {
   readonly status: number
   readonly marker: string | null
@@ -71,7 +71,7 @@ export async function runningPod(name: string, pod: Pod): Promise<PodStage> {
     try {
       const command = [`--net=${network.path}`, 'podman', ...global, ...args]
       const { stdout, stderr } = await run('nsenter', command, { env, timeout: 150_000 })
-      // What a container wrote to standard error, and no warnings of Podman's own.
+      // Keeps the standard error of a container, but no warnings of Podman's own.
       const errors = args[0] === 'logs' ? stderr : ''
       return { code: 0, output: `${stdout}${errors}`.trim() }
     } catch (error) {

@@ -121,7 +121,7 @@ describe.each(['redirect', 'port', 'bind'] as const)('a pod in the mode %s', (mo
     expect((await stage.probe(`${ADMIN}/app-health/${APP}/startupz`)).status).toBe(404)
   })
 
-  /** What the kubelet gets for a probe or a hook. */
+  /** Returns the status that the kubelet gets for a probe or a hook. */
   async function asked({ httpGet }: Handler): Promise<number> {
     return (await stage.probe(`http://${POD_IP}:${httpGet!.port}${httpGet!.path}`)).status
   }

@@ -15,12 +15,12 @@ export interface StagedSidecar {
   kill(): Promise<void>
 }
 
-/** What clients saw, by `tool`, `tool/origin` for errors, and `rule/fault/tool` for faults. */
+/** Client observations by `tool`, `tool/origin` for errors, and `rule/fault/tool` for faults. */
 export interface Seen {
   readonly calls: Map<string, number>
   readonly errors: Map<string, number>
   readonly faults: Map<string, number>
-  /** Calls answered well whose response a fault changed, by tool. */
+  /** Successful calls whose response a fault changed, by tool. */
   readonly changed: Map<string, number>
   /** Seconds that clients waited for the responses, by tool. */
   readonly waited: Map<string, number>
@@ -153,7 +153,7 @@ interface AppCall {
   readonly params: { readonly name: string }
 }
 
-/** Who asks how the app is gets a response, too. */
+/** The call assumed for a health check, which has no body. */
 const HEALTH = '{"id":0,"params":{"name":"health"}}'
 
 /** The app: one tool fails now and then by itself, one always. */

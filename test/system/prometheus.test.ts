@@ -37,7 +37,7 @@ let prometheus: Prometheus
 let before: number
 let loaded: number
 let troubled: number
-/** What clients saw in all, and while Prometheus looked. */
+/** The observations of all clients, in total and while Prometheus scraped. */
 const seen = nothingSeen()
 const warm = nothingSeen()
 
@@ -177,7 +177,7 @@ describe('the indicators', () => {
     )
     const delayed = seen.faults.get('slow-search/delay/search')! / seen.calls.get('search')!
     expect(added.get('search')).toBeGreaterThan(delayed * 0.058)
-    // What a busy machine adds to both, clients have waited for as well.
+    // Clients have also waited for the latency that a busy machine adds to both.
     const waited = (tool: string): number => seen.waited.get(tool)! / seen.calls.get(tool)!
     expect(added.get('search')).toBeLessThan(waited('search'))
     expect(added.get('billing')).toBeLessThan(waited('billing'))
@@ -192,7 +192,7 @@ describe('trouble', () => {
       for (let i = 0; i < 20; i++) await stage.fail(second)
       return metricOf(await second.metrics(), 'squall_armed') === 0 ? undefined : 'the guard waits'
     }, PATIENCE)
-    // What the rules matched while they were disarmed.
+    // Makes calls that the rules match while they are disarmed.
     await stage.load(2, nothingSeen())
     await second.mounted.swap('rules: [{ name: wrong, faults: [explode: {}] }]')
     await queryBecomes(prometheus, 'squall_disarmed_reason{pod="tools-1", reason="guard"}', 1)

@@ -11,7 +11,7 @@ export interface Observed extends Record<string, unknown> {
   readonly received: { readonly method: string }[]
 }
 
-/** Plays a scenario with the Python SDK, whose script tells in JSON what it saw. */
+/** Plays a scenario with the Python SDK, whose script reports its observations in JSON. */
 export async function play(
   scenario: string,
   url: string,

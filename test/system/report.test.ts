@@ -150,14 +150,14 @@ interface Violation {
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 
-/** How many pixels are drawn on each canvas. */
+/** Counts the pixels that are drawn on each canvas. */
 const DRAWN = `[...document.querySelectorAll('canvas')].map((canvas) => canvas.getContext('2d')
   .getImageData(0, 0, canvas.width, canvas.height).data.filter((value, i) => i % 4 === 3 && value > 0)
   .length)`
 
 const FRAMES = `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))`
 
-/** What is cut off at the right, other than within a part that can be scrolled. */
+/** Finds the elements that are cut off at the right, other than within a scrollable part. */
 const TOO_WIDE = `[...document.querySelectorAll('body *')]
   .filter((element) => element.closest('.scroll, .chart, script, details') === null)
   .filter((element) => element.getBoundingClientRect().right > innerWidth)

@@ -22,7 +22,7 @@ let squall: SidecarProcess
 const result = (size: number): string =>
   `{"jsonrpc":"2.0","id":1,"result":{"content":[],"pad":"${'x'.repeat(size)}"}}`
 
-/** What the app does with a call, by the name of its tool. */
+/** The behaviour of the server for a call, by the name of the tool. */
 const behaviours: Readonly<Record<string, Script>> = {
   plain: (e) => void e.write(response('200 OK', ['Content-Type', 'application/json'], result(500))),
   large: (e) =>
@@ -62,7 +62,7 @@ afterAll(async () => {
   await app.close()
 })
 
-/** What the test's own records hold would otherwise grow without end. */
+/** Drops the test's own records, which would otherwise grow without end. */
 function forget(): void {
   app.requests.length = 0
   const live = app.connections.filter(({ socket }) => !socket.destroyed)

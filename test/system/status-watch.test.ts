@@ -81,6 +81,6 @@ test('squall status --watch is a screen that follows the pods and their number, 
     const state = await terminal.tell('#{alternate_on} #{cursor_flag}')
     return state === '0 1' ? undefined : `the terminal is still ${state}`
   }, PATIENCE)
-  // What it showed last stays.
+  // The last output stays on the screen.
   expect(await terminal.screen()).toMatch(/shop\/shop-1: disarmed by operator/)
 })

@@ -18,7 +18,7 @@ beforeEach(async () => {
   await mkdir(PICTURES, { recursive: true })
   busy = await startSquall({ scene: 'busy' })
   terminal = await startTerminal(80, 24)
-  // What is typed is not what is printed.
+  // The quotes make the typed text differ from the printed text.
   await terminal.enter('echo before-"it"')
   await terminal.shows(/before-it/)
 })
@@ -35,7 +35,7 @@ const start = (more = ''): Promise<void> =>
 
 /** The terminal is as it was, with what it showed, its cursor, and keys that are echoed. */
 async function isRestored(code: number): Promise<void> {
-  // What is typed before the program has ended would be its own.
+  // The program would read text that is typed before it has ended.
   await eventually(async () => {
     const command = await terminal.tell('#{pane_current_command}')
     return command === 'sh' ? undefined : `${command} still runs`

@@ -2,7 +2,7 @@ import type { InjectionContext, InjectorSettings } from '../../../src/cluster/in
 import type { Pod } from '../../../src/cluster/injector/pod-types.ts'
 import { parseInjectorSettings } from '../../../src/cluster/injector/parse-settings.ts'
 
-/** Settings of an injector of version 1.2.3 that was told nothing else. */
+/** Settings of an injector of version 1.2.3 with default options. */
 export const SETTINGS: InjectorSettings = parseInjectorSettings({}, '1.2.3')
 
 /** A place where nothing stands against injection, with what differs. */

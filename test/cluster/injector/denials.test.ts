@@ -19,7 +19,7 @@ interface Case {
   readonly pod: Pod
   readonly context?: InjectionContext
   readonly reason: string
-  /** What the message must say, so that somebody can act on it. */
+  /** Matches the part of the message that makes it actionable. */
   readonly says: RegExp
 }
 

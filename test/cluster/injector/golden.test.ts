@@ -9,7 +9,7 @@ const NAMES = readdirSync(DIRECTORY)
   .filter((name) => name.endsWith('.in.yaml'))
   .map((name) => name.slice(0, -'.in.yaml'.length))
 
-/** What the first line of an input says about where it runs: options of the command. */
+/** Returns the options of the command in the first line of an input. */
 function optionsOf(text: string): Map<string, string[]> {
   const line = /^# squall inject (.*)$/m.exec(text)?.[1] ?? ''
   const options = new Map<string, string[]>()

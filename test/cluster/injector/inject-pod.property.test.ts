@@ -12,7 +12,7 @@ import { contexts, pods } from './pod-arbitrary.ts'
 
 type Injected = Extract<Injection, { kind: 'injected' }>
 
-/** What holds for each pod that is injected, and for how many of them it was looked at. */
+/** Checks a property of every pod that is injected, and returns the number of pods checked. */
 function eachInjected(
   numRuns: number,
   check: (before: Pod, after: Injected, context: InjectionContext) => void,

@@ -24,7 +24,7 @@ function injected(
   }
 }
 
-/** What kubelet makes of a value: two dollars are one, and `$(NAME)` would be a variable. */
+/** Expands a value as the kubelet does: two dollars become one; `$(NAME)` would be a variable. */
 function expanded(text: string): string {
   expect(text.replaceAll('$$', '')).not.toMatch(/\$\(/)
   return text.replaceAll('$$', '$')
@@ -58,7 +58,7 @@ describe('a probe of a taken port', () => {
       httpGet: { path: '/app-health/app/livez', port: 15390 },
     })
     expect(probes).toEqual({ 'app/livez': expected })
-    // What the sidecar itself makes of it.
+    // The sidecar itself parses the same probes.
     expect(parseAppProbesJson(JSON.stringify(probes), '10.1.2.3')).toHaveLength(1)
   })
 

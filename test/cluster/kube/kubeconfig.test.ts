@@ -126,7 +126,7 @@ test.each(['v1', 'v1beta1'])(
     await client.get(PLACE)
     const { readFile } = await import('node:fs/promises')
     expect(await readFile(counted, 'utf8')).toBe('x')
-    // Credentials that are refused are fetched anew, once.
+    // Rejected credentials are fetched anew, once.
     let refused = 0
     cluster.api.before = () => (refused++ === 0 ? 401 : undefined)
     await client.get(PLACE)

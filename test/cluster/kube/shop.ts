@@ -23,7 +23,7 @@ export interface Shop extends Cluster {
   addPod(name: string, options?: PodOptions): Promise<Squall>
   /** Adds a pod that exists only in the API server. */
   addPaper(name: string, options?: PodOptions & { readonly sidecar?: object | null }): void
-  /** What is in a key of a ConfigMap. */
+  /** Returns the content of a ConfigMap. */
   rules(configMap?: string): Readonly<Record<string, string>>
   /** Calls a tool through a sidecar. */
   ask(squall: Squall, tool?: string): Promise<string>
@@ -33,7 +33,7 @@ export interface Shop extends Cluster {
   resume(...args: readonly string[]): Promise<CommandResult>
 }
 
-/** How a pod differs from the usual one. */
+/** Differences of a pod from the default pod. */
 export interface PodOptions {
   readonly annotations?: Readonly<Record<string, string>>
   readonly labels?: Readonly<Record<string, string>>
@@ -44,7 +44,7 @@ export interface PodOptions {
   readonly server?: number
 }
 
-/** What a command printed, and how it ended. */
+/** The output and exit code of a command. */
 export interface CommandResult {
   readonly code: number
   readonly out: string

@@ -32,7 +32,7 @@ export function strategicPatch(target: unknown, patch: unknown): unknown {
   return result
 }
 
-/** Whether a selector of equalities picks a thing. */
+/** Returns true if a selector of equalities selects the object. */
 export function selects(selector: string | null, thing: Fields): boolean {
   const labels = ((thing['metadata'] as Fields)['labels'] ?? {}) as Fields
   return (selector ?? '')

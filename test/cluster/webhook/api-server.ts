@@ -34,7 +34,7 @@ export interface ApiServer {
   readonly unforwarded: Map<string, string>
   /** Tokens that are accepted; all of them while there are none. */
   readonly tokens: Set<string>
-  /** Does something before a request is handled; a number is the status that it is answered with. */
+  /** Does something before a request is handled; a number is the status of the response. */
   before: (seen: Seen) => Promise<number | undefined> | number | undefined
   put(path: string, thing: Fields): void
   close(): Promise<void>

@@ -9,7 +9,7 @@ import { startSquall } from '../../support/squall.ts'
 import { startCluster } from '../../support/cluster.ts'
 
 // A manifest that is rendered once says one version for ever. On a cluster that has native sidecars
-// Jobs were refused then, and others ran without them.
+// Jobs were denied then, and others ran without them.
 
 const opened = closers()
 const METRIC = 'squall_webhook_kubernetes_minor'

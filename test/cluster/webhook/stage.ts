@@ -123,7 +123,7 @@ export async function stagedWebhook(
   }
 }
 
-/** What a request to a webhook was answered with. */
+/** The response to a request to a webhook. */
 export interface Responded {
   readonly status: number
   readonly headers: Readonly<Record<string, unknown>>
@@ -170,7 +170,7 @@ export function send(
   })
 }
 
-/** What a webhook says about one pod. */
+/** The response of a webhook for one pod. */
 export interface Verdict {
   readonly uid: string
   readonly allowed: boolean

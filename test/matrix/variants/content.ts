@@ -1,6 +1,6 @@
 import type { Variant } from '../variant.ts'
 
-/** Answers with other content, and calls that are repeated. */
+/** Responses with other content, and repeated calls. */
 export const CONTENT: readonly Variant[] = [
   {
     fault: 'corrupt',

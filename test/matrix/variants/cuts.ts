@@ -1,6 +1,6 @@
 import type { Variant } from '../variant.ts'
 
-/** Answers that are cut short. */
+/** Responses that are cut short. */
 export const CUTS: readonly Variant[] = [
   {
     fault: 'reset',

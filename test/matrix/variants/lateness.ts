@@ -1,6 +1,6 @@
 import type { Variant } from '../variant.ts'
 
-/** Answers that come late, slowly or never. */
+/** Responses that come late, slowly or never. */
 export const LATENESS: readonly Variant[] = [
   {
     fault: 'delay',

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 const ROOT = '/sys/fs/cgroup'
-/** What names of ours begin with; the process that made it follows. */
+/** The prefix of our cgroup names; the process that created the cgroup follows. */
 export const PREFIX = 'squall-cluster-'
 const ATTEMPTS = 50
 

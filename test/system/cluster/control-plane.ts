@@ -5,7 +5,7 @@ import { type ConfigFiles, NODE, NODE_IP, POD_RANGE, SERVICE_RANGE } from './con
 const ETCD = 'http://127.0.0.1:2379'
 const ETCD_PEER = 'http://127.0.0.1:2380'
 
-/** How etcd is started; what it holds need not outlive it. */
+/** Returns the flags of etcd, whose data need not outlive it. */
 export function etcdFlags(state: string): readonly string[] {
   return [
     `--data-dir=${join(state, 'etcd')}`,
@@ -18,7 +18,7 @@ export function etcdFlags(state: string): readonly string[] {
   ]
 }
 
-/** How the API server is started. */
+/** Returns the flags of the API server. */
 export function apiServerFlags(certificates: Certificates): readonly string[] {
   const { server, admin, ca, tokenKey, tokenPublicKey } = certificates
   return [
@@ -41,7 +41,7 @@ export function apiServerFlags(certificates: Certificates): readonly string[] {
   ]
 }
 
-/** How the controllers are started. */
+/** Returns the flags of the controller manager. */
 export function controllerFlags(files: ConfigFiles, certificates: Certificates): readonly string[] {
   return [
     `--kubeconfig=${files.kubeconfig}`,
@@ -51,12 +51,12 @@ export function controllerFlags(files: ConfigFiles, certificates: Certificates):
   ]
 }
 
-/** How the scheduler is started. */
+/** Returns the flags of the scheduler. */
 export function schedulerFlags({ kubeconfig }: ConfigFiles): readonly string[] {
   return [`--kubeconfig=${kubeconfig}`, '--leader-elect=false']
 }
 
-/** How that is started which leads Services to pods; settings of the kernel's are left as they are. */
+/** Returns the flags of kube-proxy, which leave settings of the kernel unchanged. */
 export function proxyFlags({ kubeconfig }: ConfigFiles): readonly string[] {
   return [
     `--kubeconfig=${kubeconfig}`,
@@ -70,7 +70,7 @@ export function proxyFlags({ kubeconfig }: ConfigFiles): readonly string[] {
   ]
 }
 
-/** How kubelet is started. */
+/** Returns the flags of the kubelet. */
 export function kubeletFlags(files: ConfigFiles, state: string): readonly string[] {
   return [
     `--config=${files.kubelet}`,

@@ -2,7 +2,7 @@ import type { Cluster } from './start-cluster.ts'
 import { ASKS } from './questions.ts'
 import { loosePod } from './workloads.ts'
 
-/** Creations that never pause, until they are told to end. */
+/** Creations that never pause until they are ended. */
 export interface Creations {
   /** Ends them; resolves with how many there were, and why any was refused. */
   end(): Promise<{ readonly asked: number; readonly refusals: readonly string[] }>

@@ -12,7 +12,7 @@ import type { Cluster } from './start-cluster.ts'
 const run = promisify(execFile)
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
-/** What the images are made from. */
+/** The sources of the images. */
 const SOURCES = [
   'src',
   'scripts',

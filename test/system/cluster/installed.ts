@@ -16,15 +16,15 @@ export interface Installed {
   readonly before: readonly string[]
 }
 
-/** How the chart is installed, with certificates that the webhook makes itself. */
+/** The arguments that install the chart, with certificates that the webhook issues itself. */
 export const RELEASE = ['squall', CHART, '-n', NAMESPACE, ...values()] as const
 /** The label of the webhook's pods. */
 export const WEBHOOKS = 'app.kubernetes.io/component=webhook'
 /** The label of the pods of the example. */
 export const SERVERS = 'app.kubernetes.io/name=mcp-server'
-/** How long something may take to come. */
+/** The options for polling. */
 export const POLL = { timeout: PATIENCE, interval: 250 }
-/** How long kubectl waits for pods, which is less than a command may take. */
+/** The timeout of kubectl for pods, which is shorter than that of a command. */
 export const ROLLOUT = '--timeout=110s'
 
 const RESTRICTED = 'pod-security.kubernetes.io/enforce=restricted'
@@ -106,7 +106,7 @@ export function note(text: string): void {
   process.stderr.write(`cluster: ${text}\n`)
 }
 
-/** How long ago it was. */
+/** Returns the elapsed time as text. */
 export function since(begun: number): string {
   return `${Math.round(performance.now() - begun)} ms`
 }

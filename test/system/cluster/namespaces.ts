@@ -10,7 +10,7 @@ import { makeCgroup, PREFIX, removeCgroup, sweepCgroups } from './cgroups.ts'
 const run = promisify(execFile)
 const MANY = 64 * 1024 * 1024
 
-/** What a command came to. */
+/** The result of a command. */
 export interface CommandRun {
   readonly ok: boolean
   /** Standard output, then standard error. */
@@ -18,7 +18,7 @@ export interface CommandRun {
   readonly out: string
 }
 
-/** How a command is run. */
+/** The options for running a command. */
 export interface CommandOptions {
   readonly env?: Readonly<Record<string, string>>
   /** Goes to standard input. */
@@ -158,7 +158,7 @@ export async function makeNamespaces(): Promise<Namespaces> {
     },
     log: (name) => readFile(join(directory, 'log', `${name}.log`), 'utf8').catch(() => ''),
     close: async () => {
-      // What a user has started runs in other namespaces than those that end by themselves.
+      // User programs run in namespaces that do not end by themselves.
       for (const [name, child] of services) if (name.startsWith('user-')) child.kill('SIGKILL')
       await close()
     },

@@ -52,7 +52,7 @@ export function clusterProgram(name: ClusterProgram): string {
   return `${BUILT}${name}`
 }
 
-/** What a cluster cannot be started for; undefined when nothing is missing. */
+/** Returns the reason that a cluster cannot start; undefined if it can. */
 export function clusterMissing(): string | undefined {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) {
     return 'a cluster needs namespaces: run it as root on Linux'

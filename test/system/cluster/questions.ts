@@ -2,7 +2,7 @@ import type { Cluster } from './start-cluster.ts'
 import type { RunningPod } from './running-pod.ts'
 import { loosePod } from './workloads.ts'
 
-/** What tests ask a cluster again and again. */
+/** Common queries of tests to a cluster. */
 export interface Questions {
   /** Runs kubectl; throws what it complains of. */
   kubectl(...args: readonly string[]): Promise<string>

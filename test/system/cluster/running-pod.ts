@@ -1,6 +1,6 @@
 import type { Pod } from '../../../src/cluster/injector/pod-types.ts'
 
-/** A pod as the API server tells of it. */
+/** A pod as the API server reports it. */
 export interface RunningPod extends Pod {
   readonly metadata: NonNullable<Pod['metadata']> & { readonly name: string }
   readonly status: {
@@ -32,12 +32,12 @@ export function early({ spec }: RunningPod): readonly string[] {
   return spec!.initContainers?.map(({ name }) => name) ?? []
 }
 
-/** What the injector has written about it. */
+/** Returns the status that the injector has written to the pod. */
 export function status({ metadata }: RunningPod): object {
   return JSON.parse(metadata.annotations!['squall.dev/status']!) as object
 }
 
-/** How often containers of it were started again. */
+/** Returns the number of restarts of the pod's containers. */
 export function restarts({
   status: { containerStatuses = [], initContainerStatuses = [] },
 }: RunningPod): number {

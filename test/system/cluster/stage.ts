@@ -22,14 +22,14 @@ export interface OutsideClient {
   post(url: string, tool: string): Promise<Got>
 }
 
-/** What a request for a page came to; `marker` tells of faults. */
+/** The response to a request for a page; `marker` describes the fault. */
 export interface Got {
   readonly status: number
   readonly marker: string | null
   readonly text: string
 }
 
-/** What a user has at hand: the program, Helm, kubectl and clients. */
+/** The tools of a user: the program, Helm, kubectl and clients. */
 export interface Stage extends Questions {
   squall(...args: readonly string[]): Promise<CommandRun>
   squallWith(input: string, ...args: readonly string[]): Promise<CommandRun>

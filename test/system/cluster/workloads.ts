@@ -62,7 +62,7 @@ export function workload(name: string, annotations: Readonly<Record<string, stri
   })
 }
 
-/** Answers every call, and starts faster than a server with an SDK. */
+/** Responds to every call, and starts faster than a server with an SDK. */
 const SMALL_SERVER = `
 const result = { content: [{ type: 'text', text: 'fine' }] }
 require('node:http').createServer((request, response) => {

@@ -1,4 +1,4 @@
-/** What readers choose, and how long what they look at is. */
+/** A reader's choices, including the range of the data shown. */
 export interface Choice {
   readonly rateInterval?: string
   readonly range?: string

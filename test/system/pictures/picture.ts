@@ -13,20 +13,20 @@ export interface Line {
   readonly values: readonly (number | null)[]
 }
 
-/** One panel with what Prometheus answered. */
+/** One panel with the responses of Prometheus. */
 export interface PanelPicture {
   readonly panel: Panel
   readonly lines: readonly Line[]
 }
 
-/** What marks the graphs, at a time. */
+/** A marker in the graphs, at a time. */
 export interface Mark {
   readonly name: string
   readonly colour: string
   readonly at: number
 }
 
-/** A dashboard with all that Prometheus answered. */
+/** A dashboard with all responses of Prometheus. */
 export interface DashboardPicture {
   readonly title: string
   readonly times: readonly number[]

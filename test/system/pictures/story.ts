@@ -14,7 +14,7 @@ export interface Chapter {
   readonly to: number
 }
 
-/** What happens, in this order. */
+/** The chapters, in order. */
 export type ChapterName = 'quiet' | 'armed' | 'disarmed' | 'broken' | 'well'
 
 /** Two sidecars in front of an app that can be broken, and clients that keep calling. */
@@ -143,7 +143,7 @@ export async function pictureStory(): Promise<Story> {
 async function keepCalling(sidecar: StorySidecar, client: number, leaving: AbortSignal) {
   const place = { port: sidecar.port, host: '127.0.0.1' }
   for (let i = client; !leaving.aborted; i++) {
-    // What the client sees is not what this is about: the pictures tell it.
+    // Errors of the client do not matter here: the pictures show them.
     await call(place, callMessage(i, TOOLS[i % TOOLS.length])).catch(() => undefined)
     if (i % 10 === 0) {
       const health = await fetch(`http://127.0.0.1:${sidecar.port}/health`).catch(() => undefined)

@@ -1,6 +1,6 @@
 import { formatted, stepColour } from './units.js'
 
-/** What holds now: the responses to several queries side by side, joined by their labels. */
+/** Draws a table of current values: the responses to several queries, joined by their labels. */
 export function drawTable(box, { panel, lines }) {
   const { options, fieldConfig, transformations } = panel
   const organize = transformations.find(({ id }) => id === 'organize').options
@@ -39,7 +39,7 @@ export function drawTable(box, { panel, lines }) {
   box.append(table)
 }
 
-/** What a column is shown with: what holds for all, and what holds for it. */
+/** Returns the settings of a column: the defaults with its own overrides. */
 function settings({ defaults, overrides }, title) {
   const own = overrides.find(({ matcher }) => matcher.options === title)?.properties ?? []
   const of = (id) => own.find((property) => property.id === id)?.value
