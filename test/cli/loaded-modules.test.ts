@@ -18,10 +18,10 @@ beforeAll(async () => {
 
 afterAll(() => rm(directory, { recursive: true, force: true }))
 
-/** What the build put into each file of the program. */
+/** The modules that the build put into each file of the program. */
 let contents: Readonly<Record<string, readonly string[]>>
 
-/** What a program has loaded when it ends: as below. */
+/** Returns the modules that a program has loaded when it ends, as below. */
 async function loadedAtEnd(name: string, args: readonly string[]): Promise<Set<string>> {
   const list = join(directory, name)
   const program = startProgram(args, {
@@ -32,7 +32,7 @@ async function loadedAtEnd(name: string, args: readonly string[]): Promise<Set<s
   return namesIn(list)
 }
 
-/** What `squall run` has loaded when it takes traffic: packages and Node's modules by name, own files by path. */
+/** The modules that `squall run` has loaded when it takes traffic: packages and Node's modules by name, own files by path. */
 async function loadedBy(name: string, ...flags: readonly string[]): Promise<Set<string>> {
   const list = join(directory, name)
   const places = ['--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0', ...flags]

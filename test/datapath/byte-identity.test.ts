@@ -40,13 +40,13 @@ function digest(message: WireMessage): string {
   return `${message.bodyBytes} bytes ${hash}`
 }
 
-/** What the app saw of a request, without what speaks of the connection. */
+/** Returns a request as the server saw it, without the headers of the connection. */
 function requestSeen(request: WireMessage): object {
   const { startLine, headers, framing, trailers } = request
   return { startLine, headers: endToEnd(headers), framing, body: digest(request), trailers }
 }
 
-/** What the client saw of a response. The framing may differ: it belongs to the connection. */
+/** Returns a response as the client saw it. The framing may differ: it belongs to the connection. */
 function responseSeen(response: ClientResponse | undefined): object {
   if (response === undefined) return { none: true }
   const { status, reason, headers, trailers, complete } = response

@@ -22,7 +22,7 @@ afterEach(() => squall.close())
 
 const silent = (): void => undefined
 
-/** How long the app takes to learn that clients left, over several rounds. */
+/** Measures the time until the server learns that clients left, over several rounds. */
 async function departures(
   request: string,
   reached: (client: RawClient) => Promise<unknown>,

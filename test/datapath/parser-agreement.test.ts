@@ -12,9 +12,9 @@ import { startUpstream } from '../support/upstream.ts'
 
 const CASES = rounds(500, 3200)
 const WORKERS = 8
-/** How long an unfinished request is waited for before the client hangs up. */
+/** The wait for an unfinished request before the client hangs up. */
 const SILENCE = 40
-/** What a hop may keep for itself; an Expect that it has answered itself is one of these. */
+/** The headers that a hop may keep, such as an Expect that it answered itself. */
 const HOP_BY_HOP = new Set(
   'connection keep-alive proxy-connection transfer-encoding upgrade te expect'.split(' '),
 )

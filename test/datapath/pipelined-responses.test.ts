@@ -33,7 +33,7 @@ test('a response that waits for its client continues when one behind it comes me
         await e.write('0\r\n\r\n')
       },
     },
-    // What waits here is node:http's matter.
+    // Requests that wait here belong to node:http.
     engine: 'standard',
   })
   const client = await RawClient.connect(squall.port, { keepBytes: false })

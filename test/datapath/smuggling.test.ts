@@ -7,12 +7,12 @@ import { exchange, RawClient } from '../support/raw-client.ts'
 import { startSidecar, type ScriptedSidecar } from '../support/sidecar.ts'
 import { valueOf } from '../support/wire.ts'
 
-/** How long an attack that is answered with silence is waited for. */
+/** The wait for the response to an attack that may get none. */
 const SILENCE = 120
 
 let app: RawApp
 let squall: ScriptedSidecar
-/** What the app rejected before the attack at hand. */
+/** The requests that the server rejected before this attack. */
 let refusedBefore = 0
 
 beforeAll(async () => {
@@ -35,7 +35,7 @@ async function strike(bytes: string): Promise<RawClient> {
   const before = app.connections.length
   await client.send(bytes, bytes.startsWith('CONNECT') ? 'CONNECT' : 'GET')
   await Promise.race([client.gone, client.response(), sleep(SILENCE)])
-  // What a second request would need to show up.
+  // A second request would need this time to arrive.
   await sleep(5)
   client.close()
   await client.gone

@@ -14,7 +14,7 @@ const CALLS = rounds(60, 150)
 const KEPT = [3000, 1000, 2000, 5000].slice(0, rounds(1, 4))
 const IDLE_CALLS = rounds(40, 100)
 
-/** What clients got and what the app saw, by the id of the call. */
+/** Responses that clients got and requests that the server saw, by the id of the call. */
 interface Tally {
   readonly seen: Map<string, number>
   ok: number

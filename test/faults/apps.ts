@@ -42,7 +42,7 @@ export const jsonApp: RequestListener = (req, res) => {
   })
 }
 
-/** What the stream of an app looks like, with a progress event and a comment before the response. */
+/** The stream of a server, with a progress event and a comment before the response. */
 export function streamText(id: number | string): string {
   return `id: 1\ndata: \n\n: keep\n\nevent: message\r\ndata: {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":${JSON.stringify(id)},"progress":1}}\r\n\r\nid: 2\nevent: message\ndata: ${resultText(id)}\n\n`
 }

@@ -68,7 +68,7 @@ it('edits a call, each fault what the one before it made, and corrects the lengt
   expect(got.headers['x-squall-fault']).toBe('r/delay')
   expect(stage.counts().injected).toBe(1)
   expect(stage.injected).toHaveLength(2)
-  // What the app makes of a call that a fault has changed is not the app's doing.
+  // The fault, not the server, causes the outcome of a call that the fault changed.
   expect(await stage.origins()).toEqual(['injected'])
 })
 

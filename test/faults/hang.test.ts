@@ -35,7 +35,7 @@ async function* signsOfLife(ctx: FaultContext, body: Output['body']): AsyncGener
   yield* body
 }
 
-/** What has come of a body that is sent in chunks. */
+/** Returns the part of a chunked body that has arrived. */
 function bodyOf({ text }: RawClient): string {
   let rest = text.slice(text.indexOf('\r\n\r\n') + 4)
   let body = ''

@@ -30,7 +30,7 @@ function textsOf(response: string): readonly string[] {
   return result.content.map(({ text }) => text)
 }
 
-/** How the calls ended, as `outcome by origin`. */
+/** Returns the outcomes of the calls, as `outcome by origin`. */
 async function outcomes(stage: RuledSidecar): Promise<readonly string[]> {
   const lines = (await stage.metrics()).match(/^squall_calls_total\{.*\} [1-9]/gm) ?? []
   return lines.map((line) => line.replace(/.*outcome="(\w+)",origin="(\w+)".*/, '$1 by $2'))

@@ -1,7 +1,7 @@
 import type { ExchangeContext } from '../../src/listener/faults/exchange-context.ts'
 import { facts } from '../rules/facts.ts'
 
-/** What faults have in common where nothing of it matters. */
+/** A context for faults in tests that need none of its values. */
 export const NO_CONTEXT: ExchangeContext = {
   facts: facts(),
   request: { method: 'POST', target: '/mcp', version: '1.1', headers: [] },

@@ -92,7 +92,7 @@ const CASES = FAULTS.flatMap((fault) => {
   )
 })
 
-/** How a call is counted whose response the fault meets. */
+/** Returns the outcome and origin of a call whose response the fault meets. */
 async function counted(fault: string, response: string): Promise<object> {
   const upstream: RequestListener = (req, res) =>
     whenAsked(req, ([message]) => UNREAD[response]!(res, message!.id))

@@ -17,7 +17,7 @@ const PARAMS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   initialize: { protocolVersion: '2025-11-25', capabilities: {} },
 }
 
-/** What examples do not show. */
+/** Cases that the examples do not show. */
 const MORE = [
   'delay: { fixed: 1ms, at: response }',
   'delay: { fixed: 1ms, at: event }',

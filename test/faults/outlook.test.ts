@@ -63,7 +63,7 @@ interface Setting {
   readonly http?: true
   readonly transport: Transport
   readonly batched?: true
-  /** Of the request; a stream is at `/events`. */
+  /** The path of the request; a stream is at `/events`. */
   readonly target: string
   readonly get?: true
 }

@@ -166,7 +166,7 @@ test('with nothing armed, chunks are what the app sent', () => {
   )
 })
 
-/** What a reader takes from a stream, by what has to keep its order: no event without an id waits for one. */
+/** Splits the events of a stream into those that must keep their order: no event without an id waits for one. */
 function ordered(stream: string) {
   const frames: SseFrame[] = []
   new SseFramer(1e6).push(Buffer.from(stream), (frame) => {

@@ -3,7 +3,7 @@ import type { MatchSpec } from '../../src/rules/file/match-spec.ts'
 import type { ResponseKind } from '../../src/rules/explain/fault-outlook.ts'
 import { MESSAGES, paramsOf, resultOf } from './reach-messages.ts'
 
-/** What a client and a server send each other so that one message of a kind passes. */
+/** The exchange between client and server by which one message of a kind passes. */
 export interface ReachPlay {
   /** Names the session; undefined where nothing does. */
   readonly session?: string
@@ -11,11 +11,11 @@ export interface ReachPlay {
   readonly says: readonly unknown[]
   /** The server says these when the stream opens, before it gets anything. */
   readonly early?: true
-  /** How the server responds. */
+  /** The response of the server. */
   readonly by: 'json' | 'events' | 'push'
   /** The response to a call: its result or error by `id`; undefined for none. */
   readonly reply: (message: { id: unknown; method: string }) => object | undefined
-  /** What the client posts, one after another. */
+  /** The messages that the client posts, one after another. */
   readonly posts: readonly unknown[]
   /** The client opens a stream instead of posting. */
   readonly listens?: true

@@ -12,7 +12,7 @@ const content = [{ type: 'text', text: TEXT }]
 const task = { taskId: 'T', status: 'working', ttl: 60_000 }
 const uri = 'file:///a'
 
-/** What is specific to a method; all else has nothing of its own. */
+/** The members that are specific to a method. */
 const FORMS: Readonly<Record<string, Partial<Form>>> = {
   initialize: {
     params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'c' } },

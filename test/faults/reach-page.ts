@@ -1,7 +1,7 @@
 import { NOT_APPLICABLE, type NotApplicableReason } from '../../src/filters/lib/not-applicable.ts'
 import { REACH_KINDS, type ReachKind } from './reach-kinds.ts'
 
-/** What becomes of a message of one kind under a fault. */
+/** The effect of a fault on messages of one kind. */
 export interface ReachCell {
   readonly acts: 'yes' | 'no' | 'depends'
   readonly reason?: string | undefined

@@ -16,7 +16,7 @@ function reset(config: Readonly<Record<string, unknown>> = {}) {
   } as never
 }
 
-/** What a client of one call gets, and how its connection ends. */
+/** Returns the response to one call, and the end of its connection. */
 async function cut(rule: never, app: typeof jsonApp) {
   let asked = 0
   const stage = opened(

@@ -14,7 +14,7 @@ export const TOOL_CALL: Call = {
   progressToken: undefined,
 }
 
-/** What a fault sees, and what it did: sleeps end at once unless they are refused. */
+/** A context that records what a fault did. Sleeps end at once unless they are rejected. */
 export class Context implements FaultContext {
   readonly call: Call | undefined
   readonly signal: AbortSignal
@@ -25,7 +25,7 @@ export class Context implements FaultContext {
   readonly marked = true
   readonly group = this
   readonly sleeps: number[] = []
-  /** What the fault did beyond its call. */
+  /** The effects of the fault beyond its call. */
   readonly reached: string[] = []
   limited = 0
   time = 0

@@ -160,7 +160,7 @@ describe('damage', () => {
     fc.integer({ min: 0, max: 999 }).map((each) => each / 1000),
     { minLength: 40 },
   )
-  /** What one bit keeps from the end of a line. */
+  /** Bytes that differ from the end of a line by one bit. */
   const nearLineEnds = fc.string({
     unit: fc.constantFrom('\n', '\r', '\b', '\v', '\f', '\x0e', '\x0f', '*', '-', 'J', 'M'),
     minLength: 1,

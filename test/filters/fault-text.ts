@@ -6,7 +6,7 @@ export function parameters(fault: FaultName, text: string): unknown {
   return accepted(faultText(`{ ${fault}: ${text} }`)).rules[0]!.faults[0]!.config
 }
 
-/** What is wrong with the parameters of a fault, each as `column path`; they begin at column 20 less the name. */
+/** Returns the problems of the parameters of a fault, each as `column path`; they begin at column 20 less the name. */
 export function findings(fault: FaultName, text: string): readonly string[] {
   const before = `rules[0].faults[0].${fault}`
   return rejected(faultText(`{ ${fault}: ${text} }`)).map(

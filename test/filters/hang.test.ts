@@ -21,7 +21,7 @@ function made(config: Partial<Config> = {}) {
 const PROGRESS = ': keep\n\nevent: message\ndata: {"jsonrpc":"2.0","method":"a"}\n\n'
 const TEXT = PROGRESS + responseEvent(1) + 'data: more\n\n'
 
-/** What has come out of a hanging response so far, and all of it in the end. */
+/** The bytes of a hanging response so far, and all of them in the end. */
 function reading(body: AsyncIterable<Uint8Array>) {
   const seen = { text: '', ended: false }
   const done = (async () => {

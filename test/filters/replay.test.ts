@@ -113,7 +113,7 @@ describe('replay', () => {
       const [text] = await ask(response('1', time), { time })
       got.push((JSON.parse(text as string) as { result: { n: unknown } }).result.n)
     }
-    // What came 50 ms after another is not kept: it is less than a step.
+    // A response 50 ms after another is not kept: it is less than a step.
     expect(got).toEqual([0, 100, 150, 1599, 0, 100, 1700])
   })
 

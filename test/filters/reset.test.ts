@@ -6,7 +6,7 @@ import { responseEvent, chunksOf, Forbidden, jsonLines, output, SSE_LINES } from
 
 const STREAM = ['data: {"method":"a"}\n\n', responseEvent(1)]
 
-/** What comes out before the cut, and how it is made. */
+/** Returns the bytes before the cut, and the way of the cut. */
 async function cutOf(body: AsyncIterable<Uint8Array>): Promise<[string, unknown]> {
   let text = ''
   try {

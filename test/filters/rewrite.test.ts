@@ -17,7 +17,7 @@ async function through(fault: Fault, result: string, ctx = new Context()): Promi
   return text
 }
 
-/** What is made of a result. */
+/** Returns the rewritten result. */
 async function of(some: Partial<Config>, result: string, ctx?: Context): Promise<string> {
   return through(rewrite.create(config(some)), result, ctx)
 }

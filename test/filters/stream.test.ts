@@ -11,7 +11,7 @@ const P1 = progress(1)
 const P2 = progress(2)
 const ALL = [PRIMER, P1, QUESTION, P2, RESPONSE]
 
-/** What becomes of frames, by their place in the list, and how often it was said to take effect. */
+/** Returns the frames that leave, by their index in the list, and the number of reported effects. */
 async function through(config: Config, list: readonly Frame[], ctx: Context = new Context()) {
   const out = stream.create(config).onResponse!(ctx, frames(...list))
   const sent = await texts(out)

@@ -25,7 +25,7 @@ function output(text: string, headers: readonly string[], step = 4) {
   return { whole, state }
 }
 
-/** What is made of a response: its headers, its text, and how it ends. */
+/** Returns the truncated response: its headers, its text and its end. */
 async function cut(config: Partial<Config>, whole: Output, ctx = new Context()) {
   const fault = truncate.create({ framing: 'broken', ...config })
   expect(Object.keys(fault)).toEqual(['changes', 'onOutput'])

@@ -17,7 +17,7 @@ const MAX_WATCHES = 4
 
 const PATIENCE = 10_000
 
-/** What a file says, and the rule that is active once it was seen. */
+/** The text of a file, and the rule that is active once it was read. */
 interface Version {
   readonly kind: string
   readonly text: string | Uint8Array | undefined

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 /** A directory that holds a rules file as the kubelet mounts a ConfigMap: `rules.yaml -> ..data/rules.yaml`. */
 export interface MountedRules {
   readonly directory: string
-  /** What `--rules` is given. */
+  /** The argument of `--rules`. */
   readonly file: string
   /** Swaps in a version as the kubelet does; undefined takes the key away. */
   swap(text: string | Uint8Array | undefined): Promise<void>

@@ -176,7 +176,7 @@ test('a framer that follows another cuts where that one cuts', () => {
       const half = !framer.between
       const follower = framer.fork()
       const ends: Record<'first' | 'second', number[]> = { first: [], second: [] }
-      // What the first one has kept of an event that is under way is not the second one's.
+      // The second framer does not get the unfinished event of the first one.
       let first = frame(bytes.subarray(0, cut)).frames.reduce((sum, { raw }) => sum + raw.length, 0)
       let place = cut
       let pieces = half

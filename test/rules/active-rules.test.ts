@@ -6,7 +6,7 @@ import { Bench, facts } from './facts.ts'
 
 const session = (i: number) => facts({}, { session: `session-${i}` })
 
-/** How many rules hit at each of these milliseconds after the start. */
+/** Counts the rules that inject at each of these milliseconds after the start. */
 function at(bench: Bench, offsets: readonly number[]): number[] {
   const start = bench.now
   return offsets.map((offset) => {

@@ -10,7 +10,7 @@ import type { SchemaNode } from '../../src/rules/file/schema-node.ts'
 /** A text that is too long fits no pattern either: one mistake. */
 const ABOUT_TEXT: ReadonlySet<string> = new Set(['format', 'pattern', 'minLength', 'maxLength'])
 
-/** What ajv finds in a file, told in the same words: nothing of how the schema is walked is used. */
+/** Returns the findings of ajv in a file, in the same words, without the walk over the schema. */
 export function ajvFindings(root: SchemaNode): (file: unknown) => readonly Finding[] {
   const { definitions } = root
   const compiler = new Ajv({
@@ -50,7 +50,7 @@ export function ajvFindings(root: SchemaNode): (file: unknown) => readonly Findi
         const once = JSON.stringify([error.instancePath, what])
         if (!told.has(once)) told.set(once, [finding])
       } else if (unions.get(union) === error) {
-        // What the branches of a union say is asked again of the one branch that was meant.
+        // The findings of a union come from the one branch that was meant.
         const branch = branchFor(error.schema as readonly SchemaNode[], error.data, definitions)
         const inBranch = branch === undefined ? [] : check(branch, error.data, path)
         const none = findingOf(violationOf(error, path), root, definitions)

@@ -27,7 +27,7 @@ export function rule({ stops, ...spec }: LooseRule, index = 0): RuleSpec {
   }
 }
 
-/** What is known of a call of a tool, or of another method. */
+/** Returns the facts of a call of a tool, or of another method. */
 export function facts(
   call: Partial<Call> & { args?: unknown } = {},
   more: Partial<CallFacts> = {},

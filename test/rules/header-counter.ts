@@ -28,7 +28,7 @@ export class Counter {
     return withHeaderFaults(this.bench.plan(of), hit)
   }
 
-  /** What is done to a call with these headers. */
+  /** Returns the effect on a call with these headers. */
   uses(headers: Headers): unknown[] {
     const hit = this.plan(headers)?.matched[0]
     expect(hit?.rule.faults.length).toBe(hit?.rule.uses.length)

@@ -11,10 +11,10 @@ import { accepted } from './rules-text.ts'
 
 /** When the rules of a world become active. */
 export const START = Date.UTC(2026, 2, 1, 9)
-/** How many hits may run ahead of the highest share. */
+/** The number of injections that may run ahead of the highest share. */
 export const HEAD_START = 10
 
-/** What may not happen, whatever the file says. */
+/** Effects that may not happen, whatever the file contains. */
 export interface Strict extends RuleLimits {
   readonly maxPercent: number
   readonly maxActive: number
@@ -39,7 +39,7 @@ const CALLS: readonly CallFacts[] = [
   facts({ method: 'initialize', name: undefined }, SAME),
 ]
 
-/** What came of a file. */
+/** The result of a file. */
 export interface Seen {
   readonly matched: number
   readonly hits: number

@@ -9,7 +9,7 @@ const RUNS = rounds(600, 10_000)
 function check(input: string | Uint8Array, lines: number): 'accepted' | 'rejected' {
   const parsed = parseRules(input)
   if (parsed.ok) {
-    // What is accepted can be used.
+    // An accepted file can be used.
     compileRules(parsed.file)
     return 'accepted'
   }

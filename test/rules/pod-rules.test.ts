@@ -16,7 +16,7 @@ const BANK: PodSelf = { workload: 'bank', labels: { app: 'bank' } }
 const rulesOf = (match: string): string =>
   `rules: [{ name: a, match: ${match}, faults: [{ abort: { status: 503 } }] }]`
 
-/** How often a rule with a match acts on ten calls in a pod. */
+/** Counts the calls, of ten in a pod, on which a rule with a match acts. */
 function hitsIn(self: PodSelf | undefined, match: string): number {
   const ruleSet = compileRules(accepted(rulesOf(match)), self === undefined ? {} : { self })
   const states = new RuleStates()

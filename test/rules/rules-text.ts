@@ -11,7 +11,7 @@ export function accepted(text: string | Uint8Array): RulesFile {
   return parsed.file
 }
 
-/** What is wrong with a text. */
+/** Returns the problems of a text. */
 export function rejected(text: string | Uint8Array): readonly Problem[] {
   const parsed = parseRules(text)
   if (parsed.ok) throw new Error(`accepted: ${JSON.stringify(parsed.file)}`)

@@ -15,7 +15,7 @@ export function ruleNamed(name: string): string {
   return `rules:\n  - name: ${name}\n    faults: [{ delay: { fixed: 1ms } }]\n`
 }
 
-/** What a version says, in a word: its rules' names, or that it was rejected, or why there is none. */
+/** Returns a version in a word: the names of its rules, `rejected`, or the reason for its absence. */
 export function gist(version: RulesVersion): string {
   if (version.kind === 'rules') return version.file.rules.map(({ name }) => name).join('+')
   return version.kind === 'absent' ? `absent: ${version.reason}` : 'rejected'

@@ -4,7 +4,7 @@ import { effectiveMembers, type JsonNode } from '../../../src/base/json/json-nod
 import { MAX_JSON_DEPTH } from '../../../src/base/json/json-bounds.ts'
 import { MAX_JSON_VALUES, readJson } from '../../../src/base/json/json-text.ts'
 
-/** What JSON.parse says; undefined when it refuses. */
+/** Returns the value that JSON.parse reads; undefined when it throws. */
 function parsed(text: string): { readonly value: unknown } | undefined {
   try {
     return { value: JSON.parse(text) }

@@ -12,7 +12,7 @@ import { askedBy } from '../../support/asked.ts'
 type Text = string | Uint8Array
 type Texts = Text | readonly Text[]
 
-/** What came of a command on manifests. */
+/** The result of a command on manifests. */
 export interface Outcome {
   readonly code: number
   readonly text: string

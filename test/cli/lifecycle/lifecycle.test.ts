@@ -36,7 +36,7 @@ async function controlled(): Promise<Controlled> {
   return { ruled, socketPath }
 }
 
-/** What the command prints, with its exit code. */
+/** Returns the output of the command, with its exit code. */
 async function preStop(socketPath: string, waitMs: number): Promise<readonly [number, string]> {
   let text = ''
   const write = vi.spyOn(process.stdout, 'write').mockImplementation((part) => {

@@ -97,7 +97,7 @@ test('a pod that is added and one that is deleted keep the sum of the counts', a
   await added
   expect(isRemoved).toBe(true)
   expect(result).toMatchObject({ verdict: 'passed', restored: true })
-  // What the deleted sidecar counted after the last look at it is lost.
+  // Calls that the deleted sidecar counted after its last poll are lost.
   const [{ applied }] = result.stages as [ExperimentResult['stages'][0]]
   expect(applied).toBeGreaterThan(10)
   expect(reached(result)).toBeGreaterThanOrEqual(atServer)

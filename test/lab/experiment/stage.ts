@@ -14,7 +14,7 @@ import type { ScriptedServer, Script } from '../../support/scripted-server.ts'
 import type { Squall } from '../../support/squall.ts'
 import { startUpstream } from '../../support/upstream.ts'
 
-/** What a test says of a plan; deeper keys are put over those of the usual one. */
+/** The parts of a plan that a test sets; deeper keys replace those of the default plan. */
 export type Changes = Readonly<Record<string, unknown>>
 
 /** A sidecar with a rules file in front of a server, and plans for it. */
@@ -38,7 +38,7 @@ export interface ExperimentStage {
   close(): Promise<void>
 }
 
-/** What is in the rules file before. */
+/** The text of the rules file before the experiment. */
 export const BEFORE = '# nothing yet\nrules: []\n'
 
 /** The server's script and tools, and the flags and environment of Squall. */

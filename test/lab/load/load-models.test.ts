@@ -88,7 +88,7 @@ test('a run that is stopped has a result of what it did', async () => {
   expect(result.arrivals.abandoned).toBe(1)
 })
 
-/** What calls wait at until it is opened. */
+/** A gate at which calls wait until it opens. */
 function released(): { readonly passed: Promise<Step>; open(): void } {
   let open = (): void => {}
   const passed = new Promise<Step>((resolve) => (open = () => resolve('ok')))

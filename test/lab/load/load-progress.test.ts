@@ -26,7 +26,7 @@ test('on a terminal a line is redrawn at most five times a second, in 80 columns
   expect(written[0]).toMatch(/^\r█{10}░{10} 50% 0 calls {2}0\/s {2}p99 - {2}no errors/)
   // oxlint-disable-next-line no-control-regex
   for (const text of written) expect(text.replace(/^\r|\u001b\[K$/g, '').length).toBeLessThan(80)
-  // What was drawn is gone at the end.
+  // The progress line is gone at the end.
   expect(written.at(-1)).toBe('\r\u001b[K')
 })
 

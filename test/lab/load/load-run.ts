@@ -2,7 +2,7 @@ import { LOAD_DEFAULTS, type LoadOptions } from '../../../src/lab/load/load-opti
 import type { LoadResult } from '../../../src/lab/load/results/result.ts'
 import { type LoadHooks, runLoad } from '../../../src/lab/load/run-load.ts'
 
-/** What a test sets of a load; the rest is as by default. */
+/** The options of a load that a test sets; the others have their defaults. */
 export interface Asked {
   readonly url: URL
   readonly client?: LoadOptions['target']['client']

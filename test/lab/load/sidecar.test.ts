@@ -30,7 +30,7 @@ test('two percent of the calls are one task in seven, and all of them are known 
   expect(result.errors).toEqual([{ kind: 'tool', origin: 'injected', count: injected }])
   expect(result.counts).toMatchObject({ tasks: TASKS, calls: TASKS * 8, retries: 0 })
   expect(result.counts.safeFailures).toBe(result.counts.failedTasks)
-  // What the client counted is what the sidecar says that it did.
+  // The client counted the faults that the sidecar reports.
   const seen = result.faults[0]!
   expect(seen).toMatchObject({ rule: 'two-percent', fault: 'abort', seen: injected })
   expect(await ruled.squall.metric('squall_faults_injected_total')).toBe(injected)

@@ -30,7 +30,7 @@ beforeAll(async () => {
   ]
 })
 
-/** What stands between two texts. */
+/** Returns the text between two others. */
 function between(text: string, from: string, to: string): string {
   const start = text.indexOf(from) + from.length
   return text.slice(start, text.indexOf(to, start))

@@ -3,7 +3,7 @@ import { readSnapshot } from '../../../src/lab/top/read-snapshot.ts'
 
 const AT = Date.parse('2026-03-01T09:04:20.000Z')
 
-/** What a made-up sidecar tells. */
+/** The state of an invented sidecar. */
 export interface Told {
   readonly digest?: string
   readonly armed?: boolean

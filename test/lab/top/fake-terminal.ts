@@ -31,7 +31,7 @@ export class FakeTerminal extends EventEmitter {
     this.emit('data', keys)
   }
 
-  /** What is on the screen now, without colours. */
+  /** The text on the screen now, without colours. */
   get screen(): string {
     const frame = this.written.split('\u001b[H').at(-1) ?? ''
     // oxlint-disable-next-line no-control-regex -- it is what terminals obey

@@ -43,7 +43,7 @@ const once = async (endpoints: readonly AdminEndpoint[], json: boolean) => {
   return { code, text }
 }
 
-/** What is written to what is no terminal, until nobody reads any more. */
+/** Collects the output to a pipe until its reader ends. */
 async function firstLines(
   endpoints: readonly AdminEndpoint[],
 ): Promise<{ plain: string; json: string }> {

@@ -14,7 +14,7 @@ import { rounds } from '../../support/rounds.ts'
 import { ajvFindings } from '../ajv-findings.ts'
 import { mutated } from '../mutated-text.ts'
 
-/** What is put in the place of each value: something of every type, and of each with a twist. */
+/** The replacements of each value: values of every type, plain and unusual. */
 const VIOLATIONS: readonly unknown[] = [
   null,
   true,

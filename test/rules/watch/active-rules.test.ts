@@ -13,7 +13,7 @@ const LARGE = 1000
 
 const versions = new Map<string, RulesVersion>()
 
-/** Of one name and size there is one version, read once. */
+/** One name and size is one version, which is read once. */
 function version(name: string, count = 1): RulesVersion {
   const key = `${name} ${count}`
   const found = versions.get(key) ?? read(name, count)
