@@ -7,7 +7,7 @@ import { expect, it } from 'vitest'
 const SETTLE = readFileSync(new URL('../../src/cli/settle-memory.ts', import.meta.url), 'utf8')
 const MIB = 2 ** 20
 
-/** Makes garbage that lives long enough to be promoted; returns the largest size of the old generation. */
+/** A program that makes garbage which is promoted, and prints the largest old generation. */
 const PROGRAM = `
   import { getHeapSpaceStatistics } from 'node:v8'
   import { PerformanceObserver, constants } from 'node:perf_hooks'

@@ -12,7 +12,7 @@ const SILENCE = 120
 
 let app: RawApp
 let squall: ScriptedSidecar
-/** The requests that the server rejected before this attack. */
+/** The number of requests that the server rejected before this attack. */
 let refusedBefore = 0
 
 beforeAll(async () => {
@@ -35,7 +35,7 @@ async function strike(bytes: string): Promise<RawClient> {
   const before = app.connections.length
   await client.send(bytes, bytes.startsWith('CONNECT') ? 'CONNECT' : 'GET')
   await Promise.race([client.gone, client.response(), sleep(SILENCE)])
-  // A second request would need this time to arrive.
+  // Gives a second request time to arrive.
   await sleep(5)
   client.close()
   await client.gone

@@ -14,7 +14,7 @@ import { rounds } from '../../support/rounds.ts'
 import { ajvFindings } from '../ajv-findings.ts'
 import { mutated } from '../mutated-text.ts'
 
-/** The replacements of each value: values of every type, plain and unusual. */
+/** Values of every type, plain and unusual, that replace each value. */
 const VIOLATIONS: readonly unknown[] = [
   null,
   true,
