@@ -5,6 +5,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     exclude: ['test/system/**'],
+    setupFiles: ['test/support/property-seed.ts'],
     testTimeout: 20_000,
     hookTimeout: 20_000,
     pool: 'forks',

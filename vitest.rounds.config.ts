@@ -34,6 +34,7 @@ export default defineConfig({
   test: {
     include: REPEATING.map((name) => `test/${name}.test.ts`),
     env: { SQUALL_TEST_ROUNDS: 'many' },
+    setupFiles: ['test/support/property-seed.ts'],
     testTimeout: 180_000,
     hookTimeout: 60_000,
     pool: 'forks',
