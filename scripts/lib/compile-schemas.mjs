@@ -15,7 +15,7 @@ export async function compileSchemas(own) {
   const { SETTINGS_SCHEMA } = await built('cluster/injector/settings-schema.js')
   const { BASELINE_SCHEMA, CALLS_SCHEMA } = await built('lab/load/file-schemas.js')
   const { RESULT_SCHEMA } = await built('lab/load/results/result-schema.js')
-  const { HISTORY_SCHEMA } = await built('lab/experiment/experiment-result.js')
+  const { HISTORY_SCHEMA, STORED_SCHEMA } = await built('lab/experiment/experiment-result.js')
   const { planJsonSchema } = await built('lab/experiment/plan-schema.js')
   const { rulesJsonSchema } = await built('rules/file/schema.js')
   const write = async (name, schema, options) => {
@@ -36,6 +36,7 @@ export async function compileSchemas(own) {
   await write('result', sharedSchema(RESULT_SCHEMA), { strict: false })
   await write('baseline', sharedSchema(BASELINE_SCHEMA), { strict: false })
   await write('history', sharedSchema(HISTORY_SCHEMA), { strict: false })
+  await write('experiment', sharedSchema(STORED_SCHEMA), { strict: false })
   await write('change', sharedSchema(SCHEMAS.change), { strict: false })
   // Clients cut what is too long.
   const responses = withoutSizes({ type: 'object', properties: SCHEMAS })

@@ -30,10 +30,19 @@ describe.skipIf(!hasBash)('bash', () => {
     expect(offered('exp')).toEqual(
       ['experiment', 'explain'].filter((word) => word.startsWith('exp')),
     )
-    expect(offered('experiment', '')).toEqual(['run', 'validate', 'catalog', 'list', 'restore'])
+    expect(offered('experiment', '')).toEqual([
+      'run',
+      'validate',
+      'catalog',
+      'list',
+      'show',
+      'compare',
+      'again',
+      'restore',
+    ])
     expect(offered('load', '--ra')).toEqual(['--rate', '--ramp'])
     expect(offered('load', '--rate', '5/s', '--retries')).toEqual(['--retries'])
-    expect(offered('experiment', 'run', '--ag')).toEqual(['--again'])
+    expect(offered('experiment', 'list', '--ver')).toEqual(['--verdict'])
     expect(offered('run', '--max-b')).toEqual(['--max-body'])
   })
 

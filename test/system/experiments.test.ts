@@ -116,7 +116,7 @@ test('a run is stored with its reports, listed, and repeated exactly', async () 
   // Edits since then do not matter.
   await writeFile(rulesFile, 'rules: []')
   await writeFile(plan, '')
-  const again = await startProgram(['experiment', 'run', '--again', result.id, ...kept]).finished()
+  const again = await startProgram(['experiment', 'again', result.id, ...kept]).finished()
   expect(again.code).toBe(0)
   const listed = await startProgram([
     'experiment',

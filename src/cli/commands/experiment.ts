@@ -1,10 +1,11 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { VERDICTS } from '../../lab/experiment/verdicts.ts'
 import type { ProductionCheck } from '../../rules/guard/production-names.ts'
 import { readTokenFlag, readTokenOf } from '../flags/admin-access.ts'
 import { defineCommand } from '../flags/command.ts'
-import { type Environment, group } from '../flags/flag.ts'
-import { asText, one, toggle } from '../flags/kinds.ts'
+import { type Environment, group, type Values } from '../flags/flag.ts'
+import { asText, count, one, oneOf, toggle } from '../flags/kinds.ts'
 import { environmentLabelFlag, environmentNames, productionNamesFlag } from '../flags/production.ts'
 import { headerFlags } from '../flags/server.ts'
 import {
@@ -13,7 +14,7 @@ import {
   clusterOf,
   parseObjectName,
 } from '../kube/cluster-options.ts'
-import { invalidCombination, missing, type UsageError } from '../flags/usage-error.ts'
+import { missing, type UsageError } from '../flags/usage-error.ts'
 
 const PLAN = 'Plan:'
 const STORAGE = 'Storage:'
@@ -29,82 +30,93 @@ const JSON_OUT = group('Output:', {
   json: toggle('print JSON on standard output, and nothing on standard error'),
 })
 
+const RUN_OPERAND = { form: '[run]', most: 1 }
+const RUN_FORM = 'last, or an id or its beginning, of squall experiment list'
+
+const RUN_FLAGS = {
+  ...headerFlags(PLAN),
+  ...readTokenFlag(PLAN),
+  ...productionNamesFlag(PLAN),
+  ...group(PLAN, {
+    kubeconfig: one(
+      'file',
+      'kubeconfig for pods, and to read the namespace of the sidecar (default: KUBECONFIG, or ~/.kube/config)',
+      asText,
+    ),
+    context: one(
+      'name',
+      'context of the kubeconfig (default: that of the plan, or the current one)',
+      asText,
+    ),
+  }),
+  ...annotationPrefixFlag(PLAN),
+  ...environmentLabelFlag(PLAN),
+  ...EXPERIMENTS,
+  ...group(STORAGE, {
+    stateDir: one(
+      'directory',
+      'directory of the locks that allow one experiment per target (default: squall in XDG_STATE_HOME or ~/.local/state)',
+      asText,
+    ),
+  }),
+  ...JSON_OUT,
+  ...group('Output:', {
+    junit: one(
+      'file',
+      'write phases and verdict as JUnit XML, which CI systems show as tests',
+      asText,
+    ),
+  }),
+}
+
+const EXIT_CODES = `
+Exit code: 0 when the experiment passed, 1 when it failed, was inconclusive or was rejected, 2 for a usage error
+or an invalid plan, 130 when it was interrupted.`
+
 export const EXPERIMENT_RUN = defineCommand({
   name: 'experiment run',
   examples: ['experiment run plan.yaml', 'experiment run plan.yaml --json'],
   page: PAGE,
   description: 'run a plan: steady state, stages of faults under load, rollback, verdict, report',
   operands: { form: '[plan]', most: 1 },
-  flags: {
-    ...group(PLAN, {
-      again: one(
-        'id',
-        'repeat an earlier run exactly, with its stored plan, rules and seed; replaces the plan',
-        asText,
-      ),
-    }),
-    ...headerFlags(PLAN),
-    ...readTokenFlag(PLAN),
-    ...productionNamesFlag(PLAN),
-    ...group(PLAN, {
-      kubeconfig: one(
-        'file',
-        'kubeconfig for pods, and to read the namespace of the sidecar (default: KUBECONFIG, or ~/.kube/config)',
-        asText,
-      ),
-      context: one(
-        'name',
-        'context of the kubeconfig (default: that of the plan, or the current one)',
-        asText,
-      ),
-    }),
-    ...annotationPrefixFlag(PLAN),
-    ...environmentLabelFlag(PLAN),
-    ...EXPERIMENTS,
-    ...group(STORAGE, {
-      stateDir: one(
-        'directory',
-        'directory of the locks that allow one experiment per target (default: squall in XDG_STATE_HOME or ~/.local/state)',
-        asText,
-      ),
-    }),
-    ...JSON_OUT,
-    ...group('Output:', {
-      junit: one(
-        'file',
-        'write phases and verdict as JUnit XML, which CI systems show as tests',
-        asText,
-      ),
-    }),
-  },
-  note: `
-Exit code: 0 when the experiment passed, 1 when it failed, was inconclusive or was rejected, 2 for a usage error
-or an invalid plan, 130 when it was interrupted.`,
+  flags: RUN_FLAGS,
+  note: EXIT_CODES,
   parse: (flags, { env, operands: [path] }) => {
-    const { again, kubeconfig, context, environmentLabel } = flags
-    if (path !== undefined && again !== undefined) {
-      throw invalidCombination('a plan and --again exclude each other', 'name one')
-    }
-    if (path === undefined && again === undefined) throw noPlan('run')
-    return {
-      plan:
-        path === undefined
-          ? { kind: 'again' as const, id: again! }
-          : { kind: 'file' as const, path },
-      headers: flags.header,
-      authTokenFile: flags.authTokenFile,
-      junit: flags.junit,
-      readToken: readTokenOf(flags.adminReadTokenFile, env),
-      production: productionOf(flags.productionNames, env),
-      cluster: { kubeconfig, context, environmentLabel, env },
-      prefix: flags.annotationPrefix,
-      experiments: flags.experiments,
-      stateDirectory: flags.stateDir ?? defaultState(env),
-      json: flags.json,
-    }
+    if (path === undefined) throw noPlan('run')
+    return { plan: { kind: 'file' as const, path }, ...runRequest(flags, env) }
   },
   start: async (request) => (await import('../experiment/run.ts')).runPlan(request),
 })
+
+export const EXPERIMENT_AGAIN = defineCommand({
+  name: 'experiment again',
+  examples: ['experiment again last', 'experiment again 20261125-1804'],
+  page: PAGE,
+  description: 'repeat a past run exactly, with its stored plan, rules and seed',
+  operands: RUN_OPERAND,
+  flags: RUN_FLAGS,
+  note: EXIT_CODES,
+  parse: (flags, { env, operands }) => {
+    return { plan: { kind: 'again' as const, id: runOf(operands) }, ...runRequest(flags, env) }
+  },
+  start: async (request) => (await import('../experiment/run.ts')).runPlan(request),
+})
+
+function runRequest(flags: Values<typeof RUN_FLAGS>, env: Environment) {
+  const { kubeconfig, context, environmentLabel } = flags
+  return {
+    headers: flags.header,
+    authTokenFile: flags.authTokenFile,
+    junit: flags.junit,
+    readToken: readTokenOf(flags.adminReadTokenFile, env),
+    production: productionOf(flags.productionNames, env),
+    cluster: { kubeconfig, context, environmentLabel, env },
+    prefix: flags.annotationPrefix,
+    experiments: flags.experiments,
+    stateDirectory: flags.stateDir ?? defaultState(env),
+    json: flags.json,
+  }
+}
 
 const { selector: _, ...RESTORE_CLUSTER } = CLUSTER_FLAGS
 
@@ -131,12 +143,59 @@ export const EXPERIMENT_RESTORE = defineCommand({
 
 export const EXPERIMENT_LIST = defineCommand({
   name: 'experiment list',
-  examples: ['experiment list', 'experiment list --json'],
+  examples: ['experiment list --last 10', 'experiment list --verdict failed --json'],
   page: PAGE,
   description: 'list past experiments, the newest last',
-  flags: { ...EXPERIMENTS, ...JSON_OUT },
+  flags: {
+    ...EXPERIMENTS,
+    ...group('Runs:', {
+      name: one('name', 'list only runs of the plan with this name', asText),
+      verdict: one(
+        'verdict',
+        `list only runs with this verdict: ${VERDICTS.join(', ')}`,
+        oneOf(VERDICTS),
+      ),
+      last: count('list only so many of the newest runs', { min: 1, max: 100_000 }),
+    }),
+    ...JSON_OUT,
+  },
   parse: (flags) => flags,
   start: async (request) => (await import('../experiment/list.ts')).listExperiments(request),
+})
+
+export const EXPERIMENT_SHOW = defineCommand({
+  name: 'experiment show',
+  examples: ['experiment show last', 'experiment show 20261125-1804 --json'],
+  page: PAGE,
+  description:
+    'show the result of a past run: verdict, what happened, phases, and margins of gates',
+  operands: RUN_OPERAND,
+  flags: { ...EXPERIMENTS, ...JSON_OUT },
+  parse: (flags, { operands }) => ({ id: runOf(operands), ...flags }),
+  start: async (request) => (await import('../experiment/past.ts')).showExperiment(request),
+})
+
+const MOST_COMPARED = 10
+
+export const EXPERIMENT_COMPARE = defineCommand({
+  name: 'experiment compare',
+  examples: [
+    'experiment compare 20261124 last',
+    'experiment compare 20261124 last --html compared.html',
+  ],
+  page: PAGE,
+  description: 'compare past runs with the first one, phase by phase',
+  operands: { form: '[runs...]', most: MOST_COMPARED },
+  flags: {
+    ...EXPERIMENTS,
+    ...JSON_OUT,
+    ...group('Output:', { html: one('file', 'write an HTML report as well', asText) }),
+  },
+  parse: (flags, { operands: ids }) => {
+    if (ids.length < 2) throw missing('fewer than two runs', `name ${RUN_FORM}, each`)
+    return { ids, ...flags }
+  },
+  start: async (request) => (await import('../experiment/past.ts')).compareExperiments(request),
 })
 
 export const EXPERIMENT_VALIDATE = defineCommand({
@@ -169,6 +228,11 @@ export const EXPERIMENT_CATALOG = defineCommand({
 function productionOf(patterns: readonly string[], env: Environment): ProductionCheck {
   const stated = { where: 'the plan', name: undefined }
   return { patterns, names: environmentNames(stated, env) }
+}
+
+function runOf([id]: readonly string[]): string {
+  if (id === undefined) throw missing('no run', `name ${RUN_FORM}`)
+  return id
 }
 
 function noPlan(command: string): UsageError {

@@ -25,11 +25,13 @@ export const FAMILIES: Readonly<Record<string, Family>> = {
     page: 'docs/guides/reports.md',
   },
   experiment: {
-    description: 'run plans of faults under load, check them, and list past runs',
+    description:
+      'run plans of faults under load, check them, and show, compare and repeat past runs',
     examples: [
       'experiment catalog latency > plan.yaml',
       'experiment validate plan.yaml',
       'experiment run plan.yaml',
+      'experiment show last',
     ],
     page: 'docs/guides/experiments.md',
   },

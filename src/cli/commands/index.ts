@@ -7,10 +7,13 @@ import { CHECK } from './check.ts'
 import { completionCommand } from './completion.ts'
 import { DEMO } from './demo.ts'
 import {
+  EXPERIMENT_AGAIN,
   EXPERIMENT_CATALOG,
+  EXPERIMENT_COMPARE,
   EXPERIMENT_LIST,
   EXPERIMENT_RESTORE,
   EXPERIMENT_RUN,
+  EXPERIMENT_SHOW,
   EXPERIMENT_VALIDATE,
 } from './experiment.ts'
 import { INJECT, UNINJECT } from './inject.ts'
@@ -49,6 +52,9 @@ export const COMMANDS: readonly Command[] = [
   EXPERIMENT_VALIDATE,
   EXPERIMENT_CATALOG,
   EXPERIMENT_LIST,
+  EXPERIMENT_SHOW,
+  EXPERIMENT_COMPARE,
+  EXPERIMENT_AGAIN,
   EXPERIMENT_RESTORE,
   VALIDATE,
   SCHEMA,

@@ -6,13 +6,29 @@ import { nearestName } from '../../base/nearest-name.ts'
 import { UsageError } from '../flags/usage-error.ts'
 import { schemaLine } from '../schema-line.ts'
 
+/** The options of `squall experiment list`. */
+interface ListRequest {
+  readonly experiments: string
+  readonly name?: string | undefined
+  readonly verdict?: string | undefined
+  readonly last?: number | undefined
+  readonly json: boolean
+}
+
 /** Lists the history, the newest run last. */
 export async function listExperiments(
-  { experiments, json }: { readonly experiments: string; readonly json: boolean },
+  { experiments, name, verdict, last, json }: ListRequest,
   write: (text: string) => void = (text) => void process.stdout.write(text),
 ): Promise<number> {
-  const entries = await readHistory(experiments)
-  if (json) write(`${JSON.stringify(entries, null, 2)}\n`)
+  const all = await readHistory(experiments)
+  const matching = all.filter(
+    (run) =>
+      (name === undefined || run.name === name) &&
+      (verdict === undefined || run.verdict === verdict),
+  )
+  const entries = last === undefined ? matching : matching.slice(-last)
+  if (!json && entries.length === 0 && all.length > 0) write('no run matches\n')
+  else if (json) write(`${JSON.stringify(entries, null, 2)}\n`)
   else if (entries.length === 0) write(`${plain(experiments)} contains no runs\n`)
   else write([row('id', 'name', 'verdict', 'seed', 'plan'), ...entries.map(line)].join(''))
   return 0

@@ -13,6 +13,7 @@ import type { LocatedRejection } from '../../lab/experiment/plan-rejections.ts'
 import type { ProductionCheck } from '../../rules/guard/production-names.ts'
 import { readBounded } from '../../base/read-bounded.ts'
 import { invalidFile } from '../flags/usage-error.ts'
+import { pastId } from './past.ts'
 
 /** The plan to run: a file, or that of an earlier run. */
 export interface AskedPlan {
@@ -29,13 +30,14 @@ export async function readAsked({
   plan,
   experiments,
   production,
-}: AskedPlan): Promise<ReadAndKept> {
+}: AskedPlan): Promise<ReadAndKept & { readonly again?: string }> {
   if (plan.kind === 'file') return readPlanFile(plan.path, production)
+  const id = await pastId(experiments, plan.id)
   try {
-    return await readKept(experiments, plan.id, production)
+    return { ...(await readKept(experiments, id, production)), again: id }
   } catch (error) {
     if (!(error instanceof NotKeptError)) throw error
-    throw invalidFile(`--again ${quoted(plan.id)}`, error.message)
+    throw invalidFile(error.message, 'squall experiment list shows the runs')
   }
 }
 

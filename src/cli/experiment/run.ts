@@ -50,7 +50,7 @@ export function runPlan(request: ExperimentRunRequest): Promise<number> {
 }
 
 async function runToReport(request: ExperimentRunRequest): Promise<number> {
-  const { read, kept } = await readAsked(request)
+  const { read, kept, again } = await readAsked(request)
   if (!read.ok) {
     process.stderr.write(complaints(kept.file, read))
     throw invalidFile(`${quoted(kept.file)} is no plan`, 'fix the errors above')
@@ -66,7 +66,7 @@ async function runToReport(request: ExperimentRunRequest): Promise<number> {
       spec.kind === 'pods'
         ? new PodSidecars(client!, spec, { prefix: request.prefix, readToken })
         : new LocalSidecar({ ...spec, admin: { ...spec.admin, readToken } })
-    return await runWith(request, read, kept, sidecars, cluster)
+    return await runWith(request, read, { ...kept, again }, sidecars, cluster)
   } finally {
     await client?.close()
   }
@@ -75,7 +75,7 @@ async function runToReport(request: ExperimentRunRequest): Promise<number> {
 async function runWith(
   request: ExperimentRunRequest,
   { plan, rejections }: Extract<ReadPlan, { readonly ok: true }>,
-  kept: KeptPlan,
+  { again, ...kept }: KeptPlan & { readonly again: string | undefined },
   sidecars: Sidecars,
   cluster: LabelSource,
 ): Promise<number> {
@@ -105,7 +105,7 @@ async function runWith(
       past,
       namespaceLabel,
       onEvent: json ? () => {} : experimentProgress(process.stderr, process.env),
-      ...(request.plan.kind === 'again' && { again: request.plan.id }),
+      ...(again !== undefined && { again }),
     })
     const directory = await writeReports(experiments, result, kept)
     await addToHistory(experiments, result)

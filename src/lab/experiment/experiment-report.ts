@@ -2,13 +2,14 @@ import { asStarted } from '../../base/started-as.ts'
 import { shortDigest } from '../../base/digest.ts'
 import { duration } from '../report/shown-numbers.ts'
 import { markdownText } from '../report/foreign-text.ts'
-import type { ExperimentResult, PhaseResult, StageResult } from './experiment-result.ts'
-import { shownMeasure } from './gate.ts'
+import type { ExperimentResult } from './experiment-result.ts'
 import type { Rejection } from './rejection.ts'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { JUnitSuite } from '../report/junit.ts'
-import type { TitledRun } from '../report/report-table.ts'
+import { tableBlocks } from '../report/markdown.ts'
+import type { ReportTable, TitledRun } from '../report/report-table.ts'
+import { marginTable, phasesOf, phaseTable, timelineTable } from './experiment-tables.ts'
 import { writeReport } from '../report/write-report.ts'
 import type { KeptPlan } from './read-plan.ts'
 
@@ -48,43 +49,28 @@ function recoveryText({ mttrMs, steadyAfter }: ExperimentResult): string {
 /** Formats the report as Markdown. */
 export function experimentMarkdown(result: ExperimentResult): string {
   const { name, description, id, again, target, environment, startedAt } = result
-  const { seed, planDigest, rulesDigest, before, stages, after } = result
-  const phases = [before, ...stages, ...(after === null ? [] : [after])]
+  const { seed, planDigest, rulesDigest, server, squall } = result
   const blocks = [
     `# ${markdownText(name)}: ${result.verdict}`,
     ...(description === undefined ? [] : [markdownText(description)]),
     noteLines(result)
       .map((line) => `- ${markdownText(line)}`)
       .join('\n'),
-    [
-      '| | calls | success | errors | p95 | sampled | injected |',
-      '| --- | ---: | ---: | ---: | ---: | ---: | ---: |',
-      ...phases.map(row),
-    ].join('\n'),
+    ...resultTables(result).flatMap((table) => tableBlocks(table, 2)),
     [
       `- run ${id}${again === undefined ? '' : `, a repetition of ${markdownText(again)}`}, started ${startedAt}`,
       `- target ${markdownText(target)}, environment ${markdownText(environment)}`,
+      `- server ${markdownText(server ?? 'unknown')}, Squall ${markdownText(squall)}`,
       `- seed ${seed}, plan ${shortDigest(planDigest)}, rules ${shortDigest(rulesDigest)}`,
-      `- repeat exactly: \`${asStarted('squall experiment run')} --again ${id}\``,
+      `- repeat exactly: \`${asStarted('squall experiment again')} ${id}\``,
     ].join('\n'),
   ]
   return `${blocks.join('\n\n')}\n`
 }
 
-function row(phase: PhaseResult | StageResult): string {
-  const { label, load } = phase
-  const counts = 'sampled' in phase ? [String(phase.sampled), String(phase.applied)] : ['', '']
-  const indicators = load?.indicators
-  const failed = indicators?.etaResponded
-  const cells = [
-    markdownText(label),
-    String(load?.counts.calls ?? 0),
-    shownMeasure('success', indicators?.tcsr ?? null),
-    shownMeasure('errors', failed === undefined || failed === null ? null : 1 - failed),
-    shownMeasure('p95', load?.latency.summary.p95 ?? null),
-    ...counts,
-  ]
-  return `| ${cells.join(' | ')} |`
+/** Returns the tables of a result: what happened, the phases, and the margins of their gates. */
+export function resultTables(result: ExperimentResult): readonly ReportTable[] {
+  return [timelineTable(result), phaseTable(result), marginTable(result)]
 }
 
 /** Returns the rejection of an experiment as a test that could not run, with each reason. */
@@ -96,10 +82,10 @@ export function rejectedSuite(reasons: readonly Rejection[]): JUnitSuite {
 
 /** Returns the phases of an experiment as tests, and its verdict. */
 export function experimentSuite(result: ExperimentResult): JUnitSuite {
-  const { name, startedAt, endedAt, before, stages, after, verdict, restored } = result
+  const { name, startedAt, endedAt, verdict, restored } = result
   const took = (Date.parse(endedAt) - Date.parse(startedAt)) / 1000
   const line = verdict === 'passed' ? undefined : verdictLine(result)
-  const phases = [before, ...stages, ...(after === null ? [] : [after])].map((phase) => ({
+  const phases = phasesOf(result).map((phase) => ({
     name: phase.label,
     seconds: phase.durationMs / 1000,
     failure: phase.label === result.stage ? line : undefined,
@@ -130,7 +116,8 @@ export async function writeReports(
     ['plan.json', `${JSON.stringify(kept, null, 2)}\n`],
   ]
   if (runs.length > 0) {
-    files.push(['report.html', writeReport(runs, { title, notes: noteLines(result) })])
+    const about = { title, notes: noteLines(result), tables: resultTables(result) }
+    files.push(['report.html', writeReport(runs, about)])
   }
   for (const [name, text] of files) await writeFile(join(directory, name), text)
   return directory

@@ -1,10 +1,14 @@
 import type { LoadResult } from '../load/results/result.ts'
+import { RESULT_SCHEMA } from '../load/results/result-schema.ts'
 import type { FailedGate, Measured } from './gate.ts'
+import type { PhaseGate } from './phase-gates.ts'
+import type { Fact } from './timeline.ts'
+import type { Verdict } from './verdicts.ts'
 
 /** Identifies the format of the result. Incompatible changes increase the number. */
 export const EXPERIMENT_SCHEMA = 'squall.experiment/1'
 
-export type Verdict = 'passed' | 'failed' | 'inconclusive'
+export type { Verdict } from './verdicts.ts'
 
 /** The reasons why an experiment did not pass. The codes are stable. */
 export type EndCode =
@@ -77,6 +81,8 @@ export interface ExperimentResult {
   readonly seed: number
   /** Without user, password and query. */
   readonly target: string
+  /** The name and version that the server reported; null when it was never called. */
+  readonly server: string | null
   readonly environment: string
   readonly startedAt: string
   readonly endedAt: string
@@ -101,16 +107,22 @@ export interface ExperimentResult {
   readonly after: PhaseResult | null
   readonly steadyAfter: boolean | null
   readonly proposals: readonly Proposal[]
+  /** The gates over whole phases, with their margins. */
+  readonly gates: readonly PhaseGate[]
+  /** The recorded events, in the order of their times. */
+  readonly facts: readonly Fact[]
 }
 
 /** The members of a result that the history keeps. */
 export const HISTORY_MEMBERS = [
   'id',
+  'squall',
   'again',
   'name',
   'startedAt',
   'endedAt',
   'target',
+  'server',
   'environment',
   'verdict',
   'stage',
@@ -123,7 +135,11 @@ export const HISTORY_MEMBERS = [
   'mttrMs',
 ] as const satisfies readonly (keyof ExperimentResult)[]
 
-export type HistoryEntry = Pick<ExperimentResult, (typeof HISTORY_MEMBERS)[number]>
+type HistoryMember = (typeof HISTORY_MEMBERS)[number]
+
+/** A run in the history. Older builds did not store the versions. */
+export type HistoryEntry = Omit<Pick<ExperimentResult, HistoryMember>, 'squall' | 'server'> &
+  Partial<Pick<ExperimentResult, 'squall' | 'server'>>
 
 const text = { type: 'string' }
 const maybe = (type: string): object => ({ type: [type, 'null'] })
@@ -134,11 +150,13 @@ export const HISTORY_SCHEMA = {
   required: ['id', 'name', 'startedAt', 'verdict', 'planDigest', 'seed'],
   properties: {
     id: text,
+    squall: text,
     again: text,
     name: text,
     startedAt: text,
     endedAt: text,
     target: text,
+    server: maybe('string'),
     environment: text,
     verdict: text,
     stage: maybe('string'),
@@ -149,5 +167,34 @@ export const HISTORY_SCHEMA = {
     seed: { type: 'number' },
     mttdMs: maybe('number'),
     mttrMs: maybe('number'),
+  },
+}
+
+const listOf = (required: Readonly<Record<string, object>>): object => ({
+  type: 'array',
+  items: { type: 'object', required: Object.keys(required), properties: required },
+})
+const number = { type: 'number' }
+const PHASE = { label: text, startedAt: text, durationMs: number }
+const phase = (required: Readonly<Record<string, object>>, type: unknown = 'object'): object => ({
+  type,
+  required: Object.keys(required),
+  properties: { ...required, load: RESULT_SCHEMA },
+})
+
+/** The schema of a stored result, as far as it is shown. */
+export const STORED_SCHEMA = {
+  ...HISTORY_SCHEMA,
+  required: [...HISTORY_SCHEMA.required, 'schema', 'squall', 'why', 'before', 'stages', 'after'],
+  properties: {
+    ...HISTORY_SCHEMA.properties,
+    schema: { const: EXPERIMENT_SCHEMA },
+    rollbackMs: maybe('number'),
+    before: phase(PHASE),
+    stages: { type: 'array', items: phase({ ...PHASE, sampled: number, applied: number }) },
+    after: phase(PHASE, ['object', 'null']),
+    proposals: listOf({ why: text, write: text }),
+    gates: listOf({ phase: text, from: text, gate: text, measured: maybe('number') }),
+    facts: listOf({ at: text, kind: text, text }),
   },
 }

@@ -12,7 +12,9 @@ import type { After } from './steady-phases.ts'
 import type { Context, Stages } from './context.ts'
 import type { HistoryEntry } from './history.ts'
 import type { Plan } from './plan.ts'
+import { phaseGates } from './phase-gates.ts'
 import { widest } from './plan-rejections.ts'
+import type { Timeline } from './timeline.ts'
 
 export interface Parts {
   readonly startedAt: Date
@@ -22,6 +24,7 @@ export interface Parts {
   readonly stages: Stages
   readonly restored: boolean
   readonly after: After | undefined
+  readonly timeline: Timeline
 }
 
 /** The codes that are findings about the target, not about the experiment. */
@@ -36,11 +39,13 @@ const FAILURES: ReadonlySet<EndCode> = new Set<EndCode>([
 
 export function experimentResult(context: Context, parts: Parts): ExperimentResult {
   const { plan, id, version, again, past, steadiness } = context
-  const { startedAt, before, tools, stages, restored, after } = parts
+  const { startedAt, before, tools, stages, restored, after, timeline } = parts
   const end = endOf(parts)
   const verdict: Verdict =
     end === undefined ? 'passed' : FAILURES.has(end.code) ? 'failed' : 'inconclusive'
-  const { detectMs, recoverMs } = steadiness.recovery(plan.file.steadyState.for)
+  const steadyForMs = plan.file.steadyState.for
+  const { detectMs, recoverMs } = steadiness.recovery(steadyForMs)
+  const phases = [before, ...stages.results, ...(after === undefined ? [] : [after.phase])]
   const { description } = plan.file
   return {
     schema: EXPERIMENT_SCHEMA,
@@ -53,6 +58,7 @@ export function experimentResult(context: Context, parts: Parts): ExperimentResu
     rulesDigest: plan.rules?.digest ?? null,
     seed: plan.seed,
     target: `${plan.target.origin}${plan.target.pathname}`,
+    server: phases.find(({ load }) => load !== undefined)?.load?.run.server ?? null,
     environment: plan.file.target.environment ?? '',
     startedAt: startedAt.toISOString(),
     endedAt: new Date().toISOString(),
@@ -70,7 +76,18 @@ export function experimentResult(context: Context, parts: Parts): ExperimentResu
     after: after?.phase ?? null,
     steadyAfter: after === undefined || after.end !== undefined ? null : after.steady,
     proposals: verdict === 'passed' ? proposals(plan, past, tools) : [],
+    gates: phaseGates(plan, before, stages.results),
+    facts: timeline.facts({
+      phases,
+      detectedAt: later(steadiness.injectedAt, detectMs),
+      recoveredAt: later(steadiness.injectedAt, recoverMs),
+      rollbackMs: stages.rollbackMs,
+    }),
   }
+}
+
+function later(at: number | undefined, ms: number | undefined): number | undefined {
+  return at === undefined || ms === undefined ? undefined : at + ms
 }
 
 function endOf({

@@ -122,10 +122,15 @@ export class Steadiness {
     return first === undefined ? 0 : now - first.at
   }
 
+  /** The start of the stage in which a gate first failed, or else of the last stage. */
+  get injectedAt(): number | undefined {
+    const first = this.#samples.find(({ failed }) => failed)
+    return this.#injections.findLast((at) => at <= (first?.at ?? Infinity))
+  }
+
   /** Returns the times to detect and to recover, from the start of the stage in which a gate first failed. */
   recovery(steadyForMs: number): Recovery {
-    const first = this.#samples.find(({ failed }) => failed)
-    const injectedAt = this.#injections.findLast((at) => at <= (first?.at ?? Infinity))
+    const { injectedAt } = this
     if (injectedAt === undefined) return { detectMs: undefined, recoverMs: undefined }
     return recoveryOf(this.#samples, injectedAt, steadyForMs)
   }

@@ -18,6 +18,7 @@ import {
 } from './rejection.ts'
 import { runStages } from './stages.ts'
 import { Steadiness } from './gate.ts'
+import { Timeline } from './timeline.ts'
 
 /** Runs an experiment. Throws a `RejectedError` when the experiment may not begin. */
 export async function runExperiment(options: ExperimentOptions): Promise<ExperimentResult> {
@@ -31,12 +32,14 @@ export async function runExperiment(options: ExperimentOptions): Promise<Experim
   }
 }
 
-async function locked(
-  options: ExperimentOptions,
-  id: string,
-  lock: Lock,
-): Promise<ExperimentResult> {
-  const { plan, sidecars, stop, onEvent, version } = options
+async function locked(asked: ExperimentOptions, id: string, lock: Lock): Promise<ExperimentResult> {
+  const timeline = new Timeline()
+  const onEvent: ExperimentOptions['onEvent'] = (event) => {
+    timeline.add(event)
+    asked.onEvent(event)
+  }
+  const options = { ...asked, onEvent }
+  const { plan, sidecars, stop, version } = options
   const { activationMs = sidecars.paces.activationMs } = options
   const dead = await sidecars.recover(lock.dead)
   if (dead !== undefined) {
@@ -73,7 +76,15 @@ async function locked(
     // Under the rules of another program the result would prove nothing.
     const after = withdrawn && !stop.aborted ? await runAfterPhase(context) : undefined
     const restored = await arming.restore()
-    return experimentResult(context, { startedAt, before, tools, stages, restored, after })
+    return experimentResult(context, {
+      startedAt,
+      before,
+      tools,
+      stages,
+      restored,
+      after,
+      timeline,
+    })
   } finally {
     stop.removeEventListener('abort', onStop)
     await arming.restore()

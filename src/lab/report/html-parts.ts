@@ -43,17 +43,25 @@ export function headHtml(runs: readonly TitledRun[], title: string): string {
 }
 
 /** Renders the result of each run: a sentence, a bar, and the most important figures. */
-export function verdictsHtml(runs: readonly TitledRun[], { notes = [] }: ReportAbout): string {
+export function verdictsHtml(
+  runs: readonly TitledRun[],
+  { notes = [], tables = [] }: ReportAbout,
+): string {
   const parts = runs.map((run, i) => verdictHtml(run, i, runs.length > 1))
   const paragraphs = notes.map((note) => `<p>${htmlText(foreign(note, 500))}</p>`)
   const noteCard =
     paragraphs.length === 0
       ? ''
       : `<section class="card notes" aria-label="Notes">${paragraphs.join('')}</section>`
+  const first = tables
+    .map((table, i) => htmlTable(table, `first-${i}`, 2))
+    .filter((html) => html !== '')
+    .map((html) => `<section class="card">${html}</section>`)
+    .join('\n')
   const shape = runs.length === 1 ? 'sole' : runs.length % 3 === 0 ? 'several thirds' : 'several'
   const cards = `<div class="${shape}">${parts.join('\n')}</div>`
   // No single run summarizes several.
-  return runs.length === 1 ? cards + noteCard : noteCard + cards
+  return runs.length === 1 ? cards + noteCard + first : noteCard + first + cards
 }
 
 function verdictHtml({ title, about, result }: TitledRun, i: number, several: boolean): string {

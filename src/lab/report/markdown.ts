@@ -32,6 +32,7 @@ export function reportMarkdown(runs: readonly TitledRun[], about: ReportAbout = 
     `# ${text(title)}`,
     `${text(run.server)}, ${text(run.target)}, ${moment(run.startedAt)}`,
     ...(several ? [...notes, ...verdicts] : [...verdicts, ...notes]),
+    ...(about.tables ?? []).flatMap((table) => tableBlocks(table, 2)),
     ...tableBlocks(indicatorTable(runs), 2),
     ...tableBlocks(speedTable(runs), 2),
     ...runs.flatMap((each) => runBlocks(each, several)),
@@ -56,7 +57,8 @@ function runBlocks({ title, result }: TitledRun, several: boolean): string[] {
   return several ? [`## ${text(title)}`, ...blocks] : blocks
 }
 
-function tableBlocks(table: ReportTable, level: number): string[] {
+/** Renders a table as Markdown blocks; an empty table has none. */
+export function tableBlocks(table: ReportTable, level: number): string[] {
   if (table.rows.length === 0) return []
   // The numbers beside a bar carry the same information.
   const shown = table.columns.map((_, i) => table.rows.some((row) => row[i]!.bar === undefined))

@@ -15,6 +15,8 @@ export interface ReportAbout {
   readonly title?: string
   /** Sentences that the results do not contain, the most important first. */
   readonly notes?: readonly string[]
+  /** Tables above those of the runs. */
+  readonly tables?: readonly ReportTable[]
 }
 
 export interface Column {

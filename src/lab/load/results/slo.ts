@@ -69,7 +69,7 @@ export const METRICS: Readonly<Record<string, Metric>> = {
   correctness: atLeast(failedCalls('correct', 'responded'), ({ correctness }) => correctness),
   eta: atLeast(failedCalls('correct', 'calls'), ({ eta }) => eta),
   scr: atLeast(failedCalls('schemaOk', 'calls'), ({ scr }) => scr),
-  deadline: atLeast(failedCalls('inTime', 'calls'), ({ deadlineAdherence: share }) => share),
+  deadline: atLeast(failedCalls('inTime', 'calls'), ({ deadlineAdherence: rate }) => rate),
   blast: share(tasksIn('failedTasks'), ({ blastRadius }) => blastRadius),
   silent: share(tasksIn('silentFailures'), ({ silentFailures }) => silentFailures),
   degraded: share(tasksIn('degradedTasks'), ({ degraded }) => degraded),
@@ -120,8 +120,9 @@ function gateMargin(
     const histogram = Histogram.from(latency.histogram)
     const total = histogram.count
     const beyond = isMaximum ? total - histogram.countUpTo(limit) : histogram.countUpTo(limit)
-    const isDecided = metric.rank !== undefined && isMaximum
-    const allowed = isDecided ? total - Math.max(1, Math.ceil(metric.rank! * total)) : null
+    const { rank } = metric
+    const isDecided = rank !== undefined && isMaximum
+    const allowed = isDecided ? total - Math.max(1, Math.ceil(rank * total)) : null
     return { ...margin, counted: { unit: 'calls', total, beyond, allowed } }
   }
   const counted = metric.counts?.(counts)

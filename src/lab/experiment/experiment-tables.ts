@@ -1,0 +1,109 @@
+import { foreign } from '../../base/text/foreign-text.ts'
+import { beyondText, marginText } from '../report/margin-text.ts'
+import { cell, type ReportTable, withoutEmpty } from '../report/report-table.ts'
+import { gateValue, integerText, moment, percentage, latency } from '../report/shown-numbers.ts'
+import type { ExperimentResult, PhaseResult, StageResult } from './experiment-result.ts'
+
+const number = (name: string) => ({ name, number: true }) as const
+
+/** Returns all phases of a run in order. */
+export function phasesOf(
+  result: Pick<ExperimentResult, 'before' | 'stages' | 'after'>,
+): readonly (PhaseResult | StageResult)[] {
+  const { before, stages, after } = result
+  return [before, ...stages, ...(after === null ? [] : [after])]
+}
+
+/** Returns the failed share of the calls of a phase. */
+export function errorShare({ load }: PhaseResult): number | null {
+  if (load === undefined || load.counts.calls === 0) return null
+  return (load.counts.calls - load.counts.responded) / load.counts.calls
+}
+
+/** Tabulates the load of each phase. */
+export function phaseTable(result: ExperimentResult): ReportTable {
+  return {
+    title: 'Phases',
+    columns: [
+      { name: 'Phase' },
+      ...['Calls', 'Success', 'Errors', 'p50', 'p95', 'Sampled', 'Injected'].map(number),
+    ],
+    rows: phasesOf(result).map((phase) => {
+      const { load } = phase
+      const summary = load?.latency.summary
+      const counts = 'sampled' in phase ? [phase.sampled, phase.applied].map(integerText) : ['', '']
+      return [
+        phase.label,
+        integerText(load?.counts.calls ?? 0),
+        percentage(load?.indicators.tcsr ?? null),
+        percentage(errorShare(phase)),
+        latency(summary?.p50 ?? null),
+        latency(summary?.p95 ?? null),
+        ...counts,
+      ].map((text) => cell(foreign(text)))
+    }),
+  }
+}
+
+/** Tabulates the gates of each phase with their margins. */
+export function marginTable({ gates }: ExperimentResult): ReportTable {
+  return withoutEmpty({
+    title: 'Gates and margins',
+    about: 'Over the whole phase. The gates of abortOn are also checked over the last seconds.',
+    columns: [
+      { name: 'Phase' },
+      { name: 'Gate' },
+      number('Measured'),
+      { name: 'Margin' },
+      { name: 'Beyond the limit' },
+      { name: 'Verdict' },
+    ],
+    rows: gates.map((gate) => [
+      cell(foreign(gate.phase)),
+      cell(foreign(`${gate.gate} (${gate.from})`)),
+      cell(gateValue(gate.gate, gate.measured)),
+      cell(foreign(marginText(gate))),
+      cell(foreign(beyondText(gate))),
+      gate.ok ? { text: '✓ passed', tone: 'good' } : { text: '✗ failed', tone: 'bad' },
+    ]),
+  })
+}
+
+const KINDS: Readonly<Record<string, string>> = {
+  phase: 'Phase',
+  note: 'Note',
+  injection: 'Fault',
+  real_error: 'Real error',
+  detection: 'Detected',
+  alert: 'Alert',
+  end: 'Ended',
+  rollback: 'Rollback',
+  recovery: 'Recovery',
+}
+const TONES: Readonly<Record<string, 'injected' | 'real' | 'good' | 'bad'>> = {
+  injection: 'injected',
+  real_error: 'real',
+  detection: 'bad',
+  end: 'bad',
+  recovery: 'good',
+}
+
+/** Tabulates the recorded events with the time since the start. */
+export function timelineTable({ facts, startedAt }: ExperimentResult): ReportTable {
+  const start = Date.parse(startedAt)
+  return {
+    title: 'What happened',
+    about: `Recorded events. The times count from ${moment(startedAt)}.`,
+    columns: [number('Time'), { name: 'Event' }, { name: 'Fact' }],
+    rows: facts.map(({ at, kind, text }) => {
+      const seconds = (Date.parse(at) - start) / 1000
+      const tone = TONES[kind]
+      const name = foreign(KINDS[kind] ?? kind, 20)
+      return [
+        cell(`${seconds < 0 ? '-' : '+'}${Math.abs(seconds).toFixed(1)} s`),
+        tone === undefined ? cell(name) : { text: name, tone },
+        cell(foreign(text, 300)),
+      ]
+    }),
+  }
+}

@@ -1,0 +1,66 @@
+import type { LoadResult, SloVerdict } from '../load/results/result.ts'
+import { evaluateSlo, limitGate } from '../load/results/slo.ts'
+import { marginOf } from '../load/results/slo-margin.ts'
+import type { PhaseResult } from './experiment-result.ts'
+import type { Gate } from './gate.ts'
+import type { Plan } from './plan.ts'
+
+/** A gate over a whole phase, with its margin. */
+export interface PhaseGate extends SloVerdict {
+  readonly phase: string
+  /** The section of the plan. */
+  readonly from: 'steadyState' | 'abortOn' | 'slo'
+}
+
+const RATES = ['errors', 'success'] as const
+const LATENCIES = ['p50', 'p95', 'p99'] as const
+
+/**
+ * Evaluates the gates of a plan over whole phases: `steadyState` before the stages, and `abortOn` and `slo` in each
+ * stage. `abortOn` is also checked continuously, over a few seconds.
+ */
+export function phaseGates(
+  { steady, aborts, file }: Plan,
+  before: PhaseResult,
+  stages: readonly PhaseResult[],
+): readonly PhaseGate[] {
+  const own = file.steadyState.probe === 'load' ? before.load : undefined
+  return [
+    ...steady.flatMap((gate) => {
+      const verdict = verdictOf(gate, own) ?? probed(gate, before)
+      return verdict === undefined
+        ? []
+        : [{ phase: before.label, from: 'steadyState' as const, ...verdict }]
+    }),
+    ...stages.flatMap(({ label: phase, load }) => [
+      ...aborts.flatMap((gate) => {
+        const verdict = verdictOf(gate, load)
+        return verdict === undefined ? [] : [{ phase, from: 'abortOn' as const, ...verdict }]
+      }),
+      ...(load?.slo ?? []).map((verdict) => ({ phase, from: 'slo' as const, ...verdict })),
+    ]),
+  ]
+}
+
+function verdictOf(gate: Gate, load: LoadResult | undefined): SloVerdict | undefined {
+  const written = writtenLimit(gate)
+  if (load === undefined || written === undefined) return undefined
+  return evaluateSlo([limitGate(gate.measure, written)], load)[0]
+}
+
+/** Returns the verdict on the measurements of a probe. */
+function probed(gate: Gate, { measured: all }: PhaseResult): SloVerdict | undefined {
+  const written = writtenLimit(gate)
+  if (written === undefined) return undefined
+  const { text, limit } = limitGate(gate.measure, written)
+  const measured = all[gate.measure]
+  if (measured === null) return { gate: text, limit, measured, ok: false, margin: null }
+  const margin = marginOf(measured, limit, gate.operator === '>')
+  return { gate: text, limit, measured, ok: margin.distance >= 0, margin }
+}
+
+/** Returns a limit in percent or milliseconds; undefined for a gate that a load does not measure. */
+function writtenLimit({ measure, limit }: Gate): number | undefined {
+  if (RATES.some((name) => name === measure)) return Number((limit * 100).toPrecision(12))
+  return LATENCIES.some((name) => name === measure) ? limit : undefined
+}

@@ -1,0 +1,3 @@
+export const VERDICTS = ['passed', 'failed', 'inconclusive'] as const
+
+export type Verdict = (typeof VERDICTS)[number]
