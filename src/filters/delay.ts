@@ -32,12 +32,15 @@ export const delay = defineFault({
     }),
   }),
   oneOf: DISTRIBUTIONS,
-  goesWith: { jitter: 'fixed' },
+  goesWith: { jitter: 'fixed', period: 'jitter' },
   check(config) {
     const problems: ParameterProblem[] = []
     const { fixed, uniform, max } = config
     if (uniform !== undefined && uniform.min > uniform.max) {
       problems.push({ path: ['uniform', 'min'], message: '`min` is above `max`' })
+    }
+    if (config.period === 0) {
+      problems.push({ path: ['period'], message: '`period` has to be longer than zero' })
     }
     const least = fixed ?? uniform?.min ?? config.pareto?.scale
     if (least !== undefined && least > max) {
@@ -55,7 +58,7 @@ export const delay = defineFault({
   },
   create(config): Fault {
     const wait = async (ctx: FaultContext): Promise<Verdict> => {
-      const ms = drawDuration(config, config.max, ctx.random)
+      const ms = drawDuration(config, config.max, ctx)
       ctx.injected()
       await ctx.sleep(ms)
       return CONTINUE

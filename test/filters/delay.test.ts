@@ -79,6 +79,8 @@ describe('delay', () => {
     [{ uniform: { min: 2, max: 1 } }, 'uniform.min'],
     [{ fixed: MAX + 1 }, 'fixed'],
     [{ pareto: { scale: MAX + 1, shape: 1 } }, 'pareto'],
+    [{ fixed: 1, period: 1 }, 'period'],
+    [{ fixed: 1, jitter: 1, period: 0 }, 'period'],
   ])('of %j is refused', (parameters, path) => {
     const problems = parameterProblems(delay, { max: MAX, at: 'request', ...parameters })
     expect(problems.map((problem) => problem.path.join('.'))).toEqual([path])

@@ -125,7 +125,9 @@ export async function recordWarnings(
 function endsText(text: string, now: number): string {
   const rules = rulesOf(text)
   const named = rules.slice(0, MAX_RULES).map((rule) => {
-    const end = windowEnd(rule, ruleStart(rule.appliedAt, now))
+    // A repeating rule begins again after its `for`.
+    const window = rule.repeat === undefined ? rule : { from: rule.from, until: rule.until }
+    const end = windowEnd(window, ruleStart(rule.appliedAt, now))
     const when = end === Infinity ? 'has no end' : `ends ${new Date(end).toISOString()}`
     return `${rule.name} ${when}`
   })

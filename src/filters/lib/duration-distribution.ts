@@ -9,6 +9,13 @@ export const distributionKeys = {
   jitter: Type.Optional(
     duration({ description: 'With `fixed`: up to this much less or more, evenly spread.' }),
   ),
+  period: Type.Optional(
+    duration({
+      description:
+        'With `jitter`: the delay swings by `jitter` around `fixed` as a sine wave with this period, on every replica in step.',
+      examples: ['30s'],
+    }),
+  ),
   uniform: Type.Optional(
     section(
       {
@@ -46,6 +53,18 @@ export const distributionKeys = {
       { description: 'A heavy tail: most are near the scale, a few are very long.' },
     ),
   ),
+  paretoNormal: Type.Optional(
+    section(
+      {
+        mean: duration({ description: 'The mean.' }),
+        stddev: duration({ description: 'The standard deviation.' }),
+      },
+      {
+        description:
+          'Like `paretonormal` of netem: a quarter bell-shaped, three quarters Pareto of shape 3; never below zero.',
+      },
+    ),
+  ),
 }
 
 const schema = Type.Object(distributionKeys)
@@ -54,44 +73,74 @@ const schema = Type.Object(distributionKeys)
 export type DurationDistribution = Static<typeof schema>
 
 /** The ways that exclude each other. */
-export const DISTRIBUTIONS = ['fixed', 'uniform', 'normal', 'exponential', 'pareto'] as const
+export const DISTRIBUTIONS = [
+  'fixed',
+  'uniform',
+  'normal',
+  'exponential',
+  'pareto',
+  'paretoNormal',
+] as const
+
+/** Provides random numbers from 0 to below 1, and the time in milliseconds since the epoch. */
+export interface DurationSource {
+  readonly random: () => number
+  readonly now: () => number
+}
 
 /** Draws a duration in milliseconds: never negative, never above `max`. */
 export function drawDuration(
   distribution: DurationDistribution,
   max: number,
-  random: () => number,
+  source: DurationSource,
 ): number {
-  const ms = draw(distribution, random)
+  const ms = draw(distribution, source)
   return ms > 0 ? Math.min(ms, max) : 0
 }
 
 /** Describes the sampled durations. */
 export function durationsText(distribution: DurationDistribution): string {
-  const { fixed, jitter, uniform, normal, exponential, pareto } = distribution
+  const { fixed, jitter, period, uniform, normal, exponential, pareto, paretoNormal } = distribution
   if (fixed !== undefined) {
     const spread = jitter === undefined ? '' : ` ± ${durationText(jitter)}`
-    return `${durationText(fixed)}${spread}`
+    const wave = period === undefined ? '' : ` in waves of ${durationText(period)}`
+    return `${durationText(fixed)}${spread}${wave}`
   }
   if (uniform !== undefined) return `${durationText(uniform.min)} to ${durationText(uniform.max)}`
-  const mean = normal?.mean ?? exponential?.mean
+  const mean = normal?.mean ?? exponential?.mean ?? paretoNormal?.mean
   return mean === undefined
     ? `${durationText(pareto?.scale ?? 0)} or more`
     : `about ${durationText(mean)}`
 }
 
-function draw(distribution: DurationDistribution, random: () => number): number {
-  const { fixed, jitter, uniform, normal, exponential, pareto } = distribution
+function draw(distribution: DurationDistribution, { random, now }: DurationSource): number {
+  const { fixed, jitter, period, uniform, normal, exponential, pareto, paretoNormal } = distribution
   if (fixed !== undefined) {
-    return jitter === undefined ? fixed : fixed + (random() * 2 - 1) * jitter
+    if (jitter === undefined) return fixed
+    if (period === undefined) return fixed + (random() * 2 - 1) * jitter
+    return fixed + jitter * Math.sin((2 * Math.PI * (now() % period)) / period)
   }
   if (uniform !== undefined) return uniform.min + random() * (uniform.max - uniform.min)
+  if (normal !== undefined) return normal.mean + normal.stddev * standardNormal(random)
   // 1 - random() is never zero, so that no logarithm or quotient below is infinite.
-  if (normal !== undefined) {
-    const radius = Math.sqrt(-2 * Math.log(1 - random()))
-    return normal.mean + normal.stddev * radius * Math.cos(2 * Math.PI * random())
-  }
   if (exponential !== undefined) return -exponential.mean * Math.log(1 - random())
   if (pareto !== undefined) return pareto.scale / (1 - random()) ** (1 / pareto.shape)
+  if (paretoNormal !== undefined) {
+    const mixed = 0.25 * standardNormal(random) + 0.75 * standardPareto(random)
+    return paretoNormal.mean + (paretoNormal.stddev * mixed) / MIXED_STDDEV
+  }
   return 0
+}
+
+/** The standard deviation of a quarter and three quarters of independent variables with deviation 1. */
+const MIXED_STDDEV = Math.hypot(0.25, 0.75)
+
+function standardNormal(random: () => number): number {
+  const radius = Math.sqrt(-2 * Math.log(1 - random()))
+  return radius * Math.cos(2 * Math.PI * random())
+}
+
+/** Draws from the Pareto distribution of shape 3, moved and scaled to mean 0 and deviation 1. */
+function standardPareto(random: () => number): number {
+  return ((1 - random()) ** (-1 / 3) - 1.5) / Math.sqrt(0.75)
 }

@@ -44,7 +44,7 @@ const RESULT: Readonly<Partial<Record<NonNullable<RuleOutlook['result']>, string
   not_sampled: 'but does not sample this call',
   quota_used: 'but its `times` are used up',
   expired: 'but its time is over',
-  not_yet: 'but its time has not come',
+  not_yet: 'but its time has not come, or it pauses',
   other_pod: 'but this pod is not among its share of pods',
   disarmed: 'but nothing is armed',
   disabled: 'but is disabled in the file',
@@ -55,7 +55,7 @@ function saysResult({ result, forecast, limit, stoppedBy }: RuleOutlook): string
     return `but ${stoppedBy ?? 'an earlier rule'} samples it and says then: stop`
   if (result === 'forbidden') return `but a limit forbids it: ${limit ?? 'it has had its share'}`
   if (result === 'not_selected') {
-    return `but \`first\`, \`after\` or \`every\` leaves out call ${forecast?.ordinal ?? 0}`
+    return `but \`first\`, \`after\`, \`every\` or \`episode\` skips call ${forecast?.ordinal ?? 0}`
   }
   return (result && RESULT[result]) ?? ''
 }

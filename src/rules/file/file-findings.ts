@@ -132,7 +132,23 @@ function selectionFindings(rule: Fields, path: Path): readonly Finding[] {
   }
   if (has('stages') && !has('each')) say('stages', '`stages` need `each: 5m` beside them')
   if (has('each') && !has('stages')) say('each', '`each` goes with `stages` only')
-  const { from, until, ramp, burst } = rule
+  const { from, until, ramp, burst, episode, stickyBy, repeat } = rule
+  if (has('repeat') && !has('for')) say('repeat', '`repeat` needs `for: 30s` beside it')
+  if (typeof repeat === 'number' && typeof rule['for'] === 'number' && repeat <= rule['for']) {
+    say('repeat', '`repeat` is not longer than `for`, so that the rule never pauses')
+  }
+  if (has('episode') && (stickyBy === undefined || stickyBy === 'ordinal')) {
+    say('episode', '`episode` counts tasks: name what they share, as in `stickyBy: trace`')
+  }
+  if (has('episode') && has('burst')) say('episode', 'give `burst` or `episode`, not both')
+  if (isRecord(episode) && Number(episode['tasks']) >= Number(episode['of'])) {
+    findings.push({
+      code: 'conflict',
+      message: '`tasks` is not below `of`, so that every task has the fault',
+      path: [...path, 'episode', 'tasks'],
+      atKey: true,
+    })
+  }
   if (typeof from === 'number' && typeof until === 'number' && from >= until) {
     say('until', '`until` is not after `from`')
   }

@@ -13,10 +13,12 @@ export interface RuleSpec {
   readonly every?: number | undefined
   readonly times?: number | undefined
   readonly burst?: { readonly rate: number; readonly length: number } | undefined
+  readonly episode?: { readonly tasks: number; readonly of: number } | undefined
   readonly stickyBy?: StickyBy | undefined
   readonly from?: number | undefined
   readonly until?: number | undefined
   readonly for?: number | undefined
+  readonly repeat?: number | undefined
   /** The time that `for`, `ramp` and `stages` count from, in milliseconds since the epoch. */
   readonly appliedAt?: number | undefined
   readonly ramp?: { readonly to: number; readonly over: number } | undefined

@@ -109,6 +109,19 @@ const rule = section({
       { description: 'Failures that come in runs.', examples: [{ rate: '5%', length: 10 }] },
     ),
   ),
+  episode: Type.Optional(
+    section(
+      {
+        tasks: count(1, 'The consecutive tasks on which the rule acts.'),
+        of: count(2, 'The number of tasks after which they come again.'),
+      },
+      {
+        description:
+          'Acts only on calls of the first `tasks` of each `of` tasks. Calls with the same key of `stickyBy` are one task.',
+        examples: [{ tasks: 3, of: 20 }],
+      },
+    ),
+  ),
   stickyBy,
   from: Type.Optional(instant({ description: 'Not before this time.' })),
   until: Type.Optional(instant({ description: 'Not from this time on.' })),
@@ -116,6 +129,12 @@ const rule = section({
     duration({
       description:
         'This long after `appliedAt`, or else after the sidecar first saw the rule. Reloads that leave the rule unchanged do not restart it.',
+    }),
+  ),
+  repeat: Type.Optional(
+    duration({
+      description: 'With `for`: the rule acts for that long, again and again, with this period.',
+      examples: ['5m'],
     }),
   ),
   appliedAt: Type.Optional(

@@ -92,7 +92,8 @@ function selectionOf(
   const { ramp, stages, burst, pods, percent, probability } = rule
   const given = percent === undefined ? probability : percent / 100
   const longest = options.maxDuration ?? Infinity
-  const lasting = Math.min(rule.for ?? Infinity, longest)
+  const { repeat } = rule
+  const lasting = Math.min((repeat === undefined ? rule.for : undefined) ?? Infinity, longest)
   return {
     share: capped(given ?? (ramp === undefined ? 1 : 0)),
     ramp: ramp === undefined ? undefined : { to: capped(ramp.to / 100), over: ramp.over },
@@ -103,12 +104,14 @@ function selectionOf(
     from: rule.from,
     until: rule.until,
     for: lasting === Infinity ? undefined : lasting,
+    cycle: repeat === undefined ? undefined : { period: repeat, lasting: rule.for ?? repeat },
     first: rule.first,
     after: rule.after,
     every: rule.every,
     times: rule.times,
     // Within a burst the share is what keeps each call's chance below the highest.
     burst,
+    episode: rule.episode,
     stickyBy: lowerCase(rule.stickyBy ?? 'ordinal'),
     inPod: isHere && (pods === undefined || pods >= 100 || isInPods(seed, pods / 100, options.pod)),
     maxActive: rule.maxActive ?? Infinity,

@@ -1,9 +1,11 @@
 import { BurstChain } from './burst.ts'
+import { Episodes } from './episode.ts'
 import { type RuleCounts, type RuleResult, noCounts } from './rule-counts.ts'
 import {
   type RuleHashes,
   type Selection,
   isConsidered,
+  isPausing,
   ruleStart,
   shareAt,
   stickyKey,
@@ -42,6 +44,7 @@ export class RuleState {
   readonly counts: RuleCounts = noCounts()
   readonly active: ActiveLimit
   readonly #burst: BurstChain | undefined
+  readonly #episodes: Episodes | undefined
   #ordinal = 0
   #sampled = 0
   #retirement: AbortController | undefined
@@ -54,6 +57,8 @@ export class RuleState {
     this.#since = ruleStart(appliedAt, now)
     this.active = new ActiveLimit(selection.maxActive)
     this.#burst = selection.burst === undefined ? undefined : new BurstChain(selection.burst)
+    const { episode } = selection
+    this.#episodes = episode === undefined ? undefined : new Episodes(episode)
   }
 
   /** The written time at which the rule was applied, if any. */
@@ -111,6 +116,10 @@ export class RuleState {
     const ordinal = ++this.#ordinal
     if (this.#quotaUsed(selection)) return this.#skip('quota_used')
     if (!isConsidered(selection, ordinal)) return this.#skip('not_selected')
+    const episodes = this.#episodes
+    if (episodes !== undefined && !episodes.add(stickyKey(selection.stickyBy, facts, ordinal))) {
+      return this.#skip('not_selected')
+    }
     if (this.#burst?.next(rule.hashes.burst.number(String(ordinal))) === false) {
       return this.#skip('not_sampled')
     }
@@ -139,12 +148,14 @@ export class RuleState {
     const skipped = this.#outOfWindow(selection, now)
     if (skipped !== undefined) return { ...without, result: skipped, ordinal: this.#ordinal }
     if (this.#quotaUsed(selection)) return { ...without, result: 'quota_used' }
-    if (!isConsidered(selection, ordinal)) return { ...without, result: 'not_selected' }
+    const key = stickyKey(selection.stickyBy, facts, ordinal)
+    if (!isConsidered(selection, ordinal) || this.#episodes?.has(key) === false) {
+      return { ...without, result: 'not_selected' }
+    }
     const burst =
       this.#burst === undefined
         ? undefined
         : { sample: rule.hashes.burst.number(String(ordinal)), chance: this.#burst.chance }
-    const key = stickyKey(selection.stickyBy, facts, ordinal)
     const sample = rule.hashes.share.number(key)
     const isBelow = (burst === undefined || burst.sample < burst.chance) && sample < share
     const isSampled = isBelow && !this.#isAhead(selection, ordinal)
@@ -160,8 +171,10 @@ export class RuleState {
 
   #outOfWindow(selection: Selection, now: number): RuleResult | undefined {
     if (!selection.inPod) return 'other_pod'
-    if (now < windowStart(selection, this.since)) return 'not_yet'
-    return now >= windowEnd(selection, this.since) ? 'expired' : undefined
+    const start = windowStart(selection, this.since)
+    if (now < start) return 'not_yet'
+    if (now >= windowEnd(selection, this.since)) return 'expired'
+    return isPausing(selection, now - start) ? 'not_yet' : undefined
   }
 
   #quotaUsed({ times }: Selection): boolean {

@@ -1,4 +1,5 @@
 import type { BurstConfig } from './burst.ts'
+import type { EpisodeConfig } from './episode.ts'
 import { SampleHash } from './sample-hash.ts'
 import { isRecord } from '../../base/values.ts'
 import { type HeaderLines, headerValue } from '../../http/headers.ts'
@@ -14,6 +15,7 @@ export interface Selection extends ShareConfig, WindowConfig, OrdinalConfig {
   /** Limits the sampled calls in total. */
   readonly times?: number | undefined
   readonly burst?: BurstConfig | undefined
+  readonly episode?: EpisodeConfig | undefined
   readonly stickyBy: StickyBy
   /** False when this replica is not among the rule's share of pods. */
   readonly inPod: boolean
@@ -69,6 +71,8 @@ export interface WindowConfig {
   readonly until?: number | undefined
   /** Milliseconds, counted from when the rule became active, and not before `from`. */
   readonly for?: number | undefined
+  /** Acts for `lasting` milliseconds of every `period`. */
+  readonly cycle?: { readonly period: number; readonly lasting: number } | undefined
 }
 
 /**
@@ -89,6 +93,11 @@ export function windowStart(config: WindowConfig, since: number): number {
 export function windowEnd(config: WindowConfig, since: number): number {
   const end = config.for === undefined ? Infinity : windowStart(config, since) + config.for
   return config.until !== undefined && config.until < end ? config.until : end
+}
+
+/** Returns true when a repeating rule pauses, so many milliseconds after its start. */
+export function isPausing({ cycle }: WindowConfig, elapsed: number): boolean {
+  return cycle !== undefined && elapsed % cycle.period >= cycle.lasting
 }
 
 /** Selects matching calls by their order. */

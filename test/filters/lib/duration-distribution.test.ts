@@ -14,7 +14,13 @@ function even(): () => number {
 
 function sample(distribution: DurationDistribution, max = 1e9): number[] {
   const random = even()
-  return Array.from({ length: 20_000 }, () => drawDuration(distribution, max, random))
+  return Array.from({ length: 20_000 }, () =>
+    drawDuration(distribution, max, { random, now: () => 0 }),
+  )
+}
+
+function at(random: number, now = 0) {
+  return { random: () => random, now: () => now }
 }
 
 function mean(values: readonly number[]): number {
@@ -23,15 +29,15 @@ function mean(values: readonly number[]): number {
 
 describe('a duration', () => {
   it('is fixed, with jitter to both sides', () => {
-    expect(drawDuration({ fixed: 100 }, 1e9, () => 0.9)).toBe(100)
-    expect(drawDuration({ fixed: 100, jitter: 20 }, 1e9, () => 0)).toBe(80)
-    expect(drawDuration({ fixed: 100, jitter: 20 }, 1e9, () => 0.5)).toBe(100)
-    expect(drawDuration({ fixed: 100, jitter: 20 }, 1e9, () => 0.75)).toBe(110)
+    expect(drawDuration({ fixed: 100 }, 1e9, at(0.9))).toBe(100)
+    expect(drawDuration({ fixed: 100, jitter: 20 }, 1e9, at(0))).toBe(80)
+    expect(drawDuration({ fixed: 100, jitter: 20 }, 1e9, at(0.5))).toBe(100)
+    expect(drawDuration({ fixed: 100, jitter: 20 }, 1e9, at(0.75))).toBe(110)
   })
 
   it('is never negative and never above the most', () => {
-    expect(drawDuration({ fixed: 10, jitter: 100 }, 1e9, () => 0)).toBe(0)
-    expect(drawDuration({ fixed: 10, jitter: 100 }, 50, () => 0.99)).toBe(50)
+    expect(drawDuration({ fixed: 10, jitter: 100 }, 1e9, at(0))).toBe(0)
+    expect(drawDuration({ fixed: 10, jitter: 100 }, 50, at(0.99))).toBe(50)
   })
 
   it('follows its distribution', () => {
@@ -46,12 +52,34 @@ describe('a duration', () => {
     expect(Math.abs(mean(pareto) - 150)).toBeLessThan(15)
   })
 
+  it('swings around its middle, in step with the clock', () => {
+    const swing = (now: number): number =>
+      drawDuration({ fixed: 100, jitter: 20, period: 4000 }, 1e9, at(0.9, now))
+    expect([0, 1000, 2000, 3000, 4000, 1e12 + 1000].map((now) => Math.round(swing(now)))).toEqual([
+      100, 120, 100, 80, 100, 120,
+    ])
+  })
+
+  it('mixes normal and Pareto: the middle is below the mean, and the tail is heavy', () => {
+    const mixed = sample({ paretoNormal: { mean: 1000, stddev: 100 } })
+    expect(Math.abs(mean(mixed) - 1000)).toBeLessThan(10)
+    const spread = Math.sqrt(mean(mixed.map((value) => (value - 1000) ** 2)))
+    expect(Math.abs(spread - 100)).toBeLessThan(10)
+    const sorted = mixed.toSorted((a, b) => a - b)
+    const quantile = (share: number): number => sorted[Math.floor(share * sorted.length)]!
+    expect(quantile(0.5)).toBeLessThan(985)
+    // A normal distribution has 3.1 deviations here, and is as far from its mean at the other end.
+    expect(quantile(0.999) - 1000).toBeGreaterThan(500)
+    expect(1000 - quantile(0.001)).toBeLessThan(200)
+  })
+
   it('is a number within bounds, whatever is drawn', () => {
     const ms = fc.integer({ min: 0, max: 2_592_000_000 })
     const distribution = fc.oneof(
       fc.record({ fixed: ms, jitter: ms }),
       fc.record({ uniform: fc.record({ min: ms, max: ms }) }),
       fc.record({ normal: fc.record({ mean: ms, stddev: ms }) }),
+      fc.record({ paretoNormal: fc.record({ mean: ms, stddev: ms }) }),
       fc.record({ exponential: fc.record({ mean: ms }) }),
       fc.record({
         pareto: fc.record({ scale: ms, shape: fc.double({ min: 1e-9, max: 100, noNaN: true }) }),
@@ -64,7 +92,7 @@ describe('a duration', () => {
     fc.assert(
       fc.property(distribution, ms, draw, draw, (of, max, one, two) => {
         const draws = [one, two]
-        const sampled = drawDuration(of, max, () => draws.shift() ?? 0)
+        const sampled = drawDuration(of, max, { random: () => draws.shift() ?? 0, now: () => 0 })
         expect(sampled).toBeGreaterThanOrEqual(0)
         expect(sampled).toBeLessThanOrEqual(max)
       }),

@@ -1,0 +1,38 @@
+/** Selects the first `tasks` of each `of` tasks. */
+export interface EpisodeConfig {
+  readonly tasks: number
+  readonly of: number
+}
+
+/** Limits the remembered tasks. */
+const MAX_TASKS = 10_000
+
+/** Numbers tasks in the order of their first calls, by their keys. The oldest keys are forgotten. */
+export class Episodes {
+  readonly #config: EpisodeConfig
+  readonly #numbers = new Map<string, number>()
+  #next = 0
+
+  constructor(config: EpisodeConfig) {
+    this.#config = config
+  }
+
+  /** Returns true when the task of a key is, or would be, in an episode. */
+  has(key: string): boolean {
+    const { tasks, of } = this.#config
+    return (this.#numbers.get(key) ?? this.#next) % of < tasks
+  }
+
+  /** Numbers the task of a key; returns true when it is in an episode. */
+  add(key: string): boolean {
+    const found = this.has(key)
+    if (!this.#numbers.has(key)) {
+      this.#numbers.set(key, this.#next++)
+      if (this.#numbers.size > MAX_TASKS) {
+        const [oldest = ''] = this.#numbers.keys()
+        this.#numbers.delete(oldest)
+      }
+    }
+    return found
+  }
+}
