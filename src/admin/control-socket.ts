@@ -8,7 +8,7 @@ import { PRE_STOP_PATH } from './control-paths.ts'
 export interface Controlled {
   /** Ends all faults; traffic is served as before. */
   disarm(): void
-  /** Resolves to true while any app accepts connections. */
+  /** Resolves to true while any upstream accepts connections. */
   upstreamAccepts(): Promise<boolean>
 }
 
@@ -69,11 +69,11 @@ async function handle(
   const until = performance.now() + wait
   while (await controlled.upstreamAccepts()) {
     if (closing.aborted || performance.now() >= until) {
-      return end(response, 200, 'disarmed; the app still runs')
+      return end(response, 200, 'disarmed; the upstream still runs')
     }
     await sleep(POLL_MS)
   }
-  end(response, 200, 'disarmed; the app is gone')
+  end(response, 200, 'disarmed; the upstream is gone')
 }
 
 function end(response: ServerResponse, status: number, text: string): void {

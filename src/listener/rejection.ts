@@ -22,7 +22,7 @@ export interface Rejection {
   readonly message: string
 }
 
-/** Answers instead of the app: with JSON-RPC errors for calls, with plain JSON otherwise. */
+/** Answers instead of the upstream: with JSON-RPC errors for calls, with plain JSON otherwise. */
 export function sendRejection(
   response: ClientResponse,
   rejection: Rejection,
@@ -90,8 +90,8 @@ const KINDS: Readonly<Record<Failure['kind'], Omit<Rejection, 'message'>>> = {
 }
 
 const TEXTS: Readonly<Partial<Record<RejectionReason, string>>> = {
-  upstream_unreachable: 'the app cannot be reached',
-  upstream_protocol: 'the app answered with something that is not HTTP',
+  upstream_unreachable: 'the upstream cannot be reached',
+  upstream_protocol: 'the upstream answered with something that is not HTTP',
 }
 
 /** Maps a failed transfer to an error response. Resets and closes without a response are passed on as such. */

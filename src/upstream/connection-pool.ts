@@ -25,7 +25,7 @@ export interface ConnectionPoolOptions<C> {
 }
 
 /**
- * Connections to one app. The one used last is used first, so that as few as possible idle towards
+ * Connections to one upstream. The one used last is used first, so that as few as possible idle towards
  * the upstream's own timeout.
  */
 export class ConnectionPool<C extends PooledConnection> {

@@ -7,7 +7,7 @@ export class ConnectError extends Error {
   readonly code = 'SQUALL_CONNECT'
 }
 
-/** Configures connections to the app. `tls` is called for each connection, so a swapped file takes effect. */
+/** Configures connections to the upstream. `tls` is called for each connection, so a swapped file takes effect. */
 export interface ConnectorOptions {
   readonly address: UpstreamAddress
   readonly timeout: number

@@ -22,7 +22,7 @@ export interface UpstreamConnectionsOptions extends ConnectionOptions {
   readonly now: () => number
 }
 
-/** Holds all connections to one app. */
+/** Holds all connections to one upstream. */
 export class UpstreamConnections {
   readonly upstream: Upstream
   readonly #options: UpstreamConnectionsOptions

@@ -46,7 +46,7 @@ export class UndiciUpstream implements Upstream {
     const connector: Connector = (done) => {
       if (connections++ > 0 && transfer.done) return this.#options.connector(done)
       // undici reconnects when the connection ends early: the request must not be sent twice.
-      const ended = connections > 1 ? new Error('the app closed the connection') : null
+      const ended = connections > 1 ? new Error('the upstream closed the connection') : null
       process.nextTick(done, ended, ended === null ? socket : null)
       return socket
     }
@@ -60,7 +60,7 @@ export class UndiciUpstream implements Upstream {
       socket.destroy()
       // Clients must not see the message, which contains local paths.
       const why = (error as NodeJS.ErrnoException).code ?? 'unknown error'
-      sink.fail({ kind: 'overload', message: `the app's response cannot be read now: ${why}` })
+      sink.fail({ kind: 'overload', message: `the upstream's response cannot be read now: ${why}` })
       return IDLE_TRANSFER
     }
     connection.statusLine.expect()
@@ -214,7 +214,7 @@ class UndiciTransfer implements Transfer, SocketOwner, Dispatcher.DispatchHandle
     if (connection.fate === 'reset') {
       // A body without a length ends cleanly only by FIN.
       this.#pool.discard(connection)
-      this.#sink.fail({ kind: 'reset', message: 'the app reset the connection' })
+      this.#sink.fail({ kind: 'reset', message: 'the upstream reset the connection' })
       return
     }
     this.#pool.release(connection)

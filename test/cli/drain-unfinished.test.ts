@@ -21,7 +21,7 @@ interface Stand {
   readonly app: RawApp
   readonly program: Program
   readonly port: number
-  /** POSTs that the app has not answered. */
+  /** POSTs that the upstream has not answered. */
   readonly held: AppExchange[]
   readonly metric: (name: string, labels?: Readonly<Record<string, string>>) => Promise<number>
 }
@@ -68,7 +68,9 @@ async function accepted({ metric }: Stand, count: number): Promise<void> {
 }
 
 async function asked({ held }: Stand, count: number): Promise<void> {
-  await eventually(() => (held.length === count ? undefined : `the app has ${held.length} calls`))
+  await eventually(() =>
+    held.length === count ? undefined : `the upstream has ${held.length} calls`,
+  )
 }
 
 /** Nobody waits for the time of the drain, which is five minutes. */

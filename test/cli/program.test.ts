@@ -45,7 +45,7 @@ const misuses: readonly [string, string[], RegExp, Record<string, string>?][] = 
   [
     'an upstream that is the listener',
     ['run', '--listen', '127.0.0.1:3000', '--upstream', 'http://localhost:3000'],
-    /http:\/\/localhost:3000 is the address of --listen 127\.0\.0\.1:3000; point --upstream at the app/,
+    /http:\/\/localhost:3000 is the address of --listen 127\.0\.0\.1:3000; point --upstream at your MCP server/,
   ],
   [
     'a TLS file that cannot be read',

@@ -72,7 +72,7 @@ async function strike(port: number, bytes: Buffer): Promise<void> {
   client.close()
 }
 
-/** Why what the app saw is not what Node understood; undefined when it is. */
+/** Why what the upstream saw is not what Node understood; undefined when it is. */
 function disagreement(app: AppRequest, node: Understood | undefined): string | undefined {
   if (node === undefined) return 'Node did not accept it'
   if (app.method !== node.method || app.target !== node.target) return 'another method or target'
@@ -105,7 +105,7 @@ interface Noted<T> {
   readonly request: T
 }
 
-/** The reasons why requests at the app have no counterpart among those that Node understood. */
+/** The reasons why requests at the upstream have no counterpart among those that Node understood. */
 function unmatched(
   atApp: readonly Noted<AppRequest>[],
   atNode: readonly Noted<Understood>[],
@@ -157,7 +157,7 @@ async function runWorker(next: () => Buffer | undefined): Promise<LaneResult> {
 }
 
 test(
-  'nothing reaches the app that a strict Node server would refuse or understand otherwise',
+  'nothing reaches the upstream that a strict Node server would refuse or understand otherwise',
   { timeout: 90_000 },
   async () => {
     const seed = seedOfRun()

@@ -26,7 +26,7 @@ const byId: Script = async (each) => {
 }
 
 /**
- * An app that answers twice has the second response read as the one to the next call on the same
+ * An upstream that answers twice has the second response read as the one to the next call on the same
  * connection: another client gets what was meant for the first one.
  */
 describe('a response that nobody asked for', () => {
@@ -88,7 +88,7 @@ describe('a response that nobody asked for', () => {
   )
 })
 
-/** Interim responses are passed on as they come, and an app may send them without end. */
+/** Interim responses are passed on as they come, and an upstream may send them without end. */
 describe('interim responses', () => {
   const HINT = 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n'
 
@@ -103,7 +103,7 @@ describe('interim responses', () => {
     expect(client.responses[0]?.status).toBe(200)
   })
 
-  test('without end are answered with 502, and the connection to the app ends', async () => {
+  test('without end are answered with 502, and the connection to the upstream ends', async () => {
     const squall = opened(
       await startSidecar({
         upstream: {

@@ -102,7 +102,7 @@ export function examples(): (name: string, options?: ExampleOptions) => Promise<
       responded: (tool, calls) =>
         eventually(async () => {
           const now = await reported('squall_upstream_duration_seconds_count', tool)
-          return now === calls ? undefined : `the app answered ${now} calls, not ${calls}`
+          return now === calls ? undefined : `the upstream answered ${now} calls, not ${calls}`
         }),
       injected: (rule, times) => squall.reaches('squall_faults_injected_total', { rule }, times),
       errors: async (injected, labels = {}) => {

@@ -15,7 +15,7 @@ export const LATE = rule('delay', { fixed: 3_600_000, max: 3_600_000, at: 'reque
 
 const ACCEPTED = response('202 Accepted', [], '')
 
-/** An app with a sidecar before it whose faults hold calls, until they are given up. */
+/** An upstream with a sidecar before it whose faults hold calls, until they are given up. */
 export class HeldCalls {
   readonly stage: Stage
   /** Requests that the test answers: streams and the ends of sessions. */
@@ -26,7 +26,7 @@ export class HeldCalls {
     this.app = app
   }
 
-  /** The app answers calls, takes notifications, and leaves all else to the test. */
+  /** The upstream answers calls, takes notifications, and leaves all else to the test. */
   static async open(rules: readonly RuleSpec[], options: Partial<StartOptions> = {}) {
     const app = new Held()
     const script = (exchange: AppExchange): void => {

@@ -88,7 +88,7 @@ const SETTINGS = ALL_SETTINGS.filter(
 
 let count = 0
 
-/** Sends what the setting says, and answers it where the app does not. */
+/** Sends what the setting says, and answers it where the upstream does not. */
 async function meet(setting: Setting, of: OutlookCase): Promise<RuleStage> {
   const params = { ...of.params, _meta: { progressToken: 't' } }
   const call = request(1, of.method, params)

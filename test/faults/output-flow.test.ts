@@ -44,7 +44,7 @@ function pouring(count: number, written: (pieces: number) => void): RequestListe
   }
 }
 
-it('makes the app wait for a slow client, and loses no byte', async () => {
+it('makes the upstream wait for a slow client, and loses no byte', async () => {
   const count = 250
   let sent = 0
   let still: (() => void) | undefined
@@ -92,7 +92,7 @@ it('holds no more of a large body than goes through', async () => {
   })
   await client.send(toolCall(1), 'POST')
   expect(await client.response()).toMatchObject({ complete: true, bodyBytes: 20 << 20 })
-  // The app pours in this process too, up to 7 MiB before it feels back-pressure.
+  // The upstream pours in this process too, up to 7 MiB before it feels back-pressure.
   expect(most - before).toBeLessThan(10 << 20)
   client.close()
 })

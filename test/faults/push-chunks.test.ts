@@ -143,7 +143,7 @@ test('no byte is lost, ours stand between events, and what is not a call’s kee
   )
 })
 
-test('with nothing armed, chunks are what the app sent', () => {
+test('with nothing armed, chunks are what the upstream sent', () => {
   fc.assert(
     fc.property(
       fc.array(fc.oneof(neighbour, responses), { maxLength: 10 }),

@@ -148,7 +148,7 @@ describe('behind a request that ends its connection', () => {
 
 /**
  * A client that pipelines without end and reads nothing makes a server that starts every request hold
- * them all, with their bodies and connections to the app.
+ * them all, with their bodies and connections to the upstream.
  */
 test('pipelined requests beyond a hundred wait until those before them are answered', async () => {
   const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'

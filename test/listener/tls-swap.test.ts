@@ -127,7 +127,7 @@ test('files that cannot be used leave the last good ones in use, and the log say
   await shows(squall, 'second')
 })
 
-test('the certificate that is shown to the app is swapped, too', async () => {
+test('the certificate that is shown to the upstream is swapped, too', async () => {
   putPair('first')
   const seen: unknown[] = []
   const app = await startUpstream(

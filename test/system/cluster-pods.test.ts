@@ -74,7 +74,7 @@ describe.skipIf(missingForCluster() !== undefined)('in a real cluster', () => {
     return out.trim()
   }
 
-  test('an app that serves TLS is denied, or met by TLS on both sides', async () => {
+  test('an upstream that serves TLS is denied, or met by TLS on both sides', async () => {
     const day = 86_400_000
     const during = { from: new Date(Date.now() - day), until: new Date(Date.now() + day) }
     const ca = createCa('app', during)
@@ -119,7 +119,9 @@ describe.skipIf(missingForCluster() !== undefined)('in a real cluster', () => {
       spec: { volumes: [{ name: 'tls', secret: { secretName: 'secure-tls' } }] },
     }
     const refusal = await stage.refusal('shop', podText(secure))
-    expect(refusal).toContain('the app serves TLS: app/readyz uses port 3000 with scheme HTTPS')
+    expect(refusal).toContain(
+      'the upstream serves TLS: app/readyz uses port 3000 with scheme HTTPS',
+    )
     expect(refusal).toContain('squall.dev/upstream-tls: verify')
     const says = squall({
       rules: 'secure-rules',
@@ -198,7 +200,7 @@ describe.skipIf(missingForCluster() !== undefined)('in a real cluster', () => {
     )
   }, 120_000)
 
-  test('an app that listens on loopback alone is named, with what lets it in', async () => {
+  test('an upstream that listens on loopback alone is named, with what lets it in', async () => {
     const env = [{ name: 'HOST', value: '127.0.0.1' }]
     await made('shop', { name: 'shy', app: { env } })
     const { status } = await ready('shop', 'shy')

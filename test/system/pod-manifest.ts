@@ -14,12 +14,12 @@ const run = promisify(execFile)
 const PROGRAM =
   process.env['SQUALL_PROGRAM'] ?? fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 
-/** The name of the app's container. */
+/** The name of the upstream's container. */
 export const APP = 'server'
 
 /**
  * The template of the example Deployment, before Squall. The image is one that there is, and to what
- * it asks of the app come a probe and a hook of another kind.
+ * it asks of the upstream come a probe and a hook of another kind.
  */
 export function template(host = '::'): Pod {
   const text = readFileSync(

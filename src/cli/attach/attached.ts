@@ -109,7 +109,7 @@ async function hold(
     const pause = sleep(Math.min(BEAT_MS, left)).then(() => undefined)
     const early = await Promise.race([ended, pause])
     if (early !== undefined) return early
-    // Without a refresh, calls go to the app until the sidecar responds again.
+    // Without a refresh, calls go to the upstream until the sidecar responds again.
     if (!(await isAlive(admin.ask))) continue
     try {
       await applyRules(refreshRuleset(redirects, HELD_SECONDS), nft)
@@ -121,7 +121,7 @@ async function hold(
   }
 }
 
-/** Sends new connections to the app, drains the sidecar, and removes all nftables rules. */
+/** Sends new connections to the upstream, drains the sidecar, and removes all nftables rules. */
 async function giveBack(
   { nft }: AttachedRequest,
   sidecar: ChildProcess,
@@ -178,7 +178,7 @@ function rejectLate(startBefore: number | undefined): void {
   )
 }
 
-/** Makes the kernel kill the sidecar before the app when the pod runs out of memory. */
+/** Makes the kernel kill the sidecar before the upstream when the pod runs out of memory. */
 async function preferSidecarForOom(): Promise<void> {
   await writeFile('/proc/self/oom_score_adj', '1000').catch(() => undefined)
 }

@@ -44,7 +44,7 @@ function listenPort(port: string, text: string, source: string): number {
   throw invalidAddress(source, `${quoted(text)} has no valid port`, PORT_FORM)
 }
 
-/** Parses the address of the app. Rejects a path: clients choose the path. */
+/** Parses the address of the upstream. Rejects a path: clients choose the path. */
 export function parseUpstream({ text, source }: Given): UpstreamAddress {
   if (text.startsWith('unix:')) return { kind: 'unix', path: socketPath(text, source) }
   const match = /^(https?):\/\/(.*)$/is.exec(text)

@@ -113,7 +113,7 @@ function injected({ pod, kept }: TakenBack, context: InjectionContext): Injectio
 /** The environment in which no rule of `squall run` acts. */
 const PRODUCTION = 'production'
 
-/** Returns why a pod counts as production: by its namespace, its options, or ENVIRONMENT of the app. */
+/** Returns why a pod counts as production: by its namespace, its options, or ENVIRONMENT of the upstream. */
 function productionOf(
   pod: Pod,
   options: InjectionOptions,

@@ -8,7 +8,7 @@ export interface InjectionStatus {
   readonly mode: Mode
   readonly why: string
   readonly version: string
-  /** The port of the sidecar for each port of the app. */
+  /** The port of the sidecar for each port of the upstream. */
   readonly ports: Readonly<Record<string, number>>
   readonly native: boolean
   /** Kept because controllers, which create most pods, do not show the response of the API server. */

@@ -13,7 +13,7 @@ export interface RewrittenProbes {
   readonly probes: Readonly<Record<string, AppProbe>>
 }
 
-/** A probe of the app that the sidecar performs: one action, with a port number. */
+/** A probe of the upstream that the sidecar performs: one action, with a port number. */
 export type AppProbe = Handler & Pick<Probe, 'timeoutSeconds'>
 
 interface Aim {

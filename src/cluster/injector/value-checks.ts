@@ -139,7 +139,7 @@ export const POD_IP = 'pod-ip'
 export function upstreamHost(value: string): string | undefined {
   return value === POD_IP || isLoopback(value)
     ? undefined
-    : 'the app is in the same pod: use 127.0.0.1, ::1 or pod-ip'
+    : 'your MCP server is in the same pod: use 127.0.0.1, ::1 or pod-ip'
 }
 
 /** Returns true for loopback addresses, which other pods cannot reach. */

@@ -34,7 +34,7 @@ export interface InjectedPod {
   readonly version: string
   readonly rules: RulesConfigMap | undefined
   readonly labels: Readonly<Record<string, string>>
-  /** Ports of the app that were taken over. */
+  /** Ports of the upstream that were taken over. */
   readonly ports: readonly { readonly number: number; readonly name?: string | undefined }[]
   /** Warnings of the injector when the pod was made. */
   readonly warnings: readonly string[]

@@ -27,7 +27,7 @@ export class BridgedSocket extends Duplex {
   /** Reports that the connection has closed, with or without an error. */
   disconnected(error?: Error): void {
     if (this.#early === undefined) this.destroy(error)
-    else this.#early.push(error ?? new Error('the app closed the connection'))
+    else this.#early.push(error ?? new Error('the upstream closed the connection'))
   }
 
   override _read(): void {

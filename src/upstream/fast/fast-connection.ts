@@ -38,10 +38,10 @@ const READ_SIZE = 64 * 1024
 /** A longer rest of a response is read into fresh buffers, which need no copy. */
 const BULK = 2 * READ_SIZE
 
-const RESET: Failure = { kind: 'reset', message: 'the app reset the connection' }
+const RESET: Failure = { kind: 'reset', message: 'the upstream reset the connection' }
 const CLOSED: Failure = {
   kind: 'closed',
-  message: 'the app closed the connection before its response was whole',
+  message: 'the upstream closed the connection before its response was whole',
 }
 
 /** The read buffer that all connections share: kept bytes are copied before the read returns. */

@@ -103,7 +103,7 @@ export interface CopiedOwner {
 
 /** A call with copies to send. */
 export interface CopiedCall {
-  /** The text that was sent to the app. */
+  /** The text that was sent to the upstream. */
   readonly text: string
   readonly order: CopyOrder
   readonly owner: CopiedOwner
