@@ -21,7 +21,7 @@ interface Stand {
   readonly program: Program
   readonly port: number
   readonly admin: string
-  /** Exchanges that the upstream has not answered. */
+  /** Exchanges without a response from the upstream. */
   readonly held: AppExchange[]
 }
 

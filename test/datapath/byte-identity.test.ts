@@ -62,7 +62,7 @@ function responseSeen(response: ClientResponse | undefined): object {
   }
 }
 
-/** Runs planned connections, a few at a time, and answers what each side saw, by exchange. */
+/** Runs planned connections, a few at a time, and returns what each side saw, by exchange. */
 async function run(
   port: number,
   plan: readonly PlannedConnection[],

@@ -14,7 +14,7 @@ const CASES = rounds(500, 3200)
 const WORKERS = 8
 /** The wait for an unfinished request before the client hangs up. */
 const SILENCE = 40
-/** The headers that a hop may keep, such as an Expect that it answered itself. */
+/** The headers that a hop may keep, such as an Expect that it handled itself. */
 const HOP_BY_HOP = new Set(
   'connection keep-alive proxy-connection transfer-encoding upgrade te expect'.split(' '),
 )
@@ -97,7 +97,7 @@ function disagreement(app: AppRequest, node: Understood | undefined): string | u
   return undefined
 }
 
-/** Requests are told apart by the case that they came up in; on a busy machine they may come up later. */
+/** Identifies requests by their case; on a busy machine they may arrive during a later one. */
 const LATE = 4
 
 interface Noted<T> {
@@ -170,7 +170,7 @@ test(
     const accepted = workers.reduce((sum, worker) => sum + worker.accepted, 0)
     const message = `SQUALL_TEST_SEED=${seed}: ${problems.length} problems, ${passed} passed, ${accepted} accepted by Node`
     expect(problems.slice(0, 8), message).toEqual([])
-    // A proxy that refuses everything would agree as well.
+    // A proxy that rejects everything would agree as well.
     expect(accepted, message).toBeGreaterThan(CASES / 10)
     expect(passed, message).toBeGreaterThan(accepted * 0.4)
   },

@@ -29,7 +29,7 @@ beforeEach(() => {
   app.requests.length = 0
 })
 
-/** Sends an attack and waits until it is answered, cut off, or met with silence. */
+/** Sends an attack and waits for a response, a cut, or silence. */
 async function strike(bytes: string): Promise<RawClient> {
   const client = await RawClient.connect(squall.port)
   const before = app.connections.length

@@ -9,7 +9,7 @@ import { valueOf } from '../support/wire.ts'
 
 const opened = closers()
 const STRAY = response('200 OK', ['X-Stray', 'yes'], 'stray')
-/** Two blanks: such a head is left to the general parser. */
+/** Two blanks: the standard path reads such headers. */
 const ODD = response('200 OK', ['X-App', ' odd'], 'odd')
 
 async function call(squall: ScriptedSidecar, id: number): Promise<RawClient> {
@@ -19,14 +19,14 @@ async function call(squall: ScriptedSidecar, id: number): Promise<RawClient> {
   return client
 }
 
-/** Answers each call with its id. */
+/** Responds to each call with its id. */
 const byId: Script = async (each) => {
   const { id } = JSON.parse(each.request.body.toString()) as { id: number }
   await each.write(response('200 OK', [], `to ${id}`))
 }
 
 /**
- * An upstream that answers twice has the second response read as the one to the next call on the same
+ * An upstream that responds twice has the second response read as the one to the next call on the same
  * connection: another client gets what was meant for the first one.
  */
 describe('a response that nobody asked for', () => {

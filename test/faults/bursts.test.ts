@@ -1,7 +1,7 @@
 /**
  * A hostile or broken upstream sends one faulted call a burst that takes Squall a tenth of a second and
  * more to read: events of three bytes, an event of half a million lines, one of 3.9 MB that is JSON on
- * 9,000 lines, JSON that a rule changes step by step. All other calls wait for it. What takes long is done in steps, with turns for others.
+ * 9,000 lines, JSON that a rule changes step by step. All other calls wait for it. Long work is done in steps, and other calls run between them.
  */
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
@@ -41,7 +41,7 @@ async function upstreamInThread(type: string, body: string): Promise<number> {
   return port
 }
 
-/** Returns true when no turn takes long, by itself or beside the others. */
+/** Returns true when no step takes long, by itself or beside the others. */
 async function takesTurns(work: Promise<unknown>): Promise<boolean> {
   const all = { ended: false }
   void work.finally(() => (all.ended = true))

@@ -39,7 +39,7 @@ const copies = (count: number, spacing = 0): Fault => ({
   },
 })
 
-/** Answers to copies are slow and long, unless `answer` says otherwise. */
+/** Responses to copies are slow and long, unless `answer` says otherwise. */
 async function start(
   faults: readonly Fault[],
   more: Partial<RuledOptions> = {},

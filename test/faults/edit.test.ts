@@ -30,7 +30,7 @@ const edit = (change: (text: string) => string | undefined): Fault => ({
 
 const replacing = (from: string, to: string): Fault => edit((text) => text.replace(from, to))
 
-/** A stage whose upstream says what it got, and answers all calls with a result. */
+/** A stage whose upstream reports what it got, and responds to all calls with a result. */
 async function start(
   faults: readonly Fault[],
   more: Partial<RuledOptions> = {},

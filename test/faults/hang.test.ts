@@ -47,7 +47,7 @@ function bodyOf({ text }: RawClient): string {
   return body
 }
 
-/** The start of a stream, before the event that answers. */
+/** The start of a stream, before the event with the response. */
 const BEFORE = streamText(1).split('id: 2')[0]!
 
 it('holds a call until its client leaves, and the upstream never hears of it', async () => {

@@ -11,7 +11,7 @@ import { rounds } from '../support/rounds.ts'
 import { startSidecar } from '../support/sidecar.ts'
 
 const opened = closers()
-/** Cuts the bytes anew, at the places that `cut` gives. */
+/** Cuts the bytes anew, at the offsets that `cut` gives. */
 const recut = (cut: (size: number) => number): Fault =>
   onBody(async function* (source) {
     for await (const chunk of source) {

@@ -11,7 +11,7 @@ type Options = Omit<StartOptions, 'upstream' | 'rules'>
 /** An upstream of HTTP+SSE behind a sidecar with rules, whose responses the test gives by itself. */
 export class PushApp {
   readonly stage: Stage
-  /** The streams that the upstream was asked for, in order. */
+  /** The streams that clients requested from the upstream, in order. */
   readonly streams: AppExchange[]
 
   private constructor(stage: Stage, streams: AppExchange[]) {

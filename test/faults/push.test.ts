@@ -242,7 +242,7 @@ test('without a stream that can be read, nothing can be done', async () => {
   await client.head()
   const coded = gzipSync('event: endpoint\ndata: /message?sessionId=a\n\n', { finishFlush: 2 })
   app.streams[0]!.socket.write(chunk(coded))
-  // Nothing tells from outside when the endpoint has been read.
+  // Nothing shows from outside when the endpoint has been read.
   let id = 0
   await expect
     .poll(async () => {

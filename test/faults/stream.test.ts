@@ -18,7 +18,7 @@ const MODERN = {
   'mcp-name': 'echo',
 }
 
-/** The parts of the upstream's stream: primer and comment, progress, answer. */
+/** The parts of the upstream's stream: primer and comment, progress, response. */
 function partsOf(id: number | string): readonly [string, string, string] {
   const [primer, progress, response] = streamText(id).split(/(?<=keep\n\n)|(?<=\r\n\r\n)/)
   return [primer!, progress!, response!]

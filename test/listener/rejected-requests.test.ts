@@ -16,7 +16,7 @@ interface Told {
   readonly message: string
 }
 
-/** The response to a client whose bytes are refused. */
+/** The response to a client whose bytes are rejected. */
 async function reported(squall: ScriptedSidecar, bytes: string): Promise<Told> {
   const client = opened(await RawClient.connect(squall.port))
   await client.send(bytes, 'POST')

@@ -16,7 +16,7 @@ function stage(observer: Partial<Observer> = {}) {
     now += time
     return true
   }
-  // As every response does, it says when the tick of its head is over.
+  // As every response does, it says when the tick of its headers is over.
   const begun = (): void => {
     work(10)()
     process.nextTick(() => exchange.listener?.tickEnded())

@@ -15,7 +15,7 @@ const opened = closers()
 const trusting = ['--upstream-ca', tlsFile('ca.pem')]
 
 interface TlsApp extends HttpApp {
-  /** Names that clients asked for in their handshakes, and their own common names. */
+  /** Names that clients requested in their handshakes, and their own common names. */
   readonly asked: (string | undefined)[]
   readonly clients: (string | undefined)[]
 }

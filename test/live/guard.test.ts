@@ -28,7 +28,7 @@ const half: RequestListener = (req, res) => {
   else req.resume().on('end', () => void res.writeHead(500).end('broken'))
 }
 
-/** An upstream whose tool asks its client, and fails with the error that it gets. */
+/** An upstream whose tool requests input from its client, and fails with the error that it gets. */
 function insisting(): RequestListener {
   let calling: { readonly id: number; readonly res: ServerResponse } | undefined
   return (req, res) => {

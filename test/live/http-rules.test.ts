@@ -8,7 +8,7 @@ afterEach(async () => {
   for (const each of running.splice(0)) await each.close()
 })
 
-/** Answers with the status that the path ends with. */
+/** Responds with the status that the path ends with. */
 const statuses: RequestListener = (req, res) => {
   const status = Number(req.url?.split('/').at(-1)) || 200
   req.resume().on('end', () => void res.writeHead(status).end(`said ${status}`))

@@ -120,7 +120,7 @@ async function storm(versions: number, closers: (() => Promise<void>)[]): Promis
     }
     const swappedAt = performance.now()
     // A link that is taken away for a moment is a version of its own, and one that says the same as
-    // the next is not told twice.
+    // the next is not reported twice.
     await untilSeen(squall, (last) => isOf(last, next) && (last !== before || next.rule === NONE))
     if (next.kind === 'good') late.push(performance.now() - swappedAt)
     const response = await load.probe()
@@ -142,7 +142,7 @@ async function storm(versions: number, closers: (() => Promise<void>)[]): Promis
   )
   expect(inotifyWatches()).toBeLessThanOrEqual(watches + MAX_WATCHES)
   await squall.running.close()
-  // The kernel's side of a watch ends some turns after it was closed.
+  // The kernel's side of a watch ends some time after it was closed.
   await eventually(() => (inotifyWatches() === watches ? undefined : 'a watch was left behind'))
 }
 
@@ -185,7 +185,7 @@ function inotifyWatches(): number {
   return process.getActiveResourcesInfo().filter((name) => name === 'FSEventWrap').length
 }
 
-/** Calls without end that no rule means, and the way to ask for what the rules mean. */
+/** Endless calls that no rule matches, and a request for the rules' names. */
 function startLoad(squall: Squall) {
   const pool = new Pool(`http://127.0.0.1:${squall.port}`, { connections: CALLERS + 1 })
   const failed: string[] = []

@@ -62,7 +62,7 @@ describe('a hostile file', () => {
     expect(codes(text)).toEqual(['too_many'])
   })
 
-  it('of thousands of bad rules is rejected with some of its mistakes', () => {
+  it('of thousands of invalid rules is rejected with some of its errors', () => {
     const rules = Array.from(
       { length: 5000 / SMALLER },
       (_, index) => `- { nam: r${index}, match: { tool: [5] } }`,

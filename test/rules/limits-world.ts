@@ -105,7 +105,7 @@ export function expectHeld(text: string, limits: Strict, disarmed?: string): See
   return { matched, hits: all }
 }
 
-/** More hits than this of so many calls break the limit. */
+/** More sampled calls than this of so many break the limit. */
 export function mostHits(calls: number, maxPercent: number): number {
   const share = maxPercent / 100
   return Math.max(binomialBounds(calls, share, 1e-9)[1], calls * share + HEAD_START + 1)

@@ -46,7 +46,7 @@ describe('a duration', () => {
     expect(Math.abs(mean(pareto) - 150)).toBeLessThan(15)
   })
 
-  it('is a number within bounds, whatever is drawn', () => {
+  it('is a number within bounds, whatever is sampled', () => {
     const ms = fc.integer({ min: 0, max: 2_592_000_000 })
     const distribution = fc.oneof(
       fc.record({ fixed: ms, jitter: ms }),

@@ -13,7 +13,7 @@ const PAGE = [
 ].join('\n')
 
 describe('the counts of a metrics page', () => {
-  it('tell injected errors from real ones, by tool', () => {
+  it('separate injected errors from real ones, by tool', () => {
     const counts = originCounts(PAGE)
     expect(counts.toJSON()).toEqual({
       a: { calls: 100, injected: 6, real: 4, faults: 6 },

@@ -51,7 +51,7 @@ describe('the schema for editors', () => {
     for (const { label, body } of anyOf.flatMap((branch) => branch.defaultSnippets ?? [])) {
       const [fault] = accepted(faultText(JSON.stringify(body))).rules[0]!.faults
       expect(fault?.fault).toBe(label)
-      // Editors read these as places to fill in.
+      // Editors read these as fields to fill in.
       expect(JSON.stringify(body)).not.toMatch(/[$]/)
     }
   })

@@ -42,7 +42,7 @@ describe('a sample', () => {
     expect(Math.abs(excess(counts, N))).toBeLessThan(5)
   })
 
-  it.each(kinds)('of one of %s tells nothing of the next', (_, key) => {
+  it.each(kinds)('of one of %s shows nothing about the next', (_, key) => {
     const hash = SampleHash.of('42', 'slow-search')
     const pairs = new Uint32Array(32 * 32)
     let last = hash.number(key(0))
