@@ -24,8 +24,8 @@ const MAX_WAIT_MS = 3_600_000
 const POLL_MS = 200
 
 /**
- * Creates the socket. It needs no token: only the sidecar's user may open the file, no other container
- * mounts the volume, and no network leads there.
+ * Creates the socket. It needs no token: only the sidecar's user may open the file, no other
+ * container mounts the volume, and no network leads there.
  */
 export function createControlSocket(controlled: Controlled, logger: Logger): ControlSocket {
   const closing = new AbortController()

@@ -249,7 +249,9 @@ function isListChanged(message: Message | undefined): boolean {
   return message?.kind === 'notification' && METHOD.test(message.method)
 }
 
-/** An event that says so of the list that a method is about; of the tools where it is about none. */
+/**
+ * An event that says so of the list that a method is about; of the tools where it is about none.
+ */
 function listChanged(about: string | undefined): Frame {
   const kind = /^(?:prompts|resources)(?=\/)/.exec(about ?? '')?.[0] ?? 'tools'
   const method = `notifications/${kind}/list_changed`

@@ -9,7 +9,10 @@ import { CONTINUE, defineFault } from './fault.ts'
 import type { Fault, FaultContext, ParameterProblem, Verdict } from './fault.ts'
 import { NOTHING } from './lib/outlook.ts'
 
-/** Lateness: before the upstream sees the call, after it answered, or before each event of the stream. */
+/**
+ * Lateness: before the upstream sees the call, after it answered, or before each event of the
+ * stream.
+ */
 export const delay = defineFault({
   name: 'delay',
   summary: 'makes a call late',

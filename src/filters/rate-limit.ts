@@ -145,8 +145,8 @@ export const rateLimit = defineFault({
 type CallerKind = 'all' | 'session' | 'client' | 'tool' | { readonly header: string }
 
 /**
- * Returns what tells a call's caller from others. Those that do not say who they are count as one. It
- * is a digest: callers choose the text, which may be long or a secret, and many are remembered.
+ * Returns what tells a call's caller from others. Those that do not say who they are count as one.
+ * It is a digest: callers choose the text, which may be long or a secret, and many are remembered.
  */
 function callerKey(by: CallerKind, ctx: FaultContext): string {
   const text = textOf(by, ctx)

@@ -107,7 +107,9 @@ function argumentsOf(params: unknown): unknown {
   return rest
 }
 
-/** A result that is whole by itself: no failure, no question back to the client, no task to poll. */
+/**
+ * A result that is whole by itself: no failure, no question back to the client, no task to poll.
+ */
 function isPlainResult(message: Message | undefined): boolean {
   if (message?.kind !== 'result' || !isRecord(message.result)) return false
   const { isError, resultType = 'complete', task } = message.result

@@ -88,7 +88,8 @@ function cutting(
     : { head, body }
 
   async function* cut(rest: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
-    // A reset makes the client's side drop what it has not read yet, so that needs a moment to arrive.
+    // A reset makes the client's side drop what it has not read yet, so that needs a moment to
+    // arrive.
     if (how === 'rst') await ctx.sleep(SETTLING).catch(() => undefined)
     if (takesEffect(ctx)) {
       if (refuse !== undefined) ctx.host.refuseConnections(refuse)

@@ -108,7 +108,7 @@ export class Pipeline implements ActiveExchangeOwner {
     }
   }
 
-  /** Creates an exchange without calls, which only HTTP rules can match. An `unread` body may contain calls. */
+  /** Creates an exchange that only HTTP rules can match. An `unread` body may contain calls. */
   #withoutCalls(
     exchange: Exchange,
     kind: ActiveExchange['class'],

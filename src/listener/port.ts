@@ -146,7 +146,10 @@ export class Port {
     ;(this.#front.server as TlsServer).setSecureContext(material)
   }
 
-  /** Resolves to true when the upstream accepts connections; probes it only without open connections. */
+  /**
+   * Resolves to true when the upstream accepts connections; probes it only without open
+   * connections.
+   */
   upstreamAccepts(): Promise<boolean> {
     if (this.#connections.connected > 0) return Promise.resolve(true)
     const now = performance.now()

@@ -8,7 +8,10 @@ import type { ClientResponse } from './exchange.ts'
 /** The JSON-RPC error code of Squall's own errors. */
 const SQUALL_ERROR = -32603
 
-/** The header of Squall's own error responses, which come neither from the upstream nor from a fault. */
+/**
+ * The header of Squall's own error responses, which come neither from the upstream nor from a
+ * fault.
+ */
 export const ERROR_HEADER = 'x-squall-error'
 
 /** Explains calls that Squall itself ended, without a response of its own. */
@@ -94,7 +97,10 @@ const TEXTS: Readonly<Partial<Record<RejectionReason, string>>> = {
   upstream_protocol: 'the upstream answered with something that is not HTTP',
 }
 
-/** Maps a failed transfer to an error response. Resets and closes without a response are passed on as such. */
+/**
+ * Maps a failed transfer to an error response. Resets and closes without a response are passed on
+ * as such.
+ */
 export function rejectionOf({ kind, message }: Failure): Rejection {
   const { reason, status } = KINDS[kind]
   const text = TEXTS[reason]

@@ -30,9 +30,9 @@ const SOCKETS = ['/proc/net/tcp', '/proc/net/tcp6'] as const
 const LOOPBACKS = [/^[0-9A-F]{6}7F$/, /^0{24}01000000$/, /^0{16}FFFF0000[0-9A-F]{6}7F$/]
 
 /**
- * Finds out why an upstream gives no usable response to plain HTTP: it speaks TLS, or it listens on loopback
- * and is reached by the address of the pod. Probes only after a failure, seldom, and a bounded number
- * of times.
+ * Finds out why an upstream gives no usable response to plain HTTP: it speaks TLS, or it listens on
+ * loopback and is reached by the address of the pod. Probes only after a failure, seldom, and a
+ * bounded number of times.
  */
 export class UpstreamDiagnosis {
   readonly #options: DiagnosisOptions

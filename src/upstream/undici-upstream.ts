@@ -20,7 +20,10 @@ import type { ConnectionEvents, ConnectionPool } from './connection-pool.ts'
 import { headerLines, usualReason } from './response-head.ts'
 
 const OVERLOAD: Failure = { kind: 'overload', message: 'all upstream connections are in use' }
-/** Bodies up to this size are written together with their head, which is cheaper than two corked writes. */
+/**
+ * Bodies up to this size are written together with their head, which is cheaper than two corked
+ * writes.
+ */
 const ONE_WRITE = 16 * 1024
 /** The interim responses to one request, beyond which the response is a protocol failure. */
 const MOST_INTERIM = 64
@@ -40,7 +43,10 @@ export class UndiciUpstream implements Upstream {
     return this.#pool.hasIdle
   }
 
-  /** Reads the response to a request that was sent already, on a connection that another reader opened. */
+  /**
+   * Reads the response to a request that was sent already, on a connection that another reader
+   * opened.
+   */
   takeOver(socket: Socket, sink: ResponseSink, begun = false): Transfer {
     let connections = 0
     const connector: Connector = (done) => {
@@ -96,7 +102,10 @@ function latin1(bytes: Uint8Array): string {
   return asBuffer(bytes).toString('latin1')
 }
 
-/** Returns only the options that undici needs to frame the body: `RequestHeadWriter` writes the head. */
+/**
+ * Returns only the options that undici needs to frame the body: `RequestHeadWriter` writes the
+ * head.
+ */
 function dispatchOptions(
   method: string,
   body: Body,
@@ -182,8 +191,8 @@ class UndiciTransfer implements Transfer, SocketOwner, Dispatcher.DispatchHandle
     this.#resume = resume
     this.#sink.head(head)
     if (!this.#begun) this.#sink = renameMarkers(head, this.#sink)
-    // No body follows. A 304 may declare the length of the omitted body, and undici would report the
-    // missing bytes as a broken response.
+    // No body follows. A 304 may declare the length of the omitted body, and undici would report
+    // the missing bytes as a broken response.
     if ((status === 204 || status === 304) && !this.#done) {
       this.#ended = true
       this.#sink.end([])

@@ -81,8 +81,8 @@ async function endsByItself({ program }: Stand): Promise<void> {
 
 /**
  * A pod ends while clients are in the middle of sending. A request that has begun to arrive was
- * sent in good faith to a pod that was ready: to drop the rest of it leaves the client without a response,
- * and the drain waiting for a request that will never be whole.
+ * sent in good faith to a pod that was ready: to drop the rest of it leaves the client without a
+ * response, and the drain waiting for a request that will never be whole.
  */
 describe('at SIGTERM', () => {
   test('whole calls, streams and requests that have half arrived are all finished', async () => {
@@ -223,7 +223,10 @@ function clients(at: Stand, count: number): Promise<RawClient[]> {
   return Promise.all(Array.from({ length: count }, () => client(at)))
 }
 
-/** A call in two parts: cut in the request line, within a header, at the end of the headers, or in the body. */
+/**
+ * A call in two parts: cut in the request line, within a header, at the end of the headers, or in
+ * the body.
+ */
 function cutRequest(id: number): [string, string] {
   const text = toolCall(id)
   const head = text.indexOf('\r\n\r\n') + 4

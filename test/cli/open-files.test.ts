@@ -13,8 +13,8 @@ const OPEN_FILES = 256
 const CLIENTS = 400
 
 /**
- * Clients that hold their connections took every descriptor of the process: scrapes and probes were not
- * accepted any more, and calls that had been accepted got no connection to the upstream.
+ * Clients that hold their connections took every descriptor of the process: scrapes and probes were
+ * not accepted any more, and calls that had been accepted got no connection to the upstream.
  */
 test('clients that hang take no descriptor from the admin port or from accepted calls', async () => {
   const held: AppExchange[] = []

@@ -46,7 +46,9 @@ function requestSeen(request: WireMessage): object {
   return { startLine, headers: endToEnd(headers), framing, body: digest(request), trailers }
 }
 
-/** Returns a response as the client saw it. The framing may differ: it belongs to the connection. */
+/**
+ * Returns a response as the client saw it. The framing may differ: it belongs to the connection.
+ */
 function responseSeen(response: ClientResponse | undefined): object {
   if (response === undefined) return { none: true }
   const { status, reason, headers, trailers, complete } = response

@@ -105,7 +105,9 @@ interface Noted<T> {
   readonly request: T
 }
 
-/** The reasons why requests at the upstream have no counterpart among those that Node understood. */
+/**
+ * The reasons why requests at the upstream have no counterpart among those that Node understood.
+ */
 function unmatched(
   atApp: readonly Noted<AppRequest>[],
   atNode: readonly Noted<Understood>[],

@@ -26,8 +26,8 @@ const byId: Script = async (each) => {
 }
 
 /**
- * An upstream that responds twice has the second response read as the one to the next call on the same
- * connection: another client gets what was meant for the first one.
+ * An upstream that responds twice has the second response read as the one to the next call on the
+ * same connection: another client gets what was meant for the first one.
  */
 describe('a response that nobody asked for', () => {
   test.each([

@@ -58,8 +58,8 @@ export function exampleFile(name: string): URL {
 }
 
 /**
- * Starts examples, each closed after its test. Those with equal servers share one, which ends with the test file.
- * Call once at the top of a test file.
+ * Starts examples, each closed after its test. Those with equal servers share one, which ends with
+ * the test file. Call once at the top of a test file.
  */
 export function examples(): (name: string, options?: ExampleOptions) => Promise<Example> {
   const closing = closers()

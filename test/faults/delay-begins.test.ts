@@ -10,7 +10,9 @@ import { NO_CONTEXT } from './no-context.ts'
 const TELLING = 300
 const DELAY = 400
 
-/** Makes the request phase of one call with these faults; calls `told` for each that is reported. */
+/**
+ * Makes the request phase of one call with these faults; calls `told` for each that is reported.
+ */
 async function requested(
   faults: readonly Fault[],
   told: () => void,

@@ -29,8 +29,8 @@ test('a client of protocol version 2026-07-28 cancels by leaving, and the upstre
   expect(held.seen).toEqual([])
 })
 
-// Nobody can say which of several held calls such a cancellation is for. It used to pass at once: the
-// upstream got it in front of the call that it cancels, and ignored it.
+// Nobody can say which of several held calls such a cancellation is for. It used to pass at once:
+// the upstream got it in front of the call that it cancels, and ignored it.
 describe('a cancellation that fits several held calls', () => {
   const PING = { jsonrpc: '2.0', method: 'notifications/ping' }
 

@@ -5,8 +5,8 @@ import { chunk } from '../support/raw-app.ts'
 import { giveUp, heldCalls, LATE, SESSION } from './held-calls.ts'
 import { rule } from './push-app.ts'
 
-// A cancellation used to overtake the call that a fault held: the upstream executed the call behind its own
-// cancellation, and the client got a result that it had given up.
+// A cancellation used to overtake the call that a fault held: the upstream executed the call behind
+// its own cancellation, and the client got a result that it had given up.
 
 const open = heldCalls()
 

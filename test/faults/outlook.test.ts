@@ -81,7 +81,9 @@ const ALL_SETTINGS: readonly Setting[] = [
   { on: 'http-sse', http: true, transport: 'streamable-http', target: '/events?note', get: true },
 ]
 
-/** A stream with a notification before its response is one more setting where there are many rounds. */
+/**
+ * A stream with a notification before its response is one more setting where there are many rounds.
+ */
 const SETTINGS = ALL_SETTINGS.filter(
   ({ target }) => rounds(1, 2) === 2 || !target.endsWith('?note'),
 )

@@ -8,7 +8,9 @@ import { get, POLL, post, request, Stage, streamHead } from '../accounting/stage
 
 type Options = Omit<StartOptions, 'upstream' | 'rules'>
 
-/** An upstream of HTTP+SSE behind a sidecar with rules, whose responses the test gives by itself. */
+/**
+ * An upstream of HTTP+SSE behind a sidecar with rules, whose responses the test gives by itself.
+ */
 export class PushApp {
   readonly stage: Stage
   /** The streams that clients requested from the upstream, in order. */
@@ -101,7 +103,9 @@ export function heard(client: RawClient): string {
   return chunksOf(client).slice(1).join('')
 }
 
-/** Waits until a client has been sent this, and nothing else, behind what the stream begins with. */
+/**
+ * Waits until a client has been sent this, and nothing else, behind what the stream begins with.
+ */
 export async function hears(client: RawClient, text: string): Promise<void> {
   await expect.poll(() => heard(client), POLL).toBe(text)
 }

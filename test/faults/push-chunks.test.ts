@@ -166,7 +166,10 @@ test('with nothing armed, chunks are what the upstream sent', () => {
   )
 })
 
-/** Splits the events of a stream into those that must keep their order: no event without an id waits for one. */
+/**
+ * Splits the events of a stream into those that must keep their order: no event without an id waits
+ * for one.
+ */
 function ordered(stream: string) {
   const frames: SseFrame[] = []
   new SseFramer(1e6).push(Buffer.from(stream), (frame) => {

@@ -20,7 +20,9 @@ export function bodyApp(result: string, chunked = false): RequestListener {
   }
 }
 
-/** The stream that `streamApp` sends: a primer, an event of the upstream's own, and the response. */
+/**
+ * The stream that `streamApp` sends: a primer, an event of the upstream's own, and the response.
+ */
 export function streamOf(result: string, own = '', id: number | string = 1): string {
   return `id: a1\r\ndata: \r\n\r\n: hi\n\n${own}event: message\r\nid: a2\r\ndata: ${responseText(result, id)}\r\n\r\n`
 }

@@ -14,7 +14,10 @@ import { oneFault } from './one-fault.ts'
 const opened = closers()
 const META = 'io.modelcontextprotocol/'
 
-/** An upstream that responds to every request with a result, in JSON or by a stream, and notes what it gets. */
+/**
+ * An upstream that responds to every request with a result, in JSON or by a stream, and notes what
+ * it gets.
+ */
 function noting(bodies: string[], result: object = { content: [] }): RequestListener {
   return (req, res) => {
     const parts: Buffer[] = []

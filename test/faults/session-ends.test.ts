@@ -16,8 +16,9 @@ import { closers } from '../support/closers.ts'
 import { response, chunk, type AppExchange } from '../support/raw-app.ts'
 import { heldCalls, LATE, SESSION } from './held-calls.ts'
 
-// The end of a session used to overtake the calls that a fault held: the upstream got them behind it, and its
-// 404 counted as an error of its own. Calls without a response stayed open for ten minutes.
+// The end of a session used to overtake the calls that a fault held: the upstream got them behind
+// it, and its 404 counted as an error of its own. Calls without a response stayed open for ten
+// minutes.
 
 const open = heldCalls()
 const opened = closers()

@@ -54,7 +54,8 @@ describe.each(someOf(cases, 3))('$name meets over $transport', ({ open, transpor
   it('drift that its check against the output schema finds', async () => {
     const found = await client('rewrite: { retype: { /temperature: string } }')
     let met: unknown
-    // The upstream says early on that its tools have changed, whereupon a client forgets their schemas.
+    // The upstream says early on that its tools have changed, whereupon a client forgets their
+    // schemas.
     await eventually(async () => {
       await found.listTools()
       met = await outcome(ask(found))

@@ -9,8 +9,8 @@ import { startSquall, type Squall } from '../support/squall.ts'
 import { tlsText } from '../support/tls.ts'
 import { startUpstream } from '../support/upstream.ts'
 
-// An upstream that speaks TLS, and one that listens on loopback while the sidecar connects to the address of the
-// pod, gave clients cut connections or 502, and whoever ran them nothing to go by.
+// An upstream that speaks TLS, and one that listens on loopback while the sidecar connects to the
+// address of the pod, gave clients cut connections or 502, and whoever ran them nothing to go by.
 const opened = closers()
 const NAMED = 'the upstream is not reached in the right way'
 const material = { cert: tlsText('first.pem'), key: tlsText('first.key') }

@@ -35,7 +35,10 @@ function putPair(name: string): void {
   put('tls.key', tlsText(`${name}.key`))
 }
 
-/** As mounted secrets are laid out: links to a link to a directory, and the link in the middle is swapped. */
+/**
+ * As mounted secrets are laid out: links to a link to a directory, and the link in the middle is
+ * swapped.
+ */
 function prepare(name: string, version: string): void {
   mkdirSync(join(directory, version))
   writeFileSync(join(directory, version, 'tls.crt'), tlsText(`${name}.pem`))

@@ -46,7 +46,9 @@ async function readUntil(socket: Socket, marker: string): Promise<string> {
   return text
 }
 
-/** An upstream that upgrades, with these lines in its response, and the first request that it gets. */
+/**
+ * An upstream that upgrades, with these lines in its response, and the first request that it gets.
+ */
 async function upgrading(lines = ''): Promise<{ url: string; seen: Promise<IncomingMessage> }> {
   const app = createServer()
   const seen = new Promise<IncomingMessage>((resolve) => {

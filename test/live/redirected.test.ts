@@ -1,5 +1,6 @@
-// Frameworks mount an upstream at `/mcp/` and redirect `/mcp` there with 307. Squall saw two calls where the
-// client made one: shares were sampled twice, counters advanced twice, and metrics counted twice.
+// Frameworks mount an upstream at `/mcp/` and redirect `/mcp` there with 307. Squall saw two calls
+// where the client made one: shares were sampled twice, counters advanced twice, and metrics
+// counted twice.
 import { afterEach, describe, expect, it } from 'vitest'
 import type { RequestListener } from 'node:http'
 import { responding } from '../support/http-app.ts'

@@ -57,8 +57,9 @@ function version(n: number): Version {
 }
 
 /**
- * The ways by which files come to change. Each is given a mounted directory whose file is a link or a file. The
- * first two change it at once. With the others there is no file, or an empty one, for a moment.
+ * The ways by which files come to change. Each is given a mounted directory whose file is a link or
+ * a file. The first two change it at once. With the others there is no file, or an empty one, for a
+ * moment.
  */
 const WAYS: readonly ((mounted: MountedRules, text: string | Uint8Array) => Promise<void>)[] = [
   (mounted, text) => mounted.swap(text),
@@ -75,7 +76,9 @@ const WAYS: readonly ((mounted: MountedRules, text: string | Uint8Array) => Prom
   },
 ]
 
-/** Swaps in so many versions under load. No call may fail, and the last good one is always active. */
+/**
+ * Swaps in so many versions under load. No call may fail, and the last good one is always active.
+ */
 export async function reloadStorm(versions: number): Promise<void> {
   const closers: (() => Promise<void>)[] = []
   try {

@@ -45,7 +45,9 @@ export interface Seen {
   readonly hits: number
 }
 
-/** Runs a file under limits for three seconds and once more a day later, and expects them to hold. */
+/**
+ * Runs a file under limits for three seconds and once more a day later, and expects them to hold.
+ */
 export function expectHeld(text: string, limits: Strict, disarmed?: string): Seen {
   const ruleSet = compileRules(accepted(text), { ...limits, self: SELF })
   const states = new RuleStates(limits)

@@ -89,8 +89,9 @@ type Part =
   | { readonly experiment: ExperimentSetup }
 
 /**
- * Starts Squall from flags as the program does, on free ports of loopback where the flags name none;
- * with `rules`, also an upstream and a mounted rules file; with `admin` or `webhook`, that part alone.
+ * Starts Squall from flags as the program does, on free ports of loopback where the flags name
+ * none; with `rules`, also an upstream and a mounted rules file; with `admin` or `webhook`, that
+ * part alone.
  */
 export function startSquall(part: { readonly admin: ApiSetup }): Promise<Api>
 export function startSquall(part: WebhookPart): Promise<StagedWebhook>

@@ -11,7 +11,7 @@ import { PATIENCE } from './patience.ts'
 import { SQUALL_IMAGE } from './pod-images.ts'
 import { startCluster } from '../support/cluster.ts'
 
-// A pod that was made without any thought of Squall, under calls all the time. The tests are one story.
+// A pod that was created without Squall, under calls all the time. The tests are one story.
 const POD = 'target'
 const WEATHER = ['get_weather', { city: 'Oslo' }] as const
 const IMAGE = ['--image', SQUALL_IMAGE, '--image-pull-policy', 'Never'] as const

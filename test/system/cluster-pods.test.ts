@@ -8,8 +8,8 @@ import type { Stage } from './cluster/stage.ts'
 import { APP_IMAGE } from './pod-images.ts'
 import { startCluster } from '../support/cluster.ts'
 
-// Pods that the sidecar would cut off, or that pass it by, in a real cluster: right, or denied, and never
-// silent.
+// Pods that the sidecar would cut off, or that pass it by, in a real cluster: right, or denied, and
+// never silent.
 const READY = '--for=condition=Ready'
 const PATIENT = '--timeout=90s'
 const TLS_APP = `require('node:https').createServer({ cert: require('node:fs').readFileSync('/tls/tls.crt'), key: require('node:fs').readFileSync('/tls/tls.key') }, (req, res) => res.end('secret')).listen(3000, '::')`

@@ -23,7 +23,10 @@ const STEP = 0.5
 const RATE_SECONDS = 3
 /** The time until rates forget past calls, which may end up to two seconds later. */
 const SETTLED = RATE_SECONDS + 2
-/** Errors per second that are seen: there are five or more where clients are not held up by the machine. */
+/**
+ * Errors per second that are seen: there are five or more where clients are not held up by the
+ * machine.
+ */
 const SHOWN = 0.5
 const boards = dashboards()
 

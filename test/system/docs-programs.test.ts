@@ -1,4 +1,5 @@
-// Commands of the documents that need programs of others: the MCP Inspector, bridges, pytest and k6.
+// Commands of the documents that need programs of others: the MCP Inspector, bridges, pytest and
+// k6.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'

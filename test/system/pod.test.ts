@@ -149,7 +149,10 @@ const STATUS = `['CapEff', 'CapBnd', 'NoNewPrivs'].map((name) => name + ' ' +
   /\\t(.*)/.exec(fs.readFileSync('/proc/self/status', 'utf8').split('\\n').find((line) =>
   line.startsWith(name + ':')))[1]).join(', ')`
 
-/** Compares the packages that are installed, and those within the bundle, with the bill of materials. */
+/**
+ * Compares the packages that are installed, and those within the bundle, with the bill of
+ * materials.
+ */
 const UNLISTED = `const { components } = JSON.parse(fs.readFileSync('/usr/share/sbom/squall.cdx.json', 'utf8'))
   const listed = components.map(({ name }) => name)
   const installed = fs.readdirSync('/app/node_modules').flatMap((name) => name[0] !== '@' ? [name] :

@@ -16,8 +16,8 @@ const NO_NAME = 'kube-probe/squall'
 const MAX_WHY = 300
 
 /**
- * Makes the paths at which the kubelet checks the upstream through the admin port. Only declared checks
- * are made; of a request only the user agent is forwarded.
+ * Makes the paths at which the kubelet checks the upstream through the admin port. Only declared
+ * checks are made; of a request only the user agent is forwarded.
  */
 export function appHealthRoutes(probes: AppProbes, logger: Logger): Routes {
   let running = 0

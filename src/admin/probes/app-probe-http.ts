@@ -19,7 +19,10 @@ interface ProbeTarget {
   readonly named: boolean
 }
 
-/** Asks as the kubelet would: 200 to 399 succeeds, certificates are not checked, redirects stay at the host. */
+/**
+ * Asks as the kubelet would: 200 to 399 succeeds, certificates are not checked, redirects stay at
+ * the host.
+ */
 export async function checkHttp(action: HttpAction, context: CheckContext): Promise<Finding> {
   let target: ProbeTarget = { ...action, named: true }
   for (let redirects = 0; ; redirects++) {

@@ -47,9 +47,10 @@ const KILL_MS = DRAIN_MS + 5_000
 const TERMINATION_LOG = '/dev/termination-log'
 
 /**
- * Runs the sidecar and refreshes the redirect until the time has passed, or a signal or `squall detach`
- * ends it; returns the exit code. The redirect never outlives the sidecar: it is removed when the sidecar
- * exits, is not refreshed while the sidecar does not respond, and expires when this process is killed.
+ * Runs the sidecar and refreshes the redirect until the time has passed, or a signal or
+ * `squall detach` ends it; returns the exit code. The redirect never outlives the sidecar: it is
+ * removed when the sidecar exits, is not refreshed while the sidecar does not respond, and expires
+ * when this process is killed.
  */
 export async function attachedCommand(request: AttachedRequest): Promise<number> {
   const logger = createLogger({ level: 'info', format: 'json' })

@@ -53,7 +53,10 @@ async function run(options: RunOptions): Promise<number> {
   return 0
 }
 
-/** Warns when the upstream does not accept connections at the start, unless it is expected to start later. */
+/**
+ * Warns when the upstream does not accept connections at the start, unless it is expected to start
+ * later.
+ */
 async function reportMissingApp(sidecar: Sidecar, logger: Logger): Promise<void> {
   const { ready, reason, listening } = await sidecar.readiness()
   if (!ready && listening) logger.warn({ reason }, 'calls fail until the upstream is up')

@@ -167,7 +167,10 @@ export function overlaps(one: ListenAddress, other: ListenAddress): boolean {
   return clashes(one.host, other.host)
 }
 
-/** Parses the path of a control socket: a unix socket, which no network reaches. Throws a `UsageError`. */
+/**
+ * Parses the path of a control socket: a unix socket, which no network reaches. Throws a
+ * `UsageError`.
+ */
 export function parseControl({ text, source }: Given): string {
   if (text.startsWith('unix:')) return socketPath(text, source)
   throw invalidAddress(

@@ -112,8 +112,8 @@ const OWN_FLAGS = {
 export const RUN_FLAGS = { ...TARGET_FLAGS, ...TLS_FLAGS, ...RULES_FLAGS, ...OWN_FLAGS }
 
 /**
- * The checked, frozen options of `squall run`: times in milliseconds, sizes in bytes. Those of the data
- * path have the names of `SidecarOptions`.
+ * The checked, frozen options of `squall run`: times in milliseconds, sizes in bytes. Those of the
+ * data path have the names of `SidecarOptions`.
  */
 export type RunOptions = ReturnType<typeof runOptionsOf>
 

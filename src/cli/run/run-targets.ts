@@ -167,7 +167,10 @@ function uneven(listens: number, upstreams: number): UsageError {
   )
 }
 
-/** Returns the probes that the admin port performs for the kubelet. Throws nothing but a `UsageError`. */
+/**
+ * Returns the probes that the admin port performs for the kubelet. Throws nothing but a
+ * `UsageError`.
+ */
 export function appProbesOf({ appProbes: given, upstreamHost, admin }: TargetValues): AppProbes {
   if (given === undefined) return []
   if (admin === undefined) {

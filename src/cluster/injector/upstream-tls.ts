@@ -19,8 +19,8 @@ type Key = 'upstream-ca' | 'upstream-servername'
 const PLAIN: TlsPlan = { scheme: 'http', args: [], volumes: [], mounts: [] }
 
 /**
- * Chooses TLS on both sides. A sidecar that speaks plain HTTP would cut off an upstream that serves TLS, so
- * such a pod is denied unless its annotations configure both sides.
+ * Chooses TLS on both sides. A sidecar that speaks plain HTTP would cut off an upstream that serves
+ * TLS, so such a pod is denied unless its annotations configure both sides.
  */
 export function chooseTls(
   pod: Pod,

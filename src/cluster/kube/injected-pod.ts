@@ -62,7 +62,9 @@ export async function listInjectedPods(
     .sort((one, other) => (key(one) < key(other) ? -1 : 1))
 }
 
-/** Reads a pod and its sidecar; undefined when it neither has nor asks for one, or is terminating. */
+/**
+ * Reads a pod and its sidecar; undefined when it neither has nor asks for one, or is terminating.
+ */
 export function readInjectedPod(pod: Fields, prefix: string): InjectedPod | undefined {
   const { name, namespace = '', uid, annotations, labels, isTerminating } = metadataOf(pod)
   if (isTerminating) return undefined

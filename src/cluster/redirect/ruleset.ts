@@ -10,8 +10,9 @@ export interface RedirectPlan {
   /** Traffic of this user to loopback reaches the upstream itself. */
   readonly exemptUid: number | undefined
   /**
-   * The kernel drops the redirect unless `refreshRuleset` is applied at least this often, in seconds;
-   * connections that are already open stay with the upstream. Undefined for a permanent redirect.
+   * The kernel drops the redirect unless `refreshRuleset` is applied at least this often, in
+   * seconds; connections that are already open stay with the upstream. Undefined for a permanent
+   * redirect.
    */
   readonly heldSeconds?: number | undefined
 }
@@ -27,8 +28,8 @@ const SETS =
   '  set held { type inet_service; flags timeout; }\n  set owned { type inet_service; }\n'
 
 /**
- * Returns the rules for `nft -f -`, which applies all of them or none. They replace earlier rules, so
- * that applying them twice does no harm.
+ * Returns the rules for `nft -f -`, which applies all of them or none. They replace earlier rules,
+ * so that applying them twice does no harm.
  */
 export function ruleset({ redirects, exemptUid, heldSeconds }: RedirectPlan): string {
   const isHeld = heldSeconds !== undefined

@@ -98,7 +98,10 @@ type FailureKind = (typeof FAILURES)[number]
 /** The outcome of a call to the demo's MCP server. */
 export type Ending = 'ok' | FailureKind
 
-/** Fails one call in `oneIn`, with each of the kinds in turn. The counts of Squall are compared with it. */
+/**
+ * Fails one call in `oneIn`, with each of the kinds in turn. The counts of Squall are compared with
+ * it.
+ */
 const FAILURE_SCRIPT: Readonly<
   Record<string, { readonly oneIn: number; readonly kinds: readonly FailureKind[] }>
 > = {

@@ -102,8 +102,8 @@ export class HttpFront {
   }
 
   /**
-   * Stops accepting connections; ends idle ones now, and others after their last request, which may still be
-   * arriving. Resolves when all connections have ended, with upgraded ones.
+   * Stops accepting connections; ends idle ones now, and others after their last request, which may
+   * still be arriving. Resolves when all connections have ended, with upgraded ones.
    */
   drain(): Promise<void> {
     this.#draining = true

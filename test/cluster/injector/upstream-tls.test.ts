@@ -5,8 +5,9 @@ import type { Container, Pod } from '../../../src/cluster/injector/pod-types.ts'
 import { uninjectPod } from '../../../src/cluster/injector/uninject-pod.ts'
 import { contextOf, podOf } from './contexts.ts'
 
-// An upstream that serves TLS was cut off in silence: the sidecar sent it plain HTTP, and the probe, which
-// the admin port makes by HTTPS, went on passing. Such a pod is denied now, with what to write.
+// An upstream that serves TLS was cut off in silence: the sidecar sent it plain HTTP, and the
+// probe, which the admin port makes by HTTPS, went on passing. Such a pod is denied now, with what
+// to write.
 const asked = { path: '/healthz', port: 'mcp', scheme: 'HTTPS' }
 const secure: Container = {
   name: 'app',

@@ -3,7 +3,9 @@ import { describe, expect, it } from 'vitest'
 import { drawDuration } from '../../../src/filters/lib/duration-distribution.ts'
 import type { DurationDistribution } from '../../../src/filters/lib/duration-distribution.ts'
 
-/** Numbers that cover the interval evenly; the pairs that two draws in a row take cover the square. */
+/**
+ * Numbers that cover the interval evenly; the pairs that two draws in a row take cover the square.
+ */
 function even(): () => number {
   let index = 0
   return () => {

@@ -37,7 +37,8 @@ function valueOf(text: string): unknown {
 describe('the schema for editors', () => {
   const { anyOf } = schema.definitions.rule.properties.faults.items
 
-  // Language servers list the names of an enum and snippets as values, and the keys of an object elsewhere.
+  // Language servers list the names of an enum and snippets as values, and the keys of an object
+  // elsewhere.
   it('completes every fault as an entry of the list and as a key', () => {
     const values = anyOf.flatMap((branch) => [
       ...(branch.enum ?? []),

@@ -4,7 +4,10 @@ import { SampleHash } from '../../../src/rules/select/sample-hash.ts'
 
 const N = 200_000
 
-/** The largest distance of a count from its mean: five standard deviations, passed once in 1.7 million. */
+/**
+ * The largest distance of a count from its mean: five standard deviations, passed once in 1.7
+ * million.
+ */
 function spread(n: number, p: number): number {
   return 5 * Math.sqrt(n * p * (1 - p))
 }

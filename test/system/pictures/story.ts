@@ -158,7 +158,10 @@ interface StoryApp {
   become(state: 'well' | 'broken'): void
 }
 
-/** Each tool takes its own time; while the upstream is broken every second call fails, in three ways. */
+/**
+ * Each tool takes its own time; while the upstream is broken every second call fails, in three
+ * ways.
+ */
 async function startApp(): Promise<StoryApp> {
   let state: 'well' | 'broken' = 'well'
   let calls = 0

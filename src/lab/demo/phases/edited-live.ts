@@ -16,7 +16,10 @@ const PROBED = 'query_db'
 const SEED = 21
 const TITLE = 'The rules file is edited live, and the server has errors of its own'
 
-/** Edits the rules under load while the server has errors by its own script, and compares the labels of the errors with the script. */
+/**
+ * Edits the rules under load while the server has errors by its own script, and compares the labels
+ * of the errors with the script.
+ */
 export const editedLive: Phase = {
   key: 'editedLive',
   title: TITLE,

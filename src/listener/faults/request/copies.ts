@@ -128,7 +128,8 @@ export async function readCopied(
 
 /**
  * Sends the copies of a call one after the other, even without a waiting client, until the rule is
- * withdrawn. Their responses are read, so that the upstream does its work, and dropped. Never rejects.
+ * withdrawn. Their responses are read, so that the upstream does its work, and dropped. Never
+ * rejects.
  */
 export async function sendCopies(call: CopiedCall, options: CopyOptions): Promise<void> {
   const { active, copies, spacing } = call.order
