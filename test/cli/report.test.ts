@@ -48,7 +48,7 @@ describe('squall report html and markdown', () => {
         stderr: '',
       })
       const again = join(directory, 'again.html')
-      const named = ['--name', 'squall-demo-app 1.0.0', '-o', again]
+      const named = ['--name', 'squall-demo-server 1.0.0', '-o', again]
       expect((await startProgram(['report', 'html', out, ...named], {}, { here: true })).code).toBe(
         0,
       )
