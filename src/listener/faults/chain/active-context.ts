@@ -71,12 +71,15 @@ export abstract class ActiveContext implements FaultContext {
 
   get host(): FaultHost {
     const { control } = this.owner.exchangeContext
-    const origin: FaultOrigin = { ref: this.ref, marked: this.marked, retired: this.withdrawn }
+    const { origin } = this
     return {
-      expireSession: () => control.expireSession(origin),
       refuseConnections: (ms) => control.refuseConnections(ms, origin),
       watchFor: (word) => control.watchFor(word),
     }
+  }
+
+  protected get origin(): FaultOrigin {
+    return { ref: this.ref, marked: this.marked, retired: this.withdrawn }
   }
 
   get now(): () => number {

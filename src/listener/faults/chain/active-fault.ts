@@ -105,9 +105,7 @@ export class ActiveFault extends ActiveContext {
         // Copies are sent after the call, which another fault may still hold.
         if (verdict.kind === 'copies') this.#copies = true
         else this.#commit(undefined)
-        if (verdict.kind === 'reset' && verdict.refuse !== undefined) {
-          this.host.refuseConnections(verdict.refuse)
-        }
+        this.#actBeyondCall(verdict)
         return verdict
       }
       this.revoke(reason)
@@ -115,6 +113,16 @@ export class ActiveFault extends ActiveContext {
       this.failed(error)
     }
     return CONTINUE
+  }
+
+  /** Starts the effects that a verdict has beyond its call. */
+  #actBeyondCall(verdict: Verdict): void {
+    const { control } = this.owner.exchangeContext
+    if (verdict.kind === 'respond' && verdict.endsSession === true) {
+      control.expireSession(this.origin)
+    } else if (verdict.kind === 'reset' && verdict.refuse !== undefined) {
+      control.refuseConnections(verdict.refuse, this.origin)
+    }
   }
 
   /** Waits until the rule is withdrawn; rejects when the exchange ends before. */
