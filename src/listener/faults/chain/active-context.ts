@@ -13,6 +13,7 @@ import type {
   FaultRef,
   NotApplicableReason,
 } from '../exchange-context.ts'
+import type { Fate } from '../fate.ts'
 import { type Stop, interruptibleWait } from './stop.ts'
 import type { Message } from '../../../mcp/json-rpc.ts'
 
@@ -150,6 +151,7 @@ export interface StreamPosition {
 /** Provides the state of the call on which a fault acts. */
 export interface ActiveFaultOwner {
   readonly call: Call | undefined
+  readonly fate: Pick<Fate, 'hold' | 'letGo'>
   readonly exchangeContext: ExchangeContext
   /** Aborted when the client leaves, the sidecar drains, or the exchange ends. */
   readonly stop: Stop
