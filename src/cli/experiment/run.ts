@@ -27,6 +27,8 @@ import { NAMESPACES, metadataOf } from '../../cluster/kube/resources.ts'
 import type { SourcedName } from '../../rules/guard/production-names.ts'
 import type { Environment } from '../flags/flag.ts'
 import { withToken } from '../flags/server.ts'
+import { tooManyRejections } from '../../lab/policy/policy-rejections.ts'
+import type { Policy } from '../../lab/policy/policy-schema.ts'
 
 const FAILED = 1
 
@@ -50,7 +52,7 @@ export function runPlan(request: ExperimentRunRequest): Promise<number> {
 }
 
 async function runToReport(request: ExperimentRunRequest): Promise<number> {
-  const { read, kept } = await readAsked(request)
+  const { read, kept, policy } = await readAsked(request)
   if (!read.ok) {
     process.stderr.write(complaints(kept.file, read))
     throw invalidFile(`${quoted(kept.file)} is no plan`, 'fix the errors above')
@@ -66,7 +68,7 @@ async function runToReport(request: ExperimentRunRequest): Promise<number> {
       spec.kind === 'pods'
         ? new PodSidecars(client!, spec, { prefix: request.prefix, readToken })
         : new LocalSidecar({ ...spec, admin: { ...spec.admin, readToken } })
-    return await runWith(request, read, kept, sidecars, cluster)
+    return await runWith(request, read, { kept, policy }, sidecars, cluster)
   } finally {
     await client?.close()
   }
@@ -75,7 +77,7 @@ async function runToReport(request: ExperimentRunRequest): Promise<number> {
 async function runWith(
   request: ExperimentRunRequest,
   { plan, rejections }: Extract<ReadPlan, { readonly ok: true }>,
-  kept: KeptPlan,
+  { kept, policy }: { readonly kept: KeptPlan; readonly policy: Policy | undefined },
   sidecars: Sidecars,
   cluster: LabelSource,
 ): Promise<number> {
@@ -92,6 +94,8 @@ async function runWith(
   }
   const headers = await withToken(request.headers, request.authTokenFile)
   const past = await readHistory(experiments)
+  const tooMany = policy === undefined ? [] : tooManyRejections(plan, policy, past, Date.now())
+  if (tooMany.length > 0) return rejected(tooMany, request, rejectedLines(tooMany))
   // The first signal rolls back; after the second, the rules expire by themselves.
   const interrupt = interruption(INTERRUPTED, ['SIGINT', 'SIGTERM', 'SIGHUP'])
   try {
