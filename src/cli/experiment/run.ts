@@ -26,7 +26,7 @@ import { KubeError, isKubeError } from '../../cluster/kube/kube-error.ts'
 import { NAMESPACES, metadataOf } from '../../cluster/kube/resources.ts'
 import type { SourcedName } from '../../rules/guard/production-names.ts'
 import type { Environment } from '../flags/flag.ts'
-import { withToken } from '../flags/server.ts'
+import { tokenIn, withToken } from '../flags/server.ts'
 
 const FAILED = 1
 
@@ -35,6 +35,9 @@ interface ExperimentRunRequest extends AskedPlan {
   readonly headers: Readonly<Record<string, string>>
   readonly authTokenFile: string | undefined
   readonly junit: string | undefined
+  readonly monitorTokenFile: string | undefined
+  /** The token of the environment. */
+  readonly monitorToken: string | undefined
   /** The read token of the sidecar, if it requires one. */
   readonly readToken: string | undefined
   readonly cluster: LabelSource
@@ -83,10 +86,13 @@ async function runWith(
   const namespaceLabel = namespaceLabels(cluster, (text) => {
     if (!json) process.stderr.write(`warning: ${plain(text)}\n`)
   })
+  const monitorHeaders = await monitorHeadersOf(request)
   if (rejections.length > 0) {
     // Nothing asks a sidecar in production.
     const isProduction = rejections.some(({ code }) => code === 'PRODUCTION')
-    const more = isProduction ? [] : await moreRejections({ plan, sidecars, namespaceLabel })
+    const more = isProduction
+      ? []
+      : await moreRejections({ plan, sidecars, namespaceLabel, monitorHeaders })
     const lines = `${complaintsOf(kept.file, rejections)}${rejectedLines(more)}`
     return rejected([...rejections, ...more], request, lines)
   }
@@ -104,6 +110,7 @@ async function runWith(
       stop: interrupt.signal,
       past,
       namespaceLabel,
+      monitorHeaders,
       onEvent: json ? () => {} : experimentProgress(process.stderr, process.env),
       ...(request.plan.kind === 'again' && { again: request.plan.id }),
     })
@@ -120,6 +127,15 @@ async function runWith(
   } finally {
     interrupt.forget()
   }
+}
+
+function monitorHeadersOf({
+  monitorTokenFile: file,
+  monitorToken: token = '',
+}: ExperimentRunRequest): Promise<Readonly<Record<string, string>>> {
+  const isSet = file === undefined && token.trim() !== ''
+  const own = isSet ? { authorization: `Bearer ${tokenIn(token, 'SQUALL_MONITOR_TOKEN')}` } : {}
+  return withToken(own, file, '--monitor-token-file')
 }
 
 async function rejected(
