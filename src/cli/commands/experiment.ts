@@ -57,6 +57,11 @@ export const EXPERIMENT_RUN = defineCommand({
     ...productionNamesFlag(PLAN),
     ...POLICY,
     ...group(PLAN, {
+      monitorTokenFile: one(
+        'file',
+        'file with a token for Alertmanager and Prometheus, sent as Authorization: Bearer (or SQUALL_MONITOR_TOKEN itself)',
+        asText,
+      ),
       kubeconfig: one(
         'file',
         'kubeconfig for pods, and to read the namespace of the sidecar (default: KUBECONFIG, or ~/.kube/config)',
@@ -119,6 +124,8 @@ or an invalid plan, 130 when it was interrupted.`,
       headers: flags.header,
       authTokenFile: flags.authTokenFile,
       junit: flags.junit,
+      monitorTokenFile: flags.monitorTokenFile,
+      monitorToken: env['SQUALL_MONITOR_TOKEN'],
       readToken: readTokenOf(flags.adminReadTokenFile, env),
       production: productionOf(flags.productionNames, env),
       policy: flags.policy,

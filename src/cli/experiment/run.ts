@@ -29,9 +29,8 @@ import { PRODUCTION_NAMES, type SourcedName } from '../../rules/guard/production
 import type { PodsSpec } from '../../lab/experiment/plan.ts'
 import { type InCluster, runInCluster } from './in-cluster/run-in-cluster.ts'
 import type { Environment } from '../flags/flag.ts'
-import { withToken } from '../flags/server.ts'
+import { tokenIn, withToken } from '../flags/server.ts'
 import { tooManyRejections } from '../../lab/policy/policy-rejections.ts'
-import type { Policy } from '../../lab/policy/policy-schema.ts'
 
 const FAILED = 1
 
@@ -40,6 +39,9 @@ interface ExperimentRunRequest extends AskedPlan {
   readonly headers: Readonly<Record<string, string>>
   readonly authTokenFile: string | undefined
   readonly junit: string | undefined
+  readonly monitorTokenFile: string | undefined
+  /** The token of the environment. */
+  readonly monitorToken: string | undefined
   /** The read token of the sidecar, if it requires one. */
   readonly readToken: string | undefined
   readonly cluster: LabelSource
@@ -73,6 +75,11 @@ async function runToReport(request: ExperimentRunRequest): Promise<number> {
     const wrong = `--in-cluster: ${quoted(kept.file)} is for a sidecar of this machine`
     throw invalidFile(wrong, 'name pods with sidecar.kubernetes')
   }
+  if (policy !== undefined && read.rejections.length === 0) {
+    const past = await readHistory(request.experiments)
+    const tooMany = tooManyRejections(plan, policy, past, Date.now())
+    if (tooMany.length > 0) return rejected(tooMany, request, rejectedLines(tooMany))
+  }
   const client = spec.kind === 'pods' ? await clientFor(cluster) : undefined
   try {
     if (request.inCluster !== undefined && spec.kind === 'pods' && read.rejections.length === 0) {
@@ -82,7 +89,7 @@ async function runToReport(request: ExperimentRunRequest): Promise<number> {
       spec.kind === 'pods'
         ? new PodSidecars(client!, spec, { prefix: request.prefix, readToken })
         : new LocalSidecar({ ...spec, admin: { ...spec.admin, readToken } })
-    return await runWith(request, read, { kept, policy }, sidecars, cluster)
+    return await runWith(request, read, kept, sidecars, cluster)
   } finally {
     await client?.close()
   }
@@ -91,7 +98,7 @@ async function runToReport(request: ExperimentRunRequest): Promise<number> {
 async function runWith(
   request: ExperimentRunRequest,
   { plan, rejections }: Extract<ReadPlan, { readonly ok: true }>,
-  { kept, policy }: { readonly kept: KeptPlan; readonly policy: Policy | undefined },
+  kept: KeptPlan,
   sidecars: Sidecars,
   cluster: LabelSource,
 ): Promise<number> {
@@ -99,17 +106,18 @@ async function runWith(
   const namespaceLabel = namespaceLabels(cluster, (text) => {
     if (!json) process.stderr.write(`warning: ${plain(text)}\n`)
   })
+  const monitorHeaders = await monitorHeadersOf(request)
   if (rejections.length > 0) {
     // Nothing asks a sidecar in production.
     const isProduction = rejections.some(({ code }) => code === 'PRODUCTION')
-    const more = isProduction ? [] : await moreRejections({ plan, sidecars, namespaceLabel })
+    const more = isProduction
+      ? []
+      : await moreRejections({ plan, sidecars, namespaceLabel, monitorHeaders })
     const lines = `${complaintsOf(kept.file, rejections)}${rejectedLines(more)}`
     return rejected([...rejections, ...more], request, lines)
   }
   const headers = await withToken(request.headers, request.authTokenFile)
   const past = await readHistory(experiments)
-  const tooMany = policy === undefined ? [] : tooManyRejections(plan, policy, past, Date.now())
-  if (tooMany.length > 0) return rejected(tooMany, request, rejectedLines(tooMany))
   // The first signal rolls back; after the second, the rules expire by themselves.
   const interrupt = interruption(INTERRUPTED, ['SIGINT', 'SIGTERM', 'SIGHUP'])
   try {
@@ -122,6 +130,7 @@ async function runWith(
       stop: interrupt.signal,
       past,
       namespaceLabel,
+      monitorHeaders,
       onEvent:
         json && !request.progress ? () => {} : experimentProgress(process.stderr, process.env),
       ...(request.plan.kind === 'again' && { again: request.plan.id }),
@@ -187,6 +196,15 @@ async function reported(
   await writeJunit(junit, experimentSuite(result))
   await print(json ? `${JSON.stringify(result)}\n` : resultText(result, directory))
   return result.verdict === 'passed' ? 0 : FAILED
+}
+
+function monitorHeadersOf({
+  monitorTokenFile: file,
+  monitorToken: token = '',
+}: ExperimentRunRequest): Promise<Readonly<Record<string, string>>> {
+  const isSet = file === undefined && token.trim() !== ''
+  const own = isSet ? { authorization: `Bearer ${tokenIn(token, 'SQUALL_MONITOR_TOKEN')}` } : {}
+  return withToken(own, file, '--monitor-token-file')
 }
 
 async function rejected(

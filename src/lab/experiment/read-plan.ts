@@ -20,6 +20,7 @@ import {
   inlineRules,
   readRulesText,
 } from './plan.ts'
+import type { AlertSpec } from './monitor/alert-source.ts'
 import type { AbortLimit, PlanFile } from './plan-schema.ts'
 import { type LocatedRejection, planRejections } from './plan-rejections.ts'
 import { policyRejections } from '../policy/policy-rejections.ts'
@@ -103,6 +104,7 @@ function planOf(
     steady: gatesOf(steadyState),
     aborts: gatesOf(file.abortOn ?? {}),
     slo: Object.entries(file.slo ?? {}).map(([name, limit]) => limitGate(name, limit)),
+    alerts: alertsOf(file),
     by: file.pods === undefined ? 'calls' : 'pods',
     stages: stagesOf(file),
     production,
@@ -119,6 +121,16 @@ function sidecarOf({ sidecar, kill }: PlanFile, directory: string): Plan['sideca
     rulesFile: resolve(directory, rulesFile!),
     victim: kill && { pidFile: resolve(directory, kill.pidFile!), command: kill.command! },
   }
+}
+
+/** Returns the expected alerts. Each has one URL, as `planFindings` has checked. */
+function alertsOf({ expect }: PlanFile): readonly AlertSpec[] {
+  return [expect?.alert ?? []].flat().map((alert) => {
+    const { name, labels = {}, within, resolved, alertmanager, prometheus } = alert
+    const monitor = alertmanager === undefined ? 'prometheus' : 'alertmanager'
+    const url = new URL(alertmanager ?? prometheus!)
+    return { name, labels, withinMs: within, resolvedMs: resolved, monitor, url }
+  })
 }
 
 /** Returns the gates of a section with limits. */

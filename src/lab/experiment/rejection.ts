@@ -19,6 +19,8 @@ export type RejectionCode =
   | 'PID_FILE_UNSAFE'
   | 'NOT_ENOUGH_PODS'
   | 'POLICY'
+  | 'ALERT_ALREADY_FIRES'
+  | 'MONITOR_UNREACHABLE'
 
 /** One reason not to begin, and how to fix it. */
 export interface Rejection {
