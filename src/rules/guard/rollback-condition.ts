@@ -1,7 +1,7 @@
 import { nearestName } from '../../base/nearest-name.ts'
 import { durationText, readDuration, readFactor, readPercent } from '../../base/units.ts'
 
-/** What is measured, and the limit. */
+/** The measured figure, and its limit. */
 export type RollbackTest =
   | { readonly figure: 'real_errors'; readonly percent: number }
   /** More than `percent` of the calls take the upstream longer than `ms`. */
