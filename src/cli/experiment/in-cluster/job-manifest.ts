@@ -28,7 +28,7 @@ export const JOB_LABEL = 'app.kubernetes.io/instance'
 /** The container of the Job's pod. */
 export const RUNNER = 'experiment'
 
-/** Restoring the rules takes up to five requests of ten seconds. */
+/** Restoring the rules is tried for 30 seconds, and a request takes up to ten. */
 const GRACE_SECONDS = 75
 const KEPT_SECONDS = 86_400
 const READ_TOKEN = 'SQUALL_ADMIN_READ_TOKEN'
