@@ -106,7 +106,17 @@ test('a runner that ends without a result is reported with its exit code', async
   await eventually(() => (played.started.length > 0 ? undefined : program.stderr()))
   played.started[0]!.signal('SIGKILL')
   const { code, stderr } = await program.finished()
-  expect(stderr).toContain('the job ended without a result')
+  expect(stderr).toContain('the job ended without a result (End, exit code null)')
+  expect(code).toBe(1)
+})
+
+test('a Job whose pod is deleted is reported at once', async () => {
+  const program = run(await planFile({ hold: '1m' }))
+  await eventually(() => (program.stderr().includes('stage 1 of 1') ? undefined : program.stderr()))
+  const { name } = played.jobs[0]!.metadata
+  stage.shop.api.store.delete(`/api/v1/namespaces/shop/pods/${name}-1`)
+  const { code, stderr } = await program.finished()
+  expect(stderr).toContain('the pod of the job was deleted while it ran')
   expect(code).toBe(1)
 })
 
