@@ -93,9 +93,7 @@ describe.skipIf(missingForCluster() !== undefined)('an experiment on pods of a c
   test('runs as a Job, which kills a pod and deletes the ConfigMap that it created', async () => {
     explain()
     await stage.kubectl('-n', 'shop', 'delete', 'cm', 'squall-rules')
-    // A changed annotation makes the kubelet read it at once.
-    await stage.kubectl('-n', 'shop', 'annotate', 'pods', '-l', 'app=counting', 'example.com/a=b')
-    await expect.poll(reloads, POLL).toEqual(['absent'])
+    await delivered('absent')
     const kill = { pod: 1, restartWithin: '1m' }
     const changes = { stages: ['20%'], hold: '12s', kill, description: 'as a Job' }
     const { code, out, err } = await start(await plan(changes, 30_000), '--json', '--in-cluster')
@@ -113,11 +111,11 @@ describe.skipIf(missingForCluster() !== undefined)('an experiment on pods of a c
     )
     await installed.cluster.kubectl(['-n', 'shop', 'apply', '-f', '-'], countingServers(RULES))
     await stage.kubectl('-n', 'shop', 'rollout', 'status', 'deploy/counting', ROLLOUT)
+    await delivered('applied')
   })
 
   test('Ctrl-C deletes the Job, which restores the rules first', async () => {
     explain()
-    await expect.poll(reloads, POLL).toEqual(['applied'])
     const before = await configMap()
     const changes = { stages: ['20%'], hold: '2m' }
     const run = start(await plan(changes, 30_000), '--in-cluster')
@@ -227,6 +225,14 @@ async function armed(): Promise<readonly string[]> {
   return pods
     .flatMap((pod) => pod.rules)
     .flatMap(({ name, phase }) => (phase === 'on' ? [name] : []))
+}
+
+/** Has the kubelet read the ConfigMap at once, by a changed annotation, and waits until all sidecars have. */
+async function delivered(result: 'absent' | 'applied'): Promise<void> {
+  const annotation = `example.com/rules=${result}`
+  const pods = ['pods', '-l', 'app=counting']
+  await stage.kubectl('-n', 'shop', 'annotate', '--overwrite', ...pods, annotation)
+  await expect.poll(reloads, POLL).toEqual([result])
 }
 
 /** Returns the results of the last reloads of all sidecars, each once. */

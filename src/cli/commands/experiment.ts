@@ -26,6 +26,10 @@ const EXPERIMENTS = group(STORAGE, {
   }),
 })
 
+const POLICY = group(PLAN, {
+  policy: one('file', 'policy that limits experiments: squall policy --help', asText),
+})
+
 const JSON_OUT = group('Output:', {
   json: toggle('print JSON on standard output, and nothing on standard error'),
 })
@@ -51,6 +55,7 @@ export const EXPERIMENT_RUN = defineCommand({
     ...headerFlags(PLAN),
     ...readTokenFlag(PLAN),
     ...productionNamesFlag(PLAN),
+    ...POLICY,
     ...group(PLAN, {
       kubeconfig: one(
         'file',
@@ -116,6 +121,7 @@ or an invalid plan, 130 when it was interrupted.`,
       junit: flags.junit,
       readToken: readTokenOf(flags.adminReadTokenFile, env),
       production: productionOf(flags.productionNames, env),
+      policy: flags.policy,
       cluster: { kubeconfig, context, environmentLabel, env },
       prefix: flags.annotationPrefix,
       experiments: flags.experiments,
@@ -202,11 +208,11 @@ export const EXPERIMENT_VALIDATE = defineCommand({
   page: PAGE,
   description: 'check plans: errors, and reasons to reject them',
   operands: { form: '[plans...]', most: Infinity },
-  flags: { ...productionNamesFlag(PLAN), ...JSON_OUT },
-  parse: ({ productionNames, json }, { operands: paths }) => {
+  flags: { ...productionNamesFlag(PLAN), ...POLICY, ...JSON_OUT },
+  parse: ({ productionNames, policy, json }, { operands: paths }) => {
     if (paths.length === 0) throw noPlan('validate')
     // The result does not depend on the environment of the command.
-    return { paths, json, production: productionOf(productionNames, {}) }
+    return { paths, json, policy, production: productionOf(productionNames, {}) }
   },
   start: async (request) => (await import('../experiment/read-plans.ts')).validatePlans(request),
 })

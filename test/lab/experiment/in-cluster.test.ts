@@ -120,6 +120,23 @@ test('a Job whose pod is deleted is reported at once', async () => {
   expect(code).toBe(1)
 })
 
+test('the limit of a policy on runs per hour holds for Jobs, too', async () => {
+  const plan = await planFile({ stages: ['10%'] })
+  const { target } = JSON.parse(stage.text()) as { target: { url: string } }
+  const policy = { targets: [target.url], environments: ['staging'], require: ['abortOn'] }
+  await writeFile(at('policy.yaml'), JSON.stringify({ ...policy, perHour: 1 }))
+  const startedAt = new Date().toISOString()
+  const id = '20260101-000000-abcdef'
+  const past = { id, name: 'pods', startedAt, verdict: 'passed', planDigest: 'a', seed: 1 }
+  await mkdir(at('experiments'))
+  const line = JSON.stringify({ ...past, target: target.url })
+  await writeFile(at('experiments', 'history.jsonl'), `${line}\n`)
+  const { code, stdout } = await run(plan, '--policy', at('policy.yaml'), '--json').finished()
+  expect(JSON.parse(stdout)).toMatchObject({ rejected: [{ code: 'POLICY' }] })
+  expect(code).toBe(1)
+  expect(played.jobs).toEqual([])
+})
+
 test.each([
   [
     'without its service account',
