@@ -3,13 +3,12 @@ import { dirname, join } from 'node:path'
 import { type Program, startProgram } from '../../support/program.ts'
 import type { PodsStage } from './pods-stage.ts'
 
-/** What runs Jobs: a controller and a kubelet whose containers are processes of this machine. */
+/** A controller and a kubelet that run the containers of Jobs as processes of this machine. */
 export interface PlayedJobs {
   /** The containers that were started. */
   readonly started: readonly Program[]
   /** The Jobs as they were created. */
   readonly jobs: readonly Job[]
-  /** Resolves with the exit code of the first container. */
   close(): Promise<void>
 }
 
