@@ -42,7 +42,7 @@ const SECURITY = {
   seccompProfile: { type: 'RuntimeDefault' },
 }
 
-/** Returns the image of a pod's sidecar, with all that is needed to run it; undefined without a sidecar. */
+/** Returns the image of a sidecar, and what it takes to run it; undefined without a sidecar. */
 export function sidecarImage(pod: Fields): SidecarImage | undefined {
   const spec = fieldsOf(pod['spec'])
   const containers = [...listOf(spec['initContainers']), ...listOf(spec['containers'])]
