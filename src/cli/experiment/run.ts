@@ -8,7 +8,7 @@ import {
   writeReports,
 } from '../../lab/experiment/experiment-report.ts'
 import { addToHistory, readHistory } from '../../lab/experiment/history.ts'
-import { RejectedError } from '../../lab/experiment/rejection.ts'
+import { type Rejection, RejectedError } from '../../lab/experiment/rejection.ts'
 import { moreRejections, runExperiment } from '../../lab/experiment/run-experiment.ts'
 import { print } from '../files.ts'
 import { withJunit, writeJunit } from '../junit.ts'
@@ -26,7 +26,7 @@ import { KubeError, isKubeError } from '../../cluster/kube/kube-error.ts'
 import type { KubeClient } from '../../cluster/kube/kube-client.ts'
 import { NAMESPACES, metadataOf } from '../../cluster/kube/resources.ts'
 import { PRODUCTION_NAMES, type SourcedName } from '../../rules/guard/production-names.ts'
-import type { PodsSpec } from '../../lab/experiment/plan.ts'
+import type { Plan, PodsSpec } from '../../lab/experiment/plan.ts'
 import { type InCluster, runInCluster } from './in-cluster/run-in-cluster.ts'
 import type { Environment } from '../flags/flag.ts'
 import { tokenIn, withToken } from '../flags/server.ts'
@@ -75,11 +75,8 @@ async function runToReport(request: ExperimentRunRequest): Promise<number> {
     const wrong = `--in-cluster: ${quoted(kept.file)} is for a sidecar of this machine`
     throw invalidFile(wrong, 'name pods with sidecar.kubernetes')
   }
-  if (policy !== undefined && read.rejections.length === 0) {
-    const past = await readHistory(request.experiments)
-    const tooMany = tooManyRejections(plan, policy, past, Date.now())
-    if (tooMany.length > 0) return rejected(tooMany, request, rejectedLines(tooMany))
-  }
+  const tooMany = read.rejections.length > 0 ? [] : await tooManyRuns(request, plan, policy)
+  if (tooMany.length > 0) return rejected(tooMany, request, rejectedLines(tooMany))
   const client = spec.kind === 'pods' ? await clientFor(cluster) : undefined
   try {
     if (request.inCluster !== undefined && spec.kind === 'pods' && read.rejections.length === 0) {
@@ -93,6 +90,15 @@ async function runToReport(request: ExperimentRunRequest): Promise<number> {
   } finally {
     await client?.close()
   }
+}
+
+async function tooManyRuns(
+  { experiments }: ExperimentRunRequest,
+  plan: Plan,
+  policy: Policy | undefined,
+): Promise<readonly Rejection[]> {
+  if (policy === undefined) return []
+  return tooManyRejections(plan, policy, await readHistory(experiments), Date.now())
 }
 
 async function runWith(

@@ -28,7 +28,7 @@ export const JOB_LABEL = 'app.kubernetes.io/instance'
 /** The container of the Job's pod. */
 export const RUNNER = 'experiment'
 
-/** Restoring the rules takes up to five requests of ten seconds. */
+/** Restoring the rules is tried for 30 seconds, and a request takes up to ten. */
 const GRACE_SECONDS = 75
 const KEPT_SECONDS = 86_400
 const READ_TOKEN = 'SQUALL_ADMIN_READ_TOKEN'
@@ -42,7 +42,7 @@ const SECURITY = {
   seccompProfile: { type: 'RuntimeDefault' },
 }
 
-/** Returns the image of a pod's sidecar, with all that is needed to run it; undefined without a sidecar. */
+/** Returns the image of a sidecar, and what it takes to run it; undefined without a sidecar. */
 export function sidecarImage(pod: Fields): SidecarImage | undefined {
   const spec = fieldsOf(pod['spec'])
   const containers = [...listOf(spec['initContainers']), ...listOf(spec['containers'])]

@@ -26,8 +26,8 @@ const MAX_BYTES = 1_000_000
 const PLAN_KEY = 'plan'
 
 /**
- * Arranges a plan and its files so that relative paths lead to the same files below another directory.
- * Throws a `PlanFilesError`.
+ * Arranges a plan and its files so that relative paths lead to the same files in another
+ * directory. Throws a `PlanFilesError`.
  */
 export async function planFiles({ file, directory, text, files }: KeptPlan): Promise<PlanFiles> {
   const texts = new Map(Object.entries(files).map(([path, each]) => [resolve(path), each]))

@@ -48,7 +48,7 @@ const STOP_MS = 90_000
 /** The API server may be away for this long while the Job runs. */
 const AWAY_MS = 300_000
 
-/** Runs a plan as a Job beside its pods; undefined when the Job was stopped before it had an outcome. */
+/** Runs a plan as a Job beside its pods; undefined for a Job that was stopped without an outcome. */
 export async function runInCluster(
   client: KubeClient,
   spec: PodsSpec,
@@ -157,6 +157,7 @@ async function watchJob(
       heardAt = performance.now()
       const state = stateOf(pod)
       if (state.kind === 'waiting') {
+        if (lines !== undefined) throw new JobError('the pod of the job was deleted while it ran')
         if (state.why !== waiting) onLine((waiting = state.why))
         if (heardAt > until) throw new JobError(`the job did not start: ${state.why}`)
       } else {
@@ -198,9 +199,11 @@ async function outcomeFrom(
   pod: { readonly namespace: string; readonly name: string },
   why: string,
 ): Promise<Outcome> {
-  const outcome = lastOutcome(await readLog(client, pod))
+  const log = await readLog(client, pod)
+  const outcome = lastOutcome(log)
   if (outcome !== undefined) return outcome
-  throw new JobError(`the job ended without a result (${why})`)
+  const last = log.trimEnd().split('\n').at(-1) ?? ''
+  throw new JobError(`the job ended without a result (${why})${last === '' ? '' : `: ${last}`}`)
 }
 
 /** Reports that a Job has no result. */

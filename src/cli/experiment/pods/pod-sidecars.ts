@@ -191,8 +191,8 @@ export class PodSidecars implements Sidecars {
       }
       return this.#pods
     } catch (error) {
-      if (!(error instanceof KubeError)) throw error
-      throw new AdminError(error.message, { cause: error })
+      if (!(error instanceof KubeError) && signal?.aborted !== true) throw error
+      throw new AdminError((error as Error).message, { cause: error })
     }
   }
 
