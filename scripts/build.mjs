@@ -1,5 +1,6 @@
-// Compiles src into build/js, its schemas into build/checks, and bundles the program into dist. With --no-check, types
-// are not checked. With --if-changed, a build of the same sources is left as it is.
+// Compiles src into build/js, its schemas into build/checks, and bundles the program into dist.
+// With --no-check, types are not checked. With --if-changed, a build of the same sources is left
+// as it is.
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises'

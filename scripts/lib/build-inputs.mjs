@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** Returns a digest of the names and contents of files, and of all files in directories, below a root. */
+/** Returns a digest of the names and contents of files below a root, in directories too. */
 export async function digestOf(root, paths) {
   const hash = createHash('sha256')
   for (const path of paths) {
