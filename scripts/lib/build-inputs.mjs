@@ -8,7 +8,7 @@ export async function digestOf(root, paths) {
   for (const path of paths) {
     const isDirectory = (await stat(join(root, path))).isDirectory()
     const files = isDirectory ? await filesOf(root, path) : [path]
-    for (const file of files.toSorted()) {
+    for (const file of files.toSorted((a, b) => (a < b ? -1 : 1))) {
       const bytes = await readFile(join(root, file))
       hash.update(`${file}\0${bytes.length}\0`).update(bytes)
     }
