@@ -160,7 +160,7 @@ export const METRICS = [
   {
     name: 'squall_guard_trips_total',
     type: 'counter',
-    help: 'How often the guard disarmed all rules.',
+    help: 'How often the guard disarmed all rules: error_rate by --guard-error-rate, the others by conditions of --rollback-on.',
     labels: ['reason'],
   },
   {

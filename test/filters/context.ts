@@ -89,10 +89,6 @@ export class Context implements FaultContext {
   readonly memory = <Memory>(make: () => Memory): Memory =>
     (this.#memory.value ??= make()) as Memory
   readonly host = {
-    expireSession: (): boolean => {
-      if (this.session !== undefined) this.reached.push(`expire ${this.session}`)
-      return this.session !== undefined
-    },
     refuseConnections: (ms: number): void => void this.reached.push(`refuse ${ms}`),
     watchFor: (word: string): void => void this.reached.push(`watch ${word}`),
   }

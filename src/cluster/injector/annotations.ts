@@ -17,6 +17,7 @@ import {
   upstreamHost,
   type ValueCheck,
 } from './value-checks.ts'
+import { rollbackConditionsProblem } from '../../rules/guard/rollback-condition.ts'
 
 /** The objects with a key. Keys of a namespace are defaults for its pods. */
 export type AnnotationTarget = 'pod' | 'namespace'
@@ -177,6 +178,15 @@ export const ANNOTATIONS = [
     fallback: '`30s`',
     meaning: 'time window of the error rate',
     check: duration(1_000, 3_600_000, 'write a duration from 1s to 1h, such as 30s'),
+  },
+  {
+    key: 'rollback-on',
+    targets: BOTH,
+    form: '`real-errors>1% for 30s, not-ready for 10s`',
+    fallback: '',
+    meaning:
+      'conditions under which all rules are disarmed until `squall arm`; those of the pod, the namespace and the settings apply together',
+    check: rollbackConditionsProblem,
   },
   {
     key: 'exclude-paths',

@@ -28,6 +28,7 @@ const PASSED_ON = [
   'max-duration',
   'guard-error-rate',
   'guard-window',
+  'rollback-on',
   'exclude-paths',
   'log-level',
   'log-injections',

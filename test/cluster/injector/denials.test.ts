@@ -56,6 +56,23 @@ const REFUSED: readonly Case[] = [
     says: /does nothing on the namespace "tools": write it on the pod template/,
   },
   {
+    what: 'a condition in no known form',
+    pod: podOf({ 'rollback-on': 'not-ready for 10s, real-errors>1' }),
+    reason: 'invalid_value',
+    says: /rollback-on of the pod is "not-ready for 10s, real-errors>1": write "real-errors>1% for 30s"$/,
+  },
+  {
+    what: 'more conditions than allowed, counted with those of the namespace',
+    pod: podOf({ 'rollback-on': 'calls>3x for 10s' }),
+    context: contextOf({
+      namespace: {
+        annotations: { 'squall.dev/rollback-on': Array(16).fill('not-ready for 10s').join(',') },
+      },
+    }),
+    reason: 'invalid_value',
+    says: /rollback-on of the pod is "calls>3x for 10s": write at most 16 conditions$/,
+  },
+  {
     what: 'an annotation written as a label',
     pod: {
       ...podOf(),

@@ -220,6 +220,7 @@ describe('rules that are guarded', () => {
     self: {},
     neverArmed: undefined,
     guard: CONFIG,
+    rollbackOn: [],
     headerFaults: undefined,
   }
 
