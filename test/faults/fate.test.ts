@@ -34,7 +34,7 @@ const reach: Readonly<Record<FateState, (fate: Fate) => void>> = {
 /** In the order of the states above. */
 const cases: readonly (readonly [string, (fate: Fate) => void, readonly FateState[]])[] = [
   [
-    'the response of the app',
+    'the response of the upstream',
     (fate) => fate.respondedBy(OK),
     ['responded', 'responded', 'responded', 'responded', 'replaced', 'replaced'],
   ],

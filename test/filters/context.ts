@@ -105,7 +105,7 @@ export function frame(kind: Frame['kind'], text: string, last = false): Frame {
   return { kind, raw: Buffer.from(text), message: undefined, last }
 }
 
-/** Frames as they come from the app. */
+/** Frames as they come from the upstream. */
 export async function* frames(...list: readonly Frame[]): AsyncGenerator<Frame> {
   for (const each of list) yield await Promise.resolve(each)
 }

@@ -5,6 +5,7 @@ const WHO = {
   environment: 'the environment',
   operator: 'an operator',
   guard: 'the guard',
+  'rollback-on': '--rollback-on',
   stopped: 'squall stop',
   draining: 'the end of this process',
   file: 'the rules file',

@@ -125,8 +125,18 @@ export class Steadiness {
   /** Returns the times to detect and to recover, from the start of the stage in which a gate first failed. */
   recovery(steadyForMs: number): Recovery {
     const first = this.#samples.find(({ failed }) => failed)
-    const injectedAt = this.#injections.findLast((at) => at <= (first?.at ?? Infinity))
+    const injectedAt = this.#injectedBefore(first?.at ?? Infinity)
     if (injectedAt === undefined) return { detectMs: undefined, recoverMs: undefined }
     return recoveryOf(this.#samples, injectedAt, steadyForMs)
+  }
+
+  /** Returns the time since the start of the stage in which a moment was, or that it followed. */
+  sinceInjection(at: number): number | undefined {
+    const injectedAt = this.#injectedBefore(at)
+    return injectedAt === undefined ? undefined : at - injectedAt
+  }
+
+  #injectedBefore(moment: number): number | undefined {
+    return this.#injections.findLast((at) => at <= moment)
   }
 }

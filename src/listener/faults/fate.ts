@@ -83,7 +83,7 @@ export class Fate {
     return this.#isRestored
   }
 
-  /** True when the client cancelled the call before it was sent to the app. */
+  /** True when the client cancelled the call before it was sent to the upstream. */
   get isAbandoned(): boolean {
     return this.#isAbandoned
   }

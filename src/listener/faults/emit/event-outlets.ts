@@ -190,7 +190,7 @@ export class PushOutlet {
     return this.#blocked
   }
 
-  /** True while events of Squall wait for the end of an event of the app. */
+  /** True while events of Squall wait for the end of an event of the upstream. */
   get waits(): boolean {
     return this.#waiting.length > 0
   }

@@ -68,7 +68,7 @@ export function postOf(head: RequestHead, text: string, target = head.target): S
   return { head: { ...head, method: 'POST', target, headers }, body }
 }
 
-/** A request for the app. */
+/** A request for the upstream. */
 export interface SentRequest {
   readonly head: RequestHead
   readonly body: Body
