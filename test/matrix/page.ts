@@ -46,7 +46,7 @@ function messageSection(): string {
   return `
 ## Messages that are no calls
 
-What a client of SDK v1 and of SDK v2 reports, with the reference server, over Streamable HTTP and HTTP+SSE alike. [On which messages a fault acts](reach.md) has every fault.
+What clients of SDK v1, SDK v2 and the Python SDK report, with the reference server, over Streamable HTTP and HTTP+SSE alike. [On which messages a fault acts](reach.md) has every fault.
 
 | fault | rule | the client reports |
 | --- | --- | --- |
