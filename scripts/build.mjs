@@ -1,5 +1,5 @@
-// Compiles src into build/js, its schemas into build/checks, and bundles the program into dist. With --no-check, types
-// are not checked.
+// Compiles src into build/js, its schemas into build/checks, and bundles the program into dist.
+// With --no-check, types are not checked.
 import { spawnSync } from 'node:child_process'
 import { cp, mkdir, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'

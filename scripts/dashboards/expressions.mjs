@@ -51,8 +51,8 @@ export const INJECTED_ERRORS = `${TOOL}, method="tools/call", outcome!~"ok|cance
 export const FAULTS = `${RULE}, tool=~"$tool"`
 
 /**
- * The calls that ended well although a fault changed their question or answer, as an increase over what is
- * shown or per second. Arguments as for `rate`.
+ * The calls that ended well although a fault changed their question or answer, as an increase over
+ * what is shown or per second. Arguments as for `rate`.
  */
 function changed(by, range) {
   const all = rate('squall_calls_total', CALLS, by, range)

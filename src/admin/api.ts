@@ -4,7 +4,8 @@ import { tapQuery } from './call-schemas.ts'
 
 export { isError } from '../telemetry/outcome-index.ts'
 
-// The contract of the admin port. The server, its clients and docs/reference/admin-api.md are made from it.
+// The contract of the admin port. The server, its clients and docs/reference/admin-api.md are made
+// from it.
 
 /** One path of the admin port. */
 export interface Endpoint {

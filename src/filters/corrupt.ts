@@ -19,13 +19,13 @@ export const corrupt = defineFault({
     mode: oneOf(['garbage', 'bitflip', 'invalid-utf8', 'html', 'empty'], {
       default: 'garbage',
       description:
-        "`garbage`: characters that mean nothing. `bitflip`: one to eight bits the other way round; it may still be JSON. `invalid-utf8`: bytes that are no UTF-8 within the response's longest text. `html`: the error page of a gateway, under the status of the app. `empty`: nothing.",
+        "`garbage`: characters that mean nothing. `bitflip`: one to eight bits the other way round; it may still be JSON. `invalid-utf8`: bytes that are no UTF-8 within the response's longest text. `html`: the error page of a gateway, under the status of the upstream. `empty`: nothing.",
     }),
     contentType: Type.Optional(
       Type.String({
         maxLength: 256,
         description:
-          'The content type that the response claims. Without it, that of the app; with `mode: html` and a response that is one body, `text/html`.',
+          'The content type that the response claims. Without it, that of the upstream; with `mode: html` and a response that is one body, `text/html`.',
         examples: ['text/plain'],
       }),
     ),

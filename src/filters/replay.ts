@@ -17,9 +17,9 @@ export const replay = defineFault({
   name: 'replay',
   summary: 'answers with what was answered before',
   meets:
-    'A response that is well formed and out of date: that of an earlier call of the same tool, with the id of this one. The app does execute the call, and its response is kept for later ones. Only calls that the rule samples are kept and replaced, so that the first of them gets its own response; so do failed ones, and those whose earlier response was the same. Such calls are counted as within the limit. Responses with `Cache-Control: no-store` or `Vary: *` are not kept, those with `private` only for their caller, and the headers that `Vary` names have to be the same. Where nothing says who the caller is, `by: caller` does nothing, and says so as `no_caller`.',
+    'A response that is well formed and out of date: that of an earlier call of the same tool, with the id of this one. The upstream does execute the call, and its response is kept for later ones. Only calls that the rule samples are kept and replaced, so that the first of them gets its own response; so do failed ones, and those whose earlier response was the same. Such calls are counted as within the limit. Responses with `Cache-Control: no-store` or `Vary: *` are not kept, those with `private` only for their caller, and the headers that `Vary` names have to be the same. Where nothing says who the caller is, `by: caller` does nothing, and says so as `no_caller`.',
   elsewhere:
-    'Envoy and Istio: nearest is a cache filter that does not ask the app. Chaos Mesh: `HTTPChaos` with `replace: { body: … }` answers with one fixed body. toxiproxy has nothing like it.',
+    'Envoy and Istio: nearest is a cache filter that does not ask the upstream. Chaos Mesh: `HTTPChaos` with `replace: { body: … }` answers with one fixed body. toxiproxy has nothing like it.',
   example: `- name: stale-weather
   match: { tool: get_weather }
   faults:
@@ -107,7 +107,9 @@ function argumentsOf(params: unknown): unknown {
   return rest
 }
 
-/** A result that is whole by itself: no failure, no question back to the client, no task to poll. */
+/**
+ * A result that is whole by itself: no failure, no question back to the client, no task to poll.
+ */
 function isPlainResult(message: Message | undefined): boolean {
   if (message?.kind !== 'result' || !isRecord(message.result)) return false
   const { isError, resultType = 'complete', task } = message.result

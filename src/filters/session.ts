@@ -86,13 +86,12 @@ export const session = defineFault({
         const isSessionless = ctx.session === undefined || isModern(ctx.call?.protocolVersion)
         if (!expire || isSessionless) return CONTINUE
         ctx.injected('expire')
-        // A message of the server cannot be rejected with 404, so its session goes on.
-        if (ctx.call?.from !== 'server') ctx.host.expireSession()
         const body = notFound(ctx.call)
         const headers = { 'Content-Type': 'application/json' }
         return {
           kind: 'respond',
           reply: { kind: 'http', status: 404, body, headers, forAll: true },
+          endsSession: true,
         }
       },
     }

@@ -33,8 +33,8 @@ const NO_FAULTS: readonly FaultEffect[] = []
 const LONG_LIVED = new Set(['subscriptions/listen'])
 
 /**
- * Tracks the open calls and settles each exactly once, whichever connection its response comes on: its own,
- * the stream of an HTTP+SSE session, or a resumed one.
+ * Tracks the open calls and settles each exactly once, whichever connection its response comes on:
+ * its own, the stream of an HTTP+SSE session, or a resumed one.
  */
 export class InFlightRequests {
   readonly sessions: Sessions
@@ -96,7 +96,10 @@ export class InFlightRequests {
     return entry
   }
 
-  /** Settles a call once; later outcomes are ignored. `resultBytes` is the size of the message with the result of a tool, if known. */
+  /**
+   * Settles a call once; later outcomes are ignored. `resultBytes` is the size of the message with
+   * the result of a tool, if known.
+   */
   settle(
     entry: CallEntry,
     outcome: Outcome,
@@ -179,9 +182,9 @@ export class InFlightRequests {
   }
 
   /**
-   * Abandons the earlier calls that `notifications/cancelled` names. Calls that a fault holds are not sent
-   * to the upstream, which would get them after their cancellation. Returns the barriers of the
-   * notification when it may name several held calls.
+   * Abandons the earlier calls that `notifications/cancelled` names. Calls that a fault holds are
+   * not sent to the upstream, which would get them after their cancellation. Returns the barriers
+   * of the notification when it may name several held calls.
    */
   cancel(
     { others, calls }: PostedMessages,
@@ -216,7 +219,10 @@ export class InFlightRequests {
     this.#abandon(entry, outcomeOfCancellation(params), 'real', { message: reasonOf(params) })
   }
 
-  /** Keeps a call open after its exchange has ended, because a response may come on another connection. */
+  /**
+   * Keeps a call open after its exchange has ended, because a response may come on another
+   * connection.
+   */
   leaveOpen(entry: CallEntry, fallback: Outcome): void {
     if (entry.settled) return
     entry.exchangeOpen = false
@@ -231,8 +237,8 @@ export class InFlightRequests {
   }
 
   /**
-   * Suspends the held calls of a session whose client asks for its end, so that no call follows that end.
-   * Returns a function to call with the upstream's status, or 0.
+   * Suspends the held calls of a session whose client asks for its end, so that no call follows
+   * that end. Returns a function to call with the upstream's status, or 0.
    */
   sessionEnding(session: string): (status: number) => void {
     let resume: () => void = () => undefined
@@ -245,7 +251,9 @@ export class InFlightRequests {
     }
   }
 
-  /** Ends a session. Calls that were sent to the upstream stay open while their exchange is open. */
+  /**
+   * Ends a session. Calls that were sent to the upstream stay open while their exchange is open.
+   */
   endSession(session: string, outcome: Outcome, origin: Origin = 'real'): void {
     this.sessions.forget(session)
     for (const entry of this.#pending.dropSession(session)) {

@@ -16,7 +16,7 @@ import { TlsFiles } from './front/tls-files.ts'
 export interface Readiness {
   readonly ready: boolean
   readonly reason: string
-  /** True while the sidecar accepts connections, whatever the state of the app. */
+  /** True while the sidecar accepts connections, whatever the state of the upstream. */
   readonly listening: boolean
 }
 

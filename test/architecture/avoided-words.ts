@@ -26,6 +26,11 @@ export const AVOIDED: readonly Avoided[] = [
     examples: ['the answer of the server', 'jsonAnswer', 'every answer'],
   },
   {
+    say: 'upstream, your MCP server',
+    not: /\b(?:the|an|your|its|running|same) apps?\b(?! container)/i,
+    examples: ['the app cannot be reached', 'An app that closes', 'port of the app'],
+  },
+  {
     say: 'headers',
     not: /\bmax[- ]head\b|\bhead[- ](?:size|timeout)\b/i,
     examples: ['--max-head', 'headTimeout'],

@@ -45,7 +45,7 @@ const misuses: readonly [string, string[], RegExp, Record<string, string>?][] = 
   [
     'an upstream that is the listener',
     ['run', '--listen', '127.0.0.1:3000', '--upstream', 'http://localhost:3000'],
-    /http:\/\/localhost:3000 is the address of --listen 127\.0\.0\.1:3000; point --upstream at the app/,
+    /http:\/\/localhost:3000 is the address of --listen 127\.0\.0\.1:3000; point --upstream at your MCP server/,
   ],
   [
     'a TLS file that cannot be read',
@@ -148,7 +148,7 @@ test.each([
 })
 
 describe('a start', () => {
-  test('tells the bound address first and that of the admin port second', async ({ annotate }) => {
+  test('shows the bound address first and that of the admin port second', async ({ annotate }) => {
     const began = performance.now()
     const program = start('--ready-without-upstream')
     const { address } = await program.logged('admin listening')
@@ -200,7 +200,7 @@ describe('a start', () => {
     ])
   })
 
-  test('shows people the place of each mistake in the rules, and the path of a missing file', async () => {
+  test('shows people the position of each error in the rules, and the path of a missing file', async () => {
     const file = join(directory, 'shown.yaml')
     const program = start('--log-format', 'pretty', '--rules', file)
     const logged = async (text: string): Promise<void> => {

@@ -55,6 +55,11 @@ export const ELSEWHERE: readonly Elsewhere[] = [
     because: 'it takes four minutes; experiments.test.ts runs plans that are shorter',
   },
   {
+    page: 'docs/guides/policy.md',
+    command: /./,
+    because: 'test/cli/policy has these commands, and plans that are within and outside a policy',
+  },
+  {
     page: 'docs/get-started/kubernetes.md',
     command: /^(?:docker|kubectl -n squall-system logs job)/,
     because: 'there is no Docker, and no uninstallation that failed',

@@ -43,7 +43,10 @@ const UNREAD: Readonly<Record<string, Respond>> = {
   'a body in an unknown coding': json('secret', (text) => text.toUpperCase()),
 }
 
-/** The forms of a fault that act on a response, beside those that act before it; its example for others. */
+/**
+ * The forms of a fault that act on a response, beside those that act before it; its example for
+ * others.
+ */
 const FORMS: Partial<Readonly<Record<FaultName, readonly string[]>>> = {
   delay: ['fixed: 1ms', 'fixed: 1ms, at: response', 'fixed: 1ms, at: event'],
   abort: ['rpcError: {}', 'rpcError: {}, at: response', 'status: 503, at: response'],

@@ -116,7 +116,10 @@ let count = 0
 /** On a machine that is busy, many plays at once take their time. */
 const PATIENCE = { timeout: 30_000, interval: 20 }
 
-/** Plays all kinds under a fault; returns what came of each variant: `acts`, or the reason for which not. */
+/**
+ * Plays all kinds under a fault; returns what came of each variant: `acts`, or the reason for which
+ * not.
+ */
 async function happens(
   shape: string,
   kinds: readonly ReachKind[],
@@ -176,7 +179,9 @@ async function happens(
 const nameOf = ({ message, transport }: ReachKind): string => `${message} on ${transport}`
 
 const isGenerating = process.env['UPDATE'] !== undefined
-/** Each fault meets one in so many kinds of messages, and all of them where there are many rounds. */
+/**
+ * Each fault meets one in so many kinds of messages, and all of them where there are many rounds.
+ */
 const ONE_IN = isGenerating ? 1 : rounds(12, 1)
 let wrongs = 0
 

@@ -138,7 +138,7 @@ describe('client connections', () => {
   })
 })
 
-describe('connections to the app', () => {
+describe('connections to the upstream', () => {
   test('above --max-upstream-connections are refused in the form of the call', async () => {
     const { app, squall } = await stand(silent, '--max-upstream-connections', '1')
     const holder = await client(squall)

@@ -36,7 +36,7 @@ describe('a damaged file', () => {
       }),
       { numRuns: RUNS },
     )
-    // Otherwise the damage is too slight, or too bad, to tell anything.
+    // Otherwise the damage is too slight, or too great, to show anything.
     expect(seen.accepted).toBeGreaterThan(RUNS / 40)
     expect(seen.rejected).toBeGreaterThan(RUNS / 2)
   }, 60_000)

@@ -2,7 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 const LIMIT = 10_000
 
-/** Asks again until nothing is wrong any more, for what can only be asked. Fails with the last complaint. */
+/**
+ * Asks again until nothing is wrong any more, for what can only be asked. Fails with the last
+ * complaint.
+ */
 export async function eventually(
   complaint: () => string | undefined | Promise<string | undefined>,
   limit = LIMIT,

@@ -41,7 +41,7 @@ describe('what a hostile upstream sends', () => {
   })
 })
 
-it('tells the errors of one tool apart by code, and those beyond a dozen codes together', () => {
+it('distinguishes the errors of one tool by code, and those beyond a dozen codes together', () => {
   const samples = new ErrorSamples(new ShownIds())
   samples.add(failed('other', { code: 1 }), 1)
   for (let code = 0; code < 100; code++) samples.add(failed('t', { code }), 2)

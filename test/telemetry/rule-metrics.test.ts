@@ -209,7 +209,7 @@ describe('rules', () => {
     }
   })
 
-  it('tell which version is active and what became of the last one', async () => {
+  it('show which version is active and what became of the last one', async () => {
     const { take, refuse, metrics } = isActive()
     const none = parseExposition(await scrape(metrics))
     expect(none.get('squall_rules_info')!.lines).toEqual([])
@@ -232,7 +232,7 @@ describe('rules', () => {
     ])
   })
 
-  it('tell whether they may act, and why not', async () => {
+  it('show whether they may act, and why not', async () => {
     const { take, arming, metrics } = isActive()
     const reason = (text: string, by: string) =>
       metricOf(text, 'squall_disarmed_reason', { reason: by })

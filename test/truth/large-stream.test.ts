@@ -33,7 +33,8 @@ const FAULTS: readonly (readonly [string, RuleSpec['faults'][number]])[] = [
   ['abort at response', { fault: 'abort', config: { toolError: 'injected', at: 'response' } }],
 ]
 
-// Each fault with either kind of client where there are many rounds; else half of the faults with one.
+// Each fault with either kind of client where there are many rounds; else half of the faults with
+// one.
 const CASES = FAULTS.flatMap(([name, use], index) =>
   [false, true].slice(0, rounds(1 - (index % 2), 2)).map((slow) => ({
     name,

@@ -13,7 +13,10 @@ import type { Logger } from '../../telemetry/log.ts'
 import { parseRunOptions } from '../run/run-options.ts'
 import { assemble } from '../run/assemble.ts'
 
-/** Rules as the text of a rules file, YAML or JSON, as an object with its keys, or as a list of rules. */
+/**
+ * Rules as the text of a rules file, YAML or JSON, as an object with its keys, or as a list of
+ * rules.
+ */
 export type RulesInput =
   | string
   | readonly object[]
@@ -74,13 +77,18 @@ export interface RulesProblem {
 export interface Squall extends AsyncDisposable {
   /** URL for clients: that of the server, with the address of the sidecar. */
   readonly url: string
-  /** Replaces all rules; resolves when they are active. Rejects with an `InvalidRulesError`, and nothing changes. */
+  /**
+   * Replaces all rules; resolves when they are active. Rejects with an `InvalidRulesError`, and
+   * nothing changes.
+   */
   setRules(rules: RulesInput): Promise<void>
   /** Returns the last 10,000 injected faults, oldest first. */
   faults(): readonly InjectedFault[]
   /** Returns the results of each active rule since it became active. */
   rules(): readonly RuleReport[]
-  /** Returns the calls of each tool since the start. A call counts when its response has been sent. */
+  /**
+   * Returns the calls of each tool since the start. A call counts when its response has been sent.
+   */
   tools(): readonly ToolReport[]
   /** Returns all metrics in the text format of Prometheus. */
   metrics(): Promise<string>
@@ -163,7 +171,10 @@ export async function createSquall(given: SquallOptions): Promise<Squall> {
   }
 }
 
-/** Checks options that may come from JavaScript, and reads the URL. Throws a `TypeError` with the right form. */
+/**
+ * Checks options that may come from JavaScript, and reads the URL. Throws a `TypeError` with the
+ * right form.
+ */
 function checkedOptions(given: unknown) {
   const example = "createSquall({ upstream: 'http://127.0.0.1:3000/mcp' })"
   if (!isRecord(given)) throw new TypeError(`createSquall needs options; write ${example}`)

@@ -14,7 +14,9 @@ export interface CutOffset {
   readonly events?: number
 }
 
-/** `broken`: the connection ends in the middle of the response. `clean`: the response ends in order. */
+/**
+ * `broken`: the connection ends in the middle of the response. `clean`: the response ends in order.
+ */
 export type CutFraming = 'broken' | 'clean'
 
 /** A body without a length is held up to this, to find out whether there is anything to cut. */

@@ -50,7 +50,7 @@ export async function* fromOffset(
       yield step.value
     }
   } finally {
-    // Not waited for: it may be in the middle of waiting for a silent app.
+    // Not waited for: it may be in the middle of waiting for a silent upstream.
     pieces.return().catch(() => undefined)
   }
 }

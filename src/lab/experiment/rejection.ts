@@ -18,6 +18,7 @@ export type RejectionCode =
   | 'NOT_STEADY'
   | 'PID_FILE_UNSAFE'
   | 'NOT_ENOUGH_PODS'
+  | 'POLICY'
 
 /** One reason not to begin, and how to fix it. */
 export interface Rejection {

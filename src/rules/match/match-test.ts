@@ -2,7 +2,10 @@ import { headerValue } from '../../http/headers.ts'
 import type { Facts } from './call-facts.ts'
 import { MAX_REGEX_TEXT } from '../../base/regex/safe-regex.ts'
 
-/** The messages of a rule: calls and notifications of the client, messages of the server, or responses to it. */
+/**
+ * The messages of a rule: calls and notifications of the client, messages of the server, or
+ * responses to it.
+ */
 export type Direction = 'client' | 'server' | 'response'
 
 /** One dimension of a rule's match. */

@@ -29,8 +29,8 @@ const FAILED = {
 } as const
 
 /**
- * Reports each version of the rules at a path, a file or a directory. An event only triggers a read: the
- * content at that time counts.
+ * Reports each version of the rules at a path, a file or a directory. An event only triggers a
+ * read: the content at that time counts.
  */
 export class RulesWatcher {
   readonly #path: string

@@ -167,7 +167,7 @@ const REFUSED: readonly Case[] = [
     says: /declared as UDP: name a TCP port/,
   },
   {
-    what: 'the admin port as the port of the app',
+    what: 'the admin port as the port of the upstream',
     pod: podOf({ ports: '15390' }),
     reason: 'reserved_port',
     says: /15390 is the admin port of the sidecar/,
@@ -203,16 +203,16 @@ const REFUSED: readonly Case[] = [
     says: /give the containerPort 3000 a name, such as mcp/,
   },
   {
-    what: 'an app outside the pod',
+    what: 'an upstream outside the pod',
     pod: podOf({ 'upstream-host': '10.0.0.1' }),
     reason: 'invalid_value',
-    says: /the app is in the same pod/,
+    says: /your MCP server is in the same pod/,
   },
   {
     what: 'the address that the sidecar itself takes',
     pod: podOf({ mode: 'bind', 'upstream-host': 'pod-ip' }),
     reason: 'upstream_host',
-    says: /let the app listen on 127\.0\.0\.1/,
+    says: /let your MCP server listen on 127\.0\.0\.1/,
   },
   {
     what: 'an image that is not allowed',

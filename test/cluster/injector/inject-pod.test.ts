@@ -154,7 +154,7 @@ describe('the sidecar', () => {
     })
   })
 
-  it('reaches the app by the address of the pod, which no rule redirects', () => {
+  it('reaches the upstream by the address of the pod, which no rule redirects', () => {
     const injected = inject(podOf())
     expect(envOf(injected)['SQUALL_UPSTREAM_HOST']).toBe('status.podIP')
     expect(containerOf(injected, 'squall-redirect').args).not.toContain('--exempt-uid')

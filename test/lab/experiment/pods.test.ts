@@ -28,7 +28,10 @@ function during(label: string, act: () => unknown): (event: ExperimentEvent) => 
   }
 }
 
-/** The calls of the first phases that reached the server, by the counts of the load and of the sidecars. */
+/**
+ * The calls of the first phases that reached the server, by the counts of the load and of the
+ * sidecars.
+ */
 function reached({ before, stages }: ExperimentResult): number {
   const calls = ({ load }: PhaseResult): number => load!.counts.calls
   const all = [before, ...stages].reduce((sum, phase) => sum + calls(phase), 0)

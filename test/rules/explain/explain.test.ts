@@ -131,7 +131,7 @@ describe('an explanation', () => {
     expect(planCall(bench.ruleSet, facts(), bench.states, clock)?.matched).toHaveLength(1)
   })
 
-  it('leaves rules about calls out of plain HTTP, and tells why others fail there', () => {
+  it('leaves rules about calls out of plain HTTP, and shows why others fail there', () => {
     const bench = new Bench([{}, { match: { http: { path: '/api/*' } } }])
     const { headers, session, client } = facts()
     const http = { method: 'GET', path: '/x' }

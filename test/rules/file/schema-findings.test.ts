@@ -60,7 +60,10 @@ function different(
   return reported
 }
 
-/** Values for a node: violations, what is just inside and outside of its bounds, and its members' in turn. */
+/**
+ * Values for a node: violations, what is just inside and outside of its bounds, and its members' in
+ * turn.
+ */
 function* probes(node: SchemaNode, seen: readonly string[] = []): Generator {
   const { $ref, anyOf, properties, patternProperties, items } = node
   if ($ref !== undefined) {
