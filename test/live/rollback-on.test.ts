@@ -161,6 +161,8 @@ describe('the latency of the upstream', () => {
     ['delay', '{ fixed: 400ms, at: response }'],
     ['throttle', '{ rate: 200B }'],
     ['throttle', '{ rate: 200B, direction: request }'],
+    ['hang', '{ at: request, for: 400ms }'],
+    ['hang', '{ at: headers, for: 400ms }'],
   ])('does not count the time of %s: %s', async (fault, parameters) => {
     const rules = `rules: [{ name: slow, match: { tool: probe }, faults: [{ ${fault}: ${parameters} }] }]`
     const pod = await start(SLOW, rules)
