@@ -31,6 +31,7 @@ import { type InCluster, runInCluster } from './in-cluster/run-in-cluster.ts'
 import type { Environment } from '../flags/flag.ts'
 import { tokenIn, withToken } from '../flags/server.ts'
 import { tooManyRejections } from '../../lab/policy/policy-rejections.ts'
+import type { Policy } from '../../lab/policy/policy-schema.ts'
 
 const FAILED = 1
 
