@@ -153,12 +153,14 @@ function inClusterOf(
     serviceAccount,
     header,
     authTokenFile,
+    monitorTokenFile,
   }: {
     readonly inCluster: boolean
     readonly image: string | undefined
     readonly serviceAccount: string
     readonly header: Readonly<Record<string, string>>
     readonly authTokenFile: string | undefined
+    readonly monitorTokenFile: string | undefined
   },
   { names }: Context,
 ): { readonly image: string | undefined; readonly serviceAccount: string } | undefined {
@@ -167,10 +169,11 @@ function inClusterOf(
     if (alone === undefined) return undefined
     throw invalidCombination(`--${alone} is for a Job`, 'add --in-cluster, or leave it out')
   }
-  if (Object.keys(header).length > 0 || authTokenFile !== undefined) {
+  const tokenFile = authTokenFile ?? monitorTokenFile
+  if (Object.keys(header).length > 0 || tokenFile !== undefined) {
     throw invalidCombination(
       '--in-cluster passes no headers and no token, which would be readable in the Job',
-      'run the experiment without --in-cluster, or let the target accept calls without them',
+      'run the experiment without --in-cluster, or let target and monitor respond without them',
     )
   }
   return { image, serviceAccount }
