@@ -38,6 +38,7 @@ export const MAX_RATE = 1_000_000
 const DURATION = new RegExp(DURATION_PATTERN)
 const SIZE = new RegExp(SIZE_PATTERN)
 const PERCENT = new RegExp(PERCENT_PATTERN)
+const FACTOR = /^[0-9]{1,4}(\.[0-9]{1,3})?x$/
 const UNIT = /[a-zA-Z]+$/
 
 /** Parses `300ms`, `5s`, `1.5m` or `0` into milliseconds; undefined for other texts, and above `most`. */
@@ -57,6 +58,11 @@ export function readSize(text: string): number | undefined {
 /** Parses `12.5%` or `12.5`; undefined for other texts, and above 100. */
 export function readPercent(text: string): number | undefined {
   return PERCENT.test(text) ? Number(text.replace('%', '')) : undefined
+}
+
+/** Parses a factor such as `3x` or `1.5x`; undefined for other texts. */
+export function readFactor(text: string): number | undefined {
+  return FACTOR.test(text) ? Number(text.slice(0, -1)) : undefined
 }
 
 /** Parses `200/s`, `30/m` or `200` into calls per second; undefined for other texts, for 0, and above a million. */

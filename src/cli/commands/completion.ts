@@ -42,8 +42,10 @@ function parseShell(text: string | undefined): Shell {
 /** Returns the completion script of a shell for these commands. */
 export function completionScript(shell: Shell, commands: readonly Command[]): string {
   if (shell === 'fish') return fishScript(commands)
-  const bash = bashScript(commands)
-  return shell === 'bash' ? bash : `autoload -U +X bashcompinit && bashcompinit\n${bash}`
+  if (shell === 'bash') return bashScript(commands, 'complete -p npx >/dev/null 2>&1')
+  // In zsh `complete -p npx` succeeds without a completion.
+  const zsh = bashScript(commands, '[ -n "${_comps[npx]}" ]')
+  return `autoload -U +X bashcompinit && bashcompinit\n${zsh}`
 }
 
 /** The words of a command's name: one, or two as in `report merge`. */
@@ -63,7 +65,7 @@ function below(word: string, commands: readonly Command[]): readonly Command[] {
 }
 
 /** Offers commands and options; where it offers nothing, bash completes names of files. */
-function bashScript(commands: readonly Command[]): string {
+function bashScript(commands: readonly Command[], npxHasCompletion: string): string {
   const cases = commands
     .toSorted((a, b) => wordsOf(b).length - wordsOf(a).length)
     .map((command) => {
@@ -92,10 +94,11 @@ ${cases.join('')}      esac
   COMPREPLY=($(compgen -W "$words" -- "$cur"))
 }
 complete -o default -F _squall squall
-${NPX_IN_BASH}`
+${NPX_IN_BASH}${npxHasCompletion} || complete -o default -F _squall_npx npx
+`
 }
 
-/** Completes `npx squall` too, unless npx has completions of its own. */
+/** Completes `npx squall` too. */
 const NPX_IN_BASH = `_squall_npx() {
   COMPREPLY=()
   [ "\${COMP_WORDS[1]}" = squall ] && [ "$COMP_CWORD" -gt 1 ] || return 0
@@ -103,7 +106,6 @@ const NPX_IN_BASH = `_squall_npx() {
   COMP_CWORD=$((COMP_CWORD - 1))
   _squall
 }
-complete -p npx >/dev/null 2>&1 || complete -o default -F _squall_npx npx
 `
 /** Completes the part of the line behind npx. */
 const NPX_IN_FISH =

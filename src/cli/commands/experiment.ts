@@ -1,43 +1,39 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { VERDICTS } from '../../lab/experiment/verdicts.ts'
 import type { ProductionCheck } from '../../rules/guard/production-names.ts'
 import { readTokenFlag, readTokenOf } from '../flags/admin-access.ts'
-import { defineCommand } from '../flags/command.ts'
-import { type Environment, group, type Values } from '../flags/flag.ts'
-import { asText, count, one, oneOf, toggle } from '../flags/kinds.ts'
+import { type Context, defineCommand } from '../flags/command.ts'
+import { type Environment, type Given, group, type Values } from '../flags/flag.ts'
+import { asText, one, toggle } from '../flags/kinds.ts'
 import { environmentLabelFlag, environmentNames, productionNamesFlag } from '../flags/production.ts'
 import { headerFlags } from '../flags/server.ts'
+import { EXPERIMENTS, JSON_OUT, PAGE, RUN_OPERAND, runOf, STORAGE } from './past-experiments.ts'
 import {
   annotationPrefixFlag,
   CLUSTER_FLAGS,
   clusterOf,
   parseObjectName,
 } from '../kube/cluster-options.ts'
-import { missing, type UsageError } from '../flags/usage-error.ts'
+import { invalidCombination, invalidValue, missing, type UsageError } from '../flags/usage-error.ts'
 
 const PLAN = 'Plan:'
-const STORAGE = 'Storage:'
-const PAGE = 'docs/guides/experiments.md'
+const JOB = 'In the cluster:'
 
-const EXPERIMENTS = group(STORAGE, {
-  experiments: one('directory', 'directory of the history and of the reports', asText, {
-    default: 'experiments',
-  }),
+const POLICY = group(PLAN, {
+  policy: one('file', 'policy that limits experiments: squall policy --help', asText),
 })
-
-const JSON_OUT = group('Output:', {
-  json: toggle('print JSON on standard output, and nothing on standard error'),
-})
-
-const RUN_OPERAND = { form: '[run]', most: 1 }
-const RUN_FORM = 'last, or an id or its beginning, of squall experiment list'
 
 const RUN_FLAGS = {
   ...headerFlags(PLAN),
   ...readTokenFlag(PLAN),
   ...productionNamesFlag(PLAN),
+  ...POLICY,
   ...group(PLAN, {
+    monitorTokenFile: one(
+      'file',
+      'file with a token for Alertmanager and Prometheus, sent as Authorization: Bearer (or SQUALL_MONITOR_TOKEN itself)',
+      asText,
+    ),
     kubeconfig: one(
       'file',
       'kubeconfig for pods, and to read the namespace of the sidecar (default: KUBECONFIG, or ~/.kube/config)',
@@ -51,6 +47,16 @@ const RUN_FLAGS = {
   }),
   ...annotationPrefixFlag(PLAN),
   ...environmentLabelFlag(PLAN),
+  ...group(JOB, {
+    inCluster: toggle('run the plan as a Job in the namespace of its pods'),
+    image: one('image', 'image of Squall for the Job (default: that of the sidecars)', asImage),
+    serviceAccount: one(
+      'name',
+      'service account of the Job, which experiments.namespaces of the chart creates',
+      parseObjectName,
+      { default: 'squall-experiment' },
+    ),
+  }),
   ...EXPERIMENTS,
   ...group(STORAGE, {
     stateDir: one(
@@ -61,6 +67,7 @@ const RUN_FLAGS = {
   }),
   ...JSON_OUT,
   ...group('Output:', {
+    progress: toggle('with --json: show the progress on standard error'),
     junit: one(
       'file',
       'write phases and verdict as JUnit XML, which CI systems show as tests',
@@ -75,15 +82,20 @@ or an invalid plan, 130 when it was interrupted.`
 
 export const EXPERIMENT_RUN = defineCommand({
   name: 'experiment run',
-  examples: ['experiment run plan.yaml', 'experiment run plan.yaml --json'],
+  examples: [
+    'experiment run plan.yaml',
+    'experiment run plan.yaml --json',
+    'experiment run plan.yaml --in-cluster',
+  ],
   page: PAGE,
   description: 'run a plan: steady state, stages of faults under load, rollback, verdict, report',
   operands: { form: '[plan]', most: 1 },
   flags: RUN_FLAGS,
   note: EXIT_CODES,
-  parse: (flags, { env, operands: [path] }) => {
+  parse: (flags, context) => {
+    const [path] = context.operands
     if (path === undefined) throw noPlan('run')
-    return { plan: { kind: 'file' as const, path }, ...runRequest(flags, env) }
+    return { plan: { kind: 'file' as const, path }, ...runRequest(flags, context) }
   },
   start: async (request) => (await import('../experiment/run.ts')).runPlan(request),
 })
@@ -96,18 +108,25 @@ export const EXPERIMENT_AGAIN = defineCommand({
   operands: RUN_OPERAND,
   flags: RUN_FLAGS,
   note: EXIT_CODES,
-  parse: (flags, { env, operands }) => {
-    return { plan: { kind: 'again' as const, id: runOf(operands) }, ...runRequest(flags, env) }
+  parse: (flags, context) => {
+    const id = runOf(context.operands)
+    return { plan: { kind: 'again' as const, id }, ...runRequest(flags, context) }
   },
   start: async (request) => (await import('../experiment/run.ts')).runPlan(request),
 })
 
-function runRequest(flags: Values<typeof RUN_FLAGS>, env: Environment) {
+function runRequest(flags: Values<typeof RUN_FLAGS>, given: Context) {
   const { kubeconfig, context, environmentLabel } = flags
+  const { env } = given
   return {
+    inCluster: inClusterOf(flags, given),
+    progress: flags.progress,
     headers: flags.header,
     authTokenFile: flags.authTokenFile,
     junit: flags.junit,
+    monitorTokenFile: flags.monitorTokenFile,
+    monitorToken: env['SQUALL_MONITOR_TOKEN'],
+    policy: flags.policy,
     readToken: readTokenOf(flags.adminReadTokenFile, env),
     production: productionOf(flags.productionNames, env),
     cluster: { kubeconfig, context, environmentLabel, env },
@@ -116,6 +135,46 @@ function runRequest(flags: Values<typeof RUN_FLAGS>, env: Environment) {
     stateDirectory: flags.stateDir ?? defaultState(env),
     json: flags.json,
   }
+}
+
+const IMAGE = /^[A-Za-z0-9][A-Za-z0-9._:@/-]{0,511}$/
+
+function asImage(given: Given): string {
+  if (IMAGE.test(given.text)) return given.text
+  throw invalidValue(given, 'is no image', 'write an image such as registry.example.com/squall:1')
+}
+
+function inClusterOf(
+  {
+    inCluster,
+    image,
+    serviceAccount,
+    header,
+    authTokenFile,
+    monitorTokenFile,
+  }: {
+    readonly inCluster: boolean
+    readonly image: string | undefined
+    readonly serviceAccount: string
+    readonly header: Readonly<Record<string, string>>
+    readonly authTokenFile: string | undefined
+    readonly monitorTokenFile: string | undefined
+  },
+  { names }: Context,
+): { readonly image: string | undefined; readonly serviceAccount: string } | undefined {
+  if (!inCluster) {
+    const alone = ['image', 'service-account'].find((each) => names(each))
+    if (alone === undefined) return undefined
+    throw invalidCombination(`--${alone} is for a Job`, 'add --in-cluster, or leave it out')
+  }
+  const tokenFile = authTokenFile ?? monitorTokenFile
+  if (Object.keys(header).length > 0 || tokenFile !== undefined) {
+    throw invalidCombination(
+      '--in-cluster passes no headers and no token, which would be readable in the Job',
+      'run the experiment without --in-cluster, or let target and monitor respond without them',
+    )
+  }
+  return { image, serviceAccount }
 }
 
 const { selector: _, ...RESTORE_CLUSTER } = CLUSTER_FLAGS
@@ -141,98 +200,25 @@ export const EXPERIMENT_RESTORE = defineCommand({
   start: async (request) => (await import('../experiment/restore.ts')).restoreRules(request),
 })
 
-export const EXPERIMENT_LIST = defineCommand({
-  name: 'experiment list',
-  examples: ['experiment list --last 10', 'experiment list --verdict failed --json'],
-  page: PAGE,
-  description: 'list past experiments, the newest last',
-  flags: {
-    ...EXPERIMENTS,
-    ...group('Runs:', {
-      name: one('name', 'list only runs of the plan with this name', asText),
-      verdict: one(
-        'verdict',
-        `list only runs with this verdict: ${VERDICTS.join(', ')}`,
-        oneOf(VERDICTS),
-      ),
-      last: count('list only so many of the newest runs', { min: 1, max: 100_000 }),
-    }),
-    ...JSON_OUT,
-  },
-  parse: (flags) => flags,
-  start: async (request) => (await import('../experiment/list.ts')).listExperiments(request),
-})
-
-export const EXPERIMENT_SHOW = defineCommand({
-  name: 'experiment show',
-  examples: ['experiment show last', 'experiment show 20261125-1804 --json'],
-  page: PAGE,
-  description:
-    'show the result of a past run: verdict, what happened, phases, and margins of gates',
-  operands: RUN_OPERAND,
-  flags: { ...EXPERIMENTS, ...JSON_OUT },
-  parse: (flags, { operands }) => ({ id: runOf(operands), ...flags }),
-  start: async (request) => (await import('../experiment/past.ts')).showExperiment(request),
-})
-
-const MOST_COMPARED = 10
-
-export const EXPERIMENT_COMPARE = defineCommand({
-  name: 'experiment compare',
-  examples: [
-    'experiment compare 20261124 last',
-    'experiment compare 20261124 last --html compared.html',
-  ],
-  page: PAGE,
-  description: 'compare past runs with the first one, phase by phase',
-  operands: { form: '[runs...]', most: MOST_COMPARED },
-  flags: {
-    ...EXPERIMENTS,
-    ...JSON_OUT,
-    ...group('Output:', { html: one('file', 'write an HTML report as well', asText) }),
-  },
-  parse: (flags, { operands: ids }) => {
-    if (ids.length < 2) throw missing('fewer than two runs', `name ${RUN_FORM}, each`)
-    return { ids, ...flags }
-  },
-  start: async (request) => (await import('../experiment/past.ts')).compareExperiments(request),
-})
-
 export const EXPERIMENT_VALIDATE = defineCommand({
   name: 'experiment validate',
   examples: ['experiment validate plan.yaml', 'experiment validate one.yaml two.yaml'],
   page: PAGE,
   description: 'check plans: errors, and reasons to reject them',
   operands: { form: '[plans...]', most: Infinity },
-  flags: { ...productionNamesFlag(PLAN), ...JSON_OUT },
-  parse: ({ productionNames, json }, { operands: paths }) => {
+  flags: { ...productionNamesFlag(PLAN), ...POLICY, ...JSON_OUT },
+  parse: ({ productionNames, policy, json }, { operands: paths }) => {
     if (paths.length === 0) throw noPlan('validate')
     // The result does not depend on the environment of the command.
-    return { paths, json, production: productionOf(productionNames, {}) }
+    return { paths, json, policy, production: productionOf(productionNames, {}) }
   },
   start: async (request) => (await import('../experiment/read-plans.ts')).validatePlans(request),
-})
-
-export const EXPERIMENT_CATALOG = defineCommand({
-  name: 'experiment catalog',
-  examples: ['experiment catalog', 'experiment catalog latency > plan.yaml'],
-  page: PAGE,
-  description: 'list ready plans, or print one',
-  operands: { form: '[name]', most: 1 },
-  flags: {},
-  parse: (_flags, { operands: [name] }) => name,
-  start: async (name) => (await import('../experiment/list.ts')).showCatalog(name),
 })
 
 /** Ignores NODE_ENV, because the plan names the environment. */
 function productionOf(patterns: readonly string[], env: Environment): ProductionCheck {
   const stated = { where: 'the plan', name: undefined }
   return { patterns, names: environmentNames(stated, env) }
-}
-
-function runOf([id]: readonly string[]): string {
-  if (id === undefined) throw missing('no run', `name ${RUN_FORM}`)
-  return id
 }
 
 function noPlan(command: string): UsageError {

@@ -8,14 +8,16 @@ import { completionCommand } from './completion.ts'
 import { DEMO } from './demo.ts'
 import {
   EXPERIMENT_AGAIN,
+  EXPERIMENT_RESTORE,
+  EXPERIMENT_RUN,
+  EXPERIMENT_VALIDATE,
+} from './experiment.ts'
+import {
   EXPERIMENT_CATALOG,
   EXPERIMENT_COMPARE,
   EXPERIMENT_LIST,
-  EXPERIMENT_RESTORE,
-  EXPERIMENT_RUN,
   EXPERIMENT_SHOW,
-  EXPERIMENT_VALIDATE,
-} from './experiment.ts'
+} from './past-experiments.ts'
 import { INJECT, UNINJECT } from './inject.ts'
 import { INIT } from './init.ts'
 import { LOAD } from './load.ts'
@@ -26,6 +28,7 @@ import { APPLY } from './apply.ts'
 import { ATTACH, DETACH } from './attach.ts'
 import { STATUS } from './status.ts'
 import { RESUME, STOP } from './stop.ts'
+import { HOOK, POLICY_PRINT, POLICY_VALIDATE } from './policy.ts'
 import { PRE_STOP } from './pre-stop.ts'
 import { REDIRECT } from './redirect.ts'
 import { RUN } from './run.ts'
@@ -56,6 +59,9 @@ export const COMMANDS: readonly Command[] = [
   EXPERIMENT_COMPARE,
   EXPERIMENT_AGAIN,
   EXPERIMENT_RESTORE,
+  POLICY_VALIDATE,
+  POLICY_PRINT,
+  HOOK,
   VALIDATE,
   SCHEMA,
   EXPLAIN,

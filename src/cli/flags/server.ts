@@ -83,18 +83,16 @@ export function targetFlag(title: string) {
 export async function withToken(
   headers: Readonly<Record<string, string>>,
   file: string | undefined,
+  flag = '--auth-token-file',
 ): Promise<Readonly<Record<string, string>>> {
   if (file === undefined) return headers
-  const token = await readAs(file, '--auth-token-file', MAX_TOKEN_FILE, tokenIn)
+  const token = await readAs(file, flag, MAX_TOKEN_FILE, (text) => tokenIn(text, flag))
   return { ...headers, authorization: `Bearer ${token}` }
 }
 
 /** Returns the token in the text of a file that holds a token alone. Throws a `UsageError`. */
-function tokenIn(text: string): string {
+export function tokenIn(text: string, source: string): string {
   const token = text.trim()
   if (/^[\x21-\x7e]{1,16384}$/.test(token)) return token
-  throw invalidFile(
-    '--auth-token-file: the file does not hold a single token',
-    'write only the token, on one line',
-  )
+  throw invalidFile(`${source}: there is not a single token`, 'write only the token, on one line')
 }

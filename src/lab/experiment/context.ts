@@ -1,5 +1,6 @@
 import type { SourcedName } from '../../rules/guard/production-names.ts'
 import type { Arming } from './arming.ts'
+import type { AlertWatch } from './monitor/alert-watch.ts'
 import type { EarlyEnd, StageResult } from './experiment-result.ts'
 import type { HistoryEntry } from './history.ts'
 import type { LoadContext } from './phase.ts'
@@ -20,6 +21,10 @@ export interface ExperimentOptions extends LoadContext {
   /** The time limit for the sidecar to activate new rules. */
   readonly activationMs?: number
   readonly again?: string
+  /** Headers of requests to monitoring systems; never stored. */
+  readonly monitorHeaders?: Readonly<Record<string, string>> | undefined
+  /** The time without a response after which the monitoring is lost. */
+  readonly monitorLostMs?: number
 }
 
 export interface Context extends ExperimentOptions {
@@ -27,6 +32,7 @@ export interface Context extends ExperimentOptions {
   readonly arming: Arming
   readonly probe: Probe | undefined
   readonly steadiness: Steadiness
+  readonly alerts: AlertWatch
   readonly names: ReadonlySet<string>
   /** The tools that all phases call; undefined until the first phase has chosen them. */
   readonly called?: readonly string[]

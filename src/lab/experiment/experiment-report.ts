@@ -1,8 +1,9 @@
 import { asStarted } from '../../base/started-as.ts'
+import { quoted } from '../../base/text/foreign-text.ts'
 import { shortDigest } from '../../base/digest.ts'
 import { duration } from '../report/shown-numbers.ts'
 import { markdownText } from '../report/foreign-text.ts'
-import type { ExperimentResult } from './experiment-result.ts'
+import type { AlertResult, ExperimentResult } from './experiment-result.ts'
 import type { Rejection } from './rejection.ts'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -21,12 +22,13 @@ export function verdictLine({ verdict, stage, code, why }: ExperimentResult): st
 
 /** Describes what the load results do not show, one sentence per line. */
 export function noteLines(result: ExperimentResult): readonly string[] {
-  const { mttdMs, rollbackMs, steadyAfter, restored, proposals } = result
+  const { mttdMs, rollbackMs, steadyAfter, restored, proposals, alerts } = result
   const lines = [
     `Verdict: ${verdictLine(result)}.`,
     mttdMs === null
       ? 'No gate failed after an injection.'
       : `Detected ${duration(mttdMs)} after the injection (MTTD); ${recoveryText(result)}.`,
+    ...alerts.map(alertText),
   ]
   if (rollbackMs !== null) lines.push(`The rules were rolled back within ${duration(rollbackMs)}.`)
   if (!restored) {
@@ -39,6 +41,17 @@ export function noteLines(result: ExperimentResult): readonly string[] {
   }
   for (const { why, write } of proposals) lines.push(`Widen next: ${write} (${why}).`)
   return lines
+}
+
+function alertText(alert: AlertResult): string {
+  const { name, monitor, mttdMs, mttrMs, withinMs, startsAt } = alert
+  const subject = `Alert ${quoted(name)} (${monitor})`
+  if (mttdMs === null) {
+    return `${subject}: did not fire by the end; the limit is ${duration(withinMs)}.`
+  }
+  const end = mttrMs === null ? 'not resolved by the end' : `resolved after ${duration(mttrMs)}`
+  const since = startsAt === null ? '' : `, since ${startsAt} by its own clock`
+  return `${subject}: fired ${duration(mttdMs)} after the injection${since}; ${end}.`
 }
 
 function recoveryText({ mttrMs, steadyAfter }: ExperimentResult): string {

@@ -18,12 +18,15 @@ export type EndCode =
   | 'TARGET_LOST'
   | 'NOT_RESTARTED'
   | 'NOT_RECOVERED'
+  | 'NOT_RESOLVED'
+  | 'UNNOTICED'
   | 'NO_INJECTIONS'
   | 'NO_CALLS'
   | 'INTERRUPTED'
   | 'RULES_CHANGED'
   | 'DISARMED'
   | 'SIDECAR_LOST'
+  | 'MONITOR_LOST'
   | 'NOT_ACTIVE'
 
 /** The reason why a phase ended early. */
@@ -31,6 +34,22 @@ export interface EarlyEnd {
   readonly code: EndCode
   readonly why: string
   readonly failedGate?: FailedGate
+}
+
+/** The codes that are findings about the target, not about the experiment. */
+const FAILURES: ReadonlySet<EndCode> = new Set<EndCode>([
+  'ABORT_CONDITION',
+  'SLO',
+  'GUARD',
+  'TARGET_LOST',
+  'NOT_RESTARTED',
+  'NOT_RECOVERED',
+  'NOT_RESOLVED',
+])
+
+/** Returns true when an end is a finding about the target. */
+export function isFailure({ code }: EarlyEnd): boolean {
+  return FAILURES.has(code)
 }
 
 export const RULES_CHANGED: EarlyEnd = {
@@ -59,6 +78,21 @@ export interface StageResult extends PhaseResult {
   readonly applied: number
   /** The downtime of the killed process; null when no process was killed, or none came back. */
   readonly restartMs: number | null
+}
+
+/** What the monitoring reported about an expected alert. */
+export interface AlertResult {
+  readonly name: string
+  readonly monitor: 'alertmanager' | 'prometheus'
+  readonly withinMs: number
+  /** Null when the alert need not resolve. */
+  readonly resolvedWithinMs: number | null
+  /** The start of the alert by the clock of the monitoring system; null when the alert did not fire. */
+  readonly startsAt: string | null
+  /** Milliseconds from the injection until the alert fired; null when the alert did not fire. */
+  readonly mttdMs: number | null
+  /** Milliseconds from the injection until the alert resolved; null when the alert did not. */
+  readonly mttrMs: number | null
 }
 
 export interface Proposal {
@@ -101,6 +135,8 @@ export interface ExperimentResult {
   readonly mttdMs: number | null
   /** Milliseconds from the injection until steady state; null when no gate failed, or the target did not recover. */
   readonly mttrMs: number | null
+  /** The expected alerts, in the order of the plan. */
+  readonly alerts: readonly AlertResult[]
   readonly before: PhaseResult
   readonly stages: readonly StageResult[]
   /** Null when the steady state was not checked again. */
@@ -133,13 +169,14 @@ export const HISTORY_MEMBERS = [
   'seed',
   'mttdMs',
   'mttrMs',
+  'alerts',
 ] as const satisfies readonly (keyof ExperimentResult)[]
 
-type HistoryMember = (typeof HISTORY_MEMBERS)[number]
+type Kept = Pick<ExperimentResult, (typeof HISTORY_MEMBERS)[number]>
 
-/** A run in the history. Older builds did not store the versions. */
-export type HistoryEntry = Omit<Pick<ExperimentResult, HistoryMember>, 'squall' | 'server'> &
-  Partial<Pick<ExperimentResult, 'squall' | 'server'>>
+/** An entry of the history; those of earlier versions have no versions and no alerts. */
+export type HistoryEntry = Omit<Kept, 'alerts' | 'squall' | 'server'> &
+  Partial<Pick<Kept, 'alerts' | 'squall' | 'server'>>
 
 const text = { type: 'string' }
 const maybe = (type: string): object => ({ type: [type, 'null'] })
@@ -167,6 +204,7 @@ export const HISTORY_SCHEMA = {
     seed: { type: 'number' },
     mttdMs: maybe('number'),
     mttrMs: maybe('number'),
+    alerts: { type: 'array', items: { type: 'object' } },
   },
 }
 
@@ -193,6 +231,14 @@ export const STORED_SCHEMA = {
     before: phase(PHASE),
     stages: { type: 'array', items: phase({ ...PHASE, sampled: number, applied: number }) },
     after: phase(PHASE, ['object', 'null']),
+    alerts: listOf({
+      name: text,
+      monitor: text,
+      withinMs: number,
+      startsAt: maybe('string'),
+      mttdMs: maybe('number'),
+      mttrMs: maybe('number'),
+    }),
     proposals: listOf({ why: text, write: text }),
     gates: listOf({ phase: text, from: text, gate: text, measured: maybe('number') }),
     facts: listOf({ at: text, kind: text, text }),

@@ -1,9 +1,10 @@
+import { quoted } from '../../base/text/foreign-text.ts'
 import {
   EXPERIMENT_SCHEMA,
   type EarlyEnd,
-  type EndCode,
   type ExperimentResult,
   INTERRUPTED,
+  isFailure,
   type PhaseResult,
   type Proposal,
   type Verdict,
@@ -27,24 +28,14 @@ export interface Parts {
   readonly timeline: Timeline
 }
 
-/** The codes that are findings about the target, not about the experiment. */
-const FAILURES: ReadonlySet<EndCode> = new Set<EndCode>([
-  'ABORT_CONDITION',
-  'SLO',
-  'GUARD',
-  'TARGET_LOST',
-  'NOT_RESTARTED',
-  'NOT_RECOVERED',
-])
-
 export function experimentResult(context: Context, parts: Parts): ExperimentResult {
-  const { plan, id, version, again, past, steadiness } = context
+  const { plan, id, version, again, past, steadiness, alerts } = context
   const { startedAt, before, tools, stages, restored, after, timeline } = parts
   const end = endOf(parts)
-  const verdict: Verdict =
-    end === undefined ? 'passed' : FAILURES.has(end.code) ? 'failed' : 'inconclusive'
+  const verdict = verdictOf(end)
   const steadyForMs = plan.file.steadyState.for
   const { detectMs, recoverMs } = steadiness.recovery(steadyForMs)
+  const noticed = alerts.results((at) => steadiness.sinceInjection(at))
   const phases = [before, ...stages.results, ...(after === undefined ? [] : [after.phase])]
   const { description } = plan.file
   return {
@@ -71,6 +62,7 @@ export function experimentResult(context: Context, parts: Parts): ExperimentResu
     restored,
     mttdMs: detectMs === undefined ? null : Math.round(detectMs),
     mttrMs: recoverMs === undefined ? null : Math.round(recoverMs),
+    alerts: noticed,
     before,
     stages: stages.results,
     after: after?.phase ?? null,
@@ -82,12 +74,19 @@ export function experimentResult(context: Context, parts: Parts): ExperimentResu
       detectedAt: later(steadiness.injectedAt, detectMs),
       recoveredAt: later(steadiness.injectedAt, recoverMs),
       rollbackMs: stages.rollbackMs,
+      alerts: noticed,
     }),
   }
 }
 
 function later(at: number | undefined, ms: number | undefined): number | undefined {
   return at === undefined || ms === undefined ? undefined : at + ms
+}
+
+function verdictOf(end: EarlyEnd | undefined): Verdict {
+  if (end === undefined) return 'passed'
+  if (end.code === 'UNNOTICED') return 'unnoticed'
+  return isFailure(end) ? 'failed' : 'inconclusive'
 }
 
 function endOf({
@@ -97,12 +96,14 @@ function endOf({
   if (stages.end !== undefined) return stages.end
   if (after === undefined) return { ...INTERRUPTED, stage: null }
   if (after.end !== undefined) return { ...after.end, stage: null }
-  if (after.steady) return undefined
-  return {
-    code: 'NOT_RECOVERED',
-    why: 'all stages passed, but the target did not return to steady state in time',
-    stage: null,
+  if (!after.steady) {
+    const why = 'all stages passed, but the target did not return to steady state in time'
+    return { code: 'NOT_RECOVERED', why, stage: null }
   }
+  if (after.unresolved.length === 0) return undefined
+  const names = after.unresolved.map((name) => quoted(name)).join(', ')
+  const why = `all stages passed, but after the rollback the alert ${names} did not resolve in time`
+  return { code: 'NOT_RESOLVED', why, stage: null }
 }
 
 function passedText({ plan }: Context): string {

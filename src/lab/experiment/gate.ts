@@ -125,7 +125,7 @@ export class Steadiness {
   /** The start of the stage in which a gate first failed, or else of the last stage. */
   get injectedAt(): number | undefined {
     const first = this.#samples.find(({ failed }) => failed)
-    return this.#injections.findLast((at) => at <= (first?.at ?? Infinity))
+    return this.#injectedBefore(first?.at ?? Infinity)
   }
 
   /** Returns the times to detect and to recover, from the start of the stage in which a gate first failed. */
@@ -133,5 +133,15 @@ export class Steadiness {
     const { injectedAt } = this
     if (injectedAt === undefined) return { detectMs: undefined, recoverMs: undefined }
     return recoveryOf(this.#samples, injectedAt, steadyForMs)
+  }
+
+  /** Returns the time since the start of the stage in which a moment was, or that it followed. */
+  sinceInjection(at: number): number | undefined {
+    const injectedAt = this.#injectedBefore(at)
+    return injectedAt === undefined ? undefined : at - injectedAt
+  }
+
+  #injectedBefore(moment: number): number | undefined {
+    return this.#injections.findLast((at) => at <= moment)
   }
 }

@@ -103,7 +103,7 @@ export async function readPastResult(directory: string, id: string): Promise<Exp
     )
   }
   // Earlier builds did not store these members.
-  const unknown = { server: null, gates: [], facts: [], proposals: [] }
+  const unknown = { server: null, gates: [], facts: [], proposals: [], alerts: [] }
   return { ...unknown, ...(value as ExperimentResult) }
 }
 

@@ -80,8 +80,11 @@ export interface PhaseSpec {
   /** Undefined when the load itself is measured. */
   readonly probe: Probe | undefined
   readonly stop: AbortSignal
-  /** Called ten times a second; `enough` ends the phase early and successfully. */
-  readonly tick: (moment: Moment) => EarlyEnd | 'enough' | undefined
+  /**
+   * Called ten times a second. `enough` and `drain` end the phase early and successfully; `drain` lets the
+   * calls in flight end.
+   */
+  readonly tick: (moment: Moment) => EarlyEnd | 'enough' | 'drain' | undefined
   /** Called repeatedly, with a pause between two calls. */
   readonly poll?: (signal: AbortSignal) => Promise<EarlyEnd | undefined>
   readonly pollMs?: number
@@ -112,6 +115,7 @@ export async function runPhase(spec: PhaseSpec): Promise<PhaseOutcome> {
   const startedAt = new Date().toISOString()
   const began = performance.now()
   const ending = new AbortController()
+  const draining = new AbortController()
   const stopLoad = (): void => ending.abort()
   stop.addEventListener('abort', stopLoad, { once: true })
   if (stop.aborted) stopLoad()
@@ -138,7 +142,7 @@ export async function runPhase(spec: PhaseSpec): Promise<PhaseOutcome> {
   }
   let meter: LoadMeter | undefined
   try {
-    const result = await begin(spec, ending.signal, ({ recorder, ...run }) => {
+    const result = await begin(spec, ending.signal, draining.signal, ({ recorder, ...run }) => {
       tools = run.endpoint.tools
       called = run.called
       const own = new LoadMeter(recorder)
@@ -147,9 +151,11 @@ export async function runPhase(spec: PhaseSpec): Promise<PhaseOutcome> {
         const load = own.measured()
         const steady = probe?.measured() ?? load
         const { calls } = recorder.counts
-        const draining = recorder.elapsedMs >= (spec.load.pace.durationMs ?? Infinity)
-        const found = spec.tick({ at: performance.now(), load, steady, calls, draining })
+        const over = recorder.elapsedMs >= (spec.load.pace.durationMs ?? Infinity)
+        const moment = { at: performance.now(), load, steady, calls }
+        const found = spec.tick({ ...moment, draining: over || draining.signal.aborted })
         if (found === 'enough') stopLoad()
+        else if (found === 'drain') draining.abort()
         else endWith(found)
       }
       void watch(every(TICK_MS, ending.signal, check))
@@ -179,12 +185,14 @@ export async function runPhase(spec: PhaseSpec): Promise<PhaseOutcome> {
 async function begin(
   { load, beginWithinMs }: PhaseSpec,
   stop: AbortSignal,
+  drain: AbortSignal,
   begun: (run: RunningLoad) => void,
 ): Promise<LoadResult> {
+  const either = AbortSignal.any([stop, drain])
   const until = performance.now() + beginWithinMs
   for (;;) {
     try {
-      return (await runLoad(load, { stop, cut: stop, begun })).result
+      return (await runLoad(load, { stop: either, cut: stop, begun })).result
     } catch (error) {
       const retryable = error instanceof LoadError && !(error instanceof ToolsNotNamedError)
       if (!retryable || performance.now() > until || stop.aborted) throw error

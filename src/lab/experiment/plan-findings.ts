@@ -21,7 +21,7 @@ export function planFindings(document: YamlDocument): readonly Problem[] {
   const { value } = document
   if (value === undefined) return []
   const wrong = schemaFindings(value ?? {}, checked, MAX_PROBLEMS).map((finding) =>
-    finding.path[0] === 'rules' ? finding : nearestKeyAlone(finding),
+    finding.path[0] === 'rules' ? finding : withContainerHint(nearestKeyAlone(finding)),
   )
   const found = [...wrong, ...fileFindings(value, wrong, schema, MAX_PROBLEMS)]
   // The other checks require a plan with a valid schema.
@@ -30,6 +30,13 @@ export function planFindings(document: YamlDocument): readonly Problem[] {
     .slice(0, MAX_PROBLEMS)
     .map((finding) => located(finding, document))
     .sort((a, b) => a.line - b.line || a.column - b.column)
+}
+
+/** Explains why there is no `kill.container`, see docs/decisions/0036. */
+function withContainerHint(finding: Finding): Finding {
+  const { path, found } = finding
+  if (path[0] !== 'kill' || found !== 'container') return finding
+  return { ...finding, hint: 'a container cannot be killed alone; `pod: 1` deletes its pod' }
 }
 
 /** Fills in the defaults of a valid plan. */
@@ -49,12 +56,18 @@ function ownFindings(value: unknown): readonly Finding[] {
     ...shapeFindings(file),
     ...sidecarFindings(file),
     ...timeFindings(withDefaults(value)),
+    ...alertFindings(value, fieldOf(file.expect, 'alert')),
     ...listFindings(fieldOf(file.load, 'expect'), ['load', 'expect'], parseExpectation),
   ]
 }
 
 function urlFindings(value: unknown, path: Path): readonly Finding[] {
-  const text = String(path.reduce<unknown>((at, key) => fieldOf(at, String(key)), value))
+  const text = String(
+    path.reduce<unknown>(
+      (at, key) => (Array.isArray(at) ? at[Number(key)] : fieldOf(at, String(key))),
+      value,
+    ),
+  )
   const url = URL.canParse(text) ? new URL(text) : undefined
   const found = quoted(text)
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
@@ -62,8 +75,21 @@ function urlFindings(value: unknown, path: Path): readonly Finding[] {
     return [{ code: 'invalid_value', message, path, found }]
   }
   if (url.username === '' && url.password === '') return []
-  const message = 'a plan must not contain a password; pass it with --header or --auth-token-file'
+  const message =
+    'a plan must not contain a password; pass secrets with --header, --auth-token-file or --monitor-token-file'
   return [{ code: 'invalid_value', message, path }]
+}
+
+/** Checks that each alert names one monitoring system. */
+function alertFindings(value: unknown, written: unknown): readonly Finding[] {
+  const isList = Array.isArray(written)
+  return [written ?? []].flat().flatMap((alert, index): readonly Finding[] => {
+    const path = ['expect', 'alert', ...(isList ? [index] : [])]
+    const named = ['alertmanager', 'prometheus'].filter((key) => fieldOf(alert, key) !== undefined)
+    if (named.length === 1) return urlFindings(value, [...path, named[0]!])
+    const message = 'needs either `alertmanager` or `prometheus`'
+    return [{ code: 'invalid_value', message, path }]
+  })
 }
 
 function conflict(message: string, path: Path): Finding {

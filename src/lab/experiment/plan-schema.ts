@@ -5,6 +5,7 @@ import { editorSchema } from '../../rules/file/editor-schema.ts'
 import type { SchemaNode } from '../../rules/file/schema-node.ts'
 import { HEADER_NAME_PATTERN } from '../../http/header-text.ts'
 import type { Measure } from './gate.ts'
+import { expectation } from './monitor/alert-schema.ts'
 import { kill, number, sidecar, text } from './sidecar-schema.ts'
 import { METRICS, type Metric } from '../load/results/slo.ts'
 import { CLIENT_KINDS } from '../load/results/result.ts'
@@ -224,6 +225,7 @@ const plan = section({
   load,
   abortOn: Type.Optional(abortOn),
   slo: Type.Optional(slo),
+  expect: Type.Optional(expectation),
 })
 
 /** A plan file with its defaults; durations are in milliseconds, shares in percent. */

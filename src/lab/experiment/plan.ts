@@ -7,6 +7,7 @@ import type { Expectation } from '../load/expectation.ts'
 import type { SloGate } from '../load/results/slo.ts'
 import type { ProductionCheck } from '../../rules/guard/production-names.ts'
 import type { Gate } from './gate.ts'
+import type { AlertSpec } from './monitor/alert-source.ts'
 import type { Victim } from './kill.ts'
 import type { PlanFile } from './plan-schema.ts'
 
@@ -98,6 +99,8 @@ export interface Plan {
   readonly steady: readonly Gate[]
   readonly aborts: readonly Gate[]
   readonly slo: readonly SloGate[]
+  /** The alerts that must fire. */
+  readonly alerts: readonly AlertSpec[]
   readonly by: 'calls' | 'pods'
   readonly stages: readonly Stage[]
   /** The patterns of production names. */

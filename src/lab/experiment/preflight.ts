@@ -17,7 +17,10 @@ import { productionRejection } from './plan-rejections.ts'
 import { isUnready } from './steady-phases.ts'
 
 /** Configures the checks. */
-export type PreflightOptions = Pick<ExperimentOptions, 'plan' | 'sidecars' | 'namespaceLabel'>
+export type PreflightOptions = Pick<
+  ExperimentOptions,
+  'plan' | 'sidecars' | 'namespaceLabel' | 'monitorHeaders' | 'monitorLostMs'
+>
 
 export interface Preflight {
   readonly state: SidecarState

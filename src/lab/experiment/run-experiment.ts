@@ -3,6 +3,7 @@ import { type Lock, takeLock } from './lock.ts'
 import type { ReplacedRules } from './sidecars.ts'
 import { randomBytes } from 'node:crypto'
 import { Arming } from './arming.ts'
+import { AlertWatch } from './monitor/alert-watch.ts'
 import { runAfterPhase, runBeforePhase } from './steady-phases.ts'
 import type { Context, ExperimentOptions } from './context.ts'
 import type { ExperimentResult } from './experiment-result.ts'
@@ -64,7 +65,8 @@ async function locked(asked: ExperimentOptions, id: string, lock: Lock): Promise
   const probe = plan.file.steadyState.probe === 'load' ? undefined : new Probe(target, version)
   const names = new Set(ruleNames(plan))
   const steadiness = new Steadiness()
-  const first: Context = { ...options, id, arming, probe, steadiness, names }
+  const alerts = alertWatch(options)
+  const first: Context = { ...options, id, arming, probe, steadiness, alerts, names }
   const startedAt = new Date()
   try {
     if (!stop.aborted) await claim(arming, stop)
@@ -88,6 +90,7 @@ async function locked(asked: ExperimentOptions, id: string, lock: Lock): Promise
   } finally {
     stop.removeEventListener('abort', onStop)
     await arming.restore()
+    await alerts.close()
     await probe?.close()
   }
 }
@@ -108,9 +111,18 @@ function mayBegin(
   options: PreflightOptions,
   id: string,
   dead: string | undefined,
-): Promise<[Preflight, ReplacedRules, unknown]> {
+): Promise<[Preflight, ReplacedRules, ...unknown[]]> {
   const { sidecars } = options
-  return allAccepted(preflight(options, dead), sidecars.open(id), sidecars.killing?.check())
+  return allAccepted(
+    preflight(options, dead),
+    sidecars.open(id),
+    sidecars.killing?.check(),
+    alertWatch(options).check(),
+  )
+}
+
+function alertWatch({ plan, monitorHeaders = {}, monitorLostMs }: PreflightOptions): AlertWatch {
+  return new AlertWatch(plan.alerts, monitorHeaders, monitorLostMs)
 }
 
 /** Writes the claim, so that the later of two experiments that begin at once fails. */

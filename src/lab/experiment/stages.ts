@@ -1,5 +1,11 @@
 import { AbortWatch, anyFails, fails, shownMeasure } from './gate.ts'
-import { type EarlyEnd, INTERRUPTED, RULES_CHANGED, type StageResult } from './experiment-result.ts'
+import {
+  type EarlyEnd,
+  INTERRUPTED,
+  isFailure,
+  RULES_CHANGED,
+  type StageResult,
+} from './experiment-result.ts'
 import { type Moment, measuredOf, phaseLoad, runPhase } from './phase.ts'
 import type { Stage } from './plan.ts'
 import { RejectedError, RulesChangedError } from './rejection.ts'
@@ -13,7 +19,8 @@ const BEGIN_MS = 2000
 
 /** Runs the stages until one fails. */
 export async function runStages(context: Context): Promise<Stages> {
-  const { plan, stop } = context
+  const { plan, stop, alerts } = context
+  alerts.start()
   const results: StageResult[] = []
   const aborts = new AbortWatch(plan.aborts)
   for (const [index, stage] of plan.stages.entries()) {
@@ -39,15 +46,18 @@ async function runStage(
   index: number,
   aborts: AbortWatch,
 ): Promise<StageOutcome> {
-  const { plan, probe, stop, onEvent, steadiness, arming, sidecars, names } = context
-  const durationMs = plan.file.hold
+  const { plan, probe, stop, onEvent, steadiness, alerts, arming, sidecars, names } = context
+  const { hold } = plan.file
+  const count = plan.stages.length
+  const isLast = index === count - 1
+  // The alerts have their whole time to fire.
+  const durationMs = isLast ? Math.max(hold, alerts.withinMs) : hold
   try {
     await arming.arm(stage, stop)
   } catch (error) {
     if (stop.aborted) return { result: undefined, end: undefined, rollbackMs: null }
     return { result: undefined, end: notArmed(error), rollbackMs: null }
   }
-  const count = plan.stages.length
   onEvent({ kind: 'phase', label: stage.label, stage: { index, count }, durationMs })
   const began = performance.now()
   steadiness.injected(began)
@@ -55,7 +65,7 @@ async function runStage(
   let restartMs: number | null = null
   let watched = false
   let rolledBack: Promise<number> | undefined
-  const tick = ({ at, load, steady, calls, draining }: Moment): EarlyEnd | undefined => {
+  const tick = ({ at, load, steady, calls, draining }: Moment): EarlyEnd | 'drain' | undefined => {
     const elapsedMs = at - began
     const { applied } = totals
     onEvent({ kind: 'moment', elapsedMs, durationMs, calls, measured: load, applied })
@@ -64,7 +74,10 @@ async function runStage(
     watched ||= aborting !== undefined
     steadiness.add(at, aborting === true || isUnready(context) || anyFails(plan.steady, steady))
     const failedGate = aborts.add(load, at)
-    if (failedGate === undefined) return undefined
+    if (failedGate === undefined) {
+      const isOver = isLast && elapsedMs >= hold && elapsedMs < durationMs && alerts.allFired
+      return alerts.lost(at) ?? (isOver ? 'drain' : undefined)
+    }
     const { gate, measure, measured } = failedGate
     const why = `${gate}: it is ${shownMeasure(measure, measured)}`
     return { code: 'ABORT_CONDITION', why, failedGate }
@@ -101,7 +114,8 @@ async function runStage(
   if (phase.end === undefined && !stop.aborted)
     totals = await sidecars.totals(names).catch(() => totals)
   const result = { ...phase.result, share: stage.share ?? null, ...totals, restartMs }
-  const end = phase.end ?? (stop.aborted ? undefined : stageProblem(context, result, watched))
+  let end = phase.end ?? (stop.aborted ? undefined : stageProblem(context, result, watched))
+  if (isLast && !stop.aborted) end = await noticed(context, began, end, phase.end === undefined)
   if (end !== undefined && rolledBack === undefined) onEnd(end)
   const text = end === undefined ? stageWords(result) : end.why
   onEvent({ kind: 'phase-over', label: stage.label, text })
@@ -144,6 +158,22 @@ function stageProblem(
   return undefined
 }
 
+/** Returns the end of the last stage, which depends on the alerts. */
+async function noticed(
+  { alerts }: Context,
+  began: number,
+  end: EarlyEnd | undefined,
+  isComplete: boolean,
+): Promise<EarlyEnd | undefined> {
+  if (end !== undefined && !isFailure(end)) return end
+  if (isComplete) await alerts.look()
+  const unnoticed = alerts.unnoticed(began)
+  if (unnoticed !== undefined && end !== undefined) {
+    return { ...end, ...unnoticed, why: `${unnoticed.why}; ${end.why}` }
+  }
+  return unnoticed ?? end ?? (isComplete ? alerts.unknown() : undefined)
+}
+
 async function killOnce(
   { plan, onEvent }: Context,
   killing: Killing,
@@ -179,7 +209,7 @@ function stageWords({ load, sampled, applied, share }: StageResult): string {
 
 /** Returns the reason why the sidecar no longer injects the faults of the stage, if there is one. */
 function sidecarEnd(state: SidecarState, { arming, plan }: Context): EarlyEnd | undefined {
-  const guard = state.reasons.find(({ by }) => by === 'guard')
+  const guard = state.reasons.find(({ by }) => by === 'guard' || by === 'rollback-on')
   if (guard !== undefined) {
     return { code: 'GUARD', why: `the sidecar disarmed: ${guard.reason}` }
   }

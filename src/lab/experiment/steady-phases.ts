@@ -62,6 +62,8 @@ export async function runBeforePhase(context: Context): Promise<Before> {
       ? undefined
       : matchNothing(plan.rules, called, plan.file.target.headers ?? {})
   if (nothing !== undefined) throw new RejectedError(nothing)
+  // Until now an alert may have begun to fire.
+  await context.alerts.check()
   onEvent({ kind: 'phase-over', label: 'steady state before', text: 'passed' })
   return before
 }
@@ -75,22 +77,25 @@ function rejectUnnamed(error: unknown): never {
 export interface After {
   readonly phase: PhaseResult
   readonly steady: boolean
+  /** The names of the alerts that did not resolve in time. */
+  readonly unresolved: readonly string[]
   /** The reason why the phase is inconclusive: it ended early, or its rules differed from those before the stages. */
   readonly end: EarlyEnd | undefined
 }
 
 /** Waits for the steady state after the stages, as long as the plan allows. */
 export async function runAfterPhase(context: Context): Promise<After> {
-  const { plan, probe, stop, onEvent, steadiness } = context
+  const { plan, probe, stop, onEvent, steadiness, alerts } = context
   const { for: forMs, within } = plan.file.steadyState
+  const durationMs = Math.max(within, alerts.resolvedMs)
   const began = performance.now()
-  onEvent({ kind: 'phase', label: 'steady state after', durationMs: within })
+  onEvent({ kind: 'phase', label: 'steady state after', durationMs })
   let steady = false
   // Before the withdrawal, a moment without an injection looks steady.
   let withdrawnAt = Infinity
   const { result, end } = await runPhase({
     label: 'after',
-    load: phaseLoad(plan, context, within),
+    load: phaseLoad(plan, context, durationMs),
     probe,
     stop,
     // A killed process may still be down.
@@ -99,16 +104,21 @@ export async function runAfterPhase(context: Context): Promise<After> {
     poll: withdrawal(context, (at) => (withdrawnAt = at)),
     pollMs: context.sidecars.paces.pollMs,
     tick: ({ at, steady: measured, calls }) => {
-      const moment = { elapsedMs: at - began, durationMs: within, calls, measured }
+      const elapsedMs = at - began
+      const moment = { elapsedMs, durationMs, calls, measured }
       onEvent({ kind: 'moment', ...moment, applied: undefined })
       steadiness.add(at, isUnready(context) || anyFails(plan.steady, measured))
-      steady = steadiness.steadyForMs(withdrawnAt, at) >= forMs
-      return steady ? 'enough' : undefined
+      // Once steady, the phase waits for the alerts alone.
+      steady ||= steadiness.steadyForMs(withdrawnAt, at) >= forMs
+      if (steady ? alerts.isDecided(began) : elapsedMs > within) return 'enough'
+      return alerts.lost(at)
     },
   })
-  const text = steady ? 'passed' : 'failed'
+  const unresolved = alerts.unresolved(began)
+  const text = steady && unresolved.length === 0 ? 'passed' : 'failed'
   onEvent({ kind: 'phase-over', label: 'steady state after', text })
-  return { phase: result, steady, end: steady ? undefined : reasonOf(end, stop) }
+  const isOver = steady && (unresolved.length === 0 || end === undefined)
+  return { phase: result, steady, unresolved, end: isOver ? undefined : reasonOf(end, stop) }
 }
 
 function reasonOf(end: EarlyEnd | undefined, stop: AbortSignal): EarlyEnd | undefined {

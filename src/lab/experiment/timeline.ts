@@ -1,6 +1,6 @@
 import { duration } from '../report/shown-numbers.ts'
 import type { ExperimentEvent } from './context.ts'
-import type { PhaseResult, StageResult } from './experiment-result.ts'
+import type { AlertResult, PhaseResult, StageResult } from './experiment-result.ts'
 
 /** What happened at a time; `detection` is a gate that failed first, `end` the end of a stage by a check. */
 export type FactKind =
@@ -33,6 +33,7 @@ export interface MeasuredTimes {
   readonly detectedAt: number | undefined
   readonly recoveredAt: number | undefined
   readonly rollbackMs: number | null
+  readonly alerts: readonly AlertResult[]
 }
 
 /** Records the events of an experiment with their times. */
@@ -78,7 +79,7 @@ export class Timeline {
   #rolledBack = false
 
   /** Returns all facts in the order of their times. */
-  facts({ phases, detectedAt, recoveredAt, rollbackMs }: MeasuredTimes): readonly Fact[] {
+  facts({ phases, detectedAt, recoveredAt, rollbackMs, alerts }: MeasuredTimes): readonly Fact[] {
     const clockMs = Date.now() - performance.now()
     const facts: Timed[] = []
     const add = (at: number, kind: FactKind, text: string): void =>
@@ -96,6 +97,11 @@ export class Timeline {
     if (!this.#injected && stage !== undefined) {
       const text = `first injected fault, within ${duration(stage.durationMs)} from here (stage ${stage.label})`
       add(Date.parse(stage.startedAt) - clockMs, 'injection', text)
+    }
+    for (const { name, monitor, startsAt } of alerts) {
+      if (startsAt === null) continue
+      const text = `the alert ${name} begins, by the clock of ${monitor}`
+      add(Date.parse(startsAt) - clockMs, 'alert', text)
     }
     const error = firstRealError(phases)
     if (error !== undefined) add(error.at - clockMs, 'real_error', error.text)

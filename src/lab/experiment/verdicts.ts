@@ -1,3 +1,4 @@
-export const VERDICTS = ['passed', 'failed', 'inconclusive'] as const
+/** The verdicts; `unnoticed`: an expected alert did not fire, however well the target held. */
+export const VERDICTS = ['passed', 'failed', 'unnoticed', 'inconclusive'] as const
 
 export type Verdict = (typeof VERDICTS)[number]

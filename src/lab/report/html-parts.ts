@@ -47,7 +47,7 @@ export function verdictsHtml(
   runs: readonly TitledRun[],
   { notes = [], tables = [] }: ReportAbout,
 ): string {
-  const parts = runs.map((run, i) => verdictHtml(run, i, runs.length > 1))
+  const parts = runs.map((run) => verdictHtml(run, runs.length > 1))
   const paragraphs = notes.map((note) => `<p>${htmlText(foreign(note, 500))}</p>`)
   const noteCard =
     paragraphs.length === 0
@@ -64,15 +64,15 @@ export function verdictsHtml(
   return runs.length === 1 ? cards + noteCard + first : noteCard + first + cards
 }
 
-function verdictHtml({ title, about, result }: TitledRun, i: number, several: boolean): string {
+function verdictHtml({ title, about, result }: TitledRun, several: boolean): string {
   const endings = endingsOf(result)
   const { calls } = result.counts
-  const name = several ? `<h2 id="verdict-${i}">${htmlText(foreign(title))}</h2>` : ''
+  const name = several ? `<h2>${htmlText(foreign(title))}</h2>` : ''
   const more = [taskVerdict(result), gateVerdict(result)].filter((text) => text !== undefined)
   const early = result.run.complete
     ? ''
     : '<p class="bad">Ended early: the results are incomplete.</p>'
-  return `<section class="card verdict" ${several ? `aria-labelledby="verdict-${i}"` : 'aria-label="Verdict"'}>
+  return `<section class="card verdict"${several ? '' : ' aria-label="Verdict"'}>
 ${name}
 ${about === undefined ? '' : `<p class="muted">${htmlText(foreign(about, 300))}</p>`}
 <p class="sentence">${unbroken(verdictOf(result))}</p>
@@ -150,7 +150,7 @@ function round(value: number): number {
 export function htmlTable(table: ReportTable, id: string, level: 2 | 3): string {
   if (table.rows.length === 0) return ''
   const about = table.about === undefined ? '' : `<p class="muted">${htmlText(table.about)}</p>`
-  return `<section class="part" aria-labelledby="${id}">
+  return `<section class="part">
 <h${level} id="${id}">${htmlText(table.title)}</h${level}>
 ${about}
 ${bareTable(table, id)}
@@ -165,7 +165,7 @@ export function bareTable({ columns, rows }: ReportTable, labelledBy: string): s
   const body = rows.map(
     (row) => `<tr>${row.map((each, i) => td(each, columns[i]!, i)).join('')}</tr>`,
   )
-  return `<div class="scroll" tabindex="0" role="region" aria-labelledby="${labelledBy}"><table${columns.length > 2 ? ' class="many"' : ''}>
+  return `<div class="scroll" tabindex="0" role="group" aria-labelledby="${labelledBy}"><table${columns.length > 2 ? ' class="many"' : ''}>
 <thead><tr>${head.join('')}</tr></thead>
 <tbody>
 ${body.join('\n')}

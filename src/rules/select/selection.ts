@@ -100,6 +100,23 @@ export function isPausing({ cycle }: WindowConfig, elapsed: number): boolean {
   return cycle !== undefined && elapsed % cycle.period >= cycle.lasting
 }
 
+/** The phase of a rule over time; a repeating rule that pauses is `not_yet`. */
+export type RulePhase = 'disabled' | 'other_pod' | 'not_yet' | 'expired' | 'on'
+
+/** Returns the phase of a rule, given the start of its times. */
+export function phaseAt(
+  { enabled, selection }: { readonly enabled: boolean; readonly selection: Selection },
+  since: number,
+  now: number,
+): RulePhase {
+  if (!enabled) return 'disabled'
+  if (!selection.inPod) return 'other_pod'
+  const start = windowStart(selection, since)
+  if (now < start) return 'not_yet'
+  if (now >= windowEnd(selection, since)) return 'expired'
+  return isPausing(selection, now - start) ? 'not_yet' : 'on'
+}
+
 /** Selects matching calls by their order. */
 export interface OrdinalConfig {
   readonly first?: number | undefined
