@@ -180,7 +180,7 @@ test('a stored result that is damaged is rejected, and one of an earlier build i
   }
   await rename(file, join(directory, 'other.json'))
   expect((await experiment('show', id)).stderr).toContain('ENOENT')
-  const { gates: _, facts: __, server: ___, ...old } = passed
+  const { gates: _, facts: __, server: ___, alerts: ____, ...old } = passed
   await writeFile(file, JSON.stringify(old))
   expect((await experiment('show', id)).stdout).toContain('Verdict: passed')
   await writeFile(history, before)
