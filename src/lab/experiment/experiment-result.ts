@@ -1,8 +1,6 @@
-import type { LoadResult } from '../load/results/result.ts'
+import type { LoadResult, SloVerdict } from '../load/results/result.ts'
 import { RESULT_SCHEMA } from '../load/results/result-schema.ts'
 import type { FailedGate, Measured } from './gate.ts'
-import type { PhaseGate } from './phase-gates.ts'
-import type { Fact } from './timeline.ts'
 import type { Verdict } from './verdicts.ts'
 
 /** Identifies the format of the result. Incompatible changes increase the number. */
@@ -80,7 +78,7 @@ export interface StageResult extends PhaseResult {
   readonly restartMs: number | null
 }
 
-/** What the monitoring reported about an expected alert. */
+/** The report of the monitoring about an expected alert. */
 export interface AlertResult {
   readonly name: string
   readonly monitor: 'alertmanager' | 'prometheus'
@@ -100,6 +98,33 @@ export interface Proposal {
   readonly why: string
   /** The text to write into the plan. */
   readonly write: string
+}
+
+/** A gate over a whole phase, with its margin. */
+export interface PhaseGate extends SloVerdict {
+  readonly phase: string
+  /** The section of the plan. */
+  readonly from: 'steadyState' | 'abortOn' | 'slo'
+}
+
+/** Names the kind of an event: `detection` is a gate that failed first, `end` the end of a stage by a check. */
+export type FactKind =
+  | 'phase'
+  | 'note'
+  | 'injection'
+  | 'real_error'
+  | 'detection'
+  | 'alert'
+  | 'end'
+  | 'rollback'
+  | 'recovery'
+
+/** A recorded event of an experiment. */
+export interface Fact {
+  /** ISO 8601. */
+  readonly at: string
+  readonly kind: FactKind
+  readonly text: string
 }
 
 export interface ExperimentResult {

@@ -1,16 +1,9 @@
 import type { LoadResult, SloVerdict } from '../load/results/result.ts'
 import { evaluateSlo, limitGate } from '../load/results/slo.ts'
 import { marginOf } from '../load/results/slo-margin.ts'
-import type { PhaseResult } from './experiment-result.ts'
+import type { PhaseGate, PhaseResult } from './experiment-result.ts'
 import type { Gate } from './gate.ts'
 import type { Plan } from './plan.ts'
-
-/** A gate over a whole phase, with its margin. */
-export interface PhaseGate extends SloVerdict {
-  readonly phase: string
-  /** The section of the plan. */
-  readonly from: 'steadyState' | 'abortOn' | 'slo'
-}
 
 const RATES = ['errors', 'success'] as const
 const LATENCIES = ['p50', 'p95', 'p99'] as const

@@ -1,26 +1,6 @@
 import { duration } from '../report/shown-numbers.ts'
 import type { ExperimentEvent } from './context.ts'
-import type { AlertResult, PhaseResult, StageResult } from './experiment-result.ts'
-
-/** What happened at a time; `detection` is a gate that failed first, `end` the end of a stage by a check. */
-export type FactKind =
-  | 'phase'
-  | 'note'
-  | 'injection'
-  | 'real_error'
-  | 'detection'
-  | 'alert'
-  | 'end'
-  | 'rollback'
-  | 'recovery'
-
-/** A recorded event of an experiment. */
-export interface Fact {
-  /** ISO 8601. */
-  readonly at: string
-  readonly kind: FactKind
-  readonly text: string
-}
+import type { AlertResult, Fact, FactKind, PhaseResult, StageResult } from './experiment-result.ts'
 
 interface Timed extends Omit<Fact, 'at'> {
   readonly at: number

@@ -12,7 +12,7 @@ export interface AlertSpec {
   readonly url: URL
 }
 
-/** What a monitoring system reports about an alert. */
+/** The report of a monitoring system about an alert. */
 export interface AlertReport {
   readonly firing: boolean
   /** True for an alert that is about to fire. */
