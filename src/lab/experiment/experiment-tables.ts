@@ -94,7 +94,7 @@ export function timelineTable({ facts, startedAt }: ExperimentResult): ReportTab
   return {
     title: 'What happened',
     about: `Recorded events. The times count from ${moment(startedAt)}.`,
-    columns: [number('Time'), { name: 'Event' }, { name: 'Fact' }],
+    columns: [{ name: 'Time' }, { name: 'Event' }, { name: 'Fact' }],
     rows: facts.map(({ at, kind, text }) => {
       const seconds = (Date.parse(at) - start) / 1000
       const tone = TONES[kind]
