@@ -42,13 +42,14 @@ export function faultsMemory() {
         const results = await loads
         const calls = results.reduce((sum, each) => sum + each.calls, 0)
         const errors = results.reduce((sum, each) => sum + each.errors, 0)
-        if (errors > 0) throw new Error(`${errors} errors`)
         const size = Math.ceil(samples.length / PARTS)
         const parts = Array.from({ length: PARTS }, (_, n) =>
           median(samples.slice(n * size, (n + 1) * size)),
         )
         const growth = (parts.at(-1) ?? 0) - (parts[1] ?? 0)
-        const verdict = growth <= MOST_GROWTH ? 'met' : `above +${MOST_GROWTH} MiB`
+        // A machine that is too busy for this rate says nothing about it.
+        const judged = growth <= MOST_GROWTH ? 'met' : `above +${MOST_GROWTH} MiB`
+        const verdict = errors > 0 ? `not judged: ${errors} calls failed` : judged
         const names = faulted.map(([name]) => name).join(', ')
         return {
           rows: [{ name: 'squall', calls, parts, growth }],

@@ -129,7 +129,7 @@ export const tools = [
   series({
     title: 'Effective availability by tool',
     description:
-      'Calls answered well, and with nothing in them changed by a fault, of all calls of the tool.',
+      'Calls that ended well, and in which no fault changed anything, of all calls of the tool.',
     unit: 'percentunit',
     max: 1,
     line: true,

@@ -25,7 +25,7 @@ const now = [
   stat({
     title: 'Effective tool availability',
     description:
-      'Calls that were answered well, and with nothing in them changed by a fault, of all calls; over the time shown. It is responded ÷ calls times untouched ÷ responded. What was changed is computed from the faults: exact where no two act on one call.',
+      'Calls that ended well, and in which no fault changed anything, of all calls; over the time shown. It is responded ÷ calls times untouched ÷ responded. What was changed is computed from the faults: exact where no two act on one call.',
     unit: 'percentunit',
     decimals: 2,
     thresholds: MORE_IS_BETTER,

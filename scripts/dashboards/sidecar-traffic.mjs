@@ -74,9 +74,9 @@ export const traffic = [
 /** Lists what they reject or forget. */
 export const bounds = [
   series({
-    title: 'Refused by Squall',
+    title: 'Rejected by Squall',
     description:
-      'Requests per second that Squall answered or rejected itself, by reason. These are real errors. those that the admin port rejected (admin) are none: reads by a foreign name or without the token, and changes.',
+      'Requests per second that Squall responded to itself or rejected, by reason. These are real errors. those that the admin port rejected (admin) are none: reads by a foreign name or without the token, and changes.',
     unit: 'reqps',
     thresholds: lessIsBetter(0.1, 1),
     queries: [

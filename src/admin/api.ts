@@ -97,7 +97,7 @@ export const API = {
 /** The paths that send text, pages or what an upstream responded. */
 export const OTHER_PATHS = {
   index: { method: 'GET', path: '/', summary: 'this list' },
-  livez: { method: 'GET', path: '/livez', summary: 'the process answers', open: true },
+  livez: { method: 'GET', path: '/livez', summary: 'the process responds', open: true },
   metrics: {
     method: 'GET',
     path: '/metrics',

@@ -32,7 +32,7 @@ export function createControlSocket(controlled: Controlled, logger: Logger): Con
   const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES }, (request, response) => {
     response.on('error', () => undefined)
     handle(controlled, request, response, closing.signal).catch((err: unknown) => {
-      logger.error({ err }, 'the control socket failed to answer')
+      logger.error({ err }, 'the control socket failed to respond')
       response.destroy()
     })
   })

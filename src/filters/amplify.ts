@@ -11,7 +11,7 @@ export const amplify = defineFault({
   name: 'amplify',
   summary: 'sends the upstream further copies of a call',
   meets:
-    'One response, as if nothing had happened. The upstream gets the call once more for each copy, with another id, and what it answers to the copies is dropped: a tool that is not idempotent acts several times. In a session, the first copy leaves when the upstream begins to answer the call, or after 100 ms; none leaves once the session has ended, by a DELETE of the client or with a 404. Calls by HTTP+SSE are left alone, as the responses to their copies would reach the client.',
+    'One response, as if nothing had happened. The upstream gets the call once more for each copy, with another id, and its responses to the copies are dropped: a tool that is not idempotent acts several times. In a session, the first copy leaves when the upstream begins to respond, or after 100 ms; none leaves once the session has ended, by a DELETE of the client or with a 404. Calls by HTTP+SSE are left alone, as the responses to their copies would reach the client.',
   elsewhere:
     "Envoy and Istio: `mirrors` (`mirrorPercentage`) of a route to the route's own cluster. toxiproxy and Chaos Mesh copy no requests; Chaos Mesh `NetworkChaos` with `duplicate` copies packets, which TCP throws away.",
   example: `- name: retry-storm

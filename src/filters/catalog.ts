@@ -86,7 +86,7 @@ export const catalog = defineFault({
     notify: Type.Optional(
       oneOf(['spurious', 'suppress'], {
         description:
-          '`spurious`: a stream says that the list has changed, before its response. `suppress`: a stream does not say so when the upstream does. Answers that are no stream are left alone.',
+          '`spurious`: a stream says that the list has changed, before its response. `suppress`: a stream does not say so when the upstream does. Responses that are no stream stay unchanged.',
       }),
     ),
   }),
@@ -185,7 +185,7 @@ function catalogOutlook(
   const list = { by: 'response', does: 'its list is not that of the upstream' } as const
   if (listKey(call?.method) !== undefined) {
     if (cursor === 'invalid' && asked === INVALID) {
-      return { by: 'request', asks: 'message', does: 'answered with error -32602' }
+      return { by: 'request', asks: 'message', does: 'responds with error -32602' }
     }
     if (cursor !== undefined || (add !== undefined && asked === undefined)) return list
     if ((hide ?? duplicate) !== undefined) return { ...list, needs: 'entries by such names' }

@@ -31,7 +31,7 @@ export const corrupt = defineFault({
     ),
   }),
   meets:
-    'A response of status 200 that cannot be read. For one JSON body, the SDKs report a parse error, or an unexpected content type. Of a stream, the event that answers the call is damaged and all others are intact: the TypeScript SDK skips an event that it cannot read and waits for its timeout, the Python SDK reports -32700. A flipped bit may pass unseen, as another number or another word.',
+    'A response of status 200 that cannot be read. For one JSON body, the SDKs report a parse error, or an unexpected content type. Of a stream, the event with the response is damaged and all others are intact: the TypeScript SDK skips an event that it cannot read and waits for its timeout, the Python SDK reports -32700. A flipped bit may pass unseen, as another number or another word.',
   elsewhere:
     'toxiproxy and Envoy have no such fault. Chaos Mesh: `corrupt` for packets, and `replace.body` for HTTP responses.',
   example: `- name: gateway-page
@@ -46,7 +46,7 @@ export const corrupt = defineFault({
   },
   outlook({ contentType }, { response, ends }) {
     if (response === 'body') return { by: 'output', does: 'its body is damaged' }
-    if (ends) return { by: 'response', does: 'the event that answers it is damaged' }
+    if (ends) return { by: 'response', does: 'the event with the response is damaged' }
     return contentType === undefined ? NOTHING : { by: 'output', does: `claims ${contentType}` }
   },
   create(config): Fault {
@@ -63,7 +63,7 @@ interface CorruptConfig {
   readonly contentType?: string
 }
 
-/** The event that answers the call: a stream goes on behind it, and so its framing must hold. */
+/** The event with the response: a stream goes on behind it, and so its framing must hold. */
 async function* events(ctx: FaultContext, frames: Frames, mode: DamageMode): AsyncGenerator<Frame> {
   for await (const frame of frames) {
     const raw =

@@ -10,7 +10,7 @@ import type { Fault, FaultContext, ParameterProblem, Verdict } from './fault.ts'
 import { NOTHING } from './lib/outlook.ts'
 
 /**
- * Lateness: before the upstream sees the call, after it answered, or before each event of the
+ * Lateness: before the upstream sees the call, after it responded, or before each event of the
  * stream.
  */
 export const delay = defineFault({
@@ -31,7 +31,7 @@ export const delay = defineFault({
     at: oneOf(['request', 'response', 'event'], {
       default: 'request',
       description:
-        '`request`: before the upstream gets the call. `response`: after the upstream answered it. `event`: before each event of a stream.',
+        '`request`: before the upstream gets the call. `response`: after the upstream responded. `event`: before each event of a stream.',
     }),
   }),
   oneOf: DISTRIBUTIONS,

@@ -38,7 +38,7 @@ export const hang = defineFault({
     at: oneOf(['request', 'headers', 'event'], {
       default: 'request',
       description:
-        '`request`: the upstream does not get the call, and the client gets nothing. `headers`: the upstream executed it, and the client gets the status and headers alone. `event`: in the middle of the response, by default before the event that answers the call. Of messages of the server, each one that the rule matches; with `after`, the first ones of each call pass.',
+        '`request`: the upstream does not get the call, and the client gets nothing. `headers`: the upstream executed it, and the client gets the status and headers alone. `event`: in the middle of the response, by default before the event with the response. Of messages of the server, each one that the rule matches; with `after`, the first ones of each call pass.',
     }),
     after,
     keepAlive: Type.Boolean({

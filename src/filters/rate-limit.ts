@@ -95,9 +95,9 @@ export const rateLimit = defineFault({
   outlook({ limit, as }, { call }) {
     const needs = limit && `more than ${limit.calls} calls in ${durationText(limit.per)}`
     if (as === 'http') {
-      return { by: 'request', asks: 'status', does: 'answered with status 429', needs }
+      return { by: 'request', asks: 'status', does: 'responds with status 429', needs }
     }
-    const does = 'answered with a JSON-RPC error'
+    const does = 'responds with a JSON-RPC error'
     return call === undefined ? NOTHING : { by: 'request', asks: 'message', does, needs }
   },
   create(config): Fault {
@@ -145,7 +145,7 @@ export const rateLimit = defineFault({
 type CallerKind = 'all' | 'session' | 'client' | 'tool' | { readonly header: string }
 
 /**
- * Returns what tells a call's caller from others. Those that do not say who they are count as one.
+ * Returns what identifies the caller of a call. Those that do not say who they are count as one.
  * It is a digest: callers choose the text, which may be long or a secret, and many are remembered.
  */
 function callerKey(by: CallerKind, ctx: FaultContext): string {

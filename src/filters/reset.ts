@@ -22,7 +22,7 @@ export const reset = defineFault({
     at: oneOf(['request', 'response', 'stream'], {
       default: 'request',
       description:
-        '`request`: the upstream never gets the call. `response`: the upstream executed it, and nothing of its response is sent. `stream`: in the middle of the response, by default before the event that answers the call.',
+        '`request`: the upstream never gets the call. `response`: the upstream executed it, and nothing of its response is sent. `stream`: in the middle of the response, by default before the event with the response.',
     }),
     after,
     how: oneOf(['rst', 'fin'], {
@@ -41,7 +41,7 @@ export const reset = defineFault({
   meets:
     'A failed request: `fetch failed` or `terminated` in the TypeScript SDK, while the Python SDK ends its whole client when a connection breaks before the headers. A stream that ends without its response and without event ids leaves the TypeScript SDK waiting for its own timeout; with event ids, clients come back by a GET with `Last-Event-ID`. With `at: response` and `at: stream` the upstream did execute the call. No SDK repeats a call by itself.',
   elsewhere:
-    'toxiproxy: `reset_peer`; with `after`, `limit_data`. Envoy has no such fault: its `abort` answers with a status. With `refuse`, what toxiproxy does with `enabled: false`.',
+    'toxiproxy: `reset_peer`; with `after`, `limit_data`. Envoy has no such fault: its `abort` responds with a status. With `refuse`, what toxiproxy does with `enabled: false`.',
   example: `- name: search-drops
   match: { tool: search }
   percent: 10

@@ -38,7 +38,7 @@ export const session = defineFault({
             default: 503,
             minimum: 400,
             maximum: 599,
-            description: 'What they are answered with.',
+            description: 'The response to them.',
           }),
         },
         {
@@ -61,7 +61,7 @@ export const session = defineFault({
   },
   outlook({ expire, rejectInitialize: rejected }, { call, session: id }) {
     if (rejected !== undefined && call?.method === 'initialize') {
-      return { by: 'request', asks: 'status', does: `answered with status ${rejected.status}` }
+      return { by: 'request', asks: 'status', does: `responds with status ${rejected.status}` }
     }
     if (!expire || id === undefined || isModern(call?.protocolVersion)) return NOTHING
     return { by: 'request', asks: 'status for all', does: 'its session is gone, with status 404' }

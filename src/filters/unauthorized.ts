@@ -77,7 +77,7 @@ export const unauthorized = defineFault({
     return problems
   },
   outlook({ status }) {
-    return { by: 'request', asks: 'status', does: `answered with status ${status}` }
+    return { by: 'request', asks: 'status', does: `responds with status ${status}` }
   },
   create({ status, error, scope, realm, resourceMetadata }): Fault {
     const usual = status === 403 ? 'insufficient_scope' : 'invalid_token'

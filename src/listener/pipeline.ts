@@ -251,7 +251,7 @@ export class Pipeline implements ActiveExchangeOwner {
     const { reason, status, message } = rejectionOf(failure)
     this.#parts.suspect?.(failure)
     this.#responseFor(active, status, reason, message)
-    this.#parts.rareLog.warn(reason, failure.message, 'answered for the upstream')
+    this.#parts.rareLog.warn(reason, failure.message, 'responded for the upstream')
   }
 
   spent(time: number): void {

@@ -202,7 +202,7 @@ export class Port {
   }
 
   #upgradeFailed(message: string, socket: Socket): void {
-    this.#rareLog.warn('upstream_unreachable', message, 'answered for the upstream')
+    this.#rareLog.warn('upstream_unreachable', message, 'responded for the upstream')
     this.#telemetry.rejected('upstream_unreachable')
     this.#telemetry.http({ class: 'upgrade', status: 502, origin: 'squall' })
     const reason = 'upstream_unreachable'

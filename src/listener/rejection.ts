@@ -94,7 +94,7 @@ const KINDS: Readonly<Record<Failure['kind'], Omit<Rejection, 'message'>>> = {
 
 const TEXTS: Readonly<Partial<Record<RejectionReason, string>>> = {
   upstream_unreachable: 'the upstream cannot be reached',
-  upstream_protocol: 'the upstream answered with something that is not HTTP',
+  upstream_protocol: 'the response of the upstream is not HTTP',
 }
 
 /**

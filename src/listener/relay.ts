@@ -205,10 +205,10 @@ export class Relay implements ResponseSink, ExchangeListener {
     if (this.#requestSent) this.#end.spent(this.#spent)
   }
 
-  #observe(tell: (observer: Observer) => void): void {
+  #observe(notify: (observer: Observer) => void): void {
     if (this.#observer === null) return
     try {
-      tell(this.#observer)
+      notify(this.#observer)
     } catch (error) {
       this.#observerFailed(error)
     }

@@ -81,7 +81,7 @@ export const METRICS = [
   {
     name: 'squall_rejected_total',
     type: 'counter',
-    help: 'Requests that Squall answered or dropped itself; upstream_misconfigured counts how often the upstream was found to speak TLS or to listen on loopback only.',
+    help: 'Requests that Squall responded to itself or dropped; upstream_misconfigured counts how often the upstream was found to speak TLS or to listen on loopback only.',
     labels: ['reason'],
   },
   {

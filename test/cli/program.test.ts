@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
-import { startProgram, type Program } from '../support/program.ts'
+import { startProgram, type Finished, type Program } from '../support/program.ts'
 import { startUpstream } from '../support/upstream.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'squall-'))
@@ -87,24 +87,39 @@ const installed = join(directory, 'squall')
 symlinkSync(fileURLToPath(new URL('../../bin/squall.cjs', import.meta.url)), installed)
 const path = `${directory}:${process.env['PATH']}`
 
-test.each<[string, string, string, Record<string, string>]>([
+const LAUNCHES: readonly [string, string, string, Record<string, string>][] = [
   ['node starts it, as in a clone', process.execPath, 'npx squall', {}],
   ['npx starts it', installed, 'npx squall', { PATH: path, npm_command: 'exec' }],
   ['the shell finds it', installed, 'squall', { PATH: path }],
   ['its directory is not in the path', installed, 'npx squall', {}],
-])('hints print a command that works where %s', async (_where, program, command, env) => {
-  const file = program === installed ? [] : [join(installed, '..', 'squall')]
-  const run = (args: string[]) => startProgram([...file, ...args], env, { program }).finished()
-  const none = await run([])
-  expect(none.stderr).toBe(`squall: no command; use ${command} run, or see ${command} --help\n`)
-  expect(none.code).toBe(2)
-  const checked = await run(['check', '--rules', join(directory, 'none.yaml')])
-  expect(checked.stdout).toContain(
-    `\n    ${command} validate ${directory}/none.yaml checks again\n`,
-  )
-  const { stdout } = await run(['report', '--help'])
-  expect(stdout).toContain(`\nExamples:\n  ${command} report html `)
-})
+]
+
+/** Runs the program as a launch does. */
+function launched(program: string, env: Record<string, string>, args: string[]): Promise<Finished> {
+  const file = program === installed ? [] : [installed]
+  return startProgram([...file, ...args], env, { program }).finished()
+}
+
+test.each(LAUNCHES)(
+  'a hint prints a command that works where %s',
+  async (_where, program, command, env) => {
+    const none = await launched(program, env, [])
+    expect(none.stderr).toBe(`squall: no command; use ${command} run, or see ${command} --help\n`)
+    expect(none.code).toBe(2)
+  },
+)
+
+test.each(LAUNCHES.slice(1, 3))(
+  'results and the help print a command that works where %s',
+  async (_where, program, command, env) => {
+    const checked = await launched(program, env, ['check', '--rules', join(directory, 'none.yaml')])
+    expect(checked.stdout).toContain(
+      `\n    ${command} validate ${directory}/none.yaml checks again\n`,
+    )
+    const { stdout } = await launched(program, env, ['report', '--help'])
+    expect(stdout).toContain(`\nExamples:\n  ${command} report html `)
+  },
+)
 
 test('the program itself ends so, whether by a flag or by a variable', async () => {
   const few = misuses.filter(([what]) => /unknown flag|variable/.test(what))

@@ -19,8 +19,8 @@ export function elsewhere(page: string, command: string): Elsewhere | undefined 
   return ELSEWHERE.find((entry) => page.startsWith(entry.page ?? '') && entry.command.test(command))
 }
 
-/** Guides are for readers who have a server behind Squall; all other pages begin with a clone. */
-const GUIDE = /^docs\/guides\/(?!in-tests|operations)/
+/** Most guides are for readers with a server behind Squall; all other pages begin with a clone. */
+const GUIDE = /^docs\/guides\/(?!experiments|explain|in-tests|operations)/
 
 /**
  * Follows a page as {@link follow} does, with what its readers have running; nothing may be wrong.

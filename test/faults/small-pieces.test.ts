@@ -84,7 +84,7 @@ const CASES: [string, string, string, string, number, boolean][] = [
   ],
 ]
 
-it.each(someOf(CASES, 3))(
+it.each(someOf(CASES, 4))(
   'other calls go on beside %s',
   async (_what, fault, type, unit, times, bytewise) => {
     const bytes = unit.repeat(times)

@@ -46,7 +46,7 @@ describe('a head', () => {
       error: {
         origin: 'squall',
         reason: 'bad_request',
-        message: 'squall: the request head is too large',
+        message: 'squall: the request headers are too large',
       },
     })
     expect(app.requests).toHaveLength(1)

@@ -29,7 +29,7 @@ async function start(
   return started
 }
 
-/** An app that fails calls with the header `x-break`, and takes its time for those with `x-slow`. */
+/** An upstream that fails calls with the header `x-break`, and takes its time for those with `x-slow`. */
 const app: RequestListener = (req, res) => {
   const fine = responding('fine')
   const { 'x-slow': slow, 'x-break': broken } = req.headers
@@ -152,7 +152,7 @@ describe('the latency of the upstream', () => {
     await callFor(300, pod, 'plain')
     expect(await untilDisarmed(pod, 'plain', { 'x-slow': '400' })).toBeGreaterThanOrEqual(1000)
     expect(pod.squall.running.rules!.arming.reasons[0]!.reason).toContain(
-      'the app took longer than 300ms for',
+      'the upstream took longer than 300ms for',
     )
   })
 
@@ -161,6 +161,8 @@ describe('the latency of the upstream', () => {
     ['delay', '{ fixed: 400ms, at: response }'],
     ['throttle', '{ rate: 200B }'],
     ['throttle', '{ rate: 200B, direction: request }'],
+    ['hang', '{ at: request, for: 400ms }'],
+    ['hang', '{ at: headers, for: 400ms }'],
   ])('does not count the time of %s: %s', async (fault, parameters) => {
     const rules = `rules: [{ name: slow, match: { tool: probe }, faults: [{ ${fault}: ${parameters} }] }]`
     const pod = await start(SLOW, rules)
@@ -214,7 +216,7 @@ describe('a retry storm', () => {
   })
 })
 
-describe('an app that is not ready', () => {
+describe('an upstream that is not ready', () => {
   it('disarms after its time, and not for a short restart', async () => {
     const pod = await start('not-ready for 3s', NEVER)
     const { arming } = pod.squall.running.rules!

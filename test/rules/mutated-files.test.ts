@@ -5,7 +5,7 @@ import { parseRules } from '../../src/rules/file/parse.ts'
 import { rounds } from '../support/rounds.ts'
 import { FILE, mutated } from './mutated-text.ts'
 
-const RUNS = rounds(600, 10_000)
+const RUNS = rounds(300, 10_000)
 function check(input: string | Uint8Array, lines: number): 'accepted' | 'rejected' {
   const parsed = parseRules(input)
   if (parsed.ok) {

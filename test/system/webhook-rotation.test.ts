@@ -77,7 +77,7 @@ test('CAs and serving certificates of seconds rotate in two replicas, and no rev
   const complaints = replicas
     .flatMap((program) => program.lines)
     .filter(({ level }) => level === 'error' || level === 'warn')
-    .filter(({ detail }) => !String(detail).includes('did not answer within'))
+    .filter(({ detail }) => !String(detail).includes('did not respond within'))
   expect(complaints).toEqual([])
   console.log(
     `${reviews} reviews, none failed; ${seen.serving.size} serving certificates, ${seen.cas.size} CAs`,

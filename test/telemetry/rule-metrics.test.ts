@@ -11,6 +11,7 @@ import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts'
 import type { RuleSample } from '../../src/telemetry/rules-sample.ts'
 import { facts } from '../rules/facts.ts'
 import { metricOf } from '../support/metric.ts'
+import { rounds } from '../support/rounds.ts'
 import { type Family, labelKey, parseExposition } from './exposition.ts'
 
 const INJECTED = { rule: 'r', fault: 'delay', tool: 'a', first: true, delaySeconds: undefined }
@@ -270,7 +271,7 @@ describe('rules', () => {
         }
         expect(metricOf(text, 'squall_faults_injected_total')).toBe(names.length)
       }),
-      { numRuns: 60 },
+      { numRuns: rounds(20, 60) },
     )
   })
 })

@@ -102,7 +102,7 @@ async function readSlowly(
     await pause(100)
   }
   look()
-  for (let turn = 0; turn < rounds(1, 3); turn++) {
+  for (let turn = 0; turn < rounds(0, 3); turn++) {
     socket.resume()
     await new Promise((resolve) => setTimeout(resolve, 3))
     await pause(30)

@@ -69,7 +69,7 @@ function about({ armed, dryRun, activeFaults, maxActiveFaults }, { count }) {
 }
 
 /**
- * Returns what tells this sidecar from others.
+ * Returns what identifies this sidecar.
  *
  * @param {import('../api.ts').LiveEvent['state']} state
  */

@@ -79,7 +79,7 @@ function varint(value: number): number[] {
 }
 
 function judged({ status, headers, body }: Reply): Finding {
-  if (status !== 200) return { ok: false, why: `the upstream answered ${status} to gRPC` }
+  if (status !== 200) return { ok: false, why: `the upstream responded with ${status} to gRPC` }
   const code = headers['grpc-status']
   if (code !== '0') {
     const message = decoded(String(headers['grpc-message'] ?? '').slice(0, MAX_REASON))

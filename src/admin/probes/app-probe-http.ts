@@ -29,11 +29,19 @@ export async function checkHttp(action: HttpAction, context: CheckContext): Prom
     const response = await ask(target, action, context)
     const status = response.statusCode ?? 0
     if (status < 300 || status > 399) {
-      return { ok: status >= 200 && status <= 299, status, why: `the upstream answered ${status}` }
+      return {
+        ok: status >= 200 && status <= 299,
+        status,
+        why: `the upstream responded with ${status}`,
+      }
     }
     const next = redirected(target, response)
     if (next === undefined || next.host.toLowerCase() !== action.host.toLowerCase()) {
-      return { ok: true, status, why: `the upstream answered ${status}, which is not followed` }
+      return {
+        ok: true,
+        status,
+        why: `the upstream responded with ${status}, which is not followed`,
+      }
     }
     if (redirects === MAX_REDIRECTS - 1) {
       return { ok: false, status, why: `the upstream redirected ${MAX_REDIRECTS} times` }

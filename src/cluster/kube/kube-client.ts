@@ -210,7 +210,7 @@ export class KubeClient {
       if (error instanceof KubeError) throw error
       request.signal?.throwIfAborted()
       if (limit.aborted) {
-        const why = `${server.host} did not answer within ${timeoutMs / 1000} s; check that it can be reached from here`
+        const why = `${server.host} did not respond within ${timeoutMs / 1000} s; check that it can be reached from here`
         throw new KubeError('timeout', `cannot ${what}: ${why}`)
       }
       const why = connectionProblem(error as NodeJS.ErrnoException, server)

@@ -15,7 +15,7 @@ interface Kept {
 }
 
 /**
- * Earlier responses, by what they answered. Bounded: what was not added to for longest goes first.
+ * Earlier responses, by their requests. Bounded: drops those first that were not added to for longest.
  */
 export class KeptResponses implements Keeper {
   readonly #age: number

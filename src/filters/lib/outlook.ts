@@ -14,7 +14,7 @@ export interface OutlookInput {
   readonly response: 'body' | 'events'
   /** Several calls share the stream, where not every message belongs to a call. */
   readonly shared: boolean
-  /** False for a stream that answers no call: it has no last event. */
+  /** False for a stream without a response: it has no last event. */
   readonly ends: boolean
 }
 
@@ -31,7 +31,7 @@ export type Outlook =
       readonly does: string
       readonly asks?: Asked
       /**
-       * With `by: response`: events before the one that answers the call are its business as well.
+       * With `by: response`: it also acts on events before the one with the response.
        */
       readonly any?: true
       /** A condition that the response must meet; undefined when the fault acts for certain. */

@@ -12,7 +12,7 @@ const HERE = Symbol('here')
 
 type Pieces = AsyncGenerator<Uint8Array | typeof HERE, void>
 
-/** An offset in a response; with neither, it is right before the event that answers the call. */
+/** An offset in a response; with neither, it is right before the event with the response. */
 export interface ResponseOffset {
   readonly bytes?: number
   readonly events?: number

@@ -83,11 +83,11 @@ class LineSample {
       this.#lines = 0
     }
     if (++this.#lines <= this.#limit) return true
-    if (this.#leftOut++ === 0) setTimeout(() => this.#tell(), 1000).unref()
+    if (this.#leftOut++ === 0) setTimeout(() => this.#report(), 1000).unref()
     return false
   }
 
-  #tell(): void {
+  #report(): void {
     this.#onLeftOut(this.#leftOut)
     this.#leftOut = 0
   }

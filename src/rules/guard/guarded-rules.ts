@@ -29,7 +29,7 @@ export interface GuardedRulesOptions {
   readonly headerFaults: HeaderFaultOptions | undefined
 }
 
-/** Receives the events of the rules, and tells the time. */
+/** Receives the events of the rules, and returns the time. */
 export interface GuardedRulesHost extends RollbackHost {
   /** Milliseconds since the epoch. */
   readonly clock: () => number

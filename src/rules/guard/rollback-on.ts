@@ -51,7 +51,7 @@ export class RollbackOn {
   readonly #watched: readonly Watched[]
   readonly #arming: Arming
   readonly #host: RollbackHost
-  /** The upstreams that have accepted connections once: an app that starts is not ready yet. */
+  /** The upstreams that have accepted connections once: one that starts is not ready yet. */
   readonly #started = new Set<string>()
   #gone: string | undefined
   #wasActive = false
@@ -119,7 +119,7 @@ export class RollbackOn {
         return `${counted} of ${calls} calls failed for real ${within}`
       case 'upstream_latency':
         if (!(counted * 100 > test.percent * calls)) return undefined
-        return `the app took longer than ${durationText(test.ms)} for ${counted} of ${calls} calls ${within}`
+        return `the upstream took longer than ${durationText(test.ms)} for ${counted} of ${calls} calls ${within}`
       case 'call_rate':
         if (usual.calls === undefined || calls <= test.factor * usual.calls) return undefined
         return `${calls} calls ${within}, ${usual.calls} before the rules`

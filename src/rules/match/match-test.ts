@@ -24,7 +24,7 @@ export function holdAll(tests: readonly MatchTest[], facts: Facts): boolean {
   return true
 }
 
-/** A value as `found` tells it: short, and absent where there is none. */
+/** A value as `found` shows it: short, and absent where there is none. */
 export function showValue(value: unknown): string {
   if (value === undefined) return 'absent'
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? 'absent')
@@ -36,7 +36,7 @@ export function showValue(value: unknown): string {
   return `${text.slice(0, 79)}…${unread}`
 }
 
-/** A header as `found` tells it: what may be a secret is not showValue. */
+/** A header as `found` shows it: what may be a secret is not shown. */
 export function shownHeader(facts: Facts, name: string): string {
   const value = headerValue(facts.headers, name)
   if (value === undefined) return 'absent'

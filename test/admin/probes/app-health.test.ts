@@ -48,7 +48,7 @@ describe('HTTP probes', () => {
     const { ask } = await health({ 'app/readyz': { httpGet: { port } } })
     expect(await ask('app/readyz')).toEqual([
       reported,
-      `the upstream answered ${status}${status === 304 ? ', which is not followed' : ''}`,
+      `the upstream responded with ${status}${status === 304 ? ', which is not followed' : ''}`,
     ])
   })
 
@@ -113,8 +113,11 @@ describe('HTTP probes', () => {
       'a/startupz': get('/round'),
       'b/livez': get('/odd'),
     })
-    expect(await ask('a/livez')).toEqual([200, 'the upstream answered 200'])
-    expect(await ask('a/readyz')).toEqual([200, 'the upstream answered 302, which is not followed'])
+    expect(await ask('a/livez')).toEqual([200, 'the upstream responded with 200'])
+    expect(await ask('a/readyz')).toEqual([
+      200,
+      'the upstream responded with 302, which is not followed',
+    ])
     expect(paths).toEqual(['/near', '/there', '/far'])
     expect(await ask('a/startupz')).toEqual([502, 'the upstream redirected 10 times'])
     expect(paths.length).toBe(13)
@@ -125,7 +128,7 @@ describe('HTTP probes', () => {
     const tls = { cert: tlsText('first.pem'), key: tlsText('first.key') }
     const { port } = await app((_, response) => response.end('fine'), tls)
     const { ask } = await health({ 'app/readyz': { httpGet: { port, scheme: 'HTTPS' } } })
-    expect(await ask('app/readyz')).toEqual([200, 'the upstream answered 200'])
+    expect(await ask('app/readyz')).toEqual([200, 'the upstream responded with 200'])
   })
 
   test('an endless body is read no further than the kubelet reads', async () => {
@@ -135,7 +138,7 @@ describe('HTTP probes', () => {
       more()
     })
     const { ask } = await health({ 'app/readyz': { httpGet: { port } } })
-    expect(await ask('app/readyz')).toEqual([200, 'the upstream answered 200'])
+    expect(await ask('app/readyz')).toEqual([200, 'the upstream responded with 200'])
   })
 
   test('an upstream that breaks off, is not there or stays silent fails, and the line says why', async () => {

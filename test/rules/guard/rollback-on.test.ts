@@ -118,7 +118,7 @@ describe('the latency of the upstream', () => {
     expect(after).toBeGreaterThanOrEqual(30_000)
     expect(after).toBeLessThan(45_000)
     expect(post.trips[0]).toMatch(
-      /^upstream_latency: upstream-p\d\d>800ms for 30s: the app took longer than 800ms for \d+ of 1\d\d calls within 15s$/,
+      /^upstream_latency: upstream-p\d\d>800ms for 30s: the upstream took longer than 800ms for \d+ of 1\d\d calls within 15s$/,
     )
   })
 

@@ -82,7 +82,7 @@ export class FastClientConnection implements ResponseOutput {
         this.#socket,
         408,
         'slow_client',
-        'the request head did not arrive in time',
+        'the request headers did not arrive in time',
       )
     } else if (!this.#fresh && idle > clientKeepalive) {
       this.#socket.destroy()
