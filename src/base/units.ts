@@ -40,6 +40,18 @@ const SIZE = new RegExp(SIZE_PATTERN)
 const PERCENT = new RegExp(PERCENT_PATTERN)
 const UNIT = /[a-zA-Z]+$/
 
+/** A multiple above 1, such as `2x`. */
+export const FACTOR_PATTERN =
+  '^([2-9]|[1-9][0-9]{1,2}|1\\.[0-9]?[1-9]|[1-9][0-9]{0,2}\\.[0-9]{1,2})x$'
+
+const FACTOR = new RegExp(FACTOR_PATTERN)
+
+/** Parses `2x` or `1.5x`; undefined for other texts, and for multiples up to 1. */
+export function readFactor(text: string): number | undefined {
+  const factor = FACTOR.test(text) ? Number(text.slice(0, -1)) : 0
+  return factor > 1 ? factor : undefined
+}
+
 /** Parses `300ms`, `5s`, `1.5m` or `0` into milliseconds; undefined for other texts, and above `most`. */
 export function readDuration(text: string, most: number = MAX_DURATION_MS): number | undefined {
   if (!DURATION.test(text)) return undefined
