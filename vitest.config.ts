@@ -6,8 +6,9 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     exclude: ['test/system/**'],
     setupFiles: ['test/support/property-seed.ts'],
-    testTimeout: 20_000,
-    hookTimeout: 20_000,
+    // Several times what a test takes on a machine that is busy with ten other programs.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     pool: 'forks',
     // Files share the modules of their worker: importing the source for each file took longer than the tests.
     isolate: false,

@@ -2,10 +2,13 @@ import { defineConfig } from 'vitest/config'
 
 /** Tests that do a few rounds or cases of what they have in `npm test`, and here all of them. */
 const REPEATING = [
+  'admin/api-fuzz',
+  'cli/any-command-line',
   'datapath/byte-identity',
   'datapath/parser-agreement',
   'datapath/stale-connections',
   'faults/bursts',
+  'faults/origins',
   'faults/outlook',
   'faults/reach',
   'faults/output-flow',
@@ -15,6 +18,7 @@ const REPEATING = [
   'live/replicas',
   'http/fast/response-reader',
   'rules/hostile-files',
+  'rules/file/editor-schema',
   'rules/file/parse-off-thread',
   'rules/file/schema-findings',
   'rules/limits',
@@ -26,7 +30,9 @@ const REPEATING = [
   'base/regex/safe-regex',
   'rules/select/selection',
   'truth/any-rules',
+  'telemetry/error-samples',
   'telemetry/hostile-names',
+  'telemetry/rule-metrics',
   'truth/large-stream',
 ]
 

@@ -26,7 +26,10 @@ function ran() {
   return (user + system) / 1000
 }
 
-/** Metrics of which each tool has been called, and hit by so many rules. @param {URL} modules @param {number} hits */
+/**
+ * Metrics of which each tool has been called, and hit by so many rules. @param {URL} modules @param
+ * {number} hits
+ */
 async function filled(modules, hits) {
   const { createMetrics } = await import(new URL('telemetry/metrics.js', modules).href)
   const metrics = createMetrics({ version: '0' })

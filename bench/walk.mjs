@@ -1,4 +1,5 @@
-// Counts the files of src whose functions run for one call: plain, delayed and truncated. Run npm run build first.
+// Counts the files of src whose functions run for one call: plain, delayed and truncated. Run npm
+// run build first.
 import { rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { Session } from 'node:inspector/promises'
@@ -36,7 +37,10 @@ async function call(url) {
   await response.text()
 }
 
-/** The calls of a kind, of which the one with the fewest files counts: timers may run during the others. */
+/**
+ * The calls of a kind, of which the one with the fewest files counts: timers may run during the
+ * others.
+ */
 const TRIES = 5
 
 /** Returns the files with a function that ran during a call, with those functions. */

@@ -1,15 +1,39 @@
-// Compiles src into build/js, its schemas into build/checks, and bundles the program into dist. With --no-check, types
-// are not checked.
+// Compiles src into build/js, its schemas into build/checks, and bundles the program into dist.
+// With --no-check, types are not checked. With --if-changed, a build of the same sources is left
+// as it is.
 import { spawnSync } from 'node:child_process'
-import { cp, mkdir, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
+import { digestOf } from './lib/build-inputs.mjs'
 import { bundle } from './lib/bundle.mjs'
 import { compileSchemas } from './lib/compile-schemas.mjs'
 import { ownDirectory, putDirectory, putFiles } from './lib/put-in-place.mjs'
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
-const unknown = process.argv.slice(2).find((arg) => arg !== '--no-check')
-if (unknown !== undefined) throw new Error(`unknown option ${unknown}; the only one is --no-check`)
+const OPTIONS = ['--no-check', '--if-changed']
+const INPUTS = [
+  'src',
+  'scripts',
+  'package.json',
+  'package-lock.json',
+  'tsconfig.json',
+  'tsconfig.build.json',
+]
+const OUTPUTS = ['build/js/cli/main.js', 'build/checks/rules.js', 'dist/cli/main.js']
+/** Holds the digest of the sources of the last build that checked types. */
+const STAMP = `${ROOT}build/inputs.sha256`
+
+const args = process.argv.slice(2)
+const unknown = args.find((arg) => !OPTIONS.includes(arg))
+if (unknown !== undefined) {
+  throw new Error(`unknown option ${unknown}; use one of ${OPTIONS.join(', ')}`)
+}
+const digest = await digestOf(ROOT, INPUTS)
+const isBuilt =
+  OUTPUTS.every((file) => existsSync(`${ROOT}${file}`)) &&
+  (await readFile(STAMP, 'utf8').catch(() => '')) === digest
+if (args.includes('--if-changed') && isBuilt) process.exit()
 
 // Programs may use the last build meanwhile, and other builds may run.
 await ownDirectory(`${ROOT}build/`, async (own) => {
@@ -17,7 +41,7 @@ await ownDirectory(`${ROOT}build/`, async (own) => {
   await mkdir(`${own}dist`, { recursive: true })
   await writeFile(`${own}package.json`, JSON.stringify({ type: 'module', imports }))
   const tsc = ['-p', 'tsconfig.build.json', '--outDir', `${own}js`]
-  if (process.argv.includes('--no-check')) tsc.push('--noCheck')
+  if (args.includes('--no-check')) tsc.push('--noCheck')
   const compiled = spawnSync(`${ROOT}node_modules/.bin/tsc`, tsc, { cwd: ROOT, stdio: 'inherit' })
   if (compiled.status !== 0) {
     process.exitCode = 1
@@ -28,8 +52,11 @@ await ownDirectory(`${ROOT}build/`, async (own) => {
   await cp(`${ROOT}src/admin/page`, `${own}dist/admin/page`, { recursive: true })
   await cp(`${ROOT}src/lab/report/page`, `${own}dist/report/page`, { recursive: true })
   await cp(`${own}js/cli/library/index.d.ts`, `${own}dist/library/index.d.ts`)
+  // A build that is killed from here on leaves files of two builds.
+  await rm(STAMP, { force: true })
   await putDirectory(`${own}js`, `${ROOT}build/js`)
   await putDirectory(`${own}checks`, `${ROOT}build/checks`)
   // Its presence says that there is a program.
   await putFiles(`${own}dist/`, `${ROOT}dist/`, 'cli/main.js')
+  if (!args.includes('--no-check')) await writeFile(STAMP, digest)
 })

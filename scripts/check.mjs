@@ -1,4 +1,5 @@
-// Checks all types, and lint, format and tests of the files that changed since a commit: HEAD, or the one given.
+// Checks all types, and lint, format and tests of the files that changed since a commit: HEAD, or
+// the one given.
 import { execFileSync, spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
@@ -26,7 +27,10 @@ function changedSince(base) {
 /** A change of a test helper concerns dozens of tests: `npm test` runs the rest. */
 const MOST_TESTS = 20
 
-/** Tests that changed or have the name of a changed module, then those that import a value of one themselves. */
+/**
+ * Tests that changed or have the name of a changed module, then those that import a value of one
+ * themselves.
+ */
 function testsOf(changed) {
   const modules = new Set(changed.map((file) => resolve(ROOT, file)))
   const names = new Set(changed.map(nameOf))

@@ -9,7 +9,7 @@ import { commandsPage } from './lib/commands-page.mjs'
 import { DASHBOARDS } from './lib/dashboards.mjs'
 import { flagsPage } from './lib/flags-page.mjs'
 import { metricsPage } from './lib/metrics-page.mjs'
-import { experimentSchema, rulesPage, rulesSchema } from './lib/rules-pages.mjs'
+import { experimentSchema, policySchema, rulesPage, rulesSchema } from './lib/rules-pages.mjs'
 
 const ROOT = new URL('../', import.meta.url)
 
@@ -22,6 +22,7 @@ const PAGES = [
   { path: 'docs/reference/rules.md', make: rulesPage },
   { path: 'deploy/rules.schema.json', make: rulesSchema },
   { path: 'deploy/experiment.schema.json', make: experimentSchema },
+  { path: 'deploy/policy.schema.json', make: policySchema },
   ...DASHBOARDS,
   ...CHART_FILES,
 ]

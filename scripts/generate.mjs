@@ -1,5 +1,5 @@
-// Writes again everything in the repository that is generated. What comes from the chart needs helm. Pictures are measured,
-// so that each run makes another one: scripts/demo-picture.mjs.
+// Writes again everything in the repository that is generated. What comes from the chart needs
+// helm. Pictures are measured, so that each run makes another one: scripts/demo-picture.mjs.
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'

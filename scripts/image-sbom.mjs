@@ -1,4 +1,5 @@
-// Prints the bill of materials of the image: the packages that it installs, and those within the bundle.
+// Prints the bill of materials of the image: the packages that it installs, and those within the
+// bundle.
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 

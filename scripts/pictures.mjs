@@ -1,5 +1,5 @@
-// Makes the pictures of the documents: docs/pictures. Needs what the system tests need: Chromium, tmux and
-// Prometheus. Look at each before you commit it.
+// Makes the pictures of the documents: docs/pictures. Needs what the system tests need: Chromium,
+// tmux and Prometheus. Look at each before you commit it.
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'

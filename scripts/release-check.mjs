@@ -1,5 +1,5 @@
-// Proves from the tarball that a release works on every supported Node, and that its versions agree.
-// The other versions of Node come from sh test/system/install.sh.
+// Proves from the tarball that a release works on every supported Node, and that its versions
+// agree. The other versions of Node come from sh test/system/install.sh.
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'

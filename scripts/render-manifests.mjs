@@ -1,4 +1,5 @@
-// Writes deploy/manifests/install.yaml from the chart; needs helm. With --check it writes nothing and fails when the file is stale.
+// Writes deploy/manifests/install.yaml from the chart; needs helm. With --check it writes nothing
+// and fails when the file is stale.
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'

@@ -6,7 +6,9 @@ const ROOM_FOR_VALUE = 110
 const THICK = 18
 const THIN = 11
 const BETWEEN = 10
-/** A bar this many times as long as the middle one is cut, so that the others can be distinguished. */
+/**
+ * A bar this many times as long as the middle one is cut, so that the others can be distinguished.
+ */
 const LONG = 3
 const ENTITIES = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
 

@@ -14,7 +14,8 @@ const SENDER = fileURLToPath(new URL('./open-loop-sender.mjs', import.meta.url))
  */
 
 /**
- * Sends small calls, or those of `exchange`, at a fixed rate whatever becomes of them, from a process of its own.
+ * Sends small calls, or those of `exchange`, at a fixed rate whatever becomes of them, from a
+ * process of its own.
  * @param {{ port: number, rate: number, seconds: number, delayMs?: number,
  *   exchange?: { request: string, response: string } }} load
  * @returns {Promise<import('./rounds.mjs').Loaded>}
@@ -26,8 +27,8 @@ export async function openLoop({ port, rate, seconds, delayMs, exchange }) {
 }
 
 /**
- * Summarizes the report of a sender. With a delay, the calls that took as long are reported by themselves
- * and the other figures are about the rest.
+ * Summarizes the report of a sender. With a delay, the calls that took as long are reported by
+ * themselves and the other figures are about the rest.
  * @param {{ calls: number, errors: number, seconds: number, tookMs: number[] }} report
  * @param {number} [delayMs]
  * @returns {import('./rounds.mjs').Loaded}

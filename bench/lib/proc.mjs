@@ -64,8 +64,8 @@ export function memoryMiB(pid) {
 }
 
 /**
- * Where a program lies: where a variable of the environment says, on PATH, or in the directories where
- * servers are installed.
+ * Where a program lies: where a variable of the environment says, on PATH, or in the directories
+ * where servers are installed.
  * @param {string} name
  * @param {string} [variable]
  * @returns {string | undefined}

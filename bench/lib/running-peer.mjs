@@ -14,7 +14,10 @@ import { faultsOf, post } from './check.mjs'
 
 /** @typedef {{ directory: string, squallMain: string, rulesFile: string | undefined }} Setting */
 
-/** A port that was free may be taken by the time it is used: one failure may be no fault of the peer. */
+/**
+ * A port that was free may be taken by the time it is used: one failure may be no fault of the
+ * peer.
+ */
 const TRIES = 2
 
 /**

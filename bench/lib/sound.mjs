@@ -1,8 +1,8 @@
 import { checkPeer } from './running-peer.mjs'
 
 /**
- * Returns the peers that are there and pass MCP traffic rightly, names the others with the reason, and
- * asks each of them only once in a run.
+ * Returns the peers that are there and pass MCP traffic rightly, names the others with the reason,
+ * and asks each of them only once in a run.
  * @param {import('./running-peer.mjs').Setting & { say: (line: string) => void }} session
  */
 export function soundness(session) {

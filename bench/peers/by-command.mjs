@@ -1,6 +1,7 @@
 /**
  * A proxy that only its reader can start, by a command line in a variable of the environment.
- * `{port}`, `{upstreamPort}` and `{directory}` stand for what differs from run to run; no shell reads it.
+ * `{port}`, `{upstreamPort}` and `{directory}` stand for what differs from run to run; no shell
+ * reads it.
  * @param {string} name
  * @param {string} variable
  * @param {string} summary

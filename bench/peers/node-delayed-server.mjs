@@ -1,5 +1,6 @@
-// A baseline for the cost of a delay in bare Node: connects two sockets and lets a percentage of the
-// pieces wait for a timer. One read is one call here, as a connection carries one call at a time.
+// A baseline for the cost of a delay in bare Node: connects two sockets and lets a percentage of
+// the pieces wait for a timer. One read is one call here, as a connection carries one call at a
+// time.
 import { connect, createServer } from 'node:net'
 
 const [port, upstreamPort, percent = 0, delayMs] = process.argv.slice(2).map(Number)

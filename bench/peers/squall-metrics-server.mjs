@@ -1,6 +1,6 @@
-// Squall as it is built, with its metrics or with telemetry that does nothing: what counting costs is
-// the difference. There is no such switch in the program.
-// node squall-metrics-server.mjs MAIN.js on|off --listen … --upstream …
+// Squall as it is built, with its metrics or with telemetry that does nothing: what counting costs
+// is the difference. There is no such switch in the program. node squall-metrics-server.mjs MAIN.js
+// on|off --listen … --upstream …
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 

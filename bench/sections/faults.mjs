@@ -41,14 +41,9 @@ export function faults() {
     rounds: 5,
     seconds: 1,
     run: async (session, { rounds, seconds }) => {
-      const directory = mkdtempSync(join(session.directory, 'faults-'))
       const small = workload('small')
-      const upstream = await startUpstream(small, directory)
-      const running = await startFaulted(upstream.port, directory, session)
-      const { port } = running
-      const pid = running.child?.pid ?? 0
+      const { directory, exchanges, port, pid, stop } = await startUpstreamWithFaults(session)
       try {
-        const exchanges = await exchangesOf(port, small.request)
         const { name: generator, run } = loadGenerator()
         /** @type {Record<string, (name: string) => Promise<{ calls: number, errors: number }>>} */
         const loads = {
@@ -81,12 +76,29 @@ export function faults() {
           tables,
         }
       } finally {
-        await running.child?.stop()
-        await upstream.child.stop()
+        await stop()
         rmSync(directory, { recursive: true, force: true })
       }
     },
   }
+}
+
+/**
+ * Starts an upstream, and Squall with a rule for each fault in front of it.
+ * @param {import('./index.mjs').Session} session
+ */
+export async function startUpstreamWithFaults(session) {
+  const directory = mkdtempSync(join(session.directory, 'faults-'))
+  const small = workload('small')
+  const upstream = await startUpstream(small, directory)
+  const running = await startFaulted(upstream.port, directory, session)
+  const { port, child } = running
+  const stop = async () => {
+    await child?.stop()
+    await upstream.child.stop()
+  }
+  const exchanges = await exchangesOf(port, small.request)
+  return { directory, exchanges, port, pid: child?.pid ?? 0, stop }
 }
 
 /**

@@ -57,7 +57,8 @@ export function held2000(peers) {
 }
 
 /**
- * Memory is read first, in a process that has done nothing else: what calls leave behind would hide it.
+ * Memory is read first, in a process that has done nothing else: what calls leave behind would hide
+ * it.
  * @param {import('../peers/index.mjs').Peer} peer
  * @param {number} upstreamPort
  * @param {import('./index.mjs').Session} session

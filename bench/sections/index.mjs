@@ -1,5 +1,6 @@
 import { DELAY } from '../peers/index.mjs'
 import { faults } from './faults.mjs'
+import { faultsMemory } from './faults-memory.mjs'
 import { held2000 } from './held-streams.mjs'
 import { idleConnections } from './idle-connections.mjs'
 import { atFixedRate, saturated } from './in-rounds.mjs'
@@ -118,6 +119,7 @@ export const SECTIONS = [
   saturated({ name: 'stream10m', title: 'Responses of 10 MiB', peers: NODE_AND_C, rounds: 3 }),
   saturated({ name: 'sse100', title: 'Streams of events', peers: NODE_AND_C, rounds: 3 }),
   faults(),
+  faultsMemory(),
   held2000(NODE_AND_C),
   idleConnections(NODE_AND_C),
   start(['squall', 'squall-general', 'undici-baseline', 'http-proxy', 'haproxy', 'envoy']),

@@ -1,6 +1,6 @@
 // An upstream on bare sockets. It knows just enough HTTP to find where a plain request ends and
-// answers with bytes made beforehand. A GET gets a stream that says one thing and then stays open. It is
-// for the bench on loopback and for nothing else.
+// answers with bytes made beforehand. A GET gets a stream that says one thing and then stays open.
+// It is for the bench on loopback and for nothing else.
 import { createServer } from 'node:net'
 import { workload } from '../lib/workloads.mjs'
 

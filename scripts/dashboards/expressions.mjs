@@ -39,7 +39,7 @@ function grouped(by) {
 const ENDED = 'method="tools/call", outcome!="cancelled"'
 /** Calls of tools that their clients did not cancel on purpose. */
 export const CALLS = `${TOOL}, ${ENDED}`
-/** … that were answered well. */
+/** … that ended well. */
 export const RESPONDED = `${TOOL}, method="tools/call", outcome="ok"`
 /** … whose outcome no fault made. */
 export const OWN_CALLS = `${CALLS}, origin!="injected"`
@@ -51,8 +51,8 @@ export const INJECTED_ERRORS = `${TOOL}, method="tools/call", outcome!~"ok|cance
 export const FAULTS = `${RULE}, tool=~"$tool"`
 
 /**
- * The calls that ended well although a fault changed their question or answer, as an increase over what is
- * shown or per second. Arguments as for `rate`.
+ * The calls that ended well although a fault changed their request or response, as an increase over
+ * what is shown or per second. Arguments as for `rate`.
  */
 function changed(by, range) {
   const all = rate('squall_calls_total', CALLS, by, range)

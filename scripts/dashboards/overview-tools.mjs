@@ -27,14 +27,14 @@ const SIDECAR = '{{namespace}}/{{pod}} {{instance}}'
 /** Real latency against injected delay. */
 export const latency = [
   series({
-    title: 'Latency: client, app and injected delay (p95)',
+    title: 'Latency: client, upstream and injected delay (p95)',
     description:
-      '95th percentile of what clients waited, of what the app took, and of the waits that faults meant to add. The last has no tool: it is that of the chosen rules.',
+      '95th percentile of what clients waited, of what the upstream took, and of the waits that faults meant to add. The last has no tool: it is that of the chosen rules.',
     unit: 's',
     thresholds: lessIsBetter(5, 10),
     queries: [
       { expr: quantile(0.95, CALL, TOOL), legend: 'client', role: 'client' },
-      { expr: quantile(0.95, APP, TOOL), legend: 'app', role: 'app' },
+      { expr: quantile(0.95, APP, TOOL), legend: 'upstream', role: 'app' },
       {
         expr: quantile(0.95, 'squall_injected_delay_seconds', RULE),
         legend: 'injected delay',
@@ -45,7 +45,7 @@ export const latency = [
   series({
     title: 'Added latency by tool (mean)',
     description:
-      'What clients waited beyond what the app took, per call: injected delay, and the little that Squall takes. Below zero where clients did not wait for the app.',
+      'What clients waited beyond what the upstream took, per call: injected delay, and the little that Squall takes. Below zero where clients did not wait for the upstream.',
     unit: 's',
     signed: true,
     thresholds: lessIsBetter(1, 5),
@@ -68,7 +68,7 @@ export const tools = [
   table({
     title: 'Tools',
     description:
-      'Each tool over the time shown. Responded × untouched is the effective availability. Added latency is the mean of what clients waited beyond what the app took. Canary: calls that contain the canary of a poisoned result.',
+      'Each tool over the time shown. Responded × untouched is the effective availability. Added latency is the mean of what clients waited beyond what the upstream took. Canary: calls that contain the canary of a poisoned result.',
     unit: 'short',
     by: ['tool'],
     sortBy: { column: 'Availability', desc: false },
@@ -103,7 +103,7 @@ export const tools = [
         role: 'real',
       },
       { column: 'Client, mean', expr: mean(CALL, TOOL, 'tool', '$__range'), unit: 's' },
-      { column: 'App, mean', expr: mean(APP, TOOL, 'tool', '$__range'), unit: 's' },
+      { column: 'Upstream, mean', expr: mean(APP, TOOL, 'tool', '$__range'), unit: 's' },
       {
         column: 'Canary',
         expr: `${increase('squall_canary_calls_total', TOOL, 'tool')} or 0 * ${increase(ALL, CALLS, 'tool')}`,
@@ -129,7 +129,7 @@ export const tools = [
   series({
     title: 'Effective availability by tool',
     description:
-      'Calls answered well, and with nothing in them changed by a fault, of all calls of the tool.',
+      'Calls that ended well, and in which no fault changed anything, of all calls of the tool.',
     unit: 'percentunit',
     max: 1,
     line: true,

@@ -25,7 +25,7 @@ const now = [
   stat({
     title: 'Effective tool availability',
     description:
-      'Calls that were answered well, and with nothing in them changed by a fault, of all calls; over the time shown. It is responded ÷ calls times untouched ÷ responded. What was changed is computed from the faults: exact where no two act on one call.',
+      'Calls that ended well, and in which no fault changed anything, of all calls; over the time shown. It is responded ÷ calls times untouched ÷ responded. What was changed is computed from the faults: exact where no two act on one call.',
     unit: 'percentunit',
     decimals: 2,
     thresholds: MORE_IS_BETTER,
@@ -44,7 +44,7 @@ const now = [
   stat({
     title: 'Real errors',
     description:
-      'Calls that failed by the app or by Squall itself, of those whose outcome no fault made; over the time shown.',
+      'Calls that failed by the upstream or by Squall itself, of those whose outcome no fault made; over the time shown.',
     unit: 'percentunit',
     decimals: 2,
     role: 'real',
@@ -93,7 +93,7 @@ const errors = [
   series({
     title: 'Errors: injected against real',
     description:
-      'Failed calls per second, of all methods, by who made them fail. Real errors are those of the app and of Squall itself.',
+      'Failed calls per second, of all methods, by who made them fail. Real errors are those of the upstream and of Squall itself.',
     unit: 'reqps',
     stack: true,
     queries: [

@@ -73,7 +73,10 @@ function colour({ role, shades = false }, refId) {
   return [{ matcher: { id: 'byFrameRefID', options: refId }, properties: [{ id: 'color', value }] }]
 }
 
-/** Lines over time; `stack` piles them up, `bars` draws events. Each query has a role: a palette would take red and purple, too. */
+/**
+ * Lines over time; `stack` piles them up, `bars` draws events. Each query has a role: a palette
+ * would take red and purple, too.
+ */
 export function series(definition) {
   const without = definition.queries.find(({ role }) => role === undefined)
   if (without !== undefined) throw new Error(`${definition.title}: ${without.legend} has no role`)
@@ -167,8 +170,8 @@ export function heatmap(definition) {
 }
 
 /**
- * A table of what holds now. Each query is a column named `column`, joined by the labels `by`; further
- * keys of a query (`unit`, `thresholds`, `mappings`, `decimals`) are those of its column.
+ * A table of what holds now. Each query is a column named `column`, joined by the labels `by`;
+ * further keys of a query (`unit`, `thresholds`, `mappings`, `decimals`) are those of its column.
  */
 export function table(definition) {
   const { queries, by, sortBy } = definition
@@ -219,7 +222,8 @@ export function table(definition) {
     'table',
     {
       ...definition,
-      // The columns say which query is which; the role of one is its column's colour where it is not zero.
+      // The columns say which query is which; the role of one is its column's colour where it is
+      // not zero.
       queries: queries.map(({ expr }) => ({ expr })),
       overrides: columns,
       size: definition.size ?? [24, 8],

@@ -9,11 +9,11 @@ const SIDECAR = '{{namespace}}/{{pod}} {{instance}}'
 export const traffic = [
   series({
     title: 'Connections',
-    description: 'Open connections: of clients, to the app, and tunnels after an upgrade.',
+    description: 'Open connections: of clients, to the upstream, and tunnels after an upgrade.',
     unit: 'short',
     queries: [
       { expr: `sum(squall_connections{${POD}, kind="client"})`, legend: 'client', role: 'client' },
-      { expr: `sum(squall_connections{${POD}, kind="upstream"})`, legend: 'app', role: 'app' },
+      { expr: `sum(squall_connections{${POD}, kind="upstream"})`, legend: 'upstream', role: 'app' },
       { expr: `sum(squall_connections{${POD}, kind="tunnel"})`, legend: 'tunnel', role: 'plain' },
     ],
   }),
@@ -39,7 +39,7 @@ export const traffic = [
   series({
     title: 'Calls in progress',
     description:
-      'Calls that have not ended yet, by sidecar. What only grows is an app that does not answer.',
+      'Calls that have not ended yet, by sidecar. What only grows is an upstream that does not respond.',
     unit: 'short',
     queries: [
       {
@@ -74,9 +74,9 @@ export const traffic = [
 /** Lists what they reject or forget. */
 export const bounds = [
   series({
-    title: 'Refused by Squall',
+    title: 'Rejected by Squall',
     description:
-      'Requests per second that Squall answered or rejected itself, by reason. These are real errors. those that the admin port rejected (admin) are none: reads by a foreign name or without the token, and changes.',
+      'Requests per second that Squall responded to itself or rejected, by reason. These are real errors. those that the admin port rejected (admin) are none: reads by a foreign name or without the token, and changes.',
     unit: 'reqps',
     thresholds: lessIsBetter(0.1, 1),
     queries: [

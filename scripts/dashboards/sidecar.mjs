@@ -93,7 +93,7 @@ const overhead = [
   series({
     title: 'Overhead',
     description:
-      "Squall's own time on one exchange; waiting for the app or the client is not in it.",
+      "Squall's own time on one exchange; waiting for the upstream or the client is not in it.",
     unit: 's',
     line: true,
     thresholds: lessIsBetter(0.001, 0.005),

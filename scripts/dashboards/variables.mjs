@@ -1,8 +1,8 @@
 import { DATASOURCE } from './panel.mjs'
 
 /**
- * Picks the sidecars; without such labels on the targets everything is shown. One job alone: a sidecar that two
- * jobs scrape has all its series twice, and each job by itself has all of them.
+ * Picks the sidecars; without such labels on the targets everything is shown. One job alone: a
+ * sidecar that two jobs scrape has all its series twice, and each job by itself has all of them.
  */
 export const POD =
   'cluster=~"$cluster", job=~"$job", namespace=~"$namespace", workload=~"$workload", pod=~"$pod"'

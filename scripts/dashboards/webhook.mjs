@@ -2,7 +2,8 @@ import { ANY_IS_GOOD, BAD } from './colours.mjs'
 import { orZero } from './expressions.mjs'
 import { series, stat } from './panel.mjs'
 
-// The webhook has a job and a namespace of its own, so that only the choice of a cluster is about it.
+// The webhook has a job and a namespace of its own, so that only the choice of a cluster is about
+// it.
 const WEBHOOK = 'cluster=~"$cluster"'
 const REPLICA = 'cluster, namespace, pod, instance'
 const DAY = 86_400

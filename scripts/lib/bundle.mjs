@@ -7,8 +7,8 @@ import { noticesOf, packagesOf } from './notices.mjs'
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
 /**
- * Bundles what tsc wrote to `js` in a directory into `dist` there: the program, the library, and the thread that reads
- * large rules files.
+ * Bundles what tsc wrote to `js` in a directory into `dist` there: the program, the library, and
+ * the thread that reads large rules files.
  */
 export async function bundle(own) {
   const { output } = await build({
@@ -28,7 +28,8 @@ export async function bundle(own) {
       comments: false,
       minify: false,
       entryFileNames: '[name].js',
-      // In a directory of dist, as the modules are in one of src: they find files by `import.meta.url`.
+      // In a directory of dist, as the modules are in one of src: they find files by
+      // `import.meta.url`.
       chunkFileNames: 'cli/[name]-[hash].js',
     },
   })

@@ -1,6 +1,8 @@
 import { cell, GENERATED, table } from './markdown.mjs'
 
-/** The reference of all commands but run, which has a page of its own, from their list in the code. */
+/**
+ * The reference of all commands but run, which has a page of its own, from their list in the code.
+ */
 export async function commandsPage(built) {
   const { COMMANDS } = await built('cli/commands/index.js')
   const { envName } = await built('cli/flags/flag.js')

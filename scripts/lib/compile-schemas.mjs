@@ -17,6 +17,7 @@ export async function compileSchemas(own) {
   const { RESULT_SCHEMA } = await built('lab/load/results/result-schema.js')
   const { HISTORY_SCHEMA } = await built('lab/experiment/experiment-result.js')
   const { planJsonSchema } = await built('lab/experiment/plan-schema.js')
+  const { policyJsonSchema } = await built('lab/policy/policy-schema.js')
   const { rulesJsonSchema } = await built('rules/file/schema.js')
   const write = async (name, schema, options) => {
     await writeFile(
@@ -31,6 +32,7 @@ export async function compileSchemas(own) {
   // The check of rules files checks the rules of a plan as well.
   const definitions = { rule: { type: 'object' } }
   await write('plan', sharedSchema({ ...planJsonSchema(), definitions }), DESCRIBED)
+  await write('policy', sharedSchema(policyJsonSchema()), DESCRIBED)
   await write('calls', sharedSchema(CALLS_SCHEMA), DESCRIBED)
   await write('settings', sharedSchema(SETTINGS_SCHEMA), DESCRIBED)
   await write('result', sharedSchema(RESULT_SCHEMA), { strict: false })

@@ -5,7 +5,10 @@ const PREFIX = 'next-'
 /** A program that runs loads files of its own build later on, so that they stay for a day. */
 const KEPT_MS = 86_400_000
 
-/** Gives `use` a new directory under `parent` that ends with it; removes those of processes that were killed. */
+/**
+ * Gives `use` a new directory under `parent` that ends with it; removes those of processes that
+ * were killed.
+ */
 export async function ownDirectory(parent, use) {
   await mkdir(parent, { recursive: true })
   for (const name of await readdir(parent)) {
@@ -36,8 +39,9 @@ export async function putDirectory(from, to) {
 }
 
 /**
- * Puts each file of one directory into another at once, `last` as the last one, so that what loads files there finds
- * whole ones. Files that no longer belong there are removed when they are a day old.
+ * Puts each file of one directory into another at once, `last` as the last one, so that what loads
+ * files there finds whole ones. Files that no longer belong there are removed when they are a day
+ * old.
  */
 export async function putFiles(from, to, last) {
   const files = await filesOf(from)

@@ -70,6 +70,12 @@ export async function experimentSchema(built) {
   return planSchemaText()
 }
 
+/** The JSON Schema of policies, as the program prints it. */
+export async function policySchema(built) {
+  const { policySchemaText } = await built('lab/policy/policy-schema.js')
+  return policySchemaText()
+}
+
 function indented(text) {
   return text.replace(/^(?=.)/gm, '  ')
 }

@@ -1,11 +1,15 @@
-// Prepares a schema for compiling: nothing for people, and one definition for all nodes that are alike.
+// Prepares a schema for compiling: nothing for people, and one definition for all nodes that are
+// alike.
 
 const SIZES = new Set(['maxLength', 'maxItems', 'maxProperties'])
 const FOR_PEOPLE = new Set(['$schema', 'title', 'description', 'examples', 'default'])
 /** Checking a shorter node in place costs less code than a call. */
 const MIN_SHARED = 40
 
-/** Returns the schema that accepts the same values, with its repeated nodes and faults as definitions. */
+/**
+ * Returns the schema that accepts the same values, with its repeated nodes and faults as
+ * definitions.
+ */
 export function sharedSchema(schema) {
   const { definitions = {}, ...root } = without(FOR_PEOPLE, schema)
   const repeated = repeatedIn({ ...root, definitions })

@@ -3,7 +3,9 @@ import { deflateSync, inflateSync } from 'node:zlib'
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
 const COLOURS = 256
 
-/** Returns a PNG with at most 256 colours, for pictures of flat surfaces: a fraction of the bytes. */
+/**
+ * Returns a PNG with at most 256 colours, for pictures of flat surfaces: a fraction of the bytes.
+ */
 export function smallPng(png) {
   const { width, height, pixels } = decode(png)
   const counts = new Map()

@@ -76,7 +76,9 @@ function lineSvg(line, y) {
   return text === '' ? '' : `<text y="${y}">${text}</text>`
 }
 
-/** The parts of a line that are painted alike; those with a gap between them are parts of their own. */
+/**
+ * The parts of a line that are painted alike; those with a gap between them are parts of their own.
+ */
 function partsOf(line) {
   const parts = []
   let weight

@@ -8,7 +8,9 @@ export interface AdminResponse {
   readonly headers?: Readonly<Record<string, string>>
   /** Called when the whole body was sent and is no longer needed. */
   readonly sent?: (() => void) | undefined
-  /** The reason of a rejection, for the log: one of a fixed list of texts, nothing that was sent. */
+  /**
+   * The reason of a rejection, for the log: one of a fixed list of texts, nothing that was sent.
+   */
   readonly rejected?: string
 }
 

@@ -24,7 +24,7 @@ const fits = makeCheck(() => ({}))
 const WRONG_BODY = 'the body may have `reason` alone, a text of 1 to 200 characters'
 const NO_REASON = 'disarmed by an operator'
 /** The reasons that an operator may lift. */
-const LIFTED = ['operator', 'guard'] as const satisfies readonly DisarmedBy[]
+const LIFTED = ['operator', 'guard', 'rollback-on'] as const satisfies readonly DisarmedBy[]
 
 /** Disarms: no rule acts until an operator arms again. */
 export function disarm(
@@ -40,7 +40,7 @@ export function disarm(
   return apiResponse(API.disarm, { ...showArming(rules), changed })
 }
 
-/** Lifts what an operator or the guard disarmed; changes nothing where other reasons remain. */
+/** Lifts what an operator, the guard or a condition of `--rollback-on` disarmed; changes nothing where other reasons remain. */
 export function arm({ rules, logger }: ChangeParts, { body, from }: ChangeRequest): AdminResponse {
   const read = readReason(body)
   if ('error' in read) return rejection(400, read)

@@ -104,8 +104,8 @@ export async function askAdmin<E extends Endpoint>(
 }
 
 /**
- * Reads the JSON that an endpoint sent, which may come from anybody: ajv checks it, `readShape` cuts and
- * cleans it. Throws an `AdminError`.
+ * Reads the JSON that an endpoint sent, which may come from anybody: ajv checks it, `readShape`
+ * cuts and cleans it. Throws an `AdminError`.
  */
 export function readResponse<E extends Endpoint>(
   endpoint: E,
@@ -177,8 +177,8 @@ export function problemText({ path, message }: Problem): string {
 }
 
 /**
- * Rejects when the signal aborts. On Node 20 and 22 an abort does not reach the body of a fetch once
- * garbage collection has taken the fetch's own controller.
+ * Rejects when the signal aborts. On Node 20 and 22 an abort does not reach the body of a fetch
+ * once garbage collection has taken the fetch's own controller.
  */
 function rejectedBy(signal: AbortSignal): Promise<never> {
   const rejected = new Promise<never>((_, reject) => {

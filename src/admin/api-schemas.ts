@@ -23,7 +23,7 @@ const DIGEST = 80
 const reason = Type.Object({
   by: text(
     40,
-    'Who disarmed: `environment`, `operator`, `guard`, `stopped` (`squall stop`), `draining`, or `file` for `enabled: false` in the rules file.',
+    'Who disarmed: `environment`, `operator`, `guard`, `rollback-on` (a condition of that flag), `stopped` (`squall stop`), `draining`, or `file` for `enabled: false` in the rules file.',
   ),
   reason: text(500, 'The reason in words.'),
   at: time('When.'),

@@ -5,7 +5,7 @@ import type { CompiledRule } from '../rules/match/compiled-rule.ts'
 import type { ErrorKind, ErrorSamples } from '../telemetry/error-samples.ts'
 import { redactText } from '../telemetry/redact-text.ts'
 import type { RuleState } from '../rules/select/rule-state.ts'
-import { shareAt, windowEnd, windowStart } from '../rules/select/selection.ts'
+import { phaseAt, shareAt, windowEnd, windowStart } from '../rules/select/selection.ts'
 import type { ActiveRules, Reload } from '../rules/watch/active-rules.ts'
 import type {
   Changed,
@@ -159,7 +159,7 @@ function showRule(rule: CompiledRule, state: RuleState, now: number, withoutZero
     appliedAt: isoTime(appliedAt),
     from: isoTime(start),
     until: isoTime(end),
-    phase: phaseOf(rule, now, start, end),
+    phase: phaseAt(rule, since, now),
     percent: builtIn ? null : percent,
     sampled: counts.sampled,
     active: active.active,
@@ -167,17 +167,6 @@ function showRule(rule: CompiledRule, state: RuleState, now: number, withoutZero
       Object.entries(counts).filter(([, count]) => count > 0 || !withoutZeros),
     ),
   }
-}
-
-function phaseOf(
-  { enabled, selection }: CompiledRule,
-  now: number,
-  start: number,
-  end: number,
-): Rule['phase'] {
-  if (!enabled) return 'disabled'
-  if (!selection.inPod) return 'other_pod'
-  return now < start ? 'not_yet' : now >= end ? 'expired' : 'on'
 }
 
 /** Shows errors by kind; with `newest`, so many kinds with one sample each. */

@@ -4,7 +4,8 @@ import { tapQuery } from './call-schemas.ts'
 
 export { isError } from '../telemetry/outcome-index.ts'
 
-// The contract of the admin port. The server, its clients and docs/reference/admin-api.md are made from it.
+// The contract of the admin port. The server, its clients and docs/reference/admin-api.md are made
+// from it.
 
 /** One path of the admin port. */
 export interface Endpoint {
@@ -96,7 +97,7 @@ export const API = {
 /** The paths that send text, pages or what an upstream responded. */
 export const OTHER_PATHS = {
   index: { method: 'GET', path: '/', summary: 'this list' },
-  livez: { method: 'GET', path: '/livez', summary: 'the process answers', open: true },
+  livez: { method: 'GET', path: '/livez', summary: 'the process responds', open: true },
   metrics: {
     method: 'GET',
     path: '/metrics',

@@ -8,7 +8,7 @@ import { PRE_STOP_PATH } from './control-paths.ts'
 export interface Controlled {
   /** Ends all faults; traffic is served as before. */
   disarm(): void
-  /** Resolves to true while any app accepts connections. */
+  /** Resolves to true while any upstream accepts connections. */
   upstreamAccepts(): Promise<boolean>
 }
 
@@ -24,15 +24,15 @@ const MAX_WAIT_MS = 3_600_000
 const POLL_MS = 200
 
 /**
- * Creates the socket. It needs no token: only the sidecar's user may open the file, no other container
- * mounts the volume, and no network leads there.
+ * Creates the socket. It needs no token: only the sidecar's user may open the file, no other
+ * container mounts the volume, and no network leads there.
  */
 export function createControlSocket(controlled: Controlled, logger: Logger): ControlSocket {
   const closing = new AbortController()
   const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES }, (request, response) => {
     response.on('error', () => undefined)
     handle(controlled, request, response, closing.signal).catch((err: unknown) => {
-      logger.error({ err }, 'the control socket failed to answer')
+      logger.error({ err }, 'the control socket failed to respond')
       response.destroy()
     })
   })
@@ -69,11 +69,11 @@ async function handle(
   const until = performance.now() + wait
   while (await controlled.upstreamAccepts()) {
     if (closing.aborted || performance.now() >= until) {
-      return end(response, 200, 'disarmed; the app still runs')
+      return end(response, 200, 'disarmed; the upstream still runs')
     }
     await sleep(POLL_MS)
   }
-  end(response, 200, 'disarmed; the app is gone')
+  end(response, 200, 'disarmed; the upstream is gone')
 }
 
 function end(response: ServerResponse, status: number, text: string): void {

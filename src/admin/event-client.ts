@@ -8,7 +8,9 @@ import { AdminError, connectionProblem, failureOf, type SidecarAdmin } from './a
 export interface EventListener {
   /** Reads the data of an event of this name; a thrown `AdminError` ends the connection. */
   onEvent(data: string, event: string | undefined): void
-  /** Reports that there is no connection; the client connects again. `opened` once there was one. */
+  /**
+   * Reports that there is no connection; the client connects again. `opened` once there was one.
+   */
   onLost(problem: string, opened: boolean): void
 }
 

@@ -37,8 +37,8 @@ export const STREAM_HEAD = {
 }
 
 /**
- * Sends one text, made once a second, to all readers, and only while there are readers. A slow reader
- * misses events, and gets the whole state when it reads again.
+ * Sends one text, made once a second, to all readers, and only while there are readers. A slow
+ * reader misses events, and gets the whole state when it reads again.
  */
 export class EventStreams {
   readonly #source: EventSource

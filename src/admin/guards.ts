@@ -47,8 +47,8 @@ function isForeign({ origin, host }: IncomingHttpHeaders): boolean {
 }
 
 /**
- * Rejects web pages that reach this port by DNS rebinding, and, where there is a read token, everybody
- * without a token. The admin token allows reading, too.
+ * Rejects web pages that reach this port by DNS rebinding, and, where there is a read token,
+ * everybody without a token. The admin token allows reading, too.
  */
 export function readGuard({ readToken, hosts = [] }: ReadAccess, token?: string): Guard {
   const checks = [readToken, token].filter((each) => each !== undefined).map(tokenCheck)

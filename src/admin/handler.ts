@@ -28,7 +28,7 @@ export function createHandler(parts: HandlerParts): AdminHandler {
     response.on('error', () => {})
     void respond(parts, request, response)
       .catch((err: unknown) => {
-        parts.logger.error({ err }, 'the admin port failed to answer')
+        parts.logger.error({ err }, 'the admin port failed to respond')
         return jsonResponse(500, { error: 'internal error' })
       })
       .then((result) => (result === undefined ? undefined : send(request, response, result)))

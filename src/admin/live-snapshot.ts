@@ -122,7 +122,7 @@ function quantiles(all: readonly Durations[]): Latency['client'] {
 }
 
 /**
- * Returns the value below which this share of all values lies, as far as buckets can tell: within a
+ * Returns the value below which this share of all values lies, as far as buckets show: within a
  * bucket values count as evenly spread, and values beyond the last bound count as that bound.
  */
 export function bucketQuantile(

@@ -14,8 +14,8 @@ interface Shape {
 }
 
 /**
- * Copies a JSON value that fits its schema without what the schema does not name: unknown keys are left
- * out, long strings and lists are cut, and each string goes through `clean`.
+ * Copies a JSON value that fits its schema without what the schema does not name: unknown keys are
+ * left out, long strings and lists are cut, and each string goes through `clean`.
  */
 export function readShape<Schema extends TSchema>(
   schema: Schema,

@@ -91,7 +91,9 @@ export function methodsOf({ read, stream, change }: AdminRoute): readonly string
   ]
 }
 
-/** Makes the paths of the admin port, with the given ones; `page` replaces the list in a browser. */
+/**
+ * Makes the paths of the admin port, with the given ones; `page` replaces the list in a browser.
+ */
 export function createRoutes(
   sources: RouteSources,
   more: Routes,

@@ -33,7 +33,7 @@ export interface AdminOptions extends RouteSources, ProcessFacts {
   /** Shows single calls, with or without rules. */
   readonly watch?: CallWatch | undefined
   readonly access?: ReadAccess
-  /** The probes that are sent to the app on behalf of the kubelet. */
+  /** The probes that are sent to the upstream on behalf of the kubelet. */
   readonly appProbes?: AppProbes
   readonly maxConnections?: number
   readonly bodyTimeoutMs?: number

@@ -9,10 +9,14 @@ const MAX_TAPS = 16
 /** The bytes that wait for one reader; further calls are dropped and counted. */
 const MAX_WAITING = 256 * 1024
 const EVERY_MS = 1_000
-/** A client that reads nothing for this many seconds occupies a connection that others could use. */
+/**
+ * A client that reads nothing for this many seconds occupies a connection that others could use.
+ */
 const MAX_STALLED = 30
 
-/** Streams single calls to clients as they end. Nothing is done for a call while there is no client. */
+/**
+ * Streams single calls to clients as they end. Nothing is done for a call while there is no client.
+ */
 export class TapStreams {
   readonly #watch: CallWatch
   readonly #taps = new Set<Tap>()

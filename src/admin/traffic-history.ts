@@ -28,7 +28,10 @@ type Origin = (typeof ORIGINS)[number]
 /** The name of all calls together, which is no label of a tool. */
 const ALL = '\u0000'
 
-/** Keeps rates and latencies of the last minutes, of all calls and by tool, in memory of a fixed size. */
+/**
+ * Keeps rates and latencies of the last minutes, of all calls and by tool, in memory of a fixed
+ * size.
+ */
 export class TrafficHistory {
   readonly #tools: ToolsSource
   readonly #now: () => number

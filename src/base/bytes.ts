@@ -1,6 +1,6 @@
 /**
- * Copies a latin1 text. A slice of a longer text keeps the whole text alive, and a concatenation is copied
- * part by part wherever it is used.
+ * Copies a latin1 text. A slice of a longer text keeps the whole text alive, and a concatenation is
+ * copied part by part wherever it is used.
  */
 export function inOnePiece(text: string): string {
   return Buffer.from(text, 'latin1').toString('latin1')

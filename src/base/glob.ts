@@ -25,12 +25,16 @@ export function globSuffix(glob: string): string {
   return glob.slice(start)
 }
 
-/** Returns true when the whole text matches: `*` is any run of characters, also none, and `?` is one character. */
+/**
+ * Returns true when the whole text matches: `*` is any run of characters, also none, and `?` is one
+ * character.
+ */
 export function matchesGlob(glob: string, text: string): boolean {
   if (text.length > MAX_GLOB_TEXT) return matchesLong(glob, text)
   let g = 0
   let t = 0
-  // Where to continue after a mismatch behind the last `*`: only the last `*` ever has to match more.
+  // Where to continue after a mismatch behind the last `*`: only the last `*` ever has to match
+  // more.
   let star = -1
   let retry = 0
   while (t < text.length) {

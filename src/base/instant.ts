@@ -9,7 +9,9 @@ const DAY_MS = 86_400_000
 /** The last time with a year of four digits. */
 const LAST_MS = 253_402_300_799_999
 
-/** Parses a time into milliseconds since the epoch; undefined for other texts, or without an offset. */
+/**
+ * Parses a time into milliseconds since the epoch; undefined for other texts, or without an offset.
+ */
 export function readInstant(text: string): number | undefined {
   const parts = PARTS.exec(text)
   if (parts === null) return undefined

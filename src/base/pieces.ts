@@ -3,7 +3,10 @@ const MOST_APART = 256
 const SMALL = 4 * 1024
 const BLOCK = 16 * 1024
 
-/** Collects pieces of bytes. Joins many small pieces, whose objects would take more memory than the bytes. */
+/**
+ * Collects pieces of bytes. Joins many small pieces, whose objects would take more memory than the
+ * bytes.
+ */
 export class Pieces {
   size = 0
   #list: Uint8Array[] = []

@@ -8,8 +8,8 @@ const PIPE_PATIENCE = 60_000
 const NO_WAIT = constants.O_RDONLY | constants.O_NONBLOCK
 
 /**
- * Reads a file, `-` being standard input, up to the first bytes beyond `most`. Pipes, which shells pass in
- * place of files, are read to their end; a pipe without a writer is rejected.
+ * Reads a file, `-` being standard input, up to the first bytes beyond `most`. Pipes, which shells
+ * pass in place of files, are read to their end; a pipe without a writer is rejected.
  */
 export async function readBounded(path: string, most: number): Promise<Uint8Array> {
   if (path === '-') return readUpTo(process.stdin, most)
@@ -50,8 +50,8 @@ async function readPipe(path: string, most: number): Promise<Uint8Array> {
 }
 
 /**
- * Reads the available bytes; returns true at the end. A pipe whose writers left before it was opened has
- * ended, and no event ever reports that.
+ * Reads the available bytes; returns true at the end. A pipe whose writers left before it was
+ * opened has ended, and no event ever reports that.
  */
 function readAvailable(fd: number, most: number, into: Buffer[]): boolean {
   try {
@@ -86,7 +86,9 @@ export async function readUpTo(
   return Buffer.concat(chunks)
 }
 
-/** Reads all bytes of a file, regardless of its reported size; undefined when there are too many. */
+/**
+ * Reads all bytes of a file, regardless of its reported size; undefined when there are too many.
+ */
 export async function readWhole(
   handle: FileHandle,
   expected: number,

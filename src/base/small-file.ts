@@ -16,8 +16,8 @@ const MAX_FILE_BYTES = 1024 * 1024
 export const NO_FILE = new NoSmallFileError(MAX_FILE_BYTES).message
 
 /**
- * Reads a certificate, a key, a token or settings: a file of at most `most` bytes. Rejects pipes and devices, which may
- * block or never end.
+ * Reads a certificate, a key, a token or settings: a file of at most `most` bytes. Rejects pipes
+ * and devices, which may block or never end.
  */
 export function readSmallFile(path: string, most: number = MAX_FILE_BYTES): Buffer {
   // Opening a named pipe without a writer would block forever.

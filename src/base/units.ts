@@ -35,22 +35,14 @@ export const MAX_DURATION_MS = 30 * 86_400_000
 export const RATE_PATTERN = '^[0-9]{1,7}(\\.[0-9]{1,3})?(/(s|m))?$'
 export const MAX_RATE = 1_000_000
 
+/** A factor, such as `2x`. */
+export const FACTOR_PATTERN = '^[0-9]{1,4}(\\.[0-9]{1,3})?x$'
+
 const DURATION = new RegExp(DURATION_PATTERN)
 const SIZE = new RegExp(SIZE_PATTERN)
 const PERCENT = new RegExp(PERCENT_PATTERN)
-const UNIT = /[a-zA-Z]+$/
-
-/** A multiple above 1, such as `2x`. */
-export const FACTOR_PATTERN =
-  '^([2-9]|[1-9][0-9]{1,2}|1\\.[0-9]?[1-9]|[1-9][0-9]{0,2}\\.[0-9]{1,2})x$'
-
 const FACTOR = new RegExp(FACTOR_PATTERN)
-
-/** Parses `2x` or `1.5x`; undefined for other texts, and for multiples up to 1. */
-export function readFactor(text: string): number | undefined {
-  const factor = FACTOR.test(text) ? Number(text.slice(0, -1)) : 0
-  return factor > 1 ? factor : undefined
-}
+const UNIT = /[a-zA-Z]+$/
 
 /** Parses `300ms`, `5s`, `1.5m` or `0` into milliseconds; undefined for other texts, and above `most`. */
 export function readDuration(text: string, most: number = MAX_DURATION_MS): number | undefined {
@@ -69,6 +61,11 @@ export function readSize(text: string): number | undefined {
 /** Parses `12.5%` or `12.5`; undefined for other texts, and above 100. */
 export function readPercent(text: string): number | undefined {
   return PERCENT.test(text) ? Number(text.replace('%', '')) : undefined
+}
+
+/** Parses a factor such as `3x` or `1.5x`; undefined for other texts. */
+export function readFactor(text: string): number | undefined {
+  return FACTOR.test(text) ? Number(text.slice(0, -1)) : undefined
 }
 
 /** Parses `200/s`, `30/m` or `200` into calls per second; undefined for other texts, for 0, and above a million. */

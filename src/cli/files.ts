@@ -5,7 +5,10 @@ import { LoadError } from '../lab/load/load-error.ts'
 import { readBounded } from '../base/read-bounded.ts'
 import { invalidFile } from './flags/usage-error.ts'
 
-/** Reads a text file, `-` being standard input. `label` names the file in the `UsageError` that it throws. */
+/**
+ * Reads a text file, `-` being standard input. `label` names the file in the `UsageError` that it
+ * throws.
+ */
 export async function readText(path: string, most: number, label: string): Promise<string> {
   let bytes: Uint8Array
   try {

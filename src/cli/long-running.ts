@@ -1,6 +1,8 @@
 import type { Logger } from '../telemetry/log.ts'
 
-/** Keeps the process running after an uncaught error: a bug on one exchange must not end the others. */
+/**
+ * Keeps the process running after an uncaught error: a bug on one exchange must not end the others.
+ */
 export function surviveOwnErrors(logger: Logger, strict = false): void {
   const survive = (error: unknown): void => {
     logger.error({ err: error }, 'an error inside Squall was not caught')

@@ -9,9 +9,9 @@ import * as Type from 'typebox'
 /** An error in place of the response: of HTTP, of JSON-RPC, or of the tool. */
 export const abort = defineFault({
   name: 'abort',
-  summary: 'answers a call with an error',
+  summary: 'responds to a call with an error',
   meets:
-    'An error in the shape that its protocol version and its call ask for, with the id of the call, as JSON or as an event like other responses. With `status` the whole HTTP response is an error, which SDKs raise as an error of the transport; `rpcError` is raised as an error of the protocol; `toolError` is a result that a model gets to read. Of a batch, a call is answered alone by the latter two. With `at: response` the app did execute the call.',
+    'An error in the shape that its protocol version and its call ask for, with the id of the call, as JSON or as an event like other responses. With `status` the whole HTTP response is an error, which SDKs raise as an error of the transport; `rpcError` is raised as an error of the protocol; `toolError` is a result that a model gets to read. Of a batch, the latter two concern one call alone. With `at: response` the upstream did execute the call.',
   elsewhere:
     'Envoy: `abort` with `http_status`. Istio: `httpStatus`. Chaos Mesh: `replace.code`. toxiproxy knows no HTTP.',
   example: `- name: flaky-db
@@ -66,7 +66,7 @@ export const abort = defineFault({
     at: oneOf(['request', 'response'], {
       default: 'request',
       description:
-        '`request`: the app never gets the call. `response`: the app did execute it, and the client does not know.',
+        '`request`: the upstream never gets the call. `response`: the upstream did execute it, and the client does not know.',
     }),
   }),
   oneOf: ['status', 'rpcError', 'toolError'],
@@ -81,9 +81,9 @@ export const abort = defineFault({
   },
   outlook({ at, status, rpcError }, { call }) {
     const by = at === 'request' ? 'request' : 'beforeResponse'
-    if (status !== undefined) return { by, asks: 'status', does: `answered with status ${status}` }
+    if (status !== undefined) return { by, asks: 'status', does: `responds with status ${status}` }
     const isAbout = call !== undefined && (rpcError !== undefined || hasToolResult(call))
-    const does = rpcError ? `answered with error ${rpcError.code}` : 'answered with a tool error'
+    const does = rpcError ? `responds with error ${rpcError.code}` : 'responds with a tool error'
     return isAbout ? { by, asks: 'message', does } : NOTHING
   },
   create(config): Fault {

@@ -9,9 +9,9 @@ const MAX_TOTAL_MS = 3_600_000
 /** The same call again and again, as from a client that does not stop retrying. */
 export const amplify = defineFault({
   name: 'amplify',
-  summary: 'sends the app further copies of a call',
+  summary: 'sends the upstream further copies of a call',
   meets:
-    'One response, as if nothing had happened. The app gets the call once more for each copy, with another id, and what it answers to the copies is dropped: a tool that is not idempotent acts several times. In a session, the first copy leaves when the app begins to answer the call, or after 100 ms; none leaves once the session has ended, by a DELETE of the client or with a 404. Calls by HTTP+SSE are left alone, as the responses to their copies would reach the client.',
+    'One response, as if nothing had happened. The upstream gets the call once more for each copy, with another id, and its responses to the copies are dropped: a tool that is not idempotent acts several times. In a session, the first copy leaves when the upstream begins to respond, or after 100 ms; none leaves once the session has ended, by a DELETE of the client or with a 404. Calls by HTTP+SSE are left alone, as the responses to their copies would reach the client.',
   elsewhere:
     "Envoy and Istio: `mirrors` (`mirrorPercentage`) of a route to the route's own cluster. toxiproxy and Chaos Mesh copy no requests; Chaos Mesh `NetworkChaos` with `duplicate` copies packets, which TCP throws away.",
   example: `- name: retry-storm
@@ -24,7 +24,7 @@ export const amplify = defineFault({
       default: 2,
       minimum: 1,
       maximum: 100,
-      description: 'How many more times the app gets the call.',
+      description: 'How many more times the upstream gets the call.',
     }),
     spacing: duration({
       default: '0ms',
@@ -36,7 +36,7 @@ export const amplify = defineFault({
     return [{ path: ['spacing'], message: 'all copies together may take 1h' }]
   },
   outlook({ copies }, { call }) {
-    const does = `the app gets ${copies} more of it`
+    const does = `the upstream gets ${copies} more of it`
     return call === undefined ? NOTHING : { by: 'request', asks: 'copies', does }
   },
   create({ copies, spacing }): Fault {

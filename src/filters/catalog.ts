@@ -56,7 +56,7 @@ export const catalog = defineFault({
       Type.Array(ghost, {
         minItems: 1,
         maxItems: 100,
-        description: 'Entries that the app does not have, at the end of the first page.',
+        description: 'Entries that the upstream does not have, at the end of the first page.',
         examples: [[{ name: 'delete_everything', description: 'Deletes everything.' }]],
       }),
     ),
@@ -86,12 +86,12 @@ export const catalog = defineFault({
     notify: Type.Optional(
       oneOf(['spurious', 'suppress'], {
         description:
-          '`spurious`: a stream says that the list has changed, before its response. `suppress`: a stream does not say so when the app does. Answers that are no stream are left alone.',
+          '`spurious`: a stream says that the list has changed, before its response. `suppress`: a stream does not say so when the upstream does. Responses that are no stream stay unchanged.',
       }),
     ),
   }),
   meets:
-    'A valid list that does not match the server. Hidden tools cannot be chosen, the app rejects calls of ghosts as unknown, and two tools of one name confuse agents or are rejected by models. The TypeScript SDK v2 drops its list at `list_changed`; one configured to refresh requests it again 300 ms later.',
+    'A valid list that does not match the server. Hidden tools cannot be chosen, the upstream rejects calls of ghosts as unknown, and two tools of one name confuse agents or are rejected by models. The TypeScript SDK v2 drops its list at `list_changed`; one configured to refresh requests it again 300 ms later.',
   elsewhere: 'Other tools have nothing like it: they do not read MCP.',
   example: `- name: cold-catalog
   match: { method: tools/list }
@@ -182,10 +182,10 @@ function catalogOutlook(
   { call, response, identified, shared }: OutlookInput,
 ): Outlook {
   const asked = cursorOf({ call })
-  const list = { by: 'response', does: 'its list is not that of the app' } as const
+  const list = { by: 'response', does: 'its list is not that of the upstream' } as const
   if (listKey(call?.method) !== undefined) {
     if (cursor === 'invalid' && asked === INVALID) {
-      return { by: 'request', asks: 'message', does: 'answered with error -32602' }
+      return { by: 'request', asks: 'message', does: 'responds with error -32602' }
     }
     if (cursor !== undefined || (add !== undefined && asked === undefined)) return list
     if ((hide ?? duplicate) !== undefined) return { ...list, needs: 'entries by such names' }
@@ -204,7 +204,7 @@ function catalogOutlook(
   if (notify === 'spurious') return { by: 'response', does: 'notified that a list has changed' }
   const does = 'not notified that a list has changed'
   if (!isOther(call)) {
-    return shared ? NOTHING : { by: 'response', any: true, does, needs: 'the app to say so' }
+    return shared ? NOTHING : { by: 'response', any: true, does, needs: 'the upstream to say so' }
   }
   return METHOD.test(call?.method ?? '') ? { by: 'response', any: true, does } : NOTHING
 }
@@ -249,7 +249,9 @@ function isListChanged(message: Message | undefined): boolean {
   return message?.kind === 'notification' && METHOD.test(message.method)
 }
 
-/** An event that says so of the list that a method is about; of the tools where it is about none. */
+/**
+ * An event that says so of the list that a method is about; of the tools where it is about none.
+ */
 function listChanged(about: string | undefined): Frame {
   const kind = /^(?:prompts|resources)(?=\/)/.exec(about ?? '')?.[0] ?? 'tools'
   const method = `notifications/${kind}/list_changed`

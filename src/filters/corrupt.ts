@@ -19,19 +19,19 @@ export const corrupt = defineFault({
     mode: oneOf(['garbage', 'bitflip', 'invalid-utf8', 'html', 'empty'], {
       default: 'garbage',
       description:
-        "`garbage`: characters that mean nothing. `bitflip`: one to eight bits the other way round; it may still be JSON. `invalid-utf8`: bytes that are no UTF-8 within the response's longest text. `html`: the error page of a gateway, under the status of the app. `empty`: nothing.",
+        "`garbage`: characters that mean nothing. `bitflip`: one to eight bits the other way round; it may still be JSON. `invalid-utf8`: bytes that are no UTF-8 within the response's longest text. `html`: the error page of a gateway, under the status of the upstream. `empty`: nothing.",
     }),
     contentType: Type.Optional(
       Type.String({
         maxLength: 256,
         description:
-          'The content type that the response claims. Without it, that of the app; with `mode: html` and a response that is one body, `text/html`.',
+          'The content type that the response claims. Without it, that of the upstream; with `mode: html` and a response that is one body, `text/html`.',
         examples: ['text/plain'],
       }),
     ),
   }),
   meets:
-    'A response of status 200 that cannot be read. For one JSON body, the SDKs report a parse error, or an unexpected content type. Of a stream, the event that answers the call is damaged and all others are intact: the TypeScript SDK skips an event that it cannot read and waits for its timeout, the Python SDK reports -32700. A flipped bit may pass unseen, as another number or another word.',
+    'A response of status 200 that cannot be read. For one JSON body, the SDKs report a parse error, or an unexpected content type. Of a stream, the event with the response is damaged and all others are intact: the TypeScript SDK skips an event that it cannot read and waits for its timeout, the Python SDK reports -32700. A flipped bit may pass unseen, as another number or another word.',
   elsewhere:
     'toxiproxy and Envoy have no such fault. Chaos Mesh: `corrupt` for packets, and `replace.body` for HTTP responses.',
   example: `- name: gateway-page
@@ -46,7 +46,7 @@ export const corrupt = defineFault({
   },
   outlook({ contentType }, { response, ends }) {
     if (response === 'body') return { by: 'output', does: 'its body is damaged' }
-    if (ends) return { by: 'response', does: 'the event that answers it is damaged' }
+    if (ends) return { by: 'response', does: 'the event with the response is damaged' }
     return contentType === undefined ? NOTHING : { by: 'output', does: `claims ${contentType}` }
   },
   create(config): Fault {
@@ -63,7 +63,7 @@ interface CorruptConfig {
   readonly contentType?: string
 }
 
-/** The event that answers the call: a stream goes on behind it, and so its framing must hold. */
+/** The event with the response: a stream goes on behind it, and so its framing must hold. */
 async function* events(ctx: FaultContext, frames: Frames, mode: DamageMode): AsyncGenerator<Frame> {
   for await (const frame of frames) {
     const raw =

@@ -9,12 +9,15 @@ import { CONTINUE, defineFault } from './fault.ts'
 import type { Fault, FaultContext, ParameterProblem, Verdict } from './fault.ts'
 import { NOTHING } from './lib/outlook.ts'
 
-/** Lateness: before the upstream sees the call, after it answered, or before each event of the stream. */
+/**
+ * Lateness: before the upstream sees the call, after it responded, or before each event of the
+ * stream.
+ */
 export const delay = defineFault({
   name: 'delay',
   summary: 'makes a call late',
   meets:
-    'The response of the app, byte for byte, later. A client that does not wait so long meets its own timeout instead: the TypeScript SDK gives up after 60 s. What it leaves behind differs: with `at: request` the app never hears of a call whose client has left or cancelled it, with `at: response` and `at: event` it has executed it.',
+    'The response of the upstream, byte for byte, later. A client that does not wait so long meets its own timeout instead: the TypeScript SDK gives up after 60 s. What it leaves behind differs: with `at: request` the upstream never hears of a call whose client has left or cancelled it, with `at: response` and `at: event` it has executed it.',
   elsewhere:
     'toxiproxy: `latency`. Envoy: `delay` with `fixed_delay`. Istio: `fixedDelay`. Chaos Mesh: `delay`.',
   example: `- name: slow-search
@@ -28,7 +31,7 @@ export const delay = defineFault({
     at: oneOf(['request', 'response', 'event'], {
       default: 'request',
       description:
-        '`request`: before the app gets the call. `response`: after the app answered it. `event`: before each event of a stream.',
+        '`request`: before the upstream gets the call. `response`: after the upstream responded. `event`: before each event of a stream.',
     }),
   }),
   oneOf: DISTRIBUTIONS,
@@ -48,7 +51,7 @@ export const delay = defineFault({
   },
   outlook(config, { response }) {
     const late = `${durationsText(config)} late`
-    if (config.at === 'request') return { by: 'request', does: `the app gets it ${late}` }
+    if (config.at === 'request') return { by: 'request', does: `the upstream gets it ${late}` }
     if (config.at === 'response') return { by: 'response', does: `its response comes ${late}` }
     if (response === 'body') return NOTHING
     return { by: 'response', any: true, does: `each event of its response comes ${late}` }

@@ -35,7 +35,11 @@ export type Verdict =
    * apart. Their responses are dropped. Only before the upstream has the call.
    */
   | { readonly kind: 'copies'; readonly copies: number; readonly spacing: number }
-  | { readonly kind: 'respond'; readonly reply: InjectedReply }
+  /**
+   * Replies in place of the upstream. With `endsSession`, the session of the call ends until the rule is
+   * withdrawn: its requests are rejected as those of an unknown session, and its open streams end.
+   */
+  | { readonly kind: 'respond'; readonly reply: InjectedReply; readonly endsSession?: true }
   /** Ends the client's connection. With `refuse`, new connections are refused for so many milliseconds. */
   | { readonly kind: 'reset'; readonly how: 'rst' | 'fin'; readonly refuse?: number }
   | { readonly kind: 'hang' }
@@ -78,11 +82,6 @@ export type EditCall = (text: string) => string | undefined | Promise<string | u
 
 /** Offers effects beyond the call. */
 export interface FaultHost {
-  /**
-   * Ends the session of the call until the rule is withdrawn: its requests are rejected as those of an unknown
-   * session, and its open streams end. Returns false without a session.
-   */
-  expireSession(): boolean
   /** Refuses new connections to the listener for so many milliseconds. */
   refuseConnections(ms: number): void
   /** Reports later calls that contain this word. */

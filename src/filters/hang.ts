@@ -38,7 +38,7 @@ export const hang = defineFault({
     at: oneOf(['request', 'headers', 'event'], {
       default: 'request',
       description:
-        '`request`: the app does not get the call, and the client gets nothing. `headers`: the app executed it, and the client gets the status and headers alone. `event`: in the middle of the response, by default before the event that answers the call. Of messages of the server, each one that the rule matches; with `after`, the first ones of each call pass.',
+        '`request`: the upstream does not get the call, and the client gets nothing. `headers`: the upstream executed it, and the client gets the status and headers alone. `event`: in the middle of the response, by default before the event with the response. Of messages of the server, each one that the rule matches; with `after`, the first ones of each call pass.',
     }),
     after,
     keepAlive: Type.Boolean({
@@ -48,7 +48,7 @@ export const hang = defineFault({
     }),
   }),
   meets:
-    'Nothing, and then its own timeout. Clients differ: the TypeScript SDK gives up after 60 s, the Python SDK has no limit for a request of its own, and its HTTP client gives up reading after 300 s. When a client leaves, or cancels a call that the app has not got, everything that was held for it is let go at once, and the app does not get it. With `at: headers` and `at: event` the app did execute the call.',
+    'Nothing, and then its own timeout. Clients differ: the TypeScript SDK gives up after 60 s, the Python SDK has no limit for a request of its own, and its HTTP client gives up reading after 300 s. When a client leaves, or cancels a call that the upstream has not got, everything that was held for it is let go at once, and the upstream does not get it. With `at: headers` and `at: event` the upstream did execute the call.',
   elsewhere:
     'toxiproxy: `timeout` with `timeout: 0`. Chaos Mesh: a `delay` beyond all patience. Envoy: a `fixed_delay` that no client waits for.',
   example: `- name: search-hangs

@@ -54,7 +54,8 @@ export type FaultUse = {
 
 export function createFault(use: FaultUse): Fault {
   const definition = FAULTS.find((fault) => fault.name === use.fault)
-  // The name picks the definition whose schema the parameters were read by, which types cannot follow.
+  // The name picks the definition whose schema the parameters were read by, which types cannot
+  // follow.
   const create = definition?.create as ((config: unknown) => Fault) | undefined
   if (create === undefined) throw new TypeError(`no such fault: ${use.fault}`)
   return create(use.config)

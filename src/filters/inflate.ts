@@ -12,7 +12,9 @@ import { mayHaveText } from './lib/text-outlook.ts'
 import * as Type from 'typebox'
 
 const MAX_TO = 16 * 1024 * 1024
-/** The filler is copied in pieces of about this size; other calls have a turn after each `SLICE`. */
+/**
+ * The filler is copied in pieces of about this size; other calls have a turn after each `SLICE`.
+ */
 const PIECE = 64 * 1024
 const SLICE = 1024 * 1024
 
@@ -65,7 +67,9 @@ export const inflate = defineFault({
   },
 })
 
-/** Returns the frame with its last text grown; undefined where that is not needed, or impossible. */
+/**
+ * Returns the frame with its last text grown; undefined where that is not needed, or impossible.
+ */
 async function grown(
   ctx: FaultContext,
   before: Frame,
@@ -120,7 +124,9 @@ interface Filler {
   readonly rest: Buffer
 }
 
-/** Returns so many bytes of a repeated text. It is cut between characters and padded with spaces. */
+/**
+ * Returns so many bytes of a repeated text. It is cut between characters and padded with spaces.
+ */
 function fillerOf(unit: string, total: number): Filler {
   const bytes = Buffer.from(unit.repeat(Math.ceil(PIECE / unit.length)))
   const left = total % bytes.length

@@ -22,7 +22,7 @@ export const rateLimit = defineFault({
   name: 'rateLimit',
   summary: 'rejects calls as too many',
   meets:
-    'Status 429 with `Retry-After` and a short JSON body, or the JSON-RPC error -32029 with `data: { retryAfter: <seconds> }` (429 from protocol version 2026-07-28 on, which keeps -32029 for itself). The app never gets the call. With `limit` the calls within it pass and are counted as within the limit; `Retry-After` then is the time until the next one is let through. The SDKs neither wait nor try again by themselves.',
+    'Status 429 with `Retry-After` and a short JSON body, or the JSON-RPC error -32029 with `data: { retryAfter: <seconds> }` (429 from protocol version 2026-07-28 on, which keeps -32029 for itself). The upstream never gets the call. With `limit` the calls within it pass and are counted as within the limit; `Retry-After` then is the time until the next one is let through. The SDKs neither wait nor try again by themselves.',
   elsewhere:
     "Envoy and Istio: the local rate limit filter's `token_bucket { max_tokens, tokens_per_fill, fill_interval }`, which are `burst`, `calls` and `per` here. Chaos Mesh: `HTTPChaos` with `replace: { code: 429 }`. toxiproxy has no such thing: its `bandwidth` slows bytes down.",
   example: `- name: busy-search
@@ -95,9 +95,9 @@ export const rateLimit = defineFault({
   outlook({ limit, as }, { call }) {
     const needs = limit && `more than ${limit.calls} calls in ${durationText(limit.per)}`
     if (as === 'http') {
-      return { by: 'request', asks: 'status', does: 'answered with status 429', needs }
+      return { by: 'request', asks: 'status', does: 'responds with status 429', needs }
     }
-    const does = 'answered with a JSON-RPC error'
+    const does = 'responds with a JSON-RPC error'
     return call === undefined ? NOTHING : { by: 'request', asks: 'message', does, needs }
   },
   create(config): Fault {
@@ -145,8 +145,8 @@ export const rateLimit = defineFault({
 type CallerKind = 'all' | 'session' | 'client' | 'tool' | { readonly header: string }
 
 /**
- * Returns what tells a call's caller from others. Those that do not say who they are count as one. It
- * is a digest: callers choose the text, which may be long or a secret, and many are remembered.
+ * Returns what identifies the caller of a call. Those that do not say who they are count as one.
+ * It is a digest: callers choose the text, which may be long or a secret, and many are remembered.
  */
 function callerKey(by: CallerKind, ctx: FaultContext): string {
   const text = textOf(by, ctx)

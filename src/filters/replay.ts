@@ -12,14 +12,14 @@ import { idText, withId } from './lib/json/message-id.ts'
 import { isOther } from '../mcp/call.ts'
 import * as Type from 'typebox'
 
-/** Staleness: the upstream answers, and the client gets what it was answered before. */
+/** Staleness: the upstream responds, and the client gets an earlier response. */
 export const replay = defineFault({
   name: 'replay',
-  summary: 'answers with what was answered before',
+  summary: 'responds with an earlier response',
   meets:
-    'A response that is well formed and out of date: that of an earlier call of the same tool, with the id of this one. The app does execute the call, and its response is kept for later ones. Only calls that the rule samples are kept and replaced, so that the first of them gets its own response; so do failed ones, and those whose earlier response was the same. Such calls are counted as within the limit. Responses with `Cache-Control: no-store` or `Vary: *` are not kept, those with `private` only for their caller, and the headers that `Vary` names have to be the same. Where nothing says who the caller is, `by: caller` does nothing, and says so as `no_caller`.',
+    'A response that is well formed and out of date: that of an earlier call of the same tool, with the id of this one. The upstream does execute the call, and its response is kept for later ones. Only calls that the rule samples are kept and replaced, so that the first of them gets its own response; so do failed ones, and those whose earlier response was the same. Such calls are counted as within the limit. Responses with `Cache-Control: no-store` or `Vary: *` are not kept, those with `private` only for their caller, and the headers that `Vary` names have to be the same. Where nothing says who the caller is, `by: caller` does nothing, and says so as `no_caller`.',
   elsewhere:
-    'Envoy and Istio: nearest is a cache filter that does not ask the app. Chaos Mesh: `HTTPChaos` with `replace: { body: … }` answers with one fixed body. toxiproxy has nothing like it.',
+    'Envoy and Istio: nearest is a cache filter that does not send the request on. Chaos Mesh: `HTTPChaos` with `replace: { body: … }` responds with one fixed body. toxiproxy has nothing like it.',
   example: `- name: stale-weather
   match: { tool: get_weather }
   faults:
@@ -34,18 +34,18 @@ export const replay = defineFault({
     sameArguments: Type.Boolean({
       default: false,
       description:
-        'Only answers to the same arguments. Otherwise any of the same tool, or of the same method where it is about no tool.',
+        'Only responses to the same arguments. Otherwise any of the same tool, or of the same method where it is about no tool.',
     }),
     by: oneOf(['caller', 'all'], {
       default: 'caller',
       description:
-        '`caller`: only what the same caller was answered: session, `Authorization`, `Cookie`, API keys, forwarded client certificates, the target and all other headers that say more than how to send, read or trace a request are the same. `all`: also what others were: one user may then see what belongs to another.',
+        '`caller`: only responses to the same caller: session, `Authorization`, `Cookie`, API keys, forwarded client certificates, the target and all other headers that say more than how to send, read or trace a request are the same. `all`: also what others were: one user may then see what belongs to another.',
     }),
   }),
   outlook({ by }, { call, identified }) {
     if (call === undefined || isOther(call)) return NOTHING
     if (by === 'caller' && !identified) return { cannot: 'no_caller' }
-    const does = 'answered as an earlier call was'
+    const does = 'responds as to an earlier call'
     return { by: 'response', does, needs: 'an earlier response' }
   },
   create({ age, sameArguments, by }): Fault {
@@ -107,7 +107,9 @@ function argumentsOf(params: unknown): unknown {
   return rest
 }
 
-/** A result that is whole by itself: no failure, no question back to the client, no task to poll. */
+/**
+ * A result that is whole by itself: no failure, no question back to the client, no task to poll.
+ */
 function isPlainResult(message: Message | undefined): boolean {
   if (message?.kind !== 'result' || !isRecord(message.result)) return false
   const { isError, resultType = 'complete', task } = message.result

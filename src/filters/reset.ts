@@ -22,7 +22,7 @@ export const reset = defineFault({
     at: oneOf(['request', 'response', 'stream'], {
       default: 'request',
       description:
-        '`request`: the app never gets the call. `response`: the app executed it, and nothing of its response is sent. `stream`: in the middle of the response, by default before the event that answers the call.',
+        '`request`: the upstream never gets the call. `response`: the upstream executed it, and nothing of its response is sent. `stream`: in the middle of the response, by default before the event with the response.',
     }),
     after,
     how: oneOf(['rst', 'fin'], {
@@ -39,9 +39,9 @@ export const reset = defineFault({
     ),
   }),
   meets:
-    'A failed request: `fetch failed` or `terminated` in the TypeScript SDK, while the Python SDK ends its whole client when a connection breaks before the headers. A stream that ends without its response and without event ids leaves the TypeScript SDK waiting for its own timeout; with event ids, clients come back by a GET with `Last-Event-ID`. With `at: response` and `at: stream` the app did execute the call. No SDK repeats a call by itself.',
+    'A failed request: `fetch failed` or `terminated` in the TypeScript SDK, while the Python SDK ends its whole client when a connection breaks before the headers. A stream that ends without its response and without event ids leaves the TypeScript SDK waiting for its own timeout; with event ids, clients come back by a GET with `Last-Event-ID`. With `at: response` and `at: stream` the upstream did execute the call. No SDK repeats a call by itself.',
   elsewhere:
-    'toxiproxy: `reset_peer`; with `after`, `limit_data`. Envoy has no such fault: its `abort` answers with a status. With `refuse`, what toxiproxy does with `enabled: false`.',
+    'toxiproxy: `reset_peer`; with `after`, `limit_data`. Envoy has no such fault: its `abort` responds with a status. With `refuse`, what toxiproxy does with `enabled: false`.',
   example: `- name: search-drops
   match: { tool: search }
   percent: 10
@@ -88,7 +88,8 @@ function cutting(
     : { head, body }
 
   async function* cut(rest: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
-    // A reset makes the client's side drop what it has not read yet, so that needs a moment to arrive.
+    // A reset makes the client's side drop what it has not read yet, so that needs a moment to
+    // arrive.
     if (how === 'rst') await ctx.sleep(SETTLING).catch(() => undefined)
     if (takesEffect(ctx)) {
       if (refuse !== undefined) ctx.host.refuseConnections(refuse)

@@ -129,7 +129,10 @@ type Change = JsonOperation extends infer Each
     : never
   : never
 
-/** Returns the edits that change the texts of a result, as far as it does not grow by more than allowed. */
+/**
+ * Returns the edits that change the texts of a result, as far as it does not grow by more than
+ * allowed.
+ */
 function textEdits(
   result: JsonNode,
   { prepend = '', append = '', replace = {} }: NonNullable<RewriteConfig['text']>,

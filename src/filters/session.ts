@@ -38,7 +38,7 @@ export const session = defineFault({
             default: 503,
             minimum: 400,
             maximum: 599,
-            description: 'What they are answered with.',
+            description: 'The response to them.',
           }),
         },
         {
@@ -61,7 +61,7 @@ export const session = defineFault({
   },
   outlook({ expire, rejectInitialize: rejected }, { call, session: id }) {
     if (rejected !== undefined && call?.method === 'initialize') {
-      return { by: 'request', asks: 'status', does: `answered with status ${rejected.status}` }
+      return { by: 'request', asks: 'status', does: `responds with status ${rejected.status}` }
     }
     if (!expire || id === undefined || isModern(call?.protocolVersion)) return NOTHING
     return { by: 'request', asks: 'status for all', does: 'its session is gone, with status 404' }
@@ -86,13 +86,12 @@ export const session = defineFault({
         const isSessionless = ctx.session === undefined || isModern(ctx.call?.protocolVersion)
         if (!expire || isSessionless) return CONTINUE
         ctx.injected('expire')
-        // A message of the server cannot be rejected with 404, so its session goes on.
-        if (ctx.call?.from !== 'server') ctx.host.expireSession()
         const body = notFound(ctx.call)
         const headers = { 'Content-Type': 'application/json' }
         return {
           kind: 'respond',
           reply: { kind: 'http', status: 404, body, headers, forAll: true },
+          endsSession: true,
         }
       },
     }

@@ -19,10 +19,10 @@ export const stream = defineFault({
   name: 'stream',
   summary: 'loses, repeats, reorders or tears events of a stream',
   meets:
-    'A response by event stream in which chosen events are missing, come twice, in another order, or in pieces; what arrives is byte for byte what the app sent, with `wrongId` but for the id. Without the response, or with a wrong id, the TypeScript SDKs wait until their timeout; the Python SDK reports a closed stream at once and takes a response with a wrong id. A response that comes twice is reported and otherwise without effect. Events in pieces harm only parsers that take a read for an event. Answers in JSON have no events: only `wrongId` acts on them. The stream of HTTP+SSE is shared by all calls: there `close` ends the events of the call and leaves the stream open.',
+    'A response by event stream in which chosen events are missing, come twice, in another order, or in pieces; what arrives is byte for byte what the upstream sent, with `wrongId` but for the id. Without the response, or with a wrong id, the TypeScript SDKs wait until their timeout; the Python SDK reports a closed stream at once and takes a response with a wrong id. A response that comes twice is reported and otherwise without effect. Events in pieces harm only parsers that take a read for an event. Responses in JSON have no events: only `wrongId` acts on them. The stream of HTTP+SSE is shared by all calls: there `close` ends the events of the call and leaves the stream open.',
   elsewhere:
     'toxiproxy: `slicer` tears bytes anywhere, as `split` does with events; `limit_data` ends a connection, as `close` does. Chaos Mesh: `NetworkChaos` with `loss`, `duplicate` and `reorder` is about packets, which TCP fixes before anyone sees it. Envoy and Istio have nothing like it.',
-  example: `- name: lost-answer
+  example: `- name: lost-response
   match: { tool: "search_*" }
   percent: 10
   faults:

@@ -19,7 +19,7 @@ export const throttle = defineFault({
     direction: oneOf(['response', 'request', 'both'], {
       default: 'response',
       description:
-        '`response`: the response trickles. `request`: the app gets the call as late as its size asks for. `both`: one and then the other.',
+        '`response`: the response trickles. `request`: the upstream gets the call as late as its size asks for. `both`: one and then the other.',
     }),
     chunk: Type.Optional(
       size({
@@ -48,7 +48,7 @@ export const throttle = defineFault({
     const slow = `at ${sizeText(rate)} a second`
     if (direction === 'response') return { by: 'output', does: `its response trickles ${slow}` }
     if (call?.from === 'server') return NOTHING
-    const does = `the app gets it ${slow}`
+    const does = `the upstream gets it ${slow}`
     if (direction === 'request') {
       return { by: 'request', does, needs: call ? undefined : 'a request with a body' }
     }

@@ -11,7 +11,7 @@ import * as Type from 'typebox'
 
 const HALF: CutOffset = { percent: 50 }
 
-/** Less than the upstream answered: a cut body, or a valid response that silently holds less. */
+/** Less than the upstream sent: a cut body, or a valid response that silently holds less. */
 export const truncate = defineFault({
   name: 'truncate',
   summary: 'cuts a response short',
@@ -25,7 +25,7 @@ export const truncate = defineFault({
           percent: Type.Optional(
             percentage({
               description:
-                'This share of the body; of a stream, this share of the event that answers the call.',
+                'This share of the body; of a stream, this share of the event with the response.',
             }),
           ),
           events: Type.Optional(
@@ -84,7 +84,7 @@ export const truncate = defineFault({
     ),
   }),
   meets:
-    'With `broken`, a connection that ends before the announced length: the TypeScript SDKs report `terminated`, the Python client as a whole fails. With `clean`, JSON that cannot be parsed. A stream that ends before its response leaves the TypeScript SDKs waiting for their timeout. With `content`, a result in order that holds less than the app answered: the partial response that an agent takes for whole. A cut by `after` leaves batches alone, and what is answered by the stream of HTTP+SSE; `content` does not.',
+    'With `broken`, a connection that ends before the announced length: the TypeScript SDKs report `terminated`, the Python client as a whole fails. With `clean`, JSON that cannot be parsed. A stream that ends before its response leaves the TypeScript SDKs waiting for their timeout. With `content`, a result in order that holds less than the upstream sent: the partial response that an agent takes for whole. A cut by `after` leaves batches alone, and what is answered by the stream of HTTP+SSE; `content` does not.',
   elsewhere: 'toxiproxy: `limit_data` is `after: { bytes: 1KiB }`.',
   example: `- name: half-a-list
   match: { tool: list_orders }

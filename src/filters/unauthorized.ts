@@ -20,7 +20,7 @@ export const unauthorized = defineFault({
   name: 'unauthorized',
   summary: 'rejects calls for lack of authorization',
   meets:
-    'Status 401 or 403 with `WWW-Authenticate: Bearer …` and a JSON body that says the same. The app never gets the call. Clients with a provider of tokens get a new one, or ask for more scope, and try again; others report the status.',
+    'Status 401 or 403 with `WWW-Authenticate: Bearer …` and a JSON body that says the same. The upstream never gets the call. Clients with a provider of tokens get a new one, or ask for more scope, and try again; others report the status.',
   elsewhere:
     'Envoy and Istio: `abort.httpStatus: 401`, without the header. Chaos Mesh: `HTTPChaos` with `replace: { code: 401 }`. toxiproxy works below HTTP and has no such thing.',
   example: `- name: expired-token
@@ -77,7 +77,7 @@ export const unauthorized = defineFault({
     return problems
   },
   outlook({ status }) {
-    return { by: 'request', asks: 'status', does: `answered with status ${status}` }
+    return { by: 'request', asks: 'status', does: `responds with status ${status}` }
   },
   create({ status, error, scope, realm, resourceMetadata }): Fault {
     const usual = status === 403 ? 'insufficient_scope' : 'invalid_token'

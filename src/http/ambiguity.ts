@@ -7,8 +7,8 @@ export interface Ambiguity {
 }
 
 /**
- * Finds forms that the strict parser accepts and a laxer upstream could read differently: they would bypass
- * rules, or any other filter in front of the app.
+ * Finds forms that the strict parser accepts and a laxer upstream could read differently: they
+ * would bypass rules, or any other filter in front of the upstream.
  */
 export function findAmbiguity(head: RequestHead): Ambiguity | undefined {
   const { headers } = head

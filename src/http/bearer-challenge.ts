@@ -1,4 +1,6 @@
-/** Writes a `WWW-Authenticate` value of the Bearer scheme. Parameters without a value are left out. */
+/**
+ * Writes a `WWW-Authenticate` value of the Bearer scheme. Parameters without a value are left out.
+ */
 export function challenge(parameters: Readonly<Record<string, string | undefined>>): string {
   const pairs = Object.entries(parameters)
     .filter((entry): entry is [string, string] => entry[1] !== undefined)

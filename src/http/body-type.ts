@@ -1,4 +1,7 @@
-/** Classifies a Content-Type: JSON, or the reason for which a server may read the body as JSON anyway. */
+/**
+ * Classifies a Content-Type: JSON, or the reason for which a server may read the body as JSON
+ * anyway.
+ */
 export type BodyType = 'json' | 'charset' | 'content_type' | 'other' | 'none'
 
 const JSON_TYPE = 'application/json'

@@ -8,9 +8,9 @@ const IDENTIFYING =
   /auth|cookie|token|secret|credential|password|api-?key|client-?(?:cert|id)|jwt|oidc|saml|assertion|identity|principal|signature|dpop|(?:^|-)(?:key|cert|dn|user|user-?(?:id|name)|login|email|subject|account|tenant|customer|org|organization|session|session-?id|sig|pass)(?:-|$)/
 
 /**
- * Returns a text that differs between callers: the target and all headers except those that only control
- * sending, reading or tracing. Undefined when nothing identifies the caller. The text contains secrets and
- * must not be stored.
+ * Returns a text that differs between callers: the target and all headers except those that only
+ * control sending, reading or tracing. Undefined when nothing identifies the caller. The text
+ * contains secrets and must not be stored.
  */
 export function callerText(
   { target, headers }: Pick<RequestHead, 'target' | 'headers'>,

@@ -1,8 +1,8 @@
 const UNRESERVED = /[\w.~-]/
 
 /**
- * Normalizes a path for comparison (RFC 3986): decodes unreserved characters, removes empty segments and
- * resolves dot segments. Encoded slashes and invalid escapes stay unchanged.
+ * Normalizes a path for comparison (RFC 3986): decodes unreserved characters, removes empty
+ * segments and resolves dot segments. Encoded slashes and invalid escapes stay unchanged.
  */
 export function canonicalPath(path: string): string {
   if (!/%|\/\/|\/\./.test(path)) return path

@@ -4,9 +4,9 @@ import { copyOf } from '../base/bytes.ts'
 const MOST = 512
 
 /**
- * Holds whole chunks of a body that arrived together, each as `size CRLF data CRLF` with its size as
- * node:http writes it, so that they can be forwarded unchanged. The bytes are valid only until the
- * callback that receives the run returns.
+ * Holds whole chunks of a body that arrived together, each as `size CRLF data CRLF` with its size
+ * as node:http writes it, so that they can be forwarded unchanged. The bytes are valid only until
+ * the callback that receives the run returns.
  */
 export class ChunkRun {
   /** The number of chunks. */

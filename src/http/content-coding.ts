@@ -31,7 +31,9 @@ export function decodedLimit(coded: number, limit: number): number {
   return Math.min(limit, Math.max(SMALL, coded * MAX_RATIO))
 }
 
-/** Decodes a copy of a whole body; undefined when the body is damaged or exceeds its decoded limit. */
+/**
+ * Decodes a copy of a whole body; undefined when the body is damaged or exceeds its decoded limit.
+ */
 export function decodeWhole(
   coding: Coding,
   bytes: Uint8Array,

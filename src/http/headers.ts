@@ -53,7 +53,9 @@ export function linesText(lines: HeaderLines): string {
   return text
 }
 
-/** Returns the media type of a Content-Type or Accept element, lower-cased and without parameters. */
+/**
+ * Returns the media type of a Content-Type or Accept element, lower-cased and without parameters.
+ */
 export function mediaType(value: string | undefined): string {
   if (value === undefined) return ''
   const end = value.indexOf(';')

@@ -11,8 +11,8 @@ const HOP_BY_HOP = new Set([
 ])
 
 /**
- * Headers that `Connection: <name>` cannot remove. Nominating them is either an error or an attempt to make
- * the upstream see a request without its credentials or its framing.
+ * Headers that `Connection: <name>` cannot remove. Nominating them is either an error or an attempt
+ * to make the upstream see a request without its credentials or its framing.
  */
 const ESSENTIAL = new Set([
   'host',
@@ -36,8 +36,8 @@ function mayBeHopByHop(length: number): boolean {
 }
 
 /**
- * Returns the end-to-end header lines: the same array when none was dropped. `TE: trailers` is kept, because
- * trailers are forwarded.
+ * Returns the end-to-end header lines: the same array when none was dropped. `TE: trailers` is
+ * kept, because trailers are forwarded.
  */
 export function endToEnd(lines: HeaderLines): HeaderLines {
   let kept: string[] | undefined

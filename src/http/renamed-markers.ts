@@ -30,8 +30,8 @@ const CR = 13
 const REPLACEMENT = '_'.charCodeAt(0)
 
 /**
- * Changes comments of an event stream that look like Squall's markers: one byte is replaced in place, so
- * that lengths and chunks stay the same.
+ * Changes comments of an event stream that look like Squall's markers: one byte is replaced in
+ * place, so that lengths and chunks stay the same.
  */
 export class MarkerRenamer {
   /** The number of bytes of the prefix that the current line has; -1 for another line. */

@@ -10,8 +10,8 @@ export class UnsafeHeadError extends Error {
 const UNSAFE = /[\r\n\0]/
 
 /**
- * Writes the head for the upstream, without the blank line at its end. Order, casing and repeats are the
- * client's; only connection headers are replaced.
+ * Writes the head for the upstream, without the blank line at its end. Order, casing and repeats
+ * are the client's; only connection headers are replaced.
  */
 export function requestHeadText(head: RequestHead, chunked: boolean): string {
   const lines = endToEnd(head.headers)

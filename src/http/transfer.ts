@@ -31,7 +31,10 @@ export interface Failure {
   readonly message: string
 }
 
-/** Receives one response in this order: info*, head, data*, then end or fail. `fail` may come at any point. */
+/**
+ * Receives one response in this order: info*, head, data*, then end or fail. `fail` may come at any
+ * point.
+ */
 export interface ResponseSink {
   /** Receives an interim response (1xx). */
   info(head: ResponseHead): void

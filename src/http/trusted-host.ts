@@ -1,6 +1,6 @@
 /**
- * Identifies the requests of Squall's own clients. Scripts of a web page cannot set a header whose name
- * begins with `sec-`.
+ * Identifies the requests of Squall's own clients. Scripts of a web page cannot set a header whose
+ * name begins with `sec-`.
  */
 export const CLIENT_HEADER = 'sec-squall-client'
 
@@ -13,10 +13,10 @@ const ADDRESS = /^(?:\[.+\]|\d{1,3}(?:\.\d{1,3}){3})$/
 const LOCAL_NAMES = ['.localhost', '.svc', '.cluster.local', '.internal']
 
 /**
- * Returns true when no web page on a registered name could have sent this `Host`. DNS rebinding resolves an
- * attacker's name to a foreign address, but the browser still sends the name. Trusted are addresses, names
- * with a single label, names that cannot be registered, and those in `listed`: exactly, or everything below
- * `*.example.com`. Browsers never omit `Host`.
+ * Returns true when no web page on a registered name could have sent this `Host`. DNS rebinding
+ * resolves an attacker's name to a foreign address, but the browser still sends the name. Trusted
+ * are addresses, names with a single label, names that cannot be registered, and those in `listed`:
+ * exactly, or everything below `*.example.com`. Browsers never omit `Host`.
  */
 export function isTrustedHost(header: string | undefined, listed: readonly string[]): boolean {
   if (header === undefined || header === '') return true

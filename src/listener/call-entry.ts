@@ -23,14 +23,19 @@ export interface CallEntry extends OpenCall {
   readonly trace: string | undefined
   /** The time at which the call was sent to the upstream; negative before. */
   sentAt: number
-  /** The time at which the upstream responded, where a fault may hold the response; negative before. */
+  /**
+   * The time at which the upstream responded, where a fault may hold the response; negative before.
+   */
   respondedAt: number
   /** The faults of the exchange; undefined when no rule matched. */
   faults: ExchangeFaults | undefined
   /** True while the HTTP exchange that carried the request is open. */
   exchangeOpen: boolean
   settled: boolean
-  /** The time at which the client left an exchange whose response may still come elsewhere; negative before. */
+  /**
+   * The time at which the client left an exchange whose response may still come elsewhere; negative
+   * before.
+   */
   leftAt: number
   /** The outcome of the call when it ends without a response. */
   fallback: Outcome
@@ -77,7 +82,10 @@ const CALLER = [
   'x-forwarded-for',
 ]
 
-/** Holds the open calls without a session. Each client has its own ids, so one id may be open many times. */
+/**
+ * Holds the open calls without a session. Each client has its own ids, so one id may be open many
+ * times.
+ */
 export class SessionlessCalls {
   readonly #calls = new Chain<CallEntry>()
   /** Barriers by held call: each also covers the older calls that the same cancellations match. */
@@ -91,7 +99,9 @@ export class SessionlessCalls {
     this.#calls.remove(entry)
   }
 
-  /** Returns the only open call with an id from a caller; undefined when there are none or several. */
+  /**
+   * Returns the only open call with an id from a caller; undefined when there are none or several.
+   */
   find(id: JsonRpcId, caller: Caller): CallEntry | undefined {
     let found: CallEntry | undefined
     for (let entry = this.#calls.oldest; entry !== undefined; entry = entry.newer) {
@@ -103,8 +113,8 @@ export class SessionlessCalls {
   }
 
   /**
-   * Returns the barrier of the calls with an id from a caller that faults hold; undefined without held
-   * calls. A call belongs to one barrier, however many cancellations match it.
+   * Returns the barrier of the calls with an id from a caller that faults hold; undefined without
+   * held calls. A call belongs to one barrier, however many cancellations match it.
    */
   barrierFor(id: JsonRpcId, caller: Caller): SendBarrier | undefined {
     const held: CallEntry[] = []

@@ -4,14 +4,17 @@ import type { Call, Outcome } from '../mcp/call.ts'
 const GIVEN_UP: ReadonlySet<Outcome> = new Set(['abandoned', 'timeout', 'cancelled'])
 
 /**
- * Records that faults took effect on messages beside a call: its notifications, the server's requests during
- * it, and the client's responses to them. They may cause the outcome of the call.
+ * Records that faults took effect on messages beside a call: its notifications, the server's
+ * requests during it, and the client's responses to them. They may cause the outcome of the call.
  */
 export class Disturbance {
   #isOfUpstream = false
   #isOfClient = false
 
-  /** Records a fault on a message. A notification reaches the client alone; the upstream waits for the others. */
+  /**
+   * Records a fault on a message. A notification reaches the client alone; the upstream waits for
+   * the others.
+   */
   by({ kind }: { readonly kind?: string | undefined }): void {
     if (kind === 'notification') this.#isOfClient = true
     else this.#isOfUpstream = true

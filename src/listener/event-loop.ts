@@ -4,8 +4,8 @@ import { Fifo } from '../base/fifo.ts'
 export const HEAVY = 128 * 1024
 
 /**
- * Runs work that may take tens of milliseconds, one piece per iteration of the event loop, so that other
- * events are served in between.
+ * Runs work that may take tens of milliseconds, one piece per iteration of the event loop, so that
+ * other events are served in between.
  */
 class HeavyWork {
   readonly #waiting = new Fifo<() => void>()
@@ -74,8 +74,8 @@ export class OrderedWork {
 export const SLICE = 64
 
 /**
- * Resolves in a later iteration of the event loop. One waiter continues per iteration, so that other calls
- * wait for one slice of work, however many responses are processed.
+ * Resolves in a later iteration of the event loop. One waiter continues per iteration, so that
+ * other calls wait for one slice of work, however many responses are processed.
  */
 export function nextLoop(): Promise<void> {
   return new Promise((resolve) => heavyWork.run(HEAVY, resolve))
@@ -92,7 +92,9 @@ function resetShare(): void {
   spent = 0
 }
 
-/** Counts synchronous time of a response; returns true when the share of this iteration is used up. */
+/**
+ * Counts synchronous time of a response; returns true when the share of this iteration is used up.
+ */
 export function spendShare(time: number): boolean {
   if (time >= MOMENT) {
     if (spent === 0) setImmediate(resetShare)

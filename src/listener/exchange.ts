@@ -43,8 +43,8 @@ export type UnreadReason = 'too_large' | 'memory'
 /** Reads the request's body on demand. */
 export interface IncomingBody {
   /**
-   * Reads up to `limit` bytes; passes null and the reason when the body is larger, or memory is short. The
-   * bytes are kept for `forSending`.
+   * Reads up to `limit` bytes; passes null and the reason when the body is larger, or memory is
+   * short. The bytes are kept for `forSending`.
    */
   collect(limit: number, done: (bytes: Uint8Array | null, reason?: UnreadReason) => void): void
   /** The collected bytes while the exchange is open; undefined for an incomplete body. */

@@ -34,8 +34,8 @@ export class HoldTimer {
   #timer: NodeJS.Timeout
 
   /**
-   * Calls `late` when the bytes that `size` returns are too few for the elapsed time, of which `before`
-   * milliseconds have passed already.
+   * Calls `late` when the bytes that `size` returns are too few for the elapsed time, of which
+   * `before` milliseconds have passed already.
    */
   constructor(timeout: number, size: () => number, late: () => void, before = 0) {
     this.#since = performance.now() - before

@@ -33,15 +33,15 @@ const NO_FAULTS: readonly FaultEffect[] = []
 const LONG_LIVED = new Set(['subscriptions/listen'])
 
 /**
- * Tracks the open calls and settles each exactly once, whichever connection its response comes on: its own,
- * the stream of an HTTP+SSE session, or a resumed one.
+ * Tracks the open calls and settles each exactly once, whichever connection its response comes on:
+ * its own, the stream of an HTTP+SSE session, or a resumed one.
  */
 export class InFlightRequests {
   readonly sessions: Sessions
   readonly endpoints: Endpoints
   readonly redirects: RedirectedCalls
   readonly tasks = new TaskTools()
-  readonly #pending: InFlightCalls<CallEntry>
+  readonly #inFlight: InFlightCalls<CallEntry>
   readonly #sessionless = new SessionlessCalls()
   readonly #telemetry: Telemetry
   readonly #now: () => number
@@ -65,7 +65,7 @@ export class InFlightRequests {
       // A client that was redirected to another host is not expected back: the call did not fail.
       for (const entry of entries) this.settle(entry, sameHost ? 'http_error' : 'ok', 'real')
     })
-    this.#pending = new InFlightCalls<CallEntry>(
+    this.#inFlight = new InFlightCalls<CallEntry>(
       { limit: options.maxInFlight, ttl: options.inFlightTtl },
       (entry, full) => {
         if (full) telemetry.evicted('in_flight_calls')
@@ -92,11 +92,14 @@ export class InFlightRequests {
     const entry = newEntry(call, session, receivedAt, trace, from, client)
     this.#open++
     if (session === '') this.#sessionless.add(entry)
-    else this.#pending.add(session, call.id, entry, receivedAt)
+    else this.#inFlight.add(session, call.id, entry, receivedAt)
     return entry
   }
 
-  /** Settles a call once; later outcomes are ignored. `resultBytes` is the size of the message with the result of a tool, if known. */
+  /**
+   * Settles a call once; later outcomes are ignored. `resultBytes` is the size of the message with
+   * the result of a tool, if known.
+   */
   settle(
     entry: CallEntry,
     outcome: Outcome,
@@ -109,7 +112,7 @@ export class InFlightRequests {
     this.#open--
     const { call, session, sentAt, respondedAt } = entry
     if (session === '') this.#sessionless.remove(entry)
-    else this.#pending.take(session, call.id, entry)
+    else this.#inFlight.take(session, call.id, entry)
     // The session may have ended before the exchange.
     const end = outcome === 'incomplete' ? entry.fallback : outcome
     const cause = origin === 'real' ? originOf(entry, end) : origin
@@ -161,12 +164,12 @@ export class InFlightRequests {
 
   /** Finds the open call that a message on a session's stream answers. */
   find(session: string, id: JsonRpcId): CallEntry | undefined {
-    return session === '' ? undefined : this.#pending.peek(session, id)
+    return session === '' ? undefined : this.#inFlight.peek(session, id)
   }
 
   /** Returns the open calls of a session. */
   openIn(session: string): readonly CallEntry[] {
-    return [...this.#pending.ofSession(session)]
+    return [...this.#inFlight.ofSession(session)]
   }
 
   /** Settles the call that a result or error of so many bytes answers. */
@@ -179,9 +182,9 @@ export class InFlightRequests {
   }
 
   /**
-   * Abandons the earlier calls that `notifications/cancelled` names. Calls that a fault holds are not sent
-   * to the upstream, which would get them after their cancellation. Returns the barriers of the
-   * notification when it may name several held calls.
+   * Abandons the earlier calls that `notifications/cancelled` names. Calls that a fault holds are
+   * not sent to the upstream, which would get them after their cancellation. Returns the barriers
+   * of the notification when it may name several held calls.
    */
   cancel(
     { others, calls }: PostedMessages,
@@ -216,7 +219,10 @@ export class InFlightRequests {
     this.#abandon(entry, outcomeOfCancellation(params), 'real', { message: reasonOf(params) })
   }
 
-  /** Keeps a call open after its exchange has ended, because a response may come on another connection. */
+  /**
+   * Keeps a call open after its exchange has ended, because a response may come on another
+   * connection.
+   */
   leaveOpen(entry: CallEntry, fallback: Outcome): void {
     if (entry.settled) return
     entry.exchangeOpen = false
@@ -231,13 +237,13 @@ export class InFlightRequests {
   }
 
   /**
-   * Suspends the held calls of a session whose client asks for its end, so that no call follows that end.
-   * Returns a function to call with the upstream's status, or 0.
+   * Suspends the held calls of a session whose client asks for its end, so that no call follows
+   * that end. Returns a function to call with the upstream's status, or 0.
    */
   sessionEnding(session: string): (status: number) => void {
     let resume: () => void = () => undefined
     const until = new Promise<void>((resolve) => (resume = resolve))
-    for (const { faults } of this.#pending.ofSession(session)) faults?.suspend(until)
+    for (const { faults } of this.#inFlight.ofSession(session)) faults?.suspend(until)
     return (status) => {
       const hasEnded = (status >= 200 && status < 300) || status === 404
       if (hasEnded) this.endSession(session, 'abandoned')
@@ -245,10 +251,12 @@ export class InFlightRequests {
     }
   }
 
-  /** Ends a session. Calls that were sent to the upstream stay open while their exchange is open. */
+  /**
+   * Ends a session. Calls that were sent to the upstream stay open while their exchange is open.
+   */
   endSession(session: string, outcome: Outcome, origin: Origin = 'real'): void {
     this.sessions.forget(session)
-    for (const entry of this.#pending.dropSession(session)) {
+    for (const entry of this.#inFlight.dropSession(session)) {
       if (!entry.exchangeOpen || entry.faults?.holds === true) this.#abandon(entry, outcome, origin)
       else entry.fallback = outcome
     }
@@ -258,9 +266,9 @@ export class InFlightRequests {
   sweep(): void {
     const now = this.#now()
     this.redirects.expire(now)
-    for (const entry of this.#pending.expire(now)) {
+    for (const entry of this.#inFlight.expire(now)) {
       // While the exchange is open, the client may still cancel the call.
-      if (entry.exchangeOpen) this.#pending.add(entry.session, entry.call.id, entry, now)
+      if (entry.exchangeOpen) this.#inFlight.add(entry.session, entry.call.id, entry, now)
       else this.#dropped(entry)
     }
   }

@@ -116,7 +116,10 @@ export class MemoryBudget implements Room, Keeping {
     if (this.#stalled.delete(exchange)) this.give(STALLED)
   }
 
-  /** Ends the connections of the longest stalled clients while the limit is exceeded. Called once a second. */
+  /**
+   * Ends the connections of the longest stalled clients while the limit is exceeded. Called once a
+   * second.
+   */
   relieve(now: number): void {
     for (const exchange of this.#stalled) {
       if (!this.exceeded || now - exchange.stalledAt < TIMEOUT) return
@@ -168,7 +171,10 @@ export class ExchangeMemory implements MessageRoom {
   #isClosed = false
   #isFull = false
 
-  /** Takes over `held` bytes, which the budget has counted. Calls `onFull` once, when the budget is exceeded. */
+  /**
+   * Takes over `held` bytes, which the budget has counted. Calls `onFull` once, when the budget is
+   * exceeded.
+   */
   constructor(budget: MemoryBudget, held: number, onFull: () => void) {
     this.#budget = budget
     this.#held = held
@@ -208,7 +214,10 @@ export class ExchangeMemory implements MessageRoom {
   }
 }
 
-/** Returns the default limit for messages in flight: a share of the heap and of the container's memory. */
+/**
+ * Returns the default limit for messages in flight: a share of the heap and of the container's
+ * memory.
+ */
 export function defaultMemoryBudget(): number {
   // Without a limit the value is 0, or above the physical memory.
   const container = process.constrainedMemory()

@@ -108,7 +108,7 @@ export class Pipeline implements ActiveExchangeOwner {
     }
   }
 
-  /** Creates an exchange without calls, which only HTTP rules can match. An `unread` body may contain calls. */
+  /** Creates an exchange that only HTTP rules can match. An `unread` body may contain calls. */
   #withoutCalls(
     exchange: Exchange,
     kind: ActiveExchange['class'],
@@ -251,7 +251,7 @@ export class Pipeline implements ActiveExchangeOwner {
     const { reason, status, message } = rejectionOf(failure)
     this.#parts.suspect?.(failure)
     this.#responseFor(active, status, reason, message)
-    this.#parts.rareLog.warn(reason, failure.message, 'answered for the app')
+    this.#parts.rareLog.warn(reason, failure.message, 'responded for the upstream')
   }
 
   spent(time: number): void {

@@ -37,7 +37,7 @@ export interface PortContext {
 /** The result of a probe is reused for this long, in milliseconds. */
 const PROBE_TTL = 1_000
 
-/** Connects one listener with its app. */
+/** Connects one listener with its upstream. */
 export class Port {
   readonly upstreamName: string
   readonly #front: HttpFront
@@ -82,7 +82,7 @@ export class Port {
       now,
       found: ({ kind, message }) => {
         telemetry.rejected('upstream_misconfigured')
-        rareLog.warn(kind, message, 'the app is not reached in the right way')
+        rareLog.warn(kind, message, 'the upstream is not reached in the right way')
       },
     })
     this.#inFlight = new InFlightRequests(options, telemetry, now, watch)
@@ -146,7 +146,10 @@ export class Port {
     ;(this.#front.server as TlsServer).setSecureContext(material)
   }
 
-  /** Resolves to true when the upstream accepts connections; probes it only without open connections. */
+  /**
+   * Resolves to true when the upstream accepts connections; probes it only without open
+   * connections.
+   */
   upstreamAccepts(): Promise<boolean> {
     if (this.#connections.connected > 0) return Promise.resolve(true)
     const now = performance.now()
@@ -199,14 +202,14 @@ export class Port {
   }
 
   #upgradeFailed(message: string, socket: Socket): void {
-    this.#rareLog.warn('upstream_unreachable', message, 'answered for the app')
+    this.#rareLog.warn('upstream_unreachable', message, 'responded for the upstream')
     this.#telemetry.rejected('upstream_unreachable')
     this.#telemetry.http({ class: 'upgrade', status: 502, origin: 'squall' })
     const reason = 'upstream_unreachable'
     rejectBadRequest(socket, {
       status: 502,
       reason,
-      message: `the app cannot be reached: ${message}`,
+      message: `the upstream cannot be reached: ${message}`,
     })
   }
 }

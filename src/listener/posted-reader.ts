@@ -17,7 +17,9 @@ export interface PostedReaderOptions {
   readonly memory: MemoryBudget
   /** The largest body that is read. */
   readonly maxBody: number
-  /** Fails a request that could not be read because of an internal error, instead of forwarding it. */
+  /**
+   * Fails a request that could not be read because of an internal error, instead of forwarding it.
+   */
   readonly strict: boolean
   /** Replaces `classifyBody` in tests. */
   readonly classify?: typeof classifyBody

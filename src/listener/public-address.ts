@@ -27,7 +27,10 @@ export class PublicAddress {
     return this.#rewrite(value, IN_HEADER, this.#origins(host))
   }
 
-  /** Rewrites the string values that begin with an origin of the upstream; returns undefined for invalid JSON. */
+  /**
+   * Rewrites the string values that begin with an origin of the upstream; returns undefined for
+   * invalid JSON.
+   */
   inJson(text: string, host: string | undefined): string | undefined {
     const root = readJson(text)
     if (root === undefined) return undefined
@@ -50,7 +53,10 @@ export class PublicAddress {
     return text.replace(urls, (url) => (own.has(originOf(url) ?? '') ? this.#url : url))
   }
 
-  /** Returns the upstream's origins, with those of `Host`: servers build URLs from it with either scheme. */
+  /**
+   * Returns the upstream's origins, with those of `Host`: servers build URLs from it with either
+   * scheme.
+   */
   #origins(host = ''): ReadonlySet<string> {
     const own = new Set(this.#own)
     for (const scheme of ['http', 'https']) {

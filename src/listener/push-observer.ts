@@ -14,8 +14,8 @@ import type { Observer, ObserverBounds } from './observer.ts'
 import { SseWatch } from './sse-watch.ts'
 
 /**
- * Observes a stream that the client opened by GET: the push stream of a session, a resumed stream, or the
- * stream of HTTP+SSE. It carries responses to calls of other exchanges.
+ * Observes a stream that the client opened by GET: the push stream of a session, a resumed stream,
+ * or the stream of HTTP+SSE. It carries responses to calls of other exchanges.
  */
 export class PushObserver implements Observer, PushPosition {
   readonly #inFlight: InFlightRequests
@@ -59,7 +59,9 @@ export class PushObserver implements Observer, PushPosition {
     this.#stream?.setSession(this.#session, false)
   }
 
-  /** True between two events, and when nothing is observed any more, so that nothing waits forever. */
+  /**
+   * True between two events, and when nothing is observed any more, so that nothing waits forever.
+   */
   get between(): boolean {
     return this.#watch?.between ?? true
   }

@@ -8,8 +8,9 @@ interface LastLine {
 const MAX_REASONS = 32
 
 /**
- * Logs at most one warning per reason and interval, because an upstream that is down, or a client that guesses
- * tokens, would otherwise cause a line for each request. Further reasons share one line.
+ * Logs at most one warning per reason and interval, because an upstream that is down, or a client
+ * that guesses tokens, would otherwise cause a line for each request. Further reasons share one
+ * line.
  */
 export class RareLog {
   readonly #logger: Logger

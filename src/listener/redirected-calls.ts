@@ -48,8 +48,8 @@ const CLIENT_HEADERS = ['authorization', 'mcp-session-id', 'user-agent', 'x-forw
 
 /**
  * Keeps the calls of redirected requests open, so that a request and its repetition are one call. A
- * repetition comes from the same peer, with the same client headers and body, to the target of the redirect;
- * each redirect is followed once.
+ * repetition comes from the same peer, with the same client headers and body, to the target of the
+ * redirect; each redirect is followed once.
  */
 export class RedirectedCalls {
   /** Oldest first. */

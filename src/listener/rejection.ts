@@ -8,7 +8,10 @@ import type { ClientResponse } from './exchange.ts'
 /** The JSON-RPC error code of Squall's own errors. */
 const SQUALL_ERROR = -32603
 
-/** The header of Squall's own error responses, which come neither from the upstream nor from a fault. */
+/**
+ * The header of Squall's own error responses, which come neither from the upstream nor from a
+ * fault.
+ */
 export const ERROR_HEADER = 'x-squall-error'
 
 /** Explains calls that Squall itself ended, without a response of its own. */
@@ -22,7 +25,7 @@ export interface Rejection {
   readonly message: string
 }
 
-/** Answers instead of the app: with JSON-RPC errors for calls, with plain JSON otherwise. */
+/** Answers instead of the upstream: with JSON-RPC errors for calls, with plain JSON otherwise. */
 export function sendRejection(
   response: ClientResponse,
   rejection: Rejection,
@@ -90,11 +93,14 @@ const KINDS: Readonly<Record<Failure['kind'], Omit<Rejection, 'message'>>> = {
 }
 
 const TEXTS: Readonly<Partial<Record<RejectionReason, string>>> = {
-  upstream_unreachable: 'the app cannot be reached',
-  upstream_protocol: 'the app answered with something that is not HTTP',
+  upstream_unreachable: 'the upstream cannot be reached',
+  upstream_protocol: 'the response of the upstream is not HTTP',
 }
 
-/** Maps a failed transfer to an error response. Resets and closes without a response are passed on as such. */
+/**
+ * Maps a failed transfer to an error response. Resets and closes without a response are passed on
+ * as such.
+ */
 export function rejectionOf({ kind, message }: Failure): Rejection {
   const { reason, status } = KINDS[kind]
   const text = TEXTS[reason]

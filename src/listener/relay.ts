@@ -19,7 +19,9 @@ export interface RelayEnd {
   observerFailed(error: unknown): void
   /** Squall ends the connection of a client that does not read. */
   dropped(): void
-  /** Called last and once with the time that Squall spent without waiting, in the unit of the clock. */
+  /**
+   * Called last and once with the time that Squall spent without waiting, in the unit of the clock.
+   */
   spent(time: number): void
 }
 
@@ -169,8 +171,8 @@ export class Relay implements ResponseSink, ExchangeListener {
   }
 
   /**
-   * Stops the clock, because waiting begins. Most responses are complete in the tick of their head, and one
-   * reading of the clock costs a third of a reading for each part.
+   * Stops the clock, because waiting begins. Most responses are complete in the tick of their head,
+   * and one reading of the clock costs a third of a reading for each part.
    */
   tickEnded(): void {
     if (this.#since >= 0) this.#stop()
@@ -203,10 +205,10 @@ export class Relay implements ResponseSink, ExchangeListener {
     if (this.#requestSent) this.#end.spent(this.#spent)
   }
 
-  #observe(tell: (observer: Observer) => void): void {
+  #observe(notify: (observer: Observer) => void): void {
     if (this.#observer === null) return
     try {
-      tell(this.#observer)
+      notify(this.#observer)
     } catch (error) {
       this.#observerFailed(error)
     }

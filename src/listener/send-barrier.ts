@@ -27,7 +27,9 @@ export interface BarrierOptions {
   readonly sent: () => void
 }
 
-/** Sends a request after its barriers have passed; a request whose client leaves before is not sent. */
+/**
+ * Sends a request after its barriers have passed; a request whose client leaves before is not sent.
+ */
 export class BarrierUpstream implements Upstream {
   readonly #upstream: Upstream
   readonly #options: BarrierOptions

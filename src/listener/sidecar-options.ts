@@ -3,7 +3,7 @@ import type { ListenAddress } from '../http/address.ts'
 import type { FrontOptions } from './front/front-options.ts'
 import type { TlsPaths } from './front/tls-files.ts'
 
-/** A listener and its app. */
+/** A listener and its upstream. */
 export interface Pair {
   readonly listen: ListenAddress
   readonly upstream: UpstreamAddress

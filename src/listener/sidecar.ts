@@ -1,5 +1,6 @@
 import type { ConnectionOptions } from 'node:tls'
 import type { Arming } from '../rules/guard/arming.ts'
+import type { UpstreamState } from '../rules/guard/rollback-on.ts'
 import type { CallWatch } from '../telemetry/call-watch.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
@@ -15,7 +16,7 @@ import { TlsFiles } from './front/tls-files.ts'
 export interface Readiness {
   readonly ready: boolean
   readonly reason: string
-  /** True while the sidecar accepts connections, whatever the state of the app. */
+  /** True while the sidecar accepts connections, whatever the state of the upstream. */
   readonly listening: boolean
 }
 
@@ -95,19 +96,26 @@ export class Sidecar {
     const listening = this.#state === 'listening'
     if (!listening) return { ready: false, reason: this.#state, listening }
     if (this.#options.readyWithoutUpstream) return { ready: true, reason: 'listening', listening }
-    for (const port of this.#ports) {
-      if (!(await port.upstreamAccepts())) {
-        const reason = `${port.upstreamName} does not accept connections`
-        return { ready: false, reason, listening }
-      }
+    const gone = (await this.upstreams()).find(({ accepts }) => !accepts)
+    if (gone !== undefined) {
+      return { ready: false, reason: `${gone.name} does not accept connections`, listening }
     }
     return { ready: true, reason: 'listening, upstream accepts', listening }
   }
 
   /** Returns true when the upstream of at least one listener accepts connections. */
   async upstreamAccepts(): Promise<boolean> {
-    for (const port of this.#ports) if (await port.upstreamAccepts()) return true
-    return false
+    return (await this.upstreams()).some(({ accepts }) => accepts)
+  }
+
+  /** Returns the upstream of each listener, and whether it accepts connections now. */
+  upstreams(): Promise<readonly UpstreamState[]> {
+    return Promise.all(
+      this.#ports.map(async (port) => ({
+        name: port.upstreamName,
+        accepts: await port.upstreamAccepts(),
+      })),
+    )
   }
 
   /** Disarms all rules because the pod terminates; traffic is served until the drain. */

@@ -3,6 +3,7 @@ import { asBuffer } from '../base/bytes.ts'
 import type { ChunkRun } from '../http/chunk-run.ts'
 import { ENDLESS, type Room } from '../base/room.ts'
 import type { EmitFrame, SseFrame } from '../mcp/sse-framer.ts'
+import { type ReadMessages, keepRead, readOf } from '../mcp/read-messages.ts'
 import { SseFramer } from '../mcp/sse-framer.ts'
 import { decodedLimit, decoderFor, type Coding } from '../http/content-coding.ts'
 import { HEAVY, OrderedWork } from './event-loop.ts'
@@ -138,7 +139,16 @@ export class SseWatch {
     const framer = this.#framer
     const quiet =
       framer.passes(bytes, 0, bytes.length) && this.#sign(bytes.toString('latin1'), 0) === Infinity
-    if (!quiet) framer.push(bytes, this.#emit)
+    if (quiet) return
+    const read = framer.between ? readOf(bytes) : undefined
+    if (read === undefined) framer.push(bytes, this.#emit)
+    else framer.push(bytes, (frame) => this.#emitRead(frame, read))
+  }
+
+  /** Takes a frame of bytes with only one event, whose messages are known. */
+  #emitRead(frame: SseFrame, read: ReadMessages): void {
+    if (frame.data !== undefined) keepRead(frame.raw, read)
+    this.#event(frame)
   }
 
   #readRun(run: ChunkRun): void {

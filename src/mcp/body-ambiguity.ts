@@ -10,7 +10,10 @@ import { isModern } from './protocol-version.ts'
 export type BodyAmbiguity =
   /** An object has the same key twice: decoders use the first, the last or neither. */
   | 'duplicate_key'
-  /** A key differs from one of JSON-RPC only in case, blanks or the like, which some decoders ignore. */
+  /**
+   * A key differs from one of JSON-RPC only in case, blanks or the like, which some decoders
+   * ignore.
+   */
   | 'key_variant'
   /** A lenient server may take the method, or a name that is not a string, for a known one. */
   | 'unclear_name'
@@ -90,7 +93,10 @@ function ambiguityOf(message: unknown, head: StatedFacts): BodyAmbiguity | undef
   return agrees(head, method, key, name, params) ? undefined : 'header_mismatch'
 }
 
-/** Compares the headers with the body; servers ignore the headers before protocol version 2026-07-28. */
+/**
+ * Compares the headers with the body; servers ignore the headers before protocol version
+ * 2026-07-28.
+ */
 function agrees(
   { mcpMethod, mcpName, protocolVersion }: StatedFacts,
   method: string,
@@ -135,7 +141,9 @@ function bare(method: string): string {
   return folded(method).replace(/[^\p{L}]/gu, '')
 }
 
-/** Returns true for a string without lone surrogates, which some servers replace and others keep. */
+/**
+ * Returns true for a string without lone surrogates, which some servers replace and others keep.
+ */
 function isText(name: unknown): boolean {
   return typeof name === 'string' && name.isWellFormed()
 }

@@ -6,6 +6,7 @@ import { parseMessages } from './json-rpc.ts'
 import type { Message } from './json-rpc.ts'
 import { outcomeOf } from './outcome.ts'
 import { isModern } from './protocol-version.ts'
+import { type ReadMessages, readOf } from './read-messages.ts'
 
 /** The outcome of a call, and what its error says. */
 export interface Ending {
@@ -110,10 +111,15 @@ function takeResponse(responses: Sized[], call: RequestCall, orNull: boolean): S
 
 /** Returns undefined for a body that is too complex to be read. */
 function read(body: string | Uint8Array): Sized[] | undefined {
+  const known = typeof body === 'string' ? undefined : readOf(body)
+  if (known !== undefined) return sized(known, body)
   const text = typeof body === 'string' ? body : asBuffer(body).toString('utf8')
   const parsed = parseMessages(text)
   if (!parsed.ok) return parsed.reason === 'too_complex' ? undefined : []
-  const { batch, messages } = parsed
+  return sized(parsed, body)
+}
+
+function sized({ batch, messages }: ReadMessages, body: string | Uint8Array): Sized[] {
   const elements = batch ? jsonElements(bytesOf(body)) : undefined
   return messages.map((message, index) => ({
     message,

@@ -11,16 +11,22 @@ export interface ClientInfo {
 }
 
 /**
- * One JSON-RPC request from the client: the unit of rules, faults and counters. With `kind` or `from` it
- * describes another message on which rules can act; such a message is no unit of the counters of calls.
+ * One JSON-RPC request from the client: the unit of rules, faults and counters. With `kind` or
+ * `from` it describes another message on which rules can act; such a message is no unit of the
+ * counters of calls.
  */
 export interface Call {
   /** Undefined for a notification. */
   readonly id: JsonRpcId | undefined
   readonly method: string
-  /** Tool or prompt name, resource URI or task id, by method; undefined where the method has none. */
+  /**
+   * Tool or prompt name, resource URI or task id, by method; undefined where the method has none.
+   */
   readonly name: string | undefined
-  /** The tool of the call that began the task, or during which the server sent the request that is answered. */
+  /**
+   * The tool of the call that began the task, or during which the server sent the request that is
+   * answered.
+   */
   readonly tool?: string | undefined
   /** Released when no fault can read it any more. */
   params: unknown

@@ -15,8 +15,8 @@ export function cancelledId(params: unknown): JsonRpcId | undefined {
 }
 
 /**
- * Returns the outcome of a cancelled call from the reason. Without a reason the client may have timed out:
- * the call counts as an error, so that no hang goes unnoticed.
+ * Returns the outcome of a cancelled call from the reason. Without a reason the client may have
+ * timed out: the call counts as an error, so that no hang goes unnoticed.
  */
 export function outcomeOfCancellation(params: unknown): Outcome {
   const reason = reasonOf(params)

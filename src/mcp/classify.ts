@@ -6,7 +6,9 @@ import type { HeadFacts } from './request-facts.ts'
 import { parseMessages } from './json-rpc.ts'
 import type { BodyProblem } from './json-rpc.ts'
 
-/** A notification or response from the client. The method that a response answers is not known here. */
+/**
+ * A notification or response from the client. The method that a response answers is not known here.
+ */
 export interface OtherMessage extends Call {
   readonly kind: 'notification' | 'response'
   /** The number of calls before the message in the same body. */
@@ -41,8 +43,8 @@ const MAX_CLIENT_TEXT = 256
 export type BodyFacts = Pick<HeadFacts, 'session' | 'protocolVersion' | 'mcpMethod' | 'mcpName'>
 
 /**
- * Reads a POST body. A body that a server might read differently is left unread, so that no call is mistaken
- * for another.
+ * Reads a POST body. A body that a server might read differently is left unread, so that no call is
+ * mistaken for another.
  */
 export function classifyBody(head: BodyFacts, bytes: Uint8Array, isSsePost: boolean): PostClass {
   const text = asBuffer(bytes).toString()
@@ -120,7 +122,9 @@ export function isOfOther(method: string): boolean {
   return method.startsWith('notifications/') || SERVER_REQUESTS.includes(method)
 }
 
-/** Returns the tool, prompt, resource or task of a call, from the parameter that its method uses. */
+/**
+ * Returns the tool, prompt, resource or task of a call, from the parameter that its method uses.
+ */
 function nameOf(method: string, params: Record<string, unknown>): string | undefined {
   const key = nameKey(method)
   const value = key === undefined ? undefined : params[key]

@@ -2,9 +2,15 @@ import { LruMap } from '../base/lru-map.ts'
 
 const MAX_TARGET = 2048
 
-/** Holds the message endpoints that HTTP+SSE streams announced: a POST to an endpoint belongs to its stream. */
+/**
+ * Holds the message endpoints that HTTP+SSE streams announced: a POST to an endpoint belongs to its
+ * stream.
+ */
 export class Endpoints {
-  /** The number of open streams per endpoint: simple servers announce the same endpoint to every client. */
+  /**
+   * The number of open streams per endpoint: simple servers announce the same endpoint to every
+   * client.
+   */
   readonly #streams: LruMap<number>
 
   constructor(limit: number, onEvict?: (key: string) => void) {
@@ -15,7 +21,9 @@ export class Endpoints {
     return this.#streams.size
   }
 
-  /** Learns an `endpoint` event; returns the session's key, or undefined when it names no endpoint. */
+  /**
+   * Learns an `endpoint` event; returns the session's key, or undefined when it names no endpoint.
+   */
   announce(getTarget: string, data: string): string | undefined {
     const key = resolve(getTarget, data)
     if (key !== undefined) this.#streams.set(key, (this.#streams.get(key) ?? 0) + 1)
@@ -41,7 +49,10 @@ export class Endpoints {
   }
 }
 
-/** Returns path and query only: the host in an absolute URI is the upstream's external name, which may differ here. */
+/**
+ * Returns path and query only: the host in an absolute URI is the upstream's external name, which
+ * may differ here.
+ */
 function resolve(base: string, reference: string): string | undefined {
   if (base.length > MAX_TARGET || reference.length > MAX_TARGET) return undefined
   let url: URL

@@ -2,7 +2,9 @@ import { asBuffer } from '../base/bytes.ts'
 import { fieldsOf, isRecord, listOf, textOf } from '../base/values.ts'
 import type { Message } from './json-rpc.ts'
 
-/** Describes an error in the words of whoever made it: foreign text, neither cleaned nor redacted. */
+/**
+ * Describes an error in the words of whoever made it: foreign text, neither cleaned nor redacted.
+ */
 export interface ErrorText {
   /** The HTTP status, where the status is the error. */
   readonly status?: number | undefined
@@ -31,7 +33,9 @@ export function errorTextOf(message: Message): ErrorText {
   return isRecord(error) ? rpcError(error) : { message: cut(textOf(statusMessage)) }
 }
 
-/** Returns what the body of an HTTP error says; of JSON only members that are known to be messages. */
+/**
+ * Returns what the body of an HTTP error says; of JSON only members that are known to be messages.
+ */
 export function httpErrorText(status: number, body: string | Uint8Array): ErrorText {
   if (body.length > MAX_BODY) return { status }
   const text = (typeof body === 'string' ? body : asBuffer(body).toString('utf8')).trim()

@@ -2,27 +2,23 @@ import { jsonElements } from '../base/json/json-array.ts'
 import { parseJson } from '../base/json/json-bounds.ts'
 import { messagesOf } from './json-rpc.ts'
 import type { Message } from './json-rpc.ts'
+import { type ReadMessages, keepRead, readOf } from './read-messages.ts'
 import type { SseFields } from './sse-fields.ts'
 import type { SseFrame } from './sse-framer.ts'
 
 /** The fields of an event; `oversized` is true when a frame is too complex to be read. */
-type Event = SseFields & Partial<Pick<SseFrame, 'oversized'>>
-
-/** The messages of an event. */
-export interface EventMessages {
-  /** True for an array, which protocol version 2025-03-26 allows. */
-  readonly batch: boolean
-  readonly messages: readonly Message[]
-}
+type Event = SseFields & Partial<Pick<SseFrame, 'oversized' | 'raw'>>
 
 /** A message that answers a call. */
 export type Response = Extract<Message, { readonly kind: 'result' | 'error' }>
 
-const NONE: EventMessages = { batch: false, messages: [] }
+const NONE: ReadMessages = { batch: false, messages: [] }
 
 /** Returns the JSON-RPC messages of an event; none for comments, primers and anything else. */
-export function eventMessages(frame: Event): EventMessages {
-  const { data, event, oversized } = frame
+export function eventMessages(frame: Event): ReadMessages {
+  const { data, event, oversized, raw } = frame
+  const read = raw && readOf(raw)
+  if (read !== undefined) return read
   if (oversized === true) return NONE
   if (data === undefined || data === '') return NONE
   if (event !== undefined && event !== '' && event !== 'message') return NONE
@@ -33,6 +29,13 @@ export function eventMessages(frame: Event): EventMessages {
   } catch {
     return NONE
   }
+}
+
+/** Returns the messages of an event, and keeps them with its bytes. */
+export function readEvent(frame: Event & Pick<SseFrame, 'raw'>): ReadMessages {
+  const read = eventMessages(frame)
+  keepRead(frame.raw, read)
+  return read
 }
 
 /** Returns true for a message that answers a call. */

@@ -3,11 +3,12 @@ const LF = 10
 const CR = 13
 
 /**
- * Returns the offset of the first sign, from `from` on, that one of the events may be a response or, with
- * `ids`, may have an id; Infinity without a sign. `text` is the latin1 text of whole events. Most events
- * are notifications, which need not be read.
+ * Returns the offset of the first sign, from `from` on, that one of the events may be a response
+ * or, with `ids`, may have an id; Infinity without a sign. `text` is the latin1 text of whole
+ * events. Most events are notifications, which need not be read.
  *
- * A response has the member `id`, plain or escaped. The id of an event stands at the beginning of a line.
+ * A response has the member `id`, plain or escaped. The id of an event stands at the beginning of a
+ * line.
  */
 export function signIn(text: string, from: number, ids: boolean): number {
   const name = nameIn(text, from, ids)

@@ -23,8 +23,8 @@ export interface InFlightLimits {
 }
 
 /**
- * Holds calls whose response may come on another connection, by session and id. Every added value leaves
- * exactly once: through `take`, `expire`, `dropSession` or `onEvict`.
+ * Holds calls whose response may come on another connection, by session and id. Every added value
+ * leaves exactly once: through `take`, `expire`, `dropSession` or `onEvict`.
  */
 export class InFlightCalls<T> {
   readonly #limit: number
@@ -37,8 +37,8 @@ export class InFlightCalls<T> {
   #size = 0
 
   /**
-   * `onEvict` gets values that leave early: the oldest of a full table (`full`), a value whose id is used
-   * again, or one whose key is too long.
+   * `onEvict` gets values that leave early: the oldest of a full table (`full`), a value whose id
+   * is used again, or one whose key is too long.
    */
   constructor(limits: InFlightLimits, onEvict: (value: T, full: boolean) => void) {
     this.#limit = Math.max(1, limits.limit)

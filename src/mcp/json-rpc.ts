@@ -41,7 +41,8 @@ export function parseMessages(text: string): ParsedBody {
   if (isTooComplex(text)) return TOO_COMPLEX
   let value: unknown
   try {
-    // Servers that decode UTF-8 as browsers do drop a leading byte order mark, so it must not hide a call.
+    // Servers that decode UTF-8 as browsers do drop a leading byte order mark, so it must not hide
+    // a call.
     value = JSON.parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text)
   } catch {
     return NOT_JSON
@@ -53,8 +54,8 @@ export function parseMessages(text: string): ParsedBody {
 }
 
 /**
- * Returns the messages of a parsed JSON value: one, or those of a batch. Undefined when it is neither: peers
- * reject a batch with one invalid element as a whole.
+ * Returns the messages of a parsed JSON value: one, or those of a batch. Undefined when it is
+ * neither: peers reject a batch with one invalid element as a whole.
  */
 export function messagesOf(value: unknown): readonly Message[] | undefined {
   if (!Array.isArray(value)) {
@@ -96,7 +97,10 @@ export function progressTokenOf(message: Message | undefined): unknown {
   return isRecord(message.params) ? message.params['progressToken'] : undefined
 }
 
-/** Returns true for a valid request id. A number too large for a double parses as Infinity and is invalid. */
+/**
+ * Returns true for a valid request id. A number too large for a double parses as Infinity and is
+ * invalid.
+ */
 export function isId(value: unknown): value is JsonRpcId {
   return typeof value === 'string' || (typeof value === 'number' && Number.isFinite(value))
 }

@@ -1,4 +1,6 @@
-/** The notifications by which a server reports the status of a task, before and from 2026-07-28 on. */
+/**
+ * The notifications by which a server reports the status of a task, before and from 2026-07-28 on.
+ */
 export const TASK_NOTIFICATIONS: readonly string[] = [
   'notifications/tasks/status',
   'notifications/tasks',

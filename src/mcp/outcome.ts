@@ -28,8 +28,9 @@ function isFailedResult(result: unknown): boolean {
 }
 
 /**
- * Returns the outcome of `tasks/get`. Since 2026-07-28 it contains the result of the task. Before, `tasks/result`
- * returns the result, and counting a failed status here would count the same failure twice.
+ * Returns the outcome of `tasks/get`. Since 2026-07-28 it contains the result of the task. Before,
+ * `tasks/result` returns the result, and counting a failed status here would count the same failure
+ * twice.
  */
 function outcomeOfTask(call: Call, result: unknown): Outcome {
   if (!isRecord(result)) return 'ok'
@@ -39,7 +40,10 @@ function outcomeOfTask(call: Call, result: unknown): Outcome {
   return isModern(call.protocolVersion) ? 'tool_error' : 'ok'
 }
 
-/** Returns true for errors by which clients, which try the newest handshake first, find the protocol version. */
+/**
+ * Returns true for errors by which clients, which try the newest handshake first, find the protocol
+ * version.
+ */
 function isNegotiation(method: string, error: unknown): boolean {
   if (!isRecord(error)) return false
   const code = error['code']

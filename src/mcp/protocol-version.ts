@@ -1,4 +1,6 @@
-/** The first protocol version without sessions, in which every request states its protocol version. */
+/**
+ * The first protocol version without sessions, in which every request states its protocol version.
+ */
 export const FIRST_MODERN_PROTOCOL_VERSION = '2026-07-28'
 
 /** Returns true when the protocol version is a date: only dates can be ordered. */

@@ -86,7 +86,10 @@ export function wantsSse(head: RequestHead): boolean {
   return stream
 }
 
-/** Returns false for integers that a double cannot represent: a reply would have another id than the call. */
+/**
+ * Returns false for integers that a double cannot represent: a reply would have another id than the
+ * call.
+ */
 export function isExactId(id: JsonRpcId | undefined): id is JsonRpcId {
   if (typeof id !== 'number') return id !== undefined
   return !Number.isInteger(id) || Number.isSafeInteger(id)

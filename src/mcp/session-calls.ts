@@ -8,8 +8,9 @@ interface Identified {
 }
 
 /**
- * Holds the open calls of one session by id; `1` and `"1"` are different ids. A session mostly has few calls,
- * and filling and emptying a Map for every call costs more than the rest of its bookkeeping.
+ * Holds the open calls of one session by id; `1` and `"1"` are different ids. A session mostly has
+ * few calls, and filling and emptying a Map for every call costs more than the rest of its
+ * bookkeeping.
  */
 export class SessionCalls<E extends Identified> {
   readonly session: string

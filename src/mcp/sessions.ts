@@ -11,7 +11,9 @@ export interface Session {
   readonly protocolVersion?: string | undefined
 }
 
-/** Remembers the facts that sessions stated at their start, least recently used ones first to go. */
+/**
+ * Remembers the facts that sessions stated at their start, least recently used ones first to go.
+ */
 export class Sessions {
   readonly #known: LruMap<Session>
   readonly #ended: LruMap<true>

@@ -78,7 +78,10 @@ function isField(text: string, name: string, start: number, colon: number): bool
   return colon - start === name.length && text.startsWith(name, start)
 }
 
-/** Returns the text behind the colon, without one leading space; a line without a colon has an empty value. */
+/**
+ * Returns the text behind the colon, without one leading space; a line without a colon has an empty
+ * value.
+ */
 function valueOf(text: string, colon: number, end: number): string {
   if (colon === end) return ''
   const from = text.charCodeAt(colon + 1) === 0x20 ? colon + 2 : colon + 1

@@ -8,7 +8,10 @@ import type { SseFields } from './sse-fields.ts'
 export interface SseFrame extends SseFields {
   /** The bytes of the event, with its blank line. */
   readonly raw: Uint8Array
-  /** True for frames that are forwarded unread: pieces of an event above the limit, and too complex events. */
+  /**
+   * True for frames that are forwarded unread: pieces of an event above the limit, and too complex
+   * events.
+   */
   readonly oversized: boolean
   /** False for a piece that more of the same event follows. */
   readonly ends: boolean
@@ -25,10 +28,11 @@ const NOTHING = Buffer.alloc(0)
 const MAX_LINES = 10_000
 
 /**
- * Splits an event stream into events without changing a byte: all `raw` in order, and the bytes that `end`
- * returns, equal the input. An event is emitted with its blank line, without waiting for more: when that line
- * ends in a CR at the end of a chunk and the next chunk starts with its LF, the LF follows as a separate frame
- * without fields. Comments and blank lines that arrive together form one frame without fields.
+ * Splits an event stream into events without changing a byte: all `raw` in order, and the bytes
+ * that `end` returns, equal the input. An event is emitted with its blank line, without waiting for
+ * more: when that line ends in a CR at the end of a chunk and the next chunk starts with its LF,
+ * the LF follows as a separate frame without fields. Comments and blank lines that arrive together
+ * form one frame without fields.
  */
 export class SseFramer {
   readonly #limit: number
@@ -48,8 +52,8 @@ export class SseFramer {
   #first = true
 
   /**
-   * Events of more than `limit` bytes, or beyond the room, are forwarded in pieces and not read. A caller
-   * that passes `room` must call `end`.
+   * Events of more than `limit` bytes, or beyond the room, are forwarded in pieces and not read. A
+   * caller that passes `room` must call `end`.
    */
   constructor(limit: number, room = ENDLESS) {
     this.#limit = limit
@@ -67,8 +71,8 @@ export class SseFramer {
   }
 
   /**
-   * Returns a framer that continues at this point. It has nothing of an incomplete event: the rest of that
-   * event is emitted in pieces, like an event above the limit.
+   * Returns a framer that continues at this point. It has nothing of an incomplete event: the rest
+   * of that event is emitted in pieces, like an event above the limit.
    */
   fork(): SseFramer {
     const next = new SseFramer(this.#limit, this.#room)
@@ -82,8 +86,8 @@ export class SseFramer {
   }
 
   /**
-   * Returns true when the next bytes are whole events, judged by their end. The framer then need not see them.
-   * False for the first event, which may begin with a BOM.
+   * Returns true when the next bytes are whole events, judged by their end. The framer then need
+   * not see them. False for the first event, which may begin with a BOM.
    */
   passes(bytes: Buffer, from: number, to: number): boolean {
     if (!this.#fresh || this.#afterCr || this.#first) return false
@@ -209,8 +213,8 @@ export class SseFramer {
   }
 
   /**
-   * Copies `part`, because a slice would keep its whole chunk alive; doubles the buffer to stay linear.
-   * Returns false when there is no room.
+   * Copies `part`, because a slice would keep its whole chunk alive; doubles the buffer to stay
+   * linear. Returns false when there is no room.
    */
   #append(part: Buffer): boolean {
     const size = this.#size + part.length

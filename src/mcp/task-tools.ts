@@ -16,7 +16,10 @@ export const TASK_METHODS: readonly string[] = [
 /** The member of `_meta` that names the task to which a message belongs. */
 const RELATED_TASK = 'io.modelcontextprotocol/related-task'
 
-/** Returns true for a response that holds the result of a tool, which one about an unfinished task does not. */
+/**
+ * Returns true for a response that holds the result of a tool, which one about an unfinished task
+ * does not.
+ */
 export function hasToolResult({ method }: Call, message: Message): boolean {
   if (message.kind !== 'result') return false
   if (method === 'tools/call') return createdTask(message.result) === undefined
@@ -26,8 +29,8 @@ export function hasToolResult({ method }: Call, message: Message): boolean {
 }
 
 /**
- * Returns the tool, prompt or resource by which rules match a call. A request about a task and a response have
- * the tool of another call.
+ * Returns the tool, prompt or resource by which rules match a call. A request about a task and a
+ * response have the tool of another call.
  */
 export function matchedName({ method, kind, name, tool }: Call): string | undefined {
   return kind === 'response' || method.startsWith('tasks/') ? tool : name
@@ -52,8 +55,8 @@ export class TaskTools {
   }
 
   /**
-   * Returns the tool that began the task of a message of the server, if known: of a notification about its
-   * status, or of a message that belongs to it.
+   * Returns the tool that began the task of a message of the server, if known: of a notification
+   * about its status, or of a message that belongs to it.
    */
   toolOf(session: string, method: string, params: unknown): string | undefined {
     if (this.#tools.size === 0) return undefined

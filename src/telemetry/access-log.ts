@@ -6,7 +6,10 @@ import type { Logger } from './log.ts'
 /** The bytes that wait to be written; further lines are dropped and counted. */
 const MAX_WAITING = 1024 * 1024
 const FLUSH_MS = 200
-/** The path is compared with the open file once in this time; dropped lines are logged once in the other. */
+/**
+ * The path is compared with the open file once in this time; dropped lines are logged once in the
+ * other.
+ */
 const CHECK_MS = 1_000
 const REPORT_MS = 5_000
 // Opening a named pipe without a reader would block forever.
@@ -66,7 +69,10 @@ class OutputLog implements AccessLog {
   async close(): Promise<void> {}
 }
 
-/** Appends lines to a file that may be moved: to its old place until it is moved, and then to a new file. */
+/**
+ * Appends lines to a file that may be moved: to its old place until it is moved, and then to a new
+ * file.
+ */
 class FileLog implements AccessLog {
   readonly #path: string
   readonly #logger: Logger

@@ -18,8 +18,8 @@ export interface EndedCall extends CallRecord {
 }
 
 /**
- * One call as the tap and the access log show it: who called what, how it ended and why. It has nothing of
- * arguments, results and messages.
+ * One call as the tap and the access log show it: who called what, how it ended and why. It has
+ * nothing of arguments, results and messages.
  */
 export interface CallLine {
   /** ISO 8601. */
@@ -38,7 +38,9 @@ export interface CallLine {
   readonly status?: number
   /** The code of a JSON-RPC error. */
   readonly code?: number
-  /** From the request's last byte to the response's; missing for calls that are meant to stay open. */
+  /**
+   * From the request's last byte to the response's; missing for calls that are meant to stay open.
+   */
   readonly durationMs?: number
   /** The part of the upstream; missing when the upstream did not get the call. */
   readonly upstreamMs?: number

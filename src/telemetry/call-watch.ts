@@ -18,7 +18,10 @@ export interface CallWatchOptions {
   readonly now?: () => number
 }
 
-/** Shows single calls to readers, and samples errors. A call that nobody reads and that is no error costs nothing. */
+/**
+ * Shows single calls to readers, and samples errors. A call that nobody reads and that is no error
+ * costs nothing.
+ */
 export class CallWatch {
   readonly errors: ErrorSamples
   readonly #ids: ShownIds

@@ -52,8 +52,8 @@ const MAX_MESSAGE = 200
 const MAX_NAME = 128
 
 /**
- * Keeps some errors of each kind, and counts the others: bounded in entries, in bytes and in the texts
- * that are cleaned in a second, whatever upstreams and clients send.
+ * Keeps some errors of each kind, and counts the others: bounded in entries, in bytes and in the
+ * texts that are cleaned in a second, whatever upstreams and clients send.
  */
 export class ErrorSamples {
   readonly #ids: ShownIds

@@ -15,7 +15,8 @@ export class Exemplar {
   /** `trace` is a valid traceparent of 55 characters. */
   take(trace: string, value: number): void {
     const now = Date.now()
-    // An unsampled trace was not recorded, so its link leads nowhere: it must not replace a sampled one.
+    // An unsampled trace was not recorded, so its link leads nowhere: it must not replace a sampled
+    // one.
     if (isSampled(this.#trace) && !isSampled(trace) && now - this.#at < KEEP_MS) return
     this.#trace = trace
     this.#value = value

@@ -2,8 +2,8 @@
 const SLICE_MS = 0.5
 
 /**
- * Runs the steps of long work in slices and yields to the event loop between them, so that calls wait for
- * one slice at most.
+ * Runs the steps of long work in slices and yields to the event loop between them, so that calls
+ * wait for one slice at most.
  */
 export async function inSlices(steps: Iterable<unknown>): Promise<void> {
   // The caller's work before this counts as a slice.

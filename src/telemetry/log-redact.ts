@@ -17,7 +17,10 @@ const MAX_KEY = 64
 const MAX_CHECKED = 1_000
 const checked = new Map<string, boolean>()
 
-/** Returns true for names of headers and fields whose value is a secret; `progressToken` is an identifier. */
+/**
+ * Returns true for names of headers and fields whose value is a secret; `progressToken` is an
+ * identifier.
+ */
 function isSecretName(name: string): boolean {
   if (name.length > MAX_KEY) return false
   const known = checked.get(name)
@@ -69,7 +72,10 @@ function copyObject(source: object, depth: number, budget: Budget): Record<strin
   return copy
 }
 
-/** Copies an array; hides the value after a secret's name, because headers are often name, value, name, value. */
+/**
+ * Copies an array; hides the value after a secret's name, because headers are often name, value,
+ * name, value.
+ */
 function copyArray(source: readonly unknown[], depth: number, budget: Budget): unknown[] {
   return source.map((value, i) => {
     const before = source[i - 1]
@@ -79,7 +85,9 @@ function copyArray(source: readonly unknown[], depth: number, budget: Budget): u
   })
 }
 
-/** Copies the standard fields of an error; other properties (a request, its headers) are left out. */
+/**
+ * Copies the standard fields of an error; other properties (a request, its headers) are left out.
+ */
 function copyError(error: Error, depth: number, budget: Budget): Record<string, unknown> {
   const copy: Record<string, unknown> = { type: error.name, message: error.message }
   if ('code' in error) copy['code'] = copyValue(error.code, depth, budget)

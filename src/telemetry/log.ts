@@ -5,8 +5,8 @@ import { redact } from './log-redact.ts'
 const HIDDEN = new Set(['level', 'time', 'msg'])
 
 /**
- * Formats a JSON log line for people: time of day, level, message, then fields as key=value. The texts of a
- * list stand below, each on a line.
+ * Formats a JSON log line for people: time of day, level, message, then fields as key=value. The
+ * texts of a list stand below, each on a line.
  */
 export function formatPretty(line: string): string {
   let entry: unknown
@@ -79,7 +79,9 @@ export const ERROR_MESSAGES = ['redacted', 'off'] as const
 export const LOG_INJECTIONS = ['all', 'sample', 'off'] as const
 export type LogInjections = (typeof LOG_INJECTIONS)[number]
 
-/** Log formats: `json` for machines, `pretty` for people, `auto` for the reader of standard output. */
+/**
+ * Log formats: `json` for machines, `pretty` for people, `auto` for the reader of standard output.
+ */
 export const LOG_FORMATS = ['auto', 'json', 'pretty'] as const
 export type LogFormat = (typeof LOG_FORMATS)[number]
 
@@ -102,7 +104,8 @@ export interface FlushableLogger extends Logger {
   flush(): void
 }
 
-// Bounds the lines buffered for a reader of standard output that has stalled; further lines are dropped.
+// Bounds the lines buffered for a reader of standard output that has stalled; further lines are
+// dropped.
 const MAX_BUFFERED = 4 * 1024 * 1024
 
 /** Returns true when people read the log: as the format says, or on a terminal. */

@@ -48,7 +48,7 @@ export const METRICS = [
   {
     name: 'squall_upstream_duration_seconds',
     type: 'histogram',
-    help: 'Time that the app took to respond to a call, whatever response the client received.',
+    help: 'Time that the upstream took to respond to a call, whatever response the client received.',
     labels: ['tool'],
     buckets: CALL_SECONDS,
   },
@@ -62,7 +62,7 @@ export const METRICS = [
   {
     name: 'squall_overhead_seconds',
     type: 'histogram',
-    help: 'Time that Squall itself spent on the request and the response of one exchange; waiting for the app or the client is excluded.',
+    help: 'Time that Squall itself spent on the request and the response of one exchange; waiting for the upstream or the client is excluded.',
     labels: [],
     buckets: OVERHEAD_SECONDS,
   },
@@ -81,7 +81,7 @@ export const METRICS = [
   {
     name: 'squall_rejected_total',
     type: 'counter',
-    help: 'Requests that Squall answered or dropped itself; upstream_misconfigured counts how often the app was found to speak TLS or to listen on loopback only.',
+    help: 'Requests that Squall responded to itself or dropped; upstream_misconfigured counts how often the upstream was found to speak TLS or to listen on loopback only.',
     labels: ['reason'],
   },
   {
@@ -160,7 +160,7 @@ export const METRICS = [
   {
     name: 'squall_guard_trips_total',
     type: 'counter',
-    help: 'How often the guard disarmed all rules.',
+    help: 'How often the guard disarmed all rules: error_rate by --guard-error-rate, the others by conditions of --rollback-on.',
     labels: ['reason'],
   },
   {

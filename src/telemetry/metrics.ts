@@ -101,7 +101,13 @@ class PromMetrics implements Metrics {
   readonly #rules = new RuleMetrics()
   memory: MemorySource = { limit: 0, held: 0, kept: 0, pressure: {} }
   readonly #reloads: Record<ReloadResult, number> = { applied: 0, rejected: 0, absent: 0 }
-  readonly #guardTrips: Record<GuardReason, number> = { error_rate: 0 }
+  readonly #guardTrips: Record<GuardReason, number> = {
+    error_rate: 0,
+    real_errors: 0,
+    upstream_latency: 0,
+    call_rate: 0,
+    not_ready: 0,
+  }
   readonly #evictions: Record<TableName, number> = {
     sessions: 0,
     in_flight_calls: 0,

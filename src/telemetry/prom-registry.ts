@@ -21,7 +21,10 @@ export const CONTENT_TYPE: Readonly<Record<TextFormat, string>> = {
   openmetrics: openMetricsContentType,
 }
 
-/** List every open file, socket and timer at each scrape: with thousands of them calls wait for milliseconds. */
+/**
+ * List every open file, socket and timer at each scrape: with thousands of them calls wait for
+ * milliseconds.
+ */
 const LISTS = [
   'process_open_fds',
   'nodejs_active_resources',
@@ -53,7 +56,10 @@ interface MetricValue {
 /** Node's metrics belong to the process: sidecars that share it share them. */
 let ofThisProcess: Promise<Registry> | undefined
 
-/** Returns prom-client's default metrics of Node and of the process, without those that are slow to read. */
+/**
+ * Returns prom-client's default metrics of Node and of the process, without those that are slow to
+ * read.
+ */
 export function nodeMetrics(): Promise<Registry> {
   return (ofThisProcess ??= collectNodeMetrics())
 }
@@ -68,8 +74,8 @@ async function collectNodeMetrics(): Promise<Registry> {
 }
 
 /**
- * Writes each metric of a registry with its HELP and TYPE lines. prom-client's own text follows OpenMetrics
- * only in part, and renames counters for both formats with the first scrape.
+ * Writes each metric of a registry with its HELP and TYPE lines. prom-client's own text follows
+ * OpenMetrics only in part, and renames counters for both formats with the first scrape.
  */
 export async function registryTexts(
   registry: Registry,
@@ -88,7 +94,10 @@ function metricText(metric: MetricJson, format: TextFormat): string {
   return text
 }
 
-/** Returns 0 for the delay of an event loop that was not sampled: Node gives NaN, or a least of 2^63 ns. */
+/**
+ * Returns 0 for the delay of an event loop that was not sampled: Node gives NaN, or a least of 2^63
+ * ns.
+ */
 function measured(value: number): number {
   return Number.isNaN(value) || value === UNSAMPLED_LEAST ? 0 : value
 }

@@ -18,7 +18,10 @@ const KNOWN = /\b(?:sk|pk|rk|gh[a-z]|github|glpat|xox[a-z]|AKIA|ASIA|AIza|eyJ|np
 /** A run as long as tokens are; UUIDs have dashes, and stay. */
 const OPAQUE = /[A-Za-z0-9+_=]{20,}/g
 
-/** Hides the secrets in a foreign text: named values, credentials of URLs, and whatever looks like a token. */
+/**
+ * Hides the secrets in a foreign text: named values, credentials of URLs, and whatever looks like a
+ * token.
+ */
 export function redactText(text: string): string {
   return text
     .replace(PEM, REDACTED)

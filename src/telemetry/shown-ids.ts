@@ -25,7 +25,10 @@ export class ShownIds {
     return typeof id === 'string' ? cutText(id, MAX_ID) : id
   }
 
-  /** Returns the start of a hash, which distinguishes sessions and reveals none; undefined without a session. */
+  /**
+   * Returns the start of a hash, which distinguishes sessions and reveals none; undefined without a
+   * session.
+   */
   session(session: string | undefined): string | undefined {
     if (session === undefined || session === '') return undefined
     if (session.length > MAX_SESSION) return hashed(session)

@@ -68,8 +68,9 @@ export interface InjectedFault extends FaultEffect {
 /** The result of reading a version of the rules. */
 export type ReloadResult = 'applied' | 'rejected' | 'absent'
 
-/** The cause for which the guard disarmed all rules. */
-export type GuardReason = 'error_rate'
+/** The cause for which the guard, or a condition of `--rollback-on`, disarmed all rules. */
+export type GuardReason =
+  'error_rate' | 'real_errors' | 'upstream_latency' | 'call_rate' | 'not_ready'
 
 /** The gauges that are counted up and down. */
 export type GaugeName =

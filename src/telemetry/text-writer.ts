@@ -17,7 +17,10 @@ export function lineStart(text: string): LineStart {
   return Buffer.from(text, 'utf8')
 }
 
-/** Reuses buffers between scrapes. Allocating external memory for each scrape would trigger garbage collections. */
+/**
+ * Reuses buffers between scrapes. Allocating external memory for each scrape would trigger garbage
+ * collections.
+ */
 export class ChunkPool {
   readonly #kept: Buffer[] = []
 

@@ -4,8 +4,8 @@ import { replaceUnseen } from '../base/text/foreign-text.ts'
 export const MAX_TOOL_LABEL = 128
 
 /**
- * Returns a label value for an untrusted name. Applying the function twice changes nothing more, and names
- * with equal labels are one series.
+ * Returns a label value for an untrusted name. Applying the function twice changes nothing more,
+ * and names with equal labels are one series.
  */
 export function toolLabel(name: string): string {
   const cut = name.length > MAX_TOOL_LABEL ? name.slice(0, MAX_TOOL_LABEL) : name

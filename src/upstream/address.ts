@@ -1,4 +1,4 @@
-/** Locates the app: a host and port, with or without TLS, or a Unix socket. */
+/** Locates the upstream: a host and port, with or without TLS, or a Unix socket. */
 export type UpstreamAddress =
   | { readonly kind: 'tcp'; readonly tls: boolean; readonly host: string; readonly port: number }
   | { readonly kind: 'unix'; readonly path: string }

@@ -25,8 +25,8 @@ export interface ConnectionPoolOptions<C> {
 }
 
 /**
- * Connections to one app. The one used last is used first, so that as few as possible idle towards
- * the upstream's own timeout.
+ * Connections to one upstream. The one used last is used first, so that as few as possible idle
+ * towards the upstream's own timeout.
  */
 export class ConnectionPool<C extends PooledConnection> {
   readonly #options: ConnectionPoolOptions<C>
@@ -41,7 +41,8 @@ export class ConnectionPool<C extends PooledConnection> {
       connected: () => this.#count(1),
       disconnected: (ended) => {
         this.#count(-1)
-        // A request that found its connection closing is not sent yet: undici opens a new one for it.
+        // A request that found its connection closing is not sent yet: undici opens a new one for
+        // it.
         if (!ended.busy) this.#retire(ended)
       },
     }
@@ -153,7 +154,10 @@ export class ConnectionPool<C extends PooledConnection> {
     this.#prune()
   }
 
-  /** Drops connections that closed while idle; amortized, because each close would otherwise scan the list. */
+  /**
+   * Drops connections that closed while idle; amortized, because each close would otherwise scan
+   * the list.
+   */
   #prune(): void {
     while (this.#idle.length > 0 && !this.#idle[this.#idle.length - 1]!.alive) this.#idle.pop()
     if (this.#idle.length < this.#connections.size * 2 + 16) return

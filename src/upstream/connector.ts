@@ -7,7 +7,10 @@ export class ConnectError extends Error {
   readonly code = 'SQUALL_CONNECT'
 }
 
-/** Configures connections to the app. `tls` is called for each connection, so a swapped file takes effect. */
+/**
+ * Configures connections to the upstream. `tls` is called for each connection, so a swapped file
+ * takes effect.
+ */
 export interface ConnectorOptions {
   readonly address: UpstreamAddress
   readonly timeout: number
@@ -78,7 +81,10 @@ function open({ address, tls }: ConnectorOptions, onread: OnReadOpts | undefined
   return connect({ ...target, ALPNProtocols: ['http/1.1'], ...secure, servername })
 }
 
-/** Returns the server name for a TLS handshake: the configured one, or the host, or '' for an IP address. */
+/**
+ * Returns the server name for a TLS handshake: the configured one, or the host, or '' for an IP
+ * address.
+ */
 export function serverNameFor(host: string, { servername }: ConnectionOptions): string {
   return servername ?? (isIP(host) === 0 ? host : '')
 }

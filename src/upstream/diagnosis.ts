@@ -30,9 +30,9 @@ const SOCKETS = ['/proc/net/tcp', '/proc/net/tcp6'] as const
 const LOOPBACKS = [/^[0-9A-F]{6}7F$/, /^0{24}01000000$/, /^0{16}FFFF0000[0-9A-F]{6}7F$/]
 
 /**
- * Finds out why an upstream gives no usable response to plain HTTP: it speaks TLS, or it listens on loopback
- * and is reached by the address of the pod. Probes only after a failure, seldom, and a bounded number
- * of times.
+ * Finds out why an upstream gives no usable response to plain HTTP: it speaks TLS, or it listens on
+ * loopback and is reached by the address of the pod. Probes only after a failure, seldom, and a
+ * bounded number of times.
  */
 export class UpstreamDiagnosis {
   readonly #options: DiagnosisOptions
@@ -80,7 +80,7 @@ export class UpstreamDiagnosis {
     this.#probes = 0
     return {
       kind: 'speaks_tls',
-      message: `the app at ${formatUpstream(address)} speaks TLS, and is sent plain HTTP: begin --upstream with https://; in a pod, write the annotations squall.dev/upstream-tls and squall.dev/tls-secret`,
+      message: `the upstream at ${formatUpstream(address)} speaks TLS, and is sent plain HTTP: begin --upstream with https://; in a pod, write the annotations squall.dev/upstream-tls and squall.dev/tls-secret`,
     }
   }
 
@@ -89,7 +89,7 @@ export class UpstreamDiagnosis {
     if (!isOwnAddress(host) || !(await listensOnLoopbackAlone(port))) return undefined
     return {
       kind: 'loopback_only',
-      message: `the app listens on port ${port} of loopback alone, and is reached at ${host}: let it listen on every address, or use --upstream-host 127.0.0.1; in a pod, write the annotation squall.dev/upstream-host: 127.0.0.1`,
+      message: `the upstream listens on port ${port} of loopback alone, and is reached at ${host}: let it listen on every address, or use --upstream-host 127.0.0.1; in a pod, write the annotation squall.dev/upstream-host: 127.0.0.1`,
     }
   }
 }

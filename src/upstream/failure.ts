@@ -5,7 +5,7 @@ import type { SocketFate } from './undici-connection.ts'
 export function failureOf(error: Error, fate: SocketFate): Failure {
   const code = (error as NodeJS.ErrnoException).code ?? ''
   const { message } = error
-  if (fate === 'reset') return { kind: 'reset', message: 'the app reset the connection' }
+  if (fate === 'reset') return { kind: 'reset', message: 'the upstream reset the connection' }
   if (fate === 'broken' && isUnreadable(error, code)) return { kind: 'protocol', message }
   if (code === 'UND_ERR_HEADERS_OVERFLOW') return { kind: 'protocol', message }
   if (code === 'UND_ERR_SOCKET' && message.startsWith('bad ')) return { kind: 'protocol', message }
@@ -13,7 +13,7 @@ export function failureOf(error: Error, fate: SocketFate): Failure {
   if (fate === 'closed') {
     return {
       kind: 'closed',
-      message: 'the app closed the connection before its response was whole',
+      message: 'the upstream closed the connection before its response was whole',
     }
   }
   return { kind: 'closed', message }

@@ -15,14 +15,16 @@ export interface UpstreamConnectionsOptions extends ConnectionOptions {
   /** False ends each connection after one exchange. */
   readonly reuse: boolean
   readonly maxConnections: number
-  /** Returns the number of connections opened elsewhere (tunnels), which count towards the bound. */
+  /**
+   * Returns the number of connections opened elsewhere (tunnels), which count towards the bound.
+   */
   readonly others: () => number
   readonly onConnections: (delta: number) => void
   /** In milliseconds. */
   readonly now: () => number
 }
 
-/** Holds all connections to one app. */
+/** Holds all connections to one upstream. */
 export class UpstreamConnections {
   readonly upstream: Upstream
   readonly #options: UpstreamConnectionsOptions
@@ -53,7 +55,9 @@ export class UpstreamConnections {
     this.upstream = isFast ? new FastUpstream(this.#fast, standard) : standard
   }
 
-  /** Returns true when a connection may be opened elsewhere; closes an idle connection to make room. */
+  /**
+   * Returns true when a connection may be opened elsewhere; closes an idle connection to make room.
+   */
   get hasRoom(): boolean {
     const { maxConnections } = this.#options
     if (this.#connections < maxConnections) return true

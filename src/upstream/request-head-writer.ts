@@ -10,9 +10,10 @@ const CHUNKED_HEADER = 'transfer-encoding: chunked\r\n'
 const LAST_CHUNK = '\r\n0\r\n\r\n'
 
 /**
- * Writes the client's own head instead of undici's. undici lower-cases `Host`, moves it to the front and
- * drops trailers; behind a transparent proxy the upstream must see none of that. undici writes strings for
- * heads and chunk framing and bytes for bodies, so only strings are translated here.
+ * Writes the client's own head instead of undici's. undici lower-cases `Host`, moves it to the
+ * front and drops trailers; behind a transparent proxy the upstream must see none of that. undici
+ * writes strings for heads and chunk framing and bytes for bodies, so only strings are translated
+ * here.
  */
 export class RequestHeadWriter {
   #text: string | undefined
@@ -29,8 +30,8 @@ export class RequestHeadWriter {
   }
 
   /**
-   * Announces a head with its whole body as latin1 (one character is one byte). undici does not see the
-   * body; both are sent in one write.
+   * Announces a head with its whole body as latin1 (one character is one byte). undici does not see
+   * the body; both are sent in one write.
    */
   announceWhole(text: string, body: string): void {
     this.announce(text, undefined)

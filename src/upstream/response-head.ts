@@ -1,7 +1,10 @@
 import { STATUS_CODES } from 'node:http'
 import type { HeaderLines } from '../http/headers.ts'
 
-/** Declares Node's untyped `latin1Slice`, which is faster than `toString` for the many short header fields. */
+/**
+ * Declares Node's untyped `latin1Slice`, which is faster than `toString` for the many short header
+ * fields.
+ */
 type Latin1 = Buffer & { latin1Slice(): string }
 
 /** Decodes header bytes as latin1: one character is one byte, so the bytes are sent unchanged. */

@@ -7,8 +7,9 @@ export interface SocketOwner {
 }
 
 /**
- * Holds back the end of a connection while undici is paused. undici's parser asserts that the connection
- * does not end meanwhile, and throws from the socket's event, where nothing catches the error.
+ * Holds back the end of a connection while undici is paused. undici's parser asserts that the
+ * connection does not end meanwhile, and throws from the socket's event, where nothing catches the
+ * error.
  */
 export class SocketGuard {
   owner: SocketOwner | undefined
@@ -19,7 +20,8 @@ export class SocketGuard {
     this.#paused = false
     this.#heldEnd = undefined
     const emit = socket.emit.bind(socket) as (event: string | symbol, value?: unknown) => boolean
-    // Socket events carry at most one value; a rest parameter would allocate an array for each event.
+    // Socket events carry at most one value; a rest parameter would allocate an array for each
+    // event.
     const guarded = (event: string | symbol, value?: unknown): boolean => {
       if (event !== 'end' && event !== 'error' && event !== 'close') return emit(event, value)
       if (event === 'end' && this.#paused) {

@@ -7,8 +7,8 @@ const FOREIGN = /^HTTP\/(?!1\.[01] )[^ ]+ /
 const INFORMATIONAL = /^HTTP\/1\.[01] 1\d\d/
 
 /**
- * Reads the reason phrase as the upstream wrote it. undici decodes the phrase as UTF-8, and keeps only its last
- * piece when the phrase arrives in several.
+ * Reads the reason phrase as the upstream wrote it. undici decodes the phrase as UTF-8, and keeps
+ * only its last piece when the phrase arrives in several.
  */
 export class StatusLine {
   /** The reason phrase of the current response; undefined when it was not found. */
@@ -52,7 +52,10 @@ export class StatusLine {
     this.reason = match === null ? undefined : (match[1] ?? '')
   }
 
-  /** Reads the common case without a regular expression: a whole final status line in the first bytes. */
+  /**
+   * Reads the common case without a regular expression: a whole final status line in the first
+   * bytes.
+   */
   #readFast(chunk: Buffer): boolean {
     const digit = chunk[9]
     // HTTP/2.0 has its digits in the same places.

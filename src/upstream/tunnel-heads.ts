@@ -11,8 +11,8 @@ export function asWebSocket(req: IncomingMessage): IncomingMessage {
 }
 
 /**
- * Sends the client's own request line and header lines instead of http-proxy's, which lower-cases names,
- * merges repeats and folds double slashes.
+ * Sends the client's own request line and header lines instead of http-proxy's, which lower-cases
+ * names, merges repeats and folds double slashes.
  */
 export function keepRequestLines(proxyReq: ClientRequest, req: IncomingMessage): void {
   proxyReq.path = req.url ?? '/'
@@ -32,8 +32,9 @@ export function linesOf(res: IncomingMessage): Record<string, string[]> {
 }
 
 /**
- * Returns the head of an ordinary response to an upgrade. The end of the connection ends its body, because
- * Node's parser has removed the framing. A 101 that Node takes for such a response keeps its lines.
+ * Returns the head of an ordinary response to an upgrade. The end of the connection ends its body,
+ * because Node's parser has removed the framing. A 101 that Node takes for such a response keeps
+ * its lines.
  */
 export function declinedHead(res: IncomingMessage): string {
   const lines = linesOf(res)

@@ -15,9 +15,15 @@ export interface TunnelEvents {
   closed(): void
   /** Reports the status of the upstream's response: 101, or another one. */
   responded(status: number): void
-  /** Reports that the upstream declined the upgrade. True takes over the socket, and the response with its body. */
+  /**
+   * Reports that the upstream declined the upgrade. True takes over the socket, and the response
+   * with its body.
+   */
   declined(req: IncomingMessage, res: IncomingMessage, socket: Socket): boolean
-  /** Reports that the upstream could not be reached; the client's socket is open and has received nothing. */
+  /**
+   * Reports that the upstream could not be reached; the client's socket is open and has received
+   * nothing.
+   */
   failed(message: string, socket: Socket): void
   /** Reports that the upstream's connection broke after its response. */
   broken(socket: Socket): void
@@ -101,7 +107,10 @@ export class Tunnel {
     for (const socket of this.#open) socket.destroy()
   }
 
-  /** Returns undefined, and reports the failure, when http-proxy cannot be loaded (no free file handle). */
+  /**
+   * Returns undefined, and reports the failure, when http-proxy cannot be loaded (no free file
+   * handle).
+   */
   #createProxy(socket: Socket): httpProxy | undefined {
     try {
       // Loaded synchronously: no event of the waiting socket may be lost meanwhile.

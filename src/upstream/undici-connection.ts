@@ -10,7 +10,9 @@ import { undiciClient } from './undici-module.ts'
 /** Configures the connections of one upstream. */
 export interface ConnectionOptions {
   readonly connector: Connector
-  /** An idle connection is retired after this, or 2 s before the upstream says it would close it. */
+  /**
+   * An idle connection is retired after this, or 2 s before the upstream says it would close it.
+   */
   readonly idle: number
   readonly maxResponseHead: number
 }
@@ -18,12 +20,15 @@ export interface ConnectionOptions {
 /** The end of a connection as the socket reported it; `broken` is an error on this side. */
 export type SocketFate = 'open' | 'reset' | 'closed' | 'broken'
 
-/** The upstream closes at its own time; retiring ours this much earlier keeps requests off dying connections. */
+/**
+ * The upstream closes at its own time; retiring ours this much earlier keeps requests off dying
+ * connections.
+ */
 const RETIRE_BEFORE_APP = 2_000
 
 /**
- * One connection to the upstream, used by one exchange at a time. undici's own pool looks through its
- * clients for a free one, which with thousands of held streams costs more than the request.
+ * One connection to the upstream, used by one exchange at a time. undici's own pool looks through
+ * its clients for a free one, which with thousands of held streams costs more than the request.
  */
 export class UndiciConnection implements PooledConnection {
   readonly head = new RequestHeadWriter()

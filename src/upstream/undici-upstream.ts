@@ -20,7 +20,10 @@ import type { ConnectionEvents, ConnectionPool } from './connection-pool.ts'
 import { headerLines, usualReason } from './response-head.ts'
 
 const OVERLOAD: Failure = { kind: 'overload', message: 'all upstream connections are in use' }
-/** Bodies up to this size are written together with their head, which is cheaper than two corked writes. */
+/**
+ * Bodies up to this size are written together with their head, which is cheaper than two corked
+ * writes.
+ */
 const ONE_WRITE = 16 * 1024
 /** The interim responses to one request, beyond which the response is a protocol failure. */
 const MOST_INTERIM = 64
@@ -40,13 +43,16 @@ export class UndiciUpstream implements Upstream {
     return this.#pool.hasIdle
   }
 
-  /** Reads the response to a request that was sent already, on a connection that another reader opened. */
+  /**
+   * Reads the response to a request that was sent already, on a connection that another reader
+   * opened.
+   */
   takeOver(socket: Socket, sink: ResponseSink, begun = false): Transfer {
     let connections = 0
     const connector: Connector = (done) => {
       if (connections++ > 0 && transfer.done) return this.#options.connector(done)
       // undici reconnects when the connection ends early: the request must not be sent twice.
-      const ended = connections > 1 ? new Error('the app closed the connection') : null
+      const ended = connections > 1 ? new Error('the upstream closed the connection') : null
       process.nextTick(done, ended, ended === null ? socket : null)
       return socket
     }
@@ -60,7 +66,7 @@ export class UndiciUpstream implements Upstream {
       socket.destroy()
       // Clients must not see the message, which contains local paths.
       const why = (error as NodeJS.ErrnoException).code ?? 'unknown error'
-      sink.fail({ kind: 'overload', message: `the app's response cannot be read now: ${why}` })
+      sink.fail({ kind: 'overload', message: `the upstream's response cannot be read now: ${why}` })
       return IDLE_TRANSFER
     }
     connection.statusLine.expect()
@@ -96,7 +102,10 @@ function latin1(bytes: Uint8Array): string {
   return asBuffer(bytes).toString('latin1')
 }
 
-/** Returns only the options that undici needs to frame the body: `RequestHeadWriter` writes the head. */
+/**
+ * Returns only the options that undici needs to frame the body: `RequestHeadWriter` writes the
+ * head.
+ */
 function dispatchOptions(
   method: string,
   body: Body,
@@ -182,8 +191,8 @@ class UndiciTransfer implements Transfer, SocketOwner, Dispatcher.DispatchHandle
     this.#resume = resume
     this.#sink.head(head)
     if (!this.#begun) this.#sink = renameMarkers(head, this.#sink)
-    // No body follows. A 304 may declare the length of the omitted body, and undici would report the
-    // missing bytes as a broken response.
+    // No body follows. A 304 may declare the length of the omitted body, and undici would report
+    // the missing bytes as a broken response.
     if ((status === 204 || status === 304) && !this.#done) {
       this.#ended = true
       this.#sink.end([])
@@ -214,7 +223,7 @@ class UndiciTransfer implements Transfer, SocketOwner, Dispatcher.DispatchHandle
     if (connection.fate === 'reset') {
       // A body without a length ends cleanly only by FIN.
       this.#pool.discard(connection)
-      this.#sink.fail({ kind: 'reset', message: 'the app reset the connection' })
+      this.#sink.fail({ kind: 'reset', message: 'the upstream reset the connection' })
       return
     }
     this.#pool.release(connection)

@@ -266,7 +266,7 @@ test('sessions are counted from their handshake to the end of their stream', asy
   await expect.poll(() => stage.sum('squall_sessions'), POLL).toBe(0)
 })
 
-test('a post that the app redirects keeps its session, and is one call', async () => {
+test('a post that the upstream redirects keeps its session, and is one call', async () => {
   streams = []
   stage = await Stage.open((exchange) => {
     const { method, target } = exchange.request

@@ -170,7 +170,7 @@ test('a call that loses a message of the server by its own rule', async () => {
   await stage.ends({ 'tools/call book: abandoned by injected': 1 })
 })
 
-test('the error of the app after a lost notification is its own', async () => {
+test('the error of the upstream after a lost notification is its own', async () => {
   stage = await Stage.open(asking(false), {
     rules: [oneFault('stream: { drop: all }', OF_PROGRESS)],
   })
@@ -181,7 +181,7 @@ test('the error of the app after a lost notification is its own', async () => {
   await stage.ends({ 'tools/call book: tool_error': 1 })
 })
 
-test('a call that ends well after a fault on its messages is the app’s', async () => {
+test('a call that ends well after a fault on its messages is the upstream’s', async () => {
   const rules = [oneFault('delay: { fixed: 1ms }', OF_SERVER)]
   stage = await Stage.open(asking(false), { rules })
   await book(false)

@@ -25,7 +25,7 @@ async function open(...args: Parameters<typeof Stage.open>): Promise<Stage> {
 
 const batch = [request(1), request(2), { jsonrpc: '2.0', method: 'notifications/x' }]
 
-test('an app that cannot be reached is an error of Squall, for each call', async () => {
+test('an upstream that cannot be reached is an error of Squall, for each call', async () => {
   const stage = await open(() => undefined)
   await stage.app.close()
   await stage.exchange(post(batch))

@@ -81,7 +81,7 @@ describe('a call is no repetition that has', () => {
   })
 })
 
-test('the response to the repetition decides, also when the app fails then', async () => {
+test('the response to the repetition decides, also when the upstream fails then', async () => {
   stage = await Stage.open((exchange) => {
     if (exchange.request.target === '/mcp') return void exchange.send([TO_MOUNT])
     return exchange.reset()

@@ -23,7 +23,10 @@ const CALL = post(request(7))
 const ENDS = { 'tools/call echo: ok': 1 }
 const NAME = 'squall_result_bytes'
 
-/** Calls the tool, whose response is this, and returns the sum of the sizes; checks that there is one. */
+/**
+ * Calls the tool, whose response is this, and returns the sum of the sizes; checks that there is
+ * one.
+ */
 async function measured(
   sent: readonly (string | Buffer)[],
   ends: object = ENDS,

@@ -8,7 +8,8 @@ import { POLL } from './stage.ts'
 import { startUpstream } from '../support/upstream.ts'
 import { openClient } from '../support/open-client.ts'
 
-// A hang could read as zero errors: what a client that ran out of patience left behind counted as cancelled.
+// A hang could read as zero errors: what a client that ran out of patience left behind counted as
+// cancelled.
 
 const opened = closers()
 const LATE = rule('delay', { fixed: 3_600_000, max: 3_600_000, at: 'request' }, 'wait')

@@ -2,6 +2,7 @@ import { connect } from 'node:net'
 import * as fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Api, type LogLine, TOKEN } from './api-setup.ts'
+import { rounds } from '../support/rounds.ts'
 import { startSquall } from '../support/squall.ts'
 
 let api: Api
@@ -158,7 +159,7 @@ describe('requests of all kinds', () => {
         expect(response).toMatch(/^$|^HTTP\/1\.1 [1-4]\d\d /)
         expect(await isAlive(api)).toBe(true)
       }),
-      { numRuns: 500 },
+      { numRuns: rounds(250, 500) },
     )
     expect(changes).toBeGreaterThan(0)
     expect(JSON.stringify(api.log)).not.toContain(TOKEN)
@@ -171,7 +172,7 @@ describe('requests of all kinds', () => {
         await send(locked.port, request(parts), false)
         expect(locked.arming.reasons).toEqual([])
       }),
-      { numRuns: 150 },
+      { numRuns: rounds(75, 150) },
     )
     expect(locked.log.every(isRefusal)).toBe(true)
     expect(await isAlive(locked)).toBe(true)
@@ -202,7 +203,7 @@ describe('requests of all kinds', () => {
         await send(api.port, bytes, true)
         expect(api.arming.reasons).toEqual([])
       }),
-      { numRuns: 200 },
+      { numRuns: rounds(100, 200) },
     )
     await send(api.port, good, false)
     expect(api.arming.reasons).toHaveLength(1)

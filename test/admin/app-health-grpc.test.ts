@@ -106,12 +106,12 @@ test('an error of gRPC is reported with its message', async () => {
   expect(await ask(reply('0801', '14'))).toEqual([502, 'gRPC status 14'])
   expect(await ask((stream) => stream.respond({ ':status': 404 }, { endStream: true }))).toEqual([
     502,
-    'the app answered 404 to gRPC',
+    'the upstream responded with 404 to gRPC',
   ])
   expect(await ask(reply('08'.repeat(5000)))).toEqual([502, 'the response is too long'])
 })
 
-test('an app that speaks something else, or nothing, fails', async () => {
+test('an upstream that speaks something else, or nothing, fails', async () => {
   const server = await startUpstream(
     createTcpServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')),
   )

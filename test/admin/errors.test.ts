@@ -95,7 +95,7 @@ it('shows what each kind of real and injected error says, and nothing of calls t
     ['injected', 'tool_error', 'injected', undefined, 'broken/abort', 'connection to db-7 lost'],
     ['problem', 'http_error', 'real', 500, undefined, 'the disk is full'],
     ['refused', 'http_error', 'injected', 503, 'down/abort', expect.stringMatching(/\w/)],
-    ['reset', 'reset', 'real', undefined, undefined, 'the app reset the connection'],
+    ['reset', 'reset', 'real', undefined, undefined, 'the upstream reset the connection'],
     ['rpc', 'rpc_error', 'real', -32603, undefined, 'the disk is full'],
     ['stream', 'tool_error', 'real', undefined, undefined, 'the disk is full'],
     ['tool', 'tool_error', 'real', undefined, undefined, 'the disk is full'],
@@ -117,7 +117,7 @@ it('shows errors that Squall itself made, with the reason', async () => {
   expect(errors).toMatchObject([
     { tool: 'fine', outcome: 'http_error', origin: 'squall', status: 502, count: 1 },
   ])
-  expect(errors[0]!.samples[0]!.message).toMatch(/^the app cannot be reached: .*ECONNREFUSED/)
+  expect(errors[0]!.samples[0]!.message).toMatch(/^the upstream cannot be reached: .*ECONNREFUSED/)
 })
 
 it('counts further errors of a kind, and keeps a few different messages of it', async () => {

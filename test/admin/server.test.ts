@@ -71,7 +71,7 @@ describe('the admin port', () => {
   })
 
   it('says whether it is ready, and why', async () => {
-    let state: Readiness = { ready: false, reason: 'the app cannot be reached' }
+    let state: Readiness = { ready: false, reason: 'the upstream cannot be reached' }
     const { url } = await start({ readiness: () => state })
     const before = await fetch(`${url}/readyz`)
     expect(before.status).toBe(503)

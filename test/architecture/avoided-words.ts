@@ -22,13 +22,23 @@ export const AVOIDED: readonly Avoided[] = [
   // One word for one thing, and the word of HTTP, MCP, Kubernetes or Prometheus where one exists.
   {
     say: 'response',
-    not: /\b(?:an|the|its|no|each|every|whole|long|JSON|HTTP|unbuffered|right) answers?\b|^\W*answers (?:of|as)\b|\banswers come\b|answers are/i,
-    examples: ['the answer of the server', 'jsonAnswer', 'every answer'],
+    not: /\b(?:an|the|its|no|each|every|whole|long|JSON|HTTP|unbuffered|right) answers?\b|^\W*answers (?:of|as)\b|\banswers come\b|answers are|\b(?:Only answers to|event that answers|answers in JSON|question or answer)\b|\b(?:answered|answers) with (?:status|error)\b/i,
+    examples: [
+      'the answer of the server',
+      'jsonAnswer',
+      'every answer',
+      'answered with status 503',
+    ],
+  },
+  {
+    say: 'upstream, your MCP server',
+    not: /\b(?:the|an|your|its|running|same) apps?\b(?! container)/i,
+    examples: ['the app cannot be reached', 'An app that closes', 'port of the app'],
   },
   {
     say: 'headers',
-    not: /\bmax[- ]head\b|\bhead[- ](?:size|timeout)\b/i,
-    examples: ['--max-head', 'headTimeout'],
+    not: /\bmax[- ]head\b|\bhead[- ](?:size|timeout)\b|\brequest head (?:is|did)\b/i,
+    examples: ['--max-head', 'headTimeout', 'the request head is too large'],
   },
   {
     say: 'protocol version',
@@ -61,7 +71,7 @@ export const AVOIDED: readonly Avoided[] = [
   },
   {
     say: 'active, reloaded, rejected',
-    not: /\bin force\b|\bare taken up\b|\btakes up edits\b|\brules? (?:file )?(?:is|are|was|were) refused\b|\brefused (?:rules?|reloads?|plans?)\b/i,
+    not: /\bin force\b|\bare taken up\b|\btakes up edits\b|\brules? (?:file )?(?:is|are|was|were) refused\b|\brefused (?:rules?|reloads?|plans?|by squall|with status)\b/i,
     examples: ['notInForce', 'edits are taken up', 'the rules were refused', 'a refused plan'],
   },
   {
@@ -72,8 +82,14 @@ export const AVOIDED: readonly Avoided[] = [
   { say: 'passed, failed', not: HELD, examples: ['the gate held', 'breached', 'a breach'] },
   {
     say: 'reported, logged, shown',
-    not: /\btold\b|\btells? (?:of|whether|which|no reason)\b|^\W*Tells\b|\bsays? of\b/i,
-    examples: ['nobody is told', 'toldOf', '/** Tells paths', 'metrics that say of every rule'],
+    not: /\btold\b|\btells? (?:of|whether|which|no reason)\b|^\W*Tells\b|\bsays? of\b|#tell\b/i,
+    examples: [
+      'nobody is told',
+      'toldOf',
+      '/** Tells paths',
+      'say of every rule',
+      'tells them apart',
+    ],
   },
   {
     say: 'fix, error, invalid',
@@ -82,7 +98,7 @@ export const AVOIDED: readonly Avoided[] = [
   },
   {
     say: 'in-flight requests',
-    not: /\bledgers?\b|\bpending[- ](?:calls?|ttl)\b|\bmax[- ]pending\b/i,
+    not: /\bledgers?\b|#pending\b|\bpending[- ](?:calls?|ttl)\b|\bmax[- ]pending\b/i,
     allowed: /max_pending_requests/,
     examples: ['pendingCalls', 'pending_calls', '--max-pending', 'pendingTtl', 'the ledger'],
   },

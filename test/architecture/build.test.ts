@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -11,6 +11,11 @@ interface PutInPlace {
 
 const script = new URL('../../scripts/lib/put-in-place.mjs', import.meta.url).href
 const { ownDirectory, putDirectory, putFiles } = (await import(script)) as PutInPlace
+
+const inputs = new URL('../../scripts/lib/build-inputs.mjs', import.meta.url).href
+const { digestOf } = (await import(inputs)) as {
+  readonly digestOf: (root: string, paths: readonly string[]) => Promise<string>
+}
 
 let directory: string
 
@@ -52,6 +57,24 @@ test('a build leaves nothing of its own, nor of one that was killed', async () =
   const failed = ownDirectory(directory, () => Promise.reject(new Error('no compiler')))
   await expect(failed).rejects.toThrow('no compiler')
   expect(await readdir(directory)).toEqual([`next-${process.ppid}`])
+})
+
+test('a build is of other sources when a file is changed, added, renamed or moved into its neighbour', async () => {
+  const digest = (): Promise<string> => digestOf(directory, ['src', 'lock.json'])
+  await made('src/cli', { 'a.ts': 'one', 'b.ts': 'two' })
+  await made('', { 'lock.json': '{}', 'notes.md': 'first' })
+  const seen = [await digest()]
+  await made('', { 'notes.md': 'second' })
+  expect(await digest()).toBe(seen[0])
+  await made('src/cli', { 'a.ts': 'onet', 'b.ts': 'wo' })
+  seen.push(await digest())
+  await made('src/new', { 'a.ts': '' })
+  seen.push(await digest())
+  await rename(join(directory, 'src/new'), join(directory, 'src/other'))
+  seen.push(await digest())
+  await made('', { 'lock.json': '[]' })
+  seen.push(await digest())
+  expect(new Set(seen).size).toBe(5)
 })
 
 async function made(path: string, files: Readonly<Record<string, string>>): Promise<void> {

@@ -71,8 +71,9 @@ async function rejectedFiles(): Promise<readonly string[]> {
 }
 
 /**
- * Writes what a file of src loads later by `import` or `require` as static imports, which lint looks at;
- * returns their number. Throws for a name that is computed, since nothing could check where it leads.
+ * Writes what a file of src loads later by `import` or `require` as static imports, which lint
+ * looks at; returns their number. Throws for a name that is computed, since nothing could check
+ * where it leads.
  */
 async function writeDynamicImports(path: string, text: string): Promise<number> {
   const calls = text.matchAll(

@@ -26,8 +26,8 @@ it.each([
   [
     'what a terminal obeys (base/text/foreign-text.ts)',
     /\\p\{(?:C|Z)[a-z]?\}|\\u(?:0000|001f|007f|009f)-|-\\u(?:001f|009f)|\\u20(?:0b|2[89ae])|\\u206[069]|\\x(?:7f|9f|1b)[-\]]/,
-    // The page of the admin port is served as it is and cannot import. `mcp/body-ambiguity.ts` looks for keys
-    // that decoders read in different ways.
+    // The page of the admin port is served as it is and cannot import. `mcp/body-ambiguity.ts`
+    // looks for keys that decoders read in different ways.
     ['base/text/', 'admin/page/format.js', 'mcp/body-ambiguity.ts'],
   ],
   [

@@ -28,8 +28,8 @@ it('documents name files that exist', async () => {
   const missing: string[] = []
   for (const page of pages) {
     const text = await readFile(join(ROOT, page), 'utf8')
-    // Notes and superseded decisions are about files of their time.
-    if (page.includes('/notes/') || text.includes('\nStatus: superseded by ')) continue
+    // Superseded decisions are about files of their time.
+    if (text.includes('\nStatus: superseded by ')) continue
     for (const [, path] of text.matchAll(PATH)) {
       if (!(await isThere(path!))) missing.push(`${page}: ${path}`)
     }
@@ -67,7 +67,7 @@ async function hasSection(page: string, anchor: string | undefined): Promise<boo
 it('every page of the documents is reached from their index', async () => {
   const index = await readFile(join(ROOT, 'docs/README.md'), 'utf8')
   const links = new Set([...index.matchAll(LINK)].map(([, link]) => join('docs', link!)))
-  const pages = (await pagesIn('docs')).filter((page) => !/decisions|notes|README/.test(page))
+  const pages = (await pagesIn('docs')).filter((page) => !/decisions|README/.test(page))
   expect(pages.filter((page) => !links.has(page))).toEqual([])
 })
 

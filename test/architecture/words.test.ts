@@ -22,7 +22,10 @@ async function textsIn(directory: string): Promise<[path: string, text: string][
   )
 }
 
-/** Texts that people read: documents, help, messages, descriptions of schemas, identifiers, comments. */
+/**
+ * Texts that people read: documents, help, messages, descriptions of schemas, identifiers,
+ * comments.
+ */
 const texts = new Map<string, string>()
 for (const directory of DIRECTORIES) {
   for (const [path, text] of await textsIn(directory)) texts.set(path, text)

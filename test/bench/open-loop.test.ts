@@ -37,7 +37,7 @@ async function app(wrongFrom: number): Promise<number> {
 }
 
 describe('the sender at a fixed rate', () => {
-  it('keeps its rate while some calls wait, and tells those from the others', async () => {
+  it('keeps its rate while some calls wait, and reports those apart from the others', async () => {
     const port = await app(Infinity)
     const reported = await openLoop({ port, rate: 400, seconds: 0.5, delayMs: DELAY_MS })
     expect(reported).toMatchObject({ calls: 200, errors: 0, callsPerSecond: 400 })

@@ -34,7 +34,7 @@ describe('the tables of the bench', () => {
     expect(ratioTable([measured('a', [1])], ['b'])).toBe('')
   })
 
-  it('tell the middle of the rounds, the range, every error, and a dash where there is no proxy', () => {
+  it('show the middle of the rounds, the range, every error, and a dash where there is no proxy', () => {
     const rows = [
       measured('direct', [undefined, undefined]),
       measured('a', [10, 30, 20], { errors: 2 }),
@@ -46,12 +46,12 @@ describe('the tables of the bench', () => {
     expect(a!.at(-1)).toBe('6')
   })
 
-  it('tell long responses in megabytes a second', () => {
+  it('show long responses in megabytes a second', () => {
     const [head, a] = cellsOf(figuresTable([measured('a', [1])], 10_000_000))
     expect([head![3], a![3]]).toEqual(['MB/s', '5000'])
   })
 
-  it('tell what a proxy adds to each quantile of calls without one', () => {
+  it('show what a proxy adds to each quantile of calls without one', () => {
     const rows = [measured('direct', [undefined]), measured('a', [1], { p50Ms: 1.25, p99Ms: 4 })]
     expect(cellsOf(addedTable(rows))).toEqual([
       ['peer', 'p50 + ms', 'p99 + ms', 'p99.9 + ms'],

@@ -4,6 +4,7 @@ import { envName, namedFlags } from '../../src/cli/flags/flag.ts'
 import { RUN_FLAGS } from '../../src/cli/run/run-options.ts'
 import { parseCommandLine } from '../../src/cli/commands/index.ts'
 import { UsageError } from '../../src/cli/flags/usage-error.ts'
+import { rounds } from '../support/rounds.ts'
 
 describe('any command line and environment', () => {
   const flag = fc.constantFrom(...namedFlags(RUN_FLAGS).map(({ name }) => name))
@@ -36,7 +37,7 @@ describe('any command line and environment', () => {
           expect(error.message.length).toBeLessThan(400)
         }
       }),
-      { numRuns: 1_000 },
+      { numRuns: rounds(250, 1_000) },
     )
   })
 })

@@ -191,12 +191,12 @@ describe('squall run', () => {
     [
       '--listen :3000',
       'LOOP',
-      '--upstream http://127.0.0.1:3000 is the address of --listen [::]:3000; point --upstream at the app',
+      '--upstream http://127.0.0.1:3000 is the address of --listen [::]:3000; point --upstream at your MCP server',
     ],
     [
       '--upstream http://localhost:15390',
       'LOOP',
-      '--upstream http://localhost:15390 is the address of --admin 127.0.0.1:15390; point --upstream at the app',
+      '--upstream http://localhost:15390 is the address of --admin 127.0.0.1:15390; point --upstream at your MCP server',
     ],
     [
       '--admin :15300',
@@ -222,7 +222,7 @@ describe('squall run', () => {
     [
       '--upstream https://a --upstream-servername 10.0.0.1',
       'INVALID_VALUE',
-      '--upstream-servername: "10.0.0.1" is not a host name; write the DNS name in the certificate of the app',
+      '--upstream-servername: "10.0.0.1" is not a host name; write the DNS name in the certificate of the upstream',
     ],
   ])('refuses %s', (args, code, message) => {
     const error = complaint(['run', ...args.split(' ')])

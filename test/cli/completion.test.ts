@@ -11,7 +11,10 @@ function offered(...words: readonly string[]): readonly string[] {
   return offeredFor('squall', ...words)
 }
 
-/** Returns what bash offers for a line, by the function that the script registers for its first word. */
+/**
+ * Returns what bash offers for a line, by the function that the script registers for its first
+ * word.
+ */
 function offeredFor(command: string, ...words: readonly string[]): readonly string[] {
   const script = `${completionScript('bash', COMMANDS)}
 COMP_WORDS=(${command} "$@"); COMP_CWORD=$(( \${#COMP_WORDS[@]} - 1 ))

@@ -21,7 +21,7 @@ interface Stand {
   readonly app: RawApp
   readonly program: Program
   readonly port: number
-  /** POSTs that the app has not answered. */
+  /** POSTs without a response from the upstream. */
   readonly held: AppExchange[]
   readonly metric: (name: string, labels?: Readonly<Record<string, string>>) => Promise<number>
 }
@@ -68,7 +68,9 @@ async function accepted({ metric }: Stand, count: number): Promise<void> {
 }
 
 async function asked({ held }: Stand, count: number): Promise<void> {
-  await eventually(() => (held.length === count ? undefined : `the app has ${held.length} calls`))
+  await eventually(() =>
+    held.length === count ? undefined : `the upstream has ${held.length} calls`,
+  )
 }
 
 /** Nobody waits for the time of the drain, which is five minutes. */
@@ -78,9 +80,9 @@ async function endsByItself({ program }: Stand): Promise<void> {
 }
 
 /**
- * A pod is told to end while clients are in the middle of sending. A request that has begun to arrive was
- * sent in good faith to a pod that was ready: to drop the rest of it leaves the client without a response,
- * and the drain waiting for a request that will never be whole.
+ * A pod ends while clients are in the middle of sending. A request that has begun to arrive was
+ * sent in good faith to a pod that was ready: to drop the rest of it leaves the client without a
+ * response, and the drain waiting for a request that will never be whole.
  */
 describe('at SIGTERM', () => {
   test('whole calls, streams and requests that have half arrived are all finished', async () => {
@@ -221,7 +223,10 @@ function clients(at: Stand, count: number): Promise<RawClient[]> {
   return Promise.all(Array.from({ length: count }, () => client(at)))
 }
 
-/** A call in two parts: cut in the head, within a header, at the end of the head, or in the body. */
+/**
+ * A call in two parts: cut in the request line, within a header, at the end of the headers, or in
+ * the body.
+ */
 function cutRequest(id: number): [string, string] {
   const text = toolCall(id)
   const head = text.indexOf('\r\n\r\n') + 4
@@ -229,7 +234,7 @@ function cutRequest(id: number): [string, string] {
   return [text.slice(0, at), text.slice(at)]
 }
 
-/** The admin port has answered twice: whatever the drain does at its beginning is done. */
+/** The admin port has responded twice: the first steps of the drain are done. */
 async function drainHasBegun({ metric }: Stand): Promise<void> {
   for (let i = 0; i < 2; i++) await metric('squall_connections', { kind: 'client' })
 }

@@ -21,7 +21,7 @@ interface Stand {
   readonly program: Program
   readonly port: number
   readonly admin: string
-  /** Exchanges that the app has not answered. */
+  /** Exchanges without a response from the upstream. */
   readonly held: AppExchange[]
 }
 
@@ -90,7 +90,7 @@ describe('a drain', () => {
     expect(program.stderr()).toBe('')
   })
 
-  test('lets an event stream go on, and ends when the app has ended it', async () => {
+  test('lets an event stream go on, and ends when the upstream has ended it', async () => {
     const { app, program, port } = await stand()
     const stream = await openStream(port)
     await signalled(program, 'SIGTERM')

@@ -1,3 +1,4 @@
+import type { RequestListener } from 'node:http'
 import { expect, it, vi } from 'vitest'
 import { createSquall, InvalidRulesError, type Squall } from '../../src/cli/library/index.ts'
 import { closers } from '../support/closers.ts'
@@ -75,6 +76,25 @@ it('rules that are set at once become active in order', async () => {
   expect(squall.rules().map(({ rule }) => rule)).toEqual(['fails'])
 })
 
+it('real errors disarm the rules by a condition', async () => {
+  const failing: RequestListener = (req, res) => {
+    req.resume()
+    res.writeHead(500).end()
+  }
+  const app = opened(await startUpstream(failing))
+  const rollbackOn = ['real-errors>1% for 200ms']
+  const squall = opened(await createSquall({ upstream: app.url, rules: [FAIL], rollbackOn }))
+  expect(await statusOf(squall)).toBe(503)
+  const isDisarmed = async () => metricOf(await squall.metrics(), 'squall_armed') === 0
+  const { hostname: host, port } = new URL(squall.url)
+  await eventually(async () => {
+    await call({ host, port: Number(port) }, callMessage(1, 'plain'))
+    return (await isDisarmed()) ? undefined : 'still armed'
+  })
+  await squall.setRules([FAIL])
+  expect(await statusOf(squall)).toBe(500)
+})
+
 it('a closed sidecar takes no rules, and leaves its port', async () => {
   const squall = await createSquall({ upstream: await modernServer() })
   await squall.setRules({ rules: [FAIL] })
@@ -108,13 +128,21 @@ it.each([
   [{ upstream, rule: [] }, 'createSquall has no option "rule"; did you mean rules?'],
   [
     { upstream, port: 1 },
-    'createSquall has no option "port"; the options are upstream, rules, listen',
+    'createSquall has no option "port"; the options are upstream, rules, listen, rollbackOn',
   ],
   [
     { upstream, rules: './rules.yaml' },
     'rules is the text of a rules file, not its path; write rules: await readFile("./rules.yaml", \'utf8\')',
   ],
   [{ upstream, listen: 3000 }, "listen needs host:port; write listen: '127.0.0.1:0'"],
+  [
+    { upstream, rollbackOn: 'not-ready for 10s' },
+    "rollbackOn needs a list; write rollbackOn: ['real-errors>1% for 30s']",
+  ],
+  [
+    { upstream, rollbackOn: ['real-errors>1%'] },
+    'rollbackOn "real-errors>1%": write "real-errors>1% for 30s"',
+  ],
   [{ upstream, listen: 'unix:/a' }, "listen needs host:port; write listen: '127.0.0.1:0'"],
 ])('createSquall(%j) is rejected with the right form', async (options, message) => {
   const error = await createSquall(options as never).catch((reason: unknown) => reason)

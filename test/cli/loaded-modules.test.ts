@@ -32,7 +32,10 @@ async function loadedAtEnd(name: string, args: readonly string[]): Promise<Set<s
   return namesIn(list)
 }
 
-/** The modules that `squall run` has loaded when it takes traffic: packages and Node's modules by name, own files by path. */
+/**
+ * The modules that `squall run` has loaded when it takes traffic: packages and Node's modules by
+ * name, own files by path.
+ */
 async function loadedBy(name: string, ...flags: readonly string[]): Promise<Set<string>> {
   const list = join(directory, name)
   const places = ['--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0', ...flags]

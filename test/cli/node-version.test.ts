@@ -17,7 +17,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(directory, { recursive: true, force: true }))
 
-test.each(['v0.10.48', 'v18.20.8', 'v20.18.3'])('Node %s is told to be too old', async (found) => {
+test.each(['v0.10.48', 'v18.20.8', 'v20.18.3'])('Node %s is reported as too old', async (found) => {
   const preload = join(directory, 'old-node.cjs')
   await writeFile(
     preload,

@@ -13,8 +13,8 @@ const OPEN_FILES = 256
 const CLIENTS = 400
 
 /**
- * Clients that hold their connections took every descriptor of the process: scrapes and probes were not
- * accepted any more, and calls that had been accepted got no connection to the app.
+ * Clients that hold their connections took every descriptor of the process: scrapes and probes were
+ * not accepted any more, and calls that had been accepted got no connection to the upstream.
  */
 test('clients that hang take no descriptor from the admin port or from accepted calls', async () => {
   const held: AppExchange[] = []
@@ -33,7 +33,9 @@ test('clients that hang take no descriptor from the admin port or from accepted 
   const clients = await Promise.all(Array.from({ length: CLIENTS }, () => RawClient.connect(port)))
   for (const each of clients) opened(each)
   await Promise.all(clients.map((each, id) => each.send(toolCall(id), 'POST')))
-  await eventually(() => (held.length === most ? undefined : `${held.length} calls at the app`))
+  await eventually(() =>
+    held.length === most ? undefined : `${held.length} calls at the upstream`,
+  )
   const served = (): RawClient[] => clients.filter(({ fate }) => fate === undefined)
   await eventually(() => (served().length === most ? undefined : `${served().length} are served`))
   for (let i = 0; i < 5; i++) {

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
-import { startProgram, type Program } from '../support/program.ts'
+import { startProgram, type Finished, type Program } from '../support/program.ts'
 import { startUpstream } from '../support/upstream.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'squall-'))
@@ -45,7 +45,7 @@ const misuses: readonly [string, string[], RegExp, Record<string, string>?][] = 
   [
     'an upstream that is the listener',
     ['run', '--listen', '127.0.0.1:3000', '--upstream', 'http://localhost:3000'],
-    /http:\/\/localhost:3000 is the address of --listen 127\.0\.0\.1:3000; point --upstream at the app/,
+    /http:\/\/localhost:3000 is the address of --listen 127\.0\.0\.1:3000; point --upstream at your MCP server/,
   ],
   [
     'a TLS file that cannot be read',
@@ -87,24 +87,39 @@ const installed = join(directory, 'squall')
 symlinkSync(fileURLToPath(new URL('../../bin/squall.cjs', import.meta.url)), installed)
 const path = `${directory}:${process.env['PATH']}`
 
-test.each<[string, string, string, Record<string, string>]>([
+const LAUNCHES: readonly [string, string, string, Record<string, string>][] = [
   ['node starts it, as in a clone', process.execPath, 'npx squall', {}],
   ['npx starts it', installed, 'npx squall', { PATH: path, npm_command: 'exec' }],
   ['the shell finds it', installed, 'squall', { PATH: path }],
   ['its directory is not in the path', installed, 'npx squall', {}],
-])('hints print a command that works where %s', async (_where, program, command, env) => {
-  const file = program === installed ? [] : [join(installed, '..', 'squall')]
-  const run = (args: string[]) => startProgram([...file, ...args], env, { program }).finished()
-  const none = await run([])
-  expect(none.stderr).toBe(`squall: no command; use ${command} run, or see ${command} --help\n`)
-  expect(none.code).toBe(2)
-  const checked = await run(['check', '--rules', join(directory, 'none.yaml')])
-  expect(checked.stdout).toContain(
-    `\n    ${command} validate ${directory}/none.yaml checks again\n`,
-  )
-  const { stdout } = await run(['report', '--help'])
-  expect(stdout).toContain(`\nExamples:\n  ${command} report html `)
-})
+]
+
+/** Runs the program as a launch does. */
+function launched(program: string, env: Record<string, string>, args: string[]): Promise<Finished> {
+  const file = program === installed ? [] : [installed]
+  return startProgram([...file, ...args], env, { program }).finished()
+}
+
+test.each(LAUNCHES)(
+  'a hint prints a command that works where %s',
+  async (_where, program, command, env) => {
+    const none = await launched(program, env, [])
+    expect(none.stderr).toBe(`squall: no command; use ${command} run, or see ${command} --help\n`)
+    expect(none.code).toBe(2)
+  },
+)
+
+test.each(LAUNCHES.slice(1, 3))(
+  'results and the help print a command that works where %s',
+  async (_where, program, command, env) => {
+    const checked = await launched(program, env, ['check', '--rules', join(directory, 'none.yaml')])
+    expect(checked.stdout).toContain(
+      `\n    ${command} validate ${directory}/none.yaml checks again\n`,
+    )
+    const { stdout } = await launched(program, env, ['report', '--help'])
+    expect(stdout).toContain(`\nExamples:\n  ${command} report html `)
+  },
+)
 
 test('the program itself ends so, whether by a flag or by a variable', async () => {
   const few = misuses.filter(([what]) => /unknown flag|variable/.test(what))
@@ -148,7 +163,7 @@ test.each([
 })
 
 describe('a start', () => {
-  test('tells the bound address first and that of the admin port second', async ({ annotate }) => {
+  test('shows the bound address first and that of the admin port second', async ({ annotate }) => {
     const began = performance.now()
     const program = start('--ready-without-upstream')
     const { address } = await program.logged('admin listening')
@@ -200,7 +215,7 @@ describe('a start', () => {
     ])
   })
 
-  test('shows people the place of each mistake in the rules, and the path of a missing file', async () => {
+  test('shows people the position of each error in the rules, and the path of a missing file', async () => {
     const file = join(directory, 'shown.yaml')
     const program = start('--log-format', 'pretty', '--rules', file)
     const logged = async (text: string): Promise<void> => {

@@ -29,8 +29,8 @@ describe('squall report html and markdown', () => {
     })
     const html = await readFile(out, 'utf8')
     expect(html).toContain('<title>A day · Squall</title>')
-    expect(html).toContain('<h2 id="verdict-0">before</h2>')
-    expect(html).toContain('<h2 id="verdict-1">calm</h2>')
+    expect(html).toContain('<h2>before</h2>')
+    expect(html).toContain('<h2>calm</h2>')
     const { code, stdout } = await startProgram(['report', 'markdown', file], {}, { here: true })
     expect(code).toBe(0)
     expect(stdout).toMatch(/^# Load report\n/)
@@ -48,7 +48,7 @@ describe('squall report html and markdown', () => {
         stderr: '',
       })
       const again = join(directory, 'again.html')
-      const named = ['--name', 'squall-demo-app 1.0.0', '-o', again]
+      const named = ['--name', 'squall-demo-server 1.0.0', '-o', again]
       expect((await startProgram(['report', 'html', out, ...named], {}, { here: true })).code).toBe(
         0,
       )

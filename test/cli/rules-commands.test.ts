@@ -33,7 +33,7 @@ describe('squall validate', () => {
     expect(stdout).toBe(`${good}: ok\n`)
   })
 
-  test('names every mistake with its line and column, and fails', async () => {
+  test('names every error with its line and column, and fails', async () => {
     const { code, stdout } = await startProgram(['validate', bad, good], {}, { here: true })
     expect(code).toBe(1)
     expect(stdout).toContain(`${bad}:4:14: `)
@@ -56,7 +56,7 @@ test('squall schema prints the JSON Schema of the rules', async () => {
 })
 
 describe('squall explain', () => {
-  test('tells what a rule would do to a call', async () => {
+  test('shows what a rule would do to a call', async () => {
     const { code, stdout } = await startProgram(
       ['explain', good, '--tool', 'search_docs'],
       {},
@@ -67,7 +67,7 @@ describe('squall explain', () => {
     expect(stdout).toContain('needs less than 0.3')
   })
 
-  test('tells which dimension failed', async () => {
+  test('shows which dimension failed', async () => {
     const { stdout } = await startProgram(
       ['explain', good, '--tool', 'other', '--json'],
       {},
@@ -84,7 +84,7 @@ describe('squall explain', () => {
     })
   })
 
-  test('does not explain by a file with mistakes', async () => {
+  test('does not explain by an invalid file', async () => {
     const { code } = await startProgram(
       ['explain', bad, '--tool', 'search_docs'],
       {},

@@ -52,7 +52,7 @@ test('leads to no loop by any address of this machine', () => {
     )
     expect(routes('--listen', ':3001', '--upstream-host', address)).toHaveLength(1)
   }
-  // The app on loopback, the sidecar on the address of the pod: the same port, and no loop.
+  // The upstream on loopback, the sidecar on the address of the pod: the same port, and no loop.
   expect(routes('--listen', '10.1.2.3:3000', '--upstream-host', '127.0.0.1')).toHaveLength(1)
   expect(routes('--listen', '127.0.0.1:3000', '--upstream-host', '10.1.2.3')).toHaveLength(1)
 })

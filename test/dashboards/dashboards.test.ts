@@ -49,7 +49,8 @@ describe.each(all.map((dashboard) => [dashboard.title, dashboard] as const))('%s
       expect(variable.label).not.toBe('')
       if (variable.type === 'datasource') continue
       expect(variable.definition).toMatch(new RegExp(`^label_values\\(.*, ${variable.name}\\)$`))
-      // Targets without such a label are shown, too. Of jobs one is chosen: two of them may scrape one sidecar.
+      // Targets without such a label are shown, too. Of jobs one is chosen: two of them may scrape
+      // one sidecar.
       const isJob = variable.name === 'job'
       expect(variable).toMatchObject({ multi: !isJob, includeAll: !isJob })
       expect(variable.allValue).toBe(isJob ? undefined : '.*')

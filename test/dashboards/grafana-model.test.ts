@@ -43,7 +43,7 @@ const MISTAKES: Readonly<Record<string, (text: string) => string>> = {
   'a variable': (text) => text.replace('"includeAll"', '"includesAll"'),
 }
 
-it('dashboards are what the types that Grafana publishes say, and mistakes are not', async () => {
+it('dashboards are what the types that Grafana publishes say, and wrong ones are not', async () => {
   const read = (file: string): Promise<string> =>
     readFile(join(ROOT, 'deploy/grafana', file), 'utf8')
   const texts: Record<string, string> = {}

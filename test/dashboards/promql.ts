@@ -18,7 +18,10 @@ const LISTS = /\b(?:by|without|on|ignoring|group_left|group_right)\s*\(([^()]*)\
 const LABEL = /([a-zA-Z_]\w*)\s*(?:=~|!~|!=|=)\s*"((?:[^"\\]|\\.)*)"/g
 const METRIC = /(?<![\w.])([a-zA-Z_:][\w:]*)\s*(\(|\{([^{}]*)\})?/g
 
-/** Finds the metrics and labels of a query. Enough of the language for queries without braces in texts. */
+/**
+ * Finds the metrics and labels of a query. Enough of the language for queries without braces in
+ * texts.
+ */
 export function namesIn(query: string): Names {
   const grouping = [...query.matchAll(LISTS)].flatMap(([, list = '']) =>
     list.split(',').flatMap((name) => (name.trim() === '' ? [] : [name.trim()])),

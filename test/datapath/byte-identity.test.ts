@@ -46,7 +46,9 @@ function requestSeen(request: WireMessage): object {
   return { startLine, headers: endToEnd(headers), framing, body: digest(request), trailers }
 }
 
-/** Returns a response as the client saw it. The framing may differ: it belongs to the connection. */
+/**
+ * Returns a response as the client saw it. The framing may differ: it belongs to the connection.
+ */
 function responseSeen(response: ClientResponse | undefined): object {
   if (response === undefined) return { none: true }
   const { status, reason, headers, trailers, complete } = response
@@ -62,7 +64,7 @@ function responseSeen(response: ClientResponse | undefined): object {
   }
 }
 
-/** Runs planned connections, a few at a time, and answers what each side saw, by exchange. */
+/** Runs planned connections, a few at a time, and returns what each side saw, by exchange. */
 async function run(
   port: number,
   plan: readonly PlannedConnection[],

@@ -85,7 +85,7 @@ const cases = stages.flatMap(([stage, options, request, reached]) =>
 )
 
 test.each(cases)(
-  'the app learns at once that a client $way $stage',
+  'the upstream learns at once that a client $way $stage',
   async ({ options, request, reached, leave }) => {
     await start(options)
     const delays = await departures(request, reached, leave)
@@ -94,7 +94,7 @@ test.each(cases)(
   },
 )
 
-test('a client that leaves in the middle of its upload takes the request to the app with it', async () => {
+test('a client that leaves in the middle of its upload takes the request to the upstream with it', async () => {
   await start({ onHead: silent })
   const client = await RawClient.connect(squall.port)
   await client.send('PUT /up HTTP/1.1\r\nHost: pod\r\nContent-Length: 1000\r\n\r\npart', 'PUT')
@@ -131,7 +131,7 @@ test.each([
   ['inside a chunked body', `${STREAM_HEAD}8\r\ndata`],
   ['between chunks', `${STREAM_HEAD}5\r\ndata:\r\n`],
   ['inside a body without an end', 'HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nhalf'],
-])('a reset by the app %s is a reset for the client', async (_stage, bytes) => {
+])('a reset by the upstream %s is a reset for the client', async (_stage, bytes) => {
   await start({
     script: async (e) => {
       if (bytes !== '') await e.write(bytes)
@@ -150,22 +150,25 @@ test.each([
   ['a body with a length', 'HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf'],
   ['a chunked body', `${STREAM_HEAD}8\r\ndata`],
   ['a chunked body, between chunks', `${STREAM_HEAD}5\r\ndata:\r\n`],
-])('a close by the app inside %s is a cut for the client, not an end', async (_stage, bytes) => {
-  await start({
-    script: async (e) => {
-      await e.write(bytes)
-      e.fin()
-    },
-  })
-  const client = await RawClient.connect(squall.port)
-  await client.send(toolCall(1), 'POST')
-  await client.gone
-  expect(client.responses.map((given) => given.complete)).toEqual([false])
-  expect(app.requests).toHaveLength(1)
-})
+])(
+  'a close by the upstream inside %s is a cut for the client, not an end',
+  async (_stage, bytes) => {
+    await start({
+      script: async (e) => {
+        await e.write(bytes)
+        e.fin()
+      },
+    })
+    const client = await RawClient.connect(squall.port)
+    await client.send(toolCall(1), 'POST')
+    await client.gone
+    expect(client.responses.map((given) => given.complete)).toEqual([false])
+    expect(app.requests).toHaveLength(1)
+  },
+)
 
 test.each(['before a byte of the response', 'inside the head'])(
-  'a close by the app %s is no response, or one of Squall, and nothing is sent twice',
+  'a close by the upstream %s is no response, or one of Squall, and nothing is sent twice',
   async (stage) => {
     await start({
       script: async (e) => {
@@ -182,7 +185,7 @@ test.each(['before a byte of the response', 'inside the head'])(
   },
 )
 
-test('when the app dies and comes back, the next call works', async () => {
+test('when the upstream dies and comes back, the next call works', async () => {
   await start({ script: (e) => void e.write(response('200 OK', [], 'first life')) })
   const client = await RawClient.connect(squall.port)
   await client.send(toolCall(1), 'POST')

@@ -1,7 +1,8 @@
 /**
- * An upstream could say of its own errors that Squall had injected them: a header `x-squall-fault` or
- * `x-squall-error`, or a comment in a stream, passed as it stood, and load tests, experiments and
- * people took real errors for injected ones. What says so in the upstream's response is renamed.
+ * An upstream could say of its own errors that Squall had injected them: a header `x-squall-fault`
+ * or `x-squall-error`, or a comment in a stream, passed as it stood, and load tests, experiments
+ * and people took real errors for injected ones. What says so in the upstream's response is
+ * renamed.
  */
 import { gzipSync } from 'node:zlib'
 import { afterEach, expect, it } from 'vitest'

@@ -79,7 +79,7 @@ test.each([
   client.close()
   expect(client.violations).toEqual([])
   expect(client.text).not.toContain('hidden')
-  // Nor for the next client, who may get the same connection to the app.
+  // Nor for the next client, who may get the same connection to the upstream.
   const other = await RawClient.connect(squall.port)
   await other.send(GOOD, 'GET')
   expect((await other.response())?.body.toString()).toBe('good')

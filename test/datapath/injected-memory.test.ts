@@ -1,8 +1,8 @@
 /**
  * A sidecar that `squall inject` has put into a pod has 256 MiB and a heap of 153 MiB. Two calls of
- * 4 MiB with 1.3 million empty objects in their arguments, or one response of nested arrays to a call
- * that `rewrite` was about, took more than that: the process ended with SIGABRT, and the pod's traffic
- * with it. Packed with gzip the calls had 4 KB each.
+ * 4 MiB with 1.3 million empty objects in their arguments, or one response of nested arrays to a
+ * call that `rewrite` was about, took more than that: the process ended with SIGABRT, and the pod's
+ * traffic with it. Packed with gzip the calls had 4 KB each.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

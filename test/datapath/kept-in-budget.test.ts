@@ -1,6 +1,7 @@
 /**
- * Each rule with `replay` kept up to 8 MiB of responses, `amplify` a text for each copy and `--public-url`
- * 64 KiB of metadata, none of which counted: together they could take more than the memory of the pod.
+ * Each rule with `replay` kept up to 8 MiB of responses, `amplify` a text for each copy and
+ * `--public-url` 64 KiB of metadata, none of which counted: together they could take more than the
+ * memory of the pod.
  */
 import type { RequestListener } from 'node:http'
 import { expect, test } from 'vitest'

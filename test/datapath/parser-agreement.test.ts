@@ -14,7 +14,7 @@ const CASES = rounds(500, 3200)
 const WORKERS = 8
 /** The wait for an unfinished request before the client hangs up. */
 const SILENCE = 40
-/** The headers that a hop may keep, such as an Expect that it answered itself. */
+/** The headers that a hop may keep, such as an Expect that it handled itself. */
 const HOP_BY_HOP = new Set(
   'connection keep-alive proxy-connection transfer-encoding upgrade te expect'.split(' '),
 )
@@ -72,7 +72,7 @@ async function strike(port: number, bytes: Buffer): Promise<void> {
   client.close()
 }
 
-/** Why what the app saw is not what Node understood; undefined when it is. */
+/** Why what the upstream saw is not what Node understood; undefined when it is. */
 function disagreement(app: AppRequest, node: Understood | undefined): string | undefined {
   if (node === undefined) return 'Node did not accept it'
   if (app.method !== node.method || app.target !== node.target) return 'another method or target'
@@ -97,7 +97,7 @@ function disagreement(app: AppRequest, node: Understood | undefined): string | u
   return undefined
 }
 
-/** Requests are told apart by the case that they came up in; on a busy machine they may come up later. */
+/** Identifies requests by their case; on a busy machine they may arrive during a later one. */
 const LATE = 4
 
 interface Noted<T> {
@@ -105,7 +105,9 @@ interface Noted<T> {
   readonly request: T
 }
 
-/** The reasons why requests at the app have no counterpart among those that Node understood. */
+/**
+ * The reasons why requests at the upstream have no counterpart among those that Node understood.
+ */
 function unmatched(
   atApp: readonly Noted<AppRequest>[],
   atNode: readonly Noted<Understood>[],
@@ -157,7 +159,7 @@ async function runWorker(next: () => Buffer | undefined): Promise<LaneResult> {
 }
 
 test(
-  'nothing reaches the app that a strict Node server would refuse or understand otherwise',
+  'nothing reaches the upstream that a strict Node server would refuse or understand otherwise',
   { timeout: 90_000 },
   async () => {
     const seed = seedOfRun()
@@ -170,7 +172,7 @@ test(
     const accepted = workers.reduce((sum, worker) => sum + worker.accepted, 0)
     const message = `SQUALL_TEST_SEED=${seed}: ${problems.length} problems, ${passed} passed, ${accepted} accepted by Node`
     expect(problems.slice(0, 8), message).toEqual([])
-    // A proxy that refuses everything would agree as well.
+    // A proxy that rejects everything would agree as well.
     expect(accepted, message).toBeGreaterThan(CASES / 10)
     expect(passed, message).toBeGreaterThan(accepted * 0.4)
   },

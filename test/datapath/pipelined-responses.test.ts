@@ -46,7 +46,7 @@ test('a response that waits for its client continues when one behind it comes me
   }
   expect(written).toBeLessThan(EVENTS)
   goOn()
-  // Turns enough for it to come through.
+  // Enough rounds of the event loop for it to arrive.
   for (let turns = 0; turns < 40; turns++) await new Promise(setImmediate)
   client.socket.resume()
   expect((await client.response())!.body.equals(Buffer.from(EVENT.repeat(EVENTS)))).toBe(true)

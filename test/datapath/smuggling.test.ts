@@ -29,7 +29,7 @@ beforeEach(() => {
   app.requests.length = 0
 })
 
-/** Sends an attack and waits until it is answered, cut off, or met with silence. */
+/** Sends an attack and waits for a response, a cut, or silence. */
 async function strike(bytes: string): Promise<RawClient> {
   const client = await RawClient.connect(squall.port)
   const before = app.connections.length
@@ -48,7 +48,7 @@ function checkUnambiguous({ verdict }: Attack, client: RawClient): void {
   expect(app.violations().slice(refusedBefore)).toEqual([])
   expect(client.violations).toEqual([])
   const targets = app.requests.map((request) => request.target)
-  expect(targets, 'a hidden request reached the app').not.toContain('/hidden')
+  expect(targets, 'a hidden request reached the upstream').not.toContain('/hidden')
   expect(app.requests.length).toBeLessThanOrEqual(1)
   if (verdict === 'rejected') expect(targets).toEqual([])
   if (verdict === 'passes') expect(app.requests).toHaveLength(1)
@@ -127,7 +127,7 @@ test('"Connection: x-secret" takes the nominated header away', async () => {
   expect(valueOf(app.requests[0]!.headers, 'x-secret')).toBeUndefined()
 })
 
-test('a trailer cannot bring framing, Host or credentials to the app', async () => {
+test('a trailer cannot bring framing, Host or credentials to the upstream', async () => {
   const bad =
     'Content-Length: 9\r\nTransfer-Encoding: x\r\nHost: other\r\nAuthorization: x\r\nX-Fine: 1\r\n'
   await exchange(
@@ -155,7 +155,7 @@ test.each([
     '',
   ],
 ])(
-  'what stands behind %s that the app refuses is not read by the app alone',
+  'what stands behind %s that the upstream refuses is not read by the upstream alone',
   async (_name, method, lines, body) => {
     const hidden =
       'GET /hidden HTTP/1.1\r\nHost: pod\r\nTransfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n'

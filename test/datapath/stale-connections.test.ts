@@ -34,7 +34,7 @@ function mostSeen(tally: Tally): number {
   return Math.max(...tally.seen.values())
 }
 
-test('an app that closes idle connections at the moment of reuse never gets a call twice', async () => {
+test('an upstream that closes idle connections at the moment of reuse never gets a call twice', async () => {
   const tally: Tally = { seen: new Map(), ok: 0, failed: 0 }
   const squall = await startSidecar({
     upstream: {
@@ -70,7 +70,7 @@ test('an app that closes idle connections at the moment of reuse never gets a ca
   expect(tally.ok).toBeGreaterThan(CALLS * 2)
 })
 
-test('a connection that the app closed while it was idle costs nobody a response', async () => {
+test('a connection that the upstream closed while it was idle costs nobody a response', async () => {
   const squall = await startSidecar({
     upstream: {
       script: async (e) => {

@@ -9,7 +9,7 @@ import { valueOf } from '../support/wire.ts'
 
 const opened = closers()
 const STRAY = response('200 OK', ['X-Stray', 'yes'], 'stray')
-/** Two blanks: such a head is left to the general parser. */
+/** Two blanks: the standard path reads such headers. */
 const ODD = response('200 OK', ['X-App', ' odd'], 'odd')
 
 async function call(squall: ScriptedSidecar, id: number): Promise<RawClient> {
@@ -19,15 +19,15 @@ async function call(squall: ScriptedSidecar, id: number): Promise<RawClient> {
   return client
 }
 
-/** Answers each call with its id. */
+/** Responds to each call with its id. */
 const byId: Script = async (each) => {
   const { id } = JSON.parse(each.request.body.toString()) as { id: number }
   await each.write(response('200 OK', [], `to ${id}`))
 }
 
 /**
- * An app that answers twice has the second response read as the one to the next call on the same
- * connection: another client gets what was meant for the first one.
+ * An upstream that responds twice has the second response read as the one to the next call on the
+ * same connection: another client gets what was meant for the first one.
  */
 describe('a response that nobody asked for', () => {
   test.each([
@@ -88,7 +88,7 @@ describe('a response that nobody asked for', () => {
   )
 })
 
-/** Interim responses are passed on as they come, and an app may send them without end. */
+/** Interim responses are passed on as they come, and an upstream may send them without end. */
 describe('interim responses', () => {
   const HINT = 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n'
 
@@ -103,7 +103,7 @@ describe('interim responses', () => {
     expect(client.responses[0]?.status).toBe(200)
   })
 
-  test('without end are answered with 502, and the connection to the app ends', async () => {
+  test('without end are answered with 502, and the connection to the upstream ends', async () => {
     const squall = opened(
       await startSidecar({
         upstream: {

@@ -75,7 +75,7 @@ test('several chunks that arrive together stay several', async () => {
 })
 
 test(
-  'a client that does not read stops the app from writing, and memory stays flat',
+  'a client that does not read stops the upstream from writing, and memory stays flat',
   { timeout: 60_000 },
   async () => {
     const total = 200 * MIB
@@ -123,7 +123,7 @@ test(
 )
 
 test(
-  'an upload that the app does not read stops the client from writing',
+  'an upload that the upstream does not read stops the client from writing',
   { timeout: 60_000 },
   async () => {
     const size = 64 * MIB

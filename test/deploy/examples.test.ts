@@ -45,7 +45,7 @@ describe.each(FILES)('deploy/examples/%s', (file) => {
 })
 
 describe('the example of a server', () => {
-  it('has rules without a mistake, which end by themselves', () => {
+  it('has valid rules, which end by themselves', () => {
     const rules = example('mcp-server.yaml').find(({ kind }) => kind === 'ConfigMap')!
     const data = rules['data'] as Record<string, string>
     const parsed = parseRules(Buffer.from(data['rules.yaml']!))

@@ -6,8 +6,9 @@ import { expect, it } from 'vitest'
 import { parseAllDocuments } from 'yaml'
 import { PRODUCTION_NAMES, productionPattern } from '../../src/rules/guard/production-names.ts'
 
-// Where the webhook cannot read namespaces, the API server compares their label with names of production. Its
-// expressions took euprod and shopProd-1 for no production, and prod-nonprod, too; the sidecar did not.
+// Where the webhook cannot read namespaces, the API server compares their label with names of
+// production. Its expressions took euprod and shopProd-1 for no production, and prod-nonprod, too;
+// the sidecar did not.
 interface Policy {
   readonly kind?: string
   readonly spec: {

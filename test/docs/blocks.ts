@@ -42,7 +42,10 @@ export async function blocksOf(page: string): Promise<readonly Block[]> {
   )
 }
 
-/** Reads the commands of a shell block: lines with their continuations, and here-documents as a whole. */
+/**
+ * Reads the commands of a shell block: lines with their continuations, and here-documents as a
+ * whole.
+ */
 export function commandsOf({ language, text }: Block): readonly string[] {
   if (language !== 'sh') return []
   const commands: string[] = []

@@ -13,14 +13,11 @@ export interface Elsewhere {
 export const RUN_HERE: readonly string[] = [
   'README.md',
   'docs/get-started/agents.md',
-  'docs/get-started/ci.md',
   'docs/guides/admin-api.md',
-  'docs/guides/expire-sessions.md',
   'docs/guides/experiments.md',
   'docs/guides/explain.md',
   'docs/guides/fail-one-tool.md',
   'docs/guides/faults-do-not-fire.md',
-  'docs/guides/in-tests.md',
   'docs/guides/operations.md',
   'docs/concepts/injection.md',
   'deploy/examples/README.md',
@@ -29,7 +26,10 @@ export const RUN_HERE: readonly string[] = [
 
 /** Pages that take longer: `test/system/docs-pages.test.ts` follows them. */
 export const RUN_LONG: readonly string[] = [
+  'docs/get-started/ci.md',
   'docs/get-started/laptop.md',
+  'docs/guides/expire-sessions.md',
+  'docs/guides/in-tests.md',
   'docs/guides/load.md',
   'docs/guides/reports.md',
   'docs/guides/test-a-retry-policy.md',
@@ -53,6 +53,11 @@ export const ELSEWHERE: readonly Elsewhere[] = [
     page: 'docs/guides/experiments.md',
     command: /^npx squall experiment (?:run|list)/,
     because: 'it takes four minutes; experiments.test.ts runs plans that are shorter',
+  },
+  {
+    page: 'docs/guides/policy.md',
+    command: /./,
+    because: 'test/cli/policy has these commands, and plans that are within and outside a policy',
   },
   {
     page: 'docs/get-started/kubernetes.md',

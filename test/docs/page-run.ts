@@ -19,10 +19,12 @@ export function elsewhere(page: string, command: string): Elsewhere | undefined 
   return ELSEWHERE.find((entry) => page.startsWith(entry.page ?? '') && entry.command.test(command))
 }
 
-/** Guides are for readers who have a server behind Squall; all other pages begin with a clone. */
-const GUIDE = /^docs\/guides\/(?!in-tests|operations)/
+/** Most guides are for readers with a server behind Squall; all other pages begin with a clone. */
+const GUIDE = /^docs\/guides\/(?!experiments|explain|in-tests|operations)/
 
-/** Follows a page as {@link follow} does, with what its readers have running; nothing may be wrong. */
+/**
+ * Follows a page as {@link follow} does, with what its readers have running; nothing may be wrong.
+ */
 export async function expectTrue(reader: Reader, page: string): Promise<void> {
   if (GUIDE.test(page)) {
     await reader.write('rules.yaml', 'rules: []\n')
@@ -64,7 +66,10 @@ export async function follow(reader: Reader, page: string): Promise<PageRun> {
   return { commands, wrong }
 }
 
-/** Waits until a running sidecar has taken rules; they may be rejected, where that is what the page shows. */
+/**
+ * Waits until a running sidecar has taken rules; they may be rejected, where that is what the page
+ * shows.
+ */
 async function areActive(reader: Reader, rules: string): Promise<void> {
   const digest = createHash('sha256').update(rules).digest('hex')
   const url = `http://127.0.0.1:${reader.port(15390)}/api/state`
@@ -89,7 +94,9 @@ function shortened(command: string): string {
   return SHORTER.reduce((text, [long, short]) => text.replace(long, short), command)
 }
 
-/** Lists the lines that were not printed, whatever their numbers, blanks and what `…` leaves out. */
+/**
+ * Lists the lines that were not printed, whatever their numbers, blanks and what `…` leaves out.
+ */
 function missing(expected: string, printed: string): readonly string[] {
   const lines = printed.split('\n').map(plain)
   return expected

@@ -1,4 +1,5 @@
-// A reader follows the pages: every command that needs Node alone is run as it is printed, with free ports.
+// A reader follows the pages: every command that needs Node alone is run as it is printed, with
+// free ports.
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { eventually } from '../support/eventually.ts'
 import { startTerminal } from '../support/terminal.ts'

@@ -1,7 +1,10 @@
 import type { Echo } from './echo.ts'
 import type { Turns } from './turns.ts'
 
-/** A turn passes all that is on its way by one hop; the longest way of anything has fewer than these. */
+/**
+ * A turn passes all that is on its way by one hop; the longest way of anything has fewer than
+ * these.
+ */
 const QUIET_TURNS = 10
 /** As for turns: what the kernel is late with comes before so many echoes. */
 const QUIET_ROUNDS = 6

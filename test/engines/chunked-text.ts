@@ -4,9 +4,10 @@ const CODING = /\r\ntransfer-encoding:[ \t]*chunked[ \t]*\r\n/i
 const SIZE_LINE = /([0-9a-f]{1,8})\r\n/iy
 
 /**
- * A request whose chunked body is longer than what is read of it before it is sent on, with its chunks
- * as one. Such a body is passed on as it is read, each read a chunk, and how TCP cuts it is chance. What
- * is not of that kind, and what follows where the chunks cannot be read, stays as it is.
+ * A request whose chunked body is longer than what is read of it before it is sent on, with its
+ * chunks as one. Such a body is passed on as it is read, each read a chunk, and how TCP cuts it is
+ * chance. What is not of that kind, and what follows where the chunks cannot be read, stays as it
+ * is.
  */
 export function joinChunks(request: string): string {
   const head = request.indexOf('\r\n\r\n') + 4

@@ -33,7 +33,7 @@ test('answers of its own may be missing before the same refusal, where one engin
   expect(apart(seen(APPS + FAULT + REFUSAL), seen(APPS + REFUSAL), false)).toBe(1)
 })
 
-test('no response of the app may be missing, none may come twice, and no refusal', () => {
+test('no response of the upstream may be missing, none may come twice, and no refusal', () => {
   expect(apart(seen(APPS + REFUSAL), seen(REFUSAL))).toBe(1)
   expect(apart(seen(FAULT + APPS + REFUSAL), seen(APPS + REFUSAL))).toBe(1)
   expect(apart(seen(FAULT + REFUSAL), seen(FAULT + FAULT + REFUSAL))).toBe(1)
@@ -70,7 +70,7 @@ test('a connection that ends for no dropped request must end with both', () => {
   expect(apart(used, seen(APPS, [atApp('kept', POST), atApp('fin')]))).toBe(1)
 })
 
-test('a long body may be cut into other chunks on its way to the app, and a short one may not', () => {
+test('a long body may be cut into other chunks on its way to the upstream, and a short one may not', () => {
   const head = 'POST /mcp HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n'
   const chunked = (...sizes: number[]): string =>
     head + sizes.map((size) => `${size.toString(16)}\r\n${'p'.repeat(size)}\r\n`).join('')

@@ -103,7 +103,7 @@ function appDifferences(standard: Observed, fast: Observed, how: Comparison): st
     keptRight.length <= keptLeft.length + endedUnused(fast.app) &&
     keptLeft.length <= keptRight.length + endedUnused(standard.app)
   if (same && Math.max(endedLeft.length, endedRight.length) <= dropped) return []
-  return setDifferences('at the app', one, other)
+  return setDifferences('at the upstream', one, other)
 }
 
 /** Relabels a request from `kept` to `fin` if a connection ended behind it and was not idle. */

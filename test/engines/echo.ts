@@ -3,9 +3,9 @@ import { connect, createServer, type Socket } from 'node:net'
 import { startUpstream } from '../support/upstream.ts'
 
 /**
- * A byte that goes round and round over the loopback interface. On a busy machine the kernel is late
- * with what was written, by any time; but it is delivered in order, so that where this byte has come
- * round, what was written before it has arrived as well.
+ * A byte that goes round and round over the loopback interface. On a busy machine the kernel is
+ * late with what was written, by any time; but it is delivered in order, so that where this byte
+ * has come round, what was written before it has arrived as well.
  */
 export class Echo {
   rounds = 0

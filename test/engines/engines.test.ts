@@ -3,7 +3,7 @@ import { seedOfRun } from '../support/random.ts'
 import { Campaign } from './campaign.ts'
 import { resultText } from './report.ts'
 
-const EXCHANGES = 400
+const EXCHANGES = 200
 const WORKERS = 16
 
 test(

@@ -101,7 +101,7 @@ export class Play implements Runner, ClientHost {
     this.#client?.destroy()
     if (this.#client !== undefined) this.#seen.push(this.#client.seen())
     this.#app ??= app.seen()
-    this.#left = ['it has no end', this.#busy ? 'the app is busy' : 'the app is idle']
+    this.#left = ['it has no end', this.#busy ? 'the upstream is busy' : 'the upstream is idle']
     app.destroy()
     return true
   }
@@ -113,7 +113,7 @@ export class Play implements Runner, ClientHost {
     const closed = app.allClosed
     if (closed && left.length === 0) return true
     if (!this.isQuiet() || performance.now() - this.#finishedAt < PATIENCE) return false
-    this.#left = closed ? left : [...left, 'a connection to the app']
+    this.#left = closed ? left : [...left, 'a connection to the upstream']
     app.destroy()
     return true
   }

@@ -1,4 +1,7 @@
-/** One thing that a client does on its connection. Waits also end with the connection, or when all is quiet. */
+/**
+ * One thing that a client does on its connection. Waits also end with the connection, or when all
+ * is quiet.
+ */
 export type Step =
   /** Writes bytes, one character each; `asks` are the methods of the requests that end in them. */
   | { readonly do: 'send'; readonly bytes: string; readonly asks?: readonly string[] }
@@ -36,7 +39,9 @@ export interface Script {
   /** Connections of one client after the other. */
   readonly clients: readonly (readonly Step[])[]
   readonly responses: readonly AppResponse[]
-  /** Something in it takes time: a fault that waits, or bytes that are decoded in another thread. */
+  /**
+   * Something in it takes time: a fault that waits, or bytes that are decoded in another thread.
+   */
   readonly slow: boolean
 }
 

@@ -71,7 +71,8 @@ export class ScriptedClient {
     if (!this.#connected && !this.#closed) return false
     while (this.#before === undefined) if (!this.#step()) return false
     if (this.#closed) return true
-    // Both sides have ended, or the sidecar gives no end to what the client has ended: that is seen, too.
+    // Both sides have ended, or the sidecar gives no end to what the client has ended: that is
+    // seen, too.
     if (this.#host.isQuiet()) this.#socket.destroy()
     return false
   }

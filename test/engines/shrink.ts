@@ -23,8 +23,8 @@ export function* simpler(script: Script): Iterable<Script> {
 }
 
 /**
- * Steps up to the wait for a response, and what follows it up to the next request. To take away a wait
- * alone would make another script: one whose requests do not wait for each other.
+ * Steps up to the wait for a response, and what follows it up to the next request. To take away a
+ * wait alone would make another script: one whose requests do not wait for each other.
  */
 function inExchanges(steps: readonly Step[]): Step[][] {
   const exchanges: Step[][] = []

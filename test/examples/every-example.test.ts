@@ -33,7 +33,7 @@ it('there are examples, all written as .yaml', () => {
 })
 
 describe.each(examples)('%s', (name) => {
-  it('has no mistake, and rules that end by themselves', async () => {
+  it('has no error, and rules that end by themselves', async () => {
     const parsed = parseRules(await readFile(exampleFile(name)))
     expect(parsed).toMatchObject({ ok: true })
     if (!parsed.ok) return

@@ -58,8 +58,8 @@ export function exampleFile(name: string): URL {
 }
 
 /**
- * Starts examples, each closed after its test. Those with equal servers share one, which ends with the test file.
- * Call once at the top of a test file.
+ * Starts examples, each closed after its test. Those with equal servers share one, which ends with
+ * the test file. Call once at the top of a test file.
  */
 export function examples(): (name: string, options?: ExampleOptions) => Promise<Example> {
   const closing = closers()
@@ -102,7 +102,7 @@ export function examples(): (name: string, options?: ExampleOptions) => Promise<
       responded: (tool, calls) =>
         eventually(async () => {
           const now = await reported('squall_upstream_duration_seconds_count', tool)
-          return now === calls ? undefined : `the app answered ${now} calls, not ${calls}`
+          return now === calls ? undefined : `the upstream answered ${now} calls, not ${calls}`
         }),
       injected: (rule, times) => squall.reaches('squall_faults_injected_total', { rule }, times),
       errors: async (injected, labels = {}) => {

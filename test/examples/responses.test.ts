@@ -54,7 +54,7 @@ it('garbage: pages instead of JSON', async () => {
     'StreamableHTTPError 502',
     'ok',
   ])
-  // The page under status 200 stood in the place of a response, that with 502 before the app.
+  // The page under status 200 stood in the place of a response, that with 502 before the upstream.
   expect(await server.executed('get_weather')).toBe(3)
   await injected('login-page', 1)
   await injected('gateway-page', 1)

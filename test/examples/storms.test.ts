@@ -5,7 +5,7 @@ import { examples } from './example.ts'
 
 const startExample = examples()
 
-it('retry-storm: down at first, and then a call that the app gets four times', async () => {
+it('retry-storm: down at first, and then a call that the upstream gets four times', async () => {
   const { v1, server, injected, errors, squall } = await startExample('retry-storm')
   const agent = await v1()
   const down = 'StreamableHTTPError 503'

@@ -41,7 +41,7 @@ it('slow-network: a large response trickles, and is whole', async () => {
   await errors(0)
 })
 
-it('half-open: silence before the app gets the call', async () => {
+it('half-open: silence before the upstream gets the call', async () => {
   const { v1, server, injected, errors, squall } = await startExample('half-open')
   const agent = await v1()
   expect(await fates(agent, 'search_docs', 2)).toEqual(['ok', 'ok'])
@@ -54,7 +54,7 @@ it('half-open: silence before the app gets the call', async () => {
   await errors(1, { tool: 'search_docs' })
 })
 
-it('half-open: silence after the app did its work', async () => {
+it('half-open: silence after the upstream did its work', async () => {
   const { v2, server, injected, errors, squall } = await startExample('half-open')
   const agent = await v2()
   expect(await fates(agent, 'create_ticket', 3)).toEqual(['ok', 'ok', 'ok'])

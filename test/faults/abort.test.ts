@@ -35,7 +35,7 @@ const SSE_ONLY = { accept: 'text/event-stream' }
 it.each([
   [0, RPC, RPC_TEXT(0)],
   ['0', { toolError: 'db lost' }, TOOL_TEXT('0')],
-] as const)('answers call %j without asking the app', async (id, reply, expected) => {
+] as const)('answers call %j without asking the upstream', async (id, reply, expected) => {
   let calls = 0
   const stage = opened(
     await startSidecar({
@@ -96,7 +96,7 @@ it('leaves a call alone whose id it could not repeat', async () => {
 it.each([
   [RPC, RPC_TEXT(1)],
   [{ toolError: 'db lost' }, TOOL_TEXT(1)],
-] as const)('replaces a JSON response after the app has executed', async (reply, expected) => {
+] as const)('replaces a JSON response after the upstream has executed', async (reply, expected) => {
   let calls = 0
   const stage = opened(
     await startSidecar({
@@ -146,7 +146,7 @@ it('cannot give a status when the stream has begun to speak', async () => {
   expect(stage.notApplicable).toMatchObject([{ reason: 'headers_sent' }])
 })
 
-it('lets a question of the app through before the response that it waits for', async () => {
+it('lets a question of the upstream through before the response that it waits for', async () => {
   const stage = opened(
     await startSidecar({
       rules: [abort(RPC, 'response')],

@@ -21,7 +21,7 @@ interface Got {
   readonly rest: string
 }
 
-/** An app that notes each call that it gets. */
+/** An upstream that notes each call that it gets. */
 function noting(app: RequestListener, got: Got[]): RequestListener {
   return (req, res) => {
     let text = ''
@@ -34,7 +34,7 @@ function noting(app: RequestListener, got: Got[]): RequestListener {
   }
 }
 
-/** Resolves when the app has got at least so many calls. */
+/** Resolves when the upstream has got at least so many calls. */
 async function reaches(got: readonly Got[], count: number): Promise<void> {
   await eventually(() => (got.length >= count ? undefined : `${got.length} calls`))
 }
@@ -112,7 +112,7 @@ const NOTES = 'match: { method: notifications/cancelled }'
 const note = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 9 } }
 
 it.each(['0ms', '30ms'])(
-  'sends no copy %s behind a notification in a session that the app does not know',
+  'sends no copy %s behind a notification in a session that the upstream does not know',
   async (spacing) => {
     const got: Got[] = []
     const app: RequestListener = (req, res) => {
@@ -129,7 +129,7 @@ it.each(['0ms', '30ms'])(
   },
 )
 
-it('sends the copies of a notification when the app has responded', async () => {
+it('sends the copies of a notification when the upstream has responded', async () => {
   const got: Got[] = []
   const rules = [oneFault('amplify: { copies: 1 }', NOTES)]
   const stage = opened(await startSidecar({ rules, upstream: noting(jsonApp, got), session: 's1' }))
@@ -138,7 +138,7 @@ it('sends the copies of a notification when the app has responded', async () => 
     await call(stage, note)
     await reaches(got, 2 * n)
   }
-  // Without a response of the app, each would wait for 100 ms.
+  // Without a response of the upstream, each would wait for 100 ms.
   expect(performance.now() - begun).toBeLessThan(2_000)
 })
 

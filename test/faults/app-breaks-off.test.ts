@@ -17,7 +17,7 @@ const SLOW: RuleSpec = {
   faults: [{ fault: 'delay', config: { fixed: 60_000, max: 60_000, at: 'event' } }],
 }
 
-test('half a body that a fault waits for goes out when the app breaks off', async () => {
+test('half a body that a fault waits for goes out when the upstream breaks off', async () => {
   const head = 'HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n'
   stage = await Stage.open(
     async (exchange) => {
@@ -34,7 +34,7 @@ test('half a body that a fault waits for goes out when the app breaks off', asyn
   expect(stage.squall.faults!.injected).toEqual([])
 })
 
-test('events that a fault holds go out when the app breaks off', async () => {
+test('events that a fault holds go out when the upstream breaks off', async () => {
   stage = await Stage.open(
     async (exchange) => {
       await exchange.send([streamHead(), event(result(1)), '7\r\n: half'])
@@ -73,7 +73,7 @@ test('a batch of one is changed as a call alone, and stays a batch', async () =>
   await stage.ends({ 'tools/call echo: ok': 1 })
 })
 
-test('an error of the app stays its own when its body is damaged', async () => {
+test('an error of the upstream stays its own when its body is damaged', async () => {
   stage = await Stage.open(
     (exchange) => void exchange.send(['HTTP/1.1 500 Oops\r\nContent-Length: 4\r\n\r\noops']),
     {

@@ -24,7 +24,7 @@ test.each([
   ['throttle', 'stream', { rate: 200, direction: 'response' }, STREAM],
   ['hang', 'body', { at: 'headers', for: 400, keepAlive: false }, JSON_RESPONSE],
   ['hang', 'stream', { at: 'headers', for: 400, keepAlive: false }, STREAM],
-])('%s %s is no time of the app', async (fault, _kind, config, script) => {
+])('%s %s is no time of the upstream', async (fault, _kind, config, script) => {
   stage = await Stage.open(script, { rules: [rule(fault, config)] })
   await stage.exchange(post(request(1)))
   await stage.ends({ 'tools/call echo: ok': 1 })

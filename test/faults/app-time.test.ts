@@ -14,7 +14,7 @@ const STREAM = (exchange: AppExchange): void =>
 test.each([
   ['body', JSON_RESPONSE],
   ['stream', STREAM],
-])('what a fault holds back a %s for is no time of the app', async (_kind, script) => {
+])('what a fault holds back a %s for is no time of the upstream', async (_kind, script) => {
   const late = rule('delay', { fixed: 300, max: 1000, at: 'response' })
   stage = await Stage.open(script, { rules: [late] })
   await stage.exchange(post(request(1)))

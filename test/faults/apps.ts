@@ -10,7 +10,7 @@ interface Message {
   readonly method?: string
 }
 
-/** Reads what an app is asked: all messages of the POST. */
+/** Reads the request of an upstream: all messages of the POST. */
 async function asked(req: Parameters<RequestListener>[0]): Promise<Message[]> {
   const parts: Buffer[] = []
   for await (const part of req) parts.push(part as Buffer)
@@ -18,7 +18,7 @@ async function asked(req: Parameters<RequestListener>[0]): Promise<Message[]> {
   return Array.isArray(value) ? value : [value]
 }
 
-/** Calls back with what an app is asked. */
+/** Calls back with the messages that an upstream gets. */
 export function whenAsked(
   req: Parameters<RequestListener>[0],
   response: (messages: Message[]) => unknown,
@@ -26,7 +26,7 @@ export function whenAsked(
   asked(req).then(response, () => undefined)
 }
 
-/** An app that answers in JSON, a batch by an array. */
+/** An upstream that responds in JSON, to a batch with an array. */
 export const jsonApp: RequestListener = (req, res) => {
   whenAsked(req, (messages) => {
     const calls = messages.filter(({ id }) => id !== undefined)
@@ -47,7 +47,7 @@ export function streamText(id: number | string): string {
   return `id: 1\ndata: \n\n: keep\n\nevent: message\r\ndata: {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":${JSON.stringify(id)},"progress":1}}\r\n\r\nid: 2\nevent: message\ndata: ${resultText(id)}\n\n`
 }
 
-/** An app that answers in a stream. */
+/** An upstream that responds with a stream. */
 export const sseApp: RequestListener = (req, res) => {
   whenAsked(req, (messages) => {
     res.setHeader('content-type', 'text/event-stream')

@@ -24,7 +24,7 @@ const data = (text: string, fields = ''): string => `${fields}data: ${text}\n\n`
 const CHARS = 'truncate: { content: { chars: 1 } }'
 const SHORT = one.replace('a text', 'a')
 
-/** An app that answers each POST by this stream. */
+/** An upstream that responds to each POST with this stream. */
 const streaming =
   (text: string): RequestListener =>
   (req, res) => {

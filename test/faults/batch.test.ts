@@ -21,7 +21,7 @@ const failed = (id: number) => ({
 const batch = [callMessage(1, 'good'), callMessage(2, 'bad'), callMessage(3, 'good')]
 const headers = { 'x-batch': '1' }
 
-/** Remembers the bodies that the app was sent. */
+/** Remembers the bodies that the upstream was sent. */
 function recorded(app: RequestListener, bodies: string[]): RequestListener {
   return (req, res) => {
     req.on('data', (part: Buffer) => bodies.push(part.toString()))
@@ -48,7 +48,7 @@ it('answers one call of a batch and sends the others on, byte for byte', async (
   expect(await stage.counted()).toEqual({ 'good real': 2, 'bad injected': 1 })
 })
 
-it('puts the response in front of a stream where the app streams the rest', async () => {
+it('puts the response in front of a stream where the upstream streams the rest', async () => {
   const stage = opened(
     await startSidecar({ rules: [rule('bad', 'abort', toolError('request'))], upstream: sseApp }),
   )
@@ -57,7 +57,7 @@ it('puts the response in front of a stream where the app streams the rest', asyn
   expect(got.text).toBe(event + streamText(1) + streamText(3))
 })
 
-it('answers a batch of which nothing is left without the app', async () => {
+it('answers a batch of which nothing is left without the upstream', async () => {
   const bodies: string[] = []
   const stage = opened(
     await startSidecar({

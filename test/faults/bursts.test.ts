@@ -1,7 +1,8 @@
 /**
- * A hostile or broken upstream sends one faulted call a burst that takes Squall a tenth of a second and
- * more to read: events of three bytes, an event of half a million lines, one of 3.9 MB that is JSON on
- * 9,000 lines, JSON that a rule changes step by step. All other calls wait for it. What takes long is done in steps, with turns for others.
+ * A hostile or broken upstream sends one faulted call a burst that takes Squall a tenth of a second
+ * and more to read: events of three bytes, an event of half a million lines, one of 3.9 MB that is
+ * JSON on 9,000 lines, JSON that a rule changes step by step. All other calls wait for it. Long
+ * work is done in steps, and other calls run between them.
  */
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
@@ -41,7 +42,7 @@ async function upstreamInThread(type: string, body: string): Promise<number> {
   return port
 }
 
-/** Returns true when no turn takes long, by itself or beside the others. */
+/** Returns true when no step takes long, by itself or beside the others. */
 async function takesTurns(work: Promise<unknown>): Promise<boolean> {
   const all = { ended: false }
   void work.finally(() => (all.ended = true))
@@ -108,7 +109,10 @@ it.each(someOf(CASES, 3))(
   },
 )
 
-/** The objects for the events of one read took 17 MB, and a sidecar with little memory let go of its fault. */
+/**
+ * The objects for the events of one read took 17 MB, and a sidecar with little memory let go of its
+ * fault.
+ */
 it('as many events are read as are wanted, however many come at once', async () => {
   const port = await upstreamInThread(SSE, 'x\n\n'.repeat(64 * 1024) + END)
   const squall = opened(

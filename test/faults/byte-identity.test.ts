@@ -18,7 +18,10 @@ const LOOKING: Fault = {
 
 const request: RequestHead = { method: 'POST', target: '/', version: '1.1', headers: [] }
 
-/** Returns the bytes that leave when the response arrives in these chunks and a fault changes nothing. */
+/**
+ * Returns the bytes that leave when the response arrives in these chunks and a fault changes
+ * nothing.
+ */
 async function through(type: string, chunks: readonly Uint8Array[]): Promise<Buffer> {
   const bench = new Bench([{}])
   const planned = bench.plan(facts())!.matched[0]!

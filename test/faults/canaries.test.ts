@@ -62,7 +62,7 @@ it('finds the canary in a compressed call', async () => {
   }
   const body = gzipSync(JSON.stringify(asking(2, CANARY)))
   const left = new AbortController()
-  // The app does not read compressed calls.
+  // The upstream does not read compressed calls.
   const sent = fetch(`${stage.url}/mcp`, { method: 'POST', body, headers, signal: left.signal })
   await expect.poll(() => stage.faults.canaryCalls.map(toolOf), POLL).toEqual(['send'])
   left.abort()

@@ -119,7 +119,7 @@ it('cuts a stream where a transform says so, with what came before', async () =>
   expect(await stage.origins()).toEqual(['injected'])
 })
 
-it('ends the response where a transform ends, and lets go of the app', async () => {
+it('ends the response where a transform ends, and lets go of the upstream', async () => {
   const short: Fault = {
     async *onResponse(ctx, frames) {
       for await (const frame of frames) {
@@ -196,7 +196,7 @@ it('closes the generators of a client that has left', async () => {
   expect(stage.active()).toBe(0)
 })
 
-it('asks the app to pause while a fault is behind, and loses no byte', async () => {
+it('asks the upstream to pause while a fault is behind, and loses no byte', async () => {
   const event = `data: {"jsonrpc":"2.0","method":"notifications/message","params":"${'x'.repeat(64_000)}"}\n\n`
   const count = 400
   let written = 0

@@ -39,7 +39,7 @@ const copies = (count: number, spacing = 0): Fault => ({
   },
 })
 
-/** Answers to copies are slow and long, unless `answer` says otherwise. */
+/** Responses to copies are slow and long, unless `answer` says otherwise. */
 async function start(
   faults: readonly Fault[],
   more: Partial<RuledOptions> = {},
@@ -131,7 +131,7 @@ it.each(['retired', 'drained'] as const)('sends no more when all is %s', async (
   expect(stage.broken).toEqual([])
 })
 
-it('lets the app finish a copy, and lets go of it when the sidecar drains', async () => {
+it('lets the upstream finish a copy, and lets go of it when the sidecar drains', async () => {
   const stage = await start([copies(1)], {}, ({ res, copy, message }) => {
     if (copy === undefined) res.end(resultText(message['id'] as number))
     else res.write('x'.repeat(1 << 20))
@@ -154,7 +154,7 @@ it('copies one call of a batch as a message of its own', async () => {
   expect(stage.got[1]!.message).toMatchObject({ method: 'tools/call', params: { name: 'echo' } })
 })
 
-it('copies what the app got, as other faults have edited it', async () => {
+it('copies what the upstream got, as other faults have edited it', async () => {
   const editing: Fault = {
     onRequest: () => ({ kind: 'edit', edit: (text) => text.replace('"big"', '"small"') }),
   }
@@ -164,7 +164,7 @@ it('copies what the app got, as other faults have edited it', async () => {
   for (const { text } of stage.got) expect(text).toContain('"small"')
 })
 
-it('sends none of a call that another fault keeps from the app', async () => {
+it('sends none of a call that another fault keeps from the upstream', async () => {
   const abort: Fault = {
     onRequest: () => ({ kind: 'respond', reply: { kind: 'toolError', text: 'x' } }),
   }

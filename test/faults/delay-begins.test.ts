@@ -10,7 +10,9 @@ import { NO_CONTEXT } from './no-context.ts'
 const TELLING = 300
 const DELAY = 400
 
-/** Makes the request phase of one call with these faults; `told` is what telling of one does. */
+/**
+ * Makes the request phase of one call with these faults; calls `told` for each that is reported.
+ */
 async function requested(
   faults: readonly Fault[],
   told: () => void,
@@ -51,7 +53,7 @@ function late(ms: number, heard?: (signal: AbortSignal) => void): Fault {
   }
 }
 
-it('counts what it takes to tell of a delay as a part of it', async () => {
+it('counts the time to report a delay as a part of it', async () => {
   let signal: AbortSignal | undefined
   const told = (): void => {
     const until = performance.now() + TELLING

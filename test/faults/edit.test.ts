@@ -30,7 +30,7 @@ const edit = (change: (text: string) => string | undefined): Fault => ({
 
 const replacing = (from: string, to: string): Fault => edit((text) => text.replace(from, to))
 
-/** A stage whose app says what it got, and answers all calls with a result. */
+/** A stage whose upstream reports what it got, and responds to all calls with a result. */
 async function start(
   faults: readonly Fault[],
   more: Partial<RuledOptions> = {},
@@ -164,7 +164,7 @@ it('does not match a call whose text is not UTF-8', async () => {
   client.close()
 })
 
-it('has nothing to change once the app has the call', async () => {
+it('has nothing to change once the upstream has the call', async () => {
   const late: Fault = { beforeResponse: () => ({ kind: 'edit', edit: (text) => `${text} ` }) }
   const stage = await start([late])
   await call(stage, TEXT)

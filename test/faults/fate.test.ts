@@ -19,8 +19,11 @@ const FOREIGN: Message = { kind: 'result', id: 2, result: { content: [] } }
 
 const reach: Readonly<Record<FateState, (fate: Fate) => void>> = {
   open: () => undefined,
+  held: (fate) => fate.hold(),
   lost: (fate) => {
-    fate.restart(true)
+    fate.hold()
+    fate.restart()
+    fate.letGo()
     fate.upstreamResponded(OK)
   },
   responded: (fate) => fate.respondedBy(OK),
@@ -31,37 +34,70 @@ const reach: Readonly<Record<FateState, (fate: Fate) => void>> = {
 /** In the order of the states above. */
 const cases: readonly (readonly [string, (fate: Fate) => void, readonly FateState[]])[] = [
   [
-    'the response of the app',
+    'the response of the upstream',
     (fate) => fate.respondedBy(OK),
-    ['responded', 'responded', 'responded', 'replaced', 'replaced'],
+    ['responded', 'responded', 'responded', 'responded', 'replaced', 'replaced'],
   ],
   [
     'a changed response with the same outcome',
     (fate) => fate.respondedBy(SAME),
-    ['responded', 'responded', 'responded', 'replaced', 'replaced'],
+    ['responded', 'responded', 'responded', 'responded', 'replaced', 'replaced'],
   ],
   ['another outcome', (fate) => fate.respondedBy(TOOL_ERROR), allOf('replaced')],
   ['a response with another id', (fate) => fate.respondedBy(FOREIGN), allOf('replaced')],
   ['no message', (fate) => fate.respondedBy(undefined), allOf('replaced')],
   ['a reply of a fault', (fate) => fate.replied(), allOf('replaced')],
-  ['changed bytes', (fate) => fate.changed(), ['cut', 'cut', 'replaced', 'replaced', 'cut']],
-  ['a cut', (fate) => fate.cut(), ['cut', 'cut', 'responded', 'replaced', 'cut']],
+  ['changed bytes', (fate) => fate.changed(), ['cut', 'cut', 'cut', 'replaced', 'replaced', 'cut']],
+  ['a cut', (fate) => fate.cut(), ['cut', 'cut', 'cut', 'responded', 'replaced', 'cut']],
   [
     'a reply that could not be sent',
     (fate) => void fate.repliedBy(() => false),
-    ['open', 'lost', 'responded', 'replaced', 'cut'],
+    ['open', 'held', 'lost', 'responded', 'replaced', 'cut'],
   ],
-  ['the end of its connection', (fate) => fate.restart(false), allOf('open')],
-  ['the end of its connection while a fault held it', (fate) => fate.restart(true), allOf('lost')],
+  [
+    'the end of its connection',
+    (fate) => fate.restart(),
+    ['open', 'lost', 'lost', 'open', 'lost', 'lost'],
+  ],
+  [
+    'the end of its connection while a fault holds it',
+    (fate) => {
+      fate.hold()
+      fate.restart()
+      fate.letGo()
+    },
+    allOf('lost'),
+  ],
   [
     'the held response on another connection',
     (fate) => fate.restore(),
-    ['open', 'open', 'responded', 'responded', 'open'],
+    ['open', 'held', 'open', 'responded', 'responded', 'open'],
+  ],
+  [
+    'a fault that begins to hold it',
+    (fate) => fate.hold(),
+    ['held', 'held', 'lost', 'responded', 'replaced', 'cut'],
+  ],
+  [
+    'another fault that holds it and lets go',
+    (fate) => {
+      fate.hold()
+      fate.letGo()
+    },
+    ['open', 'held', 'lost', 'responded', 'replaced', 'cut'],
+  ],
+  [
+    'the end of its faults',
+    (fate) => fate.count(),
+    ['open', 'cut', 'cut', 'responded', 'replaced', 'cut'],
   ],
   [
     'the end of its faults while one holds it',
-    (fate) => fate.count(true),
-    ['cut', 'cut', 'replaced', 'replaced', 'cut'],
+    (fate) => {
+      fate.hold()
+      fate.count()
+    },
+    ['cut', 'cut', 'cut', 'replaced', 'replaced', 'cut'],
   ],
 ]
 
@@ -75,11 +111,37 @@ describe.each(cases)('a call, by %s', (_, act, after) => {
       expect(fate.state).toBe(from)
       act(fate)
       expect(fate.state).toBe(to)
-      expect(fate.injected).toBe(to !== 'open' && to !== 'responded')
+      if (to !== 'open' && to !== 'responded') expect(fate.injected).toBe(true)
     },
   )
 })
 
+it.each(Object.keys(reach) as FateState[])(
+  'a call that is %s counts as its state says',
+  (state) => {
+    const fate = new Fate(CALL)
+    fate.upstreamResponded(OK)
+    reach[state](fate)
+    expect(fate.injected).toBe(state !== 'open' && state !== 'responded')
+    fate.hold()
+    expect(fate.injected).toBe(true)
+    fate.letGo()
+    expect(fate.injected).toBe(state !== 'open' && state !== 'responded')
+    fate.edited()
+    expect(fate.injected).toBe(true)
+  },
+)
+
+it('a held call is open again when the last of its faults lets go', () => {
+  const fate = new Fate(CALL)
+  fate.hold()
+  fate.hold()
+  fate.letGo()
+  expect(fate.state).toBe('held')
+  fate.letGo()
+  expect([fate.state, fate.injected]).toEqual(['open', false])
+})
+
 function allOf(state: FateState): readonly FateState[] {
-  return [state, state, state, state, state]
+  return [state, state, state, state, state, state]
 }

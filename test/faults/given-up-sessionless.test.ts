@@ -20,7 +20,7 @@ test('a cancellation is for the one call that has its id and its headers', async
   await stage.ends({ 'tools/call echo: timeout by injected': 1, 'tools/call echo: ok': 1 })
 })
 
-test('a client of protocol version 2026-07-28 cancels by leaving, and the app never gets the call', async () => {
+test('a client of protocol version 2026-07-28 cancels by leaving, and the upstream never gets the call', async () => {
   const { held, stage } = await open([LATE])
   const client = await held.holds(post(modern(1)))
   client.close()
@@ -29,8 +29,8 @@ test('a client of protocol version 2026-07-28 cancels by leaving, and the app ne
   expect(held.seen).toEqual([])
 })
 
-// Nobody can say which of several held calls such a cancellation is for. It used to pass at once: the
-// upstream got it in front of the call that it cancels, and ignored it.
+// Nobody can say which of several held calls such a cancellation is for. It used to pass at once:
+// the upstream got it in front of the call that it cancels, and ignored it.
 describe('a cancellation that fits several held calls', () => {
   const PING = { jsonrpc: '2.0', method: 'notifications/ping' }
 

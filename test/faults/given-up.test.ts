@@ -5,8 +5,8 @@ import { chunk } from '../support/raw-app.ts'
 import { giveUp, heldCalls, LATE, SESSION } from './held-calls.ts'
 import { rule } from './push-app.ts'
 
-// A cancellation used to overtake the call that a fault held: the app executed the call behind its own
-// cancellation, and the client got a result that it had given up.
+// A cancellation used to overtake the call that a fault held: the upstream executed the call behind
+// its own cancellation, and the client got a result that it had given up.
 
 const open = heldCalls()
 
@@ -21,7 +21,7 @@ describe('a cancellation ends the call that a fault holds', () => {
     ['delay', LATE, ''],
     ['hang', SILENT, ''],
     ['delay of the exchange', EXCHANGE, 'x-hold: 1\r\n'],
-  ])('by %s, and the app never gets it', async (_what, spec, lines) => {
+  ])('by %s, and the upstream never gets it', async (_what, spec, lines) => {
     const { held, stage } = await open([spec])
     const client = await held.holds(post(request(1), SESSION + lines))
     await stage.exchange(post(giveUp(1), SESSION))

@@ -47,10 +47,10 @@ function bodyOf({ text }: RawClient): string {
   return body
 }
 
-/** The start of a stream, before the event that answers. */
+/** The start of a stream, before the event with the response. */
 const BEFORE = streamText(1).split('id: 2')[0]!
 
-it('holds a call until its client leaves, and the app never hears of it', async () => {
+it('holds a call until its client leaves, and the upstream never hears of it', async () => {
   let asked = 0
   const stage = opened(
     await startSidecar({ rules: [hang()], upstream: (req, res) => (asked++, jsonApp(req, res)) }),
@@ -158,7 +158,7 @@ it('frees everything at once when the client leaves', async () => {
   expect(stage.counts().injected).toBe(1)
 })
 
-it('does not keep an app waiting that continues its response', async () => {
+it('does not keep an upstream waiting that continues its response', async () => {
   let finished: Promise<unknown> | undefined
   const text = `data: ${'x'.repeat(100_000)}\n\n`.repeat(8)
   const stage = opened(

@@ -15,10 +15,10 @@ export const LATE = rule('delay', { fixed: 3_600_000, max: 3_600_000, at: 'reque
 
 const ACCEPTED = response('202 Accepted', [], '')
 
-/** An app with a sidecar before it whose faults hold calls, until they are given up. */
+/** An upstream with a sidecar before it whose faults hold calls, until they are given up. */
 export class HeldCalls {
   readonly stage: Stage
-  /** Requests that the test answers: streams and the ends of sessions. */
+  /** Requests to which the test responds: streams and the ends of sessions. */
   readonly app: Held
 
   private constructor(stage: Stage, app: Held) {
@@ -26,7 +26,7 @@ export class HeldCalls {
     this.app = app
   }
 
-  /** The app answers calls, takes notifications, and leaves all else to the test. */
+  /** The upstream responds to calls, accepts notifications, and leaves all else to the test. */
   static async open(rules: readonly RuleSpec[], options: Partial<StartOptions> = {}) {
     const app = new Held()
     const script = (exchange: AppExchange): void => {
@@ -62,7 +62,7 @@ export class HeldCalls {
     )
   }
 
-  /** The exchange of a call that was given up ends, and no message answers it. */
+  /** The exchange of a cancelled call ends without a response. */
   async endsEmpty(client: RawClient, status = 200): Promise<void> {
     const given = await client.response()
     expect(given!.status).toBe(status)

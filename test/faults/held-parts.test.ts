@@ -28,8 +28,8 @@ async function called(rules: readonly RuleSpec[], holdTimeout = 200) {
   return { client, exchange: await app.at(0), faults: squall.faults! }
 }
 
-// A fault that takes the response as HTTP waited without end for an upstream that fell silent, and so did
-// every fault for the second half of an event: the client never saw what had come.
+// A fault that takes the response as HTTP waited without end for an upstream that fell silent, and
+// so did every fault for the second half of an event: the client never saw what had come.
 test.each([
   ['a body that is cut by percent', HALF, JSON_HEAD, TEXT],
   ['an event that is cut by percent', HALF, streamHead(), EVENT],

@@ -32,7 +32,7 @@ const asking = {
   },
 }
 
-/** An app whose tool asks its client for input. */
+/** An upstream whose tool requests input from its client. */
 function askingApp(streams: boolean): RequestListener {
   return (req, res) => {
     whenAsked(req, () => {

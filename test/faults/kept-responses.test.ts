@@ -1,7 +1,7 @@
 /**
  * `replay` and `catalog: { stale: true }` gave one user's data to another where users differ by a
  * cookie or an API key and there is no session: the key of what is kept was session and
- * `Authorization` alone. It is everything now that can tell callers apart. Where nothing does, the
+ * `Authorization` alone. It is everything now that distinguishes callers. Where nothing does, the
  * faults do nothing and say so. What the server forbids to keep is not kept.
  */
 import type { RequestListener } from 'node:http'
@@ -108,7 +108,7 @@ describe.each([
     expect(await numbers(rule, [[one], [other], [one]])).toEqual(['1', '2', '1'])
   })
 
-  it('tells callers apart by a key in the target', async () => {
+  it('distinguishes callers by a key in the target', async () => {
     const callers = [
       [{}, '/mcp?api_key=a'],
       [{}, '/mcp?api_key=b'],

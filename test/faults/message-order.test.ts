@@ -22,7 +22,7 @@ const event = (message: unknown, id = ''): string => `${id}data: ${JSON.stringif
 const result = `data: ${resultText(1)}\n\n`
 const plain = (text: string): string => text.replaceAll(/: x-squall-fault .*\n\n/g, '')
 
-/** An app whose streams say these events; `open` keeps them open. */
+/** An upstream whose streams say these events; `open` keeps them open. */
 function saying(events: readonly string[], open: ServerResponse[] = []): RequestListener {
   return (req, res) => {
     req.resume()
@@ -56,7 +56,7 @@ it('counts what was overtaken, what overtook it, and what had nothing behind it'
   expect(stage.counts()).toMatchObject({ injected: 1, within_limit: 1, not_applicable: 1 })
 })
 
-it('does not hold a request, for whose response the app may wait', async () => {
+it('does not hold a request, for whose response the upstream may wait', async () => {
   const keys = 'match: { direction: server, method: elicitation/create }'
   const stage = await stageOf(REORDER, keys, [event(elicit), one, result])
   expect((await call(stage, callMessage(1))).text).toBe(event(elicit) + one + result)

@@ -15,7 +15,7 @@ export const NO_CONTEXT: ExchangeContext = {
     failed: () => undefined,
   },
   control: {
-    expireSession: () => false,
+    expireSession: () => undefined,
     hasSessionEnded: () => false,
     refuseConnections: () => undefined,
     watchFor: () => undefined,

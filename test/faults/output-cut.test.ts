@@ -118,7 +118,7 @@ it.each(['12x', '1, 2', ''])('hangs up behind a length that is none: %j', async 
   expect(await client.gone).toBe('fin')
 })
 
-it('ends the response in order where a transform ends, and lets go of the app', async () => {
+it('ends the response in order where a transform ends, and lets go of the upstream', async () => {
   let gone: Promise<unknown> | undefined
   const first = onBody(async function* (source, ctx) {
     for await (const chunk of source) {
@@ -138,6 +138,6 @@ it('ends the response in order where a transform ends, and lets go of the app', 
   await gone
   expect(await stage.origins()).toEqual(['injected'])
   expect(stage.active()).toBe(0)
-  // The app never ends its responses, and each exchange does all the same.
+  // The upstream never ends its responses, and each exchange does all the same.
   expect(await reusable(client)).toBe(true)
 })

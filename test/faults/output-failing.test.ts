@@ -140,7 +140,7 @@ it('passes the cap by untouched', async () => {
 })
 
 it.each(['rst', 'fin'] as const)(
-  'tells the client at once that the app broke off (%s), with what came before',
+  'tells the client at once that the upstream broke off (%s), with what came before',
   async (how) => {
     let cut: (() => void) | undefined
     const holding = onBody(async function* (source, ctx) {

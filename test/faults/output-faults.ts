@@ -42,7 +42,7 @@ export async function whole(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
   return Buffer.concat(parts)
 }
 
-/** An app that answers in so many pieces, with a length or in chunks. */
+/** An upstream that responds in so many pieces, with a length or in chunks. */
 export function inPieces(pieces: readonly string[], length?: number): RequestListener {
   return (req, res) => {
     req.resume()

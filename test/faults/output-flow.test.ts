@@ -11,7 +11,7 @@ import { rounds } from '../support/rounds.ts'
 import { startSidecar } from '../support/sidecar.ts'
 
 const opened = closers()
-/** Cuts the bytes anew, at the places that `cut` gives. */
+/** Cuts the bytes anew, at the offsets that `cut` gives. */
 const recut = (cut: (size: number) => number): Fault =>
   onBody(async function* (source) {
     for await (const chunk of source) {
@@ -44,7 +44,7 @@ function pouring(count: number, written: (pieces: number) => void): RequestListe
   }
 }
 
-it('makes the app wait for a slow client, and loses no byte', async () => {
+it('makes the upstream wait for a slow client, and loses no byte', async () => {
   const count = 250
   let sent = 0
   let still: (() => void) | undefined
@@ -92,7 +92,7 @@ it('holds no more of a large body than goes through', async () => {
   })
   await client.send(toolCall(1), 'POST')
   expect(await client.response()).toMatchObject({ complete: true, bodyBytes: 20 << 20 })
-  // The app pours in this process too, up to 7 MiB before it feels back-pressure.
+  // The upstream pours in this process too, up to 7 MiB before it feels back-pressure.
   expect(most - before).toBeLessThan(10 << 20)
   client.close()
 })

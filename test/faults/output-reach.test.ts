@@ -13,7 +13,7 @@ import { startSidecar } from '../support/sidecar.ts'
 const opened = closers()
 const rules = [OUTPUT_RULE]
 
-/** An app that answers by these lines and this body. */
+/** An upstream that responds with these lines and this body. */
 function responding(headers: Record<string, string>, body: string | Buffer): RequestListener {
   return (req, res) => {
     req.resume()

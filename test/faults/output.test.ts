@@ -95,7 +95,7 @@ it('takes what the other hooks made of the response', async () => {
   expect(got.headers['x-squall-fault']).toBe('r/delay')
 })
 
-it('has no part in what a fault answers, before or after the app', async () => {
+it('has no part in what a fault answers, before or after the upstream', async () => {
   const seen: string[] = []
   const noting = onOutput((_, out) => (seen.push('out'), out))
   const reply = { kind: 'rpcError', code: 1, message: 'no' } as const

@@ -12,7 +12,7 @@ const CANCELLED = 'match: { method: notifications/cancelled }'
 const note = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 9 } }
 const text = JSON.stringify(note)
 
-/** An app that notes the bodies that it gets. */
+/** An upstream that notes the bodies that it gets. */
 function noting(bodies: string[]): RequestListener {
   return (req, res) => {
     req.on('data', (part: Buffer) => bodies.push(part.toString()))

@@ -8,10 +8,12 @@ import { get, POLL, post, request, Stage, streamHead } from '../accounting/stage
 
 type Options = Omit<StartOptions, 'upstream' | 'rules'>
 
-/** An app of HTTP+SSE behind a sidecar with rules, whose responses the test gives by itself. */
+/**
+ * An upstream of HTTP+SSE behind a sidecar with rules, whose responses the test gives by itself.
+ */
 export class PushApp {
   readonly stage: Stage
-  /** The streams that the app was asked for, in order. */
+  /** The streams that clients requested from the upstream, in order. */
   readonly streams: AppExchange[]
 
   private constructor(stage: Stage, streams: AppExchange[]) {
@@ -67,7 +69,7 @@ export class PushApp {
     return post(message, '', `/message?sessionId=${session}`)
   }
 
-  /** The app writes this on its n-th stream, as one chunk. */
+  /** The upstream writes this on its n-th stream, as one chunk. */
   say(text: string, stream = 0): void {
     this.streams[stream]!.socket.write(chunk(text))
   }
@@ -101,7 +103,9 @@ export function heard(client: RawClient): string {
   return chunksOf(client).slice(1).join('')
 }
 
-/** Waits until a client has been sent this, and nothing else, behind what the stream begins with. */
+/**
+ * Waits until a client has been sent this, and nothing else, behind what the stream begins with.
+ */
 export async function hears(client: RawClient, text: string): Promise<void> {
   await expect.poll(() => heard(client), POLL).toBe(text)
 }

@@ -143,7 +143,7 @@ test('no byte is lost, ours stand between events, and what is not a call’s kee
   )
 })
 
-test('with nothing armed, chunks are what the app sent', () => {
+test('with nothing armed, chunks are what the upstream sent', () => {
   fc.assert(
     fc.property(
       fc.array(fc.oneof(neighbour, responses), { maxLength: 10 }),
@@ -166,7 +166,10 @@ test('with nothing armed, chunks are what the app sent', () => {
   )
 })
 
-/** Splits the events of a stream into those that must keep their order: no event without an id waits for one. */
+/**
+ * Splits the events of a stream into those that must keep their order: no event without an id waits
+ * for one.
+ */
 function ordered(stream: string) {
   const frames: SseFrame[] = []
   new SseFramer(1e6).push(Buffer.from(stream), (frame) => {

@@ -143,7 +143,7 @@ test('a client that does not read is not sent more and more', async () => {
   const client = await app.listen('a')
   client.socket.pause()
   const filler = chunk(`: ${'y'.repeat(60_000)}\n\n`)
-  // Until the app is made to wait, which says that the client's buffers are full.
+  // Until the upstream is made to wait, which says that the client's buffers are full.
   for (;;) if (!app.streams[0]!.socket.write(filler)) break
   await expect
     .poll(() => {
@@ -182,7 +182,7 @@ test('the same id again belongs to the newer call', async () => {
   await app.stage.ends({ 'tools/call echo: incomplete': 1, 'tools/call echo: ok': 1 })
 })
 
-test('an event that the app broke off is the end of the stream', async () => {
+test('an event that the upstream broke off is the end of the stream', async () => {
   app = await PushApp.open([hold], { maxBody: 1000 })
   const client = await app.listen('a')
   await app.call('a', 1)

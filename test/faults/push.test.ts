@@ -30,7 +30,7 @@ const progress = (progressToken: unknown) => ({
 const sleeping = (count = 1): Promise<void> =>
   expect.poll(() => app.faults.injected.length, POLL).toBe(count)
 
-test('a call that is aborted before the app gets it is answered on the stream', async () => {
+test('a call that is aborted before the upstream gets it is answered on the stream', async () => {
   app = await PushApp.open([abort({ toolError: 'db lost' }, 'request')])
   const client = await app.listen('a')
   await app.call('a', 7)
@@ -42,7 +42,7 @@ test('a call that is aborted before the app gets it is answered on the stream', 
   expect(await app.stage.sum('squall_upstream_duration_seconds', '_count')).toBe(0)
 })
 
-test('an injected event waits for the end of the one that the app is writing', async () => {
+test('an injected event waits for the end of the one that the upstream is writing', async () => {
   app = await PushApp.open([abort({ toolError: 'db lost' }, 'request')])
   const client = await app.listen('a')
   const note = said(progress('other'))
@@ -58,7 +58,7 @@ test('an injected event waits for the end of the one that the app is writing', a
   await app.stage.ends({ 'tools/call echo: tool_error by injected': 1 })
 })
 
-test('a response of the app is replaced on the stream, and keeps its id and retry', async () => {
+test('a response of the upstream is replaced on the stream, and keeps its id and retry', async () => {
   app = await PushApp.open([abort({ rpcError: { code: -5, message: 'gone' } }, 'response')])
   const client = await app.listen('a')
   await app.call('a', 'x')
@@ -154,7 +154,7 @@ test('events of a call keep their order, and progress is delayed with its own ca
   await hears(client, LATE + said(progress('t')) + said(result(1)))
 })
 
-test('a delay does not count as time of the app', async () => {
+test('a delay does not count as time of the upstream', async () => {
   app = await PushApp.open([rule('delay', { fixed: 300, max: LONG, at: 'response' })])
   await app.listen('a')
   await app.call('a', 1)
@@ -242,7 +242,7 @@ test('without a stream that can be read, nothing can be done', async () => {
   await client.head()
   const coded = gzipSync('event: endpoint\ndata: /message?sessionId=a\n\n', { finishFlush: 2 })
   app.streams[0]!.socket.write(chunk(coded))
-  // Nothing tells from outside when the endpoint has been read.
+  // Nothing shows from outside when the endpoint has been read.
   let id = 0
   await expect
     .poll(async () => {

@@ -19,7 +19,7 @@ const tooMany = (id: number | string, code = -32029) => ({
   error: { code, message: 'slow down', data: { retryAfter: 1 } },
 })
 
-it('answers 429 without asking the app, to a client that takes JSON or streams', async () => {
+it('answers 429 without asking the upstream, to a client that takes JSON or streams', async () => {
   let calls = 0
   const stage = opened(
     await startSidecar({

@@ -8,7 +8,7 @@ const opened = closers()
 const NOTE = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 9 } }
 const KEYS = 'match: { method: notifications/cancelled }'
 
-/** An app mounted at `/mcp/`, which notes the bodies that it gets there. */
+/** An upstream mounted at `/mcp/`, which notes the bodies that it gets there. */
 function mounted(bodies: string[]): RequestListener {
   return (req, res) => {
     const parts: Buffer[] = []

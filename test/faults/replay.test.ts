@@ -16,7 +16,7 @@ const MODERN = {
   'mcp-name': 'echo',
 }
 
-/** An app whose n-th response says so, counted from 1. */
+/** An upstream whose n-th response says so, counted from 1. */
 function counting(form: 'json' | 'sse'): RequestListener {
   let count = 0
   return (req, res) => {

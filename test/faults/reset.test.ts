@@ -42,7 +42,7 @@ async function cutByReset(rule: never, app: typeof jsonApp) {
 it.each([
   ['rst', 'reset'],
   ['fin', 'fin'],
-])('ends the connection by %s before the app hears of the call', async (how, fate) => {
+])('ends the connection by %s before the upstream hears of the call', async (how, fate) => {
   const got = await cut(reset({ how }), jsonApp)
   expect([got.fate, got.asked, got.client.text]).toEqual([fate, 0, ''])
   const { stage } = got
@@ -51,7 +51,7 @@ it.each([
   expect(await stage.origins()).toEqual(['injected'])
 })
 
-it('ends it after the app has executed the call, and sends nothing of the response', async () => {
+it('ends it after the upstream has executed the call, and sends nothing of the response', async () => {
   const got = await cut(reset({ at: 'response' }), jsonApp)
   expect([got.fate, got.asked, got.client.text]).toEqual(['reset', 1, ''])
 })

@@ -6,7 +6,7 @@ export function responseText(result: string, id: number | string = 1): string {
   return `{ "jsonrpc" :"2.0","big":10000000000000000001, "result": ${result} ,"id" : ${JSON.stringify(id)}}`
 }
 
-/** An app that answers each call with this result, as one body. */
+/** An upstream that responds to each call with this result, as one body. */
 export function bodyApp(result: string, chunked = false): RequestListener {
   return (req, res) => {
     whenAsked(req, (messages) => {
@@ -20,12 +20,14 @@ export function bodyApp(result: string, chunked = false): RequestListener {
   }
 }
 
-/** The stream that `streamApp` sends: a primer, an event of the app's own, and the response. */
+/**
+ * The stream that `streamApp` sends: a primer, an event of the upstream's own, and the response.
+ */
 export function streamOf(result: string, own = '', id: number | string = 1): string {
   return `id: a1\r\ndata: \r\n\r\n: hi\n\n${own}event: message\r\nid: a2\r\ndata: ${responseText(result, id)}\r\n\r\n`
 }
 
-/** An app that answers each call with this result, in a stream. */
+/** An upstream that responds to each call with this result, in a stream. */
 export function streamApp(result: string, own = ''): RequestListener {
   return (req, res) => {
     whenAsked(req, (messages) => {

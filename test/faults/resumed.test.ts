@@ -38,7 +38,7 @@ const note = (level: string) => ({
 })
 const hold: RuleSpec = rule('delay', { fixed: LONG, max: LONG, at: 'response' }, 'echo', 'slow')
 
-/** An app that opens a stream for each POST, and leaves the rest to the test. */
+/** An upstream that opens a stream for each POST, and leaves the rest to the test. */
 async function open(
   rules: readonly RuleSpec[],
   begin: (exchange: AppExchange) => void,

@@ -14,7 +14,10 @@ import { oneFault } from './one-fault.ts'
 const opened = closers()
 const META = 'io.modelcontextprotocol/'
 
-/** An app that answers every request with a result, in JSON or by a stream, and notes what it gets. */
+/**
+ * An upstream that responds to every request with a result, in JSON or by a stream, and notes what
+ * it gets.
+ */
 function noting(bodies: string[], result: object = { content: [] }): RequestListener {
   return (req, res) => {
     const parts: Buffer[] = []
@@ -60,7 +63,7 @@ it.each([
   ['tools/list', '/params/cursor', { cursor: 'a' }, 'z'],
   ['logging/setLevel', '/params/level', { level: 'info' }, 'debug'],
   ['tasks/get', '/params/taskId', { taskId: 'a' }, 'b'],
-])('the app gets a %s with another %s', async (method, pointer, params, value) => {
+])('the upstream gets a %s with another %s', async (method, pointer, params, value) => {
   const { stage, bodies } = await stageOf(setting(pointer, value), `match: { method: ${method} }`)
   const text = request(method, params)
   await call(stage, text)
@@ -72,7 +75,7 @@ it.each([
   expect(stage.counts()).toMatchObject({ injected: 1 })
 })
 
-it('the app gets a call with another name, and other numbers keep their digits', async () => {
+it('the upstream gets a call with another name, and other numbers keep their digits', async () => {
   const { stage, bodies } = await stageOf(setting('/params/name', 'other'), TOOL)
   const text = `{"id":1, "params":{"name":"echo","n":10000000000000000001},"method":"tools/call","jsonrpc":"2.0"}`
   await call(stage, text)

@@ -70,7 +70,7 @@ it('draws the same change for the same seed', async () => {
   expect([...texts][0]).not.toBe(responseText(RESULT))
 })
 
-it('changes the arguments that the app gets, and no other byte', async () => {
+it('changes the arguments that the upstream gets, and no other byte', async () => {
   const bodies: string[] = []
   const app: RequestListener = (req, res) => {
     req.on('data', (part: Buffer) => bodies.push(part.toString()))

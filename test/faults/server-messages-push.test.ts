@@ -27,7 +27,7 @@ const elicit = {
 }
 const accepted = { jsonrpc: '2.0', id: 's1', result: { action: 'accept' } }
 
-/** The bodies that the app got by POST. */
+/** The bodies that the upstream got by POST. */
 const posted = (): readonly string[] =>
   app.stage.app.requests
     .filter(({ method }) => method === 'POST')
@@ -77,7 +77,7 @@ it('ends no session where a message of the server cannot be rejected', async () 
   expect(heard(client)).toBe(changed + progress(1))
 })
 
-it('does not split an event of the app by a delayed notification', async () => {
+it('does not split an event of the upstream by a delayed notification', async () => {
   app = await PushApp.open([oneFault('delay: { fixed: 10m }', LIST_CHANGED)])
   const client = await app.listen('a')
   const half = progress(1).length - 10
@@ -100,7 +100,7 @@ it('drops what it holds when the client leaves', async () => {
   await eventually(() => (app.faults.active === 0 ? undefined : 'still held'))
 })
 
-it('ends the stream when the app does, with what it held', async () => {
+it('ends the stream when the upstream does, with what it held', async () => {
   app = await PushApp.open([oneFault('delay: { fixed: 10m }', PROGRESS)])
   const client = await app.listen('a')
   app.say(progress(1))

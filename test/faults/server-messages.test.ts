@@ -31,7 +31,9 @@ interface Asked {
   readonly headers: IncomingMessage['headers']
 }
 
-/** An app that answers a call by these events, and notes everything else that it gets. */
+/**
+ * An upstream that responds to a call with these events, and notes everything else that it gets.
+ */
 function saying(events: readonly string[], asked: Asked[] = []): RequestListener {
   return (req: IncomingMessage, res: ServerResponse) => {
     const parts: Buffer[] = []

@@ -16,8 +16,9 @@ import { closers } from '../support/closers.ts'
 import { response, chunk, type AppExchange } from '../support/raw-app.ts'
 import { heldCalls, LATE, SESSION } from './held-calls.ts'
 
-// The end of a session used to overtake the calls that a fault held: the app got them behind it, and its
-// 404 counted as an error of its own. Calls that nobody answered any more stayed open for ten minutes.
+// The end of a session used to overtake the calls that a fault held: the upstream got them behind
+// it, and its 404 counted as an error of its own. Calls without a response stayed open for ten
+// minutes.
 
 const open = heldCalls()
 const opened = closers()
@@ -25,7 +26,7 @@ const opened = closers()
 const DELETE = `DELETE /mcp HTTP/1.1\r\nHost: pod\r\n${SESSION}\r\n`
 
 describe('the end of a session', () => {
-  test('ends the calls that a fault holds, once the app has accepted it', async () => {
+  test('ends the calls that a fault holds, once the upstream has accepted it', async () => {
     const { held, stage } = await open([LATE])
     const client = await held.holds(post(request(1), SESSION))
     const leaving = await stage.send(DELETE, 'DELETE')
@@ -52,8 +53,8 @@ describe('the end of a session', () => {
   })
 
   test.each([
-    ['that the app refuses', (app: AppExchange) => void app.write(response('405 No', [], ''))],
-    ['that the app does not answer', (app: AppExchange) => app.reset()],
+    ['that the upstream refuses', (app: AppExchange) => void app.write(response('405 No', [], ''))],
+    ['that the upstream does not answer', (app: AppExchange) => app.reset()],
   ])('%s lets them go on', async (_what, act) => {
     const { held, stage } = await open([LATE])
     const client = await held.holds(post(request(1), SESSION))

@@ -32,7 +32,7 @@ const notFound = (id: number | null) => ({
   error: { code: -32001, message: 'Session not found' },
 })
 
-/** A call of the session that no rule hits finds it lost. */
+/** A call of the session that no rule matches finds it lost. */
 async function loses(stage: RuledSidecar): Promise<void> {
   const { status, text } = await call(stage, callMessage(9, 'other'))
   expect([status, JSON.parse(text)]).toEqual([404, notFound(9)])

@@ -9,8 +9,9 @@ const opened = closers()
 const RULE = oneFault('abort: { toolError: injected, at: response }')
 
 /**
- * A fault that needs the whole response holds what has come of it. An upstream that sends a byte now and
- * then made it hold a buffer without end, and a client wait that would have seen the bytes come.
+ * A fault that needs the whole response holds what has come of it. An upstream that sends a byte
+ * now and then made it hold a buffer without end, and a client wait that would have seen the bytes
+ * come.
  */
 test('a response that trickles is not held for a fault beyond --hold-timeout', async () => {
   const state = { seen: false }

@@ -1,8 +1,8 @@
 /**
- * A hostile or broken upstream answers one faulted call with 256 KiB of line breaks, and every other call
- * waits for seconds: each line break was a piece of its own, taken off a list in time that grew with the
- * list, without a turn for anybody else. Whatever an upstream sends costs time in proportion to its
- * bytes, and other calls have their turn in between.
+ * A hostile or broken upstream responds to one faulted call with 256 KiB of line breaks, and every
+ * other call waits for seconds: each line break was a piece of its own, taken off a list in time
+ * that grew with the list, and nothing else ran. Whatever an upstream sends costs time in
+ * proportion to its bytes, and other calls run in between.
  */
 import type { RequestListener } from 'node:http'
 import { expect, it } from 'vitest'
@@ -16,10 +16,15 @@ import { whenAsked } from './apps.ts'
 const opened = closers()
 const KIB = 1024
 
-/** Milliseconds of CPU, which other load does not lengthen. These took up to 2 s, and take 30 ms at most. */
+/**
+ * Milliseconds of CPU, which other load does not lengthen. These took up to 2 s, and take 30 ms at
+ * most.
+ */
 const MOST_AT_ONCE = 500
 
-/** Answers `echo` with these bytes in one piece or byte by byte, and every other tool at once. */
+/**
+ * Responds to `echo` with these bytes in one piece or byte by byte, and every other tool at once.
+ */
 function appOf(type: string, bytes: string, bytewise: boolean): RequestListener {
   const pieces = bytewise ? Array.from(bytes) : [bytes]
   return (req, res) => {
@@ -41,7 +46,7 @@ function appOf(type: string, bytes: string, bytewise: boolean): RequestListener 
   }
 }
 
-/** The most CPU that is taken before anybody else has a turn, in milliseconds, while other calls go on. */
+/** The most CPU that is taken before other work runs, in milliseconds, while other calls go on. */
 async function mostAtOnce(squall: RunningSidecar, over: Promise<unknown>): Promise<number> {
   const all = { over: false }
   void over.finally(() => (all.over = true))
@@ -79,7 +84,7 @@ const CASES: [string, string, string, string, number, boolean][] = [
   ],
 ]
 
-it.each(someOf(CASES, 3))(
+it.each(someOf(CASES, 4))(
   'other calls go on beside %s',
   async (_what, fault, type, unit, times, bytewise) => {
     const bytes = unit.repeat(times)

@@ -18,7 +18,7 @@ const MODERN = {
   'mcp-name': 'echo',
 }
 
-/** The parts of the app's stream: primer and comment, progress, answer. */
+/** The parts of the upstream's stream: primer and comment, progress, response. */
 function partsOf(id: number | string): readonly [string, string, string] {
   const [primer, progress, response] = streamText(id).split(/(?<=keep\n\n)|(?<=\r\n\r\n)/)
   return [primer!, progress!, response!]
@@ -72,17 +72,20 @@ describe('damage to a stream', () => {
   it.each([
     ['{ close: last }', primer + progress + MARK],
     ['{ close: 1 }', primer + MARK],
-  ])('of %s ends what the app leaves open, and lets go of the app', async (fault, text) => {
-    let appGone: Promise<unknown> | undefined
-    const app: RequestListener = (req, res) => {
-      appGone = once(res, 'close')
-      slowApp(req, res)
-    }
-    const got = await through(fault, app)
-    expect(got.text).toBe(text)
-    await appGone
-    expect(await got.stage.origins()).toEqual(['injected'])
-  })
+  ])(
+    'of %s ends what the upstream leaves open, and lets go of the upstream',
+    async (fault, text) => {
+      let appGone: Promise<unknown> | undefined
+      const app: RequestListener = (req, res) => {
+        appGone = once(res, 'close')
+        slowApp(req, res)
+      }
+      const got = await through(fault, app)
+      expect(got.text).toBe(text)
+      await appGone
+      expect(await got.stage.origins()).toEqual(['injected'])
+    },
+  )
 
   it.each([
     '{ drop: all }',

@@ -36,7 +36,7 @@ it.each([
   expect(await stage.origins()).toEqual(['real'])
 })
 
-it('lets the app wait for a call by its size', async () => {
+it('lets the upstream wait for a call by its size', async () => {
   const message = JSON.stringify(callMessage(1))
   const rate = message.length * 10
   const stage = opened(

@@ -49,7 +49,7 @@ describe('abort', () => {
     expect(other.effects).toBe(0)
   })
 
-  it('at the response lets the app execute the call first', async () => {
+  it('at the response lets the upstream execute the call first', async () => {
     const fault = abort.create({ toolError: 'lost', at: 'response' })
     expect(Object.keys(fault)).toEqual(['beforeResponse'])
     expect(await fault.beforeResponse!(new Context())).toMatchObject({ kind: 'respond' })

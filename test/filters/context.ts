@@ -89,10 +89,6 @@ export class Context implements FaultContext {
   readonly memory = <Memory>(make: () => Memory): Memory =>
     (this.#memory.value ??= make()) as Memory
   readonly host = {
-    expireSession: (): boolean => {
-      if (this.session !== undefined) this.reached.push(`expire ${this.session}`)
-      return this.session !== undefined
-    },
     refuseConnections: (ms: number): void => void this.reached.push(`refuse ${ms}`),
     watchFor: (word: string): void => void this.reached.push(`watch ${word}`),
   }
@@ -109,7 +105,7 @@ export function frame(kind: Frame['kind'], text: string, last = false): Frame {
   return { kind, raw: Buffer.from(text), message: undefined, last }
 }
 
-/** Frames as they come from the app. */
+/** Frames as they come from the upstream. */
 export async function* frames(...list: readonly Frame[]): AsyncGenerator<Frame> {
   for (const each of list) yield await Promise.resolve(each)
 }

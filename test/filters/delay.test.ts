@@ -6,7 +6,7 @@ import { Context, frame, frames, texts } from './context.ts'
 const MAX = 3_600_000
 
 describe('delay', () => {
-  it('at the request makes the app wait for the call', async () => {
+  it('at the request makes the upstream wait for the call', async () => {
     const ctx = new Context()
     const fault = delay.create({ fixed: 2000, max: MAX, at: 'request' })
     expect(Object.keys(fault)).toEqual(['onRequest'])

@@ -22,7 +22,7 @@ export function progress(step: number): Frame {
 /** The response to call 1, as an event. */
 export const RESPONSE = event({ id: 1, result: { content: [] } })
 
-/** A question of the app. */
+/** A question of the upstream. */
 export const QUESTION = event({ id: 9, method: 'sampling/createMessage' })
 
 /** The event that opens a stream that can be resumed. */

@@ -63,7 +63,7 @@ describe('hang', () => {
     expect(seen.text).toBe('abcde')
   })
 
-  it('takes in what the app sends meanwhile, up to a bound', async () => {
+  it('takes in what the upstream sends meanwhile, up to a bound', async () => {
     const ctx = new Sleeper()
     const taken: string[] = []
     const chunk = 'x'.repeat(300_000)
@@ -157,7 +157,7 @@ describe('hang', () => {
     expect(await chunksOf(out)).toEqual(['{}'])
   })
 
-  it.each([3, 99])('lets go of the app when the client stops reading (%i)', async (place) => {
+  it.each([3, 99])('lets go of the upstream when the client stops reading (%i)', async (place) => {
     let closed = false
     async function* endless() {
       try {

@@ -51,7 +51,7 @@ describe('rateLimit', () => {
     expect(date).toBe('Sun, 09 Sep 2001 01:46:42 GMT')
   })
 
-  it('lets through what is within the limit, and tells the rest when the next one is', () => {
+  it('lets through what is within the limit, and shows the rest when the next one is', () => {
     const limit = { calls: 1, per: 10_000, burst: 2 }
     const times = [0, 0, 0, 100, 9999, 10_000, 10_000].map((time) => ({ time }))
     expect(asked({ limit }, times)).toEqual(['ok', 'ok', '10', '10', '1', 'ok', '10'])
@@ -75,7 +75,7 @@ describe('rateLimit', () => {
     expect(asked({ limit }, [one, other])).toEqual(['ok', '60'])
   })
 
-  it('tells long names apart by both ends, and keeps no more than those of them', () => {
+  it('distinguishes long names by both ends, and keeps no more than those of them', () => {
     const limit = { calls: 1, per: 60_000 }
     const header = (value: string) => ({ headers: { x: value } })
     const long = 'x'.repeat(10_000)

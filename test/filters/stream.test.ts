@@ -11,7 +11,9 @@ const P1 = progress(1)
 const P2 = progress(2)
 const ALL = [PRIMER, P1, QUESTION, P2, RESPONSE]
 
-/** Returns the frames that leave, by their index in the list, and the number of reported effects. */
+/**
+ * Returns the frames that leave, by their index in the list, and the number of reported effects.
+ */
 async function through(config: Config, list: readonly Frame[], ctx: Context = new Context()) {
   const out = stream.create(config).onResponse!(ctx, frames(...list))
   const sent = await texts(out)

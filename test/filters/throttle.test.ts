@@ -76,7 +76,7 @@ describe('throttle', () => {
     expect(ctx.sleeps).toEqual([100, 100])
   })
 
-  it('takes in a bound of what the app sends, and lets it wait then', async () => {
+  it('takes in a bound of what the upstream sends, and lets it wait then', async () => {
     const ctx = new Sleeper()
     const taken: string[] = []
     const app = output(jsonLines(1e6), Array<string>(50).fill('x'.repeat(20_000)), taken)

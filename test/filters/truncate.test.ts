@@ -140,7 +140,7 @@ describe('a cut stream', () => {
       const all = await cut({ after, framing }, whole)
       expect(all).toEqual({ text, end, headers: STREAM, effects: 1, early: 0 })
       await eventually(() =>
-        state.closed || state.taken === 0 ? undefined : 'the app still sends',
+        state.closed || state.taken === 0 ? undefined : 'the upstream still sends',
       )
     }
   })

@@ -29,7 +29,7 @@ describe('unauthorized', () => {
     ])
   })
 
-  it('tells who came without a token no more than that one is needed', () => {
+  it('shows a client without a token no more than that one is needed', () => {
     const [, header, body] = response({}, {})
     expect(header).toBe('Bearer realm="mcp"')
     expect(body).toEqual({ error: 'unauthorized', error_description: 'An access token is needed' })

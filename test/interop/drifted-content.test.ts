@@ -54,7 +54,8 @@ describe.each(someOf(cases, 3))('$name meets over $transport', ({ open, transpor
   it('drift that its check against the output schema finds', async () => {
     const found = await client('rewrite: { retype: { /temperature: string } }')
     let met: unknown
-    // The app says early on that its tools have changed, whereupon a client forgets their schemas.
+    // The upstream says early on that its tools have changed, whereupon a client forgets their
+    // schemas.
     await eventually(async () => {
       await found.listTools()
       met = await outcome(ask(found))
@@ -73,7 +74,7 @@ describe.each(someOf(cases, 3))('$name meets over $transport', ({ open, transpor
     expect(JSON.parse(content[0]!.text)).toEqual(structuredContent)
   })
 
-  it('arguments that the app turns down', async () => {
+  it('arguments that the upstream turns down', async () => {
     const changed = await client('rewrite: { in: arguments, rename: { /location: city } }')
     expect(await ask(changed)).toMatchObject({ isError: true })
   })

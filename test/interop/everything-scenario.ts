@@ -1,13 +1,13 @@
 import { outcome, type ClientTransport, type OpenClient } from '../support/interop-client.ts'
 import { withoutChance } from '../support/recorded-fetch.ts'
 
-/** Does with the reference server what a host application does, and tells all that it saw. */
+/** Does with the reference server what a host application does, and returns all that it saw. */
 export async function playEverything(open: OpenClient, url: string, transport: ClientTransport) {
   const client = await open(url, transport)
   const progress: unknown[] = []
   try {
     const level = await client.setLevel('debug')
-    // The server asks for the roots a moment after the handshake, then logs that it has them.
+    // The server requests the roots a moment after the handshake, then logs that it has them.
     await client.received.until('notifications/message')
     const seen = {
       handshake: client.handshake(),

@@ -15,7 +15,7 @@ const CLIENTS: [string, OpenClient][] = [
 /** Runs a tool that reports progress three times. */
 async function long(client: InteropClient): Promise<unknown> {
   const steps: unknown[] = []
-  const args = { duration: 0.1, steps: 3 }
+  const args = { duration: 0.6, steps: 3 }
   const onprogress = (step: unknown): void => void steps.push(step)
   await client.call('trigger-long-running-operation', args, { onprogress })
   const firsts = steps.filter((step) => (step as { progress: number }).progress === 1)
@@ -40,6 +40,7 @@ const PLAYS: Readonly<Record<MessageRow['reports'], Play>> = {
   'no progress': { play: long, sees: { steps: 0 } },
   'the first progress': { play: long, sees: { steps: 1 } },
   'progress twice': { play: long, sees: { firsts: 2 } },
+  'progress 51 times': { play: long, sees: { firsts: 51 } },
   'a result with isError': {
     play: (client, { match }) =>
       match.includes('sampling')

@@ -6,7 +6,10 @@ import { withoutChance } from '../support/recorded-fetch.ts'
 
 const logLevel = { 'io.modelcontextprotocol/logLevel': 'debug' }
 
-/** Does what clients of all protocol versions can do with the modern server, and tells what was seen. */
+/**
+ * Does what clients of all protocol versions can do with the modern server, and returns what was
+ * seen.
+ */
 export async function playModern(open: OpenClient, url: string, server: ModernServer) {
   const client = await open(url, 'streamableHttp')
   try {

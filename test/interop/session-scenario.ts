@@ -2,7 +2,7 @@ import { outcome, type InteropClient, type OpenClient } from '../support/interop
 import { withoutChance } from '../support/recorded-fetch.ts'
 import type { SessionServer } from '../support/session-server.ts'
 
-/** Loses streams, cancels a call and ends the session, and tells what both sides saw. */
+/** Loses streams, cancels a call and ends the session, and returns what both sides saw. */
 export async function playSession(open: OpenClient, url: string, server: SessionServer) {
   const client = await open(url, 'streamableHttp')
   try {

@@ -23,7 +23,7 @@ test('Unix sockets are listened on and sent to', async () => {
   expect(await squall.metric('squall_calls_total', { tool: 'echo', outcome: 'ok' })).toBe(1)
 })
 
-test('an app behind a missing Unix socket is reported as such', async () => {
+test('an upstream behind a missing Unix socket is reported as such', async () => {
   const squall = opened(await startSquall('--upstream', `unix:${join(directory, 'none')}`))
   const given = await call({ host: '127.0.0.1', port: squall.port }, callMessage(1))
   expect(given.status).toBe(502)
@@ -44,7 +44,7 @@ test('IPv6 is listened on and sent to', async () => {
 // Not every machine calls both of its loopback addresses by this name.
 const locals = (await lookup('localhost', { all: true })).map(({ address }) => address)
 
-test.each(locals)('localhost is found where the app listens on %s alone', async (host) => {
+test.each(locals)('localhost is found where the upstream listens on %s alone', async (host) => {
   const app = opened(await startUpstream(responding('here'), { host, port: 0 }))
   const squall = opened(await startSquall('--upstream', `http://localhost:${app.port}`))
   const given = await call({ host: '127.0.0.1', port: squall.port }, callMessage(1))

@@ -9,10 +9,10 @@ import { startSquall, type Squall } from '../support/squall.ts'
 import { tlsText } from '../support/tls.ts'
 import { startUpstream } from '../support/upstream.ts'
 
-// An app that speaks TLS, and one that listens on loopback while the sidecar asks at the address of the
-// pod, gave clients cut connections or 502, and whoever ran them nothing to go by.
+// An upstream that speaks TLS, and one that listens on loopback while the sidecar connects to the
+// address of the pod, gave clients cut connections or 502, and whoever ran them nothing to go by.
 const opened = closers()
-const NAMED = 'the app is not reached in the right way'
+const NAMED = 'the upstream is not reached in the right way'
 const material = { cert: tlsText('first.pem'), key: tlsText('first.key') }
 const own = Object.values(networkInterfaces())
   .flatMap((list) => list ?? [])
@@ -41,9 +41,9 @@ async function named(squall: Squall): Promise<string> {
 }
 
 const SPEAKS =
-  /^speaks_tls: the app at http:\/\/127\.0\.0\.1:\d+ speaks TLS.*squall\.dev\/upstream-tls/
+  /^speaks_tls: the upstream at http:\/\/127\.0\.0\.1:\d+ speaks TLS.*squall\.dev\/upstream-tls/
 
-describe('an app that speaks TLS and is sent plain HTTP is named', () => {
+describe('an upstream that speaks TLS and is sent plain HTTP is named', () => {
   test('where it closes the connection', async () => {
     const squall = await inFront(await listening(createTlsServer(material)))
     expect(await ask(squall)).toBe(0)
@@ -82,7 +82,7 @@ describe('an app that speaks TLS and is sent plain HTTP is named', () => {
   })
 })
 
-test('an app that means its 400 is looked at once, and nothing is said', async () => {
+test('an upstream that means its 400 is looked at once, and nothing is said', async () => {
   const app = opened(await startUpstream((_req, res) => void res.writeHead(400).end()))
   let broken = 0
   const looked = new Promise<void>((resolve) => {
@@ -101,13 +101,13 @@ test('an app that means its 400 is looked at once, and nothing is said', async (
 })
 
 test.skipIf(own === undefined || process.platform !== 'linux')(
-  'an app that listens on loopback alone is named where it is reached by another address',
+  'an upstream that listens on loopback alone is named where it is reached by another address',
   async () => {
     const app = opened(await startUpstream(responding('fine')))
     const squall = await inFront(app.port, own)
     expect(await ask(squall)).toBe(502)
     expect(await named(squall)).toMatch(
-      /^loopback_only: the app listens on port \d+ of loopback alone, .*squall\.dev\/upstream-host: 127\.0\.0\.1/,
+      /^loopback_only: the upstream listens on port \d+ of loopback alone, .*squall\.dev\/upstream-host: 127\.0\.0\.1/,
     )
   },
 )

@@ -1,9 +1,9 @@
 /**
- * A caller can write a call so that servers read it and Squall does not, or reads another one: a key
- * in another case (Go's decoders fold it), a key twice, another charset, a Content-Type that only
- * mentions JSON. Rules about HTTP then hit calls of tools that `--deny-tools` keeps from them, and
- * rules about one tool hit calls of another. What a server may read in another way is not read: no
- * rule about tools acts on it, and it counts as a call of any tool for what is denied.
+ * A caller can write a call so that servers read it and Squall does not, or reads another one: a
+ * key in another case (Go's decoders fold it), a key twice, another charset, a Content-Type that
+ * only mentions JSON. Rules about HTTP then match calls of tools that `--deny-tools` keeps from
+ * them, and rules about one tool match calls of another. What a server may read in another way is
+ * not read: no rule about tools acts on it, and it counts as a call of any tool for what is denied.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { RequestListener } from 'node:http'

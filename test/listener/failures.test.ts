@@ -23,7 +23,7 @@ async function inFront(port: number, ...flags: string[]): Promise<Squall> {
   return opened(await startSquall('--upstream', `http://127.0.0.1:${port}`, ...flags))
 }
 
-describe('while the app is down', () => {
+describe('while the upstream is down', () => {
   test.each([
     ['a number', 0],
     ['a negative number', -7],
@@ -41,7 +41,7 @@ describe('while the app is down', () => {
       error: {
         code: -32603,
         message: expect.stringMatching(
-          /^squall: the app cannot be reached: .*ECONNREFUSED/,
+          /^squall: the upstream cannot be reached: .*ECONNREFUSED/,
         ) as unknown,
         data: ORIGIN,
       },
@@ -75,7 +75,7 @@ describe('while the app is down', () => {
     })
   })
 
-  test('the counters say that the error is not of the app', async () => {
+  test('the counters say that the error is not of the upstream', async () => {
     const squall = await inFront(await deadPort())
     await exchange(squall.port, toolCall(1), 'POST')
     await exchange(squall.port, 'GET /x HTTP/1.1\r\nHost: pod\r\n\r\n')
@@ -85,13 +85,13 @@ describe('while the app is down', () => {
     expect(await squall.metric('squall_rejected_total', { reason: 'upstream_unreachable' })).toBe(2)
     const http = { class: 'http', code: '502', origin: 'squall' }
     expect(await squall.metric('squall_http_requests_total', http)).toBe(1)
-    expect(await squall.logged('answered for the app')).toMatchObject({
+    expect(await squall.logged('responded for the upstream')).toMatchObject({
       level: 'warn',
       reason: 'upstream_unreachable',
     })
   })
 
-  test('a client keeps its connection, and its next call works when the app has come', async () => {
+  test('a client keeps its connection, and its next call works when the upstream has come', async () => {
     const port = await deadPort()
     const squall = await inFront(port)
     const client = opened(await RawClient.connect(squall.port))
@@ -104,7 +104,7 @@ describe('while the app is down', () => {
   })
 })
 
-describe('an app', () => {
+describe('an upstream', () => {
   test.each([
     ['that speaks no HTTP', 'SSH-2.0-OpenSSH_9.6\r\n'],
     ['whose head has a bad line', 'HTTP/1.1 200 OK\r\nno colon here\r\n\r\n'],
@@ -155,7 +155,7 @@ describe('an app', () => {
 })
 
 describe('readiness', () => {
-  test('follows the app, and says why not', async () => {
+  test('follows the upstream, and says why not', async () => {
     const port = await deadPort()
     const squall = await inFront(port)
     expect(await squall.readiness()).toEqual({

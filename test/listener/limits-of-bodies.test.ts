@@ -65,7 +65,10 @@ describe('a body', () => {
     expect(app.requests[0]?.body.toString()).toBe(body)
   })
 
-  /** Each byte renewed the time for the next one: a connection and a buffer could be held without end. */
+  /**
+   * Each byte renewed the time for the next one: a connection and a buffer could be held without
+   * end.
+   */
   test.each([
     ['by its length', 'Content-Length: 100\r\n\r\n{', 'x'],
     ['in chunks', 'Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n', '1\r\nx\r\n'],

@@ -46,7 +46,7 @@ describe('a head', () => {
       error: {
         origin: 'squall',
         reason: 'bad_request',
-        message: 'squall: the request head is too large',
+        message: 'squall: the request headers are too large',
       },
     })
     expect(app.requests).toHaveLength(1)
@@ -138,7 +138,7 @@ describe('client connections', () => {
   })
 })
 
-describe('connections to the app', () => {
+describe('connections to the upstream', () => {
   test('above --max-upstream-connections are refused in the form of the call', async () => {
     const { app, squall } = await stand(silent, '--max-upstream-connections', '1')
     const holder = await client(squall)

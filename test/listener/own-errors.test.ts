@@ -151,7 +151,7 @@ describe('an error while a request is read', () => {
 })
 
 describe('an error while a response is watched', () => {
-  /** Fails the first time that a stream of a response is told of. */
+  /** Fails when a stream of a response is first reported. */
   const brokenGauge = (telemetry: Telemetry): Partial<Telemetry> => {
     let failed = false
     return {

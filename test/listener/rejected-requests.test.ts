@@ -16,7 +16,7 @@ interface Told {
   readonly message: string
 }
 
-/** The response to a client whose bytes are refused. */
+/** The response to a client whose bytes are rejected. */
 async function reported(squall: ScriptedSidecar, bytes: string): Promise<Told> {
   const client = opened(await RawClient.connect(squall.port))
   await client.send(bytes, 'POST')
@@ -110,9 +110,9 @@ describe('a request that is refused says which thing is wrong, and what to send 
 })
 
 /**
- * Behind `Connection: close` a server must process no further request (RFC 9112, 9.6). One that does can be
- * made to carry out what the client, or a proxy in front, takes for dropped. And what comes there must not
- * harm the request before it.
+ * Behind `Connection: close` a server must process no further request (RFC 9112, 9.6). One that
+ * does can be made to carry out what the client, or a proxy in front, takes for dropped. And what
+ * comes there must not harm the request before it.
  */
 describe('behind a request that ends its connection', () => {
   const CLOSING = [
@@ -147,8 +147,8 @@ describe('behind a request that ends its connection', () => {
 })
 
 /**
- * A client that pipelines without end and reads nothing makes a server that starts every request hold
- * them all, with their bodies and connections to the app.
+ * A client that pipelines without end and reads nothing makes a server that starts every request
+ * hold them all, with their bodies and connections to the upstream.
  */
 test('pipelined requests beyond a hundred wait until those before them are answered', async () => {
   const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'

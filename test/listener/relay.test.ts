@@ -16,7 +16,7 @@ function stage(observer: Partial<Observer> = {}) {
     now += time
     return true
   }
-  // As every response does, it says when the tick of its head is over.
+  // As every response does, it says when the tick of its headers is over.
   const begun = (): void => {
     work(10)()
     process.nextTick(() => exchange.listener?.tickEnded())
@@ -74,7 +74,7 @@ test('the time of a response that is whole at once is reported once, with that o
   expect(told).toEqual(['finished 200', 'spent 1111'])
 })
 
-test('waiting for the app is no time spent', async () => {
+test('waiting for the upstream is no time spent', async () => {
   const { relay, told, pass } = stage()
   relay.requestSent(1)
   pass(50_000)
@@ -105,7 +105,7 @@ test.each([
   expect(told.filter((line) => String(line).startsWith('spent'))).toHaveLength(1)
 })
 
-test('an app that could not be reached has its time reported after the sending', () => {
+test('an upstream that could not be reached has its time reported after the sending', () => {
   const { relay, told } = stage()
   relay.fail({ kind: 'reset', message: '' })
   expect(told).toEqual(['finished 0'])

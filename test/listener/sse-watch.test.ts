@@ -110,7 +110,10 @@ interface Learning {
   readonly limit: number
 }
 
-/** Returns the findings of a watch on a stream: each response, and each id of an event where they are wanted. */
+/**
+ * Returns the findings of a watch on a stream: each response, and each id of an event where they
+ * are wanted.
+ */
 function learnt(chunks: readonly string[], sign: FindSign, atOnce: boolean, how: Learning): object {
   const seen: unknown[] = []
   const watching = new SseWatch('identity', how.limit, sign, (frame) => {

@@ -116,7 +116,7 @@ it('a rule about all requests about tasks matches the tool', async () => {
   }
   const text = await stage.metrics()
   expect(metricOf(text, 'squall_errors_total', { tool: 'report', origin: 'injected' })).toBe(3)
-  // The call and its result: asking for the status and cancelling do not wait for the tool.
+  // The call and its result: requesting the status and cancelling do not wait for the tool.
   expect(metricValue(text, 'squall_call_duration_seconds_count', { tool: 'report' })).toBe(2)
 })
 
@@ -136,7 +136,7 @@ it('no rule acts on a task that may be of a denied tool', async () => {
   expect(await statusOf(about('REPORT'))).toBe(503)
 })
 
-/** A server of tasks that reports the status of a task before it answers a request about it. */
+/** A server of tasks that reports the status of a task before it responds to a request about it. */
 const statusApp: RequestListener = (req, res) => {
   let body = ''
   req.on('data', (part: Buffer) => (body += part.toString()))

@@ -37,7 +37,7 @@ test('calls pass', async () => {
   expect(await squall.metric('squall_calls_total', { outcome: 'ok', origin: 'real' })).toBe(1)
 })
 
-test('events arrive one by one, and the app learns that a client left', async () => {
+test('events arrive one by one, and the upstream learns that a client left', async () => {
   let responded: (res: ServerResponse) => void
   const response = new Promise<ServerResponse>((resolve) => (responded = resolve))
   const app = opened(
@@ -67,7 +67,7 @@ const cuts: readonly [string, (exchange: AppExchange) => void, string | undefine
 ]
 
 test.each(cuts)(
-  'a %s by the app within a response is one for the client',
+  'a %s by the upstream within a response is one for the client',
   async (_way, cut, code) => {
     const app = await startUpstream({
       script: async (exchange) => {

@@ -35,7 +35,10 @@ function putPair(name: string): void {
   put('tls.key', tlsText(`${name}.key`))
 }
 
-/** As mounted secrets are laid out: links to a link to a directory, and the link in the middle is swapped. */
+/**
+ * As mounted secrets are laid out: links to a link to a directory, and the link in the middle is
+ * swapped.
+ */
 function prepare(name: string, version: string): void {
   mkdirSync(join(directory, version))
   writeFileSync(join(directory, version, 'tls.crt'), tlsText(`${name}.pem`))
@@ -127,7 +130,7 @@ test('files that cannot be used leave the last good ones in use, and the log say
   await shows(squall, 'second')
 })
 
-test('the certificate that is shown to the app is swapped, too', async () => {
+test('the certificate that is shown to the upstream is swapped, too', async () => {
   putPair('first')
   const seen: unknown[] = []
   const app = await startUpstream(

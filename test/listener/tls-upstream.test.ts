@@ -15,7 +15,7 @@ const opened = closers()
 const trusting = ['--upstream-ca', tlsFile('ca.pem')]
 
 interface TlsApp extends HttpApp {
-  /** Names that clients asked for in their handshakes, and their own common names. */
+  /** Names that clients requested in their handshakes, and their own common names. */
   readonly asked: (string | undefined)[]
   readonly clients: (string | undefined)[]
 }
@@ -50,10 +50,10 @@ async function unreachable(squall: Squall, says: RegExp): Promise<void> {
   expect(given.status).toBe(502)
   expect(given.headers['x-squall-error']).toBe('upstream_unreachable')
   expect(await squall.metric('squall_rejected_total', { reason: 'upstream_unreachable' })).toBe(1)
-  expect((await squall.logged('answered for the app'))['detail']).toMatch(says)
+  expect((await squall.logged('responded for the upstream'))['detail']).toMatch(says)
 }
 
-describe('the app', () => {
+describe('the upstream', () => {
   test('is trusted by the CA given', async () => {
     const app = await tlsApp()
     const squall = await inFront(app.port, ...trusting)
@@ -121,7 +121,7 @@ describe('the app', () => {
 describe('a certificate of its own', () => {
   const demanding = { ca: TEST_CA, requestCert: true, rejectUnauthorized: true }
 
-  test('is shown to the app', async () => {
+  test('is shown to the upstream', async () => {
     const app = await tlsApp(demanding)
     const own = ['--upstream-cert', tlsFile('second.pem'), '--upstream-key', tlsFile('second.key')]
     const given = await ask(await inFront(app.port, ...trusting, ...own))
@@ -129,10 +129,10 @@ describe('a certificate of its own', () => {
     expect(app.clients).toEqual(['second'])
   })
 
-  test('that is missed by the app ends the connection as the app does', async () => {
+  test('that is missed by the upstream ends the connection as the upstream does', async () => {
     const app = await tlsApp(demanding)
     const squall = await inFront(app.port, ...trusting)
-    // With TLS 1.3 the app sees that it misses something only after the handshake.
+    // With TLS 1.3 the upstream sees that it misses something only after the handshake.
     await expect(ask(squall)).rejects.toThrow('socket hang up')
     await squall.reaches('squall_calls_total', { outcome: 'reset', origin: 'real' }, 1)
     expect(app.clients).toEqual([])

@@ -46,7 +46,9 @@ async function readUntil(socket: Socket, marker: string): Promise<string> {
   return text
 }
 
-/** An app that upgrades, with these lines in its response, and the first request that it gets. */
+/**
+ * An upstream that upgrades, with these lines in its response, and the first request that it gets.
+ */
 async function upgrading(lines = ''): Promise<{ url: string; seen: Promise<IncomingMessage> }> {
   const app = createServer()
   const seen = new Promise<IncomingMessage>((resolve) => {
@@ -77,7 +79,7 @@ describe('WebSocket', () => {
     expect(code).toBe(4001)
   })
 
-  test('the app sees the request line and the header lines as the client wrote them', async () => {
+  test('the upstream sees the request line and the header lines as the client wrote them', async () => {
     const { url, seen } = await upgrading('X-CaSe: Kept\r\n')
     const sidecar = await inFront(url)
     const client = await rawUpgrade(
@@ -92,7 +94,7 @@ describe('WebSocket', () => {
     expect(await readUntil(client, '\r\n\r\n')).toContain('X-CaSe: Kept')
   })
 
-  test('an upgrade that announces trailers, which cannot follow, reaches the app without them', async () => {
+  test('an upgrade that announces trailers, which cannot follow, reaches the upstream without them', async () => {
     const { url, seen } = await upgrading()
     const sidecar = await inFront(url)
     const client = await rawUpgrade(
@@ -234,7 +236,7 @@ describe('WebSocket', () => {
     expect(error.code).toBe('ECONNRESET')
   })
 
-  test('an app that is down gives a 502 of Squall', async () => {
+  test('an upstream that is down gives a 502 of Squall', async () => {
     const sidecar = await inFront('http://127.0.0.1:1')
     const client = await rawUpgrade(
       sidecar.port,

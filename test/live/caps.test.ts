@@ -38,7 +38,7 @@ function begin({ squall }: RuledSquall, tool = 'probe') {
   return call
 }
 
-// Three mistakes that proxies have made with such a cap, each known by its issue in Envoy.
+// Three errors that proxies have had with such a cap, each known by its issue in Envoy.
 describe('faults in progress', () => {
   it('are released when delayed calls are abandoned (envoyproxy/envoy#11504)', async () => {
     const ruled = await start(slow('    maxActive: 5\n'))
@@ -54,7 +54,7 @@ describe('faults in progress', () => {
     expect(await squall.metric('squall_faults_overflow_total', RULE)).toBe(3)
   })
 
-  it('overflow only with calls that a fault was drawn for, once each (envoyproxy/envoy#12816)', async () => {
+  it('overflow only with sampled calls, once each (envoyproxy/envoy#12816)', async () => {
     const twice = `rules:\n  - name: slow\n    match: { tool: probe }\n    maxActive: 1\n    faults:\n      - delay: { fixed: 1h }\n      - delay: { fixed: 1h }\n`
     const never =
       '  - name: never\n    match: { tool: other }\n    percent: 0\n    faults: [abort: { status: 503 }]\n'
@@ -73,7 +73,7 @@ describe('faults in progress', () => {
 
   it('count while they act, and not for as long as the call lasts (envoyproxy/envoy#13069)', async () => {
     let finish = (): void => undefined
-    // Begins its response at once, and ends it when it is told to.
+    // Begins its response at once, and ends it on request.
     const long: RequestListener = (req, res) => {
       if (req.headers['x-plain'] !== undefined) return responding('fine')(req, res)
       req.resume().on('end', () => {
@@ -87,7 +87,7 @@ describe('faults in progress', () => {
     const streaming = begin(ruled)
     await once(streaming, 'response')
     expect(await squall.metric('squall_active_faults', RULE)).toBe(0)
-    // There is one place, and the stream that goes on does not hold it.
+    // The limit is one, and the stream that continues does not count.
     const { headers } = await ask('probe', { 'x-plain': '1' })
     expect(headers['x-squall-fault']).toBe('slow/delay')
     expect(await squall.metric('squall_faults_overflow_total', RULE)).toBe(0)

@@ -14,7 +14,9 @@ async function start(text: string | undefined) {
   const started = await startSquall({ rules: text })
   running.push(started)
   const { mounted, squall } = started
-  /** Returns what a call of the tool `probe` meets: the name of a rule, or the text of the server. */
+  /**
+   * Returns what a call of the tool `probe` meets: the name of a rule, or the text of the server.
+   */
   const probe = (): Promise<string> => started.text()
   /** Waits until calls meet this. */
   const meets = (wanted: string): Promise<void> =>

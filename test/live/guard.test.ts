@@ -21,14 +21,14 @@ async function start(
   return started
 }
 
-/** An app whose tool `broken` fails. */
+/** An upstream whose tool `broken` fails. */
 const half: RequestListener = (req, res) => {
   const fine = responding('fine')
   if (req.headers['x-break'] === undefined) fine(req, res)
   else req.resume().on('end', () => void res.writeHead(500).end('broken'))
 }
 
-/** An app whose tool asks its client, and fails with the error that it gets. */
+/** An upstream whose tool requests input from its client, and fails with the error that it gets. */
 function insisting(): RequestListener {
   let calling: { readonly id: number; readonly res: ServerResponse } | undefined
   return (req, res) => {
@@ -90,7 +90,7 @@ describe('the guard', () => {
     expect(await squall.metric('squall_errors_total', injected)).toBe(12)
   })
 
-  it('is tripped by an app that is gone', async () => {
+  it('is tripped by an upstream that is gone', async () => {
     const { text, app, squall } = await start(failing('one'), GUARD)
     await app.close()
     for (let i = 0; i < 10; i++) expect(await text('plain')).toBe('502')

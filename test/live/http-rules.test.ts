@@ -8,7 +8,7 @@ afterEach(async () => {
   for (const each of running.splice(0)) await each.close()
 })
 
-/** Answers with the status that the path ends with. */
+/** Responds with the status that the path ends with. */
 const statuses: RequestListener = (req, res) => {
   const status = Number(req.url?.split('/').at(-1)) || 200
   req.resume().on('end', () => void res.writeHead(status).end(`said ${status}`))
@@ -50,7 +50,7 @@ it('a rule about the status acts on answers of that status, and on no others', a
   expect(await squall.metric('squall_http_requests_total', { origin: 'real' })).toBe(2)
 })
 
-it('a rule about the path acts before the app is called, and spares health probes', async () => {
+it('a rule about the path acts before the upstream is called, and spares health probes', async () => {
   const started = await start(
     `  - name: down\n    match: { http: { path: '*' } }\n    faults: [abort: { status: 503 }]\n`,
   )

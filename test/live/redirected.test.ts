@@ -1,5 +1,6 @@
-// Frameworks mount an app at `/mcp/` and redirect `/mcp` there with 307. Squall saw two calls where the
-// client made one: shares were drawn twice, counters advanced twice, and metrics counted twice.
+// Frameworks mount an upstream at `/mcp/` and redirect `/mcp` there with 307. Squall saw two calls
+// where the client made one: shares were sampled twice, counters advanced twice, and metrics
+// counted twice.
 import { afterEach, describe, expect, it } from 'vitest'
 import type { RequestListener } from 'node:http'
 import { responding } from '../support/http-app.ts'
@@ -100,7 +101,7 @@ it('a fault of the response acts on what the redirect leads to', async () => {
   expect(await started.squall.metric('squall_faults_injected_total')).toBe(2)
 })
 
-it('an edit and copies of the call reach the app that is redirected to', async () => {
+it('an edit and copies of the call reach the upstream that is redirected to', async () => {
   const got: string[] = []
   const app: RequestListener = (req, res) => {
     let body = ''
@@ -127,7 +128,7 @@ const respondingFine: RequestListener = (_, res) => {
   res.end('{"jsonrpc":"2.0","id":1,"result":{"content":[]}}')
 }
 
-it('a call of a batch that a fault answers is answered once, the others by the app', async () => {
+it('a call of a batch that a fault answers is answered once, the others by the upstream', async () => {
   const app: RequestListener = (req, res) => {
     let body = ''
     req.setEncoding('utf8').on('data', (part: string) => (body += part))

@@ -57,8 +57,9 @@ function version(n: number): Version {
 }
 
 /**
- * The ways by which files come to change. Each is given a mounted directory whose file is a link or a file. The
- * first two change it at once. With the others there is no file, or an empty one, for a moment.
+ * The ways by which files come to change. Each is given a mounted directory whose file is a link or
+ * a file. The first two change it at once. With the others there is no file, or an empty one, for a
+ * moment.
  */
 const WAYS: readonly ((mounted: MountedRules, text: string | Uint8Array) => Promise<void>)[] = [
   (mounted, text) => mounted.swap(text),
@@ -75,7 +76,9 @@ const WAYS: readonly ((mounted: MountedRules, text: string | Uint8Array) => Prom
   },
 ]
 
-/** Swaps in so many versions under load. No call may fail, and the last good one is always active. */
+/**
+ * Swaps in so many versions under load. No call may fail, and the last good one is always active.
+ */
 export async function reloadStorm(versions: number): Promise<void> {
   const closers: (() => Promise<void>)[] = []
   try {
@@ -120,7 +123,7 @@ async function storm(versions: number, closers: (() => Promise<void>)[]): Promis
     }
     const swappedAt = performance.now()
     // A link that is taken away for a moment is a version of its own, and one that says the same as
-    // the next is not told twice.
+    // the next is not reported twice.
     await untilSeen(squall, (last) => isOf(last, next) && (last !== before || next.rule === NONE))
     if (next.kind === 'good') late.push(performance.now() - swappedAt)
     const response = await load.probe()
@@ -142,7 +145,7 @@ async function storm(versions: number, closers: (() => Promise<void>)[]): Promis
   )
   expect(inotifyWatches()).toBeLessThanOrEqual(watches + MAX_WATCHES)
   await squall.running.close()
-  // The kernel's side of a watch ends some turns after it was closed.
+  // The kernel's side of a watch ends some time after it was closed.
   await eventually(() => (inotifyWatches() === watches ? undefined : 'a watch was left behind'))
 }
 
@@ -185,7 +188,7 @@ function inotifyWatches(): number {
   return process.getActiveResourcesInfo().filter((name) => name === 'FSEventWrap').length
 }
 
-/** Calls without end that no rule means, and the way to ask for what the rules mean. */
+/** Endless calls that no rule matches, and a request for the rules' names. */
 function startLoad(squall: Squall) {
   const pool = new Pool(`http://127.0.0.1:${squall.port}`, { connections: CALLERS + 1 })
   const failed: string[] = []

@@ -2,7 +2,10 @@ import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** A directory that holds a rules file as the kubelet mounts a ConfigMap: `rules.yaml -> ..data/rules.yaml`. */
+/**
+ * A directory that holds a rules file as the kubelet mounts a ConfigMap:
+ * `rules.yaml -> ..data/rules.yaml`.
+ */
 export interface MountedRules {
   readonly directory: string
   /** The argument of `--rules`. */

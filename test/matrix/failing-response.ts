@@ -4,7 +4,9 @@ import type { ServerResponse } from 'node:http'
 export interface FailingResponse {
   /** True for a stream of events. */
   readonly isStream: boolean
-  /** Sends the status and the headers, unless they are out. The announced length stays with `keep`. */
+  /**
+   * Sends the status and the headers, unless they are out. The announced length stays with `keep`.
+   */
   head(other?: { readonly keep?: true; readonly type?: string; readonly status?: number }): void
   write(bytes: string | Buffer): void
   end(): void

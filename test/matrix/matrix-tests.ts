@@ -25,7 +25,7 @@ export function testMatrix(kind: Kind, settings: readonly Setting[], oneIn = 1):
       cells = await measureCells(setting, kind, variants)
     }, 120_000)
 
-    test('the client reports, the app runs and Squall counts what is expected', () => {
+    test('the client reports, the upstream runs and Squall counts what is expected', () => {
       const expected = variants.map((one) => [titleOf(one), kind.expected(one, setting.id)])
       const met = cells.map(({ variant, injected }) => [titleOf(variant), injected])
       expect(Object.fromEntries(met)).toEqual(Object.fromEntries(expected))

@@ -18,6 +18,7 @@ export interface MessageRow {
     | 'no progress'
     | 'the first progress'
     | 'progress twice'
+    | 'progress 51 times'
     | 'a result with isError'
     | 'a time-out'
     | 'two requests'
@@ -36,6 +37,9 @@ export const MESSAGE_ROWS: readonly MessageRow[] = [
   },
   { fault: 'stream: { duplicate: all }', match: PROGRESS, reports: 'progress twice' },
   { fault: 'amplify: { copies: 1 }', match: PROGRESS, reports: 'progress twice' },
+  { fault: 'amplify: { copies: 50 }', match: PROGRESS, reports: 'progress 51 times' },
+  // Behind the result, progress is of no use.
+  { fault: 'delay: { fixed: 10s }', match: PROGRESS, reports: 'no progress' },
   { fault: ERROR, match: ELICIT, reports: 'a result with isError' },
   { fault: 'hang: {}', match: ELICIT, reports: 'a time-out' },
   { fault: 'stream: { duplicate: all }', match: ELICIT, reports: 'two requests' },

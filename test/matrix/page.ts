@@ -7,9 +7,9 @@ const INTRO = `<!-- Made from test/matrix. Change what is expected there, then r
 
 # What real clients report
 
-Each row is one way to use a fault, for servers that respond in the ways listed under _answers by_. The row shows what clients report of the call: those of the TypeScript SDK v1, of v2, of v2 with \`versionNegotiation: { mode: 'auto' }\`, and of the Python SDK; then how often the app _ran_ it, how Squall _counted_ it (outcome and origin), and what the client reports of its _next_ call, which gets no fault. _Real_ says that the same clients called a server that fails so by itself, and reported the same. Of the TypeScript clients, \`auto\` alone speaks protocol version 2026-07-28. All of it is measured by the tests in \`test/system\`, and a part of it by those in \`test/matrix\`, with real clients and servers of the SDKs; a timeout is that of the client, cut short.
+Each row is one way to use a fault, for servers that respond in the ways listed under _responds by_. The row shows what clients report of the call: those of the TypeScript SDK v1, of v2, of v2 with \`versionNegotiation: { mode: 'auto' }\`, and of the Python SDK; then how often the upstream _ran_ it, how Squall _counted_ it (outcome and origin), and what the client reports of its _next_ call, which gets no fault. _Real_ says that the same clients called a server that fails so by itself, and reported the same. Of the TypeScript clients, \`auto\` alone speaks protocol version 2026-07-28. All of it is measured by the tests in \`test/system\`, and a part of it by those in \`test/matrix\`, with real clients and servers of the SDKs; a timeout is that of the client, cut short.
 
-| answers by | what it is |
+| responds by | what it is |
 | --- | --- |
 | JSON | Streamable HTTP with sessions, protocol version 2025-11-25, a JSON body per call |
 | SSE | the same with a stream of events per call: progress, then the response |
@@ -17,7 +17,7 @@ Each row is one way to use a fault, for servers that respond in the ways listed 
 | HTTP+SSE | the transport of 2024-11-05: all responses on one stream |
 | 2026 JSON, 2026 SSE | protocol version 2026-07-28 |
 
-What the clients say: \`ok\` and \`tool error\` are results, _changed_ ones are valid and not what the app gave; _complains_ means that the client also reported an error outside of the call; all else is thrown: the class of the error, and its status or code. What the Python client thinks of HTTP+SSE is not measured; _client dies_ means that an error ended it as a whole. _Ran_, _counted_ and _next_ are those of the TypeScript clients. An \`open\` call has not ended for Squall: its response may still come. A fault that cannot act on a response leaves it as it is, and is counted as \`not_applicable\`.
+What the clients say: \`ok\` and \`tool error\` are results, _changed_ ones are valid and not what the upstream gave; _complains_ means that the client also reported an error outside of the call; all else is thrown: the class of the error, and its status or code. What the Python client thinks of HTTP+SSE is not measured; _client dies_ means that an error ended it as a whole. _Ran_, _counted_ and _next_ are those of the TypeScript clients. An \`open\` call has not ended for Squall: its response may still come. A fault that cannot act on a response leaves it as it is, and is counted as \`not_applicable\`.
 `
 
 /** The page that shows the matrix. */
@@ -30,7 +30,7 @@ export function matrixPage(variants: readonly Variant[]): string {
     const markers = notes.map((note, index) => `${index + 1}. ${note}`)
     return `## ${fault}
 
-| fault | answers by | v1 | v2 | v2 auto | Python | ran | counted | next | real |
+| fault | responds by | v1 | v2 | v2 auto | Python | ran | counted | next | real |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 ${lines.join('\n')}
 ${markers.length === 0 ? '' : `\n${markers.join('\n')}\n`}`
@@ -46,7 +46,7 @@ function messageSection(): string {
   return `
 ## Messages that are no calls
 
-What a client of SDK v1 and of SDK v2 reports, with the reference server, over Streamable HTTP and HTTP+SSE alike. [On which messages a fault acts](reach.md) has every fault.
+What clients of SDK v1, SDK v2 and the Python SDK report, with the reference server, over Streamable HTTP and HTTP+SSE alike. [On which messages a fault acts](reach.md) has every fault.
 
 | fault | rule | the client reports |
 | --- | --- | --- |

@@ -3,7 +3,7 @@ import type { FailingResponse, BeforeResponse } from './failing-response.ts'
 
 /** A server that really fails: in place of the upstream, or in the upstream's response. */
 export interface RealFailure {
-  /** Sends what is sent in the app's place. */
+  /** Sends what is sent in the upstream's place. */
   readonly instead?: (response: ServerResponse) => void
   readonly beforeResponse?: BeforeResponse
   /** With `beforeResponse`: what its responses claim to be. */

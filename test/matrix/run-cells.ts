@@ -59,8 +59,8 @@ interface Plan {
 }
 
 /**
- * On a machine that is busy, a client gives up before its call has come to where it is to fail. What
- * is not as expected is tried again with more time, and fails the test when it is so again.
+ * On a machine that is busy, a client gives up before its call has come to where it is to fail.
+ * What is not as expected is tried again with more time, and fails the test when it is so again.
  */
 const PACES: readonly Pace[] = [
   { atOnce: 24, patience: 500 },

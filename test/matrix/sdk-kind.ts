@@ -74,7 +74,9 @@ interface Opening {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** Made once: each client makes one of its own otherwise, which takes longer than all it does here. */
+/**
+ * Made once: each client makes one of its own otherwise, which takes longer than all it does here.
+ */
 const validators = { v1: new AjvV1(), v2: new AjvV2() }
 const info = { name: 'matrix', version: '1.0.0' }
 const progress = { onprogress: () => undefined }
@@ -137,7 +139,8 @@ function countComplaints(client: object): {
 } {
   const complaints = { count: 0 }
   const onerror = ({ message }: Error): void => {
-    // Progress that is read together with the response is said to be for no call: a matter of chance.
+    // Progress that is read together with the response is said to be for no call: a matter of
+    // chance.
     if (!/progress notification/.test(message)) complaints.count++
   }
   Object.assign(client, { onerror })

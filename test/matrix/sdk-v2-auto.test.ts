@@ -1,4 +1,5 @@
 import { testSdkMatrix } from './matrix-tests.ts'
 
-// Each variant in one of the six settings at most. The system tests measure all variants in all of them.
+// Each variant in one of the six settings at most. The system tests measure all variants in all of
+// them.
 testSdkMatrix('auto', 12)

@@ -69,7 +69,8 @@ test('any stream in any chunks keeps every byte and means what the standard says
     fc.property(fc.oneof(stream, hostile), cuts, (bytes, at) => {
       const { frames, rest } = frame(bytes, at)
       expect(all(frames, rest).equals(bytes)).toBe(true)
-      // The standard drops an event without its blank line, but what it says of id and retry counts.
+      // The standard drops an event without its blank line, but what it says of id and retry
+      // counts.
       const whole = bytes.subarray(0, bytes.length - rest.length)
       const { events, retry } = eventsOf(frames)
       expect(events).toEqual(referenceEvents(bytes).events)

@@ -10,7 +10,9 @@ interface Source {
   readonly retry: number | undefined
 }
 
-/** The event stream algorithm of the HTML standard, said as plainly as possible: slow and obvious. */
+/**
+ * The event stream algorithm of the HTML standard, said as plainly as possible: slow and obvious.
+ */
 export function referenceEvents(bytes: Uint8Array): Source {
   // TextDecoder drops a leading byte order mark, as the standard's UTF-8 decode does.
   const text = new TextDecoder().decode(bytes)

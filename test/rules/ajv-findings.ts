@@ -7,7 +7,7 @@ import { findingOf } from '../../src/rules/file/schema-messages.ts'
 import { branchFor } from '../../src/rules/file/schema-node.ts'
 import type { SchemaNode } from '../../src/rules/file/schema-node.ts'
 
-/** A text that is too long fits no pattern either: one mistake. */
+/** A text that is too long fits no pattern either: one violation. */
 const ABOUT_TEXT: ReadonlySet<string> = new Set(['format', 'pattern', 'minLength', 'maxLength'])
 
 /** Returns the findings of ajv in a file, in the same words, without the walk over the schema. */
@@ -83,13 +83,13 @@ function violationOf(error: ErrorObject, path: Path) {
   }
 }
 
-/** A place and all that it is in, the outermost first. */
+/** A position and all that it is in, the outermost first. */
 function prefixes(instancePath: string): readonly string[] {
   const parts = instancePath.split('/')
   return parts.map((_, index) => parts.slice(0, index + 1).join('/'))
 }
 
-/** An instance path as keys, and as places where the value has a list. */
+/** An instance path as keys, and as indices where the value has a list. */
 function pathOf(instancePath: string, value: unknown): Path {
   let at = value
   return instancePath

@@ -10,7 +10,7 @@ import { accepted } from './rules-text.ts'
 const AT = Date.UTC(2026, 2, 1, 9)
 const MINUTE = 60_000
 
-/** A sidecar that begins at a time, and how many of its calls are hit later. */
+/** A sidecar that begins at a time, and how many of its calls are sampled later. */
 class Pod {
   readonly states: RuleStates
   readonly limits: RuleLimits

@@ -1,6 +1,8 @@
 import { expect } from 'vitest'
 
-/** The counts that a binomial variable leaves with a chance of at most `tail` on either side. Exact. */
+/**
+ * The counts that a binomial variable leaves with a chance of at most `tail` on either side. Exact.
+ */
 export function binomialBounds(n: number, p: number, tail = 1e-7): readonly [number, number] {
   if (p <= 0) return [0, 0]
   if (p >= 1) return [n, n]

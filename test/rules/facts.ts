@@ -87,12 +87,12 @@ export class Bench {
     return planCall(this.#set, of, this.states, () => this.now)
   }
 
-  /** The names of the rules that hit. */
+  /** The names of the rules that match. */
   matched(of: CallFacts = facts()): string[] {
     return this.plan(of)?.matched.map((hit) => hit.rule.name) ?? []
   }
 
-  /** Which of the next calls are hit, as 0 and 1. */
+  /** The sampled ones of the next calls, as 0 and 1. */
   fates(calls: number, of: (i: number) => CallFacts = () => facts()): string {
     return Array.from({ length: calls }, (_, i) =>
       this.plan(of(i)) === undefined ? '0' : '1',

@@ -11,7 +11,7 @@ import { Bench, facts, type LooseRule } from './facts.ts'
 /** Header lines by name. */
 export type Headers = Readonly<Record<string, string>>
 
-/** A bench on which callers may ask for faults. */
+/** A bench on which callers may request faults. */
 export class Counter {
   readonly bench: Bench
   readonly faults: HeaderFaults

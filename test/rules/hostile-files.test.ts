@@ -3,7 +3,10 @@ import { MAX_FILE_BYTES, parseRules } from '../../src/rules/file/parse.ts'
 import { accepted, rejected, ruleText } from './rules-text.ts'
 import { rounds } from '../support/rounds.ts'
 
-/** Some files here are a part of what they are where there are many rounds, and still beyond each bound. */
+/**
+ * Some files here are a part of what they are where there are many rounds, and still beyond each
+ * bound.
+ */
 const SMALLER = rounds(8, 1)
 
 function codes(text: string | Uint8Array): string[] {
@@ -62,7 +65,7 @@ describe('a hostile file', () => {
     expect(codes(text)).toEqual(['too_many'])
   })
 
-  it('of thousands of bad rules is rejected with some of its mistakes', () => {
+  it('of thousands of invalid rules is rejected with some of its errors', () => {
     const rules = Array.from(
       { length: 5000 / SMALLER },
       (_, index) => `- { nam: r${index}, match: { tool: [5] } }`,

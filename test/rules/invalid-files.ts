@@ -1,4 +1,4 @@
-/** Files with one error each, and its place. */
+/** Files with one error each, and its position. */
 export const INVALID_FILES: readonly (readonly [string, string])[] = [
   ['sede: 1', '1:1 unknown_key sede'],
   ['rules: []\n\nseed: x', '3:7 wrong_type seed'],
@@ -23,7 +23,7 @@ export const INVALID_FILES: readonly (readonly [string, string])[] = [
   ['1: x', '1:1 unknown_key 1'],
 ]
 
-/** Keys of a rule with one error each, and its place. */
+/** Keys of a rule with one error each, and its position. */
 export const INVALID_RULES: readonly (readonly [string, string])[] = [
   ['percent: 101', '4:14 out_of_range rules[0].percent'],
   ['percent: -1', '4:14 out_of_range rules[0].percent'],
@@ -102,7 +102,7 @@ export const INVALID_RULES: readonly (readonly [string, string])[] = [
   ['match: [a]', '4:12 wrong_type rules[0].match'],
 ]
 
-/** Faults with an error each, and its place. */
+/** Faults with an error each, and its position. */
 export const INVALID_FAULTS: readonly (readonly [string, string])[] = [
   ['{ delay: { fixed: 2 } }', '3:34 wrong_type rules[0].faults[0].delay.fixed'],
   ['{ delay: {} }', '3:18 conflict rules[0].faults[0].delay'],
@@ -129,7 +129,7 @@ export const INVALID_FAULTS: readonly (readonly [string, string])[] = [
   ],
 ]
 
-/** Keys of a rule that contradict each other, with the place and the path of the error. */
+/** Keys of a rule that contradict each other, with the position and the path of the error. */
 export const CONFLICTS: readonly (readonly [string, string, string])[] = [
   ['percent: 5\n    probability: 0.5', '5:5', 'probability'],
   ['ramp: { to: 5, over: 1s }\n    stages: [1]\n    each: 1s', '5:5', 'stages'],

@@ -45,7 +45,9 @@ export interface Seen {
   readonly hits: number
 }
 
-/** Runs a file under limits for three seconds and once more a day later, and expects them to hold. */
+/**
+ * Runs a file under limits for three seconds and once more a day later, and expects them to hold.
+ */
 export function expectHeld(text: string, limits: Strict, disarmed?: string): Seen {
   const ruleSet = compileRules(accepted(text), { ...limits, self: SELF })
   const states = new RuleStates(limits)
@@ -105,7 +107,7 @@ export function expectHeld(text: string, limits: Strict, disarmed?: string): See
   return { matched, hits: all }
 }
 
-/** More hits than this of so many calls break the limit. */
+/** More sampled calls than this of so many break the limit. */
 export function mostHits(calls: number, maxPercent: number): number {
   const share = maxPercent / 100
   return Math.max(binomialBounds(calls, share, 1e-9)[1], calls * share + HEAD_START + 1)

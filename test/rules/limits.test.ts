@@ -19,7 +19,9 @@ const LIMITS: Strict = {
   denyTools: ['pay_*', 'delete'],
 }
 
-/** Every key of the file, of a rule and of its match, as `rule.burst.rate`; not what faults take. */
+/**
+ * Every key of the file, of a rule and of its match, as `rule.burst.rate`; not what faults take.
+ */
 function schemaKeys(): string[] {
   const root = rulesJsonSchema()
   const keys = new Set<string>()
@@ -43,8 +45,8 @@ const match = (dimension: string): string => `match: { ${dimension} }`
 const ABORT = 'faults: [{ abort: { status: 503 } }]'
 
 /**
- * For each key, what a file could say by it in order to get beyond a limit: a rule's further keys, or
- * all of a file where it says `rules:` itself.
+ * For each key, what a file could say by it in order to get beyond a limit: a rule's further keys,
+ * or all of a file where it says `rules:` itself.
  */
 const ATTEMPTS: Readonly<Record<string, readonly string[]>> = {
   'file.version': [`version: 1, rules: [{ name: a, ${ABORT} }]`],
@@ -151,7 +153,8 @@ describe('a rules file', () => {
       expect(expectHeld(fileOf(attempt), LIMITS, 'production').hits).toBe(0)
       expect(expectHeld(fileOf(attempt), { ...LIMITS, maxPercent: 0 }).hits).toBe(0)
     }
-    // An attempt that no call meets tries nothing. The status is known only later, and a response is no call.
+    // An attempt that no call meets tries nothing. The status is known only later, and a response
+    // is no call.
     const isNever = key === 'match.http.status' || key === 'match.kind'
     if (!isNever) expect(matched).toBeGreaterThan(0)
   })

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { MatchSpec } from '../../src/rules/file/match-spec.ts'
 import { Bench, facts } from './facts.ts'
 
-/** True when a rule with this match hits the call. */
+/** True when a rule with this match matches the call. */
 function matches(match: MatchSpec, of = facts()): boolean {
   return new Bench([{ match }]).matched(of).length === 1
 }

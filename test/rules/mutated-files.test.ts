@@ -5,7 +5,7 @@ import { parseRules } from '../../src/rules/file/parse.ts'
 import { rounds } from '../support/rounds.ts'
 import { FILE, mutated } from './mutated-text.ts'
 
-const RUNS = rounds(600, 10_000)
+const RUNS = rounds(300, 10_000)
 function check(input: string | Uint8Array, lines: number): 'accepted' | 'rejected' {
   const parsed = parseRules(input)
   if (parsed.ok) {
@@ -36,7 +36,7 @@ describe('a damaged file', () => {
       }),
       { numRuns: RUNS },
     )
-    // Otherwise the damage is too slight, or too bad, to tell anything.
+    // Otherwise the damage is too slight, or too great, to show anything.
     expect(seen.accepted).toBeGreaterThan(RUNS / 40)
     expect(seen.rejected).toBeGreaterThan(RUNS / 2)
   }, 60_000)

@@ -59,7 +59,7 @@ describe('a combination that cannot be', () => {
   })
 })
 
-describe('all mistakes', () => {
+describe('all errors', () => {
   it('of a file are reported at once, in order', () => {
     const text = `sede: 1
 rules:

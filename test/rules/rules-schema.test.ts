@@ -42,7 +42,7 @@ describe("the rules' schema", () => {
     expect(validate({})).toBe(true)
   })
 
-  it('has no union with two branches for one type, so that a mistake has one meaning', () => {
+  it('has no union with two branches for one type, so that an error has one meaning', () => {
     const unions = nodes().filter(([, node]) => Array.isArray(node.anyOf))
     expect(unions.length).toBeGreaterThan(5)
     for (const [path, { anyOf }] of unions) {

@@ -76,7 +76,7 @@ describe('a directory', () => {
     await bench.told('two+edited')
   })
 
-  it('says of each mistake in which of its files it is', async () => {
+  it('names the file of each error', async () => {
     const bench = await start(
       files({
         'a.yaml': `seed: 1\nenabled: true\n${ruleNamed('same')}`,

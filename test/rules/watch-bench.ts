@@ -15,7 +15,9 @@ export function ruleNamed(name: string): string {
   return `rules:\n  - name: ${name}\n    faults: [{ delay: { fixed: 1ms } }]\n`
 }
 
-/** Returns a version in a word: the names of its rules, `rejected`, or the reason for its absence. */
+/**
+ * Returns a version in a word: the names of its rules, `rejected`, or the reason for its absence.
+ */
 export function gist(version: RulesVersion): string {
   if (version.kind === 'rules') return version.file.rules.map(({ name }) => name).join('+')
   return version.kind === 'absent' ? `absent: ${version.reason}` : 'rejected'
@@ -95,7 +97,10 @@ export class WatchBench {
     })
   }
 
-  /** Waits until every watch is set up: its being so is a reason to look, and would hide a missed event. */
+  /**
+   * Waits until every watch is set up: its being so is a reason to look, and would hide a missed
+   * event.
+   */
   async calm(): Promise<void> {
     await sleep(150)
   }

@@ -19,7 +19,9 @@ export interface InteropClientV2 extends InteropClient {
   listen(): Promise<McpSubscription>
 }
 
-/** Makes what opens the client of SDK v2, with or without asking for the newest protocol version. */
+/**
+ * Makes what opens the client of SDK v2, with or without asking for the newest protocol version.
+ */
 export function clientV2(
   mode: 'legacy' | 'auto',
 ): (url: string, kind: ClientTransport) => Promise<InteropClientV2> {

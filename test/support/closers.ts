@@ -2,7 +2,9 @@ import { afterEach } from 'vitest'
 
 type Closer = () => unknown
 
-/** Things that a test opened, closed after it in reverse order. Call once at the top of a test file. */
+/**
+ * Things that a test opened, closed after it in reverse order. Call once at the top of a test file.
+ */
 export function closers(): <T extends { close(): unknown }>(opened: T) => T {
   const open: Closer[] = []
   afterEach(async () => {

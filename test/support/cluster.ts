@@ -2,7 +2,10 @@ import type { Pod } from '../../src/cluster/injector/pod-types.ts'
 import { apiCluster } from '../cluster/kube/cluster.ts'
 import { shopCluster } from '../cluster/kube/shop.ts'
 
-/** Clusters by name, or what of a cluster a test needs. Modules of real ones are loaded when one is started. */
+/**
+ * Clusters by name, or what of a cluster a test needs. Modules of real ones are loaded when one is
+ * started.
+ */
 const CLUSTERS = {
   /** A small API server in this process, and a kubeconfig for it. */
   api: apiCluster,

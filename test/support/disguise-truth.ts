@@ -13,7 +13,10 @@ export interface DisguiseTruth {
 
 const ACCEPT = ['Accept', 'application/json, text/event-stream']
 
-/** Sends every disguise to a server, and holds the tools that it ran against those that Squall counted. */
+/**
+ * Sends every disguise to a server, and holds the tools that it ran against those that Squall
+ * counted.
+ */
 export async function disguiseTruth(origin: string): Promise<DisguiseTruth> {
   const squall = await startSquall('--upstream', origin)
   const counted = async (): Promise<readonly number[]> => {

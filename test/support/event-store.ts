@@ -7,7 +7,9 @@ interface StoredEvent {
   readonly message: JSONRPCMessage
 }
 
-/** Remembers the events of a session in the order of their ids, for clients that resume a stream. */
+/**
+ * Remembers the events of a session in the order of their ids, for clients that resume a stream.
+ */
 export class MemoryEventStore implements EventStore {
   /** The event ids from which a client resumed. */
   readonly resumedFrom: string[] = []

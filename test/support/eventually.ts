@@ -1,8 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-const LIMIT = 10_000
+/** On a busy machine, what takes a second may take twenty. */
+const LIMIT = 30_000
 
-/** Asks again until nothing is wrong any more, for what can only be asked. Fails with the last complaint. */
+/**
+ * Asks again until nothing is wrong any more, for what can only be asked. Fails with the last
+ * complaint.
+ */
 export async function eventually(
   complaint: () => string | undefined | Promise<string | undefined>,
   limit = LIMIT,

@@ -228,7 +228,10 @@ function planResponse(
   }
 }
 
-/** Thinks up connections until they hold `count` exchanges; `bigs` are body sizes for the first ones. */
+/**
+ * Thinks up connections until they hold `count` exchanges; `bigs` are body sizes for the first
+ * ones.
+ */
 export function planConnections(
   random: Random,
   count: number,

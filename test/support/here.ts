@@ -12,8 +12,8 @@ export interface Came {
 }
 
 /**
- * Runs a command line in this process, and tells its end as the program does. A process of its own takes
- * half a second to start, so only what is about the program itself has one.
+ * Runs a command line in this process, and tells its end as the program does. A process of its own
+ * takes half a second to start, so only what is about the program itself has one.
  */
 export async function finishHere(args: readonly string[], env: Environment = {}): Promise<Came> {
   let stdout = ''

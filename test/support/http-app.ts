@@ -12,7 +12,7 @@ export interface HttpApp<S extends NetServer = Server> {
   readonly close: () => Promise<void>
 }
 
-/** Starts an app on loopback, or at `place`; with TLS when `tls` is given. */
+/** Starts an upstream on loopback, or at `place`; with TLS when `tls` is given. */
 export function httpServer(
   listener: RequestListener,
   place?: ListenOptions,

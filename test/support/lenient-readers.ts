@@ -2,7 +2,10 @@ import { gunzipSync } from 'node:zlib'
 import { readJson } from '../../src/base/json/json-text.ts'
 import type { JsonNode } from '../../src/base/json/json-node.ts'
 
-/** Returns every tool that some server would call for a request: each reader overlooks something else. */
+/**
+ * Returns every tool that some server would call for a request: each reader overlooks something
+ * else.
+ */
 export function toolsRead(headers: readonly string[], body: Buffer): ReadonlySet<string> {
   const tools = new Set<string>()
   const named = valuesOf(headers, 'mcp-name').map((value) =>

@@ -1,4 +1,5 @@
-// For --import: writes everything that the program loads to the file that LOADED_MODULES names, one a line.
+// For --import: writes everything that the program loads to the file that LOADED_MODULES names, one
+// a line.
 import { appendFileSync } from 'node:fs'
 import { createRequire, isBuiltin, Module, register } from 'node:module'
 

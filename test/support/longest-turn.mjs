@@ -1,7 +1,7 @@
 /**
- * Preloaded into a sidecar, from SIGUSR2 on: measures the CPU time that its main thread takes for each
- * turn of the event loop, garbage collections on that thread included. At its end it writes the
- * longest, in milliseconds, to the file that SQUALL_TEST_LONGEST_TURN names.
+ * Preloaded into a sidecar, from SIGUSR2 on: measures the CPU time that its main thread takes for
+ * each turn of the event loop, garbage collections on that thread included. At its end it writes
+ * the longest, in milliseconds, to the file that SQUALL_TEST_LONGEST_TURN names.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { isMainThread } from 'node:worker_threads'

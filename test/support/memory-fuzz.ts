@@ -41,7 +41,9 @@ export interface FuzzResult {
   readonly died: number | string | null | undefined
   /** In bytes. */
   readonly peak: number
-  /** In milliseconds: the longest wait for `/livez`, and the 99th percentile, on an idle machine. */
+  /**
+   * In milliseconds: the longest wait for `/livez`, and the 99th percentile, on an idle machine.
+   */
   readonly slowest: number
   readonly p99: number
   /** In milliseconds of CPU: the longest turn of the sidecar's event loop; 0 when it died. */
@@ -239,8 +241,8 @@ export async function fuzzMemory(
 }
 
 /**
- * Asks after its health, in a thread of its own: this one is busy with the attacks. Does not count how
- * long either thread was ready to run while the machine ran something else.
+ * Asks after its health, in a thread of its own: this one is busy with the attacks. Does not count
+ * how long either thread was ready to run while the machine ran something else.
  */
 const ASK = `
 const { parentPort, workerData } = require('node:worker_threads')

@@ -17,7 +17,10 @@ export function metricValue(
   return sum
 }
 
-/** Waits until a metric has this value; answers the last value seen. What is counted is counted after the response. */
+/**
+ * Waits until a metric has this value; answers the last value seen. What is counted is counted
+ * after the response.
+ */
 export async function metricBecomes(
   squall: RunningSidecar,
   value: number,

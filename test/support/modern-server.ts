@@ -26,7 +26,9 @@ export interface ModernServer {
 
 const city = z.object({ city: z.string() })
 
-/** Starts the server on a free port of the loopback interface; `mount` says what stands before it. */
+/**
+ * Starts the server on a free port of the loopback interface; `mount` says what stands before it.
+ */
 export async function modernServer(
   mount: (inner: RequestListener) => RequestListener = (inner) => inner,
 ): Promise<ModernServer> {

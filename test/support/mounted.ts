@@ -9,7 +9,7 @@ export const starlette: Redirect = (host, path) => ({
   location: `http://${host}${path}`,
 })
 
-/** An app mounted at `/mcp/` that redirects every request for `/mcp` there. */
+/** An upstream mounted at `/mcp/` that redirects every request for `/mcp` there. */
 export function mounted(inner: RequestListener, redirect: Redirect = starlette): RequestListener {
   return (req, res) => {
     const url = req.url ?? ''

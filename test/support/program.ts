@@ -50,13 +50,17 @@ interface How {
   readonly input?: string
   /** The limit on the open files of its process; by default that of the tests. */
   readonly openFiles?: number
-  /** Runs the command in this process to its end: a process of its own takes half a second to start. */
+  /**
+   * Runs the command in this process to its end: a process of its own takes half a second to start.
+   */
   readonly here?: true
 }
 
 type Env = Readonly<Record<string, string>>
 
-/** Starts the built program, or another. Variables of the surrounding environment do not reach it. */
+/**
+ * Starts the built program, or another. Variables of the surrounding environment do not reach it.
+ */
 export function startProgram(
   args: readonly string[],
   env: Env,

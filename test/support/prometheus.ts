@@ -67,8 +67,9 @@ export async function queryBecomes(
 }
 
 /**
- * Waits for an evaluation that began after now, and tells for which moment it was: asked for that moment, a
- * rule and all above it in its group say what they said then. `lastEvaluation` tells when, and not for which.
+ * Waits for an evaluation that began after now, and tells for which moment it was: asked for that
+ * moment, a rule and all above it in its group say what they said then. `lastEvaluation` tells
+ * when, and not for which.
  */
 export async function evaluatedAnew(prometheus: Prometheus, record: string): Promise<number> {
   const now = Date.now() / 1000
@@ -121,8 +122,9 @@ export async function promtool(args: readonly string[], input = ''): Promise<str
 }
 
 /**
- * Starts Prometheus on loopback, with its data in a directory that goes when it ends. A configuration file of
- * its own takes the place of targets and rules. Alerts go to Alertmanager at an address.
+ * Starts Prometheus on loopback, with its data in a directory that goes when it ends. A
+ * configuration file of its own takes the place of targets and rules. Alerts go to
+ * Alertmanager at an address.
  */
 export async function startPrometheus(
   targets: readonly ScrapeTarget[],

@@ -5,7 +5,7 @@ import { valueOf, valuesOf, WireReader, type WireMessage } from './wire.ts'
 /** The end of a connection, as this side observed it. */
 export type Fate = 'fin' | 'reset'
 
-/** A request as the app received it. */
+/** A request as the upstream received it. */
 export interface AppRequest extends WireMessage {
   readonly method: string
   readonly target: string
@@ -13,11 +13,11 @@ export interface AppRequest extends WireMessage {
   readonly connection: AppConnection
 }
 
-/** One connection that the app accepted. */
+/** One connection that the upstream accepted. */
 export interface AppConnection {
   readonly index: number
   readonly socket: Socket
-  /** Every byte received, unless the app does not keep them. */
+  /** Every byte received, unless the upstream does not keep them. */
   readonly bytes: Buffer[]
   /** The violations that a strict reader found on this connection. */
   readonly violations: string[]
@@ -46,7 +46,7 @@ export interface AppExchange {
 /** Responds to a request of the client. */
 export type Script = (exchange: AppExchange) => void | Promise<void>
 
-/** Settings of an app. */
+/** Settings of an upstream. */
 export interface RawAppOptions {
   /** Responds to requests that name no script. */
   readonly script?: Script
@@ -57,7 +57,7 @@ export interface RawAppOptions {
   readonly keepBody?: boolean
 }
 
-/** An app made of plain sockets. */
+/** An upstream made of plain sockets. */
 export interface RawApp {
   readonly port: number
   readonly url: string
@@ -98,7 +98,7 @@ const plainResponse: Script = async (exchange) => {
   await exchange.write(response('200 OK', ['Content-Type', 'text/plain'], 'ok'))
 }
 
-/** Starts an app on a free port of the loopback interface. */
+/** Starts an upstream on a free port of the loopback interface. */
 export async function rawServer(options: RawAppOptions = {}): Promise<RawApp> {
   const connections: AppConnection[] = []
   const requests: AppRequest[] = []
@@ -203,7 +203,7 @@ function accept(
       reader.push(bytes)
     } catch (error) {
       connection.violations.push(String(error))
-      socket.end(response('400 Bad Request', ['Connection', 'close'], 'refused by the app'))
+      socket.end(response('400 Bad Request', ['Connection', 'close'], 'refused by the upstream'))
     }
   })
   socket.on('end', () => {

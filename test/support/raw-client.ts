@@ -109,7 +109,10 @@ export class RawClient {
     }
   }
 
-  /** Resolves with the n-th final response (from 0), whole or cut; undefined when there is none before the end. */
+  /**
+   * Resolves with the n-th final response (from 0), whole or cut; undefined when there is none
+   * before the end.
+   */
   async response(index = 0): Promise<ClientResponse | undefined> {
     await this.#until(() => this.responses.length > index)
     return this.responses[index]

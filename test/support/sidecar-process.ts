@@ -39,7 +39,7 @@ export interface ProcessSetup {
   readonly env?: NodeJS.ProcessEnv
 }
 
-/** Starts the built program in front of an app; called by `startSidecar`. */
+/** Starts the built program in front of an upstream; called by `startSidecar`. */
 export async function sidecarProcess(
   upstream: string,
   { flags = [], nodeOptions = '', env = {} }: ProcessSetup,

@@ -12,7 +12,10 @@ import type { ProcessSetup, SidecarProcess } from './sidecar-process.ts'
 import { familyIn, type Line } from '../telemetry/exposition.ts'
 import { eventually } from './eventually.ts'
 
-/** Where a server is, what an app of node:http does with requests, or what one of plain sockets does. */
+/**
+ * Where a server is, what an upstream of node:http does with requests, or what one of plain sockets
+ * does.
+ */
 type Upstream = string | RequestListener | RawAppOptions
 
 export interface StartOptions<U extends Upstream = Upstream>
@@ -39,7 +42,7 @@ export interface RunningSidecar {
   close(): Promise<void>
 }
 
-/** A sidecar with an app of plain sockets behind it, which ends with it. */
+/** A sidecar with an upstream of plain sockets behind it, which ends with it. */
 export interface ScriptedSidecar extends RunningSidecar {
   readonly app: RawApp
 }
@@ -59,8 +62,8 @@ export interface ProcessOptions {
 }
 
 /**
- * Starts a sidecar in this process, or in its own with `process`, on a free port of loopback, in front of
- * `upstream`. An app that is given by what it does is started first, and closed last.
+ * Starts a sidecar in this process, or in its own with `process`, on a free port of loopback, in
+ * front of `upstream`. An upstream that is given by what it does is started first, and closed last.
  */
 export function startSidecar(options: ProcessOptions): Promise<SidecarProcess>
 export function startSidecar(options: StartOptions<RawAppOptions>): Promise<ScriptedSidecar>

@@ -39,7 +39,7 @@ export interface Squall {
   close(): Promise<void>
 }
 
-/** Squall with mounted rules in front of an app. */
+/** Squall with mounted rules in front of an upstream. */
 export interface RuledSquall {
   readonly app: HttpApp
   readonly mounted: MountedRules
@@ -65,11 +65,11 @@ interface RuledStart extends Start {
 
 /** Squall under a load that the system tests know. */
 const SCENES = {
-  /** Rules, an app with real errors, and clients that call while a person looks. */
+  /** Rules, an upstream with real errors, and clients that call while a person looks. */
   busy: async () => (await import('../system/busy-squall.ts')).busySquall(),
   /** Two programs under a load that is known call by call, to be scraped. */
   scraped: async () => (await import('../system/prometheus-stage.ts')).scrapedSidecars(),
-  /** Two programs and an app that breaks, for pictures of the dashboards. */
+  /** Two programs and an upstream that breaks, for pictures of the dashboards. */
   pictured: async () => (await import('../system/pictures/story.ts')).pictureStory(),
 }
 
@@ -89,8 +89,9 @@ type Part =
   | { readonly experiment: ExperimentSetup }
 
 /**
- * Starts Squall from flags as the program does, on free ports of loopback where the flags name none;
- * with `rules`, also an app and a mounted rules file; with `admin` or `webhook`, that part alone.
+ * Starts Squall from flags as the program does, on free ports of loopback where the flags name
+ * none; with `rules`, also an upstream and a mounted rules file; with `admin` or `webhook`, that
+ * part alone.
  */
 export function startSquall(part: { readonly admin: ApiSetup }): Promise<Api>
 export function startSquall(part: WebhookPart): Promise<StagedWebhook>

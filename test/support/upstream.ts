@@ -37,8 +37,8 @@ const SERVERS = {
 type Servers = typeof SERVERS
 
 /**
- * Starts a server on a free port of loopback: a `node:http` listener, a server of Node, a script over plain
- * sockets, or one of the MCP servers above.
+ * Starts a server on a free port of loopback: a `node:http` listener, a server of Node, a script
+ * over plain sockets, or one of the MCP servers above.
  */
 export function startUpstream<S extends Server>(
   server: S,

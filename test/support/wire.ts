@@ -253,7 +253,7 @@ function framingOf(message: WireMessage, role: string, method: string): Framing 
 function requestFraming(message: WireMessage, lengths: string[], codings: string[]): Framing {
   const old = message.startLine.endsWith('1.0')
   const hosts = valuesOf(message.headers, 'host').length
-  // A request without a Host has one meaning still: the app refuses it.
+  // A request without a Host has one meaning still: the upstream refuses it.
   if (hosts > 1) throw new WireError(`${hosts} hosts`)
   if (codings.length === 0) return lengths.length === 1 ? 'length' : 'none'
   if (old) throw new WireError('transfer-encoding in HTTP/1.0')

@@ -132,7 +132,7 @@ describe('the admin page in a browser', () => {
     await page.reads('#numbers', /Injected errors\/s\s+0[^]*Client p95\s+\d+ ms/)
   })
 
-  it('shows a mistake in the rules with its line, and that the old ones stay', async () => {
+  it('shows an error in the rules with its line, and that the old ones stay', async () => {
     await open()
     await busy.mounted.swap(MISTAKEN)
     await page.reads('#reload-result', /^Rejected$/)

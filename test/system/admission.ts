@@ -12,9 +12,10 @@ export interface Admission {
   /** Creates a pod in a namespace; `metadata` is all but its name. */
   readonly create: (namespace: string, name: string, metadata: object) => Promise<CommandRun>
   /**
-   * Resolves when a pod would be answered so: as an object when it would be made, and otherwise by why not.
-   * An API server takes policies, webhooks and labels of namespaces into use some time after it has stored
-   * them: policies once a second, the others as its watches tell it. Nothing is made by asking.
+   * Resolves when a pod would be answered so: as an object when it would be made, and otherwise by
+   * why not. An API server takes policies, webhooks and labels of namespaces into use some time
+   * after it has stored them: policies once a second, the others as its watches tell it. Nothing is
+   * made by asking.
    */
   readonly isActive: (namespace: string, metadata: object, response: RegExp) => Promise<void>
 }

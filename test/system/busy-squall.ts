@@ -46,7 +46,7 @@ rules:
 
 const TOOLS = ['search_docs', 'search_code', 'query_db', 'get_weather', 'send_mail', HOSTILE]
 
-/** Squall with rules, an app with troubles of its own, and clients that keep calling. */
+/** Squall with rules, an upstream with troubles of its own, and clients that keep calling. */
 export interface BusySquall extends RuledSquall {
   /** Lets the clients call for as long as the page is looked at. */
   startCalls(): void

@@ -115,8 +115,8 @@ function knownTo(first: Values, now: Values): Values {
   )
 }
 
-// `helm upgrade --reuse-values` gives templates the values of the chart that the release was installed from, and
-// none that came later.
+// `helm upgrade --reuse-values` gives templates the values of the chart that the release was
+// installed from, and none that came later.
 describe.skipIf(helmMissing() !== undefined)('a release with the values of the first chart', () => {
   let older: string
 

@@ -107,7 +107,8 @@ describe.skipIf(missing !== undefined)('the chart', () => {
           'app.kubernetes.io/instance': 'squall',
           'app.kubernetes.io/managed-by': 'Helm',
         })
-        // Objects of `helm test` and of `helm uninstall` itself are deleted when these have succeeded.
+        // Objects of `helm test` and of `helm uninstall` itself are deleted when these have
+        // succeeded.
         const kept = Object.keys(annotations).filter((key) => key.startsWith('helm.sh/'))
         if (annotations['helm.sh/hook'] === undefined) expect(kept, name).toEqual([])
         else expect(annotations['helm.sh/hook-delete-policy'], name).toContain('hook-succeeded')

@@ -11,7 +11,7 @@ import { PATIENCE } from './patience.ts'
 import { SQUALL_IMAGE } from './pod-images.ts'
 import { startCluster } from '../support/cluster.ts'
 
-// A pod that was made without any thought of Squall, under calls all the time. The tests are one story.
+// A pod that was created without Squall, under calls all the time. The tests are one story.
 const POD = 'target'
 const WEATHER = ['get_weather', { city: 'Oslo' }] as const
 const IMAGE = ['--image', SQUALL_IMAGE, '--image-pull-policy', 'Never'] as const
@@ -140,7 +140,7 @@ describe.skipIf(missingForCluster() !== undefined)('a running pod', () => {
       await kill('squall run --listen')
       const begun = performance.now()
       await expect.poll(() => fresh.seen.slice(-5).join(), POLL).toBe('fine,fine,fine,fine,fine')
-      note(`calls reach the app ${since(begun)} after SIGKILL of the sidecar`)
+      note(`calls reach the upstream ${since(begun)} after SIGKILL of the sidecar`)
       await expect.poll(lastWord, POLL).toContain('squall run ended (SIGKILL)')
       expect(new Set(steady.seen)).toEqual(new Set(['ok']))
     })
@@ -153,7 +153,7 @@ describe.skipIf(missingForCluster() !== undefined)('a running pod', () => {
       await kill('squall attached')
       const begun = performance.now()
       await expect.poll(() => fresh.seen.slice(-5).join(), POLL).toBe('fine,fine,fine,fine,fine')
-      note(`calls reach the app ${since(begun)} after SIGKILL of the container`)
+      note(`calls reach the upstream ${since(begun)} after SIGKILL of the container`)
       expect(new Set(steady.seen)).toEqual(new Set(['ok']))
       expect(restarts(await target())).toBe(0)
     })

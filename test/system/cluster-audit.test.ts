@@ -36,7 +36,7 @@ describe.skipIf(missingForCluster() !== undefined)('an audit in a cluster', () =
   const label = (value: string): Promise<string> =>
     stage.kubectl('label', 'ns', 'shop', '--overwrite', `environment=${value}`)
 
-  test('squall status --watch tells pods and changes, and ends with Ctrl-C', async () => {
+  test('squall status --watch shows pods and changes, and ends with Ctrl-C', async () => {
     const [one] = await stage.pods('shop', SERVERS)
     const watch = (...more: readonly string[]) =>
       installed.cluster.user('timeout', [...CTRL_C, process.execPath, PROGRAM, ...WATCH, ...more])

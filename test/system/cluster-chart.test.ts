@@ -6,7 +6,8 @@ import { CHART, NAMESPACE } from './helm.ts'
 import { type Installed, missingForCluster, RELEASE, webhookReady } from './cluster/installed.ts'
 import { startCluster } from '../support/cluster.ts'
 
-// The chart's own test, and an upgrade from the first chart that keeps its values, in a real cluster.
+// The chart's own test, and an upgrade from the first chart that keeps its values, in a real
+// cluster.
 const BUILD = fileURLToPath(new URL('../../build/', import.meta.url))
 const FIRST_VALUES = fileURLToPath(new URL('golden/values-0.1.0.yaml', import.meta.url))
 

@@ -11,8 +11,8 @@ import { HELM } from './helm.ts'
 import { SQUALL_IMAGE } from './pod-images.ts'
 import { startCluster } from '../support/cluster.ts'
 
-// A reader with a fresh cluster and docs/get-started/kubernetes.md: every command is copied from the page. The
-// tests are one story.
+// A reader with a fresh cluster and docs/get-started/kubernetes.md: every command is copied from
+// the page. The tests are one story.
 const PAGE = 'docs/get-started/kubernetes.md'
 const PROGRAM = process.env['SQUALL_PROGRAM'] ?? `${ROOT}dist/cli/main.js`
 const [REPOSITORY, TAG] = SQUALL_IMAGE.split(/:(?=[^:]*$)/)

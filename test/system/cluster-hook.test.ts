@@ -184,7 +184,8 @@ describe.skipIf(missingForCluster() !== undefined)('the webhook', () => {
       await stage.kubectl('-n', 'shop', 'scale', 'deploy/burst', `--replicas=${replicas}`)
       scaled += Math.max(0, replicas)
     }
-    // The first mount of the new certificate would take kubelet a minute: a change of the pods makes it look.
+    // The first mount of the new certificate would take kubelet a minute: a change of the pods
+    // makes it look.
     await upgrade('--set', 'certificates.generated.renewal=again')
     await stage.kubectl('-n', NAMESPACE, 'annotate', 'pods', '-l', WEBHOOKS, 'looked=now')
     const swaps = async (): Promise<number> =>

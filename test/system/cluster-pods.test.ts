@@ -8,8 +8,8 @@ import type { Stage } from './cluster/stage.ts'
 import { APP_IMAGE } from './pod-images.ts'
 import { startCluster } from '../support/cluster.ts'
 
-// Pods that the sidecar would cut off, or that pass it by, in a real cluster: right, or denied, and never
-// silent.
+// Pods that the sidecar would cut off, or that pass it by, in a real cluster: right, or denied, and
+// never silent.
 const READY = '--for=condition=Ready'
 const PATIENT = '--timeout=90s'
 const TLS_APP = `require('node:https').createServer({ cert: require('node:fs').readFileSync('/tls/tls.crt'), key: require('node:fs').readFileSync('/tls/tls.key') }, (req, res) => res.end('secret')).listen(3000, '::')`
@@ -74,7 +74,7 @@ describe.skipIf(missingForCluster() !== undefined)('in a real cluster', () => {
     return out.trim()
   }
 
-  test('an app that serves TLS is denied, or met by TLS on both sides', async () => {
+  test('an upstream that serves TLS is denied, or met by TLS on both sides', async () => {
     const day = 86_400_000
     const during = { from: new Date(Date.now() - day), until: new Date(Date.now() + day) }
     const ca = createCa('app', during)
@@ -119,7 +119,9 @@ describe.skipIf(missingForCluster() !== undefined)('in a real cluster', () => {
       spec: { volumes: [{ name: 'tls', secret: { secretName: 'secure-tls' } }] },
     }
     const refusal = await stage.refusal('shop', podText(secure))
-    expect(refusal).toContain('the app serves TLS: app/readyz uses port 3000 with scheme HTTPS')
+    expect(refusal).toContain(
+      'the upstream serves TLS: app/readyz uses port 3000 with scheme HTTPS',
+    )
     expect(refusal).toContain('squall.dev/upstream-tls: verify')
     const says = squall({
       rules: 'secure-rules',
@@ -198,7 +200,7 @@ describe.skipIf(missingForCluster() !== undefined)('in a real cluster', () => {
     )
   }, 120_000)
 
-  test('an app that listens on loopback alone is named, with what lets it in', async () => {
+  test('an upstream that listens on loopback alone is named, with what lets it in', async () => {
     const env = [{ name: 'HOST', value: '127.0.0.1' }]
     await made('shop', { name: 'shy', app: { env } })
     const { status } = await ready('shop', 'shy')

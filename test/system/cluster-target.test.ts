@@ -7,8 +7,9 @@ import type { Stage } from './cluster/stage.ts'
 import { workload } from './cluster/workloads.ts'
 import { startCluster } from '../support/cluster.ts'
 
-// Rules for some of the pods that read a ConfigMap, and for a time, in a real cluster. The tests are
-// one story. Before, `squall apply -l app=a` armed b as well, and `for: 20s` began again in every new pod.
+// Rules for some of the pods that read a ConfigMap, and for a time, in a real cluster. The tests
+// are one story. Before, `squall apply -l app=a` armed b as well, and `for: 20s` began again in
+// every new pod.
 
 let installed: Installed
 let stage: Stage
@@ -114,7 +115,10 @@ describe.skipIf(missingForCluster() !== undefined)('rules in a cluster', () => {
 /** Ends the sidecar as a crash would: kubelet starts its container again. */
 const KILL = ['node', '-e', 'process.kill(1, "SIGTERM")']
 
-/** Calls a tool many times over a few connections; prints how many came back, and how many a fault touched. */
+/**
+ * Calls a tool many times over a few connections; prints how many came back, and how many a fault
+ * touched.
+ */
 const COUNT = `
 const http = require('node:http')
 const [url, wanted] = process.argv.slice(1)

@@ -25,8 +25,8 @@ import { example, loosePod } from './cluster/workloads.ts'
 import { NAMESPACE } from './helm.ts'
 import { startCluster } from '../support/cluster.ts'
 
-// The way of docs/get-started/kubernetes.md from the chart to a fault, in a real cluster with one node. The tests are
-// one story: each begins where the one before it has ended.
+// The way of docs/get-started/kubernetes.md from the chart to a fault, in a real cluster with one
+// node. The tests are one story: each begins where the one before it has ended.
 const WEATHER = ['get_weather', { city: 'Oslo' }] as const
 
 let installed: Installed
@@ -113,7 +113,8 @@ describe.skipIf(missingForCluster() !== undefined)('a cluster', () => {
         const args = ['apply', '-f', '-', '-n', 'shop', '--json']
         const { ok, out, text } = await stage.squallWith(armed(rule), ...args)
         note(`active rules after ${since(begun)}`)
-        // It takes a second or two. Kubelet by itself looks once a minute, so that three times in a row are not luck.
+        // It takes a second or two. Kubelet by itself looks once a minute, so that three times in a
+        // row are not luck.
         expect(performance.now() - begun).toBeLessThan(30_000)
         expect(ok, text).toBe(true)
         const calls = await Promise.all(clients.map((client) => client.call(...WEATHER)))

@@ -1,4 +1,5 @@
-// examples/compose.yaml without containers: its commands as processes, with the files that it mounts.
+// examples/compose.yaml without containers: its commands as processes, with the files that it
+// mounts.
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises'

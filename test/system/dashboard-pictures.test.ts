@@ -23,7 +23,10 @@ const STEP = 0.5
 const RATE_SECONDS = 3
 /** The time until rates forget past calls, which may end up to two seconds later. */
 const SETTLED = RATE_SECONDS + 2
-/** Errors per second that are seen: there are five or more where clients are not held up by the machine. */
+/**
+ * Errors per second that are seen: there are five or more where clients are not held up by the
+ * machine.
+ */
 const SHOWN = 0.5
 const boards = dashboards()
 
@@ -113,7 +116,7 @@ describe.each([
     expect(Math.max(...during('armed', of('real')))).toBe(0)
   })
 
-  it('shows real errors while the app is broken, and no injected ones', () => {
+  it('shows real errors while the upstream is broken, and no injected ones', () => {
     expect(mean(during('broken', of('real')))).toBeGreaterThan(SHOWN)
     expect(Math.max(...during('broken', of('injected')))).toBe(0)
   })
@@ -140,7 +143,7 @@ describe('the overview', () => {
     expect(mean(during('well', tools))).toBe(5)
   })
 
-  it('shows delay while rules are armed, and that the app did not take it', () => {
+  it('shows delay while rules are armed, and that the upstream did not take it', () => {
     const latency = lines('Latency: client, app and injected delay (p95)')
     const of = (name: string): readonly Line[] => latency.filter(({ name: its }) => its === name)
     expect(mean(during('armed', of('injected delay')))).toBeGreaterThan(0.25)

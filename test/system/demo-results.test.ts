@@ -122,7 +122,7 @@ it('writes its report to the given file', async () => {
   expect(report).toContain(`<b>${integerText(counts.calls - counts.success)}</b>`)
 })
 
-it('stays until it is told to stop, and leaves nothing behind', async () => {
+it('stays until a signal ends it, and leaves nothing behind', async () => {
   const { rules, ...urls } = results.addresses!
   const ports = Object.values(urls).map((url) => Number(new URL(url).port))
   expect(new Set(ports).size).toBe(3)

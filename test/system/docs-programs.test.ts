@@ -1,4 +1,5 @@
-// Commands of the documents that need programs of others: the MCP Inspector, bridges, pytest and k6.
+// Commands of the documents that need programs of others: the MCP Inspector, bridges, pytest and
+// k6.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
@@ -133,7 +134,7 @@ it('pytest runs its example', async () => {
   expect(code).toBe(0)
 })
 
-it('k6 runs its example, and tells injected errors from real ones', async () => {
+it('k6 runs its example, and separates injected errors from real ones', async () => {
   await startBoth()
   const [k6] = await commandsOn('deploy/examples/README.md')
   const short = k6!.replace('k6 run', 'k6 run -e VUS=4 -e DURATION=2s -e RAMP=1s')

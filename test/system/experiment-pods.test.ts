@@ -8,32 +8,38 @@ import { afterAll, beforeAll, describe, expect, onTestFailed, test } from 'vites
 import type { ExperimentResult } from '../../src/lab/experiment/experiment-result.ts'
 import { startCluster } from '../support/cluster.ts'
 import { type Installed, missingForCluster, note, POLL, ROLLOUT } from './cluster/installed.ts'
+import { countingServers } from './cluster/counting-servers.ts'
 import { nameOf } from './cluster/running-pod.ts'
-import type { Stage } from './cluster/stage.ts'
-import { APP_IMAGE } from './pod-images.ts'
+import type { OutsideClient, Stage } from './cluster/stage.ts'
 
 // An experiment on a Deployment of three replicas, beside the log of the server. The tests are one story.
 const KILLS = Number(process.env['SQUALL_TEST_KILLS'] ?? 4)
 /** The longest time from the start of a runner to its death. */
-const MOST_MS = 12_000
+const MOST_MS = 20_000
 const CLIENTS = 6
 const EXPIRY_MS = 5_000
 const BLUR_MS = 2_000
 const RULES = '# of the team\nrules: []\n'
+const NO_STAGE = { restartMs: null, applied: 0, matched: 0, label: 'none' }
+/** The calls that an independent client makes to find faults. */
+const CALLS = 20
 
 let installed: Installed
 let stage: Stage
 let directory: string
 let address: string
+let outside: OutsideClient
 /** The logs of all pods that there ever were, by name. */
 const logs = new Map<string, Promise<string>>()
 
 describe.skipIf(missingForCluster() !== undefined)('an experiment on pods of a cluster', () => {
   beforeAll(async () => {
     directory = await mkdtemp(join(tmpdir(), 'squall-experiment-pods-'))
-    installed = await startCluster('installed')
+    const namespaces = ['--set', 'experiments.namespaces={shop},experiments.kill=true']
+    installed = await startCluster('installed', namespaces)
     stage = installed.stage
-    await installed.cluster.kubectl(['-n', 'shop', 'apply', '-f', '-'], manifests())
+    outside = stage.client()
+    await installed.cluster.kubectl(['-n', 'shop', 'apply', '-f', '-'], countingServers(RULES))
     await stage.kubectl('-n', 'shop', 'rollout', 'status', 'deploy/counting', ROLLOUT)
     address = await stage.service('shop', 'counting')
     await followAll()
@@ -74,26 +80,87 @@ describe.skipIf(missingForCluster() !== undefined)('an experiment on pods of a c
     }
   })
 
-  test(`leaves nothing armed when its runner is killed, at ${KILLS} random moments`, async () => {
+  test('squall check finds nothing wrong, and names what is', async () => {
+    explain()
+    const access = ['--kubeconfig', installed.cluster.kubeconfig]
+    const found = await stage.squall('check', '-n', 'shop', '--json', ...access)
+    expect(JSON.parse(found.out), found.text).toMatchObject({ ok: true })
+    const empty = await stage.squall('check', '-n', 'tight', ...access)
+    expect(empty).toMatchObject({ ok: false })
+    expect(empty.text).toContain('no pod of tight has a sidecar')
+  })
+
+  test('runs as a Job, which kills a pod and deletes the ConfigMap that it created', async () => {
+    explain()
+    await stage.kubectl('-n', 'shop', 'delete', 'cm', 'squall-rules')
+    await delivered('absent')
+    const kill = { pod: 1, restartWithin: '1m' }
+    const changes = { stages: ['20%'], hold: '12s', kill, description: 'as a Job' }
+    const { code, out, err } = await start(await plan(changes, 30_000), '--json', '--in-cluster')
+      .ended
+    expect(out, err).not.toBe('')
+    const result = JSON.parse(out) as ExperimentResult
+    expect(result, JSON.stringify(result)).toMatchObject({ verdict: 'passed', restored: true })
+    expect(code).toBe(0)
+    const [{ restartMs, applied, matched, label } = NO_STAGE] = result.stages
+    note(`job, stage ${label}: ${matched} matched, ${applied} injected, pod after ${restartMs} ms`)
+    expect(applied).toBeGreaterThan(0)
+    expect(restartMs).toBeGreaterThan(0)
+    expect(await stage.kubectl('-n', 'shop', 'get', 'cm,jobs', '-o', 'name')).toBe(
+      'configmap/kube-root-ca.crt\n',
+    )
+    await installed.cluster.kubectl(['-n', 'shop', 'apply', '-f', '-'], countingServers(RULES))
+    await stage.kubectl('-n', 'shop', 'rollout', 'status', 'deploy/counting', ROLLOUT)
+    await delivered('applied')
+  })
+
+  test('Ctrl-C deletes the Job, which restores the rules first', async () => {
     explain()
     const before = await configMap()
-    for (let kill = 0; kill < KILLS; kill++) {
-      const run = start(await plan({ stages: ['25%'], hold: '1m' }))
-      const atMs = Math.round(Math.random() * MOST_MS)
-      await sleep(atMs)
-      run.child.kill('SIGKILL')
-      const { err } = await run.ended
-      const claimed = (await configMap()) !== before
-      await sleep(EXPIRY_MS + BLUR_MS)
-      expect(await armed(), `killed after ${atMs} ms: ${err}`).toEqual([])
-      const restored = await stage.squall('experiment', 'restore', '-n', 'shop')
-      expect(restored.ok, restored.text).toBe(true)
-      expect(await configMap(), `killed after ${atMs} ms`).toBe(before)
-      note(
-        `killed after ${atMs} ms, ${claimed ? 'with' : 'without'} a claim: ${restored.out.trim()}`,
-      )
-    }
+    const changes = { stages: ['20%'], hold: '2m' }
+    const run = start(await plan(changes, 30_000), '--in-cluster')
+    await expect.poll(rules, POLL).toContain('"percent": 20')
+    run.child.kill('SIGINT')
+    const { code, out, err } = await run.ended
+    expect({ code, out }, err).toEqual({
+      code: 130,
+      out: expect.stringContaining('the experiment was interrupted'),
+    })
+    expect(await configMap()).toBe(before)
+    expect(await armed()).toEqual([])
+    await expect
+      .poll(() => stage.kubectl('-n', 'shop', 'get', 'jobs,cm', '-o', 'name'), POLL)
+      .toBe('configmap/kube-root-ca.crt\nconfigmap/squall-rules\n')
   })
+
+  test(
+    `leaves nothing armed when its runner is killed, at ${KILLS} random moments`,
+    async () => {
+      explain()
+      const before = await configMap()
+      for (let kill = 0; kill < KILLS; kill++) {
+        const run = start(await plan({ stages: ['10%', '25%', '40%'], hold: '4s' }))
+        const atMs = Math.round(Math.random() * MOST_MS)
+        await sleep(atMs / 2)
+        // Pods come and go in every other run.
+        if (kill % 2 === 1) await replacePods(kill % 4 === 1 ? 4 : 3)
+        await sleep(atMs / 2)
+        run.child.kill('SIGKILL')
+        const { err } = await run.ended
+        const claimed = (await configMap()) !== before
+        await sleep(EXPIRY_MS + BLUR_MS)
+        expect(await armed(), `killed after ${atMs} ms: ${err}`).toEqual([])
+        expect(await faulted(), `killed after ${atMs} ms`).toEqual([])
+        const restored = await stage.squall('experiment', 'restore', '-n', 'shop')
+        expect(restored.ok, restored.text).toBe(true)
+        expect(await configMap(), `killed after ${atMs} ms`).toBe(before)
+        note(
+          `killed after ${atMs} ms, ${claimed ? 'with' : 'without'} a claim: ${restored.out.trim()}`,
+        )
+      }
+    },
+    30_000 + 45_000 * KILLS,
+  )
 })
 
 function explain(): void {
@@ -160,6 +227,36 @@ async function armed(): Promise<readonly string[]> {
     .flatMap(({ name, phase }) => (phase === 'on' ? [name] : []))
 }
 
+/** Has the kubelet read the ConfigMap at once, by a changed annotation, and waits until all sidecars have. */
+async function delivered(result: 'absent' | 'applied'): Promise<void> {
+  const annotation = `example.com/rules=${result}`
+  const pods = ['pods', '-l', 'app=counting']
+  await stage.kubectl('-n', 'shop', 'annotate', '--overwrite', ...pods, annotation)
+  await expect.poll(reloads, POLL).toEqual([result])
+}
+
+/** Returns the results of the last reloads of all sidecars, each once. */
+async function reloads(): Promise<readonly string[]> {
+  const { out } = await stage.squall('status', '-n', 'shop', '--json')
+  const { pods } = JSON.parse(out) as { pods: { state: { lastReload: { result: string } } }[] }
+  return [...new Set(pods.map(({ state }) => state.lastReload.result))]
+}
+
+/** Calls the servers, and returns the markers of faults in the responses. */
+async function faulted(): Promise<readonly string[]> {
+  const calls = Array.from({ length: CALLS }, () =>
+    outside.post(`http://${address}:3000/mcp`, 'work'),
+  )
+  return (await Promise.all(calls)).flatMap(({ marker }) => marker ?? [])
+}
+
+/** Deletes a pod, and sets how many there are. */
+async function replacePods(replicas: number): Promise<void> {
+  const [first] = await stage.pods('shop', 'app=counting')
+  await stage.kubectl('-n', 'shop', 'delete', 'pod', nameOf(first!), '--wait=false')
+  await stage.kubectl('-n', 'shop', 'scale', 'deploy/counting', `--replicas=${replicas}`)
+}
+
 /** Follows the logs of pods that are new. */
 async function followAll(): Promise<void> {
   for (const pod of await stage.pods('shop', 'app=counting')) {
@@ -178,60 +275,4 @@ async function callTimes(): Promise<readonly number[]> {
     ),
   )
   return texts.flatMap((text) => [...text.matchAll(/^call (\d+)$/gm)].map(([, at]) => Number(at)))
-}
-
-/** A server of MCP that writes the time of each call to its log. */
-const SERVER = `
-const tools = [{ name: 'work', inputSchema: { type: 'object' }, annotations: { readOnlyHint: true } }]
-const results = {
-  initialize: ({ protocolVersion }) => ({ protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'counting', version: '1' } }),
-  'tools/list': () => ({ tools }),
-  'tools/call': () => (console.log('call ' + Date.now()), { content: [{ type: 'text', text: 'fine' }] }),
-}
-require('node:http').createServer((request, response) => {
-  let body = ''
-  request.on('data', (part) => (body += part)).on('end', () => {
-    if (request.method !== 'POST') return response.writeHead(405).end()
-    const { id, method, params } = JSON.parse(body)
-    if (id === undefined) return response.writeHead(202).end()
-    response.setHeader('content-type', 'application/json')
-    const result = results[method]?.(params)
-    const error = { code: -32601, message: 'no such method' }
-    response.end(JSON.stringify({ jsonrpc: '2.0', id, ...(result ? { result } : { error }) }))
-  })
-}).listen(3000, '::')`
-
-function manifests(): string {
-  const labels = { app: 'counting' }
-  const annotations = { 'squall.dev/inject': 'true', 'squall.dev/environment': 'staging' }
-  const server = {
-    name: 'server',
-    image: APP_IMAGE,
-    imagePullPolicy: 'Never',
-    command: ['node', '-e', SERVER],
-    ports: [{ name: 'mcp', containerPort: 3000 }],
-  }
-  const spec = { terminationGracePeriodSeconds: 10, containers: [server] }
-  const template = { metadata: { labels, annotations }, spec }
-  const items = [
-    {
-      apiVersion: 'v1',
-      kind: 'ConfigMap',
-      metadata: { name: 'squall-rules' },
-      data: { 'rules.yaml': RULES },
-    },
-    {
-      apiVersion: 'v1',
-      kind: 'Service',
-      metadata: { name: 'counting' },
-      spec: { selector: labels, ports: [{ name: 'mcp', port: 3000, targetPort: 'mcp' }] },
-    },
-    {
-      apiVersion: 'apps/v1',
-      kind: 'Deployment',
-      metadata: { name: 'counting' },
-      spec: { replicas: 3, selector: { matchLabels: labels }, template },
-    },
-  ]
-  return JSON.stringify({ apiVersion: 'v1', kind: 'List', items })
 }

@@ -160,7 +160,9 @@ interface RestartingServer {
   close(): Promise<void>
 }
 
-/** A server that is started again when it dies, as a supervisor would, and a file with its number. */
+/**
+ * A server that is started again when it dies, as a supervisor would, and a file with its number.
+ */
 async function startRestarting(pidFile: string): Promise<RestartingServer> {
   const port = await freePort()
   let child: Program

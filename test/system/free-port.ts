@@ -8,8 +8,9 @@ const USUAL_GIVEN = 32_768
 const ATTEMPTS = 100
 
 /**
- * A free port of loopback for somebody who has to know it beforehand. It is none that the kernel would give
- * to a connection or a listener meanwhile; it is taken at random, so that others seldom take the same.
+ * A free port of loopback for somebody who has to know it beforehand. It is none that the kernel
+ * would give to a connection or a listener meanwhile; it is taken at random, so that others seldom
+ * take the same.
  */
 export async function freePort(): Promise<number> {
   const end = Math.max(firstGiven(), LOWEST + 1_000)

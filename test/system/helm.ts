@@ -17,7 +17,9 @@ export const NAMESPACE = 'squall-system'
 /** Where helm is: where `SQUALL_HELM` says, where install.sh puts it, or on `PATH`. */
 export const HELM = builtTool('helm', process.env['SQUALL_HELM'])
 
-/** A program that the system tests build themselves, or the one on `PATH`, unless another is chosen. */
+/**
+ * A program that the system tests build themselves, or the one on `PATH`, unless another is chosen.
+ */
 export function builtTool(name: string, chosen: string | undefined): string {
   const built = ['system-tools', 'cluster']
     .map((directory) =>

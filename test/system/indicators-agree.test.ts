@@ -1,4 +1,5 @@
-// Needs Prometheus. The client's indicators and the recording rules made from the sidecar's own series.
+// Needs Prometheus. The client's indicators and the recording rules made from the sidecar's own
+// series.
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { predictedBlastRadius } from '../../src/lab/indicators/indicators.ts'
@@ -51,10 +52,10 @@ beforeAll(async () => {
   result = await run(150)
   const calls = warm.counts.calls + result.counts.calls
   await queryBecomes(prometheus, 'sum(squall_calls_total{method="tools/call"})', calls)
-  // All increases are extrapolated by the same factor, which ratios do not show, unless a counter began so
-  // near to zero that Prometheus takes it to have begun within 1.1 scrapes before the first. With n samples
-  // that is one that began with less than 1.1 / (n - 1) of its increase: with 7, less than a fifth of it.
-  // Here each began with about as much as it grew by.
+  // All increases are extrapolated by the same factor, which ratios do not show, unless a counter
+  // began so near to zero that Prometheus takes it to have begun within 1.1 scrapes before the
+  // first. With n samples that is one that began with less than 1.1 / (n - 1) of its increase: with
+  // 7, less than a fifth of it. Here each began with about as much as it grew by.
   await queryBecomes(prometheus, 'count(count_over_time(squall_build_info[5m]) >= 7)', 1)
   evaluated = await evaluatedAnew(prometheus, LAST)
 }, 180_000)

@@ -100,8 +100,8 @@ test(
     expect(result.run.durationMs).toBeGreaterThan(59_400)
     // The last calls may have to wait for the machine.
     expect(result.run.durationMs).toBeLessThan(62_000)
-    // One in thirty calls was due during the stall, evenly: one in a hundred waited 1.4 s or more. What the
-    // machine adds is far from that.
+    // One in thirty calls was due during the stall, evenly: one in a hundred waited 1.4 s or more.
+    // What the machine adds is far from that.
     const { p50, p99, max } = result.latency.summary
     expect(p50).toBeLessThan(500)
     expect(p99).toBeGreaterThan(1300)

@@ -1,4 +1,5 @@
-// A newcomer copies the first five commands of the README, and sees the first injected error on the page.
+// A newcomer copies the first five commands of the README, and sees the first injected error on the
+// page.
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { availableParallelism, loadavg, tmpdir } from 'node:os'
@@ -14,7 +15,10 @@ import { PATIENCE } from './patience.ts'
 
 const run = promisify(execFile)
 const PAGE = 'README.md'
-/** Seconds from the clone to the first injected error on the page; more where other programs keep the cores busy. */
+/**
+ * Seconds from the clone to the first injected error on the page; more where other programs keep
+ * the cores busy.
+ */
 const LIMIT = 60 * Math.max(1, loadavg()[0]! / availableParallelism())
 const MOST_COMMANDS = 5
 /** Commands above the load that nobody needs for the first error. */

@@ -1,7 +1,7 @@
 /**
- * Sixty requests that were held took 210 MB, and 400 clients that never read a long stream 280 MB: each
- * was within its own bound, and nothing bounded their sum. The memory limit of a pod ends a sidecar
- * that holds that much.
+ * Sixty requests that were held took 210 MB, and 400 clients that never read a long stream 280 MB:
+ * each was within its own bound, and nothing bounded their sum. The memory limit of a pod ends a
+ * sidecar that holds that much.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

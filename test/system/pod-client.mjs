@@ -42,10 +42,10 @@ async function post({ url, tool }) {
   try {
     const body = JSON.stringify(message)
     const response = await fetch(url, { method: 'POST', headers, body })
-    const mark = response.headers.get('x-squall-fault')
-    return { status: response.status, mark, text: await response.text() }
+    const marker = response.headers.get('x-squall-fault')
+    return { status: response.status, marker, text: await response.text() }
   } catch (error) {
-    return { status: 0, mark: null, text: String(error.cause?.code ?? error.message) }
+    return { status: 0, marker: null, text: String(error.cause?.code ?? error.message) }
   }
 }
 

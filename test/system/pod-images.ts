@@ -14,7 +14,7 @@ const BUILD_LIMIT = 300_000
 
 /** The image of Squall, as the system tests build it. */
 export const SQUALL_IMAGE = 'localhost/squall:system-test'
-/** The image of the app that stands behind it. */
+/** The image of the upstream that stands behind it. */
 export const APP_IMAGE = 'localhost/squall-example-app:system-test'
 
 /** Options that confine podman and buildah to one directory of the checkout. */

@@ -14,12 +14,12 @@ const run = promisify(execFile)
 const PROGRAM =
   process.env['SQUALL_PROGRAM'] ?? fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 
-/** The name of the app's container. */
+/** The name of the upstream's container. */
 export const APP = 'server'
 
 /**
- * The template of the example Deployment, before Squall. The image is one that there is, and to what
- * it asks of the app come a probe and a hook of another kind.
+ * The template of the example Deployment, before Squall. The image is one that there is, and to
+ * what it asks of the upstream come a probe and a hook of another kind.
  */
 export function template(host = '::'): Pod {
   const text = readFileSync(
@@ -89,9 +89,9 @@ export interface Place {
 }
 
 /**
- * The pod for `podman kube play`, which is no kubelet: it knows no address of a pod in variables and no variable in arguments, asks
- * no probes without systemd, runs no hooks, copies a ConfigMap once, and opens each declared port on the
- * machine. The test does these itself, or does without.
+ * The pod for `podman kube play`, which is no kubelet: it knows no address of a pod in variables
+ * and no variable in arguments, asks no probes without systemd, runs no hooks, copies a ConfigMap
+ * once, and opens each declared port on the machine. The test does these itself, or does without.
  */
 export function forPodman({ spec }: Pod, place: Place): string {
   const { name, ip } = place
@@ -135,7 +135,9 @@ function expanded(text: string, values: ReadonlyMap<string, string>): string {
   )
 }
 
-/** A directory of the machine: what is in it stays up to date, and it belongs to whom the test says. */
+/**
+ * A directory of the machine: what is in it stays up to date, and it belongs to whom the test says.
+ */
 function live(volume: Volume, { rules, scratch }: Place): Volume {
   const { configMap } = volume as { configMap?: unknown }
   const path = configMap === undefined ? scratch : rules

@@ -30,7 +30,9 @@ export interface Peer {
   asked(): Promise<number>
 }
 
-/** Two network namespaces with a link between them: one is the pod's, in the other are its clients. */
+/**
+ * Two network namespaces with a link between them: one is the pod's, in the other are its clients.
+ */
 export interface PodNetwork {
   /** Runs a program in the pod's namespace to its end. */
   run(program: string, ...args: readonly string[]): Promise<Ran>

@@ -17,7 +17,7 @@ function container(pod: Pod, name: string): Container {
   return pod.spec!.containers!.find((one) => one.name === name)!
 }
 
-/** The parts of the app that no mode may change. */
+/** The parts of the upstream that no mode may change. */
 function untouched({
   ports,
   readinessProbe,
@@ -42,7 +42,7 @@ test('the image is small, and says what it is and how it is', async () => {
   })
 })
 
-/** The port that clients use, how the app listens, and who injects. */
+/** The port that clients use, how the upstream listens, and who injects. */
 const MODES = {
   redirect: { port: 3000, host: '::', inject: injectedByWebhook },
   port: { port: 15_300, host: '::', inject: (pod: Pod) => injectedByCommand(pod, 'port') },
@@ -63,7 +63,7 @@ describe.each(['redirect', 'port', 'bind'] as const)('a pod in the mode %s', (mo
 
   afterAll(() => stage?.close())
 
-  test("the app's container is as it was, but for what must lead elsewhere", () => {
+  test("the upstream's container is as it was, but for what must lead elsewhere", () => {
     const [was, is] = [container(before, APP), container(pod, APP)]
     expect(untouched(is)).toEqual(untouched(was))
     expect(is.ports).toEqual(mode === 'port' ? [{ containerPort: 3000 }] : was.ports)
@@ -112,7 +112,7 @@ describe.each(['redirect', 'port', 'bind'] as const)('a pod in the mode %s', (mo
   test('probes pass while faults act on the same path', async () => {
     expect(await stage.probe(`${place}/executed`)).toMatchObject({ status: 503 })
     const [app, own] = [container(pod, APP), container(pod, 'squall')]
-    // Where nothing is redirected the app's probes reach the app as they are.
+    // Where nothing is redirected the upstream's probes reach the upstream as they are.
     if (mode !== 'port') expect(await asked(app.readinessProbe!)).toBe(200)
     else expect(app.readinessProbe).toMatchObject({ tcpSocket: { port: 3000 } })
     for (const probe of [app.livenessProbe, own.readinessProbe, own.livenessProbe]) {
@@ -126,7 +126,7 @@ describe.each(['redirect', 'port', 'bind'] as const)('a pod in the mode %s', (mo
     return (await stage.probe(`http://${POD_IP}:${httpGet!.port}${httpGet!.path}`)).status
   }
 
-  test('on its way out it disarms at once, and serves until the app is gone', async () => {
+  test('on its way out it disarms at once, and serves until the upstream is gone', async () => {
     expect(await stage.call(...WEATHER)).toBe('error: broken')
     const hook = container(pod, 'squall').lifecycle!.preStop!.exec!.command!
     let isOver = false
@@ -135,7 +135,7 @@ describe.each(['redirect', 'port', 'bind'] as const)('a pod in the mode %s', (mo
     expect(await asked(container(pod, APP).lifecycle!.preStop!)).toBe(200)
     expect(isOver).toBe(false)
     expect(await stage.stop(APP, 30)).toBe(0)
-    expect(await stopping).toEqual({ code: 0, output: 'disarmed; the app is gone' })
+    expect(await stopping).toEqual({ code: 0, output: 'disarmed; the upstream is gone' })
     expect(await stage.stop('squall', 30)).toBe(0)
     expect(await stage.logs('squall')).toContain('"msg":"stopped"')
   })
@@ -149,7 +149,10 @@ const STATUS = `['CapEff', 'CapBnd', 'NoNewPrivs'].map((name) => name + ' ' +
   /\\t(.*)/.exec(fs.readFileSync('/proc/self/status', 'utf8').split('\\n').find((line) =>
   line.startsWith(name + ':')))[1]).join(', ')`
 
-/** Compares the packages that are installed, and those within the bundle, with the bill of materials. */
+/**
+ * Compares the packages that are installed, and those within the bundle, with the bill of
+ * materials.
+ */
 const UNLISTED = `const { components } = JSON.parse(fs.readFileSync('/usr/share/sbom/squall.cdx.json', 'utf8'))
   const listed = components.map(({ name }) => name)
   const installed = fs.readdirSync('/app/node_modules').flatMap((name) => name[0] !== '@' ? [name] :

@@ -26,7 +26,7 @@ export interface Seen {
   readonly waited: Map<string, number>
 }
 
-/** Two sidecars in front of one app, under a load that is known call by call. */
+/** Two sidecars in front of one upstream, under a load that is known call by call. */
 export interface Stage {
   readonly sidecars: readonly StagedSidecar[]
   /** Makes so many rounds of calls through each sidecar; what clients saw is added up. */
@@ -83,7 +83,7 @@ export function nothingSeen(): Seen {
   }
 }
 
-/** Starts the app and the sidecars. */
+/** Starts the upstream and the sidecars. */
 export async function scrapedSidecars(): Promise<Stage> {
   const app = await startUpstream(tools)
   const sidecars = await Promise.all(
@@ -156,7 +156,7 @@ interface AppCall {
 /** The call assumed for a health check, which has no body. */
 const HEALTH = '{"id":0,"params":{"name":"health"}}'
 
-/** The app: one tool fails now and then by itself, one always. */
+/** The upstream: one tool fails now and then by itself, one always. */
 const tools: RequestListener = (req, res) => {
   let body = ''
   req.setEncoding('utf8').on('data', (part: string) => (body += part))

@@ -88,7 +88,7 @@ function known(series: readonly Series[]): boolean {
 }
 
 describe('promtool', () => {
-  it('finds no mistake in the rules', async () => {
+  it('finds no error in the rules', async () => {
     expect(await promtool(['check', 'rules', ...FILES])).not.toContain('FAILED')
   })
 

@@ -1,6 +1,6 @@
 """Plays a scenario with the Python SDK and prints, as JSON, all that it saw.
 
-usage: python_client.py everything|modern|session|given-up URL [sse]
+usage: python_client.py SCENARIO URL [sse]
 """
 
 from __future__ import annotations
@@ -206,7 +206,44 @@ async def play_given_up(client: Client, _seen: Seen) -> dict[str, Any]:
     }
 
 
+async def play_long(client: Client, _seen: Seen) -> dict[str, Any]:
+    steps: list[float] = []
+
+    async def progress(done: float, _total: float | None, _message: str | None) -> None:
+        steps.append(done)
+
+    long = {"duration": 0.6, "steps": 3}
+    await client.call_tool("trigger-long-running-operation", long, progress_callback=progress)
+    return {"steps": len(steps), "firsts": steps.count(1)}
+
+
+async def play_elicit(client: Client, _seen: Seen) -> dict[str, Any]:
+    call = client.call_tool("trigger-elicitation-request", read_timeout_seconds=3)
+    return await outcome(call)
+
+
+async def play_sample(client: Client, _seen: Seen) -> dict[str, Any]:
+    return await outcome(client.call_tool("trigger-sampling-request", {"prompt": "hi"}))
+
+
+async def play_texts(client: Client, _seen: Seen) -> dict[str, Any]:
+    resource = "demo://resource/static/document/features.md"
+    return {
+        "prompt": plain(await client.get_prompt("simple-prompt")),
+        "resource": plain(await client.read_resource(resource)),
+    }
+
+
+async def play_handshake(client: Client, _seen: Seen) -> dict[str, Any]:
+    return {"handshake": handshake(client)}
+
+
 SCENARIOS = {
+    "elicit": play_elicit,
+    "handshake": play_handshake,
+    "long": play_long,
+    "sample": play_sample,
+    "texts": play_texts,
     "everything": play_everything,
     "modern": play_modern,
     "session": play_session,

@@ -24,7 +24,7 @@ beforeAll(async () => {
   await app.serve('127.0.0.1', 3200)
   inside = await network.peer('pod')
   outside = await network.peer('outside')
-  // The same user as the app's: what keeps them apart is where they connect to.
+  // The same user as the upstream's: what keeps them apart is where they connect to.
   await network.start(
     '--listen',
     '[::]:15300',
@@ -74,7 +74,7 @@ describe('what comes from outside', () => {
     }
   })
 
-  test('reaches the app once: the sidecar does not meet itself', async () => {
+  test('reaches the upstream once: the sidecar does not meet itself', async () => {
     await redirect()
     await rules.swap(failing('broken', 'another'))
     try {
@@ -99,12 +99,12 @@ describe('what comes from within', () => {
     }
   })
 
-  test("goes to the app by the pod's own address, the way of the sidecar", async () => {
+  test("goes to the upstream by the pod's own address, the way of the sidecar", async () => {
     await redirect()
     for (const host of [POD4, POD6]) expect(await inside.call(host, 3000)).toBe('fine')
   })
 
-  test('an app on loopback alone is reached by the user that is exempt', async () => {
+  test('an upstream on loopback alone is reached by the user that is exempt', async () => {
     await network.start(
       '--listen',
       '[::]:15302',
@@ -148,7 +148,7 @@ describe('connections that are open', () => {
     }
   })
 
-  test('when the rules come, stay with the app where it did', async () => {
+  test('when the rules come, stay with the upstream where it did', async () => {
     await network.run(
       'nft',
       'add table inet tracks; add chain inet tracks in { type filter hook input priority 0; }; add rule inet tracks in ct state new counter',

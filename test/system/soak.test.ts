@@ -126,7 +126,8 @@ test(
     await Promise.all(Array.from({ length: WORKERS }, (_, index) => worker(index)))
     clearInterval(watch)
 
-    // Idle connections to the app are retired within seconds; then only the listeners are left.
+    // Idle connections to the upstream are retired within seconds; then only the listeners are
+    // left.
     for (let tries = 0; tries < 300 && squall.sockets() > idleSockets; tries++) await sleep(100)
     // Before the scrape, whose own connection takes a moment to go.
     const sockets = squall.sockets()

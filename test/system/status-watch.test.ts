@@ -11,7 +11,7 @@ const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 
 const opened = closers()
 
-test('squall status --watch tells changes as lines or JSON, survives an outage, and ends with Ctrl-C', async () => {
+test('squall status --watch shows changes as lines or JSON, survives an outage, and ends with Ctrl-C', async () => {
   const shop = opened(await startCluster('shop'))
   const squall = await shop.addPod('shop-1')
   const watch = (...more: readonly string[]): Program => {

@@ -17,7 +17,10 @@ const RATE = 100
 const MOST_UNDER_WAY = 50
 /** One review in so many is on a connection of its own, and sees the certificate of the moment. */
 const FRESH = 5
-/** An API server hears of a changed webhook configuration this much later: long before a serving certificate needs it. */
+/**
+ * An API server hears of a changed webhook configuration this much later: long before a serving
+ * certificate needs it.
+ */
 const LAG_MS = 1_000
 const HOST = 'squall.chaos.svc'
 const CONFIGURATION = '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/squall'
@@ -69,12 +72,12 @@ test('CAs and serving certificates of seconds rotate in two replicas, and no rev
   expect(failures).toEqual([])
   expect(seen.serving.size).toBeGreaterThanOrEqual(5)
   expect(seen.cas.size).toBeGreaterThanOrEqual(2)
-  // The API server is a part of this process, and where the machine is busy it may answer too late: then
-  // the replicas say so, and try again.
+  // The API server is a part of this process, and where the machine is busy it may answer too late:
+  // then the replicas say so, and try again.
   const complaints = replicas
     .flatMap((program) => program.lines)
     .filter(({ level }) => level === 'error' || level === 'warn')
-    .filter(({ detail }) => !String(detail).includes('did not answer within'))
+    .filter(({ detail }) => !String(detail).includes('did not respond within'))
   expect(complaints).toEqual([])
   console.log(
     `${reviews} reviews, none failed; ${seen.serving.size} serving certificates, ${seen.cas.size} CAs`,

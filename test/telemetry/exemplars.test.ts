@@ -153,7 +153,7 @@ describe('an exemplar', () => {
     expect(await shown()).toBe(TRACE_ID)
   })
 
-  it('comes from the request, whose headers reach the app untouched', async () => {
+  it('comes from the request, whose headers reach the upstream untouched', async () => {
     const heard: (string | undefined)[] = []
     const rules = `rules:
   - { name: cut, match: { tool: cut }, faults: [truncate: { content: { chars: 1 } }] }

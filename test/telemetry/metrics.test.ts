@@ -134,7 +134,7 @@ describe('a call', () => {
     ).toEqual(pairs.map((_, i) => i + 1))
   })
 
-  it('is timed, unless it stays open by nature or the app was not asked', async () => {
+  it('is timed, unless it stays open by nature or the upstream was not asked', async () => {
     const metrics = createMetrics({ version: '1' })
     metrics.call(CALL)
     metrics.call({ ...CALL, seconds: 0.1, upstreamSeconds: 70 })

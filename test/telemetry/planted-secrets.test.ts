@@ -197,7 +197,7 @@ it('shows no secret of a request, a response or an operator in logs, metrics or 
   app.server.closeAllConnections()
   app.server.close()
   expect(await tool('down', 'plain')).toBe(502)
-  await squall.logged('answered for the app')
+  await squall.logged('responded for the upstream')
 
   const shown: Record<string, string> = {}
   for (const path of ['metrics', 'api/state', 'api/rules', 'api/faults', 'readyz', 'livez', '']) {

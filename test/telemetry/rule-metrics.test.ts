@@ -11,6 +11,7 @@ import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts'
 import type { RuleSample } from '../../src/telemetry/rules-sample.ts'
 import { facts } from '../rules/facts.ts'
 import { metricOf } from '../support/metric.ts'
+import { rounds } from '../support/rounds.ts'
 import { type Family, labelKey, parseExposition } from './exposition.ts'
 
 const INJECTED = { rule: 'r', fault: 'delay', tool: 'a', first: true, delaySeconds: undefined }
@@ -209,7 +210,7 @@ describe('rules', () => {
     }
   })
 
-  it('tell which version is active and what became of the last one', async () => {
+  it('show which version is active and what became of the last one', async () => {
     const { take, refuse, metrics } = isActive()
     const none = parseExposition(await scrape(metrics))
     expect(none.get('squall_rules_info')!.lines).toEqual([])
@@ -232,7 +233,7 @@ describe('rules', () => {
     ])
   })
 
-  it('tell whether they may act, and why not', async () => {
+  it('show whether they may act, and why not', async () => {
     const { take, arming, metrics } = isActive()
     const reason = (text: string, by: string) =>
       metricOf(text, 'squall_disarmed_reason', { reason: by })
@@ -270,7 +271,7 @@ describe('rules', () => {
         }
         expect(metricOf(text, 'squall_faults_injected_total')).toBe(names.length)
       }),
-      { numRuns: 60 },
+      { numRuns: rounds(20, 60) },
     )
   })
 })

@@ -22,7 +22,7 @@ describe('the calls by tool', () => {
     expect(createMetrics({ version: '1' }).tools()).toEqual([])
   })
 
-  it('tell whose the errors are, and how long calls took', () => {
+  it('show whose the errors are, and how long calls took', () => {
     const metrics = createMetrics({ version: '1' })
     metrics.call(CALL)
     metrics.call({ ...CALL, outcome: 'tool_error', seconds: 99 })

@@ -21,7 +21,9 @@ export interface Surprise {
 const TOOLS = ['search', 'fetch', 'query', 'limited', 'report', 'feed', 'order'] as const
 const FAILINGS: readonly Failing[] = ['tool', 'rpc', 'http']
 
-/** All that one session does: calls with the numbers `first`, `first + step` and so on below `end`. */
+/**
+ * All that one session does: calls with the numbers `first`, `first + step` and so on below `end`.
+ */
 export function planSession(
   name: string,
   random: Random,

@@ -57,7 +57,7 @@ const CASES: readonly {
 ]
 
 test.each(CASES.flatMap((each) => [false, true].map((streams) => ({ ...each, streams }))))(
-  '$use.fault $use.config: the app executed the call $executed times, by a stream: $streams',
+  '$use.fault $use.config: the upstream executed the call $executed times, by a stream: $streams',
   async ({ use, sees, outcome, executed, streams }) => {
     let times = 0
     stage = await Stage.open(

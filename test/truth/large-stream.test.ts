@@ -33,7 +33,8 @@ const FAULTS: readonly (readonly [string, RuleSpec['faults'][number]])[] = [
   ['abort at response', { fault: 'abort', config: { toolError: 'injected', at: 'response' } }],
 ]
 
-// Each fault with either kind of client where there are many rounds; else half of the faults with one.
+// Each fault with either kind of client where there are many rounds; else half of the faults with
+// one.
 const CASES = FAULTS.flatMap(([name, use], index) =>
   [false, true].slice(0, rounds(1 - (index % 2), 2)).map((slow) => ({
     name,
@@ -101,7 +102,7 @@ async function readSlowly(
     await pause(100)
   }
   look()
-  for (let turn = 0; turn < rounds(1, 3); turn++) {
+  for (let turn = 0; turn < rounds(0, 3); turn++) {
     socket.resume()
     await new Promise((resolve) => setTimeout(resolve, 3))
     await pause(30)

@@ -129,7 +129,9 @@ function instead(
   return { injected: [marker], unmarked, outcome, origin: 'injected', sees, executed }
 }
 
-/** A real error has too little text for `less`; one by its status stays one when its text is cut. */
+/**
+ * A real error has too little text for `less`; one by its status stays one when its text is cut.
+ */
 function report(
   { fail, sse }: ScriptedCall['params']['arguments'],
   real: Foretold,

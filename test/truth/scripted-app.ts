@@ -84,7 +84,7 @@ function responseTo(body: string, executed: Uint8Array): string | undefined {
   const [{ params }] = calls as [ScriptedCall]
   if (params.name === 'held') return undefined
   const { sse, fail } = params.arguments
-  if (fail === 'http') return whole('500 Oops', 'text/plain', 'the app is out of order')
+  if (fail === 'http') return whole('500 Oops', 'text/plain', 'the upstream is out of order')
   const messages = calls.map((call) => messageTo(call))
   if (sse === true) return `${STREAM_HEAD}${PROGRESS}${messages.map(event).join('')}0\r\n\r\n`
   return whole(

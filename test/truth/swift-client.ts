@@ -16,7 +16,9 @@ const LENGTH = /\r\ncontent-length: *(\d+)/i
 const CHUNKED = /\r\ntransfer-encoding: *chunked/i
 const STREAM = /\r\ncontent-type: *text\/event-stream/i
 
-/** A client that keeps its connection, asks one thing at a time, and reads ASCII alone: it is quick. */
+/**
+ * A client that keeps its connection, asks one thing at a time, and reads ASCII alone: it is quick.
+ */
 export class SwiftClient {
   readonly #socket: Socket
   #text = ''

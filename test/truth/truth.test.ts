@@ -8,6 +8,6 @@ test('the draw read from the documentation gives its vectors', () => {
 })
 
 // The system tests make a hundred thousand calls.
-test('metrics, the log, the wire, the clients and the app tell the same of every call', async () => {
+test('metrics, the log, the wire, the clients and the upstream agree on every call', async () => {
   await tellsTheTruth(1_000, 7)
 }, 120_000)

@@ -44,7 +44,10 @@ test('a response that nobody can be had to read fails, and its connection ends',
   transfer.resume()
   transfer.abort()
   expect(failures).toEqual([
-    { kind: 'overload', message: "the app's response cannot be read now: UND_ERR_INVALID_ARG" },
+    {
+      kind: 'overload',
+      message: "the upstream's response cannot be read now: UND_ERR_INVALID_ARG",
+    },
   ])
   expect(pool.size).toBe(0)
 })

@@ -13,7 +13,7 @@ has(t.metadata)
 || (has(t.metadata.labels) && t.metadata.labels.exists(k, k.startsWith('squall.dev/')))))
 {{- end -}}
 
-{{/* Which ConfigMaps are sent, and what if none answers; the same for their time and their check. */}}
+{{/* Which ConfigMaps are sent, and what if none responds; the same for their time and their check. */}}
 {{- define "squall.rulesReviews" -}}
 rules:
   - apiGroups: ['']

@@ -2,7 +2,7 @@
 
 export const REVISION = '2025-06-18'
 
-/** The headers of a request; a server answers with JSON or with an event stream, as it likes. */
+/** The headers of a request; a server responds with JSON or with an event stream, as it likes. */
 export function headersFor(session) {
   return {
     'content-type': 'application/json',

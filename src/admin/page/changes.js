@@ -85,6 +85,6 @@ async function change(path, token, reason) {
   if (response.status === 401) return { error: 'That is not the admin token. Nothing was changed.' }
   const reasons = (body.reasons ?? []).map(({ by, reason: why }) => `${by}: ${why}`)
   return {
-    error: [body.error ?? `Refused with status ${response.status}.`, ...reasons].join(' · '),
+    error: [body.error ?? `Rejected with status ${response.status}.`, ...reasons].join(' · '),
   }
 }

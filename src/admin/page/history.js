@@ -5,8 +5,8 @@ const ORIGINS = ['real', 'injected', 'squall']
 const COLUMNS = ['calls', 'real', 'injected', 'squall', 'p50', 'p95', 'upstreamP50', 'upstreamP95']
 
 /**
- * Keeps the last minutes of each tool: the points that the sidecar has kept, and newer ones made from counts
- * that only grow.
+ * Keeps the last minutes of each tool: the points that the sidecar has kept, and newer ones made
+ * from counts that only grow.
  */
 export class Traffic {
   #times = []

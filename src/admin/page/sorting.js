@@ -1,14 +1,17 @@
 import { make, setAttribute } from './dom.js'
 
-/** Sorts the items of a table by the column that the user chose; without a choice they keep their order. */
+/**
+ * Sorts the items of a table by the column that the user chose; without a choice they keep their
+ * order.
+ */
 export class Sorting {
   #columns
   #chosen
   #isDown = false
 
   /**
-   * `columns` returns a value of an item for each `data-column` of the head: texts begin with A, and numbers
-   * with the largest.
+   * `columns` returns a value of an item for each `data-column` of the head: texts begin with A,
+   * and numbers with the largest.
    */
   constructor(head, columns, onChange) {
     this.#columns = columns

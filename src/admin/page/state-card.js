@@ -5,6 +5,7 @@ const WHO = {
   environment: 'the environment',
   operator: 'an operator',
   guard: 'the guard',
+  'rollback-on': '--rollback-on',
   stopped: 'squall stop',
   draining: 'the end of this process',
   file: 'the rules file',
@@ -68,7 +69,7 @@ function about({ armed, dryRun, activeFaults, maxActiveFaults }, { count }) {
 }
 
 /**
- * Returns what tells this sidecar from others.
+ * Returns what identifies this sidecar.
  *
  * @param {import('../api.ts').LiveEvent['state']} state
  */

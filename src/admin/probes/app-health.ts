@@ -16,8 +16,8 @@ const NO_NAME = 'kube-probe/squall'
 const MAX_WHY = 300
 
 /**
- * Makes the paths at which the kubelet checks the app through the admin port. Only declared checks
- * are made; of a request only the user agent is forwarded.
+ * Makes the paths at which the kubelet checks the upstream through the admin port. Only declared
+ * checks are made; of a request only the user agent is forwarded.
  */
 export function appHealthRoutes(probes: AppProbes, logger: Logger): Routes {
   let running = 0
@@ -55,7 +55,7 @@ async function runProbe(
     return { ok: false, why: reasonOf(error) }
   })
   const { ok, status, why } = finding
-  logger.debug({ check: probe.key, ok, status, why }, 'asked the app for its health')
+  logger.debug({ check: probe.key, ok, status, why }, 'asked the upstream for its health')
   // The kubelet fails a hook only when there is no response at all.
   if (probe.isHook && !ok && status === undefined) response.destroy()
   return response.destroyed ? undefined : textResponse(ok ? 200 : passedOn(status), why)
@@ -70,18 +70,18 @@ async function check({ action }: AppProbe, context: CheckContext): Promise<Findi
   return (await import('./app-probe-grpc.ts')).checkGrpc(action, context)
 }
 
-/** Succeeds when the app accepts a connection. */
+/** Succeeds when the upstream accepts a connection. */
 async function checkTcp({ host, port }: TcpAction, { signal }: CheckContext): Promise<Finding> {
   const socket = connect({ host, port, signal })
   try {
     await once(socket, 'connect')
-    return { ok: true, why: 'the app takes connections' }
+    return { ok: true, why: 'the upstream takes connections' }
   } finally {
     socket.destroy()
   }
 }
 
-/** Returns the status of the app where that is an error. */
+/** Returns the status of the upstream where that is an error. */
 function passedOn(status: number | undefined): number {
   return status !== undefined && status >= 400 && status <= 599 ? status : 502
 }
@@ -91,11 +91,11 @@ function reasonOf(error: unknown): string {
   const { code } = error as NodeJS.ErrnoException
   // Where a name has several addresses, the reasons are in a list and the message is empty.
   return error.message === ''
-    ? `the app cannot be asked: ${code ?? 'no reason given'}`
+    ? `the upstream cannot be asked: ${code ?? 'no reason given'}`
     : error.message
 }
 
-/** Makes a line of text, which may contain text from the app. */
+/** Makes a line of text, which may contain text from the upstream. */
 function textResponse(status: number, why: string): AdminResponse {
   return { status, type: 'text/plain; charset=utf-8', body: `${oneLine(why, MAX_WHY)}\n` }
 }

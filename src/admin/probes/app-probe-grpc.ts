@@ -36,7 +36,7 @@ function call(session: ClientHttp2Session, service: string, userAgent: string): 
       reject(error.cause instanceof Error ? error.cause : error)
     // A server that speaks another protocol, or disconnects, is an error of the session.
     session.on('error', failed)
-    session.on('close', () => reject(new Error('the app closed the connection')))
+    session.on('close', () => reject(new Error('the upstream closed the connection')))
     const stream = session.request({
       ':method': 'POST',
       ':path': '/grpc.health.v1.Health/Check',
@@ -79,7 +79,7 @@ function varint(value: number): number[] {
 }
 
 function judged({ status, headers, body }: Reply): Finding {
-  if (status !== 200) return { ok: false, why: `the app answered ${status} to gRPC` }
+  if (status !== 200) return { ok: false, why: `the upstream responded with ${status} to gRPC` }
   const code = headers['grpc-status']
   if (code !== '0') {
     const message = decoded(String(headers['grpc-message'] ?? '').slice(0, MAX_REASON))

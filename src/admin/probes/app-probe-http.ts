@@ -19,21 +19,32 @@ interface ProbeTarget {
   readonly named: boolean
 }
 
-/** Asks as the kubelet would: 200 to 399 succeeds, certificates are not checked, redirects stay at the host. */
+/**
+ * Asks as the kubelet would: 200 to 399 succeeds, certificates are not checked, redirects stay at
+ * the host.
+ */
 export async function checkHttp(action: HttpAction, context: CheckContext): Promise<Finding> {
   let target: ProbeTarget = { ...action, named: true }
   for (let redirects = 0; ; redirects++) {
     const response = await ask(target, action, context)
     const status = response.statusCode ?? 0
     if (status < 300 || status > 399) {
-      return { ok: status >= 200 && status <= 299, status, why: `the app answered ${status}` }
+      return {
+        ok: status >= 200 && status <= 299,
+        status,
+        why: `the upstream responded with ${status}`,
+      }
     }
     const next = redirected(target, response)
     if (next === undefined || next.host.toLowerCase() !== action.host.toLowerCase()) {
-      return { ok: true, status, why: `the app answered ${status}, which is not followed` }
+      return {
+        ok: true,
+        status,
+        why: `the upstream responded with ${status}, which is not followed`,
+      }
     }
     if (redirects === MAX_REDIRECTS - 1) {
-      return { ok: false, status, why: `the app redirected ${MAX_REDIRECTS} times` }
+      return { ok: false, status, why: `the upstream redirected ${MAX_REDIRECTS} times` }
     }
     target = next
   }
@@ -121,10 +132,10 @@ function redirected(
   }
   const name = target.host.includes(':') ? `[${target.host}]` : target.host
   const base = `${target.tls ? 'https' : 'http'}://${name}:${target.port}${target.path}`
-  if (!URL.canParse(location, base)) throw new Error('the app redirected to no valid URL')
+  if (!URL.canParse(location, base)) throw new Error('the upstream redirected to no valid URL')
   const url = new URL(location, base)
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
-    throw new Error(`the app redirected to ${url.protocol}`)
+    throw new Error(`the upstream redirected to ${url.protocol}`)
   }
   const tls = url.protocol === 'https:'
   return {

@@ -40,7 +40,7 @@ export type AppProbes = readonly AppProbe[]
 
 export interface Finding {
   readonly ok: boolean
-  /** The status of the app's response; undefined without an HTTP response. */
+  /** The status of the upstream's response; undefined without an HTTP response. */
   readonly status?: number
   /** One line for people. */
   readonly why: string

@@ -1,14 +1,17 @@
 /** Values nested deeper count as null, because callers choose the depth. */
 export const MAX_CANONICAL_DEPTH = 64
 
-/** Writes a JSON value in canonical form (RFC 8785): keys in order of their UTF-16 code units, no spaces. */
+/**
+ * Writes a JSON value in canonical form (RFC 8785): keys in order of their UTF-16 code units, no
+ * spaces.
+ */
 export function canonicalJson(value: unknown): string {
   return write(value, 0)
 }
 
 /**
- * Returns true for equal JSON values, regardless of the order of keys. Undefined members are ignored.
- * Values that are nested too deeply are not equal.
+ * Returns true for equal JSON values, regardless of the order of keys. Undefined members are
+ * ignored. Values that are nested too deeply are not equal.
  */
 export function sameJson(a: unknown, b: unknown, depth = 0): boolean {
   if (a === b) return true

@@ -10,7 +10,9 @@ const NEAR = 64
 /** The most bytes of memory of a parsed value, key or separator. */
 const PIECE = 64
 
-/** Returns the most memory that parsing so many bytes of JSON takes, with the text and its values. */
+/**
+ * Returns the most memory that parsing so many bytes of JSON takes, with the text and its values.
+ */
 export function readingCost(bytes: number): number {
   return bytes <= SMALL_JSON ? 0 : 3 * bytes + PIECE * Math.min(bytes, MAX_JSON_PIECES)
 }
@@ -33,8 +35,8 @@ export function isTooComplex(text: string): boolean {
 }
 
 /**
- * Counts the objects, arrays, members and items of a JSON text. Returns Infinity once a bound is exceeded.
- * Takes linear time, and skips strings.
+ * Counts the objects, arrays, members and items of a JSON text. Returns Infinity once a bound is
+ * exceeded. Takes linear time, and skips strings.
  */
 export function jsonPieces(text: string): number {
   let pieces = 1
@@ -62,8 +64,8 @@ export function jsonPieces(text: string): number {
 }
 
 /**
- * Returns the offset of the quote that ends a string, or the end of the text. Reads some characters one by
- * one before each search, because escaped quotes may be close together.
+ * Returns the offset of the quote that ends a string, or the end of the text. Reads some characters
+ * one by one before each search, because escaped quotes may be close together.
  */
 function endOfString(text: string, from: number): number {
   const { length } = text

@@ -82,8 +82,8 @@ export function memberText(key: string, json: string): string {
 }
 
 /**
- * Translates edits of a decoded string into edits of its JSON text. The rest keeps its escapes. Edits must
- * be in order.
+ * Translates edits of a decoded string into edits of its JSON text. The rest keeps its escapes.
+ * Edits must be in order.
  */
 export function editsInString(
   text: string,

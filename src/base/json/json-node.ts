@@ -94,7 +94,10 @@ export function find(node: JsonNode, keys: readonly string[]): readonly JsonNode
   return findMatches(node, keys).map((match) => match.node)
 }
 
-/** Adds the nodes that the keys from `at` on select below a node. Most searches find nothing, and allocate nothing. */
+/**
+ * Adds the nodes that the keys from `at` on select below a node. Most searches find nothing, and
+ * allocate nothing.
+ */
 function collect(
   node: JsonNode,
   parent: JsonMatch['parent'],

@@ -1,4 +1,6 @@
-/** Parses a JSON Pointer (RFC 6901) into keys; undefined for other texts. `""` is the whole value. */
+/**
+ * Parses a JSON Pointer (RFC 6901) into keys; undefined for other texts. `""` is the whole value.
+ */
 export function parsePointer(pointer: string): readonly string[] | undefined {
   if (pointer === '') return []
   if (!pointer.startsWith('/') || /~(?![01])/.test(pointer)) return undefined

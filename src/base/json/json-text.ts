@@ -10,9 +10,9 @@ export interface ValuesLeft {
 }
 
 /**
- * Parses a JSON text into values with their spans, so that one value can change while the rest of the text
- * stays. Accepts the same texts as `JSON.parse`; returns undefined for others, and for texts that are nested
- * too deeply or have too many values.
+ * Parses a JSON text into values with their spans, so that one value can change while the rest of
+ * the text stays. Accepts the same texts as `JSON.parse`; returns undefined for others, and for
+ * texts that are nested too deeply or have too many values.
  */
 export function readJson(
   text: string,

@@ -10,11 +10,13 @@ export function isTooLong(text: string | undefined): boolean {
 }
 
 /**
- * Limits the cached states and transitions of one expression; beyond it the cache is cleared. About 50 KB:
- * callers may fill the cache of every expression of a file.
+ * Limits the cached states and transitions of one expression; beyond it the cache is cleared. About
+ * 50 KB: callers may fill the cache of every expression of a file.
  */
 const MAX_REMEMBERED = 4000
-/** A text that fills the cache more often than this does not profit: its rest is matched without. */
+/**
+ * A text that fills the cache more often than this does not profit: its rest is matched without.
+ */
 const MAX_FORGOTTEN = 2
 
 /** The possible positions of the automaton before the next character. */
@@ -33,10 +35,10 @@ const MATCHED: State = { at: [], begin: false, afterWord: false, next: [], end: 
 const DEAD: State = { at: [], begin: false, afterWord: false, next: [], end: false }
 
 /**
- * Searches a regular expression in time linear in the text, for every pattern: all paths are followed at
- * once, and their states are cached. It supports literals,
- * `.`, classes, `\d \w \s \b` and their opposites, `^ $`, groups, `|`, `* + ? {m,n}` and `(?i)` at
- * the start; it is found anywhere in the text unless anchored.
+ * Searches a regular expression in time linear in the text, for every pattern: all paths are
+ * followed at once, and their states are cached. It supports literals, `.`, classes, `\d \w \s \b`
+ * and their opposites, `^ $`, groups, `|`, `* + ? {m,n}` and `(?i)` at the start; it is found
+ * anywhere in the text unless anchored.
  */
 export class SafeRegex {
   readonly source: string

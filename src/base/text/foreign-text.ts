@@ -5,8 +5,8 @@ const MARKS = /\p{M}/gu
 const BREAKS = /[^\S ]+/g
 
 /**
- * Returns the text with escapes for characters that control a terminal, end a line, or change the meaning
- * of their neighbours.
+ * Returns the text with escapes for characters that control a terminal, end a line, or change the
+ * meaning of their neighbours.
  */
 export function plain(text: string): string {
   return replaceUnseen(text, spelledOut)
@@ -44,7 +44,10 @@ export function foreignCell(text: string, most?: number): string {
   return foreign(text, most).replace(MARKS, spelledOut)
 }
 
-/** Returns a message on one line, with spaces for its line breaks: plain, and never longer than `most`. */
+/**
+ * Returns a message on one line, with spaces for its line breaks: plain, and never longer than
+ * `most`.
+ */
 export function oneLine(text: string, most = 500): string {
   const line = plain(text.replace(BREAKS, ' ').trim())
   return line.length > most ? `${line.slice(0, most - 1)}…` : line

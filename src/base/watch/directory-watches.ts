@@ -68,8 +68,8 @@ export class DirectoryWatches {
   }
 
   #add(directory: string, identity: string, watch: typeof watchWith): void {
-    // The directory alone: the kernel reports changes of its entries, and a watch on each of them would miss
-    // what takes its path.
+    // The directory alone: the kernel reports changes of its entries, and a watch on each of them
+    // would miss what takes its path.
     const watcher = watch(directory, {
       ignored: (path) => path !== directory,
       ignoreInitial: true,
@@ -82,8 +82,8 @@ export class DirectoryWatches {
     })
     const entry: Watch = { watcher, settled, identity, isStale: false, hasFailed: false }
     this.#watches.set(directory, entry)
-    // The raw events, for the others are held back, thinned out, and silent on what is ignored. Any of
-    // them may be late or missing: they are hints.
+    // The raw events, for the others are held back, thinned out, and silent on what is ignored. Any
+    // of them may be late or missing: they are hints.
     watcher.on('raw', (_, path: string | null) => {
       // This event reports the removal of the directory.
       if (path === basename(directory)) entry.isStale = true
@@ -96,7 +96,8 @@ export class DirectoryWatches {
     })
     watcher.on('error', (error) => {
       entry.hasFailed = true
-      // Something else has taken the directory's place since it was looked at: it is looked at again.
+      // Something else has taken the directory's place since it was looked at: it is looked at
+      // again.
       if ((error as NodeJS.ErrnoException).code === 'ELOOP') {
         entry.isStale = true
         this.#onHint()
@@ -131,7 +132,9 @@ async function ended({ watcher, settled }: Watch): Promise<void> {
 
 const GONE = 'gone'
 
-/** Returns the identity of a directory, `GONE` without one, and undefined where it cannot be read. */
+/**
+ * Returns the identity of a directory, `GONE` without one, and undefined where it cannot be read.
+ */
 async function identityOf(directory: string): Promise<string | undefined> {
   try {
     const { dev, ino, birthtimeNs } = await stat(directory, { bigint: true })

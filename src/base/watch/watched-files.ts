@@ -24,8 +24,8 @@ export interface WatchedFilesOptions {
 const CLOSE_LIMIT = 1_000
 
 /**
- * Calls `onLook` at the start and whenever files may have changed, through all symbolic links. The files are given by
- * their paths, or by the directories to watch after each look.
+ * Calls `onLook` at the start and whenever files may have changed, through all symbolic links. The
+ * files are given by their paths, or by the directories to watch after each look.
  */
 export class WatchedFiles {
   readonly #directories: Directories

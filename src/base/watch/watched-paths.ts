@@ -20,9 +20,10 @@ export async function fileDirectories(
 }
 
 /**
- * Returns the directories that resolve the path of a directory, through all symbolic links, and the files in it: a
- * ConfigMap's `..data` as well as the place that a link leads to. In the directory itself, `concerns` selects the names.
- * Where the way ends early, what is missing is waited for in the last directory that exists.
+ * Returns the directories that resolve the path of a directory, through all symbolic links, and the
+ * files in it: a ConfigMap's `..data` as well as the place that a link leads to. In the directory
+ * itself, `concerns` selects the names. Where the way ends early, what is missing is waited for in
+ * the last directory that exists.
  */
 export async function directoryDirectories(
   path: string,

@@ -17,8 +17,8 @@ export class DeepYamlError extends Error {
 }
 
 /**
- * Throws a `DeepYamlError` for a text that is nested too deeply, before a recursive reader gets it: a stack
- * overflow cannot be caught reliably.
+ * Throws a `DeepYamlError` for a text that is nested too deeply, before a recursive reader gets it:
+ * a stack overflow cannot be caught reliably.
  */
 export function assertShallow(text: string): void {
   const parser = new Parser()

@@ -47,9 +47,10 @@ const KILL_MS = DRAIN_MS + 5_000
 const TERMINATION_LOG = '/dev/termination-log'
 
 /**
- * Runs the sidecar and refreshes the redirect until the time has passed, or a signal or `squall detach`
- * ends it; returns the exit code. The redirect never outlives the sidecar: it is removed when the sidecar
- * exits, is not refreshed while the sidecar does not respond, and expires when this process is killed.
+ * Runs the sidecar and refreshes the redirect until the time has passed, or a signal or
+ * `squall detach` ends it; returns the exit code. The redirect never outlives the sidecar: it is
+ * removed when the sidecar exits, is not refreshed while the sidecar does not respond, and expires
+ * when this process is killed.
  */
 export async function attachedCommand(request: AttachedRequest): Promise<number> {
   const logger = createLogger({ level: 'info', format: 'json' })
@@ -109,7 +110,7 @@ async function hold(
     const pause = sleep(Math.min(BEAT_MS, left)).then(() => undefined)
     const early = await Promise.race([ended, pause])
     if (early !== undefined) return early
-    // Without a refresh, calls go to the app until the sidecar responds again.
+    // Without a refresh, calls go to the upstream until the sidecar responds again.
     if (!(await isAlive(admin.ask))) continue
     try {
       await applyRules(refreshRuleset(redirects, HELD_SECONDS), nft)
@@ -121,7 +122,7 @@ async function hold(
   }
 }
 
-/** Sends new connections to the app, drains the sidecar, and removes all nftables rules. */
+/** Sends new connections to the upstream, drains the sidecar, and removes all nftables rules. */
 async function giveBack(
   { nft }: AttachedRequest,
   sidecar: ChildProcess,
@@ -178,7 +179,7 @@ function rejectLate(startBefore: number | undefined): void {
   )
 }
 
-/** Makes the kernel kill the sidecar before the app when the pod runs out of memory. */
+/** Makes the kernel kill the sidecar before the upstream when the pod runs out of memory. */
 async function preferSidecarForOom(): Promise<void> {
   await writeFile('/proc/self/oom_score_adj', '1000').catch(() => undefined)
 }

@@ -32,6 +32,7 @@ export interface LocalRequest {
 const NEXT: Readonly<Record<string, string>> = {
   operator: 'squall arm arms it again',
   guard: 'squall arm arms it again, when the real errors have ended',
+  'rollback-on': 'squall arm arms it again, when the condition has ended',
   stopped: 'squall resume ends the stop',
   file: 'write enabled: true in the rules file',
   environment: 'no rule acts in production; check --environment, ENVIRONMENT and NODE_ENV',

@@ -81,7 +81,7 @@ async function changed(endpoint: AdminEndpoint, { what, token, reason, timeout }
     const { value } = await askAdmin({ url: new URL(`http://${address}`) }, API[what], asked)
     const { armed, changed: isChanged } = value
     const state = armed ? 'armed' : 'disarmed'
-    // Something else may keep the rules disarmed: the guard, production or a stop.
+    // Something else may keep the rules disarmed: production or a stop.
     const ok = armed === (what === 'arm')
     const still = ok ? '' : asStarted(', still: squall top shows the reasons')
     const text = `${state}${isChanged ? '' : ' already'}${still}`

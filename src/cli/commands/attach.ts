@@ -37,7 +37,7 @@ export const ATTACH = defineCommand({
       for: attachedFor('time after which the sidecar detaches by itself, at most 24h'),
       port: one(
         'port',
-        'port of the app, by number or name (default: the only TCP port that the pod declares)',
+        'port of your MCP server, by number or name (default: the only TCP port that the pod declares)',
         parsePortName,
       ),
       image: one(
@@ -66,7 +66,7 @@ export const ATTACH = defineCommand({
   operands: { form: '<pod>', most: 1 },
   note: `
 An ephemeral container redirects the port to itself until its time has passed, it ends for any reason,
-or squall detach ends it. Open connections stay with the app.`,
+or squall detach ends it. Open connections stay with your MCP server.`,
   parse: (flags, context) => ({
     ...podOf(flags, context),
     file: flags.filename,

@@ -17,7 +17,7 @@ export const ATTACHED = defineCommand({
   examples: ['attached --port 3000=15300', 'attached --port 3000=15300 --for 15m'],
   page: 'docs/guides/attach.md',
   description:
-    'run the sidecar beside a running app and redirect traffic to it, for a limited time',
+    'run the sidecar beside your running MCP server and redirect traffic to it, for a limited time',
   flags: {
     ...PORT_FLAG,
     ...group(PORTS, {

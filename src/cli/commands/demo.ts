@@ -9,11 +9,11 @@ export const DEMO = defineCommand({
   examples: ['demo', 'demo --stay'],
   page: 'docs/get-started/demo.md',
   description:
-    'see Squall work on this machine in seconds: an app, a sidecar in front of it, and clients',
+    'see Squall work on this machine in seconds: an MCP server, a sidecar in front of it, and clients',
   flags: group('Demo:', {
     json: toggle('print the results as one line of JSON, and nothing else'),
     stay: toggle(
-      'keep the app, the sidecar and a light load running until Ctrl-C, with the admin page and a rules file to edit',
+      'keep the MCP server, the sidecar and a light load running until Ctrl-C, with the admin page and a rules file to edit',
     ),
     report: one(
       'file',

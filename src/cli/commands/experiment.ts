@@ -2,8 +2,8 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { ProductionCheck } from '../../rules/guard/production-names.ts'
 import { readTokenFlag, readTokenOf } from '../flags/admin-access.ts'
-import { defineCommand } from '../flags/command.ts'
-import { type Environment, group } from '../flags/flag.ts'
+import { type Context, defineCommand } from '../flags/command.ts'
+import { type Environment, type Given, group } from '../flags/flag.ts'
 import { asText, one, toggle } from '../flags/kinds.ts'
 import { environmentLabelFlag, environmentNames, productionNamesFlag } from '../flags/production.ts'
 import { headerFlags } from '../flags/server.ts'
@@ -13,9 +13,10 @@ import {
   clusterOf,
   parseObjectName,
 } from '../kube/cluster-options.ts'
-import { invalidCombination, missing, type UsageError } from '../flags/usage-error.ts'
+import { invalidCombination, invalidValue, missing, type UsageError } from '../flags/usage-error.ts'
 
 const PLAN = 'Plan:'
+const JOB = 'In the cluster:'
 const STORAGE = 'Storage:'
 const PAGE = 'docs/guides/experiments.md'
 
@@ -25,13 +26,21 @@ const EXPERIMENTS = group(STORAGE, {
   }),
 })
 
+const POLICY = group(PLAN, {
+  policy: one('file', 'policy that limits experiments: squall policy --help', asText),
+})
+
 const JSON_OUT = group('Output:', {
   json: toggle('print JSON on standard output, and nothing on standard error'),
 })
 
 export const EXPERIMENT_RUN = defineCommand({
   name: 'experiment run',
-  examples: ['experiment run plan.yaml', 'experiment run plan.yaml --json'],
+  examples: [
+    'experiment run plan.yaml',
+    'experiment run plan.yaml --json',
+    'experiment run plan.yaml --in-cluster',
+  ],
   page: PAGE,
   description: 'run a plan: steady state, stages of faults under load, rollback, verdict, report',
   operands: { form: '[plan]', most: 1 },
@@ -46,6 +55,7 @@ export const EXPERIMENT_RUN = defineCommand({
     ...headerFlags(PLAN),
     ...readTokenFlag(PLAN),
     ...productionNamesFlag(PLAN),
+    ...POLICY,
     ...group(PLAN, {
       monitorTokenFile: one(
         'file',
@@ -65,6 +75,16 @@ export const EXPERIMENT_RUN = defineCommand({
     }),
     ...annotationPrefixFlag(PLAN),
     ...environmentLabelFlag(PLAN),
+    ...group(JOB, {
+      inCluster: toggle('run the plan as a Job in the namespace of its pods'),
+      image: one('image', 'image of Squall for the Job (default: that of the sidecars)', asImage),
+      serviceAccount: one(
+        'name',
+        'service account of the Job, which experiments.namespaces of the chart creates',
+        parseObjectName,
+        { default: 'squall-experiment' },
+      ),
+    }),
     ...EXPERIMENTS,
     ...group(STORAGE, {
       stateDir: one(
@@ -75,6 +95,7 @@ export const EXPERIMENT_RUN = defineCommand({
     }),
     ...JSON_OUT,
     ...group('Output:', {
+      progress: toggle('with --json: show the progress on standard error'),
       junit: one(
         'file',
         'write phases and verdict as JUnit XML, which CI systems show as tests',
@@ -85,13 +106,17 @@ export const EXPERIMENT_RUN = defineCommand({
   note: `
 Exit code: 0 when the experiment passed, 1 when it failed, was inconclusive or was rejected, 2 for a usage error
 or an invalid plan, 130 when it was interrupted.`,
-  parse: (flags, { env, operands: [path] }) => {
+  parse: (flags, given) => {
+    const { env, operands } = given
+    const [path] = operands
     const { again, kubeconfig, context, environmentLabel } = flags
     if (path !== undefined && again !== undefined) {
       throw invalidCombination('a plan and --again exclude each other', 'name one')
     }
     if (path === undefined && again === undefined) throw noPlan('run')
     return {
+      inCluster: inClusterOf(flags, given),
+      progress: flags.progress,
       plan:
         path === undefined
           ? { kind: 'again' as const, id: again! }
@@ -103,6 +128,7 @@ or an invalid plan, 130 when it was interrupted.`,
       monitorToken: env['SQUALL_MONITOR_TOKEN'],
       readToken: readTokenOf(flags.adminReadTokenFile, env),
       production: productionOf(flags.productionNames, env),
+      policy: flags.policy,
       cluster: { kubeconfig, context, environmentLabel, env },
       prefix: flags.annotationPrefix,
       experiments: flags.experiments,
@@ -112,6 +138,46 @@ or an invalid plan, 130 when it was interrupted.`,
   },
   start: async (request) => (await import('../experiment/run.ts')).runPlan(request),
 })
+
+const IMAGE = /^[A-Za-z0-9][A-Za-z0-9._:@/-]{0,511}$/
+
+function asImage(given: Given): string {
+  if (IMAGE.test(given.text)) return given.text
+  throw invalidValue(given, 'is no image', 'write an image such as registry.example.com/squall:1')
+}
+
+function inClusterOf(
+  {
+    inCluster,
+    image,
+    serviceAccount,
+    header,
+    authTokenFile,
+    monitorTokenFile,
+  }: {
+    readonly inCluster: boolean
+    readonly image: string | undefined
+    readonly serviceAccount: string
+    readonly header: Readonly<Record<string, string>>
+    readonly authTokenFile: string | undefined
+    readonly monitorTokenFile: string | undefined
+  },
+  { names }: Context,
+): { readonly image: string | undefined; readonly serviceAccount: string } | undefined {
+  if (!inCluster) {
+    const alone = ['image', 'service-account'].find((each) => names(each))
+    if (alone === undefined) return undefined
+    throw invalidCombination(`--${alone} is for a Job`, 'add --in-cluster, or leave it out')
+  }
+  const tokenFile = authTokenFile ?? monitorTokenFile
+  if (Object.keys(header).length > 0 || tokenFile !== undefined) {
+    throw invalidCombination(
+      '--in-cluster passes no headers and no token, which would be readable in the Job',
+      'run the experiment without --in-cluster, or let target and monitor respond without them',
+    )
+  }
+  return { image, serviceAccount }
+}
 
 const { selector: _, ...RESTORE_CLUSTER } = CLUSTER_FLAGS
 
@@ -152,11 +218,11 @@ export const EXPERIMENT_VALIDATE = defineCommand({
   page: PAGE,
   description: 'check plans: errors, and reasons to reject them',
   operands: { form: '[plans...]', most: Infinity },
-  flags: { ...productionNamesFlag(PLAN), ...JSON_OUT },
-  parse: ({ productionNames, json }, { operands: paths }) => {
+  flags: { ...productionNamesFlag(PLAN), ...POLICY, ...JSON_OUT },
+  parse: ({ productionNames, policy, json }, { operands: paths }) => {
     if (paths.length === 0) throw noPlan('validate')
     // The result does not depend on the environment of the command.
-    return { paths, json, production: productionOf(productionNames, {}) }
+    return { paths, json, policy, production: productionOf(productionNames, {}) }
   },
   start: async (request) => (await import('../experiment/read-plans.ts')).validatePlans(request),
 })

@@ -24,6 +24,14 @@ export const FAMILIES: Readonly<Record<string, Family>> = {
     examples: ['report html result.json -o report.html', 'report merge a.json b.json -o all.json'],
     page: 'docs/guides/reports.md',
   },
+  policy: {
+    description: 'check the policy that limits experiments, and print it for an agent',
+    examples: [
+      'policy validate squall-policy.yaml',
+      'policy print squall-policy.yaml --for claude',
+    ],
+    page: 'docs/guides/policy.md',
+  },
   experiment: {
     description: 'run plans of faults under load, check them, and list past runs',
     examples: [
@@ -39,7 +47,7 @@ export const FAMILIES: Readonly<Record<string, Family>> = {
 export const SECTIONS: Readonly<Record<string, readonly string[]>> = {
   'On this machine:': ['run', 'demo', 'init', 'check', 'top', 'tap', 'disarm', 'arm'],
   'Rules:': ['validate', 'schema', 'explain'],
-  'Load and experiments:': ['load', 'report', 'experiment'],
+  'Load and experiments:': ['load', 'report', 'experiment', 'policy', 'hook'],
   'In a cluster, with your kubeconfig:': ['apply', 'status', 'attach', 'detach', 'stop', 'resume'],
   'Manifests, the webhook and pods:': [
     'inject',

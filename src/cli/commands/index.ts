@@ -23,6 +23,7 @@ import { APPLY } from './apply.ts'
 import { ATTACH, DETACH } from './attach.ts'
 import { STATUS } from './status.ts'
 import { RESUME, STOP } from './stop.ts'
+import { HOOK, POLICY_PRINT, POLICY_VALIDATE } from './policy.ts'
 import { PRE_STOP } from './pre-stop.ts'
 import { REDIRECT } from './redirect.ts'
 import { RUN } from './run.ts'
@@ -50,6 +51,9 @@ export const COMMANDS: readonly Command[] = [
   EXPERIMENT_CATALOG,
   EXPERIMENT_LIST,
   EXPERIMENT_RESTORE,
+  POLICY_VALIDATE,
+  POLICY_PRINT,
+  HOOK,
   VALIDATE,
   SCHEMA,
   EXPLAIN,

@@ -13,7 +13,7 @@ export const PRE_STOP = defineCommand({
   ],
   page: 'docs/concepts/redirect.md',
   description:
-    'notify squall run that its pod ends: it disarms at once, and serves until the app has ended',
+    'notify squall run that its pod ends: it disarms at once, and serves until the upstream has ended',
   flags: {
     ...group('The sidecar:', {
       control: one('socket', 'control socket of squall run: unix:/path.sock', parseControl, {
@@ -22,14 +22,14 @@ export const PRE_STOP = defineCommand({
     }),
     ...group('Times:', {
       stopWait: duration(
-        'how long to wait until the app has ended; keep it below the termination grace period of the pod; 0s for no wait',
+        'how long to wait until the upstream has ended; keep it below the termination grace period of the pod; 0s for no wait',
         { min: 0, max: 3_600_000 },
         '20s',
       ),
     }),
   },
   note: `
-For the preStop hook of the sidecar's container. It returns when the app has ended or the time has
+For the preStop hook of the sidecar's container. It returns when the upstream has ended or the time has
 passed; only then does Kubernetes stop the sidecar.`,
   parse: ({ control: socketPath, stopWait: waitMs }) => ({ socketPath, waitMs }),
   start: preStopCommand,

@@ -14,7 +14,7 @@ const NO_PORT = 'add it, such as --port 3000=15300'
 export const PORT_FLAG = group('Redirected ports:', {
   port: many(
     'app=squall',
-    'port of the app, and port of the listener for its traffic, such as 3000=15300; repeat it for more',
+    'port of your MCP server, and port of the listener for its traffic, such as 3000=15300; repeat it for more',
     parseRedirects,
   ),
 })
@@ -23,7 +23,7 @@ export const REDIRECT = defineCommand({
   name: 'redirect',
   examples: ['redirect --port 3000=15300', 'redirect --port 3000=15300 --dry-run'],
   page: 'docs/concepts/redirect.md',
-  description: "redirect traffic for the app's ports to squall run, with nftables",
+  description: 'redirect traffic for the ports of your MCP server to squall run, with nftables',
   flags: {
     ...PORT_FLAG,
     ...group('Redirected ports:', {
@@ -34,7 +34,7 @@ export const REDIRECT = defineCommand({
         { default: '127.0.0.1:15390' },
       ),
       exemptUid: count(
-        'user of squall run, where the app listens on loopback only: traffic of this user to loopback is not redirected',
+        'user of squall run, where your MCP server listens on loopback only: traffic of this user to loopback is not redirected',
         // The highest number stands for 'no user'.
         { min: 0, max: 2 ** 32 - 2 },
       ),
@@ -42,7 +42,7 @@ export const REDIRECT = defineCommand({
     ...group('Mode:', {
       undo: toggle('remove all rules'),
       release: toggle(
-        'end a redirect of squall attach: new connections go to the app, open ones continue',
+        'end a redirect of squall attach: new connections go to your MCP server, open ones continue',
       ),
       dryRun: toggle('print the rules, and change nothing'),
       nft: one('program', 'name or path of the program nft', parseProgram, { default: 'nft' }),
@@ -50,7 +50,7 @@ export const REDIRECT = defineCommand({
   },
   note: `
 Needs Linux, the program nft, and the capability NET_ADMIN. The rules are for IPv4 and IPv6, and
-replace those of an earlier run. In a pod it runs in an init container, before the app starts.`,
+replace those of an earlier run. In a pod it runs in an init container, before your MCP server starts.`,
   parse: ({ port, admin, exemptUid, undo, release, dryRun, nft }): RedirectRequest => {
     const giveBack = undo ? 'undo' : release ? 'release' : undefined
     // Options are checked with --undo as well: an init container has the same arguments for both.
@@ -148,7 +148,7 @@ function rejectClash({ from, to }: Redirect, others: readonly Redirect[], given:
     throw invalidOption(
       source,
       `port ${to} receives two ports`,
-      'use one listener for each port of the app',
+      'use one listener for each port of your MCP server',
     )
   }
   if (others.some((other) => other.to === from || other.from === to)) {

@@ -40,14 +40,23 @@ export const SCHEMA = defineCommand({
   name: 'schema',
   examples: ['schema > rules.schema.json', 'schema --experiment > experiment.schema.json'],
   page: 'docs/concepts/rules.md',
-  description: 'print the JSON Schema of rules files, or of the plans of experiments, for editors',
+  description: 'print the JSON Schema of rules files, experiments or policies, for editors',
   flags: group(OUTPUT, {
     experiment: toggle('schema of the plans of squall experiment'),
+    policy: toggle('schema of the policies of squall policy'),
   }),
   fromEnvironment: false,
-  parse: ({ experiment }) => experiment,
-  start: async (ofExperiments) => {
-    if (ofExperiments) {
+  parse: ({ experiment, policy }) => {
+    if (!experiment || !policy) return { experiment, policy }
+    throw invalidCombination('--experiment and --policy exclude each other', 'name one')
+  },
+  start: async ({ experiment, policy }) => {
+    if (policy) {
+      const { policySchemaText } = await import('../../lab/policy/policy-schema.ts')
+      process.stdout.write(policySchemaText())
+      return 0
+    }
+    if (experiment) {
       const { planSchemaText } = await import('../../lab/experiment/plan-schema.ts')
       process.stdout.write(planSchemaText())
       return 0

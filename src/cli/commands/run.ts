@@ -16,7 +16,7 @@ export const RUN = defineCommand({
   ],
   page: 'docs/guides/operations.md',
   description:
-    'run the sidecar: accept traffic on one address and forward it to the app on another',
+    'run the sidecar: accept traffic on one address and forward it to your MCP server on another',
   flags: RUN_FLAGS,
   note: `
 Each option can also be given as an environment variable: --max-header-size as SQUALL_MAX_HEADER_SIZE, switches
@@ -44,7 +44,7 @@ async function run(options: RunOptions): Promise<number> {
     if (!(error instanceof BindError)) throw error
     throw new UsageError('CANNOT_LISTEN', error.problem, error.remedy)
   })
-  // In a pod, the readiness probe asks; each question is a connection to the app.
+  // In a pod, the readiness probe asks; each question is a connection to the upstream.
   if (isForPeople(options.logFormat)) void reportMissingApp(running.sidecar, logger)
   if (!stop.aborted) await once(stop, 'abort')
   await running.drain()
@@ -53,7 +53,10 @@ async function run(options: RunOptions): Promise<number> {
   return 0
 }
 
-/** Warns when the app does not accept connections at the start, unless it is expected to start later. */
+/**
+ * Warns when the upstream does not accept connections at the start, unless it is expected to start
+ * later.
+ */
 async function reportMissingApp(sidecar: Sidecar, logger: Logger): Promise<void> {
   const { ready, reason, listening } = await sidecar.readiness()
   if (!ready && listening) logger.warn({ reason }, 'calls fail until the upstream is up')

@@ -13,6 +13,8 @@ import type { LocatedRejection } from '../../lab/experiment/plan-rejections.ts'
 import type { ProductionCheck } from '../../rules/guard/production-names.ts'
 import { readBounded } from '../../base/read-bounded.ts'
 import { invalidFile } from '../flags/usage-error.ts'
+import { readPolicyFile } from '../policy/policy.ts'
+import type { Policy } from '../../lab/policy/policy-schema.ts'
 
 /** The plan to run: a file, or that of an earlier run. */
 export interface AskedPlan {
@@ -22,6 +24,8 @@ export interface AskedPlan {
   /** The directory of the history and of the reports. */
   readonly experiments: string
   readonly production: ProductionCheck
+  /** The path of a policy. */
+  readonly policy: string | undefined
 }
 
 /** Reads the requested plan. Throws a `UsageError` when it cannot be read. */
@@ -29,17 +33,25 @@ export async function readAsked({
   plan,
   experiments,
   production,
-}: AskedPlan): Promise<ReadAndKept> {
-  if (plan.kind === 'file') return readPlanFile(plan.path, production)
+  policy: path,
+}: AskedPlan): Promise<ReadAndKept & { readonly policy: Policy | undefined }> {
+  const policy = path === undefined ? undefined : await readPolicyFile(path)
+  if (plan.kind === 'file') {
+    return { ...(await readPlanFile(plan.path, production, policy)), policy }
+  }
   try {
-    return await readKept(experiments, plan.id, production)
+    return { ...(await readKept(experiments, plan.id, production, policy)), policy }
   } catch (error) {
     if (!(error instanceof NotKeptError)) throw error
     throw invalidFile(`--again ${quoted(plan.id)}`, error.message)
   }
 }
 
-async function readPlanFile(path: string, production?: ProductionCheck): Promise<ReadAndKept> {
+async function readPlanFile(
+  path: string,
+  production?: ProductionCheck,
+  policy?: Policy,
+): Promise<ReadAndKept> {
   let text: string
   try {
     text = await textOf(path)
@@ -48,7 +60,7 @@ async function readPlanFile(path: string, production?: ProductionCheck): Promise
     const why = code ?? (error as Error).message
     throw invalidFile(`${quoted(path)} cannot be read (${why})`, 'name a plan')
   }
-  return readAndKeep(path, text, textOf, production)
+  return readAndKeep(path, text, textOf, production, policy)
 }
 
 /** Describes the problems of a plan, one per line, in the format of compilers. */
@@ -77,17 +89,20 @@ export async function validatePlans(
   {
     paths,
     production,
+    policy: policyPath,
     json,
   }: {
     readonly paths: readonly string[]
     readonly production: ProductionCheck
+    readonly policy: string | undefined
     readonly json: boolean
   },
   write: (text: string) => void = (text) => void process.stdout.write(text),
 ): Promise<number> {
+  const policy = policyPath === undefined ? undefined : await readPolicyFile(policyPath)
   const files = []
   for (const path of paths) {
-    const { read } = await readPlanFile(path, production)
+    const { read } = await readPlanFile(path, production, policy)
     const ok = read.ok && read.rejections.length === 0
     const problems = read.ok ? [] : read.problems
     files.push({ file: path, ok, problems, rejections: read.ok ? read.rejections : [] })

@@ -8,7 +8,7 @@ import {
   writeReports,
 } from '../../lab/experiment/experiment-report.ts'
 import { addToHistory, readHistory } from '../../lab/experiment/history.ts'
-import { RejectedError } from '../../lab/experiment/rejection.ts'
+import { type Rejection, RejectedError } from '../../lab/experiment/rejection.ts'
 import { moreRejections, runExperiment } from '../../lab/experiment/run-experiment.ts'
 import { print } from '../files.ts'
 import { withJunit, writeJunit } from '../junit.ts'
@@ -23,10 +23,15 @@ import { clientFor } from '../kube/cluster-options.ts'
 import { PodSidecars } from './pods/pod-sidecars.ts'
 import { type AskedPlan, complaints, complaintsOf, readAsked } from './read-plans.ts'
 import { KubeError, isKubeError } from '../../cluster/kube/kube-error.ts'
+import type { KubeClient } from '../../cluster/kube/kube-client.ts'
 import { NAMESPACES, metadataOf } from '../../cluster/kube/resources.ts'
-import type { SourcedName } from '../../rules/guard/production-names.ts'
+import { PRODUCTION_NAMES, type SourcedName } from '../../rules/guard/production-names.ts'
+import type { Plan, PodsSpec } from '../../lab/experiment/plan.ts'
+import { type InCluster, runInCluster } from './in-cluster/run-in-cluster.ts'
 import type { Environment } from '../flags/flag.ts'
 import { tokenIn, withToken } from '../flags/server.ts'
+import { tooManyRejections } from '../../lab/policy/policy-rejections.ts'
+import type { Policy } from '../../lab/policy/policy-schema.ts'
 
 const FAILED = 1
 
@@ -45,6 +50,10 @@ interface ExperimentRunRequest extends AskedPlan {
   readonly prefix: string
   readonly stateDirectory: string
   readonly json: boolean
+  /** Shows the progress beside JSON. */
+  readonly progress: boolean
+  /** Runs the plan as a Job; undefined for a run in this process. */
+  readonly inCluster: Pick<InCluster, 'image' | 'serviceAccount'> | undefined
 }
 
 /** Runs a plan; returns the exit code. */
@@ -53,7 +62,7 @@ export function runPlan(request: ExperimentRunRequest): Promise<number> {
 }
 
 async function runToReport(request: ExperimentRunRequest): Promise<number> {
-  const { read, kept } = await readAsked(request)
+  const { read, kept, policy } = await readAsked(request)
   if (!read.ok) {
     process.stderr.write(complaints(kept.file, read))
     throw invalidFile(`${quoted(kept.file)} is no plan`, 'fix the errors above')
@@ -63,8 +72,17 @@ async function runToReport(request: ExperimentRunRequest): Promise<number> {
   const { sidecar: spec } = plan
   const context = request.cluster.context ?? (spec.kind === 'pods' ? spec.context : undefined)
   const cluster = { ...request.cluster, context }
+  if (request.inCluster !== undefined && spec.kind !== 'pods') {
+    const wrong = `--in-cluster: ${quoted(kept.file)} is for a sidecar of this machine`
+    throw invalidFile(wrong, 'name pods with sidecar.kubernetes')
+  }
+  const tooMany = read.rejections.length > 0 ? [] : await tooManyRuns(request, plan, policy)
+  if (tooMany.length > 0) return rejected(tooMany, request, rejectedLines(tooMany))
   const client = spec.kind === 'pods' ? await clientFor(cluster) : undefined
   try {
+    if (request.inCluster !== undefined && spec.kind === 'pods' && read.rejections.length === 0) {
+      return await runAsJob(request, request.inCluster, { client: client!, spec, kept })
+    }
     const sidecars =
       spec.kind === 'pods'
         ? new PodSidecars(client!, spec, { prefix: request.prefix, readToken })
@@ -73,6 +91,15 @@ async function runToReport(request: ExperimentRunRequest): Promise<number> {
   } finally {
     await client?.close()
   }
+}
+
+async function tooManyRuns(
+  { experiments }: ExperimentRunRequest,
+  plan: Plan,
+  policy: Policy | undefined,
+): Promise<readonly Rejection[]> {
+  if (policy === undefined) return []
+  return tooManyRejections(plan, policy, await readHistory(experiments), Date.now())
 }
 
 async function runWith(
@@ -111,15 +138,12 @@ async function runWith(
       past,
       namespaceLabel,
       monitorHeaders,
-      onEvent: json ? () => {} : experimentProgress(process.stderr, process.env),
+      onEvent:
+        json && !request.progress ? () => {} : experimentProgress(process.stderr, process.env),
       ...(request.plan.kind === 'again' && { again: request.plan.id }),
     })
-    const directory = await writeReports(experiments, result, kept)
-    await addToHistory(experiments, result)
-    await writeJunit(request.junit, experimentSuite(result))
-    await print(json ? `${JSON.stringify(result)}\n` : resultText(result, directory))
-    if (interrupt.signal.aborted) return INTERRUPTED
-    return result.verdict === 'passed' ? 0 : FAILED
+    const code = await reported(request, result, kept)
+    return interrupt.signal.aborted ? INTERRUPTED : code
   } catch (error) {
     if (!(error instanceof RejectedError)) throw error
     if (interrupt.signal.aborted) return INTERRUPTED
@@ -127,6 +151,58 @@ async function runWith(
   } finally {
     interrupt.forget()
   }
+}
+
+/** Runs the plan as a Job; its reports and its history are those of this machine. */
+async function runAsJob(
+  request: ExperimentRunRequest,
+  { image, serviceAccount }: NonNullable<ExperimentRunRequest['inCluster']>,
+  { client, spec, kept }: { client: KubeClient; spec: PodsSpec; kept: KeptPlan },
+): Promise<number> {
+  const { json, progress, prefix, cluster, production, plan } = request
+  const { patterns } = production
+  const interrupt = interruption(INTERRUPTED, ['SIGINT', 'SIGTERM', 'SIGHUP'])
+  try {
+    const outcome = await runInCluster(client, spec, kept, {
+      image,
+      serviceAccount,
+      prefix,
+      args: [
+        `--annotation-prefix=${prefix}`,
+        `--environment-label=${cluster.environmentLabel}`,
+        ...(patterns === PRODUCTION_NAMES ? [] : [`--production-names=${patterns.join(',')}`]),
+      ],
+      stop: interrupt.signal,
+      onLine: (line) => {
+        if (!json || progress) process.stderr.write(`${plain(line)}\n`)
+      },
+    })
+    if (outcome?.kind === 'rejected') {
+      return await rejected(outcome.rejections, request, rejectedLines(outcome.rejections))
+    }
+    if (outcome === undefined) return INTERRUPTED
+    const result = { ...outcome.result, ...(plan.kind === 'again' && { again: plan.id }) }
+    const code = await reported(request, result, kept)
+    return interrupt.signal.aborted ? INTERRUPTED : code
+  } catch (error) {
+    if (!(error instanceof RejectedError)) throw error
+    return await rejected(error.rejections, request, rejectedLines(error.rejections))
+  } finally {
+    interrupt.forget()
+  }
+}
+
+/** Writes the reports of a result; returns the exit code. */
+async function reported(
+  { experiments, json, junit }: ExperimentRunRequest,
+  result: ExperimentResult,
+  kept: KeptPlan,
+): Promise<number> {
+  const directory = await writeReports(experiments, result, kept)
+  await addToHistory(experiments, result)
+  await writeJunit(junit, experimentSuite(result))
+  await print(json ? `${JSON.stringify(result)}\n` : resultText(result, directory))
+  return result.verdict === 'passed' ? 0 : FAILED
 }
 
 function monitorHeadersOf({

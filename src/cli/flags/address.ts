@@ -44,7 +44,7 @@ function listenPort(port: string, text: string, source: string): number {
   throw invalidAddress(source, `${quoted(text)} has no valid port`, PORT_FORM)
 }
 
-/** Parses the address of the app. Rejects a path: clients choose the path. */
+/** Parses the address of the upstream. Rejects a path: clients choose the path. */
 export function parseUpstream({ text, source }: Given): UpstreamAddress {
   if (text.startsWith('unix:')) return { kind: 'unix', path: socketPath(text, source) }
   const match = /^(https?):\/\/(.*)$/is.exec(text)
@@ -167,7 +167,10 @@ export function overlaps(one: ListenAddress, other: ListenAddress): boolean {
   return clashes(one.host, other.host)
 }
 
-/** Parses the path of a control socket: a unix socket, which no network reaches. Throws a `UsageError`. */
+/**
+ * Parses the path of a control socket: a unix socket, which no network reaches. Throws a
+ * `UsageError`.
+ */
 export function parseControl({ text, source }: Given): string {
   if (text.startsWith('unix:')) return socketPath(text, source)
   throw invalidAddress(

@@ -8,7 +8,10 @@ const DEFAULT_PORT = '15390'
 const MAX_SIDECARS = 64
 const FORM = 'write host:port or http://host:port of an admin port'
 
-/** Parses addresses of admin ports; without any, the default port of this machine. Each is returned once. */
+/**
+ * Parses addresses of admin ports; without any, the default port of this machine. Each is returned
+ * once.
+ */
 export function parseEndpoints(addresses: readonly string[]): readonly AdminEndpoint[] {
   const endpoints = new Map<string, AdminEndpoint>()
   for (const text of addresses.length === 0 ? [DEFAULT] : addresses) {

@@ -87,7 +87,10 @@ export function parseAmong(
   return asked?.() ?? { kind: 'print', text: printed }
 }
 
-/** Returns `help NAME` as `NAME --help`, `version` and `-V` as `-v`, and an unknown command without its `--help`. */
+/**
+ * Returns `help NAME` as `NAME --help`, `version` and `-V` as `-v`, and an unknown command without
+ * its `--help`.
+ */
 function usual(args: readonly string[], commands: readonly Command[]): readonly string[] {
   const [first = '', ...rest] = args
   if (first === '-V' || first === 'version') return ['-v', ...rest]
@@ -134,7 +137,9 @@ function describe(parser: Parser, { description, examples, page }: Family): void
     .addHelpText('after', `\nExamples:\n${lines.join('')}\nMore: ${page}`)
 }
 
-/** Returns the parser of the first word of a command with two; its help lists the commands below. */
+/**
+ * Returns the parser of the first word of a command with two; its help lists the commands below.
+ */
 function parentOf(word: string, program: Parser, parents: Map<string, Parser>): Parser {
   const known = parents.get(word)
   if (known !== undefined) return known

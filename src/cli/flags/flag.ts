@@ -5,7 +5,10 @@ export interface Given {
   readonly source: string
 }
 
-/** Declares an option: how the help shows it, and how its values are parsed. Its name is its key, in kebab case. */
+/**
+ * Declares an option: how the help shows it, and how its values are parsed. Its name is its key, in
+ * kebab case.
+ */
 export interface Flag<Value> {
   readonly help: string
   readonly group: string
@@ -55,7 +58,10 @@ export type Environment = Readonly<Record<string, string | undefined>>
 /** The values of the options on the command line by name, in order. */
 export type RawFlags = ReadonlyMap<string, readonly string[]>
 
-/** Parses the value of each flag: from the command line, else from the environment, else the default. */
+/**
+ * Parses the value of each flag: from the command line, else from the environment, else the
+ * default.
+ */
 export function readFlags<Of extends Flags>(
   flags: Of,
   raw: RawFlags,

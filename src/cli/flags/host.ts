@@ -56,7 +56,10 @@ export function canonicalHost(host: string): string {
   return [high >> 8, high & 255, low >> 8, low & 255].join('.')
 }
 
-/** Returns true when a connection to `target` reaches a listener bound to `listening`, with equal ports. */
+/**
+ * Returns true when a connection to `target` reaches a listener bound to `listening`, with equal
+ * ports.
+ */
 export function reaches(listening: string, target: string): boolean {
   const a = canonicalHost(listening)
   const b = canonicalHost(target)
@@ -86,7 +89,10 @@ export function isAt(one: string, other: string): boolean {
   return canonicalHost(one) === canonicalHost(other)
 }
 
-/** Returns true when a listener bound to `listening` accepts connections to an address of its machine. */
+/**
+ * Returns true when a listener bound to `listening` accepts connections to an address of its
+ * machine.
+ */
 export function takes(listening: string, address: string): boolean {
   return covers(canonicalHost(listening), canonicalHost(address))
 }

@@ -106,23 +106,14 @@ export function rejectProduction(
   check: ProductionCheck | undefined,
   names: readonly SourcedName[],
 ): void {
-  const rejected = rejectionOf(check, names)
-  if (rejected !== undefined) throw rejected
-}
-
-/** Returns the error for a name that means production. */
-export function rejectionOf(
-  check: ProductionCheck | undefined,
-  names: readonly SourcedName[],
-): UsageError | undefined {
-  if (check === undefined) return undefined
+  if (check === undefined) return
   const found = findProduction([...check.names, ...names], check.patterns)
-  if (found === undefined) return undefined
+  if (found === undefined) return
   const otherwise =
     found.where === 'NODE_ENV'
       ? 'name the environment with --environment staging'
       : 'choose another target, correct the name, or set the names that count with --production-names'
-  return new UsageError(
+  throw new UsageError(
     'PRODUCTION',
     productionText(found),
     `${otherwise}; --allow-production continues nevertheless`,

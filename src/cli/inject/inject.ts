@@ -98,8 +98,8 @@ export async function uninjectCommand(
 }
 
 /**
- * Writes the notes about each pod and, unless a pod was denied, the changed manifests; returns the exit
- * code. `change` returns the pod, or the reason to deny it.
+ * Writes the notes about each pod and, unless a pod was denied, the changed manifests; returns the
+ * exit code. `change` returns the pod, or the reason to deny it.
  */
 async function changePods(
   files: readonly ManifestFile[],
@@ -128,7 +128,9 @@ async function changePods(
   return 0
 }
 
-/** Returns the pod with the annotations of the command line, which replace those of the manifest. */
+/**
+ * Returns the pod with the annotations of the command line, which replace those of the manifest.
+ */
 function withAnnotations(
   { value }: PodTemplate,
   given: Readonly<Record<string, string>>,

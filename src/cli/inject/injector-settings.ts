@@ -9,7 +9,10 @@ import { readVersion } from '../version.ts'
 
 const MAX_SETTINGS = 2 ** 20
 
-/** Reads the settings of the injector; without a file, returns the defaults. `image` replaces that of the file. */
+/**
+ * Reads the settings of the injector; without a file, returns the defaults. `image` replaces that
+ * of the file.
+ */
 export async function readInjectorSettings(
   file: string | undefined,
   image?: string,

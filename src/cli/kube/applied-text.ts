@@ -31,7 +31,10 @@ interface Writing {
   readonly lastsMs: number | undefined
 }
 
-/** Returns the rules with `appliedAt`, the time at which each rule was applied. Throws a `UsageError`. */
+/**
+ * Returns the rules with `appliedAt`, the time at which each rule was applied. Throws a
+ * `UsageError`.
+ */
 export function textWithTimes(text: string, { before, key, now, lastsMs }: Writing): string {
   const anchored = anchorText(text, {
     now,

@@ -269,7 +269,9 @@ function outcomeJson(outcome: Outcome, request: ApplyRequest): string {
 /** Names beyond this number do not fit on a terminal. */
 const MAX_NAMES = 40
 
-/** Lists the pods in which rules act, and the others; empty where rules act in all and replace none. */
+/**
+ * Lists the pods in which rules act, and the others; empty where rules act in all and replace none.
+ */
 function targetsText({ pods, replaced }: Targets, isDryRun: boolean): string {
   const others = pods.filter(({ isTarget }) => !isTarget)
   const lines: string[] = []

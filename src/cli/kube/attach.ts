@@ -51,7 +51,9 @@ const FAILED = 1
 const MAX_RULES = 64 * 1024
 const ENFORCE = 'pod-security.kubernetes.io/enforce'
 
-/** Runs `squall attach`: adds a sidecar to a running pod, for a limited time; returns the exit code. */
+/**
+ * Runs `squall attach`: adds a sidecar to a running pod, for a limited time; returns the exit code.
+ */
 export async function attachCommand(
   request: AttachRequest,
   { out, err }: ApplyOutput = { out: process.stdout, err: process.stderr },

@@ -24,7 +24,9 @@ export interface ClusterOptions {
   readonly env: Environment
 }
 
-/** Returns the value of --all-namespaces. Throws a `UsageError` where --namespace is given as well. */
+/**
+ * Returns the value of --all-namespaces. Throws a `UsageError` where --namespace is given as well.
+ */
 export function isEveryNamespace(
   { allNamespaces }: { readonly allNamespaces: boolean },
   { names }: Context,

@@ -62,7 +62,8 @@ async function act(run: StopRun, output: ApplyOutput): Promise<void> {
   const within = request.onlyProduction === undefined ? namespace : undefined
   await change(run, stopConfigMaps(first ?? [], within, request.configMap), at, by)
   if (first === undefined || signal.aborted) return
-  // The pods are touched early, so that the kubelet begins. Pods created meanwhile may read other ConfigMaps.
+  // The pods are touched early, so that the kubelet begins. Pods created meanwhile may read other
+  // ConfigMaps.
   const [pods = first] = await Promise.all([listAgain(run), touch(run, first, at)])
   await change(run, stopConfigMaps(pods, within, request.configMap), at, by)
   for (const pod of pods.filter((each) => isConcerned(run, each))) {

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { nearestName } from '../../base/nearest-name.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
 import { isRecord } from '../../base/values.ts'
+import { rollbackConditionsProblem } from '../../rules/guard/rollback-condition.ts'
 import type { ActiveRules } from '../../rules/watch/active-rules.ts'
 import { parseRules } from '../../rules/file/parse.ts'
 import { sentence } from '../../rules/file/problem-format.ts'
@@ -12,7 +13,10 @@ import type { Logger } from '../../telemetry/log.ts'
 import { parseRunOptions } from '../run/run-options.ts'
 import { assemble } from '../run/assemble.ts'
 
-/** Rules as the text of a rules file, YAML or JSON, as an object with its keys, or as a list of rules. */
+/**
+ * Rules as the text of a rules file, YAML or JSON, as an object with its keys, or as a list of
+ * rules.
+ */
 export type RulesInput =
   | string
   | readonly object[]
@@ -26,6 +30,8 @@ export interface SquallOptions {
   readonly rules?: RulesInput
   /** Address to listen on; by default a free port of 127.0.0.1. */
   readonly listen?: string
+  /** Conditions that disarm all rules for good when they hold, such as `real-errors>1% for 30s`; none by default. */
+  readonly rollbackOn?: readonly string[]
 }
 
 /** A fault that was injected into a call. */
@@ -71,13 +77,18 @@ export interface RulesProblem {
 export interface Squall extends AsyncDisposable {
   /** URL for clients: that of the server, with the address of the sidecar. */
   readonly url: string
-  /** Replaces all rules; resolves when they are active. Rejects with an `InvalidRulesError`, and nothing changes. */
+  /**
+   * Replaces all rules; resolves when they are active. Rejects with an `InvalidRulesError`, and
+   * nothing changes.
+   */
   setRules(rules: RulesInput): Promise<void>
   /** Returns the last 10,000 injected faults, oldest first. */
   faults(): readonly InjectedFault[]
   /** Returns the results of each active rule since it became active. */
   rules(): readonly RuleReport[]
-  /** Returns the calls of each tool since the start. A call counts when its response has been sent. */
+  /**
+   * Returns the calls of each tool since the start. A call counts when its response has been sent.
+   */
   tools(): readonly ToolReport[]
   /** Returns all metrics in the text format of Prometheus. */
   metrics(): Promise<string>
@@ -86,7 +97,12 @@ export interface Squall extends AsyncDisposable {
 }
 
 const KEPT_FAULTS = 10_000
-const OPTIONS: readonly string[] = ['upstream', 'rules', 'listen'] satisfies (keyof SquallOptions)[]
+const OPTIONS: readonly string[] = [
+  'upstream',
+  'rules',
+  'listen',
+  'rollbackOn',
+] satisfies (keyof SquallOptions)[]
 const silent: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
 /** Rules that are invalid. The message has each problem on a line of its own. */
@@ -106,13 +122,14 @@ export class InvalidRulesError extends Error {
  * ENVIRONMENT names production: it refuses to start there.
  */
 export async function createSquall(given: SquallOptions): Promise<Squall> {
-  const { server, rules = [], listen = '127.0.0.1:0' } = checkedOptions(given)
+  const { server, rules = [], listen = '127.0.0.1:0', rollbackOn = [] } = checkedOptions(given)
   const flags = new Map([
     ['listen', [listen]],
     ['upstream', [server.origin]],
     ['admin', ['off']],
     // The errors of a server under test are a part of the test.
     ['guard-error-rate', ['off']],
+    ['rollback-on', rollbackOn],
   ])
   const { NODE_ENV, ENVIRONMENT } = process.env
   const options = parseRunOptions(flags, { NODE_ENV, ENVIRONMENT })
@@ -154,7 +171,10 @@ export async function createSquall(given: SquallOptions): Promise<Squall> {
   }
 }
 
-/** Checks options that may come from JavaScript, and reads the URL. Throws a `TypeError` with the right form. */
+/**
+ * Checks options that may come from JavaScript, and reads the URL. Throws a `TypeError` with the
+ * right form.
+ */
 function checkedOptions(given: unknown) {
   const example = "createSquall({ upstream: 'http://127.0.0.1:3000/mcp' })"
   if (!isRecord(given)) throw new TypeError(`createSquall needs options; write ${example}`)
@@ -165,7 +185,7 @@ function checkedOptions(given: unknown) {
       near === undefined ? `the options are ${OPTIONS.join(', ')}` : `did you mean ${near}?`
     throw new TypeError(`createSquall has no option ${quoted(unknown)}; ${fix}`)
   }
-  const { upstream, rules, listen } = given as Partial<SquallOptions>
+  const { upstream, rules, listen, rollbackOn } = given as Partial<SquallOptions>
   if (upstream === undefined) {
     throw new TypeError(`upstream, the URL of the MCP server, is missing; write ${example}`)
   }
@@ -177,7 +197,19 @@ function checkedOptions(given: unknown) {
   if (listen !== undefined && (typeof listen !== 'string' || listen.startsWith('unix:'))) {
     throw new TypeError("listen needs host:port; write listen: '127.0.0.1:0'")
   }
-  return { server, rules, listen }
+  const wrong = rollbackProblem(rollbackOn)
+  if (wrong !== undefined) throw new TypeError(wrong)
+  return { server, rules, listen, rollbackOn }
+}
+
+/** Returns what is wrong with conditions, and how to write them. */
+function rollbackProblem(given: unknown): string | undefined {
+  const all: readonly unknown[] | undefined = Array.isArray(given) ? given : undefined
+  if (given !== undefined && !all?.every((each) => typeof each === 'string')) {
+    return "rollbackOn needs a list; write rollbackOn: ['real-errors>1% for 30s']"
+  }
+  const fix = all?.length ? rollbackConditionsProblem(all.join()) : undefined
+  return fix && `rollbackOn ${quoted(all!.join(', '))}: ${fix}`
 }
 
 function versionOf(input: RulesInput) {

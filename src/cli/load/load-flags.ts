@@ -1,11 +1,10 @@
 import { type Shard, CLIENT_KINDS } from '../../lab/load/results/result.ts'
-import { urlNames } from '../../rules/guard/production-names.ts'
 import { parseListen } from '../flags/address.ts'
 import { parseHosts, readTokenFlag, readTokenOf } from '../flags/admin-access.ts'
 import type { Context } from '../flags/command.ts'
 import { type Environment, type Given, group, type Values } from '../flags/flag.ts'
 import { asGiven, asText, atMost, many, one, oneOf, toggle } from '../flags/kinds.ts'
-import { productionFlags, productionOf, rejectionOf } from '../flags/production.ts'
+import { productionFlags, productionOf } from '../flags/production.ts'
 import { headerFlags, parseTarget, targetFlag } from '../flags/server.ts'
 import { invalidCombination, invalidOption, invalidValue } from '../flags/usage-error.ts'
 import { PACE_FLAGS, paceOf, resilienceOf } from './pace-flags.ts'
@@ -94,9 +93,6 @@ export type LoadRequest = ReturnType<typeof loadRequestOf>
 
 /** Checks the flags of `squall load` together. Throws a `UsageError`. */
 export function loadRequestOf(flags: Values<typeof LOAD_FLAGS>, { env }: Context) {
-  const rejected = rejectionOf(productionOf(flags, env), urlNames('--target', flags.target))
-  // With --junit the rejection is reported there, too.
-  if (rejected !== undefined && flags.junit === undefined) throw rejected
   if (flags.sidecar.length > 0 && flags.client !== 'lean') {
     throw invalidCombination('--sidecar needs --client lean', 'leave one out')
   }
@@ -104,7 +100,7 @@ export function loadRequestOf(flags: Values<typeof LOAD_FLAGS>, { env }: Context
     flags.sidecar.length > 0 ? readTokenOf(flags.adminReadTokenFile, env) : undefined
   return {
     ...flags,
-    rejected,
+    production: productionOf(flags, env),
     url: flags.target,
     headers: flags.header,
     sidecars: flags.sidecar.map((url) => ({ url, readToken })),

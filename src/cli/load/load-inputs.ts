@@ -1,6 +1,8 @@
 import { parseBaseline } from '../../lab/load/baseline.ts'
 import { parseCalls } from '../../lab/load/calls-file.ts'
 import type { LoadOptions } from '../../lab/load/load-options.ts'
+import { urlNames } from '../../rules/guard/production-names.ts'
+import { rejectProduction } from '../flags/production.ts'
 import { invalidOption } from '../flags/usage-error.ts'
 import { readAs } from '../files.ts'
 import type { LoadRequest } from './load-flags.ts'
@@ -16,6 +18,7 @@ const MAX_BASELINE = 64 * 1024 * 1024
 /** Builds the options of the load; reads the files that the request names. Throws a `UsageError`. */
 export async function loadInputs(request: LoadRequest, version: string): Promise<LoadOptions> {
   const { callsFile, baselineFile, authTokenFile, protocolVersion, shard } = request
+  rejectProduction(request.production, urlNames('--target', request.url))
   // Before any file is read: these are errors of the command line.
   const expectations = expectationsOf(request.expect)
   const slo = gatesOf(request.slo)

@@ -56,7 +56,6 @@ export function loadCommand(request: LoadRequest): Promise<number> {
 }
 
 async function loadToResult(request: LoadRequest): Promise<number> {
-  if (request.rejected !== undefined) throw request.rejected
   const options = await loadInputs(request, readVersion())
   // Before the load: a missing module must not end the load without a report.
   const writeReport = request.report === undefined ? undefined : await reportWriter()

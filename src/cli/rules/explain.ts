@@ -92,7 +92,15 @@ function explainAll(
 ): { readonly disarmed: string | undefined; readonly explained: readonly Explained[] } {
   const now = Date.now()
   const clock = (): number => now
-  const options = { limits, pod, self, neverArmed, guard: undefined, headerFaults: undefined }
+  const options = {
+    limits,
+    pod,
+    self,
+    neverArmed,
+    guard: undefined,
+    rollbackOn: [],
+    headerFaults: undefined,
+  }
   const { isActive, states } = createGuardedRules(options, { clock })
   isActive.take(version)
   const { ruleSet } = isActive

@@ -58,7 +58,10 @@ export async function readRulesDirectory(path: string): Promise<RulesDirectory> 
   return { texts, skipped, problems }
 }
 
-/** Returns the files that may have rules, in the order of their names. Links to directories are not followed. */
+/**
+ * Returns the files that may have rules, in the order of their names. Links to directories are not
+ * followed.
+ */
 async function filesBelow(
   root: string,
   skipped: Skipped[],
@@ -98,7 +101,10 @@ async function leadsToDirectory(entry: Dirent, file: string): Promise<boolean> {
   )
 }
 
-/** Returns why a file is taken for no rules file. One with errors is a rules file by any of its keys. */
+/**
+ * Returns why a file is taken for no rules file. One with errors is a rules file by any of its
+ * keys.
+ */
 function whyNoRules({ bytes }: RulesText): string | undefined {
   const text = Buffer.from(bytes).toString('utf8')
   if (SCHEMA_LINE.test(text)) return undefined

@@ -53,7 +53,9 @@ function textOf({ texts }: Extract<FoundRules, { readonly kind: 'found' }>, name
   return texts.find(({ file }) => file === name)?.bytes
 }
 
-/** Finds the files. Unlike a sidecar, reads a pipe to its end: shells pass pipes in place of files. */
+/**
+ * Finds the files. Unlike a sidecar, reads a pipe to its end: shells pass pipes in place of files.
+ */
 async function find(path: string): Promise<FoundRules> {
   const stats = path === '-' ? undefined : await stat(path).catch(() => undefined)
   const streams = path === '-' || stats?.isFIFO() === true || stats?.isCharacterDevice() === true
@@ -103,8 +105,8 @@ function reasonOf(error: unknown): string {
 }
 
 /**
- * Reads a rules file once, `-` being standard input, and checks it as `squall validate` does. `canAct` is
- * true when any of its rules could ever act.
+ * Reads a rules file once, `-` being standard input, and checks it as `squall validate` does.
+ * `canAct` is true when any of its rules could ever act.
  */
 export async function readCheckedRules(file: string) {
   let bytes: Uint8Array

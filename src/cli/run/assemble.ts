@@ -67,7 +67,7 @@ export async function assemble(
   const sidecar = new Sidecar({ ...options, ...room }, telemetry, logger, engine?.parts, watch)
   metrics.memory = sidecar.memory
   // Before the first call, so that the rules apply to every call.
-  await engine?.start()
+  await engine?.start(() => sidecar.upstreams())
   let listeners: BoundAddress[]
   try {
     listeners = await sidecar.listen()

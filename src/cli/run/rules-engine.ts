@@ -1,5 +1,6 @@
 import { Canaries } from '../../listener/faults/session-control.ts'
 import type { Guard } from '../../rules/guard/guard.ts'
+import type { RollbackOn, UpstreamState } from '../../rules/guard/rollback-on.ts'
 import type { Telemetry } from '../../telemetry/telemetry.ts'
 import { FaultReport, RecentFaults } from '../../listener/faults/fault-report.ts'
 import { type FaultParts, createPlanner } from '../../listener/faults/fault-planner.ts'
@@ -20,12 +21,14 @@ import type { Metrics } from '../../telemetry/metrics.ts'
 import type { RunRules } from './rules-options.ts'
 import { ExpiryLog, RulesLog } from './rules-log.ts'
 
-/** Passes telemetry on, and reports the outcome of each call to the guard. */
-function guardedTelemetry(inner: Telemetry, guard: Guard): Telemetry {
+/** Passes telemetry on, and reports each call to the guard and to the conditions of `--rollback-on`. */
+function guardedTelemetry(inner: Telemetry, guard?: Guard, rollbackOn?: RollbackOn): Telemetry {
   return {
     call: (record) => {
       inner.call(record)
-      guard.record(record.outcome, record.origin, performance.now())
+      const now = performance.now()
+      guard?.record(record.outcome, record.origin, now)
+      rollbackOn?.record(record, now)
     },
     http: (record) => inner.http(record),
     unclassified: (reason) => inner.unclassified(reason),
@@ -49,7 +52,7 @@ export interface RulesEngine {
   /** Receives the reports of the data path. */
   readonly telemetry: Telemetry
   /** Resolves when the first version of the rules was read. */
-  start(): Promise<void>
+  start(upstreams: () => Promise<readonly UpstreamState[]>): Promise<void>
   close(): Promise<void>
 }
 
@@ -70,7 +73,7 @@ export function createRulesEngine(
 ): RulesEngine {
   const { path, pollMs, podLabelsFile, self } = options
   const log = new RulesLog(logger, path, isForPeople(logFormat))
-  const { arming, isActive, guard, headerFaults, states } = createGuardedRules(options, {
+  const guarded = createGuardedRules(options, {
     clock: steadyClock(),
     onReload: (reload) => {
       metrics.reloaded(reload.version.kind === 'rules' ? 'applied' : reload.version.kind)
@@ -83,7 +86,14 @@ export function createRulesEngine(
       metrics.guardTripped('error_rate')
       log.tripped(reason)
     },
+    onRollback: (figure, reason) => {
+      metrics.guardTripped(figure)
+      log.rolledBack(reason)
+    },
+    onUnchecked: (condition) => log.unchecked(condition),
   })
+  const { arming, isActive, guard, rollbackOn, headerFaults, states } = guarded
+  let checking: NodeJS.Timeout | undefined
   const expiry = new ExpiryLog(isActive, (names) => log.expired(names))
   metrics.showRules(() => sampleRules(isActive, headerFaults?.invalid))
   const recent = new RecentFaults(keptFaults)
@@ -127,14 +137,19 @@ export function createRulesEngine(
       canaries: new Canaries(),
       createPlanner,
     },
-    telemetry: watched(metrics, guard),
-    start: async () => {
+    telemetry:
+      guard === undefined && rollbackOn === undefined
+        ? metrics
+        : guardedTelemetry(metrics, guard, rollbackOn),
+    start: async (upstreams) => {
+      checking = rollbackOn && checkEach(rollbackOn, guarded.mayAct, upstreams)
       // The labels come first: rules about labels are compiled with them.
       await labels?.start()
       await stop?.start()
       await watcher?.start()
     },
     close: async () => {
+      clearInterval(checking)
       await Promise.all([labels?.close(), stop?.close(), watcher?.close()])
       isActive.close()
       expiry.close()
@@ -142,6 +157,24 @@ export function createRulesEngine(
   }
 }
 
-function watched(metrics: Metrics, guard: Guard | undefined): Telemetry {
-  return guard === undefined ? metrics : guardedTelemetry(metrics, guard)
+/** Checks the conditions of `--rollback-on` at their interval. */
+function checkEach(
+  rollbackOn: RollbackOn,
+  mayAct: () => boolean,
+  upstreams: () => Promise<readonly UpstreamState[]>,
+): NodeJS.Timeout {
+  let isAsking = false
+  const ask = async (): Promise<void> => {
+    isAsking = true
+    try {
+      rollbackOn.upstreams(await upstreams())
+    } finally {
+      isAsking = false
+    }
+  }
+  const check = (): void => {
+    rollbackOn.check(mayAct(), performance.now())
+    if (rollbackOn.needsUpstreams && !isAsking) ask().catch(() => undefined)
+  }
+  return setInterval(check, rollbackOn.interval).unref()
 }

@@ -133,6 +133,19 @@ export class RulesLog {
     this.#logger.warn({ reason }, 'the guard disarmed all rules')
   }
 
+  /** Logs that a condition of `--rollback-on` disarmed the rules. */
+  rolledBack(reason: string): void {
+    this.#logger.warn({ reason }, '--rollback-on disarmed all rules; squall arm arms them again')
+  }
+
+  /** Logs that the usual number of calls is not known for a condition. */
+  unchecked(condition: string): void {
+    this.#logger.warn(
+      { condition },
+      'too few calls before the rules: this condition of --rollback-on is not checked',
+    )
+  }
+
   /** Logs a failure to watch the rules. */
   trouble(message: string): void {
     this.#logger.warn({}, message)

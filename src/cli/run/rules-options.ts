@@ -5,6 +5,11 @@ import { MAX_DURATION_MS } from '../../base/units.ts'
 import { isGlob, MAX_GLOB } from '../../base/glob.ts'
 import type { GuardedRulesOptions } from '../../rules/guard/guarded-rules.ts'
 import type { GuardConfig } from '../../rules/guard/guard.ts'
+import {
+  MAX_CONDITIONS,
+  parseRollbackCondition,
+  type RollbackCondition,
+} from '../../rules/guard/rollback-condition.ts'
 import { nearestName } from '../../base/nearest-name.ts'
 import {
   findProduction,
@@ -119,6 +124,11 @@ export const RULES_FLAGS = {
     ),
     guardWindow: duration('time window of the error rate', { min: 1000, max: 3_600_000 }, '30s'),
     guardMinCalls: count('fewest calls in the window that can disarm rules', COUNT, '10'),
+    rollbackOn: many(
+      'conditions',
+      'disarm all rules until squall arm when this has held for its time: real-errors>1% for 30s, upstream-p99>800ms for 30s, calls>3x for 10s, not-ready for 10s',
+      parseConditions,
+    ),
     headerFaults: toggle('let callers request faults by headers such as x-squall-delay: 2s'),
     headerFaultsMaxPercent: percent(
       'highest share of calls with such headers that is sampled',
@@ -176,6 +186,7 @@ export function rulesOf(flags: Values<typeof RULES_FLAGS>, env: Environment): Ru
     ...bounds,
     limits: { ...limits, maxActive: flags.maxActive },
     guard: errorPercent === undefined ? undefined : { errorPercent, window, minCalls },
+    rollbackOn: flags.rollbackOn,
     headerFaults: flags.headerFaults ? { maxPercent: flags.headerFaultsMaxPercent } : undefined,
   }
 }
@@ -189,6 +200,16 @@ function parseErrorRate(given: Given): GuardConfig['errorPercent'] | undefined {
     'at most 100% of the calls can fail, so this never disarms',
     'use a lower share, or off',
   )
+}
+
+function parseConditions(lists: readonly Given[]): readonly RollbackCondition[] {
+  const all = elementsOf(lists, 'write a condition, such as real-errors>1% for 30s') ?? []
+  atMost(MAX_CONDITIONS, all)
+  return all.map((given) => {
+    const read = parseRollbackCondition(given.text)
+    if (typeof read !== 'string') return read
+    throw invalidValue(given, 'is not a condition', read)
+  })
 }
 
 function parseEnvironment(given: Given): Given {

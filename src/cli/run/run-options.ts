@@ -24,17 +24,17 @@ const TIME = { min: 1, max: 24 * 3_600_000 }
 
 const OWN_FLAGS = {
   ...group('Behaviour:', {
-    readyWithoutUpstream: toggle('be ready also while the app is unreachable'),
+    readyWithoutUpstream: toggle('be ready also while the upstream is unreachable'),
     strict: toggle('treat doubt as an error instead of letting traffic pass'),
     engine: one(
       'name',
-      'fast forwards common exchanges as bytes, standard uses node:http and undici for all; clients and the app see the same',
+      'fast forwards common exchanges as bytes, standard uses node:http and undici for all; clients and the upstream see the same',
       oneOf(ENGINES),
       { default: 'fast' },
     ),
     upstreamReuse: one(
       'when',
-      'always reuses connections to the app; never opens a connection for each request, so a stray response cannot reach another request',
+      'always reuses connections to the upstream; never opens a connection for each request, so a stray response cannot reach another request',
       (given) => oneOf(['always', 'never'])(given) === 'always',
       { default: 'always' },
     ),
@@ -55,7 +55,7 @@ const OWN_FLAGS = {
       { min: MIB, max: 1024 * 1024 * MIB },
     ),
     maxConnections: count('most client connections', COUNT, '10000'),
-    maxUpstreamConnections: count('most connections to the app', COUNT, '10000'),
+    maxUpstreamConnections: count('most connections to the upstream', COUNT, '10000'),
     maxInFlight: count('most calls that are tracked until their response', COUNT, '20000'),
     maxSessions: count('most sessions that are tracked', COUNT, '10000'),
   }),
@@ -68,9 +68,9 @@ const OWN_FLAGS = {
       '2m',
     ),
     inFlightTtl: duration('how long a call without a response is tracked', TIME, '10m'),
-    connectTimeout: duration('time to connect to the app', TIME, '5s'),
+    connectTimeout: duration('time to connect to the upstream', TIME, '5s'),
     upstreamIdle: duration(
-      'time after which an idle connection to the app is closed; keep it below the keep-alive timeout of the app',
+      'time after which an idle connection to the upstream is closed; keep it below the keep-alive timeout of the upstream',
       TIME,
       '3s',
     ),
@@ -112,8 +112,8 @@ const OWN_FLAGS = {
 export const RUN_FLAGS = { ...TARGET_FLAGS, ...TLS_FLAGS, ...RULES_FLAGS, ...OWN_FLAGS }
 
 /**
- * The checked, frozen options of `squall run`: times in milliseconds, sizes in bytes. Those of the data
- * path have the names of `SidecarOptions`.
+ * The checked, frozen options of `squall run`: times in milliseconds, sizes in bytes. Those of the
+ * data path have the names of `SidecarOptions`.
  */
 export type RunOptions = ReturnType<typeof runOptionsOf>
 
@@ -133,7 +133,7 @@ export function runOptionsOf(flags: Values<typeof RUN_FLAGS>, env: Environment) 
     pairs,
     /** Undefined when off. */
     admin,
-    /** The probes that the admin port sends to the app on behalf of Kubernetes. */
+    /** The probes that the admin port sends to the upstream on behalf of Kubernetes. */
     appProbes: appProbesOf(flags),
     /** The token for changes by the admin port; undefined when the port is read-only. */
     adminToken,

@@ -35,7 +35,7 @@ export const TARGET_FLAGS = {
     ),
     upstream: many(
       'url',
-      'address of the app: http://host:port, https://host or unix:/path.sock; one for each --listen, in the same order',
+      'address of your MCP server: http://host:port, https://host or unix:/path.sock; one for each --listen, in the same order',
       asGiven,
       { default: 'http://127.0.0.1:3000' },
     ),
@@ -60,12 +60,12 @@ export const TARGET_FLAGS = {
     ),
     publicUrl: one(
       'url',
-      'URL by which clients reach every --listen: replaces the address of the app in WWW-Authenticate and in OAuth protected resource metadata; without it both pass unchanged',
+      'URL by which clients reach every --listen: replaces the address of the upstream in WWW-Authenticate and in OAuth protected resource metadata; without it both pass unchanged',
       parsePublicUrl,
     ),
     appProbes: one(
       'json',
-      'probes and hooks of the app that the admin port performs without faults: "container/readyz" → handler, as JSON',
+      'probes and hooks of the upstream that the admin port performs without faults: "container/readyz" → handler, as JSON',
       asGiven<Given>,
     ),
     control: one(
@@ -155,7 +155,7 @@ function rejectLoops(bound: readonly Named[], pairs: readonly Pair[]): void {
     throw new UsageError(
       'LOOP',
       `--upstream ${formatUpstream(upstream)} is the address of ${looped.source} ${formatListen(looped.address)}`,
-      'point --upstream at the app',
+      'point --upstream at your MCP server',
     )
   }
 }
@@ -167,7 +167,10 @@ function uneven(listens: number, upstreams: number): UsageError {
   )
 }
 
-/** Returns the probes that the admin port performs for the kubelet. Throws nothing but a `UsageError`. */
+/**
+ * Returns the probes that the admin port performs for the kubelet. Throws nothing but a
+ * `UsageError`.
+ */
 export function appProbesOf({ appProbes: given, upstreamHost, admin }: TargetValues): AppProbes {
   if (given === undefined) return []
   if (admin === undefined) {

@@ -15,15 +15,15 @@ const file = (help: string) => one('file', help, asGiven<Given>)
 export const TLS_FLAGS = group('TLS:', {
   tlsCert: file('certificate of the listeners, as PEM'),
   tlsKey: file('key of that certificate, as PEM'),
-  upstreamCa: file('CA certificates for the app, as PEM, instead of the public ones'),
-  upstreamCert: file('client certificate for the app, as PEM'),
+  upstreamCa: file('CA certificates for the upstream, as PEM, instead of the public ones'),
+  upstreamCert: file('client certificate for the upstream, as PEM'),
   upstreamKey: file('key of that certificate, as PEM'),
   upstreamServername: one(
     'name',
-    'name in the certificate of the app, if other than the host of --upstream',
+    'name in the certificate of the upstream, if other than the host of --upstream',
     asGiven<Given>,
   ),
-  upstreamInsecure: toggle('accept any certificate of the app'),
+  upstreamInsecure: toggle('accept any certificate of the upstream'),
 })
 
 type TlsValues = Values<typeof TLS_FLAGS>
@@ -33,7 +33,7 @@ export function listenerTlsOf({ tlsCert, tlsKey }: TlsValues): TlsPair | undefin
   return pair([tlsCert, '--tls-cert'], [tlsKey, '--tls-key'])
 }
 
-/** Returns the options for TLS to the app; rejects options without effect. */
+/** Returns the options for TLS to the upstream; rejects options without effect. */
 export function upstreamTlsOf(flags: TlsValues, pairs: readonly Pair[]) {
   const { upstreamCa: ca, upstreamCert, upstreamKey, upstreamInsecure } = flags
   const upstreamTls: TlsPaths = {
@@ -83,7 +83,7 @@ function servername(given: Given): string {
   throw invalidValue(
     given,
     'is not a host name',
-    'write the DNS name in the certificate of the app',
+    'write the DNS name in the certificate of the upstream',
   )
 }
 

@@ -108,8 +108,8 @@ async function versionClient(
 }
 
 /**
- * Keeps the young generation at its initial size, and the old generation near the memory in use. Reviews
- * are few and short: this saves tens of megabytes and costs microseconds.
+ * Keeps the young generation at its initial size, and the old generation near the memory in use.
+ * Reviews are few and short: this saves tens of megabytes and costs microseconds.
  */
 function keepHeapSmall(): void {
   setFlagsFromString('--semi-space-growth-factor=1')

@@ -17,6 +17,7 @@ import {
   upstreamHost,
   type ValueCheck,
 } from './value-checks.ts'
+import { rollbackConditionsProblem } from '../../rules/guard/rollback-condition.ts'
 
 /** The objects with a key. Keys of a namespace are defaults for its pods. */
 export type AnnotationTarget = 'pod' | 'namespace'
@@ -51,7 +52,7 @@ export const ANNOTATIONS = [
     targets: BOTH,
     form: '`3000`, `mcp`, `3000,4000`',
     fallback: 'the only declared TCP port',
-    meaning: 'ports of the app to take over, by number or name',
+    meaning: 'ports of your MCP server to take over, by number or name',
     check: ports,
   },
   {
@@ -94,15 +95,15 @@ export const ANNOTATIONS = [
     targets: BOTH,
     form: '`127.0.0.1`, `::1`, `pod-ip`',
     fallback: '`pod-ip` in mode `redirect`, `127.0.0.1` in the others',
-    meaning: 'address in the pod on which the app listens',
+    meaning: 'address in the pod on which your MCP server listens',
     check: upstreamHost,
   },
   {
     key: 'upstream-tls',
     targets: BOTH,
     form: '`verify`, `insecure-skip-verify`',
-    fallback: 'the app speaks plain HTTP; a probe with `scheme: HTTPS` is denied',
-    meaning: 'use TLS with the app, on all taken ports; needs `tls-secret`',
+    fallback: 'your MCP server speaks plain HTTP; a probe with `scheme: HTTPS` is denied',
+    meaning: 'use TLS with your MCP server, on all taken ports; needs `tls-secret`',
     check: oneOf('verify', 'insecure-skip-verify'),
   },
   {
@@ -110,7 +111,7 @@ export const ANNOTATIONS = [
     targets: BOTH,
     form: '`configmap/NAME/KEY`, `secret/NAME/KEY`, `volume/NAME/PATH`',
     fallback: 'the public CAs',
-    meaning: 'CA certificates for the app, as PEM',
+    meaning: 'CA certificates for your MCP server, as PEM',
     check: caSource,
   },
   {
@@ -118,7 +119,7 @@ export const ANNOTATIONS = [
     targets: BOTH,
     form: 'a DNS name',
     fallback: '',
-    meaning: 'name in the certificate of the app; needed with `upstream-tls: verify`',
+    meaning: 'name in the certificate of your MCP server; needed with `upstream-tls: verify`',
     check: like(
       /^(?=.{1,253}$)(?!.*\.\d+$)[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$/,
       'write a DNS name, such as mcp-server.shop.svc',
@@ -177,6 +178,15 @@ export const ANNOTATIONS = [
     fallback: '`30s`',
     meaning: 'time window of the error rate',
     check: duration(1_000, 3_600_000, 'write a duration from 1s to 1h, such as 30s'),
+  },
+  {
+    key: 'rollback-on',
+    targets: BOTH,
+    form: '`real-errors>1% for 30s, not-ready for 10s`',
+    fallback: '',
+    meaning:
+      'conditions under which all rules are disarmed until `squall arm`; those of the pod, the namespace and the settings apply together',
+    check: rollbackConditionsProblem,
   },
   {
     key: 'exclude-paths',

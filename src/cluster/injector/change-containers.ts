@@ -11,7 +11,7 @@ import {
   rewriteProbes,
 } from './rewrite-probes.ts'
 
-/** The changed containers of the app. */
+/** The changed containers of the upstream. */
 export interface ChangedContainers {
   readonly containers: readonly Container[]
   readonly initContainers: readonly Container[]
@@ -65,7 +65,7 @@ export function changeContainers(
   }
   if (meetsFaults(mode) && !isRewriting) {
     warnings.push(
-      'probes are not rewritten: a rule that matches them makes the kubelet restart the app',
+      'probes are not rewritten: a rule that matches them makes the kubelet restart the container',
     )
   }
   const undo = {

@@ -4,7 +4,7 @@ import type { ServicePorts } from './injection.ts'
 /** The facts about a pod that decide whether Services lead to its sidecar. */
 interface SelectedPod {
   readonly labels: Readonly<Record<string, string>>
-  /** The taken ports of the app, with the names that moved to the sidecar. */
+  /** The taken ports of the upstream, with the names that moved to the sidecar. */
   readonly ports: readonly { readonly number: number; readonly name?: string | undefined }[]
 }
 
@@ -44,7 +44,7 @@ function bypassing(
     if (match === undefined || protocol !== 'TCP') return []
     if (isHeadless === true) {
       return [
-        `the Service ${quoted(name)} is headless: its clients reach port ${match.number} of the app and bypass Squall: give it a cluster IP, or use ${prefix}mode: redirect`,
+        `the Service ${quoted(name)} is headless: its clients reach port ${match.number} of your MCP server and bypass Squall: give it a cluster IP, or use ${prefix}mode: redirect`,
       ]
     }
     if (match.number !== targetPort) return []

@@ -74,7 +74,7 @@ function rejectOwnAddress(options: InjectionOptions, prefix: string): void {
   throw new Denial(
     'upstream_host',
     `in mode bind the sidecar listens on the address of the pod, so that ${prefix}upstream-host cannot be ${POD_IP}`,
-    'let the app listen on 127.0.0.1, and leave it out',
+    'let your MCP server listen on 127.0.0.1, and leave it out',
   )
 }
 
@@ -85,7 +85,7 @@ function rejectUnnamed(ports: readonly TakenPort[], why: string, prefix: string)
   throw new Denial(
     'unnamed_port',
     `mode port (${why}) takes ports over by their name, and ${unnamed.number} has none`,
-    `give the containerPort ${unnamed.number} a name, such as mcp, and let the targetPort of its Service be that name; or let the app listen on 127.0.0.1 alone, with ${prefix}mode: bind`,
+    `give the containerPort ${unnamed.number} a name, such as mcp, and let the targetPort of its Service be that name; or let your MCP server listen on 127.0.0.1 alone, with ${prefix}mode: bind`,
   )
 }
 
@@ -100,7 +100,7 @@ export function checkBinding(pod: Pod, ports: readonly TakenPort[]): readonly st
     ...(containers.some(bindsLoopback)
       ? []
       : [
-          'nothing in the pod shows that the app listens on loopback: it must listen on 127.0.0.1 only, for example by a variable HOST; else it or the sidecar ends with EADDRINUSE',
+          'nothing in the pod shows that your MCP server listens on loopback: it must listen on 127.0.0.1 only, for example by a variable HOST; else it or the sidecar ends with EADDRINUSE',
         ]),
     ...low.map(
       ({ number }) =>

@@ -51,7 +51,7 @@ export function denyNamespace(context: InjectionContext, isProductionAllowed: bo
     throw new Denial(
       'excluded_namespace',
       `nothing is injected in the namespace ${quoted(namespace.name)}`,
-      'run the app in another namespace',
+      'run your MCP server in another namespace',
     )
   }
   if (settings.productionAction !== 'refuse' || isProductionAllowed) return

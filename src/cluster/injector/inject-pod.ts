@@ -45,8 +45,8 @@ import {
 const DEFAULT_GRACE = 30
 
 /**
- * Injects the sidecar into a pod that requests it, or returns the reason why not. Removes an earlier
- * injection first, so a repeated run has the same result. The pod has passed `parsePod`.
+ * Injects the sidecar into a pod that requests it, or returns the reason why not. Removes an
+ * earlier injection first, so a repeated run has the same result. The pod has passed `parsePod`.
  */
 export function injectPod(pod: Pod, context: InjectionContext): Injection {
   try {
@@ -113,7 +113,10 @@ function injected({ pod, kept }: TakenBack, context: InjectionContext): Injectio
 /** The environment in which no rule of `squall run` acts. */
 const PRODUCTION = 'production'
 
-/** Returns why a pod counts as production: by its namespace, its options, or ENVIRONMENT of the app. */
+/**
+ * Returns why a pod counts as production: by its namespace, its options, or ENVIRONMENT of the
+ * upstream.
+ */
 function productionOf(
   pod: Pod,
   options: InjectionOptions,
@@ -241,14 +244,16 @@ function emptyParts({ metadata, spec }: Pod): Pick<Undo, 'empty'> {
   return empty.length === 0 ? {} : { empty: Object.fromEntries(empty) }
 }
 
-/** Labels by which a controller tells its ReplicaSets apart; their value ends the ReplicaSet's name. */
+/**
+ * Labels by which a controller distinguishes its ReplicaSets; their value ends the ReplicaSet's name.
+ */
 const HASHES = ['pod-template-hash', 'rollouts-pod-template-hash'] as const
 const OF_CRON_JOB = /-\d{8}$/
 const NAME = /^[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,251}[A-Za-z0-9])?$/
 
 /**
- * Returns the name of the workload that a person would name: the Deployment, not its ReplicaSet, and
- * the CronJob, not one of its Jobs. A pod without an owner is its own workload.
+ * Returns the name of the workload that a person would name: the Deployment, not its ReplicaSet,
+ * and the CronJob, not one of its Jobs. A pod without an owner is its own workload.
  */
 export function workloadOf(
   { metadata }: Pod,

@@ -23,7 +23,7 @@ export const RUN_DIRECTORY = '/run/squall'
 export const TLS_VOLUME = 'squall-tls'
 export const TLS_DIRECTORY = '/etc/squall/tls'
 
-/** The certificates that the sidecar trusts in the app. */
+/** The certificates that the sidecar trusts in the upstream. */
 export const CA_VOLUME = 'squall-upstream-ca'
 export const CA_DIRECTORY = '/etc/squall/upstream-ca'
 
@@ -38,7 +38,7 @@ export const VOLUMES: readonly string[] = [
 
 export const ADMIN_PORT_NAME = 'squall-admin'
 
-/** The path of the admin port below which it performs the probes of the app. */
+/** The path of the admin port below which it performs the probes of the upstream. */
 export const APP_HEALTH = '/app-health'
 
 /**

@@ -71,14 +71,21 @@ function take(
   for (const key of ownKeys(texts, prefix)) {
     if (OUTPUT_KEYS.includes(key) || key === INJECTION_LABEL) continue
     rejectUnknown(key, target, prefix, who)
-    const value = texts[`${prefix}${key}`] ?? ''
+    const given = texts[`${prefix}${key}`] ?? ''
+    const value = given === '' ? given : joined(options, key, given)
     const fix = checked(key, value)
     if (fix !== undefined) {
-      const wrong = `${prefix}${key} of ${who} is ${quoted(value)}`
+      const wrong = `${prefix}${key} of ${who} is ${quoted(given)}`
       throw new Denial('invalid_value', wrong, fix)
     }
     options.set(key as AnnotationKey, value)
   }
+}
+
+/** Returns the value of an option: conditions of `rollback-on` add to those above them, other values replace. */
+function joined(options: InjectionOptions, key: string, given: string): string {
+  const before = key === 'rollback-on' ? options.get(key) : undefined
+  return before === undefined ? given : `${before},${given}`
 }
 
 /** Returns the correction of an invalid value; undefined for a valid one. */

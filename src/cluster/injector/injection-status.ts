@@ -8,10 +8,12 @@ export interface InjectionStatus {
   readonly mode: Mode
   readonly why: string
   readonly version: string
-  /** The port of the sidecar for each port of the app. */
+  /** The port of the sidecar for each port of the upstream. */
   readonly ports: Readonly<Record<string, number>>
   readonly native: boolean
-  /** Kept because controllers, which create most pods, do not show the response of the API server. */
+  /**
+   * Kept because controllers, which create most pods, do not show the response of the API server.
+   */
   readonly warnings?: readonly string[] | undefined
   readonly undo: Undo
 }
@@ -59,7 +61,10 @@ export function writeStatus(status: InjectionStatus): string | undefined {
   return text.length <= MAX_LENGTH ? text : undefined
 }
 
-/** Reads the status from a pod's annotation. Throws `StatusError` when the injector did not write it. */
+/**
+ * Reads the status from a pod's annotation. Throws `StatusError` when the injector did not write
+ * it.
+ */
 export function readStatus(text: string, key: string): InjectionStatus {
   let value: unknown
   try {

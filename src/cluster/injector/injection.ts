@@ -114,7 +114,10 @@ export interface InjectorSettings {
   readonly resources: SidecarResources
   /** ConfigMap with rules, unless an annotation names another. */
   readonly rules: string
-  /** Secret with the token of the admin API under `token`, and that for reading under `read-token`; neither need be there. */
+  /**
+   * Secret with the token of the admin API under `token`, and that for reading under `read-token`;
+   * neither need be there.
+   */
   readonly adminSecret: string
   /** Label of namespaces that names their environment. */
   readonly environmentLabel: string

@@ -11,8 +11,8 @@ export type PatchOperation =
 const MOST_COMPARED = 256
 
 /**
- * Returns the operations that turn one JSON value into another; none for equal values. A missing parent is
- * added together with its content.
+ * Returns the operations that turn one JSON value into another; none for equal values. A missing
+ * parent is added together with its content.
  */
 export function jsonPatch(before: unknown, after: unknown): readonly PatchOperation[] {
   const operations: PatchOperation[] = []
@@ -42,8 +42,8 @@ function compareMaps(before: Fields, after: Fields, path: string, into: PatchOpe
 }
 
 /**
- * Compares lists. Elements with equal names, or equal elements, correspond; the longest common sequence
- * stays, all other elements are removed and added.
+ * Compares lists. Elements with equal names, or equal elements, correspond; the longest common
+ * sequence stays, all other elements are removed and added.
  */
 function compareLists(
   before: readonly unknown[],

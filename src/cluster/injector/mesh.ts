@@ -25,8 +25,8 @@ export function isMesh(container: string): boolean {
 }
 
 /**
- * Describes the mesh that redirects the traffic of a pod. Its webhook may run after this one, so labels and
- * annotations that request it count as well.
+ * Describes the mesh that redirects the traffic of a pod. Its webhook may run after this one, so
+ * labels and annotations that request it count as well.
  */
 export function meshOf(
   { metadata, spec }: Pod,

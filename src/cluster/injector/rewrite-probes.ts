@@ -13,7 +13,7 @@ export interface RewrittenProbes {
   readonly probes: Readonly<Record<string, AppProbe>>
 }
 
-/** A probe of the app that the sidecar performs: one action, with a port number. */
+/** A probe of the upstream that the sidecar performs: one action, with a port number. */
 export type AppProbe = Handler & Pick<Probe, 'timeoutSeconds'>
 
 interface Aim {
@@ -40,8 +40,8 @@ export function rewriteProbes(
 }
 
 /**
- * Replaces port names in probes by numbers. In mode `port` the name moves to the sidecar, and the kubelet
- * looks for the name in the container of the probe.
+ * Replaces port names in probes by numbers. In mode `port` the name moves to the sidecar, and the
+ * kubelet looks for the name in the container of the probe.
  */
 export function numberProbes(before: Container, ports: readonly TakenPort[]): RewrittenProbes {
   const rest = eachAim(before, ports, (handler, { kind, action, number }) =>
@@ -54,7 +54,8 @@ export function numberProbes(before: Container, ports: readonly TakenPort[]): Re
 
 /**
  * Restores probes, unless another program changed them since. A service mesh may have taken over a
- * rewritten probe and still request its path: such originals are returned as `kept`, by `container/probe`.
+ * rewritten probe and still request its path: such originals are returned as `kept`, by
+ * `container/probe`.
  */
 export function restoreProbes(
   before: Container,
@@ -75,7 +76,9 @@ export function restoreProbes(
   return { container, kept }
 }
 
-/** Returns the probes that a mesh took over after an earlier injection, for the sidecar to perform. */
+/**
+ * Returns the probes that a mesh took over after an earlier injection, for the sidecar to perform.
+ */
 export function keptProbes(
   container: Container,
   kept: Readonly<Record<string, Handler>>,
@@ -115,7 +118,9 @@ function restoredHandler(
   return withActions(current, { ...actionsOf(current), [kind]: { ...is, port: was.port } })
 }
 
-/** Returns true for the admin port; without the sidecar its port is unknown, and the path decides. */
+/**
+ * Returns true for the admin port; without the sidecar its port is unknown, and the path decides.
+ */
 function isAdmin(port: number | string, adminPort: number | undefined): boolean {
   return adminPort === undefined || Number(port) === adminPort
 }
@@ -180,7 +185,9 @@ export function httpsHandler(
   return undefined
 }
 
-/** Returns true in modes in which requests of the kubelet to the pod's address reach the sidecar. */
+/**
+ * Returns true in modes in which requests of the kubelet to the pod's address reach the sidecar.
+ */
 export function meetsFaults(mode: Mode): boolean {
   return mode !== 'port'
 }

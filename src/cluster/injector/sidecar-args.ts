@@ -14,7 +14,7 @@ const MOST_DRAIN = 30
 
 /**
  * Divides the grace period, so that the sidecar ends before it is killed: the hook waits `stopWait` for the
- * app to end, then the sidecar waits `drain` for exchanges in flight.
+ * upstream to end, then the sidecar waits `drain` for exchanges in flight.
  */
 export function shutdownTimes(graceSeconds: number) {
   const stopWait = Math.floor(graceSeconds * WAIT_SHARE)
@@ -28,6 +28,7 @@ const PASSED_ON = [
   'max-duration',
   'guard-error-rate',
   'guard-window',
+  'rollback-on',
   'exclude-paths',
   'log-level',
   'log-injections',
@@ -36,7 +37,7 @@ const PASSED_ON = [
 /** Returns the sidecar's command-line arguments. */
 export function sidecarArgs(plan: Plan): readonly string[] {
   const { mode, ports, options, environment, settings, tls } = plan
-  // Where the app listens on the address of the pod, SQUALL_UPSTREAM_HOST replaces this host.
+  // Where the upstream listens on the address of the pod, SQUALL_UPSTREAM_HOST replaces this host.
   const host = upstreamHost(plan) ?? '127.0.0.1'
   const args = ports.flatMap(({ number, listen }) => [
     '--listen',
@@ -46,7 +47,7 @@ export function sidecarArgs(plan: Plan): readonly string[] {
     `${tls.scheme}://${host.includes(':') ? `[${host}]` : host}:${number}`,
   ])
   args.push(...tls.args, '--rules', RULES_DIRECTORY)
-  // The sidecar starts before the app, whose own probes report its readiness.
+  // The sidecar starts before the upstream, whose own probes report its readiness.
   args.push('--ready-without-upstream')
   args.push('--drain-timeout', `${shutdownTimes(plan.graceSeconds).drain}s`)
   if (environment !== undefined) args.push('--environment', environment)
@@ -63,7 +64,7 @@ export function sidecarArgs(plan: Plan): readonly string[] {
   return ['run', ...args]
 }
 
-/** Returns the host of the app; undefined for the address of the pod. */
+/** Returns the host of the upstream; undefined for the address of the pod. */
 export function upstreamHost({
   mode,
   options,
@@ -72,7 +73,7 @@ export function upstreamHost({
   return wanted === POD_IP ? undefined : wanted
 }
 
-/** True when the sidecar reaches the app by loopback. */
+/** True when the sidecar reaches the upstream by loopback. */
 export function reachesByLoopback(plan: Pick<Plan, 'mode' | 'options'>): boolean {
   const host = upstreamHost(plan)
   return host !== undefined && isLoopback(host)

@@ -6,8 +6,8 @@ import type { InjectionOptions } from './injection-options.ts'
 /** The share of memory for the heap; the rest is for sockets and code. */
 const HEAP_SHARE = 0.6
 /**
- * Half of the young generation. Most new objects are garbage at once: a space that fits a processor's
- * cache costs less time and memory than V8's default.
+ * Half of the young generation. Most new objects are garbage at once: a space that fits a
+ * processor's cache costs less time and memory than V8's default.
  */
 const YOUNG_MIB = 2
 
@@ -95,7 +95,9 @@ const KEYS = {
 /** The least that the program needs. */
 const LEAST: Readonly<Record<Kind, number>> = { cpu: 0.001, memory: 128 * 2 ** 20 }
 
-/** Returns true when all containers have equal requests and limits, which makes a pod Guaranteed. */
+/**
+ * Returns true when all containers have equal requests and limits, which makes a pod Guaranteed.
+ */
 export function isGuaranteed({ spec }: Pod): boolean {
   const all: readonly Container[] = [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])]
   return all.length > 0 && all.every(({ resources }) => isEqual(resources))
@@ -119,8 +121,8 @@ export function hasOwnResources({ spec }: Pod): boolean {
 }
 
 /**
- * Fits the sidecar into the resources of a pod: its limits are at most those of the pod, and where the
- * containers already request all that the pod has, the sidecar requests nothing and shares.
+ * Fits the sidecar into the resources of a pod: its limits are at most those of the pod, and where
+ * the containers already request all that the pod has, the sidecar requests nothing and shares.
  */
 export function fitted({ spec }: Pod, resources: SidecarResources): SidecarResources {
   const result = { ...resources }

@@ -5,10 +5,10 @@ import { Denial, type InjectorSettings } from './injection.ts'
 import { portList } from './value-checks.ts'
 import type { InjectionOptions } from './injection-options.ts'
 
-/** One port of the app that the sidecar takes over. */
+/** One port of the upstream that the sidecar takes over. */
 export interface TakenPort {
   readonly number: number
-  /** The name in the app's container, if declared. */
+  /** The name in the upstream's container, if declared. */
   readonly name: string | undefined
   /** The container that declares it. */
   readonly container: string | undefined
@@ -51,7 +51,7 @@ export function takenPorts(
     throw new Denial(
       'reserved_port',
       `port ${adminPort} is the admin port of the sidecar`,
-      'let the app listen on another port',
+      'let your MCP server listen on another port',
     )
   }
   let next = firstListenPort
@@ -64,7 +64,7 @@ export function takenPorts(
   })
 }
 
-/** The containers of a pod that may be the app. */
+/** The containers of a pod that may be the upstream. */
 function appContainers(pod: Pod, name: string | undefined): readonly Container[] {
   const containers = (pod.spec?.containers ?? []).filter((each) => !isMesh(each.name))
   if (name === undefined) return containers
@@ -94,7 +94,7 @@ function onlyPort(declared: readonly Declared[], prefix: string): Omit<TakenPort
     throw new Denial(
       'no_port',
       'no container of the pod declares a TCP port',
-      `name the port of the app with the annotation ${prefix}ports, such as "3000"`,
+      `name the port of your MCP server with the annotation ${prefix}ports, such as "3000"`,
     )
   }
   const list = tcp.map(({ port, container }) => `${labelOf(port)} of ${container}`).join(', ')

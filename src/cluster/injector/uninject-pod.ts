@@ -15,8 +15,8 @@ export interface TakenBack {
 }
 
 /**
- * Returns the pod as it was before injection, with later changes by others; the same pod when nothing was
- * injected. Throws `StatusError` for an invalid status.
+ * Returns the pod as it was before injection, with later changes by others; the same pod when
+ * nothing was injected. Throws `StatusError` for an invalid status.
  */
 export function uninjectPod(pod: Pod, prefix = 'squall.dev/'): Pod {
   return takeBack(pod, prefix).pod

@@ -5,7 +5,7 @@ import { httpsHandler } from './rewrite-probes.ts'
 import type { TakenPort } from './taken-ports.ts'
 import type { InjectionOptions } from './injection-options.ts'
 
-/** Configures the sidecar's TLS: with the app, with clients, or neither. */
+/** Configures the sidecar's TLS: with the upstream, with clients, or neither. */
 export interface TlsPlan {
   /** `http` or `https`, for every taken port. */
   readonly scheme: 'http' | 'https'
@@ -19,8 +19,8 @@ type Key = 'upstream-ca' | 'upstream-servername'
 const PLAIN: TlsPlan = { scheme: 'http', args: [], volumes: [], mounts: [] }
 
 /**
- * Chooses TLS on both sides. A sidecar that speaks plain HTTP would cut off an app that serves TLS, so
- * such a pod is denied unless its annotations configure both sides.
+ * Chooses TLS on both sides. A sidecar that speaks plain HTTP would cut off an upstream that serves
+ * TLS, so such a pod is denied unless its annotations configure both sides.
  */
 export function chooseTls(
   pod: Pod,
@@ -36,8 +36,8 @@ export function chooseTls(
   if (wanted !== undefined && secret === undefined) {
     throw new Denial(
       'upstream_tls',
-      'clients use TLS with the app, and the sidecar would serve plain HTTP',
-      `name the Secret (kubernetes.io/tls) with the certificate of the app: ${prefix}tls-secret`,
+      'clients use TLS with your MCP server, and the sidecar would serve plain HTTP',
+      `name the Secret (kubernetes.io/tls) with the certificate of your MCP server: ${prefix}tls-secret`,
     )
   }
   const upstream = wanted === undefined ? PLAIN : upstreamSide(pod, options, wanted, prefix)
@@ -58,7 +58,7 @@ function rejectDetected({ spec }: Pod, ports: readonly TakenPort[], prefix: stri
   if (found === undefined) return
   throw new Denial(
     'upstream_tls',
-    `the app serves TLS: ${found.key} uses port ${found.port} with scheme HTTPS`,
+    `your MCP server serves TLS: ${found.key} uses port ${found.port} with scheme HTTPS`,
     `write ${prefix}upstream-tls: verify with ${prefix}upstream-ca (such as configmap/NAME/ca.crt) and ${prefix}upstream-servername, or ${prefix}upstream-tls: insecure-skip-verify; and ${prefix}tls-secret with the Secret for clients`,
   )
 }
@@ -87,8 +87,8 @@ function upstreamSide(
   if (name === undefined) {
     throw new Denial(
       'upstream_tls',
-      'the sidecar reaches the app by an address, which certificates do not name',
-      `write the DNS name in the certificate of the app: ${prefix}upstream-servername`,
+      'the sidecar reaches your MCP server by an address, which certificates do not name',
+      `write the DNS name in the certificate of your MCP server: ${prefix}upstream-servername`,
     )
   }
   const args = ['--upstream-servername', name]

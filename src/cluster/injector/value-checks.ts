@@ -59,7 +59,10 @@ export function objectName(value: string): string | undefined {
     : 'write the name of an object: lower case letters, digits, dashes and dots, at most 253'
 }
 
-/** Accepts a source of certificates: a key of a ConfigMap or Secret, or a path in a volume of the pod. */
+/**
+ * Accepts a source of certificates: a key of a ConfigMap or Secret, or a path in a volume of the
+ * pod.
+ */
 export function caSource(value: string): string | undefined {
   const [kind = '', name = '', ...rest] = value.split('/')
   const isKnown = kind === 'configmap' || kind === 'secret' || kind === 'volume'
@@ -139,7 +142,7 @@ export const POD_IP = 'pod-ip'
 export function upstreamHost(value: string): string | undefined {
   return value === POD_IP || isLoopback(value)
     ? undefined
-    : 'the app is in the same pod: use 127.0.0.1, ::1 or pod-ip'
+    : 'your MCP server is in the same pod: use 127.0.0.1, ::1 or pod-ip'
 }
 
 /** Returns true for loopback addresses, which other pods cannot reach. */

@@ -99,8 +99,8 @@ export function awaitedPods(
 }
 
 /**
- * Writes the rules into their key of the ConfigMap and leaves the other keys alone. The result has the
- * ConfigMap as the API server keeps it: a webhook may have changed other keys, too.
+ * Writes the rules into their key of the ConfigMap and leaves the other keys alone. The result has
+ * the ConfigMap as the API server keeps it: a webhook may have changed other keys, too.
  */
 export async function writeConfigMap(
   client: KubeClient,
@@ -137,7 +137,10 @@ export async function writeConfigMap(
   return { change: 'changed', kept: await client.patch(ref, 'merge', patch, limits) }
 }
 
-/** Returns the label that makes the webhook check the keys together, unless together they are invalid. */
+/**
+ * Returns the label that makes the webhook check the keys together, unless together they are
+ * invalid.
+ */
 function labelFor(before: Fields | undefined, target: RulesTarget): string {
   const { kind } = parseKeys(keysWith(before, target), WHOLE_MOUNT)
   return kind === 'rejected' ? SEPARATE_KEYS : ALL_KEYS

@@ -178,7 +178,7 @@ function portsOf(pod: Pod, port: string | undefined): readonly TakenPort[] {
   }
 }
 
-/** Returns the paths of probes at the ports: faults there would restart the app. */
+/** Returns the paths of probes at the ports: faults there would restart the container. */
 function probedPaths(pod: Pod, ports: readonly TakenPort[]): readonly string[] {
   const containers = [...(pod.spec?.containers ?? []), ...(pod.spec?.initContainers ?? [])]
   const paths = containers.flatMap((container) =>

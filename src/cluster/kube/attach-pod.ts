@@ -33,7 +33,9 @@ const ASK_MS = 3_000
 const TROUBLES =
   /^(?:ErrImage|ImagePullBackOff|InvalidImageName|CreateContainer.*Error|RunContainerError)/
 
-/** Adds a sidecar to a running pod, by one change that the API server accepts or rejects as a whole. */
+/**
+ * Adds a sidecar to a running pod, by one change that the API server accepts or rejects as a whole.
+ */
 export async function attachToPod(
   client: KubeClient,
   ref: PodRef,

@@ -52,8 +52,8 @@ const MAX_POLL_MS = 2_000
 const ASK_MS = 3_000
 
 /**
- * Asks the sidecars until each has read or rejected the new rules, or the time limit is reached. Throws
- * where the right to ask is missing: waiting would not help.
+ * Asks the sidecars until each has read or rejected the new rules, or the time limit is reached.
+ * Throws where the right to ask is missing: waiting would not help.
  */
 export function awaitRules(
   client: KubeClient,
@@ -129,7 +129,9 @@ async function look(
   }
 }
 
-/** Returns the progress after an error of the cluster or an abort; throws every other error again. */
+/**
+ * Returns the progress after an error of the cluster or an abort; throws every other error again.
+ */
 export function waitingDespite(
   error: unknown,
   { signal }: AskOptions,

@@ -21,7 +21,10 @@ export function podWarnings(pod: InjectedPod, { warnings }: Bypasses): readonly 
   return [...new Set([...kept, ...(warnings.get(pod) ?? [])])]
 }
 
-/** Finds the Services that lead past sidecars in mode `port`; reads nothing where no pod has this mode. */
+/**
+ * Finds the Services that lead past sidecars in mode `port`; reads nothing where no pod has this
+ * mode.
+ */
 export async function findBypasses(
   client: KubeClient,
   pods: readonly InjectedPod[],

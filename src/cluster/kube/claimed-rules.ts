@@ -125,7 +125,7 @@ export function restoreClaimed(
     const keys = Object.keys({ ...fieldsOf(found['data']), ...fieldsOf(found['binaryData']) })
     const isOnlyOurs = keys.every((key) => key === claim.key || key === BACKUP_KEY)
     if (isOurs && !backup.existed && isOnlyOurs && resourceVersion !== undefined) {
-      await client.delete(refOf(target), limits, { resourceVersion })
+      await client.delete(refOf(target), limits, { preconditions: { resourceVersion } })
       return 'restored'
     }
     const data = { [BACKUP_KEY]: null, ...(isOurs && { [claim.key]: backup.text }) }

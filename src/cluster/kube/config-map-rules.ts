@@ -38,7 +38,10 @@ export function mountedTexts(keys: ConfigMapKeys, mount: RulesConfigMap): readon
     .map(({ name, bytes }) => ({ file: posix.join(mount.path, name), bytes }))
 }
 
-/** Returns the digest that a sidecar reports for these keys; undefined when there is nothing to read. */
+/**
+ * Returns the digest that a sidecar reports for these keys; undefined when there is nothing to
+ * read.
+ */
 export function expectedDigest(keys: ConfigMapKeys, mount: RulesConfigMap): string | undefined {
   const texts = mountedTexts(keys, mount)
   if (mount.key !== undefined && texts.length === 0) return undefined

@@ -29,8 +29,8 @@ export function connectKube({ kubeconfig, context, env, version }: Connection): 
 }
 
 /**
- * Returns a client without credentials, for what everybody may read; undefined outside of a cluster.
- * The CA in the file alone is trusted. Throws a `KubeError` where the file cannot be read.
+ * Returns a client without credentials, for what everybody may read; undefined outside of a
+ * cluster. The CA in the file alone is trusted. Throws a `KubeError` where the file cannot be read.
  */
 export function anonymousClient(
   env: Environment,

@@ -34,7 +34,7 @@ export interface InjectedPod {
   readonly version: string
   readonly rules: RulesConfigMap | undefined
   readonly labels: Readonly<Record<string, string>>
-  /** Ports of the app that were taken over. */
+  /** Ports of the upstream that were taken over. */
   readonly ports: readonly { readonly number: number; readonly name?: string | undefined }[]
   /** Warnings of the injector when the pod was made. */
   readonly warnings: readonly string[]
@@ -62,7 +62,9 @@ export async function listInjectedPods(
     .sort((one, other) => (key(one) < key(other) ? -1 : 1))
 }
 
-/** Reads a pod and its sidecar; undefined when it neither has nor asks for one, or is terminating. */
+/**
+ * Reads a pod and its sidecar; undefined when it neither has nor asks for one, or is terminating.
+ */
 export function readInjectedPod(pod: Fields, prefix: string): InjectedPod | undefined {
   const { name, namespace = '', uid, annotations, labels, isTerminating } = metadataOf(pod)
   if (isTerminating) return undefined

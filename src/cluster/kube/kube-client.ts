@@ -23,6 +23,12 @@ export interface KubeRequest {
   readonly what: string
 }
 
+/** Says when to delete, and what becomes of the objects that the resource owns. */
+interface DeleteOptions {
+  readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string }
+  readonly propagationPolicy?: 'Background' | 'Foreground'
+}
+
 const TIMEOUT_MS = 10_000
 const MAX_BYTES = 32 * 1024 * 1024
 const PAGE = '500'
@@ -79,12 +85,8 @@ export class KubeClient {
   }
 
   /** Deletes one resource; with preconditions only when nobody changed it since. */
-  delete(
-    ref: ObjectRef,
-    limits: Limits = {},
-    preconditions: { readonly uid?: string; readonly resourceVersion?: string } = {},
-  ): Promise<Fields> {
-    return this.#resource('delete', ref, { method: 'DELETE', body: { preconditions } }, limits)
+  delete(ref: ObjectRef, limits: Limits = {}, body: DeleteOptions = {}): Promise<Fields> {
+    return this.#resource('delete', ref, { method: 'DELETE', body }, limits)
   }
 
   /** Reads all resources of a kind, page by page. */
@@ -114,13 +116,27 @@ export class KubeClient {
 
   /** Returns the JSON of the response. Throws nothing but a `KubeError`, and the reason of an abort. */
   async request(request: KubeRequest): Promise<unknown> {
+    const json = jsonOf(await this.#bytes(request, 'application/json'))
+    if (json !== undefined) return json
+    throw new KubeError(
+      'response',
+      `cannot ${request.what}: the response of ${this.name} is no JSON`,
+    )
+  }
+
+  /** Returns the text of the response, such as the log of a container. Throws as `request` does. */
+  async text(request: KubeRequest): Promise<string> {
+    return (await this.#bytes(request, '*/*')).toString('utf8')
+  }
+
+  async #bytes(request: KubeRequest, accept: string): Promise<Buffer> {
     const { credentials } = this.#access
     try {
-      return await this.#send(request, await credentials.get(false))
+      return await this.#send(request, accept, await credentials.get(false))
     } catch (error) {
       if (!(error instanceof KubeError) || error.status !== 401) throw error
       // Some credentials expire without saying when.
-      return this.#send(request, await credentials.get(true))
+      return this.#send(request, accept, await credentials.get(true))
     }
   }
 
@@ -159,7 +175,7 @@ export class KubeClient {
     await this.#pool?.destroy()
   }
 
-  async #send(request: KubeRequest, credentials: Credentials): Promise<unknown> {
+  async #send(request: KubeRequest, accept: string, credentials: Credentials): Promise<Buffer> {
     const { method, body, patch, timeoutMs = TIMEOUT_MS, maxBytes = MAX_BYTES, what } = request
     const { server, name } = this.#access
     const type = patch === undefined ? 'application/json' : `application/${patch}-patch+json`
@@ -171,7 +187,7 @@ export class KubeClient {
         path: this.#pathOf(request),
         headers: {
           ...request.headers,
-          accept: 'application/json',
+          accept,
           ...this.#headersFor(credentials),
           ...(body !== undefined && { 'content-type': type }),
         },
@@ -186,17 +202,15 @@ export class KubeClient {
       }
       const theirs = Date.parse(String(headers['date']))
       if (Number.isFinite(theirs)) this.#ahead = theirs - Date.now()
-      const json = jsonOf(bytes)
       if (statusCode < 200 || statusCode > 299) {
-        throw responseError(what, statusCode, json, bytes, name)
+        throw responseError(what, statusCode, jsonOf(bytes), bytes, name)
       }
-      if (json !== undefined) return json
-      throw new KubeError('response', `cannot ${what}: the response of ${name} is no JSON`)
+      return bytes
     } catch (error) {
       if (error instanceof KubeError) throw error
       request.signal?.throwIfAborted()
       if (limit.aborted) {
-        const why = `${server.host} did not answer within ${timeoutMs / 1000} s; check that it can be reached from here`
+        const why = `${server.host} did not respond within ${timeoutMs / 1000} s; check that it can be reached from here`
         throw new KubeError('timeout', `cannot ${what}: ${why}`)
       }
       const why = connectionProblem(error as NodeJS.ErrnoException, server)

@@ -95,7 +95,7 @@ export function responseError(
 }
 
 function meaning(code: KubeErrorCode, status: number, detail: string, cluster: string): string {
-  const responded = detail === '' ? `the API server answers ${status}` : detail
+  const responded = detail === '' ? `the API server responds with ${status}` : detail
   if (code === 'unauthorized') {
     return `the API server does not accept the credentials of ${cluster}; log in again`
   }

@@ -92,7 +92,9 @@ function parsed(file: string): Fields {
   return document
 }
 
-/** Returns the access that a context of a kubeconfig gives; the current context when none is named. */
+/**
+ * Returns the access that a context of a kubeconfig gives; the current context when none is named.
+ */
 export function kubeconfigAccess(config: Kubeconfig, wanted: string | undefined): ClusterAccess {
   const { contexts, currentContext, files } = config
   const invalid = (message: string): KubeError =>

@@ -11,7 +11,9 @@ export const SECRETS = resourceKind('secrets')
 export const PODS = resourceKind('pods')
 export const SERVICES = resourceKind('services')
 export const EVENTS = resourceKind('events')
+export const SERVICE_ACCOUNTS = resourceKind('serviceaccounts')
 export const DEPLOYMENTS = resourceKind('deployments', 'apps')
+export const JOBS = resourceKind('jobs', 'batch')
 export const NAMESPACES = resourceKind('namespaces', '', false)
 
 const ADMISSION = 'admissionregistration.k8s.io'

@@ -18,8 +18,8 @@ export type AskedPod = Pick<InjectedPod, 'namespace' | 'name' | 'adminPort'>
 const FORWARDED = new WeakSet<AskedPod>()
 
 /**
- * Asks a sidecar through the API server's proxy, or, where that cannot reach the pod or the right is
- * missing, through a forwarded port.
+ * Asks a sidecar through the API server's proxy, or, where that cannot reach the pod or the right
+ * is missing, through a forwarded port.
  */
 export async function askSidecar<E extends Endpoint>(
   client: KubeClient,

@@ -85,7 +85,9 @@ const TROUBLE = {
     'it asks for a sidecar and has none: it was made while the webhook was away; delete the pod so that it is made again',
 } as const
 
-/** Finds the digest that a sidecar should have; undefined without the right to read its ConfigMap. */
+/**
+ * Finds the digest that a sidecar should have; undefined without the right to read its ConfigMap.
+ */
 function expectedDigests(
   client: KubeClient,
   limits: Limits,

@@ -14,7 +14,9 @@ export interface ConfigMapRef {
   readonly name: string
 }
 
-/** The change of the stop key; `others` when it still stops some pods, `left` when it was not tried. */
+/**
+ * The change of the stop key; `others` when it still stops some pods, `left` when it was not tried.
+ */
 export type StopChange = 'stopped' | 'resumed' | 'unchanged' | 'others' | 'left'
 
 const STARTING = 'its sidecar does not run yet; it reads the stop key before it takes calls'
@@ -24,7 +26,9 @@ export function isStopped(configMap: Fields | undefined): boolean {
   return stopsOf(configMap)?.length !== 0
 }
 
-/** Returns the stops of a ConfigMap; undefined when the key holds anything else, which stops all. */
+/**
+ * Returns the stops of a ConfigMap; undefined when the key holds anything else, which stops all.
+ */
 function stopsOf(configMap: Fields | undefined): readonly Stop[] | undefined {
   const text = fieldsOf(configMap?.['data'])[STOP_KEY]
   // An empty key is one: `kubectl patch` writes it in an emergency.
@@ -57,7 +61,9 @@ function seesStopKey({ rules }: InjectedPod): boolean {
   return rules.items.length === 0 || rules.items.some(({ path }) => path === STOP_KEY)
 }
 
-/** Writes a stop into a ConfigMap, or creates it; `keepStopped` keeps a stop of all pods as it is. */
+/**
+ * Writes a stop into a ConfigMap, or creates it; `keepStopped` keeps a stop of all pods as it is.
+ */
 export function writeStop(
   client: KubeClient,
   ref: ConfigMapRef,

@@ -12,7 +12,10 @@ export interface WatchedPod {
   readonly pod: InjectedPod
   readonly isReady: boolean
   readonly isTerminating: boolean
-  /** The time of `performance.now()` at which the pod was new; before all time for those of the first look. */
+  /**
+   * The time of `performance.now()` at which the pod was new; before all time for those of the
+   * first look.
+   */
   readonly firstSeen: number
   /** Undefined when the sidecar does not run or could not be asked. */
   readonly state: State | undefined

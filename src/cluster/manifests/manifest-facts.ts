@@ -5,7 +5,9 @@ import { type KubeObject } from './pod-templates.ts'
 /** Facts from the manifests about the place where their pods will run. */
 export interface ManifestFacts {
   namespace(name: string): NamespaceFacts
-  /** Undefined when the manifests hold no Service of the namespace: others may be in the cluster. */
+  /**
+   * Undefined when the manifests hold no Service of the namespace: others may be in the cluster.
+   */
   services(namespace: string): InjectionContext['services']
 }
 

@@ -1,4 +1,4 @@
-/** Leads traffic to one port of the app to a listener. */
+/** Leads traffic to one port of the upstream to a listener. */
 export interface Redirect {
   readonly from: number
   readonly to: number
@@ -7,11 +7,12 @@ export interface Redirect {
 /** The ports that are taken over. */
 export interface RedirectPlan {
   readonly redirects: readonly [Redirect, ...Redirect[]]
-  /** Traffic of this user to loopback reaches the app itself. */
+  /** Traffic of this user to loopback reaches the upstream itself. */
   readonly exemptUid: number | undefined
   /**
-   * The kernel drops the redirect unless `refreshRuleset` is applied at least this often, in seconds;
-   * connections that are already open stay with the app. Undefined for a permanent redirect.
+   * The kernel drops the redirect unless `refreshRuleset` is applied at least this often, in
+   * seconds; connections that are already open stay with the upstream. Undefined for a permanent
+   * redirect.
    */
   readonly heldSeconds?: number | undefined
 }
@@ -27,8 +28,8 @@ const SETS =
   '  set held { type inet_service; flags timeout; }\n  set owned { type inet_service; }\n'
 
 /**
- * Returns the rules for `nft -f -`, which applies all of them or none. They replace earlier rules, so
- * that applying them twice does no harm.
+ * Returns the rules for `nft -f -`, which applies all of them or none. They replace earlier rules,
+ * so that applying them twice does no harm.
  */
 export function ruleset({ redirects, exemptUid, heldSeconds }: RedirectPlan): string {
   const isHeld = heldSeconds !== undefined
@@ -66,7 +67,7 @@ export function refreshRuleset(redirects: readonly Redirect[], seconds: number):
 }
 
 /**
- * Leads new connections to the app again. Redirected connections stay redirected: the kernel
+ * Leads new connections to the upstream again. Redirected connections stay redirected: the kernel
  * translates their addresses as long as a matching rule exists, so the rules stay.
  */
 export function releaseRuleset(): string {

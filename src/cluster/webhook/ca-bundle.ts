@@ -23,13 +23,16 @@ interface WantedBundle {
 }
 
 const MAX_CAS = 10
-/** The chart's annotation of webhook configurations for the manager of certificates, and its value for Squall. */
+/**
+ * The chart's annotation of webhook configurations for the manager of certificates, and its value
+ * for Squall.
+ */
 const MANAGED_BY = 'squall.dev/certificates'
 const OWN = 'selfManaged'
 
 /**
- * Publishes CAs in the webhook configurations; returns true when one changed. Throws a conflict when
- * another program changed one meanwhile.
+ * Publishes CAs in the webhook configurations; returns true when one changed. Throws a conflict
+ * when another program changed one meanwhile.
  */
 export async function ensureBundle(
   client: KubeClient,

@@ -11,8 +11,8 @@ import type { Review } from './review.ts'
 import { accepted, guarded, notChecked } from './decide.ts'
 
 /**
- * Decides about a labelled ConfigMap before its check: adds `appliedAt` to rules without it. Invalid rules
- * are left to the check.
+ * Decides about a labelled ConfigMap before its check: adds `appliedAt` to rules without it.
+ * Invalid rules are left to the check.
  */
 export function decideAnchor(review: Review, parts: RulesParts): Promise<Decision> {
   return guarded('the time of these rules', async () => {

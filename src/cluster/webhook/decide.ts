@@ -40,8 +40,8 @@ export class DecideError extends Error {
 }
 
 /**
- * Decides about the review of a pod. After a failure, pods that do not request the sidecar pass with a
- * warning; only pods that request it are denied.
+ * Decides about the review of a pod. After a failure, pods that do not request the sidecar pass
+ * with a warning; only pods that request it are denied.
  */
 export async function decide(review: Review, parts: DecideParts): Promise<Decision> {
   if (!review.isPodCreation) {

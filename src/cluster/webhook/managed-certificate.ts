@@ -29,9 +29,10 @@ const OWNER_LABEL = 'app.kubernetes.io/part-of'
 const RETRY_MS = 500
 
 /**
- * Keeps a CA and a serving certificate in a Secret and renews them in time. Any number of replicas may do
- * so at once: a change applies only to the version that was read, and a replica that is too late reads
- * the result of the other. A certificate is served once the webhook configuration trusts its CA.
+ * Keeps a CA and a serving certificate in a Secret and renews them in time. Any number of replicas
+ * may do so at once: a change applies only to the version that was read, and a replica that is too
+ * late reads the result of the other. A certificate is served once the webhook configuration trusts
+ * its CA.
  */
 export class ManagedCertificate {
   readonly #options: ManagedOptions
@@ -151,7 +152,9 @@ export class ManagedCertificate {
   }
 }
 
-/** Returns the Secret with new data and the version that was read, so nothing newer is overwritten. */
+/**
+ * Returns the Secret with new data and the version that was read, so nothing newer is overwritten.
+ */
 function replaced(found: Fields, data: Fields): Fields {
   const labels = { ...metadataOf(found).labels, [OWNER_LABEL]: 'squall' }
   const metadata = { ...fieldsOf(found['metadata']), labels }

@@ -12,7 +12,10 @@ export interface ManagedLifetimes {
   readonly rotateBeforeMs: number
 }
 
-/** The content of the Secret: a CA, earlier ones that may still be in use, and a serving certificate. */
+/**
+ * The content of the Secret: a CA, earlier ones that may still be in use, and a serving
+ * certificate.
+ */
 export interface ManagedState {
   readonly ca: Issuer
   /** PEM of all CAs, the newest first. */

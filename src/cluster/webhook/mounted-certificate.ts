@@ -18,7 +18,9 @@ const PUBLISH_MS = 1_000
 interface MountedOptions {
   readonly settleMs?: number
   readonly pollMs?: number
-  /** The time that API servers may take to trust a new certificate before it replaces a valid one. */
+  /**
+   * The time that API servers may take to trust a new certificate before it replaces a valid one.
+   */
   readonly trustMs?: number | undefined
   /** Returns false while the CA of the files is not published. */
   readonly isPublished?: (() => boolean) | undefined

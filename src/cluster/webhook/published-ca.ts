@@ -32,8 +32,8 @@ const REQUEST_MS = 5_000
 const READ_MS = 2_000
 
 /**
- * Publishes the CA of a mounted certificate in the webhook configurations, and keeps the CAs that other
- * replicas may still use. A tool that replaces the bundle would cut these replicas off.
+ * Publishes the CA of a mounted certificate in the webhook configurations, and keeps the CAs that
+ * other replicas may still use. A tool that replaces the bundle would cut these replicas off.
  */
 export class PublishedCa {
   readonly #file: string
@@ -50,7 +50,10 @@ export class PublishedCa {
     this.#parts = parts
   }
 
-  /** Publishes the CA and follows its file until closed. Resolves when API servers had time to trust it. */
+  /**
+   * Publishes the CA and follows its file until closed. Resolves when API servers had time to trust
+   * it.
+   */
   async start(): Promise<void> {
     await new Promise<void>((resolve) => {
       this.#running = this.#run(resolve).finally(resolve)

@@ -85,7 +85,9 @@ const BODY_COMPLAINTS: Readonly<Record<Exclude<BodyProblem, 'gone'>, Complaint>>
   },
 }
 
-/** Responds to POST at the paths of the routes, and to other requests with an error. Never throws. */
+/**
+ * Responds to POST at the paths of the routes, and to other requests with an error. Never throws.
+ */
 export function createReviewHandler(
   parts: ReviewHandlerParts,
 ): (request: IncomingMessage, response: ServerResponse) => void {

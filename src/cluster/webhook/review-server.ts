@@ -18,7 +18,9 @@ interface ReviewServerOptions {
   readonly reviewTimeoutMs: number
 }
 
-/** Creates a server for TLS 1.2 or newer and HTTP/1.1, with limits on size, time and connections. */
+/**
+ * Creates a server for TLS 1.2 or newer and HTTP/1.1, with limits on size, time and connections.
+ */
 export function createReviewServer(options: ReviewServerOptions): Server {
   const { pair, handler, reviewTimeoutMs } = options
   const server = createServer(

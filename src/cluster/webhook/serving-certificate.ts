@@ -17,7 +17,10 @@ export class CertificateError extends Error {
   readonly code = 'SQUALL_CERTIFICATE'
 }
 
-/** Checks that a certificate and a key match. Errors do not repeat those of OpenSSL, which may describe the key. */
+/**
+ * Checks that a certificate and a key match. Errors do not repeat those of OpenSSL, which may
+ * describe the key.
+ */
 export function checkPair({ cert, key }: CertificatePair): ServingPair {
   let read: X509Certificate
   try {

@@ -72,7 +72,9 @@ export function createWebhookMetrics(version: string): WebhookMetrics {
   }
 }
 
-/** The configuration that counters, gauges and histograms share; only histograms read the buckets. */
+/**
+ * The configuration that counters, gauges and histograms share; only histograms read the buckets.
+ */
 interface Declared {
   readonly name: WebhookMetric
   readonly help: string

@@ -97,7 +97,9 @@ export interface WebhookOptions {
 export interface Webhook {
   readonly reviews: BoundAddress
   readonly admin: BoundAddress
-  /** Ends readiness, accepts reviews for the shutdown delay, waits for those in flight, and stops. */
+  /**
+   * Ends readiness, accepts reviews for the shutdown delay, waits for those in flight, and stops.
+   */
   drain(): Promise<void>
   /** Ends at once. */
   close(): Promise<void>
@@ -109,8 +111,9 @@ const BODIES = 8
 const CA = 'ca.crt'
 
 /**
- * Starts a webhook. Calls `client` only where the options need the API server. It is ready once there is a
- * certificate; until then only the admin port responds. `stop` ends the wait for a certificate.
+ * Starts a webhook. Calls `client` only where the options need the API server. It is ready once
+ * there is a certificate; until then only the admin port responds. `stop` ends the wait for a
+ * certificate.
  */
 export async function startWebhook(
   options: WebhookOptions,

@@ -19,7 +19,7 @@ export const after = Type.Optional(
     },
     {
       description:
-        'How much of the response goes out before: bytes, or events. Without it, a stream goes on up to the event that answers the call.',
+        'How much of the response goes out before: bytes, or events. Without it, a stream goes on up to the event with the response.',
       examples: [{ events: 2 }, { bytes: '1KiB' }],
     },
   ),

@@ -14,7 +14,7 @@ export type Audience =
 /**
  * Returns who else may get the response to a call. What the server says about keeping it holds, as
  * for any cache: `no-store` and `Vary: *` keep it from everybody, `private` from other callers, and
- * the headers that `Vary` names tell callers apart. The key is a digest: it gives no secret away.
+ * the headers that `Vary` names distinguish callers. The key is a digest: it gives no secret away.
  */
 export function audience(ctx: FaultContext, by: SharedBy, about: readonly unknown[]): Audience {
   const lines = ctx.response?.headers ?? []

@@ -10,7 +10,7 @@ const LISTS: ReadonlyMap<string, string> = new Map([
   ['resources/templates/list', 'resourceTemplates'],
 ])
 
-/** The key of the list that a method answers with; undefined when it lists nothing. */
+/** The key of the list in the result of a method; undefined when it lists nothing. */
 export function listKey(method: string | undefined): string | undefined {
   return method === undefined ? undefined : LISTS.get(method)
 }

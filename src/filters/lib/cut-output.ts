@@ -14,7 +14,9 @@ export interface CutOffset {
   readonly events?: number
 }
 
-/** `broken`: the connection ends in the middle of the response. `clean`: the response ends in order. */
+/**
+ * `broken`: the connection ends in the middle of the response. `clean`: the response ends in order.
+ */
 export type CutFraming = 'broken' | 'clean'
 
 /** A body without a length is held up to this, to find out whether there is anything to cut. */
@@ -63,7 +65,7 @@ async function cutHeld(
 ): Promise<Output> {
   const source = body[Symbol.asyncIterator]()
   const held: Uint8Array[] = []
-  // One byte more than is to stay tells that there is more; a share needs all of it.
+  // One byte more than is to stay shows that there is more; a share needs all of it.
   const enough = Math.min(offset.bytes ?? MAX_HELD, MAX_HELD)
   let size = 0
   let over = false
@@ -80,7 +82,7 @@ async function cutHeld(
   return cutDeclared(ctx, all, stay, size, framing)
 }
 
-/** A share is that of the event that answers the call: nobody knows how long a stream will be. */
+/** A share is that of the event with the response: nobody knows how long a stream will be. */
 async function* cutStream(
   ctx: FaultContext,
   body: AsyncIterable<Uint8Array>,
@@ -101,7 +103,7 @@ async function* cutStream(
       }
       yield response
     } else if (!(events !== undefined && responses(before)) && takesEffect(ctx)) {
-      // Behind the event that answers the call there is nothing left to lose.
+      // Behind the event with the response there is nothing left to lose.
       end(framing)
       return
     }

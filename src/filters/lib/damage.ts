@@ -11,7 +11,10 @@ const NO_START = '!#%&)*+,/:;<=>?@]^_`|}~'
 
 const MOST_FLIPS = 8
 
-/** Bytes that are no UTF-8, each in another way: of no use at all, overlong, cut off, half of a pair. */
+/**
+ * Bytes that are no UTF-8, each in another way: of no use at all, overlong, cut off, half of a
+ * pair.
+ */
 const NO_UTF8 = ['\xff\xfe', '\xc0\xaf', '\xe2\x82', '\xed\xa0\x80']
 
 const PAGE =
@@ -78,8 +81,8 @@ interface Span {
 }
 
 /**
- * Finds the content of the longest string, which is content of the response rather than a key. Finds the
- * whole text when there are no strings.
+ * Finds the content of the longest string, which is content of the response rather than a key.
+ * Finds the whole text when there are no strings.
  */
 function longestString(text: string): Span {
   let longest: Span | undefined

@@ -6,7 +6,10 @@ import type { FaultContext, Output } from '../fault.ts'
 /** The rest of a larger body passes unchanged. */
 const MAX_DAMAGED = 256 * 1024
 
-/** A response that is one body, damaged, with a head that is true of it; as it was where that cannot be. */
+/**
+ * A response that is one body, damaged, with a head that is true of it; as it was where that cannot
+ * be.
+ */
 export async function damagedBody(
   ctx: FaultContext,
   { head, body }: Output,
@@ -36,7 +39,9 @@ export function withType(headers: HeaderLines, type: string): string[] {
   return [...linesWithout(headers, (name) => name === 'content-type'), 'Content-Type', type]
 }
 
-/** Where there is no body there may be none; and in coded bytes there is no text to put anything in. */
+/**
+ * Where there is no body there may be none; and in coded bytes there is no text to put anything in.
+ */
 function canDamage(mode: DamageMode, bytes: Uint8Array, headers: HeaderLines): boolean {
   const coding = headerValue(headers, 'content-encoding') ?? 'identity'
   return bytes.length > 0 && (mode !== 'invalid-utf8' || coding.toLowerCase() === 'identity')

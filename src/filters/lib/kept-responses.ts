@@ -14,7 +14,9 @@ interface Kept {
   readonly at: number
 }
 
-/** Earlier responses, by what they answered. Bounded: what was not added to for longest goes first. */
+/**
+ * Earlier responses, by their requests. Bounded: drops those first that were not added to for longest.
+ */
 export class KeptResponses implements Keeper {
   readonly #age: number
   readonly #keeping: Keeping

@@ -13,8 +13,9 @@ export const NOT_APPLICABLE = {
   too_complex: 'the response has more values than are read, or nests them too deeply',
   memory: 'too much is held in memory for all calls together',
   unreadable: 'the encoding or the text of the request or response cannot be read',
-  already_sent: 'the app already has the call, which can no longer be changed or repeated',
-  call_not_sent: 'another fault stopped the call, or the client left, before the app got the call',
+  already_sent: 'the upstream already has the call, which can no longer be changed or repeated',
+  call_not_sent:
+    'another fault stopped the call, or the client left, before the upstream got the call',
   no_caller:
     'nothing in the request identifies the caller, so that no kept response may be replayed',
   not_kept: 'the server forbids caching the response',

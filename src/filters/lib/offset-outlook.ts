@@ -15,7 +15,7 @@ export function offsetOutlook(
   if (events !== undefined) {
     return { by: 'output', does, needs: events === 0 ? undefined : `a stream of ${events} events` }
   }
-  // Without a call there is no event that answers it.
+  // Without a call there is no event with a response.
   return call === undefined ? NOTHING : { by: 'output', does }
 }
 

@@ -2,7 +2,9 @@ import type { Call } from '../../mcp/call.ts'
 import { isModern } from '../../mcp/protocol-version.ts'
 import type { NotApplicableReason } from './not-applicable.ts'
 
-/** An otherwise healthy call and the kind of its response, for which a fault predicts its effect. */
+/**
+ * An otherwise healthy call and the kind of its response, for which a fault predicts its effect.
+ */
 export interface OutlookInput {
   /** Undefined for a rule about HTTP: its faults know no call. */
   readonly call: Call | undefined
@@ -12,7 +14,7 @@ export interface OutlookInput {
   readonly response: 'body' | 'events'
   /** Several calls share the stream, where not every message belongs to a call. */
   readonly shared: boolean
-  /** False for a stream that answers no call: it has no last event. */
+  /** False for a stream without a response: it has no last event. */
   readonly ends: boolean
 }
 
@@ -28,7 +30,9 @@ export type Outlook =
       readonly by: OutlookHook
       readonly does: string
       readonly asks?: Asked
-      /** With `by: response`: events before the one that answers the call are its business as well. */
+      /**
+       * With `by: response`: it also acts on events before the one with the response.
+       */
       readonly any?: true
       /** A condition that the response must meet; undefined when the fault acts for certain. */
       readonly needs?: string | undefined
@@ -38,7 +42,9 @@ export type Outlook =
 /** The prediction of a fault that finds nothing to act on. */
 export const NOTHING: Outlook = { cannot: 'nothing_to_act_on' }
 
-/** Returns true for a request of the server that stands in a result, as all do from 2026-07-28 on. */
+/**
+ * Returns true for a request of the server that stands in a result, as all do from 2026-07-28 on.
+ */
 export function isInputRequest(call: Call | undefined): boolean {
   return call?.from === 'server' && call.kind === undefined && isModern(call.protocolVersion)
 }

@@ -4,8 +4,8 @@ import { Fifo } from '../../base/fifo.ts'
 const READ_AHEAD = 1024 * 1024
 
 /**
- * Takes in pieces before they are asked for, so that their sender is not kept waiting; with more than
- * `limit` bytes waiting it is. An error comes out behind what was there before it.
+ * Takes in pieces before they are asked for, so that their sender is not kept waiting; with more
+ * than `limit` bytes waiting it is. An error comes out behind what was there before it.
  */
 export class ReadAhead<Piece> implements AsyncIterableIterator<Piece> {
   readonly #source: AsyncIterator<Piece>

@@ -12,7 +12,7 @@ const HERE = Symbol('here')
 
 type Pieces = AsyncGenerator<Uint8Array | typeof HERE, void>
 
-/** An offset in a response; with neither, it is right before the event that answers the call. */
+/** An offset in a response; with neither, it is right before the event with the response. */
 export interface ResponseOffset {
   readonly bytes?: number
   readonly events?: number
@@ -50,7 +50,7 @@ export async function* fromOffset(
       yield step.value
     }
   } finally {
-    // Not waited for: it may be in the middle of waiting for a silent app.
+    // Not waited for: it may be in the middle of waiting for a silent upstream.
     pieces.return().catch(() => undefined)
   }
 }

@@ -4,7 +4,10 @@ import { ReadAhead } from './read-ahead.ts'
 /** Bytes that are buffered before the upstream has to wait. */
 const BUFFER = 64 * 1024
 
-/** This far ahead of its time, a link no longer waits: its rule was taken back, or its clock set back. */
+/**
+ * This far ahead of its time, a link no longer waits: its rule was taken back, or its clock set
+ * back.
+ */
 const AHEAD = 250
 
 export interface Link {
@@ -20,8 +23,8 @@ interface Arrival {
 }
 
 /**
- * The bytes as they come over a slow link. Each piece is due at a time that follows from all that went
- * before it, so that waits which end late do not add up.
+ * The bytes as they come over a slow link. Each piece is due at a time that follows from all that
+ * went before it, so that waits which end late do not add up.
  */
 export async function* slowed(
   ctx: FaultContext,

@@ -1,6 +1,9 @@
 import type { FaultContext } from '../fault.ts'
 
-/** Says that the fault takes effect; false when it may not any more, and what it would change is to pass. */
+/**
+ * Says that the fault takes effect; false when it may not any more, and what it would change is to
+ * pass.
+ */
 export function takesEffect(ctx: FaultContext): boolean {
   try {
     ctx.injected()

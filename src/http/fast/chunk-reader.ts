@@ -15,8 +15,8 @@ export interface PieceTaker {
 }
 
 /**
- * The result of reading: `more` needs more bytes, `whole` is the end of the body, `unsupported` goes to the
- * standard parser, and `broken` is invalid for every parser.
+ * The result of reading: `more` needs more bytes, `whole` is the end of the body, `unsupported`
+ * goes to the standard parser, and `broken` is invalid for every parser.
  */
 export type ChunksState = 'more' | 'whole' | 'unsupported' | 'broken'
 
@@ -45,7 +45,9 @@ export class ChunkReader {
     return kept
   }
 
-  /** Reads bytes up to `end`. With `unsupported`, the kept bytes (`takeKept`) precede those at `at`. */
+  /**
+   * Reads bytes up to `end`. With `unsupported`, the kept bytes (`takeKept`) precede those at `at`.
+   */
   read(bytes: Buffer, from: number, end: number, taker: PieceTaker): ChunksState {
     this.at = from
     for (;;) {
@@ -62,7 +64,9 @@ export class ChunkReader {
     }
   }
 
-  /** Passes on the whole chunks that are framed as by node:http; returns true when they fill a run. */
+  /**
+   * Passes on the whole chunks that are framed as by node:http; returns true when they fill a run.
+   */
   #run(bytes: Buffer, end: number, taker: PieceTaker): boolean {
     const first = this.at
     RUN.begin(bytes, first)

@@ -6,7 +6,10 @@ export interface RequestHeadCache {
   facts: object | undefined
 }
 
-/** A plain head with the text that the upstream gets. Only instances count as plain; copies of the fields do not. */
+/**
+ * A plain head with the text that the upstream gets. Only instances count as plain; copies of the
+ * fields do not.
+ */
 export class FastRequestHead implements RequestHead {
   readonly method: string
   readonly target: string

@@ -5,8 +5,8 @@ const DIGITS = 9
 const NOTHING = Buffer.alloc(0)
 
 /**
- * Recognizes the last head by its bytes. Clients and upstreams repeat the same head except for the length of the
- * body, and comparing costs a tenth of reading.
+ * Recognizes the last head by its bytes. Clients and upstreams repeat the same head except for the
+ * length of the body, and comparing costs a tenth of reading.
  */
 export class HeadMemo<Known> {
   /** The value kept with the head; valid after `matches` returned true. */

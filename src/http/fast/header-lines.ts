@@ -1,8 +1,8 @@
 import type { HeaderLines } from '../headers.ts'
 
 /**
- * Matches a header line that every server and client reads alike: one space behind the colon, visible ASCII
- * with spaces inside, and no space at the end.
+ * Matches a header line that every server and client reads alike: one space behind the colon,
+ * visible ASCII with spaces inside, and no space at the end.
  */
 const LINE = /([!#$%&'*+\-.^_`|~\w]+): ([\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)\r\n/y
 

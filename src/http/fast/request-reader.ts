@@ -22,9 +22,9 @@ interface Known {
 }
 
 /**
- * Reads the heads of plain HTTP/1.1 requests: a path as target, one Host, a POST with one Content-Length or
- * a GET or DELETE without one, and no header that changes framing or connection. All other heads go to the
- * standard parser.
+ * Reads the heads of plain HTTP/1.1 requests: a path as target, one Host, a POST with one
+ * Content-Length or a GET or DELETE without one, and no header that changes framing or connection.
+ * All other heads go to the standard parser.
  */
 export class RequestReader {
   /** The last head: valid after `read` returned true, until the next `read`. */

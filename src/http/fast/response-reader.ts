@@ -23,8 +23,9 @@ interface Known {
 }
 
 /**
- * Reads the heads of plain HTTP/1.1 responses: a final status with a reason phrase, and one declared
- * length, chunked framing, or a status without a body. All other heads go to the standard parser.
+ * Reads the heads of plain HTTP/1.1 responses: a final status with a reason phrase, and one
+ * declared length, chunked framing, or a status without a body. All other heads go to the standard
+ * parser.
  */
 export class ResponseReader {
   /** The last head: valid after `read` returned true, until the next `read`. */
@@ -163,7 +164,9 @@ function framingOf(lines: HeaderLines): Framing | undefined {
   return { lengthAt, chunked, closes, keptFor: keptFor === Infinity ? undefined : keptFor }
 }
 
-/** Returns the timeout in milliseconds: Infinity when none is given, -1 when it has too many digits. */
+/**
+ * Returns the timeout in milliseconds: Infinity when none is given, -1 when it has too many digits.
+ */
 function timeoutIn(value: string): number {
   const digits = /timeout=(\d+)/.exec(value)?.[1]
   if (digits === undefined) return Infinity

@@ -55,7 +55,7 @@ export class Counts<Key extends string> {
 export const ENDING_KEYS = ['calls', 'ok', ...FAILURES] as const
 export type EndingCounts = Counts<(typeof ENDING_KEYS)[number]>
 
-/** Counts the tool calls on a metrics page. Outcomes count only the app's own errors. */
+/** Counts the tool calls on a metrics page. Outcomes count only the server's own errors. */
 export function endingCounts(page: string): EndingCounts {
   const counts: EndingCounts = new Counts(ENDING_KEYS)
   for (const { labels, value } of seriesOf(page, 'squall_calls_total')) {

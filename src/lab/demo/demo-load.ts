@@ -55,8 +55,8 @@ export async function demoLoad(stage: Stage, screen: Screen, asked: DemoLoad): P
 }
 
 /**
- * Makes unattributed errors real ones where the sidecar counted as many: a broken connection carries no
- * marker, and only the sidecar knows that no fault broke it.
+ * Makes unattributed errors real ones where the sidecar counted as many: a broken connection
+ * carries no marker, and only the sidecar knows that no fault broke it.
  */
 function attributed(result: LoadResult, counted: OriginCounts): LoadResult {
   const { real, unattributed } = endingsOf(result)

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { DEMO_TOOLS, type DemoTool, listed } from './demo-tools.ts'
 import type { Ending } from './demo-tools.ts'
 
-/** The fields of a message that the demo's app reads; any of them may be missing. */
+/** The fields of a message that the demo's MCP server reads; any of them may be missing. */
 export interface Request {
   readonly id?: string | number
   readonly method?: string
@@ -21,7 +21,7 @@ export function responseMethod({ id, method }: Request, response: ServerResponse
   if (id === undefined) {
     response.writeHead(202).end()
   } else if (method === 'initialize') {
-    const serverInfo = { name: 'squall-demo-app', version: '1.0.0' }
+    const serverInfo = { name: 'squall-demo-server', version: '1.0.0' }
     const capabilities = { tools: {}, logging: {} }
     json(response, { id, result: { protocolVersion: '2025-11-25', capabilities, serverInfo } })
   } else if (method === 'tools/list') {

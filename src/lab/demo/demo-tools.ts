@@ -6,7 +6,7 @@ export interface ToolResponse {
   readonly structured?: Readonly<Record<string, unknown>>
 }
 
-/** A tool of the demo's app. The same arguments give the same response. */
+/** A tool of the demo's MCP server. The same arguments give the same response. */
 export interface DemoTool {
   readonly name: string
   readonly description: string
@@ -21,7 +21,7 @@ export interface DemoTool {
 
 const SKIES = ['clear', 'cloudy', 'rain', 'fog', 'snow']
 
-/** The tools of the demo's app. */
+/** The tools of the demo's MCP server. */
 export const DEMO_TOOLS: readonly DemoTool[] = [
   {
     name: 'search_docs',
@@ -90,15 +90,18 @@ export function listed(tool: DemoTool): object {
   }
 }
 
-/** The kinds of failures of the demo's app. */
+/** The kinds of failures of the demo's MCP server. */
 export const FAILURES = ['tool_error', 'rpc_error', 'http_error', 'reset'] as const
 
 type FailureKind = (typeof FAILURES)[number]
 
-/** The outcome of a call to the demo's app. */
+/** The outcome of a call to the demo's MCP server. */
 export type Ending = 'ok' | FailureKind
 
-/** Fails one call in `oneIn`, with each of the kinds in turn. The counts of Squall are compared with it. */
+/**
+ * Fails one call in `oneIn`, with each of the kinds in turn. The counts of Squall are compared with
+ * it.
+ */
 const FAILURE_SCRIPT: Readonly<
   Record<string, { readonly oneIn: number; readonly kinds: readonly FailureKind[] }>
 > = {

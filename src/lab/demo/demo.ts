@@ -21,7 +21,7 @@ import { SLOW_SEARCH } from './rules-texts.ts'
 export interface DemoOptions {
   /** Prints the results as JSON, and nothing else. */
   readonly json: boolean
-  /** Keeps app and sidecar running until a signal. */
+  /** Keeps MCP server and sidecar running until a signal. */
   readonly stay: boolean
   /** The file for the report. */
   readonly report: string | undefined
@@ -173,8 +173,8 @@ function demoReport(played: readonly Played[]): string {
     {
       title: 'Squall demo',
       notes: [
-        'Four loads of the same MCP server on one machine, with Squall in front of it. App, sidecar and clients share one thread: the latencies are those of all three.',
-        `${passed} of ${checks.length} checks passed: what clients saw, what Squall counted and what the app did by its script was compared, call by call.`,
+        'Four loads of the same MCP server on one machine, with Squall in front of it. Server, sidecar and clients share one thread: the latencies are those of all three.',
+        `${passed} of ${checks.length} checks passed: what clients saw, what Squall counted and what the server did by its script was compared, call by call.`,
       ],
     },
   )
@@ -185,10 +185,10 @@ type Addresses = Readonly<Record<'app' | 'squall' | 'page' | 'metrics' | 'rules'
 const PER_SECOND = 40
 
 /** Returns the addresses and files that stay in use. */
-function addressesOf({ app, sidecar, rulesFile }: Stage): Addresses {
+function addressesOf({ server, sidecar, rulesFile }: Stage): Addresses {
   const at = (port: number, path: string): string => `http://127.0.0.1:${port}${path}`
   return {
-    app: at(app.port, '/mcp'),
+    app: at(server.port, '/mcp'),
     squall: at(sidecar.port, '/mcp'),
     page: at(sidecar.adminPort, '/'),
     metrics: at(sidecar.adminPort, '/metrics'),
@@ -203,9 +203,9 @@ function showAddresses(screen: Screen, { app, squall, page, rules }: Addresses):
   screen.line(` page    ${strong(page)}`)
   screen.line(` rules   ${strong(rules)}`)
   screen.line(` Squall  ${squall}`)
-  screen.line(` app     ${app}`)
+  screen.line(` server  ${app}`)
   screen.line()
-  screen.line(` ${PER_SECOND} calls a second go on, and the app fails by itself now and then.`)
+  screen.line(` ${PER_SECOND} calls a second go on, and the server fails by itself now and then.`)
   screen.line(' Look at the page, change a percent: in the rules file, save, and look again.')
   screen.line(asStarted(` Or in a terminal:  squall top ${new URL(page).host}`))
   screen.line()
@@ -214,7 +214,7 @@ function showAddresses(screen: Screen, { app, squall, page, rules }: Addresses):
 
 /** Runs a gentle load until it is stopped. */
 async function gentleLoad(stage: Stage, stop: AbortSignal): Promise<void> {
-  stage.app.failing = true
+  stage.server.failing = true
   await stage.edit(SLOW_SEARCH)
   const options = optionsOf(stage, { seed: 1, durationMs: 0 })
   const { durationMs: _, ...pace } = options.pace

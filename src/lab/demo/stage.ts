@@ -4,7 +4,7 @@ import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { RulesVersion } from '../../rules/file/rules-version.ts'
-import { DemoApp } from './demo-app.ts'
+import { DemoServer } from './demo-server.ts'
 
 /** The parts of the program that the demo runs: commands are above it. */
 export interface DemoProgram {
@@ -21,7 +21,7 @@ export interface StartedSidecar {
   close(): Promise<void>
 }
 
-/** A sidecar in front of the demo's app, with the defaults of `squall run`. */
+/** A sidecar in front of the demo's MCP server, with the defaults of `squall run`. */
 export interface DemoSidecar {
   readonly port: number
   readonly adminPort: number
@@ -36,9 +36,9 @@ export interface Edit {
   readonly version: RulesVersion
 }
 
-/** Runs the app, and Squall in front of it with a rules file. */
+/** Runs the server, and Squall in front of it with a rules file. */
 export class Stage {
-  readonly app = new DemoApp()
+  readonly server = new DemoServer()
   /** Errors that Squall logged about itself: none are expected. */
   readonly ownErrors: string[] = []
   readonly #sidecars: DemoSidecar[] = []
@@ -54,8 +54,8 @@ export class Stage {
   static async open(program: DemoProgram): Promise<Stage> {
     const stage = new Stage(program, await mkdtemp(join(tmpdir(), 'squall-demo-')))
     try {
-      await stage.app.start()
-      // The guard would disarm the rules, because the app of the demo fails often.
+      await stage.server.start()
+      // The guard would disarm the rules, because the server of the demo fails often.
       await stage.addSidecar({ rules: stage.rulesFile, 'guard-error-rate': 'off' })
     } catch (error) {
       await stage.close()
@@ -94,12 +94,12 @@ export class Stage {
     return { takenMs: performance.now() - savedAt, version: isActive.last!.version }
   }
 
-  /** Starts another sidecar in front of the same app. */
+  /** Starts another sidecar in front of the same server. */
   async addSidecar(more: Readonly<Record<string, string>> = {}): Promise<DemoSidecar> {
     const flags = {
       listen: '127.0.0.1:0',
       admin: '127.0.0.1:0',
-      upstream: `http://127.0.0.1:${this.app.port}`,
+      upstream: `http://127.0.0.1:${this.server.port}`,
       ...more,
     }
     const running = await this.#program.startSidecar(flags, this.#logger())
@@ -113,7 +113,7 @@ export class Stage {
 
   async close(): Promise<void> {
     for (const { running } of this.#sidecars) await running.close()
-    await this.app.stop()
+    await this.server.stop()
     await rm(dirname(this.rulesFile), { recursive: true, force: true })
   }
 

@@ -217,10 +217,11 @@ async function every(ms: number, signal: AbortSignal, check: () => Promise<void>
   }
 }
 
-export function measuredOf({ indicators, latency }: LoadResult): Measured {
+export function measuredOf({ counts, indicators, latency }: LoadResult): Measured {
   const { p50, p95, p99 } = latency.summary
-  const { etaResponded, tcsr } = indicators
-  return { errors: etaResponded === null ? null : 1 - etaResponded, success: tcsr, p50, p95, p99 }
+  const { calls, responded } = counts
+  const errors = calls === 0 ? null : (calls - responded) / calls
+  return { errors, success: indicators.tcsr, p50, p95, p99 }
 }
 
 function phaseResult(

@@ -21,7 +21,7 @@ export function planFindings(document: YamlDocument): readonly Problem[] {
   const { value } = document
   if (value === undefined) return []
   const wrong = schemaFindings(value ?? {}, checked, MAX_PROBLEMS).map((finding) =>
-    finding.path[0] === 'rules' ? finding : nearestKeyAlone(finding),
+    finding.path[0] === 'rules' ? finding : withContainerHint(nearestKeyAlone(finding)),
   )
   const found = [...wrong, ...fileFindings(value, wrong, schema, MAX_PROBLEMS)]
   // The other checks require a plan with a valid schema.
@@ -30,6 +30,13 @@ export function planFindings(document: YamlDocument): readonly Problem[] {
     .slice(0, MAX_PROBLEMS)
     .map((finding) => located(finding, document))
     .sort((a, b) => a.line - b.line || a.column - b.column)
+}
+
+/** Explains why there is no `kill.container`, see docs/decisions/0036. */
+function withContainerHint(finding: Finding): Finding {
+  const { path, found } = finding
+  if (path[0] !== 'kill' || found !== 'container') return finding
+  return { ...finding, hint: 'a container cannot be killed alone; `pod: 1` deletes its pod' }
 }
 
 /** Fills in the defaults of a valid plan. */

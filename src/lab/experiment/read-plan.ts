@@ -24,6 +24,8 @@ import { conditionsOf } from './monitor/conditions.ts'
 import type { AlertSpec } from './monitor/alert-source.ts'
 import type { AbortLimit, PlanFile } from './plan-schema.ts'
 import { type LocatedRejection, planRejections } from './plan-rejections.ts'
+import { policyRejections } from '../policy/policy-rejections.ts'
+import type { Policy } from '../policy/policy-schema.ts'
 import { readFile } from 'node:fs/promises'
 
 export type ReadPlan =
@@ -39,6 +41,7 @@ export interface PlanSource {
   readonly readText: (path: string) => Promise<string>
   /** The patterns of production names, and further names to check. */
   readonly production?: ProductionCheck | undefined
+  readonly policy?: Policy | undefined
 }
 
 /** Limits the size of a plan. */
@@ -68,14 +71,18 @@ export async function readPlan(text: string, source: PlanSource): Promise<ReadPl
   const plan = planOf(file, rules.source, calls, source)
   const { steady, aborts } = plan
   const tools = [...(file.load.tools ?? []), ...plan.calls.map(({ tool }) => tool)]
-  const rejections = planRejections({
+  const own = planRejections({
     file,
     rules: plan.rules,
     steady,
     aborts,
     tools,
     production: plan.production,
-  }).map((rejection) => ({ ...rejection, ...document.position(rejection.path ?? []) }))
+  })
+  const { policy } = source
+  const rejections = [...own, ...(policy === undefined ? [] : policyRejections(plan, policy))].map(
+    (rejection) => ({ ...rejection, ...document.position(rejection.path ?? []) }),
+  )
   return { ok: true, plan, rejections }
 }
 
@@ -241,11 +248,12 @@ export async function readAndKeep(
   text: string,
   readText: PlanSource['readText'],
   production?: ProductionCheck,
+  policy?: Policy,
 ): Promise<ReadAndKept> {
   const directory = dirname(resolve(file))
   const files: Record<string, string> = {}
   const keepText = async (path: string): Promise<string> => (files[path] = await readText(path))
-  const read = await readPlan(text, { production, file, directory, readText: keepText })
+  const read = await readPlan(text, { production, policy, file, directory, readText: keepText })
   return { read, kept: { file, directory, text, files } }
 }
 
@@ -254,6 +262,7 @@ export async function readKept(
   experiments: string,
   id: string,
   production?: ProductionCheck,
+  policy?: Policy,
 ): Promise<ReadAndKept> {
   if (!/^[0-9]{8}-[0-9]{6}-[0-9a-f]{6}$/.test(id)) {
     throw new NotKeptError('this is no id of a run; squall experiment list shows the ids')
@@ -274,5 +283,5 @@ export async function readKept(
     if (found === undefined) throw new NotKeptError(`${path} was not stored with the run`)
     return found
   }
-  return { read: await readPlan(text, { production, file, directory, readText }), kept }
+  return { read: await readPlan(text, { production, policy, file, directory, readText }), kept }
 }

@@ -18,6 +18,7 @@ export type RejectionCode =
   | 'NOT_STEADY'
   | 'PID_FILE_UNSAFE'
   | 'NOT_ENOUGH_PODS'
+  | 'POLICY'
   | 'ALERT_ALREADY_FIRES'
   | 'MONITOR_UNREACHABLE'
 

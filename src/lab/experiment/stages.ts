@@ -212,7 +212,7 @@ function stageWords({ load, sampled, applied, share }: StageResult): string {
 
 /** Returns the reason why the sidecar no longer injects the faults of the stage, if there is one. */
 function sidecarEnd(state: SidecarState, { arming, plan }: Context): EarlyEnd | undefined {
-  const guard = state.reasons.find(({ by }) => by === 'guard')
+  const guard = state.reasons.find(({ by }) => by === 'guard' || by === 'rollback-on')
   if (guard !== undefined) {
     return { code: 'GUARD', why: `the sidecar disarmed: ${guard.reason}` }
   }

@@ -1,4 +1,6 @@
-/** The counts of calls and tasks that the indicators are computed from, in the order of the output. */
+/**
+ * The counts of calls and tasks that the indicators are computed from, in the order of the output.
+ */
 const NO_COUNTS = {
   /** User intents that ended. */
   tasks: 0,

@@ -29,8 +29,8 @@ export class ToolsNotNamedError extends LoadError {
 const MAX_SHOWN = 20
 
 /**
- * Reads the hints of a tool. A tool that is not read-only is destructive unless `destructiveHint` is
- * false; a tool with both hints is destructive. Some servers write null for a missing hint.
+ * Reads the hints of a tool. A tool that is not read-only is destructive unless `destructiveHint`
+ * is false; a tool with both hints is destructive. Some servers write null for a missing hint.
  */
 export function toolHint(annotations: unknown): ToolHint {
   const { readOnlyHint, destructiveHint } = fieldsOf(annotations)
@@ -43,8 +43,8 @@ export function toolHint(annotations: unknown): ToolHint {
 }
 
 /**
- * Chooses the named tools, or else the read-only tools. Throws a `LoadError` when names or consent are
- * required.
+ * Chooses the named tools, or else the read-only tools. Throws a `LoadError` when names or consent
+ * are required.
  */
 export async function chooseTools(
   work: LoadWork,

@@ -18,8 +18,8 @@ const OPERATOR = /=~|!=|>=|<=|=|>|</
 type Test = (value: unknown) => boolean
 
 /**
- * Parses `search:/structuredContent/total>0`; without a tool, or with `*`, the expectation applies to all
- * tools. Throws a `LoadError`.
+ * Parses `search:/structuredContent/total>0`; without a tool, or with `*`, the expectation applies
+ * to all tools. Throws a `LoadError`.
  */
 export function parseExpectation(text: string, ofTool?: string): Expectation {
   const slash = text.indexOf('/')

@@ -21,8 +21,8 @@ export interface LoadModel extends Pacing {
 }
 
 /**
- * Starts tasks when they are due, independently of earlier tasks. After a stall all due tasks start at
- * once, and each is measured from its due time.
+ * Starts tasks when they are due, independently of earlier tasks. After a stall all due tasks start
+ * at once, and each is measured from its due time.
  */
 export async function runOpenModel(
   model: LoadModel & ArrivalPlan & { readonly maxInFlight: number },

@@ -29,7 +29,9 @@ export interface LoadTarget {
 }
 
 export interface LoadWork {
-  /** Tools to call with generated arguments; the read-only tools when `tools` and `calls` are empty. */
+  /**
+   * Tools to call with generated arguments; the read-only tools when `tools` and `calls` are empty.
+   */
   readonly tools: readonly string[]
   readonly calls: readonly CallSpec[]
   readonly fanOut: number

@@ -33,7 +33,9 @@ export function isRetryable({ kind, code = 0, message = '' }: CallResponse): boo
   }
 }
 
-/** Returns a random wait before a retry, up to a bound that doubles; the first retry has number 1. */
+/**
+ * Returns a random wait before a retry, up to a bound that doubles; the first retry has number 1.
+ */
 export function backoffMs(attempt: number, response: CallResponse, random: RandomSource): number {
   const bound = Math.min(MOST_MS, FIRST_MS * 2 ** attempt)
   return Math.max(response.retryAfterMs ?? 0, random() * bound)
@@ -67,8 +69,8 @@ const LEAST = 20
 const OPEN_MS = 1000
 
 /**
- * Creates a circuit breaker, which stops calls of a tool while the error rate of its last calls is at
- * least `share`.
+ * Creates a circuit breaker, which stops calls of a tool while the error rate of its last calls is
+ * at least `share`.
  */
 export function createBreaker(share: number) {
   let last: boolean[] = []

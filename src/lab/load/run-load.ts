@@ -17,7 +17,8 @@ export interface LoadHooks extends StopSignals {
   /** Called once, when the target has responded and the load begins. */
   readonly begun?: (run: RunningLoad) => void
   /**
-   * Asks for consent to call tools without a `readOnlyHint`; without this hook such tools must be named.
+   * Asks for consent to call tools without a `readOnlyHint`; without this hook such tools must be
+   * named.
    */
   readonly consent?: Consent
   /** Records the shapes of results. */

@@ -95,8 +95,8 @@ function keyOf(tool: string, id: number): string {
 export type FaultLookup = Pick<SidecarFaults, 'markersOf' | 'missed' | 'close'>
 
 /**
- * Begins to poll all sidecars, because the load does not know which sidecar handled a call; undefined
- * without sidecars. Throws a `LoadError` when a sidecar does not respond.
+ * Begins to poll all sidecars, because the load does not know which sidecar handled a call;
+ * undefined without sidecars. Throws a `LoadError` when a sidecar does not respond.
  */
 export async function openFaultLookup(
   admins: readonly SidecarAdmin[],

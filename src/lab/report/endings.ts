@@ -1,8 +1,8 @@
 import { type LoadResult, type Origin, type ToolResult, noErrors } from '../load/results/result.ts'
 
 /**
- * Counts calls by outcome, so that the counts add up to all calls: `ok` is correct and in time, `wrong`
- * responded without an error but incorrect, and `late` correct but after the deadline.
+ * Counts calls by outcome, so that the counts add up to all calls: `ok` is correct and in time,
+ * `wrong` responded without an error but incorrect, and `late` correct but after the deadline.
  */
 export type Endings = Readonly<Record<Origin | 'ok' | 'wrong' | 'late', number>>
 

@@ -21,7 +21,9 @@ export function markdownText(text: string): string {
     .replaceAll(/[&<>]/g, (character) => ENTITIES[character]!)
 }
 
-/** Serializes JSON for a script element: no end tag, no line separators, no bidirectional controls. */
+/**
+ * Serializes JSON for a script element: no end tag, no line separators, no bidirectional controls.
+ */
 export function embeddedJson(value: unknown): string {
   return plainJson(JSON.stringify(value)).replaceAll(
     /[<>&]/g,

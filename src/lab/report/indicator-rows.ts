@@ -112,8 +112,8 @@ export function formulaOf({ formula, parts }: IndicatorRow): string {
 }
 
 /**
- * Returns the parts of an indicator, such as `4,812 / 5,000`; empty for an indicator that is computed
- * from others.
+ * Returns the parts of an indicator, such as `4,812 / 5,000`; empty for an indicator that is
+ * computed from others.
  */
 export function indicatorParts({ key, parts }: IndicatorRow, result: LoadResult): string {
   const { counts, indicators } = result

@@ -2,6 +2,7 @@ import { oneLine } from '../../base/text/foreign-text.ts'
 import { errorWords, leftOutWords, toolErrors } from './run-tables.ts'
 import type { LoadResult } from '../load/results/result.ts'
 import { toolEndings } from './endings.ts'
+import { beyondText, marginText } from './margin-text.ts'
 import { gateValue, latency, percentage, plainNumber, integerText } from './shown-numbers.ts'
 
 /** Paints a text that is good or bad news. */
@@ -142,9 +143,12 @@ function timeOf(iso = ''): string {
 
 function sloLines({ slo }: LoadResult, paint: Paint): string[] {
   if (slo.length === 0) return []
-  const rows = slo.map(({ gate, measured, ok }) => {
+  const rows = slo.flatMap((each) => {
+    const { gate, measured, ok } = each
     const verdict = ok ? paint('good', 'passed') : paint('bad', 'failed')
-    return `${verdict} ${gate.padEnd(20)} ${gateValue(gate, measured)}`
+    const beyond = beyondText(each)
+    const head = `${verdict} ${gate.padEnd(20)} ${gateValue(gate, measured).padEnd(10)} ${marginText(each)}`
+    return [head.trimEnd(), ...(beyond === '' ? [] : [`       ${beyond}`])]
   })
   return ['', ...rows]
 }

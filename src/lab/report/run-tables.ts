@@ -5,6 +5,7 @@ import {
   ORIGINS,
 } from '../load/results/result.ts'
 import { type Cell, type ReportTable, cell, withoutEmpty } from './report-table.ts'
+import { beyondText, marginText } from './margin-text.ts'
 import { duration, gateValue, latency, moment, percentage, integerText } from './shown-numbers.ts'
 import { foreign } from '../../base/text/foreign-text.ts'
 import { toolEndings } from './endings.ts'
@@ -193,15 +194,23 @@ export function errorTable({ errors, counts }: LoadResult): ReportTable {
 
 /** Tabulates the gates. */
 export function gateTable({ slo }: LoadResult): ReportTable {
-  return {
+  return withoutEmpty({
     title: 'Gates',
-    columns: [{ name: 'Gate' }, { name: 'Measured', number: true }, { name: 'Verdict' }],
-    rows: slo.map(({ gate, measured, ok }) => [
-      cell(foreign(gate)),
-      cell(gateValue(gate, measured)),
-      ok ? { text: '✓ passed', tone: 'good' } : { text: '✗ failed', tone: 'bad' },
+    columns: [
+      { name: 'Gate' },
+      number('Measured'),
+      { name: 'Margin' },
+      { name: 'Beyond the limit' },
+      { name: 'Verdict' },
+    ],
+    rows: slo.map((verdict) => [
+      cell(foreign(verdict.gate)),
+      cell(gateValue(verdict.gate, verdict.measured)),
+      cell(foreign(marginText(verdict))),
+      cell(foreign(beyondText(verdict))),
+      verdict.ok ? { text: '✓ passed', tone: 'good' } : { text: '✗ failed', tone: 'bad' },
     ]),
-  }
+  })
 }
 
 /** Tabulates the calls that were due, and the held streams. */

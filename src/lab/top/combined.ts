@@ -54,7 +54,10 @@ function combineTrends(views: readonly SidecarView[]): readonly (Rates | undefin
   })
 }
 
-/** Returns the sidecar numbers by rules digest; empty when all connected sidecars have the same rules. */
+/**
+ * Returns the sidecar numbers by rules digest; empty when all connected sidecars have the same
+ * rules.
+ */
 export function differingDigests(views: readonly SidecarView[]): Combined['digests'] {
   const found = new Map<string, number[]>()
   for (const [i, { link, snapshot }] of views.entries()) {

@@ -40,7 +40,10 @@ const HOME = '\u001b[H'
 const CLEAR_REST_OF_LINE = '\u001b[K'
 const CLEAR_BELOW = '\u001b[J'
 
-/** Switches to the alternate screen and reads keys; the terminal is restored however the process ends. */
+/**
+ * Switches to the alternate screen and reads keys; the terminal is restored however the process
+ * ends.
+ */
 export function openTerminal(
   output: Output,
   input: Input,
@@ -61,8 +64,8 @@ export function openTerminal(
     output.write(LEAVE)
   }
   process.on('exit', close)
-  // Restores the screen before the error is printed, or the error would disappear with the alternate
-  // screen.
+  // Restores the screen before the error is printed, or the error would disappear with the
+  // alternate screen.
   process.on('uncaughtExceptionMonitor', close)
   output.on('resize', onResize)
   output.write(ENTER)

@@ -80,11 +80,7 @@ export class CallFaults implements ActiveFaultOwner {
    * The origin of the call's outcome; a call that ends while a fault holds it counts as injected.
    */
   get origin(): Origin {
-    // The fault causes the outcome of an edited call, although the upstream answers it.
-    const { injected } = this.fate
-    return injected || this.edits.length > 0 || this.#faults.some((active) => active.acting)
-      ? 'injected'
-      : 'real'
+    return this.fate.injected ? 'injected' : 'real'
   }
 
   /** True while a fault sleeps. */
@@ -210,6 +206,7 @@ export class CallFaults implements ActiveFaultOwner {
         )
       } else if (verdict.kind === 'edit') {
         this.edits = [...this.edits, verdict.edit]
+        this.fate.edited()
         active.settle()
       } else if (verdict.kind === 'copies') {
         const { copies, spacing } = verdict
@@ -248,7 +245,7 @@ export class CallFaults implements ActiveFaultOwner {
    * contain it. Faults that held the response for the closed connection count as its cause.
    */
   restart(stop: Stop): void {
-    this.fate.restart(this.origin === 'injected')
+    this.fate.restart()
     this.stop = stop
     const before = this.#faults
     this.#faults = activeFaultsOf(this.plan, this, before)
@@ -265,8 +262,8 @@ export class CallFaults implements ActiveFaultOwner {
 
   /** Ends the faults with the exchange. */
   close(): void {
-    // `origin` is read again after the faults have ended.
-    this.fate.count(this.origin === 'injected')
+    // Before the faults end: `origin` is read again afterwards.
+    this.fate.count()
     this.copies?.drop()
     for (const active of this.#faults) active.close()
     if (this.plan !== undefined) finishPlan(this.plan)

@@ -17,8 +17,8 @@ export interface FaultOrigin {
 
 /** Offers faults effects beyond their exchange. */
 export interface ExchangeControl {
-  /** Rejects further requests of the session; returns false without a session. */
-  expireSession(by: FaultOrigin): boolean
+  /** Rejects further requests of the session, if there is one. */
+  expireSession(by: FaultOrigin): void
   /** Returns true when a fault or the upstream has ended the session. */
   hasSessionEnded(): boolean
   /** Resets new connections for `ms` milliseconds. */

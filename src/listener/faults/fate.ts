@@ -6,15 +6,20 @@ import { isModern } from '../../mcp/protocol-version.ts'
 /**
  * The states of a call, as its client sees them:
  *
- * - `open`: the client waits. A fault that acts meanwhile holds the call.
+ * - `open`: the client waits.
+ * - `held`: the client waits, and a fault holds or changes the call meanwhile.
  * - `lost`: the connection ended while a fault held the response, which may come again.
  * - `responded`: the client has the end of the response, with the upstream's outcome.
  * - `replaced`: the client has another message, or a response with another outcome.
  * - `cut`: the client has a reset, an HTTP status or changed bytes instead of the response.
+ *
+ * `count` ends each of them.
  */
-export type FateState = 'open' | 'lost' | 'responded' | 'replaced' | 'cut'
+export type FateState = 'open' | 'held' | 'lost' | 'responded' | 'replaced' | 'cut'
 
-type Transitions = Readonly<Record<FateState, FateState>>
+/** The states without the faults that act: a call is `held` while one acts and its state is `open`. */
+type Base = Exclude<FateState, 'held'>
+type Transitions = Readonly<Record<Base, Base>>
 
 const OPEN: Transitions = all('open')
 const LOST: Transitions = all('lost')
@@ -28,7 +33,10 @@ const RESTORED: Transitions = { ...all('open'), responded: 'responded', replaced
 /** Decides how one call ends for its client. All changes of its state are methods of this class. */
 export class Fate {
   readonly #call: Call | undefined
-  #state: FateState = 'open'
+  #state: Base = 'open'
+  /** The number of faults that hold or change the call. */
+  #holders = 0
+  #isEdited = false
   #upstreamResponse: Message | undefined
   #isRestored = false
   #isAbandoned = false
@@ -42,12 +50,16 @@ export class Fate {
   }
 
   get state(): FateState {
-    return this.#state
+    return this.#state === 'open' && this.#holders > 0 ? 'held' : this.#state
   }
 
-  /** True when a fault has caused the outcome of the call. */
+  /**
+   * True when a fault has caused the outcome of the call, or would cause it if the call ended now. The
+   * fault causes the outcome of an edited call, although the upstream answers it.
+   */
   get injected(): boolean {
-    return this.#state !== 'open' && this.#state !== 'responded'
+    const isChanged = this.#state !== 'open' && this.#state !== 'responded'
+    return isChanged || this.#isEdited || this.#holders > 0
   }
 
   /** True when the client has received the end of the call. */
@@ -71,7 +83,7 @@ export class Fate {
     return this.#isRestored
   }
 
-  /** True when the client cancelled the call before it was sent to the app. */
+  /** True when the client cancelled the call before it was sent to the upstream. */
   get isAbandoned(): boolean {
     return this.#isAbandoned
   }
@@ -94,6 +106,21 @@ export class Fate {
   /** True when the plan is finished and its results are counted. */
   get isCounted(): boolean {
     return this.#isCounted
+  }
+
+  /** Records that a fault begins to hold or change the call. */
+  hold(): void {
+    this.#holders++
+  }
+
+  /** Records that a fault no longer holds or changes the call. */
+  letGo(): void {
+    this.#holders--
+  }
+
+  /** Records that the upstream gets a changed call. */
+  edited(): void {
+    this.#isEdited = true
   }
 
   /** Records the upstream's response, before faults act on it. */
@@ -139,9 +166,9 @@ export class Fate {
     return false
   }
 
-  /** Begins again for a response that may come again; `wasHeld` when a fault held the first one. */
-  restart(wasHeld: boolean): void {
-    this.#to(wasHeld ? LOST : OPEN)
+  /** Begins again for a response that may come again. */
+  restart(): void {
+    this.#to(this.injected ? LOST : OPEN)
     this.#upstreamResponse = undefined
     this.#isRestored = false
   }
@@ -170,8 +197,8 @@ export class Fate {
   }
 
   /** Ends the call; one that a fault holds or has changed counts as injected. */
-  count(isInjected: boolean): void {
-    if (isInjected) this.#to(CHANGED)
+  count(): void {
+    if (this.injected) this.#to(CHANGED)
     this.#isCounted = true
   }
 
@@ -191,7 +218,7 @@ export class Fate {
   }
 }
 
-function all(state: FateState): Transitions {
+function all(state: Base): Transitions {
   return { open: state, lost: state, responded: state, replaced: state, cut: state }
 }
 

@@ -33,9 +33,9 @@ const MAX_EFFECTS = 200
 
 /**
  * Reports the effects of faults to metrics and the log. A fault that takes effect on a call is one
- * log line and one count in `squall_faults_injected_total`, however often it acts on that call. Lines are
- * left out only as `injections` says. Of a client's or upstream's text the log has only tool names, methods and
- * ids, shortened; ids can be hashed or omitted.
+ * log line and one count in `squall_faults_injected_total`, however often it acts on that call.
+ * Lines are left out only as `injections` says. Of a client's or upstream's text the log has only
+ * tool names, methods and ids, shortened; ids can be hashed or omitted.
  */
 export class FaultReport {
   readonly #parts: FaultReportOptions
@@ -83,11 +83,11 @@ class LineSample {
       this.#lines = 0
     }
     if (++this.#lines <= this.#limit) return true
-    if (this.#leftOut++ === 0) setTimeout(() => this.#tell(), 1000).unref()
+    if (this.#leftOut++ === 0) setTimeout(() => this.#report(), 1000).unref()
     return false
   }
 
-  #tell(): void {
+  #report(): void {
     this.#onLeftOut(this.#leftOut)
     this.#leftOut = 0
   }

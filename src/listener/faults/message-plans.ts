@@ -35,8 +35,8 @@ export class MessagePlans {
   }
 
   /**
-   * Returns the messages of a POST that are no calls, responses with the method that they answer, and the
-   * calls that each may disturb.
+   * Returns the messages of a POST that are no calls, responses with the method that they answer,
+   * and the calls that each may disturb.
    */
   of({ others }: PostedMessages, session: string): readonly Omit<PlannedCall, 'plan'>[] {
     return others.map((message) => ({

@@ -7,6 +7,7 @@ const NOBODY: Readonly<Record<DisarmedBy | 'file', boolean>> = {
   environment: false,
   operator: false,
   guard: false,
+  'rollback-on': false,
   stopped: false,
   draining: false,
   file: false,

@@ -99,16 +99,15 @@ export class SessionControl implements ExchangeControl {
     this.#context = context
   }
 
-  expireSession(by: FaultOrigin): boolean {
+  expireSession(by: FaultOrigin): void {
     const session = this.#session
     const { endpoints, push } = this.#context
-    if (session === '') return false
+    if (session === '') return
     const isEndpoint = endpoints.lookup(session) === session
     this.#expired.add(session, by)
     push.end(session, 'fin')
     // The endpoint ended with its stream; later POSTs to it belong to the ended session.
     if (isEndpoint) endpoints.announce('/', session)
-    return true
   }
 
   hasSessionEnded(): boolean {

@@ -35,8 +35,8 @@ export interface FastReader {
 export const MOST_OPEN = 100
 
 /**
- * Links the open exchanges of a client's connection in a list, because the discarded tables of a Set would keep
- * ended exchanges from being collected early.
+ * Links the open exchanges of a client's connection in a list, because the discarded tables of a
+ * Set would keep ended exchanges from being collected early.
  */
 export class ClientConnection extends Chain<OpenExchange> {
   readonly memory: MemoryBudget
@@ -63,7 +63,9 @@ export class ClientConnection extends Chain<OpenExchange> {
     if (++this.#ignored > MOST_OPEN) this.#hold(socket)
   }
 
-  /** Pauses node:http while too many requests are open, because it would read and hold all of them. */
+  /**
+   * Pauses node:http while too many requests are open, because it would read and hold all of them.
+   */
   boundOpen(socket: Socket): void {
     if (this.size >= MOST_OPEN) this.#hold(socket)
   }
@@ -121,7 +123,10 @@ export abstract class ClientExchange implements ResponseOwner, OpenExchange, Sta
     return true
   }
 
-  /** Holds bytes like `hold`, but waits for room. Does not call `done` after the end of the exchange. */
+  /**
+   * Holds bytes like `hold`, but waits for room. Does not call `done` after the end of the
+   * exchange.
+   */
   holdSoon(bytes: number, done: (isHeld: boolean) => void): void {
     if (this.hold(bytes)) {
       done(true)

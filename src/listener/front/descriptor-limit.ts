@@ -47,8 +47,8 @@ function asLimit(value: string | number | undefined): number {
 }
 
 /**
- * Returns limits under which clients cannot use up the descriptors of the admin port and the upstream
- * connections: a client needs two, its own and one to the upstream.
+ * Returns limits under which clients cannot use up the descriptors of the admin port and the
+ * upstream connections: a client needs two, its own and one to the upstream.
  */
 export function connectionLimits(
   limit: number,

@@ -2,8 +2,8 @@ import type { Server } from 'node:http'
 import { Server as NetServer, type Socket } from 'node:net'
 
 /**
- * Stops accepting connections. `close` of node:http would also end connections with unsent responses, and
- * stop the timeout of request heads.
+ * Stops accepting connections. `close` of node:http would also end connections with unsent
+ * responses, and stop the timeout of request heads.
  */
 export function stopListening(server: Server): void {
   NetServer.prototype.close.call(server)
@@ -11,7 +11,8 @@ export function stopListening(server: Server): void {
 
 /** Calls `act` when all bytes that have arrived by now are read. */
 export function afterReads(act: () => void): void {
-  // The first callback may run between the reads of this iteration, the second runs after those of the next.
+  // The first callback may run between the reads of this iteration, the second runs after those of
+  // the next.
   setImmediate(() => setImmediate(act))
 }
 

@@ -1,7 +1,10 @@
 /** The engines, the default first. */
 export const ENGINES = ['fast', 'standard'] as const
 
-/** Selects the data path: `fast` forwards plain exchanges as bytes, `standard` uses node:http and undici for all. */
+/**
+ * Selects the data path: `fast` forwards plain exchanges as bytes, `standard` uses node:http and
+ * undici for all.
+ */
 export type Engine = (typeof ENGINES)[number]
 
 /** Configures a listener. */
@@ -9,7 +12,9 @@ export interface FrontOptions {
   readonly maxHeaderSize: number
   readonly headerTimeout: number
   readonly bodyTimeout: number
-  /** The timeout of bodies that are held until they are complete, and arrive slower than 1 KiB/s. */
+  /**
+   * The timeout of bodies that are held until they are complete, and arrive slower than 1 KiB/s.
+   */
   readonly holdTimeout: number
   readonly maxConnections: number
   /** Connections above the limit that are answered with 503; further ones are closed at once. */

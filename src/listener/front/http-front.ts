@@ -102,8 +102,8 @@ export class HttpFront {
   }
 
   /**
-   * Stops accepting connections; ends idle ones now, and others after their last request, which may still be
-   * arriving. Resolves when all connections have ended, with upgraded ones.
+   * Stops accepting connections; ends idle ones now, and others after their last request, which may
+   * still be arriving. Resolves when all connections have ended, with upgraded ones.
    */
   drain(): Promise<void> {
     this.#draining = true
@@ -126,7 +126,7 @@ export class HttpFront {
         !this.#upgraded.has(socket) &&
         (connection.fast !== undefined || socket.bytesRead === 0 || waiting.has(socket))
       ) {
-        // A request that arrives now could not be answered, so it must not reach the app.
+        // A request that arrives now could not be answered, so it must not reach the upstream.
         connection.closing = true
         socket.destroySoon()
       }

@@ -135,7 +135,8 @@ export class NodeBody implements IncomingBody {
         yield* pieces.list
         if (whole) return
         pieces.clear()
-        // Leaving the loop early must not end the client's connection: the response may still be sent.
+        // Leaving the loop early must not end the client's connection: the response may still be
+        // sent.
         yield* req.iterator({ destroyOnReturn: false })
       },
     }

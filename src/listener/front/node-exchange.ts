@@ -48,7 +48,10 @@ export function requestHead(req: IncomingMessage): RequestHead {
   }
 }
 
-/** Returns the declared length; undefined means chunked. The parser has rejected anything but a number. */
+/**
+ * Returns the declared length; undefined means chunked. The parser has rejected anything but a
+ * number.
+ */
 function declaredLength(req: IncomingMessage): number | undefined {
   const lines = req.rawHeaders
   if (headerValue(lines, 'transfer-encoding') !== undefined) return undefined

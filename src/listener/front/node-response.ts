@@ -28,7 +28,10 @@ export class NodeResponse implements ClientResponse {
   readonly #owner: ResponseOwner
   #flushAsked = false
   #draining = false
-  /** The first piece of the body, held so that a response that is complete in one tick needs one write. */
+  /**
+   * The first piece of the body, held so that a response that is complete in one tick needs one
+   * write.
+   */
   #held: Uint8Array | undefined
 
   constructor(res: ServerResponse, owner: ResponseOwner) {

@@ -18,9 +18,9 @@ const UNSAFE = /[\r\n\0]/
 const STATUS_LINE_END = '\r\n'
 
 /**
- * Writes the upstream's own lines, followed by node:http's framing and connection lines. Given the upstream's lines,
- * node:http would reject some valid ones (a Trailer line without a trailer, a latin1 Content-Disposition) and
- * change the bytes of others.
+ * Writes the upstream's own lines, followed by node:http's framing and connection lines. Given the
+ * upstream's lines, node:http would reject some valid ones (a Trailer line without a trailer, a
+ * latin1 Content-Disposition) and change the bytes of others.
  */
 export function prepareHead(res: ServerResponse, head: ResponseHead): void {
   const lines = endToEnd(head.headers)
@@ -55,7 +55,10 @@ function framingLines(head: ResponseHead): readonly string[] {
 const NONE: readonly string[] = []
 const KEEP_ALIVE: readonly string[] = ['Connection', 'keep-alive']
 
-/** Returns true for responses without a body, after which node:http would needlessly end an HTTP/1.0 connection. */
+/**
+ * Returns true for responses without a body, after which node:http would needlessly end an HTTP/1.0
+ * connection.
+ */
 function keepsBodyless(res: ServerResponse, status: number): boolean {
   const { req, shouldKeepAlive } = res
   if (req.httpVersionMinor > 0 || !shouldKeepAlive) return false
@@ -63,8 +66,8 @@ function keepsBodyless(res: ServerResponse, status: number): boolean {
 }
 
 /**
- * Ends a response with its whole body. node:http would pass head, body and an empty string to the kernel as
- * three pieces, which makes an exchange a tenth more expensive.
+ * Ends a response with its whole body. node:http would pass head, body and an empty string to the
+ * kernel as three pieces, which makes an exchange a tenth more expensive.
  */
 export function endWhole(res: ServerResponse, bytes: Uint8Array): void {
   const body = asBuffer(bytes).toString('latin1')

@@ -21,7 +21,10 @@ const SETTLE = 100
 /** The interval of polling, because not every file system reports every change. */
 const POLL = 30_000
 
-/** Reads TLS material from files, again after each change. An invalid change keeps the last valid material. */
+/**
+ * Reads TLS material from files, again after each change. An invalid change keeps the last valid
+ * material.
+ */
 export class TlsFiles {
   readonly #paths: TlsPaths
   readonly #logger: Logger

@@ -18,13 +18,13 @@ export const WRONG_VERSION: Rejection = { status: 505, reason: 'bad_request', me
 const TOO_LATE: Rejection = {
   status: 408,
   reason: 'slow_client',
-  message: 'the request head did not arrive in time',
+  message: 'the request headers did not arrive in time',
 }
 
 const TOO_LARGE: Rejection = {
   status: 431,
   reason: 'bad_request',
-  message: 'the request head is too large',
+  message: 'the request headers are too large',
 }
 
 const BY_CODE: Readonly<Record<string, Rejection>> = {

@@ -9,8 +9,8 @@ import { Relay } from '../relay.ts'
 const UPGRADE_REQUIRED = 426
 
 /**
- * Returns true when the connection can be used after this response to an offer: the request has no body, so
- * that the next request begins behind its headers.
+ * Returns true when the connection can be used after this response to an offer: the request has no
+ * body, so that the next request begins behind its headers.
  */
 export function canContinue(req: IncomingMessage, res: IncomingMessage): boolean {
   return (
@@ -54,8 +54,8 @@ export function relayDeclined(res: IncomingMessage, exchange: Exchange): void {
 }
 
 /**
- * Returns true for an offer that may be ignored: only HTTP/2 in clear text, as Java's client sends by default,
- * or a request that cannot be upgraded.
+ * Returns true for an offer that may be ignored: only HTTP/2 in clear text, as Java's client sends
+ * by default, or a request that cannot be upgraded.
  */
 export function mayBeIgnored(req: IncomingMessage): boolean {
   if (req.method !== 'GET' || !(req.url ?? '').startsWith('/')) return true

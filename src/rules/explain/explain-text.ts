@@ -133,7 +133,9 @@ function short(value: number): string {
   return String(Number(value.toFixed(4)))
 }
 
-/** A text in lines that fit a terminal, without anything a terminal obeys. Long words are broken. */
+/**
+ * A text in lines that fit a terminal, without anything a terminal obeys. Long words are broken.
+ */
 function wrapped(text: string, indent = ''): string[] {
   const lines: string[] = []
   let line = ''

@@ -33,7 +33,10 @@ export interface RuleOutlook {
   readonly matches: boolean
   /** All dimensions that fail, as the file orders them by kind; the first is the one to look at. */
   readonly failing: readonly Mismatch[]
-  /** The result for the call; `disabled` for every call, else undefined when the rule does not match. */
+  /**
+   * The result for the call; `disabled` for every call, else undefined when the rule does not
+   * match.
+   */
   readonly result: RuleResult | 'sampled' | 'stopped' | 'disabled' | undefined
   /** The limit that forbids the rule to act. */
   readonly limit: string | undefined
@@ -190,8 +193,8 @@ interface ReachedFault {
 }
 
 /**
- * Combines the faults of all injected rules in their order. After a fault that keeps the call from the
- * upstream, no later fault acts, and no fault has a response to act on.
+ * Combines the faults of all injected rules in their order. After a fault that keeps the call from
+ * the upstream, no later fault acts, and no fault has a response to act on.
  */
 function reached(
   faults: readonly ReachedFault[],

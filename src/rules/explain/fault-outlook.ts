@@ -16,8 +16,9 @@ import type { CompiledRule } from '../match/compiled-rule.ts'
 import type { Facts } from '../match/call-facts.ts'
 
 /**
- * The form of the response. A rule about HTTP sees `http`, with or without a call in it. A message that is no
- * call is `posted`, or an event on the stream of a call or session. A request for `input` stands in a result.
+ * The form of the response. A rule about HTTP sees `http`, with or without a call in it. A message
+ * that is no call is `posted`, or an event on the stream of a call or session. A request for
+ * `input` stands in a result.
  */
 export type ResponseKind =
   | 'json'
@@ -39,7 +40,10 @@ export interface ResponseOutlook {
   /** True when the response to the explained call can have this form. */
   readonly here: boolean
   readonly acts: 'yes' | 'depends' | 'no'
-  /** When it does: before the upstream gets the call, when the response is there, while it flows, or as HTTP. */
+  /**
+   * When it does: before the upstream gets the call, when the response is there, while it flows, or
+   * as HTTP.
+   */
   readonly by?: OutlookHook
   /** In a few words; absent where it does not act. */
   readonly does?: string
@@ -104,8 +108,8 @@ const ENDS: ReadonlySet<Asked> = new Set([
 ])
 
 /**
- * Predicts the effect of a rule's fault for each form of response. `batched` means that the call is one
- * of several.
+ * Predicts the effect of a rule's fault for each form of response. `batched` means that the call is
+ * one of several.
  */
 export function faultOutlook(
   use: FaultUse,
@@ -196,7 +200,8 @@ function outlookOf(
   setting: OutlookInput,
 ): Outlook {
   const definition = FAULTS.find((each) => each.name === name)
-  // The name picks the definition whose schema the parameters were read by, which types cannot follow.
+  // The name picks the definition whose schema the parameters were read by, which types cannot
+  // follow.
   const outlook = definition?.outlook as
     ((config: unknown, setting: OutlookInput) => Outlook) | undefined
   if (outlook !== undefined) return outlook(config, setting)

@@ -2,8 +2,8 @@ import { type AnchorJob, anchorTexts } from './anchor-text.ts'
 import { COMPILED, inThread, MAX_BETWEEN_CALLS } from './parse-off-thread.ts'
 
 /**
- * Anchors texts, large ones in a worker thread. Returns undefined for each text that cannot be anchored, and
- * undefined alone when the signal aborts.
+ * Anchors texts, large ones in a worker thread. Returns undefined for each text that cannot be
+ * anchored, and undefined alone when the signal aborts.
  */
 export async function anchorWherever(
   texts: AnchorJob['texts'],

@@ -13,7 +13,10 @@ export interface Applying {
   readonly before?: string | undefined
   /** The time of the replaced text, for its rules without `appliedAt`. */
   readonly beforeAt?: number | undefined
-  /** The longest time for which a rule may act, in milliseconds. With it, the times of all rules restart. */
+  /**
+   * The longest time for which a rule may act, in milliseconds. With it, the times of all rules
+   * restart.
+   */
   readonly lasts?: number | undefined
 }
 
@@ -29,8 +32,9 @@ export function anchorTexts({ texts }: AnchorJob): readonly (string | undefined)
 }
 
 /**
- * Writes `appliedAt` into rules. An unchanged rule keeps its time. Text that has the times, has no rules or is
- * invalid stays unchanged; returns undefined when nothing can be added to the text as it is written.
+ * Writes `appliedAt` into rules. An unchanged rule keeps its time. Text that has the times, has no
+ * rules or is invalid stays unchanged; returns undefined when nothing can be added to the text as
+ * it is written.
  */
 export function anchorText(text: string, applying: Applying): string | undefined {
   const { now, lasts } = applying

@@ -1,4 +1,7 @@
-/** Made by `scripts/lib/compile-schemas.mjs`. `require` gives the check its formats and ajv's helpers. */
+/**
+ * Made by `scripts/lib/compile-schemas.mjs`. `require` gives the check its formats and ajv's
+ * helpers.
+ */
 declare module '#checks/*' {
   import type { ValidateFunction } from 'ajv'
   import type { SchemaNode } from './schema-node.ts'

@@ -32,8 +32,8 @@ interface Extent {
 const ONE: Extent = { values: 1, depth: 1 }
 
 /**
- * Measures a document with its aliases expanded, without expanding them: the values of an anchor are counted
- * once and added for each alias.
+ * Measures a document with its aliases expanded, without expanding them: the values of an anchor
+ * are counted once and added for each alias.
  */
 export function measureDocument(document: Document.Parsed): Measured {
   const measure = new Measure()

@@ -33,7 +33,10 @@ export class RulesTextEdit {
     })
   }
 
-  /** Writes a key with a string or an object of strings: replaces the key, or adds it before another key. */
+  /**
+   * Writes a key with a string or an object of strings: replaces the key, or adds it before another
+   * key.
+   */
   set(map: YAMLMap, key: string, value: string | object, before?: string): void {
     const there = map.get(key, true) as Node | undefined
     if (there !== undefined) {

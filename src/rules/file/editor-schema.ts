@@ -15,9 +15,9 @@ const CONFLICTS: readonly (readonly [string, string])[] = [
 ]
 
 /**
- * Returns a schema with what only editors need: a snippet for each fault, because a list of names and objects
- * is completed by its names alone, and the contradictions between keys, which `squall validate` finds by
- * itself and explains better.
+ * Returns a schema with what only editors need: a snippet for each fault, because a list of names
+ * and objects is completed by its names alone, and the contradictions between keys, which
+ * `squall validate` finds by itself and explains better.
  */
 export function editorSchema(root: SchemaNode): object {
   const { rule = {}, match = {}, ...others } = root.definitions ?? {}

@@ -83,7 +83,9 @@ const FAMILIAR_FAULTS: Readonly<Record<string, string>> = {
   exception: AN_ERROR,
 }
 
-/** Returns a replacement for a name that faults of other tools have; undefined for any other name. */
+/**
+ * Returns a replacement for a name that faults of other tools have; undefined for any other name.
+ */
 export function familiarFault(name: string): string | undefined {
   const known = name.toLowerCase()
   return Object.hasOwn(FAMILIAR_FAULTS, known) ? FAMILIAR_FAULTS[known] : undefined

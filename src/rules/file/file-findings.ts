@@ -10,8 +10,8 @@ import { jsonType, type SchemaNode } from './schema-node.ts'
 import { highestBurstRate } from '../select/burst.ts'
 
 /**
- * Returns the errors that a schema cannot express. The file may be invalid: one error must not hide others.
- * Faults with schema violations are skipped, because their checks need valid parameters.
+ * Returns the errors that a schema cannot express. The file may be invalid: one error must not hide
+ * others. Faults with schema violations are skipped, because their checks need valid parameters.
  */
 export function fileFindings(
   file: unknown,

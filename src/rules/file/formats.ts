@@ -38,7 +38,7 @@ export const FORMATS: Readonly<Record<string, Format>> = {
   [LATENCY_FORMAT]: {
     wants: 'a duration such as 500ms, or a multiple of the value before the stages such as 2x',
     problem: (text) =>
-      (readDuration(text) ?? readFactor(text)) === undefined
+      readDuration(text) === undefined && (readFactor(text) ?? 0) <= 1
         ? 'not a duration such as 500ms, or a multiple above 1 such as 2x'
         : undefined,
     read: (text) => readDuration(text),

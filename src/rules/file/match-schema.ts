@@ -245,8 +245,8 @@ const match = section({
 })
 
 /**
- * The definitions that the match refers to by name. No union here has two branches for one type of JSON
- * value.
+ * The definitions that the match refers to by name. No union here has two branches for one type of
+ * JSON value.
  */
 export const matchDefinitions = {
   match,

@@ -5,13 +5,15 @@ import { parseFound } from './rules-parser.ts'
 import type { RulesVersion } from './rules-version.ts'
 
 /**
- * The largest text that is parsed on the main thread, between calls. It holds fifty rules, which take about
- * 15 ms; a text with an error in each line takes longer.
+ * The largest text that is parsed on the main thread, between calls. It holds fifty rules, which
+ * take about 15 ms; a text with an error in each line takes longer.
  */
 export const MAX_BETWEEN_CALLS = 8 * 1024
 /** Ten times the measured time of the slowest text of the maximum size. */
 const TIME_LIMIT = 30_000
-/** The heap that the largest files need; with less, a file is rejected before the process is killed. */
+/**
+ * The heap that the largest files need; with less, a file is rejected before the process is killed.
+ */
 const MOST_MEMORY = 256
 const LEAST_MEMORY = 32
 const MIB = 1024 * 1024
@@ -22,8 +24,8 @@ export const COMPILED = import.meta.url.endsWith('.js')
   : undefined
 
 /**
- * Parses found files into a version, large ones in a worker thread so that calls continue. Returns undefined
- * when the signal aborts.
+ * Parses found files into a version, large ones in a worker thread so that calls continue. Returns
+ * undefined when the signal aborts.
  */
 export async function parseWherever(
   found: FoundRules,

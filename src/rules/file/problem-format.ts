@@ -22,7 +22,10 @@ export function problemLines({ file, problems }: FileProblems): string {
 /** The most characters of a line that are shown around a problem. */
 const MAX_SHOWN = 76
 
-/** Formats problems as `problemLines` does, each with its line of the text and a caret under the place. */
+/**
+ * Formats problems as `problemLines` does, each with its line of the text and a caret under the
+ * place.
+ */
 export function problemFrames({ file, problems }: FileProblems, text: string): string {
   const lines = text.split(/\r\n|\r|\n/)
   return problems

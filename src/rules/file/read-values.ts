@@ -2,8 +2,8 @@ import { FORMATS } from './formats.ts'
 import { branchFor, jsonType, resolved, type SchemaNode } from './schema-node.ts'
 
 /**
- * Reads a value by its schema: durations, sizes and shares become numbers, and defaults are added. Parts
- * that violate the schema stay unchanged.
+ * Reads a value by its schema: durations, sizes and shares become numbers, and defaults are added.
+ * Parts that violate the schema stay unchanged.
  */
 export function readValues(
   node: SchemaNode,

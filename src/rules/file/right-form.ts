@@ -18,7 +18,10 @@ export interface Schema {
 const MAX_REPEATED = 40
 const ANY_FAULT = 'delay'
 
-/** Returns how to write a value that has to be an object or a list: with the value itself where it fits. */
+/**
+ * Returns how to write a value that has to be an object or a list: with the value itself where it
+ * fits.
+ */
 export function rightForm(
   node: SchemaNode,
   value: unknown,
@@ -81,7 +84,8 @@ function repeated(
   // A key in the place of its object says nothing of its value.
   if (own(node.properties, text) !== undefined) return undefined
   const properties = Object.entries(node.properties ?? {})
-  // Keys of a match take any text: a text with a slash is a path, and another one the name of a tool.
+  // Keys of a match take any text: a text with a slash is a path, and another one the name of a
+  // tool.
   const likely = text.startsWith('/') ? 'path' : 'tool'
   const inOrder = [...properties.filter(([key]) => key === likely), ...properties]
   for (const [key, property] of inOrder) {

@@ -7,7 +7,9 @@ const MAX_TEXT = 400
 const PLAIN = /^[A-Za-z_/$][\w*?./$%+@-]*$|^\d[\w.%]*[A-Za-z%]$/
 const OTHER_VALUE = /^(?:true|false|null|yes|no|on|off|y|n|\d+e\d+)$/i
 
-/** Returns the rules of a valid document as written, without their names, each as YAML on one line. */
+/**
+ * Returns the rules of a valid document as written, without their names, each as YAML on one line.
+ */
 export function ruleTexts(document: unknown): readonly string[] {
   return listOf(fieldsOf(document)['rules']).map((rule) => {
     const { name: _, ...rest } = rule

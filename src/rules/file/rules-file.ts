@@ -46,8 +46,8 @@ const ATTEMPTS = 3
 const RULES_FILE = /^[^.].*\.(?:yaml|yml|json)$/s
 
 /**
- * Returns true for the files of a rules directory that are read. Files of editors and of the kubelet are
- * not.
+ * Returns true for the files of a rules directory that are read. Files of editors and of the
+ * kubelet are not.
  */
 export function isRulesFileName(name: string): boolean {
   return RULES_FILE.test(name)
@@ -153,7 +153,10 @@ function foundOf(isDirectory: boolean, opened: readonly Opened[]): FoundRules {
   return { kind: 'found', digest, isDirectory, texts, problems, writtenAt }
 }
 
-/** Returns the digest of rules. For a single file it is the SHA-256 of its bytes, as other tools compute it. */
+/**
+ * Returns the digest of rules. For a single file it is the SHA-256 of its bytes, as other tools
+ * compute it.
+ */
 export function digestOf(
   isDirectory: boolean,
   texts: readonly RulesText[],

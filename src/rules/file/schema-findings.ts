@@ -28,7 +28,9 @@ interface Compiled {
 
 /** Only the first error with one of these is reported for a value. */
 const ABOUT_TEXT: ReadonlySet<string> = new Set(['format', 'pattern', 'minLength', 'maxLength'])
-/** One hostile rule may have many thousands of violations: at most this many limits are reported. */
+/**
+ * One hostile rule may have many thousands of violations: at most this many limits are reported.
+ */
 const MOST_IN_ONE = 5
 
 /** Returns a schema with its compiled checks; `rule` for files that have rules. */
@@ -57,8 +59,8 @@ function length(text: string): number {
 }
 
 /**
- * Returns the violations of a whole file, each once and in the user's terms. Rules are checked one by
- * one, until there are about `limit` violations.
+ * Returns the violations of a whole file, each once and in the user's terms. Rules are checked one
+ * by one, until there are about `limit` violations.
  */
 export function schemaFindings(
   value: unknown,
@@ -107,8 +109,9 @@ function findingsOf(
 }
 
 /**
- * False for errors of the branches of a union that are for other types: a union has one branch for each
- * type, and is itself an error when none is for the type. False for an enum of another type, too.
+ * False for errors of the branches of a union that are for other types: a union has one branch for
+ * each type, and is itself an error when none is for the type. False for an enum of another type,
+ * too.
  */
 function isMeant(
   { keyword, parentSchema, data, instancePath }: ErrorObject,

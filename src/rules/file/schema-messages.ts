@@ -219,7 +219,10 @@ function countOf(value: unknown): number {
   return typeof value === 'object' && value !== null ? Object.keys(value).length : 0
 }
 
-/** Names the missing unit, or quotes: YAML reads `on: 3` as a number where the protocol has only text. */
+/**
+ * Names the missing unit, or quotes: YAML reads `on: 3` as a number where the protocol has only
+ * text.
+ */
 function unitHint(allowed: readonly string[], value: unknown): string | undefined {
   const takes = (what: string): boolean => allowed.some((each) => each.startsWith(what))
   if (typeof value === 'string') {

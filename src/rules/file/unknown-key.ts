@@ -8,7 +8,10 @@ import type { SchemaNode } from './schema-node.ts'
 /** The hint for a key that is valid elsewhere. */
 type Elsewhere = (key: string) => string | undefined
 
-/** Returns a hint for an unknown key: a similar name, the place where it is valid, or the key of another tool. */
+/**
+ * Returns a hint for an unknown key: a similar name, the place where it is valid, or the key of
+ * another tool.
+ */
 export function unknownKey(
   path: Path,
   key: string,
@@ -44,7 +47,8 @@ function hintFor(
   place: Elsewhere,
 ): string | undefined {
   const near = nearestName(key, allowed)
-  // Another spelling (`max_active`) comes first; then a key that is valid elsewhere, before a similar name.
+  // Another spelling (`max_active`) comes first; then a key that is valid elsewhere, before a
+  // similar name.
   if (near !== undefined && sameLetters(near, key)) return meant(near)
   return place(key) ?? familiarHint(key, path.length > 5 && path[2] === 'faults') ?? meant(near)
 }

@@ -209,8 +209,8 @@ type YamlSource =
   | { readonly tooDeepAt: number; readonly lines: LineCounter }
 
 /**
- * Parses a text, and stops once it is nested too deeply, before a recursive reader gets it: a stack overflow
- * cannot be caught reliably.
+ * Parses a text, and stops once it is nested too deeply, before a recursive reader gets it: a stack
+ * overflow cannot be caught reliably.
  */
 function parseSource(text: string): YamlSource {
   const lines = new LineCounter()

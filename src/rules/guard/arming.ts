@@ -1,10 +1,11 @@
 import type { RuleStates } from '../select/rule-states.ts'
 
 /**
- * Names who disarmed: the environment that must never be touched, an operator, the guard, the stop key beside
- * the rules, or the end of the process.
+ * Names who disarmed: the environment that must never be touched, an operator, the guard, a condition of
+ * `--rollback-on`, the stop key beside the rules, or the end of the process.
  */
-export type DisarmedBy = 'environment' | 'operator' | 'guard' | 'stopped' | 'draining'
+export type DisarmedBy =
+  'environment' | 'operator' | 'guard' | 'rollback-on' | 'stopped' | 'draining'
 
 /** One reason why no rule acts. */
 export interface Disarmed {

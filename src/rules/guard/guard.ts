@@ -1,5 +1,6 @@
 import type { Origin, Outcome } from '../../mcp/call.ts'
 import type { Arming } from './arming.ts'
+import { WindowCounts } from './window-counts.ts'
 
 /** When real errors are too many. */
 export interface GuardConfig {
@@ -18,6 +19,11 @@ export interface GuardFigures {
 
 const BUCKETS = 30
 
+/** Returns true for a call that shows how the upstream fares: its outcome is neither injected nor cancelled. */
+export function isJudged(outcome: Outcome, origin: Origin): boolean {
+  return origin !== 'injected' && outcome !== 'cancelled'
+}
+
 /**
  * Disarms all rules when too many calls fail for real. A call whose outcome a fault made counts
  * neither as an error nor as a call, and neither does one that its client cancelled on purpose: both
@@ -31,86 +37,50 @@ export class Guard {
   readonly #config: GuardConfig
   readonly #arming: Arming
   readonly #onTrip: (reason: string) => void
-  readonly #width: number
-  readonly #calls = new Uint32Array(BUCKETS)
-  readonly #errors = new Uint32Array(BUCKETS)
-  #allCalls = 0
-  #allErrors = 0
-  /** Which stretch of time the newest bucket stands for. */
-  #newest = 0
+  readonly #counts: WindowCounts
   #tripped = false
 
   constructor(config: GuardConfig, arming: Arming, onTrip: (reason: string) => void = () => {}) {
     this.#config = config
     this.#arming = arming
     this.#onTrip = onTrip
-    this.#width = Math.max(1, Math.ceil(config.window / BUCKETS))
+    this.#counts = new WindowCounts(config.window, BUCKETS)
   }
 
   /** A call is over. `now` is in milliseconds since any time that stays the same. */
   record(outcome: Outcome, origin: Origin, now: number): void {
-    if (origin === 'injected' || outcome === 'cancelled') return
+    if (!isJudged(outcome, origin)) return
     if (this.#tripped) {
       if (this.#arming.has('guard')) return
       this.reset()
     }
-    this.#advance(now)
-    const at = this.#newest % BUCKETS
-    this.#calls[at]!++
-    this.#allCalls++
-    if (outcome !== 'ok') {
-      this.#errors[at]!++
-      this.#allErrors++
-    }
+    this.#counts.add(outcome !== 'ok', now)
     const { errorPercent, minCalls } = this.#config
-    if (this.#allCalls < minCalls) return
-    if (this.#allErrors * 100 > errorPercent * this.#allCalls && this.#arming.armed) this.#trip()
+    const { calls, counted } = this.#counts
+    if (calls < minCalls) return
+    if (counted * 100 > errorPercent * calls && this.#arming.armed) this.#trip()
   }
 
   figures(now: number): GuardFigures {
-    this.#advance(now)
-    return { calls: this.#allCalls, errors: this.#allErrors }
+    this.#counts.advance(now)
+    return { calls: this.#counts.calls, errors: this.#counts.counted }
   }
 
   /** Forgets what it has seen. */
   reset(): void {
     this.#tripped = false
-    this.#calls.fill(0)
-    this.#errors.fill(0)
-    this.#allCalls = 0
-    this.#allErrors = 0
+    this.#counts.clear()
   }
 
   #trip(): void {
     this.#tripped = true
     const { errorPercent, window } = this.#config
-    const percent = Number(((100 * this.#allErrors) / this.#allCalls).toFixed(1))
+    const { calls, counted } = this.#counts
+    const percent = Number(((100 * counted) / calls).toFixed(1))
     const reason =
-      `${this.#allErrors} of ${this.#allCalls} calls failed for real within ` +
+      `${counted} of ${calls} calls failed for real within ` +
       `${window / 1000}s: ${percent}% is more than ${errorPercent}%`
     this.#arming.disarm('guard', reason)
     this.#onTrip(reason)
-  }
-
-  #advance(now: number): void {
-    const stretch = Math.floor(now / this.#width)
-    const ahead = stretch - this.#newest
-    if (ahead === 0) return
-    if (Math.abs(ahead) >= BUCKETS) {
-      // Also when the clock was put back: what it said before is worth nothing then.
-      const tripped = this.#tripped
-      this.reset()
-      this.#tripped = tripped
-      this.#newest = stretch
-      return
-    }
-    for (let i = 0; i < ahead; i++) {
-      this.#newest++
-      const at = this.#newest % BUCKETS
-      this.#allCalls -= this.#calls[at]!
-      this.#allErrors -= this.#errors[at]!
-      this.#calls[at] = 0
-      this.#errors[at] = 0
-    }
   }
 }

@@ -67,6 +67,12 @@ export function productionPattern(
   patterns: readonly string[] = PRODUCTION_NAMES,
 ): string | undefined {
   const text = name.trim().slice(0, MAX_NAME)
+  const found = patternOf(text, patterns)
+  const plain = withoutDisguise(text)
+  return found ?? (plain === text ? undefined : patternOf(plain, patterns))
+}
+
+function patternOf(text: string, patterns: readonly string[]): string | undefined {
   // A pattern with a border in it is about the whole name, and outweighs those about words.
   const whole = decide(
     text.toLowerCase(),
@@ -75,6 +81,42 @@ export function productionPattern(
   if (whole !== undefined) return whole.startsWith('!') ? undefined : whole
   const words = patterns.filter((each) => !hasBorder(each))
   return wordPattern(text.match(WORDS), words) ?? wordPattern(text.match(CAMEL_WORDS), words)
+}
+
+/** Letters of other scripts that look like those of `production` and `live`. */
+const LOOKALIKES: Readonly<Record<string, string>> = {
+  р: 'p',
+  ρ: 'p',
+  г: 'r',
+  о: 'o',
+  ο: 'o',
+  ԁ: 'd',
+  υ: 'u',
+  ս: 'u',
+  с: 'c',
+  ϲ: 'c',
+  т: 't',
+  τ: 't',
+  і: 'i',
+  ι: 'i',
+  ı: 'i',
+  п: 'n',
+  ո: 'n',
+  ӏ: 'l',
+  ѵ: 'v',
+  ν: 'v',
+  е: 'e',
+  ε: 'e',
+}
+const DIGITS: Readonly<Record<string, string>> = { 0: 'o', 1: 'i', 3: 'e' }
+
+/** Returns a name without invisible characters, accents, lookalikes, and digits in place of letters. */
+function withoutDisguise(text: string): string {
+  return text
+    .normalize('NFKD')
+    .replaceAll(/[\p{M}\p{Default_Ignorable_Code_Point}]/gu, '')
+    .replaceAll(/[^ -~]/gu, (letter) => LOOKALIKES[letter.toLowerCase()] ?? letter)
+    .replaceAll(/(?<=[a-z])[013](?=[a-z])/gi, (digit) => DIGITS[digit] ?? digit)
 }
 
 /** Returns the names in a URL: its host, and its path, in which gateways have their stages. */

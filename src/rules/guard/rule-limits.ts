@@ -5,7 +5,9 @@ import { folded } from '../../base/text/folded.ts'
 import { compileText } from '../match/text-match.ts'
 import { canonicalPath } from '../../http/canonical-path.ts'
 
-/** Limits from outside the rules file, for all rules. The file can tighten but never loosen them. */
+/**
+ * Limits from outside the rules file, for all rules. The file can tighten but never loosen them.
+ */
 export interface RuleLimits {
   /** The highest percentage of its matched calls that a rule may inject faults into, 0 to 100. */
   readonly maxPercent?: number | undefined
@@ -23,7 +25,9 @@ export interface RuleLimits {
   readonly dryRun?: boolean | undefined
 }
 
-/** The first fault of a rule that the limits do not allow; undefined when it may use all of its own. */
+/**
+ * The first fault of a rule that the limits do not allow; undefined when it may use all of its own.
+ */
 export function forbiddenFault(
   faults: readonly FaultName[],
   { allowFaults }: RuleLimits,

@@ -3,7 +3,10 @@ import { foreign } from '../../base/text/foreign-text.ts'
 import { parseLabelSelector } from '../match/label-selector.ts'
 import type { PodLabels } from '../watch/pod-labels.ts'
 
-/** The key of the ConfigMap, and the file beside the rules, that stops sidecars. It is no name of a rules file. */
+/**
+ * The key of the ConfigMap, and the file beside the rules, that stops sidecars. It is no name of a
+ * rules file.
+ */
 export const STOP_KEY = 'squall-stop'
 
 /** One stop: for the pods with certain labels, or for all. */
@@ -17,8 +20,8 @@ export interface Stop {
 const MAX_STOPS = 100
 
 /**
- * Reads the stops in a stop key; undefined when the text is anything else, which then stops all pods.
- * An empty text is one stop of all pods, so that the key can be written by hand.
+ * Reads the stops in a stop key; undefined when the text is anything else, which then stops all
+ * pods. An empty text is one stop of all pods, so that the key can be written by hand.
  */
 export function parseStops(text: string): readonly Stop[] | undefined {
   if (text.trim() === '') return [{}]

@@ -19,7 +19,10 @@ export function textsOf(lines: HeaderLines, name: string): readonly string[] {
   return headerValues(lines, name).map((value) => readHeaderText(name, value))
 }
 
-/** True when a header line has this name, which is in lower case. Makes no lower-case copy of the line's. */
+/**
+ * True when a header line has this name, which is in lower case. Makes no lower-case copy of the
+ * line's.
+ */
 export function isHeader(key: string, name: string): boolean {
   if (key.length !== name.length) return false
   if (key === name) return true

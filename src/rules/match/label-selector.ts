@@ -12,8 +12,8 @@ const MAX_LENGTH = 2_000
 const MAX_REQUIREMENTS = 50
 
 /**
- * Parses a label selector as kubectl does: `app=shop,tier!=test`, `env in (a, b)`, `canary`, `!canary`.
- * Returns undefined for anything else.
+ * Parses a label selector as kubectl does: `app=shop,tier!=test`, `env in (a, b)`, `canary`,
+ * `!canary`. Returns undefined for anything else.
  */
 export function parseLabelSelector(text: string): Requirement | undefined {
   if (text.length > MAX_LENGTH) return undefined

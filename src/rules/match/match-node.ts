@@ -23,7 +23,10 @@ export interface MatchNode {
   readonly tests: readonly MatchTest[]
   /** The tests that remain for calls that `reach` selected exactly. */
   readonly rest: readonly MatchTest[]
-  /** The names that the `tool`, `prompt` or `resource` matches: faults on lists select entries by it. */
+  /**
+   * The names that the `tool`, `prompt` or `resource` matches: faults on lists select entries by
+   * it.
+   */
   readonly names: TextMatcher | undefined
   /** The paths of the HTTP exchanges that are meant; undefined where it does not say. */
   readonly paths: TextMatcher | undefined

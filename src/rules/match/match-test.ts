@@ -2,7 +2,10 @@ import { headerValue } from '../../http/headers.ts'
 import type { Facts } from './call-facts.ts'
 import { MAX_REGEX_TEXT } from '../../base/regex/safe-regex.ts'
 
-/** The messages of a rule: calls and notifications of the client, messages of the server, or responses to it. */
+/**
+ * The messages of a rule: calls and notifications of the client, messages of the server, or
+ * responses to it.
+ */
 export type Direction = 'client' | 'server' | 'response'
 
 /** One dimension of a rule's match. */
@@ -21,7 +24,7 @@ export function holdAll(tests: readonly MatchTest[], facts: Facts): boolean {
   return true
 }
 
-/** A value as `found` tells it: short, and absent where there is none. */
+/** A value as `found` shows it: short, and absent where there is none. */
 export function showValue(value: unknown): string {
   if (value === undefined) return 'absent'
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? 'absent')
@@ -33,7 +36,7 @@ export function showValue(value: unknown): string {
   return `${text.slice(0, 79)}…${unread}`
 }
 
-/** A header as `found` tells it: what may be a secret is not showValue. */
+/** A header as `found` shows it: what may be a secret is not shown. */
 export function shownHeader(facts: Facts, name: string): string {
   const value = headerValue(facts.headers, name)
   if (value === undefined) return 'absent'

@@ -22,7 +22,10 @@ export function directionTest(direction: Direction): MatchTest {
   }
 }
 
-/** Returns true for a message that a rule may be about. Some methods have no other message of the client. */
+/**
+ * Returns true for a message that a rule may be about. Some methods have no other message of the
+ * client.
+ */
 function isIn(direction: Direction, { from, kind, method }: Call): boolean {
   if (kind !== 'response') return (from ?? 'client') === direction
   return direction === 'response' || (direction === 'client' && SERVER_REQUESTS.includes(method))
@@ -38,8 +41,8 @@ export function methodTest(matcher: TextMatcher, direction: Direction): MatchTes
 }
 
 /**
- * Returns true when a matcher takes a method. Handshakes are matched by their name alone, never by a glob;
- * other messages of the client by their name, or a glob for notifications.
+ * Returns true when a matcher takes a method. Handshakes are matched by their name alone, never by
+ * a glob; other messages of the client by their name, or a glob for notifications.
  */
 export function takesMethod(matcher: TextMatcher, method: string, direction: Direction): boolean {
   if (isHandshake(method)) return matcher.exact.includes(method)
@@ -203,8 +206,8 @@ function isClient(spec: TextSpec | ClientSpec): spec is ClientSpec {
 }
 
 /**
- * The tests of an HTTP exchange. Health probes, OAuth and discovery are matched only where the rule's
- * path names them, and preflights only where its method does.
+ * The tests of an HTTP exchange. Health probes, OAuth and discovery are matched only where the
+ * rule's path names them, and preflights only where its method does.
  */
 function httpTests(spec: HttpSpec): MatchTest[] {
   const { method, path, status } = spec

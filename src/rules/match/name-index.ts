@@ -61,7 +61,9 @@ interface Pattern {
 
 const NONE = new Bucket([])
 
-/** Finds the rules of one method by a call's name, at a cost that does not grow with their number. */
+/**
+ * Finds the rules of one method by a call's name, at a cost that does not grow with their number.
+ */
 export class NameIndex {
   readonly #exact = new Map<string, Bucket>()
   readonly #any: Bucket
@@ -168,7 +170,10 @@ function lookUp({ name, rules }: HeaderValues, lines: HeaderLines, into: Candida
   }
 }
 
-/** Walks several lists of rules, each in file order, as one list in file order. Made once, used again. */
+/**
+ * Walks several lists of rules, each in file order, as one list in file order. Made once, used
+ * again.
+ */
 export class Candidates {
   readonly #lists: (readonly CompiledRule[])[] = []
   readonly #at: number[] = []

@@ -44,7 +44,9 @@ export function notForPod(spec: MatchSpec, self: PodSelf): readonly PodMismatch[
   }
 }
 
-/** Returns a test for each key about the pod that does not hold: the others say nothing of calls. */
+/**
+ * Returns a test for each key about the pod that does not hold: the others say nothing of calls.
+ */
 export function podTests(spec: MatchSpec, self: PodSelf): readonly MatchTest[] {
   return ownKeys(spec, self)
     .filter(({ holds }) => holds !== true)
@@ -84,7 +86,9 @@ function ownKeys(spec: MatchSpec, { workload, labels }: PodSelf): readonly PodKe
   return keys
 }
 
-/** Returns the result of a match that is known before a call; undefined when it depends on the call. */
+/**
+ * Returns the result of a match that is known before a call; undefined when it depends on the call.
+ */
 function holdsHere(spec: MatchSpec, self: PodSelf): boolean | undefined {
   const parts: (boolean | undefined)[] = ownKeys(spec, self).map(({ holds }) => holds)
   for (const inner of spec.all ?? []) parts.push(holdsHere(inner, self))

@@ -41,8 +41,8 @@ const SMALL_X = 0x78
 
 /**
  * Reads the faults that a request's headers ask for; undefined when they ask for none. `invalid` is
- * called with each unreadable value. A delay or abort with an unreadable value or percentage is ignored:
- * applying it to all calls would be more than was asked for.
+ * called with each unreadable value. A delay or abort with an unreadable value or percentage is
+ * ignored: applying it to all calls would be more than was asked for.
  */
 export function readAskedFaults(
   headers: HeaderLines,

@@ -1,4 +1,6 @@
-/** Configures failures in runs: their share of calls in the long term, and the mean length of a run. */
+/**
+ * Configures failures in runs: their share of calls in the long term, and the mean length of a run.
+ */
 export interface BurstConfig {
   /** From 0 to 1. */
   readonly rate: number
@@ -33,7 +35,10 @@ export class BurstChain {
     return this.#within ? this.#goesOn : this.#begins
   }
 
-  /** Advances to the next call by a number from 0 to below 1; returns true when the call is in a run. */
+  /**
+   * Advances to the next call by a number from 0 to below 1; returns true when the call is in a
+   * run.
+   */
   next(random: number): boolean {
     this.#within = random < this.chance
     return this.#within

@@ -68,7 +68,10 @@ export class HeaderFaults {
     return this.#invalid
   }
 
-  /** Returns the faults that a call asks for, as a matched rule; undefined when there are none or they are not injected. Counts. */
+  /**
+   * Returns the faults that a call asks for, as a matched rule; undefined when there are none or
+   * they are not injected. Counts.
+   */
   plan(ruleSet: RuleSet, facts: CallFacts, clock: Clock): MatchedRule | undefined {
     if (isHandshake(facts.call.method)) return undefined
     const asked = readAskedFaults(facts.headers, () => this.#invalid++)

@@ -2,8 +2,8 @@ import type { ActiveLimit, RuleState } from './rule-state.ts'
 import type { CompiledRule } from '../match/compiled-rule.ts'
 
 /**
- * One rule that matched one call: decides which faults may act, and records their effects. The owner calls
- * `finish` when the call has ended, in every case.
+ * One rule that matched one call: decides which faults may act, and records their effects. The
+ * owner calls `finish` when the call has ended, in every case.
  */
 export class MatchedRule {
   readonly rule: CompiledRule
@@ -45,14 +45,17 @@ export class MatchedRule {
     return this.#applied
   }
 
-  /** Returns the random numbers of the rule's fault at an index: equal for equal seed, rule, key and index. */
+  /**
+   * Returns the random numbers of the rule's fault at an index: equal for equal seed, rule, key and
+   * index.
+   */
   random(fault: number): () => number {
     return this.rule.hashes.fault.with(String(fault)).with(this.key).numbers()
   }
 
   /**
-   * Begins a fault. Returns false when too many faults are in progress, of this rule or of all: then no fault
-   * of this rule may act on this call. After true, the caller calls `end` once.
+   * Begins a fault. Returns false when too many faults are in progress, of this rule or of all:
+   * then no fault of this rule may act on this call. After true, the caller calls `end` once.
    */
   begin(): boolean {
     if (this.#finished || this.dryRun || this.#overLimit) return false

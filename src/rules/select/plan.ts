@@ -12,7 +12,9 @@ import type { RuleStates } from './rule-states.ts'
 import { unread } from '../../base/glob.ts'
 import { isTooLong } from '../../base/regex/safe-regex.ts'
 
-/** Returns milliseconds since the epoch. The clock should not go back, or timed rules may act twice. */
+/**
+ * Returns milliseconds since the epoch. The clock should not go back, or timed rules may act twice.
+ */
 export type Clock = () => number
 
 /** The faults to inject into one call or exchange. */
@@ -34,7 +36,10 @@ export function mayMatch({ index }: RuleSet, call: Call, headers: HeaderLines): 
   return !candidates.isEmpty
 }
 
-/** Returns the rules that match a call and are sampled; undefined when there are none. Counts in the rules' states. */
+/**
+ * Returns the rules that match a call and are sampled; undefined when there are none. Counts in the
+ * rules' states.
+ */
 export function planCall(
   ruleSet: RuleSet,
   facts: CallFacts,
@@ -56,8 +61,8 @@ export function planCall(
 }
 
 /**
- * Returns the rules about HTTP that match an exchange and are sampled. Call it before the request is
- * sent. Leaves out rules that matched `seen`, the exchange that this one repeats.
+ * Returns the rules about HTTP that match an exchange and are sampled. Call it before the request
+ * is sent. Leaves out rules that matched `seen`, the exchange that this one repeats.
  */
 export function planHttp(
   ruleSet: RuleSet,

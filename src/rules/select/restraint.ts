@@ -15,8 +15,8 @@ export function disarmedBy(
 }
 
 /**
- * Returns true for an exchange that no rule may touch, as one with a call of a denied tool. A body that was not read may
- * hold any call.
+ * Returns true for an exchange that no rule may touch, as one with a call of a denied tool. A body
+ * that was not read may hold any call.
  */
 export function isUntouchable(
   states: RuleStates,
@@ -26,7 +26,10 @@ export function isUntouchable(
   return states.deniesAny(calls) || (isUnread && states.deniesTools)
 }
 
-/** Returns the reason that keeps all rules from an exchange, regardless of matches; undefined for none. */
+/**
+ * Returns the reason that keeps all rules from an exchange, regardless of matches; undefined for
+ * none.
+ */
 export function restraintOn(
   ruleSet: Pick<RuleSet, 'enabled'>,
   facts: Facts,

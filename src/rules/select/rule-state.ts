@@ -35,8 +35,8 @@ export interface Forecast {
 }
 
 /**
- * Keeps the state of a rule between calls. The state survives a reload that leaves the rule unchanged; a
- * changed rule begins with a new state.
+ * Keeps the state of a rule between calls. The state survives a reload that leaves the rule
+ * unchanged; a changed rule begins with a new state.
  */
 export class RuleState {
   readonly counts: RuleCounts = noCounts()
@@ -103,7 +103,10 @@ export class RuleState {
     for (const memory of this.#memories.values()) (memory as { close?(): void }).close?.()
   }
 
-  /** Returns the key by which a matching call is sampled, or undefined when it is not sampled. Counts either way. */
+  /**
+   * Returns the key by which a matching call is sampled, or undefined when it is not sampled.
+   * Counts either way.
+   */
   sample(rule: SampledRule, facts: Facts, now: number): string | undefined {
     const { selection } = rule
     const skipped = this.#outOfWindow(selection, now)
@@ -169,8 +172,8 @@ export class RuleState {
   }
 
   /**
-   * Enforces the highest share by counting as well. Calls with equal keys have equal samples, so a key that
-   * all calls share would exceed any share.
+   * Enforces the highest share by counting as well. Calls with equal keys have equal samples, so a
+   * key that all calls share would exceed any share.
    */
   #isAhead({ stickyBy, highest }: Selection, ordinal: number): boolean {
     return stickyBy !== 'ordinal' && highest < 1 && this.#sampled >= highest * ordinal + HEAD_START

@@ -68,7 +68,10 @@ export class RuleStates {
     return this.#disarmed
   }
 
-  /** Activates rules: unchanged ones keep their state, others get a new one, and missing ones are retired. */
+  /**
+   * Activates rules: unchanged ones keep their state, others get a new one, and missing ones are
+   * retired.
+   */
   adopt(ruleSet: RuleSet, now: number): void {
     this.active.limit = Math.min(this.#maxActive, ruleSet.maxActive)
     const before = this.#states

@@ -31,8 +31,8 @@ interface Total {
 }
 
 /**
- * Counts by rule name, which only grow across reloads. A removed rule still counts the calls that it matched;
- * its state is added to the totals once they end.
+ * Counts by rule name, which only grow across reloads. A removed rule still counts the calls that
+ * it matched; its state is added to the totals once they end.
  */
 export class RuleTotals {
   readonly #maxNames: number

@@ -5,8 +5,8 @@ const END_OF_FIELD = 0x10000
 
 /**
  * Hashes fields of text into a number from 0 to below 1, in two words of 32 bits. A rule hashes the
- * fields that all calls share only once. docs/concepts/sampling.md specifies the arithmetic; changing it
- * changes which calls every rule samples.
+ * fields that all calls share only once. docs/concepts/sampling.md specifies the arithmetic;
+ * changing it changes which calls every rule samples.
  */
 export class SampleHash {
   readonly #a: number

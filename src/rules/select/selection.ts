@@ -91,6 +91,21 @@ export function windowEnd(config: WindowConfig, since: number): number {
   return config.until !== undefined && config.until < end ? config.until : end
 }
 
+/** The phase of a rule over time. */
+export type RulePhase = 'disabled' | 'other_pod' | 'not_yet' | 'expired' | 'on'
+
+/** Returns the phase of a rule, given the start of its times. */
+export function phaseAt(
+  { enabled, selection }: { readonly enabled: boolean; readonly selection: Selection },
+  since: number,
+  now: number,
+): RulePhase {
+  if (!enabled) return 'disabled'
+  if (!selection.inPod) return 'other_pod'
+  if (now < windowStart(selection, since)) return 'not_yet'
+  return now >= windowEnd(selection, since) ? 'expired' : 'on'
+}
+
 /** Selects matching calls by their order. */
 export interface OrdinalConfig {
   readonly first?: number | undefined

@@ -75,8 +75,9 @@ export class ActiveRules {
   }
 
   /**
-   * Takes a found version. A rejected version changes nothing. A large version becomes active later: versions
-   * stay in order, and a version that a later one replaces meanwhile never becomes active.
+   * Takes a found version. A rejected version changes nothing. A large version becomes active
+   * later: versions stay in order, and a version that a later one replaces meanwhile never becomes
+   * active.
    */
   take(version: RulesVersion): void {
     const newest = this.#compiling?.rejected ?? this.#compiling?.version ?? this.#last?.version
@@ -174,8 +175,9 @@ function unusable({ digest }: RulesFound, error: unknown): RulesVersion {
 }
 
 /**
- * Returns a clock that never goes back: the later of the wall clock and of the time since its creation. When
- * the wall clock is set back, no expired rule becomes active again, and no rule lasts longer.
+ * Returns a clock that never goes back: the later of the wall clock and of the time since its
+ * creation. When the wall clock is set back, no expired rule becomes active again, and no rule
+ * lasts longer.
  */
 export function steadyClock(
   wall: () => number = Date.now,

@@ -9,7 +9,10 @@ const SLICE = 4
 /** Limits a slice where the clock stands still or jumps. */
 const MAX_RULES = 64
 
-/** Compiles a large file in slices, so that calls continue. Returns undefined when the signal aborts. */
+/**
+ * Compiles a large file in slices, so that calls continue. Returns undefined when the signal
+ * aborts.
+ */
 export async function compileInSlices(
   file: RuleFileSpec,
   options: CompileOptions,

@@ -29,8 +29,8 @@ const FAILED = {
 } as const
 
 /**
- * Reports each version of the rules at a path, a file or a directory. An event only triggers a read: the
- * content at that time counts.
+ * Reports each version of the rules at a path, a file or a directory. An event only triggers a
+ * read: the content at that time counts.
  */
 export class RulesWatcher {
   readonly #path: string
@@ -92,7 +92,7 @@ export class RulesWatcher {
       const version = await parseWherever(found, closed, this.#parser)
       if (version === undefined || closed.aborted) return
       const isLast = version.kind === 'rules' || attempt === SETTLE_ATTEMPTS
-      if (isLast || !this.#mayBeUnfinished(found, attempt)) return this.#tell(version, found)
+      if (isLast || !this.#mayBeUnfinished(found, attempt)) return this.#report(version, found)
       this.#files.seen()
       // At the start nothing else may keep the process alive.
       await sleep(SETTLE, undefined, { signal: closed }).catch(() => undefined)
@@ -104,7 +104,7 @@ export class RulesWatcher {
     return found.kind === 'absent' ? attempt === 1 : Date.now() - found.writtenAt < UNFINISHED
   }
 
-  #tell(version: RulesVersion, found: FoundRules): void {
+  #report(version: RulesVersion, found: FoundRules): void {
     const isFirst = this.#digest === undefined
     this.#digest = version.digest
     try {

@@ -2,13 +2,16 @@ import { Duplex } from 'node:stream'
 import type { Socket } from 'node:net'
 
 /**
- * Presents a connection with a request in flight as a new socket to undici. The first write, which is the
- * request that was sent already, is discarded.
+ * Presents a connection with a request in flight as a new socket to undici. The first write, which
+ * is the request that was sent already, is discarded.
  */
 export class BridgedSocket extends Duplex {
   readonly #socket: Socket
   readonly #resume: () => void
-  /** Bytes, end or error that arrived before the first write: undici rejects bytes before its request. */
+  /**
+   * Bytes, end or error that arrived before the first write: undici rejects bytes before its
+   * request.
+   */
   #early: (Buffer | null | Error)[] | undefined = []
 
   constructor(socket: Socket, resume: () => void) {
@@ -27,7 +30,7 @@ export class BridgedSocket extends Duplex {
   /** Reports that the connection has closed, with or without an error. */
   disconnected(error?: Error): void {
     if (this.#early === undefined) this.destroy(error)
-    else this.#early.push(error ?? new Error('the app closed the connection'))
+    else this.#early.push(error ?? new Error('the upstream closed the connection'))
   }
 
   override _read(): void {

@@ -11,7 +11,7 @@ import { BridgedSocket } from './bridged-socket.ts'
 /** Configures the connections of one upstream. */
 export interface FastConnectionOptions {
   readonly connector: Connector
-  /** An idle connection is retired after this, or 2 s before the upstream says it would close it. */
+  /** Retires an idle connection after this, or 2 s before the announced timeout of the upstream. */
   readonly idle: number
   readonly maxResponseHead: number
   readonly now: () => number
@@ -25,11 +25,11 @@ export interface ConnectionUser {
   /** Ends a complete response; `reusable` is true when the connection can carry another request. */
   end(reusable: boolean): void
   fail(failure: Failure): void
-  /** Hands the connection to another parser; `begun` is true when the head was delivered already. */
+  /** Hands the connection to another parser; `begun` is true after the headers were delivered. */
   handOver(socket: BridgedSocket, begun: boolean): void
 }
 
-/** The upstream closes at its own time; retiring ours this much earlier keeps requests off dying connections. */
+/** Retires connections this much before the upstream closes them, so that no request is lost. */
 const RETIRE_BEFORE_APP = 2_000
 /** The most that a `keep-alive: timeout` of the upstream is trusted for. */
 const LONGEST_IDLE = 600_000
@@ -38,16 +38,16 @@ const READ_SIZE = 64 * 1024
 /** A longer rest of a response is read into fresh buffers, which need no copy. */
 const BULK = 2 * READ_SIZE
 
-const RESET: Failure = { kind: 'reset', message: 'the app reset the connection' }
+const RESET: Failure = { kind: 'reset', message: 'the upstream reset the connection' }
 const CLOSED: Failure = {
   kind: 'closed',
-  message: 'the app closed the connection before its response was whole',
+  message: 'the upstream closed the connection before its response was whole',
 }
 
 /** The read buffer that all connections share: kept bytes are copied before the read returns. */
 const INPUT = Buffer.allocUnsafeSlow(READ_SIZE)
 
-/** Connects to the upstream without an HTTP parser; hands over to one when a response is not plain. */
+/** Connects to the upstream without an HTTP parser; hands responses that are not plain to one. */
 export class FastConnection implements PooledConnection, PieceTaker {
   alive = true
   busy = false
@@ -63,7 +63,7 @@ export class FastConnection implements PooledConnection, PieceTaker {
   /** The buffer of the next read. */
   #input: Buffer | undefined
   #bulk = false
-  /** Remaining bytes of a body of known length, or `CHUNKED`; undefined while the head is awaited. */
+  /** Remaining bytes of a body of known length, or `CHUNKED`; undefined before the headers. */
   #left: number | undefined
   #paused = false
   #reset = false

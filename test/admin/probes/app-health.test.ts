@@ -43,12 +43,12 @@ describe('HTTP probes', () => {
     [404, 404],
     [503, 503],
     [700, 502],
-  ])('an app that responds %i is reported as %i', async (status, reported) => {
+  ])('an upstream that responds %i is reported as %i', async (status, reported) => {
     const { port } = await app((_, response) => response.writeHead(status).end())
     const { ask } = await health({ 'app/readyz': { httpGet: { port } } })
     expect(await ask('app/readyz')).toEqual([
       reported,
-      `the app answered ${status}${status === 304 ? ', which is not followed' : ''}`,
+      `the upstream responded with ${status}${status === 304 ? ', which is not followed' : ''}`,
     ])
   })
 
@@ -113,19 +113,22 @@ describe('HTTP probes', () => {
       'a/startupz': get('/round'),
       'b/livez': get('/odd'),
     })
-    expect(await ask('a/livez')).toEqual([200, 'the app answered 200'])
-    expect(await ask('a/readyz')).toEqual([200, 'the app answered 302, which is not followed'])
+    expect(await ask('a/livez')).toEqual([200, 'the upstream responded with 200'])
+    expect(await ask('a/readyz')).toEqual([
+      200,
+      'the upstream responded with 302, which is not followed',
+    ])
     expect(paths).toEqual(['/near', '/there', '/far'])
-    expect(await ask('a/startupz')).toEqual([502, 'the app redirected 10 times'])
+    expect(await ask('a/startupz')).toEqual([502, 'the upstream redirected 10 times'])
     expect(paths.length).toBe(13)
-    expect(await ask('b/livez')).toEqual([502, 'the app redirected to ftp:'])
+    expect(await ask('b/livez')).toEqual([502, 'the upstream redirected to ftp:'])
   })
 
   test('takes any certificate', async () => {
     const tls = { cert: tlsText('first.pem'), key: tlsText('first.key') }
     const { port } = await app((_, response) => response.end('fine'), tls)
     const { ask } = await health({ 'app/readyz': { httpGet: { port, scheme: 'HTTPS' } } })
-    expect(await ask('app/readyz')).toEqual([200, 'the app answered 200'])
+    expect(await ask('app/readyz')).toEqual([200, 'the upstream responded with 200'])
   })
 
   test('an endless body is read no further than the kubelet reads', async () => {
@@ -135,10 +138,10 @@ describe('HTTP probes', () => {
       more()
     })
     const { ask } = await health({ 'app/readyz': { httpGet: { port } } })
-    expect(await ask('app/readyz')).toEqual([200, 'the app answered 200'])
+    expect(await ask('app/readyz')).toEqual([200, 'the upstream responded with 200'])
   })
 
-  test('an app that breaks off, is not there or stays silent fails, and the line says why', async () => {
+  test('an upstream that breaks off, is not there or stays silent fails, and the line says why', async () => {
     const broken = await app((_, response) => {
       response.writeHead(200, { 'content-length': 10 })
       response.write('half', () => response.destroy())
@@ -159,7 +162,7 @@ describe('HTTP probes', () => {
     )
   })
 
-  test('when the kubelet leaves, the app is left, too', async () => {
+  test('when the kubelet leaves, the upstream is left, too', async () => {
     let arrived = 0
     let left = 0
     const { port } = await app((request) => {
@@ -215,7 +218,7 @@ describe('TCP probes', () => {
       'app/livez': { tcpSocket: { port } },
       'app/readyz': { tcpSocket: { port: gone } },
     })
-    expect(await ask('app/livez')).toEqual([200, 'the app takes connections'])
+    expect(await ask('app/livez')).toEqual([200, 'the upstream takes connections'])
     expect(await ask('app/readyz')).toEqual([502, `connect ECONNREFUSED 127.0.0.1:${gone}`])
   })
 })

@@ -9,8 +9,8 @@ import {
   quoted,
 } from '../../../src/base/text/foreign-text.ts'
 
-// A terminal obeys escape sequences, and a reader is misled by text whose order or extent is not what
-// it seems. Each of these once passed some message, log or screen.
+// A terminal obeys escape sequences, and a reader is misled by text whose order or extent is not
+// what it seems. Each of these once passed some message, log or screen.
 const corpus: readonly (readonly [string, string])[] = [
   ['an escape sequence', 'a\u001b[2Jb'],
   ['a C1 sequence introducer', 'a\u009b2Jb'],

@@ -62,7 +62,8 @@ function contentOf(path: string): string {
   }
 }
 
-// A ConfigMap that comes and changes at once: its first content is gone before its directory is watched.
+// A ConfigMap that comes and changes at once: its first content is gone before its directory is
+// watched.
 it('looks again when a directory is replaced before it is watched', async () => {
   const root = await mkdtemp(join(tmpdir(), 'squall-watched-'))
   const link = async (to: string, from: string): Promise<void> => {

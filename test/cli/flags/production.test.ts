@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { Environment } from '../../../src/cli/flags/flag.ts'
 import { ownNamespace } from '../../../src/cli/flags/production.ts'
+import type { LoadRequest } from '../../../src/cli/load/load-flags.ts'
+import { loadInputs } from '../../../src/cli/load/load-inputs.ts'
 import type { RunOptions } from '../../../src/cli/run/run-options.ts'
 import { asked } from '../../support/asked.ts'
 import { startProgram } from '../../support/program.ts'
@@ -60,8 +62,8 @@ describe('the sidecar', () => {
 })
 
 describe('squall load', () => {
-  const load = (target: string, args: readonly string[] = [], env: Environment = {}): unknown =>
-    asked(['load', '--target', target, ...args], env)
+  const load = (target: string, args: readonly string[], env: Environment): Promise<unknown> =>
+    loadInputs(asked(['load', '--target', target, ...args], env) as LoadRequest, '0.0.0')
 
   it.each<[string, readonly string[], Environment, string]>([
     ['https://mcp.prod.example.com/mcp', [], {}, 'the host of --target, "mcp.prod.example.com"'],
@@ -70,20 +72,20 @@ describe('squall load', () => {
     ['http://127.0.0.1:3000/mcp', ['--environment', 'prd'], {}, '--environment "prd"'],
     ['http://127.0.0.1:3000/mcp', [], { ENVIRONMENT: 'Production' }, 'ENVIRONMENT "Production"'],
     ['http://127.0.0.1:3000/mcp', [], { NODE_ENV: 'production' }, 'NODE_ENV "production"'],
-  ])('does not call %s with %j and %j', (target, args, env, found) => {
-    const call = (): unknown => load(target, args, env)
-    expect(call).toThrow(found)
-    expect(call).toThrow('--allow-production continues nevertheless')
-    expect(() => load(target, [...args, '--allow-production'], env)).not.toThrow()
-    expect(() => load(target, args, { ...env, SQUALL_ALLOW_PRODUCTION: 'true' })).not.toThrow()
+  ])('does not call %s with %j and %j', async (target, args, env, found) => {
+    const call = (): Promise<unknown> => load(target, args, env)
+    await expect(call).rejects.toThrow(found)
+    await expect(call).rejects.toThrow('--allow-production continues nevertheless')
+    await load(target, [...args, '--allow-production'], env)
+    await load(target, args, { ...env, SQUALL_ALLOW_PRODUCTION: 'true' })
   })
 
   it.each<[string, readonly string[], Environment]>([
     ['https://product-catalog.example.com/mcp', [], {}],
     ['http://mcp.preprod.svc/mcp', [], {}],
     ['http://127.0.0.1:3000/mcp', ['--environment', 'ci'], { NODE_ENV: 'production' }],
-  ])('calls %s with %j and %j', (target, args, env) => {
-    expect(() => load(target, args, env)).not.toThrow()
+  ])('calls %s with %j and %j', async (target, args, env) => {
+    expect(await load(target, args, env)).toMatchObject({ target: { url: new URL(target) } })
   })
 
   it('ends with 2', async () => {

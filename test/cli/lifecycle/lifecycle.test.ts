@@ -54,14 +54,14 @@ describe('pre-stop', () => {
   test('disarms at once, and traffic is served as before', async () => {
     const { ruled, socketPath } = await controlled()
     expect(await ruled.text()).toBe('broken')
-    expect(await preStop(socketPath, 0)).toEqual([0, 'disarmed; the app still runs'])
+    expect(await preStop(socketPath, 0)).toEqual([0, 'disarmed; the upstream still runs'])
     expect(await ruled.text()).toBe('fine')
     expect((await ruled.squall.readiness()).ready).toBe(true)
     const state = (await (await fetch(`${ruled.squall.admin}/api/state`)).json()) as object
     expect(JSON.stringify(state)).toContain('the pod is terminating')
   })
 
-  test('returns when the app is gone', async () => {
+  test('returns when the upstream is gone', async () => {
     const { ruled, socketPath } = await controlled()
     let isOver = false
     const stopped = preStop(socketPath, 10_000).finally(() => (isOver = true))
@@ -69,7 +69,7 @@ describe('pre-stop', () => {
     expect(await ruled.text()).toBe('fine')
     expect(isOver).toBe(false)
     await ruled.app.close()
-    expect(await stopped).toEqual([0, 'disarmed; the app is gone'])
+    expect(await stopped).toEqual([0, 'disarmed; the upstream is gone'])
   })
 
   test('the socket is for its owner alone, and does nothing else', async () => {
@@ -109,7 +109,7 @@ describe('pre-stop', () => {
 })
 
 describe('wait-ready', () => {
-  test('is there once traffic is taken, be the app there or not', async () => {
+  test('is there once traffic is taken, be the upstream there or not', async () => {
     const gone = await startUpstream(responding('fine'))
     await gone.close()
     const upstream = `http://127.0.0.1:${gone.port}`

@@ -19,7 +19,7 @@ beforeAll(async () => {
 })
 afterAll(() => rm(dir, { recursive: true }))
 
-it('a rule about HTTP hits all calls of a batch by the tool of one', async () => {
+it('a rule about HTTP matches all calls of a batch by the tool of one', async () => {
   const [file, request] = [join(dir, 'rules.yaml'), join(dir, 'request')]
   await writeFile(file, RULES)
   await writeFile(request, JSON.stringify([callMessage(1, 'pay'), callMessage(2, 'other')]))

@@ -93,8 +93,8 @@ describe('squall explain', () => {
       "slow: matches, but does not sample this call
         call 1, key 1: sample 0.87, needs less than 0.5
         delay {"fixed":2000,"max":3600000,"at":"request"}
-          JSON, stream: the app gets it 2s late
-          (HTTP+SSE, batch in JSON, batch by stream: the app gets it 2s late)
+          JSON, stream: the upstream gets it 2s late
+          (HTTP+SSE, batch in JSON, batch by stream: the upstream gets it 2s late)
       lost: matches, and samples this call
         truncate {"framing":"broken"}
           JSON, stream: its connection ends before the response is whole

@@ -61,7 +61,7 @@ describe('squall validate', () => {
     expect(text).toContain(said)
   })
 
-  it('ends with 1 and tells every mistake of every file', async () => {
+  it('ends with 1 and reports every error of every file', async () => {
     const { code, text } = await validate('text', 'bad.yaml', 'good.yaml', 'bad.yaml')
     expect(code).toBe(1)
     expect(text.split('\n').map((line) => line.slice(0, 14))).toEqual([
@@ -82,7 +82,7 @@ describe('squall validate', () => {
     ])
   })
 
-  it('shows the line of a mistake with a caret, cut and without what a terminal obeys', async () => {
+  it('shows the line of an error with a caret, cut and without what a terminal obeys', async () => {
     const tools = Array.from({ length: 40 }, (_, index) => `tool_${index}`).join(', ')
     await writeFile(
       at('frames.yaml'),

@@ -34,6 +34,7 @@ describe('the options about rules', () => {
       neverArmed: undefined,
       limits: { dryRun: false },
       guard: { errorPercent: 50, window: 30_000, minCalls: 10 },
+      rollbackOn: [],
       headerFaults: undefined,
     })
   })
@@ -57,6 +58,7 @@ describe('the options about rules', () => {
       'guard-error-rate': '5%',
       'guard-window': '16s',
       'guard-min-calls': '17',
+      'rollback-on': ['real-errors>1% for 30s', 'not-ready for 10s'],
       'header-faults': 'true',
       'header-faults-max-percent': '18%',
       'dry-run': 'true',
@@ -84,9 +86,20 @@ describe('the options about rules', () => {
         dryRun: true,
       },
       guard: { errorPercent: 5, window: 16_000, minCalls: 17 },
+      rollbackOn: [
+        {
+          text: 'real-errors>1% for 30s',
+          lasting: 30_000,
+          test: { figure: 'real_errors', percent: 1 },
+        },
+        { text: 'not-ready for 10s', lasting: 10_000, test: { figure: 'not_ready' } },
+      ],
       headerFaults: { maxPercent: 18 },
     })
-    const env = Object.entries(given).map(([name, text]) => [envName(name), text])
+    const env = Object.entries(given).map(([name, text]) => [
+      envName(name),
+      [text].flat().join(', '),
+    ])
     expect(rules({}, Object.fromEntries(env))).toEqual(rules(given))
   })
 })
@@ -205,6 +218,17 @@ const WRONG: readonly (readonly [string, string, string])[] = [
   ['guard-error-rate', 'on', '--guard-error-rate: "on" is not a percentage'],
   ['guard-window', '10ms', '--guard-window: "10ms" is out of range; use 1s to 1h'],
   ['guard-min-calls', '0', '--guard-min-calls: "0" is out of range; use 1 to 1000000'],
+  [
+    'rollback-on',
+    'real-errors>1%',
+    '--rollback-on: "real-errors>1%" is not a condition; write "real-errors>1% for 30s"',
+  ],
+  ['rollback-on', '', '--rollback-on: "" has an empty element; write a condition, such as'],
+  [
+    'rollback-on',
+    Array.from({ length: 17 }, () => 'not-ready for 10s').join(),
+    '--rollback-on: too many; use at most 16',
+  ],
   ['header-faults', 'on', '--header-faults: "on" is neither true nor false'],
   ['header-faults-max-percent', '', '--header-faults-max-percent: "" is not a percentage'],
   ['dry-run', 'maybe', '--dry-run: "maybe" is neither true nor false'],

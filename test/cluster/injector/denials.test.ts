@@ -56,6 +56,23 @@ const REFUSED: readonly Case[] = [
     says: /does nothing on the namespace "tools": write it on the pod template/,
   },
   {
+    what: 'a condition in no known form',
+    pod: podOf({ 'rollback-on': 'not-ready for 10s, real-errors>1' }),
+    reason: 'invalid_value',
+    says: /rollback-on of the pod is "not-ready for 10s, real-errors>1": write "real-errors>1% for 30s"$/,
+  },
+  {
+    what: 'more conditions than allowed, counted with those of the namespace',
+    pod: podOf({ 'rollback-on': 'calls>3x for 10s' }),
+    context: contextOf({
+      namespace: {
+        annotations: { 'squall.dev/rollback-on': Array(16).fill('not-ready for 10s').join(',') },
+      },
+    }),
+    reason: 'invalid_value',
+    says: /rollback-on of the pod is "calls>3x for 10s": write at most 16 conditions$/,
+  },
+  {
     what: 'an annotation written as a label',
     pod: {
       ...podOf(),
@@ -150,7 +167,7 @@ const REFUSED: readonly Case[] = [
     says: /declared as UDP: name a TCP port/,
   },
   {
-    what: 'the admin port as the port of the app',
+    what: 'the admin port as the port of the upstream',
     pod: podOf({ ports: '15390' }),
     reason: 'reserved_port',
     says: /15390 is the admin port of the sidecar/,
@@ -186,16 +203,16 @@ const REFUSED: readonly Case[] = [
     says: /give the containerPort 3000 a name, such as mcp/,
   },
   {
-    what: 'an app outside the pod',
+    what: 'an upstream outside the pod',
     pod: podOf({ 'upstream-host': '10.0.0.1' }),
     reason: 'invalid_value',
-    says: /the app is in the same pod/,
+    says: /your MCP server is in the same pod/,
   },
   {
     what: 'the address that the sidecar itself takes',
     pod: podOf({ mode: 'bind', 'upstream-host': 'pod-ip' }),
     reason: 'upstream_host',
-    says: /let the app listen on 127\.0\.0\.1/,
+    says: /let your MCP server listen on 127\.0\.0\.1/,
   },
   {
     what: 'an image that is not allowed',

@@ -3,7 +3,8 @@ import { parseCommandLine } from '../../../src/cli/commands/index.ts'
 import { injectPod } from '../../../src/cluster/injector/inject-pod.ts'
 import type { Injection, InjectionContext } from '../../../src/cluster/injector/injection.ts'
 import type { Container, Pod } from '../../../src/cluster/injector/pod-types.ts'
-import { contextOf, podOf } from './contexts.ts'
+import { parseInjectorSettings } from '../../../src/cluster/injector/parse-settings.ts'
+import { contextOf, podOf, prefixed } from './contexts.ts'
 
 type Injected = Extract<Injection, { kind: 'injected' }>
 
@@ -108,6 +109,7 @@ describe('the sidecar', () => {
         'max-duration': '10m',
         'guard-error-rate': 'off',
         'guard-window': '1m',
+        'rollback-on': 'real-errors>1% for 30s, not-ready for 10s',
         'exclude-paths': '/admin/*, /b',
         'log-level': 'warn',
         'log-injections': 'sample',
@@ -129,6 +131,19 @@ describe('the sidecar', () => {
     },
   )
 
+  it('has the conditions of settings, namespace and pod together, which none of them loosens', () => {
+    const defaults = { 'rollback-on': 'real-errors>1% for 30s', 'max-percent': '10%' }
+    const settings = parseInjectorSettings({ defaults }, '1.2.3')
+    const above = { 'rollback-on': 'not-ready for 10s', 'max-percent': '20%' }
+    const context = contextOf({ settings, namespace: { annotations: prefixed(above) } })
+    const own = { 'rollback-on': 'real-errors>90% for 1h', 'max-percent': '30%' }
+    const args = containerOf(inject(podOf(own), context), 'squall').args ?? []
+    expect(args[args.indexOf('--rollback-on') + 1]).toBe(
+      'real-errors>1% for 30s,not-ready for 10s,real-errors>90% for 1h',
+    )
+    expect(args[args.indexOf('--max-percent') + 1]).toBe('30%')
+  })
+
   it('redirects in a way that squall redirect takes', () => {
     const injected = inject(podOf({ 'upstream-host': '127.0.0.1' }))
     const { args = [] } = containerOf(injected, 'squall-redirect')
@@ -139,7 +154,7 @@ describe('the sidecar', () => {
     })
   })
 
-  it('reaches the app by the address of the pod, which no rule redirects', () => {
+  it('reaches the upstream by the address of the pod, which no rule redirects', () => {
     const injected = inject(podOf())
     expect(envOf(injected)['SQUALL_UPSTREAM_HOST']).toBe('status.podIP')
     expect(containerOf(injected, 'squall-redirect').args).not.toContain('--exempt-uid')

@@ -4,10 +4,11 @@ import type { Injection } from '../../../src/cluster/injector/injection.ts'
 import type { Container, Pod } from '../../../src/cluster/injector/pod-types.ts'
 import { contextOf, podOf } from './contexts.ts'
 
-// Istio's webhook leads the httpGet probes that it finds to its agent, by the same paths as the sidecar's,
-// at port 15020, and adds a container that remembers how they asked. Where it came after the injector, a
-// second injection took those probes for its own, put the app's back, and left kubelet with an app that
-// the mesh does not let it ask. Restored is now what has the path and the port of the sidecar.
+// Istio's webhook leads the httpGet probes that it finds to its agent, by the same paths as the
+// sidecar's, at port 15020, and adds a container that remembers how they asked. Where it came after
+// the injector, a second injection took those probes for its own, put the upstream's back, and left
+// kubelet with an upstream that the mesh does not let it ask. Restored is now what has the path and
+// the port of the sidecar.
 const AGENT = 15020
 
 /** Stands in for what Istio's webhook does. */

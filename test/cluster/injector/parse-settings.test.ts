@@ -52,6 +52,10 @@ describe('settings of the injector', () => {
     [{ productionAction: 'Refuse' }, 'needs refuse, ignore or allow, found "Refuse"; did you mean'],
     [{ scrapeAnnotations: 'yes' }, 'scrapeAnnotations: needs true or false, found "yes"'],
     [{ defaults: { inject: 'true' } }, 'defaults.inject: unknown key "inject"; allowed: ports'],
+    [
+      { defaults: { 'rollback-on': 'not-ready' } },
+      'defaults.rollback-on: "not-ready": write "not-ready for 10s"',
+    ],
     [{ defaults: { 'allow-production': 'true' } }, 'defaults.allow-production: unknown key'],
     [
       { defaults: { 'max-percent': 20 } },

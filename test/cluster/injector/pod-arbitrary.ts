@@ -113,6 +113,7 @@ const annotations = fc
       'max-duration': fc.constant('10m'),
       'guard-error-rate': fc.constantFrom('off', '5%'),
       'guard-window': fc.constant('1m'),
+      'rollback-on': fc.constant('upstream-p99>800ms for 30s, calls>3x for 10s'),
       'rewrite-probes': fc.constantFrom('true', 'false'),
       'native-sidecar': fc.constantFrom('true', 'false'),
       image: fc.constant('mirror.example:5000/squall:2@sha256:'.concat('a'.repeat(64))),

@@ -3,8 +3,8 @@ import { injectPod } from '../../../src/cluster/injector/inject-pod.ts'
 import type { Container, Resources } from '../../../src/cluster/injector/pod-types.ts'
 import { contextOf, podOf } from './contexts.ts'
 
-// A sidecar whose requests are not its limits made each Guaranteed pod Burstable: its CPUs were no longer
-// its own, and it was evicted sooner than before.
+// A sidecar whose requests are not its limits made each Guaranteed pod Burstable: its CPUs were no
+// longer its own, and it was evicted sooner than before.
 const guaranteed: Resources = {
   limits: { cpu: 2, memory: '1Gi' },
   requests: { cpu: '2000m', memory: '1024Mi' },

@@ -28,7 +28,7 @@ describe('production', () => {
     expect(args).toContain('--environment production --allow-production')
   })
 
-  it('that ENVIRONMENT of the app names has the sidecar without faults', () => {
+  it('that ENVIRONMENT of the upstream names has the sidecar without faults', () => {
     const app = (value: string): Pod =>
       podOf(
         { environment: 'staging' },

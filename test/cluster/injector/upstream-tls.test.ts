@@ -5,8 +5,9 @@ import type { Container, Pod } from '../../../src/cluster/injector/pod-types.ts'
 import { uninjectPod } from '../../../src/cluster/injector/uninject-pod.ts'
 import { contextOf, podOf } from './contexts.ts'
 
-// An app that serves TLS was cut off in silence: the sidecar sent it plain HTTP, and the probe, which
-// the admin port makes by HTTPS, went on passing. Such a pod is denied now, with what to write.
+// An upstream that serves TLS was cut off in silence: the sidecar sent it plain HTTP, and the
+// probe, which the admin port makes by HTTPS, went on passing. Such a pod is denied now, with what
+// to write.
 const asked = { path: '/healthz', port: 'mcp', scheme: 'HTTPS' }
 const secure: Container = {
   name: 'app',
@@ -31,7 +32,7 @@ function sidecarOf(injection: Injection): { readonly pod: Pod; readonly sidecar:
   return { pod: injection.pod, sidecar: sidecar! }
 }
 
-describe('an app that serves TLS', () => {
+describe('an upstream that serves TLS', () => {
   it.each<[string, Container]>([
     ['a probe', secure],
     ['a hook', { ...secure, readinessProbe: null, lifecycle: { preStop: { httpGet: asked } } }],
@@ -40,7 +41,7 @@ describe('an app that serves TLS', () => {
       const injection = inject({ mode }, app)
       expect(injection).toMatchObject({ kind: 'denied', reason: 'upstream_tls' })
       const message = injection.kind === 'denied' ? injection.message : ''
-      expect(message).toMatch(/^the app serves TLS: app\/(readyz|prestop) uses port 3000/)
+      expect(message).toMatch(/^your MCP server serves TLS: app\/(readyz|prestop) uses port 3000/)
       expect(message).toMatch(/squall\.dev\/upstream-tls: verify with squall\.dev\/upstream-ca/)
       expect(message).toMatch(/squall\.dev\/tls-secret/)
     }

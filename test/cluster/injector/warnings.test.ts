@@ -37,16 +37,16 @@ describe('Services in mode port', () => {
           },
         ],
       }),
-      /Service "tools" is headless: its clients reach port 3000 of the app and bypass Squall/,
+      /Service "tools" is headless: its clients reach port 3000 of your MCP server and bypass Squall/,
     ],
-  ])('that lead to the app %s are warned of', (_, context, says) => {
+  ])('that lead to the upstream %s are warned of', (_, context, says) => {
     expect(inject(pod, context).warnings.join()).toMatch(says)
   })
 
   it.each([
     ['by name', service('mcp')],
     ['for other pods', service(3000, { app: 'others' })],
-  ])('that lead to the app %s are not', (_, context) => {
+  ])('that lead to the upstream %s are not', (_, context) => {
     expect(inject(pod, context).warnings).toEqual([])
   })
 })
@@ -72,7 +72,7 @@ describe('warnings', () => {
 })
 
 describe('mode bind', () => {
-  it('warns when nothing says that the app listens on loopback', () => {
+  it('warns when nothing says that the upstream listens on loopback', () => {
     expect(inject(podOf({ mode: 'bind' })).warnings.join()).toMatch(/EADDRINUSE/)
     const containers = [
       { name: 'app', ports: [{ containerPort: 80 }], env: [{ name: 'HOST', value: '127.0.0.1' }] },

@@ -64,7 +64,7 @@ test('the ConfigMap and an event say who applied rules, once for each change', a
   expect(shop.rules()['rules.yaml']).toContain('second')
 })
 
-test('rules with mistakes change nothing', async () => {
+test('invalid rules change nothing', async () => {
   const { shop, write } = await start()
   await shop.addPod('shop-1')
   const file = await write(

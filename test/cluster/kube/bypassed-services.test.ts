@@ -5,8 +5,8 @@ import { closers } from '../../support/closers.ts'
 import type { Shop } from './shop.ts'
 import { startCluster } from '../../support/cluster.ts'
 
-// In mode port, traffic by the number of a port or by the address of a pod passed the sidecar by, and the
-// only warning went to the controller that made the pod: nobody read it.
+// In mode port, traffic by the number of a port or by the address of a pod passed the sidecar by,
+// and the only warning went to the controller that made the pod: nobody read it.
 const opened = closers()
 
 const PORT = { 'squall.dev/mode': 'port' }

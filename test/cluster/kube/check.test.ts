@@ -35,7 +35,9 @@ interface Outcome {
   readonly checks: readonly { check: string; result: string; found: string; fix?: string }[]
 }
 
-/** The results by name: what was found where a check failed or was left out, else that it passed. */
+/**
+ * The results by name: what was found where a check failed or was left out, else that it passed.
+ */
 async function check(): Promise<Readonly<Record<string, string>>> {
   const args = ['check', '-n', 'shop', '--kubeconfig', shop.kubeconfig, '--json']
   const { code, stdout, stderr } = await startProgram(args, {}, { here: true })

@@ -5,8 +5,8 @@ import type { Shop } from './shop.ts'
 import { startSquall } from '../../support/squall.ts'
 import { startCluster } from '../../support/cluster.ts'
 
-// A namespace that was labelled production after its pods were injected: their sidecars stay armed, and nobody
-// was told. An experiment asked the sidecar alone, which knows no labels of namespaces.
+// A namespace that was labelled production after its pods were injected: their sidecars stay armed,
+// and nobody was told. An experiment asked the sidecar alone, which knows no labels of namespaces.
 const opened = closers()
 
 const namespace = (labels: object, annotations = {}): object => ({

@@ -134,7 +134,10 @@ export async function shopCluster(): Promise<Shop> {
   }
 }
 
-/** As the injector leaves it, but for the directory of the rules, which is another for each process here. */
+/**
+ * As the injector leaves it, but for the directory of the rules, which is another for each process
+ * here.
+ */
 function podOf(
   name: string,
   directory: string,

@@ -9,7 +9,10 @@ const FORWARD = /^\/api\/v1\/namespaces\/([^/]+)\/pods\/([^/]+)\/portforward\?po
 const DATA = 0
 const FAILURE = 1
 
-/** Forwards ports of pods as kubelet does: channels by their first byte, each begun by the port's number. */
+/**
+ * Forwards ports of pods as kubelet does: channels by their first byte, each begun by the port's
+ * number.
+ */
 export function forwardPorts(server: Server, api: ApiServer): void {
   const sockets = new WebSocketServer({
     noServer: true,

@@ -32,6 +32,8 @@ export interface ApiServer {
   readonly sidecars: Map<string, string>
   /** Pods, as `namespace/pod`, of which kubelet forwards no port, and what it says of that. */
   readonly unforwarded: Map<string, string>
+  /** Logs of containers, by `namespace/pod/container`, as they are at a request. */
+  readonly logs: Map<string, () => string>
   /** Tokens that are accepted; all of them while there are none. */
   readonly tokens: Set<string>
   /** Does something before a request is handled; a number is the status of the response. */
@@ -44,6 +46,7 @@ const HOUR = { from: new Date(Date.now() - 60_000), until: new Date(Date.now() +
 const RESOURCE =
   /^\/(?:api\/v1|apis\/([^/]+)\/v1)(?:\/namespaces\/([^/]+))?\/([a-z]+)(?:\/([^/]+))?$/
 const PROXY = /^\/api\/v1\/namespaces\/([^/]+)\/pods\/([^/:]+):(\d+)\/proxy(\/.*)$/
+const LOG = /^\/api\/v1\/namespaces\/([^/]+)\/pods\/([^/]+)\/log$/
 const VERBS: Readonly<Record<string, string>> = {
   POST: 'create',
   PUT: 'update',
@@ -63,6 +66,7 @@ export async function apiServer(): Promise<ApiServer> {
     denied: new Set<string>(),
     sidecars: new Map<string, string>(),
     unforwarded: new Map<string, string>(),
+    logs: new Map<string, () => string>(),
     tokens: new Set<string>(),
   }
   const api: ApiServer = {
@@ -121,6 +125,9 @@ async function handle(
   if (version !== undefined) return send(response, 200, version)
   const proxied = PROXY.exec(url.pathname)
   if (proxied !== null) return proxy(api, proxied, request, response)
+  const [, within, pod] = LOG.exec(url.pathname) ?? []
+  const log = api.logs.get(`${within}/${pod}/${url.searchParams.get('container')}`)
+  if (log !== undefined) return logOf(log(), url.searchParams.has('timestamps'), response)
   const match = RESOURCE.exec(url.pathname)
   if (match === null) return fail(response, 404, 'NotFound', 'the path is not known')
   const [, group = '', namespace, resource = '', name] = match
@@ -234,6 +241,14 @@ async function proxy(
   const [answer] = (await once(asked.end(), 'response')) as [IncomingMessage]
   response.writeHead(answer.statusCode ?? 0, { 'content-type': 'application/json' })
   answer.pipe(response)
+}
+
+function logOf(text: string, isStamped: boolean, response: ServerResponse): void {
+  const stamp = (_: string, line: number): string =>
+    `2026-01-01T00:00:00.${String(line).padStart(9, '0')}Z `
+  const lines = text.split('\n').filter((line) => line !== '')
+  const shown = lines.map((line, i) => `${isStamped ? stamp(line, i + 1) : ''}${line}\n`)
+  response.writeHead(200, { 'content-type': 'text/plain' }).end(shown.join(''))
 }
 
 function fail(response: ServerResponse, code: number, reason: string, message: string): void {

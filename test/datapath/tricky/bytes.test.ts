@@ -47,7 +47,7 @@ test('04 JSON is not written anew: key order, big numbers, repeats and blanks st
   expect(squall.app.requests[0]!.body.toString()).toBe(request)
 })
 
-test('12 the size of a body is for the app to judge, with a length and in chunks', async () => {
+test('12 the size of a body is for the upstream to judge, with a length and in chunks', async () => {
   squall = await startSidecar({
     upstream: {
       keepBytes: false,

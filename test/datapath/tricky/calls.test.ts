@@ -14,7 +14,7 @@ const json =
   (e) =>
     void e.write(response(status, ['Content-Type', 'application/json'], body))
 
-test('13 a call is sent once, whatever the app does with it', async () => {
+test('13 a call is sent once, whatever the upstream does with it', async () => {
   squall = await startSidecar({ upstream: { script: (e) => e.reset() } })
   for (let i = 0; i < 20; i++) {
     const client = await RawClient.connect(squall.port)
@@ -24,7 +24,7 @@ test('13 a call is sent once, whatever the app does with it', async () => {
   expect(squall.app.requests).toHaveLength(20)
 })
 
-test('14 in HTTP+SSE, the endpoint passes as the app wrote it', async () => {
+test('14 in HTTP+SSE, the endpoint passes as the upstream wrote it', async () => {
   const event = 'event: endpoint\ndata: /message?sessionId=abc\n\n'
   squall = await startSidecar({
     upstream: { script: (e) => void e.send([STREAM_HEAD, chunk(event)]) },
@@ -35,7 +35,7 @@ test('14 in HTTP+SSE, the endpoint passes as the app wrote it', async () => {
   client.close()
 })
 
-/** An app of protocol version 2024-11-05: 202 to each POST, everything else on the stream. */
+/** An upstream of protocol version 2024-11-05: 202 to each POST, everything else on the stream. */
 const oldApp: Script = async (e) => {
   if (e.request.method === 'POST') await e.write(response('202 Accepted', [], 'Accepted'))
   else await e.send([STREAM_HEAD, chunk('event: endpoint\ndata: /message?sessionId=abc\n\n')])
@@ -203,7 +203,7 @@ test.each(['0', '"0"', '-3', '"\u65e5"'])(
   },
 )
 
-test("a stream that is opened twice is the app's to refuse", async () => {
+test("a stream that is opened twice is the upstream's to refuse", async () => {
   squall = await startSidecar({
     upstream: {
       script: json(

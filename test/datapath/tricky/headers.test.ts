@@ -10,7 +10,7 @@ let squall: ScriptedSidecar
 
 afterEach(() => squall.close())
 
-test('05 Host and Origin reach the app as the client sent them, and its 403 reaches the client', async () => {
+test('05 Host and Origin reach the upstream as the client sent them, and its 403 reaches the client', async () => {
   squall = await startSidecar({
     upstream: { script: (e) => void e.write(response('403 Forbidden', [], 'bad origin')) },
   })
@@ -22,7 +22,7 @@ test('05 Host and Origin reach the app as the client sent them, and its 403 reac
   expect([given!.status, given!.body.toString()]).toEqual([403, 'bad origin'])
 })
 
-test("06 all of the protocol's headers reach the app, and only those of the hop do not", async () => {
+test("06 all of the protocol's headers reach the upstream, and only those of the hop do not", async () => {
   squall = await startSidecar({ upstream: {} })
   const own = [
     'Mcp-Session-Id',
@@ -209,7 +209,7 @@ test('30 calls side by side share nothing: same ids, own responses', async () =>
   )
 })
 
-test('30 a notification is answered by the app alone', async () => {
+test('30 a notification is answered by the upstream alone', async () => {
   squall = await startSidecar({
     upstream: { script: (e) => void e.write(response('202 Accepted', [], '')) },
   })

@@ -40,7 +40,7 @@ test('02 events pass chunk by chunk with their comments, ids, line ends and cut 
   client.close()
 })
 
-test('08 a client that closes its stream cancels at the app, and an app that resets resets the client', async () => {
+test('08 a client that closes its stream cancels at the upstream, and an upstream that resets resets the client', async () => {
   squall = await startSidecar({
     upstream: { script: (e) => void e.send([STREAM_HEAD, chunk('data: 1\n\n')]) },
   })
@@ -105,7 +105,7 @@ test.each([
   ['JSON', 'application/json'],
   ['an event stream', 'text/event-stream'],
 ])(
-  '11 a huge response of %s is not held back: the app waits for a slow reader',
+  '11 a huge response of %s is not held back: the upstream waits for a slow reader',
   async (_name, type) => {
     let written = 0
     const block = chunk(Buffer.alloc(65_536, 'x'))

@@ -5,7 +5,9 @@ import { sweepScript, SWEEPS } from './sweeps.ts'
 
 /** Scripts that are played one after the other by the same two sidecars. */
 const BLOCK = 80
-/** Each eighth block goes through the places of some exchanges one by one, as long as there are any. */
+/**
+ * Each eighth block goes through the places of some exchanges one by one, as long as there are any.
+ */
 const EACH = 8
 /** Co-prime to the number of places, so that a few blocks see something of everything. */
 const STRIDE = 1009

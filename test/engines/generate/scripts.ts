@@ -96,7 +96,8 @@ function pipelined(random: Random): Script {
   const asks: string[] = []
   let bytes = ''
   for (let left = random.int(2, 5); left > 0; left--) {
-    // Which of two responses is there first is a matter of chance: none of them may end the connection.
+    // Which of two responses is there first is a matter of chance: none of them may end the
+    // connection.
     const tool = random.pick(['echo', 'echo', 'echo', 'aborted', 'erring', 'delayed'])
     const ask = random.chance(0.85)
       ? callOf(tool, draft, kind)

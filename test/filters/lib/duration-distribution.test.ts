@@ -3,7 +3,9 @@ import { describe, expect, it } from 'vitest'
 import { drawDuration } from '../../../src/filters/lib/duration-distribution.ts'
 import type { DurationDistribution } from '../../../src/filters/lib/duration-distribution.ts'
 
-/** Numbers that cover the interval evenly; the pairs that two draws in a row take cover the square. */
+/**
+ * Numbers that cover the interval evenly; the pairs that two draws in a row take cover the square.
+ */
 function even(): () => number {
   let index = 0
   return () => {
@@ -46,7 +48,7 @@ describe('a duration', () => {
     expect(Math.abs(mean(pareto) - 150)).toBeLessThan(15)
   })
 
-  it('is a number within bounds, whatever is drawn', () => {
+  it('is a number within bounds, whatever is sampled', () => {
     const ms = fc.integer({ min: 0, max: 2_592_000_000 })
     const distribution = fc.oneof(
       fc.record({ fixed: ms, jitter: ms }),

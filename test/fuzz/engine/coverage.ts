@@ -43,7 +43,10 @@ export class Coverage {
     return counts
   }
 
-  /** Returns the files of which no script with a place was seen: they have moved, or nothing loads them. */
+  /**
+   * Returns the files of which no script with a place was seen: they have moved, or nothing loads
+   * them.
+   */
   unseen(): readonly string[] {
     const seen = [...this.#places].filter(([, places]) => places.length > 0).map(([url]) => url)
     return this.#files.filter((file) => !seen.some((url) => url.endsWith(file)))

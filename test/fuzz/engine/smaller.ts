@@ -13,7 +13,9 @@ class Shrinking {
     this.#left = tries
   }
 
-  /** Takes a candidate for the best one if it shows the same; false also when there were too many. */
+  /**
+   * Takes a candidate for the best one if it shows the same; false also when there were too many.
+   */
   async takes(candidate: string): Promise<boolean> {
     if (this.#left-- <= 0 || candidate === this.best || !(await this.#shows(candidate)))
       return false

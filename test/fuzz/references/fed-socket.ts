@@ -1,6 +1,8 @@
 import { Duplex } from 'node:stream'
 
-/** A connection without a network: what is fed is read at once, and what is written goes nowhere. */
+/**
+ * A connection without a network: what is fed is read at once, and what is written goes nowhere.
+ */
 export class FedSocket extends Duplex {
   readonly #fed: Buffer[] = []
 

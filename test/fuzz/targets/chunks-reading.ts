@@ -7,7 +7,10 @@ import { same } from '../disagreement.ts'
 export interface ChunksReading {
   readonly body: string
   readonly state: 'more' | 'whole' | 'unsupported' | 'broken'
-  /** Behind what was read, as an offset into all pieces together; of an unsupported chunk, where it begins. */
+  /**
+   * Behind what was read, as an offset into all pieces together; of an unsupported chunk, where it
+   * begins.
+   */
   readonly at: number
 }
 

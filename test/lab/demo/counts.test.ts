@@ -13,7 +13,7 @@ const PAGE = [
 ].join('\n')
 
 describe('the counts of a metrics page', () => {
-  it('tell injected errors from real ones, by tool', () => {
+  it('separate injected errors from real ones, by tool', () => {
     const counts = originCounts(PAGE)
     expect(counts.toJSON()).toEqual({
       a: { calls: 100, injected: 6, real: 4, faults: 6 },
@@ -29,7 +29,7 @@ describe('the counts of a metrics page', () => {
     expect(since.total()).toEqual({ calls: 6, injected: 0, real: 1, faults: 0 })
   })
 
-  it('hold the outcomes of the app, by tool', () => {
+  it('hold the outcomes of the upstream, by tool', () => {
     const row = { tool_error: 0, rpc_error: 0, http_error: 0 }
     expect(endingCounts(PAGE).toJSON()).toEqual({
       a: { ...row, calls: 100, ok: 90, reset: 4 },
@@ -37,7 +37,7 @@ describe('the counts of a metrics page', () => {
     })
   })
 
-  it('do not attribute errors of Squall to the app', () => {
+  it('do not attribute errors of Squall to the upstream', () => {
     const labels = 'outcome="http_error",origin="squall",method="tools/call",tool="a"'
     const counts = endingCounts(`squall_calls_total{${labels}} 3\n`)
     expect(counts.of('a')).toMatchObject({ calls: 3, http_error: 0 })

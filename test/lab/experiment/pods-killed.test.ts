@@ -10,7 +10,9 @@ const KILLS = Number(process.env['SQUALL_TEST_KILLS'] ?? 2)
 /** The longest time from the start of the program to its death. */
 const MOST_MS = 6_000
 const EXPIRY_MS = 2_000
-/** The clock of the API server is known to the second, and the sidecars are asked one after another. */
+/**
+ * The clock of the API server is known to the second, and the sidecars are asked one after another.
+ */
 const BLUR_MS = 2_000
 
 let stage: PodsStage

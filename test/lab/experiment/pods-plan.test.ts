@@ -68,3 +68,17 @@ test('a namespace of production is rejected without a request', async () => {
     rejections: ['the namespace "shop-prod" counts as production (it matches prod*)'],
   })
 })
+
+test('a single container is no victim, and the message says so', async () => {
+  const plan = { sidecar: { kubernetes: KUBERNETES }, kill: { container: 'server' } }
+  const source = { file: 'plan.yaml', directory: '/', readText: () => Promise.reject(new Error()) }
+  const found = await readPlan(JSON.stringify({ ...PLAN, ...plan }), source)
+  const problems = found.ok ? [] : found.problems.flatMap((each) => each.problems)
+  expect(problems).toMatchObject([
+    {
+      code: 'unknown_key',
+      path: 'kill.container',
+      hint: 'a container cannot be killed alone; `pod: 1` deletes its pod',
+    },
+  ])
+})

@@ -3,7 +3,7 @@ import type { RequestListener } from 'node:http'
 import { join } from 'node:path'
 import { PodSidecars } from '../../../src/cli/experiment/pods/pod-sidecars.ts'
 import { armedText } from '../../../src/lab/experiment/armed-rules.ts'
-import type { ExperimentOptions } from '../../../src/lab/experiment/context.ts'
+import type { ExperimentEvent, ExperimentOptions } from '../../../src/lab/experiment/context.ts'
 import type { ExperimentResult } from '../../../src/lab/experiment/experiment-result.ts'
 import { readPlan } from '../../../src/lab/experiment/read-plan.ts'
 import { RejectedError } from '../../../src/lab/experiment/rejection.ts'
@@ -41,6 +41,16 @@ export interface PodsStage {
 export const CONFIG_MAP = '/api/v1/namespaces/shop/configmaps/squall-rules'
 /** The rules before, as all pods have mounted them. */
 export const NONE_YET = { 'rules.yaml': '# none yet\n', notes: 'of somebody else' }
+
+/** Returns a listener that acts once, when the phase with this label begins. */
+export function during(label: string, act: () => unknown): (event: ExperimentEvent) => void {
+  let isDone = false
+  return (event) => {
+    if (isDone || event.kind !== 'phase' || event.label !== label) return
+    isDone = true
+    act()
+  }
+}
 
 /** Starts a cluster with two pods. */
 export async function podsStage(): Promise<PodsStage> {

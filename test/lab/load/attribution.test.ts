@@ -1,6 +1,6 @@
 /*
  * Errors that a fault had injected without a mark counted as real, or as nobody's: rules with
- * `marker: false`, resets and hangs leave no place for one.
+ * `marker: false`, resets and hangs leave no room for one.
  */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { load } from './load-run.ts'

@@ -5,7 +5,9 @@ import { parseCalls } from '../../../src/lab/load/calls-file.ts'
 import { parseExpectation } from '../../../src/lab/load/expectation.ts'
 import { Histogram } from '../../../src/lab/load/results/histogram.ts'
 import { runLoad } from '../../../src/lab/load/run-load.ts'
+import type { SloVerdict } from '../../../src/lab/load/results/result.ts'
 import { evaluateSlo, parseSlo } from '../../../src/lab/load/results/slo.ts'
+import { beyondText, marginText } from '../../../src/lab/report/margin-text.ts'
 import { closeAll } from './closing.ts'
 import { load, loadOptions } from './load-run.ts'
 import { scriptedListener } from '../../support/scripted-server.ts'
@@ -101,7 +103,7 @@ test('gates are judged by what was measured, and what was not measured does not 
     success: 98,
     responded: 99,
   }
-  const judged = { indicators: indicatorsOf(counts), latency: histogram.latency() }
+  const judged = { counts, indicators: indicatorsOf(counts), latency: histogram.latency() }
   const verdicts = (...gates: string[]): boolean[] =>
     evaluateSlo(gates.map(parseSlo), judged).map(({ ok }) => ok)
   expect(
@@ -116,11 +118,69 @@ test('gates are judged by what was measured, and what was not measured does not 
       'tcaf<=10',
     ),
   ).toEqual([true, false, true, false, true, true, true, true])
-  const nothing = { indicators: indicatorsOf(noCounts()), latency: new Histogram().latency() }
+  const none = noCounts()
+  const latency = new Histogram().latency()
+  const nothing = { counts: none, indicators: indicatorsOf(none), latency }
   expect(evaluateSlo([parseSlo('success>1%'), parseSlo('p99<1m')], nothing)).toMatchObject([
-    { measured: null, ok: false },
-    { measured: null, ok: false },
+    { measured: null, ok: false, margin: null },
+    { measured: null, ok: false, margin: null },
   ])
+})
+
+/** Returns the gate of 100 calls with these latencies, of which `failed` have an error. */
+function judge(gate: string, failed: number, latencies = new Histogram()): SloVerdict {
+  const counts = { ...noCounts(), tasks: 100, calls: 100, responded: 100 - failed }
+  const all = { ...counts, correct: counts.responded, success: counts.responded }
+  const judged = { counts: all, indicators: indicatorsOf(all), latency: latencies.latency() }
+  return evaluateSlo([parseSlo(gate)], judged)[0]!
+}
+
+test('a rate at its limit passes: 5 errors of 100 calls are 5%', () => {
+  expect(judge('errors<=5%', 5)).toMatchObject({ measured: 0.05, ok: true })
+  expect(judge('errors<=5%', 6).ok).toBe(false)
+  expect(judge('errors<5%', 5).ok).toBe(false)
+})
+
+test.each([
+  ['errors<=5%', 2, 0.03, 0.6, 5],
+  ['errors<5%', 2, 0.03, 0.6, 4],
+  ['errors<=5%', 9, -0.04, -0.8, 5],
+  ['errors<=0%', 1, -0.01, null, 0],
+  ['success>=95%', 9, -0.04, -0.04 / 0.95, 5],
+  ['success>95%', 1, 0.04, 0.04 / 0.95, 4],
+])('the margin of %s with %i failed calls', (gate, failed, distance, ofLimit, allowed) => {
+  const { margin } = judge(gate, failed)
+  expect(margin!.distance).toBeCloseTo(distance, 10)
+  if (ofLimit === null) expect(margin!.ofLimit).toBeNull()
+  else expect(margin!.ofLimit).toBeCloseTo(ofLimit, 10)
+  expect(margin!.counted).toEqual({ unit: 'calls', total: 100, beyond: failed, allowed })
+})
+
+test('the allowed failures are exactly those at which the gate passes', () => {
+  for (let limit = 0; limit <= 100; limit++) {
+    for (const gate of [`errors<=${limit}%`, `errors<${limit}%`, `success>=${limit}%`]) {
+      const { allowed } = judge(gate, 0).margin!.counted!
+      if (allowed! >= 0) expect([gate, judge(gate, allowed!).ok]).toEqual([gate, true])
+      if (allowed! < 100) expect([gate, judge(gate, allowed! + 1).ok]).toEqual([gate, false])
+    }
+  }
+})
+
+test('the margin of a latency counts the slower calls', () => {
+  const histogram = new Histogram()
+  for (let call = 0; call < 97; call++) histogram.add(100)
+  for (let call = 0; call < 3; call++) histogram.add(900)
+  const p95 = judge('p95<=200ms', 0, histogram)
+  expect(p95).toMatchObject({ ok: true })
+  expect(p95.margin!.distance).toBeCloseTo(100, 0)
+  expect(p95.margin!.counted).toEqual({ unit: 'calls', total: 100, beyond: 3, allowed: 5 })
+  const p99 = judge('p99<=200ms', 0, histogram)
+  expect(p99).toMatchObject({ ok: false, margin: { counted: { beyond: 3, allowed: 1 } } })
+  expect(marginText(p99)).toMatch(/^(699|70\d) ms beyond \(3(49|5\d)\.\d+ % of the limit\)$/)
+  expect(beyondText(p99)).toBe('3 of 100 calls beyond the limit, 2 too many')
+  expect(judge('mean<=200ms', 0, histogram).margin!.counted!.allowed).toBeNull()
+  expect(marginText(judge('errors<=5%', 2))).toBe('3.0 points left (60.0 % of the limit)')
+  expect(beyondText(judge('errors<=5%', 2))).toBe('2 of 100 calls failed, 3 more allowed')
 })
 
 test('a silent partial result is caught by a clean run, and counts as a silent failure', async () => {

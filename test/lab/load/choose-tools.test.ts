@@ -79,7 +79,7 @@ test.each<[string, readonly object[], LoadHooks, RegExp]>([
   ['nobody can be asked', [READS, ...UNMARKED], {}, /3 tools do not say .*: bare, titled, nulls;/],
   ['consent is refused', UNMARKED, no, /no tool says that it only reads/],
   ['none may be called unnamed', WRITING, yes, /only reads: drop, change/],
-  // By its name alone the two cannot be told apart.
+  // The name alone does not distinguish the two.
   ['a name is listed twice', [READS, { ...READS, annotations: {} }], no, /no tool says/],
 ])('nothing is called where %s', async (_, tools, hooks, why) => {
   server = await startUpstream('scripted', ['ok'], tools)

@@ -28,7 +28,7 @@ test.each([
     pace: { clients: 2, durationMs: 300, gracefulStopMs: 200, ...pace },
   })
   expect(performance.now() - began).toBeLessThan(20_000)
-  // It ran for as long as was asked for, and says what it does not know.
+  // It ran for the requested time, and reports what it does not know.
   expect(result.run.complete).toBe(true)
   expect(result.arrivals.abandoned).toBe(1)
   expect(result.arrivals.started).toBe(result.counts.calls + 1)

@@ -23,7 +23,7 @@ rules:
 `
 const GATES = ['p99<2s', 'success>99%', 'blast<5%'].map(parseSlo)
 
-/** Results of real loads through Squall in front of an app with failures of its own. */
+/** Results of real loads through Squall in front of an upstream with failures of its own. */
 export interface SampleRuns {
   readonly plain: LoadResult
   readonly retried: LoadResult
@@ -35,7 +35,7 @@ export async function sampleRuns(durationMs: number): Promise<SampleRuns> {
   const mounted = await mountRules(RULES)
   try {
     const sidecar = await stage.addSidecar({ rules: mounted.file, 'guard-error-rate': 'off' })
-    stage.app.failing = true
+    stage.server.failing = true
     const asked = {
       url: new URL(`http://127.0.0.1:${sidecar.port}/mcp`),
       work: { fanOut: 8 },

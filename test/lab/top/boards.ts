@@ -45,7 +45,7 @@ export function event(second: number, told: Told = {}): string {
   })
 }
 
-/** A rule as the API tells it. */
+/** A rule as the API reports it. */
 export function rule(name: string, sampled: number, more: object = {}): object {
   return {
     name,
@@ -64,7 +64,7 @@ export function rule(name: string, sampled: number, more: object = {}): object {
   }
 }
 
-/** A tool as the API tells it. */
+/** A tool as the API reports it. */
 export function tool(
   name: string,
   [real, injected]: readonly [number, number],
@@ -84,7 +84,7 @@ function latencies([p50, p95, p99]: readonly [number, number, number]): object {
   return { p50, p95, p99 }
 }
 
-/** A kind of errors as the API tells it. */
+/** A kind of errors as the API reports it. */
 export function error(origin: string, message: string, more: object = {}): object {
   const at = '2026-03-01T09:04:18.500Z'
   return {
@@ -100,7 +100,7 @@ export function error(origin: string, message: string, more: object = {}): objec
   }
 }
 
-/** A board of sidecars that told this, second by second; texts are of those that are lost. */
+/** A board of sidecars that reported this, second by second; texts are of those that are lost. */
 export function board(sidecars: readonly (readonly Told[] | string)[]): Board {
   const views = sidecars.map((told, i) => {
     const watch = new SidecarWatch({ host: '10.0.0.7', port: 15390 + i })

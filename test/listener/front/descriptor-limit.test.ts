@@ -27,12 +27,12 @@ test.each([128, 256, 1024, 4096, 20_000])('a limit of %d is never exceeded', (li
     if (maxConnections > 1) expect(each * listeners + adminConnections).toBeLessThan(limit - 50)
     expect(Math.min(maxConnections, maxUpstreamConnections, overloadReserve)).toBeGreaterThan(0)
     expect(room.reduced).toBe(true)
-    // Each client may need a connection to the app.
+    // Each client may need a connection to the upstream.
     expect(maxUpstreamConnections).toBeGreaterThanOrEqual(maxConnections)
   }
 })
 
-test('what a lower bound on clients leaves is for connections to the app', () => {
+test('what a lower bound on clients leaves is for connections to the upstream', () => {
   const room = connectionLimits(256, { ...DEFAULTS, maxConnections: 10 })
   expect(room).toMatchObject({ maxConnections: 10, maxUpstreamConnections: 144 })
 })

@@ -68,12 +68,12 @@ describe('an explanation', () => {
 
   it('says what the faults do', () => {
     const { rules } = explain(new Bench([{}]).ruleSet, facts(), 0)
-    const does = 'answered with a tool error'
+    const does = 'responds with a tool error'
     const responded = { acts: 'yes', by: 'request', does, ends: true }
     expect(rules[0]!.faults).toEqual([
       {
         fault: 'abort',
-        summary: 'answers a call with an error',
+        summary: 'responds to a call with an error',
         config: { toolError: 'injected', at: 'request' },
         responses: [
           { on: 'json', here: true, ...responded },
@@ -131,7 +131,7 @@ describe('an explanation', () => {
     expect(planCall(bench.ruleSet, facts(), bench.states, clock)?.matched).toHaveLength(1)
   })
 
-  it('leaves rules about calls out of plain HTTP, and tells why others fail there', () => {
+  it('leaves rules about calls out of plain HTTP, and shows why others fail there', () => {
     const bench = new Bench([{}, { match: { http: { path: '/api/*' } } }])
     const { headers, session, client } = facts()
     const http = { method: 'GET', path: '/x' }
@@ -172,16 +172,16 @@ describe('an explanation', () => {
         "slow: matches, and samples this call
           call 1, key 1: sample 0.1518, needs less than 0.3
           abort {"toolError":"injected","at":"request"}
-            JSON, stream: answered with a tool error
-            (HTTP+SSE, batch in JSON, batch by stream: answered with a tool error)
+            JSON, stream: responds with a tool error
+            (HTTP+SSE, batch in JSON, batch by stream: responds with a tool error)
         stops: matches, and samples this call
           abort {"toolError":"injected","at":"request"}
             JSON, stream: has no turn behind slow/abort
             (HTTP+SSE, batch in JSON, batch by stream: has no turn behind slow/abort)
         late: matches, but stops samples it and says then: stop
           abort {"toolError":"injected","at":"request"}
-            JSON, stream: answered with a tool error
-            (HTTP+SSE, batch in JSON, batch by stream: answered with a tool error)
+            JSON, stream: responds with a tool error
+            (HTTP+SSE, batch in JSON, batch by stream: responds with a tool error)
         elsewhere: does not match
           tool: wants a or b*, found search
 

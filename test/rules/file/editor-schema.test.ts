@@ -37,7 +37,8 @@ function valueOf(text: string): unknown {
 describe('the schema for editors', () => {
   const { anyOf } = schema.definitions.rule.properties.faults.items
 
-  // Language servers list the names of an enum and snippets as values, and the keys of an object elsewhere.
+  // Language servers list the names of an enum and snippets as values, and the keys of an object
+  // elsewhere.
   it('completes every fault as an entry of the list and as a key', () => {
     const values = anyOf.flatMap((branch) => [
       ...(branch.enum ?? []),
@@ -51,7 +52,7 @@ describe('the schema for editors', () => {
     for (const { label, body } of anyOf.flatMap((branch) => branch.defaultSnippets ?? [])) {
       const [fault] = accepted(faultText(JSON.stringify(body))).rules[0]!.faults
       expect(fault?.fault).toBe(label)
-      // Editors read these as places to fill in.
+      // Editors read these as fields to fill in.
       expect(JSON.stringify(body)).not.toMatch(/[$]/)
     }
   })

@@ -118,7 +118,7 @@ describe('a large text', () => {
 })
 
 describe('a watcher of a large file', () => {
-  it('tells it, and the small one that follows', async () => {
+  it('reports it, and the small one that follows', async () => {
     const bench = await WatchBench.start((each) => writeFile(each.path, ruleNamed('zero')), {
       parser: BUILT,
     })

@@ -64,7 +64,7 @@ describe('the guard', () => {
     expect(post.trips).toHaveLength(1)
   })
 
-  it('takes a call that Squall answered because the app did not for an error', () => {
+  it('takes a call that Squall answered because the upstream did not for an error', () => {
     const post = new Post()
     post.see('http_error', 10, 'squall')
     expect(post.trips).toHaveLength(1)
@@ -220,6 +220,7 @@ describe('rules that are guarded', () => {
     self: {},
     neverArmed: undefined,
     guard: CONFIG,
+    rollbackOn: [],
     headerFaults: undefined,
   }
 

@@ -13,7 +13,8 @@ it.each(
     ['prd', 'PRD', 'live', 'LIVE', 'shop-prod', 'prod-eu-1', 'eu-west-1-prd', 'shop_live'],
     ['prod1', 'prod01-eu', 'eu1prod2', 'prodeu', 'euprod', 'production2', 'shop.production.eu'],
     ['shopProd', 'ProdEU', 'shopPRODUCTION', 'team/prod', 'mcp.shop-prod.svc.cluster.local'],
-    // In doubt it is production: a copy may hold real data, and a chaos tool can be told otherwise.
+    // In doubt it is production: a copy may hold real data, and an option of Squall can say
+    // otherwise.
     ['prod-copy', 'test-prod', 'go-live', 'no-prod', 'non-prod-and-prod', 'mcp.live'],
   ].flat(),
 )('%j is production', (name) => {

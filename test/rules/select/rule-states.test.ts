@@ -106,7 +106,7 @@ describe('disarming', () => {
   })
 })
 
-describe('a hit', () => {
+describe('a sampled call', () => {
   it('is in progress while a fault acts, and no longer', () => {
     const bench = new Bench([{ maxActive: 1 }])
     const first = one(bench)

@@ -4,7 +4,10 @@ import { SampleHash } from '../../../src/rules/select/sample-hash.ts'
 
 const N = 200_000
 
-/** The largest distance of a count from its mean: five standard deviations, passed once in 1.7 million. */
+/**
+ * The largest distance of a count from its mean: five standard deviations, passed once in 1.7
+ * million.
+ */
 function spread(n: number, p: number): number {
   return 5 * Math.sqrt(n * p * (1 - p))
 }
@@ -42,7 +45,7 @@ describe('a sample', () => {
     expect(Math.abs(excess(counts, N))).toBeLessThan(5)
   })
 
-  it.each(kinds)('of one of %s tells nothing of the next', (_, key) => {
+  it.each(kinds)('of one of %s shows nothing about the next', (_, key) => {
     const hash = SampleHash.of('42', 'slow-search')
     const pairs = new Uint32Array(32 * 32)
     let last = hash.number(key(0))

@@ -16,7 +16,7 @@ const trace = (i: number) =>
   )
 const args = (i: number) => facts({ args: { page: i, query: 'squall' } })
 
-/** The first numbers of two faults of a rule that hits. */
+/** The first numbers of two faults of a sampled rule. */
 function numbers(): number[] {
   const hit = new Bench([{}]).plan()!.matched[0]!
   const [a, b] = [hit.random(0), hit.random(1)]
@@ -133,7 +133,7 @@ describe('order', () => {
     expect(bench.fates(12, (i) => facts({ name: i % 3 === 0 ? 'a' : 'b' }))).toBe('000100000100')
   })
 
-  it('leaves `times` to hits, not to calls', () => {
+  it('counts sampled calls for `times`, not all calls', () => {
     const bench = new Bench([{ percent: 10, times: 7 }])
     expect(bench.fates(1000).replaceAll('0', '').length).toBe(7)
   })

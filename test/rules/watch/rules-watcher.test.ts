@@ -37,7 +37,7 @@ describe('a rules file', () => {
       await writeFile(bench.path, ruleNamed(`rule-${i}`))
       await bench.told(`rule-${i}`)
     }
-    // It was empty for a moment each time, and nobody was told.
+    // It was empty for a moment each time, and nothing was logged.
     expect(bench.versions.length).toBe(21)
   })
 
@@ -161,7 +161,7 @@ describe('a rules file', () => {
 })
 
 describe('a ConfigMap', () => {
-  it('is told at each swap, however many there were', { timeout: 60_000 }, async () => {
+  it('is reported at each swap, however many there were', { timeout: 60_000 }, async () => {
     const bench = await start()
     const mount = new Mount(bench.directory)
     for (let i = 1; i <= SWAPS; i++) {

@@ -11,8 +11,8 @@ export interface Creations {
 const AT_ONCE = 10
 
 /**
- * Creates pods that ask for the sidecar, as dry runs on the server: admission does all that it does,
- * and nothing is stored.
+ * Creates pods that ask for the sidecar, as dry runs on the server: admission does all that it
+ * does, and nothing is stored.
  */
 export function createWithoutPause(cluster: Cluster, namespace: string): Creations {
   const pods = Array.from({ length: AT_ONCE }, (_, i) => loosePod(`asks-${i}`, ASKS))

@@ -25,8 +25,8 @@ const SOURCES = [
 ]
 
 /**
- * Builds what the cluster runs: the images of the tests with pods, unless they are newer than all that
- * they are made from, and the one that holds namespaces.
+ * Builds what the cluster runs: the images of the tests with pods, unless they are newer than all
+ * that they are made from, and the one that holds namespaces.
  */
 export async function buildClusterImages(): Promise<void> {
   if ((await madeAt()) < (await changedAt())) await buildImages()

@@ -30,8 +30,8 @@ export const ROLLOUT = '--timeout=110s'
 const RESTRICTED = 'pod-security.kubernetes.io/enforce=restricted'
 
 /**
- * Asked often, so that a fault on its path would soon start the container again. Nothing else does: a busy
- * machine has time to start it and to answer.
+ * Asked often, so that a fault on its path would soon start the container again. Nothing else does:
+ * a busy machine has time to start it and to answer.
  */
 export const HEALTH = {
   httpGet: { path: '/executed', port: 'mcp' },

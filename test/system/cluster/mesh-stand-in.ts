@@ -6,7 +6,9 @@ const HOST = 'mesh.mesh.svc'
 /** Probes are led to this port of the agent, as Istio's are. */
 export const AGENT_PORT = 15020
 
-/** Answers each review of a pod that has no agent yet: adds one, and leads readiness probes to it. */
+/**
+ * Answers each review of a pod that has no agent yet: adds one, and leads readiness probes to it.
+ */
 const WEBHOOK = `
 const { createServer } = require('node:https')
 const { readFileSync } = require('node:fs')
@@ -54,7 +56,10 @@ createServer((req, res) => {
 `
 }
 
-/** A stand-in for Istio's webhook, which comes before Squall's in one namespace and after it in another. */
+/**
+ * A stand-in for Istio's webhook, which comes before Squall's in one namespace and after it in
+ * another.
+ */
 export function meshManifests(before: string, after: string): string {
   const day = 86_400_000
   const during = { from: new Date(Date.now() - day), until: new Date(Date.now() + day) }

@@ -42,14 +42,16 @@ export interface Namespaces {
   inside(program: string, args: readonly string[], options?: CommandOptions): Promise<CommandRun>
   /** Runs a command of a user: its network, with the files and processes of this machine. */
   user(program: string, args: readonly string[], options?: CommandOptions): Promise<CommandRun>
-  /** Starts a command of a user. Whoever starts it also ends it; the namespaces' end does so, too. */
+  /**
+   * Starts a command of a user. Whoever starts it also ends it; the namespaces' end does so, too.
+   */
   spawnUser(program: string, args: readonly string[], isPeer?: boolean): ChildProcess
   log(name: string): Promise<string>
   close(): Promise<void>
 }
 
-// The first process of the inner machine. When its input closes, which the end of the test does in any
-// case, it ends, and the kernel ends all other processes there and undoes mounts and network.
+// The first process of the inner machine. When its input closes, which the end of the test does in
+// any case, it ends, and the kernel ends all other processes there and undoes mounts and network.
 const FIRST = `
 set -e
 for directory in /run /var/log "$1"; do mount -t tmpfs -o mode=755 tmpfs "$directory"; done

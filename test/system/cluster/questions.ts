@@ -9,8 +9,9 @@ export interface Questions {
   /** Creates something in a namespace; the result is why that was refused, or nothing. */
   refusal(namespace: string, manifest: string): Promise<string>
   /**
-   * Why a pod, one that asks unless told otherwise, would be refused. Nothing is made: it is a dry run. For
-   * what was applied and is not active yet: API servers take policies and webhooks into use a little later.
+   * Why a pod, one that asks unless told otherwise, would be refused. Nothing is made: it is a dry
+   * run. For what was applied and is not active yet: API servers take policies and webhooks into
+   * use a little later.
    */
   wouldRefuse(namespace?: string, manifest?: string): Promise<string>
   /** The pods with a label that nobody has deleted. */

@@ -1,6 +1,9 @@
 import type { Panel } from '../../dashboards/shipped.ts'
 
-/** The colour of each series of a panel, whose queries have these names; nothing where thresholds say it. */
+/**
+ * The colour of each series of a panel, whose queries have these names; nothing where thresholds
+ * say it.
+ */
 export function coloursOf(
   panel: Panel,
   refIds: readonly string[],
@@ -15,7 +18,9 @@ export function coloursOf(
   })
 }
 
-/** Darker and lighter by turns, always more so, as Grafana does; it counts all series of the panel. */
+/**
+ * Darker and lighter by turns, always more so, as Grafana does; it counts all series of the panel.
+ */
 function shade(colour: string, index: number): string {
   const nth = index % 13
   if (nth === 0) return colour

@@ -3,7 +3,9 @@ import type { Prometheus, Series } from '../../support/prometheus.ts'
 import { chosen, type Choice } from './chosen.ts'
 import { coloursOf } from './colours.ts'
 
-/** One line of a picture: what the legend says, its colour, and a value or nothing for each time. */
+/**
+ * One line of a picture: what the legend says, its colour, and a value or nothing for each time.
+ */
 export interface Line {
   readonly refId: string
   readonly name: string

@@ -17,7 +17,7 @@ export interface Chapter {
 /** The chapters, in order. */
 export type ChapterName = 'quiet' | 'armed' | 'disarmed' | 'broken' | 'well'
 
-/** Two sidecars in front of an app that can be broken, and clients that keep calling. */
+/** Two sidecars in front of an upstream that can be broken, and clients that keep calling. */
 export interface Story {
   readonly sidecars: readonly StorySidecar[]
   /** Plays all chapters; each lasts so many seconds. */
@@ -158,7 +158,10 @@ interface StoryApp {
   become(state: 'well' | 'broken'): void
 }
 
-/** Each tool takes its own time; while the app is broken every second call fails, in three ways. */
+/**
+ * Each tool takes its own time; while the upstream is broken every second call fails, in three
+ * ways.
+ */
 async function startApp(): Promise<StoryApp> {
   let state: 'well' | 'broken' = 'well'
   let calls = 0

@@ -71,7 +71,7 @@ class SlowSink implements ResponseSink {
   }
 }
 
-/** A whole exchange beside it: what the app sent before has come by then, were it read. */
+/** A whole exchange beside it: what the upstream sent before has come by then, were it read. */
 async function meanwhile(upstream: UpstreamConnections['upstream']): Promise<void> {
   await new Promise<void>((resolve) => {
     upstream.send({ ...HEAD, target: '/other' }, null, { ...NOTHING, end: () => resolve() })

@@ -35,7 +35,8 @@ export interface PodRulesOptions {
 
 /** The kubelet may deliver a ConfigMap this late to a pod that cannot be touched. */
 const DELIVERY_MS = 180_000
-const ATTEMPTS = 5
+/** The API server may be away for this long at the end of an experiment. */
+const RESTORE_MS = 30_000
 const PAUSE_MS = 1_000
 const HOPELESS: ReadonlySet<string> = new Set(['forbidden', 'unauthorized', 'invalid', 'too_large'])
 
@@ -76,13 +77,14 @@ export function podRules(options: PodRulesOptions): ReplacedRules {
       }
     },
     restore: async () => {
-      for (let attempt = 1; ; attempt++) {
+      const until = performance.now() + RESTORE_MS
+      for (;;) {
         try {
           const outcome = await restoreClaimed(client, target, id, {})
           await touch()
           return outcome === 'restored' || (outcome === 'gone' && !isClaimed)
         } catch (error) {
-          if (attempt === ATTEMPTS || HOPELESS.has(asKubeError(error).code)) throw error
+          if (performance.now() > until || HOPELESS.has(asKubeError(error).code)) throw error
           await sleep(PAUSE_MS)
         }
       }

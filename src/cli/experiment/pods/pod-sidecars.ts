@@ -3,7 +3,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { AdminError } from '../../../admin/api-client.ts'
 import type { Rule } from '../../../admin/api.ts'
 import type { Fields } from '../../../base/values.ts'
-import { fieldsOf, textsOf } from '../../../base/values.ts'
 import { touchPods } from '../../../cluster/kube/apply-rules.ts'
 import { userName } from '../../../cluster/kube/audit.ts'
 import {
@@ -16,15 +15,10 @@ import { configMapKeys, readsKey } from '../../../cluster/kube/config-map-rules.
 import type { InjectedPod } from '../../../cluster/kube/injected-pod.ts'
 import type { KubeClient } from '../../../cluster/kube/kube-client.ts'
 import { KubeError } from '../../../cluster/kube/kube-error.ts'
-import { DEPLOYMENTS } from '../../../cluster/kube/resources.ts'
 import { podId, type WatchedPod, WatchedPods } from '../../../cluster/kube/watched-pods.ts'
 import type { LockHolder } from '../../../lab/experiment/lock.ts'
 import type { PodsSpec } from '../../../lab/experiment/plan.ts'
-import {
-  podsUnreachable,
-  rejectionError,
-  RejectedError,
-} from '../../../lab/experiment/rejection.ts'
+import { podsUnreachable, RejectedError } from '../../../lab/experiment/rejection.ts'
 import type {
   Killing,
   ReplacedRules,
@@ -35,6 +29,7 @@ import type {
 import { openRejections, runningRejection } from './open-rejections.ts'
 import { PodCounts } from './pod-counts.ts'
 import { podKilling } from './pod-killing.ts'
+import { podLabels, selectorText } from './pod-labels.ts'
 import { podRules } from './pod-rules.ts'
 import { BEFORE, MAX_VERSIONS, RulesVersions } from './rules-versions.ts'
 
@@ -196,8 +191,8 @@ export class PodSidecars implements Sidecars {
       }
       return this.#pods
     } catch (error) {
-      if (!(error instanceof KubeError)) throw error
-      throw new AdminError(error.message, { cause: error })
+      if (!(error instanceof KubeError) && signal?.aborted !== true) throw error
+      throw new AdminError((error as Error).message, { cause: error })
     }
   }
 
@@ -225,33 +220,16 @@ export class PodSidecars implements Sidecars {
   async #readBegin(): Promise<Begin> {
     const client = this.#client
     const { namespace, prefix } = this.#target
-    const labels = await this.#labels()
-    const selector = Object.entries(labels)
-      .map(([key, value]) => `${key}=${value}`)
-      .join(',')
+    const labels = await podLabels(client, this.#spec)
     const watched = new WatchedPods(client, {
       namespace,
-      selector,
+      selector: selectorText(labels),
       prefix,
       readToken: this.#readToken,
     })
     const configMap = await findConfigMap(client, this.#target, {})
     const versions = new RulesVersions(configMapKeys(configMap ?? {}))
     return { labels, watched, configMap, versions }
-  }
-
-  async #labels(): Promise<Readonly<Record<string, string>>> {
-    const { namespace, deployment, selector } = this.#spec
-    if (selector !== undefined) return selector
-    const ref = { kind: DEPLOYMENTS, namespace, name: deployment }
-    const found = fieldsOf(fieldsOf((await this.#client.get(ref))['spec'])['selector'])
-    const labels = textsOf(found['matchLabels'])
-    if (Object.keys(labels).length > 0 && found['matchExpressions'] === undefined) return labels
-    throw rejectionError(
-      'SIDECAR_UNREACHABLE',
-      `the Deployment ${deployment} selects its pods by more than equal labels`,
-      'name labels of its pods with sidecar.kubernetes.selector',
-    )
   }
 }
 

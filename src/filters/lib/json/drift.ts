@@ -28,8 +28,8 @@ const KINDS = ['rename', 'remove', 'retype', 'nullify', 'wrap', 'add'] as const
 /**
  * Draws one change that a careless release might bring: a member, alike in all items of a list, is
  * renamed, removed, given another type, made null, put into an object of its own, or gets a new
- * neighbour. Keys that were changed before are left alone: nothing is done and undone. Undefined where
- * there is no other member.
+ * neighbour. Keys that were changed before are left alone: nothing is done and undone. Undefined
+ * where there is no other member.
  */
 export function drawDrift(
   parts: readonly JsonPart[],

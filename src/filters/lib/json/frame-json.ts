@@ -1,6 +1,7 @@
 import { asBuffer } from '../../../base/bytes.ts'
 import { parseJson } from '../../../base/json/json-bounds.ts'
 import { toMessage, type Message } from '../../../mcp/json-rpc.ts'
+import { keepRead } from '../../../mcp/read-messages.ts'
 import type { Frame } from '../../fault.ts'
 
 const BOM = '\uFEFF'
@@ -29,7 +30,10 @@ export function withText(frame: Frame, text: string): Frame {
   const bom = before.startsWith(BOM) ? BOM : ''
   const after = frame.kind === 'event' ? withData(linesOf(withoutBom(before)), text) : text
   // A spread keeps what the frame carries beyond its type, such as the id of its event.
-  return { ...frame, raw: Buffer.from(bom + after, 'utf8'), message: messageIn(text) }
+  const raw = Buffer.from(bom + after, 'utf8')
+  const message = messageIn(text)
+  if (message !== undefined) keepRead(raw, { batch: false, messages: [message] })
+  return { ...frame, raw, message }
 }
 
 /** Returns the offset in the bytes of a frame of a character of its JSON text. */

@@ -14,8 +14,8 @@ export interface JsonPart {
 }
 
 /**
- * Returns the content of a message: its result, or that of the task that a response to `tasks/get` has in
- * protocol version 2026-07-28; of a request or notification its parameters.
+ * Returns the content of a message: its result, or that of the task that a response to `tasks/get`
+ * has in protocol version 2026-07-28; of a request or notification its parameters.
  */
 export function contentOf(message: JsonNode | undefined): JsonNode | undefined {
   const result = valueOf(message, 'result')
@@ -25,7 +25,10 @@ export function contentOf(message: JsonNode | undefined): JsonNode | undefined {
   return ofTask?.kind === 'object' ? ofTask : result
 }
 
-/** Where content has text: of tools, of resources, of prompts and requests for samples, of notifications. */
+/**
+ * Where content has text: of tools, of resources, of prompts and requests for samples, of
+ * notifications.
+ */
 const TEXTS = [
   ['systemPrompt'],
   ['message'],
@@ -75,7 +78,9 @@ export function structuredPart(text: string, result: JsonNode): readonly JsonPar
   return node === undefined ? [] : [plainPart(text, node)]
 }
 
-/** Finds what to change in the content of a message: `result` stands in `text`, and so do the edits. */
+/**
+ * Finds what to change in the content of a message: `result` stands in `text`, and so do the edits.
+ */
 export type ResultChange = (text: string, result: JsonNode) => readonly TextEdit[]
 
 /** The frame with its content changed; undefined when it has none, or nothing is to change. */

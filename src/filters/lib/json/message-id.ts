@@ -20,8 +20,8 @@ export function withId(text: string, id: string): string | undefined {
 export type WrongId = 'other' | 'type'
 
 /**
- * An id that is not this one, as JSON. Never the id of a neighbour: clients count upwards from 0, and
- * a response to another call would reach that one.
+ * An id that is not this one, as JSON. Never the id of a neighbour: clients count upwards from 0,
+ * and a response to another call would reach that one.
  */
 export function wrongId(id: JsonRpcId, how: WrongId): string {
   if (how === 'type') {

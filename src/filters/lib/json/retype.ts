@@ -12,8 +12,8 @@ export function typeOf(node: JsonNode): JsonType {
 }
 
 /**
- * A value as another type, as near to what it says as that type allows; undefined when it is of that
- * type already. What is kept of it is kept as it is written.
+ * A value as another type, as near to what it says as that type allows; undefined when it is of
+ * that type already. What is kept of it is kept as it is written.
  */
 export function retyped(text: string, node: JsonNode, type: JsonType): string | undefined {
   if (typeOf(node) === type) return undefined

@@ -9,7 +9,7 @@ export function rewriteOutlook(config: RewriteConfig, { call }: OutlookInput): O
   if (where === 'arguments') {
     if (call === undefined || isOther(call)) return NOTHING
     if (isKnownMethod(call.method) && !WITH_ARGUMENTS.includes(call.method)) return NOTHING
-    const does = 'the app gets other arguments'
+    const does = 'the upstream gets other arguments'
     return { by: 'request', asks: 'edit', does, needs: 'arguments that have what it changes' }
   }
   if (where === 'message') return ofMessage(config, call)
@@ -31,7 +31,7 @@ function ofMessage(config: RewriteConfig, call: OutlookInput['call']): Outlook {
   const ofParams = pointers.map((pointer) => /^\/params(?:\/|$)/.test(pointer))
   if (call !== undefined && call.kind !== 'response' && ofParams.includes(true)) {
     const does =
-      call.from === 'server' ? 'its parameters are changed' : 'the app gets other parameters'
+      call.from === 'server' ? 'its parameters are changed' : 'the upstream gets other parameters'
     return { by: 'request', asks: 'edit', does, needs: 'parameters that have what it changes' }
   }
   if (!ofParams.includes(false)) return NOTHING

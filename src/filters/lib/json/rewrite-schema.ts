@@ -108,7 +108,7 @@ export const rewriteSchema = section({
   in: oneOf(['result', 'message', 'arguments', 'inputSchema', 'outputSchema', 'tool'], {
     default: 'result',
     description:
-      '`result`: pointers begin in the structured content, and in each text that is a JSON object or array. `message`: in the message as a whole, for every method. Pointers begin with `/params` in requests and notifications of either side, before the receiver gets them, and with `/result` or `/error` in responses. `arguments`: in the arguments of the call, before the app gets it. `inputSchema`, `outputSchema`, `tool`: in that part of each tool, or in all of it; for rules about `tools/list`.',
+      '`result`: pointers begin in the structured content, and in each text that is a JSON object or array. `message`: in the message as a whole, for every method. Pointers begin with `/params` in requests and notifications of either side, before the receiver gets them, and with `/result` or `/error` in responses. `arguments`: in the arguments of the call, before the upstream gets it. `inputSchema`, `outputSchema`, `tool`: in that part of each tool, or in all of it; for rules about `tools/list`.',
   }),
   tools: Type.Optional(
     names({

@@ -28,8 +28,8 @@ const LISTS = [
 ] as const
 
 /**
- * Returns the edits that shorten a result. JSON within a text is shortened like structured content, so
- * that both stay equal and valid; other text is cut.
+ * Returns the edits that shorten a result. JSON within a text is shortened like structured content,
+ * so that both stay equal and valid; other text is cut.
  */
 export function shorten(text: string, result: JsonNode, keep: Remainder): readonly TextEdit[] {
   const lists = LISTS.flatMap((keys) => find(result, keys))

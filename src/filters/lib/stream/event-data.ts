@@ -4,8 +4,8 @@ const LINE = /([^\r\n]*)(\r\n|\r|\n|$)/g
 const DATA = /^data(?:: ?|$)/
 
 /**
- * An event whose data, one character for each byte, is another one; its other fields and its ends of
- * lines stay. Undefined where it has no data, or `change` leaves it as it is.
+ * An event whose data, one character for each byte, is another one; its other fields and its ends
+ * of lines stay. Undefined where it has no data, or `change` leaves it as it is.
  */
 export function withEventData(
   raw: Uint8Array,

@@ -36,7 +36,8 @@ export async function* duplicate(
 
 /**
  * The stream ends, in good order, before the first chosen event. Once for each call, which `closed`
- * remembers: a client that resumes the stream gets what is left of it, as from an upstream that closed it.
+ * remembers: a client that resumes the stream gets what is left of it, as from an upstream that
+ * closed it.
  */
 export async function* close(
   choice: EventChoice,

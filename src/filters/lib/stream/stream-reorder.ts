@@ -3,8 +3,8 @@ import { eventPicker, type EventChoice } from './event-choice.ts'
 import { CONTINUE, type Frame, type FaultContext, type Frames, type Verdict } from '../../fault.ts'
 
 /**
- * Sends each chosen event behind the one that follows it, and the last event ahead of the one before
- * it: for that, each event is held until the next one is there.
+ * Sends each chosen event behind the one that follows it, and the last event ahead of the one
+ * before it: for that, each event is held until the next one is there.
  */
 export async function* reorder(
   choice: EventChoice,
@@ -52,8 +52,8 @@ export async function* reorder(
 }
 
 /**
- * Sends a notification of the server behind the message that follows it. A request is not held: the upstream may
- * wait for its response and send nothing more.
+ * Sends a notification of the server behind the message that follows it. A request is not held: the
+ * upstream may wait for its response and send nothing more.
  */
 export async function overtaken(ctx: FaultContext): Promise<Verdict> {
   const { call } = ctx
@@ -73,7 +73,9 @@ class Wake {
     void this.#until(ctx.retired())
   }
 
-  /** Resolves with the event: false when it is there, true when nothing is to wait for it any more. */
+  /**
+   * Resolves with the event: false when it is there, true when nothing is to wait for it any more.
+   */
   before(event: Promise<unknown>): Promise<boolean> {
     if (this.awake) return Promise.resolve(true)
     return new Promise((resolve) => {

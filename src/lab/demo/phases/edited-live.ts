@@ -14,17 +14,20 @@ const DURATION_MS = 2_000
 const BETWEEN_MS = 400
 const PROBED = 'query_db'
 const SEED = 21
-const TITLE = 'The rules file is edited live, and the app has errors of its own'
+const TITLE = 'The rules file is edited live, and the server has errors of its own'
 
-/** Edits the rules under load while the app has errors by its own script, and compares the labels of the errors with the script. */
+/**
+ * Edits the rules under load while the server has errors by its own script, and compares the labels
+ * of the errors with the script.
+ */
 export const editedLive: Phase = {
   key: 'editedLive',
   title: TITLE,
   async run(stage: Stage, screen: Screen): Promise<PhaseResult> {
     const armed = await stage.edit(SLOW_SEARCH)
     const before = await endingsNow(stage)
-    const truthBefore = stage.app.truth.copy()
-    stage.app.failing = true
+    const truthBefore = stage.server.truth.copy()
+    stage.server.failing = true
     let made: Edits | undefined
     const beside = async (): Promise<OriginCounts> => {
       made = await editing(stage, screen)
@@ -32,11 +35,11 @@ export const editedLive: Phase = {
     }
     const loaded = await demoLoad(stage, screen, { seed: SEED, durationMs: DURATION_MS, beside })
     const edits = made!
-    stage.app.failing = false
+    stage.server.failing = false
     const seen: Seen = {
       ...loaded,
       edits,
-      truth: stage.app.truth.since(truthBefore),
+      truth: stage.server.truth.since(truthBefore),
       squall: (await endingsNow(stage)).since(before),
     }
     const checks = checksOf(seen)
@@ -63,7 +66,7 @@ export const editedLive: Phase = {
         {
           ok: apart,
           word: 'labelled',
-          text: `${integerText(endings.injected + own)} errors: ${integerText(endings.injected)} injected, ${integerText(own)} real, ${apart ? 'as the app’s script wants' : 'but the app’s script differs'}`,
+          text: `${integerText(endings.injected + own)} errors: ${integerText(endings.injected)} injected, ${integerText(own)} real, ${apart ? 'as the server’s script wants' : 'but the server’s script differs'}`,
         },
         {
           ok: live,
@@ -148,7 +151,7 @@ function checksOf({ result, counted, truth, squall, edits }: Seen): Check[] {
   )
   return [
     {
-      what: 'real errors are those of the app’s script, by tool and kind',
+      what: 'real errors are those of the server’s script, by tool and kind',
       ok: sameEndings && real + probes.real === own && own > 0,
     },
     {

@@ -5,10 +5,10 @@ import type { Stage } from '../stage.ts'
 import { setTimeout as wait } from 'node:timers/promises'
 import { type ToolCall, seededCalls } from '../demo-tools.ts'
 
-/** Kills and restarts the app while a client holds a stream. */
+/** Kills and restarts the server while a client holds a stream. */
 export const life: Phase = {
   key: 'life',
-  title: 'The app is killed and restarted',
+  title: 'The server is killed and restarted',
   async run(stage: Stage, screen: Screen): Promise<PhaseResult> {
     const client = new PlainClient(stage.sidecar.port, 4)
     const restart = await restartApp(stage, client)
@@ -25,15 +25,15 @@ export const life: Phase = {
           ok,
           word: 'honest',
           text: ok
-            ? 'app killed: a 502 names it; restarted: the first call succeeded'
-            : 'the app was killed and restarted, and a check failed',
+            ? 'server killed: a 502 names it; restarted: the first call succeeded'
+            : 'the server was killed and restarted, and a check failed',
         },
       ],
     }
   },
 }
 
-/** The events while the app was killed and restarted. */
+/** The events while the server was killed and restarted. */
 interface Restart {
   readonly heardBefore: boolean
   readonly streamBrokeMs: number
@@ -67,20 +67,20 @@ function restartChecks(result: Restart): Check[] {
 const ASKED = 20
 const PATIENCE_MS = 3_000
 
-/** Kills the app under a client that holds a stream, and starts it again. */
+/** Kills the server under a client that holds a stream, and starts it again. */
 async function restartApp(stage: Stage, client: PlainClient): Promise<Restart> {
-  const { app } = stage
+  const { server } = stage
   const calls = seededCalls(3, ASKED + 1)
   const stream = await client.hold()
   const heardBefore = await hears(stage, stream)
   const killedAt = performance.now()
-  await app.stop()
+  await server.stop()
   await Promise.race([stream.over, wait(PATIENCE_MS, undefined, { ref: false })])
   const streamBrokeMs = performance.now() - killedAt
   const asked = calls.slice(0, ASKED)
   const responses = await Promise.all(asked.map((call) => client.send(call)))
   const rejected = responses.filter((response, i) => isUnreachable(response, asked[i]!)).length
-  await app.start()
+  await server.start()
   const response = await client.send(calls[ASKED]!)
   const again = await client.hold()
   const heardAfter = await hears(stage, again)
@@ -98,7 +98,7 @@ async function restartApp(stage: Stage, client: PlainClient): Promise<Restart> {
 }
 
 async function hears(stage: Stage, stream: HeldStream): Promise<boolean> {
-  stage.app.push('still here')
+  stage.server.push('still here')
   const late = wait(PATIENCE_MS, false, { ref: false })
   return Promise.race([stream.heard(1).then(() => true), late])
 }

@@ -126,7 +126,8 @@ export const withRetries = loadPhase({
         what: `${faults} calls got an injected error and were retried`,
         ok: seen === faults && injected === faults && faults > 0 && result.counts.retries > 0,
       },
-      // Three consecutive failures happen to 8 of a million calls: more than two tasks are no coincidence.
+      // Three consecutive failures happen to 8 of a million calls: more than two tasks are no
+      // coincidence.
       { what: 'almost no task failed', ok: result.counts.failedTasks <= 2 },
     ]
   },

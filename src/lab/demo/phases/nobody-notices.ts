@@ -64,7 +64,7 @@ export const nobodyNotices: Phase = {
   title: 'Responses are unchanged',
   async run(stage: Stage, screen: Screen): Promise<PhaseResult> {
     const calls = [...HANDSHAKE, ...seededCalls(SEED, CALLS - HANDSHAKE.length)]
-    screen.line('   Each message is sent twice: straight to the app, and through Squall.')
+    screen.line('   Each message is sent twice: straight to the server, and through Squall.')
     screen.line('   Then both responses are compared.')
     await compare(stage, calls.slice(0, WARM_UP), () => {})
     const { direct, through, sent, equal } = await compare(stage, calls, (done) =>
@@ -88,7 +88,7 @@ export const nobodyNotices: Phase = {
     screen.line(
       screen.paint(
         'quiet',
-        '     (on this machine, now: app, clients and Squall share one thread)',
+        '     (on this machine, now: server, clients and Squall share one thread)',
       ),
     )
     return {
@@ -119,7 +119,7 @@ async function compare(
   messages: readonly object[],
   progress: (done: number) => void,
 ): Promise<Compared> {
-  const direct = new Route(stage.app.port)
+  const direct = new Route(stage.server.port)
   const through = new Route(stage.sidecar.port)
   const until = performance.now() + BUDGET_MS
   let sent = 0

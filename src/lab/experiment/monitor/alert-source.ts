@@ -12,7 +12,7 @@ export interface AlertSpec {
   readonly url: URL
 }
 
-/** What a monitoring system reports about an alert. */
+/** The state of an alert in a monitoring system. */
 export interface AlertReport {
   readonly firing: boolean
   /** True for an alert that is about to fire. */

@@ -11,7 +11,7 @@ import { ask, askJson, MonitorError } from './ask.ts'
 import type { WrittenHealth, WrittenQuery } from './condition-schema.ts'
 import { CpuMeter, memoryUsage } from './host-usage.ts'
 
-/** What a sampler measures. The measure names it in gates and results. */
+/** Selects a measurement; the measure names its values in gates and results. */
 export type SamplerSpec = { readonly measure: Extra } & (
   | { readonly kind: 'uptime' | 'cpu' | 'memory' }
   | { readonly kind: 'health'; readonly health: WrittenHealth }

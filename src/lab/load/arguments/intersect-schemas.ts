@@ -71,7 +71,10 @@ export function intersected(a: Schema, b: Schema): Schema {
   return properties === undefined ? result : { ...result, properties }
 }
 
-/** Merges the properties of both; a schema without additional properties excludes those of the other. */
+/**
+ * Merges the properties of both; a schema without additional properties excludes those of the
+ * other.
+ */
 function commonProperties(a: Schema, b: Schema): Schema | undefined {
   if (!isRecord(a['properties']) && !isRecord(b['properties'])) return undefined
   const ofA = isRecord(a['properties']) ? a['properties'] : {}

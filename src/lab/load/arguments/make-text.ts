@@ -48,7 +48,9 @@ export function makeText(schema: Readonly<Record<string, unknown>>, random: Rand
   return text.length > max ? text.slice(0, max) : text
 }
 
-/** Generates a text that matches all expressions and length bounds; undefined when none is found. */
+/**
+ * Generates a text that matches all expressions and length bounds; undefined when none is found.
+ */
 function patternedText(
   patterns: readonly string[],
   min: number,
@@ -96,8 +98,8 @@ const EXTRA = 4
 const MAX_MATCH = 4096
 
 /**
- * Generates a text that the expression matches; undefined when the expression is not supported. Parts
- * without an upper bound are repeated up to `extra` times beyond their lower bound.
+ * Generates a text that the expression matches; undefined when the expression is not supported.
+ * Parts without an upper bound are repeated up to `extra` times beyond their lower bound.
  */
 function matchingText(pattern: string, random: RandomSource, extra: number): string | undefined {
   try {

@@ -10,8 +10,8 @@ export type SchemaCheck = (value: unknown) => boolean
 const MAX_SCHEMA = 512 * 1024
 
 /**
- * Compiles expressions of untrusted schemas to run in linear time. Unsupported expressions and texts that
- * are too long count as matching, so that a check never invents failures.
+ * Compiles expressions of untrusted schemas to run in linear time. Unsupported expressions and
+ * texts that are too long count as matching, so that a check never invents failures.
  */
 export const compileSafeRegex: RegExpEngine = Object.assign(
   (pattern: string): RegExpLike => {

@@ -4,8 +4,8 @@ import { setMaxListeners } from 'node:events'
 import type { HeldStreams } from '../results/result.ts'
 
 /**
- * Opens the stream of a session; undefined when the server offers none. Rejects when the server cannot be
- * reached.
+ * Opens the stream of a session; undefined when the server offers none. Rejects when the server
+ * cannot be reached.
  */
 export async function openHeldStream(
   url: URL,

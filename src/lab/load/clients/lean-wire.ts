@@ -11,7 +11,10 @@ import { markersOf } from './markers.ts'
 import { readResponse } from './read-response.ts'
 
 const NAME = 'squall-load'
-/** Fewer than the listen backlog of most servers; dropped connections would look like server failures. */
+/**
+ * Fewer than the listen backlog of most servers; dropped connections would look like server
+ * failures.
+ */
 const MAX_CONNECTIONS = 500
 const META = 'io.modelcontextprotocol'
 

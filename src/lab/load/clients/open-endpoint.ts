@@ -41,7 +41,10 @@ const MAX_PAGES = 100
 /** Limits the tools that are read. */
 const MAX_TOOLS = 5000
 
-/** Performs the handshake and lists the tools. Throws a `LoadError` when the target cannot be called. */
+/**
+ * Performs the handshake and lists the tools. Throws a `LoadError` when the target cannot be
+ * called.
+ */
 async function openLeanEndpoint(target: LoadTarget, version: string): Promise<Endpoint> {
   const wire = new LeanWire(target, version)
   try {

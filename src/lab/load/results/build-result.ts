@@ -58,7 +58,7 @@ export function buildResult(
     faults: recorder.faults.list(),
     timeline: recorder.timeline.timeline(),
     held,
-    slo: evaluateSlo(checks.slo, { indicators, latency }),
+    slo: evaluateSlo(checks.slo, { counts, indicators, latency }),
   }
 }
 

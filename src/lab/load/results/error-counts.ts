@@ -3,7 +3,10 @@ import { redactText } from '../../../telemetry/redact-text.ts'
 import type { CallResponse } from '../clients/load-client.ts'
 import type { ErrorCount, ErrorKind, ErrorSample, Origin } from './result.ts'
 
-/** Limits the distinct codes, because servers choose them; further errors are counted without a code. */
+/**
+ * Limits the distinct codes, because servers choose them; further errors are counted without a
+ * code.
+ */
 const MAX_DIFFERENT = 200
 const MAX_SAMPLES = 3
 /** The first errors of a kind are looked at, and then one in this time. */

@@ -3,7 +3,9 @@ import { Histogram } from './histogram.ts'
 import { splitMarker } from '../clients/markers.ts'
 import type { FaultSeen } from './result.ts'
 
-/** Limits the distinct markers, because they are untrusted; further markers are counted together. */
+/**
+ * Limits the distinct markers, because they are untrusted; further markers are counted together.
+ */
 const MAX_FAULTS = 1000
 
 interface Seen {

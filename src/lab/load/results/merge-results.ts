@@ -60,7 +60,7 @@ export function mergeResults(results: readonly LoadResult[]): LoadResult {
       starts.map((each) => each - start),
     ),
     held: sumOf(results.map((each) => each.held)),
-    slo: evaluateSlo(gates.map(parseSlo), { indicators, latency }),
+    slo: evaluateSlo(gates.map(parseSlo), { counts, indicators, latency }),
   }
 }
 

@@ -17,8 +17,8 @@ export interface MetricsServer {
 }
 
 /**
- * Serves `/metrics` to requests whose Host header is an address, a local name, or in `hosts`. Rejects
- * when the address cannot be bound.
+ * Serves `/metrics` to requests whose Host header is an address, a local name, or in `hosts`.
+ * Rejects when the address cannot be bound.
  */
 export async function serveMetrics(
   listen: ListenOptions,

@@ -34,6 +34,16 @@ const errors = listOf(
   ),
 )
 
+const margin = {
+  type: ['object', 'null'],
+  required: ['distance', 'ofLimit'],
+  properties: {
+    distance: { type: 'number' },
+    ofLimit: measured,
+    counted: objectOf({ unit: text, total: count, beyond: count, allowed: measured }),
+  },
+}
+
 /** Checks the fields that merging and reports need; other fields are copied unchecked. */
 export const RESULT_SCHEMA = objectOf({
   squall: text,
@@ -84,5 +94,5 @@ export const RESULT_SCHEMA = objectOf({
     ),
   }),
   held: objectOf(counts(['asked', 'opened', 'refused', 'lost'])),
-  slo: listOf(objectOf({ gate: text, measured, ok: { type: 'boolean' } })),
+  slo: listOf(objectOf({ gate: text, measured, ok: { type: 'boolean' } }, { margin })),
 })

@@ -1,4 +1,5 @@
 import type { IndicatorCounts, Indicators } from '../../indicators/indicators.ts'
+import type { SloMargin } from './slo-margin.ts'
 
 /** Identifies the format of the result. Incompatible changes increase the number. */
 export const LOAD_SCHEMA = 'squall.load/1'
@@ -144,6 +145,8 @@ export interface SloVerdict {
   /** In the unit of the limit; null without a measurement. */
   readonly measured: number | null
   readonly ok: boolean
+  /** The distance from the limit; null without a measurement, and absent in older results. */
+  readonly margin?: SloMargin | null
 }
 
 /** The part of a load that one of several machines runs. */

@@ -3,6 +3,14 @@ import type { Indicators } from '../../indicators/indicators.ts'
 import { Histogram } from './histogram.ts'
 import { LoadError } from '../load-error.ts'
 import type { LoadResult, SloVerdict } from './result.ts'
+import {
+  failedCalls,
+  marginOf,
+  mostAllowed,
+  type RateCounts,
+  type SloMargin,
+  tasksIn,
+} from './slo-margin.ts'
 
 /** A threshold that a run must meet. */
 export interface SloGate {
@@ -15,7 +23,7 @@ export interface SloGate {
 }
 
 /** The measurements that gates are evaluated on. */
-type Measurements = Pick<LoadResult, 'indicators' | 'latency'>
+type Measurements = Pick<LoadResult, 'counts' | 'indicators' | 'latency'>
 
 /** A measurement with its unit. */
 export interface Metric {
@@ -23,34 +31,48 @@ export interface Metric {
   /** True when a higher value is better, so that its limit is a minimum. */
   readonly isMinimum?: boolean
   readonly of: (measured: Measurements) => number | null
+  /** The failures of a rate. */
+  readonly counts?: RateCounts
+  /** The rank of a quantile, from 0 to 1. */
+  readonly rank?: number
 }
 
-const share = (of: (indicators: Indicators) => number | null): Metric => ({
+type OfIndicators = (indicators: Indicators) => number | null
+
+const share = (counts: RateCounts, of: OfIndicators): Metric => ({
   unit: 'share',
   of: ({ indicators }) => of(indicators),
+  counts,
 })
 
-const atLeast = (of: (indicators: Indicators) => number | null): Metric => ({
-  ...share(of),
+const atLeast = (counts: RateCounts, of: OfIndicators): Metric => ({
+  ...share(counts, of),
   isMinimum: true,
 })
+
+/** Counts the failures exactly: 1 - 0.95 is above 0.05. */
+const ERRORS: Metric = {
+  unit: 'share',
+  of: ({ counts: { calls, responded } }) => (calls === 0 ? null : (calls - responded) / calls),
+  counts: failedCalls('responded', 'calls'),
+}
 
 const FORM =
   'write a metric, <, <=, > or >=, and a limit with its unit: "p99<2s", "success>99%", "blast<5%"'
 
 /** The metrics besides quantiles, by name. */
 export const METRICS: Readonly<Record<string, Metric>> = {
-  success: atLeast(({ tcsr }) => tcsr),
-  tcsr: atLeast(({ tcsr }) => tcsr),
-  errors: share(({ etaResponded }) => (etaResponded === null ? null : 1 - etaResponded)),
-  availability: atLeast(({ availability }) => availability),
-  correctness: atLeast(({ correctness }) => correctness),
-  eta: atLeast(({ eta }) => eta),
-  scr: atLeast(({ scr }) => scr),
-  deadline: atLeast(({ deadlineAdherence }) => deadlineAdherence),
-  blast: share(({ blastRadius }) => blastRadius),
-  silent: share(({ silentFailures }) => silentFailures),
-  degraded: share(({ degraded }) => degraded),
+  success: atLeast(failedCalls('success', 'calls'), ({ tcsr }) => tcsr),
+  tcsr: atLeast(failedCalls('success', 'calls'), ({ tcsr }) => tcsr),
+  errors: ERRORS,
+  availability: atLeast(failedCalls('responded', 'calls'), ({ availability }) => availability),
+  correctness: atLeast(failedCalls('correct', 'responded'), ({ correctness }) => correctness),
+  eta: atLeast(failedCalls('correct', 'calls'), ({ eta }) => eta),
+  scr: atLeast(failedCalls('schemaOk', 'calls'), ({ scr }) => scr),
+  deadline: atLeast(failedCalls('inTime', 'calls'), ({ deadlineAdherence: share }) => share),
+  blast: share(tasksIn('failedTasks'), ({ blastRadius }) => blastRadius),
+  silent: share(tasksIn('silentFailures'), ({ silentFailures }) => silentFailures),
+  degraded: share(tasksIn('degradedTasks'), ({ degraded }) => degraded),
   tcaf: { unit: 'number', of: ({ indicators }) => indicators.tcaf },
   retries: { unit: 'number', of: ({ indicators }) => indicators.retriesPerTask },
   mean: { unit: 'ms', of: ({ latency }) => latency.summary.mean },
@@ -82,8 +104,34 @@ export function evaluateSlo(gates: readonly SloGate[], measurements: Measurement
   return gates.map((gate) => {
     const measured = gate.metric.of(measurements)
     const ok = measured !== null && passes(measured, gate.operator, gate.limit)
-    return { gate: gate.text, limit: gate.limit, measured, ok }
+    const margin = measured === null ? null : gateMargin(gate, measured, measurements)
+    return { gate: gate.text, limit: gate.limit, measured, ok, margin }
   })
+}
+
+function gateMargin(
+  { metric, operator, limit }: SloGate,
+  measured: number,
+  { counts, latency }: Measurements,
+): SloMargin {
+  const isMaximum = operator.startsWith('<')
+  const margin = marginOf(measured, limit, isMaximum)
+  if (metric.unit === 'ms') {
+    const histogram = Histogram.from(latency.histogram)
+    const total = histogram.count
+    const beyond = isMaximum ? total - histogram.countUpTo(limit) : histogram.countUpTo(limit)
+    const isDecided = metric.rank !== undefined && isMaximum
+    const allowed = isDecided ? total - Math.max(1, Math.ceil(metric.rank! * total)) : null
+    return { ...margin, counted: { unit: 'calls', total, beyond, allowed } }
+  }
+  const counted = metric.counts?.(counts)
+  // A gate in the unusual direction, such as errors>5%, allows no number of failures.
+  if (counted === undefined || isMaximum === (metric.isMinimum === true)) return margin
+  const { total } = counted
+  const allowed = mostAllowed(total, isMaximum ? limit : 1 - limit, (failed) =>
+    passes(isMaximum ? failed / total : (total - failed) / total, operator, limit),
+  )
+  return { ...margin, counted: { ...counted, allowed } }
 }
 
 function passes(measured: number, operator: SloGate['operator'], limit: number): boolean {
@@ -96,7 +144,11 @@ function metricOf(text: string, name: string): Metric {
   const quantile = /^p(\d{1,2}(?:\.\d{1,3})?)$/.exec(name)
   if (quantile !== null) {
     const rank = Number(quantile[1]) / 100
-    return { unit: 'ms', of: ({ latency }) => Histogram.from(latency.histogram).quantile(rank) }
+    return {
+      unit: 'ms',
+      rank,
+      of: ({ latency }) => Histogram.from(latency.histogram).quantile(rank),
+    }
   }
   if (Object.hasOwn(METRICS, name)) return METRICS[name]!
   const names = Object.keys(METRICS).join(', ')

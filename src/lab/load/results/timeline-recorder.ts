@@ -1,7 +1,9 @@
 import { Histogram } from './histogram.ts'
 import { ORIGINS, type Timeline, type TimePoint, noErrors } from './result.ts'
 
-/** Limits the points: beyond this, pairs are combined, so that the result of a long run stays small. */
+/**
+ * Limits the points: beyond this, pairs are combined, so that the result of a long run stays small.
+ */
 const MAX_POINTS = 3600
 
 type Slot = ReturnType<typeof emptySlot>

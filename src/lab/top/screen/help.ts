@@ -7,7 +7,7 @@ s      sort: as usual, by name, by calls, by errors, by latency
 tab    show one table alone          ↑ ↓ PgUp PgDn  scroll it
 1 … 9  show one sidecar alone        0      show all of them again
 d      disarm: stop injecting faults (asks first, needs the admin token)
-a      arm: undo a disarming by an operator or the guard (the same)
+a      arm: undo a disarming by an operator, the guard or --rollback-on (the same)
 ?      this help, and back           Esc    everything again
 
 INJ/S, INJECTED  errors that faults made

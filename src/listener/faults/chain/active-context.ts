@@ -13,6 +13,7 @@ import type {
   FaultRef,
   NotApplicableReason,
 } from '../exchange-context.ts'
+import type { Fate } from '../fate.ts'
 import { type Stop, interruptibleWait } from './stop.ts'
 import type { Message } from '../../../mcp/json-rpc.ts'
 
@@ -71,12 +72,15 @@ export abstract class ActiveContext implements FaultContext {
 
   get host(): FaultHost {
     const { control } = this.owner.exchangeContext
-    const origin: FaultOrigin = { ref: this.ref, marked: this.marked, retired: this.withdrawn }
+    const { origin } = this
     return {
-      expireSession: () => control.expireSession(origin),
       refuseConnections: (ms) => control.refuseConnections(ms, origin),
       watchFor: (word) => control.watchFor(word),
     }
+  }
+
+  protected get origin(): FaultOrigin {
+    return { ref: this.ref, marked: this.marked, retired: this.withdrawn }
   }
 
   get now(): () => number {
@@ -147,6 +151,7 @@ export interface StreamPosition {
 /** Provides the state of the call on which a fault acts. */
 export interface ActiveFaultOwner {
   readonly call: Call | undefined
+  readonly fate: Pick<Fate, 'hold' | 'letGo'>
   readonly exchangeContext: ExchangeContext
   /** Aborted when the client leaves, the sidecar drains, or the exchange ends. */
   readonly stop: Stop

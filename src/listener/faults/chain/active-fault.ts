@@ -23,7 +23,8 @@ export class ActiveFault extends ActiveContext {
   /** The message of the response that the fault took last. */
   taken: Message | undefined
   #acting = false
-  #copies = false
+  /** True while the fault holds or changes a message; pending copies do neither. */
+  #holds = false
   #asleep = 0
   #acted: boolean
   #actedHere = false
@@ -54,11 +55,6 @@ export class ActiveFault extends ActiveContext {
     const { fault, owner } = this
     if (isOther(owner.call) && fault.onMessage !== undefined) return 'onMessage'
     return fault.onRequest === undefined ? undefined : 'onRequest'
-  }
-
-  /** True while the fault holds or changes a message; pending copies do neither. */
-  get acting(): boolean {
-    return this.#acting && !this.#copies
   }
 
   /** True while the fault sleeps. */
@@ -103,11 +99,9 @@ export class ActiveFault extends ActiveContext {
       const reason = checked instanceof Promise ? await checked : checked
       if (reason === undefined) {
         // Copies are sent after the call, which another fault may still hold.
-        if (verdict.kind === 'copies') this.#copies = true
+        if (verdict.kind === 'copies') this.#letGo()
         else this.#commit(undefined)
-        if (verdict.kind === 'reset' && verdict.refuse !== undefined) {
-          this.host.refuseConnections(verdict.refuse)
-        }
+        this.#actBeyondCall(verdict)
         return verdict
       }
       this.revoke(reason)
@@ -115,6 +109,16 @@ export class ActiveFault extends ActiveContext {
       this.failed(error)
     }
     return CONTINUE
+  }
+
+  /** Starts the effects that a verdict has beyond its call. */
+  #actBeyondCall(verdict: Verdict): void {
+    const { control } = this.owner.exchangeContext
+    if (verdict.kind === 'respond' && verdict.endsSession === true) {
+      control.expireSession(this.origin)
+    } else if (verdict.kind === 'reset' && verdict.refuse !== undefined) {
+      control.refuseConnections(verdict.refuse, this.origin)
+    }
   }
 
   /** Waits until the rule is withdrawn; rejects when the exchange ends before. */
@@ -207,6 +211,8 @@ export class ActiveFault extends ActiveContext {
       throw new FaultStopped()
     }
     this.#acting = true
+    this.#holds = true
+    this.owner.fate.hold()
   }
 
   /** Waits, and records the announced effects as a delay of this time. */
@@ -264,6 +270,13 @@ export class ActiveFault extends ActiveContext {
   #end(): void {
     if (!this.#acting) return
     this.#acting = false
+    this.#letGo()
     this.matched.end()
+  }
+
+  #letGo(): void {
+    if (!this.#holds) return
+    this.#holds = false
+    this.owner.fate.letGo()
   }
 }

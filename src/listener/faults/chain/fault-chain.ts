@@ -163,7 +163,7 @@ export class FrameChain extends FrameQueue {
       const { fate, stop } = owner
       const dropped = !fate.responded && fate.upstreamResponse !== undefined
       if (dropped && !stop.aborted) fate.respondedBy(undefined)
-      // Frames that no fault reads must not hold up the app.
+      // Frames that no fault reads must not hold up the upstream.
       this.drop()
     }
   }

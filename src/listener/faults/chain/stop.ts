@@ -45,8 +45,8 @@ interface Sleeper extends Link<Sleeper> {
 }
 
 /**
- * The waits on one signal. Not a Set, which keeps a table for each time that it grew or shrank, and with it
- * the calls that waited then, until the next major garbage collection.
+ * The waits on one signal. Not a Set, which keeps a table for each time that it grew or shrank, and
+ * with it the calls that waited then, until the next major garbage collection.
  */
 class Sleepers extends Chain<Sleeper> {
   addWake(wake: () => void): Sleeper {

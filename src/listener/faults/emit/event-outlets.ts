@@ -3,6 +3,7 @@ import type { ResponseHead } from '../../../http/headers.ts'
 import { type InjectedResponse, markerComments, withMarkers } from './injected-response.ts'
 import { Fifo } from '../../../base/fifo.ts'
 import type { ResponseSink } from '../../../http/transfer.ts'
+import { keepCopied } from '../../../mcp/read-messages.ts'
 import type { SseFramer } from '../../../mcp/sse-framer.ts'
 
 /** Joins adjacent bytes into one write. */
@@ -143,7 +144,10 @@ export class SseOutlet {
 function withComments(bytes: Uint8Array, markers: readonly string[]): readonly Uint8Array[] {
   if (markers.length === 0) return [bytes]
   const both = [markerComments(markers), bytes]
-  return bytes.length > MAX_HELD ? both : [Buffer.concat(both)]
+  if (bytes.length > MAX_HELD) return both
+  const copy = Buffer.concat(both)
+  keepCopied(bytes, copy)
+  return [copy]
 }
 
 /** Tracks the client's position in a stream. */
@@ -186,7 +190,7 @@ export class PushOutlet {
     return this.#blocked
   }
 
-  /** True while events of Squall wait for the end of an event of the app. */
+  /** True while events of Squall wait for the end of an event of the upstream. */
   get waits(): boolean {
     return this.#waiting.length > 0
   }

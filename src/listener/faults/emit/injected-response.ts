@@ -159,8 +159,8 @@ export function emptyResponse(
 }
 
 /**
- * Creates the response with another body than the upstream's. Replies of faults need a head that allows a body of
- * messages.
+ * Creates the response with another body than the upstream's. Replies of faults need a head that
+ * allows a body of messages.
  */
 export function changedResponse(
   head: ResponseHead,
@@ -214,8 +214,8 @@ export function hasNoBody(request: RequestHead, status: number): boolean {
 export const NOTHING = new Uint8Array(0)
 
 /**
- * Returns the CORS headers that let a browser's page read the response, because the upstream was not
- * asked.
+ * Returns the CORS headers that let a browser's page read the response, because the upstream was
+ * not asked.
  */
 function corsLines(request: RequestHead, marked: boolean): string[] {
   const origin = headerValue(request.headers, 'origin')

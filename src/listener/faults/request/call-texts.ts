@@ -68,7 +68,7 @@ export function postOf(head: RequestHead, text: string, target = head.target): S
   return { head: { ...head, method: 'POST', target, headers }, body }
 }
 
-/** A request for the app. */
+/** A request for the upstream. */
 export interface SentRequest {
   readonly head: RequestHead
   readonly body: Body
@@ -211,10 +211,13 @@ export class CallTexts {
     if (plain === undefined) return undefined
     const found = jsonElements(plain)
     const elements = found ?? [plain]
+    const isArray = found !== undefined
+    // The position of the only message is known.
+    if (elements.length === 1) return { plain, elements, isArray, positions: [0] }
     const calls: number[] = []
     const others: number[] = []
     for (const [at, element] of elements.entries()) (isCall(element) ? calls : others).push(at)
-    return { plain, elements, isArray: found !== undefined, positions: [...calls, ...others] }
+    return { plain, elements, isArray, positions: [...calls, ...others] }
   }
 }
 

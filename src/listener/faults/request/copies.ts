@@ -103,7 +103,7 @@ export interface CopiedOwner {
 
 /** A call with copies to send. */
 export interface CopiedCall {
-  /** The text that was sent to the app. */
+  /** The text that was sent to the upstream. */
   readonly text: string
   readonly order: CopyOrder
   readonly owner: CopiedOwner
@@ -128,7 +128,8 @@ export async function readCopied(
 
 /**
  * Sends the copies of a call one after the other, even without a waiting client, until the rule is
- * withdrawn. Their responses are read, so that the upstream does its work, and dropped. Never rejects.
+ * withdrawn. Their responses are read, so that the upstream does its work, and dropped. Never
+ * rejects.
  */
 export async function sendCopies(call: CopiedCall, options: CopyOptions): Promise<void> {
   const { active, copies, spacing } = call.order

@@ -101,8 +101,8 @@ export class HeldRequest {
 }
 
 /**
- * Joins the verdicts on the messages of a request. Adds the indexes of messages that the upstream does not
- * get to `responded`, and the replies of faults to `replies`.
+ * Joins the verdicts on the messages of a request. Adds the indexes of messages that the upstream
+ * does not get to `responded`, and the replies of faults to `replies`.
  */
 export function requestOutcome(
   { posted }: Pick<ExchangeParts, 'posted'>,

@@ -53,7 +53,10 @@ async function pipedText(faults: CallFaults, text: string): Promise<readonly str
   const call = faults.call!
   const lines = text.split(/\r\n|\r|\n/).map((line) => `data: ${line}\n`)
   const raw = Buffer.from(`${lines.join('')}\n`)
-  const frame = upstreamFrame('event', raw, toMessage(parseJson(text)), true)
+  const { kind, method, params } = call
+  const isAsRead = kind === 'notification' && faults.edits.length === 0
+  const message = isAsRead ? { kind, method, params } : toMessage(parseJson(text))
+  const frame = upstreamFrame('event', raw, message, true)
   const out: ChainFrame[] = []
   const check = (verdict: Verdict) => {
     const isReply = verdict.kind === 'respond' && verdict.reply.kind !== 'http'

@@ -9,8 +9,8 @@ import type { CallTexts } from './call-texts.ts'
 import { type RpcReply, markerComments, replyMessage } from '../emit/injected-response.ts'
 
 /**
- * Returns the reason for which a verdict on a response cannot be carried out, if any: the upstream has
- * the call already.
+ * Returns the reason for which a verdict on a response cannot be carried out, if any: the upstream
+ * has the call already.
  */
 export function checkVerdict(
   call: Call | undefined,

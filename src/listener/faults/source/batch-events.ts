@@ -13,8 +13,9 @@ export interface BatchReader {
 }
 
 /**
- * Takes the messages that faults act on out of a batch, which each become an event. The others stay in
- * batches, and all in order; the last event has the fields of the whole. Other frames are returned unchanged.
+ * Takes the messages that faults act on out of a batch, which each become an event. The others stay
+ * in batches, and all in order; the last event has the fields of the whole. Other frames are
+ * returned unchanged.
  */
 export function eventsOf(
   frame: UpstreamFrame,

@@ -2,6 +2,7 @@ import { type ResponseHead, headerValue, mediaType } from '../../../http/headers
 import { jsonArray, jsonElements } from '../../../base/json/json-array.ts'
 import { parseJson } from '../../../base/json/json-bounds.ts'
 import { MAX_MESSAGES, type Message, parseMessages, toMessage } from '../../../mcp/json-rpc.ts'
+import { keepRead, readOf } from '../../../mcp/read-messages.ts'
 import { type Reply, asJson } from '../../../mcp/reply.ts'
 import type { ResponseContext } from './response-part.ts'
 import type { CallFaults } from '../call-faults.ts'
@@ -16,8 +17,13 @@ export function onlyMessage(body: Uint8Array): Message | undefined {
 
 /** Returns the messages of a body, none for a body without any, or `too_complex`. */
 export function readMessages(body: Uint8Array): readonly Message[] | 'too_complex' {
+  const known = readOf(body)
+  if (known !== undefined) return known.messages
   const parsed = parseMessages(textOf(body))
-  if (parsed.ok) return parsed.messages
+  if (parsed.ok) {
+    keepRead(body, parsed)
+    return parsed.messages
+  }
   return parsed.reason === 'too_complex' ? parsed.reason : []
 }
 

@@ -172,7 +172,7 @@ export class BodyResponse implements ResponsePart {
     else this.#send(out.raw, false)
   }
 
-  /** Takes the response to the only call through its faults; a batch with one message stays a batch. */
+  /** Takes the response to the only call through its faults; a batch of one stays a batch. */
   async #ofCall(call: CallFaults, body: UpstreamFrame): Promise<UpstreamFrame | undefined> {
     const elements = body.message === undefined ? undefined : jsonElements(body.raw)
     if (elements === undefined) return this.#taken(call, body)
@@ -182,7 +182,7 @@ export class BodyResponse implements ResponsePart {
     return { ...after, raw: jsonArray(after.raw.length === 0 ? [] : [after.raw]) }
   }
 
-  /** Takes a body through the faults of one chain; returns undefined when that has ended the response. */
+  /** Pipes a body through one chain of faults; returns undefined when they ended the response. */
   async #taken(owner: CallFaults, body: UpstreamFrame): Promise<UpstreamFrame | undefined> {
     return owner.actsOnResponse ? this.#only(await this.#through(owner, body)) : body
   }

@@ -1,5 +1,5 @@
 import type { Verdict } from '../../../filters/fault.ts'
-import { eventMessages } from '../../../mcp/event-message.ts'
+import { readEvent } from '../../../mcp/event-message.ts'
 import { MAX_MESSAGES, type Message } from '../../../mcp/json-rpc.ts'
 import { hasNoFields } from '../../../mcp/sse-fields.ts'
 import type { SseFrame } from '../../../mcp/sse-framer.ts'
@@ -86,7 +86,7 @@ export class EventPath {
     }
     const { id } = frame
     if (id !== undefined) faults.mayResume()
-    const { messages, batch } = eventMessages(frame)
+    const { messages, batch } = readEvent(frame)
     if (messages.length === 0 && hasNoFields(frame)) {
       this.#push(new QuietFrame(frame.raw))
       return

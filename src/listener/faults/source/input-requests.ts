@@ -19,8 +19,9 @@ export function mayAskForInput({ calls, options }: ExchangeFaults): boolean {
 }
 
 /**
- * Pipes a result that asks the client for input through the faults of the rules about these requests, as
- * if the server had sent them alone. Returns undefined for other messages, and where no rule matches.
+ * Pipes a result that asks the client for input through the faults of the rules about these
+ * requests, as if the server had sent them alone. Returns undefined for other messages, and where
+ * no rule matches.
  */
 export function pipeInputRequests(
   faults: ExchangeFaults,

@@ -9,8 +9,8 @@ interface QueuedEvent {
 }
 
 /**
- * Keeps events with ids in the order of the app. A client that resumes a stream names the last id
- * that it saw: an event that was held until a later id was sent would never be repeated. Events
+ * Keeps events with ids in the order of the upstream. A client that resumes a stream names the last
+ * id that it saw: an event that was held until a later id was sent would never be repeated. Events
  * without ids, which HTTP+SSE has only, are not ordered; and streams with ids carry the responses
  * of one POST only.
  */

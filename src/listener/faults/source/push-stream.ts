@@ -1,6 +1,6 @@
 import { headerValue, mediaType } from '../../../http/headers.ts'
 import type { HeaderLines, ResponseHead } from '../../../http/headers.ts'
-import { eventMessages } from '../../../mcp/event-message.ts'
+import { readEvent } from '../../../mcp/event-message.ts'
 import type { SseFrame } from '../../../mcp/sse-framer.ts'
 import type { Failure, ResponseSink, Transfer } from '../../../http/transfer.ts'
 import { codingOf } from '../../../http/content-coding.ts'
@@ -193,7 +193,7 @@ export class PushStream implements ResponseSink, Transfer {
   }
 
   #frame(frame: SseFrame): void {
-    const { messages, batch } = eventMessages(frame)
+    const { messages, batch } = readEvent(frame)
     const event = upstreamFrame(
       'event',
       frame.raw,

@@ -92,8 +92,8 @@ export class PushStreams implements StreamRegistry<PushStream> {
   }
 
   /**
-   * Sends whole events on a session's stream, between two of the upstream's. Returns false without a
-   * stream, and when several clients share an announced endpoint, because the stream of the
+   * Sends whole events on a session's stream, between two of the upstream's. Returns false without
+   * a stream, and when several clients share an announced endpoint, because the stream of the
    * response is unknown.
    */
   send(key: string, bytes: Uint8Array): boolean {

@@ -10,7 +10,9 @@ export interface ResponsePart {
   /** Receives a part of the body; false asks the upstream to pause until `resume`. */
   data(chunk: Uint8Array): boolean
   end(trailers: HeaderLines): void
-  /** Handles a cut by the app: held bytes are sent unchanged, then the failure is passed on. */
+  /**
+   * Handles a cut by the upstream: held bytes are sent unchanged, then the failure is passed on.
+   */
   fail(failure: Failure): void
   resume(): void
   /** Stops without sending more. */

@@ -39,12 +39,16 @@ export interface MessagePlanner {
 
 /** Describes where a message of the server comes from. */
 export interface MessageSource {
-  /** The key of the session of a stream that a client opened by GET; that of the request by default. */
+  /**
+   * The key of the session of a stream that a client opened by GET; that of the request by default.
+   */
   readonly session?: string | undefined
   /** The call to which the message belongs, if known. */
   readonly call?: Call | undefined
   readonly stream?: object | undefined
-  /** Returns the records of the calls that the message may disturb; by default all of the session. */
+  /**
+   * Returns the records of the calls that the message may disturb; by default all of the session.
+   */
   readonly disturbs?: (() => readonly Disturbance[]) | undefined
 }
 
@@ -78,8 +82,8 @@ interface Planned {
 const MAX_LATE = 1000
 
 /**
- * Pipes the events of a stream in order, and the notifications and requests that rules match through their
- * faults. While a fault delays a message, later events overtake it.
+ * Pipes the events of a stream in order, and the notifications and requests that rules match
+ * through their faults. While a fault delays a message, later events overtake it.
  */
 export class MessageGate extends FrameQueue {
   /** Resolves when all frames have left. */
@@ -281,8 +285,8 @@ function hasMessage(frame: ChainFrame): boolean {
 }
 
 /**
- * Returns the frame as one that ends no call. The id of a message that was overtaken is removed: a client
- * that resumes the stream names the last id that it saw.
+ * Returns the frame as one that ends no call. The id of a message that was overtaken is removed: a
+ * client that resumes the stream names the last id that it saw.
  */
 function notLast(frame: ChainFrame & { readonly last: boolean }, isLate: boolean): ChainFrame {
   const { eventId, ...rest } = frame as UpstreamFrame

@@ -42,7 +42,10 @@ export class FastClientConnection implements ResponseOutput {
   #arriving: FastExchange | undefined
   /** The bytes for the standard path, which wait until the requests before them are answered. */
   #rest: Buffer | undefined
-  /** The start of the idle time; 0 while a request is open, or before `sweep` has seen the idle state. */
+  /**
+   * The start of the idle time; 0 while a request is open, or before `sweep` has seen the idle
+   * state.
+   */
   #idleSince: number
   #fresh = true
 
@@ -79,7 +82,7 @@ export class FastClientConnection implements ResponseOutput {
         this.#socket,
         408,
         'slow_client',
-        'the request head did not arrive in time',
+        'the request headers did not arrive in time',
       )
     } else if (!this.#fresh && idle > clientKeepalive) {
       this.#socket.destroy()
@@ -198,8 +201,9 @@ export class FastClientConnection implements ResponseOutput {
 }
 
 /**
- * Passes arriving bytes to `take` instead of the socket's stream, while the stream's buffer is empty: the
- * stream would schedule a tick for each piece. Bytes that reach the stream are emitted as `data`.
+ * Passes arriving bytes to `take` instead of the socket's stream, while the stream's buffer is
+ * empty: the stream would schedule a tick for each piece. Bytes that reach the stream are emitted
+ * as `data`.
  */
 export function readDirectly(socket: Socket, take: (chunk: Buffer) => void): void {
   socket.push = (chunk: Buffer | null, encoding?: BufferEncoding): boolean => {

@@ -204,7 +204,7 @@ export class ResponseTexts {
   of(head: ResponseHead, stays: boolean): ResponseText {
     if (!stays) return responseText(head, CLOSE)
     if (!(head instanceof FastResponseHead)) return responseText(head, this.#keep)
-    // Apps repeat their heads, and `HeadMemo` recognizes them.
+    // Upstreams repeat their headers, and `HeadMemo` recognizes them.
     let parts = head.cache.text
     if (parts?.by !== this) {
       parts = split(responseText(head, this.#keep), this)

@@ -99,8 +99,8 @@ export class ResponseQueue {
     for (const piece of waiting.pieces) this.#send(piece)
     if (waiting.done) this.#finish(response, waiting.ending)
     else if (waiting.size >= ENOUGH && !this.#socket.writableNeedDrain) {
-      // Deferred, because a parser may still be reading the response that has just ended, and parsers
-      // must not be re-entered.
+      // Deferred, because a parser may still be reading the response that has just ended, and
+      // parsers must not be re-entered.
       process.nextTick(notifyDrained, response)
     }
   }

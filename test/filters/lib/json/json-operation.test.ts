@@ -21,7 +21,9 @@ const scalar = fc.constantFrom(
   'true',
 )
 
-/** JSON texts with odd spacing, keys that come twice, and numbers that no serializer would write. */
+/**
+ * JSON texts with odd spacing, keys that come twice, and numbers that no serializer would write.
+ */
 const { text: JSON_TEXT } = fc.letrec<{ text: string }>((tie) => ({
   text: fc.oneof(
     { maxDepth: 4, withCrossShrink: true },

@@ -3,8 +3,8 @@ import { metricsPage } from '../../../../src/lab/load/results/metrics-server.ts'
 import { Recorder } from '../../../../src/lab/load/results/recorder.ts'
 import { ToolRecorder } from '../../../../src/lab/load/results/tool-recorder.ts'
 
-// A page on which one series stands twice is refused by Prometheus as a whole, and a server chooses
-// the names of its tools.
+// A page on which one series stands twice is rejected by Prometheus as a whole, and a server
+// chooses the names of its tools.
 it('writes each series once and keeps hostile names within their line', () => {
   const recorder = new Recorder(() => 0)
   const long = 'x'.repeat(300)

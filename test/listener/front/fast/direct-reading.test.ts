@@ -14,7 +14,7 @@ afterEach(() => {
   for (const end of ends.splice(0)) end()
 })
 
-/** Two ends of a connection; of the near one is told what it took directly, and what as `data`. */
+/** Two ends of a connection; the near one reports what it took directly, and what as `data`. */
 async function connection(): Promise<{ near: Socket; far: Socket; taken: string; data: string }> {
   const { server, port, close } = await startUpstream(createServer())
   const far = connect(port, '127.0.0.1')

@@ -168,7 +168,9 @@ export function drawStates(box, { panel, lines }, { times }) {
   }
 }
 
-/** Darker where there is more; buckets hold all below their bound, so the one before is taken off. */
+/**
+ * Darker where there is more; buckets hold all below their bound, so the one before is taken off.
+ */
 export function drawHeatmap(box, { panel, lines }, { times }) {
   const { unit } = panel.fieldConfig.defaults
   const sorted = lines

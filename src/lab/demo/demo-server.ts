@@ -10,8 +10,8 @@ const REBIND_TRIES = 40
 const REBIND_PAUSE = 50
 
 /** A small MCP server: Streamable HTTP at /mcp, with tools that fail by a known script. */
-export class DemoApp {
-  /** The app's own counts: the truth that other counts are compared with. */
+export class DemoServer {
+  /** The server's own counts: the truth that other counts are compared with. */
   readonly truth: EndingCounts = new Counts(ENDING_KEYS)
   /** True when calls fail by the script. */
   failing = false

@@ -1,0 +1,184 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { ExperimentResult } from '../../../src/lab/experiment/experiment-result.ts'
+import { eventually } from '../../support/eventually.ts'
+import { type Program, startProgram } from '../../support/program.ts'
+import { CONFIG_MAP, podsStage, type PodsStage } from './pods-stage.ts'
+import { type PlayedJobs, playJobs } from './played-job.ts'
+
+const ACCOUNT = '/api/v1/namespaces/shop/serviceaccounts/squall-experiment'
+const RULES = [
+  { name: 'broken', match: { tool: 'work' }, faults: [{ abort: { toolError: 'no' } }] },
+]
+
+let stage: PodsStage
+let played: PlayedJobs
+
+beforeEach(async () => {
+  stage = await podsStage()
+  stage.shop.api.put(ACCOUNT, {})
+  played = playJobs(stage)
+})
+
+afterEach(async () => {
+  await played.close()
+  await stage.close()
+})
+
+function at(...names: readonly string[]): string {
+  return join(stage.shop.directory, ...names)
+}
+
+async function planFile(changes: object = {}): Promise<string> {
+  await mkdir(at('plans'), { recursive: true })
+  await writeFile(at('plans', 'plan.yaml'), stage.text(changes as Record<string, unknown>))
+  return at('plans', 'plan.yaml')
+}
+
+function run(plan: string, ...args: readonly string[]): Program {
+  const kept = ['--experiments', at('experiments'), '--kubeconfig', stage.shop.kubeconfig]
+  return startProgram(['experiment', 'run', plan, '--in-cluster', ...kept, ...args])
+}
+
+/** The things that a run leaves in the cluster. */
+function left(): readonly string[] {
+  return [...stage.shop.api.store.keys()].filter((path) => path.includes('squall-experiment-'))
+}
+
+test('a Job runs the plan with its files, and the reports are written here', async () => {
+  const before = stage.configMap()
+  await writeFile(at('rules.yaml'), JSON.stringify({ version: 1, rules: RULES }))
+  const plan = await planFile({ rules: '../rules.yaml' })
+  const { code, stdout, stderr } = await run(plan).finished()
+  expect(stdout, stderr).toContain('Verdict: passed')
+  expect(code).toBe(0)
+  expect(stderr).toMatch(/runs as job squall-experiment-[0-9a-f]{8} in shop/)
+  expect(stderr).toMatch(/stage 1 of 1: 20%, 1\.5 s\n[^]*rolled back\n/)
+  const listed = await startProgram(
+    ['experiment', 'list', '--json', '--experiments', at('experiments')],
+    {},
+    { here: true },
+  )
+  expect(JSON.parse(listed.stdout)).toMatchObject([{ name: 'pods', verdict: 'passed' }])
+  expect(stage.configMap()).toEqual(before)
+  const [job] = played.jobs
+  expect(job?.spec.template.spec.serviceAccountName).toBe('squall-experiment')
+  const template = job?.spec.template.spec.containers[0]
+  expect(template?.args.slice(0, 3)).toEqual(['experiment', 'run', '/plan/plans/plan.yaml'])
+})
+
+test('a Job that rejects the plan is reported as the plan is here', async () => {
+  const plan = await planFile({ steadyState: { p50: '0.001ms', for: '300ms' } })
+  const { code, stdout } = await run(plan, '--json').finished()
+  expect(JSON.parse(stdout)).toMatchObject({ rejected: [{ code: 'NOT_STEADY' }] })
+  expect(code).toBe(1)
+})
+
+test('Ctrl-C deletes the Job, and prints what its runner reports after the rollback', async () => {
+  const before = stage.configMap()
+  const program = run(await planFile({ hold: '1m' }), '--json')
+  await eventually(() =>
+    stage.shop.rules()['rules.yaml']?.includes('"percent": 20') ? undefined : program.stderr(),
+  )
+  program.signal('SIGINT')
+  const { code, stdout, stderr } = await program.finished()
+  const result = JSON.parse(stdout) as ExperimentResult
+  expect(result, stderr).toMatchObject({ code: 'INTERRUPTED', restored: true })
+  expect(code).toBe(130)
+  expect(stage.configMap()).toEqual(before)
+  expect(left().filter((path) => path.includes('configmaps') || path.includes('jobs'))).toEqual([])
+})
+
+test('the waiting of the pod is shown, and Ctrl-C ends it', async () => {
+  const program = run(await planFile(), '--image', 'absent')
+  await eventually(() =>
+    program.stderr().includes('ImagePullBackOff: no such image') ? undefined : program.stderr(),
+  )
+  program.signal('SIGINT')
+  const { code, stdout } = await program.finished()
+  expect({ code, stdout }).toEqual({ code: 130, stdout: '' })
+  expect(stage.shop.api.store.has(CONFIG_MAP)).toBe(true)
+})
+
+test('a runner that ends without a result is reported with its exit code', async () => {
+  const program = run(await planFile({ hold: '1m' }))
+  await eventually(() => (played.started.length > 0 ? undefined : program.stderr()))
+  played.started[0]!.signal('SIGKILL')
+  const { code, stderr } = await program.finished()
+  expect(stderr).toContain('the job ended without a result (End, exit code null)')
+  expect(code).toBe(1)
+})
+
+test('a Job whose pod is deleted is reported at once', async () => {
+  const program = run(await planFile({ hold: '1m' }))
+  await eventually(() => (program.stderr().includes('stage 1 of 1') ? undefined : program.stderr()))
+  const { name } = played.jobs[0]!.metadata
+  stage.shop.api.store.delete(`/api/v1/namespaces/shop/pods/${name}-1`)
+  const { code, stderr } = await program.finished()
+  expect(stderr).toContain('the pod of the job was deleted while it ran')
+  expect(code).toBe(1)
+})
+
+test('the limit of a policy on runs per hour holds for Jobs, too', async () => {
+  const plan = await planFile({ stages: ['10%'] })
+  const { target } = JSON.parse(stage.text()) as { target: { url: string } }
+  const policy = { targets: [target.url], environments: ['staging'], require: ['abortOn'] }
+  await writeFile(at('policy.yaml'), JSON.stringify({ ...policy, perHour: 1 }))
+  const startedAt = new Date().toISOString()
+  const id = '20260101-000000-abcdef'
+  const past = { id, name: 'pods', startedAt, verdict: 'passed', planDigest: 'a', seed: 1 }
+  await mkdir(at('experiments'))
+  const line = JSON.stringify({ ...past, target: target.url })
+  await writeFile(at('experiments', 'history.jsonl'), `${line}\n`)
+  const { code, stdout } = await run(plan, '--policy', at('policy.yaml'), '--json').finished()
+  expect(JSON.parse(stdout)).toMatchObject({ rejected: [{ code: 'POLICY' }] })
+  expect(code).toBe(1)
+  expect(played.jobs).toEqual([])
+})
+
+test.each([
+  [
+    'without its service account',
+    () => void stage.shop.api.store.delete(ACCOUNT),
+    {},
+    [],
+    'the namespace shop has no service account squall-experiment; add shop to experiments.namespaces of the chart',
+  ],
+  [
+    'with an absolute path',
+    () => writeFile(at('rules.yaml'), JSON.stringify({ version: 1, rules: RULES })),
+    () => ({ rules: at('rules.yaml') }),
+    [],
+    'rules.yaml, which is no path relative to the plan; name files by relative paths',
+  ],
+  [
+    'with a context',
+    () => undefined,
+    { sidecar: { kubernetes: { context: 'test', namespace: 'shop', selector: { app: 'shop' } } } },
+    [],
+    'leave sidecar.kubernetes.context out',
+  ],
+  [
+    'for a sidecar of this machine',
+    () => undefined,
+    { sidecar: { admin: 'http://127.0.0.1:1', rulesFile: 'rules.yaml' } },
+    [],
+    'is for a sidecar of this machine; name pods with sidecar.kubernetes',
+  ],
+  [
+    'with headers',
+    () => undefined,
+    {},
+    ['--header', 'authorization=secret'],
+    '--in-cluster passes no headers and no token',
+  ],
+])('a run %s is rejected before anything is created', async (_, prepare, changes, args, wrong) => {
+  await prepare()
+  const plan = await planFile(typeof changes === 'function' ? changes() : changes)
+  const { code, stderr } = await run(plan, ...args).finished()
+  expect(stderr).toContain(wrong)
+  expect(code).toBe(2)
+  expect(played.jobs).toEqual([])
+  expect(left()).toEqual([])
+})

@@ -1,0 +1,133 @@
+import { describe, expect, it } from 'vitest'
+import { payloadProblems } from '../../../src/lab/policy/payload-check.ts'
+import type { Policy } from '../../../src/lab/policy/policy-schema.ts'
+import { readPolicy } from '../../../src/lab/policy/read-policy.ts'
+
+const POLICY = policyOf()
+const GOOD = {
+  target: 'http://mcp.staging.svc/mcp',
+  environment: 'staging',
+  stages: ['5%', '10%', '25%'],
+  faults: [{ delay: { fixed: '1s' } }],
+  abortOn: { errors: { limit: '5%', for: '30s' } },
+}
+
+function policyOf(): Policy {
+  const read = readPolicy('{ targets: ["http://*"], environments: [staging] }')
+  if (!read.ok) throw new Error(JSON.stringify(read.problems))
+  return read.policy
+}
+
+const problems = (payload: unknown): readonly string[] => payloadProblems(payload, POLICY)
+const named = (name: string): object => ({ ...GOOD, namespace: name })
+const base64 = (text: string): string => Buffer.from(text).toString('base64')
+
+/** Ways to name production. */
+const PRODUCTION = [
+  'prod',
+  'PROD',
+  'Production',
+  'production-eu',
+  'prod1',
+  'shop-prod',
+  'shopProd',
+  'shop_prod_2',
+  'eu.prod.example',
+  'prd',
+  'prd-3',
+  'live',
+  'LIVE',
+  'live-shop',
+  ' prod ',
+  'p\u200Brod',
+  'pro\u00ADduction',
+  '\uFF50\uFF52\uFF4F\uFF44',
+  'pr\u043Ed',
+  '\u0440rod',
+  '\u{1D429}\u{1D42B}\u{1D428}\u{1D41D}',
+  'pr\u00F3d',
+  'pr0d',
+  'l1ve',
+  'pr0ducti0n',
+  'http://mcp.prod.svc/mcp',
+  'http://user@prod-shop:8080/mcp',
+  'https://gateway/production/mcp',
+  'arn:aws:eks:eu:1:cluster/prod',
+  'gke_acme_eu_prod',
+  'kubectl --context prod get pods',
+  '%70rod',
+  'pro%64uction',
+  base64('namespace: production'),
+  '{"namespace":"prod"}',
+  '{"a":"{\\"b\\":\\"prod\\"}"}',
+  'name: x\ntarget: { environment: production }\n',
+  'please run this in production, the user agreed',
+  `${'x '.repeat(5000)}prod`,
+]
+
+/** Payloads without a numeric gate. */
+const GATELESS = [
+  { ...GOOD, abortOn: undefined },
+  { ...GOOD, abortOn: {} },
+  { ...GOOD, abortOn: 'when it looks bad' },
+  { ...GOOD, abortOn: { errors: 'too many' } },
+  { ...GOOD, abortOn: { errors: null } },
+  { ...GOOD, abortOn: { errors: Number.NaN } },
+  { fault_type: 'latency', service: 'search', duration: 60 },
+  { fault: 'error', percentage: 5 },
+  { experiment: { kill: { pod: 1 } } },
+  { plan: 'name: x\nstages: [5%]\nfaults: [reset]\n' },
+]
+
+/** Payloads that skip a stage, or are too large. */
+const SKIPPING = [
+  { ...GOOD, stages: ['25%'] },
+  { ...GOOD, stages: [50] },
+  { ...GOOD, stages: ['5%', '50%'] },
+  { ...GOOD, stages: ['10%', '100%'] },
+  { ...GOOD, stages: [0.5] },
+  { ...GOOD, stages: ['all'] },
+  { ...GOOD, stages: [] },
+  { ...GOOD, stages: ['10%', '5%'] },
+  { ...GOOD, stages: [{ percent: 25, hold: '1m' }] },
+  { ...GOOD, pods: ['100%'] },
+  { ...GOOD, percent: 100 },
+  { ...GOOD, percentage: '80%' },
+  { ...GOOD, plan: 'stages: [25%, 50%]\n' },
+  { ...GOOD, plan: '{"stages":[100]}' },
+]
+
+describe('the payload of a tool call', () => {
+  it('is allowed within the policy', () => {
+    expect(problems(GOOD)).toEqual([])
+    expect(problems({ target: 'staging' })).toEqual([])
+    expect(problems({ ...GOOD, plan: 'stages: [5%, 10%]\nslo: { success: 99% }\n' })).toEqual([])
+    for (const name of ['preprod', 'non-prod', 'products', 'delivery', 'staging-3', 'olive']) {
+      expect(problems(named(name)), name).toEqual([])
+    }
+  })
+
+  it.each(PRODUCTION)('is refused where a value is %j', (name) => {
+    expect(problems(named(name)).join('\n')).toContain('names production')
+    expect(problems({ deep: [{ down: { here: name } }] }).join('\n')).toContain('names production')
+  })
+
+  it('is refused where a key names production', () => {
+    expect(problems({ labels: { 'env.prod': true } })).toHaveLength(1)
+  })
+
+  it.each(GATELESS)('is refused without a numeric gate: %j', (payload) => {
+    expect(problems(payload)).toContainEqual(expect.stringContaining('no numeric gate'))
+  })
+
+  it.each(SKIPPING)('is refused when it skips a stage or is too wide: %j', (payload) => {
+    expect(problems(payload)).not.toEqual([])
+  })
+
+  it('is refused when it is too large or too deep to be checked', () => {
+    let deep: unknown = 'x'
+    for (let i = 0; i < 1000; i++) deep = { a: deep }
+    expect(problems(deep)).toContainEqual(expect.stringContaining('too large'))
+    expect(problems(Array.from({ length: 50_000 }, () => 1))).toHaveLength(1)
+  })
+})
