@@ -77,7 +77,7 @@ export interface StageResult extends PhaseResult {
   readonly restartMs: number | null
 }
 
-/** The report of the monitoring about an expected alert. */
+/** Describes what the monitoring reported about an expected alert. */
 export interface AlertResult {
   readonly name: string
   readonly monitor: 'alertmanager' | 'prometheus'

@@ -12,7 +12,7 @@ export interface AlertSpec {
   readonly url: URL
 }
 
-/** The state of an alert in a monitoring system. */
+/** The state of an alert, as a monitoring system reports it. */
 export interface AlertReport {
   readonly firing: boolean
   /** True for an alert that is about to fire. */
