@@ -9,7 +9,7 @@ import type {
   PhaseResult,
   StageResult,
 } from './experiment-result.ts'
-import { shownMeasure } from './gate.ts'
+import { type Measure, MEASURES, shownMeasure } from './gate.ts'
 import type { Rejection } from './rejection.ts'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -33,6 +33,7 @@ export function noteLines(result: ExperimentResult): readonly string[] {
       ? 'No gate failed after an injection.'
       : `Detected ${duration(mttdMs)} after the injection (MTTD); ${recoveryText(result)}.`,
     ...alerts.map(alertText),
+    ...phasesOf(result).flatMap(conditionTexts),
   ]
   if (rollbackMs !== null) lines.push(`The rules were rolled back within ${duration(rollbackMs)}.`)
   if (!restored) {
@@ -45,6 +46,21 @@ export function noteLines(result: ExperimentResult): readonly string[] {
   }
   for (const { why, write } of proposals) lines.push(`Widen next: ${write} (${why}).`)
   return lines
+}
+
+function phasesOf({ before, stages, after }: ExperimentResult): readonly PhaseResult[] {
+  return [before, ...stages, ...(after === null ? [] : [after])]
+}
+
+/** Describes the conditions of a phase besides the calls. */
+function conditionTexts({ label, measured }: PhaseResult): readonly string[] {
+  const calls: readonly string[] = MEASURES
+  const extras = Object.entries(measured).filter(([measure]) => !calls.includes(measure))
+  if (extras.length === 0) return []
+  const texts = extras.map(
+    ([name, value]) => `${name} ${shownMeasure(name as Measure, value ?? null)}`,
+  )
+  return [`Conditions of ${quoted(label)}: ${texts.join('; ')}.`]
 }
 
 function alertText(alert: AlertResult): string {
@@ -66,8 +82,8 @@ function recoveryText({ mttrMs, steadyAfter }: ExperimentResult): string {
 /** Formats the report as Markdown. */
 export function experimentMarkdown(result: ExperimentResult): string {
   const { name, description, id, again, target, environment, startedAt } = result
-  const { seed, planDigest, rulesDigest, before, stages, after } = result
-  const phases = [before, ...stages, ...(after === null ? [] : [after])]
+  const { seed, planDigest, rulesDigest } = result
+  const phases = phasesOf(result)
   const blocks = [
     `# ${markdownText(name)}: ${result.verdict}`,
     ...(description === undefined ? [] : [markdownText(description)]),
@@ -114,10 +130,10 @@ export function rejectedSuite(reasons: readonly Rejection[]): JUnitSuite {
 
 /** Returns the phases of an experiment as tests, and its verdict. */
 export function experimentSuite(result: ExperimentResult): JUnitSuite {
-  const { name, startedAt, endedAt, before, stages, after, verdict, restored } = result
+  const { name, startedAt, endedAt, verdict, restored } = result
   const took = (Date.parse(endedAt) - Date.parse(startedAt)) / 1000
   const line = verdict === 'passed' ? undefined : verdictLine(result)
-  const phases = [before, ...stages, ...(after === null ? [] : [after])].map((phase) => ({
+  const phases = phasesOf(result).map((phase) => ({
     name: phase.label,
     seconds: phase.durationMs / 1000,
     failure: phase.label === result.stage ? line : undefined,
