@@ -9,8 +9,8 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
 COPY tsconfig.json tsconfig.build.json ./
 COPY scripts/build.mjs scripts/image-sbom.mjs scripts/
-COPY scripts/lib/bundle.mjs scripts/lib/compile-schemas.mjs scripts/lib/notices.mjs \
-  scripts/lib/put-in-place.mjs scripts/lib/shared-schema.mjs scripts/lib/
+COPY scripts/lib/build-inputs.mjs scripts/lib/bundle.mjs scripts/lib/compile-schemas.mjs \
+  scripts/lib/notices.mjs scripts/lib/put-in-place.mjs scripts/lib/shared-schema.mjs scripts/lib/
 COPY src src
 # Whether types are right was checked before.
 RUN node scripts/build.mjs --no-check \

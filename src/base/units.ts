@@ -35,10 +35,13 @@ export const MAX_DURATION_MS = 30 * 86_400_000
 export const RATE_PATTERN = '^[0-9]{1,7}(\\.[0-9]{1,3})?(/(s|m))?$'
 export const MAX_RATE = 1_000_000
 
+/** A factor, such as `2x`. */
+export const FACTOR_PATTERN = '^[0-9]{1,4}(\\.[0-9]{1,3})?x$'
+
 const DURATION = new RegExp(DURATION_PATTERN)
 const SIZE = new RegExp(SIZE_PATTERN)
 const PERCENT = new RegExp(PERCENT_PATTERN)
-const FACTOR = /^[0-9]{1,4}(\.[0-9]{1,3})?x$/
+const FACTOR = new RegExp(FACTOR_PATTERN)
 const UNIT = /[a-zA-Z]+$/
 
 /** Parses `300ms`, `5s`, `1.5m` or `0` into milliseconds; undefined for other texts, and above `most`. */

@@ -9,10 +9,7 @@ import { CONTINUE, defineFault } from './fault.ts'
 import type { Fault, FaultContext, ParameterProblem, Verdict } from './fault.ts'
 import { NOTHING } from './lib/outlook.ts'
 
-/**
- * Lateness: before the upstream sees the call, after it responded, or before each event of the
- * stream.
- */
+/** Delays a call before the upstream gets it, its response, or each event of the stream. */
 export const delay = defineFault({
   name: 'delay',
   summary: 'makes a call late',

@@ -160,7 +160,7 @@ export interface FaultContext {
 export interface Fault {
   /** True when an effect changes the content of the request or response: a call that is `ok` counts as changed. */
   readonly changes?: true
-  /** Called before the upstream gets the call. */
+  /** Called before the receiver gets a message: a call or, without `onMessage`, any other message. */
   onRequest?(ctx: FaultContext): Verdict | Promise<Verdict>
   /** Called instead of `onRequest` for a message that is no call, before its receiver gets the message. */
   onMessage?(ctx: FaultContext): Verdict | Promise<Verdict>

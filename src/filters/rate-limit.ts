@@ -10,7 +10,7 @@ import { TokenBucket } from './lib/token-bucket.ts'
 import * as Type from 'typebox'
 import { digest } from '../base/digest.ts'
 
-/** Callers beyond this many push out the one that was not heard of for longest. */
+/** With more callers, the least recently seen one is forgotten. */
 const MAX_BUCKETS = 10_000
 
 /** The code that most servers send; protocol version 2026-07-28 reserves this range. */
@@ -145,7 +145,7 @@ export const rateLimit = defineFault({
 type CallerKind = 'all' | 'session' | 'client' | 'tool' | { readonly header: string }
 
 /**
- * Returns what identifies the caller of a call. Those that do not say who they are count as one.
+ * Returns the key that identifies the caller of a call; anonymous callers share one.
  * It is a digest: callers choose the text, which may be long or a secret, and many are remembered.
  */
 function callerKey(by: CallerKind, ctx: FaultContext): string {

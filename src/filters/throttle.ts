@@ -6,7 +6,7 @@ import { NOTHING } from './lib/outlook.ts'
 import { slowed } from './lib/slow-link.ts'
 import * as Type from 'typebox'
 
-/** A slow link: what goes over it takes its time. */
+/** Limits the bytes per second of a call or its response. */
 export const throttle = defineFault({
   name: 'throttle',
   summary: 'sends a call or its response over a slow link',
@@ -52,7 +52,7 @@ export const throttle = defineFault({
     if (direction === 'request') {
       return { by: 'request', does, needs: call ? undefined : 'a request with a body' }
     }
-    // Where nothing goes one way, it goes the other.
+    // Without a request body only the response is slowed.
     return { by: call ? 'request' : 'output', does: `${does}, and a response of its own trickles` }
   },
   create({ rate, direction, chunk }): Fault {

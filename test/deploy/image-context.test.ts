@@ -15,3 +15,20 @@ it('the files that the Dockerfile copies are in the context of the build', async
   expect(copied.length).toBeGreaterThan(10)
   expect(copied.filter((file) => !allowed.has(file))).toEqual([])
 })
+
+it('the Dockerfile copies every script that the build in it imports', async () => {
+  const dockerfile = await readFile(new URL('Dockerfile', ROOT), 'utf8')
+  const open = ['scripts/build.mjs', 'scripts/image-sbom.mjs']
+  const needed = new Set(open)
+  for (let file = open.pop(); file !== undefined; file = open.pop()) {
+    const text = await readFile(new URL(file, ROOT), 'utf8')
+    for (const [, path = ''] of text.matchAll(/ from '(\.[^']+\.mjs)'/g)) {
+      const imported = new URL(path, new URL(file, ROOT)).href.slice(ROOT.href.length)
+      if (needed.has(imported)) continue
+      needed.add(imported)
+      open.push(imported)
+    }
+  }
+  expect(needed.size).toBeGreaterThan(4)
+  expect([...needed].filter((file) => !dockerfile.includes(` ${file} `))).toEqual([])
+})

@@ -3,7 +3,7 @@ import { parse } from 'yaml'
 import type { FAULTS } from '../../src/filters/index.ts'
 import { accepted } from '../rules/rules-text.ts'
 
-/** A rule about the tool `echo`, or what else is said, with one fault as the file has it. */
+/** A rule about the tool `echo`, or with the given `keys`, that has one fault as the file has it. */
 export function oneFault(fault: string, keys = 'match: { tool: echo }'): RuleSpec {
   const text = `rules:\n  - name: bad\n    ${keys}\n    faults:\n      - ${fault}\n`
   return accepted(text).rules[0]!

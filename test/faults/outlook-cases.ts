@@ -100,7 +100,7 @@ const MORE = [
   'amplify: {}',
 ]
 
-/** Every fault as its page shows it, and in many other shapes. */
+/** Every fault as the reference page shows it, and in many other shapes. */
 export function outlookCases(): readonly OutlookCase[] {
   const shown = FAULTS.flatMap(({ name, example }): OutlookCase[] => {
     if (example === undefined) return []

@@ -1,6 +1,6 @@
 import type { SettingId } from './settings.ts'
 
-/** The expected reports of the Python SDK where they differ from those of `auto`. */
+/** The expected reports of the Python SDK. */
 export interface PythonRow {
   readonly in: readonly SettingId[]
   readonly says: string

@@ -35,7 +35,7 @@ export async function post(place: Place, message: unknown): Promise<IncomingMess
   const req = place.ca === undefined ? request(options) : requestTls(options)
   req.end(body)
   const [res] = (await once(req, 'response')) as [IncomingMessage]
-  // A cut in the middle is for the test to see, not to crash by; Node 24 tells the request, too.
+  // A cut in the middle must not crash the test; Node 24 reports it to the request as well.
   req.on('error', () => undefined)
   res.on('error', () => undefined)
   return res

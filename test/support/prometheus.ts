@@ -43,6 +43,7 @@ export interface KeptExemplar {
 
 /** A real Prometheus. */
 export interface Prometheus {
+  readonly url: string
   /** The value of a query at a moment, in seconds since the epoch; now by default. */
   instant(query: string, at?: number): Promise<readonly Series[]>
   /** The values of a query each second of a time, or as often as told, its end included. */
@@ -122,13 +123,15 @@ export async function promtool(args: readonly string[], input = ''): Promise<str
 
 /**
  * Starts Prometheus on loopback, with its data in a directory that goes when it ends. A
- * configuration file of its own takes the place of targets and rules.
+ * configuration file of its own takes the place of targets and rules. Alerts go to
+ * Alertmanager at an address.
  */
 export async function startPrometheus(
   targets: readonly ScrapeTarget[],
   ruleFiles: readonly string[],
   every = '1s',
   file?: string,
+  alertmanager?: string,
 ): Promise<Prometheus> {
   const directory = await mkdtemp(join(tmpdir(), 'squall-prometheus-'))
   const jobs = [...new Set(targets.map(({ job = 'squall' }) => job))]
@@ -145,6 +148,9 @@ export async function startPrometheus(
       global: { scrape_interval: every, evaluation_interval: every },
       rule_files: ruleFiles,
       scrape_configs: scrapes,
+      ...(alertmanager !== undefined && {
+        alerting: { alertmanagers: [{ static_configs: [{ targets: [alertmanager] }] }] },
+      }),
     }),
   )
   const child = spawn(
@@ -179,6 +185,7 @@ export async function startPrometheus(
       times: values.map(([time]) => time),
     }))
   return {
+    url: `http://${address}`,
     instant: async (query, at) =>
       series(await ask('query', { query, ...(at === undefined ? {} : { time: String(at) }) })),
     range: async (query, from, to, step = 1) =>

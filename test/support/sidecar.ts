@@ -199,7 +199,7 @@ function withFaults(squall: RunningSidecar, session: string | undefined) {
     active: () => faults.active,
     disarm: () => faults.rules.states.disarm('test'),
     drain: () => squall.sidecar.drain(),
-    /** Resolves when it holds. */
+    /** Resolves when the condition is true. */
     until: (met: () => boolean): Promise<void> =>
       eventually(() => (met() ? undefined : `not so: ${String(met)}`)),
   }

@@ -15,7 +15,7 @@ import type { OutsideClient, Stage } from './cluster/stage.ts'
 // An experiment on a Deployment of three replicas, beside the log of the server. The tests are one story.
 const KILLS = Number(process.env['SQUALL_TEST_KILLS'] ?? 4)
 /** The longest time from the start of a runner to its death. */
-const MOST_MS = 20_000
+const MOST_MS = 12_000
 const CLIENTS = 6
 const EXPIRY_MS = 5_000
 const BLUR_MS = 2_000
@@ -139,7 +139,7 @@ describe.skipIf(missingForCluster() !== undefined)('an experiment on pods of a c
       explain()
       const before = await configMap()
       for (let kill = 0; kill < KILLS; kill++) {
-        const run = start(await plan({ stages: ['10%', '25%', '40%'], hold: '4s' }))
+        const run = start(await plan({ stages: ['10%', '25%', '40%'], hold: '2s' }))
         const atMs = Math.round(Math.random() * MOST_MS)
         await sleep(atMs / 2)
         // Pods come and go in every other run.

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs what the system tests need and `npm ci` does not bring: into build/system-tools, and
-# Prometheus as a package of the system, which needs root.
+# Prometheus and Alertmanager as packages of the system, which needs root.
 # Running it again changes nothing. PYTHON chooses the interpreter (3.10 or newer).
 set -eu
 
@@ -47,6 +47,16 @@ elif command -v apt-get >/dev/null; then
     { apt-get update -q && apt-get install -q -y --no-install-recommends prometheus; }
 else
   echo "prometheus: put the programs prometheus and promtool, 2.42 or newer, on PATH"
+fi
+
+if command -v prometheus-alertmanager >/dev/null; then
+  echo "alertmanager: it is there"
+elif command -v apt-get >/dev/null; then
+  echo "alertmanager: installing Debian's package"
+  apt-get install -q -y --no-install-recommends prometheus-alertmanager >/dev/null 2>&1 ||
+    { apt-get update -q && apt-get install -q -y --no-install-recommends prometheus-alertmanager; }
+else
+  echo "alertmanager: put the program prometheus-alertmanager, 0.25 or newer, on PATH"
 fi
 
 # Helm is in no package of Debian: it is built from its module.

@@ -1,5 +1,11 @@
 import type { Static, TObject, TProperties, TUnsafe } from 'typebox'
-import { DURATION_PATTERN, PERCENT_PATTERN, RATE_PATTERN, SIZE_PATTERN } from '../../base/units.ts'
+import {
+  DURATION_PATTERN,
+  FACTOR_PATTERN,
+  PERCENT_PATTERN,
+  RATE_PATTERN,
+  SIZE_PATTERN,
+} from '../../base/units.ts'
 import * as Type from 'typebox'
 
 /** Formats of text that is read into numbers, as they are named in the schema. */
@@ -9,6 +15,8 @@ export const SIZE_FORMAT = 'squall-size'
 export const PERCENT_FORMAT = 'squall-percentage'
 /** The format of calls per second or minute. */
 export const RATE_FORMAT = 'squall-rate'
+/** The format of a duration, or of a multiple of the latency before the stages of an experiment. */
+export const LATENCY_FORMAT = 'squall-latency'
 /** The format of an exact text, or one with `*` and `?`. */
 export const GLOB_FORMAT = 'squall-glob'
 
@@ -28,6 +36,21 @@ export const DURATION_FORMS = [
 /** A duration: written `5s` or `0`, read as milliseconds. */
 export function duration(options: NodeOptions): TUnsafe<number> {
   return Type.Unsafe<number>({ anyOf: DURATION_FORMS, ...options })
+}
+
+/** A limit of a latency: a duration read as milliseconds, or a multiple such as `2x`, which stays text. */
+export function latencyLimit(options: NodeOptions): TUnsafe<number | string> {
+  return Type.Unsafe<number | string>({
+    anyOf: [
+      {
+        type: 'string',
+        format: LATENCY_FORMAT,
+        pattern: `${DURATION_PATTERN}|${FACTOR_PATTERN}`,
+      },
+      { type: 'integer', format: LATENCY_FORMAT, enum: [0] },
+    ],
+    ...options,
+  })
 }
 
 /** A size: written `8KiB`, or as a number of bytes, read as bytes. */

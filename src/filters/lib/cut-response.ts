@@ -3,7 +3,7 @@
  * yielded before has been sent by then.
  */
 export class CutResponse extends Error {
-  readonly code = 'SQUALL_CUT_ANSWER'
+  readonly code = 'SQUALL_CUT_RESPONSE'
   readonly how: 'rst' | 'fin'
 
   constructor(how: 'rst' | 'fin') {

@@ -13,7 +13,7 @@ export function names(options: NodeOptions): TUnsafe<Names> {
   return { anyOf: [oneName, list], ...options } as unknown as TUnsafe<Names>
 }
 
-/** Returns true for the names that are meant. */
+/** Returns a function that is true for names that match the parameter. */
 export function namePicker(given: Names): (name: string) => boolean {
   const list = [given].flat()
   const exact = new Set(list.filter((each) => !isGlob(each)))

@@ -34,7 +34,7 @@ export type Outlook =
        * With `by: response`: it also acts on events before the one with the response.
        */
       readonly any?: true
-      /** A condition that the response must meet; undefined when the fault acts for certain. */
+      /** A condition for the effect; undefined when the fault acts for certain. */
       readonly needs?: string | undefined
     }
   | { readonly cannot: NotApplicableReason }

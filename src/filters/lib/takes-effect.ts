@@ -1,8 +1,8 @@
 import type { FaultContext } from '../fault.ts'
 
 /**
- * Says that the fault takes effect; false when it may not any more, and what it would change is to
- * pass.
+ * Reports that the fault takes effect. Returns false when it may no longer act; the caller then
+ * passes the data on unchanged.
  */
 export function takesEffect(ctx: FaultContext): boolean {
   try {

@@ -1,6 +1,7 @@
 import type { SourcedName } from '../../rules/guard/production-names.ts'
 import type { Arming } from './arming.ts'
 import type { AlertWatch } from './monitor/alert-watch.ts'
+import type { Samplers } from './monitor/samplers.ts'
 import type { EarlyEnd, StageResult } from './experiment-result.ts'
 import type { HistoryEntry } from './history.ts'
 import type { LoadContext } from './phase.ts'
@@ -33,6 +34,7 @@ export interface Context extends ExperimentOptions {
   readonly probe: Probe | undefined
   readonly steadiness: Steadiness
   readonly alerts: AlertWatch
+  readonly samplers: Samplers
   readonly names: ReadonlySet<string>
   /** The tools that all phases call; undefined until the first phase has chosen them. */
   readonly called?: readonly string[]

@@ -3,7 +3,8 @@ import { quoted } from '../../base/text/foreign-text.ts'
 import { shortDigest } from '../../base/digest.ts'
 import { duration } from '../report/shown-numbers.ts'
 import { markdownText } from '../report/foreign-text.ts'
-import type { AlertResult, ExperimentResult } from './experiment-result.ts'
+import type { AlertResult, ExperimentResult, PhaseResult } from './experiment-result.ts'
+import { type Measure, MEASURES, shownMeasure } from './gate.ts'
 import type { Rejection } from './rejection.ts'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -29,6 +30,7 @@ export function noteLines(result: ExperimentResult): readonly string[] {
       ? 'No gate failed after an injection.'
       : `Detected ${duration(mttdMs)} after the injection (MTTD); ${recoveryText(result)}.`,
     ...alerts.map(alertText),
+    ...phasesOf(result).flatMap(conditionTexts),
   ]
   if (rollbackMs !== null) lines.push(`The rules were rolled back within ${duration(rollbackMs)}.`)
   if (!restored) {
@@ -41,6 +43,17 @@ export function noteLines(result: ExperimentResult): readonly string[] {
   }
   for (const { why, write } of proposals) lines.push(`Widen next: ${write} (${why}).`)
   return lines
+}
+
+/** Describes the conditions of a phase besides the calls. */
+function conditionTexts({ label, measured }: PhaseResult): readonly string[] {
+  const calls: readonly string[] = MEASURES
+  const extras = Object.entries(measured).filter(([measure]) => !calls.includes(measure))
+  if (extras.length === 0) return []
+  const texts = extras.map(
+    ([name, value]) => `${name} ${shownMeasure(name as Measure, value ?? null)}`,
+  )
+  return [`Conditions of ${quoted(label)}: ${texts.join('; ')}.`]
 }
 
 function alertText(alert: AlertResult): string {

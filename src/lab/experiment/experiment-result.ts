@@ -78,7 +78,7 @@ export interface StageResult extends PhaseResult {
   readonly restartMs: number | null
 }
 
-/** The report of the monitoring about an expected alert. */
+/** Describes what the monitoring reported about an expected alert. */
 export interface AlertResult {
   readonly name: string
   readonly monitor: 'alertmanager' | 'prometheus'
@@ -238,7 +238,7 @@ const listOf = (required: Readonly<Record<string, object>>): object => ({
   items: { type: 'object', required: Object.keys(required), properties: required },
 })
 const number = { type: 'number' }
-const PHASE = { label: text, startedAt: text, durationMs: number }
+const PHASE = { label: text, startedAt: text, durationMs: number, measured: { type: 'object' } }
 const phase = (required: Readonly<Record<string, object>>, type: unknown = 'object'): object => ({
   type,
   required: Object.keys(required),

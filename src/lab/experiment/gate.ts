@@ -1,11 +1,16 @@
 import { latency, percentage } from '../report/shown-numbers.ts'
-import { durationText } from '../../base/units.ts'
+import { durationText, readFactor } from '../../base/units.ts'
 import { type GateSample, type Recovery, recoveryOf } from '../indicators/indicators.ts'
 
-/** The measures of gates: rates from 0 to 1, or latencies in milliseconds. */
+/** The measures of calls: rates from 0 to 1, or latencies in milliseconds. */
 export const MEASURES = ['errors', 'success', 'p50', 'p95', 'p99'] as const
 
-export type Measure = (typeof MEASURES)[number]
+export type CallMeasure = (typeof MEASURES)[number]
+
+/** The measures that are sampled: rates, 1 for a healthy endpoint and 0 for others, and values of queries. */
+export type Extra = 'uptime' | 'cpu' | 'memory' | `health ${string}` | `promql ${string}`
+
+export type Measure = CallMeasure | Extra
 
 /** A limit that is checked continuously. */
 export interface Gate {
@@ -17,23 +22,47 @@ export interface Gate {
   readonly limit: number
   /** The time for which the gate must fail without a pause. */
   readonly forMs: number
+  /** The multiple of the value before the stages that is the limit. */
+  readonly factor?: number
 }
 
 /** The measured values; null without data. */
-export type Measured = Readonly<Record<Measure, number | null>>
+export type Measured = Readonly<Record<CallMeasure, number | null>> &
+  Readonly<Partial<Record<Extra, number | null>>>
 
-/** Returns the gate that fails beyond a limit, which is in milliseconds or in percent, for a time. */
-export function gateOf(measure: Measure, written: number, forMs = 0): Gate {
-  const operator = measure === 'success' ? '<' : '>'
+/**
+ * Returns the gate that fails beyond a limit, which is in milliseconds or in percent, for a time. A multiple
+ * such as `2x` has no limit before `withBaseline`.
+ */
+export function gateOf(measure: Measure, written: number | string, forMs = 0): Gate {
+  const operator = measure === 'success' || measure === 'uptime' ? '<' : '>'
+  if (typeof written === 'string') {
+    const text = `${measure} ${operator}${written}${lastingText(forMs)}`
+    return { measure, text, operator, limit: Infinity, forMs, factor: readFactor(written)! }
+  }
   const limit = isShare(measure) ? written / 100 : written
   const shown = isShare(measure) ? `${written}%` : durationText(written)
-  const lasting = forMs === 0 ? '' : ` for ${durationText(forMs)}`
-  return { measure, text: `${measure} ${operator}${shown}${lasting}`, operator, limit, forMs }
+  const text = `${measure} ${operator}${shown}${lastingText(forMs)}`
+  return { measure, text, operator, limit, forMs }
+}
+
+function lastingText(forMs: number): string {
+  return forMs === 0 ? '' : ` for ${durationText(forMs)}`
+}
+
+/** Returns the gates with limits in place of multiples of a measurement. */
+export function withBaseline(gates: readonly Gate[], baseline: Measured): readonly Gate[] {
+  return gates.map((gate) => {
+    const { measure, factor, text } = gate
+    const value = baseline[measure] ?? null
+    if (factor === undefined || value === null) return gate
+    return { ...gate, limit: value * factor, text: `${text} (of ${shownMeasure(measure, value)})` }
+  })
 }
 
 /** Returns true when a measured value fails the gate; undefined without data. */
 export function fails({ measure, operator, limit }: Gate, measured: Measured): boolean | undefined {
-  const value = measured[measure]
+  const value = measured[measure] ?? null
   if (value === null) return undefined
   return operator === '<' ? value < limit : value > limit
 }
@@ -41,11 +70,15 @@ export function fails({ measure, operator, limit }: Gate, measured: Measured): b
 /** Formats a measured value. */
 export function shownMeasure(measure: Measure, value: number | null): string {
   if (value === null) return 'nothing'
+  if (measure.startsWith('health ')) return value < 1 ? 'failing' : 'ok'
+  if (measure.startsWith('promql ')) return String(Number(value.toPrecision(4)))
   return isShare(measure) ? percentage(value) : latency(value)
 }
 
+const SHARES: ReadonlySet<Measure> = new Set(['errors', 'success', 'uptime', 'cpu', 'memory'])
+
 function isShare(measure: Measure): boolean {
-  return measure === 'errors' || measure === 'success'
+  return SHARES.has(measure)
 }
 
 /** A gate that failed for its full duration. */
@@ -76,17 +109,18 @@ export class AbortWatch {
       const since = this.#since.get(gate) ?? at
       this.#since.set(gate, since)
       if (at - since < gate.forMs) continue
-      first ??= { gate: gate.text, measure: gate.measure, measured: measured[gate.measure] }
+      const value = measured[gate.measure] ?? null
+      first ??= { gate: gate.text, measure: gate.measure, measured: value }
     }
     return first
   }
 }
 
-/** Returns true when any gate fails; undefined when none could be measured. */
+/** Returns true when any gate fails; undefined when one could not be measured. */
 export function anyFails(gates: readonly Gate[], measured: Measured): boolean | undefined {
   const found = gates.map((gate) => fails(gate, measured))
   if (found.includes(true)) return true
-  return found.includes(false) ? false : undefined
+  return found.length === 0 || found.includes(undefined) ? undefined : false
 }
 
 /** Describes the gates that fail. A gate that cannot be measured fails. */
@@ -94,9 +128,11 @@ export function failureTexts(gates: readonly Gate[], measured: Measured): readon
   return gates
     .filter((gate) => fails(gate, measured) !== false)
     .map(({ measure, limit, operator }) => {
+      const found = shownMeasure(measure, measured[measure] ?? null)
+      if (measure.startsWith('health ')) return `${measure} is ${found}`
       const wants = operator === '>' ? 'at most' : 'at least'
-      const found = shownMeasure(measure, measured[measure])
-      return `${measure} is ${found}, but must be ${wants} ${shownMeasure(measure, limit)}`
+      const most = limit === Infinity ? 'measured' : `${wants} ${shownMeasure(measure, limit)}`
+      return `${measure} is ${found}, but must be ${most}`
     })
 }
 

@@ -46,7 +46,7 @@ function probed(gate: Gate, { measured: all }: PhaseResult): SloVerdict | undefi
   const written = writtenLimit(gate)
   if (written === undefined) return undefined
   const { text, limit } = limitGate(gate.measure, written)
-  const measured = all[gate.measure]
+  const measured = all[gate.measure] ?? null
   if (measured === null) return { gate: text, limit, measured, ok: false, margin: null }
   const margin = marginOf(measured, limit, gate.operator === '>')
   return { gate: text, limit, measured, ok: margin.distance >= 0, margin }

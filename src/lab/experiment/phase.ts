@@ -11,6 +11,7 @@ import type { Measured } from './gate.ts'
 import { LoadMeter } from './load-meter.ts'
 import type { Sidecars } from './sidecars.ts'
 import type { Probe } from './probe.ts'
+import type { Samplers } from './monitor/samplers.ts'
 
 /** Configures an experiment besides its plan. */
 export interface LoadContext {
@@ -79,6 +80,7 @@ export interface PhaseSpec {
   readonly load: LoadOptions
   /** Undefined when the load itself is measured. */
   readonly probe: Probe | undefined
+  readonly samplers: Samplers
   readonly stop: AbortSignal
   /**
    * Called ten times a second. `enough` and `drain` end the phase early and successfully; `drain` lets the
@@ -111,7 +113,7 @@ const NOTHING: Measured = { errors: null, success: null, p50: null, p95: null, p
 
 /** Runs the load of a phase and its checks. */
 export async function runPhase(spec: PhaseSpec): Promise<PhaseOutcome> {
-  const { label, stop, probe } = spec
+  const { label, stop, probe, samplers } = spec
   const startedAt = new Date().toISOString()
   const began = performance.now()
   const ending = new AbortController()
@@ -148,15 +150,16 @@ export async function runPhase(spec: PhaseSpec): Promise<PhaseOutcome> {
       const own = new LoadMeter(recorder)
       meter = own
       const check = async (): Promise<void> => {
-        const load = own.measured()
-        const steady = probe?.measured() ?? load
+        const extras = samplers.measured()
+        const load = { ...own.measured(), ...extras }
+        const steady = { ...(probe?.measured() ?? load), ...extras }
         const { calls } = recorder.counts
         const over = recorder.elapsedMs >= (spec.load.pace.durationMs ?? Infinity)
         const moment = { at: performance.now(), load, steady, calls }
         const found = spec.tick({ ...moment, draining: over || draining.signal.aborted })
         if (found === 'enough') stopLoad()
         else if (found === 'drain') draining.abort()
-        else endWith(found)
+        else endWith(found ?? samplers.lost(performance.now()))
       }
       void watch(every(TICK_MS, ending.signal, check))
       const { poll, pollMs = POLL_MS, begun } = spec
@@ -168,12 +171,18 @@ export async function runPhase(spec: PhaseSpec): Promise<PhaseOutcome> {
     })
     await beginning
     if (failure !== undefined) throw failure
-    const steady = probe?.measured(began) ?? measuredOf(result)
+    const steady = {
+      ...(probe?.measured(began) ?? measuredOf(result)),
+      ...samplers.measured(began),
+    }
     return { result: phaseResult(label, startedAt, began, steady, result), end, tools, called }
   } catch (error) {
     if (!(error instanceof LoadError) || error instanceof ToolsNotNamedError) throw error
     endWith({ code: 'TARGET_LOST', why: `the load could not begin: ${error.message}` })
-    const steady = probe?.measured(began) ?? meter?.measured() ?? NOTHING
+    const steady = {
+      ...(probe?.measured(began) ?? meter?.measured() ?? NOTHING),
+      ...samplers.measured(began),
+    }
     return { result: phaseResult(label, startedAt, began, steady, undefined), end, tools, called }
   } finally {
     stopLoad()

@@ -56,18 +56,17 @@ function ownFindings(value: unknown): readonly Finding[] {
     ...shapeFindings(file),
     ...sidecarFindings(file),
     ...timeFindings(withDefaults(value)),
-    ...alertFindings(value, fieldOf(file.expect, 'alert')),
+    ...monitorFindings(value, ['expect', 'alert'], ['alertmanager', 'prometheus']),
+    ...['steadyState', 'abortOn'].flatMap((section) => [
+      ...monitorFindings(value, [section, 'health'], ['url']),
+      ...monitorFindings(value, [section, 'promql'], ['url'], ['max', 'min']),
+    ]),
     ...listFindings(fieldOf(file.load, 'expect'), ['load', 'expect'], parseExpectation),
   ]
 }
 
 function urlFindings(value: unknown, path: Path): readonly Finding[] {
-  const text = String(
-    path.reduce<unknown>(
-      (at, key) => (Array.isArray(at) ? at[Number(key)] : fieldOf(at, String(key))),
-      value,
-    ),
-  )
+  const text = String(valueAt(value, path))
   const url = URL.canParse(text) ? new URL(text) : undefined
   const found = quoted(text)
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
@@ -80,16 +79,39 @@ function urlFindings(value: unknown, path: Path): readonly Finding[] {
   return [{ code: 'invalid_value', message, path }]
 }
 
-/** Checks that each alert names one monitoring system. */
-function alertFindings(value: unknown, written: unknown): readonly Finding[] {
-  const isList = Array.isArray(written)
-  return [written ?? []].flat().flatMap((alert, index): readonly Finding[] => {
-    const path = ['expect', 'alert', ...(isList ? [index] : [])]
-    const named = ['alertmanager', 'prometheus'].filter((key) => fieldOf(alert, key) !== undefined)
-    if (named.length === 1) return urlFindings(value, [...path, named[0]!])
-    const message = 'needs either `alertmanager` or `prometheus`'
-    return [{ code: 'invalid_value', message, path }]
+/** Checks that each object of one or more names one URL, and one of further keys. */
+function monitorFindings(
+  value: unknown,
+  path: Path,
+  urls: readonly string[],
+  further: readonly string[] = [],
+): readonly Finding[] {
+  const written = valueAt(value, path)
+  const places = Array.isArray(written) ? written.map((_, index) => [...path, index]) : [path]
+  return places.flatMap((place): readonly Finding[] => {
+    const one = valueAt(value, place)
+    if (one === undefined) return []
+    const named = urls.filter((key) => fieldOf(one, key) !== undefined)
+    const isBound = further.length === 0 || further.some((key) => fieldOf(one, key) !== undefined)
+    return [
+      ...(named.length === 1
+        ? urlFindings(value, [...place, named[0]!])
+        : [needsOne('needs either', urls, place)]),
+      ...(isBound ? [] : [needsOne('needs', further, place)]),
+    ]
   })
+}
+
+function needsOne(needs: string, keys: readonly string[], path: Path): Finding {
+  const message = `${needs} ${keys.map((key) => `\`${key}\``).join(' or ')}`
+  return { code: 'invalid_value', message, path }
+}
+
+function valueAt(value: unknown, path: Path): unknown {
+  return path.reduce<unknown>(
+    (at, key) => (Array.isArray(at) ? at[Number(key)] : fieldOf(at, String(key))),
+    value,
+  )
 }
 
 function conflict(message: string, path: Path): Finding {

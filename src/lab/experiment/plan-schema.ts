@@ -1,10 +1,18 @@
 import type { Static, TUnsafe } from 'typebox'
-import { duration, oneOf, percentage, rate, section } from '../../filters/lib/config-schema.ts'
+import {
+  duration,
+  latencyLimit,
+  oneOf,
+  percentage,
+  rate,
+  section,
+} from '../../filters/lib/config-schema.ts'
 import { rulesJsonSchema } from '../../rules/file/schema.ts'
 import { editorSchema } from '../../rules/file/editor-schema.ts'
 import type { SchemaNode } from '../../rules/file/schema-node.ts'
 import { HEADER_NAME_PATTERN } from '../../http/header-text.ts'
-import type { Measure } from './gate.ts'
+import type { CallMeasure } from './gate.ts'
+import { conditions, plainShare } from './monitor/condition-schema.ts'
 import { expectation } from './monitor/alert-schema.ts'
 import { kill, number, sidecar, text } from './sidecar-schema.ts'
 import { METRICS, type Metric } from '../load/results/slo.ts'
@@ -85,14 +93,27 @@ const steadyState = section(
     success: Type.Optional(
       percentage({ description: 'Minimum share of calls with a correct result in time.' }),
     ),
-    p50: Type.Optional(duration({ description: 'Maximum median latency.' })),
-    p95: Type.Optional(duration({ description: 'Maximum p95 latency.' })),
-    p99: Type.Optional(duration({ description: 'Maximum p99 latency.' })),
+    p50: Type.Optional(
+      latencyLimit({
+        description: 'Maximum median latency, or a multiple of the value before the stages (`2x`).',
+      }),
+    ),
+    p95: Type.Optional(
+      latencyLimit({
+        description: 'Maximum p95 latency, or a multiple of the value before the stages (`2x`).',
+      }),
+    ),
+    p99: Type.Optional(
+      latencyLimit({
+        description: 'Maximum p99 latency, or a multiple of the value before the stages (`2x`).',
+      }),
+    ),
     ready: Type.Optional(
       number(1, 10_000, {
         description: 'Minimum number of ready pods, with `sidecar.kubernetes`.',
       }),
     ),
+    ...conditions(false, plainShare),
     for: duration({
       default: '20s',
       description: 'Time for which the limits must pass, before the stages and after them.',
@@ -152,35 +173,40 @@ const load = section(
 )
 
 /** A limit that fails at once, or after a time. */
-export interface AbortLimit {
-  readonly limit: number
+export interface AbortLimit<Limit = number> {
+  readonly limit: Limit
   readonly for: number
 }
 
-const abortLimit = (name: Measure): TUnsafe<number | AbortLimit> => {
-  const metric: Pick<Metric, 'unit' | 'isMinimum'> = METRICS[name] ?? { unit: 'ms' }
-  const limit = gate(name, metric)
-  const lasting = section(
+function lasting<Limit>(limit: TUnsafe<Limit>): TUnsafe<Limit | AbortLimit<Limit>> {
+  const { anyOf = [], description } = limit as SchemaNode
+  const withTime = section(
     {
       limit,
       for: duration({ default: 0, description: 'Time for which the limit must fail.' }),
     },
     { description: 'A limit that has to fail for a time.' },
   )
-  const { anyOf = [] } = limit as SchemaNode
-  return Type.Unsafe<number | AbortLimit>({
-    anyOf: [...anyOf, lasting],
-    description: `${metric.isMinimum === true ? 'Minimum' : 'Maximum'} of \`${name}\`, or \`{ limit, for }\`.`,
+  return Type.Unsafe<Limit | AbortLimit<Limit>>({
+    anyOf: [...anyOf, withTime],
+    description: `${description?.replace(/[.]$/, '')}, or \`{ limit, for }\`.`,
   })
 }
 
+const abortShare = (name: CallMeasure): TUnsafe<number | AbortLimit> =>
+  lasting(gate(name, METRICS[name]!) as TUnsafe<number>)
+
+const abortLatency = (name: CallMeasure): TUnsafe<number | string | AbortLimit<number | string>> =>
+  lasting(latencyLimit({ description: `Maximum of \`${name}\`.` }))
+
 const abortOn = section(
   {
-    errors: Type.Optional(abortLimit('errors')),
-    success: Type.Optional(abortLimit('success')),
-    p50: Type.Optional(abortLimit('p50')),
-    p95: Type.Optional(abortLimit('p95')),
-    p99: Type.Optional(abortLimit('p99')),
+    errors: Type.Optional(abortShare('errors')),
+    success: Type.Optional(abortShare('success')),
+    p50: Type.Optional(abortLatency('p50')),
+    p95: Type.Optional(abortLatency('p95')),
+    p99: Type.Optional(abortLatency('p99')),
+    ...conditions(true, (description) => lasting(plainShare(description))),
   },
   {
     description:

@@ -8,6 +8,7 @@ import type { SloGate } from '../load/results/slo.ts'
 import type { ProductionCheck } from '../../rules/guard/production-names.ts'
 import type { Gate } from './gate.ts'
 import type { AlertSpec } from './monitor/alert-source.ts'
+import type { SamplerSpec } from './monitor/samplers.ts'
 import type { Victim } from './kill.ts'
 import type { PlanFile } from './plan-schema.ts'
 
@@ -99,6 +100,8 @@ export interface Plan {
   readonly steady: readonly Gate[]
   readonly aborts: readonly Gate[]
   readonly slo: readonly SloGate[]
+  /** The sampled conditions of the steady state and of the abort conditions. */
+  readonly samplers: readonly SamplerSpec[]
   /** The alerts that must fire. */
   readonly alerts: readonly AlertSpec[]
   readonly by: 'calls' | 'pods'

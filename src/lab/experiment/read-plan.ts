@@ -10,7 +10,7 @@ import type { FileProblems } from '../../rules/file/problem-format.ts'
 import type { Problem } from '../../rules/file/problem.ts'
 import { NO_NAMES, type ProductionCheck } from '../../rules/guard/production-names.ts'
 import { type YamlDocument, readYaml } from '../../rules/file/yaml-document.ts'
-import { type Gate, gateOf, type Measure, MEASURES } from './gate.ts'
+import { type CallMeasure, type Gate, gateOf, MEASURES } from './gate.ts'
 import { planFindings, withDefaults } from './plan-findings.ts'
 import {
   type Plan,
@@ -20,6 +20,7 @@ import {
   inlineRules,
   readRulesText,
 } from './plan.ts'
+import { conditionsOf } from './monitor/conditions.ts'
 import type { AlertSpec } from './monitor/alert-source.ts'
 import type { AbortLimit, PlanFile } from './plan-schema.ts'
 import { type LocatedRejection, planRejections } from './plan-rejections.ts'
@@ -91,7 +92,10 @@ function planOf(
   calls: readonly CallSpec[],
   { directory, production = NO_NAMES }: PlanSource,
 ): Plan {
-  const { steadyState } = file
+  const { steadyState, abortOn = {} } = file
+  const steady = conditionsOf(steadyState)
+  const aborts = conditionsOf(abortOn)
+  const samplers = [...steady, ...aborts].map(({ spec }) => [spec.measure, spec] as const)
   return {
     file,
     digest: planDigest(file, rules, calls),
@@ -101,8 +105,9 @@ function planOf(
     sidecar: sidecarOf(file, directory),
     calls,
     expectations: (file.load.expect ?? []).map((each) => parseExpectation(each)),
-    steady: gatesOf(steadyState),
-    aborts: gatesOf(file.abortOn ?? {}),
+    steady: [...gatesOf(steadyState), ...steady.flatMap(({ gates }) => gates)],
+    aborts: [...gatesOf(abortOn), ...aborts.flatMap(({ gates }) => gates)],
+    samplers: [...new Map(samplers).values()],
     slo: Object.entries(file.slo ?? {}).map(([name, limit]) => limitGate(name, limit)),
     alerts: alertsOf(file),
     by: file.pods === undefined ? 'calls' : 'pods',
@@ -134,11 +139,13 @@ function alertsOf({ expect }: PlanFile): readonly AlertSpec[] {
 }
 
 /** Returns the gates of a section with limits. */
-function gatesOf(limits: Partial<Readonly<Record<Measure, number | AbortLimit>>>): readonly Gate[] {
+type WrittenLimit = number | string | AbortLimit<number | string>
+
+function gatesOf(limits: Partial<Readonly<Record<CallMeasure, WrittenLimit>>>): readonly Gate[] {
   return MEASURES.flatMap((measure): Gate[] => {
     const written = limits[measure]
     if (written === undefined) return []
-    if (typeof written === 'number') return [gateOf(measure, written)]
+    if (typeof written !== 'object') return [gateOf(measure, written)]
     return [gateOf(measure, written.limit, written.for)]
   })
 }

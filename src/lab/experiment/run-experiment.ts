@@ -4,11 +4,14 @@ import type { ReplacedRules } from './sidecars.ts'
 import { randomBytes } from 'node:crypto'
 import { Arming } from './arming.ts'
 import { AlertWatch } from './monitor/alert-watch.ts'
+import { Samplers } from './monitor/samplers.ts'
 import { runAfterPhase, runBeforePhase } from './steady-phases.ts'
 import type { Context, ExperimentOptions } from './context.ts'
-import type { ExperimentResult } from './experiment-result.ts'
+import type { ExperimentResult, PhaseResult } from './experiment-result.ts'
 import { experimentResult } from './finish.ts'
 import { type Preflight, preflight, type PreflightOptions } from './preflight.ts'
+import { measuredOf } from './phase.ts'
+import type { Plan } from './plan.ts'
 import { Probe } from './probe.ts'
 import {
   allAccepted,
@@ -18,7 +21,7 @@ import {
   RulesChangedError,
 } from './rejection.ts'
 import { runStages } from './stages.ts'
-import { Steadiness } from './gate.ts'
+import { Steadiness, withBaseline } from './gate.ts'
 import { Timeline } from './timeline.ts'
 
 /** Runs an experiment. Throws a `RejectedError` when the experiment may not begin. */
@@ -66,12 +69,16 @@ async function locked(asked: ExperimentOptions, id: string, lock: Lock): Promise
   const names = new Set(ruleNames(plan))
   const steadiness = new Steadiness()
   const alerts = alertWatch(options)
-  const first: Context = { ...options, id, arming, probe, steadiness, alerts, names }
+  const { monitorHeaders = {}, monitorLostMs } = options
+  const access = { target, version, headers: monitorHeaders, lostMs: monitorLostMs }
+  const samplers = new Samplers(plan.samplers, access)
+  const first: Context = { ...options, id, arming, probe, steadiness, alerts, samplers, names }
   const startedAt = new Date()
   try {
+    await samplers.start()
     if (!stop.aborted) await claim(arming, stop)
     const { phase: before, tools, called } = await runBeforePhase(first)
-    const context = { ...first, called }
+    const context = { ...first, called, plan: measuredPlan(plan, before) }
     const stages = await runStages(context)
     const withdrawn = await arming.withdraw()
     onEvent({ kind: 'rolled-back', restored: withdrawn })
@@ -91,6 +98,7 @@ async function locked(asked: ExperimentOptions, id: string, lock: Lock): Promise
     stop.removeEventListener('abort', onStop)
     await arming.restore()
     await alerts.close()
+    await samplers.close()
     await probe?.close()
   }
 }
@@ -119,6 +127,15 @@ function mayBegin(
     sidecars.killing?.check(),
     alertWatch(options).check(),
   )
+}
+
+/** Returns the plan with limits in place of multiples of the values before the stages. */
+function measuredPlan(plan: Plan, { measured, load }: PhaseResult): Plan {
+  return {
+    ...plan,
+    steady: withBaseline(plan.steady, measured),
+    aborts: withBaseline(plan.aborts, load === undefined ? measured : measuredOf(load)),
+  }
 }
 
 function alertWatch({ plan, monitorHeaders = {}, monitorLostMs }: PreflightOptions): AlertWatch {

@@ -46,7 +46,8 @@ async function runStage(
   index: number,
   aborts: AbortWatch,
 ): Promise<StageOutcome> {
-  const { plan, probe, stop, onEvent, steadiness, alerts, arming, sidecars, names } = context
+  const { plan, probe, stop, onEvent, steadiness, alerts, samplers } = context
+  const { arming, sidecars, names } = context
   const { hold } = plan.file
   const count = plan.stages.length
   const isLast = index === count - 1
@@ -93,6 +94,7 @@ async function runStage(
     label: stage.label,
     load: phaseLoad(plan, context, durationMs),
     probe,
+    samplers,
     stop,
     beginWithinMs: BEGIN_MS,
     tick,
@@ -142,8 +144,9 @@ function stageProblem(
   const gate = watched ? undefined : plan.aborts.find((each) => fails(each, whole) === true)
   if (gate !== undefined) {
     const { text, measure } = gate
-    const failedGate = { gate: text, measure, measured: whole[measure] }
-    const why = `${text}, over the whole stage: it is ${shownMeasure(measure, whole[measure])}`
+    const measured = whole[measure] ?? null
+    const failedGate = { gate: text, measure, measured }
+    const why = `${text}, over the whole stage: it is ${shownMeasure(measure, measured)}`
     return { code: 'ABORT_CONDITION', why, failedGate }
   }
   const failed = load.slo.find(({ ok }) => !ok)

@@ -19,7 +19,7 @@ export interface Before {
 
 /** Checks the steady state before the stages. Throws a `RejectedError` when it fails. */
 export async function runBeforePhase(context: Context): Promise<Before> {
-  const { plan, probe, stop, onEvent } = context
+  const { plan, probe, samplers, stop, onEvent } = context
   const durationMs = plan.file.steadyState.for
   const began = performance.now()
   onEvent({ kind: 'phase', label: 'steady state before', durationMs })
@@ -28,6 +28,7 @@ export async function runBeforePhase(context: Context): Promise<Before> {
     label: 'before',
     load: phaseLoad(plan, context, durationMs),
     probe,
+    samplers,
     stop,
     beginWithinMs: BEGIN_MS,
     onEnd: () => {},
@@ -85,7 +86,7 @@ export interface After {
 
 /** Waits for the steady state after the stages, as long as the plan allows. */
 export async function runAfterPhase(context: Context): Promise<After> {
-  const { plan, probe, stop, onEvent, steadiness, alerts } = context
+  const { plan, probe, samplers, stop, onEvent, steadiness, alerts } = context
   const { for: forMs, within } = plan.file.steadyState
   const durationMs = Math.max(within, alerts.resolvedMs)
   const began = performance.now()
@@ -97,6 +98,7 @@ export async function runAfterPhase(context: Context): Promise<After> {
     label: 'after',
     load: phaseLoad(plan, context, durationMs),
     probe,
+    samplers,
     stop,
     // A killed process may still be down.
     beginWithinMs: within,

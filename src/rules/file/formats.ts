@@ -1,11 +1,12 @@
 import {
   DURATION_FORMAT,
   GLOB_FORMAT,
+  LATENCY_FORMAT,
   PERCENT_FORMAT,
   RATE_FORMAT,
   SIZE_FORMAT,
 } from '../../filters/lib/config-schema.ts'
-import { readDuration, readPercent, readRate, readSize } from '../../base/units.ts'
+import { readDuration, readFactor, readPercent, readRate, readSize } from '../../base/units.ts'
 import { isGlob, MAX_GLOB } from '../../base/glob.ts'
 import { readInstant } from '../../base/instant.ts'
 import { RegexError } from '../../base/regex/regex-error.ts'
@@ -34,6 +35,14 @@ function readable(wants: string, read: (text: string) => number | undefined): Fo
 
 export const FORMATS: Readonly<Record<string, Format>> = {
   [DURATION_FORMAT]: readable('a duration such as 300ms, 5s or 10m, at most 30d', readDuration),
+  [LATENCY_FORMAT]: {
+    wants: 'a duration such as 500ms, or a multiple of the value before the stages such as 2x',
+    problem: (text) =>
+      readDuration(text) === undefined && (readFactor(text) ?? 0) <= 1
+        ? 'not a duration such as 500ms, or a multiple above 1 such as 2x'
+        : undefined,
+    read: (text) => readDuration(text),
+  },
   [SIZE_FORMAT]: readable('a size such as 512B, 8KiB or 1MB', readSize),
   [PERCENT_FORMAT]: readable('a percentage such as 30%, from 0% to 100%', readPercent),
   [RATE_FORMAT]: readable('a rate such as 200/s or 30/m', readRate),

@@ -1,7 +1,10 @@
+import { writeFile } from 'node:fs/promises'
 import type { RequestListener } from 'node:http'
+import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { experimentMarkdown, noteLines } from '../../../src/lab/experiment/experiment-report.ts'
 import type { ExperimentEvent } from '../../../src/lab/experiment/context.ts'
+import { startProgram } from '../../support/program.ts'
 import { startUpstream } from '../../support/upstream.ts'
 import { startSquall } from '../../support/squall.ts'
 import type { ExperimentStage } from './stage.ts'
@@ -227,4 +230,20 @@ test('a monitoring system that does not respond when the time is over leaves the
   }
   const result = await stage.run(expects({ within: '1s' }), { onEvent })
   expect(result).toMatchObject({ verdict: 'inconclusive', code: 'MONITOR_LOST' })
+})
+
+test('the command reads the token from a file or a variable, and the file has precedence', async () => {
+  monitor.alerts = [FIRING]
+  const at = (name: string): string => join(stage.directory, name)
+  await writeFile(at('plan.yaml'), stage.text(expects()))
+  await writeFile(at('token'), 'of-the-file\n')
+  const run = ['experiment', 'run', at('plan.yaml'), '--json', '--state-dir', at('state')]
+  const env = { SQUALL_MONITOR_TOKEN: 'of-the-variable' }
+  for (const flags of [[], ['--monitor-token-file', at('token')]]) {
+    const { code, stdout } = await startProgram([...run, ...flags], env, { here: true })
+    expect(code).toBe(1)
+    expect(JSON.parse(stdout)).toMatchObject({ rejected: [{ code: 'ALERT_ALREADY_FIRES' }] })
+  }
+  const sent = monitor.requests.map(({ authorization }) => authorization)
+  expect(sent).toEqual(['Bearer of-the-variable', 'Bearer of-the-file'])
 })

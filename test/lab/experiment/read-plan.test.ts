@@ -113,7 +113,7 @@ const MISTAKES: readonly (readonly [string, string, string, string])[] = [
     'a condition',
     'p95: 10s',
     'p95: ">10s"',
-    '12:50: abortOn.p95: needs a duration such as 300ms, 5s or 10m, at most 30d, found ">10s"',
+    '12:50: abortOn.p95: needs a duration such as 500ms, or a multiple of the value before the stages such as 2x, found ">10s"',
   ],
   [
     'a share',

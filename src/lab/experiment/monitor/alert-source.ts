@@ -12,7 +12,7 @@ export interface AlertSpec {
   readonly url: URL
 }
 
-/** The report of a monitoring system about an alert. */
+/** The state of an alert, as a monitoring system reports it. */
 export interface AlertReport {
   readonly firing: boolean
   /** True for an alert that is about to fire. */

@@ -31,8 +31,10 @@ export async function ask(
     return { status: statusCode, text: bytes.toString('utf8') }
   } catch (error) {
     if (limit.aborted) throw new MonitorError(`no response within ${TIMEOUT_MS / 1000} s`)
-    const { code, message } = error as NodeJS.ErrnoException
-    throw new MonitorError(oneLine(code ?? message, 120), { cause: error })
+    // The code of an abort is a number.
+    const { code, message } = error as { readonly code?: unknown; readonly message: string }
+    const why = typeof code === 'string' ? code : message
+    throw new MonitorError(oneLine(why, 120), { cause: error })
   }
 }
 
