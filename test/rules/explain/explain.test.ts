@@ -154,7 +154,9 @@ describe('an explanation', () => {
     const text = explainText(explain(bench.ruleSet, facts(), bench.now, bench.states))
     expect(text).toContain('once: matches, but its `times` are used up')
     expect(text).toContain('dry: matches, and would sample this call, but is a dry run')
-    expect(text).toContain('later: matches, but `first`, `after`, `every` or `episode` skips call 2')
+    expect(text).toContain(
+      'later: matches, but `first`, `after`, `every` or `episode` skips call 2',
+    )
     expect(text).toContain('off: matches, but is disabled in the file\n')
     expect(text).toContain('off-too: does not match, and is disabled in the file\n  tool: wants b')
     expect(text).toContain('last: matches, and samples this call')
