@@ -56,7 +56,8 @@ export function withBaseline(gates: readonly Gate[], baseline: Measured): readon
     const { measure, factor, text } = gate
     const value = baseline[measure] ?? null
     if (factor === undefined || value === null) return gate
-    return { ...gate, limit: value * factor, text: `${text} (of ${shownMeasure(measure, value)})` }
+    const limit = Math.round(value * factor * 1000) / 1000
+    return { ...gate, limit, text: `${text} (of ${shownMeasure(measure, value)})` }
   })
 }
 

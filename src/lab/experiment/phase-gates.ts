@@ -52,8 +52,12 @@ function probed(gate: Gate, { measured: all }: PhaseResult): SloVerdict | undefi
   return { gate: text, limit, measured, ok: margin.distance >= 0, margin }
 }
 
-/** Returns a limit in percent or milliseconds; undefined for a gate that a load does not measure. */
+/**
+ * Returns a limit in percent or milliseconds; undefined for a gate that a load does not measure, and for a
+ * multiple of a measurement that does not exist.
+ */
 function writtenLimit({ measure, limit }: Gate): number | undefined {
+  if (!Number.isFinite(limit)) return undefined
   if (RATES.some((name) => name === measure)) return Number((limit * 100).toPrecision(12))
   return LATENCIES.some((name) => name === measure) ? limit : undefined
 }

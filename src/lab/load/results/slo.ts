@@ -94,9 +94,12 @@ export function parseSlo(text: string): SloGate {
 
 /** Returns the gate of a metric with a limit: milliseconds, percent or a number. */
 export function limitGate(name: string, limit: number): SloGate {
-  const { unit, isMinimum } = metricOf(name, name)
+  const metric = metricOf(name, name)
+  const { unit } = metric
+  const operator = metric.isMinimum === true ? '>=' : '<='
   const suffix = unit === 'share' ? '%' : unit === 'ms' ? 'ms' : ''
-  return parseSlo(`${name}${isMinimum === true ? '>=' : '<='}${limit}${suffix}`)
+  const text = `${name}${operator}${limit}${suffix}`
+  return { text, metric, operator, limit: unit === 'share' ? limit / 100 : limit }
 }
 
 /** Evaluates each gate. A gate without a measurement fails. */
