@@ -102,7 +102,7 @@ describe.skipIf(missing !== undefined)('the chart', () => {
       for (const { kind, metadata } of await modeOf(mode)) {
         const { name, namespace, labels, annotations = {} } = metadata
         if (namespace === undefined) expect(CLUSTER_KINDS, name).toContain(kind)
-        else expect([NAMESPACE, 'monitoring']).toContain(namespace)
+        else expect(namespacesOf(name)).toContain(namespace)
         expect(labels, name).toMatchObject({
           'app.kubernetes.io/instance': 'squall',
           'app.kubernetes.io/managed-by': 'Helm',
@@ -280,3 +280,9 @@ describe.skipIf(missing !== undefined)('the chart', () => {
     expect(stdout).toContain('is current')
   })
 })
+
+/** Returns the namespaces that an object of the chart may be in. */
+function namespacesOf(name: string): readonly string[] {
+  // Experiments get their rights in the namespaces of `experiments.namespaces`.
+  return name.endsWith('-experiment') ? ['shop', 'search'] : [NAMESPACE, 'monitoring']
+}
