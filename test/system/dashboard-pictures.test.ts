@@ -144,11 +144,11 @@ describe('the overview', () => {
   })
 
   it('shows delay while rules are armed, and that the upstream did not take it', () => {
-    const latency = lines('Latency: client, app and injected delay (p95)')
+    const latency = lines('Latency: client, upstream and injected delay (p95)')
     const of = (name: string): readonly Line[] => latency.filter(({ name: its }) => its === name)
     expect(mean(during('armed', of('injected delay')))).toBeGreaterThan(0.25)
     const added = (chapter: ChapterName): number =>
-      mean(during(chapter, of('client'))) - mean(during(chapter, of('app')))
+      mean(during(chapter, of('client'))) - mean(during(chapter, of('upstream')))
     expect(added('armed')).toBeGreaterThan(0.1)
     // Without delays it is what the machine adds, and how wide the buckets are.
     expect(Math.abs(added('broken'))).toBeLessThan(added('armed') / 2)
