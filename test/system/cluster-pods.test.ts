@@ -120,7 +120,7 @@ describe.skipIf(missingForCluster() !== undefined)('in a real cluster', () => {
     }
     const refusal = await stage.refusal('shop', podText(secure))
     expect(refusal).toContain(
-      'the upstream serves TLS: app/readyz uses port 3000 with scheme HTTPS',
+      'your MCP server serves TLS: app/readyz uses port 3000 with scheme HTTPS',
     )
     expect(refusal).toContain('squall.dev/upstream-tls: verify')
     const says = squall({

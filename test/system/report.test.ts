@@ -83,7 +83,7 @@ describe('the report in a browser', () => {
   it('shows several runs beside each other', async () => {
     await open('compared', compared())
     expect(await page.evaluate<number[]>(DRAWN)).toHaveLength(1 + 3 * 3)
-    await page.reads('#verdict-1', /With two retries/)
+    await page.reads('#run-1', /With two retries/)
     await page.screenshot(`${PICTURES}compared-light.png`)
     await page.look(...WIDE, 'dark')
     await page.screenshot(`${PICTURES}compared-dark.png`)
