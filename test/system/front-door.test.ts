@@ -10,7 +10,15 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const LIMIT = 120_000
 /** The files of a clone that the build reads. */
-const PARTS = ['bin', 'src', 'scripts', 'package.json', 'tsconfig.json', 'tsconfig.build.json']
+const PARTS = [
+  'bin',
+  'src',
+  'scripts',
+  'package.json',
+  'package-lock.json',
+  'tsconfig.json',
+  'tsconfig.build.json',
+]
 const run = promisify(execFile)
 
 let clone: string

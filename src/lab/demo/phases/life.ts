@@ -15,7 +15,7 @@ export const life: Phase = {
     client.close()
     const checks = restartChecks(restart)
     for (const { what, ok } of checks) screen.check(ok, what)
-    screen.line(screen.paint('quiet', `     ${restart.reason}`))
+    screen.line(screen.paint('quiet', `   ${restart.reason}`))
     const ok = checks.every((check) => check.ok)
     return {
       numbers: { restart },
