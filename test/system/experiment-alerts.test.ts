@@ -90,7 +90,8 @@ test('a threshold that the errors do not reach leaves the faults unnoticed', asy
   const result = await stage.run(expects(alert))
   expect(result).toMatchObject({ verdict: 'unnoticed', code: 'UNNOTICED', steadyAfter: true })
   expect(result.stages[0]!.applied).toBeGreaterThan(10)
-  expect(result.stages[0]!.durationMs).toBeGreaterThanOrEqual(8000)
+  // Timers may fire a moment early.
+  expect(result.stages[0]!.durationMs).toBeGreaterThan(7900)
 })
 
 test('an alert that waits longer than its time limit leaves the faults unnoticed', async () => {
