@@ -68,8 +68,9 @@ export function productionPattern(
 ): string | undefined {
   const text = name.trim().slice(0, MAX_NAME)
   const found = patternOf(text, patterns)
+  if (found !== undefined) return found
   const plain = withoutDisguise(text)
-  return found ?? (plain === text ? undefined : patternOf(plain, patterns))
+  return plain === text ? undefined : patternOf(plain, patterns)
 }
 
 function patternOf(text: string, patterns: readonly string[]): string | undefined {
