@@ -81,7 +81,7 @@ async function runToReport(request: ExperimentRunRequest): Promise<number> {
   const client = spec.kind === 'pods' ? await clientFor(cluster) : undefined
   try {
     if (request.inCluster !== undefined && spec.kind === 'pods' && read.rejections.length === 0) {
-      return await runAsJob(request, request.inCluster, { client: client!, spec, kept })
+      return await runAsJob(request, request.inCluster, { client: client!, spec, kept, again })
     }
     const sidecars =
       spec.kind === 'pods'
@@ -157,9 +157,14 @@ async function runWith(
 async function runAsJob(
   request: ExperimentRunRequest,
   { image, serviceAccount }: NonNullable<ExperimentRunRequest['inCluster']>,
-  { client, spec, kept }: { client: KubeClient; spec: PodsSpec; kept: KeptPlan },
+  {
+    client,
+    spec,
+    kept,
+    again,
+  }: { client: KubeClient; spec: PodsSpec; kept: KeptPlan; again: string | undefined },
 ): Promise<number> {
-  const { json, progress, prefix, cluster, production, plan } = request
+  const { json, progress, prefix, cluster, production } = request
   const { patterns } = production
   const interrupt = interruption(INTERRUPTED, ['SIGINT', 'SIGTERM', 'SIGHUP'])
   try {
@@ -181,7 +186,7 @@ async function runAsJob(
       return await rejected(outcome.rejections, request, rejectedLines(outcome.rejections))
     }
     if (outcome === undefined) return INTERRUPTED
-    const result = { ...outcome.result, ...(plan.kind === 'again' && { again: plan.id }) }
+    const result = { ...outcome.result, ...(again !== undefined && { again }) }
     const code = await reported(request, result, kept)
     return interrupt.signal.aborted ? INTERRUPTED : code
   } catch (error) {
