@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type Program, startProgram } from '../../support/program.ts'
+import { startProgram } from '../../support/program.ts'
 import { podsStage, type PodsStage } from './pods-stage.ts'
 import { type PlayedJobs, playJobs } from './played-job.ts'
 
@@ -34,9 +34,9 @@ async function planFile(changes: object = {}): Promise<string> {
   return at('plans', 'plan.yaml')
 }
 
-function run(plan: string, ...args: readonly string[]): Program {
+function command(plan: string, ...args: readonly string[]): readonly string[] {
   const kept = ['--experiments', at('experiments'), '--kubeconfig', stage.shop.kubeconfig]
-  return startProgram(['experiment', 'run', plan, '--in-cluster', ...kept, ...args])
+  return ['experiment', 'run', plan, '--in-cluster', ...kept, ...args]
 }
 
 /** The things that a run leaves in the cluster. */
@@ -48,7 +48,7 @@ test('a Job runs the plan with its files, and the reports are written here', asy
   const before = stage.configMap()
   await writeFile(at('rules.yaml'), JSON.stringify({ version: 1, rules: RULES }))
   const plan = await planFile({ rules: '../rules.yaml' })
-  const { code, stdout, stderr } = await run(plan).finished()
+  const { code, stdout, stderr } = await startProgram(command(plan)).finished()
   expect(stdout, stderr).toContain('Verdict: passed')
   expect(code).toBe(0)
   expect(stderr).toMatch(/runs as job squall-experiment-[0-9a-f]{8} in shop/)
@@ -77,7 +77,11 @@ test('the limit of a policy on runs per hour holds for Jobs, too', async () => {
   await mkdir(at('experiments'))
   const line = JSON.stringify({ ...past, target: target.url })
   await writeFile(at('experiments', 'history.jsonl'), `${line}\n`)
-  const { code, stdout } = await run(plan, '--policy', at('policy.yaml'), '--json').finished()
+  const { code, stdout } = await startProgram(
+    command(plan, '--policy', at('policy.yaml'), '--json'),
+    {},
+    { here: true },
+  )
   expect(JSON.parse(stdout)).toMatchObject({ rejected: [{ code: 'POLICY' }] })
   expect(code).toBe(1)
   expect(played.jobs).toEqual([])
@@ -122,7 +126,7 @@ test.each([
 ])('a run %s is rejected before anything is created', async (_, prepare, changes, args, wrong) => {
   await prepare()
   const plan = await planFile(typeof changes === 'function' ? changes() : changes)
-  const { code, stderr } = await run(plan, ...args).finished()
+  const { code, stderr } = await startProgram(command(plan, ...args), {}, { here: true })
   expect(stderr).toContain(wrong)
   expect(code).toBe(2)
   expect(played.jobs).toEqual([])
