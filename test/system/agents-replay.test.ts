@@ -10,7 +10,7 @@ import { type Program, startProgram } from '../support/program.ts'
 import { startSquall, type Squall } from '../support/squall.ts'
 import { freePort } from './free-port.ts'
 
-// Runs the experiments of examples/agents on its shop. Needs nothing more than Node.
+// Runs the experiments of examples/agents/README.md on its shop. Needs nothing more than Node.
 
 const EXAMPLE = fileURLToPath(new URL('../../examples/agents/', import.meta.url))
 const PLANS = ['1-latency', '2-unavailable', '3-errors', '4-timeouts']
@@ -40,7 +40,9 @@ async function open(...flags: readonly string[]): Promise<void> {
   const inventory = await freePort()
   const upstream = `http://127.0.0.1:${inventory}`
   const own = ['--upstream', upstream, '--rules', at('rules.yaml'), '--environment', 'staging']
-  squall = await startSquall(...own, '--rollback-on', 'calls>3x for 2s')
+  const [, condition = ''] =
+    /--rollback-on '(.+)'/.exec(await readFile(at('README.md'), 'utf8')) ?? []
+  squall = await startSquall(...own, '--rollback-on', condition)
   const env = {
     INVENTORY_PORT: String(inventory),
     ORDERS_PORT: '0',
