@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { AbortWatch, anyFails, fails, shownMeasure } from './gate.ts'
 import {
   type EarlyEnd,
@@ -163,13 +164,19 @@ function stageProblem(
 
 /** Returns the end of the last stage, which depends on the alerts. */
 async function noticed(
-  { alerts }: Context,
+  { alerts, stop }: Context,
   began: number,
   end: EarlyEnd | undefined,
   isComplete: boolean,
 ): Promise<EarlyEnd | undefined> {
   if (end !== undefined && !isFailure(end)) return end
-  if (isComplete) await alerts.look()
+  if (isComplete) {
+    // The last call may end before the time limits of the alerts.
+    const restMs = alerts.allFired ? 0 : began + alerts.withinMs - performance.now()
+    if (restMs > 0) await sleep(restMs + 1, undefined, { signal: stop }).catch(() => {})
+    if (stop.aborted) return end
+    await alerts.look()
+  }
   const unnoticed = alerts.unnoticed(began)
   if (unnoticed !== undefined && end !== undefined) {
     return { ...end, ...unnoticed, why: `${unnoticed.why}; ${end.why}` }
