@@ -50,6 +50,11 @@ export const ELSEWHERE: readonly Elsewhere[] = [
     by: 'docs-programs.test.ts',
   },
   {
+    page: 'examples/agents/README.md',
+    command: /./,
+    by: 'agents-replay.test.ts',
+  },
+  {
     page: 'docs/guides/experiments.md',
     command: /^npx squall experiment (?:run|list)/,
     because: 'it takes four minutes; experiments.test.ts runs plans that are shorter',

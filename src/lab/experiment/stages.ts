@@ -163,13 +163,13 @@ function stageProblem(
 
 /** Returns the end of the last stage, which depends on the alerts. */
 async function noticed(
-  { alerts }: Context,
+  { alerts, stop }: Context,
   began: number,
   end: EarlyEnd | undefined,
   isComplete: boolean,
 ): Promise<EarlyEnd | undefined> {
   if (end !== undefined && !isFailure(end)) return end
-  if (isComplete) await alerts.look()
+  if (isComplete) await alerts.decide(began, stop)
   const unnoticed = alerts.unnoticed(began)
   if (unnoticed !== undefined && end !== undefined) {
     return { ...end, ...unnoticed, why: `${unnoticed.why}; ${end.why}` }

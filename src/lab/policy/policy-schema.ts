@@ -87,7 +87,7 @@ export function policyJsonSchema(): SchemaNode {
   return JSON.parse(JSON.stringify(root)) as SchemaNode
 }
 
-/** Returns the schema that `squall schema --policy` prints. */
+/** Returns the schema that `squall schema policy` prints. */
 export function policySchemaText(): string {
   return `${JSON.stringify(policyJsonSchema(), null, 2)}\n`
 }
