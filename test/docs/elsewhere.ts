@@ -60,6 +60,11 @@ export const ELSEWHERE: readonly Elsewhere[] = [
     because: 'it takes four minutes; experiments.test.ts runs plans that are shorter',
   },
   {
+    page: 'docs/guides/agents.md',
+    command: /squall (mcp|approve)/,
+    because: 'test/cli/mcp runs both, with real clients before a real sidecar',
+  },
+  {
     page: 'docs/guides/policy.md',
     command: /./,
     because: 'test/cli/policy has these commands, and plans that are within and outside a policy',
