@@ -13,6 +13,8 @@ export interface ScriptedSystem {
   readonly behaves: (moment: Moment) => Step | Promise<Step>
   readonly plan: Changes
   readonly flags: readonly string[]
+  /** Returns true while Alertmanager has the alert `McpErrorsHigh`. */
+  readonly fires?: (moment: Moment) => boolean
   /** Rules that are active before the experiment. */
   readonly before?: string
   /** Done once, at the first event of the first stage. */
@@ -20,7 +22,7 @@ export interface ScriptedSystem {
   readonly wanted: Wanted
 }
 
-type Wanted =
+export type Wanted =
   | {
       readonly verdict: Verdict
       readonly code: EndCode | null
@@ -33,11 +35,12 @@ type Fields = Partial<ScriptedSystem> & Pick<ScriptedSystem, 'title' | 'wanted'>
 
 const SHARES = ['10%', '25%', '50%']
 const PATIENT = { errors: { limit: '99%', for: '1h' } }
-const PASSED = { verdict: 'passed', code: null, stage: null } as const
+export const PASSED = { verdict: 'passed', code: null, stage: null } as const
 const GUARD_OFF = ['--environment', 'staging', '--guard-error-rate', 'off']
 const GUARD_ON = ['--environment', 'staging', '--guard-error-rate', '30%']
 
-function system({ plan = {}, ...fields }: Fields): ScriptedSystem {
+/** A system with the usual plan, and with what differs. */
+export function system({ plan = {}, ...fields }: Fields): ScriptedSystem {
   const usual = {
     stages: SHARES,
     hold: '500ms',

@@ -274,7 +274,7 @@ export function planJsonSchema(): SchemaNode {
   return JSON.parse(JSON.stringify(root)) as SchemaNode
 }
 
-/** Returns the schema that `squall schema --experiment` prints. */
+/** Returns the schema that `squall schema experiment` prints. */
 export function planSchemaText(): string {
   return `${JSON.stringify(editorSchema(planJsonSchema()), null, 2)}\n`
 }

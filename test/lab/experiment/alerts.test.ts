@@ -6,8 +6,8 @@ import { experimentMarkdown, noteLines } from '../../../src/lab/experiment/exper
 import { AlertWatch } from '../../../src/lab/experiment/monitor/alert-watch.ts'
 import type { ExperimentEvent } from '../../../src/lab/experiment/context.ts'
 import { startProgram } from '../../support/program.ts'
-import { startUpstream } from '../../support/upstream.ts'
 import { startSquall } from '../../support/squall.ts'
+import { FIRING, type Monitor, PENDING, STARTS, startMonitor } from './monitor.ts'
 import type { ExperimentStage } from './stage.ts'
 
 let stage: ExperimentStage
@@ -22,44 +22,6 @@ afterEach(async () => {
   await monitor.close()
   await stage.close()
 })
-
-interface Monitor {
-  readonly url: string
-  /** The alerts of both APIs. */
-  alerts: readonly object[]
-  /** Replaces the response. */
-  respond: RequestListener | undefined
-  readonly requests: { readonly url: string; readonly authorization: string | undefined }[]
-  close(): Promise<void>
-}
-
-/** Starts a monitoring system with the APIs of Alertmanager and Prometheus. */
-async function startMonitor(): Promise<Monitor> {
-  const listener: RequestListener = (req, res) => {
-    const { url = '', headers } = req
-    const { authorization } = headers
-    own.requests.push({ url, authorization })
-    if (own.respond !== undefined) return own.respond(req, res)
-    const isPrometheus = url.startsWith('/base/api/v1/alerts')
-    const body = isPrometheus
-      ? { status: 'success', data: { alerts: own.alerts } }
-      : own.alerts.filter((alert) => !JSON.stringify(alert).includes('pending'))
-    res.end(JSON.stringify(body))
-  }
-  const { port, close } = await startUpstream(listener)
-  const url = `http://127.0.0.1:${port}/base`
-  const own: Monitor = { url, alerts: [], respond: undefined, requests: [], close }
-  return own
-}
-
-const STARTS = '2026-01-01T00:00:00.000Z'
-const FIRING = {
-  labels: { alertname: 'McpErrorsHigh', namespace: 'shop' },
-  startsAt: STARTS,
-  activeAt: STARTS,
-  state: 'firing',
-}
-const PENDING = { ...FIRING, state: 'pending' }
 
 /** A plan that expects the alert. */
 function expects(changes: object = {}, more: object = {}): Readonly<Record<string, unknown>> {

@@ -2,11 +2,13 @@ import { appendFile, mkdir, readFile, rename, writeFile } from 'node:fs/promises
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Comparison, comparisonTables } from '../../../src/lab/experiment/compare.ts'
-import { writeReports } from '../../../src/lab/experiment/experiment-report.ts'
-import type { ExperimentResult } from '../../../src/lab/experiment/experiment-result.ts'
+import type { ExperimentEvent } from '../../../src/lab/experiment/context.ts'
+import { experimentMarkdown, writeReports } from '../../../src/lab/experiment/experiment-report.ts'
+import type { ExperimentResult, FactKind } from '../../../src/lab/experiment/experiment-result.ts'
 import { addToHistory } from '../../../src/lab/experiment/history.ts'
 import { startProgram } from '../../support/program.ts'
 import { startSquall } from '../../support/squall.ts'
+import { FIRING, startMonitor } from './monitor.ts'
 import type { Changes, ExperimentStage } from './stage.ts'
 
 let stage: ExperimentStage
@@ -83,6 +85,57 @@ test('the facts of a run are in the order of their times', () => {
     'steady state after begins',
   ])
   expect(passed.facts.filter(({ kind }) => kind === 'real_error')).toHaveLength(1)
+})
+
+test('the alert that fired is among the facts, after the faults and before the rollback', async () => {
+  const monitor = await startMonitor()
+  let breaks = false
+  const own = await startSquall({
+    experiment: { script: () => (breaks ? ((breaks = false), 'tool error') : 'ok') },
+  })
+  try {
+    let isSeen = false
+    const onEvent = (event: ExperimentEvent): void => {
+      if (event.kind === 'phase' && event.stage !== undefined) breaks = true
+      if (event.kind === 'rolled-back') monitor.alerts = []
+      if (isSeen || event.kind !== 'moment' || (event.applied ?? 0) === 0) return
+      isSeen = true
+      setTimeout(() => {
+        monitor.alerts = [{ ...FIRING, startsAt: new Date().toISOString() }]
+      }, 300)
+    }
+    const alert = { name: 'McpErrorsHigh', within: '20s', resolved: '10s' }
+    const result = await own.run(
+      { expect: { alert: { ...alert, alertmanager: monitor.url } } },
+      { onEvent },
+    )
+    expect(result, result.why).toMatchObject({ verdict: 'passed', code: null })
+    const { facts } = result
+    const times = facts.map(({ at }) => Date.parse(at))
+    expect(times).toEqual([...times].sort((a, b) => a - b))
+    const place = (kind: FactKind): number => facts.findIndex((fact) => fact.kind === kind)
+    const isOf = (text: string): number => facts.findIndex((fact) => fact.text === text)
+    const order = [
+      isOf('stage 20% begins'),
+      place('injection'),
+      place('alert'),
+      place('rollback'),
+      isOf('steady state after begins'),
+      place('recovery'),
+    ]
+    expect(order[0]).toBeGreaterThan(0)
+    expect(order).toEqual([...order].sort((a, b) => a - b))
+    expect(place('detection')).toBeGreaterThan(0)
+    expect(place('detection')).toBeLessThan(place('alert'))
+    expect(facts.filter(({ kind }) => kind === 'real_error')).toHaveLength(1)
+    const found = facts[place('alert')]!
+    expect(found.at).toBe(result.alerts[0]!.startsAt)
+    expect(found.text).toBe('the alert McpErrorsHigh begins, by the clock of alertmanager')
+    expect(experimentMarkdown(result)).toContain(found.text)
+  } finally {
+    await own.close()
+    await monitor.close()
+  }
 })
 
 test('each gate has its margin in each phase', () => {

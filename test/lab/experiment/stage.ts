@@ -127,7 +127,7 @@ function usual({ port, admin }: Squall, rulesFile: string): Changes {
 }
 
 /** Puts changes over a plan; what is `undefined` is taken out. */
-function mergePlans(base: Changes, changes: Changes): Changes {
+export function mergePlans(base: Changes, changes: Changes): Changes {
   const merged: Record<string, unknown> = { ...base }
   for (const [key, value] of Object.entries(changes)) {
     const below = merged[key]
