@@ -1,11 +1,28 @@
 import { defineConfig } from 'vitest/config'
 
+/** Tests that need Node alone and mostly wait, so that they run beside each other. */
+const WAITING = 'test/system/waiting/**/*.test.ts'
+
 export default defineConfig({
   test: {
-    include: ['test/system/**/*.test.ts'],
     testTimeout: 180_000,
     hookTimeout: 180_000,
     pool: 'forks',
-    fileParallelism: false,
+    projects: [
+      {
+        extends: true,
+        test: { name: 'waiting', include: [WAITING], maxWorkers: 4, sequence: { groupOrder: 1 } },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'system',
+          include: ['test/system/**/*.test.ts'],
+          exclude: [WAITING],
+          fileParallelism: false,
+          sequence: { groupOrder: 2 },
+        },
+      },
+    ],
   },
 })

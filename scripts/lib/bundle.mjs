@@ -20,7 +20,7 @@ export async function bundle(own) {
     cwd: own,
     platform: 'node',
     // Optional, or needed by few commands.
-    external: [/^@modelcontextprotocol\//, /^ajv/, /^undici/],
+    external: [/^@modelcontextprotocol\/(?:client|sdk)(?:\/|$)/, /^ajv/, /^undici/],
     output: {
       dir: `${own}dist`,
       // Holds 7 MiB less at rest than modules do on Node 24.

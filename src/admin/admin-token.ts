@@ -14,9 +14,11 @@ export class AdminTokenError extends Error {
   override readonly name = 'AdminTokenError'
 }
 
+const NAMES = { admin: 'admin token', read: 'admin read token', mcp: 'mcp token' } as const
+
 /** The sources of a token. */
 export interface AdminTokenSources {
-  readonly kind?: 'admin' | 'read'
+  readonly kind?: keyof typeof NAMES
   /** The value of the variable; empty counts as not set. */
   readonly env: string | undefined
   /** A file with the token alone; takes precedence over the variable. */
@@ -29,7 +31,7 @@ export function readAdminToken({
   env,
   file,
 }: AdminTokenSources): string | undefined {
-  const name = kind === 'admin' ? 'admin token' : 'admin read token'
+  const name = NAMES[kind]
   if (file !== undefined) return checked(readTokenFile(file, name), `the ${name} file`)
   if (env === undefined || env.trim() === '') return undefined
   return checked(env, `SQUALL_${name.toUpperCase().replaceAll(' ', '_')}`)

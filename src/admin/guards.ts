@@ -38,6 +38,11 @@ export function changeGuard(token: string | undefined): Guard {
   }
 }
 
+/** Rejects requests of pages of another origin. */
+export function originGuard(): Guard {
+  return (headers) => (isForeign(headers) ? rejection(403, { error: FOREIGN }) : undefined)
+}
+
 /** Browsers send the origin of the page that a request comes from; other clients send none. */
 function isForeign({ origin, host }: IncomingHttpHeaders): boolean {
   if (origin === undefined) return false

@@ -200,6 +200,14 @@ describe('a start', () => {
     )
   })
 
+  test('logs as JSON that the upstream does not accept connections', async () => {
+    const program = start()
+    expect(await program.logged('calls fail until the upstream is up')).toMatchObject({
+      level: 'info',
+      reason: 'http://127.0.0.1:9 does not accept connections',
+    })
+  })
+
   test('takes its flags from the environment, and the command line wins', async () => {
     const program = startProgram(['run', '--admin', 'off'], {
       SQUALL_LISTEN: '127.0.0.1:0, 127.0.0.1:0',

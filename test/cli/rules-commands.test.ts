@@ -49,10 +49,21 @@ describe('squall validate', () => {
   })
 })
 
-test('squall schema prints the JSON Schema of the rules', async () => {
-  const { code, stdout } = await startProgram(['schema'], {}, { here: true })
+test.each([
+  [[], 'Squall rules'],
+  [['rules'], 'Squall rules'],
+  [['experiment'], 'Squall experiment'],
+  [['policy'], 'Squall policy'],
+])('squall schema %s prints a JSON Schema', async (operands, title) => {
+  const { code, stdout } = await startProgram(['schema', ...operands], {}, { here: true })
   expect(code).toBe(0)
-  expect(JSON.parse(stdout)).toMatchObject({ title: 'Squall rules', type: 'object' })
+  expect(JSON.parse(stdout)).toMatchObject({ title, type: 'object' })
+})
+
+test('squall schema names the schemas that there are', async () => {
+  const { code, stderr } = await startProgram(['schema', '__proto__'], {}, { here: true })
+  expect(code).toBe(2)
+  expect(stderr).toContain('use one of rules, experiment, policy')
 })
 
 describe('squall explain', () => {

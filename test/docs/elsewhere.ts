@@ -50,9 +50,19 @@ export const ELSEWHERE: readonly Elsewhere[] = [
     by: 'docs-programs.test.ts',
   },
   {
+    page: 'examples/agents/README.md',
+    command: /./,
+    by: 'agents-replay.test.ts',
+  },
+  {
     page: 'docs/guides/experiments.md',
     command: /^npx squall experiment (?:run|list)/,
     because: 'it takes four minutes; experiments.test.ts runs plans that are shorter',
+  },
+  {
+    page: 'docs/guides/agents.md',
+    command: /squall (mcp|approve)/,
+    because: 'test/cli/mcp runs both, with real clients before a real sidecar',
   },
   {
     page: 'docs/guides/policy.md',

@@ -20,6 +20,7 @@ export class ReachApp {
     const session = new URL(req.url!, 'http://app').searchParams.get('sessionId')
     void text(req).then((body) => {
       if (play === undefined) return void res.writeHead(202).end()
+      if (play.asks !== undefined) return respond(play, '{"id":1,"method":""}', res, undefined)
       if (req.method === 'GET') return this.#listen(cell, play, res)
       return respond(play, body, res, session === null ? undefined : this.#streams.get(session))
     })
@@ -28,7 +29,7 @@ export class ReachApp {
   /** Plays; resolves when all is sent. */
   async play(port: number, cell: string, play: ReachPlay): Promise<void> {
     this.#plays.set(cell, play)
-    const { session, by, posts, headers = {}, listens } = play
+    const { session, by, posts, headers = {}, listens, asks } = play
     const lines = Object.entries({
       [CELL]: cell,
       ...(session === undefined ? {} : { 'mcp-session-id': `${session}-${cell}` }),
@@ -48,6 +49,7 @@ export class ReachApp {
       if (posts.length > 0)
         await client.sees(last === undefined ? 'endpoint' : JSON.stringify(last))
     }
+    if (asks !== undefined) await send(get('/mcp', lines).replace('GET', asks), asks)
     for (const message of posts) {
       const target = by === 'push' ? `/message?sessionId=${cell}` : '/mcp'
       const client = await send(post(message, lines, target))

@@ -19,6 +19,8 @@ export interface ReachPlay {
   readonly posts: readonly unknown[]
   /** The client opens a stream instead of posting. */
   readonly listens?: true
+  /** The client sends a request of this method without a body. */
+  readonly asks?: 'DELETE'
   readonly headers?: Readonly<Record<string, string>>
 }
 
@@ -29,7 +31,8 @@ export interface ReachKind {
   readonly match: MatchSpec
   /** The form of response in `explain`. */
   readonly on: ResponseKind
-  readonly call: Partial<Call>
+  /** Undefined for a request without a call. */
+  readonly call: Partial<Call> | undefined
   readonly batched?: true
   /** True for a message to which a server or client responds, which may be with an error. */
   readonly canFail?: true
@@ -260,6 +263,39 @@ function inputs(method: string): readonly ReachKind[] {
   }))
 }
 
+const HTTP_FORMS = [
+  ['body', 'http', 'json'],
+  ['event stream', 'http-sse', 'events'],
+] as const
+
+/** Requests that a rule about HTTP matches: with a call, and without one. */
+const EXCHANGES: readonly ReachKind[] = ['with a call', 'without a call'].flatMap((message) =>
+  HTTP_FORMS.map(([transport, on, by]) => {
+    const hasCall = message === 'with a call'
+    const all = (): object => ({ ...resultOf('tools/call', true), ...resultOf('tools/list', true) })
+    return {
+      message,
+      transport,
+      match: { http: {} },
+      on,
+      call: hasCall ? callOf('tools/list') : undefined,
+      canFail: true as const,
+      play: (how) => ({
+        session: 's',
+        by,
+        says: how === 'all' && by === 'events' ? AHEAD : [],
+        reply: ({ id }) => {
+          if (how === 'all') return { ...rpc, id, result: all() }
+          if (hasCall || how !== 'nothing') return replies(how)({ id, method: '' })
+          return by === 'json' ? { other: 1 } : undefined
+        },
+        posts: hasCall ? [request('tools/list', true)] : [],
+        ...(!hasCall && { asks: 'DELETE' as const }),
+      }),
+    }
+  }),
+)
+
 const LEGACY = ['initialize', 'ping', 'logging/setLevel', 'tasks/list', 'tasks/result']
 
 /** The kinds of messages, by sender. */
@@ -288,4 +324,5 @@ export const REACH_KINDS: Readonly<Record<string, readonly ReachKind[]>> = {
     'elicitation/create',
     'roots/list',
   ].flatMap(inputs),
+  'Requests that a rule about HTTP matches': EXCHANGES,
 }

@@ -1,6 +1,5 @@
-import { asStarted } from '../../base/started-as.ts'
 import { plain } from '../../base/text/foreign-text.ts'
-import { endpointText, type AdminEndpoint } from '../../lab/top/sidecar-view.ts'
+import { changeSidecar, type SidecarChange } from '../change-sidecar.ts'
 import { print } from '../files.ts'
 import { adminTokenOf } from '../flags/admin-access.ts'
 import { parseEndpoints } from '../flags/admin-endpoints.ts'
@@ -24,17 +23,10 @@ const DISARM_FLAGS = group('The sidecars:', {
 })
 const { reason: _reason, ...ARM_FLAGS } = DISARM_FLAGS
 
-interface Change {
-  readonly what: 'arm' | 'disarm'
-  readonly token: string
-  readonly reason: string
-  readonly timeout: number
-}
-
 export const DISARM = armCommand('disarm', 'end all faults of sidecars at once, until squall arm')
 export const ARM = armCommand('arm', 'let the rules of sidecars act again after squall disarm')
 
-function armCommand(what: Change['what'], description: string): Command {
+function armCommand(what: SidecarChange['what'], description: string): Command {
   return defineCommand({
     name: what,
     examples: [what, `${what} 127.0.0.1:15390 127.0.0.1:15391`],
@@ -55,7 +47,7 @@ Exit code: 1 when a sidecar did not confirm.`,
       return { endpoints: parseEndpoints(operands), json, change }
     },
     start: async ({ endpoints, change, json }) => {
-      const outcomes = await Promise.all(endpoints.map((each) => changed(each, change)))
+      const outcomes = await Promise.all(endpoints.map((each) => changeSidecar(each, change)))
       const text = json
         ? `${JSON.stringify({ sidecars: outcomes })}\n`
         : outcomes.map(({ address, text: said }) => `${plain(address)}: ${plain(said)}\n`).join('')
@@ -68,26 +60,4 @@ Exit code: 1 when a sidecar did not confirm.`,
 function parseReason({ text, source }: Given): string {
   if (text.length <= MAX_REASON) return text
   throw invalidOption(source, `has more than ${MAX_REASON} characters`, 'shorten it')
-}
-
-/** Arms or disarms a sidecar; returns the outcome. */
-async function changed(endpoint: AdminEndpoint, { what, token, reason, timeout }: Change) {
-  const { AdminError, askAdmin } = await import('../../admin/api-client.ts')
-  const { API } = await import('../../admin/api.ts')
-  const address = endpointText(endpoint)
-  const body = what === 'disarm' ? { body: { reason } } : {}
-  try {
-    const asked = { client: what, token, timeoutMs: timeout, ...body }
-    const { value } = await askAdmin({ url: new URL(`http://${address}`) }, API[what], asked)
-    const { armed, changed: isChanged } = value
-    const state = armed ? 'armed' : 'disarmed'
-    // Something else may keep the rules disarmed: production or a stop.
-    const ok = armed === (what === 'arm')
-    const still = ok ? '' : asStarted(', still: squall top shows the reasons')
-    const text = `${state}${isChanged ? '' : ' already'}${still}`
-    return { address, ok, armed, changed: isChanged, text }
-  } catch (error) {
-    if (!(error instanceof AdminError)) throw error
-    return { address, ok: false, text: error.message }
-  }
 }

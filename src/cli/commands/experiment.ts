@@ -23,11 +23,20 @@ const POLICY = group(PLAN, {
   policy: one('file', 'policy that limits experiments: squall policy --help', asText),
 })
 
-const RUN_FLAGS = {
+/** The option for the directory of locks and proposals. */
+export const STATE = group(STORAGE, {
+  stateDir: one(
+    'directory',
+    'directory of the locks that allow one experiment per target, and of proposals (default: squall in XDG_STATE_HOME or ~/.local/state)',
+    asText,
+  ),
+})
+
+/** The options for the access of runs, and for their directories. */
+export const ACCESS_FLAGS = {
   ...headerFlags(PLAN),
   ...readTokenFlag(PLAN),
   ...productionNamesFlag(PLAN),
-  ...POLICY,
   ...group(PLAN, {
     monitorTokenFile: one(
       'file',
@@ -47,6 +56,13 @@ const RUN_FLAGS = {
   }),
   ...annotationPrefixFlag(PLAN),
   ...environmentLabelFlag(PLAN),
+  ...EXPERIMENTS,
+  ...STATE,
+}
+
+const RUN_FLAGS = {
+  ...ACCESS_FLAGS,
+  ...POLICY,
   ...group(JOB, {
     inCluster: toggle('run the plan as a Job in the namespace of its pods'),
     image: one('image', 'image of Squall for the Job (default: that of the sidecars)', asImage),
@@ -55,14 +71,6 @@ const RUN_FLAGS = {
       'service account of the Job, which experiments.namespaces of the chart creates',
       parseObjectName,
       { default: 'squall-experiment' },
-    ),
-  }),
-  ...EXPERIMENTS,
-  ...group(STORAGE, {
-    stateDir: one(
-      'directory',
-      'directory of the locks that allow one experiment per target (default: squall in XDG_STATE_HOME or ~/.local/state)',
-      asText,
     ),
   }),
   ...JSON_OUT,
@@ -116,24 +124,30 @@ export const EXPERIMENT_AGAIN = defineCommand({
 })
 
 function runRequest(flags: Values<typeof RUN_FLAGS>, given: Context) {
-  const { kubeconfig, context, environmentLabel } = flags
-  const { env } = given
   return {
+    ...accessOf(flags, given.env),
     inCluster: inClusterOf(flags, given),
     progress: flags.progress,
+    junit: flags.junit,
+    policy: flags.policy,
+    json: flags.json,
+  }
+}
+
+/** Returns the access of runs, and the names that mean production. */
+export function accessOf(flags: Values<typeof ACCESS_FLAGS>, env: Environment) {
+  const { kubeconfig, context, environmentLabel } = flags
+  return {
     headers: flags.header,
     authTokenFile: flags.authTokenFile,
-    junit: flags.junit,
     monitorTokenFile: flags.monitorTokenFile,
     monitorToken: env['SQUALL_MONITOR_TOKEN'],
-    policy: flags.policy,
     readToken: readTokenOf(flags.adminReadTokenFile, env),
     production: productionOf(flags.productionNames, env),
     cluster: { kubeconfig, context, environmentLabel, env },
     prefix: flags.annotationPrefix,
     experiments: flags.experiments,
-    stateDirectory: flags.stateDir ?? defaultState(env),
-    json: flags.json,
+    stateDirectory: stateOf(flags.stateDir, env),
   }
 }
 
@@ -228,7 +242,9 @@ function noPlan(command: string): UsageError {
   )
 }
 
-function defaultState(env: Environment): string {
+/** Returns the directory of locks and proposals. */
+export function stateOf(given: string | undefined, env: Environment): string {
+  if (given !== undefined) return given
   const base = env['XDG_STATE_HOME']
   return join(
     base !== undefined && base.startsWith('/') ? base : join(homedir(), '.local', 'state'),

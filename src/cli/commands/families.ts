@@ -49,7 +49,7 @@ export const FAMILIES: Readonly<Record<string, Family>> = {
 export const SECTIONS: Readonly<Record<string, readonly string[]>> = {
   'On this machine:': ['run', 'demo', 'init', 'check', 'top', 'tap', 'disarm', 'arm'],
   'Rules:': ['validate', 'schema', 'explain'],
-  'Load and experiments:': ['load', 'report', 'experiment', 'policy', 'hook'],
+  'Load and experiments:': ['load', 'report', 'experiment', 'policy', 'hook', 'mcp', 'approve'],
   'In a cluster, with your kubeconfig:': ['apply', 'status', 'attach', 'detach', 'stop', 'resume'],
   'Manifests, the webhook and pods:': [
     'inject',

@@ -29,6 +29,7 @@ import { ATTACH, DETACH } from './attach.ts'
 import { STATUS } from './status.ts'
 import { RESUME, STOP } from './stop.ts'
 import { HOOK, POLICY_PRINT, POLICY_VALIDATE } from './policy.ts'
+import { APPROVE, MCP } from './mcp.ts'
 import { PRE_STOP } from './pre-stop.ts'
 import { REDIRECT } from './redirect.ts'
 import { RUN } from './run.ts'
@@ -62,6 +63,8 @@ export const COMMANDS: readonly Command[] = [
   POLICY_VALIDATE,
   POLICY_PRINT,
   HOOK,
+  MCP,
+  APPROVE,
   VALIDATE,
   SCHEMA,
   EXPLAIN,

@@ -1,8 +1,9 @@
+import { quoted } from '../../base/text/foreign-text.ts'
 import type { ProblemFormat } from '../../rules/file/problem-format.ts'
 import { defineCommand } from '../flags/command.ts'
 import { group } from '../flags/flag.ts'
 import { one, oneOf, toggle } from '../flags/kinds.ts'
-import { invalidCombination, missing, type UsageError } from '../flags/usage-error.ts'
+import { invalidCombination, missing, UsageError } from '../flags/usage-error.ts'
 
 const OUTPUT = 'Output:'
 const FORMATS: readonly ProblemFormat[] = ['text', 'json', 'github']
@@ -36,33 +37,32 @@ export const VALIDATE = defineCommand({
   },
 })
 
+/** The text of each schema. */
+const SCHEMAS: ReadonlyMap<string, () => Promise<string>> = new Map([
+  ['rules', async () => (await import('../../rules/file/schema.ts')).rulesSchemaText()],
+  [
+    'experiment',
+    async () => (await import('../../lab/experiment/plan-schema.ts')).planSchemaText(),
+  ],
+  ['policy', async () => (await import('../../lab/policy/policy-schema.ts')).policySchemaText()],
+])
+
 export const SCHEMA = defineCommand({
   name: 'schema',
-  examples: ['schema > rules.schema.json', 'schema --experiment > experiment.schema.json'],
+  examples: ['schema > rules.schema.json', 'schema experiment > experiment.schema.json'],
   page: 'docs/concepts/rules.md',
   description: 'print the JSON Schema of rules files, experiments or policies, for editors',
-  flags: group(OUTPUT, {
-    experiment: toggle('schema of the plans of squall experiment'),
-    policy: toggle('schema of the policies of squall policy'),
-  }),
+  operands: { form: '[rules|experiment|policy]', most: 1 },
+  flags: {},
   fromEnvironment: false,
-  parse: ({ experiment, policy }) => {
-    if (!experiment || !policy) return { experiment, policy }
-    throw invalidCombination('--experiment and --policy exclude each other', 'name one')
+  parse: (_flags, { operands: [name = 'rules'] }) => {
+    const text = SCHEMAS.get(name)
+    if (text !== undefined) return text
+    const fix = `use one of ${[...SCHEMAS.keys()].join(', ')}`
+    throw new UsageError('INVALID_VALUE', `there is no schema ${quoted(name)}`, fix)
   },
-  start: async ({ experiment, policy }) => {
-    if (policy) {
-      const { policySchemaText } = await import('../../lab/policy/policy-schema.ts')
-      process.stdout.write(policySchemaText())
-      return 0
-    }
-    if (experiment) {
-      const { planSchemaText } = await import('../../lab/experiment/plan-schema.ts')
-      process.stdout.write(planSchemaText())
-      return 0
-    }
-    const { rulesSchemaText } = await import('../../rules/file/schema.ts')
-    process.stdout.write(rulesSchemaText())
+  start: async (text) => {
+    process.stdout.write(await text())
     return 0
   },
 })

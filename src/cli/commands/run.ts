@@ -44,8 +44,7 @@ async function run(options: RunOptions): Promise<number> {
     if (!(error instanceof BindError)) throw error
     throw new UsageError('CANNOT_LISTEN', error.problem, error.remedy)
   })
-  // In a pod, the readiness probe asks; each question is a connection to the upstream.
-  if (isForPeople(options.logFormat)) void reportMissingApp(running.sidecar, logger)
+  void reportMissingUpstream(running.sidecar, logger, isForPeople(options.logFormat))
   if (!stop.aborted) await once(stop, 'abort')
   await running.drain()
   logger.info({}, 'stopped')
@@ -54,10 +53,15 @@ async function run(options: RunOptions): Promise<number> {
 }
 
 /**
- * Warns when the upstream does not accept connections at the start, unless it is expected to start
- * later.
+ * Logs that the upstream does not accept connections at the start. People are warned; in a pod the
+ * upstream may start later, and the readiness probe asks again.
  */
-async function reportMissingApp(sidecar: Sidecar, logger: Logger): Promise<void> {
+async function reportMissingUpstream(
+  sidecar: Sidecar,
+  logger: Logger,
+  isWarning: boolean,
+): Promise<void> {
   const { ready, reason, listening } = await sidecar.readiness()
-  if (!ready && listening) logger.warn({ reason }, 'calls fail until the upstream is up')
+  if (ready || !listening) return
+  logger[isWarning ? 'warn' : 'info']({ reason }, 'calls fail until the upstream is up')
 }

@@ -5,50 +5,35 @@ import {
   experimentSuite,
   noteLines,
   rejectedSuite,
-  writeReports,
 } from '../../lab/experiment/experiment-report.ts'
-import { addToHistory, readHistory } from '../../lab/experiment/history.ts'
-import { type Rejection, RejectedError } from '../../lab/experiment/rejection.ts'
-import { moreRejections, runExperiment } from '../../lab/experiment/run-experiment.ts'
+import { RejectedError } from '../../lab/experiment/rejection.ts'
+import { moreRejections } from '../../lab/experiment/run-experiment.ts'
 import { print } from '../files.ts'
 import { withJunit, writeJunit } from '../junit.ts'
 import { INTERRUPTED, interruption } from '../long-running.ts'
 import { invalidFile } from '../flags/usage-error.ts'
-import { readVersion } from '../version.ts'
 import { experimentProgress } from '../../lab/experiment/experiment-progress.ts'
 import type { KeptPlan, ReadPlan } from '../../lab/experiment/read-plan.ts'
-import { LocalSidecar } from '../../lab/experiment/local-sidecar.ts'
 import type { Sidecars } from '../../lab/experiment/sidecars.ts'
-import { clientFor } from '../kube/cluster-options.ts'
-import { PodSidecars } from './pods/pod-sidecars.ts'
 import { type AskedPlan, complaints, complaintsOf, readAsked } from './read-plans.ts'
-import { KubeError, isKubeError } from '../../cluster/kube/kube-error.ts'
 import type { KubeClient } from '../../cluster/kube/kube-client.ts'
-import { NAMESPACES, metadataOf } from '../../cluster/kube/resources.ts'
-import { PRODUCTION_NAMES, type SourcedName } from '../../rules/guard/production-names.ts'
-import type { Plan, PodsSpec } from '../../lab/experiment/plan.ts'
+import { PRODUCTION_NAMES } from '../../rules/guard/production-names.ts'
+import type { PodsSpec } from '../../lab/experiment/plan.ts'
 import { type InCluster, runInCluster } from './in-cluster/run-in-cluster.ts'
-import type { Environment } from '../flags/flag.ts'
-import { tokenIn, withToken } from '../flags/server.ts'
-import { tooManyRejections } from '../../lab/policy/policy-rejections.ts'
-import type { Policy } from '../../lab/policy/policy-schema.ts'
+import {
+  checksOf,
+  type RunAccess,
+  runHere,
+  storeResult,
+  tooManyRuns,
+  withSidecars,
+} from './run-here.ts'
 
 const FAILED = 1
 
 /** The options of `squall experiment run`. */
-interface ExperimentRunRequest extends AskedPlan {
-  readonly headers: Readonly<Record<string, string>>
-  readonly authTokenFile: string | undefined
+interface ExperimentRunRequest extends AskedPlan, RunAccess {
   readonly junit: string | undefined
-  readonly monitorTokenFile: string | undefined
-  /** The token of the environment. */
-  readonly monitorToken: string | undefined
-  /** The read token of the sidecar, if it requires one. */
-  readonly readToken: string | undefined
-  readonly cluster: LabelSource
-  /** The prefix of the injector's annotations. */
-  readonly prefix: string
-  readonly stateDirectory: string
   readonly json: boolean
   /** Shows the progress beside JSON. */
   readonly progress: boolean
@@ -67,39 +52,21 @@ async function runToReport(request: ExperimentRunRequest): Promise<number> {
     process.stderr.write(complaints(kept.file, read))
     throw invalidFile(`${quoted(kept.file)} is no plan`, 'fix the errors above')
   }
-  const { readToken } = request
   const { plan } = read
   const { sidecar: spec } = plan
-  const context = request.cluster.context ?? (spec.kind === 'pods' ? spec.context : undefined)
-  const cluster = { ...request.cluster, context }
   if (request.inCluster !== undefined && spec.kind !== 'pods') {
     const wrong = `--in-cluster: ${quoted(kept.file)} is for a sidecar of this machine`
     throw invalidFile(wrong, 'name pods with sidecar.kubernetes')
   }
   const tooMany = read.rejections.length > 0 ? [] : await tooManyRuns(request, plan, policy)
   if (tooMany.length > 0) return rejected(tooMany, request, rejectedLines(tooMany))
-  const client = spec.kind === 'pods' ? await clientFor(cluster) : undefined
-  try {
-    if (request.inCluster !== undefined && spec.kind === 'pods' && read.rejections.length === 0) {
-      return await runAsJob(request, request.inCluster, { client: client!, spec, kept, again })
+  return withSidecars(request, plan, async (sidecars, client) => {
+    const { inCluster } = request
+    if (inCluster !== undefined && spec.kind === 'pods' && read.rejections.length === 0) {
+      return runAsJob(request, inCluster, { client: client!, spec, kept, again })
     }
-    const sidecars =
-      spec.kind === 'pods'
-        ? new PodSidecars(client!, spec, { prefix: request.prefix, readToken })
-        : new LocalSidecar({ ...spec, admin: { ...spec.admin, readToken } })
-    return await runWith(request, read, { ...kept, again }, sidecars, cluster)
-  } finally {
-    await client?.close()
-  }
-}
-
-async function tooManyRuns(
-  { experiments }: ExperimentRunRequest,
-  plan: Plan,
-  policy: Policy | undefined,
-): Promise<readonly Rejection[]> {
-  if (policy === undefined) return []
-  return tooManyRejections(plan, policy, await readHistory(experiments), Date.now())
+    return runWith(request, read, { ...kept, again }, sidecars)
+  })
 }
 
 async function runWith(
@@ -107,37 +74,26 @@ async function runWith(
   { plan, rejections }: Extract<ReadPlan, { readonly ok: true }>,
   { again, ...kept }: KeptPlan & { readonly again: string | undefined },
   sidecars: Sidecars,
-  cluster: LabelSource,
 ): Promise<number> {
-  const { json, experiments, stateDirectory } = request
-  const namespaceLabel = namespaceLabels(cluster, (text) => {
+  const { json } = request
+  const checks = await checksOf(request, plan, (text) => {
     if (!json) process.stderr.write(`warning: ${plain(text)}\n`)
   })
-  const monitorHeaders = await monitorHeadersOf(request)
   if (rejections.length > 0) {
     // Nothing asks a sidecar in production.
     const isProduction = rejections.some(({ code }) => code === 'PRODUCTION')
-    const more = isProduction
-      ? []
-      : await moreRejections({ plan, sidecars, namespaceLabel, monitorHeaders })
+    const more = isProduction ? [] : await moreRejections({ plan, sidecars, ...checks })
     const lines = `${complaintsOf(kept.file, rejections)}${rejectedLines(more)}`
     return rejected([...rejections, ...more], request, lines)
   }
-  const headers = await withToken(request.headers, request.authTokenFile)
-  const past = await readHistory(experiments)
   // The first signal rolls back; after the second, the rules expire by themselves.
   const interrupt = interruption(INTERRUPTED, ['SIGINT', 'SIGTERM', 'SIGHUP'])
   try {
-    const result = await runExperiment({
+    const result = await runHere(request, {
       plan,
       sidecars,
-      version: readVersion(),
-      headers,
-      stateDirectory,
+      ...checks,
       stop: interrupt.signal,
-      past,
-      namespaceLabel,
-      monitorHeaders,
       onEvent:
         json && !request.progress ? () => {} : experimentProgress(process.stderr, process.env),
       ...(again !== undefined && { again }),
@@ -203,20 +159,10 @@ async function reported(
   result: ExperimentResult,
   kept: KeptPlan,
 ): Promise<number> {
-  const directory = await writeReports(experiments, result, kept)
-  await addToHistory(experiments, result)
+  const directory = await storeResult(experiments, result, kept)
   await writeJunit(junit, experimentSuite(result))
   await print(json ? `${JSON.stringify(result)}\n` : resultText(result, directory))
   return result.verdict === 'passed' ? 0 : FAILED
-}
-
-function monitorHeadersOf({
-  monitorTokenFile: file,
-  monitorToken: token = '',
-}: ExperimentRunRequest): Promise<Readonly<Record<string, string>>> {
-  const isSet = file === undefined && token.trim() !== ''
-  const own = isSet ? { authorization: `Bearer ${tokenIn(token, 'SQUALL_MONITOR_TOKEN')}` } : {}
-  return withToken(own, file, '--monitor-token-file')
 }
 
 async function rejected(
@@ -238,43 +184,4 @@ function rejectedLines(rejections: RejectedError['rejections']): string {
   return rejections
     .map(({ code, wrong, fix }) => `${code}: ${plain(`${wrong}; ${asStarted(fix)}`)}\n`)
     .join('')
-}
-
-/** The cluster that has the namespace, and the label that names its environment. */
-export interface LabelSource {
-  readonly kubeconfig: string | undefined
-  readonly context: string | undefined
-  readonly environmentLabel: string
-  readonly env: Environment
-}
-
-const ASK_MS = 3_000
-
-/** Returns a function that reads the label of a namespace with the permissions of the user. */
-export function namespaceLabels(
-  { kubeconfig, context, environmentLabel, env }: LabelSource,
-  warn: (text: string) => void,
-): (namespace: string) => Promise<SourcedName | undefined> {
-  return async (namespace) => {
-    const { connectKube } = await import('../../cluster/kube/connect.ts')
-    try {
-      const client = connectKube({ kubeconfig, context, env, version: readVersion() })
-      try {
-        const ref = { kind: NAMESPACES, name: namespace }
-        const { labels } = metadataOf(await client.get(ref, { timeoutMs: ASK_MS }))
-        const where = `the label ${environmentLabel} of the namespace ${namespace},`
-        return { where, name: labels[environmentLabel] }
-      } finally {
-        await client.close()
-      }
-    } catch (error) {
-      if (!(error instanceof KubeError)) throw error
-      // Without a kubeconfig there is no cluster to read.
-      const isAsked = kubeconfig !== undefined || context !== undefined
-      if (isAsked || !isKubeError(error, 'config')) {
-        warn(`only the name of the namespace ${namespace} was checked: ${error.message}`)
-      }
-      return undefined
-    }
-  }
 }

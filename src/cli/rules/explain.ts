@@ -33,9 +33,13 @@ export type ExplainSubject =
   | { readonly kind: 'http'; readonly method: string; readonly path: string }
   | { readonly kind: 'recorded'; readonly file: string }
 
-export interface ExplainRequest extends RuleBounds {
+export interface ExplainRequest extends ExplainOptions {
   readonly file: string
   readonly json: boolean
+}
+
+/** The call to explain, and the limits on rules. */
+export interface ExplainOptions extends RuleBounds {
   readonly subject: ExplainSubject
   readonly headers: readonly string[]
   readonly session: string | undefined
@@ -79,6 +83,15 @@ export async function explainCommand(
   return 0
 }
 
+/** Predicts the effect of rules on one call. Throws a `UsageError`. */
+export async function explainCall(
+  options: ExplainOptions,
+  version: RulesVersion,
+): Promise<Pick<Explanation, 'disarmed' | 'rules'>> {
+  const { disarmed, explained } = explainAll(options, await explainedExchange(options), version)
+  return { disarmed, rules: explained[0]?.rules ?? [] }
+}
+
 function titleOf({ id, method, name }: Pick<Call, 'id' | 'method' | 'name'>): string {
   const which = id === undefined ? '' : `, id ${JSON.stringify(id)}`
   return `${method}${name === undefined ? '' : ` ${name}`}${which}`
@@ -86,7 +99,7 @@ function titleOf({ id, method, name }: Pick<Call, 'id' | 'method' | 'name'>): st
 
 /** Evaluates the rules as a sidecar that has just read them does. */
 function explainAll(
-  { limits, pod, self, neverArmed }: ExplainRequest,
+  { limits, pod, self, neverArmed }: ExplainOptions,
   { facts: known, calls, unread }: ExplainedExchange,
   version: RulesVersion,
 ): { readonly disarmed: string | undefined; readonly explained: readonly Explained[] } {
@@ -145,7 +158,7 @@ interface ExplainedExchange {
 }
 
 /** Builds the request to explain. Throws a `UsageError`. */
-async function explainedExchange(request: ExplainRequest): Promise<ExplainedExchange> {
+async function explainedExchange(request: ExplainOptions): Promise<ExplainedExchange> {
   const { subject, headers, session, client, protocolVersion } = request
   const known = { headers, session, client, protocolVersion }
   if (subject.kind === 'recorded') return recorded(subject.file, request)
@@ -158,7 +171,7 @@ async function explainedExchange(request: ExplainRequest): Promise<ExplainedExch
   return { facts: { ...known, http }, calls: [callOf(subject, request)], unread: false }
 }
 
-async function recorded(file: string, request: ExplainRequest): Promise<ExplainedExchange> {
+async function recorded(file: string, request: ExplainOptions): Promise<ExplainedExchange> {
   const { method, target, headers: lines, body } = await readRecordedRequest(file)
   const headers = [...lines, ...request.headers]
   const head: RequestHead = { method, target, version: '1.1', headers }
@@ -184,7 +197,7 @@ async function recorded(file: string, request: ExplainRequest): Promise<Explaine
 
 function callOf(
   { direction, method, name, args }: Extract<ExplainSubject, { readonly kind: 'call' }>,
-  { transport, protocolVersion }: ExplainRequest,
+  { transport, protocolVersion }: ExplainOptions,
 ): Call {
   const key = method.startsWith('resources/') ? 'uri' : 'name'
   const params = { ...(name === undefined ? {} : { [key]: name }), arguments: args }

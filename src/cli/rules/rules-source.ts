@@ -34,6 +34,11 @@ export async function readRulesSource(path: string): Promise<RulesSource> {
   return sourceOf(found, path)
 }
 
+/** Checks the text of a rules file. Never throws. */
+export function checkRulesText(text: string, file: string): RulesSource {
+  return sourceOf(foundTexts([{ file, bytes: Buffer.from(text) }], false), file)
+}
+
 function sourceOf(
   found: Extract<FoundRules, { readonly kind: 'found' }>,
   path: string,

@@ -10,11 +10,12 @@ const WIDTH = 80
 const REDRAW_MS = 250
 const LINE_MS = 10_000
 
-/** Shows the progress of an experiment: on a terminal in one redrawn line, elsewhere in one line every ten seconds. */
+/** Shows the progress of an experiment: on a terminal in one redrawn line, elsewhere in lines, every ten seconds by default. */
 export function experimentProgress(
   output: LineOutput,
   env: Readonly<Record<string, string | undefined>>,
   now: () => number = () => performance.now(),
+  lineMs = LINE_MS,
 ): (event: ExperimentEvent) => void {
   const live = redraws(output, env)
   let label = ''
@@ -24,7 +25,7 @@ export function experimentProgress(
   }
   return (event) => {
     if (event.kind === 'moment') {
-      if (now() - shownAt < (live ? REDRAW_MS : LINE_MS)) return
+      if (now() - shownAt < (live ? REDRAW_MS : lineMs)) return
       shownAt = now()
       if (!live) return writeLine(momentWords(label, event))
       const bar = progressBar(event.elapsedMs / event.durationMs, BAR)

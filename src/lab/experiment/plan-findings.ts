@@ -21,7 +21,7 @@ export function planFindings(document: YamlDocument): readonly Problem[] {
   const { value } = document
   if (value === undefined) return []
   const wrong = schemaFindings(value ?? {}, checked, MAX_PROBLEMS).map((finding) =>
-    finding.path[0] === 'rules' ? finding : withContainerHint(nearestKeyAlone(finding)),
+    finding.path[0] === 'rules' ? finding : withHint(nearestKeyAlone(finding)),
   )
   const found = [...wrong, ...fileFindings(value, wrong, schema, MAX_PROBLEMS)]
   // The other checks require a plan with a valid schema.
@@ -32,11 +32,15 @@ export function planFindings(document: YamlDocument): readonly Problem[] {
     .sort((a, b) => a.line - b.line || a.column - b.column)
 }
 
-/** Explains why there is no `kill.container`, see docs/decisions/0036. */
-function withContainerHint(finding: Finding): Finding {
+/** Adds a hint to what is often tried: `kill.container` (see docs/decisions/0036), and a limit as a sentence. */
+function withHint(finding: Finding): Finding {
   const { path, found } = finding
-  if (path[0] !== 'kill' || found !== 'container') return finding
-  return { ...finding, hint: 'a container cannot be killed alone; `pod: 1` deletes its pod' }
+  if (path[0] === 'kill' && found === 'container') {
+    return { ...finding, hint: 'a container cannot be killed alone; `pod: 1` deletes its pod' }
+  }
+  const sentence = path[0] === 'abortOn' && /(\d[\w.%]*) for (\d[\w.]*)/.exec(String(found))
+  if (!sentence) return finding
+  return { ...finding, hint: `write { limit: ${sentence[1]}, for: ${sentence[2]} }` }
 }
 
 /** Fills in the defaults of a valid plan. */

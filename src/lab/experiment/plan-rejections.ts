@@ -37,7 +37,7 @@ export function planRejections(facts: PlanFacts): readonly Rejection[] {
   if (file.pods !== undefined) rejections.push(...stageRejections(file.pods, 'pods'))
   if (rules !== undefined) {
     rejections.push(...ruleRejections(rules, file))
-    const nothing = matchNothing(rules, facts.tools, file.target.headers ?? {})
+    const nothing = matchNothing(rules, facts.tools, file.target)
     if (nothing !== undefined) rejections.push({ ...nothing, path: ['rules'] })
   }
   return rejections
@@ -176,12 +176,12 @@ export function widest(before: number | undefined): number {
 
 /**
  * Returns a rejection when no rule can match a call of these tools. Only the tool and the headers are
- * known before the run: other conditions count as matching.
+ * known before the run, and neither of an indirect target: other conditions count as matching.
  */
 export function matchNothing(
   { rules }: RulesSource,
   tools: readonly string[],
-  headers: Readonly<Record<string, string>>,
+  { indirect, headers = {} }: PlanFile['target'],
 ): Rejection | undefined {
   const acting = rules.filter(({ dryRun, enabled }) => dryRun !== true && enabled !== false)
   if (acting.length === 0) {
@@ -191,7 +191,8 @@ export function matchNothing(
       fix: 'add a rule without dryRun: true and enabled: false',
     }
   }
-  if (tools.length === 0 || acting.some((rule) => mayMatch(rule, tools, headers))) return undefined
+  if (indirect || tools.length === 0) return undefined
+  if (acting.some((rule) => mayMatch(rule, tools, headers))) return undefined
   const wanted = acting.map(toolOf).find((tool) => tool !== undefined)
   const near = wanted === undefined ? undefined : nearestName(wanted, tools)
   const hint = near === undefined ? '' : ` (did you mean ${near}?)`

@@ -58,6 +58,11 @@ const target = section(
     environment: Type.Optional(
       text('Environment of the sidecar: the value of its `--environment` (case-insensitive).', 63),
     ),
+    indirect: Type.Boolean({
+      default: false,
+      description:
+        'True when the target itself calls the MCP server behind the sidecar, so that the rules match other tools than the load calls.',
+    }),
     client: oneOf(CLIENT_KINDS, {
       default: 'lean',
       description:
@@ -270,7 +275,7 @@ export function planJsonSchema(): SchemaNode {
   return JSON.parse(JSON.stringify(root)) as SchemaNode
 }
 
-/** Returns the schema that `squall schema --experiment` prints. */
+/** Returns the schema that `squall schema experiment` prints. */
 export function planSchemaText(): string {
   return `${JSON.stringify(editorSchema(planJsonSchema()), null, 2)}\n`
 }

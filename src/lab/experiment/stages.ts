@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Observations, unexpectedErrors } from './expectations.ts'
 import { type HeldSessions, holdSessions } from './held-sessions.ts'
 import { AbortWatch, anyFails, fails, shownMeasure } from './gate.ts'
@@ -214,13 +213,7 @@ async function noticed(
   isComplete: boolean,
 ): Promise<EarlyEnd | undefined> {
   if (end !== undefined && !isFailure(end)) return end
-  if (isComplete) {
-    // The last call may end before the time limits of the alerts.
-    const restMs = alerts.allFired ? 0 : began + alerts.withinMs - performance.now()
-    if (restMs > 0) await sleep(restMs + 1, undefined, { signal: stop }).catch(() => {})
-    if (stop.aborted) return end
-    await alerts.look()
-  }
+  if (isComplete) await alerts.decide(began, stop)
   const unnoticed = alerts.unnoticed(began)
   if (unnoticed !== undefined && end !== undefined) {
     return { ...end, ...unnoticed, why: `${unnoticed.why}; ${end.why}` }

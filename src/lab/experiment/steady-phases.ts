@@ -59,9 +59,7 @@ export async function runBeforePhase(context: Context): Promise<Before> {
     )
   }
   const nothing =
-    plan.rules === undefined
-      ? undefined
-      : matchNothing(plan.rules, called, plan.file.target.headers ?? {})
+    plan.rules === undefined ? undefined : matchNothing(plan.rules, called, plan.file.target)
   if (nothing !== undefined) throw new RejectedError(nothing)
   // Until now an alert may have begun to fire.
   await context.alerts.check()

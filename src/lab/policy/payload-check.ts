@@ -19,6 +19,8 @@ const GATE_KEYS =
   /^(?:abort_?(?:on|if|when)?|rollback_?(?:on|if|when)?|stop_?(?:on|if|when|conditions?)?|gates?|slos?|thresholds?|limits?)$/i
 const SHARE_KEYS = /^(?:percent(?:age)?|percentage_?affected|error_?rate)$/i
 
+const APPROVAL = /\bsquall(?:\.cjs)?["']?\s+["']?approve\b/i
+
 /** Returns all reasons for which a policy rejects the payload of a tool call. */
 export function payloadProblems(payload: unknown, policy: Policy): readonly string[] {
   const look = new PayloadLook(policy)
@@ -68,6 +70,9 @@ class PayloadLook {
 
   #text(text: string, path: string, depth: number, nested: number): void {
     for (const form of formsOf(text)) {
+      if (APPROVAL.test(form)) {
+        this.#found.add(`${where(path)} starts squall approve, which is for a person at a terminal`)
+      }
       for (let at = 0; at < form.length; at += PIECE - OVERLAP) {
         this.#name(form.slice(at, at + PIECE), path)
       }

@@ -162,7 +162,8 @@ function neverTouched(tool: string, path: Path): Rejection {
   return rejection(wrong, 'choose another tool', path)
 }
 
-function faultsOf(rule: WrittenRule): readonly string[] {
+/** Returns the names of the faults of a rule. */
+export function faultsOf(rule: WrittenRule): readonly string[] {
   const faults = rule['faults']
   if (!Array.isArray(faults)) return []
   return (faults as readonly unknown[]).flatMap((fault) =>

@@ -18,6 +18,8 @@ const texts = (description: string, more: object = {}): TUnsafe<readonly string[
 /** The sections of a plan that a policy may require. */
 export const REQUIRABLE = ['abortOn', 'slo', 'steadyState'] as const
 
+const APPROVALS = ['ask', 'terminal', 'none'] as const
+
 const policy = section({
   targets: texts('URLs of the targets that may be tested; `*` stands for any characters.', {
     examples: [['http://127.0.0.1:15300/mcp']],
@@ -59,6 +61,11 @@ const policy = section({
       examples: [['delay', 'abort']],
     }),
   ),
+  approval: oneOf(APPROVALS, {
+    default: 'ask',
+    description:
+      'Approval of runs by `squall mcp`: `ask` for a person who answers the question of the client or runs `squall approve`, `terminal` for `squall approve` alone, `none` for runs without a person.',
+  }),
   neverTools: Type.Optional(
     texts('Tools that no experiment may touch, as globs. Rules must then name their tools.', {
       examples: [['delete_*', 'pay']],
@@ -80,7 +87,7 @@ export function policyJsonSchema(): SchemaNode {
   return JSON.parse(JSON.stringify(root)) as SchemaNode
 }
 
-/** Returns the schema that `squall schema --policy` prints. */
+/** Returns the schema that `squall schema policy` prints. */
 export function policySchemaText(): string {
   return `${JSON.stringify(policyJsonSchema(), null, 2)}\n`
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { namespaceLabels } from '../../../src/cli/experiment/run.ts'
+import { namespaceLabels } from '../../../src/cli/experiment/run-here.ts'
 import { closers } from '../../support/closers.ts'
 import type { Shop } from './shop.ts'
 import { startSquall } from '../../support/squall.ts'

@@ -3,6 +3,7 @@ import type { RequestListener } from 'node:http'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { experimentMarkdown, noteLines } from '../../../src/lab/experiment/experiment-report.ts'
+import { AlertWatch } from '../../../src/lab/experiment/monitor/alert-watch.ts'
 import type { ExperimentEvent } from '../../../src/lab/experiment/context.ts'
 import { startProgram } from '../../support/program.ts'
 import { startSquall } from '../../support/squall.ts'
@@ -190,8 +191,23 @@ test('a monitoring system that does not respond when the time is over leaves the
   const onEvent = (event: ExperimentEvent): void => {
     if (inStage(event)) monitor.respond = (_, res) => void res.writeHead(503).end()
   }
-  const result = await stage.run(expects({ within: '1s' }), { onEvent })
+  const result = await stage.run(expects({ within: '1s' }), { onEvent, monitorLostMs: 1500 })
   expect(result).toMatchObject({ verdict: 'inconclusive', code: 'MONITOR_LOST' })
+})
+
+test('a stage that ends a moment before the time limit, and one failed request, leave no doubt', async () => {
+  const spec = { name: 'McpErrorsHigh', labels: {}, withinMs: 150, resolvedMs: undefined }
+  const place = { monitor: 'alertmanager', url: new URL(monitor.url) } as const
+  const watch = new AlertWatch([{ ...spec, ...place }], {})
+  const began = performance.now()
+  // As when a timer has fired early.
+  await watch.look()
+  monitor.respond = (_, res) => {
+    if (performance.now() > began + 150) monitor.respond = undefined
+    res.writeHead(503).end()
+  }
+  await watch.decide(began, new AbortController().signal)
+  expect(watch.unnoticed(began)).toMatchObject({ code: 'UNNOTICED' })
 })
 
 test('the command reads the token from a file or a variable, and the file has precedence', async () => {

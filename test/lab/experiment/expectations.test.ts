@@ -15,11 +15,11 @@ beforeEach(async () => {
   stage = await startSquall({
     experiment: { script: (call) => (inStages && call % 2 === 0 ? step : 'ok') },
   })
-  const { run } = stage
+  const own = stage
   const onEvent = (event: ExperimentEvent): void => {
     if (event.kind === 'phase') inStages = event.stage !== undefined
   }
-  stage = { ...stage, run: (changes, options) => run(changes, { onEvent, ...options }) }
+  stage = { ...own, run: (changes, options) => own.run(changes, { onEvent, ...options }) }
 })
 
 afterEach(() => stage.close())

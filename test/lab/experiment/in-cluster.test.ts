@@ -1,10 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { ExperimentResult } from '../../../src/lab/experiment/experiment-result.ts'
-import { eventually } from '../../support/eventually.ts'
-import { type Program, startProgram } from '../../support/program.ts'
-import { CONFIG_MAP, podsStage, type PodsStage } from './pods-stage.ts'
+import { startProgram } from '../../support/program.ts'
+import { podsStage, type PodsStage } from './pods-stage.ts'
 import { type PlayedJobs, playJobs } from './played-job.ts'
 
 const ACCOUNT = '/api/v1/namespaces/shop/serviceaccounts/squall-experiment'
@@ -36,9 +34,9 @@ async function planFile(changes: object = {}): Promise<string> {
   return at('plans', 'plan.yaml')
 }
 
-function run(plan: string, ...args: readonly string[]): Program {
+function command(plan: string, ...args: readonly string[]): readonly string[] {
   const kept = ['--experiments', at('experiments'), '--kubeconfig', stage.shop.kubeconfig]
-  return startProgram(['experiment', 'run', plan, '--in-cluster', ...kept, ...args])
+  return ['experiment', 'run', plan, '--in-cluster', ...kept, ...args]
 }
 
 /** The things that a run leaves in the cluster. */
@@ -50,7 +48,7 @@ test('a Job runs the plan with its files, and the reports are written here', asy
   const before = stage.configMap()
   await writeFile(at('rules.yaml'), JSON.stringify({ version: 1, rules: RULES }))
   const plan = await planFile({ rules: '../rules.yaml' })
-  const { code, stdout, stderr } = await run(plan).finished()
+  const { code, stdout, stderr } = await startProgram(command(plan)).finished()
   expect(stdout, stderr).toContain('Verdict: passed')
   expect(code).toBe(0)
   expect(stderr).toMatch(/runs as job squall-experiment-[0-9a-f]{8} in shop/)
@@ -68,58 +66,6 @@ test('a Job runs the plan with its files, and the reports are written here', asy
   expect(template?.args.slice(0, 3)).toEqual(['experiment', 'run', '/plan/plans/plan.yaml'])
 })
 
-test('a Job that rejects the plan is reported as the plan is here', async () => {
-  const plan = await planFile({ steadyState: { p50: '0.001ms', for: '300ms' } })
-  const { code, stdout } = await run(plan, '--json').finished()
-  expect(JSON.parse(stdout)).toMatchObject({ rejected: [{ code: 'NOT_STEADY' }] })
-  expect(code).toBe(1)
-})
-
-test('Ctrl-C deletes the Job, and prints what its runner reports after the rollback', async () => {
-  const before = stage.configMap()
-  const program = run(await planFile({ hold: '1m' }), '--json')
-  await eventually(() =>
-    stage.shop.rules()['rules.yaml']?.includes('"percent": 20') ? undefined : program.stderr(),
-  )
-  program.signal('SIGINT')
-  const { code, stdout, stderr } = await program.finished()
-  const result = JSON.parse(stdout) as ExperimentResult
-  expect(result, stderr).toMatchObject({ code: 'INTERRUPTED', restored: true })
-  expect(code).toBe(130)
-  expect(stage.configMap()).toEqual(before)
-  expect(left().filter((path) => path.includes('configmaps') || path.includes('jobs'))).toEqual([])
-})
-
-test('the waiting of the pod is shown, and Ctrl-C ends it', async () => {
-  const program = run(await planFile(), '--image', 'absent')
-  await eventually(() =>
-    program.stderr().includes('ImagePullBackOff: no such image') ? undefined : program.stderr(),
-  )
-  program.signal('SIGINT')
-  const { code, stdout } = await program.finished()
-  expect({ code, stdout }).toEqual({ code: 130, stdout: '' })
-  expect(stage.shop.api.store.has(CONFIG_MAP)).toBe(true)
-})
-
-test('a runner that ends without a result is reported with its exit code', async () => {
-  const program = run(await planFile({ hold: '1m' }))
-  await eventually(() => (played.started.length > 0 ? undefined : program.stderr()))
-  played.started[0]!.signal('SIGKILL')
-  const { code, stderr } = await program.finished()
-  expect(stderr).toContain('the job ended without a result (End, exit code null)')
-  expect(code).toBe(1)
-})
-
-test('a Job whose pod is deleted is reported at once', async () => {
-  const program = run(await planFile({ hold: '1m' }))
-  await eventually(() => (program.stderr().includes('stage 1 of 1') ? undefined : program.stderr()))
-  const { name } = played.jobs[0]!.metadata
-  stage.shop.api.store.delete(`/api/v1/namespaces/shop/pods/${name}-1`)
-  const { code, stderr } = await program.finished()
-  expect(stderr).toContain('the pod of the job was deleted while it ran')
-  expect(code).toBe(1)
-})
-
 test('the limit of a policy on runs per hour holds for Jobs, too', async () => {
   const plan = await planFile({ stages: ['10%'] })
   const { target } = JSON.parse(stage.text()) as { target: { url: string } }
@@ -131,7 +77,11 @@ test('the limit of a policy on runs per hour holds for Jobs, too', async () => {
   await mkdir(at('experiments'))
   const line = JSON.stringify({ ...past, target: target.url })
   await writeFile(at('experiments', 'history.jsonl'), `${line}\n`)
-  const { code, stdout } = await run(plan, '--policy', at('policy.yaml'), '--json').finished()
+  const { code, stdout } = await startProgram(
+    command(plan, '--policy', at('policy.yaml'), '--json'),
+    {},
+    { here: true },
+  )
   expect(JSON.parse(stdout)).toMatchObject({ rejected: [{ code: 'POLICY' }] })
   expect(code).toBe(1)
   expect(played.jobs).toEqual([])
@@ -176,7 +126,7 @@ test.each([
 ])('a run %s is rejected before anything is created', async (_, prepare, changes, args, wrong) => {
   await prepare()
   const plan = await planFile(typeof changes === 'function' ? changes() : changes)
-  const { code, stderr } = await run(plan, ...args).finished()
+  const { code, stderr } = await startProgram(command(plan, ...args), {}, { here: true })
   expect(stderr).toContain(wrong)
   expect(code).toBe(2)
   expect(played.jobs).toEqual([])

@@ -201,6 +201,21 @@ test.each(REFUSED)('%s as %s is rejected', async (good, bad, rejection) => {
   expect(await rejections(GOOD.replace(good, bad))).toEqual([rejection])
 })
 
+test('a limit written as a sentence is shown in its right form', async () => {
+  const text = GOOD.replace(/abortOn: .*/, 'abortOn: { errors: ">5% for 30s" }')
+  const problem = { path: 'abortOn.errors', hint: 'write { limit: 5%, for: 30s }' }
+  expect(await read(text)).toMatchObject({ ok: false, problems: [{ problems: [problem] }] })
+})
+
+test('rules may match other tools than the load calls behind an indirect target', async () => {
+  const other = GOOD.replace('tools: [search_docs]', 'tools: [ask]')
+  expect(await rejections(other)).toEqual(['6:3 RULES_MATCH_NOTHING'])
+  const indirect = other.replace('environment: staging', 'environment: staging, indirect: true')
+  expect(await rejections(indirect)).toEqual([])
+  const dry = indirect.replace('    match:', '    dryRun: true\n    match:')
+  expect(await rejections(dry)).toEqual(['6:3 RULES_MATCH_NOTHING'])
+})
+
 test('rules may match the headers of the plan', async () => {
   const text = GOOD.replace('{ tool: search_docs }', '{ headers: { x-chaos: "on" } }').replace(
     'environment: staging',

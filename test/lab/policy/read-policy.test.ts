@@ -19,6 +19,7 @@ describe('a policy', () => {
         require: ['abortOn', 'slo', 'steadyState'],
         firstStage: 10,
         maxPercent: 50,
+        approval: 'ask',
         maxDuration: 1_800_000,
         perHour: 6,
       }) as unknown,

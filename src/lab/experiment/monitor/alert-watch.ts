@@ -82,6 +82,20 @@ export class AlertWatch {
     await Promise.all(this.#states.map((state) => this.#ask(state)))
   }
 
+  /** Asks until each alert has fired, or was silent after all time limits. */
+  async decide(began: number, stop: AbortSignal): Promise<void> {
+    const overAt = began + this.withinMs
+    const isOpen = ({ firedAt, askedAt }: AlertState): boolean =>
+      firedAt === undefined && askedAt < overAt
+    while (this.#states.some(isOpen) && !stop.aborted) {
+      const leftMs = overAt - performance.now()
+      if (leftMs <= 0) await this.look()
+      if (!this.#states.some(isOpen) || this.lost(performance.now()) !== undefined) return
+      const pauseMs = leftMs > 0 ? Math.ceil(leftMs) : PAUSE_MS
+      await sleep(pauseMs, undefined, { signal: stop }).catch(() => {})
+    }
+  }
+
   /** Returns the reason to end when the monitoring no longer responds. */
   lost(now: number): EarlyEnd | undefined {
     const lost = this.#states.find(({ askedAt }) => now - askedAt > this.#lostMs)
@@ -90,7 +104,7 @@ export class AlertWatch {
 
   /**
    * Returns the reason why monitoring did not notice the stage that began at a time; undefined when all
-   * alerts fired in time, or may still fire. Ask by `look` first when the time limits have passed.
+   * alerts fired in time, or may still fire. Call `decide` first when the time limits have passed.
    */
   unnoticed(began: number): EarlyEnd | undefined {
     const late = this.#states.filter(({ spec, silentAt }) => silentAt >= began + spec.withinMs)

@@ -5,6 +5,8 @@ export type ToolHint = 'reads' | LeftOutTool['why']
 
 export interface ToolInfo {
   readonly name: string
+  /** The beginning of the description, which the server wrote. */
+  readonly description?: string | undefined
   readonly inputSchema: unknown
   readonly outputSchema: unknown
   readonly hint: ToolHint

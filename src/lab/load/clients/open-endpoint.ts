@@ -40,6 +40,7 @@ export async function openEndpoint(target: LoadTarget, version: string): Promise
 const MAX_PAGES = 100
 /** Limits the tools that are read. */
 const MAX_TOOLS = 5000
+const MAX_DESCRIPTION = 200
 
 /**
  * Performs the handshake and lists the tools. Throws a `LoadError` when the target cannot be
@@ -75,6 +76,7 @@ async function listTools(wire: LeanWire, sessionState: SessionState): Promise<To
     if (response.kind !== 'ok' || !isRecord(response.result)) throw endpointError(response)
     const { tools: listed, nextCursor } = response.result
     for (const tool of Array.isArray(listed) ? (listed as readonly unknown[]) : []) {
+      if (tools.length >= MAX_TOOLS) return tools
       const info = toolInfo(tool)
       if (info !== undefined) tools.push(info)
     }
@@ -87,9 +89,11 @@ async function listTools(wire: LeanWire, sessionState: SessionState): Promise<To
 /** Reads a listed tool; undefined without a name. */
 function toolInfo(tool: unknown): ToolInfo | undefined {
   if (!isRecord(tool)) return undefined
-  const { name, inputSchema, outputSchema, annotations } = tool
+  const { name, description, inputSchema, outputSchema, annotations } = tool
   if (typeof name !== 'string' || name === '') return undefined
-  return { name, inputSchema, outputSchema, hint: toolHint(annotations) }
+  const begin = typeof description === 'string' ? oneLine(description, MAX_DESCRIPTION) : undefined
+  const hint = toolHint(annotations)
+  return { name, description: begin, inputSchema, outputSchema, hint }
 }
 
 /** A minimal client for high volume: one POST per call, no state between calls. */

@@ -1,0 +1,44 @@
+import { asStarted } from '../base/started-as.ts'
+import { type AdminEndpoint, endpointText } from '../lab/top/sidecar-view.ts'
+
+/** A change of the state of a sidecar. */
+export interface SidecarChange {
+  readonly what: 'arm' | 'disarm'
+  readonly token: string
+  readonly reason: string
+  readonly timeout: number
+}
+
+export interface SidecarOutcome {
+  readonly address: string
+  /** True when the sidecar has the wanted state. */
+  readonly ok: boolean
+  readonly armed?: boolean
+  readonly changed?: boolean
+  readonly text: string
+}
+
+/** Arms or disarms a sidecar; returns the outcome. */
+export async function changeSidecar(
+  endpoint: AdminEndpoint,
+  { what, token, reason, timeout }: SidecarChange,
+): Promise<SidecarOutcome> {
+  const { AdminError, askAdmin } = await import('../admin/api-client.ts')
+  const { API } = await import('../admin/api.ts')
+  const address = endpointText(endpoint)
+  const body = what === 'disarm' ? { body: { reason } } : {}
+  try {
+    const asked = { client: what, token, timeoutMs: timeout, ...body }
+    const { value } = await askAdmin({ url: new URL(`http://${address}`) }, API[what], asked)
+    const { armed, changed: isChanged } = value
+    const state = armed ? 'armed' : 'disarmed'
+    // Something else may keep the rules disarmed: production or a stop.
+    const ok = armed === (what === 'arm')
+    const still = ok ? '' : asStarted(', still: squall top shows the reasons')
+    const text = `${state}${isChanged ? '' : ' already'}${still}`
+    return { address, ok, armed, changed: isChanged, text }
+  } catch (error) {
+    if (!(error instanceof AdminError)) throw error
+    return { address, ok: false, text: error.message }
+  }
+}

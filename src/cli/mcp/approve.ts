@@ -1,0 +1,53 @@
+import { userInfo } from 'node:os'
+import { createInterface } from 'node:readline/promises'
+import { plain } from '../../base/text/foreign-text.ts'
+import { durationText } from '../../base/units.ts'
+import { print } from '../files.ts'
+import { UsageError } from '../flags/usage-error.ts'
+import { APPROVAL_MS, Proposals } from './proposals.ts'
+import { DeniedError } from './denied-error.ts'
+
+const FAILED = 1
+
+/** Asks the person at the terminal to approve one run of a proposal; returns the exit code. */
+export async function approveProposal({
+  id,
+  stateDirectory,
+}: {
+  readonly id: string
+  readonly stateDirectory: string
+}): Promise<number> {
+  const proposals = new Proposals(stateDirectory)
+  try {
+    const { summary } = await proposals.find(id)
+    await print(`${summary.map(plain).join('\n')}\n`)
+    if (!process.stdin.isTTY || !process.stdout.isTTY) {
+      throw new UsageError(
+        'INVALID_VALUE',
+        'only a person at a terminal approves a run',
+        'run squall approve in a terminal',
+      )
+    }
+    const within = durationText(APPROVAL_MS)
+    if (!(await isAgreed(`Run this once, within ${within}? [y/N] `))) {
+      await print('not approved\n')
+      return FAILED
+    }
+    await proposals.approve(id, userInfo().username)
+    await print(`approved ${id}: the agent may call run_experiment once, within ${within}\n`)
+    return 0
+  } catch (error) {
+    if (!(error instanceof DeniedError)) throw error
+    process.stderr.write(`${plain(error.message)}\n`)
+    return FAILED
+  }
+}
+
+async function isAgreed(question: string): Promise<boolean> {
+  const lines = createInterface({ input: process.stdin, output: process.stdout })
+  try {
+    return /^y(?:es)?$/i.test((await lines.question(question)).trim())
+  } finally {
+    lines.close()
+  }
+}

@@ -1,0 +1,129 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { BEFORE, type ExperimentStage } from '../../lab/experiment/stage.ts'
+import { eventually } from '../../support/eventually.ts'
+import { startProgram } from '../../support/program.ts'
+import { startSquall } from '../../support/squall.ts'
+import { type Agent, controlFlags, openAgent, SDKS } from './agent.ts'
+
+const TOKEN = 'a-token-of-enough-length'
+
+let stage: ExperimentStage
+const closing: (() => Promise<unknown>)[] = []
+
+beforeEach(async () => {
+  stage = await startSquall({ experiment: {} })
+})
+
+afterEach(async () => {
+  for (const close of closing.splice(0).toReversed()) await close()
+  await stage.close()
+})
+
+async function agentOf(setup: Partial<Parameters<typeof openAgent>[0]> = {}, policy?: object) {
+  const agent = await openAgent({ server: await controlFlags(stage, policy), ...setup })
+  closing.push(() => agent.close())
+  return agent
+}
+
+async function audited(): Promise<readonly Record<string, unknown>[]> {
+  const text = await readFile(join(stage.directory, 'audit.jsonl'), 'utf8')
+  return text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+}
+
+async function proposed(agent: Agent, changes = {}): Promise<{ id: string; digest: string }> {
+  const { data, text, isError } = await agent.call('propose_experiment', {
+    plan: stage.text(changes),
+  })
+  if (isError) throw new Error(text)
+  const { id, digest } = data as { id: string; digest: string }
+  return { id, digest }
+}
+
+async function phaseOf(rule: string): Promise<string | undefined> {
+  const response = await fetch(`${stage.squall.admin}/api/rules`)
+  const { rules } = (await response.json()) as { rules: { name: string; phase: string }[] }
+  return rules.find(({ name }) => name === rule)?.phase
+}
+
+const armed = () => eventually(async () => ((await phaseOf('broken')) === 'on' ? undefined : 'off'))
+
+describe.each(SDKS)('an agent with SDK %s', (sdk) => {
+  it('proposes a plan over stdio, and runs it after a person has agreed', async () => {
+    const agent = await agentOf({ sdk, approves: true })
+    const { data: known } = await agent.call('list_targets')
+    expect(known).toMatchObject({
+      environments: ['staging'],
+      sidecars: [{ admin: stage.squall.admin, environment: 'staging', armed: true }],
+      servers: [{ matching: 2, tools: [{ name: 'work', forbidden: false }, { name: 'rest' }] }],
+    })
+    const asked = await proposed(agent)
+    const run = await agent.call('run_experiment', asked)
+    expect(run).toMatchObject({ isError: false, data: { status: 'done', verdict: 'passed' } })
+    expect(agent.questions).toHaveLength(1)
+    expect(agent.questions[0]).toContain('at most 20% of calls')
+    expect(agent.questions[0]).toContain(asked.digest)
+    expect(agent.progress.join('\n')).toMatch(/stage 1 of 1: 20%/)
+    expect(await stage.rules()).toBe(BEFORE)
+    const { text } = await agent.call('get_experiment', { id: 'last' })
+    expect(text).toContain('# test: passed')
+    expect((await agent.call('list_experiments')).data).toMatchObject({
+      experiments: [{ id: run.data.experiment, verdict: 'passed' }],
+    })
+    // Approval and proposal are for one run.
+    expect(await agent.call('run_experiment', asked)).toMatchObject({
+      isError: true,
+      text: expect.stringContaining('no proposal of this id'),
+    })
+    expect(await audited()).toContainEqual(
+      expect.objectContaining({
+        tool: 'run_experiment',
+        client: 'agent 1.0.0',
+        outcome: 'done',
+        approvedBy: 'a question of agent 1.0.0',
+        digest: asked.digest,
+        verdict: 'passed',
+      }),
+    )
+  })
+
+  it('runs nothing over HTTP that a person declines, and nothing without the token', async () => {
+    const flags = await controlFlags(stage)
+    const server = startProgram(['mcp', '--listen', '127.0.0.1:0', ...flags], {
+      SQUALL_MCP_TOKEN: TOKEN,
+    })
+    closing.push(() => server.kill())
+    const url = new URL(/http:\S+/.exec(await server.firstLine())![0])
+    await expect(
+      openAgent({ sdk, server: url, token: 'another-token-of-length' }),
+    ).rejects.toThrow()
+    const agent = await openAgent({ sdk, server: url, token: TOKEN, approves: false })
+    closing.push(() => agent.close())
+    const asked = await proposed(agent)
+    const declined = await agent.call('run_experiment', asked)
+    expect(declined).toMatchObject({ isError: true })
+    expect(declined.text).toContain('a person declined the run')
+    expect(agent.questions).toHaveLength(1)
+    expect((await agent.call('run_experiment', asked)).text).toContain('no proposal of this id')
+    expect(await stage.rules()).toBe(BEFORE)
+  })
+
+  it('rolls back when a call is cancelled', async () => {
+    const agent = await agentOf({ sdk }, { approval: 'none' })
+    const asked = await proposed(agent, { hold: '1m' })
+    const cancelling = new AbortController()
+    const run = agent.call('run_experiment', asked, cancelling.signal).catch(() => 'cancelled')
+    await armed()
+    cancelling.abort()
+    expect(await run).toBe('cancelled')
+    await eventually(async () => ((await stage.rules()) === BEFORE ? undefined : 'not restored'))
+    await eventually(async () => {
+      const ended = (await audited()).find(({ verdict }) => verdict === 'inconclusive')
+      return ended === undefined ? 'not logged' : undefined
+    })
+  })
+})

@@ -1,0 +1,51 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, describe, expect, it } from 'vitest'
+import { callFor, closeAll, NEVER, start } from '../../live/rollback-stage.ts'
+import { eventually } from '../../support/eventually.ts'
+import { responding } from '../../support/http-app.ts'
+import { startUpstream } from '../../support/upstream.ts'
+
+afterEach(closeAll)
+
+const SLOW = 'upstream-p50>300ms for 1s'
+
+describe('the latency of the upstream', () => {
+  it.each([
+    ['delay', '{ fixed: 400ms, at: response }'],
+    ['throttle', '{ rate: 200B }'],
+    ['throttle', '{ rate: 200B, direction: request }'],
+    ['hang', '{ at: request, for: 400ms }'],
+    ['hang', '{ at: headers, for: 400ms }'],
+  ])('does not count the time of %s: %s', async (fault, parameters) => {
+    const rules = `rules: [{ name: slow, match: { tool: probe }, faults: [{ ${fault}: ${parameters} }] }]`
+    const pod = await start(SLOW, rules)
+    const begin = performance.now()
+    await Promise.all(Array.from({ length: 5 }, () => callFor(2200, pod, 'probe')))
+    const { calls } = pod.squall.running.metrics.tools().find(({ tool }) => tool === 'probe')!
+    expect(Object.values(calls).reduce((sum, each) => sum + each, 0)).toBeGreaterThan(5)
+    expect(performance.now() - begin).toBeGreaterThan(2200)
+    expect(pod.squall.running.rules!.arming.reasons).toEqual([])
+  })
+})
+
+describe('an upstream that is not ready', () => {
+  it('disarms after its time, and not for a short restart', async () => {
+    const pod = await start('not-ready for 3s', NEVER)
+    const { arming } = pod.squall.running.rules!
+    const { port } = pod.app
+    await eventually(async () => ((await pod.squall.readiness()).ready ? undefined : 'not ready'))
+    await pod.text()
+    await sleep(1200)
+    await pod.app.close()
+    await sleep(1000)
+    const again = await startUpstream(responding('again'), { host: '127.0.0.1', port })
+    await eventually(async () => ((await pod.text()) === 'again' ? undefined : 'no response'))
+    await sleep(3500)
+    expect(arming.armed).toBe(true)
+    const begin = performance.now()
+    await again.close()
+    await eventually(() => (arming.armed ? 'still armed' : undefined))
+    expect(performance.now() - begin).toBeGreaterThanOrEqual(3000)
+    expect(arming.reasons[0]!.reason).toContain('does not accept connections')
+  }, 30_000)
+})
