@@ -1,21 +1,18 @@
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { CATALOG } from '../../src/lab/experiment/catalog.ts'
 import type { ExperimentResult } from '../../src/lab/experiment/experiment-result.ts'
 import type { HistoryEntry } from '../../src/lab/experiment/history.ts'
 import { eventually } from '../support/eventually.ts'
-import { type Program, startProgram } from '../support/program.ts'
+import { startProgram } from '../support/program.ts'
 import { startSquall, type Squall } from '../support/squall.ts'
-import { freePort } from './free-port.ts'
 import { PATIENCE } from './patience.ts'
+import { type RestartingServer, startRestarting } from './restarting-server.ts'
 
 // Needs nothing more than Node and the built program; on Linux alone, because a process is killed.
-
-const SERVER = fileURLToPath(new URL('../../examples/server.mjs', import.meta.url))
 
 let directory: string
 let server: RestartingServer
@@ -60,13 +57,18 @@ async function ready(text: string, changes: Readonly<Record<string, unknown>>): 
     target: { ...plan['target'], url },
     sidecar: { ...plan['sidecar'], admin: squall.admin, expiry: '5s' },
     steadyState: { ...plan['steadyState'], p95: '5s', for: '500ms', within: '30s' },
+    // No monitoring runs here.
+    expect: undefined,
     ...changes,
   }
   await writeFile(path, JSON.stringify(placed))
   return path
 }
 
-test.each(CATALOG)('the ready plan $name comes to a verdict', async ({ name, text }) => {
+/** The plans with a server or an alert of their own run in ready-plans.test.ts. */
+const FOR_EXAMPLE = CATALOG.filter(({ name }) => !/^(dependency-blocked|held-sessions)$/.test(name))
+
+test.each(FOR_EXAMPLE)('the ready plan $name comes to a verdict', async ({ name, text }) => {
   const plan = await ready(text, { hold: name === 'process-kill' ? '5s' : '2s' })
   const { stdout, stderr, code } = await startProgram([
     'experiment',
@@ -153,32 +155,4 @@ async function isArmed(): Promise<boolean> {
   const response = await fetch(`${squall.admin}/api/rules`)
   const { rules } = (await response.json()) as { rules: { name: string; phase: string }[] }
   return rules.some(({ name, phase }) => name === 'slow-search' && phase === 'on')
-}
-
-interface RestartingServer {
-  readonly port: number
-  close(): Promise<void>
-}
-
-/**
- * A server that is started again when it dies, as a supervisor would, and a file with its number.
- */
-async function startRestarting(pidFile: string): Promise<RestartingServer> {
-  const port = await freePort()
-  let child: Program
-  let closed = false
-  const start = async (): Promise<void> => {
-    child = startProgram([SERVER], { PORT: String(port) }, { program: process.execPath })
-    void child.ended.then(() => (closed ? undefined : start()))
-    await child.firstLine()
-    await writeFile(pidFile, String(child.child.pid), { mode: 0o600 })
-  }
-  await start()
-  return {
-    port,
-    close: async () => {
-      closed = true
-      await child.kill()
-    },
-  }
 }

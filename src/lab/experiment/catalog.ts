@@ -17,19 +17,22 @@ export const CATALOG: readonly ReadyPlan[] = [
   {
     name: 'latency',
     about: 'a tool becomes slow',
-    text: `# A tool becomes slow. Do its callers wait, give up, or continue without it?
+    text: `# A tool becomes slow, by 2 to 5 seconds. Does an alert on twice the usual p95 fire, and do its callers wait?
 name: latency
 ${TARGET}
 steadyState: { errors: 1%, p95: 1s, for: 20s }
 rules:
   - name: slow-search
     match: { tool: search_docs }
-    faults: [delay: { fixed: 2s, jitter: 500ms }]
+    faults: [delay: { uniform: { min: 2s, max: 5s } }]
 stages: [10%, 25%, 50%]
 hold: 60s
 load: { clients: 10, tools: [search_docs], fanOut: 4, timeout: 10s }
 abortOn: { errors: { limit: 5%, for: 10s }, p95: 8s }
-slo: { success: 99%, p95: 5s }
+slo: { success: 99%, p95: 6s }
+expect:
+  # the alert of deploy/prometheus/experiments.example.yml
+  alert: { name: McpLatencyHigh, within: 2m, resolved: 5m, alertmanager: http://localhost:9093 }
 `,
   },
   {
@@ -48,6 +51,61 @@ hold: 60s
 load: { clients: 10, tools: [search_docs], fanOut: 8, retries: 2, retryBudget: 10% }
 abortOn: { errors: { limit: 5%, for: 10s } }
 slo: { success: 99%, blast: 5% }
+`,
+  },
+  {
+    name: 'dependency-blocked',
+    about: 'a dependency of the server is blocked, and restored',
+    text: `# A dependency of the server is blocked for a minute, and restored. Does the server respond, say so, and recover?
+# The sidecar is between the server and its HTTP dependency; target.url is the server.
+name: dependency-blocked
+target:
+  url: http://localhost:3000/mcp # the server
+  environment: staging # the --environment of squall run
+sidecar:
+  admin: http://127.0.0.1:15390
+  rulesFile: ./rules.yaml # the --rules of squall run
+steadyState:
+  health: { url: http://localhost:3000/health }
+  errors: 1%
+  p95: 1s
+  for: 20s
+  within: 2m
+rules:
+  - name: dependency-blocked
+    match: { http: { path: '/**' } }
+    faults: [reset: {}]
+stages: [25%, 65%, 100%]
+hold: 60s
+load: { clients: 10, tools: [search_docs], timeout: 10s }
+abortOn: { uptime: { limit: 99%, for: 5s } } # initialize and tools/list
+expect:
+  errors: [tool_error]
+  during:
+    health: { url: http://localhost:3000/health, status: 503 }
+`,
+  },
+  {
+    name: 'held-sessions',
+    about: 'sessions use up the pool of the server',
+    text: `# 20 sessions are held open. Does the server slow down and report that it is not ready, and is no result silently empty?
+name: held-sessions
+${TARGET}
+steadyState:
+  health: { url: http://localhost:3000/ready }
+  errors: 1%
+  p95: 1s
+  for: 20s
+  within: 2m
+exhaust: { sessions: 20 }
+hold: 60s
+load: { clients: 5, tools: [search_docs], timeout: 10s, expect: ['search_docs:/content>0'] }
+slo: { correctness: 100% } # of the calls that return a result
+expect:
+  errors: [tool_error, rpc_error, http_error]
+  during:
+    p95: 2x
+    health: { url: http://localhost:3000/ready, status: 503 }
 `,
   },
   {
@@ -71,7 +129,7 @@ slo: { p50: 1s }
   {
     name: 'process-kill',
     about: 'the server is killed',
-    text: `# The process of the server is killed. Does it restart, and for how long do calls fail?
+    text: `# The process of the server is killed. Does it restart, are calls refused at once, and does an alert fire and resolve?
 name: process-kill
 ${TARGET}
 steadyState: { probe: tools/list, errors: 1%, p95: 1s, for: 20s, within: 2m }
@@ -83,6 +141,10 @@ hold: 60s
 load: { clients: 10, tools: [search_docs], retries: 2, timeout: 5s }
 abortOn: { errors: { limit: 90%, for: 30s } }
 slo: { success: 70% }
+expect:
+  errors: [connection_refused, reset, http_error] # 404 for sessions that the server has lost
+  # within two cycles of a probe each minute; the alert of deploy/prometheus/experiments.example.yml
+  alert: { name: McpServerDown, within: 2m, resolved: 5m, alertmanager: http://localhost:9093 }
 `,
   },
   {

@@ -17,6 +17,8 @@ export type EndCode =
   | 'NOT_RESTARTED'
   | 'NOT_RECOVERED'
   | 'NOT_RESOLVED'
+  | 'NOT_OBSERVED'
+  | 'UNEXPECTED_ERROR'
   | 'UNNOTICED'
   | 'NO_INJECTIONS'
   | 'NO_CALLS'
@@ -43,6 +45,8 @@ const FAILURES: ReadonlySet<EndCode> = new Set<EndCode>([
   'NOT_RESTARTED',
   'NOT_RECOVERED',
   'NOT_RESOLVED',
+  'NOT_OBSERVED',
+  'UNEXPECTED_ERROR',
 ])
 
 /** Returns true when an end is a finding about the target. */

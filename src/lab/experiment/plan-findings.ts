@@ -64,10 +64,11 @@ function ownFindings(value: unknown): readonly Finding[] {
     ...sidecarFindings(file),
     ...timeFindings(withDefaults(value)),
     ...monitorFindings(value, ['expect', 'alert'], ['alertmanager', 'prometheus']),
-    ...['steadyState', 'abortOn'].flatMap((section) => [
-      ...monitorFindings(value, [section, 'health'], ['url']),
-      ...monitorFindings(value, [section, 'promql'], ['url'], ['max', 'min']),
+    ...[['steadyState'], ['abortOn'], ['expect', 'during']].flatMap((section) => [
+      ...monitorFindings(value, [...section, 'health'], ['url']),
+      ...monitorFindings(value, [...section, 'promql'], ['url'], ['max', 'min']),
     ]),
+    ...emptyFindings(file),
     ...listFindings(fieldOf(file.load, 'expect'), ['load', 'expect'], parseExpectation),
   ]
 }
@@ -126,9 +127,10 @@ function conflict(message: string, path: Path): Finding {
 }
 
 function shapeFindings(file: WrittenPlan): readonly Finding[] {
-  const { rules, kill, stages, pods } = file
-  if (rules === undefined && kill === undefined) {
-    return [{ code: 'missing_key', message: '`rules` or `kill` is missing', path: [] }]
+  const { rules, kill, exhaust, stages, pods } = file
+  if (rules === undefined && kill === undefined && exhaust === undefined) {
+    const message = '`rules`, `kill` or `exhaust` is missing'
+    return [{ code: 'missing_key', message, path: [] }]
   }
   if (stages !== undefined && pods !== undefined) {
     return [conflict('`stages` and `pods` exclude each other', ['pods'])]
@@ -142,6 +144,12 @@ function shapeFindings(file: WrittenPlan): readonly Finding[] {
     return [conflict('stages need rules, and the plan has none', [key])]
   }
   return []
+}
+
+function emptyFindings({ expect }: WrittenPlan): readonly Finding[] {
+  const during = fieldOf(expect, 'during')
+  if (during === undefined || Object.keys(during as object).length > 0) return []
+  return [needsOne('needs', ['health', 'promql', 'p50', 'p95', 'p99'], ['expect', 'during'])]
 }
 
 /** Finds what does not go together with a sidecar of this machine, or with pods. */

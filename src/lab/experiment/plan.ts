@@ -63,7 +63,7 @@ function numberIn(value: Readonly<Record<string, unknown>>, key: string): number
 }
 
 export interface Stage {
-  /** `10%`, `10% of pods`, or `kill`. */
+  /** `10%`, `10% of pods`, `kill`, or `exhaust`. */
   readonly label: string
   /** In percent; undefined when no rule is armed. */
   readonly share: number | undefined
@@ -90,7 +90,7 @@ export interface Plan {
   readonly file: PlanFile
   /** The digest of everything that determines the experiment, including the rules. */
   readonly digest: string
-  /** Undefined when the plan only kills a process. */
+  /** Undefined when the plan only kills a process or holds sessions. */
   readonly rules: RulesSource | undefined
   readonly seed: number
   readonly target: URL
@@ -102,6 +102,8 @@ export interface Plan {
   readonly slo: readonly SloGate[]
   /** The sampled conditions of the steady state and of the abort conditions. */
   readonly samplers: readonly SamplerSpec[]
+  /** The conditions that must pass at least once during the last stage. */
+  readonly expected: readonly Gate[]
   /** The alerts that must fire. */
   readonly alerts: readonly AlertSpec[]
   readonly by: 'calls' | 'pods'

@@ -20,6 +20,7 @@ import {
   inlineRules,
   readRulesText,
 } from './plan.ts'
+import { expectedDuring } from './expectations.ts'
 import { conditionsOf } from './monitor/conditions.ts'
 import type { AlertSpec } from './monitor/alert-source.ts'
 import type { AbortLimit, PlanFile } from './plan-schema.ts'
@@ -95,7 +96,10 @@ function planOf(
   const { steadyState, abortOn = {} } = file
   const steady = conditionsOf(steadyState)
   const aborts = conditionsOf(abortOn)
-  const samplers = [...steady, ...aborts].map(({ spec }) => [spec.measure, spec] as const)
+  const expected = expectedDuring(file)
+  const samplers = [...[...steady, ...aborts].map(({ spec }) => spec), ...expected.samplers].map(
+    (spec) => [spec.measure, spec] as const,
+  )
   return {
     file,
     digest: planDigest(file, rules, calls),
@@ -109,6 +113,7 @@ function planOf(
     aborts: [...gatesOf(abortOn), ...aborts.flatMap(({ gates }) => gates)],
     samplers: [...new Map(samplers).values()],
     slo: Object.entries(file.slo ?? {}).map(([name, limit]) => limitGate(name, limit)),
+    expected: expected.gates,
     alerts: alertsOf(file),
     by: file.pods === undefined ? 'calls' : 'pods',
     stages: stagesOf(file),
@@ -153,10 +158,10 @@ function gatesOf(limits: Partial<Readonly<Record<CallMeasure, WrittenLimit>>>): 
   })
 }
 
-function stagesOf({ stages, pods }: PlanFile): readonly Stage[] {
+function stagesOf({ stages, pods, kill }: PlanFile): readonly Stage[] {
   if (stages !== undefined) return stages.map((share) => ({ label: `${share}%`, share }))
   if (pods !== undefined) return pods.map((share) => ({ label: `${share}% of pods`, share }))
-  return [{ label: 'kill', share: undefined }]
+  return [{ label: kill === undefined ? 'exhaust' : 'kill', share: undefined }]
 }
 
 /**

@@ -131,10 +131,12 @@ function mayBegin(
 
 /** Returns the plan with limits in place of multiples of the values before the stages. */
 function measuredPlan(plan: Plan, { measured, load }: PhaseResult): Plan {
+  const called = load === undefined ? measured : measuredOf(load)
   return {
     ...plan,
     steady: withBaseline(plan.steady, measured),
-    aborts: withBaseline(plan.aborts, load === undefined ? measured : measuredOf(load)),
+    aborts: withBaseline(plan.aborts, called),
+    expected: withBaseline(plan.expected, called),
   }
 }
 

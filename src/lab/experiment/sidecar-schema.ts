@@ -89,3 +89,15 @@ export const kill = section(
       'What dies at the start of each stage: a process, with `pidFile` and `command`, or pods, with `pod`.',
   },
 )
+
+export const exhaust = section(
+  {
+    sessions: number(1, 1000, {
+      description: 'Sessions that are held open during each stage, each with a stream.',
+    }),
+  },
+  {
+    description: 'Resources of the server that the experiment uses up during the stages.',
+    examples: [{ sessions: 20 }],
+  },
+)

@@ -1,3 +1,5 @@
+import { Observations, unexpectedErrors } from './expectations.ts'
+import { type HeldSessions, holdSessions } from './held-sessions.ts'
 import { AbortWatch, anyFails, fails, shownMeasure } from './gate.ts'
 import {
   type EarlyEnd,
@@ -62,6 +64,8 @@ async function runStage(
   onEvent({ kind: 'phase', label: stage.label, stage: { index, count }, durationMs })
   const began = performance.now()
   steadiness.injected(began)
+  const observations = new Observations(isLast ? plan.expected : [])
+  let held: Promise<HeldSessions | undefined> | undefined
   let totals: Totals = NO_TOTALS
   let restartMs: number | null = null
   let watched = false
@@ -71,6 +75,7 @@ async function runStage(
     const { applied } = totals
     onEvent({ kind: 'moment', elapsedMs, durationMs, calls, measured: load, applied })
     if (draining) return undefined
+    observations.add(load)
     const aborting = anyFails(plan.aborts, load)
     watched ||= aborting !== undefined
     steadiness.add(at, aborting === true || isUnready(context) || anyFails(plan.steady, steady))
@@ -90,7 +95,7 @@ async function runStage(
     rolledBack.catch(() => {})
     onEvent({ kind: 'seen', end })
   }
-  const phase = await runPhase({
+  const running = runPhase({
     label: stage.label,
     load: phaseLoad(plan, context, durationMs),
     probe,
@@ -105,18 +110,21 @@ async function runStage(
       return ended
     }),
     pollMs: sidecars.paces.pollMs,
-    ...(sidecars.killing !== undefined && {
-      begun: async (signal: AbortSignal): Promise<EarlyEnd | undefined> => {
-        const { end, ms } = await killOnce(context, sidecars.killing!, index, signal)
-        restartMs = ms
-        return end
-      },
-    }),
+    begun: async (signal) => {
+      held = exhaust(context, signal)
+      if ((await held)?.sessions === 0) return NOTHING_HELD
+      if (sidecars.killing === undefined) return undefined
+      const { end, ms } = await killOnce(context, sidecars.killing, index, signal)
+      restartMs = ms
+      return end
+    },
   })
+  const phase = await closingAfter(running, () => held)
   if (phase.end === undefined && !stop.aborted)
     totals = await sidecars.totals(names).catch(() => totals)
   const result = { ...phase.result, share: stage.share ?? null, ...totals, restartMs }
-  let end = phase.end ?? (stop.aborted ? undefined : stageProblem(context, result, watched))
+  let end =
+    phase.end ?? (stop.aborted ? undefined : stageProblem(context, result, watched, observations))
   if (isLast && !stop.aborted) end = await noticed(context, began, end, phase.end === undefined)
   if (end !== undefined && rolledBack === undefined) onEnd(end)
   const text = end === undefined ? stageWords(result) : end.why
@@ -135,6 +143,7 @@ function stageProblem(
   { plan }: Context,
   { load, share, matched, applied }: StageResult,
   watched: boolean,
+  observations: Observations,
 ): EarlyEnd | undefined {
   if (load === undefined || load.counts.calls === 0) {
     return { code: 'NO_CALLS', why: 'no call ended' }
@@ -151,6 +160,8 @@ function stageProblem(
   }
   const failed = load.slo.find(({ ok }) => !ok)
   if (failed !== undefined) return { code: 'SLO', why: `${failed.gate} failed` }
+  const unexpected = unexpectedErrors(load, plan.file.expect?.errors)
+  if (unexpected !== undefined) return unexpected
   if (share !== null && applied === 0) {
     const why =
       matched === 0
@@ -158,7 +169,40 @@ function stageProblem(
         : `no fault was injected into the ${matched} matched calls: increase load or hold`
     return { code: 'NO_INJECTIONS', why }
   }
-  return undefined
+  return observations.missing()
+}
+
+const NOTHING_HELD: EarlyEnd = {
+  code: 'NO_INJECTIONS',
+  why: 'the server opened none of the sessions of exhaust',
+}
+
+/** Returns the result of a phase after the held sessions have been closed. */
+async function closingAfter<Result>(
+  running: Promise<Result>,
+  held: () => Promise<HeldSessions | undefined> | undefined,
+): Promise<Result> {
+  try {
+    return await running
+  } finally {
+    await (await held())?.close()
+  }
+}
+
+/** Opens the sessions of `exhaust`; undefined when the plan has none. */
+async function exhaust(
+  { plan, version, headers, onEvent }: Context,
+  signal: AbortSignal,
+): Promise<HeldSessions | undefined> {
+  const { exhaust: written, target } = plan.file
+  if (written === undefined) return undefined
+  const all = { ...target.headers, ...headers }
+  const at = { url: plan.target, client: 'lean', headers: all } as const
+  const held = await holdSessions(at, version, written.sessions, signal)
+  const { sessions, streams } = held
+  const text = `holds ${sessions} of ${written.sessions} sessions, ${streams} with a stream`
+  onEvent({ kind: 'note', text })
+  return held
 }
 
 /** Returns the end of the last stage, which depends on the alerts. */

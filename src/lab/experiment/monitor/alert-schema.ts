@@ -9,7 +9,8 @@ export function oneOrMore<Spec>(one: TUnsafe<Spec>, description: string): TUnsaf
   return Type.Unsafe<Spec | Spec[]>({ anyOf: [one, list], description })
 }
 
-const alert = section(
+/** Declares an alert. */
+export const alert = section(
   {
     name: text('Name of the alert (`alertname`).', 256),
     labels: Type.Optional(
@@ -33,22 +34,4 @@ const alert = section(
     prometheus: Type.Optional(text('URL of Prometheus, instead of `alertmanager`.')),
   },
   { description: 'An alert that must fire.' },
-)
-
-/** Declares what the monitoring must notice. */
-export const expectation = section(
-  { alert: Type.Optional(oneOrMore(alert, 'The alert that must fire, or a list of alerts.')) },
-  {
-    description: 'What the monitoring must notice.',
-    examples: [
-      {
-        alert: {
-          name: 'McpErrorsHigh',
-          within: '2m',
-          resolved: '5m',
-          alertmanager: 'http://localhost:9093',
-        },
-      },
-    ],
-  },
 )

@@ -1,0 +1,32 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from 'vitest'
+import { parse } from 'yaml'
+import { CATALOG } from '../../src/lab/experiment/catalog.ts'
+import type { ExperimentResult } from '../../src/lab/experiment/experiment-result.ts'
+import { type Changes, mergePlans } from '../lab/experiment/stage.ts'
+import { startProgram } from '../support/program.ts'
+
+/** The addresses in a ready plan, and those of a test. */
+type Addresses = Readonly<Record<string, string>>
+
+/** Runs a ready plan with other addresses and shorter times. */
+export async function runReady(
+  wanted: string,
+  addresses: Addresses,
+  directory: string,
+  changes: Changes,
+): Promise<ExperimentResult> {
+  const { text } = CATALOG.find(({ name }) => name === wanted)!
+  const placed = Object.entries(addresses).reduce((all, [from, to]) => {
+    expect(all).toContain(from)
+    return all.replaceAll(from, to)
+  }, text)
+  const plan = join(directory, 'plan.yaml')
+  await writeFile(plan, JSON.stringify(mergePlans(parse(placed) as Changes, changes)))
+  const kept = ['--experiments', join(directory, 'runs'), '--state-dir', join(directory, 'state')]
+  const run = startProgram(['experiment', 'run', plan, '--json', ...kept])
+  const { stdout, stderr } = await run.finished()
+  const result = JSON.parse(stdout === '' ? `{"why":${JSON.stringify(stderr)}}` : stdout)
+  return result as ExperimentResult
+}

@@ -1,0 +1,97 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import type { EndCode } from '../../src/lab/experiment/experiment-result.ts'
+import { dependentListener, type Flaw } from '../support/dependent-server.ts'
+import { startSquall } from '../support/squall.ts'
+import { startUpstream } from '../support/upstream.ts'
+import { runReady } from './ready-plan.ts'
+
+// Needs nothing more than Node and the built program.
+
+const FLAGS = ['--environment', 'staging', '--guard-error-rate', 'off']
+
+async function withRules<T>(
+  upstream: string,
+  use: (directory: string, listen: string, admin: string) => Promise<T>,
+): Promise<T> {
+  const directory = await mkdtemp(join(tmpdir(), 'squall-ready-'))
+  const rules = join(directory, 'rules.yaml')
+  await writeFile(rules, 'rules: []\n')
+  const squall = await startSquall('--upstream', upstream, '--rules', rules, ...FLAGS)
+  try {
+    return await use(directory, `http://127.0.0.1:${squall.port}`, squall.admin)
+  } finally {
+    await squall.close()
+    await rm(directory, { recursive: true, force: true })
+  }
+}
+
+const TIMES = { hold: '4s', steadyState: { for: '500ms', within: '5s' } }
+
+type Case = readonly [behaviour: string, flaw: Flaw | undefined, code: RegExp | null]
+
+const code = (...codes: readonly EndCode[]): RegExp => new RegExp(`^(${codes.join('|')})$`)
+
+describe.concurrent('a blocked dependency', () => {
+  const CASES: readonly Case[] = [
+    ['reports it and recovers', undefined, null],
+    ['hangs', 'hangs', code('UNEXPECTED_ERROR')],
+    ['cannot be initialized', 'fails to initialize', code('ABORT_CONDITION', 'TARGET_LOST')],
+    ['claims to be healthy', 'healthy without dependency', code('NOT_OBSERVED')],
+    ['never recovers', 'never recovers', code('NOT_RECOVERED')],
+  ]
+
+  test.each(CASES)('of a server that %s', async (_, flaw, wanted) => {
+    const dependency = await startUpstream((__, res) => void res.end('{}'))
+    try {
+      await withRules(dependency.url, async (directory, listen, admin) => {
+        const server = await startUpstream(dependentListener({ dependency: listen, flaw }))
+        const addresses = { 'http://localhost:3000': server.url, 'http://127.0.0.1:15390': admin }
+        const changes = { ...TIMES, load: { rate: 30, timeout: '2s' } }
+        const result = await runReady('dependency-blocked', addresses, directory, changes)
+        await server.close()
+        expect(result.code, result.why).toEqual(
+          wanted === null ? null : expect.stringMatching(wanted),
+        )
+        expect(result).toMatchObject({
+          restored: true,
+          verdict: wanted === null ? 'passed' : 'failed',
+        })
+      })
+    } finally {
+      await dependency.close()
+    }
+  })
+})
+
+describe.concurrent('twenty held sessions', () => {
+  const CASES: readonly Case[] = [
+    ['slows down and reports it', undefined, null],
+    ['claims to be ready', 'ready without room', code('NOT_OBSERVED')],
+    ['returns empty results', 'empty without room', code('SLO')],
+  ]
+
+  test.each(CASES)('at a server that %s', async (_, flaw, wanted) => {
+    const server = await startUpstream(dependentListener({ room: 20, flaw }))
+    await withRules(server.url, async (directory, listen, admin) => {
+      const addresses = {
+        'http://localhost:3000': server.url,
+        'http://localhost:15300': listen,
+        'http://127.0.0.1:15390': admin,
+      }
+      const result = await runReady('held-sessions', addresses, directory, {
+        ...TIMES,
+        load: { rate: 30 },
+      })
+      expect(result.code, result.why).toEqual(
+        wanted === null ? null : expect.stringMatching(wanted),
+      )
+      expect(result).toMatchObject({ restored: true, steadyAfter: true })
+      const notes = result.facts.filter(({ kind }) => kind === 'note').map(({ text }) => text)
+      expect(notes).toEqual(['holds 20 of 20 sessions, 20 with a stream'])
+    })
+    await server.close()
+  })
+})
