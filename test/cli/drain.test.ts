@@ -7,7 +7,13 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
 import { OPEN_STREAM, STREAM_HEAD, toolCall } from '../support/mcp-bytes.ts'
 import { portOf, startProgram, type Program } from '../support/program.ts'
-import { response, chunk, type AppExchange, type RawApp } from '../support/raw-app.ts'
+import {
+  response,
+  chunk,
+  type AppConnection,
+  type AppExchange,
+  type RawApp,
+} from '../support/raw-app.ts'
 import { RawClient } from '../support/raw-client.ts'
 import { valueOf } from '../support/wire.ts'
 import { startUpstream } from '../support/upstream.ts'
@@ -55,6 +61,11 @@ async function openStream(port: number): Promise<RawClient> {
   return stream
 }
 
+/** The upstream's end of the stream: readiness probes have connections of their own. */
+function streamOf({ requests }: RawApp): AppConnection {
+  return requests.find(({ method }) => method === 'GET')!.connection
+}
+
 async function signalled(program: Program, signal: NodeJS.Signals): Promise<void> {
   program.signal(signal)
   await program.logged('draining; a second signal ends at once')
@@ -91,12 +102,14 @@ describe('a drain', () => {
   })
 
   test('lets an event stream go on, and ends when the upstream has ended it', async () => {
-    const { app, program, port } = await stand()
+    const { app, program, port, admin } = await stand()
+    // A probe of the upstream, which may come before the stream.
+    await (await fetch(`${admin}/readyz`)).text()
     const stream = await openStream(port)
     await signalled(program, 'SIGTERM')
-    app.connections[0]!.socket.write(chunk('data: 2\n\n'))
+    streamOf(app).socket.write(chunk('data: 2\n\n'))
     expect(await stream.sees('data: 2')).toBe(true)
-    app.connections[0]!.socket.write('0\r\n\r\n')
+    streamOf(app).socket.write('0\r\n\r\n')
     expect((await stream.response())?.complete).toBe(true)
     expect(await stream.gone).toBe('fin')
     stream.close()
@@ -108,12 +121,12 @@ describe('a drain', () => {
     const stream = await openStream(port)
     const began = performance.now()
     await signalled(program, 'SIGINT')
-    app.connections[0]!.socket.write(chunk('data: 2\n\n'))
+    streamOf(app).socket.write(chunk('data: 2\n\n'))
     expect(await stream.sees('data: 2')).toBe(true)
     await stream.gone
     expect(performance.now() - began).toBeGreaterThan(600)
     expect(stream.responses.map(({ complete }) => complete)).toEqual([false])
-    await app.connections[0]!.gone
+    await streamOf(app).gone
     expect(await program.ended).toEqual({ code: 0, signal: null })
   })
 
@@ -124,7 +137,7 @@ describe('a drain', () => {
     await signalled(program, 'SIGTERM')
     await idle.gone
     await idle.send(toolCall(1), 'POST')
-    app.connections[0]!.socket.write('0\r\n\r\n')
+    streamOf(app).socket.write('0\r\n\r\n')
     await stream.gone
     stream.close()
     idle.close()
