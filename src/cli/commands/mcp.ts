@@ -99,7 +99,7 @@ export const MCP = defineCommand({
 
 export const APPROVE = defineCommand({
   name: 'approve',
-  examples: ['approve 3f9c1a07be'],
+  examples: ['approve 3f9c1a07be', 'approve 3f9c1a07be --state-dir /var/lib/squall'],
   page: PAGE,
   description: 'approve one run of an experiment that an agent proposed, at a terminal',
   operands: { form: '[id]', most: 1 },
