@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers'
 import { get, post } from '../accounting/stage.ts'
 import { RawClient } from '../support/raw-client.ts'
 import { said } from './push-app.ts'
-import type { ReachPlay } from './reach-kinds.ts'
+import type { ReachPlay } from './reach-kind.ts'
 
 /** Names the play that a request is part of. */
 const CELL = 'x-cell'

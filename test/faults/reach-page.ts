@@ -1,5 +1,6 @@
 import { NOT_APPLICABLE, type NotApplicableReason } from '../../src/filters/lib/not-applicable.ts'
-import { REACH_KINDS, type ReachKind } from './reach-kinds.ts'
+import type { ReachKind } from './reach-kind.ts'
+import { REACH_KINDS } from './reach-kinds.ts'
 
 /** The effect of a fault on messages of one kind. */
 export interface ReachCell {

@@ -11,7 +11,8 @@ import { rounds } from '../support/rounds.ts'
 import { startSidecar, type RunningSidecar } from '../support/sidecar.ts'
 import { exampleOf, oneFault } from './one-fault.ts'
 import { ReachApp } from './reach-app.ts'
-import { REACH_KINDS, type ReachKind, type Variant } from './reach-kinds.ts'
+import type { ReachKind, Variant } from './reach-kind.ts'
+import { REACH_KINDS } from './reach-kinds.ts'
 import { reachPage, type ReachCell } from './reach-page.ts'
 
 const file = fileURLToPath(new URL('../../docs/reference/reach.md', import.meta.url))
