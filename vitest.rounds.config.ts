@@ -28,6 +28,7 @@ const REPEATING = [
   'rules/rules-watcher-invalid-input',
   'rules/rules-watcher-life',
   'base/regex/safe-regex',
+  'rules/select/sample-hash',
   'rules/select/selection',
   'truth/any-rules',
   'telemetry/error-samples',

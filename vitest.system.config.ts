@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config'
 
 /** Tests that need Node alone and mostly wait, so that they run beside each other. */
-const WAITING = 'test/system/waiting/**/*.test.ts'
+const WAITING = ['test/system/waiting/**/*.test.ts', 'test/system/agents-replay.test.ts']
 
 export default defineConfig({
   test: {
@@ -11,14 +11,14 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'waiting', include: [WAITING], maxWorkers: 4, sequence: { groupOrder: 1 } },
+        test: { name: 'waiting', include: WAITING, maxWorkers: 4, sequence: { groupOrder: 1 } },
       },
       {
         extends: true,
         test: {
           name: 'system',
           include: ['test/system/**/*.test.ts'],
-          exclude: [WAITING],
+          exclude: WAITING,
           fileParallelism: false,
           sequence: { groupOrder: 2 },
         },

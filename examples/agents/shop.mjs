@@ -1,7 +1,7 @@
 // A shop of two MCP servers, to see a retry storm: `node examples/agents/shop.mjs`.
 //   inventory  port 3000: reserve_item uses one of ten connections of a pool for 200 ms
 //   orders     port 3001: place_order calls reserve_item through Squall, at INVENTORY_URL
-// orders gives up a call after 600 ms and tries again at once, without a limit, and without cancelling the
+// orders gives up a call after a second and tries again at once, without a limit, and without cancelling the
 // call that it gave up. Its own rate limiter allows 150 calls a second.
 //   --fixed    six attempts with pauses between them, and cancel what is given up
 import { once } from 'node:events'
@@ -16,7 +16,7 @@ const inventoryUrl = env.INVENTORY_URL ?? 'http://127.0.0.1:15300/mcp'
 const isFixed = process.argv.includes('--fixed')
 
 const POOL_SIZE = 10
-const POOL_WAIT_MS = 1000
+const POOL_WAIT_MS = 1500
 const WORK_MS = 200
 
 let free = POOL_SIZE
@@ -63,7 +63,7 @@ async function reserveItem({ item }, { signal }) {
   }
 }
 
-const TIMEOUT_MS = 600
+const TIMEOUT_MS = 1000
 const CALLS_PER_SECOND = 150
 
 let allowed = CALLS_PER_SECOND

@@ -40,7 +40,10 @@ export function disarm(
   return apiResponse(API.disarm, { ...showArming(rules), changed })
 }
 
-/** Lifts what an operator, the guard or a condition of `--rollback-on` disarmed; changes nothing where other reasons remain. */
+/**
+ * Lifts what an operator, the guard or a condition of `--rollback-on` disarmed; changes nothing
+ * where other reasons remain.
+ */
 export function arm({ rules, logger }: ChangeParts, { body, from }: ChangeRequest): AdminResponse {
   const read = readReason(body)
   if ('error' in read) return rejection(400, read)

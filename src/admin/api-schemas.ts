@@ -15,8 +15,8 @@ import {
 } from './schema-parts.ts'
 import * as Type from 'typebox'
 
-// The JSON of the admin port. Clients cut what is longer than a bound here. A field that is added after
-// a release is optional: a client may be newer than the sidecar that it asks.
+// The JSON of the admin port. Clients cut what is longer than a bound here. A field that is added
+// after a release is optional: a client may be newer than the sidecar that it asks.
 
 const DIGEST = 80
 

@@ -111,7 +111,8 @@ function showReload({ version, at }: Reload): ShownReload {
 
 /**
  * Shows the active rules, those of the file in its order, each with the results of its calls.
- * `withoutZeros` leaves out results that never occurred, which is most of them, and the texts of the rules.
+ * `withoutZeros` leaves out results that never occurred, which is most of them, and the texts of
+ * the rules.
  */
 export function showRules(
   { states, ruleSet, current, clock }: ActiveRules,

@@ -44,14 +44,20 @@ const PERCENT = new RegExp(PERCENT_PATTERN)
 const FACTOR = new RegExp(FACTOR_PATTERN)
 const UNIT = /[a-zA-Z]+$/
 
-/** Parses `300ms`, `5s`, `1.5m` or `0` into milliseconds; undefined for other texts, and above `most`. */
+/**
+ * Parses `300ms`, `5s`, `1.5m` or `0` into milliseconds; undefined for other texts, and above
+ * `most`.
+ */
 export function readDuration(text: string, most: number = MAX_DURATION_MS): number | undefined {
   if (!DURATION.test(text)) return undefined
   const ms = withUnit(text, MILLISECONDS)
   return ms <= most ? ms : undefined
 }
 
-/** Parses `512B`, `8KiB`, `1MB`, `512` into bytes; undefined for other texts, and above the exact integers. */
+/**
+ * Parses `512B`, `8KiB`, `1MB`, `512` into bytes; undefined for other texts, and above the exact
+ * integers.
+ */
 export function readSize(text: string): number | undefined {
   if (!SIZE.test(text)) return undefined
   const bytes = withUnit(text, BYTES)
@@ -68,7 +74,10 @@ export function readFactor(text: string): number | undefined {
   return FACTOR.test(text) ? Number(text.slice(0, -1)) : undefined
 }
 
-/** Parses `200/s`, `30/m` or `200` into calls per second; undefined for other texts, for 0, and above a million. */
+/**
+ * Parses `200/s`, `30/m` or `200` into calls per second; undefined for other texts, for 0, and
+ * above a million.
+ */
 export function readRate(text: string): number | undefined {
   if (!new RegExp(RATE_PATTERN).test(text)) return undefined
   const [number = '', unit] = text.split('/')

@@ -6,7 +6,10 @@ import type { Message } from '../mcp/json-rpc.ts'
 import type { NotApplicableReason } from './lib/not-applicable.ts'
 import type { Outlook, OutlookInput } from './lib/outlook.ts'
 
-/** A reply in place of the upstream's response. Squall adds the id of the call and the framing of its transport. */
+/**
+ * A reply in place of the upstream's response. Squall adds the id of the call and the framing of
+ * its transport.
+ */
 export type InjectedReply =
   | {
       readonly kind: 'http'
@@ -25,22 +28,29 @@ export type InjectedReply =
     }
   | { readonly kind: 'toolError'; readonly text: string }
 
-/** Decides how the exchange continues. After any verdict but `continue`, `edit` and `copies`, no later fault is asked. */
+/**
+ * Decides how the exchange continues. After any verdict but `continue`, `edit` and `copies`, no
+ * later fault is asked.
+ */
 export type Verdict =
   | { readonly kind: 'continue' }
   /** Sends the upstream a changed call. Only before the upstream has the call. */
   | { readonly kind: 'edit'; readonly edit: EditCall }
   /**
-   * Sends the upstream so many more copies of the call, each with its own id, and `spacing` milliseconds
-   * apart. Their responses are dropped. Only before the upstream has the call.
+   * Sends the upstream so many more copies of the call, each with its own id, and `spacing`
+   * milliseconds apart. Their responses are dropped. Only before the upstream has the call.
    */
   | { readonly kind: 'copies'; readonly copies: number; readonly spacing: number }
   /**
-   * Replies in place of the upstream. With `endsSession`, the session of the call ends until the rule is
-   * withdrawn: its requests are rejected as those of an unknown session, and its open streams end.
+   * Replies in place of the upstream. With `endsSession`, the session of the call ends until the
+   * rule is withdrawn: its requests are rejected as those of an unknown session, and its open
+   * streams end.
    */
   | { readonly kind: 'respond'; readonly reply: InjectedReply; readonly endsSession?: true }
-  /** Ends the client's connection. With `refuse`, new connections are refused for so many milliseconds. */
+  /**
+   * Ends the client's connection. With `refuse`, new connections are refused for so many
+   * milliseconds.
+   */
   | { readonly kind: 'reset'; readonly how: 'rst' | 'fin'; readonly refuse?: number }
   | { readonly kind: 'hang' }
 
@@ -62,15 +72,17 @@ export interface Frame {
 export type Frames = AsyncIterable<Frame>
 
 /**
- * A response as HTTP. A transform receives the response of the upstream and returns the one for the client:
+ * A response as HTTP. A transform receives the response of the upstream and returns the one for the
+ * client:
  *
  * - The head is sent when the transform returns, and each chunk as soon as it is emitted.
  * - The chunks are the bytes on the wire, in the content coding that the head names.
- * - The transform keeps the framing headers correct, or breaks them on purpose: bytes beyond a declared length
- *   are dropped, and the connection ends after a body that is too short or has contradictory lengths.
+ * - The transform keeps the framing headers correct, or breaks them on purpose: bytes beyond a
+ *   declared length are dropped, and the connection ends after a body that is too short or has
+ *   contradictory lengths.
  * - A body that ends before its source ends the response, and the transfer from the upstream.
- * - A transform that throws loses nothing: the bytes that it took and did not emit are sent, and all that
- *   follow. The upstream's head is used unless the transform has returned another one.
+ * - A transform that throws loses nothing: the bytes that it took and did not emit are sent, and
+ *   all that follow. The upstream's head is used unless the transform has returned another one.
  */
 export interface Output {
   readonly head: ResponseHead
@@ -109,7 +121,10 @@ export interface FaultContext {
   readonly response: ResponseHead | undefined
   /** The size of the request body in bytes. */
   readonly requestBytes: number
-  /** Returns true when the rule matches the tool, prompt or resource of this name, by which lists are narrowed. */
+  /**
+   * Returns true when the rule matches the tool, prompt or resource of this name, by which lists
+   * are narrowed.
+   */
   readonly matchesName: (name: string) => boolean
   /** False when the rule disables markers: nothing on the wire reveals the fault. */
   readonly marked: boolean
@@ -117,37 +132,48 @@ export interface FaultContext {
   /** Milliseconds since the epoch. */
   readonly now: () => number
   /**
-   * Returns the memory of the fault between calls, which `make` creates on first use. The memory survives a
-   * reload that leaves the rule unchanged.
+   * Returns the memory of the fault between calls, which `make` creates on first use. The memory
+   * survives a reload that leaves the rule unchanged.
    */
   readonly memory: <Memory>(make: () => Memory) => Memory
   /** Counts the messages that the fault keeps in its memory. */
   readonly keeping: Keeping
   /**
-   * Reserves memory, until the response is sent, for bytes that the fault is about to create. Returns a reason,
-   * and reserves nothing, when there is not enough.
+   * Reserves memory, until the response is sent, for bytes that the fault is about to create.
+   * Returns a reason, and reserves nothing, when there is not enough.
    */
   readonly reserve: (bytes: number) => NotApplicableReason | undefined
   /** Aborted when the client leaves or the sidecar drains. */
   readonly signal: AbortSignal
   /** Returns a number from 0 to below 1; the sequence is seeded by the rule and the call. */
   readonly random: () => number
-  /** Waits so many milliseconds; resolves early when the rule is withdrawn, and rejects when `signal` is aborted. */
+  /**
+   * Waits so many milliseconds; resolves early when the rule is withdrawn, and rejects when
+   * `signal` is aborted.
+   */
   readonly sleep: (ms: number) => Promise<void>
-  /** Resolves in a later iteration of the event loop. A fault awaits it between steps that take milliseconds. */
+  /**
+   * Resolves in a later iteration of the event loop. A fault awaits it between steps that take
+   * milliseconds.
+   */
   readonly nextLoop: () => Promise<void>
   /** Identifies the call, or else the stream, to which a message of the server belongs. */
   readonly group: object
   /**
-   * Waits for the next message on the stream of a message of the server: `overtaken` when that has passed,
-   * `overtakes` when another one waits for this message, `last` when there is none to wait for.
+   * Waits for the next message on the stream of a message of the server: `overtaken` when that has
+   * passed, `overtakes` when another one waits for this message, `last` when there is none to wait
+   * for.
    */
   readonly overtaken: () => Promise<Overtaking>
-  /** Resolves when the rule is withdrawn or `signal` is aborted. The fault then sends everything that it holds. */
+  /**
+   * Resolves when the rule is withdrawn or `signal` is aborted. The fault then sends everything
+   * that it holds.
+   */
   readonly retired: () => Promise<void>
   /**
-   * Counts the fault as injected. A fault that never calls this is counted as not applicable. Throws when the
-   * fault may not act, because its rule was withdrawn or too many faults are in progress.
+   * Counts the fault as injected. A fault that never calls this is counted as not applicable.
+   * Throws when the fault may not act, because its rule was withdrawn or too many faults are in
+   * progress.
    */
   readonly injected: (effect?: string) => void
   /** Counts the call as within the limit: the fault leaves it alone on purpose. */
@@ -156,21 +182,34 @@ export interface FaultContext {
   readonly cannot: (reason: NotApplicableReason) => void
 }
 
-/** A fault with its parameters, created once per rule. It implements only the hooks that it needs. */
+/** A fault with its parameters, created once per rule. Implements only the hooks it needs. */
 export interface Fault {
-  /** True when an effect changes the content of the request or response: a call that is `ok` counts as changed. */
+  /**
+   * True when an effect changes the content of the request or response: a call that is `ok` counts
+   * as changed.
+   */
   readonly changes?: true
-  /** Called before the receiver gets a message: a call or, without `onMessage`, any other message. */
+  /** Called before the receiver gets a call or, without `onMessage`, any other message. */
   onRequest?(ctx: FaultContext): Verdict | Promise<Verdict>
-  /** Called instead of `onRequest` for a message that is no call, before its receiver gets the message. */
+  /**
+   * Called instead of `onRequest` for a message that is no call, before its receiver gets the
+   * message.
+   */
   onMessage?(ctx: FaultContext): Verdict | Promise<Verdict>
-  /** Called when the response to the call has arrived, before the client gets it. Earlier frames are forwarded. */
+  /**
+   * Called when the response to the call has arrived, before the client gets it. Earlier frames are
+   * forwarded.
+   */
   beforeResponse?(ctx: FaultContext): Verdict | Promise<Verdict>
-  /** Called when the response begins. Receives the frames of the upstream, and returns those for the client. */
+  /**
+   * Called when the response begins. Receives the frames of the upstream, and returns those for the
+   * client.
+   */
   onResponse?(ctx: FaultContext, frames: Frames): Frames
   /**
-   * Called when the response is sent, after all other hooks of all faults. Only for responses of the upstream
-   * to a single call on its own exchange: not for batches, the stream of HTTP+SSE, or replies of faults.
+   * Called when the response is sent, after all other hooks of all faults. Only for responses of
+   * the upstream to a single call on its own exchange: not for batches, the stream of HTTP+SSE, or
+   * replies of faults.
    */
   onOutput?(ctx: FaultContext, output: Output): Output | Promise<Output>
 }
@@ -191,7 +230,7 @@ export interface FaultDefinition<Name extends string, Schema extends TSchema> {
   readonly meets: string
   /** Names the same fault in other tools, in sentences for the reference page. */
   readonly elsewhere: string
-  /** A rule for the reference page: a list item of `rules` in YAML that begins in the first column. */
+  /** A rule for the reference page: a list item of `rules` in YAML, in the first column. */
   readonly example: string
   /** The parameters as written in the rules file. `create` gets them parsed and with defaults. */
   readonly schema: Schema

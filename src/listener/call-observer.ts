@@ -152,7 +152,7 @@ export class CallObserver implements Observer {
   /** Settles the calls by a complete response that is not a stream. */
   #responded(): void {
     const entries = this.#entries
-    // HTTP+SSE servers answer 202, some 200: both only accept the call.
+    // HTTP+SSE servers respond with 202, some with 200: both only accept the call.
     if (entries[0]?.call.transport === 'http+sse' && this.#status < 300) {
       this.#release()
       this.#close('incomplete')

@@ -79,7 +79,7 @@ export class InFlightRequests {
     return this.#open
   }
 
-  /** Opens a call. Calls without a session can only be answered on their own exchange. */
+  /** Opens a call. Responses to calls without a session come only on their own exchange. */
   open(
     call: RequestCall,
     session: string,
@@ -162,7 +162,7 @@ export class InFlightRequests {
     watch.ended(Object.assign(record, more))
   }
 
-  /** Finds the open call that a message on a session's stream answers. */
+  /** Finds the open call to which a message on a session's stream responds. */
   find(session: string, id: JsonRpcId): CallEntry | undefined {
     return session === '' ? undefined : this.#inFlight.peek(session, id)
   }
@@ -172,7 +172,7 @@ export class InFlightRequests {
     return [...this.#inFlight.ofSession(session)]
   }
 
-  /** Settles the call that a result or error of so many bytes answers. */
+  /** Settles the call of a result or error of so many bytes. */
   response(entry: CallEntry, message: Message, bytes: number): void {
     entry.faults?.responded(entry.call)
     this.tasks.learn(entry.session, entry.call, message)
@@ -251,9 +251,7 @@ export class InFlightRequests {
     }
   }
 
-  /**
-   * Ends a session. Calls that were sent to the upstream stay open while their exchange is open.
-   */
+  /** Ends a session. Calls that the upstream got stay open while their exchange is open. */
   endSession(session: string, outcome: Outcome, origin: Origin = 'real'): void {
     this.sessions.forget(session)
     for (const entry of this.#inFlight.dropSession(session)) {

@@ -13,15 +13,13 @@ export interface RelayEnd {
   finished(status: number): void
   /** The response redirects the request. True takes the calls from the observer. */
   redirected(head: ResponseHead): boolean
-  /** The upstream gave no usable response: the receiver must answer. */
+  /** The upstream gave no usable response: the receiver must respond. */
   upstreamFailed(failure: Failure): void
   /** The observer failed; the response continues. */
   observerFailed(error: unknown): void
   /** Squall ends the connection of a client that does not read. */
   dropped(): void
-  /**
-   * Called last and once with the time that Squall spent without waiting, in the unit of the clock.
-   */
+  /** Called last and once with the time that Squall spent without waiting, in clock units. */
   spent(time: number): void
 }
 

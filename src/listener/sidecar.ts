@@ -130,8 +130,8 @@ export class Sidecar {
   }
 
   /**
-   * Stops accepting and waits for the exchanges in flight, which are cut after the drain timeout. Resolves
-   * when every connection is closed.
+   * Stops accepting and waits for the exchanges in flight, which are cut after the drain timeout.
+   * Resolves when every connection is closed.
    */
   drain(): Promise<void> {
     this.#drained ??= this.#drain()

@@ -20,12 +20,15 @@ const INCOMPLETE: Ending = { outcome: 'incomplete' }
 /** Bodies up to this size are always parsed: a search first would save nothing. */
 const ALWAYS_PARSED = 16 * 1024
 
-/** Receives the response to the n-th call, with its size in bytes: that of the body, or of the element of a batch. */
+/**
+ * Receives the response to the n-th call, with its size in bytes: that of the body, or of the
+ * element of a batch.
+ */
 export type OnResponse = (call: number, response: Message, bytes: number) => void
 
 /**
- * Returns how each call of an exchange ended from a complete response that is not a stream. `found` gets the
- * responses that were read.
+ * Returns how each call of an exchange ended from a complete response that is not a stream. `found`
+ * gets the responses that were read.
  */
 export function endingsOfJsonBody(
   calls: readonly RequestCall[],
@@ -66,13 +69,16 @@ export function endingsOfJsonBody(
   })
 }
 
-/** Returns how a message ends the call that it answers. */
+/** Returns how a message ends its call. */
 export function endingOf(call: RequestCall, response: Message): Ending {
   const outcome = outcomeOf(call, response)
   return outcome === 'ok' ? OK : { outcome, error: errorTextOf(response) }
 }
 
-/** Returns true for the status of an upstream that rejects the protocol version or transport of a handshake. */
+/**
+ * Returns true for the status of an upstream that rejects the protocol version or transport of a
+ * handshake.
+ */
 function isNegotiationStatus(method: string, status: number): boolean {
   return (
     (method === 'server/discover' || method === 'initialize') &&
@@ -80,7 +86,10 @@ function isNegotiationStatus(method: string, status: number): boolean {
   )
 }
 
-/** Handles the usual case of one call and one message; an error without an id is about the whole body. */
+/**
+ * Handles the usual case of one call and one message; an error without an id is about the whole
+ * body.
+ */
 function endingOfOnly(call: RequestCall, response: Message): Ending {
   const responses = response.kind === 'result' || response.kind === 'error'
   if (!responses || (response.id !== call.id && response.id !== null)) return INCOMPLETE
@@ -92,7 +101,10 @@ interface Sized {
   readonly bytes: number
 }
 
-/** Removes a call's response from the list, so that two calls with the same id get one response each. */
+/**
+ * Removes a call's response from the list, so that two calls with the same id get one response
+ * each.
+ */
 function takeResponse(responses: Sized[], call: RequestCall, orNull: boolean): Sized | undefined {
   let nameless: Sized | undefined
   for (let i = 0; i < responses.length; i++) {
@@ -103,7 +115,8 @@ function takeResponse(responses: Sized[], call: RequestCall, orNull: boolean): S
       responses.splice(i, 1)
       return response
     }
-    // An error without an id is about the whole body: it answers every call without another response.
+    // An error without an id is about the whole body: it is the response to every call without
+    // another one.
     if (message.id === null) nameless ??= response
   }
   return orNull ? nameless : undefined
@@ -128,9 +141,10 @@ function sized({ batch, messages }: ReadMessages, body: string | Uint8Array): Si
 }
 
 /**
- * Returns true only for a large response that is certainly this call's result and not an error, without
- * parsing it. JSON can escape a letter of a key as \u00XX: a body with such an escape is parsed. The check
- * ignores invalid JSON and a repeated id inside the body, which the client receives anyway.
+ * Returns true only for a large response that is certainly this call's result and not an error,
+ * without parsing it. JSON can escape a letter of a key as \u00XX: a body with such an escape is
+ * parsed. The check ignores invalid JSON and a repeated id inside the body, which the client
+ * receives anyway.
  */
 function isCertainResult(call: RequestCall, body: string | Uint8Array): boolean {
   if (body.length <= ALWAYS_PARSED || call.method === 'tasks/get') return false
@@ -142,8 +156,9 @@ function isCertainResult(call: RequestCall, body: string | Uint8Array): boolean 
 }
 
 /**
- * Parts of `error`, `isError`, `method` and escaped letters, which a result must not contain. The ends of
- * the words are searched, because a search that stops at each quote is ten times as slow in JSON.
+ * Parts of `error`, `isError`, `method` and escaped letters, which a result must not contain. The
+ * ends of the words are searched, because a search that stops at each quote is ten times as slow in
+ * JSON.
  */
 const SIGNS = ['rror"', 'ethod"', 'u00']
 

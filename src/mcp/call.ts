@@ -19,13 +19,11 @@ export interface Call {
   /** Undefined for a notification. */
   readonly id: JsonRpcId | undefined
   readonly method: string
-  /**
-   * Tool or prompt name, resource URI or task id, by method; undefined where the method has none.
-   */
+  /** Tool or prompt name, resource URI or task id, by method; undefined where there is none. */
   readonly name: string | undefined
   /**
-   * The tool of the call that began the task, or during which the server sent the request that is
-   * answered.
+   * The tool of the call that began the task, or during which the server sent the request of the
+   * response.
    */
   readonly tool?: string | undefined
   /** Released when no fault can read it any more. */
@@ -34,7 +32,7 @@ export interface Call {
   /** The version that the request states, if any. */
   readonly protocolVersion: string | undefined
   readonly progressToken: string | number | undefined
-  /** The kind of a message that is no request. A response has the method that it answers. */
+  /** The kind of a message that is no request. A response has the method of its request. */
   readonly kind?: 'notification' | 'response' | undefined
   /** The sender of a message of the server. */
   readonly from?: 'server' | undefined

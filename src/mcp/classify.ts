@@ -7,7 +7,7 @@ import { parseMessages } from './json-rpc.ts'
 import type { BodyProblem } from './json-rpc.ts'
 
 /**
- * A notification or response from the client. The method that a response answers is not known here.
+ * A notification or response from the client. The method of its request is not known here.
  */
 export interface OtherMessage extends Call {
   readonly kind: 'notification' | 'response'

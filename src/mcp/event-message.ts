@@ -9,7 +9,7 @@ import type { SseFrame } from './sse-framer.ts'
 /** The fields of an event; `oversized` is true when a frame is too complex to be read. */
 type Event = SseFields & Partial<Pick<SseFrame, 'oversized' | 'raw'>>
 
-/** A message that answers a call. */
+/** A message that is the response to a call. */
 export type Response = Extract<Message, { readonly kind: 'result' | 'error' }>
 
 const NONE: ReadMessages = { batch: false, messages: [] }
@@ -38,15 +38,15 @@ export function readEvent(frame: Event & Pick<SseFrame, 'raw'>): ReadMessages {
   return read
 }
 
-/** Returns true for a message that answers a call. */
+/** Returns true for a message that is the response to a call. */
 export function isResponse(message: Message | undefined): message is Response {
   return message?.kind === 'result' || message?.kind === 'error'
 }
 
 /**
- * Calls `found` with each result or error of an event, and its size in bytes: that of the event, or of the
- * element of a batch. Most events are notifications: an event without the name of either member, plain or
- * escaped, cannot be a response and is not parsed.
+ * Calls `found` with each result or error of an event, and its size in bytes: that of the event, or
+ * of the element of a batch. Most events are notifications: an event without the name of either
+ * member, plain or escaped, cannot be a response and is not parsed.
  */
 export function eachResponse(
   frame: Event & Pick<SseFrame, 'raw'>,

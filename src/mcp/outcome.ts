@@ -48,7 +48,7 @@ function isNegotiation(method: string, error: unknown): boolean {
   if (!isRecord(error)) return false
   const code = error['code']
   if (method === 'server/discover') {
-    // Older servers also answer an unknown first request as invalid (-32600) or with -32602.
+    // Older servers also reject an unknown first request as invalid (-32600) or with -32602.
     return code === -32601 || code === -32022 || code === -32600 || code === -32602
   }
   if (method !== 'initialize') return false

@@ -9,12 +9,15 @@ export interface ReadMessages {
 
 const READ = new WeakMap<Uint8Array, ReadMessages>()
 
-/** Keeps what was read in one event or body with its bytes, so that the next reader need not parse them. */
+/**
+ * Keeps what was read in one event or body with its bytes, so that the next reader need not parse
+ * them.
+ */
 export function keepRead(bytes: Uint8Array, read: ReadMessages): void {
   READ.set(bytes, read)
 }
 
-/** Returns what was kept with these bytes; undefined when they were not read, or were copied since. */
+/** Returns what was kept with these bytes; undefined if they were not read, or were copied. */
 export function readOf(bytes: Uint8Array): ReadMessages | undefined {
   return READ.get(bytes)
 }

@@ -31,7 +31,7 @@ export interface Exposition {
   readonly body: readonly Uint8Array[]
   /** The whole body as text. */
   readonly text: string
-  /** Releases the body for reuse; each caller calls it once, or leaves the body to the garbage collector. */
+  /** Releases the body for reuse; a caller calls it at most once. */
   readonly done?: () => void
 }
 

@@ -11,11 +11,17 @@ export interface CallRecord {
   readonly tool?: string | undefined
   readonly outcome: Outcome
   readonly origin: Origin
-  /** From the request's last byte to the response's; undefined for calls that are meant to stay open. */
+  /**
+   * From the request's last byte to the response's; undefined for calls that are meant to stay
+   * open.
+   */
   readonly seconds: number | undefined
-  /** From the request sent to the upstream to its whole response; undefined when the upstream did not get the call. */
+  /**
+   * From the request sent to the upstream to its whole response; undefined when the upstream did
+   * not get the call.
+   */
   readonly upstreamSeconds: number | undefined
-  /** The size of the message with the result of a tool, where it was seen apart from other messages. */
+  /** The size of the message with the result of a tool, where seen apart from other messages. */
   readonly responseBytes?: number | undefined
   /** True when the call ended well, but a fault changed its request or response. */
   readonly changed?: boolean
@@ -58,7 +64,7 @@ export interface FaultEffect {
 export interface InjectedFault extends FaultEffect {
   /** Undefined for calls of other methods, and for exchanges without a call. */
   readonly tool: string | undefined
-  /** False when the same fault took effect on the same call before, as with each event of a stream. */
+  /** False when the fault took effect on the call before, as with each event of a stream. */
   readonly first: boolean
   /** The delay of the call; undefined when there is none, or its length is unknown. */
   readonly delaySeconds: number | undefined

@@ -68,7 +68,7 @@ function open({ address, tls }: ConnectorOptions, onread: OnReadOpts | undefined
     host: address.host,
     port: address.port,
     noDelay: true,
-    // undici decides when to answer the upstream's FIN: see SocketGuard.
+    // undici decides when to reply to the upstream's FIN: see SocketGuard.
     allowHalfOpen: true,
     keepAlive: true,
     keepAliveInitialDelay: TCP_KEEP_ALIVE,

@@ -45,7 +45,7 @@ export class UpstreamDiagnosis {
     this.#options = options
   }
 
-  /** Starts a probe after an exchange that failed, was cut, or was answered with 400. */
+  /** Starts a probe after an exchange that failed, was cut, or ended with 400. */
   suspect(failure?: Failure): void {
     const { address, now } = this.#options
     if (address.kind !== 'tcp' || address.tls || this.#busy || this.#closed) return
@@ -96,7 +96,7 @@ export class UpstreamDiagnosis {
 
 type TcpAddress = Extract<UpstreamAddress, { kind: 'tcp' }>
 
-/** Returns true when the upstream answers a TLS handshake, even with an alert. */
+/** Returns true when the upstream responds to a TLS handshake, even with an alert. */
 function speaksTls({ host, port }: TcpAddress): Promise<boolean> {
   const { connect } = process.getBuiltinModule('node:tls')
   return new Promise((resolve) => {

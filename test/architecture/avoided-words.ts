@@ -10,7 +10,12 @@ export interface Avoided {
 /** Returns true for a line that holds the words, as a text or within an identifier. */
 export function isAvoided({ not, allowed }: Avoided, line: string): boolean {
   if (allowed?.test(line) === true) return false
-  return not.test(line) || not.test(line.replace(/([a-z\d])([A-Z])/g, '$1 $2').replace(/_/g, ' '))
+  return not.test(line) || not.test(withWordsApart(line))
+}
+
+/** Puts spaces between the words of identifiers. */
+export function withWordsApart(text: string): string {
+  return text.replace(/([a-z\d])([A-Z])/g, '$1 $2').replace(/_/g, ' ')
 }
 
 const HITS =

@@ -5,12 +5,13 @@ import { RUN_FLAGS } from '../../src/cli/run/run-options.ts'
 import { parseCommandLine } from '../../src/cli/commands/index.ts'
 import { UsageError } from '../../src/cli/flags/usage-error.ts'
 import { rounds } from '../support/rounds.ts'
+import { ANY_CHARACTER } from '../support/any-character.ts'
 
 describe('any command line and environment', () => {
   const flag = fc.constantFrom(...namedFlags(RUN_FLAGS).map(({ name }) => name))
   const value = fc.oneof(
     fc.constantFrom('off', 'true', '5s', '64KiB', ':1', 'http://a', 'unix:/a', '99999', '', '-h'),
-    fc.string({ unit: 'binary', maxLength: 12 }),
+    fc.string({ unit: ANY_CHARACTER, maxLength: 12 }),
   )
   const word = fc.oneof(
     flag.map((name) => `--${name}`),

@@ -123,7 +123,7 @@ it('changes no byte, however often they are cut anew', async () => {
       expect(response.complete).toBe(true)
       expect(response.body.equals(Buffer.concat(parts))).toBe(true)
     }),
-    { numRuns: rounds(40, 200) },
+    { numRuns: rounds(20, 200) },
   )
   expect(await stage.origins()).toEqual(['real'])
   client.close()

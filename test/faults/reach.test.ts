@@ -185,7 +185,7 @@ const isGenerating = process.env['UPDATE'] !== undefined
 /**
  * Each fault meets one in so many kinds of messages, and all of them where there are many rounds.
  */
-const ONE_IN = isGenerating ? 1 : rounds(20, 1)
+const ONE_IN = isGenerating ? 1 : rounds(40, 1)
 let wrongs = 0
 
 describe.each(Object.entries(REACH_KINDS))('%s', (_, kinds) => {

@@ -1,4 +1,5 @@
 import * as fc from 'fast-check'
+import { ANY_CHARACTER } from '../support/any-character.ts'
 
 /** A file in order, with something of everything. */
 export const FILE = `seed: 42
@@ -75,7 +76,7 @@ const edit = fc.record({
   add: fc.oneof(
     fc.constant(''),
     fc.constantFrom(...SNIPPETS),
-    fc.string({ maxLength: 4, unit: 'binary' }),
+    fc.string({ maxLength: 4, unit: ANY_CHARACTER }),
   ),
 })
 /** That file's text after a few careless edits. */

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { parseDocument } from 'yaml'
-import type { ExperimentResult } from '../../src/lab/experiment/experiment-result.ts'
+import { type Agent, openAgent, type ToolResult } from '../cli/mcp/agent.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Program, startProgram } from '../support/program.ts'
 import { startSquall, type Squall } from '../support/squall.ts'
@@ -54,6 +54,7 @@ async function open(...flags: readonly string[]): Promise<void> {
   for (const plan of PLANS) {
     await change(plan, ['target', 'url'], orders)
     await change(plan, ['sidecar', 'admin'], squall.admin)
+    await change(plan, ['sidecar', 'rulesFile'], at('rules.yaml'))
   }
 }
 
@@ -67,75 +68,85 @@ async function until(check: () => boolean | Promise<boolean>, complaint: string)
   await eventually(async () => ((await check()) ? undefined : complaint), 90_000)
 }
 
-function run(plan: string): Program {
-  const policy = ['--policy', at('squall-policy.yaml')]
-  const kept = ['--experiments', at('experiments'), '--state-dir', at('state')]
-  return startProgram([
-    'experiment',
-    'run',
-    at(`${plan}.yaml`),
-    ...policy,
-    ...kept,
-    '--json',
-    '--progress',
-  ])
+/** Connects an agent whose person approves all runs. */
+async function connect(): Promise<Agent> {
+  const flags = {
+    policy: at('squall-policy.yaml'),
+    sidecar: `${new URL(squall.admin).host}=${at('rules.yaml')}`,
+    target: orders,
+    audit: at('audit.jsonl'),
+    experiments: at('experiments'),
+    'state-dir': at('state'),
+  }
+  const server = Object.entries(flags).map(([name, value]) => `--${name}=${value}`)
+  return openAgent({ sdk: 'v2', approves: true, server })
 }
 
-async function resultOf(plan: string): Promise<ExperimentResult> {
-  const { stdout, stderr } = await run(plan).finished()
-  expect(stdout, stderr).not.toBe('')
-  return JSON.parse(stdout) as ExperimentResult
+/** Proposes a plan as it is in the example, and runs it. */
+async function run(agent: Agent, plan: string): Promise<ToolResult> {
+  const asked = await agent.call('propose_experiment', {
+    plan: await readFile(at(`${plan}.yaml`), 'utf8'),
+  })
+  expect(asked.isError, asked.text).toBe(false)
+  const { id, digest } = asked.data as { id: string; digest: string }
+  return agent.call('run_experiment', { id, digest })
 }
 
 const DISARMED = '--rollback-on disarmed all rules; squall arm arms them again'
 
 test('three experiments pass, and the fourth ends when the sidecar sees the retry storm', async () => {
   await open()
+  const agent = await connect()
   for (const plan of PLANS.slice(0, 3)) {
-    expect(await resultOf(plan), plan).toMatchObject({ verdict: 'passed', steadyAfter: true })
+    const { data, text } = await run(agent, plan)
+    expect(data, text).toMatchObject({ verdict: 'passed' })
   }
-  const storm = await resultOf(PLANS[3]!)
-  expect(storm).toMatchObject({ verdict: 'failed', code: 'GUARD', restored: true })
-  expect(storm.why).toMatch(/calls>3x for 2s/)
+  const { data, text } = await run(agent, PLANS[3]!)
+  expect(data).toMatchObject({ verdict: 'failed', code: 'GUARD', stage: '50%', restored: true })
+  expect(data.why).toContain('calls>3x for 2s')
   // Every call that inventory serves was given up before.
-  expect(storm.steadyAfter).toBe(false)
+  expect(text).toContain('Steady state after the stages: failed')
+  expect(agent.questions).toHaveLength(4)
+  const audit = (await readFile(at('audit.jsonl'), 'utf8')).trim().split('\n')
+  const started = audit.filter((line) => line.includes('"outcome":"started"'))
+  expect(started).toHaveLength(4)
+  await agent.close()
 }, 300_000)
 
-test('the sidecar ends the storm after the experiment was killed', async () => {
+test('the sidecar ends the storm after agent and control server were killed', async () => {
   await open()
   // The other calls of the shop go on without the experiment.
   await change(PLANS[3]!, ['load', 'rate'], 3)
-  const traffic = [
-    '--target',
-    orders,
-    '--tools',
-    'place_order',
-    '--clients',
-    '60',
-    '--rate',
-    '27/s',
-  ]
-  const load = startProgram(['load', ...traffic, '--duration', '120s', '--timeout', '5s'])
+  const others = ['--tools=place_order', '--clients=60', '--rate=27/s', '--timeout=5s']
+  const load = startProgram(['load', `--target=${orders}`, ...others, '--duration=120s'])
+  const agent = await connect()
   try {
     await until(async () => (await squall.metric('squall_calls_total')) > 250, 'few calls')
-    const experiment = run(PLANS[3]!)
-    await until(() => experiment.stderr().includes('stage 3 of 3'), 'the last stage does not begin')
-    await experiment.kill()
-    expect((await experiment.ended).signal).toBe('SIGKILL')
+    const lost = run(agent, PLANS[3]!).catch((error: unknown) => error)
+    await until(
+      () => agent.progress.some((line) => line.includes('stage 3 of 3')),
+      'the last stage does not begin',
+    )
+    process.kill(agent.pid!, 'SIGKILL')
+    expect(await lost).toBeInstanceOf(Error)
     const { reason } = await squall.logged(DISARMED)
-    expect(reason).toMatch(/calls>3x for 2s/)
+    expect(reason).toContain('calls>3x for 2s')
     const state = (await (await fetch(`${squall.admin}/api/state`)).json()) as object
     expect(state).toMatchObject({ armed: false })
   } finally {
+    await agent.close()
     await load.kill()
   }
 }, 180_000)
 
 test('with bounded retries that are cancelled, the fourth experiment passes', async () => {
   await open('--fixed')
+  const agent = await connect()
   // The sidecar learns how many calls are usual.
   await change(PLANS[0]!, ['stages'], ['10%'])
-  expect(await resultOf(PLANS[0]!)).toMatchObject({ verdict: 'passed' })
-  const result = await resultOf(PLANS[3]!)
-  expect(result, result.why).toMatchObject({ verdict: 'passed', steadyAfter: true })
+  await change(PLANS[3]!, ['hold'], '12s')
+  expect((await run(agent, PLANS[0]!)).data).toMatchObject({ verdict: 'passed' })
+  const { data, text } = await run(agent, PLANS[3]!)
+  expect(data, text).toMatchObject({ verdict: 'passed' })
+  await agent.close()
 }, 180_000)

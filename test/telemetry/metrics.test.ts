@@ -4,6 +4,7 @@ import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts'
 import { METRICS } from '../../src/telemetry/metric-table.ts'
 import type { CallRecord } from '../../src/telemetry/telemetry.ts'
 import { byText, type Family, labelKey, parseExposition } from './exposition.ts'
+import { ANY_CHARACTER } from '../support/any-character.ts'
 
 const CALL: CallRecord = {
   method: 'tools/call',
@@ -193,7 +194,7 @@ describe('tool names', () => {
 
   it('cannot break the format, whatever they hold', async () => {
     const hostile = fc.oneof(
-      fc.string({ unit: 'binary', maxLength: 200 }),
+      fc.string({ unit: ANY_CHARACTER, maxLength: 200 }),
       fc
         .array(fc.constantFrom('\n', '\r', '"', '\\', '\ud800', '\u2028', '}', ' 1\n', '\u0000'))
         .map((parts) => parts.join('')),

@@ -13,9 +13,10 @@ import { facts } from '../rules/facts.ts'
 import { metricOf } from '../support/metric.ts'
 import { rounds } from '../support/rounds.ts'
 import { type Family, labelKey, parseExposition } from './exposition.ts'
+import { ANY_CHARACTER } from '../support/any-character.ts'
 
 const INJECTED = { rule: 'r', fault: 'delay', tool: 'a', first: true, delaySeconds: undefined }
-const HOSTILE = fc.string({ unit: 'binary', maxLength: 200 })
+const HOSTILE = fc.string({ unit: ANY_CHARACTER, maxLength: 200 })
 
 async function scrape(metrics: Metrics): Promise<string> {
   return (await metrics.render()).text

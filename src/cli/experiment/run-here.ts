@@ -37,7 +37,10 @@ export interface RunAccess {
   readonly experiments: string
 }
 
-/** Opens the sidecars of a plan, and closes the client of the cluster, if there is one, after the use. */
+/**
+ * Opens the sidecars of a plan, and closes the client of the cluster, if there is one, after the
+ * use.
+ */
 export async function withSidecars<T>(
   { cluster, prefix, readToken }: RunAccess,
   { sidecar: spec }: Plan,

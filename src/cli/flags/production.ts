@@ -69,7 +69,8 @@ function parseProductionNames(given: readonly Given[]): readonly string[] {
 
 /**
  * Returns the names of the environment that this process runs in. Most images of Node set
- * NODE_ENV=production wherever they run, so NODE_ENV counts only where nothing else names an environment.
+ * NODE_ENV=production wherever they run, so NODE_ENV counts only where nothing else names an
+ * environment.
  */
 export function environmentNames(
   stated: SourcedName | undefined,

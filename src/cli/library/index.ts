@@ -30,7 +30,10 @@ export interface SquallOptions {
   readonly rules?: RulesInput
   /** Address to listen on; by default a free port of 127.0.0.1. */
   readonly listen?: string
-  /** Conditions that disarm all rules for good when they hold, such as `real-errors>1% for 30s`; none by default. */
+  /**
+   * Conditions that disarm all rules for good when they hold, such as `real-errors>1% for 30s`;
+   * none by default.
+   */
   readonly rollbackOn?: readonly string[]
 }
 
@@ -86,9 +89,7 @@ export interface Squall extends AsyncDisposable {
   faults(): readonly InjectedFault[]
   /** Returns the results of each active rule since it became active. */
   rules(): readonly RuleReport[]
-  /**
-   * Returns the calls of each tool since the start. A call counts when its response has been sent.
-   */
+  /** Returns the calls of each tool since the start. A call counts when its response was sent. */
   tools(): readonly ToolReport[]
   /** Returns all metrics in the text format of Prometheus. */
   metrics(): Promise<string>

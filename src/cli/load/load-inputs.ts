@@ -15,7 +15,7 @@ import { withToken } from '../flags/server.ts'
 const MAX_CALLS_FILE = 1024 * 1024
 const MAX_BASELINE = 64 * 1024 * 1024
 
-/** Builds the options of the load; reads the files that the request names. Throws a `UsageError`. */
+/** Builds the options of the load; reads the files in the request. Throws a `UsageError`. */
 export async function loadInputs(request: LoadRequest, version: string): Promise<LoadOptions> {
   const { callsFile, baselineFile, authTokenFile, protocolVersion, shard } = request
   rejectProduction(request.production, urlNames('--target', request.url))

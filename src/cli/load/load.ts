@@ -25,9 +25,15 @@ import { foreign } from '../../base/text/foreign-text.ts'
 interface LoadSignals {
   /** Aborted by the first signal: no further tasks begin. */
   readonly stop: AbortSignal
-  /** Aborted by the second signal, or by the first where tasks no longer begin: calls in flight are cut. */
+  /**
+   * Aborted by the second signal, or by the first where tasks no longer begin: calls in flight are
+   * cut.
+   */
   readonly cut: AbortSignal
-  /** Sets the running load, whose result is kept. Before this call, the first signal ends the program. */
+  /**
+   * Sets the running load, whose result is kept. Before this call, the first signal ends the
+   * program.
+   */
   begun(run: Pick<RunningLoad, 'waitsMs'>): void
   forget(): void
 }

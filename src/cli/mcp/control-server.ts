@@ -19,7 +19,10 @@ const ANSWER_MS = 600_000
 const INSTRUCTIONS =
   'Squall injects faults into MCP calls. Read squall://policy and call list_targets first. Propose each experiment; only an approved proposal runs, and only once. When a proposal is denied, change the plan.'
 
-/** Returns a function that creates a server for one client. All of them share experiments and proposals. */
+/**
+ * Returns a function that creates a server for one client. All of them share experiments and
+ * proposals.
+ */
 export function controlServers(control: Control, audit: Audit): () => McpServer {
   const states: RequestStateCodec<Asked> = createRequestStateCodec<Asked>({
     key: randomBytes(32),

@@ -74,7 +74,7 @@ export class Proposals {
     return found?.digest === digest && found.expiresAt > this.#now() ? found : undefined
   }
 
-  /** Removes a proposal with its approval. Throws a `DeniedError` when another call has removed it. */
+  /** Removes a proposal and its approval. Throws a `DeniedError` when another call removed it. */
   async take({ id }: Proposal): Promise<void> {
     try {
       await unlink(join(this.#directory, `${id}.json`))

@@ -8,10 +8,13 @@ import { readPolicyFile } from './policy.ts'
 /** Limits the size of an event. */
 const MAX_EVENT_BYTES = 1024 * 1024
 const ALLOWED = 0
-/** Agents make no call after this exit code, and show the model what was written to standard error. */
+/** Agents make no call after this exit code, and show the model the standard error. */
 const REFUSED = 2
 
-/** Checks the hook event on standard input; returns the exit code. An event that cannot be read is refused. */
+/**
+ * Checks the hook event on standard input; returns the exit code. An event that cannot be read is
+ * refused.
+ */
 export async function checkHook(policyPath: string): Promise<number> {
   try {
     const policy = await readPolicyFile(policyPath)

@@ -189,7 +189,7 @@ async function recorded(file: string, request: ExplainOptions): Promise<Explaine
       protocolVersion: request.protocolVersion,
       http: { method, path: targetPath(target), target },
     },
-    // The method that a response answers is not known.
+    // The method to which a response belongs is not known.
     calls: isRead ? [...posted.calls, ...posted.others.filter(isNotification)] : [],
     unread: !isRead && (posted !== undefined || said.hasBody || body.trim() !== ''),
   }

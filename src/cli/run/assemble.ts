@@ -167,7 +167,10 @@ function urlOf({ host, port }: BoundAddress, scheme = 'http'): string | undefine
   return `${scheme}://${shown}:${port}/`
 }
 
-/** Loads the modules that read rules; returns undefined without loading when no rule can become active. */
+/**
+ * Loads the modules that read rules; returns undefined without loading when no rule can become
+ * active.
+ */
 async function rulesEngine(
   options: RunRules,
   metrics: Metrics,

@@ -21,7 +21,7 @@ import type { Metrics } from '../../telemetry/metrics.ts'
 import type { RunRules } from './rules-options.ts'
 import { ExpiryLog, RulesLog } from './rules-log.ts'
 
-/** Passes telemetry on, and reports each call to the guard and to the conditions of `--rollback-on`. */
+/** Passes telemetry on, and reports each call to the guard and to `--rollback-on`. */
 function guardedTelemetry(inner: Telemetry, guard?: Guard, rollbackOn?: RollbackOn): Telemetry {
   return {
     call: (record) => {

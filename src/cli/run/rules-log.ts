@@ -55,7 +55,7 @@ export class ExpiryLog {
 /** Limits the problems in one log entry. */
 const MAX_PROBLEMS = 20
 
-/** Logs each change of the rules once, never as an error: that level is for failures inside Squall. */
+/** Logs each change of the rules once; the level error is for failures inside Squall. */
 export class RulesLog {
   readonly #logger: Logger
   readonly #path: string | undefined
@@ -63,7 +63,10 @@ export class RulesLog {
   #armed = true
   #hasRules = false
 
-  /** The path is that of the rules. People get short digests, and problems with their place in the text. */
+  /**
+   * The path is that of the rules. People get short digests, and problems with their place in the
+   * text.
+   */
   constructor(logger: Logger, path: string | undefined, isForPeople: boolean) {
     this.#logger = logger
     this.#path = path

@@ -245,7 +245,8 @@ function emptyParts({ metadata, spec }: Pod): Pick<Undo, 'empty'> {
 }
 
 /**
- * Labels by which a controller distinguishes its ReplicaSets; their value ends the ReplicaSet's name.
+ * Labels by which a controller distinguishes its ReplicaSets; their value ends the ReplicaSet's
+ * name.
  */
 const HASHES = ['pod-template-hash', 'rollouts-pod-template-hash'] as const
 const OF_CRON_JOB = /-\d{8}$/

@@ -11,7 +11,10 @@ import {
 import { Denial, type InjectionContext } from './injection.ts'
 import type { Pod } from './pod-types.ts'
 
-/** The injection options by key: the pod's own value, or else the namespace's, or else the settings'. */
+/**
+ * The injection options by key: the pod's own value, or else the namespace's, or else the
+ * settings'.
+ */
 export type InjectionOptions = ReadonlyMap<AnnotationKey, string>
 
 type Texts = Readonly<Record<string, string>>
@@ -82,7 +85,10 @@ function take(
   }
 }
 
-/** Returns the value of an option: conditions of `rollback-on` add to those above them, other values replace. */
+/**
+ * Returns the value of an option: conditions of `rollback-on` add to those above them, other values
+ * replace.
+ */
 function joined(options: InjectionOptions, key: string, given: string): string {
   const before = key === 'rollback-on' ? options.get(key) : undefined
   return before === undefined ? given : `${before},${given}`

@@ -22,7 +22,7 @@ export interface Claim {
   /** The time at which the claim expires unless the experiment renews it. */
   readonly until: string
   readonly key: string
-  /** The digest of the text that the experiment wrote last: any other text is of another program. */
+  /** The digest of the text that the experiment wrote last; others are of other programs. */
   readonly digest: string
 }
 
@@ -61,9 +61,9 @@ export function findConfigMap(
 }
 
 /**
- * Writes rules, the claim and, with `first`, the backup of the previous content in one change. `first` has
- * the text that the first write replaces. Throws a `ClaimLostError` when another program has changed the
- * key or the claim.
+ * Writes rules, the claim and, with `first`, the backup of the previous content in one change.
+ * `first` has the text that the first write replaces. Throws a `ClaimLostError` when another
+ * program has changed the key or the claim.
  */
 export function writeClaimed(
   client: KubeClient,
@@ -105,8 +105,8 @@ export function writeClaimed(
 }
 
 /**
- * Restores the content before the claim, and removes the claim. Content of another program stays: the
- * result is `changed` then. Restores nothing when the claim is that of another experiment.
+ * Restores the content before the claim, and removes the claim. Content of another program stays:
+ * the result is `changed` then. Restores nothing when the claim is that of another experiment.
  */
 export function restoreClaimed(
   client: KubeClient,

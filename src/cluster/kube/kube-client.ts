@@ -114,7 +114,7 @@ export class KubeClient {
     return fieldsOf(await this.request({ path: pathOf(ref), query, what, ...request, ...limits }))
   }
 
-  /** Returns the JSON of the response. Throws nothing but a `KubeError`, and the reason of an abort. */
+  /** Returns the JSON of the response. Throws only a `KubeError`, or the reason of an abort. */
   async request(request: KubeRequest): Promise<unknown> {
     const json = jsonOf(await this.#bytes(request, 'application/json'))
     if (json !== undefined) return json

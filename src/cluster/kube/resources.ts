@@ -20,7 +20,7 @@ const ADMISSION = 'admissionregistration.k8s.io'
 export const MUTATING_WEBHOOKS = resourceKind('mutatingwebhookconfigurations', ADMISSION, false)
 export const VALIDATING_WEBHOOKS = resourceKind('validatingwebhookconfigurations', ADMISSION, false)
 
-/** Names one resource; without a name all of a namespace, without a namespace those of the cluster. */
+/** Names one resource; without a name all of a namespace, without both all of the cluster. */
 export interface ObjectRef {
   readonly kind: ResourceKind
   readonly namespace?: string | undefined

@@ -38,7 +38,10 @@ export function duration(options: NodeOptions): TUnsafe<number> {
   return Type.Unsafe<number>({ anyOf: DURATION_FORMS, ...options })
 }
 
-/** A limit of a latency: a duration read as milliseconds, or a multiple such as `2x`, which stays text. */
+/**
+ * A limit of a latency: a duration read as milliseconds, or a multiple such as `2x`, which stays
+ * text.
+ */
 export function latencyLimit(options: NodeOptions): TUnsafe<number | string> {
   return Type.Unsafe<number | string>({
     anyOf: [

@@ -132,7 +132,9 @@ function draw(distribution: DurationDistribution, { random, now }: DurationSourc
   return 0
 }
 
-/** The standard deviation of a quarter and three quarters of independent variables with deviation 1. */
+/**
+ * The standard deviation of a quarter and three quarters of independent variables with deviation 1.
+ */
 const MIXED_STDDEV = Math.hypot(0.25, 0.75)
 
 function standardNormal(random: () => number): number {

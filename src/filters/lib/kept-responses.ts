@@ -15,7 +15,8 @@ interface Kept {
 }
 
 /**
- * Earlier responses, by their requests. Bounded: drops those first that were not added to for longest.
+ * Earlier responses, by their requests. Bounded: drops those first that were not added to for
+ * longest.
  */
 export class KeptResponses implements Keeper {
   readonly #age: number

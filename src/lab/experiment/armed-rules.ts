@@ -15,8 +15,8 @@ export interface ArmedText {
 
 /**
  * Returns the rules of a stage; without a stage only the claim, which injects nothing. Every rule
- * expires at `until`, in milliseconds since the epoch by the clock of the sidecar, and counts its times from
- * `appliedAt`.
+ * expires at `until`, in milliseconds since the epoch by the clock of the sidecar, and counts its
+ * times from `appliedAt`.
  */
 export function armedText(
   plan: Pick<Plan, 'rules' | 'seed' | 'by'>,

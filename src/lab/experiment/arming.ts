@@ -96,9 +96,9 @@ export class Arming {
   }
 
   /**
-   * Removes the rules of the experiment. Suspended rules stay suspended until `restore`, so that the last
-   * phase runs under the same rules as the first. Returns false when another program has changed the
-   * file.
+   * Removes the rules of the experiment. Suspended rules stay suspended until `restore`, so that
+   * the last phase runs under the same rules as the first. Returns false when another program has
+   * changed the file.
    */
   withdraw(): Promise<boolean> {
     if (!this.#armed.suspended || this.#closed) return this.restore()
@@ -141,7 +141,10 @@ export class Arming {
     return restored
   }
 
-  /** Waits until the sidecars have activated the restored rules, so that a next experiment can begin. */
+  /**
+   * Waits until the sidecars have activated the restored rules, so that a next experiment can
+   * begin.
+   */
   async #untilReplaced(): Promise<void> {
     const { sidecars, activationMs } = this.#armed
     const until = performance.now() + activationMs

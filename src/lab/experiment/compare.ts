@@ -14,7 +14,7 @@ export interface MetricRow {
   readonly unit: 'count' | 'share' | 'ms'
   /** Null where a run lacks the phase or the metric. */
   readonly values: readonly (number | null)[]
-  /** True where a value differs from that of the first run by more than chance explains, or by 10 %. */
+  /** True where a value differs from the first run by more than chance explains, or by 10 %. */
   readonly differs: readonly boolean[]
 }
 
@@ -99,7 +99,10 @@ function rowOf({ metric, unit, of }: Metric, phases: readonly (Phase | undefined
 /** The standard deviations that 95 % of equal shares stay within. */
 const Z = 1.96
 
-/** Tests two shares of `n` and `m` calls: returns true when chance explains the difference in less than 5 %. */
+/**
+ * Tests two shares of `n` and `m` calls: returns true when chance explains the difference in less
+ * than 5 %.
+ */
 function sharesDiffer(a: number, n: number, b: number, m: number): boolean {
   const pooled = (a * n + b * m) / (n + m)
   const deviation = Math.sqrt(pooled * (1 - pooled) * (1 / n + 1 / m))

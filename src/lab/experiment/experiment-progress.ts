@@ -10,7 +10,10 @@ const WIDTH = 80
 const REDRAW_MS = 250
 const LINE_MS = 10_000
 
-/** Shows the progress of an experiment: on a terminal in one redrawn line, elsewhere in lines, every ten seconds by default. */
+/**
+ * Shows the progress of an experiment: on a terminal in one redrawn line, elsewhere in lines, every
+ * ten seconds by default.
+ */
 export function experimentProgress(
   output: LineOutput,
   env: Readonly<Record<string, string | undefined>>,

@@ -89,7 +89,7 @@ export interface AlertResult {
   readonly withinMs: number
   /** Null when the alert need not resolve. */
   readonly resolvedWithinMs: number | null
-  /** The start of the alert by the clock of the monitoring system; null when the alert did not fire. */
+  /** The start of the alert by the monitoring system's clock; null when it did not fire. */
   readonly startsAt: string | null
   /** Milliseconds from the injection until the alert fired; null when the alert did not fire. */
   readonly mttdMs: number | null
@@ -111,7 +111,10 @@ export interface PhaseGate extends SloVerdict {
   readonly from: 'steadyState' | 'abortOn' | 'slo'
 }
 
-/** Names the kind of an event: `detection` is a gate that failed first, `end` the end of a stage by a check. */
+/**
+ * Names the kind of an event: `detection` is a gate that failed first, `end` the end of a stage by
+ * a check.
+ */
 export type FactKind =
   | 'phase'
   | 'note'
@@ -157,12 +160,18 @@ export interface ExperimentResult {
   readonly why: string
   /** The gate that ended the experiment; null when no gate of `abortOn` did. */
   readonly failedGate: FailedGate | null
-  /** Milliseconds from the detected end of a stage until the rules were restored; null when no check ended a stage. */
+  /**
+   * Milliseconds from the detected end of a stage until the rules were restored; null when no check
+   * ended a stage.
+   */
   readonly rollbackMs: number | null
   readonly restored: boolean
   /** Milliseconds from the injection until a gate first failed; null when no gate failed. */
   readonly mttdMs: number | null
-  /** Milliseconds from the injection until steady state; null when no gate failed, or the target did not recover. */
+  /**
+   * Milliseconds from the injection until steady state; null when no gate failed, or the target did
+   * not recover.
+   */
   readonly mttrMs: number | null
   /** The expected alerts, in the order of the plan. */
   readonly alerts: readonly AlertResult[]

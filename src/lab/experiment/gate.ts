@@ -7,7 +7,10 @@ export const MEASURES = ['errors', 'success', 'p50', 'p95', 'p99'] as const
 
 export type CallMeasure = (typeof MEASURES)[number]
 
-/** The measures that are sampled: rates, 1 for a healthy endpoint and 0 for others, and values of queries. */
+/**
+ * The measures that are sampled: rates, 1 for a healthy endpoint and 0 for others, and values of
+ * queries.
+ */
 export type Extra = 'uptime' | 'cpu' | 'memory' | `health ${string}` | `promql ${string}`
 
 export type Measure = CallMeasure | Extra
@@ -31,8 +34,8 @@ export type Measured = Readonly<Record<CallMeasure, number | null>> &
   Readonly<Partial<Record<Extra, number | null>>>
 
 /**
- * Returns the gate that fails beyond a limit, which is in milliseconds or in percent, for a time. A multiple
- * such as `2x` has no limit before `withBaseline`.
+ * Returns the gate that fails beyond a limit, which is in milliseconds or in percent, for a time. A
+ * multiple such as `2x` has no limit before `withBaseline`.
  */
 export function gateOf(measure: Measure, written: number | string, forMs = 0): Gate {
   const operator = measure === 'success' || measure === 'uptime' ? '<' : '>'
@@ -165,7 +168,10 @@ export class Steadiness {
     return this.#injectedBefore(first?.at ?? Infinity)
   }
 
-  /** Returns the times to detect and to recover, from the start of the stage in which a gate first failed. */
+  /**
+   * Returns the times to detect and to recover, from the start of the stage in which a gate first
+   * failed.
+   */
   recovery(steadyForMs: number): Recovery {
     const { injectedAt } = this
     if (injectedAt === undefined) return { detectMs: undefined, recoverMs: undefined }

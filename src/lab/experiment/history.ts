@@ -18,7 +18,7 @@ export async function addToHistory(directory: string, result: ExperimentResult):
   await appendFile(join(directory, HISTORY_FILE), `${JSON.stringify(entry)}\n`)
 }
 
-/** Reads all runs, the oldest first. Invalid lines are skipped: a run may have died while writing. */
+/** Reads all runs, the oldest first. Skips invalid lines: a run may have died while writing. */
 export async function readHistory(directory: string): Promise<readonly HistoryEntry[]> {
   let text: string
   try {
@@ -56,7 +56,10 @@ const ID = /^[0-9]{8}-[0-9]{6}-[0-9a-f]{6}$/
 const MAX_SHOWN = 5
 const LIST = 'squall experiment list shows the runs'
 
-/** Returns the id of a run: of the last one for `last`, else of the only one that begins so. Throws a `PastRunError`. */
+/**
+ * Returns the id of a run: of the last one for `last`, else of the only one that begins so. Throws
+ * a `PastRunError`.
+ */
 export async function findRun(directory: string, begin: string): Promise<string> {
   const ids = (await readHistory(directory)).map(({ id }) => id).filter((id) => ID.test(id))
   const where = `the history in ${plain(directory)}`

@@ -16,8 +16,8 @@ const MAX_ANCESTORS = 64
 const POLL_MS = 50
 
 /**
- * Finds the process that a file names. The file and the process must belong to this user, and the process
- * must not be this process or an ancestor. Throws a `RejectedError`.
+ * Finds the process that a file names. The file and the process must belong to this user, and the
+ * process must not be this process or an ancestor. Throws a `RejectedError`.
  */
 export async function findVictim(victim: Victim): Promise<ProcessIdentity> {
   const pid = await readPid(victim.pidFile)

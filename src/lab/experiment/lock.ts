@@ -86,7 +86,7 @@ async function create(path: string, own: LockHolder): Promise<boolean> {
   }
 }
 
-/** Replaces the lock of a dead holder. Replacements are serialized, so that none removes a new lock. */
+/** Replaces the lock of a dead holder. Replacements are serialized: none removes a new lock. */
 async function takeFromDead(
   path: string,
   own: LockHolder,

@@ -9,8 +9,8 @@ const RATES = ['errors', 'success'] as const
 const LATENCIES = ['p50', 'p95', 'p99'] as const
 
 /**
- * Evaluates the gates of a plan over whole phases: `steadyState` before the stages, and `abortOn` and `slo` in each
- * stage. `abortOn` is also checked continuously, over a few seconds.
+ * Evaluates the gates of a plan over whole phases: `steadyState` before the stages, and `abortOn`
+ * and `slo` in each stage. `abortOn` is also checked continuously, over a few seconds.
  */
 export function phaseGates(
   { steady, aborts, file }: Plan,
@@ -53,8 +53,8 @@ function probed(gate: Gate, { measured: all }: PhaseResult): SloVerdict | undefi
 }
 
 /**
- * Returns a limit in percent or milliseconds; undefined for a gate that a load does not measure, and for a
- * multiple of a measurement that does not exist.
+ * Returns a limit in percent or milliseconds; undefined for a gate that a load does not measure,
+ * and for a multiple of a measurement that does not exist.
  */
 function writtenLimit({ measure, limit }: Gate): number | undefined {
   if (!Number.isFinite(limit)) return undefined

@@ -83,8 +83,8 @@ export interface PhaseSpec {
   readonly samplers: Samplers
   readonly stop: AbortSignal
   /**
-   * Called ten times a second. `enough` and `drain` end the phase early and successfully; `drain` lets the
-   * calls in flight end.
+   * Called ten times a second. `enough` and `drain` end the phase early and successfully; `drain`
+   * lets the calls in flight end.
    */
   readonly tick: (moment: Moment) => EarlyEnd | 'enough' | 'drain' | undefined
   /** Called repeatedly, with a pause between two calls. */

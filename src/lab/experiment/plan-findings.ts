@@ -32,7 +32,10 @@ export function planFindings(document: YamlDocument): readonly Problem[] {
     .sort((a, b) => a.line - b.line || a.column - b.column)
 }
 
-/** Adds a hint to what is often tried: `kill.container` (see docs/decisions/0036), and a limit as a sentence. */
+/**
+ * Adds a hint to what is often tried: `kill.container` (see docs/decisions/0036), and a limit as a
+ * sentence.
+ */
 function withHint(finding: Finding): Finding {
   const { path, found } = finding
   if (path[0] === 'kill' && found === 'container') {

@@ -175,8 +175,8 @@ export function widest(before: number | undefined): number {
 }
 
 /**
- * Returns a rejection when no rule can match a call of these tools. Only the tool and the headers are
- * known before the run, and neither of an indirect target: other conditions count as matching.
+ * Returns a rejection when no rule can match a call of these tools. Only the tool and the headers
+ * are known before the run, and neither of an indirect target: other conditions count as matching.
  */
 export function matchNothing(
   { rules }: RulesSource,

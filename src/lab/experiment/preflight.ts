@@ -29,8 +29,8 @@ export interface Preflight {
 }
 
 /**
- * Checks that an experiment may begin. The claim of `dead`, an experiment whose process died, is ignored.
- * Throws a `RejectedError` with all reasons.
+ * Checks that an experiment may begin. The claim of `dead`, an experiment whose process died, is
+ * ignored. Throws a `RejectedError` with all reasons.
  */
 export async function preflight(
   { plan, sidecars, namespaceLabel }: PreflightOptions,
@@ -133,8 +133,8 @@ function disarmedRejection({ dryRun, reasons }: SidecarState): Rejection | undef
 }
 
 /**
- * Rejects an invalid rules file: after the experiment the sidecar would reject it again and keep the
- * rules of the experiment.
+ * Rejects an invalid rules file: after the experiment the sidecar would reject it again and keep
+ * the rules of the experiment.
  */
 function invalidRulesRejection(
   { lastReload: last }: SidecarState,

@@ -28,7 +28,7 @@ export class Probe {
     this.#running = this.#run()
   }
 
-  /** Returns the measures of the responses since a time; without a time, those of the last seconds. */
+  /** Returns the measures of the responses since a time, by default of the last seconds. */
   measured(since?: number): Measured {
     const now = performance.now()
     const from = since ?? now - WINDOW_MS

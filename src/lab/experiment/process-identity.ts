@@ -34,7 +34,7 @@ export interface ProcessStat {
   readonly began: string
 }
 
-/** Reads state, parent and start time of a process; undefined when it has ended, or not on Linux. */
+/** Reads state, parent and start time of a process; undefined when it ended, or not on Linux. */
 export async function statOf(pid: number): Promise<ProcessStat | undefined> {
   try {
     const text = await readFile(`/proc/${pid}/stat`, 'utf8')

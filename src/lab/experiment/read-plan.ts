@@ -121,7 +121,10 @@ function planOf(
   }
 }
 
-/** Returns the sidecar, or the pods. The keys of the other form are missing, as `planFindings` has checked. */
+/**
+ * Returns the sidecar, or the pods. The keys of the other form are missing, as `planFindings` has
+ * checked.
+ */
 function sidecarOf({ sidecar, kill }: PlanFile, directory: string): Plan['sidecar'] {
   const { kubernetes, expiry: expiryMs, admin, rulesFile } = sidecar
   if (kubernetes !== undefined) return { ...kubernetes, kind: 'pods', kills: kill?.pod, expiryMs }
@@ -162,7 +165,8 @@ function stagesOf({ stages, pods, kill }: PlanFile): readonly Stage[] {
 }
 
 /**
- * Returns the digest of everything that determines the experiment; the path and the names are excluded.
+ * Returns the digest of everything that determines the experiment; the path and the names are
+ * excluded.
  */
 function planDigest(
   file: PlanFile,

@@ -47,7 +47,10 @@ export class RulesChangedError extends Error {
   override readonly name = 'RulesChangedError'
 }
 
-/** Resolves to the results of all checks. Throws a `RejectedError` with the reasons of all that failed. */
+/**
+ * Resolves to the results of all checks. Throws a `RejectedError` with the reasons of all that
+ * failed.
+ */
 export async function allAccepted<Checks extends readonly unknown[]>(
   ...checks: Checks
 ): Promise<{ -readonly [Index in keyof Checks]: Awaited<Checks[Index]> }> {

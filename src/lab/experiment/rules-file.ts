@@ -31,7 +31,7 @@ export class RulesFile {
     return new RulesFile(path, await readPrevious(path))
   }
 
-  /** Replaces the file atomically. Throws a `RulesChangedError` when another program has changed it. */
+  /** Replaces the file atomically. Throws a `RulesChangedError` when another program changed it. */
   async write(text: string): Promise<void> {
     if (!(await this.#isOurs())) throw new RulesChangedError(`${this.path} was changed`)
     const bytes = Buffer.from(text)

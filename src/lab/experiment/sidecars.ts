@@ -5,7 +5,10 @@ import type { Previous } from './rules-file.ts'
 
 /** The state of one sidecar. */
 export interface SidecarState extends State {
-  /** The milliseconds by which the clock of the sidecar is ahead; 0 within the precision of the `Date` header. */
+  /**
+   * The milliseconds by which the clock of the sidecar is ahead; 0 within the precision of the
+   * `Date` header.
+   */
   readonly aheadMs: number
 }
 
@@ -23,9 +26,9 @@ export interface ReplacedRules {
   /** The previous file, which a later experiment of this machine restores if this process dies. */
   readonly backup: { readonly path: string; readonly previous: Previous } | undefined
   /**
-   * Replaces the rules. The digest is that of the text; the sidecars report it when the rules are active.
-   * Throws a `RulesChangedError` when another program has changed the rules, and an `AdminError` when a
-   * later attempt may succeed.
+   * Replaces the rules. The digest is that of the text; the sidecars report it when the rules are
+   * active. Throws a `RulesChangedError` when another program has changed the rules, and an
+   * `AdminError` when a later attempt may succeed.
    */
   write(text: string, digest: string, appliedAt: number): Promise<void>
   /** Restores the previous content; false when another program has changed the rules. */
@@ -61,7 +64,10 @@ export interface Sidecars {
     readonly activationPollMs: number
     /** The least time between two looks during a phase. */
     readonly pollMs: number
-    /** The number of renewals that a sidecar may lag behind, and still has the rules of the experiment. */
+    /**
+     * The number of renewals that a sidecar may lag behind, and still has the rules of the
+     * experiment.
+     */
     readonly versions: number
     /** The time without a response after which the sidecars are lost. */
     readonly lostMs: number

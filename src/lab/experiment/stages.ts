@@ -254,7 +254,7 @@ function stageWords({ load, sampled, applied, share }: StageResult): string {
     : `passed, ${calls}, ${sampled} sampled, ${applied} injected`
 }
 
-/** Returns the reason why the sidecar no longer injects the faults of the stage, if there is one. */
+/** Returns the reason why the sidecar no longer injects the faults of the stage, if any. */
 function sidecarEnd(state: SidecarState, { arming, plan }: Context): EarlyEnd | undefined {
   const guard = state.reasons.find(({ by }) => by === 'guard' || by === 'rollback-on')
   if (guard !== undefined) {

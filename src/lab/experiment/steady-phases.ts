@@ -78,7 +78,10 @@ export interface After {
   readonly steady: boolean
   /** The names of the alerts that did not resolve in time. */
   readonly unresolved: readonly string[]
-  /** The reason why the phase is inconclusive: it ended early, or its rules differed from those before the stages. */
+  /**
+   * The reason why the phase is inconclusive: it ended early, or its rules differed from those
+   * before the stages.
+   */
   readonly end: EarlyEnd | undefined
 }
 

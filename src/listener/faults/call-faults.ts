@@ -13,8 +13,8 @@ import { ActiveFault } from './chain/active-fault.ts'
 import type { ActiveFaultOwner, Inapplicable, StreamPosition } from './chain/active-context.ts'
 
 /**
- * The result of the request phase for one call: edits, copies and silence are handled by then. A message
- * that is `lost` is not sent.
+ * The result of the request phase for one call: edits, copies and silence are handled by then. A
+ * message that is `lost` is not sent.
  */
 export type RequestVerdict =
   Exclude<Verdict, { readonly kind: 'hang' | 'edit' | 'copies' }> | { readonly kind: 'lost' }
@@ -76,9 +76,7 @@ export class CallFaults implements ActiveFaultOwner {
     this.#faults = activeFaultsOf(plan, this)
   }
 
-  /**
-   * The origin of the call's outcome; a call that ends while a fault holds it counts as injected.
-   */
+  /** The origin of the call's outcome; `injected` if the call ends while a fault holds it. */
   get origin(): Origin {
     return this.fate.injected ? 'injected' : 'real'
   }
@@ -121,7 +119,7 @@ export class CallFaults implements ActiveFaultOwner {
     return this.#faults.filter(({ transformsOutput }) => transformsOutput)
   }
 
-  /** Counts bytes of a message that a fault makes; returns the reason for which it cannot be sent. */
+  /** Counts bytes of a message that a fault makes; returns the reason why it cannot be sent. */
   reserve(bytes: number): NotApplicableReason | undefined {
     // The observer of a stream that calls share would not see the end of the call.
     if (this.fate.isElsewhere && bytes > this.exchangeContext.maxBody) return 'too_large'
@@ -193,7 +191,8 @@ export class CallFaults implements ActiveFaultOwner {
         continue
       }
       if (verdict.kind === 'hang') {
-        // Nobody waits for a notification of the server: the silence is complete without holding it.
+        // Nobody waits for a notification of the server: the silence is complete without holding
+        // it.
         if (this.call?.from === 'server' && this.call.kind === 'notification') {
           active.settle()
           return { kind: 'lost' }

@@ -41,7 +41,7 @@ export interface ExchangeContext {
   readonly listener: FaultListener
   /** The call, or else the stream, to which a message of the server belongs. */
   readonly group?: object | undefined
-  /** Returns the records of a call, or of all open calls of the exchange, that faults may disturb. */
+  /** Returns the records of a call, or of all open calls, that faults may disturb. */
   readonly disturbancesOf?: ((call: Call | undefined) => readonly Disturbance[]) | undefined
   /** Counts the memory that faults keep for later calls. */
   readonly keeping?: Keeping | undefined
@@ -61,7 +61,7 @@ export interface InjectedRecord extends FaultRef {
   readonly effect: string | undefined
   /** The intended delay in milliseconds, if any. */
   readonly delayMs: number | undefined
-  /** False when the same fault took effect on the same call before, as with each event of a stream. */
+  /** False when the fault took effect on the call before, as with each event of a stream. */
   readonly first: boolean
 }
 
@@ -75,7 +75,7 @@ export interface NotApplicableRecord extends FaultRef {
 /** Receives the effects of faults. Must not throw. */
 export interface FaultListener {
   injected(record: InjectedRecord): void
-  /** Returns the faults that took effect on a call so far, those of the whole exchange among them. */
+  /** Returns the faults that took effect on a call so far, or on the whole exchange. */
   effectsOn?(call: Call): readonly FaultEffect[]
   notApplicable(record: NotApplicableRecord): void
   /** Reports a message that repeats a word which a fault put into a result. */

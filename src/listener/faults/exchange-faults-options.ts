@@ -69,7 +69,7 @@ export type RequestOutcome =
   | { readonly kind: 'cut'; readonly how: 'rst' | 'fin' }
   | { readonly kind: 'http'; readonly reply: HttpReply }
   /**
-   * The calls with these indexes are answered, some of them by these messages, or abandoned; the
+   * The calls with these indexes have responses, some of them these messages, or are abandoned; the
    * rest is sent.
    */
   | {

@@ -29,7 +29,7 @@ export class ExchangeFaults implements ExchangeParts {
   readonly messages: readonly CallFaults[]
   readonly posted: readonly CallFaults[]
   readonly shared: boolean
-  /** The calls that the request phase has answered, by index, with the messages. */
+  /** The calls to which the request phase has replied, by index, with the messages. */
   readonly #responded: number[] = []
   readonly #replies: Reply[] = []
   readonly all: readonly CallFaults[]

@@ -17,7 +17,9 @@ import { isModern } from '../../mcp/protocol-version.ts'
  */
 export type FateState = 'open' | 'held' | 'lost' | 'responded' | 'replaced' | 'cut'
 
-/** The states without the faults that act: a call is `held` while one acts and its state is `open`. */
+/**
+ * The states without the faults that act: a call is `held` while one acts and its state is `open`.
+ */
 type Base = Exclude<FateState, 'held'>
 type Transitions = Readonly<Record<Base, Base>>
 
@@ -54,8 +56,8 @@ export class Fate {
   }
 
   /**
-   * True when a fault has caused the outcome of the call, or would cause it if the call ended now. The
-   * fault causes the outcome of an edited call, although the upstream answers it.
+   * True when a fault has caused the outcome of the call, or would cause it if the call ended now.
+   * The fault causes the outcome of an edited call, although the upstream responds to it.
    */
   get injected(): boolean {
     const isChanged = this.#state !== 'open' && this.#state !== 'responded'
@@ -128,7 +130,10 @@ export class Fate {
     this.#upstreamResponse = message
   }
 
-  /** Records what faults of other rules made of the upstream's response, before those of the call act on it. */
+  /**
+   * Records what faults of other rules made of the upstream's response, before those of the call
+   * act on it.
+   */
   rewritten(meant: Message | undefined, message: Message | undefined): void {
     this.#upstreamResponse = meant
     if (!this.#hasAppOutcome(message)) this.#to(CHANGED)
@@ -139,7 +144,7 @@ export class Fate {
     this.#to(this.#hasAppOutcome(message) ? RESPONDED : REPLACED)
   }
 
-  /** Records that a message of a fault answers the call. */
+  /** Records that a message of a fault is the response to the call. */
   replied(): void {
     this.#to(REPLACED)
   }
@@ -187,7 +192,7 @@ export class Fate {
     this.#isElsewhere = true
   }
 
-  /** Records event ids in the stream, which clients before protocol version 2026-07-28 may resume. */
+  /** Records event ids: clients before protocol version 2026-07-28 may resume the stream. */
   mayResume(): void {
     this.#isResumable = !isModern(this.#call?.protocolVersion)
   }
@@ -212,7 +217,7 @@ export class Fate {
     const meant = this.#upstreamResponse
     if (message === meant || call === undefined) return true
     const before = meant === undefined ? undefined : outcomeOf(call, meant)
-    // A message with another id does not answer the call.
+    // A message with another id is no response to the call.
     const reaches = message !== undefined && isResponseTo(call, message)
     return before === (reaches ? outcomeOf(call, message) : undefined)
   }

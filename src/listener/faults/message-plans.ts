@@ -35,7 +35,7 @@ export class MessagePlans {
   }
 
   /**
-   * Returns the messages of a POST that are no calls, responses with the method that they answer,
+   * Returns the messages of a POST that are no calls, responses with the method of their request,
    * and the calls that each may disturb.
    */
   of({ others }: PostedMessages, session: string): readonly Omit<PlannedCall, 'plan'>[] {
@@ -45,7 +45,7 @@ export class MessagePlans {
     }))
   }
 
-  /** Returns the messages of a POST, responses with the method that they answer. */
+  /** Returns the messages of a POST, responses with the method of their request. */
   named(posted: PostedMessages, session: string): PostedMessages {
     return { ...posted, others: posted.others.map((message) => this.#named(message, session)) }
   }

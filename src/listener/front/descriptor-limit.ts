@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 export interface ConnectionLimits {
   readonly maxConnections: number
   readonly maxUpstreamConnections: number
-  /** Connections of each listener above the limit that are answered with 503. */
+  /** Connections of each listener above the limit that get status 503. */
   readonly overloadReserve: number
   readonly adminConnections: number
   /** The limit on open files. */

@@ -12,12 +12,10 @@ export interface FrontOptions {
   readonly maxHeaderSize: number
   readonly headerTimeout: number
   readonly bodyTimeout: number
-  /**
-   * The timeout of bodies that are held until they are complete, and arrive slower than 1 KiB/s.
-   */
+  /** The timeout of bodies that are held until complete, and arrive slower than 1 KiB/s. */
   readonly holdTimeout: number
   readonly maxConnections: number
-  /** Connections above the limit that are answered with 503; further ones are closed at once. */
+  /** Connections above the limit that get status 503; further ones are closed at once. */
   readonly overloadReserve: number
   readonly clientKeepalive: number
   /** The largest request body that is read. */

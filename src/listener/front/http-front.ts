@@ -126,7 +126,7 @@ export class HttpFront {
         !this.#upgraded.has(socket) &&
         (connection.fast !== undefined || socket.bytesRead === 0 || waiting.has(socket))
       ) {
-        // A request that arrives now could not be answered, so it must not reach the upstream.
+        // A request that arrives now would get no response, so it must not reach the upstream.
         connection.closing = true
         socket.destroySoon()
       }

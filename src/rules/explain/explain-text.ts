@@ -95,7 +95,7 @@ const RESPONSES: Readonly<Record<ResponseKind, string>> = {
   'input-sse': 'stream that asks for input',
 }
 
-/** Ways to answer that come to the same share a line. What the call can meet stands first. */
+/** Kinds of responses with the same outlook share a line. What the call can meet stands first. */
 function faultLines({ fault, config, responses }: FaultOutlook): string[] {
   const lines = wrapped(`${fault} ${JSON.stringify(config)}`, '  ')
   for (const here of [true, false]) {
@@ -133,9 +133,7 @@ function short(value: number): string {
   return String(Number(value.toFixed(4)))
 }
 
-/**
- * A text in lines that fit a terminal, without anything a terminal obeys. Long words are broken.
- */
+/** A text in lines that fit a terminal, without control characters. Long words are broken. */
 function wrapped(text: string, indent = ''): string[] {
   const lines: string[] = []
   let line = ''

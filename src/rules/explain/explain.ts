@@ -23,7 +23,7 @@ export interface FaultOutlook {
   readonly fault: string
   readonly summary: string
   readonly config: unknown
-  /** For each way in which the call may be answered; empty where the rule does not match. */
+  /** For each kind of response to the call; empty where the rule does not match. */
   readonly responses: readonly ResponseOutlook[]
 }
 

@@ -1,8 +1,8 @@
 import type { RuleStates } from '../select/rule-states.ts'
 
 /**
- * Names who disarmed: the environment that must never be touched, an operator, the guard, a condition of
- * `--rollback-on`, the stop key beside the rules, or the end of the process.
+ * Names who disarmed: the environment that must never be touched, an operator, the guard, a
+ * condition of `--rollback-on`, the stop key beside the rules, or the end of the process.
  */
 export type DisarmedBy =
   'environment' | 'operator' | 'guard' | 'rollback-on' | 'stopped' | 'draining'

@@ -19,15 +19,19 @@ export interface GuardFigures {
 
 const BUCKETS = 30
 
-/** Returns true for a call that shows how the upstream fares: its outcome is neither injected nor cancelled. */
+/**
+ * Returns true for a call that shows how the upstream fares: its outcome is neither injected nor
+ * cancelled.
+ */
 export function isJudged(outcome: Outcome, origin: Origin): boolean {
   return origin !== 'injected' && outcome !== 'cancelled'
 }
 
 /**
  * Disarms all rules when too many calls fail for real. A call whose outcome a fault made counts
- * neither as an error nor as a call, and neither does one that its client cancelled on purpose: both
- * say nothing of how the upstream fares. What Squall answers because the upstream does not is an error like the upstream's own.
+ * neither as an error nor as a call, and neither does one that its client cancelled on purpose:
+ * both say nothing of how the upstream fares. Squall's response in place of a missing one is an
+ * error like the upstream's own.
  *
  * Once it has tripped it looks away until somebody lifts the `guard` reason, by new rules or by
  * hand, and begins with an empty window then. While something else keeps rules from acting it

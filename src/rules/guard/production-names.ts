@@ -111,7 +111,7 @@ const LOOKALIKES: Readonly<Record<string, string>> = {
 }
 const DIGITS: Readonly<Record<string, string>> = { 0: 'o', 1: 'i', 3: 'e' }
 
-/** Returns a name without invisible characters, accents, lookalikes, and digits in place of letters. */
+/** Returns a name without invisible characters, accents, lookalikes and digits for letters. */
 function withoutDisguise(text: string): string {
   return text
     .normalize('NFKD')

@@ -39,9 +39,10 @@ const BUCKETS = 10
 const MAX_INTERVAL = 1000
 
 /**
- * Disarms all rules when a condition of `--rollback-on` has held for its time while a rule is active. Reloads
- * of the rules do not end it. Conditions are measured whether or not a rule is active, so that rules which are
- * switched off and on again do not begin the time anew. Times are in milliseconds since any moment.
+ * Disarms all rules when a condition of `--rollback-on` has held for its time while a rule is
+ * active. Reloads of the rules do not end it. Conditions are measured whether or not a rule is
+ * active, so that rules which are switched off and on again do not begin the time anew. Times are
+ * in milliseconds since any moment.
  */
 export class RollbackOn {
   /** The milliseconds between two checks. */

@@ -1,6 +1,6 @@
 /**
- * Counts calls, and some of them, within a sliding window of fixed memory. Times are in milliseconds since
- * any moment that stays the same. The window is exact to the width of a bucket.
+ * Counts calls, and some of them, within a sliding window of fixed memory. Times are in
+ * milliseconds since any moment that stays the same. The window is exact to the width of a bucket.
  */
 export class WindowCounts {
   readonly #width: number

@@ -7,7 +7,7 @@ export interface AskedFaults {
   readonly delay: number | undefined
   /** In percent of the calls that ask. */
   readonly delayPercent: number
-  /** The status to answer with; undefined when no response is asked for. */
+  /** The status to respond with; undefined when no response is asked for. */
   readonly abort: number | undefined
   readonly abortPercent: number
 }

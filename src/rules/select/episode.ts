@@ -7,7 +7,7 @@ export interface EpisodeConfig {
 /** Limits the remembered tasks. */
 const MAX_TASKS = 10_000
 
-/** Numbers tasks in the order of their first calls, by their keys. The oldest keys are forgotten. */
+/** Numbers tasks by their keys, in the order of their first calls. Forgets the oldest keys. */
 export class Episodes {
   readonly #config: EpisodeConfig
   readonly #numbers = new Map<string, number>()

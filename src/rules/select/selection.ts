@@ -76,8 +76,8 @@ export interface WindowConfig {
 }
 
 /**
- * Returns the start of a rule's times: its `appliedAt`, or else when the rule was first seen. A time a little
- * ahead of this clock counts as now; a later one is awaited.
+ * Returns the start of a rule's times: its `appliedAt`, or else when the rule was first seen. A
+ * time a little ahead of this clock counts as now; a later one is awaited.
  */
 export function ruleStart(appliedAt: number | undefined, now: number): number {
   if (appliedAt === undefined) return now
@@ -125,8 +125,8 @@ export interface OrdinalConfig {
 }
 
 /**
- * Returns true when the k-th matching call, counted from 1, is selected. The keys apply in order: of the calls
- * behind the first `after`, each `every`-th, and of these the `first` ones.
+ * Returns true when the k-th matching call, counted from 1, is selected. The keys apply in order:
+ * of the calls behind the first `after`, each `every`-th, and of these the `first` ones.
  */
 export function isConsidered(config: OrdinalConfig, k: number): boolean {
   const { first, after, every } = config

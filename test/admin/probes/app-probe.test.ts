@@ -1,6 +1,7 @@
 import { assert, property, string } from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { AppProbesError, parseAppProbesJson } from '../../../src/admin/probes/app-probe.ts'
+import { ANY_CHARACTER } from '../../support/any-character.ts'
 
 const HOST = '10.0.0.7'
 const parse = (value: unknown) => parseAppProbesJson(JSON.stringify(value), HOST)
@@ -70,7 +71,7 @@ describe('probes as a pod has them', () => {
 
   test('any path becomes one that a request line can hold', () => {
     assert(
-      property(string({ unit: 'binary' }), (path) => {
+      property(string({ unit: ANY_CHARACTER }), (path) => {
         const action = one({ httpGet: { port: 1, path } })?.action
         expect(action?.kind === 'http' && /^\/[\u0021-\u007e]*$/.test(action.path)).toBe(true)
       }),

@@ -4,6 +4,7 @@ import { loops, overlaps, parseListen, parseUpstream } from '../../../src/cli/fl
 import { formatListen } from '../../../src/http/address.ts'
 import { formatUpstream } from '../../../src/upstream/address.ts'
 import { UsageError } from '../../../src/cli/flags/usage-error.ts'
+import { ANY_CHARACTER } from '../../support/any-character.ts'
 
 const listen = (text: string) => parseListen({ text, source: '--listen' })
 const upstream = (text: string) => parseUpstream({ text, source: '--upstream' })
@@ -151,7 +152,7 @@ describe('any text', () => {
     '@',
   )
   const text = fc
-    .array(fc.oneof(piece, fc.string({ unit: 'binary', maxLength: 8 })), { maxLength: 6 })
+    .array(fc.oneof(piece, fc.string({ unit: ANY_CHARACTER, maxLength: 8 })), { maxLength: 6 })
     .map((parts) => parts.join(''))
 
   it('is an address that reads back as itself, or a usage error of one line', () => {

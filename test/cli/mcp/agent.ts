@@ -9,6 +9,9 @@ import { StreamableHTTPClientTransport as HttpV1 } from '@modelcontextprotocol/s
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import type { ExperimentStage } from '../../lab/experiment/stage.ts'
 
+/** Experiments take longer than a minute. */
+const TIMEOUT_MS = 300_000
+
 const MAIN = fileURLToPath(new URL('../../../dist/cli/main.js', import.meta.url))
 
 export const SDKS = ['v1', 'v2', 'v2 auto'] as const
@@ -77,7 +80,7 @@ export async function openAgent({
       client,
       pid: stdio.pid,
       call: async (name, args = {}, signal) => {
-        const options = { onprogress, ...(signal !== undefined && { signal }) }
+        const options = { onprogress, timeout: TIMEOUT_MS, ...(signal !== undefined && { signal }) }
         return resultOf(await client.callTool({ name, arguments: args }, undefined, options))
       },
       close: () => client.close(),
@@ -99,7 +102,7 @@ export async function openAgent({
     client,
     pid: stdio.pid,
     call: async (name, args = {}, signal) => {
-      const options = { onprogress, ...(signal !== undefined && { signal }) }
+      const options = { onprogress, timeout: TIMEOUT_MS, ...(signal !== undefined && { signal }) }
       return resultOf(await client.callTool({ name, arguments: args }, options))
     },
     close: () => client.close(),

@@ -4,6 +4,7 @@ import { envName, type Environment, namedFlags, readFlags } from '../../../src/c
 import { RULES_FLAGS, rulesOf } from '../../../src/cli/run/rules-options.ts'
 import { UsageError } from '../../../src/cli/flags/usage-error.ts'
 import { FAULTS } from '../../../src/filters/index.ts'
+import { ANY_CHARACTER } from '../../support/any-character.ts'
 
 type Flags = Readonly<Record<string, string | readonly string[]>>
 
@@ -247,7 +248,7 @@ describe('what is wrong', () => {
   it('is said in one line, whatever was written', () => {
     const name = fc.constantFrom(...namedFlags(RULES_FLAGS).map((flag) => flag.name))
     fc.assert(
-      fc.property(fc.dictionary(name, fc.string({ unit: 'binary' })), (flags) => {
+      fc.property(fc.dictionary(name, fc.string({ unit: ANY_CHARACTER })), (flags) => {
         try {
           rules(flags)
         } catch (error) {

@@ -9,6 +9,7 @@ import type { LoadResult } from '../../../src/lab/load/results/result.ts'
 import { junitText, loadSuite } from '../../../src/lab/report/junit.ts'
 import { startProgram } from '../../support/program.ts'
 import { sampleRuns } from './sample-runs.ts'
+import { ANY_CHARACTER } from '../../support/any-character.ts'
 
 /** XML as `junitText` may write it: elements with attributes, texts, entities, and nothing else. */
 const TEXT = String.raw`(?:[\t\n\x20\x21\x23-\x25\x28-\x3b\x3d\x3f-\ud7ff\ue000-\ufffd]|&(?:amp|lt|gt|quot|#39);|[\ud800-\udbff][\udc00-\udfff])*`
@@ -113,7 +114,7 @@ load: { tools: [t] }
   })
 
   it('is well-formed, whatever names and reasons hold', () => {
-    const foreign = fc.string({ unit: 'binary', maxLength: 40 })
+    const foreign = fc.string({ unit: ANY_CHARACTER, maxLength: 40 })
     fc.assert(
       fc.property(foreign, foreign, foreign, (name, gate, failure) => {
         const cases = [{ name: gate, seconds: 1, failure }]

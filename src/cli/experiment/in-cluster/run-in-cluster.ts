@@ -48,7 +48,7 @@ const STOP_MS = 90_000
 /** The API server may be away for this long while the Job runs. */
 const AWAY_MS = 300_000
 
-/** Runs a plan as a Job beside its pods; undefined for a Job that was stopped without an outcome. */
+/** Runs a plan as a Job beside its pods; undefined for a Job stopped without an outcome. */
 export async function runInCluster(
   client: KubeClient,
   spec: PodsSpec,

@@ -11,8 +11,8 @@ interface Counter {
 const SAME_START_MS = 2_000
 
 /**
- * Sums the counts of rules over pods. Counts of pods that are gone, and of processes that were restarted,
- * stay in the sum.
+ * Sums the counts of rules over pods. Counts of pods that are gone, and of processes that were
+ * restarted, stay in the sum.
  */
 export class PodCounts {
   readonly #counters = new Map<string, Counter[]>()

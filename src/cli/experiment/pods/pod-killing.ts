@@ -11,7 +11,9 @@ type Look = (signal?: AbortSignal) => Promise<readonly WatchedPod[]>
 
 const POLL_MS = 500
 
-/** Returns the killing of some ready pods in each stage, others in each stage as far as there are. */
+/**
+ * Returns the killing of some ready pods in each stage, others in each stage as far as there are.
+ */
 export function podKilling(client: KubeClient, count: number, look: Look): Killing {
   const readyPods = async (signal?: AbortSignal): Promise<readonly WatchedPod[]> =>
     (await look(signal)).filter(({ isReady }) => isReady)

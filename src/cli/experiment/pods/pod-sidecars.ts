@@ -33,7 +33,9 @@ import { podLabels, selectorText } from './pod-labels.ts'
 import { podRules } from './pod-rules.ts'
 import { BEFORE, MAX_VERSIONS, RulesVersions } from './rules-versions.ts'
 
-/** A new pod mounts the rules of this moment; other digests in this time are no change of the rules. */
+/**
+ * A new pod mounts the rules of this moment; other digests in this time are no change of the rules.
+ */
 const JOIN_MS = 30_000
 /** The pause between two looks at a terminating pod. */
 const FOLLOW_MS = 100
@@ -123,7 +125,10 @@ export class PodSidecars implements Sidecars {
     return this.#counts.sum(names)
   }
 
-  /** Restores the rules of an experiment whose claim has expired, or whose process died on this machine. */
+  /**
+   * Restores the rules of an experiment whose claim has expired, or whose process died on this
+   * machine.
+   */
   async recover(dead: LockHolder | undefined): Promise<string | undefined> {
     try {
       const found = await findConfigMap(this.#client, this.#target, {})

@@ -16,8 +16,9 @@ export const BEFORE = 'before'
 export const MAX_VERSIONS = 20
 
 /**
- * Remembers the versions of a ConfigMap during an experiment. Sidecars report the digest of all files that
- * they mount, which differs from pod to pod; the experiment knows the digest of its text.
+ * Remembers the versions of a ConfigMap during an experiment. Sidecars report the digest of all
+ * files that they mount, which differs from pod to pod; the experiment knows the digest of its
+ * text.
  */
 export class RulesVersions {
   readonly #versions: Version[] = []

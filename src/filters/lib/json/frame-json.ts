@@ -92,7 +92,8 @@ function withData(lines: readonly Line[], text: string): string {
 }
 
 function dataLine(prefix: string, value: string, end: string): string {
-  // A line that said nothing may have had no colon, and one space in front of a value is not part of it.
+  // A line that said nothing may have had no colon, and one space in front of a value is not part
+  // of it.
   const isBare = !prefix.includes(':') && value !== ''
   const name = isBare || (prefix === 'data:' && value.startsWith(' ')) ? 'data: ' : prefix
   return name + value + end

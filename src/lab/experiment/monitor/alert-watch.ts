@@ -19,7 +19,7 @@ interface AlertState {
   firedAt: number | undefined
   startsAt: string | undefined
   resolvedAt: number | undefined
-  /** The last request that was answered. */
+  /** The last request that got a response. */
   askedAt: number
 }
 
@@ -103,8 +103,9 @@ export class AlertWatch {
   }
 
   /**
-   * Returns the reason why monitoring did not notice the stage that began at a time; undefined when all
-   * alerts fired in time, or may still fire. Call `decide` first when the time limits have passed.
+   * Returns the reason why monitoring did not notice the stage that began at a time; undefined when
+   * all alerts fired in time, or may still fire. Call `decide` first when the time limits have
+   * passed.
    */
   unnoticed(began: number): EarlyEnd | undefined {
     const late = this.#states.filter(({ spec, silentAt }) => silentAt >= began + spec.withinMs)
@@ -122,7 +123,10 @@ export class AlertWatch {
     return silent && monitorLost(silent.spec, this.#problem)
   }
 
-  /** Returns true when each alert that must resolve has resolved since the rollback, or its time is over. */
+  /**
+   * Returns true when each alert that must resolve has resolved since the rollback, or its time is
+   * over.
+   */
   isDecided(rollbackAt: number): boolean {
     const open = new Set(this.unresolved(rollbackAt))
     return this.#states.every(
@@ -131,7 +135,7 @@ export class AlertWatch {
     )
   }
 
-  /** Returns the names of alerts that fired, must resolve, and have not resolved since the rollback. */
+  /** Returns the names of alerts that must resolve and have not since the rollback. */
   unresolved(rollbackAt: number): readonly string[] {
     return this.#states
       .filter(({ spec: { resolvedMs }, firedAt, resolvedAt, askedAt }) => {

@@ -18,7 +18,10 @@ export interface AskOptions {
 const TIMEOUT_MS = 5_000
 const MAX_JSON = 4 * 1024 * 1024
 
-/** Gets a URL; redirects are not followed. The body ends beyond the maximum. Throws a `MonitorError`. */
+/**
+ * Gets a URL; redirects are not followed. The body ends beyond the maximum. Throws a
+ * `MonitorError`.
+ */
 export async function ask(
   url: URL,
   { headers = {}, signal, most }: AskOptions,

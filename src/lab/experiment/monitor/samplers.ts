@@ -60,7 +60,7 @@ export class Samplers {
     })
   }
 
-  /** Takes a first sample of each, and goes on. Throws a `RejectedError` when one cannot be read. */
+  /** Takes a first sample of each, and goes on. Throws a `RejectedError` when one fails. */
   async start(): Promise<void> {
     await Promise.all(this.#samplers.map((each) => this.#sample(each)))
     const rejections = this.#samplers.filter(({ samples }) => samples.length === 0).map(unreadable)
@@ -69,8 +69,8 @@ export class Samplers {
   }
 
   /**
-   * Returns the values now, or over the time since a moment. A sampler that can no longer be read has no
-   * value.
+   * Returns the values now, or over the time since a moment. A sampler that can no longer be read
+   * has no value.
    */
   measured(since?: number): Readonly<Record<Extra, number | null>> {
     const now = performance.now()

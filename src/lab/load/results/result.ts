@@ -5,9 +5,10 @@ import type { SloMargin } from './slo-margin.ts'
 export const LOAD_SCHEMA = 'squall.load/1'
 
 /**
- * The kind of an error: `http` a status of 400 or more, `rpc` a JSON-RPC error, `tool` a result with
- * `isError`, `timeout`, `reset` a broken connection, `refused` a refused connection, `incomplete` a
- * response that ended early, `malformed` a response that is not MCP, `breaker` a call that was not sent.
+ * The kind of an error: `http` a status of 400 or more, `rpc` a JSON-RPC error, `tool` a result
+ * with `isError`, `timeout`, `reset` a broken connection, `refused` a refused connection,
+ * `incomplete` a response that ended early, `malformed` a response that is not MCP, `breaker` a
+ * call that was not sent.
  */
 export type ErrorKind =
   'http' | 'rpc' | 'tool' | 'timeout' | 'reset' | 'refused' | 'incomplete' | 'malformed' | 'breaker'
@@ -15,9 +16,9 @@ export type ErrorKind =
 export const ORIGINS = ['injected', 'real', 'unattributed', 'squall', 'client'] as const
 
 /**
- * The origin of an error: `injected` the response carries the marker of a fault; `real` the response
- * carries none; `unattributed` no response could carry a marker; `squall` the sidecar failed; `client`
- * the load did not send the call.
+ * The origin of an error: `injected` the response carries the marker of a fault; `real` the
+ * response carries none; `unattributed` no response could carry a marker; `squall` the sidecar
+ * failed; `client` the load did not send the call.
  */
 export type Origin = (typeof ORIGINS)[number]
 

@@ -18,13 +18,16 @@ import { type Stop, interruptibleWait } from './stop.ts'
 import type { Message } from '../../../mcp/json-rpc.ts'
 
 /**
- * Shows one fault the call on which it acts; its effects are added by `ActiveFault`. A class, because an object
- * literal with getters costs a hidden class each time, which keeps all that the getters use until the next
- * major garbage collection.
+ * Shows one fault the call on which it acts; its effects are added by `ActiveFault`. A class,
+ * because an object literal with getters costs a hidden class each time, which keeps all that the
+ * getters use until the next major garbage collection.
  */
 export abstract class ActiveContext implements FaultContext {
   readonly owner: ActiveFaultOwner
-  /** Aborted when the rule is withdrawn. Read once: a rule that becomes active again gets another signal. */
+  /**
+   * Aborted when the rule is withdrawn. Read once: a rule that becomes active again gets another
+   * signal.
+   */
   readonly withdrawn: AbortSignal
   protected readonly matched: MatchedRule
   protected readonly ref: FaultRef

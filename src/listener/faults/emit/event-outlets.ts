@@ -42,7 +42,7 @@ export class JoinedWrites {
   }
 }
 
-/** The bytes beyond which a held head is sent, so that the client sees that the upstream is alive. */
+/** The bytes beyond which a held head is sent: the client sees that the upstream is alive. */
 const MAX_HELD = 16 * 1024
 
 /** Sends a response to the client. */
@@ -140,7 +140,10 @@ export class SseOutlet {
   }
 }
 
-/** Returns an event behind the comments of its markers: in one piece, unless a copy of it would be large. */
+/**
+ * Returns an event behind the comments of its markers: in one piece, unless a copy of it would be
+ * large.
+ */
 function withComments(bytes: Uint8Array, markers: readonly string[]): readonly Uint8Array[] {
   if (markers.length === 0) return [bytes]
   const both = [markerComments(markers), bytes]
@@ -169,7 +172,10 @@ interface Waiting {
   readonly acted: () => void
 }
 
-/** Sends a stream: the upstream's bytes unchanged, and Squall's events between two of the upstream's. */
+/**
+ * Sends a stream: the upstream's bytes unchanged, and Squall's events between two of the
+ * upstream's.
+ */
 export class PushOutlet {
   readonly #position: PushPosition
   readonly #writes: JoinedWrites
@@ -235,7 +241,8 @@ export class PushOutlet {
   }
 
   /**
-   * Runs all waiting actions after the end of the upstream's stream, even inside an incomplete event.
+   * Runs all waiting actions after the end of the upstream's stream, even inside an incomplete
+   * event.
    */
   flushAll(): void {
     this.#writes.flush()

@@ -62,7 +62,7 @@ export type RpcReply = Exclude<InjectedReply, { readonly kind: 'http' }>
 
 const EXPOSED = 'mcp-session-id, retry-after, www-authenticate'
 
-/** Creates the message with which a fault answers a call. */
+/** Creates the message with which a fault replies to a call. */
 export function replyMessage(reply: RpcReply, call: Call): Reply {
   if (reply.kind === 'toolError') return toolErrorReply(call, reply.text)
   const { code, message, data } = reply
@@ -136,7 +136,7 @@ export function messageResponse(
  * Creates the response to a POST without messages to send or to respond with. Without calls it is
  * 202. On HTTP+SSE the
  * response to the call comes on the stream. Otherwise the client has cancelled the call: no message
- * may answer it, and HTTP expresses that by a stream without one.
+ * may respond to it, and HTTP expresses that by a stream without one.
  */
 export function emptyResponse(
   call: Call | undefined,

@@ -144,7 +144,7 @@ export class CallTexts {
     return this.#parts === undefined ? { head: this.#head, body: this.#body } : undefined
   }
 
-  /** Returns the request without the calls that are answered; `empty` when nothing is left. */
+  /** Returns the request without the calls that have a reply; `empty` when nothing is left. */
   async sent(responded: readonly number[]): Promise<SentRequest | 'empty'> {
     const head = this.#head
     if (responded.length === 0 && this.#edits === undefined)

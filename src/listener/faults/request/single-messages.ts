@@ -17,8 +17,8 @@ import { checkVerdict } from './verdicts.ts'
 
 /**
  * Pipes the messages of a request that are no calls through the faults that change, drop or repeat
- * messages. Adds the indexes of dropped messages to `dropped`, and returns the texts that the upstream gets
- * in addition.
+ * messages. Adds the indexes of dropped messages to `dropped`, and returns the texts that the
+ * upstream gets in addition.
  */
 export async function pipeMessages(
   { calls, messages }: Readonly<Record<'calls' | 'messages', readonly CallFaults[]>>,
@@ -89,8 +89,9 @@ export interface MessageOptions {
 }
 
 /**
- * Takes a message that is no response through the faults of its rules, as the only frame of one: returns
- * what takes its place, a reply among it. Rejects with `CutResponse` when a fault resets the connection.
+ * Takes a message that is no response through the faults of its rules, as the only frame of one:
+ * returns what takes its place, a reply among it. Rejects with `CutResponse` when a fault resets
+ * the connection.
  */
 export async function pipedMessage(
   owner: CallFaults,

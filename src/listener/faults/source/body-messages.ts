@@ -55,8 +55,8 @@ export function textOf(bytes: Uint8Array): string {
 type Through = (owner: CallFaults, frame: UpstreamFrame) => Promise<readonly ChainFrame[]>
 
 /**
- * Pipes each call's part of a batch through the call's faults; returns undefined when nothing changed.
- * `messages` are those of the body, where they are known.
+ * Pipes each call's part of a batch through the call's faults; returns undefined when nothing
+ * changed. `messages` are those of the body, where they are known.
  */
 export async function changedBatch(
   { faults, replies, head }: ResponseContext,

@@ -36,7 +36,8 @@ export interface EventPathEnds {
 
 /**
  * Takes the events of one response through its faults: those of the server's messages, those of the
- * exchange, and those of the call to which an event belongs. Events without faults are emitted at once.
+ * exchange, and those of the call to which an event belongs. Events without faults are emitted at
+ * once.
  */
 export class EventPath {
   readonly #context: ResponseContext
@@ -111,7 +112,7 @@ export class EventPath {
     this.#isClosing = true
   }
 
-  /** Ends the path; resolves when all events have left, and rejects when a fault cuts the response. */
+  /** Ends the path; resolves when all events have left, rejects when a fault cuts the response. */
   async close(): Promise<void> {
     this.#gate?.close()
     await this.#gate?.done

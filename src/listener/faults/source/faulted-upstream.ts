@@ -95,7 +95,7 @@ class FaultedTransfer implements Transfer {
       this.#outlet.whole(httpResponse(outcome.reply, request, marked))
     else {
       const { responded, replies, repeated } = outcome
-      // A single message that is answered, or did not change, needs not be read again.
+      // A single message that has a reply, or did not change, needs not be read again.
       const unread = responded.length === 0 ? texts.unread : undefined
       const isAnswered = !batch && responded.length > 0
       const sent = isAnswered ? 'empty' : (unread ?? (await texts.sent(responded)))

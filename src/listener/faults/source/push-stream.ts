@@ -72,7 +72,7 @@ export class PushStream implements ResponseSink, Transfer {
     this.#sink = sink
   }
 
-  /** Sets the function that posts a message to the upstream, at the request's own target by default. */
+  /** Sets the function that posts to the upstream, by default at the request's own target. */
   setPost(post: (text: string, target: string | undefined) => void): void {
     this.#post = post
   }

@@ -22,7 +22,7 @@ export interface StreamSession {
   readonly key: string
   /** True while the streams must be read event by event. */
   readonly armed: boolean
-  /** Returns the call that a message answers, or whose progress it reports, if that is certain. */
+  /** Returns the call of a response or a progress report, if that is certain. */
   ownerOf(message: Message | undefined): PushedCall | undefined
   remove(pushed: PushedCall): boolean
 }

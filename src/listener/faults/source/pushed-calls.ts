@@ -18,7 +18,8 @@ interface Pushed extends PushedCall {
 }
 
 /**
- * Tracks the calls of one exchange that are answered on other connections, until they are settled.
+ * Tracks the calls of one exchange whose responses come on other connections, until they are
+ * settled.
  */
 export class PushedCalls {
   readonly #push: PushStreams
@@ -63,7 +64,7 @@ export class PushedCalls {
     return undefined
   }
 
-  /** Releases a settled call; returns false when it is not answered on another connection. */
+  /** Releases a settled call; returns false when its response comes on its own connection. */
   release(faults: CallFaults): boolean {
     const pushed = this.#pushed.get(faults)
     if (pushed === undefined) return false

@@ -40,7 +40,7 @@ export class FastClientConnection implements ResponseOutput {
   readonly #queue: ResponseQueue
   /** The request whose body is arriving. */
   #arriving: FastExchange | undefined
-  /** The bytes for the standard path, which wait until the requests before them are answered. */
+  /** The bytes for the standard path, which wait for the responses to the requests before them. */
   #rest: Buffer | undefined
   /**
    * The start of the idle time; 0 while a request is open, or before `sweep` has seen the idle
@@ -179,7 +179,7 @@ export class FastClientConnection implements ResponseOutput {
     return end
   }
 
-  /** Keeps bytes for the standard path until the requests before them are answered. */
+  /** Keeps bytes for the standard path until the requests before them have responses. */
   #setAside(bytes: Buffer): void {
     this.#rest = this.#rest === undefined ? bytes : Buffer.concat([this.#rest, bytes])
     // Reading continues up to a bound, because only reading detects that a client has left.
