@@ -65,7 +65,7 @@ function sidecarRejections({ sidecar, file }: Plan, bounds: PlanBounds): readonl
 }
 
 function monitorRejections({ file, alerts }: Plan, bounds: PlanBounds): readonly Rejection[] {
-  const sections = [file.steadyState, file.abortOn ?? {}]
+  const sections = [file.steadyState, file.abortOn ?? {}, file.expect?.during ?? {}]
   const written = sections.flatMap(({ health = [], promql = [] }) => [health, promql].flat())
   const urls = [...alerts.map(({ url }) => url), ...written.map(({ url }) => new URL(url))]
   const others = new Set(urls.map(({ origin }) => origin))

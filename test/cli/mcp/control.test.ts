@@ -127,3 +127,16 @@ describe.each(SDKS)('an agent with SDK %s', (sdk) => {
     })
   })
 })
+
+it.each(['steadyState', 'abortOn', 'expect'])(
+  'a plan may not request a URL in %s that nobody has opened',
+  async (section) => {
+    const agent = await agentOf({})
+    const health = { url: 'http://169.254.169.254/latest' }
+    const written = section === 'expect' ? { during: { health } } : { health }
+    const plan = stage.text({ [section]: written })
+    const { text, isError } = await agent.call('propose_experiment', { plan })
+    expect(isError).toBe(true)
+    expect(text).toContain('does not open the monitoring at http://169.254.169.254')
+  },
+)

@@ -76,6 +76,7 @@ const GATELESS = [
   { fault_type: 'latency', service: 'search', duration: 60 },
   { fault: 'error', percentage: 5 },
   { experiment: { kill: { pod: 1 } } },
+  { exhaust: { sessions: 500 } },
   { plan: 'name: x\nstages: [5%]\nfaults: [reset]\n' },
 ]
 
