@@ -41,6 +41,8 @@ const MAX_PAGES = 100
 /** Limits the tools that are read. */
 const MAX_TOOLS = 5000
 const MAX_DESCRIPTION = 200
+/** Limits the schemas of the tools that are kept, in characters of JSON. */
+const MAX_SCHEMAS = 16 * 1024 * 1024
 
 /**
  * Performs the handshake and lists the tools. Throws a `LoadError` when the target cannot be
@@ -68,6 +70,7 @@ async function openLeanEndpoint(target: LoadTarget, version: string): Promise<En
 
 async function listTools(wire: LeanWire, sessionState: SessionState): Promise<ToolInfo[]> {
   const tools: ToolInfo[] = []
+  let size = 0
   let cursor: unknown
   for (let page = 0; page < MAX_PAGES && tools.length < MAX_TOOLS; page++) {
     const params = cursor === undefined ? {} : { cursor }
@@ -78,7 +81,10 @@ async function listTools(wire: LeanWire, sessionState: SessionState): Promise<To
     for (const tool of Array.isArray(listed) ? (listed as readonly unknown[]) : []) {
       if (tools.length >= MAX_TOOLS) return tools
       const info = toolInfo(tool)
-      if (info !== undefined) tools.push(info)
+      if (info === undefined) continue
+      size += JSON.stringify([info.inputSchema, info.outputSchema]).length
+      if (size > MAX_SCHEMAS) return tools
+      tools.push(info)
     }
     if (typeof nextCursor !== 'string') return tools
     cursor = nextCursor
