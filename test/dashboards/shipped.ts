@@ -138,10 +138,10 @@ export function prometheusRules(): readonly PrometheusRule[] {
   })
 }
 
-/** The names of the files with rules. */
+/** The names of the files with rules for operation; the alerts of experiments count injected faults. */
 export function ruleFiles(): readonly string[] {
   return readdirSync(new URL('prometheus/', DEPLOY)).filter(
-    (file) => file.endsWith('.yml') && !file.startsWith('scrape.'),
+    (file) => file.endsWith('.yml') && !/^(?:scrape|experiments)[.]/.test(file),
   )
 }
 
