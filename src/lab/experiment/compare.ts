@@ -113,7 +113,10 @@ const MARK = '≠ '
 
 /** Returns the tables of a comparison; a value that differs from the first run begins with ≠. */
 export function comparisonTables({ runs, phases }: Comparison): readonly ReportTable[] {
-  const columns = [{ name: '' }, ...runs.map(({ id }) => ({ name: foreign(id), number: true }))]
+  const columnsOf = (name: string) => [
+    { name },
+    ...runs.map(({ id }) => ({ name: foreign(id), number: true })),
+  ]
   const row = (name: string, texts: readonly string[], differs: readonly boolean[]) => [
     { text: name },
     ...texts.map((text, i) => ({ text: foreign(`${differs[i] === true ? MARK : ''}${text}`) })),
@@ -148,12 +151,12 @@ export function comparisonTables({ runs, phases }: Comparison): readonly ReportT
       title: 'Runs',
       about:
         '≠ marks a value unlike that of the first run: another text, a share whose difference chance explains in less than 5 % of cases, or a latency that differs by more than 10 %.',
-      columns,
+      columns: columnsOf('Run'),
       rows: [...texts, ...times.map(([name, of]) => row(name, runs.map(of), []))],
     },
     ...phases.map(({ phase, metrics }) => ({
       title: `Phase ${foreign(phase, 60)}`,
-      columns,
+      columns: columnsOf('Figure'),
       rows: metrics.map(({ metric, unit, values, differs }) =>
         row(
           metric,
