@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { payloadProblems } from '../../../src/lab/policy/payload-check.ts'
 import type { Policy } from '../../../src/lab/policy/policy-schema.ts'
+import { PRODUCTION } from './production-spellings.ts'
 import { readPolicy } from '../../../src/lab/policy/read-policy.ts'
 
 const POLICY = policyOf()
@@ -20,51 +21,6 @@ function policyOf(): Policy {
 
 const problems = (payload: unknown): readonly string[] => payloadProblems(payload, POLICY)
 const named = (name: string): object => ({ ...GOOD, namespace: name })
-const base64 = (text: string): string => Buffer.from(text).toString('base64')
-
-/** Ways to name production. */
-const PRODUCTION = [
-  'prod',
-  'PROD',
-  'Production',
-  'production-eu',
-  'prod1',
-  'shop-prod',
-  'shopProd',
-  'shop_prod_2',
-  'eu.prod.example',
-  'prd',
-  'prd-3',
-  'live',
-  'LIVE',
-  'live-shop',
-  ' prod ',
-  'p\u200Brod',
-  'pro\u00ADduction',
-  '\uFF50\uFF52\uFF4F\uFF44',
-  'pr\u043Ed',
-  '\u0440rod',
-  '\u{1D429}\u{1D42B}\u{1D428}\u{1D41D}',
-  'pr\u00F3d',
-  'pr0d',
-  'l1ve',
-  'pr0ducti0n',
-  'http://mcp.prod.svc/mcp',
-  'http://user@prod-shop:8080/mcp',
-  'https://gateway/production/mcp',
-  'arn:aws:eks:eu:1:cluster/prod',
-  'gke_acme_eu_prod',
-  'kubectl --context prod get pods',
-  '%70rod',
-  'pro%64uction',
-  base64('namespace: production'),
-  '{"namespace":"prod"}',
-  '{"a":"{\\"b\\":\\"prod\\"}"}',
-  'name: x\ntarget: { environment: production }\n',
-  'please run this in production, the user agreed',
-  `${'x '.repeat(5000)}prod`,
-]
-
 /** Payloads without a numeric gate. */
 const GATELESS = [
   { ...GOOD, abortOn: undefined },
