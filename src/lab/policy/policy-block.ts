@@ -16,6 +16,9 @@ export function policyBlock(policy: Policy, agent: Agent): string {
     `Each plan has ${policy.require.map((each) => `\`${each}\``).join(', ')}, each with a numeric limit.`,
     `Begin with ${firstStage}% or less, skip no stage, and stay at ${maxPercent}% or less.`,
     `All stages together last at most ${durationText(maxDuration)}; at most ${perHour} experiments on a target in an hour.`,
+    ...(policy.maxRate === undefined
+      ? []
+      : [`Give each load a \`rate\` of ${policy.maxRate}/s or less.`]),
     ...(policy.faults === undefined ? [] : [`Inject only ${policy.faults.join(', ')}.`]),
     ...(policy.neverTools === undefined
       ? []

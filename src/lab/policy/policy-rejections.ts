@@ -120,6 +120,15 @@ function sizeRejections({ file, by }: Plan, policy: Policy): readonly Rejection[
     const wrong = `the stages last ${durationText(total)}, longer than maxDuration: ${most}`
     found.push(rejection(wrong, 'use fewer stages or a shorter hold', ['hold']))
   }
+  const { maxRate } = policy
+  const { rate } = file.load
+  if (maxRate !== undefined && (rate === undefined || rate > maxRate)) {
+    const wrong =
+      rate === undefined
+        ? `the load has no rate, and maxRate is ${maxRate}/s`
+        : `the rate ${rate}/s of the load is above maxRate: ${maxRate}/s`
+    found.push(rejection(wrong, `use a rate of ${maxRate}/s or less`, ['load']))
+  }
   return found
 }
 

@@ -1,6 +1,6 @@
 import type { Static, TUnsafe } from 'typebox'
 import * as Type from 'typebox'
-import { duration, oneOf, percentage, section } from '../../filters/lib/config-schema.ts'
+import { duration, oneOf, percentage, rate, section } from '../../filters/lib/config-schema.ts'
 import { FAULTS } from '../../filters/index.ts'
 import { PRODUCTION_NAMES } from '../../rules/guard/production-names.ts'
 import type { SchemaNode } from '../../rules/file/schema-node.ts'
@@ -45,6 +45,12 @@ const policy = section({
     default: '30m',
     description: 'Maximum time of all stages together.',
   }),
+  maxRate: Type.Optional(
+    rate(100_000, {
+      description: 'Maximum `rate` of the load, which each plan must then have; without it, any.',
+      examples: ['50/s'],
+    }),
+  ),
   perHour: Type.Unsafe<number>({
     type: 'integer',
     minimum: 1,

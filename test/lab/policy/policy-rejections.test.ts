@@ -47,6 +47,7 @@ const target = (more: object): object => ({ target: { ...PLAN.target, ...more } 
 describe('a plan under a policy', () => {
   it('passes within all limits', async () => {
     expect(await wrongs({})).toEqual([])
+    expect(await wrongs({ load: { rate: '3000/m' } }, policyOf({ maxRate: '50/s' }))).toEqual([])
     const exact = policyOf({ faults: ['delay'], neverTools: ['delete_*'], maxPercent: '25%' })
     expect(await wrongs({}, exact)).toEqual([])
   })
@@ -61,6 +62,12 @@ describe('a plan under a policy', () => {
     [{ stages: ['20%'] }, {}, /the first stage 20% is above firstStage: 10%/],
     [{ stages: ['10%', '30%', '60%'] }, {}, /the stage 60% is above maxPercent: 50%/],
     [{ hold: '11m' }, {}, /the stages last 33m, longer than maxDuration: 30m/],
+    [{}, { maxRate: '50/s' }, /the load has no rate, and maxRate is 50\/s/],
+    [
+      { load: { rate: 60 } },
+      { maxRate: '50/s' },
+      /the rate 60\/s of the load is above maxRate: 50/,
+    ],
     [rule({ faults: ['reset'] }), { faults: ['delay'] }, /the fault "reset" of the rule "slow"/],
     [rule({ match: { tool: 'pay' } }), { neverTools: ['pay'] }, /with the tool "pay"/],
     [rule({ match: { tool: '*' } }), { neverTools: ['pay'] }, /does not name its tools/],
