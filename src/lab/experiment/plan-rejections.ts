@@ -10,7 +10,10 @@ import {
 import type { Gate } from './gate.ts'
 import type { PlanFile } from './plan-schema.ts'
 import type { Rejection } from './rejection.ts'
-import type { RulesSource, WrittenRule } from './plan.ts'
+import type { Plan, RulesSource, WrittenRule } from './plan.ts'
+import type { ToolInfo } from '../load/clients/load-client.ts'
+import { namedTools } from '../policy/policy-rejections.ts'
+import { quoted } from '../../base/text/foreign-text.ts'
 import type { Call } from '../../mcp/call.ts'
 import { compileRules } from '../../rules/match/compile.ts'
 import { explain } from '../../rules/explain/explain.ts'
@@ -201,6 +204,27 @@ export function matchNothing(
     wrong: `no rule can match a call of ${shownTools(tools)}`,
     fix: `name these tools and the headers of the load in \`match\`${hint}; squall explain shows the condition that fails`,
   }
+}
+
+/**
+ * Returns a rejection for each rule that may affect a destructive tool without naming it, where there
+ * is a policy. The tools behind an indirect target are unknown.
+ */
+export function destructiveRejections(
+  { rules, policy, file: { target } }: Plan,
+  tools: readonly ToolInfo[],
+): readonly Rejection[] {
+  if (policy === undefined || target.indirect) return []
+  const names = tools.filter(({ hint }) => hint === 'destructive').map(({ name }) => name)
+  const { headers = {} } = target
+  return (rules?.rules ?? [])
+    .filter((rule) => rule['enabled'] !== false && namedTools(rule) === undefined)
+    .flatMap((rule) => {
+      const affected = names.filter((name) => mayMatch(rule, [name], headers))
+      if (affected.length === 0) return []
+      const wrong = `the rule ${quoted(rule.name)} may affect ${shownTools(affected.map((name) => quoted(name)))}, which the server calls destructive`
+      return [{ code: 'POLICY', wrong, fix: 'name the tools of the rule, without wildcards' }]
+    })
 }
 
 function mayMatch(

@@ -1,3 +1,4 @@
+import type { Policy } from '../policy/policy-schema.ts'
 import { sha256Of } from '../../base/digest.ts'
 import { parseWithPositions } from '../../rules/file/parse.ts'
 import type { Problem } from '../../rules/file/problem.ts'
@@ -110,4 +111,6 @@ export interface Plan {
   readonly stages: readonly Stage[]
   /** The patterns of production names. */
   readonly production: ProductionCheck
+  /** Undefined without a policy. */
+  readonly policy: Policy | undefined
 }

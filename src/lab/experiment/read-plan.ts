@@ -91,7 +91,7 @@ function planOf(
   file: PlanFile,
   rules: RulesSource | undefined,
   calls: readonly CallSpec[],
-  { directory, production = NO_NAMES }: PlanSource,
+  { directory, production = NO_NAMES, policy }: PlanSource,
 ): Plan {
   const { steadyState, abortOn = {} } = file
   const steady = conditionsOf(steadyState)
@@ -118,6 +118,7 @@ function planOf(
     by: file.pods === undefined ? 'calls' : 'pods',
     stages: stagesOf(file),
     production,
+    policy,
   }
 }
 

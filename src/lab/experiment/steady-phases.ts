@@ -3,7 +3,7 @@ import { ToolsNotNamedError } from '../load/choose-tools.ts'
 import { type EarlyEnd, INTERRUPTED, type PhaseResult, RULES_CHANGED } from './experiment-result.ts'
 import { phaseLoad, runPhase } from './phase.ts'
 import { RejectedError, rejectionError } from './rejection.ts'
-import { matchNothing } from './plan-rejections.ts'
+import { destructiveRejections, matchNothing } from './plan-rejections.ts'
 import type { Context } from './context.ts'
 import { sidecarPoll } from './sidecar-admin.ts'
 
@@ -61,6 +61,8 @@ export async function runBeforePhase(context: Context): Promise<Before> {
   const nothing =
     plan.rules === undefined ? undefined : matchNothing(plan.rules, called, plan.file.target)
   if (nothing !== undefined) throw new RejectedError(nothing)
+  const destructive = destructiveRejections(plan, tools)
+  if (destructive.length > 0) throw new RejectedError(...destructive)
   // Until now an alert may have begun to fire.
   await context.alerts.check()
   onEvent({ kind: 'phase-over', label: 'steady state before', text: 'passed' })

@@ -181,7 +181,7 @@ export function faultsOf(rule: WrittenRule): readonly string[] {
 }
 
 /** Returns the tools of a rule that names them exactly; undefined for any other rule. */
-function namedTools({ match }: WrittenRule): readonly string[] | undefined {
+export function namedTools({ match }: WrittenRule): readonly string[] | undefined {
   const tool = (match as Readonly<Record<string, unknown>> | undefined)?.['tool']
   const names: readonly unknown[] = Array.isArray(tool) ? tool : [tool]
   const texts = names.filter((name) => typeof name === 'string')

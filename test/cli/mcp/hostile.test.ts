@@ -173,6 +173,31 @@ it.each<readonly [string, Record<string, unknown>, string]>([
   expect(await stage.rules()).toBe(BEFORE)
 })
 
+it.each<readonly [{ readonly tool?: string }, boolean]>([
+  [{ tool: 'w*' }, true],
+  [{}, true],
+  [{ tool: 'work' }, false],
+  [{ tool: 'wipe_all' }, false],
+])('a rule that matches %j may affect a destructive tool: refused %s', async (match, isRefused) => {
+  await stage.close()
+  const annotations = { destructiveHint: true }
+  const tools = [
+    { name: 'work', annotations: { readOnlyHint: true }, inputSchema: { type: 'object' } },
+    { name: 'wipe_all', annotations, inputSchema: { type: 'object' } },
+  ]
+  stage = await startSquall({ experiment: { tools } })
+  const agent = await agentOf({ approval: 'none' })
+  const rules = [{ name: 'broken', match, faults: [{ abort: { toolError: 'no' } }] }]
+  const load = { tools: [match.tool === 'wipe_all' ? 'wipe_all' : 'work'] }
+  const { isError, text: said } = await agent.call(
+    'run_experiment',
+    await proposed(agent, { rules, load }),
+  )
+  expect(isError, said).toBe(isRefused)
+  if (isRefused) expect(said).toContain('may affect "wipe_all", which the server calls destructive')
+  expect(await stage.rules()).toBe(BEFORE)
+})
+
 it('stop_experiment rolls a run of another call back', async () => {
   const agent = await agentOf({ approval: 'none' })
   const asked = await proposed(agent, { hold: '1m' })
