@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from 'vitest'
-import { arrivalCount, arrivalTime } from '../../../src/lab/load/load-models.ts'
+import { arrivalCount, arrivalTime, runOpenModel } from '../../../src/lab/load/load-models.ts'
 import { Histogram } from '../../../src/lab/load/results/histogram.ts'
+import { Recorder } from '../../../src/lab/load/results/recorder.ts'
 import { load } from './load-run.ts'
 import type { ScriptedServer, Step } from '../../support/scripted-server.ts'
 import { startUpstream } from '../../support/upstream.ts'
@@ -94,6 +95,23 @@ function released(): { readonly passed: Promise<Step>; open(): void } {
   const passed = new Promise<Step>((resolve) => (open = () => resolve('ok')))
   return { passed, open: () => open() }
 }
+
+test('no call is measured from a time after its start, although timers fire early', async () => {
+  const pace = { tasksPerSecond: 300, rampMs: 0, durationMs: 500, tasks: undefined }
+  const model = { ...pace, clients: [], callsPerTask: 1, maxInFlight: 100 }
+  const early: number[] = []
+  const { signal } = new AbortController()
+  await runOpenModel(
+    { ...model, stop: signal },
+    (_client, _task, intendedAt) => {
+      const ahead = intendedAt - performance.now()
+      if (ahead > 0) early.push(ahead)
+      return Promise.resolve()
+    },
+    new Recorder(),
+  )
+  expect(early).toEqual([])
+})
 
 test('a ramp grows evenly to the rate', () => {
   const plan = { tasksPerSecond: 100, rampMs: 2000, durationMs: 5000, tasks: undefined }
