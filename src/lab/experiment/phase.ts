@@ -122,6 +122,7 @@ export async function runPhase(spec: PhaseSpec): Promise<PhaseOutcome> {
   stop.addEventListener('abort', stopLoad, { once: true })
   if (stop.aborted) stopLoad()
   let end: EarlyEnd | undefined
+  let isEnough = false
   let tools: readonly ToolInfo[] = []
   let called: readonly string[] = []
   const endWith = (found: EarlyEnd | undefined): void => {
@@ -157,9 +158,11 @@ export async function runPhase(spec: PhaseSpec): Promise<PhaseOutcome> {
         const over = recorder.elapsedMs >= (spec.load.pace.durationMs ?? Infinity)
         const moment = { at: performance.now(), load, steady, calls }
         const found = spec.tick({ ...moment, draining: over || draining.signal.aborted })
-        if (found === 'enough') stopLoad()
-        else if (found === 'drain') draining.abort()
-        else endWith(found ?? samplers.lost(performance.now()))
+        if (found === 'enough' || found === 'drain') {
+          isEnough = true
+          if (found === 'enough') stopLoad()
+          else draining.abort()
+        } else endWith(found ?? samplers.lost(performance.now()))
       }
       void watch(every(TICK_MS, ending.signal, check))
       const { poll, pollMs = POLL_MS, begun } = spec
@@ -175,7 +178,9 @@ export async function runPhase(spec: PhaseSpec): Promise<PhaseOutcome> {
       ...(probe?.measured(began) ?? measuredOf(result)),
       ...samplers.measured(began),
     }
-    return { result: phaseResult(label, startedAt, began, steady, result), end, tools, called }
+    const complete = result.run.complete || (isEnough && end === undefined && !stop.aborted)
+    const load = { ...result, run: { ...result.run, complete } }
+    return { result: phaseResult(label, startedAt, began, steady, load), end, tools, called }
   } catch (error) {
     if (!(error instanceof LoadError) || error instanceof ToolsNotNamedError) throw error
     endWith({ code: 'TARGET_LOST', why: `the load could not begin: ${error.message}` })

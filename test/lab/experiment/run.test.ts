@@ -53,6 +53,8 @@ test('stages widen the share, and the rules file is restored at the end', async 
   // The client saw as many faults as the sidecar injected.
   for (const { load, applied } of result.stages) expect(load!.faults[0]?.seen).toBe(applied)
   expect(result).toMatchObject({ restored: true, steadyAfter: true, code: null })
+  // The last phase ends as soon as the target is steady, which is no interruption.
+  expect(result.after!.load!.run.complete).toBe(true)
   // Failures were detected during the stages, and not after them.
   expect(result.mttdMs).toBeGreaterThan(0)
   expect(result.mttrMs).toBeGreaterThan(result.mttdMs!)
