@@ -1,10 +1,19 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
+/** Tests of rare trouble, which mostly wait; `npm run test:system` runs them beside each other. */
+export const WAITING = [
+  'test/cli/mcp/control.test.ts',
+  'test/cli/mcp/hostile.test.ts',
+  'test/lab/experiment/alerts.test.ts',
+  'test/system/agents-replay.test.ts',
+  'test/system/waiting/**/*.test.ts',
+]
+
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    exclude: ['test/system/**'],
+    exclude: ['test/system/**', ...WAITING],
     setupFiles: ['test/support/property-seed.ts'],
     // Several times what a test takes on a machine that is busy with ten other programs.
     testTimeout: 60_000,

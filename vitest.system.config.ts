@@ -1,7 +1,5 @@
 import { defineConfig } from 'vitest/config'
-
-/** Tests that need Node alone and mostly wait, so that they run beside each other. */
-const WAITING = ['test/system/waiting/**/*.test.ts', 'test/system/agents-replay.test.ts']
+import { WAITING } from './vitest.config.ts'
 
 export default defineConfig({
   test: {
