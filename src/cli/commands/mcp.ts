@@ -1,15 +1,14 @@
-import { readAdminToken, AdminTokenError } from '../../admin/admin-token.ts'
 import type { ListenAddress } from '../../http/address.ts'
 import type { AdminEndpoint } from '../../lab/top/sidecar-view.ts'
-import { adminTokenOf } from '../flags/admin-access.ts'
+import { adminTokenOf, mcpTokenOf } from '../flags/admin-access.ts'
 import { parseEndpoints } from '../flags/admin-endpoints.ts'
 import { parseListen } from '../flags/address.ts'
 import { defineCommand } from '../flags/command.ts'
-import { type Environment, type Given, group } from '../flags/flag.ts'
+import { type Given, group } from '../flags/flag.ts'
 import { asText, atMost, many, one } from '../flags/kinds.ts'
 import { parseTarget } from '../flags/server.ts'
 import { parseObjectName } from '../kube/cluster-options.ts'
-import { invalidCombination, invalidValue, missing, UsageError } from '../flags/usage-error.ts'
+import { invalidCombination, invalidValue, missing } from '../flags/usage-error.ts'
 import { ACCESS_FLAGS, accessOf, STATE, stateOf } from './experiment.ts'
 
 const PAGE = 'docs/guides/agents.md'
@@ -71,7 +70,7 @@ export const MCP = defineCommand({
   flags: MCP_FLAGS,
   parse: (flags, { env }) => {
     const { production, ...access } = accessOf(flags, env)
-    const token = tokenOf(flags.tokenFile, env)
+    const token = mcpTokenOf(flags.tokenFile, env)
     if (flags.listen === undefined && flags.tokenFile !== undefined) {
       throw invalidCombination('--token-file is for HTTP', 'add --listen, or leave it out')
     }
@@ -142,14 +141,4 @@ function sidecarsOf(
 function isLoopback(address: ListenAddress): boolean {
   if (address.kind === 'unix') return true
   return /^(?:127(?:\.\d{1,3}){3}|::1|localhost)$/i.test(address.host)
-}
-
-function tokenOf(file: string | undefined, env: Environment): string | undefined {
-  try {
-    return readAdminToken({ kind: 'mcp', env: env['SQUALL_MCP_TOKEN'], file })
-  } catch (error) {
-    if (!(error instanceof AdminTokenError)) throw error
-    const fix = 'make a token with: openssl rand -base64 24'
-    throw new UsageError('INVALID_VALUE', error.message, fix)
-  }
 }

@@ -20,6 +20,16 @@ export function readTokenOf(file: string | undefined, env: Environment): string 
   return tokenOf('read', file, env['SQUALL_ADMIN_READ_TOKEN'])
 }
 
+/** Reads the token of the clients of `squall mcp`, from a file or an environment variable. */
+export function mcpTokenOf(file: string | undefined, env: Environment): string | undefined {
+  return tokenOf('mcp', file, env['SQUALL_MCP_TOKEN'])
+}
+
+/** Returns the names by which clients may reach a port at an address. */
+export function ownHosts(address: ListenAddress | undefined): readonly string[] {
+  return address?.kind === 'tcp' ? [address.host.toLowerCase(), hostname().toLowerCase()] : []
+}
+
 /** Returns the access rules for reading the admin port at an address. */
 export function readAccessOf(
   {
@@ -37,8 +47,7 @@ export function readAccessOf(
       'make another token with: openssl rand -base64 24',
     )
   }
-  const own = admin?.kind === 'tcp' ? [admin.host.toLowerCase(), hostname().toLowerCase()] : []
-  return { readToken, hosts: [...own, ...adminHosts] }
+  return { readToken, hosts: [...ownHosts(admin), ...adminHosts] }
 }
 
 /** Parses the host names under which a port may be reached. */
@@ -59,7 +68,7 @@ export function parseHosts(all: readonly Given[]): readonly string[] {
 }
 
 function tokenOf(
-  kind: 'admin' | 'read',
+  kind: 'admin' | 'read' | 'mcp',
   file: string | undefined,
   env: string | undefined,
 ): string | undefined {

@@ -7,7 +7,7 @@ import {
 import { readVersion } from '../version.ts'
 import type { Audit } from './audit.ts'
 import type { Control } from './control.ts'
-import { addTool } from './control-tool.ts'
+import { toolAdder } from './control-tool.ts'
 import { type Asked, experimentTools } from './experiment-tools.ts'
 import { addGuidance } from './guidance.ts'
 import { historyTools } from './history-tools.ts'
@@ -34,6 +34,8 @@ export function controlServers(control: Control, audit: Audit): () => McpServer 
     ...experimentTools(control, states),
     ...historyTools(control),
   ]
+  // Each session, and from 2026-07-28 on each request, has a server of its own.
+  const adders = tools.map((tool) => toolAdder(tool, audit))
   return () => {
     const server = new McpServer(
       { name: 'squall', title: 'Squall', version: readVersion() },
@@ -45,7 +47,7 @@ export function controlServers(control: Control, audit: Audit): () => McpServer 
         maxToolInputElements: MAX_ELEMENTS,
       },
     )
-    for (const tool of tools) addTool(server, tool, audit)
+    for (const add of adders) add(server)
     addGuidance(server, control)
     return server
   }

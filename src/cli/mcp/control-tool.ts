@@ -64,8 +64,11 @@ export const ROLLBACK: ToolAnnotations = {
 const MAX_TEXT = 40_000
 const MAX_REASON = 1_000
 
-/** Adds a tool to a server. Each call is written to the audit log. */
-export function addTool(server: McpServer, tool: ControlTool, audit: Audit): void {
+/**
+ * Compiles the schemas of a tool; returns a function that adds it to a server. Each call is written to
+ * the audit log.
+ */
+export function toolAdder(tool: ControlTool, audit: Audit): (server: McpServer) => void {
   const { name, title, description, annotations, input, output } = tool
   const config = {
     title,
@@ -74,16 +77,18 @@ export function addTool(server: McpServer, tool: ControlTool, audit: Audit): voi
     inputSchema: fromJsonSchema<Record<string, unknown>>(jsonOf(input)),
     outputSchema: fromJsonSchema<Record<string, unknown>>(jsonOf(output)),
   }
-  server.registerTool(name, config, async (args, context) => {
-    const client = clientOf(server, context)
-    const call: ControlCall = {
-      context,
-      client,
-      canAsk: canAsk(server, context),
-      audit: (entry) => audit({ tool: name, client, ...entry }),
-    }
-    return respond(tool, args, call)
-  })
+  return (server) => {
+    server.registerTool(name, config, async (args, context) => {
+      const client = clientOf(server, context)
+      const call: ControlCall = {
+        context,
+        client,
+        canAsk: canAsk(server, context),
+        audit: (entry) => audit({ tool: name, client, ...entry }),
+      }
+      return respond(tool, args, call)
+    })
+  }
 }
 
 async function respond(

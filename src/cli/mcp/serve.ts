@@ -1,10 +1,10 @@
 import { once } from 'node:events'
-import { hostname } from 'node:os'
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio'
 import type { McpServer } from '@modelcontextprotocol/server'
 import { formatListen, type ListenAddress } from '../../http/address.ts'
 import { BindError } from '../../listener/front/bind.ts'
 import { print } from '../files.ts'
+import { ownHosts } from '../flags/admin-access.ts'
 import { INTERRUPTED, interruption } from '../long-running.ts'
 import { readPolicyFile } from '../policy/policy.ts'
 import { UsageError } from '../flags/usage-error.ts'
@@ -64,9 +64,8 @@ async function overHttp(
   address: ListenAddress,
   create: () => McpServer,
 ): Promise<Serving> {
-  const own = address.kind === 'tcp' ? [address.host.toLowerCase(), hostname().toLowerCase()] : []
   try {
-    const front = await listenHttp(address, { token, hosts: own }, create)
+    const front = await listenHttp(address, { token, hosts: ownHosts(address) }, create)
     const { host, port, text } = front.address
     const where =
       address.kind === 'unix' ? text : `http://${formatListen({ kind: 'tcp', host, port })}${PATH}`

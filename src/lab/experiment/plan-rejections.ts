@@ -195,7 +195,7 @@ export function matchNothing(
     }
   }
   if (indirect || tools.length === 0) return undefined
-  if (acting.some((rule) => mayMatch(rule, tools, headers))) return undefined
+  if (acting.some((rule) => tools.some(toolMatcher(rule, headers)))) return undefined
   const wanted = acting.map(toolOf).find((tool) => tool !== undefined)
   const near = wanted === undefined ? undefined : nearestName(wanted, tools)
   const hint = near === undefined ? '' : ` (did you mean ${near}?)`
@@ -220,31 +220,32 @@ export function destructiveRejections(
   return (rules?.rules ?? [])
     .filter((rule) => rule['enabled'] !== false && namedTools(rule) === undefined)
     .flatMap((rule) => {
-      const affected = names.filter((name) => mayMatch(rule, [name], headers))
+      const affected = names.filter(toolMatcher(rule, headers))
       if (affected.length === 0) return []
       const wrong = `the rule ${quoted(rule.name)} may affect ${shownTools(affected.map((name) => quoted(name)))}, which the server calls destructive`
       return [{ code: 'POLICY', wrong, fix: 'name the tools of the rule, without wildcards' }]
     })
 }
 
-function mayMatch(
+/** Compiles a rule, and returns a function that is true for tools whose calls it may match. */
+function toolMatcher(
   rule: WrittenRule,
-  tools: readonly string[],
   headers: Readonly<Record<string, string>>,
-): boolean {
+): (name: string) => boolean {
   const match = (rule['match'] ?? {}) as Readonly<Record<string, unknown>>
   const { tool, headers: wanted, ...others } = match
   // The load calls other methods only in handshakes; other conditions are only known at run time.
-  if (['http', 'any', 'all', 'not', 'method'].some((key) => others[key] !== undefined)) return true
+  if (['http', 'any', 'all', 'not', 'method'].some((key) => others[key] !== undefined))
+    return () => true
   const known = {
     ...(tool === undefined ? {} : { tool }),
     ...(wanted === undefined ? {} : { headers: wanted }),
   }
   const asked = { name: rule.name, match: known, faults: rule['faults'] }
   const parsed = parseRules(JSON.stringify({ rules: [asked] }))
-  if (!parsed.ok) return true
+  if (!parsed.ok) return () => true
   const ruleSet = compileRules(parsed.file)
-  return tools.some((name) => {
+  return (name) => {
     const facts = {
       call: callOf(name),
       headers: Object.entries(headers).flat(),
@@ -253,7 +254,7 @@ function mayMatch(
       http: { method: 'POST', path: '/mcp' },
     }
     return explain(ruleSet, facts, 0).rules.some(({ matches }) => matches)
-  })
+  }
 }
 
 function callOf(name: string): Call {
