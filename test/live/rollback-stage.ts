@@ -71,3 +71,18 @@ export async function callFor(
     await sleep(PAUSE_MS)
   }
 }
+
+/** A condition on the latency of the upstream. */
+export const SLOW = 'upstream-p50>300ms for 1s'
+
+/** Expects that the time of a fault of 400 ms does not count as latency of the upstream. */
+export async function isNotCounted(fault: string): Promise<void> {
+  const rules = `rules: [{ name: slow, match: { tool: probe }, faults: [{ ${fault} }] }]`
+  const pod = await start(SLOW, rules)
+  const begin = performance.now()
+  await Promise.all(Array.from({ length: 5 }, () => callFor(2200, pod, 'probe')))
+  const { calls } = pod.squall.running.metrics.tools().find(({ tool }) => tool === 'probe')!
+  expect(Object.values(calls).reduce((sum, each) => sum + each, 0)).toBeGreaterThan(5)
+  expect(performance.now() - begin).toBeGreaterThan(2200)
+  expect(pod.squall.running.rules!.arming.reasons).toEqual([])
+}

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { parseDocument } from 'yaml'
-import { type Agent, openAgent, type ToolResult } from '../cli/mcp/agent.ts'
+import { type Agent, openAgent, propose, type ToolResult } from '../cli/mcp/agent.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Program, startProgram } from '../support/program.ts'
 import { startSquall, type Squall } from '../support/squall.ts'
@@ -84,12 +84,8 @@ async function connect(): Promise<Agent> {
 
 /** Proposes a plan as it is in the example, and runs it. */
 async function run(agent: Agent, plan: string): Promise<ToolResult> {
-  const asked = await agent.call('propose_experiment', {
-    plan: await readFile(at(`${plan}.yaml`), 'utf8'),
-  })
-  expect(asked.isError, asked.text).toBe(false)
-  const { id, digest } = asked.data as { id: string; digest: string }
-  return agent.call('run_experiment', { id, digest })
+  const asked = await propose(agent, await readFile(at(`${plan}.yaml`), 'utf8'))
+  return agent.call('run_experiment', asked)
 }
 
 const DISARMED = '--rollback-on disarmed all rules; squall arm arms them again'

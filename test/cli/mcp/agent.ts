@@ -122,6 +122,21 @@ function resultOf(result: unknown): ToolResult {
   return { isError, text: content.map(({ text }) => text).join('\n'), data: structuredContent }
 }
 
+/** Proposes a plan, and returns what `run_experiment` needs. */
+export async function propose(agent: Agent, plan: string): Promise<{ id: string; digest: string }> {
+  const { data, text, isError } = await agent.call('propose_experiment', { plan })
+  if (isError) throw new Error(text)
+  const { id, digest } = data as { id: string; digest: string }
+  return { id, digest }
+}
+
+/** Returns the phase of the rule of a plan in the sidecar of a stage. */
+export async function phaseIn({ squall }: ExperimentStage): Promise<string | undefined> {
+  const response = await fetch(`${squall.admin}/api/rules`)
+  const { rules } = (await response.json()) as { rules: { name: string; phase: string }[] }
+  return rules.find(({ name }) => name === 'broken')?.phase
+}
+
 /** Writes the policy of a stage, and returns the arguments of `squall mcp` for it. */
 export async function controlFlags(
   { directory, rulesFile, squall, server }: ExperimentStage,

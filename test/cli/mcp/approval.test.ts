@@ -6,7 +6,7 @@ import { Proposals } from '../../../src/cli/mcp/proposals.ts'
 import { BEFORE, type ExperimentStage } from '../../lab/experiment/stage.ts'
 import { startProgram } from '../../support/program.ts'
 import { startSquall } from '../../support/squall.ts'
-import { type Agent, controlFlags, openAgent } from './agent.ts'
+import { type Agent, controlFlags, openAgent, propose } from './agent.ts'
 
 const MAIN = fileURLToPath(new URL('../../../dist/cli/main.js', import.meta.url))
 
@@ -25,10 +25,7 @@ afterEach(async () => {
 
 const at = (name: string): string => join(stage.directory, name)
 
-async function proposed(changes = {}): Promise<{ id: string; digest: string }> {
-  const { data } = await agent.call('propose_experiment', { plan: stage.text(changes) })
-  return { id: data.id as string, digest: data.digest as string }
-}
+const proposed = (changes = {}) => propose(agent, stage.text(changes))
 
 /** Runs `squall approve` in a terminal, and types a line. */
 async function approveInTerminal(id: string, line: string): Promise<string> {

@@ -5,7 +5,7 @@ import { BEFORE, type ExperimentStage } from '../../lab/experiment/stage.ts'
 import { eventually } from '../../support/eventually.ts'
 import { startProgram } from '../../support/program.ts'
 import { startSquall } from '../../support/squall.ts'
-import { type Agent, controlFlags, openAgent, SDKS } from './agent.ts'
+import { type Agent, controlFlags, openAgent, phaseIn, propose, SDKS } from './agent.ts'
 
 const TOKEN = 'a-token-of-enough-length'
 
@@ -35,22 +35,9 @@ async function audited(): Promise<readonly Record<string, unknown>[]> {
     .map((line) => JSON.parse(line) as Record<string, unknown>)
 }
 
-async function proposed(agent: Agent, changes = {}): Promise<{ id: string; digest: string }> {
-  const { data, text, isError } = await agent.call('propose_experiment', {
-    plan: stage.text(changes),
-  })
-  if (isError) throw new Error(text)
-  const { id, digest } = data as { id: string; digest: string }
-  return { id, digest }
-}
-
-async function phaseOf(rule: string): Promise<string | undefined> {
-  const response = await fetch(`${stage.squall.admin}/api/rules`)
-  const { rules } = (await response.json()) as { rules: { name: string; phase: string }[] }
-  return rules.find(({ name }) => name === rule)?.phase
-}
-
-const armed = () => eventually(async () => ((await phaseOf('broken')) === 'on' ? undefined : 'off'))
+const proposed = (agent: Agent, changes = {}) => propose(agent, stage.text(changes))
+const armed = () =>
+  eventually(async () => ((await phaseIn(stage)) === 'on' ? undefined : 'the rule is off'))
 
 describe.each(SDKS)('an agent with SDK %s', (sdk) => {
   it('proposes a plan over stdio, and runs it after a person has agreed', async () => {

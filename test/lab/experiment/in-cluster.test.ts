@@ -3,9 +3,8 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { startProgram } from '../../support/program.ts'
 import { podsStage, type PodsStage } from './pods-stage.ts'
-import { type PlayedJobs, playJobs } from './played-job.ts'
+import { ACCOUNT, inCluster, leftIn, planFile, type PlayedJobs, playJobs } from './played-job.ts'
 
-const ACCOUNT = '/api/v1/namespaces/shop/serviceaccounts/squall-experiment'
 const RULES = [
   { name: 'broken', match: { tool: 'work' }, faults: [{ abort: { toolError: 'no' } }] },
 ]
@@ -28,27 +27,11 @@ function at(...names: readonly string[]): string {
   return join(stage.shop.directory, ...names)
 }
 
-async function planFile(changes: object = {}): Promise<string> {
-  await mkdir(at('plans'), { recursive: true })
-  await writeFile(at('plans', 'plan.yaml'), stage.text(changes as Record<string, unknown>))
-  return at('plans', 'plan.yaml')
-}
-
-function command(plan: string, ...args: readonly string[]): readonly string[] {
-  const kept = ['--experiments', at('experiments'), '--kubeconfig', stage.shop.kubeconfig]
-  return ['experiment', 'run', plan, '--in-cluster', ...kept, ...args]
-}
-
-/** The things that a run leaves in the cluster. */
-function left(): readonly string[] {
-  return [...stage.shop.api.store.keys()].filter((path) => path.includes('squall-experiment-'))
-}
-
 test('a Job runs the plan with its files, and the reports are written here', async () => {
   const before = stage.configMap()
   await writeFile(at('rules.yaml'), JSON.stringify({ version: 1, rules: RULES }))
-  const plan = await planFile({ rules: '../rules.yaml' })
-  const { code, stdout, stderr } = await startProgram(command(plan)).finished()
+  const plan = await planFile(stage, { rules: '../rules.yaml' })
+  const { code, stdout, stderr } = await startProgram(inCluster(stage, plan)).finished()
   expect(stdout, stderr).toContain('Verdict: passed')
   expect(code).toBe(0)
   expect(stderr).toMatch(/runs as job squall-experiment-[0-9a-f]{8} in shop/)
@@ -67,7 +50,7 @@ test('a Job runs the plan with its files, and the reports are written here', asy
 })
 
 test('the limit of a policy on runs per hour holds for Jobs, too', async () => {
-  const plan = await planFile({ stages: ['10%'] })
+  const plan = await planFile(stage, { stages: ['10%'] })
   const { target } = JSON.parse(stage.text()) as { target: { url: string } }
   const policy = { targets: [target.url], environments: ['staging'], require: ['abortOn'] }
   await writeFile(at('policy.yaml'), JSON.stringify({ ...policy, perHour: 1 }))
@@ -78,7 +61,7 @@ test('the limit of a policy on runs per hour holds for Jobs, too', async () => {
   const line = JSON.stringify({ ...past, target: target.url })
   await writeFile(at('experiments', 'history.jsonl'), `${line}\n`)
   const { code, stdout } = await startProgram(
-    command(plan, '--policy', at('policy.yaml'), '--json'),
+    inCluster(stage, plan, '--policy', at('policy.yaml'), '--json'),
     {},
     { here: true },
   )
@@ -125,10 +108,10 @@ test.each([
   ],
 ])('a run %s is rejected before anything is created', async (_, prepare, changes, args, wrong) => {
   await prepare()
-  const plan = await planFile(typeof changes === 'function' ? changes() : changes)
-  const { code, stderr } = await startProgram(command(plan, ...args), {}, { here: true })
+  const plan = await planFile(stage, typeof changes === 'function' ? changes() : changes)
+  const { code, stderr } = await startProgram(inCluster(stage, plan, ...args), {}, { here: true })
   expect(stderr).toContain(wrong)
   expect(code).toBe(2)
   expect(played.jobs).toEqual([])
-  expect(left()).toEqual([])
+  expect(leftIn(stage)).toEqual([])
 })

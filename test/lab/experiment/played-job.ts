@@ -30,6 +30,33 @@ interface PodSpec {
 const JOBS = '/apis/batch/v1/namespaces/shop/jobs'
 const IMAGE_TROUBLE = { waiting: { reason: 'ImagePullBackOff', message: 'no such image' } }
 
+/** Writes a plan into a directory of its own, and returns its path. */
+export async function planFile(stage: PodsStage, changes: object = {}): Promise<string> {
+  const directory = join(stage.shop.directory, 'plans')
+  await mkdir(directory, { recursive: true })
+  const file = join(directory, 'plan.yaml')
+  await writeFile(file, stage.text(changes as Record<string, unknown>))
+  return file
+}
+
+/** Returns the arguments that run a plan as a Job. */
+export function inCluster(
+  { shop: { directory, kubeconfig } }: PodsStage,
+  plan: string,
+  ...args: readonly string[]
+): readonly string[] {
+  const kept = ['--experiments', join(directory, 'experiments'), '--kubeconfig', kubeconfig]
+  return ['experiment', 'run', plan, '--in-cluster', ...kept, ...args]
+}
+
+/** The things that a run leaves in the cluster. */
+export function leftIn({ shop }: PodsStage): readonly string[] {
+  return [...shop.api.store.keys()].filter((path) => path.includes('squall-experiment-'))
+}
+
+/** The account of the Jobs. */
+export const ACCOUNT = '/api/v1/namespaces/shop/serviceaccounts/squall-experiment'
+
 /** Plays them in a cluster. A Job whose image is `absent` waits for it for ever. */
 export function playJobs({ shop }: PodsStage): PlayedJobs {
   const { api, directory, kubeconfig } = shop

@@ -4,7 +4,10 @@ import { join } from 'node:path'
 import { PodSidecars } from '../../../src/cli/experiment/pods/pod-sidecars.ts'
 import { armedText } from '../../../src/lab/experiment/armed-rules.ts'
 import type { ExperimentEvent, ExperimentOptions } from '../../../src/lab/experiment/context.ts'
-import type { ExperimentResult } from '../../../src/lab/experiment/experiment-result.ts'
+import type {
+  ExperimentResult,
+  PhaseResult,
+} from '../../../src/lab/experiment/experiment-result.ts'
 import { readPlan } from '../../../src/lab/experiment/read-plan.ts'
 import { RejectedError } from '../../../src/lab/experiment/rejection.ts'
 import { runExperiment } from '../../../src/lab/experiment/run-experiment.ts'
@@ -50,6 +53,16 @@ export function during(label: string, act: () => unknown): (event: ExperimentEve
     isDone = true
     act()
   }
+}
+
+/**
+ * The calls of the first phases that reached the server, by the counts of the load and of the
+ * sidecars.
+ */
+export function reached({ before, stages }: ExperimentResult): number {
+  const calls = ({ load }: PhaseResult): number => load!.counts.calls
+  const all = [before, ...stages].reduce((sum, phase) => sum + calls(phase), 0)
+  return all - stages.reduce((sum, { applied }) => sum + applied, 0)
 }
 
 /** Starts a cluster with two pods. */

@@ -1,13 +1,16 @@
-import { mkdir, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { ExperimentResult } from '../../../src/lab/experiment/experiment-result.ts'
 import { eventually } from '../../support/eventually.ts'
 import { type Program, startProgram } from '../../support/program.ts'
 import { CONFIG_MAP, podsStage, type PodsStage } from '../../lab/experiment/pods-stage.ts'
-import { type PlayedJobs, playJobs } from '../../lab/experiment/played-job.ts'
-
-const ACCOUNT = '/api/v1/namespaces/shop/serviceaccounts/squall-experiment'
+import {
+  ACCOUNT,
+  inCluster,
+  leftIn,
+  planFile,
+  type PlayedJobs,
+  playJobs,
+} from '../../lab/experiment/played-job.ts'
 
 let stage: PodsStage
 let played: PlayedJobs
@@ -23,28 +26,12 @@ afterEach(async () => {
   await stage.close()
 })
 
-function at(...names: readonly string[]): string {
-  return join(stage.shop.directory, ...names)
-}
-
-async function planFile(changes: object = {}): Promise<string> {
-  await mkdir(at('plans'), { recursive: true })
-  await writeFile(at('plans', 'plan.yaml'), stage.text(changes as Record<string, unknown>))
-  return at('plans', 'plan.yaml')
-}
-
 function run(plan: string, ...args: readonly string[]): Program {
-  const kept = ['--experiments', at('experiments'), '--kubeconfig', stage.shop.kubeconfig]
-  return startProgram(['experiment', 'run', plan, '--in-cluster', ...kept, ...args])
-}
-
-/** The things that a run leaves in the cluster. */
-function left(): readonly string[] {
-  return [...stage.shop.api.store.keys()].filter((path) => path.includes('squall-experiment-'))
+  return startProgram(inCluster(stage, plan, ...args))
 }
 
 test('a Job that rejects the plan is reported as the plan is here', async () => {
-  const plan = await planFile({ steadyState: { p50: '0.001ms', for: '300ms' } })
+  const plan = await planFile(stage, { steadyState: { p50: '0.001ms', for: '300ms' } })
   const { code, stdout } = await run(plan, '--json').finished()
   expect(JSON.parse(stdout)).toMatchObject({ rejected: [{ code: 'NOT_STEADY' }] })
   expect(code).toBe(1)
@@ -52,7 +39,7 @@ test('a Job that rejects the plan is reported as the plan is here', async () => 
 
 test('Ctrl-C deletes the Job, and prints what its runner reports after the rollback', async () => {
   const before = stage.configMap()
-  const program = run(await planFile({ hold: '1m' }), '--json')
+  const program = run(await planFile(stage, { hold: '1m' }), '--json')
   await eventually(() =>
     stage.shop.rules()['rules.yaml']?.includes('"percent": 20') ? undefined : program.stderr(),
   )
@@ -62,11 +49,13 @@ test('Ctrl-C deletes the Job, and prints what its runner reports after the rollb
   expect(result, stderr).toMatchObject({ code: 'INTERRUPTED', restored: true })
   expect(code).toBe(130)
   expect(stage.configMap()).toEqual(before)
-  expect(left().filter((path) => path.includes('configmaps') || path.includes('jobs'))).toEqual([])
+  expect(
+    leftIn(stage).filter((path) => path.includes('configmaps') || path.includes('jobs')),
+  ).toEqual([])
 })
 
 test('the waiting of the pod is shown, and Ctrl-C ends it', async () => {
-  const program = run(await planFile(), '--image', 'absent')
+  const program = run(await planFile(stage), '--image', 'absent')
   await eventually(() =>
     program.stderr().includes('ImagePullBackOff: no such image') ? undefined : program.stderr(),
   )
@@ -77,7 +66,7 @@ test('the waiting of the pod is shown, and Ctrl-C ends it', async () => {
 })
 
 test('a runner that ends without a result is reported with its exit code', async () => {
-  const program = run(await planFile({ hold: '1m' }))
+  const program = run(await planFile(stage, { hold: '1m' }))
   await eventually(() => (played.started.length > 0 ? undefined : program.stderr()))
   played.started[0]!.signal('SIGKILL')
   const { code, stderr } = await program.finished()
@@ -86,7 +75,7 @@ test('a runner that ends without a result is reported with its exit code', async
 })
 
 test('a Job whose pod is deleted is reported at once', async () => {
-  const program = run(await planFile({ hold: '1m' }))
+  const program = run(await planFile(stage, { hold: '1m' }))
   await eventually(() => (program.stderr().includes('stage 1 of 1') ? undefined : program.stderr()))
   const { name } = played.jobs[0]!.metadata
   stage.shop.api.store.delete(`/api/v1/namespaces/shop/pods/${name}-1`)

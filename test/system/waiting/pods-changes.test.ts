@@ -1,10 +1,13 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { ExperimentEvent } from '../../../src/lab/experiment/context.ts'
-import type {
-  ExperimentResult,
-  PhaseResult,
-} from '../../../src/lab/experiment/experiment-result.ts'
-import { during, NONE_YET, podsStage, type PodsStage } from '../../lab/experiment/pods-stage.ts'
+import type { ExperimentResult } from '../../../src/lab/experiment/experiment-result.ts'
+import {
+  during,
+  NONE_YET,
+  podsStage,
+  type PodsStage,
+  reached,
+} from '../../lab/experiment/pods-stage.ts'
 
 let stage: PodsStage
 let atServer: number
@@ -14,16 +17,6 @@ beforeEach(async () => {
 })
 
 afterEach(() => stage.close())
-
-/**
- * The calls of the first phases that reached the server, by the counts of the load and of the
- * sidecars.
- */
-function reached({ before, stages }: ExperimentResult): number {
-  const calls = ({ load }: PhaseResult): number => load!.counts.calls
-  const all = [before, ...stages].reduce((sum, phase) => sum + calls(phase), 0)
-  return all - stages.reduce((sum, { applied }) => sum + applied, 0)
-}
 
 /** Notes the calls at the server before the last phase, whose last calls are cut. */
 function noteCalls(event: ExperimentEvent): void {
