@@ -37,6 +37,7 @@ describe.skipIf(!hasBash)('bash', () => {
       'run',
       'validate',
       'catalog',
+      'next',
       'list',
       'show',
       'compare',

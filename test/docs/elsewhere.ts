@@ -55,6 +55,10 @@ export const ELSEWHERE: readonly Elsewhere[] = [
     by: 'agents-replay.test.ts',
   },
   {
+    command: /^npx squall experiment next /,
+    because: 'it needs a sidecar with traffic; next.test.ts has one, at other addresses',
+  },
+  {
     page: 'docs/guides/experiments.md',
     command: /^npx squall experiment (?:run|list)/,
     because: 'it takes four minutes; experiments.test.ts runs plans that are shorter',

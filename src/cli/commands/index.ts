@@ -21,6 +21,7 @@ import {
 import { INJECT, UNINJECT } from './inject.ts'
 import { INIT } from './init.ts'
 import { LOAD } from './load.ts'
+import { EXPERIMENT_NEXT } from './next.ts'
 import { REPORT_HTML, REPORT_MARKDOWN, REPORT_MERGE } from './report.ts'
 import { EXPLAIN } from './explain.ts'
 import { SCHEMA, VALIDATE } from './rules.ts'
@@ -55,6 +56,7 @@ export const COMMANDS: readonly Command[] = [
   EXPERIMENT_RUN,
   EXPERIMENT_VALIDATE,
   EXPERIMENT_CATALOG,
+  EXPERIMENT_NEXT,
   EXPERIMENT_LIST,
   EXPERIMENT_SHOW,
   EXPERIMENT_COMPARE,

@@ -120,7 +120,9 @@ export async function storeResult(
 export function monitorHeadersOf({
   monitorTokenFile: file,
   monitorToken: token = '',
-}: RunAccess): Promise<Readonly<Record<string, string>>> {
+}: Pick<RunAccess, 'monitorTokenFile' | 'monitorToken'>): Promise<
+  Readonly<Record<string, string>>
+> {
   const isSet = file === undefined && token.trim() !== ''
   const own = isSet ? { authorization: `Bearer ${tokenIn(token, 'SQUALL_MONITOR_TOKEN')}` } : {}
   return withToken(own, file, '--monitor-token-file')

@@ -11,6 +11,7 @@ import { toolAdder } from './control-tool.ts'
 import { experimentTools } from './experiment-tools.ts'
 import { addGuidance } from './guidance.ts'
 import { historyTools } from './history-tools.ts'
+import { nextTool } from './next-tool.ts'
 import { observeTool } from './observe-tool.ts'
 import { REFERENCE_TOOLS } from './reference-tools.ts'
 import type { Asked } from './run-proposal.ts'
@@ -35,6 +36,7 @@ export function controlServers(control: Control, audit: Audit): () => McpServer 
     ...targetTools(control),
     observeTool(control),
     sloTool(control),
+    nextTool(control),
     ...REFERENCE_TOOLS,
     ...experimentTools(control, states),
     ...historyTools(control),

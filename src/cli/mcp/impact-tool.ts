@@ -8,7 +8,14 @@ import { readPolicyFile } from '../policy/policy.ts'
 import type { Control } from './control.ts'
 import { type ControlTool, defineTool, DESTRUCTIVE } from './control-tool.ts'
 import { DeniedError } from './denied-error.ts'
-import { adminUrl, askSidecar, chosenSidecar, SIDECAR } from './open-sidecars.ts'
+import {
+  adminUrl,
+  askSidecar,
+  chosenSidecar,
+  chosenTarget,
+  SIDECAR,
+  TARGET,
+} from './open-sidecars.ts'
 import { type Asked, proposePlan, RUN_OUTPUT, runProposal, type RunSetup } from './run-proposal.ts'
 
 const NAMES = ['latency', 'jitter', 'bandwidth', 'loss', 'blackhole', 'http_error'] as const
@@ -62,12 +69,7 @@ const INPUT = Type.Object(
       maxItems: 20,
       description: 'The tools that are called and that the fault affects.',
     }),
-    target: Type.Optional(
-      Type.String({
-        description: 'The MCP endpoint, as in list_targets; needed when there are several.',
-        maxLength: 500,
-      }),
-    ),
+    target: TARGET,
     sidecar: SIDECAR,
     percent: Type.Optional(
       Type.Integer({
@@ -145,22 +147,14 @@ async function propose(impact: Impact, control: Control): Promise<Asked> {
   const { environment } = await askSidecar(sidecar, access.readToken, API.state)
   const plan = {
     ...planOf(impact, policy),
-    target: { url: targetOf(impact.target, control), ...(environment && { environment }) },
+    target: {
+      url: chosenTarget(control.targets, impact.target).href,
+      ...(environment && { environment }),
+    },
     sidecar: { admin: adminUrl(sidecar).origin, rulesFile: sidecar.rulesFile },
   }
   const { kept } = await proposePlan(JSON.stringify(plan, null, 1), control)
   return kept
-}
-
-function targetOf(asked: string | undefined, { targets }: Control): string {
-  const all = targets.map(({ href }) => href)
-  if (asked !== undefined) return asked
-  if (all.length === 1) return all[0]!
-  throw new DeniedError(
-    all.length === 0
-      ? 'name the target'
-      : `there are several targets; name one of ${all.join(', ')}`,
-  )
 }
 
 /** Writes the plan of a scenario, but for its target and its sidecar. */

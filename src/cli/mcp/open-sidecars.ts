@@ -19,6 +19,29 @@ export const SIDECAR = Type.Optional(
   }),
 )
 
+/** The input that selects one of the MCP endpoints. */
+export const TARGET = Type.Optional(
+  Type.String({
+    description: 'The MCP endpoint, as in list_targets; needed when there are several.',
+    maxLength: 500,
+  }),
+)
+
+/** Returns the named endpoint, or else the only one. Throws a `DeniedError`. */
+export function chosenTarget(targets: readonly URL[], asked: string | undefined): URL {
+  if (asked !== undefined) {
+    if (URL.canParse(asked)) return new URL(asked)
+    throw new DeniedError('the target is no URL')
+  }
+  const all = targets.map(({ href }) => href)
+  if (all.length === 1) return targets[0]!
+  throw new DeniedError(
+    all.length === 0
+      ? 'name the target'
+      : `there are several targets; name one of ${all.join(', ')}`,
+  )
+}
+
 /** Returns the URL of an admin port. */
 export function adminUrl({ admin }: OpenSidecar): URL {
   return new URL(`http://${endpointText(admin)}`)

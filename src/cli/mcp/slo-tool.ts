@@ -4,8 +4,8 @@ import { plain } from '../../base/text/foreign-text.ts'
 import { matchesGlob } from '../../base/glob.ts'
 import { MonitorError } from '../../lab/experiment/monitor/ask.ts'
 import { prometheusBaselines } from '../../lab/slo/prometheus-baseline.ts'
-import { type Baseline, suggestSlos, whyNoSuccessSlo } from '../../lab/slo/suggest-slo.ts'
-import { trafficIn } from '../../lab/slo/traffic.ts'
+import { type Baseline, baselinesOf } from '../../lab/slo/baseline.ts'
+import { suggestSlos, whyNoSuccessSlo } from '../../lab/slo/suggest-slo.ts'
 import { monitorHeadersOf } from '../experiment/run-here.ts'
 import type { Control } from './control.ts'
 import { type ControlTool, defineTool, READ_ONLY } from './control-tool.ts'
@@ -13,7 +13,6 @@ import { DeniedError } from './denied-error.ts'
 import { askSidecar, chosenSidecar, SIDECAR } from './open-sidecars.ts'
 
 const MAX_TOOLS = 50
-const HISTORY_SECONDS = 900
 const PROMQL_DURATION = '^[0-9]{1,4}[smhdw]$'
 
 const duration = (description: string) =>
@@ -106,12 +105,7 @@ async function sidecarBaselines(
 ): Promise<readonly Baseline[]> {
   const sidecar = chosenSidecar(bounds.sidecars, asked)
   const history = await askSidecar(sidecar, access.readToken, API.history)
-  return trafficIn(history, HISTORY_SECONDS).traffic.flatMap((each) => {
-    const calls = each.calls - each.injectedErrors
-    if (each.tool === undefined || calls <= 0) return []
-    const { tool, realErrors, upstreamP50, upstreamP95 } = each
-    return [{ tool, calls, errors: realErrors, p50: upstreamP50, p95: upstreamP95, p99: null }]
-  })
+  return baselinesOf(history)
 }
 
 async function fromPrometheus(

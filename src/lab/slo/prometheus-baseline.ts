@@ -1,6 +1,6 @@
 import { fieldsOf, listOf } from '../../base/values.ts'
 import { askJson, MonitorError } from '../experiment/monitor/ask.ts'
-import type { Baseline } from './suggest-slo.ts'
+import type { Baseline } from './baseline.ts'
 import { CALLS, ERRORS, selector } from './series.ts'
 
 /** Selects series of a Prometheus. */
@@ -30,12 +30,15 @@ export async function prometheusBaselines(choice: SeriesChoice): Promise<readonl
       `histogram_quantile(${share}, sum by (le, tool) (increase(${buckets}[${over}])))`,
     )
   }
-  const [calls, errors, p50, p95, p99] = await Promise.all([
+  const sizes = (part: string) =>
+    `sum by (tool) (increase(squall_result_bytes_${part}${selector([], labels)}[${over}]))`
+  const [calls, errors, p50, p95, p99, bytes] = await Promise.all([
     count(CALLS),
     count(ERRORS),
     quantile(0.5),
     quantile(0.95),
     quantile(0.99),
+    values(choice, `${sizes('sum')} / ${sizes('count')}`),
   ])
   return [...calls]
     .filter(([, many]) => many > 0)
@@ -46,6 +49,7 @@ export async function prometheusBaselines(choice: SeriesChoice): Promise<readonl
       p50: p50.get(tool) ?? null,
       p95: p95.get(tool) ?? null,
       p99: p99.get(tool) ?? null,
+      bytes: bytes.get(tool) ?? null,
     }))
 }
 

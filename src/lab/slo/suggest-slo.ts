@@ -1,15 +1,6 @@
 import { quoted } from '../../base/text/foreign-text.ts'
+import type { Baseline } from './baseline.ts'
 import { CALLS, ERRORS, selector } from './series.ts'
-
-/** The behaviour of a tool over a time, without what faults ended. Latencies are in seconds. */
-export interface Baseline {
-  readonly tool: string
-  readonly calls: number
-  readonly errors: number
-  readonly p50: number | null
-  readonly p95: number | null
-  readonly p99: number | null
-}
 
 /** An objective for a tool. */
 export interface Slo {

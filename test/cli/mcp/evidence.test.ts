@@ -1,29 +1,23 @@
 import { writeFile } from 'node:fs/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { ExperimentStage } from '../../lab/experiment/stage.ts'
-import { eventually } from '../../support/eventually.ts'
-import { call, callMessage } from '../../support/http-call.ts'
-import type { Step } from '../../support/scripted-server.ts'
 import { startSquall } from '../../support/squall.ts'
-import { type Agent, controlFlags, openAgent, type ToolResult } from './agent.ts'
-
-const REAL_ERRORS = 4
-const CALLS = 40
-const RULES = `seed: 1
-rules:
-  - name: flaky-rest
-    match: { tool: rest }
-    first: 5
-    faults: [abort: { toolError: the database is away }]
-`
+import { type Agent, controlFlags, openAgent } from './agent.ts'
+import {
+  callTools,
+  CALLS,
+  FAILING_FIRST,
+  makeTraffic,
+  REAL_ERRORS,
+  RULES,
+  until,
+} from './traffic.ts'
 
 let stage: ExperimentStage
 const closing: (() => Promise<unknown>)[] = []
 
 beforeEach(async () => {
-  // The first calls of the load of an experiment succeed, too.
-  const script = (count: number): Step => (count < REAL_ERRORS ? 'tool error' : 'ok')
-  stage = await startSquall({ experiment: { script } })
+  stage = await startSquall({ experiment: { script: FAILING_FIRST } })
 })
 
 afterEach(async () => {
@@ -42,42 +36,10 @@ async function agentOf(
   return agent
 }
 
-async function callTools(tool: string, times: number): Promise<void> {
-  for (let id = 1; id <= times; id++) await call({ port: stage.squall.port }, callMessage(id, tool))
-}
-
-/** Repeats a call until its figures have all calls: the sidecar adds a point every 5 s. */
-async function until(
-  agent: Agent,
-  name: string,
-  args: Record<string, unknown>,
-  isWhole: (result: ToolResult) => boolean,
-): Promise<ToolResult> {
-  let result!: ToolResult
-  await eventually(async () => {
-    result = await agent.call(name, args)
-    return isWhole(result) ? undefined : result.text
-  })
-  return result
-}
-
-/** Makes calls of which the upstream fails 4 and a fault 5. */
-async function traffic(): Promise<void> {
-  await callTools('work', CALLS)
-  await writeFile(stage.rulesFile, RULES)
-  await eventually(async () => {
-    const rules = (await (await fetch(`${stage.squall.admin}/api/rules`)).json()) as {
-      count: number
-    }
-    return rules.count === 1 ? undefined : 'the rules are not loaded'
-  })
-  await callTools('rest', CALLS)
-}
-
 describe('an agent', () => {
   it('observes real and injected errors by tool, to the call', async () => {
     const agent = await agentOf()
-    await traffic()
+    await makeTraffic(stage)
     const { data, isError } = await until(agent, 'observe', {}, ({ data: { traffic: all } }) =>
       all.some(
         (each: { tool?: string; calls: number }) => each.tool === 'rest' && each.calls === CALLS,
@@ -109,7 +71,7 @@ describe('an agent', () => {
 
   it('gets objectives that the upstream has met, without what faults ended', async () => {
     const agent = await agentOf()
-    await traffic()
+    await makeTraffic(stage)
     const { data } = await until(agent, 'suggest_slo', {}, ({ data: found }) =>
       found?.slos.some(
         ({ tool, indicator }: Record<string, string>) => tool === 'rest' && indicator === 'success',
@@ -227,7 +189,7 @@ describe('run_impact', () => {
     ...changes,
   })
 
-  beforeEach(() => callTools('work', REAL_ERRORS))
+  beforeEach(() => callTools(stage, 'work', REAL_ERRORS))
 
   it('measures a scenario in one call, which a person approves', async () => {
     const agent = await agentOf({}, [], true)

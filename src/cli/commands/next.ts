@@ -1,0 +1,79 @@
+import { readTokenFlag, readTokenOf } from '../flags/admin-access.ts'
+import { parseEndpoints } from '../flags/admin-endpoints.ts'
+import { defineCommand } from '../flags/command.ts'
+import { type Given, group } from '../flags/flag.ts'
+import { asText, count, many, one, pairs } from '../flags/kinds.ts'
+import { parseTarget, targetFlag } from '../flags/server.ts'
+import { invalidValue } from '../flags/usage-error.ts'
+import { EXPERIMENTS, JSON_OUT } from './past-experiments.ts'
+
+const EVIDENCE = 'Evidence:'
+const PLANS = 'Plans:'
+
+export const EXPERIMENT_NEXT = defineCommand({
+  name: 'experiment next',
+  examples: [
+    'experiment next --target http://127.0.0.1:15300/mcp --plans next',
+    'experiment next --target http://127.0.0.1:15300/mcp --prometheus http://127.0.0.1:9090 --label namespace=shop --json',
+  ],
+  page: 'docs/guides/what-next.md',
+  description:
+    'rank what to test next, by traffic, earlier tests and changes, with reasons and plans',
+  flags: {
+    ...targetFlag(EVIDENCE),
+    ...group(EVIDENCE, {
+      admin: one('host:port', 'admin port of the sidecar', parseAdmin, {
+        default: '127.0.0.1:15390',
+      }),
+      prometheus: one(
+        'url',
+        'Prometheus with the usual behaviour (default: what earlier calls of this command learned)',
+        parseTarget,
+      ),
+      label: many(
+        'name=value',
+        'label of the series of that Prometheus; repeat it for more',
+        pairs,
+      ),
+      usual: one('duration', 'the time of the usual behaviour in Prometheus', parseRange, {
+        default: '7d',
+      }),
+      monitorTokenFile: one(
+        'file',
+        'file with a token for Prometheus, sent as Authorization: Bearer (or SQUALL_MONITOR_TOKEN itself)',
+        asText,
+      ),
+    }),
+    ...readTokenFlag(EVIDENCE),
+    ...EXPERIMENTS,
+    ...group(PLANS, {
+      top: count('how many to show (default: 5)', { min: 1, max: 1000 }),
+      plans: one('directory', 'write a plan for each into this directory', asText),
+      rules: one('file', 'rules file of the sidecar, for the plans', asText, {
+        default: 'rules.yaml',
+      }),
+      policy: one('file', 'policy that limits the plans', asText),
+    }),
+    ...JSON_OUT,
+  },
+  parse: ({ prometheus: url, label: labels, usual, rules, top = 5, ...flags }, { env }) => {
+    return {
+      ...flags,
+      top,
+      rulesFile: rules,
+      prometheus: url && { url, labels, over: usual },
+      readToken: readTokenOf(flags.adminReadTokenFile, env),
+      monitorToken: env['SQUALL_MONITOR_TOKEN'],
+    }
+  },
+  start: async (request) => (await import('../experiment/next.ts')).showNext(request),
+})
+
+function parseAdmin({ text }: Given) {
+  return parseEndpoints([text])[0]!
+}
+
+function parseRange(given: Given): string {
+  if (/^[0-9]{1,4}[smhdw]$/.test(given.text)) return given.text
+  throw invalidValue(given, 'is not a duration of PromQL', 'write 7d or 12h')
+}

@@ -1,0 +1,137 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { API } from '../../admin/api.ts'
+import { AdminError, askAdmin } from '../../admin/api-client.ts'
+import { matchesGlob } from '../../base/glob.ts'
+import { plain } from '../../base/text/foreign-text.ts'
+import { MonitorError } from '../../lab/experiment/monitor/ask.ts'
+import { BaselinesError } from '../../lab/next/baselines.ts'
+import { planFor } from '../../lab/next/next-plan.ts'
+import type { Rank } from '../../lab/next/rank.ts'
+import { whatNext } from '../../lab/next/what-next.ts'
+import type { SeriesChoice } from '../../lab/slo/prometheus-baseline.ts'
+import type { Policy } from '../../lab/policy/policy-schema.ts'
+import { type AdminEndpoint, endpointText } from '../../lab/top/sidecar-view.ts'
+import { print } from '../files.ts'
+import { readPolicyFile } from '../policy/policy.ts'
+import { schemaLine } from '../schema-line.ts'
+import { monitorHeadersOf, type RunAccess } from './run-here.ts'
+
+/** The options of `squall experiment next`. */
+export interface NextRequest extends Pick<
+  RunAccess,
+  'experiments' | 'readToken' | 'monitorToken' | 'monitorTokenFile'
+> {
+  readonly target: URL
+  readonly admin: AdminEndpoint
+  readonly rulesFile: string
+  /** The path of a policy that limits the plans. */
+  readonly policy: string | undefined
+  readonly prometheus: Omit<SeriesChoice, 'headers'> | undefined
+  readonly top: number
+  /** The directory for the plans. */
+  readonly plans: string | undefined
+  readonly json: boolean
+}
+
+/** The file of the learned behaviour, in the directory of the history. */
+export const BASELINES = 'baselines.json'
+
+/** A rank with its plan. */
+interface Shown {
+  readonly tool: string
+  readonly question: string
+  readonly asks: string
+  readonly fault: string
+  readonly score: number
+  readonly reasons: readonly string[]
+  readonly plan: string
+}
+
+const FAILED = 1
+
+/** Ranks what to test next, and writes the plans; returns the exit code. */
+export async function showNext(request: NextRequest): Promise<number> {
+  const policy = request.policy === undefined ? undefined : await readPolicyFile(request.policy)
+  const url = new URL(`http://${endpointText(request.admin)}`)
+  const read = await evidence(url, request).catch((error: unknown) => complaint(error, request))
+  if (typeof read === 'string') {
+    process.stderr.write(`squall: ${plain(read)}\n`)
+    return FAILED
+  }
+  const { environment, ranks } = read
+  const { target, rulesFile, top, plans, json } = request
+  const place = { url: target.href, environment, admin: url.origin, rulesFile, policy }
+  const shown = allowedRanks(ranks, policy)
+    .slice(0, top)
+    .map((each) => shownRank(each, planFor(each, place)))
+  const files = plans === undefined ? [] : await writePlans(plans, shown)
+  await print(json ? `${JSON.stringify(shown, null, 2)}\n` : listText(shown, files))
+  return 0
+}
+
+/** Returns the ranks whose faults a policy allows. */
+export function allowedRanks(ranks: readonly Rank[], policy: Policy | undefined): readonly Rank[] {
+  const { faults, neverTools = [] } = policy ?? {}
+  return ranks.filter(
+    ({ tool, question }) =>
+      (faults?.includes(question.fault) ?? true) &&
+      !neverTools.some((glob) => matchesGlob(glob, tool)),
+  )
+}
+
+async function evidence(url: URL, request: NextRequest) {
+  const { target, experiments, prometheus, readToken } = request
+  const admin = { url, readToken }
+  const { value: state } = await askAdmin(admin, API.state, { client: 'experiment' })
+  const { value: history } = await askAdmin(admin, API.history, { client: 'experiment' })
+  const ranks = await whatNext({
+    target: `${target.origin}${target.pathname}`,
+    experiments,
+    history,
+    baselines: join(experiments, BASELINES),
+    prometheus: prometheus && { ...prometheus, headers: await monitorHeadersOf(request) },
+    learns: true,
+  })
+  return { environment: state.environment, ranks }
+}
+
+/** Describes why the evidence cannot be read. */
+function complaint(error: unknown, { experiments, admin, prometheus }: NextRequest): string {
+  if (error instanceof AdminError) {
+    return `the sidecar at ${endpointText(admin)} cannot be read: ${error.message}; name its admin port with --admin`
+  }
+  if (error instanceof BaselinesError) {
+    return `${join(experiments, BASELINES)}: ${error.message}; remove the file`
+  }
+  if (!(error instanceof MonitorError)) throw error
+  return `${prometheus!.url.origin} cannot be read: ${error.message}; check --prometheus and --label`
+}
+
+/** Returns a rank as it is printed. */
+export function shownRank({ tool, question, score, reasons }: Rank, plan: string): Shown {
+  const { id, asks, fault } = question
+  return { tool, question: id, asks, fault, score: Number(score.toFixed(2)), reasons, plan }
+}
+
+async function writePlans(directory: string, shown: readonly Shown[]): Promise<readonly string[]> {
+  await mkdir(directory, { recursive: true })
+  const files = shown.map(({ question }, i) => join(directory, `${i + 1}-${question}.yaml`))
+  for (const [i, { plan }] of shown.entries()) {
+    await writeFile(files[i]!, `${schemaLine('experiment', directory)}${plan}`)
+  }
+  return files
+}
+
+function listText(shown: readonly Shown[], files: readonly string[]): string {
+  if (shown.length === 0) {
+    return 'nothing to rank: no tool was called in the last 15 minutes; make calls through the sidecar first\n'
+  }
+  const lines = shown.flatMap(({ tool, fault, score, asks, reasons }, i) => [
+    `${i + 1}. ${plain(tool)}, ${fault} (${score.toFixed(2)}): ${asks}`,
+    `   ${reasons.join('; ')}`,
+    ...(files[i] === undefined ? [] : [`   squall experiment run ${plain(files[i])}`]),
+  ])
+  const hint = files.length === 0 ? ['--plans DIRECTORY writes a plan for each'] : []
+  return `${[...lines, ...hint].join('\n')}\n`
+}

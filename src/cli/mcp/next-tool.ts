@@ -1,0 +1,86 @@
+import { join } from 'node:path'
+import * as Type from 'typebox'
+import { API } from '../../admin/api.ts'
+import { plain } from '../../base/text/foreign-text.ts'
+import { BaselinesError } from '../../lab/next/baselines.ts'
+import { planFor } from '../../lab/next/next-plan.ts'
+import { whatNext } from '../../lab/next/what-next.ts'
+import { allowedRanks, BASELINES, shownRank } from '../experiment/next.ts'
+import { readPolicyFile } from '../policy/policy.ts'
+import type { Control } from './control.ts'
+import { type ControlTool, defineTool, READ_ONLY } from './control-tool.ts'
+import { DeniedError } from './denied-error.ts'
+import {
+  adminUrl,
+  askSidecar,
+  chosenSidecar,
+  chosenTarget,
+  SIDECAR,
+  TARGET,
+} from './open-sidecars.ts'
+
+const DEFAULT_TOP = 5
+
+/** Returns the tool that ranks what to test next. */
+export function nextTool({ policy: policyFile, bounds, access, targets }: Control): ControlTool {
+  return defineTool({
+    name: 'what_next',
+    title: 'Rank what to test next',
+    description:
+      'Ranks tools and faults by traffic, earlier tests, changes and likeness to earlier failures; each with its reasons in numbers and a plan for propose_experiment.',
+    annotations: READ_ONLY,
+    input: Type.Object(
+      {
+        sidecar: SIDECAR,
+        target: TARGET,
+        top: Type.Optional(
+          Type.Integer({ minimum: 1, maximum: 20, description: 'How many; 5 by default.' }),
+        ),
+      },
+      { additionalProperties: false },
+    ),
+    output: Type.Object({
+      ranks: Type.Array(
+        Type.Object({
+          tool: Type.String(),
+          question: Type.String(),
+          asks: Type.String(),
+          fault: Type.String(),
+          score: Type.Number({ description: 'From 0 to 3.' }),
+          reasons: Type.Array(Type.String()),
+          plan: Type.String({ description: 'A plan as YAML.' }),
+        }),
+      ),
+    }),
+    run: async ({ sidecar: asked, target: wanted, top = DEFAULT_TOP }) => {
+      const policy = await readPolicyFile(policyFile)
+      const sidecar = chosenSidecar(bounds.sidecars, asked)
+      const url = chosenTarget(targets, wanted)
+      const { environment } = await askSidecar(sidecar, access.readToken, API.state)
+      const { experiments } = access
+      const found = await whatNext({
+        target: `${url.origin}${url.pathname}`,
+        experiments,
+        history: await askSidecar(sidecar, access.readToken, API.history),
+        baselines: join(experiments, BASELINES),
+        learns: false,
+      }).catch((error: unknown) => {
+        if (!(error instanceof BaselinesError)) throw error
+        throw new DeniedError(`the learned behaviour is unusable: ${error.message}`)
+      })
+      const { rulesFile } = sidecar
+      const admin = adminUrl(sidecar).origin
+      const place = { url: url.href, environment, admin, rulesFile, policy }
+      const ranks = allowedRanks(found, policy)
+        .slice(0, top)
+        .map((each) => shownRank(each, planFor(each, place)))
+      if (ranks.length === 0) {
+        throw new DeniedError('no tool was called in the last 15 minutes; make calls first')
+      }
+      const lines = ranks.map(({ tool, fault, score, asks, reasons }) =>
+        plain(`${tool}, ${fault} (${score}): ${asks} ${reasons.join('; ')}`),
+      )
+      return { text: lines.join('\n'), data: { ranks } }
+    },
+  })
+}

@@ -1,0 +1,127 @@
+import type { Baseline } from '../slo/baseline.ts'
+import type { PastTest } from './past-tests.ts'
+import { type Question, QUESTIONS, type Symptom } from './questions.ts'
+
+/** The behaviour of a tool, as far as the ranking uses it. */
+export type Behaviour = Pick<Baseline, 'tool' | 'calls' | 'errors' | 'p95' | 'bytes'>
+
+/** A question that is worth an experiment. */
+export interface Rank {
+  readonly tool: string
+  readonly question: Question
+  /** From 0 to 3. */
+  readonly score: number
+  /** The parts of the score, with their numbers. */
+  readonly reasons: readonly string[]
+  /** The greatest share of calls that passed earlier, in percent. */
+  readonly passedShare: number
+}
+
+/** All that the ranking depends on. */
+export interface Evidence {
+  readonly now: readonly Behaviour[]
+  /** The usual behaviour by tool. */
+  readonly usual: ReadonlyMap<string, Behaviour>
+  readonly past: readonly PastTest[]
+  /** Milliseconds since 1970. */
+  readonly at: number
+}
+
+const DAY_MS = 86_400_000
+/** The time after which a passed test counts for about a third. */
+const MEMORY_DAYS = 30
+/** The share of calls at which a test counts in full. */
+const WIDE = 50
+/** The calls below which a change may be chance. */
+const FEW = 30
+
+/** Ranks tools and questions, the most urgent first. */
+export function rank(evidence: Evidence): readonly Rank[] {
+  const most = Math.max(1, ...evidence.now.map(({ calls }) => calls))
+  return evidence.now
+    .flatMap((now) => QUESTIONS.map((question) => rankOf(now, question, most, evidence)))
+    .toSorted((one, other) => other.score - one.score)
+}
+
+function rankOf(now: Behaviour, question: Question, most: number, evidence: Evidence): Rank {
+  const past = evidence.past.filter(
+    (test) => test.question === question.id && test.covers(now.tool),
+  )
+  const weight = 0.25 + (0.75 * Math.log1p(now.calls)) / Math.log1p(most)
+  const parts = [
+    gap(past, evidence.at),
+    change(now, evidence.usual.get(now.tool), question.symptom),
+    likeness(now, past),
+  ]
+  return {
+    tool: now.tool,
+    question,
+    score: weight * parts.reduce((sum, { score }) => sum + score, 0),
+    reasons: [
+      `${now.calls} calls: weight ${weight.toFixed(2)}`,
+      ...parts
+        .filter(({ score }) => score > 0)
+        .map(({ why, score }) => `${why}: +${score.toFixed(2)}`),
+    ],
+    passedShare: Math.max(0, ...past.map(({ passedShare }) => passedShare)),
+  }
+}
+
+interface Part {
+  readonly score: number
+  readonly why: string
+}
+
+const NOTHING: Part = { score: 0, why: '' }
+
+/** Scores how long ago, and how widely, the question was asked. */
+function gap(past: readonly PastTest[], at: number): Part {
+  const last = past.at(-1)
+  if (last === undefined) return { score: 1, why: 'never tested' }
+  const days = Math.max(0, at - last.at) / DAY_MS
+  const ago = `${days.toFixed(0)} days ago, at ${last.passedShare}%`
+  if (last.failed) return { score: 1, why: `failed ${ago}, and did not pass since` }
+  const known = Math.min(1, last.passedShare / WIDE) * Math.exp(-days / MEMORY_DAYS)
+  return { score: 1 - known, why: `passed ${ago}` }
+}
+
+/** Scores how much the tool differs from its usual behaviour. */
+function change(now: Behaviour, usual: Behaviour | undefined, symptom: Symptom): Part {
+  if (usual === undefined || now.calls < FEW || usual.calls < FEW) return NOTHING
+  if (symptom === 'errors') {
+    const share = now.errors / now.calls
+    const before = usual.errors / usual.calls
+    const noise = 2 * Math.sqrt((before * (1 - before) + 0.25 / now.calls) / now.calls)
+    if (share <= before + noise) return NOTHING
+    const why = `${percent(share)} errors, usually ${percent(before)}`
+    return { score: Math.min(1, (share - before) * 10), why }
+  }
+  const [value, before] = symptom === 'latency' ? [now.p95, usual.p95] : [now.bytes, usual.bytes]
+  if (value === null || before === null || before === 0) return NOTHING
+  const ratio = value / before
+  const distance = Math.abs(Math.log2(ratio))
+  // A slower tool is closer to its timeouts; results of any other size are news.
+  if (distance < 0.5 || (symptom === 'latency' && ratio < 1)) return NOTHING
+  const name = symptom === 'latency' ? 'p95' : 'result size'
+  return { score: Math.min(1, distance / 2), why: `${name} is ${ratio.toFixed(1)} times the usual` }
+}
+
+/** Scores how much the tool resembles the time before an experiment that failed, and was not repaired. */
+function likeness(now: Behaviour, past: readonly PastTest[]): Part {
+  const last = past.at(-1)
+  if (last === undefined || !last.failed || now.calls < FEW) return NOTHING
+  const { errors, p95 } = last.before
+  const parts = [
+    ...(errors === null ? [] : [20 * Math.abs(now.errors / now.calls - errors)]),
+    ...(p95 === null || now.p95 === null || p95 === 0
+      ? []
+      : [Math.abs(Math.log((now.p95 * 1000) / p95))]),
+  ]
+  if (parts.length === 0) return NOTHING
+  const score = Math.exp(-parts.reduce((sum, part) => sum + part, 0))
+  return { score, why: `as before the failure in ${last.run}` }
+}
+
+function percent(share: number): string {
+  return `${(share * 100).toFixed(1)}%`
+}

@@ -1,0 +1,48 @@
+import { baselinesOf } from '../slo/baseline.ts'
+import type { History } from '../../admin/api.ts'
+import { prometheusBaselines, type SeriesChoice } from '../slo/prometheus-baseline.ts'
+import { learn, readBaselines } from './baselines.ts'
+import { pastTests } from './past-tests.ts'
+import { type Behaviour, type Rank, rank } from './rank.ts'
+
+/** The sources of a ranking. */
+export interface NextSources {
+  /** The origin and the path of the target, as in the history. */
+  readonly target: string
+  /** The directory of the history. */
+  readonly experiments: string
+  /** The last minutes of the sidecar. */
+  readonly history: History
+  /** The file of the learned behaviour. */
+  readonly baselines: string
+  /** A Prometheus, in place of that file. */
+  readonly prometheus?: SeriesChoice | undefined
+  /** True to add the behaviour of now to the file. */
+  readonly learns: boolean
+}
+
+/**
+ * Ranks what to test next. Throws a `BaselinesError`, or a `MonitorError` when the Prometheus cannot
+ * be read.
+ */
+export async function whatNext(sources: NextSources): Promise<readonly Rank[]> {
+  const { target, experiments, history, baselines, prometheus, learns } = sources
+  const at = Date.now()
+  const now = baselinesOf(history)
+  const usual =
+    prometheus === undefined
+      ? await readBaselines(baselines, target)
+      : byTool(await prometheusBaselines(prometheus))
+  const recent =
+    prometheus === undefined ? now : await prometheusBaselines({ ...prometheus, over: '15m' })
+  const sizes = byTool(recent)
+  const known = now.map((each) => ({ ...each, bytes: sizes.get(each.tool)?.bytes ?? null }))
+  const past = await pastTests(experiments, target)
+  const ranks = rank({ now: known, usual, past, at })
+  if (learns && prometheus === undefined) await learn(baselines, target, known, at)
+  return ranks
+}
+
+function byTool(all: readonly Behaviour[]): ReadonlyMap<string, Behaviour> {
+  return new Map(all.map((each) => [each.tool, each]))
+}
