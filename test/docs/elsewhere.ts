@@ -55,6 +55,10 @@ export const ELSEWHERE: readonly Elsewhere[] = [
     by: 'agents-replay.test.ts',
   },
   {
+    command: /^npx squall experiment search /,
+    because: 'it takes half an hour; lab/search/command.test.ts searches with shorter runs',
+  },
+  {
     page: 'docs/guides/experiments.md',
     command: /^npx squall experiment (?:run|list)/,
     because: 'it takes four minutes; experiments.test.ts runs plans that are shorter',

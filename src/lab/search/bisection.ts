@@ -41,6 +41,8 @@ export interface Settings {
 /** Places the next magnitude, when the ones before are too close to the limit to be decided. */
 const QUANTILES = [0.5, 0.25, 0.75, 0.125, 0.875]
 const ROUNDING = 1e-9
+/** The decisions at one magnitude after which another one would add nothing. */
+const OFTEN = 3
 
 /** Searches the smallest magnitude that fails, by runs that somebody else makes. */
 export class Bisection {
@@ -49,14 +51,14 @@ export class Bisection {
   readonly #points: Point[] = []
   #open: { readonly magnitude: number; readonly batches: Batch[]; runs: number } | undefined
 
-  constructor(settings: Settings) {
+  constructor(settings: Settings, earlier: readonly Point[] = []) {
     this.#settings = settings
+    for (const point of earlier) this.#addPoint(point)
   }
 
-  /** The magnitudes in the order of their first run. */
+  /** The magnitudes on which the search has decided, or given up, in this order. */
   get points(): readonly Point[] {
-    const open = this.#open
-    return open === undefined ? this.#points : [...this.#points, pointOf(open, UNDECIDED_POINT)]
+    return this.#points
   }
 
   /** Returns the magnitude of the next run; undefined when the search is over. */
@@ -66,7 +68,7 @@ export class Bisection {
 
   /** Adds the result of a run at the magnitude that `next` returned. */
   add(magnitude: number, { batches, code }: Measurement): void {
-    const { limit, errorRates, runsAtOne, range } = this.#settings
+    const { limit, errorRates, runsAtOne } = this.#settings
     const open = (this.#open ??= { magnitude, batches: [], runs: 0 })
     open.batches.push(...batches)
     open.runs++
@@ -76,8 +78,13 @@ export class Bisection {
         : { kind: 'failed', evidence: 1 / errorRates.falseFailed }
     if (decision.kind === 'undecided' && open.runs < runsAtOne) return
     this.#open = undefined
-    this.#posterior.add(positionOf(range, magnitude), decision)
-    this.#points.push({ ...pointOf(open, decision), ...(code !== undefined && { code }) })
+    this.#addPoint({ ...pointOf(open, decision), ...(code !== undefined && { code }) })
+  }
+
+  #addPoint(point: Point): void {
+    const { magnitude, decision: kind, evidence } = point
+    this.#points.push(point)
+    this.#posterior.add(positionOf(this.#settings.range, magnitude), { kind, evidence })
   }
 
   /** Returns the decision on a batch that a run has not ended yet. */
@@ -130,9 +137,11 @@ export class Bisection {
     return Math.min(1, positionOf(range, widest(strongest)))
   }
 
-  /** Returns true for a position too close to one that could not be decided. */
+  /** Returns true for a position too close to one that could not be decided, or decided often. */
   #isBlocked(position: number): boolean {
     const { range, precision } = this.#settings
+    const rounded = magnitudeAt(range, position)
+    if (this.#points.filter(({ magnitude }) => magnitude === rounded).length >= OFTEN) return true
     const least = stepOf(range, 1 + precision / 2) - ROUNDING
     return this.#points.some(
       ({ magnitude, decision }) =>
@@ -161,8 +170,6 @@ export interface Limit {
   /** True when the interval is as narrow as asked. */
   readonly isPrecise: boolean
 }
-
-const UNDECIDED_POINT: Decision = { kind: 'undecided', evidence: 1 }
 
 function pointOf(
   { magnitude, runs, batches }: { magnitude: number; runs: number; batches: readonly Batch[] },

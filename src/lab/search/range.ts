@@ -2,13 +2,15 @@
 export interface Range {
   readonly mildest: number
   readonly strongest: number
+  /** True when only integers can be written. */
+  readonly isWhole?: boolean
 }
 
 /** Returns the magnitude at a position: 0 is the mildest, 1 the strongest, by equal factors. */
-export function magnitudeAt({ mildest, strongest }: Range, position: number): number {
-  const exact = mildest * (strongest / mildest) ** position
+export function magnitudeAt({ mildest, strongest, isWhole }: Range, position: number): number {
   if (position === 0 || position === 1) return position === 0 ? mildest : strongest
-  return Number(exact.toPrecision(3))
+  const rounded = Number((mildest * (strongest / mildest) ** position).toPrecision(3))
+  return isWhole === true ? Math.round(rounded) : rounded
 }
 
 /** Returns the position of a magnitude. */

@@ -21,8 +21,12 @@ export interface Decision {
 
 export const UNDECIDED: Decision = { kind: 'undecided', evidence: 1 }
 
-/** Alternatives between the limit and either end, each half as far from the limit as the last. */
-const ALTERNATIVES = 12
+/** The distances of alternatives above the limit, as shares of the greatest one. */
+const ABOVE = Array.from({ length: 12 }, (_, index) => 2 ** -(index + 1))
+/** The distances below the limit, which is often close to 0. */
+const BELOW = [0.98, 0.9, 0.75, 1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32]
+/** Limits the ratio, which may exceed all numbers. */
+const MAX_RATIO = 1e9
 /** Neighbouring batches are joined into about so many, so that slow waves count as variance. */
 const GROUPS = 16
 /** The variance between fewer groups is unknown. */
@@ -40,26 +44,18 @@ export function decide(batches: readonly Batch[], limit: number, rates: ErrorRat
   const scale = dispersion(batches, failed / calls)
   const bad = failed / scale
   const good = (calls - failed) / scale
-  const above = mixedRatio(good, bad, limit, (step) => limit + (1 - limit) * step)
+  const ratio = (share: number): number =>
+    Math.exp(bad * Math.log(share / limit) + good * Math.log((1 - share) / (1 - limit)))
+  const above = mean(ABOVE.map((step) => ratio(limit + (1 - limit) * step)))
   if (above >= 1 / rates.falseFailed) return { kind: 'failed', evidence: above }
-  const below = mixedRatio(good, bad, limit, (step) => limit * (1 - step))
+  const below = mean(BELOW.map((step) => ratio(limit * (1 - step))))
   if (below >= 1 / rates.falsePassed) return { kind: 'passed', evidence: below }
   return UNDECIDED
 }
 
-/** Returns the mean likelihood ratio of alternatives to the limit. */
-function mixedRatio(
-  good: number,
-  bad: number,
-  limit: number,
-  alternative: (step: number) => number,
-): number {
-  let total = 0
-  for (let power = 1; power <= ALTERNATIVES; power++) {
-    const share = alternative(2 ** -power)
-    total += Math.exp(bad * Math.log(share / limit) + good * Math.log((1 - share) / (1 - limit)))
-  }
-  return Math.min(Number.MAX_VALUE, total / ALTERNATIVES)
+/** Returns the mean of likelihood ratios. */
+function mean(ratios: readonly number[]): number {
+  return Math.min(MAX_RATIO, ratios.reduce((total, each) => total + each, 0) / ratios.length)
 }
 
 /** Returns the variance between groups of batches, as a multiple of that of independent calls. */
