@@ -56,7 +56,7 @@ export const ELSEWHERE: readonly Elsewhere[] = [
   },
   {
     command: /^npx squall experiment search /,
-    because: 'it takes half an hour; lab/search/command.test.ts searches with shorter runs',
+    because: 'it takes half an hour; the tests of the search make shorter runs',
   },
   {
     page: 'docs/guides/experiments.md',
