@@ -4,6 +4,7 @@ import { defineConfig } from 'vitest/config'
 /** Tests of rare trouble, which mostly wait; `npm run test:system` runs them beside each other. */
 export const WAITING = [
   'test/cli/mcp/control.test.ts',
+  'test/cli/mcp/evidence.test.ts',
   'test/cli/mcp/hostile.test.ts',
   'test/lab/experiment/alerts.test.ts',
   'test/system/agents-replay.test.ts',

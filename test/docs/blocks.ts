@@ -18,7 +18,7 @@ const FENCED = /^( *)```([^\n]*)\n([^]*?)^ *```$/gm
 const DIRECTORIES = ['docs', 'examples', 'deploy', 'bench']
 const ROOT_PAGES = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'test/system/README.md']
 
-/** Lists the pages of the project, without the records of decisions and notes, which age. */
+/** Lists the pages of the project, without the records of decisions, which age. */
 export async function pages(): Promise<readonly string[]> {
   const below = await Promise.all(
     DIRECTORIES.map(async (directory) => {
@@ -26,7 +26,7 @@ export async function pages(): Promise<readonly string[]> {
       return names.filter((name) => name.endsWith('.md')).map((name) => `${directory}/${name}`)
     }),
   )
-  return [...ROOT_PAGES, ...below.flat().sort()].filter((page) => !/decisions\/|notes\//.test(page))
+  return [...ROOT_PAGES, ...below.flat().sort()].filter((page) => !page.includes('decisions/'))
 }
 
 /** Reads the fenced blocks of a page, in order and without their indentation. */

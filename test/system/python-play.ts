@@ -16,9 +16,10 @@ export async function play(
   scenario: string,
   url: string,
   transport = 'streamableHttp',
+  input = '',
 ): Promise<Observed> {
   const python = systemTool('venv/bin/python', 'The Python SDK')
-  const { stdout } = await run(python, [script, scenario, url, transport], {
+  const { stdout } = await run(python, [script, scenario, url, transport, input], {
     env: { PATH: process.env['PATH'] ?? '', PYTHONIOENCODING: 'utf-8' },
     timeout: 150_000,
   })

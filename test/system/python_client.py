@@ -1,6 +1,6 @@
 """Plays a scenario with the Python SDK and prints, as JSON, all that it saw.
 
-usage: python_client.py SCENARIO URL [sse]
+usage: python_client.py SCENARIO URL [sse] [INPUT]
 """
 
 from __future__ import annotations
@@ -83,6 +83,8 @@ async def open_client(stack: AsyncExitStack, url: str, transport: str, seen: See
     async def elicit(_context: Any, params: Any) -> types.ElicitResult:
         await seen.add("elicitation/create", params)
         content = {"name": "Ada", "city": "London", "check": True, "integer": 7}
+        if params.requested_schema["properties"].keys() == {"approve"}:
+            content = {"approve": True}
         return types.ElicitResult(action="accept", content=content)
 
     async def sample(_context: Any, params: Any) -> types.CreateMessageResult:
@@ -238,7 +240,18 @@ async def play_handshake(client: Client, _seen: Seen) -> dict[str, Any]:
     return {"handshake": handshake(client)}
 
 
+async def play_control(client: Client, _seen: Seen) -> dict[str, Any]:
+    impact = json.loads(sys.argv[4])
+    return {
+        "tools": [tool.name for tool in (await client.list_tools()).tools],
+        "policy": plain(await client.read_resource("squall://policy")),
+        "prompt": plain(await client.get_prompt("design_experiments", {"goal": "is it slow"})),
+        "impact": plain(await client.call_tool("run_impact", impact, read_timeout_seconds=60)),
+    }
+
+
 SCENARIOS = {
+    "control": play_control,
     "elicit": play_elicit,
     "handshake": play_handshake,
     "long": play_long,
@@ -251,7 +264,9 @@ SCENARIOS = {
 }
 
 
-async def main(scenario: str, url: str, transport: str = "streamableHttp") -> None:
+async def main(
+    scenario: str, url: str, transport: str = "streamableHttp", _input: str = ""
+) -> None:
     seen = Seen()
     async with AsyncExitStack() as stack:
         client = await open_client(stack, url, transport, seen)

@@ -116,7 +116,8 @@ export async function storeResult(
   return directory
 }
 
-function monitorHeadersOf({
+/** Returns the headers of requests to the monitoring. */
+export function monitorHeadersOf({
   monitorTokenFile: file,
   monitorToken: token = '',
 }: RunAccess): Promise<Readonly<Record<string, string>>> {

@@ -8,10 +8,13 @@ import { readVersion } from '../version.ts'
 import type { Audit } from './audit.ts'
 import type { Control } from './control.ts'
 import { toolAdder } from './control-tool.ts'
-import { type Asked, experimentTools } from './experiment-tools.ts'
+import { experimentTools } from './experiment-tools.ts'
 import { addGuidance } from './guidance.ts'
 import { historyTools } from './history-tools.ts'
+import { observeTool } from './observe-tool.ts'
 import { REFERENCE_TOOLS } from './reference-tools.ts'
+import type { Asked } from './run-proposal.ts'
+import { sloTool } from './slo-tool.ts'
 import { targetTools } from './target-tools.ts'
 
 const MAX_ELEMENTS = 20_000
@@ -30,6 +33,8 @@ export function controlServers(control: Control, audit: Audit): () => McpServer 
   })
   const tools = [
     ...targetTools(control),
+    observeTool(control),
+    sloTool(control),
     ...REFERENCE_TOOLS,
     ...experimentTools(control, states),
     ...historyTools(control),

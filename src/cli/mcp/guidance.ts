@@ -76,7 +76,7 @@ function addPrompts(server: McpServer, { access }: Control): void {
     },
     ({ goal = 'how the agents and services behave when the MCP server is slow or fails' }) =>
       message(
-        `Design chaos experiments with the tools of squall. Question: ${goal}.\n\n1. Read squall://policy, then call list_targets and list_experiments.\n2. Write a hypothesis with a number for each experiment, such as "95 % of the calls succeed while 10 % are delayed by 2 s".\n3. Begin with one fault on one read-only tool at the smallest share, with steadyState, abortOn and slo.\n4. Call propose_experiment for each plan, and change a plan that is denied; do not change the policy.\n5. Show the plans with their blast radius to the user before run_experiment.`,
+        `Design chaos experiments with the tools of squall. Question: ${goal}.\n\n1. Read squall://policy, then call list_targets, observe, suggest_slo and list_experiments.\n2. Write a hypothesis with a number for each experiment, such as "95 % of the calls succeed while 10 % are delayed by 2 s".\n3. Begin with one fault on one read-only tool at the smallest share, with steadyState, abortOn and slo.\n4. Call propose_experiment for each plan, and change a plan that is denied; do not change the policy.\n5. Show the plans with their blast radius to the user before run_experiment.`,
       ),
   )
   server.registerPrompt(

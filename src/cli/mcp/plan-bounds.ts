@@ -2,14 +2,7 @@ import { resolve } from 'node:path'
 import { quoted } from '../../base/text/foreign-text.ts'
 import type { Plan } from '../../lab/experiment/plan.ts'
 import type { Rejection } from '../../lab/experiment/rejection.ts'
-import { endpointText, type AdminEndpoint } from '../../lab/top/sidecar-view.ts'
-
-/** A sidecar of this machine that plans may arm. */
-export interface OpenSidecar {
-  readonly admin: AdminEndpoint
-  /** As written on the command line. */
-  readonly rulesFile: string
-}
+import { adminUrl, type OpenSidecar } from './open-sidecars.ts'
 
 /** The sidecars, namespaces and monitoring systems that plans may use. */
 export interface PlanBounds {
@@ -18,11 +11,6 @@ export interface PlanBounds {
   readonly context: string | undefined
   /** Origins of URLs. */
   readonly monitors: readonly string[]
-}
-
-/** Returns the URL of an admin port. */
-export function adminUrl({ admin }: OpenSidecar): URL {
-  return new URL(`http://${endpointText(admin)}`)
 }
 
 /**

@@ -197,6 +197,21 @@ it('stop_experiment rolls a run of another call back', async () => {
   expect(await stage.rules()).toBe(BEFORE)
 })
 
+it('the end of an HTTP connection of 2026-07-28 rolls its run back', async () => {
+  const flags = await controlFlags(stage, { approval: 'none' })
+  const server = startProgram(['mcp', '--listen', '127.0.0.1:0', ...flags])
+  closing.push(() => server.kill())
+  const url = new URL(/http:\S+/.exec(await server.firstLine())![0])
+  const agent = await openAgent({ sdk: 'v2 auto', server: url })
+  const run = agent
+    .call('run_experiment', await proposed(agent, { hold: '1m' }))
+    .catch(() => 'gone')
+  await reaches('on')
+  await agent.close()
+  await run
+  await eventually(async () => ((await stage.rules()) === BEFORE ? undefined : 'not restored'))
+})
+
 it('the audit log has neither headers nor tokens', async () => {
   const agent = await agentOf({ approval: 'none' }, [
     '--header',

@@ -1,0 +1,23 @@
+// The series of a sidecar that SLOs are about. What a fault ended says nothing about the upstream.
+
+/** Matches calls of tools whose outcome no fault made. */
+export const CALLS: readonly string[] = [
+  'method="tools/call"',
+  'outcome!="cancelled"',
+  'origin!="injected"',
+]
+/** Matches those that failed. */
+export const ERRORS: readonly string[] = [
+  'method="tools/call"',
+  'outcome!~"ok|cancelled"',
+  'origin!="injected"',
+]
+/** Returns the braces of a selector. */
+export function selector(
+  matchers: readonly string[],
+  labels: Readonly<Record<string, string>>,
+): string {
+  // JSON escapes as PromQL does.
+  const own = Object.entries(labels).map(([name, value]) => `${name}=${JSON.stringify(value)}`)
+  return `{${[...matchers, ...own].join(', ')}}`
+}
