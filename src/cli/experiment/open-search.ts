@@ -1,6 +1,7 @@
 import { fieldsOf } from '../../base/values.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
 import { type KeptPlan, readAndKeep } from '../../lab/experiment/read-plan.ts'
+import type { Rejection } from '../../lab/experiment/rejection.ts'
 import type { Policy } from '../../lab/policy/policy-schema.ts'
 import { LoadError } from '../../lab/load/load-error.ts'
 import { parseCondition } from '../../lab/search/condition.ts'
@@ -32,6 +33,8 @@ export interface SearchRequest extends Omit<AskedPlan, 'plan'>, RunAccess, Searc
 export interface OpenedSearch extends SearchPlan {
   readonly kept: KeptPlan
   readonly settings: SearchSettings
+  /** The reasons to reject the plan as it is written. */
+  readonly rejections: readonly Rejection[]
 }
 
 /** Reads the plan of a search, or of an earlier one. Throws a `UsageError`. */
@@ -72,14 +75,15 @@ function searchOf(
   settings: SearchSettings,
 ): OpenedSearch {
   const { file, directory, text } = kept
-  if (!read.ok || read.rejections.length > 0) {
+  if (!read.ok) {
     process.stderr.write(complaints(file, read))
-    throw invalidFile(`${quoted(file)} cannot be run`, 'fix the errors above')
+    throw invalidFile(`${quoted(file)} is no plan`, 'fix the errors above')
   }
   const written = fieldsOf(readYaml(text).value)
   const variation = usable('--vary', () => parseVariation(settings.vary))
   const condition = usable('--until', () => parseCondition(settings.until))
-  return { plan: read.plan, kept, directory, written, variation, condition, settings }
+  const { plan, rejections } = read
+  return { plan, rejections, kept, directory, written, variation, condition, settings }
 }
 
 function usable<T>(option: string, read: () => T): T {

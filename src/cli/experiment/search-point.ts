@@ -40,7 +40,7 @@ const FAILED: ReadonlySet<EndCode> = new Set<EndCode>([
 /** The codes after which the calls of the stage count. */
 const COUNTED: ReadonlySet<EndCode> = new Set<EndCode>(['SLO', 'NO_INJECTIONS'])
 
-/** The least time between two decisions during a run. */
+/** The least time between two looks at the calls of a stage. */
 const DECIDE_MS = 1000
 
 /** Runs the plan at one magnitude. Throws a `RejectedError` when the run may not begin. */
@@ -74,7 +74,8 @@ export async function runPoint(
   const { plan } = read
   const tooMany = await tooManyRuns(request, plan, policy)
   if (tooMany.length > 0) throw new RejectedError(...tooMany)
-  let decidedAt = performance.now()
+  const began = performance.now()
+  let decideAt = began + DECIDE_MS
   const result = await withSidecars(request, plan, async (sidecars) => {
     const checks = await checksOf(request, plan, () => {})
     return runHere(request, {
@@ -84,8 +85,10 @@ export async function runPoint(
       stop,
       onEvent: () => {},
       endEarly: (timeline) => {
-        if (performance.now() - decidedAt < DECIDE_MS) return undefined
-        decidedAt = performance.now()
+        const now = performance.now()
+        if (now < decideAt) return undefined
+        // A look takes longer the longer the stage is.
+        decideAt = now + Math.max(DECIDE_MS, (now - began) / 20)
         if (decide(batchesOf(timeline(), condition)) !== 'failed') return undefined
         return { code: 'SLO', why: condition.text }
       },
@@ -101,14 +104,20 @@ function pointOf(result: ExperimentResult, condition: Condition): PointRun {
   const phases = [before, ...stages, ...(after === null ? [] : [after])]
   const calls = phases.reduce((total, { load }) => total + (load?.counts.calls ?? 0), 0)
   const batches = stage?.load === undefined ? [] : batchesOf(stage.load.timeline, condition)
-  const run = { id, calls, end: undefined }
-  const failed = `${percentage(sum(batches, 'failed') / Math.max(1, sum(batches, 'calls')))} of ${sum(batches, 'calls')} calls failed`
+  const counted = sum(batches, 'calls')
+  const failed = `${percentage(sum(batches, 'failed') / Math.max(1, counted))} of ${counted} calls failed`
+  const end = steadyAfter === false ? UNSTEADY : undefined
+  const run = { id, calls, end }
   if (code !== null && FAILED.has(code)) {
-    const isLost = steadyAfter === false
-    const end = isLost ? { end: { code: 'NOT_RECOVERED', why } } : {}
-    return { ...run, ...end, measurement: { batches, code }, text: `${failed}, ${code}` }
+    return { ...run, measurement: { batches, code }, text: `${failed}, ${code}` }
   }
+  // A magnitude too small for one injection is mild; rules that match no call prove nothing.
   const isCounted = code === null || (COUNTED.has(code) && (stage?.matched ?? 0) > 0)
   if (isCounted) return { ...run, measurement: { batches }, text: failed }
   return { ...run, measurement: undefined, end: { code, why }, text: `inconclusive, ${code}` }
+}
+
+const UNSTEADY: SearchEnd = {
+  code: 'NOT_RECOVERED',
+  why: 'after the rollback the target did not return to steady state in time',
 }

@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { asStarted } from '../../base/started-as.ts'
 import { plain } from '../../base/text/foreign-text.ts'
@@ -27,7 +27,6 @@ import { limitText, searchText } from '../../lab/search/search-text.ts'
 import { print } from '../files.ts'
 import { INTERRUPTED, interruption } from '../long-running.ts'
 import { readVersion } from '../version.ts'
-import { complaintsOf } from './read-plans.ts'
 import {
   filesOf,
   type OpenedSearch,
@@ -35,6 +34,7 @@ import {
   type SearchBudget,
   type SearchRequest,
 } from './open-search.ts'
+import { rejectedLines } from './read-plans.ts'
 import { runPoint } from './search-point.ts'
 
 const FAILED = 1
@@ -63,12 +63,13 @@ export async function searchLimit(request: SearchRequest): Promise<number> {
   }
 }
 
-/** Returns the reasons not to run the plan at the strongest magnitude, which are known before. */
+/** Returns the reasons to reject the plan, as it is and at the strongest magnitude. */
 async function rangeRejections(
   search: OpenedSearch,
   { production }: SearchRequest,
   policy: Policy | undefined,
 ): Promise<readonly Rejection[]> {
+  if (search.rejections.length > 0) return search.rejections
   const rejection = searchRejection(search)
   if (rejection !== undefined) return [rejection]
   const text = rangeText(search)
@@ -117,8 +118,9 @@ async function searched(
   const runs = [...(earlier?.result.runs ?? [])]
   let calls = earlier?.result.calls ?? 0
   const began = performance.now()
-  let longestMs = 0
-  let mostCalls = 0
+  const { hold, steadyState, load } = search.plan.file
+  let longestMs = hold + 2 * steadyState.for
+  let mostCalls = ((load.rate ?? 0) * load.fanOut * longestMs) / 1000
   let made = 0
   const callsBefore = calls
   const keep = async (end: SearchEnd): Promise<SearchResult> => {
@@ -142,7 +144,6 @@ async function searched(
     }
     await keepSearch(request.experiments, { result, kept })
     if (file !== null && failing !== undefined) {
-      await mkdir(join(request.experiments, id), { recursive: true })
       await writeFile(file, wholeText(search, failing))
     }
     return result
@@ -168,7 +169,7 @@ async function searched(
       })
     } catch (error) {
       if (!(error instanceof RejectedError)) throw error
-      const why = error.rejections.map(({ wrong }) => wrong).join('; ')
+      const why = error.rejections.map(({ wrong, fix }) => `${wrong}; ${fix}`).join('; ')
       return keep({ code: error.rejections[0]!.code, why: `${why}${resume}` })
     }
     made++
@@ -212,16 +213,6 @@ function budgetEnd(
   }
   if (used.calls + mostCalls <= maxCalls) return undefined
   return `--max-calls ${maxCalls} leaves no calls for another run`
-}
-
-function rejectedLines(rejections: readonly Rejection[]): string {
-  return complaintsOf(
-    '',
-    rejections.map((each) => ({ ...each, line: 1, column: 1 })),
-  )
-    .split('\n')
-    .map((line) => line.replace(/^:1:1: /, ''))
-    .join('\n')
 }
 
 function plainLines(text: string): string {
