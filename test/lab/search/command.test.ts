@@ -133,6 +133,9 @@ test('a search that used its budget goes on later', async () => {
   expect(result.runs).toHaveLength(3)
   expect(result.points.slice(0, first.points.length)).toEqual(first.points)
   expect(result.calls).toBeGreaterThan(first.calls)
+  // Runs with the same seed would sample the same calls.
+  const seeds = (await readHistory(experiments)).map(({ seed }) => seed)
+  expect(new Set(seeds).size).toBe(3)
 })
 
 test('calls and time are bounded before a run', async () => {

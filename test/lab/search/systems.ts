@@ -99,7 +99,7 @@ const mmc: System = {
   share: (slower) => late(8, 100, (10 + slower) / 1000, 0.2),
   run: (slower, random) => {
     const service = (): number => exponential(random, (10 + slower) / 1000)
-    return batchesOf(queue(8, 100, 0.2, service, random), 3000)
+    return batchesOf(queue(8, 100, 0.2, service, random), 1000)
   },
 }
 
@@ -116,7 +116,7 @@ const retries: System = {
       while (random() < percent / 100)
       return took
     }
-    return batchesOf(queue(10, 100, 0.4, service, random), 3000)
+    return batchesOf(queue(10, 100, 0.4, service, random), 1000)
   },
 }
 
