@@ -149,6 +149,7 @@ async function searched(
     return result
   }
   const resume = `; ${asStarted('squall experiment search --resume')} ${id} goes on`
+  if (!request.json) process.stderr.write(`search ${id}\n`)
   for (;;) {
     const magnitude = bisection.next()
     if (magnitude === undefined) return keep({ code: 'FOUND', why: 'more runs would add nothing' })

@@ -138,6 +138,23 @@ test('a search that used its budget goes on later', async () => {
   expect(new Set(seeds).size).toBe(3)
 })
 
+test('a search goes on whose process died, and the rules are restored', async () => {
+  const line = ['experiment', 'search', await planFile(), ...ERRORS, ...directories()]
+  const program = startProgram(line)
+  await eventually(async () =>
+    program.stderr().includes('\nrun 1: ') && (await stage.rules())?.includes('"broken"') === true
+      ? undefined
+      : 'no second run yet',
+  )
+  await program.kill()
+  const id = /^search (\S+)$/m.exec(program.stderr())![1]!
+  expect(await stage.rules()).not.toBe(BEFORE)
+  const result = resultOf(await search('--resume', id, '--max-runs', '1', '--json'))
+  expect(result.id).toBe(id)
+  expect(result.runs).toHaveLength(2)
+  expect(await stage.rules()).toBe(BEFORE)
+})
+
 test('calls and time are bounded before a run', async () => {
   const plan = await planFile()
   const calls = resultOf(await search(plan, ...ERRORS, '--max-calls', '500', '--json'))
