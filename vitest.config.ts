@@ -7,7 +7,6 @@ export const WAITING = [
   'test/cli/mcp/evidence.test.ts',
   'test/cli/mcp/hostile.test.ts',
   'test/lab/experiment/alerts.test.ts',
-  'test/system/agents-replay.test.ts',
   'test/system/waiting/**/*.test.ts',
 ]
 

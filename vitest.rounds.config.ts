@@ -46,6 +46,6 @@ export default defineConfig({
     testTimeout: 180_000,
     hookTimeout: 60_000,
     pool: 'forks',
-    fileParallelism: false,
+    maxWorkers: 2,
   },
 })
