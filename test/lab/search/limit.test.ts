@@ -112,6 +112,17 @@ it('a stronger magnitude may be the smaller number', () => {
   expect(interval[1]).toBeLessThanOrEqual(100)
 })
 
+it('a search among a few integers ends', () => {
+  const range = { mildest: 10, strongest: 1, isWhole: true }
+  const [bisection, asked] = steps({ ...SETTINGS, range, precision: 0.01 }, 4)
+  expect(asked.every((each) => Number.isInteger(each))).toBe(true)
+  expect(asked.length).toBeLessThan(20)
+  const [low, high] = bisection.result.interval
+  expect(low).toBeGreaterThanOrEqual(4)
+  expect(low).toBeLessThanOrEqual(5)
+  expect(high).toBe(4)
+})
+
 it('a limit beyond the range is reported as such', () => {
   const [below] = steps(SETTINGS, 0)
   expect(below.result).toMatchObject({ where: 'below', limit: null })
