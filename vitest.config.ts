@@ -8,6 +8,8 @@ export const WAITING = [
   'test/cli/mcp/hostile.test.ts',
   'test/cli/mcp/next.test.ts',
   'test/lab/experiment/alerts.test.ts',
+  'test/lab/search/command.test.ts',
+  'test/lab/search/pods.test.ts',
   'test/system/waiting/**/*.test.ts',
 ]
 

@@ -3,6 +3,7 @@ import { defineConfig } from 'vitest/config'
 /** Tests that do a few rounds or cases of what they have in `npm test`, and here all of them. */
 const REPEATING = [
   'admin/api-fuzz',
+  'bench/search-runs',
   'cli/any-command-line',
   'datapath/byte-identity',
   'datapath/parser-agreement',

@@ -42,6 +42,7 @@ describe.skipIf(!hasBash)('bash', () => {
       'show',
       'compare',
       'again',
+      'search',
       'restore',
     ])
     expect(offered('load', '--ra')).toEqual(['--rate', '--ramp'])

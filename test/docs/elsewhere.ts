@@ -56,7 +56,11 @@ export const ELSEWHERE: readonly Elsewhere[] = [
   },
   {
     command: /^npx squall experiment next /,
-    because: 'it needs a sidecar with traffic; next.test.ts has one, at other addresses',
+    because: 'it needs a sidecar with traffic; tests of it have one, at other addresses',
+  },
+  {
+    command: /^npx squall experiment search /,
+    because: 'it takes half an hour; the tests of the search make shorter runs',
   },
   {
     page: 'docs/guides/experiments.md',

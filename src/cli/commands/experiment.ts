@@ -19,7 +19,7 @@ import { invalidCombination, invalidValue, missing, type UsageError } from '../f
 const PLAN = 'Plan:'
 const JOB = 'In the cluster:'
 
-const POLICY = group(PLAN, {
+export const POLICY = group(PLAN, {
   policy: one('file', 'policy that limits experiments: squall policy --help', asText),
 })
 

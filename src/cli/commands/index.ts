@@ -34,6 +34,7 @@ import { APPROVE, MCP } from './mcp.ts'
 import { PRE_STOP } from './pre-stop.ts'
 import { REDIRECT } from './redirect.ts'
 import { RUN } from './run.ts'
+import { EXPERIMENT_SEARCH } from './search.ts'
 import { TAP } from './tap.ts'
 import { TOP } from './top.ts'
 import { WAIT_READY } from './wait-ready.ts'
@@ -61,6 +62,7 @@ export const COMMANDS: readonly Command[] = [
   EXPERIMENT_SHOW,
   EXPERIMENT_COMPARE,
   EXPERIMENT_AGAIN,
+  EXPERIMENT_SEARCH,
   EXPERIMENT_RESTORE,
   POLICY_VALIDATE,
   POLICY_PRINT,

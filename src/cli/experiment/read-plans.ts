@@ -10,6 +10,7 @@ import {
 } from '../../lab/experiment/read-plan.ts'
 import { problemLines } from '../../rules/file/problem-format.ts'
 import type { LocatedRejection } from '../../lab/experiment/plan-rejections.ts'
+import type { Rejection } from '../../lab/experiment/rejection.ts'
 import type { ProductionCheck } from '../../rules/guard/production-names.ts'
 import { readBounded } from '../../base/read-bounded.ts'
 import { invalidFile } from '../flags/usage-error.ts'
@@ -76,6 +77,13 @@ export function complaints(file: string, read: ReadPlan): string {
 /** Describes the reasons to reject a plan, one per line. */
 export function complaintsOf(file: string, rejections: readonly LocatedRejection[]): string {
   return rejections.map((rejection) => rejectionLine(file, rejection)).join('')
+}
+
+/** Describes reasons that are not about a line of the plan. */
+export function rejectedLines(rejections: readonly Rejection[]): string {
+  return rejections
+    .map(({ code, wrong, fix }) => `${code}: ${plain(`${wrong}; ${asStarted(fix)}`)}\n`)
+    .join('')
 }
 
 function rejectionLine(file: string, { line, column, code, wrong, fix }: LocatedRejection): string {

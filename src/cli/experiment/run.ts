@@ -1,4 +1,3 @@
-import { asStarted } from '../../base/started-as.ts'
 import { plain, quoted } from '../../base/text/foreign-text.ts'
 import type { ExperimentResult } from '../../lab/experiment/experiment-result.ts'
 import {
@@ -15,7 +14,7 @@ import { invalidFile } from '../flags/usage-error.ts'
 import { experimentProgress } from '../../lab/experiment/experiment-progress.ts'
 import type { KeptPlan, ReadPlan } from '../../lab/experiment/read-plan.ts'
 import type { Sidecars } from '../../lab/experiment/sidecars.ts'
-import { type AskedPlan, complaints, complaintsOf, readAsked } from './read-plans.ts'
+import { type AskedPlan, complaints, complaintsOf, readAsked, rejectedLines } from './read-plans.ts'
 import type { KubeClient } from '../../cluster/kube/kube-client.ts'
 import { PRODUCTION_NAMES } from '../../rules/guard/production-names.ts'
 import type { PodsSpec } from '../../lab/experiment/plan.ts'
@@ -178,10 +177,4 @@ async function rejected(
 
 function resultText(result: ExperimentResult, directory: string): string {
   return `${noteLines(result).map(plain).join('\n')}\nreport: ${plain(directory)}/report.html\n`
-}
-
-function rejectedLines(rejections: RejectedError['rejections']): string {
-  return rejections
-    .map(({ code, wrong, fix }) => `${code}: ${plain(`${wrong}; ${asStarted(fix)}`)}\n`)
-    .join('')
 }

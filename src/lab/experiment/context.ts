@@ -3,6 +3,7 @@ import type { Arming } from './arming.ts'
 import type { AlertWatch } from './monitor/alert-watch.ts'
 import type { Samplers } from './monitor/samplers.ts'
 import type { EarlyEnd, StageResult } from './experiment-result.ts'
+import type { Timeline } from '../load/results/result.ts'
 import type { HistoryEntry } from './history.ts'
 import type { LoadContext } from './phase.ts'
 import type { Plan } from './plan.ts'
@@ -26,6 +27,8 @@ export interface ExperimentOptions extends LoadContext {
   readonly monitorHeaders?: Readonly<Record<string, string>> | undefined
   /** The time without a response after which the monitoring is lost. */
   readonly monitorLostMs?: number
+  /** Ends a stage by its counts; called ten times a second. */
+  readonly endEarly?: (timeline: () => Timeline) => EarlyEnd | undefined
 }
 
 export interface Context extends ExperimentOptions {

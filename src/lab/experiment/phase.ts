@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { ToolsNotNamedError } from '../load/choose-tools.ts'
 import { LoadError } from '../load/load-error.ts'
 import type { ToolInfo } from '../load/clients/load-client.ts'
-import type { LoadResult } from '../load/results/result.ts'
+import type { LoadResult, Timeline } from '../load/results/result.ts'
 import { type RunningLoad, runLoad } from '../load/run-load.ts'
 import type { EarlyEnd, PhaseResult } from './experiment-result.ts'
 import type { Measured } from './gate.ts'
@@ -72,6 +72,8 @@ export interface Moment {
   readonly calls: number
   /** True while the last calls end: they are slower than the average call. */
   readonly draining: boolean
+  /** Returns the counts of each second. */
+  readonly timeline: () => Timeline
 }
 
 /** Configures a phase of load and its checks. */
@@ -156,7 +158,8 @@ export async function runPhase(spec: PhaseSpec): Promise<PhaseOutcome> {
         const steady = { ...(probe?.measured() ?? load), ...extras }
         const { calls } = recorder.counts
         const over = recorder.elapsedMs >= (spec.load.pace.durationMs ?? Infinity)
-        const moment = { at: performance.now(), load, steady, calls }
+        const timeline = (): Timeline => recorder.timeline.timeline()
+        const moment = { at: performance.now(), load, steady, calls, timeline }
         const found = spec.tick({ ...moment, draining: over || draining.signal.aborted })
         if (found === 'enough' || found === 'drain') {
           isEnough = true

@@ -19,6 +19,7 @@ export type RejectionCode =
   | 'PID_FILE_UNSAFE'
   | 'NOT_ENOUGH_PODS'
   | 'POLICY'
+  | 'NOT_SEARCHABLE'
   | 'ALERT_ALREADY_FIRES'
   | 'MONITOR_UNREACHABLE'
 

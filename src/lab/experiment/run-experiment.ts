@@ -159,7 +159,7 @@ function allHeaders({ plan, headers }: ExperimentOptions): Readonly<Record<strin
 }
 
 /** Returns an id that sorts by time and is short enough for the name of a rule. */
-function newId(now: Date): string {
+export function newId(now: Date): string {
   const [day = '', time = ''] = now.toISOString().split('T')
   const digits = `${day.replaceAll('-', '')}-${time.slice(0, 8).replaceAll(':', '')}`
   return `${digits}-${randomBytes(3).toString('hex')}`

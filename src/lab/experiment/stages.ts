@@ -70,7 +70,8 @@ async function runStage(
   let restartMs: number | null = null
   let watched = false
   let rolledBack: Promise<number> | undefined
-  const tick = ({ at, load, steady, calls, draining }: Moment): EarlyEnd | 'drain' | undefined => {
+  const tick = (moment: Moment): EarlyEnd | 'drain' | undefined => {
+    const { at, load, steady, calls, draining, timeline } = moment
     const elapsedMs = at - began
     const { applied } = totals
     onEvent({ kind: 'moment', elapsedMs, durationMs, calls, measured: load, applied })
@@ -82,7 +83,7 @@ async function runStage(
     const failedGate = aborts.add(load, at)
     if (failedGate === undefined) {
       const isOver = isLast && elapsedMs >= hold && elapsedMs < durationMs && alerts.allFired
-      return alerts.lost(at) ?? (isOver ? 'drain' : undefined)
+      return alerts.lost(at) ?? context.endEarly?.(timeline) ?? (isOver ? 'drain' : undefined)
     }
     const { gate, measure, measured } = failedGate
     const why = `${gate}: it is ${shownMeasure(measure, measured)}`

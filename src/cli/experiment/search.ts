@@ -1,0 +1,221 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { asStarted } from '../../base/started-as.ts'
+import { plain } from '../../base/text/foreign-text.ts'
+import { durationText } from '../../base/units.ts'
+import { readAndKeep } from '../../lab/experiment/read-plan.ts'
+import { RejectedError, type Rejection } from '../../lab/experiment/rejection.ts'
+import { newId } from '../../lab/experiment/run-experiment.ts'
+import type { Policy } from '../../lab/policy/policy-schema.ts'
+import { Bisection } from '../../lab/search/bisection.ts'
+import {
+  nextWidest,
+  rangeText,
+  runText,
+  type SearchPlan,
+  searchRejection,
+  wholeText,
+} from '../../lab/search/search-plan.ts'
+import {
+  type KeptSearch,
+  keepSearch,
+  SEARCH_SCHEMA,
+  type SearchEnd,
+  type SearchResult,
+} from '../../lab/search/search-result.ts'
+import { limitText, searchText } from '../../lab/search/search-text.ts'
+import { print } from '../files.ts'
+import { INTERRUPTED, interruption } from '../long-running.ts'
+import { readVersion } from '../version.ts'
+import {
+  filesOf,
+  type OpenedSearch,
+  openSearch,
+  type SearchBudget,
+  type SearchRequest,
+} from './open-search.ts'
+import { rejectedLines } from './read-plans.ts'
+import { runPoint } from './search-point.ts'
+
+const FAILED = 1
+
+/** Searches the smallest magnitude that fails; returns the exit code. */
+export async function searchLimit(request: SearchRequest): Promise<number> {
+  const { search, earlier, policy } = await openSearch(request)
+  const rejections = await rangeRejections(search, request, policy)
+  if (rejections.length > 0) {
+    if (request.json) await print(`${JSON.stringify({ rejected: rejections })}\n`)
+    else process.stderr.write(`${rejectedLines(rejections)}no fault was injected\n`)
+    return FAILED
+  }
+  const interrupt = interruption(INTERRUPTED, ['SIGINT', 'SIGTERM', 'SIGHUP'])
+  try {
+    const result = await searched(request, search, { earlier, policy, stop: interrupt.signal })
+    await print(
+      request.json
+        ? `${JSON.stringify(result)}\n`
+        : plainLines(searchText(result, search.variation)),
+    )
+    if (interrupt.signal.aborted) return INTERRUPTED
+    return result.end.code === 'FOUND' ? 0 : FAILED
+  } finally {
+    interrupt.forget()
+  }
+}
+
+/** Returns the reasons to reject the plan, as it is and at the strongest magnitude. */
+async function rangeRejections(
+  search: OpenedSearch,
+  { production }: SearchRequest,
+  policy: Policy | undefined,
+): Promise<readonly Rejection[]> {
+  if (search.rejections.length > 0) return search.rejections
+  const rejection = searchRejection(search)
+  if (rejection !== undefined) return [rejection]
+  const text = rangeText(search)
+  const { file } = search.kept
+  const { read } = await readAndKeep(file, text, filesOf(search.kept), production, policy)
+  if (read.ok) return read.rejections
+  return read.problems.flatMap(({ problems }) =>
+    problems.map(({ message, path }) => ({
+      code: 'NOT_SEARCHABLE' as const,
+      wrong: `with ${search.variation.text} the plan is invalid: ${path}: ${message}`,
+      fix: 'change --vary or --until',
+    })),
+  )
+}
+
+async function searched(
+  request: SearchRequest,
+  search: OpenedSearch,
+  {
+    earlier,
+    policy,
+    stop,
+  }: {
+    readonly earlier: KeptSearch | undefined
+    readonly policy: Policy | undefined
+    readonly stop: AbortSignal
+  },
+): Promise<SearchResult> {
+  const { settings, variation, condition, kept } = search
+  const { precision, confidence, runsAtOne } = settings
+  const { range } = variation
+  const bisection = new Bisection(
+    {
+      range,
+      limit: condition.limit,
+      errorRates: settings,
+      precision,
+      confidence,
+      runsAtOne,
+      widest: nextWidest(variation),
+    },
+    earlier?.result.points,
+  )
+  const id = earlier?.result.id ?? newId(new Date())
+  const startedAt = earlier?.result.startedAt ?? new Date().toISOString()
+  const runs = [...(earlier?.result.runs ?? [])]
+  let calls = earlier?.result.calls ?? 0
+  const began = performance.now()
+  const { hold, steadyState, load } = search.plan.file
+  let longestMs = hold + 2 * steadyState.for
+  let mostCalls = ((load.rate ?? 0) * load.fanOut * longestMs) / 1000
+  let made = 0
+  const callsBefore = calls
+  const keep = async (end: SearchEnd): Promise<SearchResult> => {
+    const failing = failingMagnitude(bisection, search)
+    const file = failing === undefined ? null : join(request.experiments, id, 'failing-plan.yaml')
+    const result: SearchResult = {
+      schema: SEARCH_SCHEMA,
+      squall: readVersion(),
+      id,
+      name: search.plan.file.name,
+      target: `${search.plan.target.origin}${search.plan.target.pathname}`,
+      startedAt,
+      endedAt: new Date().toISOString(),
+      settings,
+      ...bisection.result,
+      points: bisection.points,
+      runs,
+      calls,
+      end,
+      failingPlan: file,
+    }
+    await keepSearch(request.experiments, { result, kept })
+    if (file !== null && failing !== undefined) {
+      await writeFile(file, wholeText(search, failing))
+    }
+    return result
+  }
+  const resume = `; ${asStarted('squall experiment search --resume')} ${id} goes on`
+  if (!request.json) process.stderr.write(`search ${id}\n`)
+  for (;;) {
+    const magnitude = bisection.next()
+    if (magnitude === undefined) return keep({ code: 'FOUND', why: 'more runs would add nothing' })
+    if (stop.aborted) return keep({ code: 'INTERRUPTED', why: `it was interrupted${resume}` })
+    const used = { runs: made, ms: performance.now() - began, calls: calls - callsBefore }
+    const over = budgetEnd(request, used, { longestMs, mostCalls })
+    if (over !== undefined) return keep({ code: 'BUDGET', why: `${over}${resume}` })
+    const runBegan = performance.now()
+    let point
+    try {
+      point = await runPoint(request, {
+        text: runText(search, magnitude, runs.length),
+        kept,
+        policy,
+        stop,
+        condition,
+        decide: (batches) => bisection.preview(batches),
+      })
+    } catch (error) {
+      if (!(error instanceof RejectedError)) throw error
+      const why = error.rejections.map(({ wrong, fix }) => `${wrong}; ${fix}`).join('; ')
+      return keep({ code: error.rejections[0]!.code, why: `${why}${resume}` })
+    }
+    made++
+    runs.push(point.id)
+    calls += point.calls
+    longestMs = Math.max(longestMs, performance.now() - runBegan)
+    mostCalls = Math.max(mostCalls, point.calls)
+    if (point.measurement !== undefined) bisection.add(magnitude, point.measurement)
+    const result = await keep({ code: 'RUNNING', why: `it is not over${resume}` })
+    if (!request.json) {
+      const at = `${variation.path.join('.')} ${variation.shown(magnitude)}`
+      process.stderr.write(
+        plainLines(`run ${runs.length}: ${at}: ${point.text}. ${limitText(result, variation)}\n`),
+      )
+    }
+    if (point.end !== undefined) return keep({ ...point.end, why: `${point.end.why}${resume}` })
+  }
+}
+
+/** Returns the mildest magnitude that failed, at the limit or above it. */
+function failingMagnitude(bisection: Bisection, { variation }: SearchPlan): number | undefined {
+  const { mildest, strongest } = variation.range
+  const isMilder = (one: number, other: number): boolean =>
+    mildest < strongest ? one < other : one > other
+  const failed = bisection.points.filter(({ decision }) => decision === 'failed')
+  const { limit } = bisection.result
+  const beyond = failed.filter(({ magnitude }) => limit === null || !isMilder(magnitude, limit))
+  const all = (beyond.length > 0 ? beyond : failed).map(({ magnitude }) => magnitude)
+  return all.toSorted((one, other) => (isMilder(one, other) ? -1 : 1))[0]
+}
+
+/** Returns the budget that another run would exceed; undefined when one more fits. */
+function budgetEnd(
+  { maxRuns, maxTimeMs, maxCalls }: SearchBudget,
+  used: { readonly runs: number; readonly ms: number; readonly calls: number },
+  { longestMs, mostCalls }: { readonly longestMs: number; readonly mostCalls: number },
+): string | undefined {
+  if (used.runs >= maxRuns) return `--max-runs ${maxRuns} is used`
+  if (used.ms + longestMs > maxTimeMs) {
+    return `--max-time ${durationText(maxTimeMs)} leaves no time for another run`
+  }
+  if (used.calls + mostCalls <= maxCalls) return undefined
+  return `--max-calls ${maxCalls} leaves no calls for another run`
+}
+
+function plainLines(text: string): string {
+  return text.split('\n').map(plain).join('\n')
+}

@@ -1,0 +1,95 @@
+import { readFile, rename, writeFile, mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fieldsOf, isRecord, listOf } from '../../base/values.ts'
+import type { KeptPlan } from '../experiment/read-plan.ts'
+import type { Limit, Point } from './bisection.ts'
+
+export const SEARCH_SCHEMA = 'squall.search/1'
+
+/** The settings of a search, which a resumed search keeps. */
+export interface SearchSettings {
+  readonly vary: string
+  readonly until: string
+  readonly falseFailed: number
+  readonly falsePassed: number
+  readonly precision: number
+  readonly confidence: number
+  readonly runsAtOne: number
+}
+
+/** The reason why a search ended; `found` when more runs would add nothing. */
+export interface SearchEnd {
+  readonly code: string
+  readonly why: string
+}
+
+/** A search as far as it went. */
+export interface SearchResult extends Limit {
+  readonly schema: typeof SEARCH_SCHEMA
+  readonly squall: string
+  readonly id: string
+  readonly name: string
+  readonly target: string
+  readonly startedAt: string
+  readonly endedAt: string
+  readonly settings: SearchSettings
+  readonly points: readonly Point[]
+  /** The ids of the runs, in the order of their times. */
+  readonly runs: readonly string[]
+  readonly calls: number
+  readonly end: SearchEnd
+  /** The path of a plan for the mildest magnitude that failed; null when none failed. */
+  readonly failingPlan: string | null
+}
+
+/** A stored search with its plan, from which it can be resumed. */
+export interface KeptSearch {
+  readonly result: SearchResult
+  readonly kept: KeptPlan
+}
+
+const FILE = 'search.json'
+
+/** Writes a search into the directory of its id; replaces the file at once. */
+export async function keepSearch(experiments: string, search: KeptSearch): Promise<void> {
+  const directory = join(experiments, search.result.id)
+  await mkdir(directory, { recursive: true })
+  const beside = join(directory, `${FILE}.new`)
+  await writeFile(beside, `${JSON.stringify(search, null, 2)}\n`)
+  await rename(beside, join(directory, FILE))
+}
+
+/** Reads a stored search; undefined when there is none with the id, or when it is invalid. */
+export async function readSearch(experiments: string, id: string): Promise<KeptSearch | undefined> {
+  if (!/^[0-9]{8}-[0-9]{6}-[0-9a-f]{6}$/.test(id)) return undefined
+  const text = await readFile(join(experiments, id, FILE), 'utf8').catch(() => '')
+  try {
+    const value: unknown = JSON.parse(text)
+    return isKept(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function isKept(value: unknown): value is KeptSearch {
+  const { result, kept } = fieldsOf(value)
+  const { schema, points, runs, calls, settings, startedAt } = fieldsOf(result)
+  const { vary, until, ...rates } = fieldsOf(settings)
+  const { file, directory, text, files } = fieldsOf(kept)
+  return (
+    schema === SEARCH_SCHEMA &&
+    [vary, until, file, directory, text, startedAt].every((each) => typeof each === 'string') &&
+    Object.values(rates).every((each) => Number.isFinite(each)) &&
+    isRecord(files) &&
+    Array.isArray(runs) &&
+    Number.isFinite(calls) &&
+    Array.isArray(points) &&
+    listOf(points).length === points.length &&
+    listOf(points).every(
+      (point) =>
+        Number(point['magnitude']) > 0 &&
+        Number(point['evidence']) >= 1 &&
+        ['passed', 'failed', 'undecided'].includes(String(point['decision'])),
+    )
+  )
+}

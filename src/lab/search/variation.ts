@@ -1,0 +1,122 @@
+import { fieldsOf, isRecord } from '../../base/values.ts'
+import { quoted } from '../../base/text/foreign-text.ts'
+import { readDuration, readPercent, readSize } from '../../base/units.ts'
+import { LoadError } from '../load/load-error.ts'
+import type { Range } from './range.ts'
+
+/** A magnitude of the faults of a plan, and its range. */
+export interface Variation {
+  /** The text as written. */
+  readonly text: string
+  /** `percent`, or a fault and its parameter. */
+  readonly path: readonly string[]
+  readonly range: Range
+  /** Returns a magnitude as it is written into a plan. */
+  readonly shown: (magnitude: number) => string
+}
+
+/** The parameters that are varied when only the fault is named. */
+const PARAMETERS: Readonly<Record<string, string>> = {
+  delay: 'fixed',
+  throttle: 'rate',
+  rateLimit: 'limit.calls',
+}
+
+const FORM = 'write percent=1%..50%, delay=50ms..5s, throttle=1MiB..1KiB or FAULT.PARAMETER=1..100'
+
+interface Unit {
+  readonly read: (text: string) => number | undefined
+  readonly isWhole: boolean
+  readonly suffix: string
+}
+
+const PERCENT: Unit = { read: readPercent, isWhole: false, suffix: '%' }
+const signed = (text: string): number | undefined =>
+  text.endsWith('%') ? readPercent(text) : undefined
+/** The units of parameters, in the order in which they are tried. */
+const UNITS: readonly Unit[] = [
+  {
+    read: (text) => (/^[0-9]{1,9}$/.test(text) ? Number(text) : undefined),
+    isWhole: true,
+    suffix: '',
+  },
+  { read: readDuration, isWhole: true, suffix: 'ms' },
+  { read: readSize, isWhole: true, suffix: 'B' },
+  { ...PERCENT, read: signed },
+]
+
+/** Parses `percent=1%..50%` or `delay=50ms..5s`. Throws a `LoadError`. */
+export function parseVariation(text: string): Variation {
+  const match = /^([A-Za-z]+(?:\.[A-Za-z]+)*)=([^.]\S*?)\.\.(\S+)$/.exec(text)
+  if (match === null) throw invalid(text, 'cannot be read')
+  const [, name = '', from = '', to = ''] = match
+  const isPercent = name === 'percent'
+  const units = isPercent ? [PERCENT] : UNITS
+  for (const { read, isWhole, suffix } of units) {
+    const mildest = read(from)
+    const strongest = read(to)
+    if (mildest === undefined || strongest === undefined) continue
+    if (mildest === 0 || strongest === 0) throw invalid(text, 'has an end at 0')
+    if (mildest === strongest) throw invalid(text, 'has equal ends')
+    if (isPercent && mildest > strongest) throw invalid(text, 'ends with the milder share')
+    return {
+      text,
+      path: pathOf(name),
+      range: { mildest, strongest, isWhole },
+      shown: (magnitude) => `${magnitude}${suffix}`,
+    }
+  }
+  throw invalid(text, 'has ends that are not in one unit')
+}
+
+function pathOf(name: string): readonly string[] {
+  const [fault = '', ...parameter] = name.split('.')
+  if (fault === 'percent') return ['percent']
+  const path = parameter.length > 0 ? parameter : (PARAMETERS[fault]?.split('.') ?? [])
+  if (path.length > 0) return [fault, ...path]
+  throw invalid(name, 'names no parameter of the fault')
+}
+
+/** Returns rules with a magnitude in each fault that has the parameter; undefined without one. */
+export function variedRules(
+  rules: readonly unknown[],
+  { path: [fault = '', ...parameter], shown }: Variation,
+  magnitude: number,
+): readonly unknown[] | undefined {
+  const text = shown(magnitude)
+  const value = /^\d+$/.test(text) ? Number(text) : text
+  let isFound = false
+  const varied = rules.map((rule) => {
+    const { faults, ...rest } = fieldsOf(rule)
+    if (!Array.isArray(faults)) return rule
+    const changed = faults.map((each: unknown) => {
+      const inner = fieldsOf(each)[fault]
+      if (inner === undefined || !hasParameter(inner, parameter)) return each
+      isFound = true
+      return { ...fieldsOf(each), [fault]: withValue(inner, parameter, value) }
+    })
+    return { ...rest, faults: changed }
+  })
+  return isFound ? varied : undefined
+}
+
+/** Returns true when a fault has the parameter, so that the search changes no other form of it. */
+function hasParameter(parameters: unknown, path: readonly string[]): boolean {
+  const [key = '', ...rest] = path
+  if (!isRecord(parameters) || parameters[key] === undefined) return false
+  return rest.length === 0 || hasParameter(parameters[key], rest)
+}
+
+function withValue(
+  parameters: unknown,
+  [key = '', ...rest]: readonly string[],
+  value: unknown,
+): object {
+  const fields = fieldsOf(parameters)
+  const next: unknown = rest.length === 0 ? value : withValue(fields[key], rest, value)
+  return { ...fields, [key]: next }
+}
+
+function invalid(text: string, why: string): LoadError {
+  return new LoadError('INVALID_INPUT', `the range ${quoted(text)} ${why}`, FORM)
+}

@@ -1,0 +1,274 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { readHistory } from '../../../src/lab/experiment/history.ts'
+import type { KeptSearch, SearchResult } from '../../../src/lab/search/search-result.ts'
+import { eventually } from '../../support/eventually.ts'
+import { startProgram } from '../../support/program.ts'
+import { startSquall } from '../../support/squall.ts'
+import { BEFORE, type Changes, type ExperimentStage } from '../experiment/stage.ts'
+
+let stage: ExperimentStage
+let experiments: string
+/** The calls after which the server fails by itself. */
+let failAfter: number
+
+beforeEach(async () => {
+  failAfter = Infinity
+  stage = await startSquall({
+    experiment: { script: () => (stage.server.calls.length > failAfter ? 'tool error' : 'ok') },
+  })
+  experiments = join(stage.directory, 'experiments')
+})
+
+afterEach(() => stage.close())
+
+/** Without retries, each injected error is an error of the load. */
+const QUICK: Changes = {
+  steadyState: { errors: '1%', for: '100ms' },
+  hold: '500ms',
+  load: { rate: 400, clients: 8 },
+  abortOn: { errors: { limit: '99%', for: '10s' } },
+}
+const ERRORS = ['--vary', 'percent=1%..25%', '--until', 'errors>5%']
+const directories = (): readonly string[] => [
+  '--experiments',
+  experiments,
+  '--state-dir',
+  join(stage.directory, 'state'),
+]
+
+async function planFile(changes: Changes = {}): Promise<string> {
+  const file = join(stage.directory, 'plan.yaml')
+  await writeFile(file, stage.text({ ...QUICK, ...changes }))
+  return file
+}
+
+interface Searched {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+function search(...args: readonly string[]): Promise<Searched> {
+  const line = ['experiment', 'search', ...args, ...directories()]
+  return startProgram(line, {}, { here: true })
+}
+
+/** Runs the program itself, whose standard error is kept. */
+function searchApart(...args: readonly string[]): Promise<Searched> {
+  return startProgram(['experiment', 'search', ...args, ...directories()]).finished()
+}
+
+const resultOf = ({ stdout }: Searched): SearchResult => JSON.parse(stdout) as SearchResult
+
+test('the limit of the share of failing calls is found, and the rules are restored', async () => {
+  const found = await search(
+    await planFile(),
+    ...ERRORS,
+    '--precision',
+    '100%',
+    '--runs-at-one',
+    '1',
+    '--json',
+  )
+  expect(found.code).toBe(0)
+  const result = resultOf(found)
+  const { interval, points, runs, where } = result
+  // Each sampled call fails, so that 5 % of errors are 5 % of calls.
+  expect(where).toBe('within')
+  expect(interval[0]).toBeLessThanOrEqual(5.2)
+  expect(interval[1]).toBeGreaterThanOrEqual(4.8)
+  expect(interval[1]).toBeLessThan(25)
+  expect(points[0]).toMatchObject({ magnitude: 1, decision: 'passed' })
+  expect(await stage.rules()).toBe(BEFORE)
+  // Each run checks the steady state before and after, and is in the history.
+  const history = await readHistory(experiments)
+  expect(history.map(({ id }) => id)).toEqual(runs)
+  // The plan that fails is one that can be run.
+  const failing = await readFile(result.failingPlan!, 'utf8')
+  expect(failing).toContain('"errors": "5%"')
+  const again = ['experiment', 'run', result.failingPlan!, ...directories(), '--json']
+  const { stdout } = await startProgram(again, {}, { here: true })
+  expect(JSON.parse(stdout)).toMatchObject({ verdict: 'failed', code: 'SLO' })
+})
+
+test('the limit of a delay is the time limit of the calls', async () => {
+  const rules = [{ name: 'late', match: { tool: 'work' }, faults: [{ delay: { fixed: '1ms' } }] }]
+  const load = { rate: 200, clients: 20, timeout: '500ms' }
+  const plan = await planFile({ rules, load, hold: '600ms' })
+  const vary = ['--vary', 'delay=100ms..2s', '--until', 'success<95%']
+  const found = await searchApart(plan, ...vary, '--precision', '40%')
+  expect(found.code).toBe(0)
+  const kept = await keptSearch(found)
+  const [low, high] = kept.result.interval
+  expect(low).toBeGreaterThan(200)
+  expect(low).toBeLessThanOrEqual(505)
+  expect(high).toBeGreaterThanOrEqual(480)
+  expect(high).toBeLessThan(1200)
+  // The curve, the limit and its interval.
+  expect(found.stdout).toMatch(/^ *100ms +0 % of \d+: passed$/m)
+  expect(found.stdout).toMatch(/#+ +\d+(\.\d)? % of \d+: failed$/m)
+  expect(found.stdout).toMatch(/success<95% from delay\.fixed \d+ms on; with 95/)
+  expect(found.stderr).toMatch(/^run 1: delay\.fixed 100ms: 0 % of \d+ calls failed/m)
+  // No magnitude is more than three times the strongest that passed.
+  expect(kept.result.points[1]).toMatchObject({ magnitude: 300 })
+})
+
+/** Returns the stored search that the text names. */
+async function keptSearch({ stdout }: Searched): Promise<KeptSearch> {
+  const id = /search ([0-9a-f-]+)\.$/m.exec(stdout)?.[1]
+  return JSON.parse(await readFile(join(experiments, id!, 'search.json'), 'utf8')) as KeptSearch
+}
+
+test('a search that used its budget goes on later', async () => {
+  const first = resultOf(await search(await planFile(), ...ERRORS, '--max-runs', '2', '--json'))
+  expect(first.end.code).toBe('BUDGET')
+  expect(first.runs).toHaveLength(2)
+  const second = await search('--resume', first.id, '--max-runs', '1', '--json')
+  expect(second.code).toBe(1)
+  const result = resultOf(second)
+  expect(result.id).toBe(first.id)
+  expect(result.runs.slice(0, 2)).toEqual(first.runs)
+  expect(result.runs).toHaveLength(3)
+  expect(result.points.slice(0, first.points.length)).toEqual(first.points)
+  expect(result.calls).toBeGreaterThan(first.calls)
+  // Runs with the same seed would sample the same calls.
+  const seeds = (await readHistory(experiments)).map(({ seed }) => seed)
+  expect(new Set(seeds).size).toBe(3)
+})
+
+test('a search goes on whose process died, and the rules are restored', async () => {
+  const line = ['experiment', 'search', await planFile(), ...ERRORS, ...directories()]
+  const program = startProgram(line)
+  await eventually(async () =>
+    program.stderr().includes('\nrun 1: ') && (await stage.rules())?.includes('"broken"') === true
+      ? undefined
+      : 'no second run yet',
+  )
+  await program.kill()
+  const id = /^search (\S+)$/m.exec(program.stderr())![1]!
+  expect(await stage.rules()).not.toBe(BEFORE)
+  const result = resultOf(await search('--resume', id, '--max-runs', '1', '--json'))
+  expect(result.id).toBe(id)
+  expect(result.runs).toHaveLength(2)
+  expect(await stage.rules()).toBe(BEFORE)
+})
+
+test('calls and time are bounded before a run', async () => {
+  const plan = await planFile()
+  const calls = resultOf(await search(plan, ...ERRORS, '--max-calls', '500', '--json'))
+  expect(calls.end).toMatchObject({ code: 'BUDGET' })
+  expect(calls.end.why).toContain('--max-calls')
+  expect(calls.calls).toBeLessThanOrEqual(500)
+  const time = resultOf(await search(plan, ...ERRORS, '--max-time', '1s', '--json'))
+  expect(time.end.why).toContain('--max-time')
+  expect(time.runs).toHaveLength(1)
+})
+
+test('Ctrl-C restores the rules and keeps what is known', async () => {
+  const plan = await planFile({ hold: '20s' })
+  const line = ['experiment', 'search', plan, ...ERRORS, ...directories()]
+  const program = startProgram(line)
+  await eventually(async () =>
+    (await stage.rules())?.includes('"broken"') === true ? undefined : 'no rules yet',
+  )
+  program.signal('SIGINT')
+  const { code, stdout } = await program.finished()
+  expect(code).toBe(130)
+  expect(stdout).toContain('INTERRUPTED')
+  expect(stdout).toContain('experiment search --resume')
+  expect(await stage.rules()).toBe(BEFORE)
+  const { result } = await keptSearch({ code, stdout, stderr: '' })
+  expect(result.runs).toHaveLength(1)
+})
+
+test('a mildest magnitude that fails lies beyond the limit', async () => {
+  const plan = await planFile()
+  const range = ['--vary', 'percent=20%..25%', '--until', 'errors>1%']
+  const result = resultOf(await search(plan, ...range, '--json'))
+  expect(result).toMatchObject({ where: 'below', limit: null, end: { code: 'FOUND' } })
+})
+
+test('a stage ends as soon as its magnitude has failed', async () => {
+  const plan = await planFile({ hold: '30s' })
+  const range = ['--vary', 'percent=20%..25%', '--until', 'errors>1%', '--max-runs', '1']
+  const began = performance.now()
+  const result = resultOf(await search(plan, ...range, '--json'))
+  expect(result.points).toMatchObject([{ decision: 'failed', runs: 1 }])
+  expect(performance.now() - began).toBeLessThan(15_000)
+})
+
+test('a target that does not recover ends the search', async () => {
+  failAfter = 150
+  const steadyState = { errors: '1%', for: '100ms', within: '500ms' }
+  const result = resultOf(await search(await planFile({ steadyState }), ...ERRORS, '--json'))
+  expect(result.end.code).toBe('NOT_RECOVERED')
+  expect(result.runs).toHaveLength(1)
+  expect(await stage.rules()).toBe(BEFORE)
+  // Another search may not begin.
+  const next = resultOf(await search(await planFile({ steadyState }), ...ERRORS, '--json'))
+  // Its own guard may have disarmed the sidecar, too.
+  expect(['NOT_STEADY', 'SIDECAR_DISARMED']).toContain(next.end.code)
+  expect(next.runs).toEqual([])
+})
+
+test('a rejected plan is reported as one, also in JSON', async () => {
+  const plan = await planFile({ target: { environment: 'production' } })
+  const { code, stdout } = await search(plan, ...ERRORS, '--json')
+  expect(code).toBe(1)
+  const { rejected } = JSON.parse(stdout) as { rejected: { code: string }[] }
+  expect(rejected.map((each) => each.code)).toContain('PRODUCTION')
+})
+
+const POLICY = `
+targets: ["http://127.0.0.1:*"]
+environments: [staging]
+maxPercent: 20%
+require: [abortOn]
+`
+
+test.each([
+  [['--vary', 'percent=1%..50%', '--until', 'errors>5%'], 'maxPercent'],
+  [['--vary', 'percent=15%..18%', '--until', 'errors>5%'], 'firstStage'],
+  [['--vary', 'delay=1s..2h', '--until', 'errors>5%'], 'no rule has the fault delay'],
+])('a range beyond the policy or the plan is rejected before a run: %j', async (asked, why) => {
+  const policy = join(stage.directory, 'policy.yaml')
+  await writeFile(policy, POLICY)
+  const { code, stderr } = await searchApart(
+    await planFile({ stages: ['10%'] }),
+    ...asked,
+    '--policy',
+    policy,
+  )
+  expect(stderr).toContain(why)
+  expect(stderr).toContain('no fault was injected')
+  expect(code).toBe(1)
+  expect(await readHistory(experiments)).toEqual([])
+})
+
+test('an invalid magnitude is rejected before a run', async () => {
+  const rules = [{ name: 'late', match: { tool: 'work' }, faults: [{ delay: { fixed: '1ms' } }] }]
+  const range = ['--vary', 'delay=1s..2h', '--until', 'errors>5%']
+  const { code, stderr } = await searchApart(await planFile({ rules }), ...range)
+  expect(stderr).toContain('longer than `max`')
+  expect(code).toBe(1)
+})
+
+test.each([
+  [[], '--vary is missing'],
+  [['--vary', 'percent=1%..50%'], '--until is missing'],
+  [['--vary', 'percent=0%..50%', '--until', 'errors>5%'], 'end at 0'],
+  [['--vary', 'percent=50%..1%', '--until', 'errors>5%'], 'milder share'],
+  [['--vary', 'delay=1s..5MB', '--until', 'errors>5%'], 'one unit'],
+  [['--vary', 'hang=1s..5s', '--until', 'errors>5%'], 'no parameter'],
+  [['--vary', 'percent=1%..50%', '--until', 'success>99%'], 'is not a failure'],
+  [['--vary', 'percent=1%..50%', '--until', 'success<100%'], 'single call'],
+  [['--vary', 'percent=1%..50%', '--until', 'blast>5%'], 'call by call'],
+  [['--vary', 'percent=1%..50%', '--until', 'errors>5%', '--error-rates', '5%'], '--error-rates'],
+  [['--resume', 'x'], '--resume keeps the plan'],
+])('an invalid command line names its fix: %j', async (asked, why) => {
+  const { code, stderr } = await search(await planFile(), ...asked)
+  expect(stderr).toContain(why)
+  expect(code).toBe(2)
+})
