@@ -6,6 +6,7 @@ export const WAITING = [
   'test/cli/mcp/control.test.ts',
   'test/cli/mcp/evidence.test.ts',
   'test/cli/mcp/hostile.test.ts',
+  'test/cli/mcp/limit.test.ts',
   'test/cli/mcp/next.test.ts',
   'test/lab/experiment/alerts.test.ts',
   'test/lab/search/command.test.ts',

@@ -4,6 +4,7 @@ import { asStarted } from '../../base/started-as.ts'
 import { plain } from '../../base/text/foreign-text.ts'
 import { durationText } from '../../base/units.ts'
 import { readAndKeep } from '../../lab/experiment/read-plan.ts'
+import type { ProductionCheck } from '../../rules/guard/production-names.ts'
 import { RejectedError, type Rejection } from '../../lab/experiment/rejection.ts'
 import { newId } from '../../lab/experiment/run-experiment.ts'
 import type { Policy } from '../../lab/policy/policy-schema.ts'
@@ -27,6 +28,7 @@ import { limitText, searchText } from '../../lab/search/search-text.ts'
 import { print } from '../files.ts'
 import { INTERRUPTED, interruption } from '../long-running.ts'
 import { readVersion } from '../version.ts'
+import type { RunAccess } from './run-here.ts'
 import {
   filesOf,
   type OpenedSearch,
@@ -50,7 +52,11 @@ export async function searchLimit(request: SearchRequest): Promise<number> {
   }
   const interrupt = interruption(INTERRUPTED, ['SIGINT', 'SIGTERM', 'SIGHUP'])
   try {
-    const result = await searched(request, search, { earlier, policy, stop: interrupt.signal })
+    const onProgress = request.json
+      ? () => {}
+      : (text: string) => void process.stderr.write(`${plain(text)}\n`)
+    const { signal: stop } = interrupt
+    const result = await runSearch(request, search, { earlier, policy, stop, onProgress })
     await print(
       request.json
         ? `${JSON.stringify(result)}\n`
@@ -85,17 +91,24 @@ async function rangeRejections(
   )
 }
 
-async function searched(
-  request: SearchRequest,
+/** The access and the budget of a search. */
+export type SearchAccess = RunAccess & SearchBudget & { readonly production: ProductionCheck }
+
+/** Makes the runs of a search, and stores what is known after each. */
+export async function runSearch(
+  request: SearchAccess,
   search: OpenedSearch,
   {
     earlier,
     policy,
     stop,
+    onProgress,
   }: {
-    readonly earlier: KeptSearch | undefined
+    readonly earlier?: KeptSearch | undefined
     readonly policy: Policy | undefined
     readonly stop: AbortSignal
+    /** Reports each run, and the limit after it. */
+    readonly onProgress: (text: string) => void
   },
 ): Promise<SearchResult> {
   const { settings, variation, condition, kept } = search
@@ -149,7 +162,7 @@ async function searched(
     return result
   }
   const resume = `; ${asStarted('squall experiment search --resume')} ${id} goes on`
-  if (!request.json) process.stderr.write(`search ${id}\n`)
+  onProgress(`search ${id}`)
   for (;;) {
     const magnitude = bisection.next()
     if (magnitude === undefined) return keep({ code: 'FOUND', why: 'more runs would add nothing' })
@@ -180,12 +193,8 @@ async function searched(
     mostCalls = Math.max(mostCalls, point.calls)
     if (point.measurement !== undefined) bisection.add(magnitude, point.measurement)
     const result = await keep({ code: 'RUNNING', why: `it is not over${resume}` })
-    if (!request.json) {
-      const at = `${variation.path.join('.')} ${variation.shown(magnitude)}`
-      process.stderr.write(
-        plainLines(`run ${runs.length}: ${at}: ${point.text}. ${limitText(result, variation)}\n`),
-      )
-    }
+    const at = `${variation.path.join('.')} ${variation.shown(magnitude)}`
+    onProgress(`run ${runs.length}: ${at}: ${point.text}. ${limitText(result, variation)}`)
     if (point.end !== undefined) return keep({ ...point.end, why: `${point.end.why}${resume}` })
   }
 }

@@ -3,6 +3,7 @@ import * as Type from 'typebox'
 import type { Control } from './control.ts'
 import { type ControlTool, defineTool, DESTRUCTIVE, READ_ONLY, ROLLBACK } from './control-tool.ts'
 import { impactTool } from './impact-tool.ts'
+import { limitTool } from './limit-tool.ts'
 import { blastOf } from './plan-summary.ts'
 import { type Asked, proposePlan, RUN_OUTPUT, runProposal } from './run-proposal.ts'
 
@@ -22,6 +23,7 @@ export function experimentTools(
     proposeTool(control),
     runTool(control, states),
     impactTool({ control, states }),
+    limitTool({ control, states }),
     stopTool(control),
   ]
 }

@@ -52,6 +52,7 @@ export interface RunSetup {
 export async function proposePlan(
   written: string,
   control: Control,
+  about: readonly string[] = [],
 ): Promise<{ readonly kept: Proposal; readonly plan: Plan; readonly policy: Policy }> {
   const { plan, policy } = await checkPlan(written, control)
   const target = `${plan.target.origin}${plan.target.pathname}`
@@ -60,20 +61,34 @@ export async function proposePlan(
     digest,
     plan: written,
     target,
-    summary: summaryOf(plan),
+    summary: [...summaryOf(plan), ...about],
   })
   return { kept, plan, policy }
 }
 
+/** A proposal that a person or the policy has approved, and that is used up. */
+export interface Approved {
+  readonly kind: 'approved'
+  readonly proposal: Proposal
+  readonly checked: CheckedPlan
+  readonly by: string
+}
+
+/** The response to a call whose run is not approved. */
+interface NotApproved {
+  readonly kind: 'asked'
+  readonly response: Outcome | InputRequiredResult
+}
+
 /**
- * Runs a proposal once, or returns what must happen before: a question to a person, or the command
- * that approves it. Throws a `DeniedError`.
+ * Uses up an approved proposal, or returns what must happen before: a question to a person, or the
+ * command that approves it. Throws a `DeniedError`.
  */
-export async function runProposal(
+export async function takeApproved(
   asked: Asked,
   call: ControlCall,
   setup: RunSetup,
-): Promise<Outcome | InputRequiredResult> {
+): Promise<Approved | NotApproved> {
   const { control } = setup
   const proposal = await control.proposals.find(asked.id)
   if (proposal.digest !== asked.digest) {
@@ -91,10 +106,21 @@ export async function runProposal(
   if (checked.plan.digest !== proposal.digest) {
     throw new DeniedError('the stored plan has changed; call propose_experiment again')
   }
-  const approval = await approve(proposal, checked.policy, call, setup)
-  if (typeof approval !== 'string') return approval
+  const by = await approve(proposal, checked.policy, call, setup)
+  if (typeof by !== 'string') return { kind: 'asked', response: by }
   await control.proposals.take(proposal)
-  return runApproved(proposal, checked, approval, call, setup)
+  return { kind: 'approved', proposal, checked, by }
+}
+
+/** Runs an approved proposal once, or returns what must happen before. Throws a `DeniedError`. */
+export async function runProposal(
+  asked: Asked,
+  call: ControlCall,
+  setup: RunSetup,
+): Promise<Outcome | InputRequiredResult> {
+  const approved = await takeApproved(asked, call, setup)
+  if (approved.kind === 'asked') return approved.response
+  return runApproved(approved, call, setup)
 }
 
 /** Returns who has approved the run, or else what must happen before it. */
@@ -140,9 +166,7 @@ async function approve(
 }
 
 async function runApproved(
-  { id, digest, target }: Proposal,
-  { plan, kept }: CheckedPlan,
-  approvedBy: string,
+  { proposal: { id, digest, target }, checked: { plan, kept }, by: approvedBy }: Approved,
   call: ControlCall,
   { control: { access, running }, show = () => ({}) }: RunSetup,
 ): Promise<Outcome> {
@@ -172,16 +196,25 @@ function outcomeOf({ id: experiment, verdict, stage, code, why, restored }: Expe
 }
 
 /** Returns what reports the events of an experiment to a client that asked for progress. */
-function progressTo({ context }: ControlCall): ReturnType<typeof experimentProgress> {
-  const { _meta, notify } = context.mcpReq
-  const progressToken = _meta?.progressToken
-  if (progressToken === undefined) return () => {}
-  let progress = 0
+function progressTo(call: ControlCall): ReturnType<typeof experimentProgress> {
+  const notify = progressOf(call)
+  if (notify === undefined) return () => {}
   const write = (message: string): boolean => {
-    const params = { progressToken, progress: progress++, message: message.trimEnd() }
-    // The client may be gone.
-    notify({ method: 'notifications/progress', params }).catch(() => {})
+    notify(message)
     return true
   }
   return experimentProgress({ write }, {}, () => performance.now(), PROGRESS_MS)
+}
+
+/** Returns what sends progress to a client; undefined for one that did not ask for it. */
+export function progressOf({ context }: ControlCall): ((message: string) => void) | undefined {
+  const { _meta, notify } = context.mcpReq
+  const progressToken = _meta?.progressToken
+  if (progressToken === undefined) return undefined
+  let progress = 0
+  return (message) => {
+    const params = { progressToken, progress: progress++, message: message.trimEnd() }
+    // The client may be gone.
+    notify({ method: 'notifications/progress', params }).catch(() => {})
+  }
 }
