@@ -126,4 +126,15 @@ it('suggests objectives from a Prometheus, with queries that give what was measu
     if (indicator === 'success') expect(value).toBeGreaterThanOrEqual(threshold)
     else expect(value).toBeLessThanOrEqual(threshold)
   }
+  const target = `http://127.0.0.1:${stage.squall.port}/mcp`
+  const next = ['experiment', 'next', `--target=${target}`, `--prometheus=${prometheus.url}`]
+  const places = [`--admin=${new URL(stage.squall.admin).host}`, '--label=namespace=shop']
+  const stored = `--experiments=${stage.directory}/experiments`
+  const ranked = await startProgram([...next, ...places, stored, '--json']).finished()
+  expect(ranked, ranked.stderr).toMatchObject({ code: 0 })
+  const [first] = JSON.parse(ranked.stdout) as { tool: string; reasons: string[] }[]
+  expect(first).toMatchObject({
+    tool: 'rest',
+    reasons: [expect.any(String), 'never tested: +1.00'],
+  })
 })

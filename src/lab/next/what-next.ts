@@ -28,18 +28,18 @@ export interface NextSources {
 export async function whatNext(sources: NextSources): Promise<readonly Rank[]> {
   const { target, experiments, history, baselines, prometheus, learns } = sources
   const at = Date.now()
-  const now = baselinesOf(history)
+  // Both sides of a comparison come from the same source: quantiles over other times differ.
+  const now =
+    prometheus === undefined
+      ? baselinesOf(history)
+      : await prometheusBaselines({ ...prometheus, over: '15m' })
   const usual =
     prometheus === undefined
       ? await readBaselines(baselines, target)
       : byTool(await prometheusBaselines(prometheus))
-  const recent =
-    prometheus === undefined ? now : await prometheusBaselines({ ...prometheus, over: '15m' })
-  const sizes = byTool(recent)
-  const known = now.map((each) => ({ ...each, bytes: sizes.get(each.tool)?.bytes ?? null }))
   const past = await pastTests(experiments, target)
-  const ranks = rank({ now: known, usual, past, at })
-  if (learns && prometheus === undefined) await learn(baselines, target, known, at)
+  const ranks = rank({ now, usual, past, at })
+  if (learns && prometheus === undefined) await learn(baselines, target, now, at)
   return ranks
 }
 
