@@ -207,18 +207,27 @@ describe('run_impact', () => {
     ])
   })
 
-  it.each([
-    ['jitter', 30],
-    ['bandwidth', 100_000],
-    ['loss', undefined],
-    ['blackhole', undefined],
-    ['http_error', 502],
-  ])('knows the scenario %s', async (scenario, magnitude) => {
+  it('waits for an approval where the client cannot ask', async () => {
     const agent = await agentOf()
-    const asked = await agent.call('run_impact', impact({ scenario, magnitude }))
+    const asked = await agent.call('run_impact', impact())
     expect(asked).toMatchObject({ isError: false, data: { status: 'approval_required' } })
     expect(asked.data.next).toBe(`squall approve ${asked.data.id}`)
     expect(asked.data.digest).toMatch(/^[0-9a-f]{64}$/)
+  })
+
+  it.each([
+    ['jitter', 200, 'p95', 20],
+    ['bandwidth', 1000, 'p95', 20],
+    ['loss', undefined, 'errors', 0.05],
+    ['blackhole', undefined, 'errors', 0.05],
+    ['http_error', 502, 'errors', 0.05],
+  ])('measures the scenario %s', async (scenario, magnitude, measure, least) => {
+    const agent = await agentOf({ approval: 'none' })
+    const { data, text } = await agent.call('run_impact', impact({ scenario, magnitude }))
+    expect(data, text).toMatchObject({ status: 'done', restored: true })
+    const [before, during] = data.phases
+    expect(before.measured.errors).toBe(0)
+    expect(during.measured[measure]).toBeGreaterThan(least)
   })
 
   it.each([
