@@ -1,5 +1,5 @@
 import { mkdir, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { API } from '../../admin/api.ts'
 import { AdminError, askAdmin } from '../../admin/api-client.ts'
 import { matchesGlob } from '../../base/glob.ts'
@@ -60,13 +60,15 @@ export async function showNext(request: NextRequest): Promise<number> {
     return FAILED
   }
   const { environment, ranks } = read
-  const { target, rulesFile, top, plans, json } = request
-  const place = { url: target.href, environment, admin: url.origin, rulesFile, policy }
+  const { target, top, plans, json } = request
+  // The plans may be stored in another directory.
+  const rulesFile = resolve(request.rulesFile)
+  const setting = { url: target.href, environment, admin: url.origin, rulesFile, policy }
   const shown = allowedRanks(ranks, policy)
     .slice(0, top)
-    .map((each) => shownRank(each, planFor(each, place)))
+    .map((each) => shownRank(each, planFor(each, setting)))
   const files = plans === undefined ? [] : await writePlans(plans, shown)
-  await print(json ? `${JSON.stringify(shown, null, 2)}\n` : listText(shown, files))
+  await print(json ? `${JSON.stringify(shown, null, 2)}\n` : listText(shown, files, ranks.length))
   return 0
 }
 
@@ -123,7 +125,10 @@ async function writePlans(directory: string, shown: readonly Shown[]): Promise<r
   return files
 }
 
-function listText(shown: readonly Shown[], files: readonly string[]): string {
+function listText(shown: readonly Shown[], files: readonly string[], all: number): string {
+  if (shown.length === 0 && all > 0) {
+    return 'the policy forbids all faults that could be tested, or all tools\n'
+  }
   if (shown.length === 0) {
     return 'nothing to rank: no tool was called in the last 15 minutes; make calls through the sidecar first\n'
   }

@@ -56,7 +56,13 @@ export async function searchLimit(request: SearchRequest): Promise<number> {
       ? () => {}
       : (text: string) => void process.stderr.write(`${plain(text)}\n`)
     const { signal: stop } = interrupt
-    const result = await runSearch(request, search, { earlier, policy, stop, onProgress })
+    const result = await runSearch(request, search, {
+      earlier,
+      policy,
+      stop,
+      onProgress,
+      resumes: true,
+    })
     await print(
       request.json
         ? `${JSON.stringify(result)}\n`
@@ -103,12 +109,18 @@ export async function runSearch(
     policy,
     stop,
     onProgress,
+    beforeRun,
+    resumes = false,
   }: {
     readonly earlier?: KeptSearch | undefined
     readonly policy: Policy | undefined
     readonly stop: AbortSignal
     /** Reports each run, and the limit after it. */
     readonly onProgress: (text: string) => void
+    /** Rejects to end the search. */
+    readonly beforeRun?: () => Promise<void>
+    /** True to name the command that goes on. */
+    readonly resumes?: boolean
   },
 ): Promise<SearchResult> {
   const { settings, variation, condition, kept } = search
@@ -161,7 +173,8 @@ export async function runSearch(
     }
     return result
   }
-  const resume = `; ${asStarted('squall experiment search --resume')} ${id} goes on`
+  const command = `${asStarted('squall experiment search --resume')} ${id}`
+  const resume = resumes ? `; ${command} goes on` : ''
   onProgress(`search ${id}`)
   for (;;) {
     const magnitude = bisection.next()
@@ -170,6 +183,7 @@ export async function runSearch(
     const used = { runs: made, ms: performance.now() - began, calls: calls - callsBefore }
     const over = budgetEnd(request, used, { longestMs, mostCalls })
     if (over !== undefined) return keep({ code: 'BUDGET', why: `${over}${resume}` })
+    await beforeRun?.()
     const runBegan = performance.now()
     let point
     try {

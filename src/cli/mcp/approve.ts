@@ -19,7 +19,9 @@ export async function approveProposal({
 }): Promise<number> {
   const proposals = new Proposals(stateDirectory)
   try {
-    const { summary } = await proposals.find(id)
+    const { summary, search } = await proposals.find(id)
+    const [what, tool] =
+      search === undefined ? ['this', 'run_experiment'] : ['this search', 'find_limit']
     await print(`${summary.map(plain).join('\n')}\n`)
     if (!process.stdin.isTTY || !process.stdout.isTTY) {
       throw new UsageError(
@@ -29,12 +31,12 @@ export async function approveProposal({
       )
     }
     const within = durationText(APPROVAL_MS)
-    if (!(await isAgreed(`Run this once, within ${within}? [y/N] `))) {
+    if (!(await isAgreed(`Run ${what} once, within ${within}? [y/N] `))) {
       await print('not approved\n')
       return FAILED
     }
     await proposals.approve(id, userInfo().username)
-    await print(`approved ${id}: the agent may call run_experiment once, within ${within}\n`)
+    await print(`approved ${id}: the agent may call ${tool} once, within ${within}\n`)
     return 0
   } catch (error) {
     if (!(error instanceof DeniedError)) throw error

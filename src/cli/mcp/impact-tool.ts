@@ -3,6 +3,7 @@ import * as Type from 'typebox'
 import { API } from '../../admin/api.ts'
 import { experimentMarkdown } from '../../lab/experiment/experiment-report.ts'
 import type { ExperimentResult, PhaseResult } from '../../lab/experiment/experiment-result.ts'
+import { stagesTo, widest } from '../../lab/experiment/plan-rejections.ts'
 import type { Policy } from '../../lab/policy/policy-schema.ts'
 import { readPolicyFile } from '../policy/policy.ts'
 import type { Control } from './control.ts'
@@ -25,6 +26,8 @@ interface ScenarioSpec {
   /** Undefined for a scenario without a magnitude. */
   readonly magnitude?: { readonly unit: string; readonly usual: number; readonly most: number }
   readonly fault: (magnitude: number) => object
+  /** True when each call with the fault fails. */
+  readonly fails?: true
 }
 
 const MILLISECONDS = { unit: 'ms', usual: 500, most: 60_000 }
@@ -39,11 +42,12 @@ const SCENARIOS: Readonly<Record<Scenario, ScenarioSpec>> = {
     magnitude: { unit: 'bytes a second', usual: 4096, most: 1e9 },
     fault: (bytes) => ({ throttle: { rate: `${bytes}B` } }),
   },
-  loss: { fault: () => ({ reset: {} }) },
-  blackhole: { fault: () => ({ hang: {} }) },
+  loss: { fault: () => ({ reset: {} }), fails: true },
+  blackhole: { fault: () => ({ hang: {} }), fails: true },
   http_error: {
     magnitude: { unit: 'the HTTP status', usual: 503, most: 599 },
     fault: (status) => ({ abort: { status } }),
+    fails: true,
   },
 }
 
@@ -88,7 +92,8 @@ const INPUT = Type.Object(
       Type.Integer({
         minimum: 1,
         maximum: 100,
-        description: 'The share of calls in percent that must succeed; 95 by default.',
+        description:
+          'The share of calls in percent that must succeed; by default 95, less the share whose calls fail.',
       }),
     ),
   },
@@ -157,11 +162,16 @@ async function propose(impact: Impact, control: Control): Promise<Asked> {
   return kept
 }
 
+/** The widest first stage of any plan. */
+const FIRST_STAGE = widest(undefined)
+
 /** Writes the plan of a scenario, but for its target and its sidecar. */
 function planOf(impact: Impact, { firstStage, maxRate }: Policy): object {
   const { scenario, tools, seconds = 20, rate = Math.min(10, maxRate ?? 10) } = impact
-  const { percent = firstStage, success = 95 } = impact
-  const { magnitude: known, fault } = SCENARIOS[scenario]
+  const { percent = Math.min(firstStage, FIRST_STAGE) } = impact
+  const { magnitude: known, fault, fails } = SCENARIOS[scenario]
+  // The calls of the load are not repeated.
+  const { success = fails ? Math.max(1, 95 - percent) : 95 } = impact
   const { magnitude = known?.usual ?? 0 } = impact
   if (known === undefined && impact.magnitude !== undefined) {
     throw new DeniedError(`${scenario} has no magnitude; leave it out`)
@@ -173,11 +183,13 @@ function planOf(impact: Impact, { firstStage, maxRate }: Policy): object {
     name: `impact-${scenario.replace('_', '-')}`,
     steadyState: { errors: '5%', for: '3s', within: '30s' },
     rules: [{ name: 'impact', match: { tool: tools }, faults: [fault(magnitude)] }],
-    stages: percent > firstStage ? [`${firstStage}%`, `${percent}%`] : [`${percent}%`],
+    stages: stagesTo(Math.min(percent, firstStage, FIRST_STAGE), percent).map(
+      (share) => `${share}%`,
+    ),
     hold: `${seconds}s`,
     load: { clients: 10, rate, tools, timeout: '5s' },
     // Above the share that the fault itself can make fail.
-    abortOn: { errors: { limit: `${Math.min(100, percent + 25)}%`, for: '3s' } },
+    abortOn: { errors: { limit: `${Math.min(99, percent + 25)}%`, for: '3s' } },
     slo: { success: `${success}%` },
   }
 }

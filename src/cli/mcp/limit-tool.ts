@@ -1,9 +1,11 @@
 import { isInputRequiredResult } from '@modelcontextprotocol/server'
 import * as Type from 'typebox'
+import { plain } from '../../base/text/foreign-text.ts'
+import { durationText } from '../../base/units.ts'
 import { fieldsOf } from '../../base/values.ts'
 import { LoadError } from '../../lab/load/load-error.ts'
 import { parseCondition } from '../../lab/search/condition.ts'
-import { rangeText, type SearchPlan, searchRejection } from '../../lab/search/search-plan.ts'
+import { rangeText, searchRejection } from '../../lab/search/search-plan.ts'
 import type { SearchResult } from '../../lab/search/search-result.ts'
 import { searchText } from '../../lab/search/search-text.ts'
 import { parseVariation } from '../../lab/search/variation.ts'
@@ -14,6 +16,7 @@ import { checkPlan, reasonsOf } from './checked-plan.ts'
 import type { Control } from './control.ts'
 import { type ControlTool, defineTool, DESTRUCTIVE } from './control-tool.ts'
 import { DeniedError } from './denied-error.ts'
+import type { ProposedSearch } from './proposals.ts'
 import { type Asked, progressOf, proposePlan, type RunSetup, takeApproved } from './run-proposal.ts'
 
 const MAX_PLAN = 256 * 1024
@@ -34,16 +37,20 @@ const text = (description: string, maxLength = 200) => Type.String({ description
 
 const INPUT = Type.Object(
   {
-    plan: text('The plan as YAML or JSON, with its rules in the plan.', MAX_PLAN),
-    vary: text(
-      'The magnitude and its range: percent=1%..50%, delay=50ms..5s, or FAULT.PARAMETER=FROM..TO.',
+    plan: Type.Optional(text('The plan as YAML or JSON, with its rules in the plan.', MAX_PLAN)),
+    vary: Type.Optional(
+      text(
+        'The magnitude and its range, the mildest first: percent=1%..50%, delay=50ms..5s, or FAULT.PARAMETER=FROM..TO.',
+      ),
     ),
-    until: text('The condition under which a magnitude fails: success<99%, errors>5% or p95>2s.'),
+    until: Type.Optional(
+      text('The condition under which a magnitude fails: success<99%, errors>5% or p95>2s.'),
+    ),
     maxRuns: Type.Optional(
       Type.Integer({
         minimum: 1,
         maximum: MAX_RUNS,
-        description: `Most runs, each an experiment for perHour of the policy; ${MAX_RUNS} by default.`,
+        description: `Most runs, each an experiment for perHour of the policy, and all together within its maxDuration; at most ${MAX_RUNS}.`,
       }),
     ),
     maxMinutes: Type.Optional(
@@ -53,7 +60,7 @@ const INPUT = Type.Object(
         description: `Most time; ${MAX_MINUTES} by default.`,
       }),
     ),
-    id: Type.Optional(text('After an approval at a terminal: the proposal.', 20)),
+    id: Type.Optional(text('After an approval at a terminal: the proposal alone.', 20)),
   },
   { additionalProperties: false },
 )
@@ -95,24 +102,22 @@ export function limitTool(setup: RunSetup): ControlTool {
     }),
     run: async (input, call) => {
       const { inputResponses, requestState } = call.context.mcpReq
-      const search = await searchOf(input, control)
       const answered = inputResponses === undefined ? undefined : requestState<Asked>()
-      const asked = answered ?? (await proposed(input, search, control))
-      const approved = await takeApproved(asked, call, setup)
+      const asked = answered ?? (await proposed(input, control))
+      const approved = await takeApproved(asked, call, setup, 'find_limit')
       if (approved.kind === 'asked') {
         const { response } = approved
         if (isInputRequiredResult(response)) return response
         const { id } = asked
         const command = String(response.data['next'])
         return {
-          text: `A person must approve this search: ${command}\nThen call find_limit again with the same input and id ${id}.`,
+          text: `A person must approve this search: ${command}\nThen call find_limit with id ${id} alone.`,
           data: { status: 'approval_required', next: command, id },
         }
       }
       const { proposal, checked, by: approvedBy } = approved
-      if (checked.plan.digest !== (await checkPlan(rangeText(search), control)).plan.digest) {
-        throw new DeniedError('the approval is for another search; call find_limit without an id')
-      }
+      const { maxRuns, maxMinutes, ...asProposed } = proposal.search!
+      const search = await searchOf(asProposed, control)
       const { id, digest, target } = proposal
       const about = { proposal: id, digest, target, approvedBy }
       await call.audit({ outcome: 'started', ...about })
@@ -121,16 +126,22 @@ export function limitTool(setup: RunSetup): ControlTool {
           {
             ...control.access,
             production: control.production,
-            maxRuns: input.maxRuns ?? MAX_RUNS,
-            maxTimeMs: (input.maxMinutes ?? MAX_MINUTES) * 60_000,
+            maxRuns,
+            maxTimeMs: maxMinutes * 60_000,
             maxCalls: MAX_CALLS,
           },
           search,
-          { policy: checked.policy, stop, onProgress: progressOf(call) ?? (() => {}) },
+          {
+            policy: checked.policy,
+            stop,
+            onProgress: progressOf(call) ?? (() => {}),
+            // A person may change the policy meanwhile.
+            beforeRun: async () => void (await checkPlan(proposal.plan, control)),
+          },
         ),
       )
       return {
-        text: searchText(result, search.variation),
+        text: searchText(result, search.variation).split('\n').map(plain).join('\n'),
         data: shown(result),
         entry: { ...about, experiment: result.id, verdict: result.end.code },
       }
@@ -140,7 +151,7 @@ export function limitTool(setup: RunSetup): ControlTool {
 
 /** Reads the plan and the range. Throws a `DeniedError`. */
 async function searchOf(
-  { plan: written, vary, until }: Input,
+  { plan: written, vary, until }: Pick<ProposedSearch, 'plan' | 'vary' | 'until'>,
   control: Control,
 ): Promise<OpenedSearch> {
   const { plan, kept } = await checkPlan(written, control)
@@ -165,14 +176,28 @@ async function searchOf(
 }
 
 /** Returns the named proposal, or else proposes the plan with the strongest magnitude. */
-async function proposed(
-  { id, vary, until }: Input,
-  search: SearchPlan,
-  control: Control,
-): Promise<Asked> {
-  if (id !== undefined) return control.proposals.find(id)
-  const about = [`Search: ${vary}, until ${until}, in up to ${MAX_RUNS} runs`]
-  const { kept } = await proposePlan(rangeText(search), control, about)
+async function proposed(input: Input, control: Control): Promise<Asked> {
+  const { id, plan, vary, until, maxMinutes = MAX_MINUTES } = input
+  if (id !== undefined) {
+    if (Object.keys(input).length === 1) return control.proposals.find(id)
+    throw new DeniedError('a proposal has everything else: call find_limit with the id alone')
+  }
+  if (plan === undefined || vary === undefined || until === undefined) {
+    throw new DeniedError('write plan, vary and until, or the id of an approved proposal')
+  }
+  const search = await searchOf({ plan, vary, until }, control)
+  const { maxDuration } = search.plan.policy!
+  const most = Math.min(MAX_RUNS, Math.floor(maxDuration / search.plan.file.hold))
+  const { maxRuns = most } = input
+  if (maxRuns > most || most === 0) {
+    throw new DeniedError(
+      `POLICY: ${maxRuns} runs of ${durationText(search.plan.file.hold)} last longer than maxDuration; use at most ${most} runs, or a shorter hold`,
+    )
+  }
+  const proposedSearch = { plan, vary, until, maxRuns, maxMinutes }
+  const range = `${search.variation.text}, until ${search.condition.text}`
+  const about = [plain(`Search: ${range}; up to ${maxRuns} runs in up to ${maxMinutes} minutes`)]
+  const { kept } = await proposePlan(rangeText(search), control, { search: proposedSearch, about })
   return kept
 }
 

@@ -10,11 +10,13 @@ import { readPolicyFile } from '../policy/policy.ts'
 import type { Control } from './control.ts'
 import { type ControlTool, defineTool, READ_ONLY } from './control-tool.ts'
 import { DeniedError } from './denied-error.ts'
+import { FOREIGN } from './observe-tool.ts'
 import {
   adminUrl,
   askSidecar,
   chosenSidecar,
   chosenTarget,
+  shownUrl,
   SIDECAR,
   TARGET,
 } from './open-sidecars.ts'
@@ -40,6 +42,7 @@ export function nextTool({ policy: policyFile, bounds, access, targets }: Contro
       { additionalProperties: false },
     ),
     output: Type.Object({
+      note: Type.String(),
       ranks: Type.Array(
         Type.Object({
           tool: Type.String(),
@@ -70,17 +73,21 @@ export function nextTool({ policy: policyFile, bounds, access, targets }: Contro
       })
       const { rulesFile } = sidecar
       const admin = adminUrl(sidecar).origin
-      const place = { url: url.href, environment, admin, rulesFile, policy }
+      const setting = { url: shownUrl(url), environment, admin, rulesFile, policy }
       const ranks = allowedRanks(found, policy)
         .slice(0, top)
-        .map((each) => shownRank(each, planFor(each, place)))
+        .map((each) => shownRank(each, planFor(each, setting)))
       if (ranks.length === 0) {
-        throw new DeniedError('no tool was called in the last 15 minutes; make calls first')
+        throw new DeniedError(
+          found.length === 0
+            ? 'no tool was called in the last 15 minutes; make calls first'
+            : 'the policy forbids all faults that could be tested, or all tools',
+        )
       }
       const lines = ranks.map(({ tool, fault, score, asks, reasons }) =>
         plain(`${tool}, ${fault} (${score}): ${asks} ${reasons.join('; ')}`),
       )
-      return { text: lines.join('\n'), data: { ranks } }
+      return { text: [FOREIGN, ...lines].join('\n'), data: { note: FOREIGN, ranks } }
     },
   })
 }

@@ -27,18 +27,24 @@ export const TARGET = Type.Optional(
   }),
 )
 
+/** Returns a URL without what may be secret. */
+export function shownUrl({ origin, pathname }: URL): string {
+  return `${origin}${pathname}`
+}
+
 /** Returns the named endpoint, or else the only one. Throws a `DeniedError`. */
 export function chosenTarget(targets: readonly URL[], asked: string | undefined): URL {
   if (asked !== undefined) {
-    if (URL.canParse(asked)) return new URL(asked)
-    throw new DeniedError('the target is no URL')
+    if (!URL.canParse(asked)) throw new DeniedError('the target is no URL')
+    const url = new URL(asked)
+    // The list shows no query, which may be needed.
+    return targets.find((each) => shownUrl(each) === url.href) ?? url
   }
-  const all = targets.map(({ href }) => href)
-  if (all.length === 1) return targets[0]!
+  if (targets.length === 1) return targets[0]!
   throw new DeniedError(
-    all.length === 0
+    targets.length === 0
       ? 'name the target'
-      : `there are several targets; name one of ${all.join(', ')}`,
+      : `there are several targets; name one of ${targets.map(shownUrl).join(', ')}`,
   )
 }
 

@@ -4,12 +4,23 @@ import { join } from 'node:path'
 import { isRecord } from '../../base/values.ts'
 import { DeniedError } from './denied-error.ts'
 
+/** Everything that a search depends on. */
+export interface ProposedSearch {
+  readonly plan: string
+  readonly vary: string
+  readonly until: string
+  readonly maxRuns: number
+  readonly maxMinutes: number
+}
+
 /** A plan that passed all checks, waiting for its run. */
 export interface Proposal {
   readonly id: string
   /** The digest of everything that determines the experiment. */
   readonly digest: string
   readonly plan: string
+  /** The search that the plan is the strongest run of; undefined for a single run. */
+  readonly search?: ProposedSearch
   readonly target: string
   /** Describes the plan to the person who approves it. */
   readonly summary: readonly string[]

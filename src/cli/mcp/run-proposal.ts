@@ -17,7 +17,7 @@ import type { Control } from './control.ts'
 import type { ControlCall, Outcome } from './control-tool.ts'
 import { DeniedError } from './denied-error.ts'
 import { summaryOf } from './plan-summary.ts'
-import type { Proposal } from './proposals.ts'
+import type { Proposal, ProposedSearch } from './proposals.ts'
 
 const PROGRESS_MS = 1_000
 
@@ -52,7 +52,10 @@ export interface RunSetup {
 export async function proposePlan(
   written: string,
   control: Control,
-  about: readonly string[] = [],
+  {
+    search,
+    about = [],
+  }: { readonly search?: ProposedSearch; readonly about?: readonly string[] } = {},
 ): Promise<{ readonly kept: Proposal; readonly plan: Plan; readonly policy: Policy }> {
   const { plan, policy } = await checkPlan(written, control)
   const target = `${plan.target.origin}${plan.target.pathname}`
@@ -60,6 +63,7 @@ export async function proposePlan(
   const kept = await control.proposals.add({
     digest,
     plan: written,
+    ...(search !== undefined && { search }),
     target,
     summary: [...summaryOf(plan), ...about],
   })
@@ -88,6 +92,7 @@ export async function takeApproved(
   asked: Asked,
   call: ControlCall,
   setup: RunSetup,
+  tool: 'run_experiment' | 'find_limit' = 'run_experiment',
 ): Promise<Approved | NotApproved> {
   const { control } = setup
   const proposal = await control.proposals.find(asked.id)
@@ -96,6 +101,8 @@ export async function takeApproved(
       `the digest is not that of the proposal ${asked.id}; use the digest that propose_experiment returned`,
     )
   }
+  const own = proposal.search === undefined ? 'run_experiment' : 'find_limit'
+  if (own !== tool) throw new DeniedError(`the proposal ${asked.id} is for ${own}`)
   const busy = control.running.on(proposal.target)
   if (busy !== undefined) {
     throw new DeniedError(

@@ -10,9 +10,11 @@ import { monitorHeadersOf } from '../experiment/run-here.ts'
 import type { Control } from './control.ts'
 import { type ControlTool, defineTool, READ_ONLY } from './control-tool.ts'
 import { DeniedError } from './denied-error.ts'
+import { FOREIGN } from './observe-tool.ts'
 import { askSidecar, chosenSidecar, SIDECAR } from './open-sidecars.ts'
 
 const MAX_TOOLS = 50
+const MAX_NAME = 128
 const PROMQL_DURATION = '^[0-9]{1,4}[smhdw]$'
 
 const duration = (description: string) =>
@@ -51,6 +53,7 @@ export function sloTool(control: Control): ControlTool {
       { additionalProperties: false },
     ),
     output: Type.Object({
+      note: Type.String(),
       slos: Type.Array(
         Type.Object({
           tool: Type.String(),
@@ -60,7 +63,8 @@ export function sloTool(control: Control): ControlTool {
           window: Type.String(),
           promql: Type.String({ description: 'The value of the indicator over the window.' }),
           gate: Type.Record(Type.String(), Type.String(), {
-            description: 'The limit in the slo of a plan.',
+            description:
+              'The limit in the slo of a plan, which is about what clients see: add what a fault delays.',
           }),
           reason: Type.String(),
         }),
@@ -82,11 +86,19 @@ export function sloTool(control: Control): ControlTool {
         prometheus === undefined
           ? await sidecarBaselines(sidecar, control)
           : await fromPrometheus(prometheus, { over, labels }, control)
-      const baselines = all.filter(({ tool }) => matchesGlob(glob, tool)).slice(0, MAX_TOOLS)
+      const baselines = all
+        .filter(({ tool }) => matchesGlob(glob, tool) && tool.length <= MAX_NAME)
+        .slice(0, MAX_TOOLS)
       if (baselines.length === 0) {
         throw new DeniedError('no calls of such tools were observed; make calls first')
       }
-      const slos = baselines.flatMap((each) => suggestSlos(each, { labels, window }))
+      const slos = baselines.flatMap((each) =>
+        suggestSlos(each, {
+          labels,
+          window,
+          p95: prometheus === undefined ? 'highest p95 of 5 s' : 'p95',
+        }),
+      )
       const without = baselines.flatMap((each) => whyNoSuccessSlo(each) ?? [])
       const lines = slos.map(({ tool, indicator, threshold, unit, promql, reason }) => {
         const sign = indicator === 'success' ? 'at least' : 'at most'
@@ -94,7 +106,10 @@ export function sloTool(control: Control): ControlTool {
           `${tool}: ${indicator} ${sign} ${threshold} ${unit} over ${window}. ${reason} Query: ${promql}`,
         )
       })
-      return { text: [...lines, ...without].join('\n'), data: { slos, without } }
+      return {
+        text: [FOREIGN, ...lines, ...without].join('\n'),
+        data: { note: FOREIGN, slos, without },
+      }
     },
   })
 }
@@ -114,7 +129,8 @@ async function fromPrometheus(
   { bounds, access }: Control,
 ): Promise<readonly Baseline[]> {
   const url = URL.canParse(given) ? new URL(given) : undefined
-  if (url === undefined || !bounds.monitors.includes(url.origin)) {
+  const isOpen = url !== undefined && bounds.monitors.includes(url.origin)
+  if (!isOpen || url.username !== '' || url.password !== '') {
     const open = bounds.monitors.length === 0 ? 'none' : bounds.monitors.join(', ')
     throw new DeniedError(
       `squall mcp does not open this Prometheus, only ${open}; ask for --monitor`,

@@ -177,6 +177,13 @@ export function widest(before: number | undefined): number {
   return Math.round(most * 1e6) / 1e6
 }
 
+/** Returns the shares of stages up to the last, none of which skips a stage. */
+export function stagesTo(first: number, last: number): readonly number[] {
+  const stages: number[] = []
+  for (let share = first; share < last; share = widest(share)) stages.push(share)
+  return [...stages, last]
+}
+
 /**
  * Returns a rejection when no rule can match a call of these tools. Only the tool and the headers
  * are known before the run, and neither of an indirect target: other conditions count as matching.
@@ -228,7 +235,7 @@ export function destructiveRejections(
 }
 
 /** Compiles a rule, and returns a function that is true for tools whose calls it may match. */
-function toolMatcher(
+export function toolMatcher(
   rule: WrittenRule,
   headers: Readonly<Record<string, string>>,
 ): (name: string) => boolean {

@@ -7,6 +7,7 @@ import type { Behaviour } from './rank.ts'
 const SCHEMA = 'squall.baselines/1'
 const MAX_BYTES = 1024 * 1024
 const MAX_TOOLS = 1_000
+const MAX_NAME = 256
 /** The most that an earlier observation counts against a new one of as many calls. */
 const MAX_CALLS = 100_000
 /** The time that an observation covers: it is not learned twice. */
@@ -40,18 +41,34 @@ export async function learn(
   if (before !== undefined && now - before.learnedAt < COVERED_MS) return
   const known = new Map(before?.tools)
   for (const each of observed) {
-    if (each.calls > 0) known.set(each.tool, merged(known.get(each.tool), each))
+    const { tool } = each
+    if (each.calls === 0 || tool.length > MAX_NAME) continue
+    const sum = merged(known.get(tool), each)
+    // The tools that were seen last are at the end.
+    known.delete(tool)
+    known.set(tool, sum)
   }
+  all.delete(target)
   all.set(target, { learnedAt: now, tools: new Map([...known].slice(-MAX_TOOLS)) })
+  let text = textOf(all)
+  while (Buffer.byteLength(text) > MAX_BYTES && all.size > 1) {
+    all.delete(all.keys().next().value!)
+    text = textOf(all)
+  }
+  await mkdir(dirname(path), { recursive: true })
+  const beside = `${path}.${process.pid}`
+  await writeFile(beside, text)
+  await rename(beside, path)
+}
+
+function textOf(all: ReadonlyMap<string, Learned>): string {
   const targets = Object.fromEntries(
     [...all].map(([name, { learnedAt, tools }]) => [
       name,
       { learnedAt, tools: [...tools.values()] },
     ]),
   )
-  await mkdir(dirname(path), { recursive: true })
-  await writeFile(`${path}.new`, `${JSON.stringify({ schema: SCHEMA, targets }, null, 1)}\n`)
-  await rename(`${path}.new`, path)
+  return `${JSON.stringify({ schema: SCHEMA, targets }, null, 1)}\n`
 }
 
 function merged(known: Behaviour | undefined, seen: Behaviour): Behaviour {

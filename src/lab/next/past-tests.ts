@@ -1,8 +1,11 @@
-import { matchesGlob } from '../../base/glob.ts'
+import { readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import { PastRunError, readHistory, readPastResult } from '../experiment/history.ts'
 import type { ExperimentResult } from '../experiment/experiment-result.ts'
 import type { WrittenRule } from '../experiment/plan.ts'
+import { toolMatcher } from '../experiment/plan-rejections.ts'
 import { NotKeptError, readKept } from '../experiment/read-plan.ts'
+import { readSearch } from '../search/search-result.ts'
 import { questionsOf } from './questions.ts'
 
 /** A question that an earlier experiment asked. */
@@ -20,26 +23,50 @@ export interface PastTest {
   readonly before: { readonly errors: number | null; readonly p95: number | null }
 }
 
-/** Limits the reports that are read. */
-const MAX_RUNS = 200
+/** Limits the reports that are read, and the size of each. */
+const MAX_RUNS = 50
+const MAX_REPORT = 8 * 1024 * 1024
 
-/** Reads the questions of earlier experiments on a target; runs that are incomplete are left out. */
+/**
+ * Reads the questions of earlier experiments on a target. Runs that are incomplete or huge are left
+ * out, and those of searches, whose verdicts are about one magnitude.
+ */
 export async function pastTests(experiments: string, target: string): Promise<readonly PastTest[]> {
+  const searched = await runsOfSearches(experiments)
   const entries = (await readHistory(experiments))
-    .filter((entry) => entry.target === target)
+    .filter((entry) => entry.target === target && !searched.has(entry.id))
     .slice(-MAX_RUNS)
   const found: PastTest[] = []
   for (const { id } of entries) {
     try {
+      const { size } = await stat(join(experiments, id, 'report.json'))
+      if (size > MAX_REPORT) continue
       const result = await readPastResult(experiments, id)
       const { read } = await readKept(experiments, id)
       if (read.ok) found.push(...testsOf(result, read.plan.rules?.rules ?? []))
     } catch (error) {
-      if (!(error instanceof PastRunError || error instanceof NotKeptError)) throw error
+      const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT'
+      if (!(isMissing || error instanceof PastRunError || error instanceof NotKeptError))
+        throw error
     }
   }
   return found
 }
+
+/** Returns the ids of the runs that searches made. */
+async function runsOfSearches(experiments: string): Promise<ReadonlySet<string>> {
+  const names = await readdir(experiments).catch(() => [])
+  const runs = new Set<string>()
+  // Names begin with their time. Most directories are runs, which have no search.
+  const sorted = names.toSorted((one, other) => (one < other ? -1 : 1))
+  for (const name of sorted.slice(-MAX_DIRECTORIES)) {
+    const search = await readSearch(experiments, name)
+    for (const id of search?.result.runs ?? []) runs.add(id)
+  }
+  return runs
+}
+
+const MAX_DIRECTORIES = 500
 
 /** Returns the questions of a run that came to a verdict. */
 export function testsOf(
@@ -64,11 +91,9 @@ export function testsOf(
   )
 }
 
-function coverage({ match }: WrittenRule): (tool: string) => boolean {
-  const { tool } = (match ?? {}) as Readonly<Record<string, unknown>>
-  const globs = (Array.isArray(tool) ? (tool as readonly unknown[]) : [tool]).filter(
-    (glob) => typeof glob === 'string',
-  )
-  if (tool === undefined) return () => true
-  return (name) => globs.some((glob) => matchesGlob(glob, name))
+/** Returns true for the tools that a rule certainly matches. */
+function coverage(rule: WrittenRule): (tool: string) => boolean {
+  const match = (rule['match'] ?? {}) as Readonly<Record<string, unknown>>
+  const isUncertain = ['http', 'any', 'all', 'not', 'method'].some((key) => key in match)
+  return isUncertain ? () => false : toolMatcher(rule, {})
 }

@@ -77,8 +77,8 @@ export function questionsOf({ faults }: WrittenRule): readonly Question[] {
       const config = (each as Readonly<Record<string, unknown>> | null)?.[fault]
       if (config === undefined) return false
       if (fault !== 'abort') return true
-      const isResult = typeof config === 'object' && config !== null && 'toolError' in config
-      return (id === 'error') === isResult
+      const key = id === 'error' ? 'toolError' : 'status'
+      return typeof config === 'object' && config !== null && key in config
     }),
   )
 }

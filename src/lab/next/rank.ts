@@ -34,6 +34,8 @@ const MEMORY_DAYS = 30
 const WIDE = 50
 /** The calls below which a change may be chance. */
 const FEW = 30
+/** The load of an experiment and the sidecar measure p95 differently: a factor of two is the same. */
+const SAME = Math.log(2)
 
 /** Ranks tools and questions, the most urgent first. */
 export function rank(evidence: Evidence): readonly Rank[] {
@@ -115,7 +117,7 @@ function likeness(now: Behaviour, past: readonly PastTest[]): Part {
     ...(errors === null ? [] : [20 * Math.abs(now.errors / now.calls - errors)]),
     ...(p95 === null || now.p95 === null || p95 === 0
       ? []
-      : [Math.abs(Math.log((now.p95 * 1000) / p95))]),
+      : [Math.max(0, Math.abs(Math.log((now.p95 * 1000) / p95)) - SAME)]),
   ]
   if (parts.length === 0) return NOTHING
   const score = Math.exp(-parts.reduce((sum, part) => sum + part, 0))

@@ -1,9 +1,12 @@
+import { hasUnseen } from '../../base/text/foreign-text.ts'
 import { baselinesOf } from '../slo/baseline.ts'
 import type { History } from '../../admin/api.ts'
 import { prometheusBaselines, type SeriesChoice } from '../slo/prometheus-baseline.ts'
 import { learn, readBaselines } from './baselines.ts'
 import { pastTests } from './past-tests.ts'
 import { type Behaviour, type Rank, rank } from './rank.ts'
+
+const MAX_NAME = 128
 
 /** The sources of a ranking. */
 export interface NextSources {
@@ -38,9 +41,14 @@ export async function whatNext(sources: NextSources): Promise<readonly Rank[]> {
       ? await readBaselines(baselines, target)
       : byTool(await prometheusBaselines(prometheus))
   const past = await pastTests(experiments, target)
-  const ranks = rank({ now, usual, past, at })
+  const ranks = rank({ now: now.filter(({ tool }) => isPlainName(tool)), usual, past, at })
   if (learns && prometheus === undefined) await learn(baselines, target, now, at)
   return ranks
+}
+
+/** Returns true for a name that a plan can name exactly, and that a message can show. */
+function isPlainName(tool: string): boolean {
+  return tool.length <= MAX_NAME && !/[*?]/.test(tool) && !hasUnseen(tool)
 }
 
 function byTool(all: readonly Behaviour[]): ReadonlyMap<string, Behaviour> {

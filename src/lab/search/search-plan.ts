@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { fieldsOf, type Fields } from '../../base/values.ts'
 import type { Plan } from '../experiment/plan.ts'
-import { widest } from '../experiment/plan-rejections.ts'
+import { stagesTo, widest } from '../experiment/plan-rejections.ts'
 import { type Rejection, rejectionError } from '../experiment/rejection.ts'
 import type { Condition } from './condition.ts'
 import { type Variation, variedRules } from './variation.ts'
@@ -80,17 +80,16 @@ export function searchRejection({ plan, variation }: SearchPlan): Rejection | un
     return found('the rules file has `maxActive`', 'remove maxActive, or write the rules inline')
   }
   if (isShare(variation)) return undefined
+  const share = file.stages.at(-1)!
+  const { firstStage = 100 } = plan.policy ?? {}
+  if (share > firstStage) {
+    const wrong = `each run has one stage of ${share}%, above firstStage: ${firstStage}% of the policy`
+    return found(wrong, `write stages: [${firstStage}%]`)
+  }
   if (variedRules(rules.rules, variation, variation.range.mildest) !== undefined) return undefined
   const [fault, ...parameter] = variation.path
   const wrong = `no rule has the fault ${fault} with \`${parameter.join('.')}\``
   return found(wrong, `write the parameter into the plan; the search replaces its value`)
-}
-
-/** Returns the shares of stages up to the last, none of which skips a stage. */
-function stagesTo(first: number, last: number): readonly number[] {
-  const stages: number[] = []
-  for (let share = first; share < last; share = widest(share)) stages.push(share)
-  return [...stages, last]
 }
 
 function textWith(

@@ -45,6 +45,9 @@ const UNITS: readonly Unit[] = [
   { ...PERCENT, read: signed },
 ]
 
+/** The magnitudes that are stronger the greater they are. */
+const ASCENDING: ReadonlySet<string> = new Set(['percent', 'delay', 'hang'])
+
 /** Parses `percent=1%..50%` or `delay=50ms..5s`. Throws a `LoadError`. */
 export function parseVariation(text: string): Variation {
   const match = /^([A-Za-z]+(?:\.[A-Za-z]+)*)=([^.]\S*?)\.\.(\S+)$/.exec(text)
@@ -58,7 +61,9 @@ export function parseVariation(text: string): Variation {
     if (mildest === undefined || strongest === undefined) continue
     if (mildest === 0 || strongest === 0) throw invalid(text, 'has an end at 0')
     if (mildest === strongest) throw invalid(text, 'has equal ends')
-    if (isPercent && mildest > strongest) throw invalid(text, 'ends with the milder share')
+    if (ASCENDING.has(name.split('.')[0]!) && mildest > strongest) {
+      throw invalid(text, 'ends with the milder value')
+    }
     return {
       text,
       path: pathOf(name),

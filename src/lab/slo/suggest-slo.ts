@@ -20,6 +20,8 @@ export interface Slo {
 export interface SloScope {
   readonly labels: Readonly<Record<string, string>>
   readonly window: string
+  /** Describes the p95 of the baseline. */
+  readonly p95: string
 }
 
 const OBJECTIVES = [99.99, 99.95, 99.9, 99.5, 99, 98, 95, 90]
@@ -69,7 +71,7 @@ function successSlo(baseline: Baseline, { labels, window }: SloScope): Slo | und
 
 function latencySlos(
   { tool, p50, p95, p99 }: Baseline,
-  { labels, window }: SloScope,
+  { labels, window, p95: p95Text }: SloScope,
 ): readonly Slo[] {
   const series = `squall_upstream_duration_seconds_bucket${selector([], { ...labels, tool })}`
   return (
@@ -91,7 +93,7 @@ function latencySlos(
         window,
         promql: `1000 * histogram_quantile(${share}, sum by (le) (rate(${series}[${window}])))`,
         gate: { [indicator]: `${threshold}ms` },
-        reason: `The ${indicator} of the upstream was ${shownMs(seconds)}${usual}; ${HEADROOM} times that, rounded up.`,
+        reason: `The ${indicator === 'p95' ? p95Text : indicator} of the upstream was ${shownMs(seconds)}${usual}; ${HEADROOM} times that, rounded up.`,
       },
     ]
   })

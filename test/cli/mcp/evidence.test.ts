@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { ExperimentStage } from '../../lab/experiment/stage.ts'
 import { startSquall } from '../../support/squall.ts'
+import { startUpstream } from '../../support/upstream.ts'
 import { type Agent, controlFlags, openAgent } from './agent.ts'
 import {
   callTools,
@@ -112,6 +113,24 @@ describe('an agent', () => {
   })
 })
 
+it('cannot send the token of the monitoring to another host by a path', async () => {
+  const seen: string[] = []
+  const monitor = await startUpstream((req, res) => {
+    seen.push(`${req.headers.authorization} ${req.url}`)
+    res.writeHead(404).end()
+  })
+  closing.push(monitor.close)
+  const origin = `http://127.0.0.1:${monitor.port}`
+  await writeFile(`${stage.directory}/token`, 'a-token')
+  const more = [`--monitor=${origin}`, `--monitor-token-file=${stage.directory}/token`]
+  const agent = await agentOf({}, more)
+  const { text } = await agent.call('suggest_slo', { prometheus: `${origin}//127.0.0.1:9` })
+  expect(text).toContain('responds with status 404')
+  expect(seen[0]).toMatch(/^Bearer a-token \/\/127\.0\.0\.1:9\/api\/v1\/query\?/)
+  const named = `http://user:password@127.0.0.1:${monitor.port}`
+  expect((await agent.call('suggest_slo', { prometheus: named })).isError).toBe(true)
+})
+
 describe('what an agent reads', () => {
   it('are the policy, the schemas and the prompts, also about an experiment that does not exist', async () => {
     const { client } = await agentOf({ firstStage: '7%' })
@@ -207,9 +226,9 @@ describe('run_impact', () => {
     ])
   })
 
-  it('waits for an approval where the client cannot ask', async () => {
-    const agent = await agentOf()
-    const asked = await agent.call('run_impact', impact())
+  it('waits for an approval where the client cannot ask, with stages up to the share', async () => {
+    const agent = await agentOf({ firstStage: '5%' })
+    const asked = await agent.call('run_impact', impact({ percent: 45 }))
     expect(asked).toMatchObject({ isError: false, data: { status: 'approval_required' } })
     expect(asked.data.next).toBe(`squall approve ${asked.data.id}`)
     expect(asked.data.digest).toMatch(/^[0-9a-f]{64}$/)

@@ -1,10 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { Proposals } from '../../../src/cli/mcp/proposals.ts'
 import { BEFORE, type Changes, type ExperimentStage } from '../../lab/experiment/stage.ts'
 import { eventually } from '../../support/eventually.ts'
 import { startSquall } from '../../support/squall.ts'
-import { type Agent, controlFlags, openAgent, phaseIn } from './agent.ts'
+import { type Agent, controlFlags, openAgent, phaseIn, propose } from './agent.ts'
 
 /** Each injected error is an error of the load. */
 const QUICK: Changes = {
@@ -56,34 +57,73 @@ it('a limit is found after one approval, with progress, and everything is rolled
 
 it('an approval at a terminal is for this search alone', async () => {
   const agent = await agentOf({ approval: 'terminal' }, true)
-  const { data } = await agent.call('find_limit', input())
+  const { data } = await agent.call('find_limit', input({ maxRuns: 1 }))
   expect(data).toMatchObject({ status: 'approval_required', next: `squall approve ${data.id}` })
-  const file = join(stage.directory, 'state', 'proposals', `${data.id}.json`)
-  const { digest } = JSON.parse(await readFile(file, 'utf8')) as { digest: string }
-  const { Proposals } = await import('../../../src/cli/mcp/proposals.ts')
-  await new Proposals(join(stage.directory, 'state')).approve(data.id, 'a person')
-  const wider = await agent.call('find_limit', input({ id: data.id, vary: 'percent=1%..40%' }))
-  expect(wider).toMatchObject({
-    isError: true,
-    text: expect.stringContaining('the approval is for another search'),
-  })
-  expect(digest).toMatch(/^[0-9a-f]{64}$/)
+  const { id } = data
+  const proposals = new Proposals(join(stage.directory, 'state'))
+  const { digest } = await proposals.approve(id, 'a person')
+  const refused = async (name: string, args: object): Promise<string> => {
+    const { isError, text } = await agent.call(name, { ...args })
+    expect(isError).toBe(true)
+    return text
+  }
+  expect(await refused('find_limit', input({ id, vary: 'percent=24%..25%' }))).toContain(
+    'with the id alone',
+  )
+  expect(await refused('run_experiment', { id, digest })).toContain('is for find_limit')
+  const single = await propose(agent, stage.text(QUICK))
+  await proposals.approve(single.id, 'a person')
+  expect(await refused('find_limit', { id: single.id })).toContain('is for run_experiment')
   expect(await phaseIn(stage)).toBeUndefined()
+  // It can be used once, with what was proposed.
+  const { data: done } = await agent.call('find_limit', { id })
+  expect(done).toMatchObject({ status: 'done', points: [{ magnitude: 1 }] })
+  expect(await refused('find_limit', { id })).toContain('no proposal of this id')
 })
 
-it.each([
+it('a policy that a person changes ends a search before its next run', async () => {
+  const agent = await agentOf({ approval: 'none' })
+  const search = agent.call('find_limit', input())
+  await eventually(async () => ((await phaseIn(stage)) === 'on' ? undefined : 'not armed'))
+  await controlFlags(stage, { approval: 'none', faults: ['delay'] })
+  const { isError, text } = await search
+  expect(isError, text).toBe(true)
+  expect(text).toContain('does not allow the fault "abort"')
+  expect(await stage.rules()).toBe(BEFORE)
+})
+
+interface Denied {
+  readonly policy?: object
+  readonly plan?: string
+  readonly vary?: string
+  readonly until?: string
+  readonly maxRuns?: number
+}
+
+it.each<[Denied, string]>([
   [{ vary: 'percent=1%..60%' }, 'above maxPercent'],
   [{ vary: 'percent=1..' }, 'percent'],
   [{ vary: 'delay=10ms..1s' }, 'no rule has the fault delay'],
+  [{ vary: 'delay=5s..50ms' }, 'ends with the milder value'],
+  [{ vary: 'abort.status=500..503', plan: 'wide' }, 'above firstStage: 20%'],
+  [{ maxRuns: 40, policy: { maxDuration: '2s' } }, 'use at most 4 runs'],
   [{ until: 'happiness<3' }, 'happiness'],
   [{ plan: 'name: [' }, 'plan.yaml:1'],
-])('a search outside the policy or without sense is denied: %j', async (changes, reason) => {
-  const agent = await agentOf({}, true)
-  const { isError, text } = await agent.call('find_limit', input(changes))
-  expect(isError, text).toBe(true)
-  expect(text).toContain(reason)
-  expect(agent.questions).toEqual([])
-})
+])(
+  'a search outside the policy or without sense is denied: %j',
+  async ({ policy, ...changes }: Denied, reason) => {
+    const agent = await agentOf(policy, true)
+    const rules = [
+      { name: 'broken', match: { tool: 'work' }, faults: [{ abort: { status: 500 } }] },
+    ]
+    const wide = stage.text({ ...QUICK, rules, stages: ['10%', '25%'] })
+    const plan = changes.plan === 'wide' ? { plan: wide } : {}
+    const { isError, text } = await agent.call('find_limit', input({ ...changes, ...plan }))
+    expect(isError, text).toBe(true)
+    expect(text).toContain(reason)
+    expect(agent.questions).toEqual([])
+  },
+)
 
 it('a search that is cancelled is rolled back', async () => {
   const agent = await agentOf({ approval: 'none' })

@@ -1,4 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises'
+import { relative } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { ExperimentStage } from '../../lab/experiment/stage.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -27,7 +28,7 @@ describe('what to test next', () => {
       'next',
       `--target=http://127.0.0.1:${stage.squall.port}/mcp`,
       `--admin=${new URL(stage.squall.admin).host}`,
-      `--rules=${stage.rulesFile}`,
+      `--rules=${relative(process.cwd(), stage.rulesFile)}`,
       `--experiments=${stage.directory}/experiments`,
     ]
     await eventually(async () => {
@@ -42,6 +43,9 @@ describe('what to test next', () => {
     expect(stdout).toContain(`squall experiment run ${plans}/1-slow.yaml`)
     const valid = await startProgram(['experiment', 'validate', `${plans}/1-slow.yaml`]).finished()
     expect(valid).toMatchObject({ code: 0 })
+    expect(await readFile(`${plans}/1-slow.yaml`, 'utf8')).toContain(
+      `rulesFile: ${stage.rulesFile}`,
+    )
     const learned = await readFile(`${stage.directory}/experiments/baselines.json`, 'utf8')
     expect(Object.keys((JSON.parse(learned) as { targets: object }).targets)).toEqual([
       `http://127.0.0.1:${stage.squall.port}/mcp`,

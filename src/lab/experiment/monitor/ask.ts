@@ -48,7 +48,9 @@ export async function askJson(
   query: Readonly<Record<string, string>>,
   options: Omit<AskOptions, 'most'>,
 ): Promise<unknown> {
-  const url = new URL(`${base.pathname.replace(/\/+$/, '')}${path}`, base)
+  const url = new URL(base)
+  // A path that begins with two slashes would be another host if it were resolved.
+  url.pathname = `${base.pathname.replace(/\/+$/, '')}${path}`
   url.search = new URLSearchParams(query).toString()
   const { status, text } = await ask(url, { ...options, most: MAX_JSON })
   if (status !== 200) throw new MonitorError(`${path} responds with status ${status}`)
