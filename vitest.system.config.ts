@@ -7,7 +7,7 @@ const named = (...names: readonly string[]): string[] =>
 /** Tests that mostly wait: several run at a time. */
 const BESIDE_EACH_OTHER = [
   ...WAITING,
-  ...named('experiment-alerts', 'experiment-endings', 'experiments', 'ready-plans'),
+  ...named('experiment-alerts', 'experiment-endings', 'experiments'),
 ]
 
 /** Tests that measure time or memory, or whose verdicts depend on time. */
@@ -24,7 +24,7 @@ const ALONE = named(
   'newcomer',
   'one-budget',
   'prometheus*',
-  'ready-plans-alerts',
+  'ready-plans*',
   'reload-storm',
   'soak',
   'status-watch',
