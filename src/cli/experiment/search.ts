@@ -129,7 +129,7 @@ export async function runSearch(
   const bisection = new Bisection(
     {
       range,
-      limit: condition.limit,
+      maxFailedShare: condition.limit,
       errorRates: settings,
       precision,
       confidence,

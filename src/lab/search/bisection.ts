@@ -26,7 +26,7 @@ export interface Measurement {
 export interface Settings {
   readonly range: Range
   /** The share of failed calls above which a magnitude fails. */
-  readonly limit: number
+  readonly maxFailedShare: number
   readonly errorRates: ErrorRates
   /** The relative width of the interval at which the search ends. */
   readonly precision: number
@@ -68,13 +68,13 @@ export class Bisection {
 
   /** Adds the result of a run at the magnitude that `next` returned. */
   add(magnitude: number, { batches, code }: Measurement): void {
-    const { limit, errorRates, runsAtOne } = this.#settings
+    const { maxFailedShare, errorRates, runsAtOne } = this.#settings
     const open = (this.#open ??= { magnitude, batches: [], runs: 0 })
     open.batches.push(...batches)
     open.runs++
     const decision: Decision =
       code === undefined
-        ? decide(open.batches, limit, errorRates)
+        ? decide(open.batches, maxFailedShare, errorRates)
         : { kind: 'failed', evidence: 1 / errorRates.falseFailed }
     if (decision.kind === 'undecided' && open.runs < runsAtOne) return
     this.#open = undefined
@@ -89,8 +89,8 @@ export class Bisection {
 
   /** Returns the decision on a batch that a run has not ended yet. */
   preview(batches: readonly Batch[]): Decision['kind'] {
-    const { limit, errorRates } = this.#settings
-    return decide([...(this.#open?.batches ?? []), ...batches], limit, errorRates).kind
+    const { maxFailedShare, errorRates } = this.#settings
+    return decide([...(this.#open?.batches ?? []), ...batches], maxFailedShare, errorRates).kind
   }
 
   get result(): Limit {

@@ -26,15 +26,16 @@ export function limitText(result: SearchResult, { path, range, shown }: Variatio
   const name = path.join('.')
   const until = settings.until
   if (points.length === 0) return 'No magnitude was decided.'
-  if (where === 'below') return `${until} already at ${name} ${shown(range.mildest)}, the mildest.`
+  if (where === 'below')
+    return `${until} is true already at ${name} ${shown(range.mildest)}, the mildest.`
   if (where === 'above') {
-    return `${until} at no magnitude up to ${name} ${shown(range.strongest)}, the strongest.`
+    return `${until} is true at no magnitude up to ${name} ${shown(range.strongest)}, the strongest.`
   }
   const [low, high] = interval
   const from = low === null ? `below ${shown(range.mildest)}` : shown(low)
   const to = high === null ? `above ${shown(range.strongest)}` : shown(high)
   const sure = percentage(settings.confidence)
-  return `${until} from ${name} ${shown(limit!)} on; with ${sure} confidence from ${from} to ${to}.`
+  return `${until} is true from ${name} ${shown(limit!)} on; with ${sure} confidence from ${from} to ${to}.`
 }
 
 /** Draws the share of failed calls by magnitude. */

@@ -109,7 +109,7 @@ test('the limit of a delay is the time limit of the calls', async () => {
   // The curve, the limit and its interval.
   expect(found.stdout).toMatch(/^ *100ms +0 % of \d+: passed$/m)
   expect(found.stdout).toMatch(/#+ +\d+(\.\d)? % of \d+: failed$/m)
-  expect(found.stdout).toMatch(/success<95% from delay\.fixed \d+ms on; with 95/)
+  expect(found.stdout).toMatch(/success<95% is true from delay\.fixed \d+ms on; with 95/)
   expect(found.stderr).toMatch(/^run 1: delay\.fixed 100ms: 0 % of \d+ calls failed/m)
   // No magnitude is more than three times the strongest that passed.
   expect(kept.result.points[1]).toMatchObject({ magnitude: 300 })

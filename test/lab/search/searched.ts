@@ -15,7 +15,7 @@ export function search(system: System, seed: number): Searched {
   const random = seededRandom(seed, name)
   const bisection = new Bisection({
     range,
-    limit,
+    maxFailedShare: limit,
     errorRates: { falseFailed: 0.05, falsePassed: 0.05 },
     precision: 0.1,
     confidence: 0.95,
