@@ -259,7 +259,7 @@ test.each([
   [[], '--vary is missing'],
   [['--vary', 'percent=1%..50%'], '--until is missing'],
   [['--vary', 'percent=0%..50%', '--until', 'errors>5%'], 'end at 0'],
-  [['--vary', 'percent=50%..1%', '--until', 'errors>5%'], 'milder share'],
+  [['--vary', 'percent=50%..1%', '--until', 'errors>5%'], 'milder value'],
   [['--vary', 'delay=1s..5MB', '--until', 'errors>5%'], 'one unit'],
   [['--vary', 'hang=1s..5s', '--until', 'errors>5%'], 'no parameter'],
   [['--vary', 'percent=1%..50%', '--until', 'success>99%'], 'is not a failure'],
