@@ -12,6 +12,11 @@ export function plain(text: string): string {
   return replaceUnseen(text, spelledOut)
 }
 
+/** Returns the text with each of its lines plain. */
+export function plainText(text: string): string {
+  return text.split('\n').map(plain).join('\n')
+}
+
 /** Returns JSON with the same value, in which every such character is escaped. */
 export function plainJson(json: string): string {
   return replaceUnseen(json, (marker) =>

@@ -1,3 +1,4 @@
+import { PROMQL_DURATION } from '../../lab/slo/series.ts'
 import { readTokenFlag, readTokenOf } from '../flags/admin-access.ts'
 import { parseEndpoints } from '../flags/admin-endpoints.ts'
 import { defineCommand } from '../flags/command.ts'
@@ -47,7 +48,7 @@ export const EXPERIMENT_NEXT = defineCommand({
     ...readTokenFlag(EVIDENCE),
     ...EXPERIMENTS,
     ...group(PLANS, {
-      top: count('how many to show (default: 5)', { min: 1, max: 1000 }),
+      top: count('how many to show', { min: 1, max: 1000 }, '5'),
       plans: one('directory', 'write a plan for each into this directory', asText),
       rules: one('file', 'rules file of the sidecar, for the plans', asText, {
         default: 'rules.yaml',
@@ -56,10 +57,9 @@ export const EXPERIMENT_NEXT = defineCommand({
     }),
     ...JSON_OUT,
   },
-  parse: ({ prometheus: url, label: labels, usual, rules, top = 5, ...flags }, { env }) => {
+  parse: ({ prometheus: url, label: labels, usual, rules, ...flags }, { env }) => {
     return {
       ...flags,
-      top,
       rulesFile: rules,
       prometheus: url && { url, labels, over: usual },
       readToken: readTokenOf(flags.adminReadTokenFile, env),
@@ -74,6 +74,6 @@ function parseAdmin({ text }: Given) {
 }
 
 function parseRange(given: Given): string {
-  if (/^[0-9]{1,4}[smhdw]$/.test(given.text)) return given.text
+  if (new RegExp(PROMQL_DURATION).test(given.text)) return given.text
   throw invalidValue(given, 'is not a duration of PromQL', 'write 7d or 12h')
 }

@@ -4,13 +4,13 @@ import { API } from '../../admin/api.ts'
 import { AdminError, askAdmin } from '../../admin/api-client.ts'
 import { matchesGlob } from '../../base/glob.ts'
 import { plain } from '../../base/text/foreign-text.ts'
+import { shownUrl } from '../../base/text/shown-url.ts'
 import { MonitorError } from '../../lab/experiment/monitor/ask.ts'
 import { BaselinesError } from '../../lab/next/baselines.ts'
-import { planFor } from '../../lab/next/next-plan.ts'
+import { planFor, type PlanSetting } from '../../lab/next/next-plan.ts'
 import type { Rank } from '../../lab/next/rank.ts'
 import { whatNext } from '../../lab/next/what-next.ts'
 import type { SeriesChoice } from '../../lab/slo/prometheus-baseline.ts'
-import type { Policy } from '../../lab/policy/policy-schema.ts'
 import { type AdminEndpoint, endpointText } from '../../lab/top/sidecar-view.ts'
 import { print } from '../files.ts'
 import { readPolicyFile } from '../policy/policy.ts'
@@ -64,22 +64,27 @@ export async function showNext(request: NextRequest): Promise<number> {
   // The plans may be stored in another directory.
   const rulesFile = resolve(request.rulesFile)
   const setting = { url: target.href, environment, admin: url.origin, rulesFile, policy }
-  const shown = allowedRanks(ranks, policy)
-    .slice(0, top)
-    .map((each) => shownRank(each, planFor(each, setting)))
+  const shown = plannedRanks(ranks, setting, top)
   const files = plans === undefined ? [] : await writePlans(plans, shown)
   await print(json ? `${JSON.stringify(shown, null, 2)}\n` : listText(shown, files, ranks.length))
   return 0
 }
 
-/** Returns the ranks whose faults a policy allows. */
-export function allowedRanks(ranks: readonly Rank[], policy: Policy | undefined): readonly Rank[] {
-  const { faults, neverTools = [] } = policy ?? {}
-  return ranks.filter(
-    ({ tool, question }) =>
-      (faults?.includes(question.fault) ?? true) &&
-      !neverTools.some((glob) => matchesGlob(glob, tool)),
-  )
+/** Returns the first ranks that the policy of a setting allows, with their plans. */
+export function plannedRanks(
+  ranks: readonly Rank[],
+  setting: PlanSetting,
+  top: number,
+): readonly Shown[] {
+  const { faults, neverTools = [] } = setting.policy ?? {}
+  return ranks
+    .filter(
+      ({ tool, question }) =>
+        (faults?.includes(question.fault) ?? true) &&
+        !neverTools.some((glob) => matchesGlob(glob, tool)),
+    )
+    .slice(0, top)
+    .map((each) => shownRank(each, planFor(each, setting)))
 }
 
 async function evidence(url: URL, request: NextRequest) {
@@ -88,7 +93,7 @@ async function evidence(url: URL, request: NextRequest) {
   const { value: state } = await askAdmin(admin, API.state, { client: 'experiment' })
   const { value: history } = await askAdmin(admin, API.history, { client: 'experiment' })
   const ranks = await whatNext({
-    target: `${target.origin}${target.pathname}`,
+    target: shownUrl(target),
     experiments,
     history,
     baselines: join(experiments, BASELINES),
@@ -110,8 +115,7 @@ function complaint(error: unknown, { experiments, admin, prometheus }: NextReque
   return `${prometheus!.url.origin} cannot be read: ${error.message}; check --prometheus and --label`
 }
 
-/** Returns a rank as it is printed. */
-export function shownRank({ tool, question, score, reasons }: Rank, plan: string): Shown {
+function shownRank({ tool, question, score, reasons }: Rank, plan: string): Shown {
   const { id, asks, fault } = question
   return { tool, question: id, asks, fault, score: Number(score.toFixed(2)), reasons, plan }
 }

@@ -1,13 +1,14 @@
 import { fieldsOf } from '../../base/values.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
+import type { Plan } from '../../lab/experiment/plan.ts'
 import { type KeptPlan, readAndKeep } from '../../lab/experiment/read-plan.ts'
 import type { Rejection } from '../../lab/experiment/rejection.ts'
 import type { Policy } from '../../lab/policy/policy-schema.ts'
 import { LoadError } from '../../lab/load/load-error.ts'
-import { parseCondition } from '../../lab/search/condition.ts'
+import { type Condition, parseCondition } from '../../lab/search/condition.ts'
 import type { SearchPlan } from '../../lab/search/search-plan.ts'
 import { type KeptSearch, readSearch, type SearchSettings } from '../../lab/search/search-result.ts'
-import { parseVariation } from '../../lab/search/variation.ts'
+import { parseVariation, type Variation } from '../../lab/search/variation.ts'
 import { readYaml } from '../../rules/file/yaml-document.ts'
 import { invalidFile } from '../flags/usage-error.ts'
 import { readPolicyFile } from '../policy/policy.ts'
@@ -74,16 +75,25 @@ function searchOf(
   { read, kept }: Pick<Awaited<ReturnType<typeof readAsked>>, 'read' | 'kept'>,
   settings: SearchSettings,
 ): OpenedSearch {
-  const { file, directory, text } = kept
+  const { file } = kept
   if (!read.ok) {
     process.stderr.write(complaints(file, read))
     throw invalidFile(`${quoted(file)} is no plan`, 'fix the errors above')
   }
-  const written = fieldsOf(readYaml(text).value)
+  const { plan, rejections } = read
   const variation = usable('--vary', () => parseVariation(settings.vary))
   const condition = usable('--until', () => parseCondition(settings.until))
-  const { plan, rejections } = read
-  return { plan, rejections, kept, directory, written, variation, condition, settings }
+  return { ...searchPlan({ plan, kept }, variation, condition), rejections, kept, settings }
+}
+
+/** Returns the plan of a search. */
+export function searchPlan(
+  { plan, kept }: { readonly plan: Plan; readonly kept: KeptPlan },
+  variation: Variation,
+  condition: Condition,
+): SearchPlan {
+  const written = fieldsOf(readYaml(kept.text).value)
+  return { plan, directory: kept.directory, written, variation, condition }
 }
 
 function usable<T>(option: string, read: () => T): T {

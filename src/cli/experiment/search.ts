@@ -1,7 +1,8 @@
 import { writeFile } from 'node:fs/promises'
+import { shownUrl } from '../../base/text/shown-url.ts'
 import { join } from 'node:path'
 import { asStarted } from '../../base/started-as.ts'
-import { plain } from '../../base/text/foreign-text.ts'
+import { plain, plainText } from '../../base/text/foreign-text.ts'
 import { durationText } from '../../base/units.ts'
 import { readAndKeep } from '../../lab/experiment/read-plan.ts'
 import type { ProductionCheck } from '../../rules/guard/production-names.ts'
@@ -66,7 +67,7 @@ export async function searchLimit(request: SearchRequest): Promise<number> {
     await print(
       request.json
         ? `${JSON.stringify(result)}\n`
-        : plainLines(searchText(result, search.variation)),
+        : plainText(searchText(result, search.variation)),
     )
     if (interrupt.signal.aborted) return INTERRUPTED
     return result.end.code === 'FOUND' ? 0 : FAILED
@@ -156,7 +157,7 @@ export async function runSearch(
       squall: readVersion(),
       id,
       name: search.plan.file.name,
-      target: `${search.plan.target.origin}${search.plan.target.pathname}`,
+      target: shownUrl(search.plan.target),
       startedAt,
       endedAt: new Date().toISOString(),
       settings,
@@ -237,8 +238,4 @@ function budgetEnd(
   }
   if (used.calls + mostCalls <= maxCalls) return undefined
   return `--max-calls ${maxCalls} leaves no calls for another run`
-}
-
-function plainLines(text: string): string {
-  return text.split('\n').map(plain).join('\n')
 }

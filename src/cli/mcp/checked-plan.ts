@@ -18,6 +18,9 @@ export interface CheckedPlan {
   readonly policy: Policy
 }
 
+/** Limits the text of a plan. */
+export const MAX_PLAN = 256 * 1024
+
 /** Names the text of a client in messages and in stored runs. */
 const FILE = 'plan.yaml'
 

@@ -1,13 +1,12 @@
 import type { RequestStateCodec } from '@modelcontextprotocol/server'
 import * as Type from 'typebox'
+import { MAX_PLAN } from './checked-plan.ts'
 import type { Control } from './control.ts'
 import { type ControlTool, defineTool, DESTRUCTIVE, READ_ONLY, ROLLBACK } from './control-tool.ts'
 import { impactTool } from './impact-tool.ts'
 import { limitTool } from './limit-tool.ts'
 import { blastOf } from './plan-summary.ts'
 import { type Asked, proposePlan, RUN_OUTPUT, runProposal } from './run-proposal.ts'
-
-const MAX_PLAN = 256 * 1024
 
 const text = (description: string, maxLength = 200) => Type.String({ description, maxLength })
 const PROPOSAL_ID = text('The id of a proposal.', 20)

@@ -1,25 +1,22 @@
 import { isInputRequiredResult } from '@modelcontextprotocol/server'
 import * as Type from 'typebox'
-import { plain } from '../../base/text/foreign-text.ts'
+import { plain, plainText } from '../../base/text/foreign-text.ts'
 import { durationText } from '../../base/units.ts'
-import { fieldsOf } from '../../base/values.ts'
 import { LoadError } from '../../lab/load/load-error.ts'
 import { parseCondition } from '../../lab/search/condition.ts'
 import { rangeText, searchRejection } from '../../lab/search/search-plan.ts'
 import type { SearchResult } from '../../lab/search/search-result.ts'
 import { searchText } from '../../lab/search/search-text.ts'
 import { parseVariation } from '../../lab/search/variation.ts'
-import { readYaml } from '../../rules/file/yaml-document.ts'
-import type { OpenedSearch } from '../experiment/open-search.ts'
+import { type OpenedSearch, searchPlan } from '../experiment/open-search.ts'
 import { runSearch } from '../experiment/search.ts'
-import { checkPlan, reasonsOf } from './checked-plan.ts'
+import { checkPlan, MAX_PLAN, reasonsOf } from './checked-plan.ts'
 import type { Control } from './control.ts'
 import { type ControlTool, defineTool, DESTRUCTIVE } from './control-tool.ts'
 import { DeniedError } from './denied-error.ts'
 import type { ProposedSearch } from './proposals.ts'
 import { type Asked, progressOf, proposePlan, type RunSetup, takeApproved } from './run-proposal.ts'
 
-const MAX_PLAN = 256 * 1024
 const MAX_RUNS = 40
 const MAX_MINUTES = 60
 const MAX_CALLS = 1_000_000
@@ -141,7 +138,7 @@ export function limitTool(setup: RunSetup): ControlTool {
         ),
       )
       return {
-        text: searchText(result, search.variation).split('\n').map(plain).join('\n'),
+        text: plainText(searchText(result, search.variation)),
         data: shown(result),
         entry: { ...about, experiment: result.id, verdict: result.end.code },
       }
@@ -154,15 +151,11 @@ async function searchOf(
   { plan: written, vary, until }: Pick<ProposedSearch, 'plan' | 'vary' | 'until'>,
   control: Control,
 ): Promise<OpenedSearch> {
-  const { plan, kept } = await checkPlan(written, control)
+  const checked = await checkPlan(written, control)
   try {
     const search: OpenedSearch = {
-      plan,
-      kept,
-      directory: kept.directory,
-      written: fieldsOf(readYaml(written).value),
-      variation: parseVariation(vary),
-      condition: parseCondition(until),
+      ...searchPlan(checked, parseVariation(vary), parseCondition(until)),
+      kept: checked.kept,
       settings: { vary, until, ...SETTINGS },
       rejections: [],
     }

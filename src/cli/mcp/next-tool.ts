@@ -2,21 +2,19 @@ import { join } from 'node:path'
 import * as Type from 'typebox'
 import { API } from '../../admin/api.ts'
 import { plain } from '../../base/text/foreign-text.ts'
+import { shownUrl } from '../../base/text/shown-url.ts'
 import { BaselinesError } from '../../lab/next/baselines.ts'
-import { planFor } from '../../lab/next/next-plan.ts'
 import { whatNext } from '../../lab/next/what-next.ts'
-import { allowedRanks, BASELINES, shownRank } from '../experiment/next.ts'
+import { BASELINES, plannedRanks } from '../experiment/next.ts'
 import { readPolicyFile } from '../policy/policy.ts'
 import type { Control } from './control.ts'
-import { type ControlTool, defineTool, READ_ONLY } from './control-tool.ts'
+import { type ControlTool, defineTool, FOREIGN, READ_ONLY } from './control-tool.ts'
 import { DeniedError } from './denied-error.ts'
-import { FOREIGN } from './observe-tool.ts'
 import {
   adminUrl,
   askSidecar,
   chosenSidecar,
   chosenTarget,
-  shownUrl,
   SIDECAR,
   TARGET,
 } from './open-sidecars.ts'
@@ -62,7 +60,7 @@ export function nextTool({ policy: policyFile, bounds, access, targets }: Contro
       const { environment } = await askSidecar(sidecar, access.readToken, API.state)
       const { experiments } = access
       const found = await whatNext({
-        target: `${url.origin}${url.pathname}`,
+        target: shownUrl(url),
         experiments,
         history: await askSidecar(sidecar, access.readToken, API.history),
         baselines: join(experiments, BASELINES),
@@ -74,9 +72,7 @@ export function nextTool({ policy: policyFile, bounds, access, targets }: Contro
       const { rulesFile } = sidecar
       const admin = adminUrl(sidecar).origin
       const setting = { url: shownUrl(url), environment, admin, rulesFile, policy }
-      const ranks = allowedRanks(found, policy)
-        .slice(0, top)
-        .map((each) => shownRank(each, planFor(each, setting)))
+      const ranks = plannedRanks(found, setting, top)
       if (ranks.length === 0) {
         throw new DeniedError(
           found.length === 0

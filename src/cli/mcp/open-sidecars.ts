@@ -1,4 +1,5 @@
 import * as Type from 'typebox'
+import { shownUrl } from '../../base/text/shown-url.ts'
 import type { Endpoint, ResponseOf } from '../../admin/api.ts'
 import { AdminError, askAdmin } from '../../admin/api-client.ts'
 import { endpointText, type AdminEndpoint } from '../../lab/top/sidecar-view.ts'
@@ -26,11 +27,6 @@ export const TARGET = Type.Optional(
     maxLength: 500,
   }),
 )
-
-/** Returns a URL without what may be secret. */
-export function shownUrl({ origin, pathname }: URL): string {
-  return `${origin}${pathname}`
-}
 
 /** Returns the named endpoint, or else the only one. Throws a `DeniedError`. */
 export function chosenTarget(targets: readonly URL[], asked: string | undefined): URL {

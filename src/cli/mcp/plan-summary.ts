@@ -1,4 +1,5 @@
 import { durationText } from '../../base/units.ts'
+import { shownUrl } from '../../base/text/shown-url.ts'
 import { plain } from '../../base/text/foreign-text.ts'
 import type { Plan } from '../../lab/experiment/plan.ts'
 import { faultsOf } from '../../lab/policy/policy-rejections.ts'
@@ -37,7 +38,7 @@ export function summaryOf(plan: Plan): readonly string[] {
   const gates = [...aborts, ...slo].map(({ text }) => text)
   const faults = [...new Set((plan.rules?.rules ?? []).flatMap(faultsOf))]
   return [
-    `Experiment ${file.name} on ${plan.target.origin}${plan.target.pathname}, environment ${file.target.environment ?? 'unknown'}`,
+    `Experiment ${file.name} on ${shownUrl(plan.target)}, environment ${file.target.environment ?? 'unknown'}`,
     `Faults: ${faults.length === 0 ? 'none' : faults.join(', ')}; at most ${maxPercent}% of ${plan.by}${sampled === null ? '' : `, ${sampled} calls`}`,
     `Stages: ${stages.map(({ label }) => label).join(', ')}; ${durationText(durationMs)} in all`,
     `Calls: ${tools.length === 0 ? 'read-only tools' : tools.slice(0, 20).join(', ')}`,

@@ -4,6 +4,7 @@ import {
   type InputRequiredResult,
   type RequestStateCodec,
 } from '@modelcontextprotocol/server'
+import { shownUrl } from '../../base/text/shown-url.ts'
 import * as Type from 'typebox'
 import { experimentProgress } from '../../lab/experiment/experiment-progress.ts'
 import { noteLines } from '../../lab/experiment/experiment-report.ts'
@@ -58,7 +59,7 @@ export async function proposePlan(
   }: { readonly search?: ProposedSearch; readonly about?: readonly string[] } = {},
 ): Promise<{ readonly kept: Proposal; readonly plan: Plan; readonly policy: Policy }> {
   const { plan, policy } = await checkPlan(written, control)
-  const target = `${plan.target.origin}${plan.target.pathname}`
+  const target = shownUrl(plan.target)
   const { digest } = plan
   const kept = await control.proposals.add({
     digest,

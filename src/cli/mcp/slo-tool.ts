@@ -5,17 +5,16 @@ import { matchesGlob } from '../../base/glob.ts'
 import { MonitorError } from '../../lab/experiment/monitor/ask.ts'
 import { prometheusBaselines } from '../../lab/slo/prometheus-baseline.ts'
 import { type Baseline, baselinesOf } from '../../lab/slo/baseline.ts'
+import { PROMQL_DURATION } from '../../lab/slo/series.ts'
 import { suggestSlos, whyNoSuccessSlo } from '../../lab/slo/suggest-slo.ts'
 import { monitorHeadersOf } from '../experiment/run-here.ts'
 import type { Control } from './control.ts'
-import { type ControlTool, defineTool, READ_ONLY } from './control-tool.ts'
+import { type ControlTool, defineTool, FOREIGN, READ_ONLY } from './control-tool.ts'
 import { DeniedError } from './denied-error.ts'
-import { FOREIGN } from './observe-tool.ts'
 import { askSidecar, chosenSidecar, SIDECAR } from './open-sidecars.ts'
 
 const MAX_TOOLS = 50
 const MAX_NAME = 128
-const PROMQL_DURATION = '^[0-9]{1,4}[smhdw]$'
 
 const duration = (description: string) =>
   Type.Optional(Type.String({ pattern: PROMQL_DURATION, description }))

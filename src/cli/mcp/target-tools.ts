@@ -1,4 +1,5 @@
 import * as Type from 'typebox'
+import { shownUrl } from '../../base/text/shown-url.ts'
 import { API } from '../../admin/api.ts'
 import { AdminError, askAdmin } from '../../admin/api-client.ts'
 import { matchesGlob } from '../../base/glob.ts'
@@ -10,8 +11,7 @@ import { changeSidecar } from '../change-sidecar.ts'
 import { listTools } from '../list-tools.ts'
 import { readPolicyFile } from '../policy/policy.ts'
 import type { Control } from './control.ts'
-import { type ControlTool, defineTool, READ_ONLY, ROLLBACK } from './control-tool.ts'
-import { FOREIGN } from './observe-tool.ts'
+import { type ControlTool, defineTool, FOREIGN, READ_ONLY, ROLLBACK } from './control-tool.ts'
 import { adminUrl, type OpenSidecar } from './open-sidecars.ts'
 import { DeniedError } from './denied-error.ts'
 
@@ -119,7 +119,7 @@ async function serverTools(
   { targets, neverTools = [] }: Policy,
   { access }: Control,
 ): Promise<object> {
-  const shown = `${url.origin}${url.pathname}`
+  const shown = shownUrl(url)
   if (!targets.some((target) => matchesGlob(target, shown))) {
     return { url: shown, problem: 'the policy does not allow this target' }
   }

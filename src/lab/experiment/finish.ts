@@ -1,4 +1,5 @@
 import { quoted } from '../../base/text/foreign-text.ts'
+import { shownUrl } from '../../base/text/shown-url.ts'
 import {
   EXPERIMENT_SCHEMA,
   type EarlyEnd,
@@ -48,7 +49,7 @@ export function experimentResult(context: Context, parts: Parts): ExperimentResu
     planDigest: plan.digest,
     rulesDigest: plan.rules?.digest ?? null,
     seed: plan.seed,
-    target: `${plan.target.origin}${plan.target.pathname}`,
+    target: shownUrl(plan.target),
     server: phases.find(({ load }) => load !== undefined)?.load?.run.server ?? null,
     environment: plan.file.target.environment ?? '',
     startedAt: startedAt.toISOString(),

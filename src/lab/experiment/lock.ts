@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { shownUrl } from '../../base/text/shown-url.ts'
 import { sha256Of } from '../../base/digest.ts'
 import { link, mkdir, readFile, rename, rmdir, stat, unlink, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
@@ -41,7 +42,7 @@ const CLEARING_MS = 5000
 /** Locks a target. Throws a `RejectedError` when a running process holds the lock. */
 export async function takeLock(directory: string, target: URL, id: string): Promise<Lock> {
   const path = join(directory, `${keyOf(target)}.lock`)
-  const shown = `${target.origin}${target.pathname}`
+  const shown = shownUrl(target)
   const own: LockHolder = {
     ...(await ownIdentity()),
     id,

@@ -1,4 +1,5 @@
 import { durationText } from '../../base/units.ts'
+import { shownUrl } from '../../base/text/shown-url.ts'
 import { matchesGlob } from '../../base/glob.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
 import type { HistoryEntry } from '../experiment/history.ts'
@@ -31,7 +32,7 @@ export function tooManyRejections(
   past: readonly HistoryEntry[],
   now: number,
 ): readonly Rejection[] {
-  const target = `${plan.target.origin}${plan.target.pathname}`
+  const target = shownUrl(plan.target)
   const recent = past.filter(
     (entry) => entry.target === target && now - Date.parse(entry.startedAt) < HOUR,
   )
@@ -51,7 +52,7 @@ function rejection(wrong: string, fix: string, path?: Path): Rejection {
 
 function targetRejections({ file, target }: Plan, policy: Policy): readonly Rejection[] {
   const found: Rejection[] = []
-  const url = `${target.origin}${target.pathname}`
+  const url = shownUrl(target)
   if (!policy.targets.some((glob) => matchesGlob(glob, url))) {
     const fix = `test one of ${policy.targets.join(', ')}`
     found.push(rejection(`the policy does not allow the target ${url}`, fix, ['target', 'url']))

@@ -12,6 +12,10 @@ export const ERRORS: readonly string[] = [
   'outcome!~"ok|cancelled"',
   'origin!="injected"',
 ]
+
+/** Matches a duration of PromQL with one unit. */
+export const PROMQL_DURATION = '^[0-9]{1,4}[smhdw]$'
+
 /** Returns the braces of a selector. */
 export function selector(
   matchers: readonly string[],

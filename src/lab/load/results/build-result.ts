@@ -1,4 +1,5 @@
 import { indicatorsOf } from '../../indicators/indicators.ts'
+import { shownUrl } from '../../../base/text/shown-url.ts'
 import type { Endpoint } from '../clients/load-client.ts'
 import type { LoadOptions } from '../load-options.ts'
 import type { Recorder } from './recorder.ts'
@@ -35,7 +36,7 @@ export function buildResult(
     schema: LOAD_SCHEMA,
     squall: version,
     run: {
-      target: shownTarget(target.url),
+      target: shownUrl(target.url),
       server: endpoint.server,
       protocolVersion: endpoint.protocolVersion,
       client: target.client,
@@ -60,11 +61,6 @@ export function buildResult(
     held,
     slo: evaluateSlo(checks.slo, { counts, indicators, latency }),
   }
-}
-
-/** Removes the parts of a URL that may contain secrets. */
-function shownTarget(url: URL): string {
-  return `${url.origin}${url.pathname}`
 }
 
 function shownOptions({ work, pace, resilience, checks, target }: LoadOptions): RunInfo['options'] {
