@@ -11,6 +11,7 @@ export const WAITING = [
   'test/lab/experiment/alerts.test.ts',
   'test/lab/search/command.test.ts',
   'test/lab/search/pods.test.ts',
+  'test/lab/search/rejected.test.ts',
   'test/system/waiting/**/*.test.ts',
 ]
 
