@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { fieldsOf, type Fields } from '../../base/values.ts'
 import type { Plan } from '../experiment/plan.ts'
-import { stagesTo, widest } from '../experiment/plan-rejections.ts'
+import { MAX_FACTOR, stagesTo, widest } from '../../rules/select/stage-shares.ts'
 import { type Rejection, rejectionError } from '../experiment/rejection.ts'
 import type { Condition } from './condition.ts'
 import { type Variation, variedRules } from './variation.ts'
@@ -63,8 +63,6 @@ export function nextWidest({ path, range }: Variation): (passed: number | undefi
       : Math.max(strongest, passed / MAX_FACTOR)
   }
 }
-
-const MAX_FACTOR = 3
 
 /** Returns the reason why a plan cannot be searched; undefined when it can. */
 export function searchRejection({ plan, variation }: SearchPlan): Rejection | undefined {
