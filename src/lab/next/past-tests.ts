@@ -6,22 +6,11 @@ import type { WrittenRule } from '../experiment/plan.ts'
 import { toolMatcher } from '../experiment/plan-rejections.ts'
 import { NotKeptError, readKept } from '../experiment/read-plan.ts'
 import { readSearch } from '../search/search-result.ts'
-import { questionsOf } from './questions.ts'
+import { questionsOf } from '../../admin/next/questions.ts'
+import type { PastTest } from '../../admin/next/rank.ts'
 
-/** A question that an earlier experiment asked. */
-export interface PastTest {
-  readonly run: string
-  readonly question: string
-  /** Returns true for the tools that the rule matches. */
-  readonly covers: (tool: string) => boolean
-  /** Milliseconds since 1970. */
-  readonly at: number
-  /** The greatest share that passed, in percent. */
-  readonly passedShare: number
-  readonly failed: boolean
-  /** The measures before the stages: the share of errors, and the p95 in milliseconds. */
-  readonly before: { readonly errors: number | null; readonly p95: number | null }
-}
+/** The share of calls in percent at which a passed test counts in full. */
+const WIDE = 50
 
 /** Limits the reports that are read, and the size of each. */
 const MAX_RUNS = 50
@@ -77,16 +66,17 @@ export function testsOf(
   if (!failed && verdict !== 'passed') return []
   const shares = stages.map(({ share }) => share ?? 0)
   const passed = failed ? shares.slice(0, -1) : shares
+  const share = Math.max(0, ...passed)
   const { errors, p95 } = before.measured
   return rules.flatMap((rule) =>
     questionsOf(rule).map(({ id: question }) => ({
-      run: id,
       question,
       covers: coverage(rule),
       at: Date.parse(startedAt),
-      passedShare: Math.max(0, ...passed),
+      known: failed ? 0 : Math.min(1, share / WIDE),
       failed,
-      before: { errors, p95 },
+      result: failed ? `failed above ${share}%, and did not pass since` : `passed at ${share}%`,
+      before: { run: id, errors, p95 },
     })),
   )
 }

@@ -2,6 +2,7 @@ import { type Call, isOther, toolOf } from '../../mcp/call.ts'
 import type { LogIds, LogInjections, Logger } from '../../telemetry/log.ts'
 import { ShownIds, cutText } from '../../telemetry/shown-ids.ts'
 import type { FaultEffect, Telemetry } from '../../telemetry/telemetry.ts'
+import { FaultTally } from './fault-tally.ts'
 import type {
   FaultListener,
   FaultRef,
@@ -240,8 +241,9 @@ export interface RecentFault {
 
 const CAPACITY = 200
 
-/** Keeps the last injected faults. */
+/** Keeps the last injected faults, and counts all by tool. */
 export class RecentFaults {
+  readonly tally = new FaultTally()
   readonly #kept: RecentFault[] = []
   readonly #capacity: number
   #total = 0
@@ -258,6 +260,8 @@ export class RecentFaults {
   add(fault: RecentFault): void {
     if (this.#kept.push(fault) > this.#capacity) this.#kept.shift()
     this.#total++
+    const { at, entry } = fault
+    if (entry.tool !== undefined) this.tally.add(entry.tool, entry.fault, entry.effect, at)
   }
 
   /** Returns the kept faults, newest first. */

@@ -50,6 +50,7 @@ describe('what to test next', () => {
     expect(Object.keys((JSON.parse(learned) as { targets: object }).targets)).toEqual([
       `http://127.0.0.1:${stage.squall.port}/mcp`,
     ])
+    expect(learned).toMatch(/"bytes": [1-9]/)
     await writeFile(
       `${stage.directory}/experiments/baselines.json`,
       '{"schema":"squall.baselines/1"',

@@ -28,7 +28,12 @@ it('a run of the history asked the questions of its rules', async () => {
   expect(result.verdict, result.why).toBe('passed')
   const [test, ...others] = await pastTests(experiments, result.target)
   expect(others).toEqual([])
-  expect(test).toMatchObject({ question: 'error', passedShare: 20, failed: false, run: result.id })
+  expect(test).toMatchObject({
+    question: 'error',
+    known: 0.4,
+    failed: false,
+    result: 'passed at 20%',
+  })
   expect([test!.covers('work'), test!.covers('rest')]).toEqual([true, false])
   expect(await pastTests(experiments, 'http://127.0.0.1:1/mcp')).toEqual([])
 })
