@@ -71,7 +71,8 @@ function textOf(all: ReadonlyMap<string, Learned>): string {
   return `${JSON.stringify({ schema: SCHEMA, targets }, null, 1)}\n`
 }
 
-function merged(known: Behaviour | undefined, seen: Behaviour): Behaviour {
+/** Returns the mean of two behaviours, weighted by their calls. */
+export function merged(known: Behaviour | undefined, seen: Behaviour): Behaviour {
   if (known === undefined) return seen
   const calls = Math.min(MAX_CALLS, known.calls + seen.calls)
   const share = seen.calls / (known.calls + seen.calls)

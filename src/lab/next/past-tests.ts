@@ -4,7 +4,7 @@ import { PastRunError, readHistory, readPastResult } from '../experiment/history
 import type { ExperimentResult } from '../experiment/experiment-result.ts'
 import type { WrittenRule } from '../experiment/plan.ts'
 import { toolMatcher } from '../experiment/plan-rejections.ts'
-import { NotKeptError, readKept } from '../experiment/read-plan.ts'
+import { NotKeptError, readKept } from '../experiment/kept-plan.ts'
 import { readSearch } from '../search/search-result.ts'
 import { questionsOf } from '../../admin/next/questions.ts'
 import type { PastTest } from '../../admin/next/rank.ts'
@@ -16,23 +16,35 @@ const WIDE = 50
 const MAX_RUNS = 50
 const MAX_REPORT = 8 * 1024 * 1024
 
+/** An earlier run that can be read, with its rules. */
+export interface PastRun {
+  readonly result: ExperimentResult
+  readonly rules: readonly WrittenRule[]
+}
+
+/** Reads the questions of earlier experiments on a target. */
+export async function pastTests(experiments: string, target: string): Promise<readonly PastTest[]> {
+  const runs = await pastRuns(experiments, target)
+  return runs.flatMap(({ result, rules }) => testsOf(result, rules))
+}
+
 /**
- * Reads the questions of earlier experiments on a target. Runs that are incomplete or huge are left
+ * Reads the earlier experiments on a target, the oldest first. Runs that are incomplete or huge are left
  * out, and those of searches, whose verdicts are about one magnitude.
  */
-export async function pastTests(experiments: string, target: string): Promise<readonly PastTest[]> {
+export async function pastRuns(experiments: string, target: string): Promise<readonly PastRun[]> {
   const searched = await runsOfSearches(experiments)
   const entries = (await readHistory(experiments))
     .filter((entry) => entry.target === target && !searched.has(entry.id))
     .slice(-MAX_RUNS)
-  const found: PastTest[] = []
+  const found: PastRun[] = []
   for (const { id } of entries) {
     try {
       const { size } = await stat(join(experiments, id, 'report.json'))
       if (size > MAX_REPORT) continue
       const result = await readPastResult(experiments, id)
       const { read } = await readKept(experiments, id)
-      if (read.ok) found.push(...testsOf(result, read.plan.rules?.rules ?? []))
+      if (read.ok) found.push({ result, rules: read.plan.rules?.rules ?? [] })
     } catch (error) {
       const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT'
       if (!(isMissing || error instanceof PastRunError || error instanceof NotKeptError))
@@ -67,6 +79,8 @@ export function testsOf(
   const shares = stages.map(({ share }) => share ?? 0)
   const passed = failed ? shares.slice(0, -1) : shares
   const share = Math.max(0, ...passed)
+  const where = share === 0 ? 'at its first stage' : `above ${share}%`
+  const failure = `failed ${where}, and did not pass since`
   const { errors, p95 } = before.measured
   return rules.flatMap((rule) =>
     questionsOf(rule).map(({ id: question }) => ({
@@ -75,7 +89,7 @@ export function testsOf(
       at: Date.parse(startedAt),
       known: failed ? 0 : Math.min(1, share / WIDE),
       failed,
-      result: failed ? `failed above ${share}%, and did not pass since` : `passed at ${share}%`,
+      result: failed ? failure : `passed at ${share}%`,
       before: { run: id, errors, p95 },
     })),
   )
