@@ -44,7 +44,14 @@ export async function nextTests(
     plan: planFor(each, setting),
   }))
   const files = plans.map(({ name }) => join(experiments, result.id, NEXT, name))
-  return { table: nextTable(ranks, files, result.target), plans }
+  const perTask = [
+    ...perTaskText([result], 'now'),
+    ...perTaskText(
+      earlier.map((run) => run.result),
+      'usually',
+    ),
+  ].join(', ')
+  return { table: nextTable(ranks, files, { target: result.target, perTask }), plans }
 }
 
 function settingOf({ sidecar, file }: Plan, result: ExperimentResult): PlanSetting {
@@ -68,11 +75,23 @@ function toolsBefore({ before }: ExperimentResult): readonly Behaviour[] {
     })
 }
 
-function nextTable(ranks: readonly Rank[], files: readonly string[], target: string): ReportTable {
+/** Describes the calls of a task before the stages, with their retries; empty without tasks. */
+function perTaskText(results: readonly ExperimentResult[], when: string): readonly string[] {
+  const counts = results.flatMap(({ before }) => before.load?.counts ?? [])
+  const tasks = counts.reduce((sum, each) => sum + each.tasks, 0)
+  const calls = counts.reduce((sum, each) => sum + each.calls + each.retries, 0)
+  return tasks === 0 ? [] : [`${when} ${(calls / tasks).toFixed(2)}`]
+}
+
+function nextTable(
+  ranks: readonly Rank[],
+  files: readonly string[],
+  { target, perTask }: { readonly target: string; readonly perTask: string },
+): ReportTable {
   const command = asStarted(`squall experiment next --target ${target}`)
   return {
     title: 'What to test next',
-    about: `By the load before the stages and the history of this target; ${command} also reads what the sidecar passes now.`,
+    about: `By the load before the stages and the history of this target; ${command} also reads what the sidecar passes now. Calls and retries per task before the stages: ${perTask}.`,
     columns: [
       { name: 'Tool' },
       { name: 'Fault' },
