@@ -20,6 +20,7 @@ export const WAITING = [
   'test/lab/experiment/same-rules.test.ts',
   'test/lab/search/command.test.ts',
   'test/lab/search/pods.test.ts',
+  'test/lab/search/rejected.test.ts',
   'test/live/rollback-on.test.ts',
   'test/system/waiting/**/*.test.ts',
 ]

@@ -244,6 +244,7 @@ const CAPACITY = 200
 /** Keeps the last injected faults, and counts all by tool. */
 export class RecentFaults {
   readonly tally = new FaultTally()
+  /** A ring; the oldest is at `total` modulo the capacity, once the ring is full. */
   readonly #kept: RecentFault[] = []
   readonly #capacity: number
   #total = 0
@@ -258,14 +259,14 @@ export class RecentFaults {
   }
 
   add(fault: RecentFault): void {
-    if (this.#kept.push(fault) > this.#capacity) this.#kept.shift()
-    this.#total++
+    this.#kept[this.#total++ % this.#capacity] = fault
     const { at, entry } = fault
     if (entry.tool !== undefined) this.tally.add(entry.tool, entry.fault, entry.effect, at)
   }
 
   /** Returns the kept faults, newest first. */
   list(): readonly RecentFault[] {
-    return this.#kept.toReversed()
+    const oldest = this.#total % this.#capacity
+    return [...this.#kept.slice(oldest), ...this.#kept.slice(0, oldest)].toReversed()
   }
 }

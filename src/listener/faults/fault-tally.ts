@@ -8,25 +8,32 @@ export interface InjectedInto {
   readonly last: number
 }
 
-/** Further pairs of tool and fault are not counted. */
-const MAX_PAIRS = 1_000
+type Writable = { -readonly [K in keyof InjectedInto]: InjectedInto[K] }
 
-/** Counts injections by tool, fault and effect. */
+/** Further tools, and further faults of a tool, are not counted. */
+const MAX_TOOLS = 200
+const MAX_FAULTS = 20
+
+/** Counts injections by tool, fault and effect, without an allocation for those that are known. */
 export class FaultTally {
-  readonly #pairs = new Map<string, { -readonly [K in keyof InjectedInto]: InjectedInto[K] }>()
+  readonly #tools = new Map<string, Writable[]>()
 
   add(tool: string, fault: string, effect: string | undefined, at: number): void {
-    const key = `${fault}\n${effect ?? ''}\n${tool}`
-    const known = this.#pairs.get(key)
-    if (known !== undefined) {
+    let faults = this.#tools.get(tool)
+    if (faults === undefined) {
+      if (this.#tools.size >= MAX_TOOLS) return
+      this.#tools.set(tool, (faults = []))
+    }
+    for (const known of faults) {
+      if (known.fault !== fault || known.effect !== effect) continue
       known.count++
       known.last = at
-    } else if (this.#pairs.size < MAX_PAIRS) {
-      this.#pairs.set(key, { tool, fault, effect, count: 1, last: at })
+      return
     }
+    if (faults.length < MAX_FAULTS) faults.push({ tool, fault, effect, count: 1, last: at })
   }
 
   list(): readonly InjectedInto[] {
-    return [...this.#pairs.values()]
+    return [...this.#tools.values()].flat()
   }
 }
