@@ -1,5 +1,6 @@
 import type { Static, TUnsafe } from 'typebox'
 import type { RuleCounts } from '../rules/select/rule-counts.ts'
+import { nextSchema } from './next/next-schema.ts'
 import { callSchema, errors, errorsSchema, historySchema } from './call-schemas.ts'
 import {
   count,
@@ -263,6 +264,7 @@ export const SCHEMAS = {
   errors: errorsSchema,
   call: callSchema,
   history: historySchema,
+  next: nextSchema,
   event,
   change,
   changed,

@@ -71,6 +71,12 @@ export const API = {
     summary: 'rates and latencies of the last 15 minutes, by tool, as JSON',
     response: SCHEMAS.history,
   },
+  next: {
+    method: 'GET',
+    path: '/api/next',
+    summary: 'which tool and fault to test next, with reasons and plans, as JSON',
+    response: SCHEMAS.next,
+  },
   events: {
     method: 'GET',
     path: '/api/events',
@@ -121,6 +127,7 @@ export type Errors = ResponseOf<typeof API.errors>
 export type ErrorKind = Errors['errors'][number]
 export type TappedCall = ResponseOf<typeof API.tap>
 export type History = ResponseOf<typeof API.history>
+export type Next = ResponseOf<typeof API.next>
 export type LiveEvent = ResponseOf<typeof API.events>
 export type Tool = LiveEvent['tools'][number]
 export type Changed = ResponseOf<typeof API.disarm>
