@@ -1,10 +1,11 @@
 import { defineCommand } from '../flags/command.ts'
 import { type Given, group } from '../flags/flag.ts'
-import { count, many, one } from '../flags/kinds.ts'
+import { atMost, count, many, one } from '../flags/kinds.ts'
 import { invalidValue, missing } from '../flags/usage-error.ts'
 import { EXPERIMENTS, JSON_OUT } from './past-experiments.ts'
 
 const FLEET = 'Fleet:'
+const MOST_FILES = 100
 const MOST_TASKS = 100_000_000
 
 export const EXPERIMENT_SIMULATE = defineCommand({
@@ -31,7 +32,10 @@ export const EXPERIMENT_SIMULATE = defineCommand({
       from: many(
         'file',
         'result of squall load, or report.json of an experiment, that measured the tools without faults; repeat it for more (default: the past experiments on the target)',
-        (all) => all.map(({ text }) => text),
+        (all) => {
+          atMost(MOST_FILES, all)
+          return all.map(({ text }) => text)
+        },
       ),
       seed: count('seed of the simulation', { min: 0, max: 2 ** 32 - 1 }, '1'),
     }),

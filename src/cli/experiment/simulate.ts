@@ -1,8 +1,12 @@
-import { quoted } from '../../base/text/foreign-text.ts'
-import { plainText } from '../../base/text/foreign-text.ts'
+import { plainText, quoted } from '../../base/text/foreign-text.ts'
 import { shownUrl } from '../../base/text/shown-url.ts'
 import { CLEAR_LINE, redraw, redraws } from '../../base/text/status-line.ts'
-import { parsePastResult, readHistory, readPastResult } from '../../lab/experiment/history.ts'
+import {
+  parsePastResult,
+  PastRunError,
+  readHistory,
+  readPastResult,
+} from '../../lab/experiment/history.ts'
 import type { Plan } from '../../lab/experiment/plan.ts'
 import { RejectedError, rejectionError } from '../../lab/experiment/rejection.ts'
 import { progressBar } from '../../lab/load/load-progress.ts'
@@ -72,34 +76,43 @@ export async function simulatePlan(request: SimulateRequest): Promise<number> {
   }
 }
 
-/** Reads the measurements that are named, or else those of past experiments on the target. */
+/** Reads the named measurements, or those of past experiments on the target that can be used. */
 async function measured(
   plan: Plan,
   { from, experiments }: SimulateRequest,
 ): Promise<readonly Measurement[]> {
   const { tools = [] } = plan.file.load
   const names = [...new Set([...tools, ...plan.calls.map(({ tool }) => tool)])]
-  if (from.length > 0) {
-    return Promise.all(
-      from.map((file) =>
-        readAs(file, '--from', MAX_RESULT, (text) => {
-          const load = parsePastResult(text)?.before.load ?? parseResult(text, quoted(file))
-          return measurementOf(file, load, names)
-        }),
-      ),
-    )
-  }
-  const target = shownUrl(plan.target)
   const found: Measurement[] = []
+  for (const file of from) {
+    const load = await readAs(
+      file,
+      '--from',
+      MAX_RESULT,
+      (text) => parsePastResult(text)?.before.load ?? parseResult(text, quoted(file)),
+    )
+    found.push(measurementOf(file, load, names))
+  }
+  if (from.length > 0) return found
+  const target = shownUrl(plan.target)
   const past = (await readHistory(experiments)).filter((entry) => entry.target === target)
+  let unsuitable: RejectedError | undefined
   for (const { id } of past.slice(-MOST_RUNS)) {
-    const { load } = (await readPastResult(experiments, id)).before
-    if (load !== undefined) found.push(measurementOf(`run ${id}`, load, names))
+    try {
+      const { load } = (await readPastResult(experiments, id)).before
+      if (load !== undefined) found.push(measurementOf(`run ${id}`, load, names))
+    } catch (error) {
+      if (error instanceof RejectedError) unsuitable = error
+      else if (!(error instanceof PastRunError)) throw error
+    }
   }
   if (found.length > 0) return found
-  throw rejectionError(
-    'NOT_MEASURED',
-    `${experiments} has no experiment on ${target}`,
-    'measure the tools: squall load --target URL --tasks 1000 --out result.json, then --from result.json',
+  throw (
+    unsuitable ??
+    rejectionError(
+      'NOT_MEASURED',
+      `${experiments} has no experiment on ${target}`,
+      'measure the tools: squall load --target URL --tasks 1000 --out result.json, then --from result.json',
+    )
   )
 }

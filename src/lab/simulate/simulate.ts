@@ -4,6 +4,7 @@ import { compileRules } from '../../rules/match/compile.ts'
 import type { RuleFileSpec } from '../../rules/file/rule-spec.ts'
 import type { Plan } from '../experiment/plan.ts'
 import { rejectionError, RejectedError } from '../experiment/rejection.ts'
+import type { IndicatorCounts } from '../indicators/indicators.ts'
 import { Histogram } from '../load/results/histogram.ts'
 import { arrivalCount } from '../load/load-models.ts'
 import { type Predicted, predict, type RoundValue } from './interval.ts'
@@ -89,7 +90,7 @@ export async function simulate(options: SimulateOptions): Promise<Simulation | u
     const measured = measurements[round % measurements.length]!
     // Another seed samples other calls.
     const rulesSeed = Math.floor(random() * 2 ** 32)
-    const runs = specs.map(() => [] as PodRun[])
+    const runs = specs.map(() => [] as PodCounts[])
     const models = [...measured.tools].map(([tool, each]) => drawTool(tool, each, random))
     for (let i = 0; i < podsPerRound; i++) {
       const pod = Math.floor(((i + random()) * pods) / podsPerRound)
@@ -107,8 +108,10 @@ export async function simulate(options: SimulateOptions): Promise<Simulation | u
           random: seededRandom(seed, `round/${round}/pod/${pod}`),
         })
         await run.run()
-        simulatedTasks += run.recorder.counts.tasks
-        runs[stage]!.push(run)
+        const { injected, latency } = run
+        const { counts } = run.recorder
+        simulatedTasks += counts.tasks
+        runs[stage]!.push({ counts, injected, latency })
         await nextLoop()
         if (stop.aborted) return undefined
       }
@@ -135,6 +138,11 @@ export async function simulate(options: SimulateOptions): Promise<Simulation | u
     })),
     leftOut: LEFT_OUT,
   }
+}
+
+/** The results of a pod that are kept. */
+interface PodCounts extends Pick<PodRun, 'injected' | 'latency'> {
+  readonly counts: IndicatorCounts
 }
 
 type StageValues = Readonly<Record<Quantity, RoundValue>>
@@ -216,8 +224,8 @@ function meanMs({ latencies }: MeasuredTool): number {
 
 /** Returns the values of a stage in one round. */
 function stageValues(
-  stage: readonly PodRun[],
-  before: readonly PodRun[],
+  stage: readonly PodCounts[],
+  before: readonly PodCounts[],
   fleet: number,
 ): StageValues {
   const all = quantitiesOf(stage, before)
@@ -237,25 +245,25 @@ function stageValues(
 const COUNTS: ReadonlySet<Quantity> = new Set(['tasks', 'calls', 'injected', 'retries'])
 
 function quantitiesOf(
-  runs: readonly PodRun[],
-  before: readonly PodRun[],
+  runs: readonly PodCounts[],
+  before: readonly PodCounts[],
 ): Readonly<Record<Quantity, number | null>> {
-  const sum = (of: (run: PodRun) => number): number =>
+  const sum = (of: (run: PodCounts) => number): number =>
     runs.reduce((total, run) => total + of(run), 0)
-  const tasks = sum(({ recorder }) => recorder.counts.tasks)
+  const tasks = sum(({ counts }) => counts.tasks)
   const share = (part: number): number | null => (tasks === 0 ? null : part / tasks)
-  const failed = sum(({ recorder }) => recorder.counts.failedTasks)
+  const failed = sum(({ counts }) => counts.failedTasks)
   const latency = merged(runs)
   const usual = merged(before)
   const [p50, p99] = [latency.quantile(0.5), latency.quantile(0.99)]
   return {
     tasks,
-    calls: sum(({ recorder }) => recorder.counts.calls),
+    calls: sum(({ counts }) => counts.calls),
     injected: sum(({ injected }) => injected),
-    touched: share(sum(({ recorder }) => recorder.counts.hitTasks)),
+    touched: share(sum(({ counts }) => counts.hitTasks)),
     failed: share(failed),
     success: share(tasks - failed),
-    retries: sum(({ recorder }) => recorder.counts.retries),
+    retries: sum(({ counts }) => counts.retries),
     p50,
     p99,
     addedP50: difference(p50, usual.quantile(0.5)),
@@ -267,7 +275,7 @@ function difference(one: number | null, other: number | null): number | null {
   return one === null || other === null ? null : one - other
 }
 
-function merged(runs: readonly PodRun[]): Histogram {
+function merged(runs: readonly PodCounts[]): Histogram {
   if (runs.length === 1) return runs[0]!.latency
   const sum = new Histogram()
   for (const { latency } of runs) sum.addAll(latency.data())

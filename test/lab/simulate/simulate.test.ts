@@ -1,7 +1,8 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { addToHistory } from '../../../src/lab/experiment/history.ts'
 import type { Plan } from '../../../src/lab/experiment/plan.ts'
 import { RejectedError } from '../../../src/lab/experiment/rejection.ts'
 import { predict } from '../../../src/lab/simulate/interval.ts'
@@ -219,6 +220,20 @@ describe('the command', () => {
     const other = await run(await planFile({ load: { tools: ['rest'] } }), ...from, '--json')
     expect(other.code).toBe(1)
     expect(other.stdout).toContain('has 0 calls of \\"rest')
+  })
+
+  it('uses past experiments on the target, without those that cannot be used', async () => {
+    const result = await stage.run({ load: { rate: 400 }, steadyState: { for: '500ms' } })
+    const past = join(directory, 'past')
+    await mkdir(join(past, result.id), { recursive: true })
+    await writeFile(join(past, result.id, 'report.json'), JSON.stringify(result))
+    await addToHistory(past, result)
+    await addToHistory(past, { ...result, id: '20260101-000000-000000' })
+    const line = ['experiment', 'simulate', await planFile(), '--experiments', past, '--json']
+    const { stdout } = await startProgram([...line, '--tasks', '20'], {}, { here: true })
+    const { sources } = JSON.parse(stdout) as Awaited<ReturnType<typeof simulated>>
+    expect(sources.map(({ source }) => source)).toEqual([`run ${result.id}`])
+    expect(sources[0]!.calls).toBe(result.before.load!.counts.calls)
   })
 
   it('names the next step where nothing was measured, or no result is given', async () => {
