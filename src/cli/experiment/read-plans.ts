@@ -51,7 +51,8 @@ export async function readAsked({
   }
 }
 
-async function readPlanFile(
+/** Reads the plan in a file. Throws a `UsageError` when it cannot be read. */
+export async function readPlanFile(
   path: string,
   production?: ProductionCheck,
   policy?: Policy,
