@@ -21,6 +21,8 @@ export interface CallEntry extends OpenCall {
   readonly receivedAt: number
   /** The first 55 characters of a valid `traceparent` that came with the request. */
   readonly trace: string | undefined
+  /** The size of the request; undefined for a call in a batch. */
+  requestBytes: number | undefined
   /** The time at which the call was sent to the upstream; negative before. */
   sentAt: number
   /**
@@ -59,6 +61,7 @@ export function newEntry(
     caller,
     receivedAt,
     trace,
+    requestBytes: undefined,
     sentAt: -1,
     respondedAt: -1,
     faults: undefined,

@@ -150,12 +150,13 @@ export class InFlightRequests {
 
   /** Reports a single call to whoever reads calls. */
   #watched(watch: CallWatch, entry: CallEntry, record: CallRecord, error?: Explained): void {
-    const { call, session, client, faults } = entry
+    const { call, session, client, faults, requestBytes } = entry
     const more = {
       id: call.id,
       session,
       client: client ?? this.sessions.get(session)?.client,
       error,
+      requestBytes,
       faults: error?.by ? [error.by] : (faults?.options.listener.effectsOn?.(call) ?? NO_FAULTS),
     }
     // A copy of the record would take 3 KB.

@@ -201,9 +201,7 @@ export class Pipeline implements ActiveExchangeOwner {
     if (!this.#reader.keeps(exchange.head, weight)) {
       return this.#withoutCalls(exchange, 'http', receivedAt, size, null, true)
     }
-    if (calls.length + weight === 0) {
-      return this.#withoutCalls(exchange, 'mcp', receivedAt, size)
-    }
+    if (calls.length + weight === 0) return this.#withoutCalls(exchange, 'mcp', receivedAt, size)
     const entries: CallEntry[] = []
     for (const call of calls)
       entries.push(inFlight.open(call, session, receivedAt, trace, exchange, posted.client))
@@ -215,6 +213,7 @@ export class Pipeline implements ActiveExchangeOwner {
     const request = { head: exchange.head, posted, session, size, receivedAt, weight }
     const faults = planCalls(this.#parts, request, entries)
     if (posted.batch) inFlight.cancelOwn(posted, entries)
+    else if (entries[0] !== undefined) entries[0].requestBytes = size
     return new ActiveExchange(this, exchange, 'mcp', receivedAt, observer, faults, entries, posted)
   }
 

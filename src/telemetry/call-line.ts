@@ -15,10 +15,12 @@ export interface EndedCall extends CallRecord {
   readonly error: ErrorText | undefined
   /** The faults that took effect on the call. */
   readonly faults: readonly FaultEffect[]
+  /** The size of the request; undefined for a call in a batch. */
+  readonly requestBytes?: number | undefined
 }
 
 /**
- * One call as the tap and the access log show it: who called what, how it ended and why. It has
+ * One call as the tap and the call log show it: who called what, how it ended and why. It has
  * nothing of arguments, results and messages.
  */
 export interface CallLine {
@@ -44,8 +46,10 @@ export interface CallLine {
   readonly durationMs?: number
   /** The part of the upstream; missing when the upstream did not get the call. */
   readonly upstreamMs?: number
-  /** The size of the message that ended the call, where it was seen apart from others. */
-  readonly bytes?: number
+  /** The size of the request; missing for a call in a batch. */
+  readonly requestBytes?: number
+  /** The size of the message with the result, where it was seen apart from others. */
+  readonly resultBytes?: number
   /** True when the call ended well, but a fault changed its request or response. */
   readonly changed?: true
   readonly faults?: readonly FaultEffect[]
@@ -73,7 +77,8 @@ export function callLine(call: EndedCall, at: number, ids: ShownIds): CallLine {
     ...given('code', error?.code),
     ...given('durationMs', milliseconds(seconds)),
     ...given('upstreamMs', milliseconds(upstreamSeconds)),
-    ...given('bytes', responseBytes),
+    ...given('requestBytes', call.requestBytes),
+    ...given('resultBytes', responseBytes),
     ...(call.changed === true && { changed: true }),
     ...(faults.length > 0 && { faults: faults.map(({ rule, fault }) => ({ rule, fault })) }),
     ...given('trace', traceId(call.trace)),

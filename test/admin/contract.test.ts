@@ -46,6 +46,7 @@ const CALL = {
   origin: 'injected',
   seconds: 0.02,
   upstreamSeconds: 0.01,
+  requestBytes: 90,
   responseBytes: 40,
   trace: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
 } as const

@@ -95,10 +95,15 @@ const OWN_FLAGS = {
       oneOf(ERROR_MESSAGES),
       { default: 'redacted' },
     ),
-    accessLog: one(
+    callLog: one(
       'file',
       'file for a line of JSON for each call that has ended, or - for standard output; it is reopened after it was moved, and on SIGHUP',
       pathTo('name a file, or - for standard output'),
+    ),
+    callLogSize: size(
+      'size at which that file is renamed to FILE.1, which replaces an older one',
+      { min: 4 * MIB, max: 1024 * 1024 * MIB },
+      '100MiB',
     ),
     logInjections: one(
       'which',
