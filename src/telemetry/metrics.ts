@@ -5,6 +5,7 @@ import { HttpCounts } from './http-counts.ts'
 import { inSlices } from './in-slices.ts'
 import { bucketsOf, METRICS, type MetricName } from './metric-table.ts'
 import { CONTENT_TYPE, nodeMetrics, registryTexts } from './prom-registry.ts'
+import { TaskCounts } from './task-counts.ts'
 import { RuleMetrics } from './rule-metrics.ts'
 import type { RulesSource } from './rules-sample.ts'
 import { END, familyText, type Sample, samplesText, type TextFormat } from './text-format.ts'
@@ -23,7 +24,13 @@ import type {
   Telemetry,
   UnclassifiedReason,
 } from './telemetry.ts'
-import { zeroRejections, zeroUnclassified } from './zero-counts.ts'
+import {
+  type TableName,
+  zeroEvictions,
+  zeroGuardTrips,
+  zeroRejections,
+  zeroUnclassified,
+} from './zero-counts.ts'
 
 /** Holds the metrics of one scrape. */
 export interface Exposition {
@@ -50,6 +57,8 @@ export interface Metrics extends Telemetry {
   adminRejected(reason: AdminRejection): void
   /** Shows these rules in later scrapes. */
   showRules(source: RulesSource): void
+  /** Counts tasks of agents. */
+  readonly tasks: TaskCounts
   /** The memory budget that scrapes show. */
   memory: MemorySource
   /** Renders in Prometheus' format by default; only OpenMetrics has exemplars. */
@@ -70,8 +79,6 @@ const OVERHEAD_BOUNDS = bucketsOf(OVERHEAD)
 
 /** Further tools are counted as `other`. */
 const MAX_CANARY_TOOLS = 200
-
-type TableName = Parameters<Telemetry['evicted']>[0]
 
 /** Creates counters and gauges. */
 export function createMetrics(options: MetricsOptions): Metrics {
@@ -99,21 +106,11 @@ class PromMetrics implements Metrics {
   readonly #faults: FaultCounts
   readonly #canaryCalls = new Map<string, number>()
   readonly #rules = new RuleMetrics()
+  readonly tasks: TaskCounts
   memory: MemorySource = { limit: 0, held: 0, kept: 0, pressure: {} }
   readonly #reloads: Record<ReloadResult, number> = { applied: 0, rejected: 0, absent: 0 }
-  readonly #guardTrips: Record<GuardReason, number> = {
-    error_rate: 0,
-    real_errors: 0,
-    upstream_latency: 0,
-    call_rate: 0,
-    not_ready: 0,
-  }
-  readonly #evictions: Record<TableName, number> = {
-    sessions: 0,
-    in_flight_calls: 0,
-    endpoints: 0,
-    redirects: 0,
-  }
+  readonly #guardTrips = zeroGuardTrips()
+  readonly #evictions = zeroEvictions()
   readonly #rendering = new Map<TextFormat, Rendering>()
   readonly #pool = new ChunkPool()
 
@@ -121,6 +118,7 @@ class PromMetrics implements Metrics {
     const calls = new CallCounts(options.maxTools ?? 200)
     this.#calls = calls
     this.#faults = new FaultCounts((name) => calls.labelOf(name))
+    this.tasks = new TaskCounts((name) => calls.labelOf(name))
     this.#build = { version: options.version, node: process.versions.node }
   }
 
@@ -252,6 +250,7 @@ class PromMetrics implements Metrics {
       squall_canary_calls_total: of(() =>
         [...this.#canaryCalls].map(([tool, value]) => ({ labels: { tool }, value })),
       ),
+      ...this.tasks.sources(out, format, of),
       squall_rule_matches_total: (name) => this.#rules.matches(out, name),
       squall_rule_sampled_total: (name) => this.#rules.sampled(out, name),
       squall_rule_evaluations_total: (name) => this.#rules.evaluations(out, name),

@@ -65,15 +65,32 @@ export class TaskCounts {
     else cell.value++
   }
 
-  /** Writes the lines of the verdicts. */
-  after(out: TextWriter, format: TextFormat): void {
-    for (const { start, count, exemplar } of this.#after.values()) {
-      out.line(start, count, format === 'openmetrics' ? exemplar?.text : undefined)
+  /** Maps each metric of tasks to the function that writes its lines. */
+  sources(
+    out: TextWriter,
+    format: TextFormat,
+    of: (samples: () => readonly Sample[]) => (name: string) => Iterable<void>,
+  ) {
+    // Without a task there are no lines, as without the option.
+    const total = (value: () => number) =>
+      of(() => (this.calls.size === 0 ? [] : [{ labels: {}, value: value() }]))
+    const by = (label: string, counts: ReadonlyMap<string, number>) =>
+      of(() => [...counts].map(([key, value]) => ({ labels: { [label]: key }, value })))
+    return {
+      squall_after_fault_total: () => [this.#writeAfter(out, format)],
+      squall_tasks_total: by('result', this.ended),
+      squall_tasks_open: total(() => this.open),
+      squall_task_calls_total: by('by', this.calls),
+      squall_task_retries_total: total(() => this.retries),
+      squall_task_wasted_calls_total: total(() => this.wasted),
+      squall_task_duplicate_executions_total: of(() => [...this.#duplicates.values()]),
     }
   }
 
-  duplicates(): readonly Sample[] {
-    return [...this.#duplicates.values()]
+  #writeAfter(out: TextWriter, format: TextFormat): void {
+    for (const { start, count, exemplar } of this.#after.values()) {
+      out.line(start, count, format === 'openmetrics' ? exemplar?.text : undefined)
+    }
   }
 
   /** Returns undefined when a new series exceeds the bound. */

@@ -1,4 +1,4 @@
-import type { RejectionReason, UnclassifiedReason } from './telemetry.ts'
+import type { GuardReason, RejectionReason, Telemetry, UnclassifiedReason } from './telemetry.ts'
 
 /** Returns a zero for each reason of an unclassified request. */
 export function zeroUnclassified(): Record<UnclassifiedReason, number> {
@@ -35,4 +35,16 @@ export function zeroRejections(): Record<RejectionReason, number> {
     internal_error: 0,
     slow_client: 0,
   }
+}
+
+/** Returns a zero for each reason of a trip. */
+export function zeroGuardTrips(): Record<GuardReason, number> {
+  return { error_rate: 0, real_errors: 0, upstream_latency: 0, call_rate: 0, not_ready: 0 }
+}
+
+export type TableName = Parameters<Telemetry['evicted']>[0]
+
+/** Returns a zero for each bounded table. */
+export function zeroEvictions(): Record<TableName, number> {
+  return { sessions: 0, in_flight_calls: 0, endpoints: 0, redirects: 0, tasks: 0 }
 }
