@@ -1,3 +1,5 @@
+import { TASK_METRICS } from './task-metric-table.ts'
+
 /** Declares one metric for the exposition and the documentation. */
 export interface MetricSpec {
   readonly name: string
@@ -115,6 +117,7 @@ export const METRICS = [
     help: 'Calls and other messages of clients that contain the canary of a result which the fault poison changed: an agent obeyed it.',
     labels: ['tool'],
   },
+  ...TASK_METRICS,
   {
     name: 'squall_rule_matches_total',
     type: 'counter',

@@ -6,6 +6,7 @@ import { HttpCounts } from './http-counts.ts'
 import { inSlices } from './in-slices.ts'
 import { bucketsOf, METRICS, type MetricName } from './metric-table.ts'
 import { CONTENT_TYPE, nodeMetrics, registryTexts } from './prom-registry.ts'
+import { TaskCounts } from './task-counts.ts'
 import { RuleMetrics } from './rule-metrics.ts'
 import type { RulesSource } from './rules-sample.ts'
 import { END, familyText, type Sample, samplesText, type TextFormat } from './text-format.ts'
@@ -60,6 +61,8 @@ export interface Metrics extends Telemetry {
   callsLogged(fate: LoggedLine, lines: number): void
   /** Shows these rules in later scrapes. */
   showRules(source: RulesSource): void
+  /** Counts tasks of agents. */
+  readonly tasks: TaskCounts
   /** The memory budget that scrapes show. */
   memory: MemorySource
   /** Renders in Prometheus' format by default; only OpenMetrics has exemplars. */
@@ -100,6 +103,7 @@ class PromMetrics implements Metrics {
   readonly #faults: FaultCounts
   readonly #canaryCalls = new Map<string, number>()
   readonly #rules = new RuleMetrics()
+  readonly tasks: TaskCounts
   memory: MemorySource = { limit: 0, held: 0, kept: 0, pressure: {} }
   readonly #reloads: Record<ReloadResult, number> = { applied: 0, rejected: 0, absent: 0 }
   readonly #guardTrips = zeroGuardTrips()
@@ -111,6 +115,7 @@ class PromMetrics implements Metrics {
     const calls = new CallCounts(options.maxTools ?? 200)
     this.#calls = calls
     this.#faults = new FaultCounts((name) => calls.labelOf(name))
+    this.tasks = new TaskCounts((name) => calls.labelOf(name))
     this.#build = { version: options.version, node: process.versions.node }
   }
 
@@ -247,6 +252,7 @@ class PromMetrics implements Metrics {
       squall_canary_calls_total: of(() =>
         [...this.#canaryCalls].map(([tool, value]) => ({ labels: { tool }, value })),
       ),
+      ...this.tasks.sources(out, format, of),
       squall_rule_matches_total: (name) => this.#rules.matches(out, name),
       squall_rule_sampled_total: (name) => this.#rules.sampled(out, name),
       squall_rule_evaluations_total: (name) => this.#rules.evaluations(out, name),

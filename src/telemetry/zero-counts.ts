@@ -59,12 +59,12 @@ export function zeroGauges(): Record<GaugeName, number> {
   }
 }
 
-/** Returns a zero for each reason for which the guard disarms. */
+/** Returns a zero for each reason of a trip. */
 export function zeroGuardTrips(): Record<GuardReason, number> {
   return { error_rate: 0, real_errors: 0, upstream_latency: 0, call_rate: 0, not_ready: 0 }
 }
 
 /** Returns a zero for each bounded table. */
 export function zeroEvictions(): Record<TableName, number> {
-  return { sessions: 0, in_flight_calls: 0, endpoints: 0, redirects: 0 }
+  return { sessions: 0, in_flight_calls: 0, endpoints: 0, redirects: 0, tasks: 0 }
 }
