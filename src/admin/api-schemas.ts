@@ -1,5 +1,6 @@
 import type { Static, TUnsafe } from 'typebox'
 import type { RuleCounts } from '../rules/select/rule-counts.ts'
+import { tasksSchema, verdictSchema } from './task-schemas.ts'
 import { callSchema, errors, errorsSchema, historySchema } from './call-schemas.ts'
 import {
   count,
@@ -262,6 +263,8 @@ export const SCHEMAS = {
   faults: Type.Object(faults),
   errors: errorsSchema,
   call: callSchema,
+  verdict: verdictSchema,
+  tasks: tasksSchema,
   history: historySchema,
   event,
   change,

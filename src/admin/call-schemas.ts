@@ -35,6 +35,9 @@ export const callSchema = Type.Object({
   method,
   tool,
   ...who,
+  task: maybe(
+    text(NAME, 'The task, with `--tasks`: its key as `--log-ids` says, or the start of a hash.'),
+  ),
   outcome,
   origin,
   status,

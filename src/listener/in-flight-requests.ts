@@ -140,13 +140,14 @@ export class InFlightRequests {
 
   /** Reports a single call to whoever reads calls. */
   #watched(watch: CallWatch, entry: CallEntry, record: CallRecord, error?: Explained): void {
-    const { call, session, requestBytes } = entry
+    const { call, session, requestBytes, action } = entry
     const more = {
       id: call.id,
       session,
       client: this.#clientOf(entry),
       error,
       requestBytes,
+      task: action?.task,
       faults: effectsOn(entry, error),
     }
     // A copy of the record would take 3 KB.

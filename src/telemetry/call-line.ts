@@ -2,7 +2,7 @@ import { foreign } from '../base/text/foreign-text.ts'
 import type { ClientInfo, JsonRpcId, Origin, Outcome } from '../mcp/call.ts'
 import type { ErrorText } from '../mcp/error-text.ts'
 import { redactText } from './redact-text.ts'
-import type { ShownIds } from './shown-ids.ts'
+import type { ShownIds, ShownTask } from './shown-ids.ts'
 import type { CallRecord, FaultEffect } from './telemetry.ts'
 
 /** A call that has ended, with what only readers of single calls need. */
@@ -17,6 +17,8 @@ export interface EndedCall extends CallRecord {
   readonly faults: readonly FaultEffect[]
   /** The size of the request; undefined for a call in a batch. */
   readonly requestBytes?: number | undefined
+  /** Undefined where calls are not grouped. */
+  readonly task?: ShownTask | undefined
 }
 
 /**
@@ -34,6 +36,8 @@ export interface CallLine {
   readonly client?: string
   /** The start of a hash of the session. */
   readonly session?: string
+  /** The task, where calls are grouped: its key as ids are shown, or the start of a hash. */
+  readonly task?: string
   readonly outcome: Outcome
   readonly origin: Origin
   /** The HTTP status, where the status is the error. */
@@ -71,6 +75,7 @@ export function callLine(call: EndedCall, at: number, ids: ShownIds): CallLine {
     ...given('id', ids.id(call.id)),
     ...given('client', shownClient(call.client)),
     ...given('session', ids.session(call.session)),
+    ...given('task', call.task && ids.task(call.task)),
     outcome,
     origin,
     ...given('status', error?.status),

@@ -57,6 +57,7 @@ function end({ watch }: Api, more: Partial<EndedCall> = {}): void {
     ...CALL,
     id: 'a',
     session: 's',
+    task: { kind: 'header', key: 'trip-1' },
     client: { name: 'agent', version: '1' },
     error: { status: 500, code: -32603, message: 'no' },
     faults: [{ rule: 'slow', fault: 'abort' }],

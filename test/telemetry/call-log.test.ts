@@ -101,6 +101,20 @@ it('has a line for each call, with nothing of arguments, results and messages', 
   expect((await stat(file)).mode & 0o777).toBe(0o600)
 })
 
+it('names the task of each call where calls are grouped, as ids are shown', async () => {
+  const file = join(await directory(), 'calls.jsonl')
+  const flags = ['--call-log', file, '--tasks', '--log-ids', 'hash']
+  const squall = await startSquall({ rules: undefined, flags })
+  await squall.ask('search', { 'x-task-id': 'trip-1' })
+  await squall.ask('book', { 'x-task-id': 'trip-1' })
+  await squall.ask('search', { 'x-task-id': 'trip-2' })
+  await squall.close()
+  const tasks = (await linesOf(file)).map(({ task }) => task)
+  expect(tasks).toEqual([tasks[0], tasks[0], tasks[2]])
+  expect(new Set(tasks).size).toBe(2)
+  for (const task of tasks) expect(task).toMatch(/^[0-9a-f]{8}$/)
+})
+
 it('has as many lines as calls were counted, of each outcome', async () => {
   const file = join(await directory(), 'calls.jsonl')
   const { squall, ask, ...stage } = await startSquall({
@@ -162,7 +176,6 @@ it('keeps lines whole for a slow reader, and drops those for which there is no r
   opened(reader)
   const { log, logs, counts } = await start(file)
   for (let i = 0; i < 20_000; i++) log.take({ ...LINE, id: i })
-  // The pipe is full, and lines wait. Then somebody reads.
   const closed = log.close()
   let text = ''
   let isClosed = false
@@ -187,7 +200,6 @@ it('keeps one older file, and no file above the size', async () => {
   const { log, logs, counts } = await start(file, 4 * MIB)
   const long = { ...LINE, client: 'x'.repeat(4000) }
   let taken = 0
-  // Twice the size of a file, and more.
   while (taken < 2_500) {
     for (let i = 0; i < 250; i++) log.take({ ...long, id: taken++ })
     await eventually(() => (counts.written === taken ? undefined : `${counts.written} written`))

@@ -37,6 +37,7 @@ import { RUN } from './run.ts'
 import { EXPERIMENT_SEARCH } from './search.ts'
 import { TAP } from './tap.ts'
 import { TOP } from './top.ts'
+import { WATCH } from './watch.ts'
 import { WAIT_READY } from './wait-ready.ts'
 import { WEBHOOK } from './webhook.ts'
 
@@ -48,6 +49,7 @@ export const COMMANDS: readonly Command[] = [
   CHECK,
   TOP,
   TAP,
+  WATCH,
   DISARM,
   ARM,
   LOAD,

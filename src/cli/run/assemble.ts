@@ -1,3 +1,4 @@
+import type { AgentSource } from '../../admin/show-tasks.ts'
 import { createControlSocket } from '../../admin/control-socket.ts'
 import { createAdmin } from '../../admin/server.ts'
 import type { BoundAddress } from '../../listener/front/bind.ts'
@@ -9,6 +10,7 @@ import { quoted } from '../../base/text/foreign-text.ts'
 import { invalidCombination, invalidFile } from '../flags/usage-error.ts'
 import type { CallLog } from '../../telemetry/call-log.ts'
 import { CallWatch } from '../../telemetry/call-watch.ts'
+import { ShownIds } from '../../telemetry/shown-ids.ts'
 import { isForPeople, type Logger } from '../../telemetry/log.ts'
 import { createMetrics, type Exposition, type Metrics } from '../../telemetry/metrics.ts'
 import type { TextFormat } from '../../telemetry/text-format.ts'
@@ -64,7 +66,15 @@ export async function assemble(
     messages: options.errorMessages === 'redacted',
   })
   if (callLog !== undefined) watch.read((line) => callLog.take(line))
-  const sidecar = new Sidecar({ ...options, ...room }, telemetry, logger, engine?.parts, watch)
+  const agents = await agentsOf(options, metrics)
+  const sidecar = new Sidecar(
+    { ...options, ...room },
+    telemetry,
+    logger,
+    engine?.parts,
+    watch,
+    agents?.watch,
+  )
   metrics.memory = sidecar.memory
   // Before the first call, so that the rules apply to every call.
   await engine?.start(() => sidecar.upstreams())
@@ -88,6 +98,7 @@ export async function assemble(
     recent: engine?.recent,
     tools: () => metrics.tools(),
     watch,
+    agents,
     token: options.adminToken,
     access: options.adminAccess,
     appProbes: options.appProbes,
@@ -139,6 +150,18 @@ export async function assemble(
     await admin.close()
     await callLog?.close()
   })
+}
+
+/** Creates what watches agents; loads nothing where nobody asked for that. */
+async function agentsOf(
+  { tasks, logIds }: RunOptions,
+  metrics: Metrics,
+): Promise<AgentSource | undefined> {
+  if (tasks === undefined) return undefined
+  const { AgentWatch } = await import('../../agents/agent-watch.ts')
+  const counts = metrics.tasks
+  const watch = new AgentWatch(tasks, counts, () => metrics.evicted('tasks'))
+  return { watch, counts, ids: new ShownIds(logIds) }
 }
 
 const UNUSABLE: Readonly<Record<string, string>> = {

@@ -13,6 +13,7 @@ import {
 import { count, duration, one, oneOf, pathTo, size, toggle } from '../flags/kinds.ts'
 import { LOG_FLAGS } from '../flags/log.ts'
 import { RULES_FLAGS, rulesOf } from './rules-options.ts'
+import { TASK_FLAGS, tasksOf } from './task-options.ts'
 import { appProbesOf, TARGET_FLAGS, targetsOf } from './run-targets.ts'
 import { listenerTlsOf, TLS_FLAGS, upstreamTlsOf } from './run-tls.ts'
 
@@ -114,7 +115,13 @@ const OWN_FLAGS = {
   }),
 }
 
-export const RUN_FLAGS = { ...TARGET_FLAGS, ...TLS_FLAGS, ...RULES_FLAGS, ...OWN_FLAGS }
+export const RUN_FLAGS = {
+  ...TARGET_FLAGS,
+  ...TLS_FLAGS,
+  ...RULES_FLAGS,
+  ...OWN_FLAGS,
+  ...TASK_FLAGS,
+}
 
 /**
  * The checked, frozen options of `squall run`: times in milliseconds, sizes in bytes. Those of the
@@ -146,5 +153,7 @@ export function runOptionsOf(flags: Values<typeof RUN_FLAGS>, env: Environment) 
     listenTls: listenerTlsOf(flags),
     ...upstreamTlsOf(flags, pairs),
     rules: rulesOf(flags, env),
+    /** Undefined when agents are not watched. */
+    tasks: tasksOf(flags),
   })
 }
