@@ -227,6 +227,7 @@ const event = Type.Object({
         'The last 30 kinds of errors, each with its newest sample; otherwise as `/api/errors`.',
     }),
   ),
+  tasks: maybe(count('Tasks of agents that have not ended; missing without `--tasks`.')),
   faults: Type.Object(
     { whole: flag('Whether these are all that are kept, and not only new ones.'), ...faults },
     { description: 'The faults since the event before.' },

@@ -51,6 +51,7 @@ const OWN = [
   'rules-table.js',
   'sorting.js',
   'state-card.js',
+  'tasks-card.js',
   'tools-table.js',
 ] as const
 

@@ -158,11 +158,11 @@ function createApi(
   readonly streams: EventStreams
   readonly history: TrafficHistory
 } {
-  const { recent, tools = () => [], watch, readiness, logger } = options
+  const { recent, tools = () => [], watch, agents, readiness, logger } = options
   const parts = { rules, logger }
   const state = (): LiveEvent['state'] => showState(rules, options)
   const streams = new EventStreams(
-    liveSnapshots({ rules, recent, tools, samples: watch?.errors, state }),
+    liveSnapshots({ rules, recent, tools, samples: watch?.errors, agents, state }),
   )
   const history = new TrafficHistory(tools, rules.clock)
   const routes = [
