@@ -36,6 +36,8 @@ export interface Running {
   readonly recent: RecentFaults | undefined
   /** Shows single calls to readers. */
   readonly watch: CallWatch
+  /** Watches agents; undefined where nobody asked for that. */
+  readonly agents: AgentSource | undefined
   /** Writes calls to a file; undefined where nobody asked for that. */
   readonly callLog: CallLog | undefined
   /** Waits for exchanges in flight within a time limit, then stops. */
@@ -143,7 +145,17 @@ export async function assemble(
     logger[room.maxConnections < FEW_CONNECTIONS ? 'warn' : 'info'](room, message)
   }
   const { rules, recent } = engine ?? {}
-  const parts = { listeners, admin: bound, sidecar, metrics, watch, rules, recent, callLog }
+  const parts = {
+    listeners,
+    admin: bound,
+    sidecar,
+    metrics,
+    watch,
+    agents,
+    rules,
+    recent,
+    callLog,
+  }
   return running(parts, async () => {
     control.close()
     await engine?.close()
