@@ -1,5 +1,5 @@
 import * as Type from 'typebox'
-import { KEY_KINDS } from '../agents/task.ts'
+import { KEY_KINDS } from '../agents/key-kinds.ts'
 import { VERDICT_NAMES } from '../agents/verdicts.ts'
 import { ORIGINS, OUTCOMES } from '../telemetry/outcome-index.ts'
 import { count, flag, list, maybe, NAME, seconds, text, time, word } from './schema-parts.ts'

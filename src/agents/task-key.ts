@@ -5,7 +5,7 @@ import { FastRequestHead } from '../http/fast/fast-request-head.ts'
 import type { ClientInfo, RequestCall } from '../mcp/call.ts'
 import { isModern } from '../mcp/protocol-version.ts'
 import { metaOf } from './action.ts'
-import type { KeyKind } from './task.ts'
+import type { KeyKind } from './key-kinds.ts'
 
 /** Configures how calls are grouped into tasks. */
 export interface TaskKeys {

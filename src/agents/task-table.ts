@@ -1,6 +1,7 @@
 import { Chain } from '../base/linked-list.ts'
 import { digest } from '../base/digest.ts'
-import { type KeyKind, Task } from './task.ts'
+import type { KeyKind } from './key-kinds.ts'
+import { Task } from './task.ts'
 
 /** As many as sessions; with more, the least recently used task ends early. */
 export const MAX_TASKS = 10_000

@@ -1,9 +1,6 @@
 import type { FaultEvent } from './fault-event.ts'
+import type { KeyKind } from './key-kinds.ts'
 import type { Verdict } from './verdicts.ts'
-
-/** The ways to know the task of a call; the first that a call has counts. */
-export const KEY_KINDS = ['header', 'trace', 'meta', 'session', 'client'] as const
-export type KeyKind = (typeof KEY_KINDS)[number]
 
 /** An event with its verdict. */
 export interface Decided {

@@ -1,4 +1,4 @@
-import { KEY_KINDS } from '../../agents/task.ts'
+import { KEY_KINDS } from '../../agents/key-kinds.ts'
 import type { AgentWatchOptions } from '../../agents/agent-watch.ts'
 import { type Given, group, type Values } from '../flags/flag.ts'
 import { count, duration, elementsOf, many, one, oneOf, toggle } from '../flags/kinds.ts'
