@@ -1,3 +1,4 @@
+import { agents } from './overview-agents.mjs'
 import { ARMED_COLOURS, COLOURS, MORE_IS_BETTER } from './colours.mjs'
 import { dashboard, markers } from './dashboard.mjs'
 import {
@@ -189,6 +190,7 @@ export function overview() {
       { title: 'Whose errors', panels: errors },
       { title: 'Latency', panels: latency },
       { title: 'Tools', panels: tools },
+      { title: 'Agents', panels: agents },
       { title: 'Who is armed', panels: armed },
     ],
   })
