@@ -100,7 +100,7 @@ const BY_TRANSPORT: readonly (readonly [Transport, readonly Key[]])[] = [
 ]
 const PAIRS = BY_TRANSPORT.flatMap(([transport, keys]) => keys.map((key) => ({ transport, key })))
 /** Tasks of each script. */
-const TASKS = rounds(1, 20)
+const TASKS = rounds(1, 10)
 const AT_ONCE = 50
 
 const upstream = agentUpstream()
@@ -128,7 +128,7 @@ beforeAll(async () => {
   await Promise.all(Array.from({ length: AT_ONCE }, work))
   // The time of all verdicts is over.
   watch.sweep(performance.now() + 1e9)
-}, 60_000)
+}, rounds(60_000, 180_000))
 afterAll(() => ruled.close())
 
 type Pair = (typeof PAIRS)[number]
