@@ -1,5 +1,5 @@
 import { AgentWatch } from '../../src/agents/agent-watch.ts'
-import { KEY_KINDS } from '../../src/agents/task.ts'
+import { KEY_KINDS } from '../../src/agents/key-kinds.ts'
 import type { ReadAccess } from '../../src/admin/guards.ts'
 import { parseAppProbesJson } from '../../src/admin/probes/app-probe.ts'
 import { type Admin, createAdmin } from '../../src/admin/server.ts'
