@@ -1,5 +1,6 @@
 import type { Static, TUnsafe } from 'typebox'
 import type { RuleCounts } from '../rules/select/rule-counts.ts'
+import { nextSchema } from './next/next-schema.ts'
 import { tasksSchema, verdictSchema } from './task-schemas.ts'
 import { callSchema, errors, errorsSchema, historySchema } from './call-schemas.ts'
 import {
@@ -267,6 +268,7 @@ export const SCHEMAS = {
   verdict: verdictSchema,
   tasks: tasksSchema,
   history: historySchema,
+  next: nextSchema,
   event,
   change,
   changed,

@@ -115,7 +115,7 @@ export class LatencyWindow {
 }
 
 /** Subtracts the counts of an earlier look. */
-function newer({ bounds, counts }: Durations, then: Durations | undefined): Durations {
+export function newer({ bounds, counts }: Durations, then: Durations | undefined): Durations {
   return { bounds, counts: counts.map((count, i) => count - (then?.counts[i] ?? 0)) }
 }
 

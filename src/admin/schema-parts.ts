@@ -24,8 +24,10 @@ export const flag = (description: string): TUnsafe<boolean> =>
 export const count = (description: string): TUnsafe<number> =>
   Type.Unsafe<number>({ type: 'integer', minimum: 0, description })
 
-export const seconds = (description: string): TUnsafe<number | null> =>
+export const nullableNumber = (description: string): TUnsafe<number | null> =>
   Type.Unsafe<number | null>({ type: ['number', 'null'], description })
+
+export const seconds = nullableNumber
 
 export const list = <Item extends TSchema>(
   items: Item,

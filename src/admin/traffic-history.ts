@@ -19,11 +19,21 @@ const STEP_MS = 5_000
 const MAX_POINTS = 180
 /** Further tools are only in the series of all calls. */
 const MAX_TOOLS = 20
+/** Every five minutes the counts are kept, for ten to fifteen minutes. */
+const MARK_POINTS = 60
+const MAX_MARKS = 3
 const WIDTH = COLUMNS.length
 const ORIGINS = ['real', 'injected', 'squall'] as const
 const NONE = new Float64Array()
 
 type Origin = (typeof ORIGINS)[number]
+
+/** The counts of an earlier time, by tool. */
+export interface Mark {
+  /** Milliseconds since the epoch. */
+  readonly at: number
+  readonly samples: ReadonlyMap<string, ToolSample>
+}
 
 /** The name of all calls together, which is no label of a tool. */
 const ALL = '\u0000'
@@ -40,6 +50,8 @@ export class TrafficHistory {
   /** By tool, the columns of each point one after the other. */
   readonly #series = new Map<string, Float32Array>()
   #before: ReadonlyMap<string, ToolSample> | undefined
+  readonly #marks: Mark[] = []
+  #looks = 0
   #next = 0
   #timer: NodeJS.Timeout | undefined
 
@@ -66,6 +78,7 @@ export class TrafficHistory {
     const before = this.#before
     this.#before = new Map(kept.map((each) => [each.tool, each]))
     const at = this.#now()
+    if (this.#looks++ % MARK_POINTS === 0) this.#mark(at, samples)
     const since = this.#times[(this.#next + MAX_POINTS - 1) % MAX_POINTS] ?? at
     const seconds = Math.max(1, (at - since) / 1000)
     const start = this.#next * WIDTH
@@ -92,6 +105,16 @@ export class TrafficHistory {
           start,
         )
     }
+  }
+
+  /** The counts of ten to fifteen minutes ago, or of the start; undefined before it. */
+  get earlier(): Mark | undefined {
+    return this.#marks[0]
+  }
+
+  #mark(at: number, samples: readonly ToolSample[]): void {
+    this.#marks.push({ at, samples: new Map(samples.map((each) => [each.tool, each])) })
+    if (this.#marks.length > MAX_MARKS) this.#marks.shift()
   }
 
   /** Shows the points, oldest first. */
@@ -152,5 +175,6 @@ function sumOf(samples: readonly ToolSample[]): ToolSample {
     errors: byOrigin('errors'),
     seconds: durations('seconds'),
     upstreamSeconds: durations('upstreamSeconds'),
+    results: { count: 0, bytes: 0 },
   }
 }

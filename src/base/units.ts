@@ -91,6 +91,12 @@ export function durationText(ms: number): string {
   return inLargestUnit(ms, ['d', 'h', 'm', 's', 'ms'], MILLISECONDS)
 }
 
+/** Returns a duration rounded down to its largest unit, such as `3d`. */
+export function roundedDuration(ms: number): string {
+  const unit = ['d', 'h', 'm', 's'].map((name) => MILLISECONDS[name]!).find((each) => ms >= each)
+  return unit === undefined ? '0s' : durationText(Math.floor(ms / unit) * unit)
+}
+
 /** Returns a size in the largest binary unit that keeps it whole. */
 export function sizeText(bytes: number): string {
   return inLargestUnit(bytes, ['GiB', 'MiB', 'KiB', 'B'], BYTES)

@@ -88,10 +88,11 @@ export const abort = defineFault({
   },
   create(config): Fault {
     const reply = replyOf(config)
+    const effect = effectOf(reply)
     const response = (ctx: FaultContext): Verdict => {
       if (reply.kind === 'toolError' && !hasToolResult(ctx.call)) return CONTINUE
       if (reply.kind === 'rpcError' && ctx.call === undefined) return CONTINUE
-      ctx.injected()
+      ctx.injected(effect)
       return { kind: 'respond', reply }
     }
     return config.at === 'request' ? { onRequest: response } : { beforeResponse: response }
@@ -102,6 +103,12 @@ export const abort = defineFault({
 function hasToolResult(call: Call | undefined): boolean {
   if (call === undefined || isOther(call)) return false
   return call.method === 'tools/call' || call.method === 'tasks/result'
+}
+
+/** Names the reply by its key in rules. */
+function effectOf(reply: InjectedReply): string {
+  if (reply.kind === 'http') return `status ${reply.status}`
+  return reply.kind === 'rpcError' ? `rpcError ${reply.code}` : 'toolError'
 }
 
 interface AbortConfig {

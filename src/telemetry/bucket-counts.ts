@@ -14,6 +14,10 @@ export class BucketCounts {
     this.#counts = new Float64Array(bounds.length + 1)
   }
 
+  get count(): number {
+    return this.#counts.reduce((sum, count) => sum + count, 0)
+  }
+
   observe(observed: number, trace?: string): void {
     // One wrong clock reading must not turn the sum into NaN forever.
     const value = observed > 0 && observed < Infinity ? observed : 0

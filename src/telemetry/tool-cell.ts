@@ -91,7 +91,7 @@ export class ToolCell {
     out.line(this.#texts.changed, this.#changed, exemplar?.text)
   }
 
-  /** Returns the durations, and zeros for the calls. */
+  /** Returns durations and sizes, and zeros for the calls. */
   sample(): ToolSample & { calls: Counts; errors: Counts } {
     const seconds = new Float64Array(CALL_BOUNDS.length + 1)
     const upstreamSeconds = new Float64Array(UPSTREAM_BOUNDS.length + 1)
@@ -103,6 +103,7 @@ export class ToolCell {
       errors: { real: 0, injected: 0, squall: 0 },
       seconds: { bounds: CALL_BOUNDS, counts: seconds },
       upstreamSeconds: { bounds: UPSTREAM_BOUNDS, counts: upstreamSeconds },
+      results: { count: this.#result?.count ?? 0, bytes: this.#result?.sum ?? 0 },
     }
   }
 

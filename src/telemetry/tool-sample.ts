@@ -22,6 +22,8 @@ export interface ToolSample {
   readonly seconds: Durations
   /** Durations of the upstream's responses. */
   readonly upstreamSeconds: Durations
+  /** The results whose size is known, and their sizes added up. */
+  readonly results: { readonly count: number; readonly bytes: number }
 }
 
 /** Returns the current counts of the tools. */

@@ -96,6 +96,7 @@ async function busy(): Promise<Api> {
   api.recent.add({ at: NOW, entry: { ...entry, ...more, id: 'a' } })
   api.recent.add({ at: NOW, entry: { ...entry, ...more, tool: undefined, id: undefined } })
   api.metrics.call(CALL)
+  api.metrics.call({ ...CALL, outcome: 'ok', origin: 'real' })
   end(api)
   endTask(api)
   api.arming.disarm('guard', 'too many errors')

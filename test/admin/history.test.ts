@@ -17,6 +17,7 @@ function sample(tool: string, fine: number, real = 0, injected = 0): ToolSample 
     errors: { real, injected, squall: 0 },
     seconds: durations,
     upstreamSeconds: durations,
+    results: { count: 0, bytes: 0 },
   }
 }
 

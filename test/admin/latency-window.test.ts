@@ -7,7 +7,15 @@ const NONE = { real: 0, injected: 0, squall: 0 }
 
 function sample(tool: string, ...counts: number[]): ToolSample {
   const durations = { bounds: BOUNDS, counts: Float64Array.from(counts) }
-  return { tool, calls: NONE, errors: NONE, seconds: durations, upstreamSeconds: durations }
+  const results = { count: 0, bytes: 0 }
+  return {
+    tool,
+    calls: NONE,
+    errors: NONE,
+    seconds: durations,
+    upstreamSeconds: durations,
+    results,
+  }
 }
 
 describe('the latency of the last looks', () => {

@@ -43,6 +43,7 @@ describe.skipIf(!hasBash)('bash', () => {
       'compare',
       'again',
       'search',
+      'simulate',
       'restore',
     ])
     expect(offered('load', '--ra')).toEqual(['--rate', '--ramp'])

@@ -72,6 +72,11 @@ export const ELSEWHERE: readonly Elsewhere[] = [
     because: 'it takes half an hour; the tests of the search make shorter runs',
   },
   {
+    page: 'docs/guides/simulate.md',
+    command: /^npx squall /,
+    because: 'test/lab/simulate measures and predicts with less of both',
+  },
+  {
     page: 'docs/guides/experiments.md',
     command: /^npx squall experiment (?:run|list)/,
     because: 'it takes four minutes; experiments.test.ts runs plans that are shorter',

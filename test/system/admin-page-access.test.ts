@@ -60,11 +60,13 @@ describe('the admin page for everybody', () => {
   ] as const)('has no barrier: %s, %j', async (scheme, [width, height]) => {
     await page.look(width, height, scheme)
     busy.startCalls()
+    await busy.ask('send_mail')
     await open()
     await busy.mounted.swap(MISTAKEN)
     busy.squall.running.rules!.arming.disarm('guard', 'too many real errors')
     await page.reads('#problems', /percnt/)
     await page.reads('#faults-rows', /slow-search/)
+    await page.click('#next-rows summary')
     await page.evaluate(await readFile(AXE, 'utf8'))
     await page.reads('#errors-rows', /no such row/)
     const found = await page.evaluate<readonly Violation[]>(`axe.run().then(({ violations }) =>

@@ -35,6 +35,7 @@ import { PRE_STOP } from './pre-stop.ts'
 import { REDIRECT } from './redirect.ts'
 import { RUN } from './run.ts'
 import { EXPERIMENT_SEARCH } from './search.ts'
+import { EXPERIMENT_SIMULATE } from './simulate.ts'
 import { TAP } from './tap.ts'
 import { TOP } from './top.ts'
 import { WATCH } from './watch.ts'
@@ -65,6 +66,7 @@ export const COMMANDS: readonly Command[] = [
   EXPERIMENT_COMPARE,
   EXPERIMENT_AGAIN,
   EXPERIMENT_SEARCH,
+  EXPERIMENT_SIMULATE,
   EXPERIMENT_RESTORE,
   POLICY_VALIDATE,
   POLICY_PRINT,

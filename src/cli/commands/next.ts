@@ -1,4 +1,4 @@
-import { PROMQL_DURATION } from '../../lab/slo/series.ts'
+import { LABEL_NAME, PROMQL_DURATION } from '../../lab/slo/series.ts'
 import { readTokenFlag, readTokenOf } from '../flags/admin-access.ts'
 import { parseEndpoints } from '../flags/admin-endpoints.ts'
 import { defineCommand } from '../flags/command.ts'
@@ -34,7 +34,7 @@ export const EXPERIMENT_NEXT = defineCommand({
       label: many(
         'name=value',
         'label of the series of that Prometheus; repeat it for more',
-        pairs,
+        parseLabels,
       ),
       usual: one('duration', 'the time of the usual behaviour in Prometheus', parseRange, {
         default: '7d',
@@ -71,6 +71,15 @@ export const EXPERIMENT_NEXT = defineCommand({
 
 function parseAdmin({ text }: Given) {
   return parseEndpoints([text])[0]!
+}
+
+function parseLabels(all: readonly Given[]): Readonly<Record<string, string>> {
+  for (const given of all) {
+    const [name = ''] = given.text.split('=', 1)
+    if (new RegExp(LABEL_NAME).test(name)) continue
+    throw invalidValue(given, 'does not begin with the name of a label', 'write namespace=shop')
+  }
+  return pairs(all)
 }
 
 function parseRange(given: Given): string {

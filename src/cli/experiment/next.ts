@@ -2,14 +2,15 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { API } from '../../admin/api.ts'
 import { AdminError, askAdmin } from '../../admin/api-client.ts'
+import { planFor, type PlanSetting } from '../../admin/next/next-plan.ts'
+import type { Rank } from '../../admin/next/rank.ts'
 import { matchesGlob } from '../../base/glob.ts'
 import { plain } from '../../base/text/foreign-text.ts'
 import { shownUrl } from '../../base/text/shown-url.ts'
 import { MonitorError } from '../../lab/experiment/monitor/ask.ts'
 import { BaselinesError } from '../../lab/next/baselines.ts'
-import { planFor, type PlanSetting } from '../../lab/next/next-plan.ts'
-import type { Rank } from '../../lab/next/rank.ts'
 import { whatNext } from '../../lab/next/what-next.ts'
+import type { Policy } from '../../lab/policy/policy-schema.ts'
 import type { SeriesChoice } from '../../lab/slo/prometheus-baseline.ts'
 import { type AdminEndpoint, endpointText } from '../../lab/top/sidecar-view.ts'
 import { print } from '../files.ts'
@@ -63,20 +64,22 @@ export async function showNext(request: NextRequest): Promise<number> {
   const { target, top, plans, json } = request
   // The plans may be stored in another directory.
   const rulesFile = resolve(request.rulesFile)
-  const setting = { url: target.href, environment, admin: url.origin, rulesFile, policy }
-  const shown = plannedRanks(ranks, setting, top)
+  const sidecar = { admin: url.origin, rulesFile }
+  const setting = { url: target.href, environment, sidecar }
+  const shown = plannedRanks(ranks, setting, policy, top)
   const files = plans === undefined ? [] : await writePlans(plans, shown)
   await print(json ? `${JSON.stringify(shown, null, 2)}\n` : listText(shown, files, ranks.length))
   return 0
 }
 
-/** Returns the first ranks that the policy of a setting allows, with their plans. */
+/** Returns the first ranks that a policy allows, with their plans within it. */
 export function plannedRanks(
   ranks: readonly Rank[],
   setting: PlanSetting,
+  policy: Policy | undefined,
   top: number,
 ): readonly Shown[] {
-  const { faults, neverTools = [] } = setting.policy ?? {}
+  const { faults, neverTools = [] } = policy ?? {}
   return ranks
     .filter(
       ({ tool, question }) =>
@@ -84,18 +87,18 @@ export function plannedRanks(
         !neverTools.some((glob) => matchesGlob(glob, tool)),
     )
     .slice(0, top)
-    .map((each) => shownRank(each, planFor(each, setting)))
+    .map((each) => shownRank(each, planFor(each, { ...setting, limits: policy })))
 }
 
 async function evidence(url: URL, request: NextRequest) {
   const { target, experiments, prometheus, readToken } = request
   const admin = { url, readToken }
   const { value: state } = await askAdmin(admin, API.state, { client: 'experiment' })
-  const { value: history } = await askAdmin(admin, API.history, { client: 'experiment' })
+  const { value: next } = await askAdmin(admin, API.next, { client: 'experiment' })
   const ranks = await whatNext({
     target: shownUrl(target),
     experiments,
-    history,
+    recent: next.tools,
     baselines: join(experiments, BASELINES),
     prometheus: prometheus && { ...prometheus, headers: await monitorHeadersOf(request) },
     learns: true,

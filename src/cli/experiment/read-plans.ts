@@ -1,12 +1,11 @@
+import { NotKeptError, readKept } from '../../lab/experiment/kept-plan.ts'
 import { asStarted } from '../../base/started-as.ts'
 import { plain, quoted } from '../../base/text/foreign-text.ts'
 import {
   MAX_PLAN_BYTES,
-  NotKeptError,
   type ReadAndKept,
   type ReadPlan,
   readAndKeep,
-  readKept,
 } from '../../lab/experiment/read-plan.ts'
 import { problemLines } from '../../rules/file/problem-format.ts'
 import type { LocatedRejection } from '../../lab/experiment/plan-rejections.ts'
@@ -52,7 +51,8 @@ export async function readAsked({
   }
 }
 
-async function readPlanFile(
+/** Reads the plan in a file. Throws a `UsageError` when it cannot be read. */
+export async function readPlanFile(
   path: string,
   production?: ProductionCheck,
   policy?: Policy,

@@ -3,6 +3,7 @@ import { isKubeError, KubeError } from '../../cluster/kube/kube-error.ts'
 import { metadataOf, NAMESPACES } from '../../cluster/kube/resources.ts'
 import type { ExperimentOptions } from '../../lab/experiment/context.ts'
 import type { ExperimentResult } from '../../lab/experiment/experiment-result.ts'
+import { nextTests } from '../../lab/next/next-tests.ts'
 import { writeReports } from '../../lab/experiment/experiment-report.ts'
 import { addToHistory, readHistory } from '../../lab/experiment/history.ts'
 import { LocalSidecar } from '../../lab/experiment/local-sidecar.ts'
@@ -105,13 +106,18 @@ export async function runHere(
   })
 }
 
-/** Stores a result in the history and as reports; returns the directory of the reports. */
+/**
+ * Stores a result in the history and as reports, with what to test next unless the run is one of a
+ * search; returns the directory of the reports.
+ */
 export async function storeResult(
   experiments: string,
   result: ExperimentResult,
   kept: KeptPlan,
+  { isOfSearch = false } = {},
 ): Promise<string> {
-  const directory = await writeReports(experiments, result, kept)
+  const next = isOfSearch ? undefined : await nextTests(experiments, result, kept)
+  const directory = await writeReports(experiments, result, kept, next)
   await addToHistory(experiments, result)
   return directory
 }

@@ -94,7 +94,7 @@ export async function runPoint(
       },
     })
   })
-  await storeResult(request.experiments, result, kept)
+  await storeResult(request.experiments, result, kept, { isOfSearch: true })
   return pointOf(result, condition)
 }
 

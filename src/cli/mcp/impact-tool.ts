@@ -3,7 +3,7 @@ import * as Type from 'typebox'
 import { API } from '../../admin/api.ts'
 import { experimentMarkdown } from '../../lab/experiment/experiment-report.ts'
 import type { ExperimentResult, PhaseResult } from '../../lab/experiment/experiment-result.ts'
-import { stagesTo, widest } from '../../lab/experiment/plan-rejections.ts'
+import { FIRST_STAGE, stagesTo } from '../../rules/select/stage-shares.ts'
 import type { Policy } from '../../lab/policy/policy-schema.ts'
 import { readPolicyFile } from '../policy/policy.ts'
 import type { Control } from './control.ts'
@@ -161,9 +161,6 @@ async function propose(impact: Impact, control: Control): Promise<Asked> {
   const { kept } = await proposePlan(JSON.stringify(plan, null, 1), control)
   return kept
 }
-
-/** The widest first stage of any plan. */
-const FIRST_STAGE = widest(undefined)
 
 /** Writes the plan of a scenario, but for its target and its sidecar. */
 function planOf(impact: Impact, { firstStage, maxRate }: Policy): object {

@@ -62,7 +62,7 @@ export function nextTool({ policy: policyFile, bounds, access, targets }: Contro
       const found = await whatNext({
         target: shownUrl(url),
         experiments,
-        history: await askSidecar(sidecar, access.readToken, API.history),
+        recent: (await askSidecar(sidecar, access.readToken, API.next)).tools,
         baselines: join(experiments, BASELINES),
         learns: false,
       }).catch((error: unknown) => {
@@ -71,8 +71,8 @@ export function nextTool({ policy: policyFile, bounds, access, targets }: Contro
       })
       const { rulesFile } = sidecar
       const admin = adminUrl(sidecar).origin
-      const setting = { url: shownUrl(url), environment, admin, rulesFile, policy }
-      const ranks = plannedRanks(found, setting, top)
+      const setting = { url: shownUrl(url), environment, sidecar: { admin, rulesFile } }
+      const ranks = plannedRanks(found, setting, policy, top)
       if (ranks.length === 0) {
         throw new DeniedError(
           found.length === 0

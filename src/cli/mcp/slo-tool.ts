@@ -5,7 +5,7 @@ import { matchesGlob } from '../../base/glob.ts'
 import { MonitorError } from '../../lab/experiment/monitor/ask.ts'
 import { prometheusBaselines } from '../../lab/slo/prometheus-baseline.ts'
 import { type Baseline, baselinesOf } from '../../lab/slo/baseline.ts'
-import { PROMQL_DURATION } from '../../lab/slo/series.ts'
+import { LABEL_NAME, PROMQL_DURATION } from '../../lab/slo/series.ts'
 import { suggestSlos, whyNoSuccessSlo } from '../../lab/slo/suggest-slo.ts'
 import { monitorHeadersOf } from '../experiment/run-here.ts'
 import type { Control } from './control.ts'
@@ -41,11 +41,10 @@ export function sloTool(control: Control): ControlTool {
         ),
         over: duration('How far Prometheus looks back; 1d by default.'),
         labels: Type.Optional(
-          Type.Record(
-            Type.String({ pattern: '^[a-zA-Z_][a-zA-Z0-9_]{0,63}$' }),
-            Type.String({ maxLength: 253 }),
-            { maxProperties: 8, description: 'Labels of the series, as namespace or workload.' },
-          ),
+          Type.Record(Type.String({ pattern: LABEL_NAME }), Type.String({ maxLength: 253 }), {
+            maxProperties: 8,
+            description: 'Labels of the series, as namespace or workload.',
+          }),
         ),
         window: duration('The window of the objectives; 30d by default.'),
       },

@@ -137,7 +137,8 @@ function draw(distribution: DurationDistribution, { random, now }: DurationSourc
  */
 const MIXED_STDDEV = Math.hypot(0.25, 0.75)
 
-function standardNormal(random: () => number): number {
+/** Draws from the normal distribution of mean 0 and deviation 1. */
+export function standardNormal(random: () => number): number {
   const radius = Math.sqrt(-2 * Math.log(1 - random()))
   return radius * Math.cos(2 * Math.PI * random())
 }

@@ -73,7 +73,7 @@ function recoveryText({ mttrMs, steadyAfter }: ExperimentResult): string {
 }
 
 /** Formats the report as Markdown. */
-export function experimentMarkdown(result: ExperimentResult): string {
+export function experimentMarkdown(result: ExperimentResult, next?: ReportTable): string {
   const { name, description, id, again, target, environment, startedAt } = result
   const { seed, planDigest, rulesDigest, server, squall } = result
   const blocks = [
@@ -82,7 +82,9 @@ export function experimentMarkdown(result: ExperimentResult): string {
     noteLines(result)
       .map((line) => `- ${markdownText(line)}`)
       .join('\n'),
-    ...resultTables(result).flatMap((table) => tableBlocks(table, 2)),
+    ...[...resultTables(result), ...(next === undefined ? [] : [next])].flatMap((table) =>
+      tableBlocks(table, 2),
+    ),
     [
       `- run ${id}${again === undefined ? '' : `, a repetition of ${markdownText(again)}`}, started ${startedAt}`,
       `- target ${markdownText(target)}, environment ${markdownText(environment)}`,
@@ -126,11 +128,21 @@ export function experimentSuite(result: ExperimentResult): JUnitSuite {
   return { name: `squall experiment: ${name}`, startedAt, seconds: took, cases }
 }
 
+/** The tests to run after a run: a table, and the plans that it names. */
+export interface NextTests {
+  readonly table: ReportTable
+  readonly plans: readonly { readonly name: string; readonly plan: string }[]
+}
+
+/** The directory of these plans beside the reports of the run. */
+export const NEXT = 'next'
+
 /** Writes the reports of a run to a new directory and returns its path. */
 export async function writeReports(
   experiments: string,
   result: ExperimentResult,
   kept: KeptPlan,
+  next?: NextTests,
 ): Promise<string> {
   const directory = join(experiments, result.id)
   await mkdir(directory, { recursive: true })
@@ -138,12 +150,20 @@ export async function writeReports(
   const title = `${result.name}: ${result.verdict}`
   const files: [string, string][] = [
     ['report.json', `${JSON.stringify(result)}\n`],
-    ['report.md', experimentMarkdown(result)],
+    ['report.md', experimentMarkdown(result, next?.table)],
     ['plan.json', `${JSON.stringify(kept, null, 2)}\n`],
   ]
   if (runs.length > 0) {
-    const about = { title, notes: noteLines(result), tables: resultTables(result) }
+    const about = {
+      title,
+      notes: noteLines(result),
+      tables: [...resultTables(result), ...(next === undefined ? [] : [next.table])],
+    }
     files.push(['report.html', writeReport(runs, about)])
+  }
+  if (next !== undefined) {
+    await mkdir(join(directory, NEXT), { recursive: true })
+    for (const { name, plan } of next.plans) files.push([join(NEXT, name), plan])
   }
   for (const [name, text] of files) await writeFile(join(directory, name), text)
   return directory

@@ -15,7 +15,7 @@ import type { Context, Stages } from './context.ts'
 import type { HistoryEntry } from './history.ts'
 import type { Plan } from './plan.ts'
 import { phaseGates } from './phase-gates.ts'
-import { widest } from './plan-rejections.ts'
+import { widest } from '../../rules/select/stage-shares.ts'
 import type { Timeline } from './timeline.ts'
 
 export interface Parts {

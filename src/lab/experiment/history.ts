@@ -98,13 +98,18 @@ export async function readPastResult(directory: string, id: string): Promise<Exp
       LIST,
     )
   }
+  const result = parsePastResult(text)
+  if (result !== undefined) return result
+  throw new PastRunError(
+    `${plain(file)} is no result of an experiment`,
+    'compare it with report.json of another run',
+  )
+}
+
+/** Parses the result of a run; undefined when the text is none. */
+export function parsePastResult(text: string): ExperimentResult | undefined {
   const value = parsed(text)
-  if (!fitsResult(value)) {
-    throw new PastRunError(
-      `${plain(file)} is no result of an experiment`,
-      'compare it with report.json of another run',
-    )
-  }
+  if (!fitsResult(value)) return undefined
   // Earlier builds did not store these members.
   const unknown = { server: null, gates: [], facts: [], proposals: [], alerts: [] }
   return { ...unknown, ...(value as ExperimentResult) }

@@ -19,6 +19,7 @@ import { compileRules } from '../../rules/match/compile.ts'
 import { explain } from '../../rules/explain/explain.ts'
 import { nearestName } from '../../base/nearest-name.ts'
 import { parseRules } from '../../rules/file/parse.ts'
+import { FIRST_STAGE, MAX_FACTOR, MAX_POINTS, widest } from '../../rules/select/stage-shares.ts'
 
 export interface PlanFacts {
   readonly file: PlanFile
@@ -132,13 +133,6 @@ function ruleRejections({ rules, enabled }: RulesSource, file: PlanFile): Reject
   return rejections
 }
 
-/** The maximum of the first stage in percent. */
-const FIRST_STAGE = 25
-/** The maximum factor between two stages. */
-const MAX_FACTOR = 3
-/** The maximum difference between two stages in percentage points. */
-export const MAX_POINTS = 40
-
 /** Returns the rejections of stages that do not grow, or grow too fast. */
 export function stageRejections(
   stages: readonly number[],
@@ -168,20 +162,6 @@ export function stageRejections(
     }
   }
   return rejections
-}
-
-/** Returns the maximum of the stage after `before`, or of the first stage. */
-export function widest(before: number | undefined): number {
-  if (before === undefined) return FIRST_STAGE
-  const most = Math.min(before * MAX_FACTOR, before + MAX_POINTS, 100)
-  return Math.round(most * 1e6) / 1e6
-}
-
-/** Returns the shares of stages up to the last, none of which skips a stage. */
-export function stagesTo(first: number, last: number): readonly number[] {
-  const stages: number[] = []
-  for (let share = first; share < last; share = widest(share)) stages.push(share)
-  return [...stages, last]
 }
 
 /**

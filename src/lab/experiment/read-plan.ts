@@ -1,5 +1,5 @@
 import { sha256Of } from '../../base/digest.ts'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import type { CallSpec } from '../load/load-options.ts'
 import { parseCalls } from '../load/calls-file.ts'
 import { parseExpectation } from '../load/expectation.ts'
@@ -27,7 +27,6 @@ import type { AbortLimit, PlanFile } from './plan-schema.ts'
 import { type LocatedRejection, planRejections } from './plan-rejections.ts'
 import { policyRejections } from '../policy/policy-rejections.ts'
 import type { Policy } from '../policy/policy-schema.ts'
-import { readFile } from 'node:fs/promises'
 
 export type ReadPlan =
   | { readonly ok: true; readonly plan: Plan; readonly rejections: readonly LocatedRejection[] }
@@ -247,11 +246,6 @@ export interface ReadAndKept {
   readonly kept: KeptPlan
 }
 
-/** Reports that a stored run does not exist or cannot be read. */
-export class NotKeptError extends Error {
-  override readonly name = 'NotKeptError'
-}
-
 /** Reads a plan and collects the files that it names. */
 export async function readAndKeep(
   file: string,
@@ -265,33 +259,4 @@ export async function readAndKeep(
   const keepText = async (path: string): Promise<string> => (files[path] = await readText(path))
   const read = await readPlan(text, { production, policy, file, directory, readText: keepText })
   return { read, kept: { file, directory, text, files } }
-}
-
-/** Reads the stored plan of an earlier run. Throws a `NotKeptError`. */
-export async function readKept(
-  experiments: string,
-  id: string,
-  production?: ProductionCheck,
-  policy?: Policy,
-): Promise<ReadAndKept> {
-  if (!/^[0-9]{8}-[0-9]{6}-[0-9a-f]{6}$/.test(id)) {
-    throw new NotKeptError('this is no id of a run; squall experiment list shows the ids')
-  }
-  let kept: KeptPlan
-  try {
-    kept = JSON.parse(await readFile(join(experiments, id, 'plan.json'), 'utf8')) as KeptPlan
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    throw new NotKeptError(
-      `the run ${id} cannot be read in ${experiments} (${code ?? 'plan.json is invalid JSON'})`,
-      { cause: error },
-    )
-  }
-  const { file, directory, text, files } = kept
-  const readText = async (path: string): Promise<string> => {
-    const found = files[path]
-    if (found === undefined) throw new NotKeptError(`${path} was not stored with the run`)
-    return found
-  }
-  return { read: await readPlan(text, { production, policy, file, directory, readText }), kept }
 }

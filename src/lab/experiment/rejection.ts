@@ -20,6 +20,8 @@ export type RejectionCode =
   | 'NOT_ENOUGH_PODS'
   | 'POLICY'
   | 'NOT_SEARCHABLE'
+  | 'NOT_MODELLED'
+  | 'NOT_MEASURED'
   | 'ALERT_ALREADY_FIRES'
   | 'MONITOR_UNREACHABLE'
 

@@ -2,7 +2,7 @@ import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { readBounded } from '../../base/read-bounded.ts'
 import { fieldsOf } from '../../base/values.ts'
-import type { Behaviour } from './rank.ts'
+import type { Behaviour } from '../../admin/next/rank.ts'
 
 const SCHEMA = 'squall.baselines/1'
 const MAX_BYTES = 1024 * 1024
@@ -71,7 +71,8 @@ function textOf(all: ReadonlyMap<string, Learned>): string {
   return `${JSON.stringify({ schema: SCHEMA, targets }, null, 1)}\n`
 }
 
-function merged(known: Behaviour | undefined, seen: Behaviour): Behaviour {
+/** Returns the mean of two behaviours, weighted by their calls. */
+export function merged(known: Behaviour | undefined, seen: Behaviour): Behaviour {
   if (known === undefined) return seen
   const calls = Math.min(MAX_CALLS, known.calls + seen.calls)
   const share = seen.calls / (known.calls + seen.calls)

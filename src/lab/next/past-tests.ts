@@ -4,46 +4,47 @@ import { PastRunError, readHistory, readPastResult } from '../experiment/history
 import type { ExperimentResult } from '../experiment/experiment-result.ts'
 import type { WrittenRule } from '../experiment/plan.ts'
 import { toolMatcher } from '../experiment/plan-rejections.ts'
-import { NotKeptError, readKept } from '../experiment/read-plan.ts'
+import { NotKeptError, readKept } from '../experiment/kept-plan.ts'
 import { readSearch } from '../search/search-result.ts'
-import { questionsOf } from './questions.ts'
+import { questionsOf } from '../../admin/next/questions.ts'
+import type { PastTest } from '../../admin/next/rank.ts'
 
-/** A question that an earlier experiment asked. */
-export interface PastTest {
-  readonly run: string
-  readonly question: string
-  /** Returns true for the tools that the rule matches. */
-  readonly covers: (tool: string) => boolean
-  /** Milliseconds since 1970. */
-  readonly at: number
-  /** The greatest share that passed, in percent. */
-  readonly passedShare: number
-  readonly failed: boolean
-  /** The measures before the stages: the share of errors, and the p95 in milliseconds. */
-  readonly before: { readonly errors: number | null; readonly p95: number | null }
-}
+/** The share of calls in percent at which a passed test counts in full. */
+const WIDE = 50
 
 /** Limits the reports that are read, and the size of each. */
 const MAX_RUNS = 50
 const MAX_REPORT = 8 * 1024 * 1024
 
+/** An earlier run that can be read, with its rules. */
+export interface PastRun {
+  readonly result: ExperimentResult
+  readonly rules: readonly WrittenRule[]
+}
+
+/** Reads the questions of earlier experiments on a target. */
+export async function pastTests(experiments: string, target: string): Promise<readonly PastTest[]> {
+  const runs = await pastRuns(experiments, target)
+  return runs.flatMap(({ result, rules }) => testsOf(result, rules))
+}
+
 /**
- * Reads the questions of earlier experiments on a target. Runs that are incomplete or huge are left
+ * Reads the earlier experiments on a target, the oldest first. Runs that are incomplete or huge are left
  * out, and those of searches, whose verdicts are about one magnitude.
  */
-export async function pastTests(experiments: string, target: string): Promise<readonly PastTest[]> {
+export async function pastRuns(experiments: string, target: string): Promise<readonly PastRun[]> {
   const searched = await runsOfSearches(experiments)
   const entries = (await readHistory(experiments))
     .filter((entry) => entry.target === target && !searched.has(entry.id))
     .slice(-MAX_RUNS)
-  const found: PastTest[] = []
+  const found: PastRun[] = []
   for (const { id } of entries) {
     try {
       const { size } = await stat(join(experiments, id, 'report.json'))
       if (size > MAX_REPORT) continue
       const result = await readPastResult(experiments, id)
       const { read } = await readKept(experiments, id)
-      if (read.ok) found.push(...testsOf(result, read.plan.rules?.rules ?? []))
+      if (read.ok) found.push({ result, rules: read.plan.rules?.rules ?? [] })
     } catch (error) {
       const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT'
       if (!(isMissing || error instanceof PastRunError || error instanceof NotKeptError))
@@ -77,16 +78,19 @@ export function testsOf(
   if (!failed && verdict !== 'passed') return []
   const shares = stages.map(({ share }) => share ?? 0)
   const passed = failed ? shares.slice(0, -1) : shares
+  const share = Math.max(0, ...passed)
+  const where = share === 0 ? 'at its first stage' : `above ${share}%`
+  const failure = `failed ${where}, and did not pass since`
   const { errors, p95 } = before.measured
   return rules.flatMap((rule) =>
     questionsOf(rule).map(({ id: question }) => ({
-      run: id,
       question,
       covers: coverage(rule),
       at: Date.parse(startedAt),
-      passedShare: Math.max(0, ...passed),
+      known: failed ? 0 : Math.min(1, share / WIDE),
       failed,
-      before: { errors, p95 },
+      result: failed ? failure : `passed at ${share}%`,
+      before: { run: id, errors, p95 },
     })),
   )
 }

@@ -1,12 +1,8 @@
-import { hasUnseen } from '../../base/text/foreign-text.ts'
-import { baselinesOf } from '../slo/baseline.ts'
-import type { History } from '../../admin/api.ts'
+import { type Behaviour, type Rank, rank } from '../../admin/next/rank.ts'
+import { isPlainName } from '../../admin/next/show-next.ts'
 import { prometheusBaselines, type SeriesChoice } from '../slo/prometheus-baseline.ts'
 import { learn, readBaselines } from './baselines.ts'
 import { pastTests } from './past-tests.ts'
-import { type Behaviour, type Rank, rank } from './rank.ts'
-
-const MAX_NAME = 128
 
 /** The sources of a ranking. */
 export interface NextSources {
@@ -15,7 +11,7 @@ export interface NextSources {
   /** The directory of the history. */
   readonly experiments: string
   /** The last minutes of the sidecar. */
-  readonly history: History
+  readonly recent: readonly Behaviour[]
   /** The file of the learned behaviour. */
   readonly baselines: string
   /** A Prometheus, in place of that file. */
@@ -29,13 +25,11 @@ export interface NextSources {
  * be read.
  */
 export async function whatNext(sources: NextSources): Promise<readonly Rank[]> {
-  const { target, experiments, history, baselines, prometheus, learns } = sources
+  const { target, experiments, recent, baselines, prometheus, learns } = sources
   const at = Date.now()
   // Both sides of a comparison come from the same source: quantiles over other times differ.
   const now =
-    prometheus === undefined
-      ? baselinesOf(history)
-      : await prometheusBaselines({ ...prometheus, over: '15m' })
+    prometheus === undefined ? recent : await prometheusBaselines({ ...prometheus, over: '15m' })
   const usual =
     prometheus === undefined
       ? await readBaselines(baselines, target)
@@ -44,11 +38,6 @@ export async function whatNext(sources: NextSources): Promise<readonly Rank[]> {
   const ranks = rank({ now: now.filter(({ tool }) => isPlainName(tool)), usual, past, at })
   if (learns && prometheus === undefined) await learn(baselines, target, now, at)
   return ranks
-}
-
-/** Returns true for a name that a plan can name exactly, and that a message can show. */
-function isPlainName(tool: string): boolean {
-  return tool.length <= MAX_NAME && !/[*?]/.test(tool) && !hasUnseen(tool)
 }
 
 function byTool(all: readonly Behaviour[]): ReadonlyMap<string, Behaviour> {

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { fieldsOf, type Fields } from '../../base/values.ts'
 import type { Plan } from '../experiment/plan.ts'
-import { stagesTo, widest } from '../experiment/plan-rejections.ts'
+import { MAX_FACTOR, stagesTo, widest } from '../../rules/select/stage-shares.ts'
 import { type Rejection, rejectionError } from '../experiment/rejection.ts'
 import type { Magnitudes } from './bisection.ts'
 import type { Condition } from './condition.ts'
@@ -82,8 +82,6 @@ export function spanOf({ path, range }: Variation): Span {
   }
   return { range, widest: next }
 }
-
-const MAX_FACTOR = 3
 
 /** Returns the reason why a plan cannot be searched; undefined when it can. */
 export function searchRejection({ plan, variations }: SearchPlan): Rejection | undefined {

@@ -23,7 +23,7 @@ const HISTORY_SECONDS = 900
 export function baselinesOf(history: History): readonly Baseline[] {
   return trafficIn(history, HISTORY_SECONDS).traffic.flatMap((each) => {
     const calls = each.calls - each.injectedErrors
-    if (each.tool === undefined || calls <= 0) return []
+    if (!each.tool || calls <= 0) return []
     const { tool, realErrors: errors, upstreamP50: p50, upstreamP95: p95 } = each
     return [{ tool, calls, errors, p50, p95, p99: null, bytes: null }]
   })

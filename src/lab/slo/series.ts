@@ -16,6 +16,9 @@ export const ERRORS: readonly string[] = [
 /** Matches a duration of PromQL with one unit. */
 export const PROMQL_DURATION = '^[0-9]{1,4}[smhdw]$'
 
+/** Matches the name of a label. */
+export const LABEL_NAME = '^[a-zA-Z_][a-zA-Z0-9_]{0,63}$'
+
 /** Returns the braces of a selector. */
 export function selector(
   matchers: readonly string[],

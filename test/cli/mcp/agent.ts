@@ -35,7 +35,7 @@ export interface Agent {
   close(): Promise<void>
 }
 
-interface AgentSetup {
+export interface AgentSetup {
   readonly sdk?: Sdk
   /** The answers of the person; undefined for a client that cannot ask. */
   readonly approves?: boolean | undefined

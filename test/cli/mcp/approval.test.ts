@@ -1,24 +1,17 @@
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterEach, beforeEach, expect, it } from 'vitest'
-import { type ExperimentStage } from '../../lab/experiment/stage.ts'
+import { beforeEach, expect, it } from 'vitest'
 import { startProgram } from '../../support/program.ts'
-import { startSquall } from '../../support/squall.ts'
-import { type Agent, controlFlags, openAgent, propose } from './agent.ts'
+import { type Agent, propose } from './agent.ts'
+import { agentOf, eachOnStage, stage } from './on-stage.ts'
 
 const MAIN = fileURLToPath(new URL('../../../dist/cli/main.js', import.meta.url))
 
-let stage: ExperimentStage
 let agent: Agent
 
+eachOnStage()
 beforeEach(async () => {
-  stage = await startSquall({ experiment: {} })
-  agent = await openAgent({ server: await controlFlags(stage) })
-})
-
-afterEach(async () => {
-  await agent.close()
-  await stage.close()
+  agent = await agentOf()
 })
 
 const at = (name: string): string => join(stage.directory, name)

@@ -1,31 +1,15 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { BEFORE, type ExperimentStage } from '../../lab/experiment/stage.ts'
+import { describe, expect, it } from 'vitest'
+import { BEFORE } from '../../lab/experiment/stage.ts'
 import { eventually } from '../../support/eventually.ts'
 import { startProgram } from '../../support/program.ts'
-import { startSquall } from '../../support/squall.ts'
 import { type Agent, controlFlags, openAgent, phaseIn, propose, SDKS } from './agent.ts'
+import { agentOf, closing, eachOnStage, stage } from './on-stage.ts'
 
 const TOKEN = 'a-token-of-enough-length'
 
-let stage: ExperimentStage
-const closing: (() => Promise<unknown>)[] = []
-
-beforeEach(async () => {
-  stage = await startSquall({ experiment: {} })
-})
-
-afterEach(async () => {
-  for (const close of closing.splice(0).toReversed()) await close()
-  await stage.close()
-})
-
-async function agentOf(setup: Partial<Parameters<typeof openAgent>[0]> = {}, policy?: object) {
-  const agent = await openAgent({ server: await controlFlags(stage, policy), ...setup })
-  closing.push(() => agent.close())
-  return agent
-}
+eachOnStage()
 
 async function audited(): Promise<readonly Record<string, unknown>[]> {
   const text = await readFile(join(stage.directory, 'audit.jsonl'), 'utf8')
@@ -41,7 +25,7 @@ const armed = () =>
 
 describe.each(SDKS)('an agent with SDK %s', (sdk) => {
   it('proposes a plan over stdio, and runs it after a person has agreed', async () => {
-    const agent = await agentOf({ sdk, approves: true })
+    const agent = await agentOf({}, { sdk, approves: true })
     const { data: known } = await agent.call('list_targets')
     expect(known).toMatchObject({
       environments: ['staging'],
@@ -102,7 +86,7 @@ describe.each(SDKS)('an agent with SDK %s', (sdk) => {
   })
 
   it('rolls back when a call is cancelled', async () => {
-    const agent = await agentOf({ sdk }, { approval: 'none' })
+    const agent = await agentOf({ approval: 'none' }, { sdk })
     const asked = await proposed(agent, { hold: '1m' })
     const cancelling = new AbortController()
     const run = agent.call('run_experiment', asked, cancelling.signal).catch(() => 'cancelled')
@@ -120,7 +104,7 @@ describe.each(SDKS)('an agent with SDK %s', (sdk) => {
 it.each(['steadyState', 'abortOn', 'expect'])(
   'a plan may not request a URL in %s that nobody has opened',
   async (section) => {
-    const agent = await agentOf({})
+    const agent = await agentOf()
     const health = { url: 'http://169.254.169.254/latest' }
     const written = section === 'expect' ? { during: { health } } : { health }
     const plan = stage.text({ [section]: written })

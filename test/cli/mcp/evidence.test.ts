@@ -1,9 +1,9 @@
 import { writeFile } from 'node:fs/promises'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { ExperimentStage } from '../../lab/experiment/stage.ts'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { startSquall } from '../../support/squall.ts'
 import { startUpstream } from '../../support/upstream.ts'
-import { type Agent, controlFlags, openAgent } from './agent.ts'
+import { controlFlags, openAgent } from './agent.ts'
+import { agentOf, closing, eachOnStage, stage } from './on-stage.ts'
 import {
   callTools,
   CALLS,
@@ -14,28 +14,7 @@ import {
   until,
 } from './traffic.ts'
 
-let stage: ExperimentStage
-const closing: (() => Promise<unknown>)[] = []
-
-beforeEach(async () => {
-  stage = await startSquall({ experiment: { script: FAILING_FIRST } })
-})
-
-afterEach(async () => {
-  for (const close of closing.splice(0).toReversed()) await close()
-  await stage.close()
-})
-
-async function agentOf(
-  policy: object = {},
-  more: readonly string[] = [],
-  approves?: boolean,
-): Promise<Agent> {
-  const server = [...(await controlFlags(stage, policy)), ...more]
-  const agent = await openAgent({ server, approves })
-  closing.push(() => agent.close())
-  return agent
-}
+eachOnStage({ script: FAILING_FIRST })
 
 describe('an agent', () => {
   it('observes real and injected errors by tool, to the call', async () => {
@@ -94,7 +73,7 @@ describe('an agent', () => {
   })
 
   it('cannot make the server read a Prometheus or a sidecar that nobody has opened', async () => {
-    const agent = await agentOf({}, ['--monitor=http://127.0.0.1:9'])
+    const agent = await agentOf({}, { flags: ['--monitor=http://127.0.0.1:9'] })
     const prometheus = 'http://169.254.169.254/latest'
     expect(await agent.call('suggest_slo', { prometheus })).toMatchObject({
       isError: true,
@@ -123,7 +102,7 @@ it('cannot send the token of the monitoring to another host by a path', async ()
   const origin = `http://127.0.0.1:${monitor.port}`
   await writeFile(`${stage.directory}/token`, 'a-token')
   const more = [`--monitor=${origin}`, `--monitor-token-file=${stage.directory}/token`]
-  const agent = await agentOf({}, more)
+  const agent = await agentOf({}, { flags: more })
   const { text } = await agent.call('suggest_slo', { prometheus: `${origin}//127.0.0.1:9` })
   expect(text).toContain('responds with status 404')
   expect(seen[0]).toMatch(/^Bearer a-token \/\/127\.0\.0\.1:9\/api\/v1\/query\?/)
@@ -211,7 +190,7 @@ describe('run_impact', () => {
   beforeEach(() => callTools(stage, 'work', REAL_ERRORS))
 
   it('measures a scenario in one call, which a person approves', async () => {
-    const agent = await agentOf({}, [], true)
+    const agent = await agentOf({}, { approves: true })
     const { data, text } = await agent.call('run_impact', impact())
     expect(text).not.toContain('denied')
     expect(agent.questions).toHaveLength(1)

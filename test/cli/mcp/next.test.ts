@@ -1,24 +1,12 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { relative } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { ExperimentStage } from '../../lab/experiment/stage.ts'
+import { describe, expect, it } from 'vitest'
 import { eventually } from '../../support/eventually.ts'
 import { startProgram } from '../../support/program.ts'
-import { startSquall } from '../../support/squall.ts'
-import { controlFlags, openAgent } from './agent.ts'
+import { agentOf, eachOnStage, stage } from './on-stage.ts'
 import { FAILING_FIRST, makeTraffic, until } from './traffic.ts'
 
-let stage: ExperimentStage
-const closing: (() => Promise<unknown>)[] = []
-
-beforeEach(async () => {
-  stage = await startSquall({ experiment: { script: FAILING_FIRST } })
-})
-
-afterEach(async () => {
-  for (const close of closing.splice(0).toReversed()) await close()
-  await stage.close()
-})
+eachOnStage({ script: FAILING_FIRST })
 
 describe('what to test next', () => {
   it('is ranked by squall experiment next, whose plans run, and learns what is usual', async () => {
@@ -50,6 +38,7 @@ describe('what to test next', () => {
     expect(Object.keys((JSON.parse(learned) as { targets: object }).targets)).toEqual([
       `http://127.0.0.1:${stage.squall.port}/mcp`,
     ])
+    expect(learned).toMatch(/"bytes": [1-9]/)
     await writeFile(
       `${stage.directory}/experiments/baselines.json`,
       '{"schema":"squall.baselines/1"',
@@ -61,8 +50,7 @@ describe('what to test next', () => {
 
   it('is ranked by what_next, within the policy, with plans that are accepted', async () => {
     const policy = { faults: ['delay', 'hang'], neverTools: ['rest'], maxPercent: '40%' }
-    const agent = await openAgent({ server: await controlFlags(stage, policy) })
-    closing.push(() => agent.close())
+    const agent = await agentOf(policy)
     await makeTraffic(stage)
     const target = `http://127.0.0.1:${stage.squall.port}/mcp`
     const { data } = await until(agent, 'what_next', { target }, ({ isError }) => !isError)
@@ -86,5 +74,8 @@ describe('what to test next', () => {
     const { code, stderr } = await startProgram(args).finished()
     expect(code).toBe(1)
     expect(stderr).toContain('the sidecar at 127.0.0.1:65531 cannot be read: connection refused')
+    const label = await startProgram([...args, '--label=a}b=shop']).finished()
+    expect(label).toMatchObject({ code: 2 })
+    expect(label.stderr).toContain('does not begin with the name of a label')
   })
 })

@@ -8,7 +8,7 @@ import { readPlan, type ReadPlan } from '../../../src/lab/experiment/read-plan.t
 import type { Plan } from '../../../src/lab/experiment/plan.ts'
 import { METRICS } from '../../../src/lab/load/results/slo.ts'
 import { readRulesText, type RulesSource } from '../../../src/lab/experiment/plan.ts'
-import { widest } from '../../../src/lab/experiment/plan-rejections.ts'
+import { widest } from '../../../src/rules/select/stage-shares.ts'
 import { parseRules } from '../../../src/rules/file/parse.ts'
 import { problemLines } from '../../../src/rules/file/problem-format.ts'
 

@@ -7,7 +7,8 @@ import {
   addToHistory,
   readHistory,
 } from '../../../src/lab/experiment/history.ts'
-import { readAndKeep, readKept } from '../../../src/lab/experiment/read-plan.ts'
+import { readKept } from '../../../src/lab/experiment/kept-plan.ts'
+import { readAndKeep } from '../../../src/lab/experiment/read-plan.ts'
 import { proposals } from '../../../src/lab/experiment/finish.ts'
 import type { ExperimentEvent } from '../../../src/lab/experiment/context.ts'
 import { writeReports } from '../../../src/lab/experiment/experiment-report.ts'

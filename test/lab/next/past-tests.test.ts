@@ -1,9 +1,12 @@
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { writeReports } from '../../../src/lab/experiment/experiment-report.ts'
+import { type NextTests, writeReports } from '../../../src/lab/experiment/experiment-report.ts'
 import type { ExperimentResult } from '../../../src/lab/experiment/experiment-result.ts'
 import { addToHistory } from '../../../src/lab/experiment/history.ts'
+import { readStored } from '../../../src/lab/experiment/kept-plan.ts'
+import type { KeptPlan } from '../../../src/lab/experiment/read-plan.ts'
+import { nextTests } from '../../../src/lab/next/next-tests.ts'
 import { pastTests, testsOf } from '../../../src/lab/next/past-tests.ts'
 import { SEARCH_SCHEMA } from '../../../src/lab/search/search-result.ts'
 import { startSquall } from '../../support/squall.ts'
@@ -12,13 +15,21 @@ import type { ExperimentStage } from '../experiment/stage.ts'
 let stage: ExperimentStage
 let experiments: string
 let result: ExperimentResult
+let kept: KeptPlan
+let next: NextTests | undefined
 
 beforeAll(async () => {
   stage = await startSquall({ experiment: {} })
   experiments = join(stage.directory, 'experiments')
-  result = await stage.run({ hold: '300ms', abortOn: undefined, slo: { success: '1%' } })
-  const files = { file: 'plan.yaml', directory: stage.directory, text: stage.text(), files: {} }
-  await writeReports(experiments, result, files)
+  result = await stage.run({
+    steadyState: { for: '600ms' },
+    hold: '300ms',
+    abortOn: undefined,
+    slo: { success: '1%' },
+  })
+  kept = { file: 'plan.yaml', directory: stage.directory, text: stage.text(), files: {} }
+  next = await nextTests(experiments, result, kept)
+  await writeReports(experiments, result, kept, next)
   await addToHistory(experiments, result)
 })
 
@@ -28,9 +39,50 @@ it('a run of the history asked the questions of its rules', async () => {
   expect(result.verdict, result.why).toBe('passed')
   const [test, ...others] = await pastTests(experiments, result.target)
   expect(others).toEqual([])
-  expect(test).toMatchObject({ question: 'error', passedShare: 20, failed: false, run: result.id })
+  expect(test).toMatchObject({
+    question: 'error',
+    known: 0.4,
+    failed: false,
+    result: 'passed at 20%',
+  })
   expect([test!.covers('work'), test!.covers('rest')]).toEqual([true, false])
   expect(await pastTests(experiments, 'http://127.0.0.1:1/mcp')).toEqual([])
+})
+
+it('the report says what to test next, with numbers and commands for plans that are valid', async () => {
+  const markdown = await readFile(join(experiments, result.id, 'report.md'), 'utf8')
+  const html = await readFile(join(experiments, result.id, 'report.html'), 'utf8')
+  expect(markdown).toContain('## What to test next')
+  expect(markdown).toMatch(
+    /\| work \| delay \(Do its callers wait[^|]*\| 1\.00 \| \d+ calls: weight 1\.00;/,
+  )
+  expect(html).toContain('squall experiment next --target')
+  expect(html).toContain('per task before the stages: now 1.00.')
+  const names = next!.plans.map(({ name }) => name)
+  expect(names).toHaveLength(3)
+  expect(names.join()).not.toContain('error')
+  for (const name of names) {
+    expect(html).toContain(`squall experiment run ${join(experiments, result.id, 'next', name)}`)
+    const text = await readFile(join(experiments, result.id, 'next', name), 'utf8')
+    const read = await readStored({ ...kept, text })
+    expect(read).toMatchObject({ ok: true, rejections: [], plan: { sidecar: { kind: 'local' } } })
+  }
+})
+
+it('a run whose load differs from that of earlier runs says so', async () => {
+  const slower = structuredClone(result) as {
+    -readonly [K in keyof ExperimentResult]: ExperimentResult[K]
+  }
+  const [tool] = slower.before.load!.tools
+  const before = result.before.load!.tools[0]!.latency.summary.p95!
+  Object.assign(tool!, { calls: 100, responded: 100 })
+  Object.assign(tool!.latency.summary, { p95: before * 8 })
+  Object.assign(slower.before.load!.counts, { retries: result.before.load!.counts.tasks })
+  const { table } = (await nextTests(experiments, slower, kept))!
+  expect(table.about).toContain('per task before the stages: now 2.00, usually 1.00.')
+  expect(table.rows[0]!.map(({ text }) => text).join(' ')).toMatch(
+    /p95 is 8\.0 times the usual: \+1\.00/,
+  )
 })
 
 it.each([
@@ -55,9 +107,9 @@ it('the runs of a search are left out: their verdicts are about one magnitude', 
     runs: [result.id],
     calls: 1,
   }
-  const kept = { file: 'plan.yaml', directory: '.', text: '', files: {} }
+  const stored = { ...kept, text: '' }
   await mkdir(join(experiments, id))
-  const text = JSON.stringify({ result: { ...search, settings }, kept })
+  const text = JSON.stringify({ result: { ...search, settings }, kept: stored })
   await writeFile(join(experiments, id, 'search.json'), text)
   expect(await pastTests(experiments, result.target)).toEqual([])
 })

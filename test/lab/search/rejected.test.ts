@@ -1,7 +1,8 @@
-import { writeFile } from 'node:fs/promises'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { readHistory } from '../../../src/lab/experiment/history.ts'
+import { SEARCH_SCHEMA } from '../../../src/lab/search/search-result.ts'
 import { startSquall } from '../../support/squall.ts'
 import type { ExperimentStage } from '../experiment/stage.ts'
 import { ERRORS, searchHere, searchIn, writePlan } from './search-stage.ts'
@@ -13,6 +14,27 @@ beforeEach(async () => {
 })
 
 afterEach(() => stage.close())
+
+const POINT = { magnitude: 5, evidence: 20, decision: 'failed' }
+
+test.each([
+  [[], []],
+  ['percent=1%..5%', []],
+  [['percent=1%..5%', 7], []],
+  [['percent=1%..5%', 'delay=1s..9s'], [POINT]],
+  [['percent=1%..5%', 'delay=1s..9s'], [{ ...POINT, second: -1 }]],
+])('a stored search with invalid ranges or points is not resumed: %j, %j', async (vary, points) => {
+  const id = '20260101-000000-abcdef'
+  const directory = join(stage.directory, 'experiments', id)
+  await mkdir(directory, { recursive: true })
+  const settings = { vary, until: 'errors>5%' }
+  const result = { schema: SEARCH_SCHEMA, startedAt: '', runs: [], calls: 0, points, settings }
+  const kept = { file: 'plan.yaml', directory: '/', text: '', files: {} }
+  await writeFile(join(directory, 'search.json'), JSON.stringify({ result, kept }))
+  const { code, stderr } = await searchHere(stage, '--resume', id)
+  expect(stderr).toContain(`has no search "${id}"`)
+  expect(code).toBe(2)
+})
 
 test('a rejected plan is reported as one, also in JSON', async () => {
   const plan = await writePlan(stage, { target: { environment: 'production' } })

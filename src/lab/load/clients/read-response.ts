@@ -135,7 +135,8 @@ function errorText(text: string): string {
   return typeof reason === 'string' ? reason.slice(0, 200) : ''
 }
 
-function retryAfter(value: string | undefined): { retryAfterMs?: number } {
+/** Reads the seconds of a Retry-After header. */
+export function retryAfter(value: string | undefined): { retryAfterMs?: number } {
   if (value === undefined || !/^\d{1,6}$/.test(value)) return {}
   return { retryAfterMs: Math.min(MAX_RETRY_AFTER_S, Number(value)) * 1000 }
 }

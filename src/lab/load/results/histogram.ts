@@ -70,6 +70,11 @@ export class Histogram {
     return seen
   }
 
+  /** Returns the values in milliseconds, the lowest first, with their numbers. */
+  values(): readonly (readonly [ms: number, count: number])[] {
+    return this.#sorted().map(([bucket, count]) => [middleOf(bucket) / 1000, count])
+  }
+
   get sumMs(): number {
     return this.#sum / 1000
   }

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { seededRandom } from '../../../src/base/seeded-random.ts'
-import type { PastTest } from '../../../src/lab/next/past-tests.ts'
-import { QUESTIONS } from '../../../src/lab/next/questions.ts'
-import { type Behaviour, type Evidence, rank } from '../../../src/lab/next/rank.ts'
+import { QUESTIONS } from '../../../src/admin/next/questions.ts'
+import { type Behaviour, type Evidence, type PastTest, rank } from '../../../src/admin/next/rank.ts'
 
 const NOW = Date.parse('2026-11-20T12:00:00Z')
 const DAY = 86_400_000
+const RUN = '20261101-120000-abcdef'
 const TOOLS = ['search', 'fetch', 'pay', 'list', 'write', 'mail', 'translate', 'plot']
 
 type Draw = () => number
@@ -26,13 +26,13 @@ interface Writable {
 
 function pastTest(tool: string, question: string, changes: Partial<PastTest> = {}): PastTest {
   return {
-    run: '20261101-120000-abcdef',
     question,
     covers: (name) => name === tool,
     at: NOW - DAY,
-    passedShare: 50,
+    known: 1,
+    result: 'passed at 50%',
     failed: false,
-    before: { errors: 0.002, p95: 100 },
+    before: { run: RUN, errors: 0.002, p95: 100 },
     ...changes,
   }
 }
@@ -61,7 +61,7 @@ const PLANTED: readonly Planted[] = [
     name: 'a question that was asked long ago and narrowly',
     finds: () => true,
     plant: (history, tool, question) => {
-      const old = pastTest(tool, question, { at: NOW - 200 * DAY, passedShare: 5 })
+      const old = pastTest(tool, question, { at: NOW - 200 * DAY, known: 0.1 })
       history.past = [old, ...without(history, tool, question)]
     },
   },
@@ -91,8 +91,8 @@ const PLANTED: readonly Planted[] = [
     finds: () => true,
     plant: (history, tool, question) => {
       const now = history.now.get(tool)!
-      const before = { errors: now.errors / now.calls, p95: now.p95! * 1000 }
-      const failure = pastTest(tool, question, { failed: true, passedShare: 10, before })
+      const before = { run: RUN, errors: now.errors / now.calls, p95: now.p95! * 1000 }
+      const failure = pastTest(tool, question, { failed: true, known: 0, before })
       history.past = [...without(history, tool, question), failure]
     },
   },
@@ -118,7 +118,7 @@ function quiet(draw: Draw): Writable {
     })
     for (const { id } of QUESTIONS) {
       const at = NOW - Math.floor(10 * draw()) * DAY
-      past.push(pastTest(tool, id, { at, passedShare: draw() < 0.3 ? 25 : 50 }))
+      past.push(pastTest(tool, id, { at, known: draw() < 0.3 ? 0.5 : 1 }))
     }
   }
   return { now, usual, past }
@@ -160,14 +160,19 @@ describe('the ranking', () => {
       past: [],
       at: NOW,
     })
-    expect(first).toMatchObject({ tool: 'often', passedShare: 0 })
+    expect(first).toMatchObject({ tool: 'often' })
     expect(first!.reasons).toEqual(['5000 calls: weight 1.00', 'never tested: +1.00'])
   })
 
   it('forgets a failure after the question was passed', () => {
     const now = [{ tool: 'search', calls: 1000, errors: 0, p95: 0.1, bytes: null }]
-    const before = { errors: 0, p95: 100 }
-    const failure = pastTest('search', 'slow', { failed: true, at: NOW - 2 * DAY, before })
+    const before = { run: RUN, errors: 0, p95: 100 }
+    const failure = pastTest('search', 'slow', {
+      failed: true,
+      known: 0,
+      at: NOW - 2 * DAY,
+      before,
+    })
     const scoreOf = (past: readonly PastTest[]): number =>
       rank({ now, usual: new Map(), past, at: NOW }).find(({ question }) => question.id === 'slow')!
         .score

@@ -1,21 +1,29 @@
 import { stringify } from 'yaml'
 import { durationText } from '../../base/units.ts'
-import { stagesTo } from '../experiment/plan-rejections.ts'
-import type { Policy } from '../policy/policy-schema.ts'
+import { stagesTo } from '../../rules/select/stage-shares.ts'
 import type { Rank } from './rank.ts'
 
 /** The target and the sidecar of a plan. */
 export interface PlanSetting {
   readonly url: string
   readonly environment: string | null | undefined
-  readonly admin: string
-  readonly rulesFile: string
-  readonly policy?: Policy | undefined
+  /** The `sidecar` of the plan. */
+  readonly sidecar: object
+  readonly limits?: PlanLimits | undefined
+}
+
+/** The limits of a policy for plans. */
+export interface PlanLimits {
+  readonly maxRate?: number | undefined
+  readonly firstStage?: number
+  readonly maxPercent?: number
+  readonly maxDuration?: number
 }
 
 /** The first and the last stage in percent for calls that only become slow, and for calls that fail. */
 const SLOW = [10, 50] as const
 const FAILING = [5, 25] as const
+const MAX_NAME = 40
 const HOLD_MS = 30_000
 const LEAST_HOLD_MS = 1000
 /** The longest delay of the question `slow`. */
@@ -23,9 +31,9 @@ const LONGEST_MS = 3000
 
 /** Writes a plan that asks the question of a rank, with the reasons as comments. */
 export function planFor({ tool, question, reasons }: Rank, setting: PlanSetting): string {
-  const { url, environment, admin, rulesFile, policy } = setting
+  const { url, environment, sidecar, limits = {} } = setting
   const name = `${question.id}-${tool}`.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')
-  const { maxRate = 10, firstStage = 100, maxPercent = 100, maxDuration = Infinity } = policy ?? {}
+  const { maxRate = 10, firstStage = 100, maxPercent = 100, maxDuration = Infinity } = limits
   const [first, last] = question.fails ? FAILING : SLOW
   const stages = stagesTo(Math.min(first, firstStage, maxPercent), Math.min(last, maxPercent))
   const hold = Math.max(
@@ -33,9 +41,9 @@ export function planFor({ tool, question, reasons }: Rank, setting: PlanSetting)
     Math.min(HOLD_MS, Math.floor(maxDuration / stages.length / 1000) * 1000),
   )
   const plan = {
-    name: name.slice(0, 60).replace(/-$/, ''),
+    name: name.slice(0, MAX_NAME).replace(/-$/, ''),
     target: { url, ...(environment && { environment }) },
-    sidecar: { admin, rulesFile },
+    sidecar,
     steadyState: { errors: '1%', for: '20s', within: '2m' },
     rules: [{ name: question.id, match: { tool }, faults: [question.write] }],
     stages: stages.map((share) => `${share}%`),

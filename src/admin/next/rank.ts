@@ -1,9 +1,36 @@
-import type { Baseline } from '../slo/baseline.ts'
-import type { PastTest } from './past-tests.ts'
+import { roundedDuration } from '../../base/units.ts'
 import { type Question, QUESTIONS, type Symptom } from './questions.ts'
 
-/** The behaviour of a tool, as far as the ranking uses it. */
-export type Behaviour = Pick<Baseline, 'tool' | 'calls' | 'errors' | 'p95' | 'bytes'>
+/** The behaviour of a tool over a time, without what faults ended; null is for what is not known. */
+export interface Behaviour {
+  readonly tool: string
+  readonly calls: number
+  readonly errors: number
+  /** Seconds in the upstream. */
+  readonly p95: number | null
+  /** The mean size of a result. */
+  readonly bytes: number | null
+}
+
+/** A question that was asked earlier. */
+export interface PastTest {
+  readonly question: string
+  /** Returns true for the tools that it was asked about. */
+  readonly covers: (tool: string) => boolean
+  /** Milliseconds since 1970. */
+  readonly at: number
+  /** The weight of the result when it was new, from 0 to 1; 0 after a failure. */
+  readonly known: number
+  readonly failed: boolean
+  /** The result, such as `passed at 50%`. */
+  readonly result: string
+  /** The run, and its measures before the stages: the share of errors, and the p95 in milliseconds. */
+  readonly before?: {
+    readonly run: string
+    readonly errors: number | null
+    readonly p95: number | null
+  }
+}
 
 /** A question that is worth an experiment. */
 export interface Rank {
@@ -13,8 +40,6 @@ export interface Rank {
   readonly score: number
   /** The parts of the score, with their numbers. */
   readonly reasons: readonly string[]
-  /** The greatest share of calls that passed earlier, in percent. */
-  readonly passedShare: number
 }
 
 /** All that the ranking depends on. */
@@ -25,13 +50,13 @@ export interface Evidence {
   readonly past: readonly PastTest[]
   /** Milliseconds since 1970. */
   readonly at: number
+  /** The reason for a question without a past; `never tested` by default. */
+  readonly untested?: string
 }
 
 const DAY_MS = 86_400_000
 /** The time after which a passed test counts for about a third. */
 const MEMORY_DAYS = 30
-/** The share of calls at which a test counts in full. */
-const WIDE = 50
 /** The calls below which a change may be chance. */
 const FEW = 30
 /** The load of an experiment and the sidecar measure p95 differently: a factor of two is the same. */
@@ -51,7 +76,7 @@ function rankOf(now: Behaviour, question: Question, most: number, evidence: Evid
   )
   const weight = 0.25 + (0.75 * Math.log1p(now.calls)) / Math.log1p(most)
   const parts = [
-    gap(past, evidence.at),
+    gap(past, evidence),
     change(now, evidence.usual.get(now.tool), question.symptom),
     likeness(now, past),
   ]
@@ -65,7 +90,6 @@ function rankOf(now: Behaviour, question: Question, most: number, evidence: Evid
         .filter(({ score }) => score > 0)
         .map(({ why, score }) => `${why}: +${score.toFixed(2)}`),
     ],
-    passedShare: Math.max(0, ...past.map(({ passedShare }) => passedShare)),
   }
 }
 
@@ -76,15 +100,13 @@ interface Part {
 
 const NOTHING: Part = { score: 0, why: '' }
 
-/** Scores how long ago, and how widely, the question was asked. */
-function gap(past: readonly PastTest[], at: number): Part {
+/** Scores how long ago, and with what result, the question was asked. */
+function gap(past: readonly PastTest[], { at, untested = 'never tested' }: Evidence): Part {
   const last = past.at(-1)
-  if (last === undefined) return { score: 1, why: 'never tested' }
-  const days = Math.max(0, at - last.at) / DAY_MS
-  const ago = `${days.toFixed(0)} days ago, at ${last.passedShare}%`
-  if (last.failed) return { score: 1, why: `failed ${ago}, and did not pass since` }
-  const known = Math.min(1, last.passedShare / WIDE) * Math.exp(-days / MEMORY_DAYS)
-  return { score: 1 - known, why: `passed ${ago}` }
+  if (last === undefined) return { score: 1, why: untested }
+  const ms = Math.max(0, at - last.at)
+  const known = last.known * Math.exp(-ms / DAY_MS / MEMORY_DAYS)
+  return { score: 1 - known, why: `${last.result}, ${roundedDuration(ms)} ago` }
 }
 
 /** Scores how much the tool differs from its usual behaviour. */
@@ -111,8 +133,8 @@ function change(now: Behaviour, usual: Behaviour | undefined, symptom: Symptom):
 /** Scores how much the tool resembles the time before an experiment that failed, and was not repaired. */
 function likeness(now: Behaviour, past: readonly PastTest[]): Part {
   const last = past.at(-1)
-  if (last === undefined || !last.failed || now.calls < FEW) return NOTHING
-  const { errors, p95 } = last.before
+  if (last?.before === undefined || !last.failed || now.calls < FEW) return NOTHING
+  const { run, errors, p95 } = last.before
   const parts = [
     ...(errors === null ? [] : [20 * Math.abs(now.errors / now.calls - errors)]),
     ...(p95 === null || now.p95 === null || p95 === 0
@@ -121,7 +143,7 @@ function likeness(now: Behaviour, past: readonly PastTest[]): Part {
   ]
   if (parts.length === 0) return NOTHING
   const score = Math.exp(-parts.reduce((sum, part) => sum + part, 0))
-  return { score, why: `as before the failure in ${last.run}` }
+  return { score, why: `as before the failure in ${run}` }
 }
 
 function percent(share: number): string {

@@ -1,4 +1,5 @@
-import type { WrittenRule } from '../experiment/plan.ts'
+import { fieldsOf } from '../../base/values.ts'
+import type { InjectedInto } from '../../listener/faults/fault-tally.ts'
 
 /** The behaviour of a tool that a change of it makes worth testing. */
 export type Symptom = 'latency' | 'errors' | 'size'
@@ -8,6 +9,8 @@ export interface Question {
   readonly id: string
   /** The fault by its name in rules. */
   readonly fault: string
+  /** The parameter that distinguishes it from other questions of the fault. */
+  readonly key?: string
   readonly asks: string
   readonly symptom: Symptom
   /** The fault with its parameters. */
@@ -29,6 +32,7 @@ export const QUESTIONS: readonly Question[] = [
   {
     id: 'error',
     fault: 'abort',
+    key: 'toolError',
     asks: 'Do its callers handle an error result?',
     symptom: 'errors',
     write: { abort: { toolError: 'connection to the database lost' } },
@@ -37,6 +41,7 @@ export const QUESTIONS: readonly Question[] = [
   {
     id: 'unavailable',
     fault: 'abort',
+    key: 'status',
     asks: 'Do its callers handle status 503?',
     symptom: 'errors',
     write: { abort: { status: 503 } },
@@ -69,16 +74,23 @@ export const QUESTIONS: readonly Question[] = [
 ]
 
 /** Returns the questions that the faults of a rule ask. */
-export function questionsOf({ faults }: WrittenRule): readonly Question[] {
+export function questionsOf({ faults }: Readonly<Record<string, unknown>>): readonly Question[] {
   const written: readonly unknown[] = Array.isArray(faults) ? faults : []
-  return QUESTIONS.filter(({ id, fault }) =>
+  return QUESTIONS.filter(({ fault, key }) =>
     written.some((each) => {
-      if (each === fault) return fault !== 'abort'
-      const config = (each as Readonly<Record<string, unknown>> | null)?.[fault]
-      if (config === undefined) return false
-      if (fault !== 'abort') return true
-      const key = id === 'error' ? 'toolError' : 'status'
-      return typeof config === 'object' && config !== null && key in config
+      if (each === fault) return key === undefined
+      const config = fieldsOf(each)[fault]
+      return config !== undefined && (key === undefined || key in fieldsOf(config))
     }),
+  )
+}
+
+/** Returns the question that an injected fault asked; undefined for none of the list. */
+export function questionAsked({
+  fault,
+  effect = '',
+}: Pick<InjectedInto, 'fault' | 'effect'>): Question | undefined {
+  return QUESTIONS.find(
+    (each) => each.fault === fault && (each.key === undefined || effect.startsWith(each.key)),
   )
 }

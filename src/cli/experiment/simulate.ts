@@ -1,0 +1,118 @@
+import { plainText, quoted } from '../../base/text/foreign-text.ts'
+import { shownUrl } from '../../base/text/shown-url.ts'
+import { CLEAR_LINE, redraw, redraws } from '../../base/text/status-line.ts'
+import {
+  parsePastResult,
+  PastRunError,
+  readHistory,
+  readPastResult,
+} from '../../lab/experiment/history.ts'
+import type { Plan } from '../../lab/experiment/plan.ts'
+import { RejectedError, rejectionError } from '../../lab/experiment/rejection.ts'
+import { progressBar } from '../../lab/load/load-progress.ts'
+import { parseResult } from '../../lab/load/results/merge-results.ts'
+import { type Measurement, measurementOf } from '../../lab/simulate/measured.ts'
+import { simulate } from '../../lab/simulate/simulate.ts'
+import { simulationText } from '../../lab/simulate/simulation-text.ts'
+import { print, readAs } from '../files.ts'
+import { INTERRUPTED, interruption } from '../long-running.ts'
+import { complaints, readPlanFile, rejectedLines } from './read-plans.ts'
+
+/** The options of `squall experiment simulate`. */
+export interface SimulateRequest {
+  readonly path: string
+  readonly pods: number
+  readonly tasks: number | undefined
+  readonly from: readonly string[]
+  readonly seed: number
+  readonly experiments: string
+  readonly json: boolean
+}
+
+const FAILED = 1
+const INVALID = 2
+const MAX_RESULT = 64 * 1024 * 1024
+/** Limits the past runs that are read. */
+const MOST_RUNS = 20
+
+/** Predicts the effect of a plan on a fleet; returns the exit code. */
+export async function simulatePlan(request: SimulateRequest): Promise<number> {
+  const { path, json } = request
+  const { read } = await readPlanFile(path)
+  if (!read.ok) {
+    process.stderr.write(complaints(path, read))
+    return INVALID
+  }
+  const { plan } = read
+  const interrupt = interruption(INTERRUPTED, ['SIGINT', 'SIGTERM', 'SIGHUP'])
+  const draws = !json && redraws(process.stderr, process.env)
+  try {
+    const measurements = await measured(plan, request)
+    const result = await simulate({
+      ...request,
+      plan,
+      measurements,
+      stop: interrupt.signal,
+      onProgress: (share) => {
+        if (!draws) return
+        redraw(process.stderr, `${progressBar(share, 20)} ${Math.floor(share * 100)}%`)
+      },
+    })
+    if (draws) process.stderr.write(CLEAR_LINE)
+    if (result === undefined) {
+      process.stderr.write('interrupted: fewer rounds would give a wrong interval\n')
+      return INTERRUPTED
+    }
+    await print(json ? `${JSON.stringify(result)}\n` : plainText(simulationText(result)))
+    return 0
+  } catch (error) {
+    if (!(error instanceof RejectedError)) throw error
+    const { rejections } = error
+    if (json) await print(`${JSON.stringify({ rejected: rejections })}\n`)
+    else process.stderr.write(rejectedLines(rejections))
+    return FAILED
+  } finally {
+    interrupt.forget()
+  }
+}
+
+/** Reads the named measurements, or those of past experiments on the target that can be used. */
+async function measured(
+  plan: Plan,
+  { from, experiments }: SimulateRequest,
+): Promise<readonly Measurement[]> {
+  const { tools = [] } = plan.file.load
+  const names = [...new Set([...tools, ...plan.calls.map(({ tool }) => tool)])]
+  const found: Measurement[] = []
+  for (const file of from) {
+    const load = await readAs(
+      file,
+      '--from',
+      MAX_RESULT,
+      (text) => parsePastResult(text)?.before.load ?? parseResult(text, quoted(file)),
+    )
+    found.push(measurementOf(file, load, names))
+  }
+  if (from.length > 0) return found
+  const target = shownUrl(plan.target)
+  const past = (await readHistory(experiments)).filter((entry) => entry.target === target)
+  let unsuitable: RejectedError | undefined
+  for (const { id } of past.slice(-MOST_RUNS)) {
+    try {
+      const { load } = (await readPastResult(experiments, id)).before
+      if (load !== undefined) found.push(measurementOf(`run ${id}`, load, names))
+    } catch (error) {
+      if (error instanceof RejectedError) unsuitable = error
+      else if (!(error instanceof PastRunError)) throw error
+    }
+  }
+  if (found.length > 0) return found
+  throw (
+    unsuitable ??
+    rejectionError(
+      'NOT_MEASURED',
+      `${experiments} has no experiment on ${target}`,
+      'measure the tools: squall load --target URL --tasks 1000 --out result.json, then --from result.json',
+    )
+  )
+}
