@@ -3,14 +3,25 @@ import { defineConfig } from 'vitest/config'
 
 /** Tests of rare trouble, which mostly wait; `npm run test:system` runs them beside each other. */
 export const WAITING = [
+  'test/cli/mcp/approval-trouble.test.ts',
   'test/cli/mcp/control.test.ts',
   'test/cli/mcp/evidence.test.ts',
   'test/cli/mcp/hostile.test.ts',
   'test/cli/mcp/limit.test.ts',
   'test/cli/mcp/next.test.ts',
+  'test/cluster/webhook/mounted-certificate.test.ts',
+  'test/docs/pages.test.ts',
+  'test/faults/shaped-delays.test.ts',
   'test/lab/experiment/alerts.test.ts',
+  'test/lab/experiment/conditions.test.ts',
+  'test/lab/experiment/expectations.test.ts',
+  'test/lab/experiment/in-cluster.test.ts',
+  'test/lab/experiment/killed.test.ts',
+  'test/lab/experiment/same-rules.test.ts',
   'test/lab/search/command.test.ts',
   'test/lab/search/pods.test.ts',
+  'test/lab/search/rejected.test.ts',
+  'test/live/rollback-on.test.ts',
   'test/system/waiting/**/*.test.ts',
 ]
 

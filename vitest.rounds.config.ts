@@ -16,6 +16,7 @@ const REPEATING = [
   'faults/small-pieces',
   'interop/drifted-content',
   'interop/messages',
+  'lab/search/boundary',
   'live/replicas',
   'http/fast/response-reader',
   'rules/hostile-files',

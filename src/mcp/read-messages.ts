@@ -7,23 +7,28 @@ export interface ReadMessages {
   readonly messages: readonly Message[]
 }
 
-const READ = new WeakMap<Uint8Array, ReadMessages>()
+const READ = Symbol('read')
+
+/** Bytes with what was read in them. A WeakMap would cost as much as parsing a small message. */
+interface ReadBytes extends Uint8Array {
+  [READ]?: ReadMessages
+}
 
 /**
  * Keeps what was read in one event or body with its bytes, so that the next reader need not parse
  * them.
  */
-export function keepRead(bytes: Uint8Array, read: ReadMessages): void {
-  READ.set(bytes, read)
+export function keepRead(bytes: ReadBytes, read: ReadMessages): void {
+  bytes[READ] = read
 }
 
 /** Returns what was kept with these bytes; undefined if they were not read, or were copied. */
-export function readOf(bytes: Uint8Array): ReadMessages | undefined {
-  return READ.get(bytes)
+export function readOf(bytes: ReadBytes): ReadMessages | undefined {
+  return bytes[READ]
 }
 
 /** Keeps what was read in `from` with a copy that has comments in front. */
-export function keepCopied(from: Uint8Array, copy: Uint8Array): void {
-  const read = READ.get(from)
-  if (read !== undefined) READ.set(copy, read)
+export function keepCopied(from: ReadBytes, copy: ReadBytes): void {
+  const read = from[READ]
+  if (read !== undefined) copy[READ] = read
 }

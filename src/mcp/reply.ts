@@ -2,7 +2,9 @@ import { acceptsType } from '../http/accept.ts'
 import type { Call, JsonRpcId } from './call.ts'
 import { headerValues } from '../http/headers.ts'
 import type { RequestHead } from '../http/headers.ts'
+import { messagesOf } from './json-rpc.ts'
 import { isModern } from './protocol-version.ts'
+import { keepRead } from './read-messages.ts'
 
 /** A JSON-RPC response that Squall creates. */
 export type Reply =
@@ -56,7 +58,10 @@ export function toolErrorReply(call: Call, text: string): Reply {
 
 /** Encodes one reply as a JSON object, or an array of replies as a batch. */
 export function asJson(messages: Reply | readonly Reply[]): FramedReply {
-  return { contentType: 'application/json', bytes: Buffer.from(JSON.stringify(messages), 'utf8') }
+  const bytes = Buffer.from(JSON.stringify(messages), 'utf8')
+  const read = messagesOf(messages)
+  if (read !== undefined) keepRead(bytes, { batch: Array.isArray(messages), messages: read })
+  return { contentType: 'application/json', bytes }
 }
 
 /** Encodes a reply as an event with one data line, because JSON contains no raw line breaks. */

@@ -2,8 +2,8 @@ import { expect, it } from 'vitest'
 import { seededRandom } from '../../src/base/seeded-random.ts'
 import { magnitudeAt } from '../../src/lab/search/range.ts'
 import { sum } from '../../src/lab/search/sequential-test.ts'
-import { search } from '../lab/search/searched.ts'
-import { type System, SYSTEMS, trueLimit } from '../lab/search/systems.ts'
+import { search, search2 } from '../lab/search/searched.ts'
+import { type System, SYSTEMS, SYSTEMS2, trueLimit } from '../lab/search/systems.ts'
 import { rounds } from '../support/rounds.ts'
 import { geneticSearch } from './genetic-search.ts'
 
@@ -16,16 +16,21 @@ function usual(errors: readonly number[]): number {
 }
 
 /** Returns the relative errors of the genetic search after each run, one list for each search. */
-function geneticErrors(system: System): readonly (readonly number[])[] {
+function geneticErrors(
+  system: System,
+  searches = SEARCHES,
+  most = MOST,
+  column = 0,
+): readonly (readonly number[])[] {
   const truth = trueLimit(system)
-  return Array.from({ length: SEARCHES }, (_, seed) => {
-    const random = seededRandom(seed, `genetic ${system.name}`)
+  return Array.from({ length: searches }, (_, seed) => {
+    const random = seededRandom(seed, `genetic ${system.name}${column || ''}`)
     const measure = (position: number): number => {
       const batches = system.run(magnitudeAt(system.range, position), random)
       return sum(batches, 'failed') / sum(batches, 'calls')
     }
     const found = geneticSearch(measure, system.limit, random)
-    return Array.from({ length: MOST }, () =>
+    return Array.from({ length: most }, () =>
       Math.abs(Math.log(magnitudeAt(system.range, found.next().value) / truth)),
     )
   })
@@ -36,14 +41,59 @@ it.each(SYSTEMS)('bisection needs at most half the runs of a genetic search: $na
   const searches = Array.from({ length: SEARCHES }, (_, seed) => search(system, seed))
   const runs = searches.reduce((total, each) => total + each.runs, 0) / SEARCHES
   const error = usual(searches.map(({ limit }) => Math.abs(Math.log((limit ?? Infinity) / truth))))
-  const genetic = geneticErrors(system)
-  const after = Array.from({ length: MOST }, (_, run) => usual(genetic.map((each) => each[run]!)))
+  expect(needed(system.name, geneticErrors(system), error, runs)).toBeGreaterThanOrEqual(2 * runs)
+})
+
+/** Returns the runs after which nine of ten genetic searches have an error, or the most. */
+function needed(
+  name: string,
+  genetic: readonly (readonly number[])[],
+  error: number,
+  runs: number,
+  steps = 1,
+): number {
+  const after = genetic[0]!.map((_, run) => usual(genetic.map((each) => each[run]!)))
   const first = after.findIndex((each) => each <= error)
-  const needed = first < 0 ? MOST : first + 1
+  const most = (first < 0 ? after.length : first + 1) * steps
   if (process.env['SQUALL_SEARCH_TABLE'] !== undefined) {
-    console.log(
-      `| ${system.name} | ${error} | ${runs} | ${first < 0 ? `more than ${MOST}` : needed} |`,
-    )
+    console.log(`| ${name} | ${error} | ${runs} | ${first < 0 ? 'more than ' : ''}${most} |`)
   }
-  expect(needed).toBeGreaterThanOrEqual(2 * runs)
+  return most
+}
+
+const BOUNDARIES = rounds(3, 20)
+const MOST_OF_STEP = rounds(30, 100)
+
+it.each(SYSTEMS2)('a staircase needs at most half the runs of genetic ones: $name', (system) => {
+  const { range, limit } = system
+  const searches = Array.from({ length: BOUNDARIES }, (_, seed) => search2(system, seed))
+  const runs = searches.reduce((total, each) => total + each.runs, 0) / BOUNDARIES
+  // The steps with a limit inside the range, which a genetic search can find.
+  const inner = searches[0]!.boundary
+    .map(({ second }, column) => ({ column, system: system.at(second) }))
+    .filter(
+      ({ system: { share } }) => share(range.mildest) < limit && limit < share(range.strongest),
+    )
+  const truths = inner.map((each) => trueLimit(each.system))
+  // The greatest error of all steps.
+  const errors = searches.map(({ boundary }) =>
+    Math.max(
+      ...inner.map(({ column }, index) => {
+        const { limit: found, where } = boundary[column]!
+        const end = where === 'below' ? range.mildest : range.strongest
+        return Math.abs(Math.log((found ?? end) / truths[index]!))
+      }),
+    ),
+  )
+  // One genetic search for each step: it cannot know which steps have no limit.
+  const each = inner.map(({ system: own, column }) =>
+    geneticErrors(own, BOUNDARIES, MOST_OF_STEP, column),
+  )
+  const genetic = Array.from({ length: BOUNDARIES }, (_, seed) =>
+    Array.from({ length: MOST_OF_STEP }, (__, run) =>
+      Math.max(...each.map((all) => all[seed]![run]!)),
+    ),
+  )
+  const found = needed(system.name, genetic, usual(errors), runs, searches[0]!.boundary.length)
+  expect(found).toBeGreaterThanOrEqual(2 * runs)
 })

@@ -9,6 +9,7 @@ import {
   FaultReport,
   type FaultReportOptions,
   RecentFaults,
+  type InjectedFaultEntry,
 } from '../../src/listener/faults/fault-report.ts'
 import type { Call } from '../../src/mcp/call.ts'
 import { type LogIds, type LogLevel, createLogger } from '../../src/telemetry/log.ts'
@@ -37,6 +38,17 @@ const RECORD: InjectedRecord = {
 const directories: string[] = []
 afterEach(() => {
   for (const directory of directories.splice(0)) rmSync(directory, { recursive: true })
+})
+
+it('keeps the last injected faults, newest first', () => {
+  const recent = new RecentFaults(3)
+  const entry = {} as InjectedFaultEntry
+  const kept = [1, 2, 3, 4, 5].map((at) => {
+    recent.add({ at, entry })
+    return recent.list().map((each) => each.at)
+  })
+  expect(kept).toEqual([[1], [2, 1], [3, 2, 1], [4, 3, 2], [5, 4, 3]])
+  expect(recent.total).toBe(5)
 })
 
 /** A report whose lines go through a real file. */

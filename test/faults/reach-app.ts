@@ -12,6 +12,8 @@ const CELL = 'x-cell'
 export class ReachApp {
   readonly #plays = new Map<string, ReachPlay>()
   readonly #streams = new Map<string, ServerResponse>()
+  /** The messages that are left for the resumed streams of calls. */
+  readonly #left = new Map<string, readonly unknown[]>()
   readonly #clients: RawClient[] = []
 
   readonly listener: RequestListener = (req, res) => {
@@ -21,7 +23,14 @@ export class ReachApp {
     void text(req).then((body) => {
       if (play === undefined) return void res.writeHead(202).end()
       if (play.asks !== undefined) return respond(play, '{"id":1,"method":""}', res, undefined)
+      const left = this.#left.get(cell)
+      if (req.method === 'GET' && (left ?? req.headers['last-event-id']) !== undefined)
+        return replay(left ?? play.says, res)
       if (req.method === 'GET') return this.#listen(cell, play, res)
+      if (play.resumes === true) {
+        this.#left.set(cell, repliesTo(play, messagesIn(body) ?? []))
+        return replay(play.says, res)
+      }
       return respond(play, body, res, session === null ? undefined : this.#streams.get(session))
     })
   }
@@ -55,6 +64,9 @@ export class ReachApp {
       const client = await send(post(message, lines, target))
       // A request of the server must have passed before the client responds to it.
       if (message !== posts.at(-1)) await client.response()
+      if (play.resumes !== true) continue
+      await Promise.race([client.response(), client.gone])
+      if (this.#plays.has(cell)) await send(get('/mcp', `${lines}last-event-id: e0\r\n`), 'GET')
     }
   }
 
@@ -63,6 +75,7 @@ export class ReachApp {
     for (const client of this.#clients.splice(0)) client.close()
     this.#plays.clear()
     this.#streams.clear()
+    this.#left.clear()
   }
 
   #listen(cell: string, { by, says, posts, early }: ReachPlay, res: ServerResponse): void {
@@ -79,18 +92,26 @@ export class ReachApp {
   }
 }
 
+/** Sends events with ids, from which a client can resume. */
+function replay(messages: readonly unknown[], res: ServerResponse): void {
+  res.writeHead(200, { 'content-type': 'text/event-stream' })
+  res.write('id: e0\ndata:\n\n')
+  for (const [n, each] of messages.entries()) res.write(said(each, `id: e${n + 1}\n`))
+  res.end()
+}
+
 /** Responds to what a client posted: on the stream of its session where there is one. */
 function respond(
-  { by, says, early, reply }: ReachPlay,
+  play: ReachPlay,
   body: string,
   res: ServerResponse,
   stream: ServerResponse | undefined,
 ): void {
+  const { by, says, early } = play
   const messages = messagesIn(body)
   if (messages === undefined) return void res.writeHead(400).end()
-  const asked = messages.filter(({ id, method }) => id !== undefined && method !== undefined)
-  if (asked.length === 0) return void res.writeHead(202).end()
-  const replies = asked.flatMap((each) => reply(each) ?? [])
+  if (!messages.some(isRequest)) return void res.writeHead(202).end()
+  const replies = repliesTo(play, messages)
   if (by === 'json') {
     res.writeHead(200, { 'content-type': 'application/json' })
     return void res.end(JSON.stringify(body.startsWith('[') ? replies : replies[0]))
@@ -104,10 +125,21 @@ function respond(
   for (const each of [...(early === true ? [] : says), ...replies]) stream?.write(said(each))
 }
 
+interface Posted {
+  readonly id: unknown
+  readonly method: string
+}
+
+const isRequest = ({ id, method }: Posted): boolean => id !== undefined && method !== undefined
+
+function repliesTo({ reply }: ReachPlay, messages: readonly Posted[]): readonly object[] {
+  return messages.filter(isRequest).flatMap((each) => reply(each) ?? [])
+}
+
 /** Reads a body; undefined when a fault has damaged it. */
-function messagesIn(body: string): { id: unknown; method: string }[] | undefined {
+function messagesIn(body: string): Posted[] | undefined {
   try {
-    return [JSON.parse(body) as { id: unknown; method: string }].flat()
+    return [JSON.parse(body) as Posted].flat()
   } catch {
     return undefined
   }

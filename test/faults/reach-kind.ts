@@ -1,6 +1,6 @@
 import type { Call } from '../../src/mcp/call.ts'
 import type { MatchSpec } from '../../src/rules/file/match-spec.ts'
-import type { ResponseKind } from '../../src/rules/explain/fault-outlook.ts'
+import type { ResponseKind } from '../../src/rules/explain/response-kind.ts'
 
 /** The exchange between client and server by which one message of a kind passes. */
 export interface ReachPlay {
@@ -16,6 +16,8 @@ export interface ReachPlay {
   readonly reply: (message: { id: unknown; method: string }) => object | undefined
   /** The messages that the client posts, one after another. */
   readonly posts: readonly unknown[]
+  /** The stream of a call ends before its response; the client resumes it by GET. */
+  readonly resumes?: true
   /** The client opens a stream instead of posting. */
   readonly listens?: true
   /** The client sends a request of this method without a body. */

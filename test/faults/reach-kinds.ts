@@ -55,13 +55,16 @@ const callOf = (method: string): Partial<Call> => ({
 const CALL_TRANSPORTS = [
   ['JSON', 'json', 'json'],
   ['event stream', 'sse', 'events'],
+  ['resumed GET stream', 'resumed', 'events'],
   ['HTTP+SSE', 'http+sse', 'push'],
   ['batch, JSON', 'batch', 'json'],
   ['batch, event stream', 'batch-sse', 'events'],
 ] as const
 
 function calls(method: string): readonly ReachKind[] {
-  return CALL_TRANSPORTS.map(([transport, on, by]) => {
+  // A client has no session before it is given one, so that the stream cannot be resumed.
+  const own = CALL_TRANSPORTS.filter(([, on]) => on !== 'resumed' || method !== 'initialize')
+  return own.map(([transport, on, by]) => {
     const batched = transport.startsWith('batch')
     return {
       message: method,
@@ -72,9 +75,9 @@ function calls(method: string): readonly ReachKind[] {
       ...(batched && { batched: true as const }),
       canFail: true as const,
       play: (how) => ({
-        // A client has no session before it is given one.
         ...(method === 'initialize' || by === 'push' ? {} : { session: 's' }),
         by,
+        ...(on === 'resumed' && { resumes: true as const }),
         says: how === 'all' && by !== 'json' ? AHEAD : [],
         reply: replies(how),
         posts: [batched ? [request(method, how === 'all'), OTHER] : request(method, how === 'all')],
@@ -158,6 +161,7 @@ const SERVER_TRANSPORTS = [
   'batch, stream of a call',
   'GET stream',
   'batch, GET stream',
+  'resumed GET stream',
   'HTTP+SSE',
   'batch, HTTP+SSE',
 ] as const
@@ -189,6 +193,7 @@ function ofServer(method: string, isNote: boolean): readonly ReachKind[] {
         reply: full ? replies('all') : () => undefined,
         posts: onCall ? [request('tools/call', true)] : [],
         ...(!onCall && { listens: true as const }),
+        ...(transport.startsWith('resumed') && { headers: { 'last-event-id': 'e0' } }),
       }
     },
   }))

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { NOT_APPLICABLE, type NotApplicableReason } from '../../src/filters/lib/not-applicable.ts'
 import type { ReachKind } from './reach-kind.ts'
 import { REACH_KINDS } from './reach-kinds.ts'
@@ -8,6 +9,9 @@ export interface ReachCell {
   readonly reason?: string | undefined
   readonly needs?: string | undefined
 }
+
+const WORDS = { yes: 'acts', depends: 'depends' } as const
+const NOT_CARRIED: ReachCell = { acts: 'no' }
 
 type CellOf = (shape: string, kind: ReachKind) => ReachCell
 
@@ -21,7 +25,7 @@ export function reachPage(shapes: readonly string[], cellOf: CellOf): string {
       groupsOf(shape, kinds, transports, cellOf).map(({ messages, cells }) => {
         for (const { reason } of cells) if (reason !== undefined) reasons.add(reason)
         const words = cells.map(({ acts, reason }) =>
-          acts === 'yes' ? 'acts' : acts === 'depends' ? 'depends' : `\`${reason}\``,
+          acts === 'no' ? (reason === undefined ? '–' : `\`${reason}\``) : WORDS[acts],
         )
         const needs = new Set(cells.flatMap(({ needs: each }) => each ?? []))
         return `| \`${shape}\` | ${messages} | ${words.join(' | ')} | ${[...needs].join('; ')} |`
@@ -42,6 +46,8 @@ _acts_: on each of these messages. _depends_: on a message that meets the condit
 
 ${legend.join('\n')}
 
+After a broken stream a client sends \`Last-Event-ID\`, and the upstream sends the rest on a _resumed GET stream_. The stream of \`initialize\` has no session yet and cannot be resumed (–).
+
 ${sections.join('\n\n')}
 `
 }
@@ -58,20 +64,30 @@ function groupsOf(
   transports: readonly string[],
   cellOf: CellOf,
 ): readonly Group[] {
-  const groups = new Map<string, { readonly names: string[]; readonly cells: ReachCell[] }>()
-  for (const message of new Set(kinds.map((kind) => kind.message))) {
+  const groups: { readonly names: string[]; readonly cells: ReachCell[] }[] = []
+  const kindOf = (message: string, transport: string): ReachKind | undefined =>
+    kinds.find((each) => each.message === message && each.transport === transport)
+  const messages = [...new Set(kinds.map((kind) => kind.message))]
+  // A message that a transport does not carry joins a group that is otherwise alike.
+  const missing = (message: string): number =>
+    transports.filter((transport) => kindOf(message, transport) === undefined).length
+  for (const message of messages.toSorted((a, b) => missing(a) - missing(b))) {
     const cells = transports.map((transport) => {
-      const kind = kinds.find((each) => each.message === message && each.transport === transport)
-      return cellOf(shape, kind!)
+      const kind = kindOf(message, transport)
+      return kind && cellOf(shape, kind)
     })
-    const key = JSON.stringify(cells)
-    const group = groups.get(key) ?? { names: [], cells }
-    group.names.push(`\`${message}\``)
-    groups.set(key, group)
+    const group = groups.find((each) =>
+      cells.every((cell, n) => cell === undefined || isDeepStrictEqual(cell, each.cells[n])),
+    )
+    if (group === undefined)
+      groups.push({ names: [message], cells: cells.map((cell) => cell ?? NOT_CARRIED) })
+    else group.names.push(message)
   }
-  const sorted = [...groups.values()].toSorted((a, b) => a.names.length - b.names.length)
+  for (const { names } of groups) names.sort((a, b) => messages.indexOf(a) - messages.indexOf(b))
+  const sorted = groups.toSorted((a, b) => a.names.length - b.names.length)
   return sorted.map(({ names, cells }, index) => {
-    if (index < sorted.length - 1) return { messages: names.join(', '), cells }
+    if (index < sorted.length - 1)
+      return { messages: names.map((name) => `\`${name}\``).join(', '), cells }
     return { messages: sorted.length === 1 ? 'all' : 'all others', cells }
   })
 }

@@ -15,7 +15,7 @@ import { rounds } from '../support/rounds.ts'
 import { startUpstream } from '../support/upstream.ts'
 
 /** Enough that names which are kept whole would take more than the memory that is allowed below. */
-const NAMES = rounds(3_000, 10_000)
+const NAMES = rounds(2_000, 10_000)
 const BATCH = 100
 const LONG = 'x'.repeat(20_000)
 /** The first 200 names, the empty one and `other`. */

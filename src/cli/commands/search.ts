@@ -1,6 +1,6 @@
 import { defineCommand } from '../flags/command.ts'
 import { type Given, group } from '../flags/flag.ts'
-import { asText, count, duration, one, percent } from '../flags/kinds.ts'
+import { asText, atMost, count, duration, many, one, percent } from '../flags/kinds.ts'
 import { readPercent } from '../../base/units.ts'
 import { invalidCombination, invalidValue, missing } from '../flags/usage-error.ts'
 import { ACCESS_FLAGS, accessOf, POLICY } from './experiment.ts'
@@ -11,10 +11,10 @@ const BUDGET = 'Budget:'
 
 const FLAGS = {
   ...group(SEARCH, {
-    vary: one(
+    vary: many(
       'range',
-      'magnitude and its range, from the mildest to the strongest: percent=1%..50%, delay=50ms..5s, throttle=1MiB..1KiB, rateLimit=100..1, or FAULT.PARAMETER=FROM..TO',
-      asText,
+      'magnitude and its range, from the mildest to the strongest: percent=1%..50%, delay=50ms..5s, throttle=1MiB..1KiB, rateLimit=100..1, or FAULT.PARAMETER=FROM..TO; twice for the boundary of two parameters',
+      asRanges,
     ),
     until: one(
       'condition',
@@ -28,9 +28,8 @@ const FLAGS = {
       { default: '5%,5%' },
     ),
     precision: percent(
-      'width of the interval at which the search ends, as a share of the limit',
+      'width of the interval at which the search ends, as a share of the limit; without it 10%, or 25% for two parameters',
       { min: 1, max: 100 },
-      '10%',
     ),
     confidence: percent(
       'probability with which the interval has the limit',
@@ -45,7 +44,7 @@ const FLAGS = {
     resume: one('search', 'go on with a search that ended early, by its id', asText),
   }),
   ...group(BUDGET, {
-    maxRuns: count('most runs', { min: 1, max: 1000 }, '40'),
+    maxRuns: count('most runs', { min: 1, max: 1000 }, '80'),
     maxTime: duration('most time', { min: 1000, max: 86_400_000 }, '1h'),
     maxCalls: count('most calls', { min: 1, max: 1_000_000_000 }, '1000000'),
   }),
@@ -59,10 +58,11 @@ export const EXPERIMENT_SEARCH = defineCommand({
   examples: [
     'experiment search plan.yaml --vary percent=1%..50% --until "success<99%"',
     'experiment search plan.yaml --vary delay=50ms..5s --until "p95>2s" --max-time 30m',
+    'experiment search plan.yaml --vary percent=1%..50% --vary delay=50ms..5s --until "success<99%"',
     'experiment search --resume 20261125-180412-3fa9c1',
   ],
   page: 'docs/guides/find-limits.md',
-  description: 'find the smallest magnitude of a fault that makes a condition true',
+  description: 'find the smallest magnitudes of a fault that make a condition true',
   operands: { form: '[plan]', most: 1 },
   flags: FLAGS,
   note: `
@@ -84,13 +84,13 @@ for a usage error or an invalid plan, 130 when it was interrupted.`,
       throw invalidCombination(wrong, 'leave it out')
     }
     if (path === undefined) throw missing('no plan', 'name a plan, or a search with --resume')
-    if (vary === undefined) throw missing('--vary is missing', 'write --vary percent=1%..50%')
+    if (vary.length === 0) throw missing('--vary is missing', 'write --vary percent=1%..50%')
     if (until === undefined) throw missing('--until is missing', 'write --until "success<99%"')
     const settings = {
       vary,
       until,
       ...errorRates,
-      precision: precision / 100,
+      precision: (precision ?? (vary.length === 1 ? 10 : 25)) / 100,
       confidence: confidence / 100,
       runsAtOne,
     }
@@ -98,6 +98,11 @@ for a usage error or an invalid plan, 130 when it was interrupted.`,
   },
   start: async (request) => (await import('../experiment/search.ts')).searchLimit(request),
 })
+
+function asRanges(given: readonly Given[]): readonly string[] {
+  atMost(2, given, ', because a search has one parameter or two')
+  return given.map(asText)
+}
 
 function asErrorRates(given: Given): {
   readonly falseFailed: number

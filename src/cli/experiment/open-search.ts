@@ -8,7 +8,7 @@ import { LoadError } from '../../lab/load/load-error.ts'
 import { type Condition, parseCondition } from '../../lab/search/condition.ts'
 import type { SearchPlan } from '../../lab/search/search-plan.ts'
 import { type KeptSearch, readSearch, type SearchSettings } from '../../lab/search/search-result.ts'
-import { parseVariation, type Variation } from '../../lab/search/variation.ts'
+import { parseVariations, type Variation } from '../../lab/search/variation.ts'
 import { readYaml } from '../../rules/file/yaml-document.ts'
 import { invalidFile } from '../flags/usage-error.ts'
 import { readPolicyFile } from '../policy/policy.ts'
@@ -81,19 +81,19 @@ function searchOf(
     throw invalidFile(`${quoted(file)} is no plan`, 'fix the errors above')
   }
   const { plan, rejections } = read
-  const variation = usable('--vary', () => parseVariation(settings.vary))
+  const variations = usable('--vary', () => parseVariations(settings.vary))
   const condition = usable('--until', () => parseCondition(settings.until))
-  return { ...searchPlan({ plan, kept }, variation, condition), rejections, kept, settings }
+  return { ...searchPlan({ plan, kept }, variations, condition), rejections, kept, settings }
 }
 
 /** Returns the plan of a search. */
 export function searchPlan(
   { plan, kept }: { readonly plan: Plan; readonly kept: KeptPlan },
-  variation: Variation,
+  variations: readonly Variation[],
   condition: Condition,
 ): SearchPlan {
   const written = fieldsOf(readYaml(kept.text).value)
-  return { plan, directory: kept.directory, written, variation, condition }
+  return { plan, directory: kept.directory, written, variations, condition }
 }
 
 function usable<T>(option: string, read: () => T): T {

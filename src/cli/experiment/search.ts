@@ -9,13 +9,11 @@ import type { ProductionCheck } from '../../rules/guard/production-names.ts'
 import { RejectedError, type Rejection } from '../../lab/experiment/rejection.ts'
 import { newId } from '../../lab/experiment/run-experiment.ts'
 import type { Policy } from '../../lab/policy/policy-schema.ts'
-import { Bisection } from '../../lab/search/bisection.ts'
 import {
-  nextWidest,
-  rangeText,
+  rangeTexts,
   runText,
-  type SearchPlan,
   searchRejection,
+  spanOf,
   wholeText,
 } from '../../lab/search/search-plan.ts'
 import {
@@ -26,6 +24,8 @@ import {
   type SearchResult,
 } from '../../lab/search/search-result.ts'
 import { limitText, searchText } from '../../lab/search/search-text.ts'
+import { Staircase } from '../../lab/search/staircase.ts'
+import { placeText } from '../../lab/search/variation.ts'
 import { print } from '../files.ts'
 import { INTERRUPTED, interruption } from '../long-running.ts'
 import { readVersion } from '../version.ts'
@@ -67,7 +67,7 @@ export async function searchLimit(request: SearchRequest): Promise<number> {
     await print(
       request.json
         ? `${JSON.stringify(result)}\n`
-        : plainText(searchText(result, search.variation)),
+        : plainText(searchText(result, search.variations)),
     )
     if (interrupt.signal.aborted) return INTERRUPTED
     return result.end.code === 'FOUND' ? 0 : FAILED
@@ -76,7 +76,7 @@ export async function searchLimit(request: SearchRequest): Promise<number> {
   }
 }
 
-/** Returns the reasons to reject the plan, as it is and at the strongest magnitude. */
+/** Returns the reasons to reject the plan, as it is and at the strongest magnitudes. */
 async function rangeRejections(
   search: OpenedSearch,
   { production }: SearchRequest,
@@ -85,17 +85,20 @@ async function rangeRejections(
   if (search.rejections.length > 0) return search.rejections
   const rejection = searchRejection(search)
   if (rejection !== undefined) return [rejection]
-  const text = rangeText(search)
   const { file } = search.kept
-  const { read } = await readAndKeep(file, text, filesOf(search.kept), production, policy)
-  if (read.ok) return read.rejections
-  return read.problems.flatMap(({ problems }) =>
-    problems.map(({ message, path }) => ({
-      code: 'NOT_SEARCHABLE' as const,
-      wrong: `with ${search.variation.text} the plan is invalid: ${path}: ${message}`,
-      fix: 'change --vary or --until',
-    })),
-  )
+  for (const text of rangeTexts(search)) {
+    const { read } = await readAndKeep(file, text, filesOf(search.kept), production, policy)
+    if (read.ok && read.rejections.length === 0) continue
+    if (read.ok) return read.rejections
+    return read.problems.flatMap(({ problems }) =>
+      problems.map(({ message, path }) => ({
+        code: 'NOT_SEARCHABLE' as const,
+        wrong: `with ${search.settings.vary.join(' and ')} the plan is invalid: ${path}: ${message}`,
+        fix: 'change --vary or --until',
+      })),
+    )
+  }
+  return []
 }
 
 /** The access and the budget of a search. */
@@ -124,18 +127,18 @@ export async function runSearch(
     readonly resumes?: boolean
   },
 ): Promise<SearchResult> {
-  const { settings, variation, condition, kept } = search
+  const { settings, variations, condition, kept } = search
   const { precision, confidence, runsAtOne } = settings
-  const { range } = variation
-  const bisection = new Bisection(
+  const [first, second] = variations
+  const staircase = new Staircase(
     {
-      range,
+      ...spanOf(first!),
       maxFailedShare: condition.limit,
       errorRates: settings,
       precision,
       confidence,
       runsAtOne,
-      widest: nextWidest(variation),
+      ...(second !== undefined && { second: spanOf(second) }),
     },
     earlier?.result.points,
   )
@@ -150,7 +153,7 @@ export async function runSearch(
   let made = 0
   const callsBefore = calls
   const keep = async (end: SearchEnd): Promise<SearchResult> => {
-    const failing = failingMagnitude(bisection, search)
+    const { failing, boundary } = staircase
     const file = failing === undefined ? null : join(request.experiments, id, 'failing-plan.yaml')
     const result: SearchResult = {
       schema: SEARCH_SCHEMA,
@@ -161,8 +164,9 @@ export async function runSearch(
       startedAt,
       endedAt: new Date().toISOString(),
       settings,
-      ...bisection.result,
-      points: bisection.points,
+      ...staircase.result,
+      ...(boundary !== undefined && { boundary }),
+      points: staircase.points,
       runs,
       calls,
       end,
@@ -178,8 +182,8 @@ export async function runSearch(
   const resume = resumes ? `; ${command} goes on` : ''
   onProgress(`search ${id}`)
   for (;;) {
-    const magnitude = bisection.next()
-    if (magnitude === undefined) return keep({ code: 'FOUND', why: 'more runs would add nothing' })
+    const place = staircase.next()
+    if (place === undefined) return keep({ code: 'FOUND', why: 'more runs would add nothing' })
     if (stop.aborted) return keep({ code: 'INTERRUPTED', why: `it was interrupted${resume}` })
     const used = { runs: made, ms: performance.now() - began, calls: calls - callsBefore }
     const over = budgetEnd(request, used, { longestMs, mostCalls })
@@ -189,12 +193,12 @@ export async function runSearch(
     let point
     try {
       point = await runPoint(request, {
-        text: runText(search, magnitude, runs.length),
+        text: runText(search, place, runs.length),
         kept,
         policy,
         stop,
         condition,
-        decide: (batches) => bisection.preview(batches),
+        decide: (batches) => staircase.preview(batches),
       })
     } catch (error) {
       if (!(error instanceof RejectedError)) throw error
@@ -206,24 +210,12 @@ export async function runSearch(
     calls += point.calls
     longestMs = Math.max(longestMs, performance.now() - runBegan)
     mostCalls = Math.max(mostCalls, point.calls)
-    if (point.measurement !== undefined) bisection.add(magnitude, point.measurement)
+    if (point.measurement !== undefined) staircase.add(place, point.measurement)
     const result = await keep({ code: 'RUNNING', why: `it is not over${resume}` })
-    const at = `${variation.path.join('.')} ${variation.shown(magnitude)}`
-    onProgress(`run ${runs.length}: ${at}: ${point.text}. ${limitText(result, variation)}`)
+    const at = placeText(variations, place)
+    onProgress(`run ${runs.length}: ${at}: ${point.text}. ${limitText(result, variations, place)}`)
     if (point.end !== undefined) return keep({ ...point.end, why: `${point.end.why}${resume}` })
   }
-}
-
-/** Returns the mildest magnitude that failed, at the limit or above it. */
-function failingMagnitude(bisection: Bisection, { variation }: SearchPlan): number | undefined {
-  const { mildest, strongest } = variation.range
-  const isMilder = (one: number, other: number): boolean =>
-    mildest < strongest ? one < other : one > other
-  const failed = bisection.points.filter(({ decision }) => decision === 'failed')
-  const { limit } = bisection.result
-  const beyond = failed.filter(({ magnitude }) => limit === null || !isMilder(magnitude, limit))
-  const all = (beyond.length > 0 ? beyond : failed).map(({ magnitude }) => magnitude)
-  return all.toSorted((one, other) => (isMilder(one, other) ? -1 : 1))[0]
 }
 
 /** Returns the budget that another run would exceed; undefined when one more fits. */

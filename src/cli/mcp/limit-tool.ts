@@ -4,10 +4,10 @@ import { plain, plainText } from '../../base/text/foreign-text.ts'
 import { durationText } from '../../base/units.ts'
 import { LoadError } from '../../lab/load/load-error.ts'
 import { parseCondition } from '../../lab/search/condition.ts'
-import { rangeText, searchRejection } from '../../lab/search/search-plan.ts'
+import { rangeTexts, searchRejection } from '../../lab/search/search-plan.ts'
 import type { SearchResult } from '../../lab/search/search-result.ts'
 import { searchText } from '../../lab/search/search-text.ts'
-import { parseVariation } from '../../lab/search/variation.ts'
+import { parseVariations } from '../../lab/search/variation.ts'
 import { type OpenedSearch, searchPlan } from '../experiment/open-search.ts'
 import { runSearch } from '../experiment/search.ts'
 import { checkPlan, MAX_PLAN, reasonsOf } from './checked-plan.ts'
@@ -17,6 +17,7 @@ import { DeniedError } from './denied-error.ts'
 import type { ProposedSearch } from './proposals.ts'
 import { type Asked, progressOf, proposePlan, type RunSetup, takeApproved } from './run-proposal.ts'
 
+/** For each parameter. */
 const MAX_RUNS = 40
 const MAX_MINUTES = 60
 const MAX_CALLS = 1_000_000
@@ -24,7 +25,6 @@ const MAX_CALLS = 1_000_000
 const SETTINGS = {
   falseFailed: 0.05,
   falsePassed: 0.05,
-  precision: 0.1,
   confidence: 0.95,
   runsAtOne: 2,
 }
@@ -40,14 +40,19 @@ const INPUT = Type.Object(
         'The magnitude and its range, the mildest first: percent=1%..50%, delay=50ms..5s, or FAULT.PARAMETER=FROM..TO.',
       ),
     ),
+    second: Type.Optional(
+      text(
+        'A second magnitude and its range, as delay=50ms..5s: finds the limit of the first at 5 or more magnitudes of the second. Takes several times the runs.',
+      ),
+    ),
     until: Type.Optional(
       text('The condition under which a magnitude fails: success<99%, errors>5% or p95>2s.'),
     ),
     maxRuns: Type.Optional(
       Type.Integer({
         minimum: 1,
-        maximum: MAX_RUNS,
-        description: `Most runs, each an experiment for perHour of the policy, and all together within its maxDuration; at most ${MAX_RUNS}.`,
+        maximum: 2 * MAX_RUNS,
+        description: `Most runs, each an experiment for perHour of the policy, and all together within its maxDuration; at most ${MAX_RUNS}, or ${2 * MAX_RUNS} with \`second\`.`,
       }),
     ),
     maxMinutes: Type.Optional(
@@ -71,7 +76,7 @@ export function limitTool(setup: RunSetup): ControlTool {
     name: 'find_limit',
     title: 'Find the limit of a target',
     description:
-      'Finds the smallest magnitude of a fault that makes a condition true, by many short runs of a plan with rollback between them. One approval is for all runs up to the strongest magnitude. Cancelling the call rolls back.',
+      'Finds the smallest magnitude of a fault that makes a condition true, by many short runs of a plan with rollback between them; or the boundary of two magnitudes. One approval is for all runs up to the strongest magnitudes. Cancelling the call rolls back.',
     annotations: DESTRUCTIVE,
     input: INPUT,
     output: Type.Object({
@@ -84,10 +89,22 @@ export function limitTool(setup: RunSetup): ControlTool {
       ),
       limit: Type.Optional(maybeNumber),
       interval: Type.Optional(Type.Array(maybeNumber)),
+      boundary: Type.Optional(
+        Type.Array(
+          Type.Object({
+            second: Type.Number(),
+            where: Type.String(),
+            limit: maybeNumber,
+            interval: Type.Array(maybeNumber),
+          }),
+          { description: 'With a second magnitude: the limit of the first at each of its values.' },
+        ),
+      ),
       points: Type.Optional(
         Type.Array(
           Type.Object({
             magnitude: Type.Number(),
+            second: Type.Optional(Type.Number()),
             calls: Type.Number(),
             failed: Type.Number(),
             decision: Type.String(),
@@ -138,7 +155,7 @@ export function limitTool(setup: RunSetup): ControlTool {
         ),
       )
       return {
-        text: plainText(searchText(result, search.variation)),
+        text: plainText(searchText(result, search.variations)),
         data: shown(result),
         entry: { ...about, experiment: result.id, verdict: result.end.code },
       }
@@ -154,9 +171,9 @@ async function searchOf(
   const checked = await checkPlan(written, control)
   try {
     const search: OpenedSearch = {
-      ...searchPlan(checked, parseVariation(vary), parseCondition(until)),
+      ...searchPlan(checked, parseVariations(vary), parseCondition(until)),
       kept: checked.kept,
-      settings: { vary, until, ...SETTINGS },
+      settings: { vary, until, ...SETTINGS, precision: vary.length === 1 ? 0.1 : 0.25 },
       rejections: [],
     }
     const rejection = searchRejection(search)
@@ -168,19 +185,20 @@ async function searchOf(
   }
 }
 
-/** Returns the named proposal, or else proposes the plan with the strongest magnitude. */
+/** Returns the named proposal, or else proposes the plan with the strongest magnitudes. */
 async function proposed(input: Input, control: Control): Promise<Asked> {
-  const { id, plan, vary, until, maxMinutes = MAX_MINUTES } = input
+  const { id, plan, vary: first, second, until, maxMinutes = MAX_MINUTES } = input
   if (id !== undefined) {
     if (Object.keys(input).length === 1) return control.proposals.find(id)
     throw new DeniedError('a proposal has everything else: call find_limit with the id alone')
   }
-  if (plan === undefined || vary === undefined || until === undefined) {
+  if (plan === undefined || first === undefined || until === undefined) {
     throw new DeniedError('write plan, vary and until, or the id of an approved proposal')
   }
+  const vary = second === undefined ? [first] : [first, second]
   const search = await searchOf({ plan, vary, until }, control)
   const { maxDuration } = search.plan.policy!
-  const most = Math.min(MAX_RUNS, Math.floor(maxDuration / search.plan.file.hold))
+  const most = Math.min(MAX_RUNS * vary.length, Math.floor(maxDuration / search.plan.file.hold))
   const { maxRuns = most } = input
   if (maxRuns > most || most === 0) {
     throw new DeniedError(
@@ -188,21 +206,26 @@ async function proposed(input: Input, control: Control): Promise<Asked> {
     )
   }
   const proposedSearch = { plan, vary, until, maxRuns, maxMinutes }
-  const range = `${search.variation.text}, until ${search.condition.text}`
+  const range = `${vary.join(' and ')}, until ${search.condition.text}`
   const about = [plain(`Search: ${range}; up to ${maxRuns} runs in up to ${maxMinutes} minutes`)]
-  const { kept } = await proposePlan(rangeText(search), control, { search: proposedSearch, about })
+  const [strongest, ...others] = rangeTexts(search)
+  for (const other of others) await checkPlan(other, control)
+  const { kept } = await proposePlan(strongest, control, { search: proposedSearch, about })
   return kept
 }
 
-function shown({ id: search, where, limit, interval, points, end, failingPlan }: SearchResult) {
+function shown(result: SearchResult) {
+  const { id: search, where, limit, interval, boundary, points, end, failingPlan } = result
   return {
     status: 'done',
     search,
     where,
     limit,
     interval,
-    points: points.map(({ magnitude, calls, failed, decision }) => ({
+    ...(boundary !== undefined && { boundary }),
+    points: points.map(({ magnitude, second, calls, failed, decision }) => ({
       magnitude,
+      ...(second !== undefined && { second }),
       calls,
       failed,
       decision,

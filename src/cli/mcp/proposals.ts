@@ -7,7 +7,7 @@ import { DeniedError } from './denied-error.ts'
 /** Everything that a search depends on. */
 export interface ProposedSearch {
   readonly plan: string
-  readonly vary: string
+  readonly vary: readonly string[]
   readonly until: string
   readonly maxRuns: number
   readonly maxMinutes: number

@@ -6,7 +6,7 @@ import { NOTHING, type Outlook, type OutlookInput } from './outlook.ts'
 /** The outlook of a fault that acts at an offset in the response. */
 export function offsetOutlook(
   offset: ResponseOffset | undefined,
-  { response, call }: OutlookInput,
+  { response, call, ends }: OutlookInput,
   does: string,
 ): Outlook {
   const { bytes, events } = offset ?? {}
@@ -16,19 +16,19 @@ export function offsetOutlook(
     return { by: 'output', does, needs: events === 0 ? undefined : `a stream of ${events} events` }
   }
   // Without a call there is no event with a response.
-  return call === undefined ? NOTHING : { by: 'output', does }
+  return call === undefined || !ends ? NOTHING : { by: 'output', does }
 }
 
 /** The outlook of a cut, which needs something behind it. */
 export function cutOutlook(
   { bytes, events, percent }: CutOffset,
-  { response, call }: OutlookInput,
+  { response, call, ends }: OutlookInput,
   does: string,
 ): Outlook {
   if (bytes !== undefined) return { by: 'output', does, needs: longer(bytes) }
   if (events === undefined) {
-    const isWhole = percent === 100 || (response === 'events' && call === undefined)
-    return isWhole ? NOTHING : { by: 'output', does }
+    const hasResponse = response === 'body' || (call !== undefined && ends)
+    return percent === 100 || !hasResponse ? NOTHING : { by: 'output', does }
   }
   if (response === 'body') return NOTHING
   const needs = events === 0 ? undefined : `${events} events ahead of the response`

@@ -83,7 +83,9 @@ async function runStage(
     const failedGate = aborts.add(load, at)
     if (failedGate === undefined) {
       const isOver = isLast && elapsedMs >= hold && elapsedMs < durationMs && alerts.allFired
-      return alerts.lost(at) ?? context.endEarly?.(timeline) ?? (isOver ? 'drain' : undefined)
+      // Without the counts of the sidecars a stage proves nothing.
+      const early = totals.matched > 0 ? context.endEarly?.(timeline) : undefined
+      return alerts.lost(at) ?? early ?? (isOver ? 'drain' : undefined)
     }
     const { gate, measure, measured } = failedGate
     const why = `${gate}: it is ${shownMeasure(measure, measured)}`

@@ -1,10 +1,16 @@
 import { Posterior } from './posterior.ts'
 import { magnitudeAt, positionOf, type Range, stepOf } from './range.ts'
-import { type Batch, decide, type Decision, type ErrorRates, sum } from './sequential-test.ts'
+import type { Decision } from './sequential-test.ts'
 
-/** All measurements at one magnitude, and the decision on them. */
-export interface Point {
+/** Where a run measures. */
+export interface Magnitudes {
   readonly magnitude: number
+  /** The magnitude of the second parameter, where two are varied. */
+  readonly second?: number
+}
+
+/** All measurements at one place, and the decision on them. */
+export interface Point extends Magnitudes {
   readonly runs: number
   readonly calls: number
   /** The calls that the condition counts as failed. */
@@ -16,26 +22,12 @@ export interface Point {
   readonly code?: string
 }
 
-/** The result of one run. */
-export interface Measurement {
-  readonly batches: readonly Batch[]
-  /** The code of an event by which the magnitude fails without a count of calls. */
-  readonly code?: string
-}
-
-export interface Settings {
+export interface Precision {
   readonly range: Range
-  /** The share of failed calls above which a magnitude fails. */
-  readonly maxFailedShare: number
-  readonly errorRates: ErrorRates
   /** The relative width of the interval at which the search ends. */
   readonly precision: number
   /** The probability with which the interval has the limit. */
   readonly confidence: number
-  /** The runs at one magnitude before it is undecided. */
-  readonly runsAtOne: number
-  /** Returns the greatest magnitude that may follow one that passed; all may without it. */
-  readonly widest?: (passed: number | undefined) => number
 }
 
 /** Places the next magnitude, when the ones before are too close to the limit to be decided. */
@@ -44,53 +36,23 @@ const ROUNDING = 1e-9
 /** The decisions at one magnitude after which another one would add nothing. */
 const OFTEN = 3
 
-/** Searches the smallest magnitude that fails, by runs that somebody else makes. */
+/** Narrows the smallest magnitude that fails, by decisions on single magnitudes. */
 export class Bisection {
-  readonly #settings: Settings
+  readonly #settings: Precision
   readonly #posterior = new Posterior()
   readonly #points: Point[] = []
-  #open: { readonly magnitude: number; readonly batches: Batch[]; runs: number } | undefined
+  #isBegun = false
 
-  constructor(settings: Settings, earlier: readonly Point[] = []) {
+  constructor(settings: Precision) {
     this.#settings = settings
-    for (const point of earlier) this.#addPoint(point)
   }
 
-  /** The magnitudes on which the search has decided, or given up, in this order. */
-  get points(): readonly Point[] {
-    return this.#points
-  }
-
-  /** Returns the magnitude of the next run; undefined when the search is over. */
-  next(): number | undefined {
-    return this.#open?.magnitude ?? this.#place()
-  }
-
-  /** Adds the result of a run at the magnitude that `next` returned. */
-  add(magnitude: number, { batches, code }: Measurement): void {
-    const { maxFailedShare, errorRates, runsAtOne } = this.#settings
-    const open = (this.#open ??= { magnitude, batches: [], runs: 0 })
-    open.batches.push(...batches)
-    open.runs++
-    const decision: Decision =
-      code === undefined
-        ? decide(open.batches, maxFailedShare, errorRates)
-        : { kind: 'failed', evidence: 1 / errorRates.falseFailed }
-    if (decision.kind === 'undecided' && open.runs < runsAtOne) return
-    this.#open = undefined
-    this.#addPoint({ ...pointOf(open, decision), ...(code !== undefined && { code }) })
-  }
-
-  #addPoint(point: Point): void {
+  /** Adds a point, or one that another search has decided and that says the same of this limit. */
+  add(point: Point, isOwn = true): void {
     const { magnitude, decision: kind, evidence } = point
-    this.#points.push(point)
+    if (isOwn) this.#points.push(point)
+    this.#isBegun ||= kind !== 'undecided'
     this.#posterior.add(positionOf(this.#settings.range, magnitude), { kind, evidence })
-  }
-
-  /** Returns the decision on a batch that a run has not ended yet. */
-  preview(batches: readonly Batch[]): Decision['kind'] {
-    const { maxFailedShare, errorRates } = this.#settings
-    return decide([...(this.#open?.batches ?? []), ...batches], maxFailedShare, errorRates).kind
   }
 
   get result(): Limit {
@@ -111,30 +73,26 @@ export class Bisection {
     }
   }
 
-  #place(): number | undefined {
+  /** The width of the interval in positions. */
+  get width(): number {
+    const tail = (1 - this.#settings.confidence) / 2
+    return this.#posterior.quantile(1 - tail) - this.#posterior.quantile(tail)
+  }
+
+  /**
+   * Returns the magnitude that narrows the interval most, up to the strongest one that may be tried
+   * now; undefined when another decision would add nothing.
+   */
+  place(strongest: number): number | undefined {
     const { range } = this.#settings
     const posterior = this.#posterior
-    if (this.#points.length > 0 && (this.result.where !== 'within' || this.#isPrecise())) {
-      return undefined
-    }
-    const most = this.#mostAllowed()
+    if (this.#isBegun && (this.result.where !== 'within' || this.#isPrecise())) return undefined
+    const most = Math.min(1, positionOf(range, strongest))
     for (const share of QUANTILES) {
       const position = Math.min(most, posterior.quantile(share))
       if (!this.#isBlocked(position)) return magnitudeAt(range, position)
     }
     return undefined
-  }
-
-  /** Returns the strongest position that may be tried now. */
-  #mostAllowed(): number {
-    const { range, widest } = this.#settings
-    if (widest === undefined) return 1
-    const passed = this.#points
-      .filter(({ decision }) => decision !== 'failed')
-      .map(({ magnitude }) => positionOf(range, magnitude))
-    if (passed.length === 0) return 0
-    const strongest = magnitudeAt(range, Math.max(...passed))
-    return Math.min(1, positionOf(range, widest(strongest)))
   }
 
   /** Returns true for a position too close to one that could not be decided, or decided often. */
@@ -154,8 +112,7 @@ export class Bisection {
     const tail = (1 - confidence) / 2
     const posterior = this.#posterior
     if (posterior.below > tail || posterior.above > tail) return false
-    const width = posterior.quantile(1 - tail) - posterior.quantile(tail)
-    return width <= stepOf(range, 1 + precision) + ROUNDING
+    return this.width <= stepOf(range, 1 + precision) + ROUNDING
   }
 }
 
@@ -169,12 +126,4 @@ export interface Limit {
   readonly interval: readonly [number | null, number | null]
   /** True when the interval is as narrow as asked. */
   readonly isPrecise: boolean
-}
-
-function pointOf(
-  { magnitude, runs, batches }: { magnitude: number; runs: number; batches: readonly Batch[] },
-  { kind: decision, evidence }: Decision,
-): Point {
-  const calls = sum(batches, 'calls')
-  return { magnitude, runs, calls, failed: sum(batches, 'failed'), decision, evidence }
 }

@@ -3,12 +3,14 @@ import { join } from 'node:path'
 import { fieldsOf, isRecord, listOf } from '../../base/values.ts'
 import type { KeptPlan } from '../experiment/read-plan.ts'
 import type { Limit, Point } from './bisection.ts'
+import type { Step } from './staircase.ts'
 
 export const SEARCH_SCHEMA = 'squall.search/1'
 
 /** The settings of a search, which a resumed search keeps. */
 export interface SearchSettings {
-  readonly vary: string
+  /** One range, or two. */
+  readonly vary: readonly string[]
   readonly until: string
   readonly falseFailed: number
   readonly falsePassed: number
@@ -33,6 +35,8 @@ export interface SearchResult extends Limit {
   readonly startedAt: string
   readonly endedAt: string
   readonly settings: SearchSettings
+  /** With two parameters, the limit of the first one at magnitudes of the second one. */
+  readonly boundary?: readonly Step[]
   readonly points: readonly Point[]
   /** The ids of the runs, in the order of their times. */
   readonly runs: readonly string[]
@@ -78,7 +82,10 @@ function isKept(value: unknown): value is KeptSearch {
   const { file, directory, text, files } = fieldsOf(kept)
   return (
     schema === SEARCH_SCHEMA &&
-    [vary, until, file, directory, text, startedAt].every((each) => typeof each === 'string') &&
+    [until, file, directory, text, startedAt].every((each) => typeof each === 'string') &&
+    Array.isArray(vary) &&
+    vary.length > 0 &&
+    vary.every((each) => typeof each === 'string') &&
     Object.values(rates).every((each) => Number.isFinite(each)) &&
     isRecord(files) &&
     Array.isArray(runs) &&
@@ -89,6 +96,7 @@ function isKept(value: unknown): value is KeptSearch {
       (point) =>
         Number(point['magnitude']) > 0 &&
         Number(point['evidence']) >= 1 &&
+        (vary.length === 1 || Number(point['second']) > 0) &&
         ['passed', 'failed', 'undecided'].includes(String(point['decision'])),
     )
   )

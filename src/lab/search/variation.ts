@@ -2,6 +2,7 @@ import { fieldsOf, isRecord } from '../../base/values.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
 import { readDuration, readPercent, readSize } from '../../base/units.ts'
 import { LoadError } from '../load/load-error.ts'
+import type { Magnitudes } from './bisection.ts'
 import type { Range } from './range.ts'
 
 /** A magnitude of the faults of a plan, and its range. */
@@ -72,6 +73,45 @@ export function parseVariation(text: string): Variation {
     }
   }
   throw invalid(text, 'has ends that are not in one unit')
+}
+
+/** Parses one range, or two of different parameters. Throws a `LoadError`. */
+export function parseVariations(texts: readonly string[]): readonly Variation[] {
+  const [first, second, ...more] = texts.map((text) => parseVariation(text))
+  if (more.length > 0) {
+    throw new LoadError(
+      'INVALID_INPUT',
+      `${texts.length} parameters are varied`,
+      'vary at most two',
+    )
+  }
+  if (second === undefined) return [first!]
+  if (nameOf(first!) !== nameOf(second)) return [first!, second]
+  throw new LoadError(
+    'INVALID_INPUT',
+    `${nameOf(second)} is varied twice`,
+    'vary it once, or another parameter',
+  )
+}
+
+/** Returns the parameter as it is shown: `percent` or `delay.fixed`. */
+export function nameOf({ path }: Variation): string {
+  return path.join('.')
+}
+
+/** Describes where a run measures: `percent 5%, delay.fixed 300ms`. */
+export function placeText(variations: readonly Variation[], place: Magnitudes): string {
+  return valuesAt(variations, place)
+    .map(([variation, value]) => `${nameOf(variation)} ${variation.shown(value)}`)
+    .join(', ')
+}
+
+/** Returns each parameter with its magnitude. */
+export function valuesAt(
+  variations: readonly Variation[],
+  { magnitude, second }: Magnitudes,
+): readonly (readonly [Variation, number])[] {
+  return variations.map((variation, index) => [variation, index === 0 ? magnitude : second!])
 }
 
 function pathOf(name: string): readonly string[] {

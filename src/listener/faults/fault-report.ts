@@ -242,6 +242,7 @@ const CAPACITY = 200
 
 /** Keeps the last injected faults. */
 export class RecentFaults {
+  /** A ring; the oldest is at `total` modulo the capacity, once the ring is full. */
   readonly #kept: RecentFault[] = []
   readonly #capacity: number
   #total = 0
@@ -256,12 +257,12 @@ export class RecentFaults {
   }
 
   add(fault: RecentFault): void {
-    if (this.#kept.push(fault) > this.#capacity) this.#kept.shift()
-    this.#total++
+    this.#kept[this.#total++ % this.#capacity] = fault
   }
 
   /** Returns the kept faults, newest first. */
   list(): readonly RecentFault[] {
-    return this.#kept.toReversed()
+    const oldest = this.#total % this.#capacity
+    return [...this.#kept.slice(oldest), ...this.#kept.slice(0, oldest)].toReversed()
   }
 }

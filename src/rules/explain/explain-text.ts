@@ -1,6 +1,7 @@
 import { NOT_APPLICABLE } from '../../filters/lib/not-applicable.ts'
 import type { Explanation, FaultOutlook, RuleOutlook } from './explain.ts'
-import type { ResponseKind, ResponseOutlook } from './fault-outlook.ts'
+import type { ResponseOutlook } from './fault-outlook.ts'
+import type { ResponseKind } from './response-kind.ts'
 import type { Forecast } from '../select/rule-state.ts'
 import { plain } from '../../base/text/foreign-text.ts'
 
@@ -84,6 +85,7 @@ const RESPONSES: Readonly<Record<ResponseKind, string>> = {
   json: 'JSON',
   sse: 'stream',
   'http+sse': 'HTTP+SSE',
+  resumed: 'resumed stream',
   batch: 'batch in JSON',
   'batch-sse': 'batch by stream',
   http: 'HTTP body',

@@ -2,7 +2,6 @@ import type { Fault } from '../../filters/fault.ts'
 import { FAULTS, type FaultUse } from '../../filters/index.ts'
 import type { NotApplicableReason } from '../../filters/lib/not-applicable.ts'
 import {
-  isInputRequest,
   NOTHING,
   type Asked,
   type Outlook,
@@ -12,27 +11,9 @@ import {
 import type { Call } from '../../mcp/call.ts'
 import { callerText } from '../../http/caller-identity.ts'
 import { isExactId } from '../../mcp/reply.ts'
+import { isPushed, waysOf, type ResponseKind, type Way } from './response-kind.ts'
 import type { CompiledRule } from '../match/compiled-rule.ts'
 import type { Facts } from '../match/call-facts.ts'
-
-/**
- * The form of the response. A rule about HTTP sees `http`, with or without a call in it. A message
- * that is no call is `posted`, or an event on the stream of a call or session. A request for
- * `input` stands in a result.
- */
-export type ResponseKind =
-  | 'json'
-  | 'sse'
-  | 'http+sse'
-  | 'batch'
-  | 'batch-sse'
-  | 'http'
-  | 'http-sse'
-  | 'posted'
-  | 'call-stream'
-  | 'session-stream'
-  | 'input'
-  | 'input-sse'
 
 /** Predicts the effect of a fault on one form of response. */
 export interface ResponseOutlook {
@@ -57,47 +38,6 @@ export interface ResponseOutlook {
   readonly behind?: string
 }
 
-interface Way {
-  readonly stream?: true
-  readonly shared?: true
-  /** The response comes by another connection. */
-  readonly elsewhere?: true
-  /** The message is no call. */
-  readonly message?: true
-  /** The message stands in the result of a call. */
-  readonly input?: true
-}
-
-const OF_CALLS: readonly (readonly [ResponseKind, Way])[] = [
-  ['json', {}],
-  ['sse', { stream: true }],
-  ['http+sse', { stream: true, elsewhere: true }],
-  ['batch', { shared: true }],
-  ['batch-sse', { stream: true, shared: true }],
-]
-const OF_HTTP: readonly (readonly [ResponseKind, Way])[] = [
-  ['http', {}],
-  ['http-sse', { stream: true }],
-]
-
-const POSTED: readonly (readonly [ResponseKind, Way])[] = [['posted', { message: true }]]
-const OF_SERVER: readonly (readonly [ResponseKind, Way])[] = [
-  ['call-stream', { message: true }],
-  ['session-stream', { message: true, elsewhere: true }],
-]
-
-const OF_INPUT: readonly (readonly [ResponseKind, Way])[] = [
-  ['input', { message: true, input: true }],
-  ['input-sse', { message: true, input: true, stream: true }],
-]
-
-/** Returns the forms that the rule may meet. */
-function waysOf(isHttp: boolean, call: Call | undefined): typeof OF_CALLS {
-  if (isHttp) return OF_HTTP
-  if (call?.from === 'server') return isInputRequest(call) ? OF_INPUT : OF_SERVER
-  return call?.kind === undefined ? OF_CALLS : POSTED
-}
-
 /** The effects after which the call does not reach the upstream. */
 const ENDS: ReadonlySet<Asked> = new Set([
   'status',
@@ -120,7 +60,7 @@ export function faultOutlook(
 ): readonly ResponseOutlook[] {
   const { isHttp } = rule
   const onPush = facts.call?.transport === 'http+sse'
-  return waysOf(isHttp, facts.call).map(([on, way]) => {
+  return waysOf(isHttp, facts).map(([on, way]) => {
     const stream = way.stream === true || (way.message === true && way.input !== true)
     // In HTTP+SSE the POST names its stream, which is its session.
     const hasStream = way.elsewhere === true || (way.message === true && onPush)
@@ -131,7 +71,7 @@ export function faultOutlook(
       session,
       identified: callerText({ target, headers: facts.headers }, session) !== undefined,
       response: stream ? 'events' : 'body',
-      shared: way.elsewhere === true || way.shared === true,
+      shared: isPushed(way) || way.shared === true,
       ends: !stream || facts.call !== undefined,
     }
     if (way.message === true) {
@@ -142,7 +82,7 @@ export function faultOutlook(
     }
     const isPushedBatch = way.elsewhere === true && onPush && batched
     const outlook = settled(use, fault, isPushedBatch ? { ...way, shared: true } : way, setting)
-    const isKind = (way.elsewhere === true) === onPush
+    const isKind = isPushed(way) === onPush
     const isOfBatch = onPush || (way.shared === true) === batched
     return { on, here: isHttp || (isKind && isOfBatch), ...outlook }
   })
@@ -177,7 +117,10 @@ function settled(
   way: Way,
   setting: OutlookInput,
 ): Omit<ResponseOutlook, 'on' | 'here'> {
-  const outlook = outlookOf(use, fault, setting)
+  let outlook = outlookOf(use, fault, setting)
+  // The HTTP response of a resumed call has no response of JSON-RPC.
+  if (way.resumed === true && 'by' in outlook && outlook.by === 'output')
+    outlook = outlookOf(use, fault, { ...setting, ends: false })
   const reason = cannot(fault, outlook, way, setting)
   if (reason !== undefined || 'cannot' in outlook) {
     return { acts: 'no', reason: reason ?? 'nothing_to_act_on' }
@@ -221,7 +164,7 @@ function cannot(
 ): NotApplicableReason | undefined {
   if (way.message === true) return cannotOnMessage(outlook, way, call!)
   const { shared, elsewhere } = way
-  const noOutput = elsewhere ? 'responded_elsewhere' : shared ? 'shared_exchange' : undefined
+  const noOutput = isPushed(way) ? 'responded_elsewhere' : shared ? 'shared_exchange' : undefined
   const hears = fault.beforeResponse !== undefined || fault.onResponse !== undefined
   // One that has nothing else is not even asked.
   if (noOutput !== undefined && !hears && fault.onRequest === undefined) return noOutput
@@ -248,7 +191,7 @@ function cannot(
       return isLate ? 'already_sent' : undefined
     case 'copies':
       if (isLate) return 'already_sent'
-      return elsewhere ? 'responded_elsewhere' : undefined
+      return isPushed(way) ? 'responded_elsewhere' : undefined
     case undefined:
     default:
       return undefined

@@ -55,6 +55,30 @@ it('a limit is found after one approval, with progress, and everything is rolled
   expect(audit).toContain(data.search)
 })
 
+it('a boundary of two magnitudes is searched after one approval for both ranges', async () => {
+  const agent = await agentOf({}, true)
+  const rules = [
+    {
+      name: 'broken',
+      match: { tool: 'work' },
+      faults: [{ delay: { fixed: '1ms' } }, { abort: { toolError: 'no' } }],
+    },
+  ]
+  const plan = stage.text({ ...QUICK, rules })
+  const asked = input({ plan, second: 'delay=1ms..20ms', maxRuns: 3 })
+  const { data, text } = await agent.call('find_limit', asked)
+  expect(agent.questions).toHaveLength(1)
+  expect(agent.questions[0]).toContain(
+    'Search: percent=1%..25% and delay=1ms..20ms, until errors>5%; up to 3 runs',
+  )
+  expect(data, text).toMatchObject({ status: 'done', limit: null, end: { code: 'BUDGET' } })
+  expect(data.points[0]).toMatchObject({ magnitude: 1, second: 1, decision: 'passed' })
+  expect(data.boundary[0]).toMatchObject({ second: 1, where: 'within' })
+  expect(data.boundary.at(-1).second).toBe(20)
+  expect(text).toContain('delay.fixed 20ms: errors>5% is true')
+  expect(await stage.rules()).toBe(BEFORE)
+})
+
 it('an approval at a terminal is for this search alone', async () => {
   const agent = await agentOf({ approval: 'terminal' }, true)
   const { data } = await agent.call('find_limit', input({ maxRuns: 1 }))
@@ -70,6 +94,7 @@ it('an approval at a terminal is for this search alone', async () => {
   expect(await refused('find_limit', input({ id, vary: 'percent=24%..25%' }))).toContain(
     'with the id alone',
   )
+  expect(await refused('find_limit', { id, second: 'delay=1s..9s' })).toContain('with the id alone')
   expect(await refused('run_experiment', { id, digest })).toContain('is for find_limit')
   const single = await propose(agent, stage.text(QUICK))
   await proposals.approve(single.id, 'a person')
@@ -96,6 +121,7 @@ interface Denied {
   readonly policy?: object
   readonly plan?: string
   readonly vary?: string
+  readonly second?: unknown
   readonly until?: string
   readonly maxRuns?: number
 }
@@ -105,6 +131,13 @@ it.each<[Denied, string]>([
   [{ vary: 'percent=1..' }, 'percent'],
   [{ vary: 'delay=10ms..1s' }, 'no rule has the fault delay'],
   [{ vary: 'delay=5s..50ms' }, 'ends with the milder value'],
+  [{ second: 'percent=1%..5%' }, 'percent is varied twice'],
+  [{ second: 'delay=10ms..1s' }, 'no rule has the fault delay'],
+  [{ second: 'percent=1%..60%', vary: 'abort.status=500..503', plan: 'wide' }, 'above maxPercent'],
+  [{ second: 'delay=1ms..\u001b[31m9' }, 'not in one unit'],
+  [{ second: 'x'.repeat(201) }, 'second'],
+  [{ second: ['delay=1ms..9ms'] }, 'second'],
+  [{ second: 'abort.status=500..503', plan: 'wide', maxRuns: 81 }, 'maxRuns'],
   [{ vary: 'abort.status=500..503', plan: 'wide' }, 'above firstStage: 20%'],
   [{ maxRuns: 40, policy: { maxDuration: '2s' } }, 'use at most 4 runs'],
   [{ until: 'happiness<3' }, 'happiness'],

@@ -210,13 +210,14 @@ test('whatever is sent, there is a response with a reason, and the webhook lives
 
 test('memory for bodies is bounded across all connections', async () => {
   const head = `POST /mutate HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 1000000\r\n\r\n`
-  const sockets = await Promise.all(Array.from({ length: 12 }, handshake))
-  const responses = sockets.map(readAll)
-  for (const socket of sockets) socket.write(head + ' '.repeat(999_990))
-  const texts = await Promise.all(responses)
-  const codes = texts.map((text) => text.slice(9, 12))
-  expect(codes).toContain('503')
-  expect(codes).toContain('408')
+  // A busy machine may receive so slowly that the first bodies are given up before all have come.
+  await eventually(async () => {
+    const sockets = await Promise.all(Array.from({ length: 12 }, handshake))
+    const responses = sockets.map(readAll)
+    for (const socket of sockets) socket.write(head + ' '.repeat(999_990))
+    const codes = (await Promise.all(responses)).map((text) => text.slice(9, 12))
+    return codes.includes('503') && codes.includes('408') ? undefined : codes.join()
+  })
   await eventually(async () =>
     (await judge(staged.port, podOf(ASK))).allowed ? undefined : 'denied',
   )

@@ -44,3 +44,10 @@ test('stages arm all pods, counts are added, and the ConfigMap is restored byte 
     /EXPERIMENT_RUNNING: the experiment \S+ of tester has claimed the ConfigMap until/,
   )
 })
+
+test('a stage that ends early has the counts of the sidecars', async () => {
+  const end = { code: 'SLO', why: 'enough calls' } as const
+  const { code, stages } = await stage.run({ hold: '10s' }, { endEarly: () => end })
+  expect(code).toBe('SLO')
+  expect(stages[0]!.matched).toBeGreaterThan(0)
+})

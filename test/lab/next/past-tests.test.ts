@@ -46,7 +46,7 @@ it.each([
 
 it('the runs of a search are left out: their verdicts are about one magnitude', async () => {
   const id = '20260101-000000-abcdef'
-  const settings = { vary: 'percent=1%..5%', until: 'errors>1%', precision: 0.1 }
+  const settings = { vary: ['percent=1%..5%'], until: 'errors>1%', precision: 0.1 }
   const search = {
     schema: SEARCH_SCHEMA,
     id,

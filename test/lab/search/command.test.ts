@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { readHistory } from '../../../src/lab/experiment/history.ts'
@@ -7,6 +7,7 @@ import { eventually } from '../../support/eventually.ts'
 import { startProgram } from '../../support/program.ts'
 import { startSquall } from '../../support/squall.ts'
 import { BEFORE, type Changes, type ExperimentStage } from '../experiment/stage.ts'
+import { ERRORS, placesOf, type Searched, searchHere, searchIn, writePlan } from './search-stage.ts'
 
 let stage: ExperimentStage
 let experiments: string
@@ -23,42 +24,10 @@ beforeEach(async () => {
 
 afterEach(() => stage.close())
 
-/** Without retries, each injected error is an error of the load. */
-const QUICK: Changes = {
-  steadyState: { errors: '1%', for: '100ms' },
-  hold: '500ms',
-  load: { rate: 400, clients: 8 },
-  abortOn: { errors: { limit: '99%', for: '10s' } },
-}
-const ERRORS = ['--vary', 'percent=1%..25%', '--until', 'errors>5%']
-const directories = (): readonly string[] => [
-  '--experiments',
-  experiments,
-  '--state-dir',
-  join(stage.directory, 'state'),
-]
-
-async function planFile(changes: Changes = {}): Promise<string> {
-  const file = join(stage.directory, 'plan.yaml')
-  await writeFile(file, stage.text({ ...QUICK, ...changes }))
-  return file
-}
-
-interface Searched {
-  readonly code: number | null
-  readonly stdout: string
-  readonly stderr: string
-}
-
-function search(...args: readonly string[]): Promise<Searched> {
-  const line = ['experiment', 'search', ...args, ...directories()]
-  return startProgram(line, {}, { here: true })
-}
-
-/** Runs the program itself, whose standard error is kept. */
-function searchApart(...args: readonly string[]): Promise<Searched> {
-  return startProgram(['experiment', 'search', ...args, ...directories()]).finished()
-}
+const directories = (): readonly string[] => placesOf(stage)
+const planFile = (changes?: Changes): Promise<string> => writePlan(stage, changes)
+const search = (...args: readonly string[]): Promise<Searched> => searchHere(stage, ...args)
+const searchApart = (...args: readonly string[]): Promise<Searched> => searchIn(stage, ...args)
 
 const resultOf = ({ stdout }: Searched): SearchResult => JSON.parse(stdout) as SearchResult
 
@@ -121,8 +90,58 @@ async function keptSearch({ stdout }: Searched): Promise<KeptSearch> {
   return JSON.parse(await readFile(join(experiments, id!, 'search.json'), 'utf8')) as KeptSearch
 }
 
-test('a search that used its budget goes on later', async () => {
-  const first = resultOf(await search(await planFile(), ...ERRORS, '--max-runs', '2', '--json'))
+test('the boundary of two parameters is found, drawn and reproduced', async () => {
+  const limit = { calls: 20, per: '1h' }
+  const rules = [{ name: 'busy', match: { tool: 'work' }, faults: [{ rateLimit: { limit } }] }]
+  const plan = await planFile({ rules })
+  const vary = ['--vary', 'percent=4%..25%', '--vary', 'rateLimit=20..1', '--until', 'errors>5%']
+  const found = await searchApart(plan, ...vary, '--precision', '100%', '--runs-at-one', '1')
+  expect(found.code, found.stderr).toBe(0)
+  const { result } = await keptSearch(found)
+  expect(result).toMatchObject({ where: 'within', limit: null, end: { code: 'FOUND' } })
+  expect(result.points[0]).toMatchObject({ magnitude: 4, second: 20, decision: 'passed' })
+  const boundary = result.boundary!
+  expect(boundary.map(({ second }) => second)).toEqual([20, 9, 4, 2, 1])
+  // A percent is 2 of 200 calls. More than 10 fail, beside those that the limit lets pass.
+  for (const { second, interval } of boundary) {
+    const [low, high] = interval
+    expect(low ?? 4, `${second} calls`).toBeLessThanOrEqual((5 + second / 2) * 1.3)
+    expect(high ?? 25, `${second} calls`).toBeGreaterThanOrEqual((5 + second / 2) * 0.7)
+  }
+  expect(boundary.at(-1)!.interval[1]).toBeLessThan(15)
+  // The grid, the limits and the plan.
+  expect(found.stdout).toMatch(/^rateLimit\.limit\.calls +20 +9 +4 +2 +1$/m)
+  expect(found.stdout).toMatch(/^ +25% .*#x?$/m)
+  expect(found.stdout).toMatch(/^ +4% +[.~]o/m)
+  expect(found.stdout).toMatch(
+    /^rateLimit\.limit\.calls 1: errors>5% is true from percent [\d.]+%/m,
+  )
+  expect(found.stderr).toMatch(/^run 1: percent 4%, rateLimit\.limit\.calls 20: 0 % of \d+ calls/m)
+  expect(await stage.rules()).toBe(BEFORE)
+  const again = ['experiment', 'run', result.failingPlan!, ...directories(), '--json']
+  const { stdout } = await startProgram(again, {}, { here: true })
+  expect(JSON.parse(stdout)).toMatchObject({ verdict: 'failed', code: 'SLO' })
+})
+
+/** A plan whose errors depend on one of two parameters. */
+const BOTH: Changes = {
+  rules: [
+    {
+      name: 'broken',
+      match: { tool: 'work' },
+      faults: [{ delay: { fixed: '1ms' } }, { abort: { toolError: 'no' } }],
+    },
+  ],
+}
+const PAIRS = [...ERRORS, '--vary', 'delay=1ms..20ms']
+
+test.each([
+  [{}, ERRORS],
+  [BOTH, PAIRS],
+])('a search that used its budget goes on later: %j, %j', async (changes, range) => {
+  const first = resultOf(
+    await search(await planFile(changes), ...range, '--max-runs', '2', '--json'),
+  )
   expect(first.end.code).toBe('BUDGET')
   expect(first.runs).toHaveLength(2)
   const second = await search('--resume', first.id, '--max-runs', '1', '--json')
@@ -139,7 +158,7 @@ test('a search that used its budget goes on later', async () => {
 })
 
 test('a search goes on whose process died, and the rules are restored', async () => {
-  const line = ['experiment', 'search', await planFile(), ...ERRORS, ...directories()]
+  const line = ['experiment', 'search', await planFile(BOTH), ...PAIRS, ...directories()]
   const program = startProgram(line)
   await eventually(async () =>
     program.stderr().includes('\nrun 1: ') && (await stage.rules())?.includes('"broken"') === true
@@ -211,64 +230,4 @@ test('a target that does not recover ends the search', async () => {
   // Its own guard may have disarmed the sidecar, too.
   expect(['NOT_STEADY', 'SIDECAR_DISARMED']).toContain(next.end.code)
   expect(next.runs).toEqual([])
-})
-
-test('a rejected plan is reported as one, also in JSON', async () => {
-  const plan = await planFile({ target: { environment: 'production' } })
-  const { code, stdout } = await search(plan, ...ERRORS, '--json')
-  expect(code).toBe(1)
-  const { rejected } = JSON.parse(stdout) as { rejected: { code: string }[] }
-  expect(rejected.map((each) => each.code)).toContain('PRODUCTION')
-})
-
-const POLICY = `
-targets: ["http://127.0.0.1:*"]
-environments: [staging]
-maxPercent: 20%
-require: [abortOn]
-`
-
-test.each([
-  [['--vary', 'percent=1%..50%', '--until', 'errors>5%'], 'maxPercent'],
-  [['--vary', 'percent=15%..18%', '--until', 'errors>5%'], 'firstStage'],
-  [['--vary', 'delay=1s..2h', '--until', 'errors>5%'], 'no rule has the fault delay'],
-])('a range beyond the policy or the plan is rejected before a run: %j', async (asked, why) => {
-  const policy = join(stage.directory, 'policy.yaml')
-  await writeFile(policy, POLICY)
-  const { code, stderr } = await searchApart(
-    await planFile({ stages: ['10%'] }),
-    ...asked,
-    '--policy',
-    policy,
-  )
-  expect(stderr).toContain(why)
-  expect(stderr).toContain('no fault was injected')
-  expect(code).toBe(1)
-  expect(await readHistory(experiments)).toEqual([])
-})
-
-test('an invalid magnitude is rejected before a run', async () => {
-  const rules = [{ name: 'late', match: { tool: 'work' }, faults: [{ delay: { fixed: '1ms' } }] }]
-  const range = ['--vary', 'delay=1s..2h', '--until', 'errors>5%']
-  const { code, stderr } = await searchApart(await planFile({ rules }), ...range)
-  expect(stderr).toContain('longer than `max`')
-  expect(code).toBe(1)
-})
-
-test.each([
-  [[], '--vary is missing'],
-  [['--vary', 'percent=1%..50%'], '--until is missing'],
-  [['--vary', 'percent=0%..50%', '--until', 'errors>5%'], 'end at 0'],
-  [['--vary', 'percent=50%..1%', '--until', 'errors>5%'], 'milder value'],
-  [['--vary', 'delay=1s..5MB', '--until', 'errors>5%'], 'one unit'],
-  [['--vary', 'hang=1s..5s', '--until', 'errors>5%'], 'no parameter'],
-  [['--vary', 'percent=1%..50%', '--until', 'success>99%'], 'is not a failure'],
-  [['--vary', 'percent=1%..50%', '--until', 'success<100%'], 'single call'],
-  [['--vary', 'percent=1%..50%', '--until', 'blast>5%'], 'call by call'],
-  [['--vary', 'percent=1%..50%', '--until', 'errors>5%', '--error-rates', '5%'], '--error-rates'],
-  [['--resume', 'x'], '--resume keeps the plan'],
-])('an invalid command line names its fix: %j', async (asked, why) => {
-  const { code, stderr } = await search(await planFile(), ...asked)
-  expect(stderr).toContain(why)
-  expect(code).toBe(2)
 })

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { seededRandom } from '../../../src/base/seeded-random.ts'
-import { Bisection, type Settings } from '../../../src/lab/search/bisection.ts'
 import { decide } from '../../../src/lab/search/sequential-test.ts'
+import { type Settings, Staircase } from '../../../src/lab/search/staircase.ts'
 import { search } from './searched.ts'
 import { SYSTEMS, trueLimit } from './systems.ts'
 
@@ -78,19 +78,20 @@ const SETTINGS: Settings = {
   precision: 0.1,
   confidence: 0.95,
   runsAtOne: 2,
+  widest: () => Infinity,
 }
 
 /** Searches with runs of 1,000 calls that fail from a magnitude on; returns all magnitudes. */
-function steps(settings: Settings, limit: number): [Bisection, readonly number[]] {
-  const bisection = new Bisection(settings)
+function steps(settings: Settings, limit: number): [Staircase, readonly number[]] {
+  const bisection = new Staircase(settings)
   const asked: number[] = []
   for (;;) {
-    const magnitude = bisection.next()
+    const { magnitude } = bisection.next() ?? {}
     if (magnitude === undefined || asked.length > 60) return [bisection, asked]
     asked.push(magnitude)
     const { mildest, strongest } = settings.range
     const isStrong = mildest < strongest ? magnitude >= limit : magnitude <= limit
-    bisection.add(magnitude, { batches: [{ calls: 1000, failed: isStrong ? 500 : 0 }] })
+    bisection.add({ magnitude }, { batches: [{ calls: 1000, failed: isStrong ? 500 : 0 }] })
   }
 }
 
@@ -106,7 +107,10 @@ it('a limit without noise is found in few runs', () => {
 })
 
 it('a stronger magnitude may be the smaller number', () => {
-  const [bisection] = steps({ ...SETTINGS, range: { mildest: 1024, strongest: 8 } }, 100)
+  const [bisection] = steps(
+    { ...SETTINGS, range: { mildest: 1024, strongest: 8 }, widest: () => 8 },
+    100,
+  )
   const { interval } = bisection.result
   expect(interval[0]).toBeGreaterThanOrEqual(100)
   expect(interval[1]).toBeLessThanOrEqual(100)
@@ -114,7 +118,7 @@ it('a stronger magnitude may be the smaller number', () => {
 
 it('a search among a few integers ends', () => {
   const range = { mildest: 10, strongest: 1, isWhole: true }
-  const [bisection, asked] = steps({ ...SETTINGS, range, precision: 0.01 }, 4)
+  const [bisection, asked] = steps({ ...SETTINGS, range, precision: 0.01, widest: () => 1 }, 4)
   expect(asked.every((each) => Number.isInteger(each))).toBe(true)
   expect(asked.length).toBeLessThan(20)
   const [low, high] = bisection.result.interval
@@ -143,19 +147,19 @@ it('no magnitude follows that is too far above those that passed', () => {
 })
 
 it('a magnitude that stays undecided is left, and the search ends', () => {
-  const bisection = new Bisection(SETTINGS)
+  const bisection = new Staircase(SETTINGS)
   let runs = 0
   for (; runs < 100; runs++) {
-    const magnitude = bisection.next()
-    if (magnitude === undefined) break
-    bisection.add(magnitude, { batches: [{ calls: 100, failed: 5 }] })
+    const place = bisection.next()
+    if (place === undefined) break
+    bisection.add(place, { batches: [{ calls: 100, failed: 5 }] })
   }
   expect(runs).toBeLessThan(20)
   expect(bisection.result.isPrecise).toBe(false)
 })
 
 it('an event decides without a count of calls', () => {
-  const bisection = new Bisection(SETTINGS)
+  const bisection = new Staircase(SETTINGS)
   bisection.add(bisection.next()!, { batches: [], code: 'TARGET_LOST' })
   expect(bisection.points).toMatchObject([{ decision: 'failed', code: 'TARGET_LOST', runs: 1 }])
 })

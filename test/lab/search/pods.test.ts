@@ -35,6 +35,17 @@ test('a limit is searched in pods, and their ConfigMap is restored after each ru
   expect(stage.configMap()).toEqual(before)
 })
 
+test('a boundary is searched in pods, and their ConfigMap is restored', async () => {
+  const before = stage.configMap()
+  const faults = [{ delay: { fixed: '1ms' } }, { abort: { toolError: 'no' } }]
+  const rules = [{ name: 'broken', match: { tool: 'work' }, faults }]
+  const pair = ['--vary', 'percent=20%..25%', '--vary', 'delay=1ms..9ms', '--until', 'errors>2%']
+  const result = JSON.parse(await search({ rules }, ...pair)) as SearchResult
+  expect(result).toMatchObject({ where: 'below', end: { code: 'FOUND' } })
+  expect(result.boundary!.map(({ where }) => where)).toEqual(result.boundary!.map(() => 'below'))
+  expect(stage.configMap()).toEqual(before)
+})
+
 test('a plan with shares of pods is rejected', async () => {
   const range = ['--vary', 'percent=2%..25%', '--until', 'errors>10%']
   const found = await search({ stages: undefined, pods: ['20%'] }, ...range)

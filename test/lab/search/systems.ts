@@ -121,31 +121,37 @@ const retries: System = {
 }
 
 /** A circuit breaker that opens after consecutive failures, and rejects a number of calls then. */
+function breakerOf(rejected: number): Pick<System, 'share' | 'run'> {
+  return {
+    share: (percent) => {
+      const fails = percent / 100
+      const closed = (fails ** -2 - 1) / (1 - fails)
+      return (closed * fails + rejected) / (closed + rejected)
+    },
+    run: (percent, random) => {
+      let inRow = 0
+      let open = 0
+      return batchesOf(() => {
+        if (open > 0) {
+          open--
+          return true
+        }
+        const fails = random() < percent / 100
+        inRow = fails ? inRow + 1 : 0
+        if (inRow < 2) return fails
+        inRow = 0
+        open = rejected
+        return true
+      }, 500)
+    },
+  }
+}
+
 const breaker: System = {
   name: 'a circuit breaker',
   range: { mildest: 1, strongest: 60 },
   limit: 0.1,
-  share: (percent) => {
-    const fails = percent / 100
-    const closed = (fails ** -2 - 1) / (1 - fails)
-    return (closed * fails + 20) / (closed + 20)
-  },
-  run: (percent, random) => {
-    let inRow = 0
-    let open = 0
-    return batchesOf(() => {
-      if (open > 0) {
-        open--
-        return true
-      }
-      const fails = random() < percent / 100
-      inRow = fails ? inRow + 1 : 0
-      if (inRow < 2) return fails
-      inRow = 0
-      open = 20
-      return true
-    }, 500)
-  },
+  ...breakerOf(20),
 }
 
 const TTL = 2
@@ -189,5 +195,89 @@ const stampede: System = {
     }, 500)
   },
 }
+
+/** A simulated target with two magnitudes. */
+export interface System2 {
+  readonly name: string
+  readonly range: Range
+  readonly second: Range
+  readonly limit: number
+  /** Returns the system at one magnitude of the second parameter. */
+  readonly at: (second: number) => System
+}
+
+function system2(
+  settings: Omit<System2, 'at'>,
+  at: (second: number) => Pick<System, 'share' | 'run'>,
+): System2 {
+  return { ...settings, at: (second) => ({ ...settings, ...at(second) }) }
+}
+
+/** A queue whose service gets slower by the share of delayed calls and by their delay. */
+const delayedQueue = system2(
+  {
+    name: 'a queue with a knee, share x delay',
+    range: { mildest: 1, strongest: 50 },
+    second: { mildest: 50, strongest: 5000 },
+    limit: 0.05,
+  },
+  (ms) => ({
+    share: (percent) => mmc.share((percent / 100) * ms),
+    run: (percent, random) => mmc.run((percent / 100) * ms, random),
+  }),
+)
+
+/** A pool whose workers retry each failed attempt, and whose attempts are slower. */
+const slowRetries = system2(
+  {
+    name: 'a pool with unbounded retries, share x delay',
+    range: { mildest: 1, strongest: 90 },
+    second: { mildest: 1, strongest: 100 },
+    limit: 0.05,
+  },
+  (ms) => ({
+    share: (percent) => late(10, 100, (0.04 + ms / 1000) / (1 - percent / 100), 0.3),
+    run: (percent, random) => {
+      const service = (): number => {
+        let took = 0
+        do took += exponential(random, 0.04 + ms / 1000)
+        while (random() < percent / 100)
+        return took
+      }
+      return batchesOf(queue(10, 100, 0.3, service, random), 1000)
+    },
+  }),
+)
+
+/** Calls with a time limit: a delay below the limit does no harm, and one above it breaks each call. */
+const timeLimit = system2(
+  {
+    name: 'a time limit, share x delay',
+    range: { mildest: 1, strongest: 50 },
+    second: { mildest: 50, strongest: 5000 },
+    limit: 0.05,
+  },
+  (ms) => {
+    const share = (percent: number): number =>
+      (percent / 100) * Math.min(1, Math.exp((ms - 1000) / 20))
+    return {
+      share,
+      run: (percent, random) => batchesOf(() => random() < share(percent)),
+    }
+  },
+)
+
+/** The circuit breaker, by the share of failed calls and the calls that it rejects when open. */
+const openBreaker = system2(
+  {
+    name: 'a circuit breaker, share x rejected calls',
+    range: { mildest: 1, strongest: 60 },
+    second: { mildest: 2, strongest: 50, isWhole: true },
+    limit: 0.1,
+  },
+  breakerOf,
+)
+
+export const SYSTEMS2: readonly System2[] = [delayedQueue, slowRetries, timeLimit, openBreaker]
 
 export const SYSTEMS: readonly System[] = [mmc, retries, breaker, stampede]

@@ -2,7 +2,12 @@ import { expect, it } from 'vitest'
 import { noErrors, type TimePoint } from '../../../src/lab/load/results/result.ts'
 import { Histogram } from '../../../src/lab/load/results/histogram.ts'
 import { batchesOf, parseCondition } from '../../../src/lab/search/condition.ts'
-import { parseVariation, variedRules } from '../../../src/lab/search/variation.ts'
+import {
+  parseVariation,
+  parseVariations,
+  placeText,
+  variedRules,
+} from '../../../src/lab/search/variation.ts'
 
 it.each([
   ['percent=0.5%..50%', ['percent'], 0.5, 50, '0.5%'],
@@ -29,6 +34,15 @@ it('changes the parameter where a rule has it, and nothing else', () => {
     rules[1],
   ])
   expect(variedRules(rules.slice(1), variation, 70)).toBeUndefined()
+})
+
+it('reads two ranges of different parameters, and no more', () => {
+  const both = parseVariations(['percent=1%..50%', 'delay=50ms..5s'])
+  expect(placeText(both, { magnitude: 5, second: 300 })).toBe('percent 5%, delay.fixed 300ms')
+  expect(placeText(both.slice(0, 1), { magnitude: 5 })).toBe('percent 5%')
+  expect(() => parseVariations(['delay=1s..2s', 'delay.fixed=1s..5s'])).toThrow('varied twice')
+  const three = ['percent=1%..2%', 'delay=1s..2s', 'hang.for=1s..2s']
+  expect(() => parseVariations(three)).toThrow('3 parameters are varied; vary at most two')
 })
 
 it('writes an integer as one', () => {

@@ -22,7 +22,7 @@ export function streamOutlook(config: StreamChoices, setting: OutlookInput): Out
   }
   if (response === 'body') return NOTHING
   if (split !== undefined) {
-    const found = chosen(split, call !== undefined)
+    const found = chosen(split, call !== undefined && ends)
     return 'cannot' in found ? found : { by: 'output', does: `${named(split)} in pieces`, ...found }
   }
   if (reorder !== undefined && isOther(call)) {

@@ -120,13 +120,14 @@ export async function piped(
   check: ResponseCheck,
   uncut?: NotApplicableReason,
 ): Promise<void> {
-  const queue = new FrameQueue()
-  queue.push(frame)
-  queue.close()
-  const flow = chainOf(owner, queue, check, uncut)
+  const flow = chainOf(owner, alone(frame), check, uncut)
   for (let step = await flow.next(); step.done !== true; step = await flow.next()) {
     out.push(step.value)
   }
+}
+
+async function* alone(frame: ChainFrame): AsyncGenerator<ChainFrame, undefined> {
+  yield frame
 }
 
 /** Receives the frames of a chain; a promise pauses the chain. */

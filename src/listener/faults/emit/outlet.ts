@@ -4,6 +4,9 @@ import type { ExchangeFaults } from '../exchange-faults.ts'
 import { withMarkers, type InjectedResponse } from './injected-response.ts'
 import { OutputStage, type OutputEvents } from '../chain/output-stage.ts'
 
+/** Larger bodies may wait for the client. */
+const AT_ONCE = 8 * 1024
+
 /**
  * Sends a response to the client: adds markers to heads, waits for a slow client, and ends the
  * faults with the response.
@@ -46,13 +49,13 @@ export class Outlet {
     if (!this.ended) this.#sink.info(head)
   }
 
-  head(head: ResponseHead): void {
+  head(head: ResponseHead, whole = false): void {
     if (this.ended) return
     this.started = true
     const markers = this.#faults.takeMarkers()
     // The text of a head that the upstream repeats is kept with it.
     const headers = markers.length === 0 ? undefined : withMarkers(head.headers, markers)
-    this.#to.head(headers === undefined ? head : { ...head, headers })
+    this.#to.head(headers === undefined ? head : { ...head, headers }, whole)
   }
 
   /** Sends a part of the body; false asks for a pause until `resume`. */
@@ -75,7 +78,7 @@ export class Outlet {
 
   /** Sends a complete response. Its memory is held until the client has taken most of it. */
   whole({ head, bytes }: InjectedResponse): void {
-    this.head(head)
+    this.head(head, bytes.length <= AT_ONCE)
     this.data(bytes)
     const ready = this.ready()
     if (ready === undefined) this.end([])

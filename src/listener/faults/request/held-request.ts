@@ -5,6 +5,8 @@ import type { Reply } from '../../../mcp/reply.ts'
 import { replyMessage } from '../emit/injected-response.ts'
 import type { ExchangeParts, RequestOutcome } from '../exchange-faults-options.ts'
 
+const RESOLVED = Promise.resolve()
+
 /** Tracks a request that faults may hold, and whose calls a client may cancel meanwhile. */
 export class HeldRequest {
   /** Stops the faults of the whole exchange. */
@@ -14,7 +16,7 @@ export class HeldRequest {
   /** True when the request, or the rest of it, was sent to the upstream. */
   sent = false
   #whenSent: Promise<void> | undefined
-  #resolveSent: () => void = () => undefined
+  #resolveSent: (() => void) | undefined
   /** One for each call when several share the exchange. */
   readonly #stops: readonly Stop[]
   #waiting = false
@@ -35,7 +37,7 @@ export class HeldRequest {
   /** Records that the request is sent. */
   forwarded(): void {
     this.sent = true
-    this.#resolveSent()
+    this.#resolveSent?.()
     this.#whenSent = undefined
   }
 
@@ -52,8 +54,8 @@ export class HeldRequest {
 
   /** Ends the exchange; calls that were not sent never are. */
   end(): void {
-    this.#resolveSent()
-    this.#whenSent = Promise.resolve()
+    this.#resolveSent?.()
+    this.#whenSent = RESOLVED
     this.abort()
   }
 

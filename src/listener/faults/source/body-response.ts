@@ -38,7 +38,7 @@ export class BodyResponse implements ResponsePart {
   readonly #context: ResponseContext
   readonly #pieces = new Pieces()
   #passing = false
-  readonly #timer: HoldTimer
+  readonly #timer: HoldTimer | undefined
   /** True while faults are asked about a response that is too large to hold. */
   #asking = false
   /** The trailers of a response that ended meanwhile. */
@@ -51,7 +51,8 @@ export class BodyResponse implements ResponsePart {
       faults.leaveResponse('too_slow')
       this.#pass()
     }
-    this.#timer = new HoldTimer(faults.options.holdTimeout, () => this.#pieces.size, late)
+    if (!context.whole)
+      this.#timer = new HoldTimer(faults.options.holdTimeout, () => this.#pieces.size, late)
   }
 
   data(chunk: Uint8Array): boolean {
@@ -64,7 +65,7 @@ export class BodyResponse implements ResponsePart {
     if (this.#pieces.size <= faults.options.maxBody) return true
     if (this.#isAlone && faults.all.some((each) => each.mayReplace)) {
       this.#asking = true
-      this.#timer.stop()
+      this.#timer?.stop()
       void this.#ask().catch((error: unknown) => this.#handleError(error, this.#ended))
       return false
     }
@@ -73,7 +74,7 @@ export class BodyResponse implements ResponsePart {
   }
 
   end(trailers: HeaderLines): void {
-    this.#timer.stop()
+    this.#timer?.stop()
     this.#context.faults.options.onResponded?.(undefined)
     if (this.#passing) this.#context.outlet.end(trailers)
     else if (this.#asking) this.#ended = trailers
@@ -90,7 +91,7 @@ export class BodyResponse implements ResponsePart {
   }
 
   stop(): void {
-    this.#timer.stop()
+    this.#timer?.stop()
     this.#pieces.clear()
   }
 
@@ -98,7 +99,7 @@ export class BodyResponse implements ResponsePart {
   #pass(): boolean {
     const { outlet, head, replies } = this.#context
     this.#passing = true
-    this.#timer.stop()
+    this.#timer?.stop()
     // The rest of a batch that is too large is not split: the faults' replies are put in front.
     const [start] = this.#pieces.list
     const front =
@@ -138,7 +139,8 @@ export class BodyResponse implements ResponsePart {
     const { size } = this.#pieces
     const { maxBody } = faults.options
     const decoded = coding === 'identity' ? size : decodedLimit(size, maxBody)
-    await heavyWork.wait(decoded)
+    const heavy = heavyWork.wait(decoded)
+    if (heavy !== undefined) await heavy
     if (outlet.ended) return
     const cost = readingCost(decoded)
     if (!faults.memory.take(cost)) return this.#passWhole(trailers)
@@ -153,8 +155,7 @@ export class BodyResponse implements ResponsePart {
     const whole = upstreamFrame('body', body, read.length === 1 ? read[0] : undefined, true)
     faults.memory.give(cost)
     faults.memory.take(body.length + jsonWeight(whole.message))
-    const isPlanned = faults.options.messagePlanner !== undefined
-    const asked = isPlanned ? await pipeInputRequests(faults, whole) : undefined
+    const asked = faults.options.messagePlanner && (await pipeInputRequests(faults, whole))
     let out = asked === undefined ? whole : this.#only(asked)
     if (out !== undefined) out = await this.#taken(faults.exchange, out)
     if (out === undefined) return

@@ -179,14 +179,14 @@ export class FaultedSink implements ResponseSink {
     this.#outlet.info(head)
   }
 
-  head(head: ResponseHead): void {
+  head(head: ResponseHead, whole = false): void {
     if (this.#outlet.ended) return
     // An upstream that does not know the session ignores copies, too.
     if (this.#faults.options.session !== '') {
       for (const own of this.#faults.posted) own.copies?.responds(head.status === 404)
     }
     this.#faults.responseBegins(head)
-    this.#part = this.#partFor(head)
+    this.#part = this.#partFor(head, whole)
   }
 
   data(chunk: Uint8Array): boolean {
@@ -221,13 +221,14 @@ export class FaultedSink implements ResponseSink {
     this.#part?.resume()
   }
 
-  #partFor(head: ResponseHead): ResponsePart {
+  #partFor(head: ResponseHead, whole: boolean): ResponsePart {
     const faults = this.#faults
     const coding = codingOf(headerValue(head.headers, 'content-encoding'))
     const context: ResponseContext = {
       faults,
       outlet: this.#outlet,
       head,
+      whole,
       coding,
       replies: this.#replies,
       upstream: this.#upstream,
@@ -269,7 +270,7 @@ export class UnreadResponse implements ResponsePart {
 
   constructor(context: ResponseContext) {
     this.#context = context
-    context.outlet.head(context.head)
+    context.outlet.head(context.head, context.whole)
   }
 
   data(chunk: Uint8Array): boolean {

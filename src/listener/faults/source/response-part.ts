@@ -24,6 +24,8 @@ export interface ResponseContext {
   readonly faults: ExchangeFaults
   readonly outlet: Outlet
   readonly head: ResponseHead
+  /** True when the rest of the response follows the head synchronously. */
+  readonly whole: boolean
   readonly coding: Coding
   /** The faults' replies to other calls of the batch. */
   readonly replies: readonly Reply[]
