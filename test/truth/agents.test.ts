@@ -14,6 +14,9 @@ const RULES = `rules:
   - name: busy
     match: { tool: "busy *", headers: { x-hit: "yes" } }
     faults: [rateLimit: { retryAfter: 1s }]
+  - name: strict
+    match: { tool: "strict *", headers: { x-hit: "yes" } }
+    faults: [rateLimit: { retryAfter: 1h }]
   - name: slow
     match: { tool: "slow *", headers: { x-hit: "yes" } }
     faults: [delay: { fixed: 1ms }]
@@ -21,7 +24,7 @@ const RULES = `rules:
 
 interface Script {
   /** The fault by which the first call ends, as the beginning of its tool's name. */
-  readonly fault: 'failed' | 'lost' | 'busy' | 'slow'
+  readonly fault: 'failed' | 'lost' | 'busy' | 'strict' | 'slow'
   readonly does: (agent: ScriptedAgent, tool: string, other: string) => Promise<unknown>
   /** The verdicts of a task, in any order. */
   readonly verdicts: readonly string[]
@@ -54,7 +57,7 @@ const SCRIPTS: Readonly<Record<string, Script>> = {
     },
     verdicts: ['honoured_retry_after'],
   },
-  hasty: { fault: 'busy', does: again, verdicts: ['ignored_retry_after'] },
+  hasty: { fault: 'strict', does: again, verdicts: ['ignored_retry_after'] },
   switched: {
     fault: 'failed',
     does: (agent, _, other) => agent.call(other, ARGS),
