@@ -1,23 +1,15 @@
 import type { RequestCall } from '../mcp/call.ts'
 import { jsonHash } from '../base/json/json-hash.ts'
 import { fieldsOf, isRecord } from '../base/values.ts'
-import type { Task } from './task.ts'
 
-/** One call of an agent, from its arrival to its end. */
-export interface Action {
-  readonly task: Task
+/** The facts of one call of an agent. */
+export interface ActionFacts {
   readonly method: string
   /** The tool, prompt, resource or MCP task that the call names. */
   readonly name: string | undefined
   /** A keyed hash of the arguments, which are not kept. */
   readonly hash: number
   readonly receivedAt: number
-  /** The number of the call in its task. */
-  readonly seq: number
-  /** True when another call of the task was open at the arrival. */
-  readonly overlaps: boolean
-  /** True when the call repeats one that an undecided event is about. */
-  isRetry: boolean
 }
 
 /** Methods that show nothing of what an agent does, unless they fail themselves. */

@@ -2,10 +2,10 @@ import type { ClientInfo, RequestCall } from '../mcp/call.ts'
 import { toolOf } from '../mcp/call.ts'
 import type { TaskCounts } from '../telemetry/task-counts.ts'
 import type { CallRecord, FaultEffect } from '../telemetry/telemetry.ts'
-import { type Action, hashOfCall, isHandshake, isPassive } from './action.ts'
+import { hashOfCall, isHandshake, isPassive } from './action.ts'
 import { causesOf, FaultEvent } from './fault-event.ts'
 import { SafeTools } from './safe-tools.ts'
-import type { Decided, Task } from './task.ts'
+import type { Action, Decided, Task } from './task.ts'
 import { callerKey, type TaskFacts, taskKeyOf, type TaskKeys } from './task-key.ts'
 import { MAX_TASKS, TaskTable } from './task-table.ts'
 
@@ -138,7 +138,7 @@ export class AgentWatch {
     if (action.isRetry && !isOk) this.#wasted(task)
     for (const event of task.undecided.slice()) {
       if (event.facts.endedAt > action.receivedAt) continue
-      if (event.followEnded(action, isOk, end.isExecuted)) this.#decide(event)
+      if (event.followEnded(action, isOk, end.isExecuted)) this.#decide(task, event)
     }
     const causes = causesOf(end.faults, outcome, origin)
     if (causes.length === 0) return
@@ -160,7 +160,7 @@ export class AgentWatch {
       },
       this.#options.maxRetries,
     )
-    this.#add(event)
+    this.#add(action, event)
   }
 
   /** Takes the session that an `initialize` has begun. */
@@ -173,7 +173,7 @@ export class AgentWatch {
     for (const task of this.#undecided) {
       if (task.open > 0) continue
       for (const event of task.undecided.slice()) {
-        if (this.#deadline(event) <= now) this.#decide(event)
+        if (this.#deadline(event) <= now) this.#decide(task, event)
       }
     }
     for (const task of this.#tasks.unusedSince(now - this.window)) {
@@ -221,38 +221,36 @@ export class AgentWatch {
       const isSame = event.isRepeatedBy(action)
       if (passive && !isSame) continue
       action.isRetry ||= isSame && event.facts.isNoticed
-      if (event.followedBy(action)) this.#decide(event)
+      if (event.followedBy(action)) this.#decide(task, event)
     }
   }
 
   #overlap(task: Task): void {
     for (const event of task.undecided.slice()) {
       event.overlapped()
-      this.#decide(event)
+      this.#decide(task, event)
     }
   }
 
-  #add(event: FaultEvent): void {
-    const { action, isNoticed } = event.facts
-    const { task, overlaps, seq } = action
+  #add({ task, overlaps, seq }: Action, event: FaultEvent): void {
     task.undecided.push(event)
     this.#waiting++
     this.#undecided.add(task)
-    if (!isNoticed) return this.#decide(event)
+    if (!event.facts.isNoticed) return this.#decide(task, event)
     if (task.isShared && (overlaps || seq !== task.seq)) {
       event.overlapped()
-      return this.#decide(event)
+      return this.#decide(task, event)
     }
-    if (task.undecided.length > MAX_UNDECIDED) this.#decide(task.undecided[0]!)
+    if (task.undecided.length > MAX_UNDECIDED) this.#decide(task, task.undecided[0]!)
     if (this.#waiting <= MAX_ALL_UNDECIDED) return
     const [first] = this.#undecided
     this.#onEvict()
-    if (first !== undefined) this.#decide(first.undecided[0]!)
+    if (first !== undefined) this.#decide(first, first.undecided[0]!)
   }
 
-  #decide(event: FaultEvent): void {
+  #decide(task: Task, event: FaultEvent): void {
     const { facts, verdict } = event
-    const { task, method, name } = facts.action
+    const { method, name } = facts.action
     const at = task.undecided.indexOf(event)
     if (at < 0) return
     task.undecided.splice(at, 1)
@@ -277,7 +275,7 @@ export class AgentWatch {
   }
 
   #end(task: Task): void {
-    for (const event of task.undecided.slice()) this.#decide(event)
+    for (const event of task.undecided.slice()) this.#decide(task, event)
     this.#tasks.remove(task)
     if (!task.counts) return
     this.#counts.endedAs(task.result)

@@ -1,12 +1,12 @@
 import type { ClientInfo, Origin, Outcome } from '../mcp/call.ts'
 import { isError } from '../telemetry/outcome-index.ts'
 import type { FaultEffect } from '../telemetry/telemetry.ts'
-import { type Action, isHandshake } from './action.ts'
+import { type ActionFacts, isHandshake } from './action.ts'
 import type { Verdict } from './verdicts.ts'
 
 /** A call on which a fault took effect, or which failed: the question to the agent. */
 export interface EventFacts {
-  readonly action: Action
+  readonly action: ActionFacts
   /** The faults that took effect, and the origin of an error that no fault caused. */
   readonly causes: readonly string[]
   readonly outcome: Outcome
@@ -36,7 +36,7 @@ export class FaultEvent {
   verdict: Verdict
   retries = 0
   /** The first call that followed, until it has ended without an overlap. */
-  #reaction: Action | undefined
+  #reaction: ActionFacts | undefined
   #isConfirmed = false
   readonly #maxRetries: number
 
@@ -47,13 +47,13 @@ export class FaultEvent {
   }
 
   /** Returns true for a call that repeats the call of the event. */
-  isRepeatedBy({ method, name, hash }: Pick<Action, 'method' | 'name' | 'hash'>): boolean {
+  isRepeatedBy({ method, name, hash }: ActionFacts): boolean {
     const { action } = this.facts
     return action.method === method && action.name === name && action.hash === hash
   }
 
   /** Takes a call that arrives after the event; returns true when the verdict is final. */
-  followedBy(next: Action): boolean {
+  followedBy(next: ActionFacts): boolean {
     const isSame = this.#isOfSameTool(next)
     if (this.#reaction === undefined && !this.#isConfirmed) {
       this.#reaction = next
@@ -66,7 +66,7 @@ export class FaultEvent {
   }
 
   /** Takes the end of a call that arrived after the event; returns true when it decides. */
-  followEnded(next: Action, isOk: boolean, isExecuted: boolean): boolean {
+  followEnded(next: ActionFacts, isOk: boolean, isExecuted: boolean): boolean {
     const { facts } = this
     if (facts.isExecuted && isExecuted && this.isRepeatedBy(next)) {
       this.verdict = 'duplicate_execution'
@@ -91,7 +91,7 @@ export class FaultEvent {
     return !this.#isConfirmed
   }
 
-  #first(next: Action, isSame: boolean): Verdict {
+  #first(next: ActionFacts, isSame: boolean): Verdict {
     const { outcome, retryAt } = this.facts
     if (isSame) {
       // A client that has a result, and asks for something else, goes on.
@@ -106,11 +106,11 @@ export class FaultEvent {
     return next.method.endsWith('/list') ? 'relisted' : 'switched_tool'
   }
 
-  #mayRetry(next: Action): boolean {
+  #mayRetry(next: ActionFacts): boolean {
     return this.facts.outcome !== 'ok' || this.isRepeatedBy(next)
   }
 
-  #isOfSameTool({ method, name }: Action): boolean {
+  #isOfSameTool({ method, name }: ActionFacts): boolean {
     return this.facts.action.method === method && this.facts.action.name === name
   }
 }

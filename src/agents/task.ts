@@ -1,3 +1,4 @@
+import type { ActionFacts } from './action.ts'
 import type { FaultEvent } from './fault-event.ts'
 import type { KeyKind } from './key-kinds.ts'
 import type { Verdict } from './verdicts.ts'
@@ -8,6 +9,17 @@ export interface Decided {
   readonly verdict: Verdict
   /** Milliseconds since the epoch. */
   readonly at: number
+}
+
+/** One call of an agent in its task, from its arrival to its end. */
+export interface Action extends ActionFacts {
+  readonly task: Task
+  /** The number of the call in its task. */
+  readonly seq: number
+  /** True when another call of the task was open at the arrival. */
+  readonly overlaps: boolean
+  /** True when the call repeats one that an undecided event is about. */
+  isRetry: boolean
 }
 
 /** The most decided events of a task that are shown. */

@@ -1,4 +1,4 @@
-import type { Action } from '../agents/action.ts'
+import type { Action } from '../agents/task.ts'
 import type { ClientInfo, JsonRpcId, Outcome, RequestCall } from '../mcp/call.ts'
 import type { OpenCall } from './disturbance.ts'
 import type { ExchangeFaults } from './faults/exchange-faults.ts'

@@ -1,5 +1,5 @@
 import { AgentWatch, type ActionEnd, type AgentWatchOptions } from '../../src/agents/agent-watch.ts'
-import type { Action } from '../../src/agents/action.ts'
+import type { Action } from '../../src/agents/task.ts'
 import type { RequestCall } from '../../src/mcp/call.ts'
 import { TaskCounts } from '../../src/telemetry/task-counts.ts'
 

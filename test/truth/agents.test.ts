@@ -14,6 +14,9 @@ const RULES = `rules:
   - name: busy
     match: { tool: "busy *", headers: { x-hit: "yes" } }
     faults: [rateLimit: { retryAfter: 1s }]
+  - name: strict
+    match: { tool: "strict *", headers: { x-hit: "yes" } }
+    faults: [rateLimit: { retryAfter: 1h }]
   - name: slow
     match: { tool: "slow *", headers: { x-hit: "yes" } }
     faults: [delay: { fixed: 1ms }]
@@ -21,8 +24,8 @@ const RULES = `rules:
 
 interface Script {
   /** The fault by which the first call ends, as the beginning of its tool's name. */
-  readonly fault: 'failed' | 'lost' | 'busy' | 'slow'
-  readonly then: (agent: ScriptedAgent, tool: string, other: string) => Promise<unknown>
+  readonly fault: 'failed' | 'lost' | 'busy' | 'strict' | 'slow'
+  readonly does: (agent: ScriptedAgent, tool: string, other: string) => Promise<unknown>
   /** The verdicts of a task, in any order. */
   readonly verdicts: readonly string[]
 }
@@ -31,10 +34,10 @@ const ARGS = { q: 1, list: [1, 2] }
 const again = (agent: ScriptedAgent, tool: string) => agent.call(tool, { list: [1, 2], q: 1 })
 
 const SCRIPTS: Readonly<Record<string, Script>> = {
-  retried: { fault: 'failed', then: again, verdicts: ['retried'] },
+  retried: { fault: 'failed', does: again, verdicts: ['retried'] },
   'retried after a pause': {
     fault: 'failed',
-    then: async (agent, tool) => {
+    does: async (agent, tool) => {
       await agent.ask('ping', {})
       await again(agent, tool)
     },
@@ -42,27 +45,27 @@ const SCRIPTS: Readonly<Record<string, Script>> = {
   },
   changed: {
     fault: 'failed',
-    then: (agent, tool) => agent.call(tool, { q: 2 }),
+    does: (agent, tool) => agent.call(tool, { q: 2 }),
     verdicts: ['retried_changed'],
   },
   waited: {
     fault: 'busy',
     // The fault asks for one second.
-    then: async (agent, tool) => {
+    does: async (agent, tool) => {
       await sleep(1001)
       await again(agent, tool)
     },
     verdicts: ['honoured_retry_after'],
   },
-  hasty: { fault: 'busy', then: again, verdicts: ['ignored_retry_after'] },
+  hasty: { fault: 'strict', does: again, verdicts: ['ignored_retry_after'] },
   switched: {
     fault: 'failed',
-    then: (agent, _, other) => agent.call(other, ARGS),
+    does: (agent, _, other) => agent.call(other, ARGS),
     verdicts: ['switched_tool'],
   },
   relisted: {
     fault: 'failed',
-    then: async (agent, tool) => {
+    does: async (agent, tool) => {
       await agent.ask('tools/list', {})
       await again(agent, tool)
     },
@@ -70,24 +73,24 @@ const SCRIPTS: Readonly<Record<string, Script>> = {
   },
   reinitialized: {
     fault: 'failed',
-    then: async (agent, tool) => {
+    does: async (agent, tool) => {
       await agent.begin()
       await again(agent, tool)
     },
     verdicts: ['reinitialized'],
   },
-  'gave up': { fault: 'failed', then: () => Promise.resolve(), verdicts: ['gave_up'] },
+  'gave up': { fault: 'failed', does: () => Promise.resolve(), verdicts: ['gave_up'] },
   runaway: {
     fault: 'failed',
-    then: async (agent, tool) => {
+    does: async (agent, tool) => {
       for (let i = 0; i < 4; i++) await agent.call(tool, ARGS, true)
     },
     verdicts: ['runaway', 'retried', 'retried', 'retried', 'gave_up'],
   },
-  duplicate: { fault: 'lost', then: again, verdicts: ['duplicate_execution'] },
+  duplicate: { fault: 'lost', does: again, verdicts: ['duplicate_execution'] },
   continued: {
     fault: 'slow',
-    then: (agent, _, other) => agent.call(other, ARGS),
+    does: (agent, _, other) => agent.call(other, ARGS),
     verdicts: ['continued'],
   },
 }
@@ -108,27 +111,30 @@ const upstream = agentUpstream()
 const seen = new Map<string, string[]>()
 let ruled: RuledSquall
 
-beforeAll(async () => {
-  const flags = ['--tasks', '--task-meta', 'example.com/task', '--task-window', '1h']
-  ruled = await startSquall({ rules: RULES, upstream: upstream.listener, flags })
-  const { watch } = ruled.squall.running.agents!
-  watch.read(({ event, verdict }) => {
-    const tool = event.facts.action.name ?? ''
-    seen.set(tool, [...(seen.get(tool) ?? []), verdict])
-  })
-  const jobs = PAIRS.flatMap((pair) => [
-    ...Object.entries(SCRIPTS).flatMap(([name, script]) =>
-      Array.from({ length: TASKS }, (_, index) => () => runScript(pair, name, script, index)),
-    ),
-    () => overlap(pair),
-  ])
-  const work = async (): Promise<void> => {
-    for (let job = jobs.pop(); job !== undefined; job = jobs.pop()) await job()
-  }
-  await Promise.all(Array.from({ length: AT_ONCE }, work))
-  // The time of all verdicts is over.
-  watch.sweep(performance.now() + 1e9)
-}, rounds(60_000, 180_000))
+beforeAll(
+  async () => {
+    const flags = ['--tasks', '--task-meta', 'example.com/task', '--task-window', '1h']
+    ruled = await startSquall({ rules: RULES, upstream: upstream.listener, flags })
+    const { watch } = ruled.squall.running.agents!
+    watch.read(({ event, verdict }) => {
+      const tool = event.facts.action.name ?? ''
+      seen.set(tool, [...(seen.get(tool) ?? []), verdict])
+    })
+    const jobs = PAIRS.flatMap((pair) => [
+      ...Object.entries(SCRIPTS).flatMap(([name, script]) =>
+        Array.from({ length: TASKS }, (_, index) => () => runScript(pair, name, script, index)),
+      ),
+      () => overlap(pair),
+    ])
+    const work = async (): Promise<void> => {
+      for (let job = jobs.pop(); job !== undefined; job = jobs.pop()) await job()
+    }
+    await Promise.all(Array.from({ length: AT_ONCE }, work))
+    // The time of all verdicts is over.
+    watch.sweep(performance.now() + 1e9)
+  },
+  rounds(60_000, 180_000),
+)
 afterAll(() => ruled.close())
 
 type Pair = (typeof PAIRS)[number]
@@ -156,7 +162,7 @@ async function runScript(pair: Pair, name: string, script: Script, index: number
   const task = `${tool} ${index}`
   await withAgent(pair, task, async (agent) => {
     expect(await agent.call(tool, ARGS, true)).toBe(script.fault === 'slow')
-    await script.then(agent, tool, `other ${name}`)
+    await script.does(agent, tool, `other ${name}`)
   })
   // The upstream counts for itself what the verdict is about.
   if (name === 'duplicate') expect(upstream.executed(task)).toBe(2)

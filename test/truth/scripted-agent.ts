@@ -42,7 +42,8 @@ export function agentUpstream() {
       const { id, method, params = {} } = JSON.parse(body) as Message
       const stream = streams.get(new URL(req.url!, 'http://a').searchParams.get('sessionId') ?? '')
       const session = method === 'initialize' ? { 'mcp-session-id': randomUUID() } : {}
-      void result(method, params).then((value) => {
+      const respond = async (): Promise<void> => {
+        const value = await result(method, params)
         const message = JSON.stringify({ jsonrpc: '2.0', id, result: value })
         if (stream !== undefined) {
           res.writeHead(202).end()
@@ -53,7 +54,8 @@ export function agentUpstream() {
         } else {
           res.writeHead(200, { 'content-type': 'application/json', ...session }).end(message)
         }
-      })
+      }
+      void respond()
     })
   }
   return {

@@ -18,8 +18,8 @@ interface Lines<E extends Endpoint> {
   readonly what: string
   /** Explains a port without the stream. */
   readonly missing?: string
-  head(width: number): Line
-  text(line: ResponseOf<E>, width: number, address: string | undefined): Line
+  readonly head: (width: number) => Line
+  readonly show: (line: ResponseOf<E>, width: number, address: string | undefined) => Line
 }
 
 const CALLS: Lines<typeof API.tap> = {
@@ -27,7 +27,7 @@ const CALLS: Lines<typeof API.tap> = {
   client: 'tap',
   what: 'calls',
   head: headText,
-  text: callText,
+  show: callText,
 }
 const VERDICTS: Lines<typeof API.verdicts> = {
   endpoint: API.verdicts,
@@ -35,7 +35,7 @@ const VERDICTS: Lines<typeof API.verdicts> = {
   what: 'verdicts',
   missing: 'watches no agents: start squall run with --tasks',
   head: verdictHead,
-  text: (line, _, address) => verdictText(line, address),
+  show: (line, _, address) => verdictText(line, address),
 }
 
 export interface TapOptions {
@@ -77,7 +77,7 @@ export function watch(
 }
 
 function follow<E extends Endpoint>(
-  { endpoint, client, what, missing, head, text }: Lines<E>,
+  { endpoint, client, what, missing, head, show }: Lines<E>,
   options: TapOptions,
   output: TapOutput = process.stdout,
   problems: Problems = process.stderr,
@@ -111,7 +111,7 @@ function follow<E extends Endpoint>(
     const lineOf = (line: ResponseOf<E>, address: string | undefined): string =>
       json
         ? JSON.stringify(address === undefined ? line : { sidecar: address, ...(line as object) })
-        : paintLine(text(line, width(), address), colours).trimEnd()
+        : paintLine(show(line, width(), address), colours).trimEnd()
     const removeHandlers = onStopSignal(() => stop())
     output.on('error', () => stop())
     if (!json && output.isTTY === true) output.write(`${paintLine(head(width()), colours)}\n`)

@@ -22,10 +22,8 @@ async function begin(options: { json: boolean; query?: string }, flags: readonly
 
 it('shows what an agent did as soon as that is clear, and ends after the limit', async () => {
   const { ask, terminal, ended, squall } = await begin({ json: false }, ['--task-header', 'x-run'])
-  let done = false
-  void ended.then(() => (done = true))
   // A verdict before the watch is open would be missed.
-  for (let run = 0; !done; run++) {
+  for (let run = 0; terminal.written === ''; run++) {
     await ask('bad', { 'x-run': `run-${run}` })
     await ask('fine', { 'x-run': `run-${run}` })
   }
@@ -37,9 +35,7 @@ it('shows what an agent did as soon as that is clear, and ends after the limit',
 it('writes lines of JSON, of verdicts that the filters select', async () => {
   const query = 'verdict=retried'
   const { ask, terminal, ended } = await begin({ json: true, query }, ['--tasks'])
-  let done = false
-  void ended.then(() => (done = true))
-  for (let run = 0; !done; run++) {
+  for (let run = 0; terminal.written === ''; run++) {
     await ask('bad', { 'x-task-id': `run-${run}` })
     await ask(run % 2 ? 'bad' : 'fine', { 'x-task-id': `run-${run}` })
   }
