@@ -32,6 +32,8 @@ const REPEATING = [
   'base/regex/safe-regex',
   'rules/select/sample-hash',
   'rules/select/selection',
+  'agents/grouping',
+  'truth/agents',
   'truth/any-rules',
   'telemetry/error-samples',
   'telemetry/hostile-names',

@@ -15,10 +15,11 @@ const MALLOC = {
  * This project as built, its metrics on.
  * @param {string} name
  * @param {{ rules?: number, engine?: string, delay?: import('./squall-rules.mjs').Delay,
- *   main?: { variable: string } }} [setting]  main: the variable that names another version's main module
+ *   main?: { variable: string },
+ *   flags?: readonly string[] }} [setting]  main: the variable that names another version's main module
  * @returns {import('./index.mjs').Peer}
  */
-export function squallWith(name, { rules = USUAL_RULES, engine, delay, main } = {}) {
+export function squallWith(name, { rules = USUAL_RULES, engine, delay, main, flags = [] } = {}) {
   const lateness = delay ? `, ${delay.percent} % of calls delayed by ${delay.delayMs} ms` : ''
   return {
     name,
@@ -47,6 +48,7 @@ export function squallWith(name, { rules = USUAL_RULES, engine, delay, main } = 
           ...places,
           '--admin',
           '127.0.0.1:0',
+          ...flags,
           ...(engine === undefined ? [] : ['--engine', engine]),
           ...(file === undefined ? [] : ['--rules', file]),
         ],

@@ -12,6 +12,7 @@ import {
   REAL_ERRORS,
   share,
 } from './expressions.mjs'
+import { agents } from './overview-agents.mjs'
 import { armed, latency, tools } from './overview-tools.mjs'
 import { series, stat } from './panel.mjs'
 import { POD, TOOL } from './variables.mjs'
@@ -189,6 +190,7 @@ export function overview() {
       { title: 'Whose errors', panels: errors },
       { title: 'Latency', panels: latency },
       { title: 'Tools', panels: tools },
+      { title: 'What agents did next', panels: agents },
       { title: 'Who is armed', panels: armed },
     ],
   })

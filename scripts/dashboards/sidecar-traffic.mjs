@@ -112,7 +112,7 @@ export const bounds = [
   series({
     title: 'Forgotten for want of room',
     description:
-      'Entries per second dropped from a full table, calls per second whose tool is counted as "other", and what was given up because messages in flight held too much memory. A bound is too small for this traffic.',
+      'Entries per second dropped from a full table, calls per second whose tool is counted as "other", lines that the call log dropped, and what was given up because messages in flight held too much memory. A bound is too small for this traffic.',
     unit: 'ops',
     thresholds: lessIsBetter(0.1, 1),
     queries: [
@@ -123,6 +123,11 @@ export const bounds = [
         shades: true,
       },
       { expr: rate('squall_tool_names_dropped_total', POD), legend: 'tool names', role: 'plain' },
+      {
+        expr: rate('squall_call_log_lines_total', `${POD}, result="dropped"`),
+        legend: 'call log',
+        role: 'plain',
+      },
       {
         expr: rate('squall_memory_pressure_total', POD, 'reason'),
         legend: 'memory: {{reason}}',

@@ -2,7 +2,8 @@ import { cell, GENERATED, table } from './markdown.mjs'
 
 /** The reference of all metrics, from their table in the code. */
 export async function metricsPage(built) {
-  const { LABELS, METRICS } = await built('telemetry/metric-table.js')
+  const { LABELS } = await built('telemetry/metric-labels.js')
+  const { METRICS } = await built('telemetry/metric-table.js')
   const { sizeText } = await built('base/units.js')
   const metrics = METRICS.map(({ name, type, labels, help, buckets }) => {
     const show = name.endsWith('_bytes') ? sizeText : seconds

@@ -1,6 +1,7 @@
 import type { Static, TUnsafe } from 'typebox'
 import type { RuleCounts } from '../rules/select/rule-counts.ts'
 import { nextSchema } from './next/next-schema.ts'
+import { tasksSchema, verdictSchema } from './task-schemas.ts'
 import { callSchema, errors, errorsSchema, historySchema } from './call-schemas.ts'
 import {
   count,
@@ -227,6 +228,7 @@ const event = Type.Object({
         'The last 30 kinds of errors, each with its newest sample; otherwise as `/api/errors`.',
     }),
   ),
+  tasks: maybe(count('Tasks of agents that have not ended; missing without `--tasks`.')),
   faults: Type.Object(
     { whole: flag('Whether these are all that are kept, and not only new ones.'), ...faults },
     { description: 'The faults since the event before.' },
@@ -263,6 +265,8 @@ export const SCHEMAS = {
   faults: Type.Object(faults),
   errors: errorsSchema,
   call: callSchema,
+  verdict: verdictSchema,
+  tasks: tasksSchema,
   history: historySchema,
   next: nextSchema,
   event,

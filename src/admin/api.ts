@@ -1,6 +1,7 @@
 import type { Static, TObject, TSchema } from 'typebox'
 import { SCHEMAS } from './api-schemas.ts'
 import { tapQuery } from './call-schemas.ts'
+import { verdictQuery } from './task-schemas.ts'
 
 export { isError } from '../telemetry/outcome-index.ts'
 
@@ -65,6 +66,21 @@ export const API = {
     response: SCHEMAS.call,
     stream: true,
   },
+  tasks: {
+    method: 'GET',
+    path: '/api/tasks',
+    summary: 'with --tasks: tasks of agents, and what they did after faults, as JSON',
+    query: verdictQuery,
+    response: SCHEMAS.tasks,
+  },
+  verdicts: {
+    method: 'GET',
+    path: '/api/verdicts',
+    summary: 'with --tasks: what agents do after faults and errors, as server-sent events',
+    query: verdictQuery,
+    response: SCHEMAS.verdict,
+    stream: true,
+  },
   history: {
     method: 'GET',
     path: '/api/history',
@@ -126,6 +142,8 @@ export type Fault = Faults['faults'][number]
 export type Errors = ResponseOf<typeof API.errors>
 export type ErrorKind = Errors['errors'][number]
 export type TappedCall = ResponseOf<typeof API.tap>
+export type Tasks = ResponseOf<typeof API.tasks>
+export type VerdictLine = ResponseOf<typeof API.verdicts>
 export type History = ResponseOf<typeof API.history>
 export type Next = ResponseOf<typeof API.next>
 export type LiveEvent = ResponseOf<typeof API.events>

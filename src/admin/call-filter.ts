@@ -5,8 +5,9 @@ import type { CallLine } from '../telemetry/call-line.ts'
 import { isError, ORIGINS, OUTCOMES } from '../telemetry/outcome-index.ts'
 import { tapQuery } from './call-schemas.ts'
 
-/** Returns true for a call that passes. */
-export type CallFilter = (call: CallLine) => boolean
+/** Returns true for a line that passes. */
+export type LineFilter<Line> = (line: Line) => boolean
+export type CallFilter = LineFilter<CallLine>
 
 /** Reports a filter that cannot be read. */
 export class CallFilterError extends Error {
@@ -18,14 +19,8 @@ const MAX_VALUES = 100
 
 /** Reads the filters of a query. Throws a `CallFilterError`. */
 export function parseCallFilter(query: URLSearchParams): CallFilter {
-  const names = [...query.keys()]
-  const unknown = names.find((name) => !KEYS.includes(name))
-  if (unknown !== undefined) {
-    throw new CallFilterError(`no filter ${quoted(unknown)}; there are ${KEYS.join(', ')}`)
-  }
-  if (names.length > MAX_VALUES) throw new CallFilterError(`at most ${MAX_VALUES} filters`)
-  const tests = [
-    globs(query, 'tool', ({ tool }) => [tool]),
+  return parseFilter(query, KEYS, [
+    globs<CallLine>(query, 'tool', ({ tool }) => [tool]),
     globs(query, 'method', ({ method }) => [method]),
     words(query, 'outcome', OUTCOMES, ({ outcome }) => outcome),
     words(query, 'origin', ORIGINS, ({ origin }) => origin),
@@ -33,17 +28,32 @@ export function parseCallFilter(query: URLSearchParams): CallFilter {
     globs(query, 'session', ({ session }) => [session], '*'),
     notable(query),
     slower(query),
-  ].filter((test) => test !== undefined)
-  return (call) => tests.every((test) => test(call))
+  ])
 }
 
-/** Passes calls of which a value matches one of the globs. */
-function globs(
+/** Joins the filters of a query with these keys. Throws a `CallFilterError`. */
+export function parseFilter<Line>(
+  query: URLSearchParams,
+  keys: readonly string[],
+  filters: readonly (LineFilter<Line> | undefined)[],
+): LineFilter<Line> {
+  const names = [...query.keys()]
+  const unknown = names.find((name) => !keys.includes(name))
+  if (unknown !== undefined) {
+    throw new CallFilterError(`no filter ${quoted(unknown)}; there are ${keys.join(', ')}`)
+  }
+  if (names.length > MAX_VALUES) throw new CallFilterError(`at most ${MAX_VALUES} filters`)
+  const tests = filters.filter((test) => test !== undefined)
+  return (line) => tests.every((test) => test(line))
+}
+
+/** Passes lines of which a value matches one of the globs. */
+export function globs<Line>(
   query: URLSearchParams,
   key: string,
-  of: (call: CallLine) => readonly (string | undefined)[],
+  of: (line: Line) => readonly (string | undefined)[],
   suffix = '',
-): CallFilter | undefined {
+): LineFilter<Line> | undefined {
   const wanted = query.getAll(key).map((value) => `${value}${suffix}`)
   if (wanted.length === 0) return undefined
   if (wanted.some((glob) => glob.length > MAX_GLOB)) {
@@ -53,12 +63,13 @@ function globs(
     of(call).some((value) => value !== undefined && wanted.some((glob) => matchesGlob(glob, value)))
 }
 
-function words(
+/** Passes lines with one of the wanted words. */
+export function words<Line>(
   query: URLSearchParams,
   key: string,
   known: readonly string[],
-  of: (call: CallLine) => string,
-): CallFilter | undefined {
+  of: (line: Line) => string,
+): LineFilter<Line> | undefined {
   const wanted = query.getAll(key)
   if (wanted.length === 0) return undefined
   const wrong = wanted.find((value) => !known.includes(value))

@@ -3,7 +3,7 @@ import type { Static, TUnsafe } from 'typebox'
 import { ORIGINS, OUTCOMES } from '../telemetry/outcome-index.ts'
 import { count, flag, list, maybe, NAME, text, time, word } from './schema-parts.ts'
 
-// The JSON of single calls: /api/tap, /api/errors and the access log.
+// The JSON of single calls: /api/tap, /api/errors and the call log.
 
 const outcome = word(OUTCOMES, 'How the call ended for its client.')
 const origin = word(ORIGINS, 'Who made the outcome; `real` without a fault.')
@@ -35,6 +35,9 @@ export const callSchema = Type.Object({
   method,
   tool,
   ...who,
+  task: maybe(
+    text(NAME, 'The task, with `--tasks`: its key as `--log-ids` says, or the start of a hash.'),
+  ),
   outcome,
   origin,
   status,
@@ -47,7 +50,10 @@ export const callSchema = Type.Object({
   upstreamMs: maybe(
     milliseconds('The time of the upstream; missing when the upstream did not get the call.'),
   ),
-  bytes: maybe(count('The size of the message with the result of a tool, where it is known.')),
+  requestBytes: maybe(count('The size of the request; missing for a call in a batch.')),
+  resultBytes: maybe(
+    count('The size of the message with the result of a tool, where it is known.'),
+  ),
   changed: maybe(flag('The call ended well, but a fault changed its request or response.')),
   faults: maybe(list(Type.Object(effect), 200, 'The faults that took effect on the call.')),
 })

@@ -5,12 +5,14 @@ import type { LiveEvent } from './api.ts'
 import type { ErrorSamples } from '../telemetry/error-samples.ts'
 import { isoTime, showErrors, showFault, showRules } from './api-show.ts'
 import type { EventSource } from './event-streams.ts'
+import type { AgentSource } from './show-tasks.ts'
 
 export interface LiveSources {
   readonly rules: ActiveRules
   readonly recent: RecentFaults | undefined
   readonly tools: ToolsSource
   readonly samples: ErrorSamples | undefined
+  readonly agents?: Pick<AgentSource, 'watch'> | undefined
   readonly state: () => LiveEvent['state']
 }
 
@@ -18,7 +20,14 @@ const WINDOW_SECONDS = 10
 const SHOWN_ERRORS = 30
 
 /** Makes the events of the live view, only while somebody listens. */
-export function liveSnapshots({ rules, recent, tools, samples, state }: LiveSources): EventSource {
+export function liveSnapshots({
+  rules,
+  recent,
+  tools,
+  samples,
+  agents,
+  state,
+}: LiveSources): EventSource {
   const window = new LatencyWindow(WINDOW_SECONDS)
   let seen = recent?.total ?? 0
 
@@ -42,6 +51,7 @@ export function liveSnapshots({ rules, recent, tools, samples, state }: LiveSour
         })),
         latency: latency.get(null),
         errors: showErrors(samples, SHOWN_ERRORS),
+        ...(agents !== undefined && { tasks: agents.watch.size }),
       }
       // An object without its end, to which the faults are added.
       const json = JSON.stringify(moment).slice(0, -1)

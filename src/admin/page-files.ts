@@ -52,6 +52,7 @@ const OWN = [
   'rules-table.js',
   'sorting.js',
   'state-card.js',
+  'tasks-card.js',
   'tools-table.js',
 ] as const
 

@@ -4,12 +4,14 @@ import { bind, type BoundAddress } from '../listener/front/bind.ts'
 import { RareLog } from '../listener/rare-log.ts'
 import type { RecentFaults } from '../listener/faults/fault-report.ts'
 import type { ActiveRules } from '../rules/watch/active-rules.ts'
+import type { CallLine } from '../telemetry/call-line.ts'
 import type { CallWatch } from '../telemetry/call-watch.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { AdminRejection } from '../telemetry/metrics.ts'
 import type { ToolsSource } from '../telemetry/tool-sample.ts'
-import { apiResponse } from './admin-response.ts'
-import { API, type LiveEvent } from './api.ts'
+import { type AdminResponse, apiResponse, rejection } from './admin-response.ts'
+import { API, type LiveEvent, type VerdictLine } from './api.ts'
+import { CallFilterError, parseCallFilter } from './call-filter.ts'
 import { arm, disarm } from './api-changes.ts'
 import { type ProcessFacts, showErrors, showFaults, showRules, showState } from './api-show.ts'
 import { EventStreams } from './event-streams.ts'
@@ -21,6 +23,7 @@ import type { PlanSetting } from './next/next-plan.ts'
 import { createHandler } from './handler.ts'
 import { liveSnapshots } from './live-snapshot.ts'
 import { pageResponse, pageRoutes } from './page-files.ts'
+import { type AgentSource, parseVerdictFilter, showTasks, verdictLine } from './show-tasks.ts'
 import { TapStreams } from './tap-streams.ts'
 import { createRoutes, routeOf, type Routes, type RouteSources } from './routes.ts'
 
@@ -33,6 +36,8 @@ export interface AdminOptions extends RouteSources, ProcessFacts {
   readonly tools?: ToolsSource | undefined
   /** Shows single calls, with or without rules. */
   readonly watch?: CallWatch | undefined
+  /** Shows tasks of agents; undefined where they are not watched. */
+  readonly agents?: AgentSource | undefined
   readonly access?: ReadAccess
   /** The probes that are sent to the upstream on behalf of the kubelet. */
   readonly appProbes?: AppProbes
@@ -67,8 +72,9 @@ export function createAdmin(options: AdminOptions): Admin {
   const api = rules && createApi(rules, options, () => address)
   const health = appHealthRoutes(options.appProbes ?? [], logger)
   const calls = options.watch && createCalls(options.watch)
+  const agents = options.agents && createAgents(options.agents)
   const shown = api === undefined ? [] : [...api.routes, ...pageRoutes()]
-  const more = [...health, ...(calls?.routes ?? []), ...shown]
+  const more = [...health, ...(calls?.routes ?? []), ...(agents?.routes ?? []), ...shown]
   const routes = createRoutes(options, more, api && pageResponse)
   const handler = createHandler({
     routes,
@@ -104,14 +110,42 @@ export function createAdmin(options: AdminOptions): Admin {
       api?.streams.close()
       api?.history.stop()
       calls?.taps.close()
+      agents?.taps.close()
       return close(server)
     },
   }
 }
 
+/** Routes with a stream, which ends with the server. */
+interface Streamed<Line> {
+  readonly routes: Routes
+  readonly taps: TapStreams<Line>
+}
+
+/** Creates the API of tasks. */
+function createAgents(source: AgentSource): Streamed<VerdictLine> {
+  const taps = new TapStreams<VerdictLine>({
+    read: (reader) => source.watch.read((event) => reader(verdictLine(event, source))),
+    filter: parseVerdictFilter,
+  })
+  const list = (query: URLSearchParams): AdminResponse => {
+    try {
+      return apiResponse(API.tasks, showTasks(source, query))
+    } catch (error) {
+      if (!(error instanceof CallFilterError)) throw error
+      return rejection(400, { error: error.message })
+    }
+  }
+  const routes = [
+    routeOf(API.tasks, { stream: (_, query) => list(query) }),
+    routeOf(API.verdicts, { stream: (response, query) => taps.open(response, query) }),
+  ]
+  return { routes, taps }
+}
+
 /** Creates the API of single calls. */
-function createCalls(watch: CallWatch): { readonly routes: Routes; readonly taps: TapStreams } {
-  const taps = new TapStreams(watch)
+function createCalls(watch: CallWatch): Streamed<CallLine> {
+  const taps = new TapStreams({ read: (reader) => watch.read(reader), filter: parseCallFilter })
   const routes = [
     routeOf(API.errors, { read: () => apiResponse(API.errors, showErrors(watch.errors)) }),
     routeOf(API.tap, { stream: (response, query) => taps.open(response, query) }),
@@ -129,11 +163,11 @@ function createApi(
   readonly streams: EventStreams
   readonly history: TrafficHistory
 } {
-  const { recent, tools = () => [], watch, readiness, logger } = options
+  const { recent, tools = () => [], watch, agents, readiness, logger } = options
   const parts = { rules, logger }
   const state = (): LiveEvent['state'] => showState(rules, options)
   const streams = new EventStreams(
-    liveSnapshots({ rules, recent, tools, samples: watch?.errors, state }),
+    liveSnapshots({ rules, recent, tools, samples: watch?.errors, agents, state }),
   )
   const history = new TrafficHistory(tools, rules.clock)
   const routes = [

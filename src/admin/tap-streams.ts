@@ -1,8 +1,6 @@
 import type { ServerResponse } from 'node:http'
-import type { CallLine } from '../telemetry/call-line.ts'
-import type { CallWatch } from '../telemetry/call-watch.ts'
 import { type AdminResponse, jsonResponse, rejection } from './admin-response.ts'
-import { type CallFilter, CallFilterError, parseCallFilter } from './call-filter.ts'
+import { CallFilterError, type LineFilter } from './call-filter.ts'
 import { STREAM_HEAD } from './event-streams.ts'
 
 const MAX_TAPS = 16
@@ -14,16 +12,25 @@ const EVERY_MS = 1_000
  */
 const MAX_STALLED = 30
 
+/** Supplies the lines of a stream. */
+export interface LineSource<Line> {
+  /** Adds a reader; returns the function that removes it. */
+  read(reader: (line: Line) => void): () => void
+  /** Reads the filters of a query. Throws a `CallFilterError`. */
+  filter(query: URLSearchParams): LineFilter<Line>
+}
+
 /**
- * Streams single calls to clients as they end. Nothing is done for a call while there is no client.
+ * Streams lines, such as single calls, to clients. Nothing is done for a line while there is no
+ * client.
  */
-export class TapStreams {
-  readonly #watch: CallWatch
-  readonly #taps = new Set<Tap>()
+export class TapStreams<Line> {
+  readonly #source: LineSource<Line>
+  readonly #taps = new Set<Tap<Line>>()
   #timer: NodeJS.Timeout | undefined
 
-  constructor(watch: CallWatch) {
-    this.#watch = watch
+  constructor(source: LineSource<Line>) {
+    this.#source = source
   }
 
   get size(): number {
@@ -37,15 +44,15 @@ export class TapStreams {
       const error = `there are ${MAX_TAPS} taps open, which is the most there may be`
       return jsonResponse(503, { error }, { 'retry-after': '5' })
     }
-    let filter: CallFilter
+    let filter: LineFilter<Line>
     try {
-      filter = parseCallFilter(query)
+      filter = this.#source.filter(query)
     } catch (error) {
       if (!(error instanceof CallFilterError)) throw error
       return rejection(400, { error: error.message })
     }
     const tap = new Tap(response, filter)
-    const stop = this.#watch.read((line) => tap.take(line))
+    const stop = this.#source.read((line) => tap.take(line))
     this.#taps.add(tap)
     this.#timer ??= setInterval(() => this.#tick(), EVERY_MS).unref()
     response.on('close', () => {
@@ -71,21 +78,21 @@ export class TapStreams {
   }
 }
 
-/** The calls that wait for one reader. */
-class Tap {
+/** The lines that wait for one reader. */
+class Tap<Line> {
   readonly #response: ServerResponse
-  readonly #passes: CallFilter
+  readonly #passes: LineFilter<Line>
   #waiting = ''
   #isPlanned = false
   #dropped = 0
   #stalled = 0
 
-  constructor(response: ServerResponse, passes: CallFilter) {
+  constructor(response: ServerResponse, passes: LineFilter<Line>) {
     this.#response = response
     this.#passes = passes
   }
 
-  take(line: CallLine): void {
+  take(line: Line): void {
     if (!this.#passes(line)) return
     if (this.#waiting.length + this.#response.writableLength > MAX_WAITING) {
       this.#dropped++

@@ -1,13 +1,10 @@
+import type { Action } from '../agents/task.ts'
 import type { ClientInfo, JsonRpcId, Outcome, RequestCall } from '../mcp/call.ts'
 import type { OpenCall } from './disturbance.ts'
-import type { Exchange } from './exchange.ts'
 import type { ExchangeFaults } from './faults/exchange-faults.ts'
 import { Chain } from '../base/linked-list.ts'
-import { headerValue } from '../http/headers.ts'
+import { type Caller, isSameCaller } from '../http/caller.ts'
 import { SendBarrier } from './send-barrier.ts'
-
-/** Identifies a client without a session. */
-export type Caller = Pick<Exchange, 'head' | 'peer'>
 
 /** The state of a call from request to outcome. */
 export interface CallEntry extends OpenCall {
@@ -21,6 +18,8 @@ export interface CallEntry extends OpenCall {
   readonly receivedAt: number
   /** The first 55 characters of a valid `traceparent` that came with the request. */
   readonly trace: string | undefined
+  /** The size of the request; undefined for a call in a batch. */
+  requestBytes: number | undefined
   /** The time at which the call was sent to the upstream; negative before. */
   sentAt: number
   /**
@@ -39,6 +38,10 @@ export interface CallEntry extends OpenCall {
   leftAt: number
   /** The outcome of the call when it ends without a response. */
   fallback: Outcome
+  /** The call among the actions of its agent; undefined while agents are not watched. */
+  action: Action | undefined
+  /** The wait that the response asks for, in milliseconds. */
+  retryAfter: number | undefined
   newer: CallEntry | undefined
   older: CallEntry | undefined
 }
@@ -59,6 +62,7 @@ export function newEntry(
     caller,
     receivedAt,
     trace,
+    requestBytes: undefined,
     sentAt: -1,
     respondedAt: -1,
     faults: undefined,
@@ -67,20 +71,12 @@ export function newEntry(
     settled: false,
     leftAt: -1,
     fallback: 'incomplete',
+    action: undefined,
+    retryAfter: undefined,
     newer: undefined,
     older: undefined,
   }
 }
-
-/** The headers that distinguish clients. */
-const CALLER = [
-  'authorization',
-  'cookie',
-  'user-agent',
-  'x-api-key',
-  'forwarded',
-  'x-forwarded-for',
-]
 
 /**
  * Holds the open calls without a session. Each client has its own ids, so one id may be open many
@@ -137,10 +133,4 @@ export class SessionlessCalls {
     for (const entry of held) this.#barriers.set(entry, barrier)
     return barrier
   }
-}
-
-function isSameCaller(a: Caller | undefined, b: Caller): boolean {
-  if (a === undefined || a.peer !== b.peer) return false
-  const [one, other] = [a.head.headers, b.head.headers]
-  return CALLER.every((name) => headerValue(one, name) === headerValue(other, name))
 }

@@ -1,7 +1,8 @@
 import type { Outcome } from '../mcp/call.ts'
 import { responseFactsOf, declaredLength } from '../http/response-facts.ts'
 import type { ChunkRun } from '../http/chunk-run.ts'
-import type { ResponseHead } from '../http/headers.ts'
+import { headerValue, type ResponseHead } from '../http/headers.ts'
+import { retryAfterOf } from '../http/retry-after.ts'
 import { eachResponse, type Response } from '../mcp/event-message.ts'
 import { signIn } from '../mcp/event-signs.ts'
 import { endingsOfJsonBody } from '../mcp/body-outcome.ts'
@@ -52,6 +53,7 @@ export class CallObserver implements Observer {
 
   head(head: ResponseHead): void {
     this.#status = head.status
+    if (head.status >= 400) this.#noteRetryAfter(head)
     const { coding, streams } = responseFactsOf(head)
     this.#coding = codingOf(coding)
     // A response that will be too large is not kept.
@@ -65,6 +67,12 @@ export class CallObserver implements Observer {
       (frame) => this.#event(frame),
       this.#bounds.memory,
     )
+  }
+
+  #noteRetryAfter({ headers }: ResponseHead): void {
+    const value = headerValue(headers, 'retry-after')
+    const wait = value === undefined ? undefined : retryAfterOf(value, Date.now())
+    if (wait !== undefined) for (const entry of this.#entries) entry.retryAfter = wait
   }
 
   data(chunk: Uint8Array): void {
@@ -166,12 +174,11 @@ export class CallObserver implements Observer {
       this.#settleUnread(this.#size)
       return
     }
-    const { tasks } = this.#inFlight
     // A large body is not parsed, and holds the result of the only call.
     const sizes = entries.map(() => (entries.length === 1 ? body?.length : undefined))
     const endings = endingsOfJsonBody(calls, this.#status, body ?? '', (at, message, bytes) => {
       const { call } = entries[at]!
-      tasks.learn(this.#session, call, message)
+      this.#inFlight.learn(this.#session, call, message)
       sizes[at] = hasToolResult(call, message) ? bytes : undefined
     })
     for (let i = 0; i < entries.length; i++) {

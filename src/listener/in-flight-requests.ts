@@ -1,16 +1,18 @@
+import type { AgentWatch } from '../agents/agent-watch.ts'
 import type { ClientInfo, JsonRpcId, Origin, Outcome, RequestCall } from '../mcp/call.ts'
 import { CANCELLED, cancelledId, outcomeOfCancellation, reasonOf } from '../mcp/cancellation.ts'
 import type { PostedMessages } from '../mcp/classify.ts'
 import { Endpoints } from '../mcp/endpoints.ts'
 import { endingOf } from '../mcp/body-outcome.ts'
-import type { ErrorText } from '../mcp/error-text.ts'
 import type { Message } from '../mcp/json-rpc.ts'
 import { InFlightCalls } from '../mcp/in-flight-calls.ts'
-import { Sessions } from '../mcp/sessions.ts'
+import { type Session, Sessions } from '../mcp/sessions.ts'
 import { TaskTools, hasToolResult } from '../mcp/task-tools.ts'
 import type { CallWatch } from '../telemetry/call-watch.ts'
-import type { CallRecord, FaultEffect, Telemetry } from '../telemetry/telemetry.ts'
-import { type CallEntry, type Caller, SessionlessCalls, newEntry } from './call-entry.ts'
+import type { CallRecord, Telemetry } from '../telemetry/telemetry.ts'
+import type { Caller } from '../http/caller.ts'
+import { type CallEntry, SessionlessCalls, newEntry } from './call-entry.ts'
+import { actionEnd, effectsOn, type Explained, recordOf } from './ended-call.ts'
 import type { SendBarrier } from './send-barrier.ts'
 import { RedirectedCalls } from './redirected-calls.ts'
 
@@ -20,17 +22,6 @@ export interface InFlightOptions {
   readonly inFlightTtl: number
   readonly maxSessions: number
 }
-
-/** Explains an error, for samples of errors. */
-export interface Explained extends ErrorText {
-  /** The fault that caused the error before the call was planned. */
-  readonly by?: FaultEffect
-}
-
-const NO_FAULTS: readonly FaultEffect[] = []
-
-/** Calls that stay open until the client leaves: their duration is not measured. */
-const LONG_LIVED = new Set(['subscriptions/listen'])
 
 /**
  * Tracks the open calls and settles each exactly once, whichever connection its response comes on:
@@ -46,6 +37,7 @@ export class InFlightRequests {
   readonly #telemetry: Telemetry
   readonly #now: () => number
   readonly #watch: CallWatch | undefined
+  readonly #agents: AgentWatch | undefined
   #open = 0
 
   constructor(
@@ -53,10 +45,12 @@ export class InFlightRequests {
     telemetry: Telemetry,
     now: () => number,
     watch?: CallWatch,
+    agents?: AgentWatch,
   ) {
     this.#telemetry = telemetry
     this.#now = now
     this.#watch = watch
+    this.#agents = agents
     this.sessions = new Sessions(options.maxSessions, () => telemetry.evicted('sessions'))
     this.endpoints = new Endpoints(options.maxSessions, () => telemetry.evicted('endpoints'))
     this.redirects = new RedirectedCalls(({ entries, faults }, { sameHost }, full) => {
@@ -79,17 +73,25 @@ export class InFlightRequests {
     return this.#open
   }
 
-  /** Opens a call. Responses to calls without a session come only on their own exchange. */
+  /**
+   * Opens a call. Responses to calls without a session come only on their own exchange. `stated` is
+   * the session that the request names, where the call is not of that session any more.
+   */
   open(
     call: RequestCall,
     session: string,
     receivedAt: number,
     trace?: string,
     caller?: Caller,
+    stated = session,
     client?: ClientInfo,
   ): CallEntry {
     const from = session === '' ? caller : undefined
     const entry = newEntry(call, session, receivedAt, trace, from, client)
+    if (this.#agents !== undefined && caller !== undefined) {
+      const facts = { caller, session: stated, trace, client }
+      entry.action = this.#agents.started(call, facts, receivedAt)
+    }
     this.#open++
     if (session === '') this.#sessionless.add(entry)
     else this.#inFlight.add(session, call.id, entry, receivedAt)
@@ -110,31 +112,19 @@ export class InFlightRequests {
     if (entry.settled) return
     entry.settled = true
     this.#open--
-    const { call, session, sentAt, respondedAt } = entry
+    const { call, session } = entry
     if (session === '') this.#sessionless.remove(entry)
     else this.#inFlight.take(session, call.id, entry)
     // The session may have ended before the exchange.
     const end = outcome === 'incomplete' ? entry.fallback : outcome
-    const cause = origin === 'real' ? originOf(entry, end) : origin
     const now = end === 'abandoned' && entry.leftAt >= 0 ? entry.leftAt : this.#now()
-    // Time for which a fault held the response back is not the upstream's.
-    const respondedOrNow = respondedAt >= 0 ? respondedAt : now
-    const timed = !LONG_LIVED.has(call.method)
-    const record: CallRecord = {
-      method: call.method,
-      name: call.name,
-      tool: call.tool,
-      outcome: end === 'abandoned' && !timed ? 'cancelled' : end,
-      origin: cause,
-      seconds: timed ? (now - entry.receivedAt) / 1000 : undefined,
-      upstreamSeconds:
-        timed && origin !== 'squall' && sentAt >= 0 ? (respondedOrNow - sentAt) / 1000 : undefined,
-      responseBytes: resultBytes,
-      changed: end === 'ok' && entry.faults?.hasChanged(call) === true,
-      trace: entry.trace,
-    }
+    const record = recordOf(entry, end, origin, now, resultBytes)
     this.#telemetry.call(record)
     if (this.#watch?.wants(record) === true) this.#watched(this.#watch, entry, record, error)
+    if (entry.action !== undefined) {
+      const ended = actionEnd(entry, record, now, this.#clientOf(entry), error)
+      this.#agents?.ended(entry.action, ended, now)
+    }
     entry.faults?.release(call)
   }
 
@@ -150,16 +140,34 @@ export class InFlightRequests {
 
   /** Reports a single call to whoever reads calls. */
   #watched(watch: CallWatch, entry: CallEntry, record: CallRecord, error?: Explained): void {
-    const { call, session, client, faults } = entry
+    const { call, session, requestBytes, action } = entry
     const more = {
       id: call.id,
       session,
-      client: client ?? this.sessions.get(session)?.client,
+      client: this.#clientOf(entry),
       error,
-      faults: error?.by ? [error.by] : (faults?.options.listener.effectsOn?.(call) ?? NO_FAULTS),
+      requestBytes,
+      task: action?.task,
+      faults: effectsOn(entry, error),
     }
     // A copy of the record would take 3 KB.
     watch.ended(Object.assign(record, more))
+  }
+
+  #clientOf({ client, session }: CallEntry): ClientInfo | undefined {
+    return client ?? this.sessions.get(session)?.client
+  }
+
+  /** Learns from a response to a call. */
+  learn(session: string, call: RequestCall, message: Message): void {
+    this.tasks.learn(session, call, message)
+    this.#agents?.tools.learn(call, message)
+  }
+
+  /** Records the session that an `initialize` began. */
+  sessionBegan({ action }: CallEntry, id: string, session: Session): void {
+    this.sessions.learn(id, session)
+    if (action !== undefined) this.#agents?.sessionBegan(action, id)
   }
 
   /** Finds the open call to which a message on a session's stream responds. */
@@ -175,7 +183,7 @@ export class InFlightRequests {
   /** Settles the call of a result or error of so many bytes. */
   response(entry: CallEntry, message: Message, bytes: number): void {
     entry.faults?.responded(entry.call)
-    this.tasks.learn(entry.session, entry.call, message)
+    this.learn(entry.session, entry.call, message)
     const { outcome, error } = endingOf(entry.call, message)
     const resultBytes = hasToolResult(entry.call, message) ? bytes : undefined
     this.settle(entry, outcome, 'real', resultBytes, error)
@@ -286,10 +294,4 @@ export class InFlightRequests {
   #dropped(entry: CallEntry): void {
     if (!entry.exchangeOpen) this.settle(entry, entry.fallback, 'real')
   }
-}
-
-/** Returns the origin of an outcome that faults may have caused. */
-function originOf({ call, faults, disturbance }: CallEntry, outcome: Outcome): Origin {
-  if (disturbance?.mayCause(outcome) === true) return 'injected'
-  return faults?.originOf(call) ?? 'real'
 }

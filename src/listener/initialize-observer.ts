@@ -1,19 +1,28 @@
 import type { PostedMessages } from '../mcp/classify.ts'
 import type { ChunkRun } from '../http/chunk-run.ts'
 import { headerValue, type HeaderLines, type ResponseHead } from '../http/headers.ts'
-import type { Sessions } from '../mcp/sessions.ts'
+import type { CallEntry } from './call-entry.ts'
+import type { InFlightRequests } from './in-flight-requests.ts'
 import type { Failure } from '../http/transfer.ts'
 import type { Observer } from './observer.ts'
 
 /** Stores the client of a new session, and forwards all events to another observer. */
 export class InitializeObserver implements Observer {
-  readonly #sessions: Sessions
+  readonly #inFlight: InFlightRequests
+  readonly #entry: CallEntry
   readonly #posted: PostedMessages
   readonly #session: string
   readonly #inner: Observer
 
-  constructor(sessions: Sessions, posted: PostedMessages, session: string, inner: Observer) {
-    this.#sessions = sessions
+  constructor(
+    inFlight: InFlightRequests,
+    entry: CallEntry,
+    posted: PostedMessages,
+    session: string,
+    inner: Observer,
+  ) {
+    this.#inFlight = inFlight
+    this.#entry = entry
     this.#posted = posted
     this.#session = session
     this.#inner = inner
@@ -22,8 +31,9 @@ export class InitializeObserver implements Observer {
   head(head: ResponseHead): void {
     const id = headerValue(head.headers, 'mcp-session-id') ?? this.#session
     if (head.status < 300 && id !== '') {
-      const { client, protocolVersion, calls } = this.#posted
-      this.#sessions.learn(id, { client, protocolVersion, transport: calls[0]!.transport })
+      const { client, protocolVersion } = this.#posted
+      const { transport } = this.#entry.call
+      this.#inFlight.sessionBegan(this.#entry, id, { client, protocolVersion, transport })
     }
     this.#inner.head(head)
   }

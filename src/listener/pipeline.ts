@@ -169,13 +169,13 @@ export class Pipeline implements ActiveExchangeOwner {
     { session: named = '', trace }: HeadFacts,
     session = named,
     calls: readonly RequestCall[] = [],
-    receivedAt = 0,
+    at = 0,
   ): boolean {
     const { planner, inFlight, telemetry } = this.#parts
     const by = planner?.expiredBy(session)
     // A new `initialize` is accepted, even with the id of an ended session.
     if (planner === undefined || by === undefined || calls[0]?.method === 'initialize') return false
-    const entries = calls.map((call) => inFlight.open(call, '', receivedAt, trace))
+    const entries = calls.map((call) => inFlight.open(call, '', at, trace, exchange, session))
     const { head, bytes } = expiredResponse(exchange.head, calls, by)
     exchange.response.head(head)
     exchange.response.data(bytes)
@@ -196,25 +196,24 @@ export class Pipeline implements ActiveExchangeOwner {
     receivedAt: number,
   ): ActiveExchange {
     const { inFlight, telemetry, maxBody, memory, planner } = this.#parts
-    const { calls } = posted
+    const { calls, client } = posted
     const weight = planner?.mayMatch(exchange.head, posted) === true ? paramsWeight(posted) : 0
     if (!this.#reader.keeps(exchange.head, weight)) {
       return this.#withoutCalls(exchange, 'http', receivedAt, size, null, true)
     }
-    if (calls.length + weight === 0) {
-      return this.#withoutCalls(exchange, 'mcp', receivedAt, size)
-    }
+    if (calls.length + weight === 0) return this.#withoutCalls(exchange, 'mcp', receivedAt, size)
     const entries: CallEntry[] = []
     for (const call of calls)
-      entries.push(inFlight.open(call, session, receivedAt, trace, exchange, posted.client))
+      entries.push(inFlight.open(call, session, receivedAt, trace, exchange, session, client))
     const bounds = { limit: maxBody, memory }
     let observer: Observer = new CallObserver(inFlight, telemetry, entries, session, bounds)
     if (calls[0]?.method === 'initialize') {
-      observer = new InitializeObserver(inFlight.sessions, posted, session, observer)
+      observer = new InitializeObserver(inFlight, entries[0]!, posted, session, observer)
     }
     const request = { head: exchange.head, posted, session, size, receivedAt, weight }
     const faults = planCalls(this.#parts, request, entries)
     if (posted.batch) inFlight.cancelOwn(posted, entries)
+    else if (entries[0] !== undefined) entries[0].requestBytes = size
     return new ActiveExchange(this, exchange, 'mcp', receivedAt, observer, faults, entries, posted)
   }
 

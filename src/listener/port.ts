@@ -2,6 +2,7 @@ import type { IncomingMessage, Server } from 'node:http'
 import type { Server as TlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import type { ConnectionOptions, SecureContextOptions } from 'node:tls'
+import type { AgentWatch } from '../agents/agent-watch.ts'
 import type { CallWatch } from '../telemetry/call-watch.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
@@ -32,6 +33,7 @@ export interface PortContext {
   readonly faults: FaultParts | undefined
   readonly memory: MemoryBudget
   readonly watch: CallWatch | undefined
+  readonly agents: AgentWatch | undefined
 }
 
 /** The result of a probe is reused for this long, in milliseconds. */
@@ -58,7 +60,7 @@ export class Port {
     address: UpstreamAddress,
     tls: () => ConnectionOptions,
     listenTls: SecureContextOptions | undefined,
-    { telemetry, logger, rareLog, faults, memory, watch }: PortContext,
+    { telemetry, logger, rareLog, faults, memory, watch, agents }: PortContext,
   ) {
     this.#telemetry = telemetry
     this.#rareLog = rareLog
@@ -85,7 +87,7 @@ export class Port {
         rareLog.warn(kind, message, 'the upstream is not reached in the right way')
       },
     })
-    this.#inFlight = new InFlightRequests(options, telemetry, now, watch)
+    this.#inFlight = new InFlightRequests(options, telemetry, now, watch, agents)
     const push = faults && new PushStreams(options.maxBody, options.holdTimeout)
     const planner =
       faults &&

@@ -1,6 +1,7 @@
 import type { ConnectionOptions } from 'node:tls'
 import type { Arming } from '../rules/guard/arming.ts'
 import type { UpstreamState } from '../rules/guard/rollback-on.ts'
+import type { AgentWatch } from '../agents/agent-watch.ts'
 import type { CallWatch } from '../telemetry/call-watch.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
@@ -27,6 +28,7 @@ export class Sidecar {
   readonly memory: MemoryBudget
   readonly #options: SidecarOptions
   readonly #arming: Arming | undefined
+  readonly #agents: AgentWatch | undefined
   readonly #ports: readonly Port[]
   readonly #files: readonly TlsFiles[]
   #state: 'starting' | 'listening' | 'draining' = 'starting'
@@ -39,7 +41,9 @@ export class Sidecar {
     logger: Logger,
     faults?: FaultParts,
     watch?: CallWatch,
+    agents?: AgentWatch,
   ) {
+    this.#agents = agents
     this.#options = options
     this.memory = new MemoryBudget(options.maxMemory ?? defaultMemoryBudget())
     this.#arming = faults?.rules.arming
@@ -69,6 +73,7 @@ export class Sidecar {
           faults,
           memory: this.memory,
           watch,
+          agents,
         }),
     )
   }
@@ -127,6 +132,7 @@ export class Sidecar {
   sweep(): void {
     this.memory.relieve(performance.now())
     for (const port of this.#ports) port.sweep(performance.now())
+    this.#agents?.sweep(performance.now())
   }
 
   /**

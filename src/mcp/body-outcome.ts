@@ -147,12 +147,17 @@ function sized({ batch, messages }: ReadMessages, body: string | Uint8Array): Si
  * receives anyway.
  */
 function isCertainResult(call: RequestCall, body: string | Uint8Array): boolean {
-  if (body.length <= ALWAYS_PARSED || call.method === 'tasks/get') return false
+  if (body.length <= ALWAYS_PARSED || isAlwaysRead(call)) return false
   const hay = typeof body === 'string' ? body : asBuffer(body)
   return (
     isFramedAs(call.id, textOf(hay, 0, EDGE), textOf(hay, hay.length - EDGE, hay.length)) &&
     !SIGNS.some((sign) => hay.includes(sign))
   )
+}
+
+/** Returns true for results that say more than that the call ended well. */
+function isAlwaysRead({ method }: RequestCall): boolean {
+  return method === 'tasks/get' || method === 'tools/list'
 }
 
 /**

@@ -11,6 +11,8 @@ export interface ErrorText {
   /** The code of a JSON-RPC error. */
   readonly code?: number | undefined
   readonly message?: string | undefined
+  /** The wait that a JSON-RPC error asks for, in milliseconds. */
+  readonly retryAfter?: number | undefined
 }
 
 /** Longer messages are cut; a reader shows less. */
@@ -44,10 +46,12 @@ export function httpErrorText(status: number, body: string | Uint8Array): ErrorT
 }
 
 function rpcError(error: unknown): ErrorText {
-  const { code, message } = fieldsOf(error)
+  const { code, message, data } = fieldsOf(error)
+  const seconds = fieldsOf(data)['retryAfter']
   return {
     code: Number.isInteger(code) ? (code as number) : undefined,
     message: cut(textOf(message)),
+    ...(typeof seconds === 'number' && seconds >= 0 && { retryAfter: seconds * 1000 }),
   }
 }
 

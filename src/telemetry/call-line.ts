@@ -2,7 +2,7 @@ import { foreign } from '../base/text/foreign-text.ts'
 import type { ClientInfo, JsonRpcId, Origin, Outcome } from '../mcp/call.ts'
 import type { ErrorText } from '../mcp/error-text.ts'
 import { redactText } from './redact-text.ts'
-import type { ShownIds } from './shown-ids.ts'
+import type { ShownIds, ShownTask } from './shown-ids.ts'
 import type { CallRecord, FaultEffect } from './telemetry.ts'
 
 /** A call that has ended, with what only readers of single calls need. */
@@ -15,10 +15,14 @@ export interface EndedCall extends CallRecord {
   readonly error: ErrorText | undefined
   /** The faults that took effect on the call. */
   readonly faults: readonly FaultEffect[]
+  /** The size of the request; undefined for a call in a batch. */
+  readonly requestBytes?: number | undefined
+  /** Undefined where calls are not grouped. */
+  readonly task?: ShownTask | undefined
 }
 
 /**
- * One call as the tap and the access log show it: who called what, how it ended and why. It has
+ * One call as the tap and the call log show it: who called what, how it ended and why. It has
  * nothing of arguments, results and messages.
  */
 export interface CallLine {
@@ -32,6 +36,8 @@ export interface CallLine {
   readonly client?: string
   /** The start of a hash of the session. */
   readonly session?: string
+  /** The task, where calls are grouped: its key as ids are shown, or the start of a hash. */
+  readonly task?: string
   readonly outcome: Outcome
   readonly origin: Origin
   /** The HTTP status, where the status is the error. */
@@ -44,8 +50,10 @@ export interface CallLine {
   readonly durationMs?: number
   /** The part of the upstream; missing when the upstream did not get the call. */
   readonly upstreamMs?: number
-  /** The size of the message that ended the call, where it was seen apart from others. */
-  readonly bytes?: number
+  /** The size of the request; missing for a call in a batch. */
+  readonly requestBytes?: number
+  /** The size of the message with the result, where it was seen apart from others. */
+  readonly resultBytes?: number
   /** True when the call ended well, but a fault changed its request or response. */
   readonly changed?: true
   readonly faults?: readonly FaultEffect[]
@@ -67,13 +75,15 @@ export function callLine(call: EndedCall, at: number, ids: ShownIds): CallLine {
     ...given('id', ids.id(call.id)),
     ...given('client', shownClient(call.client)),
     ...given('session', ids.session(call.session)),
+    ...given('task', call.task && ids.task(call.task)),
     outcome,
     origin,
     ...given('status', error?.status),
     ...given('code', error?.code),
     ...given('durationMs', milliseconds(seconds)),
     ...given('upstreamMs', milliseconds(upstreamSeconds)),
-    ...given('bytes', responseBytes),
+    ...given('requestBytes', call.requestBytes),
+    ...given('resultBytes', responseBytes),
     ...(call.changed === true && { changed: true }),
     ...(faults.length > 0 && { faults: faults.map(({ rule, fault }) => ({ rule, fault })) }),
     ...given('trace', traceId(call.trace)),

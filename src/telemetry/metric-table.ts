@@ -1,3 +1,5 @@
+import { TASK_METRICS } from './task-metric-table.ts'
+
 /** Declares one metric for the exposition and the documentation. */
 export interface MetricSpec {
   readonly name: string
@@ -91,6 +93,12 @@ export const METRICS = [
     labels: ['reason'],
   },
   {
+    name: 'squall_call_log_lines_total',
+    type: 'counter',
+    help: 'Lines of --call-log: written, or dropped because the file could not be written for too long.',
+    labels: ['result'],
+  },
+  {
     name: 'squall_faults_injected_total',
     type: 'counter',
     help: 'Faults that took effect, counted once for each fault of a rule and call, however often it acted on the call. The log has one line for each.',
@@ -109,6 +117,7 @@ export const METRICS = [
     help: 'Calls and other messages of clients that contain the canary of a result which the fault poison changed: an agent obeyed it.',
     labels: ['tool'],
   },
+  ...TASK_METRICS,
   {
     name: 'squall_rule_matches_total',
     type: 'counter',
@@ -269,29 +278,6 @@ export const METRICS = [
 
 /** The name of a metric in the table. */
 export type MetricName = (typeof METRICS)[number]['name']
-
-/** Describes the values of each label, and their bound. */
-export const LABELS: Readonly<Record<(typeof METRICS)[number]['labels'][number], string>> = {
-  method: 'JSON-RPC method; `other` when it is none of MCP.',
-  tool: 'Tool name of a `tools/call`, cut to 128 characters; empty for other methods; `other` beyond the first 200 names.',
-  outcome:
-    '`ok`, `tool_error`, `rpc_error`, `http_error`, `reset`, `timeout`, `cancelled`, `incomplete`, `abandoned`.',
-  origin:
-    'Cause of the outcome: `real` (your MCP server), `injected` (a fault), `squall` (Squall itself).',
-  class: '`mcp` (streams, notifications, session ends), `http`, `upgrade`.',
-  code: 'HTTP status; `none` when there was no response, `other` outside 100 to 599.',
-  reason: 'The cause, in one word.',
-  kind: '`client`, `upstream`, `tunnel` for connections; `request`, `push` for streams; the outcome for errors.',
-  rule: "The rule's name; `other` beyond the first 2,000 names since the process began.",
-  fault: "The fault's name.",
-  result:
-    'For reloads `applied`, `rejected`, `absent`. For rules `disarmed`, `other_pod`, `not_yet`, `expired`, `quota_used`, `not_selected`, `not_sampled`, `forbidden`; and for calls that were sampled `dry_run`, `injected`, `concurrency_limit`, `within_limit`, `not_applicable`, `not_reached`.',
-  digest: 'Digest of the rules as they were read.',
-  generation: 'How many versions of the rules became active.',
-  table: '`sessions`, `in_flight_calls`, `endpoints`, `redirects`.',
-  version: "Squall's version.",
-  node: "Node's version.",
-}
 
 /** Returns the upper bounds of a histogram in the table. */
 export function bucketsOf(name: MetricName): Float64Array {

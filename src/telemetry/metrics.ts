@@ -1,10 +1,12 @@
 import { BucketCounts, HistogramText } from './bucket-counts.ts'
 import { CallCounts } from './call-counts.ts'
+import type { LoggedLine } from './call-log.ts'
 import { FaultCounts } from './fault-counts.ts'
 import { HttpCounts } from './http-counts.ts'
 import { inSlices } from './in-slices.ts'
 import { bucketsOf, METRICS, type MetricName } from './metric-table.ts'
 import { CONTENT_TYPE, nodeMetrics, registryTexts } from './prom-registry.ts'
+import { TaskCounts } from './task-counts.ts'
 import { RuleMetrics } from './rule-metrics.ts'
 import type { RulesSource } from './rules-sample.ts'
 import { END, familyText, type Sample, samplesText, type TextFormat } from './text-format.ts'
@@ -23,7 +25,14 @@ import type {
   Telemetry,
   UnclassifiedReason,
 } from './telemetry.ts'
-import { zeroRejections, zeroUnclassified } from './zero-counts.ts'
+import {
+  type TableName,
+  zeroEvictions,
+  zeroGauges,
+  zeroGuardTrips,
+  zeroRejections,
+  zeroUnclassified,
+} from './zero-counts.ts'
 
 /** Holds the metrics of one scrape. */
 export interface Exposition {
@@ -48,8 +57,12 @@ export type AdminRejection = 'host' | 'token' | 'change'
 export interface Metrics extends Telemetry {
   /** Counts a request that the admin port rejected. */
   adminRejected(reason: AdminRejection): void
+  /** Counts lines of the call log. */
+  callsLogged(fate: LoggedLine, lines: number): void
   /** Shows these rules in later scrapes. */
   showRules(source: RulesSource): void
+  /** Counts tasks of agents. */
+  readonly tasks: TaskCounts
   /** The memory budget that scrapes show. */
   memory: MemorySource
   /** Renders in Prometheus' format by default; only OpenMetrics has exemplars. */
@@ -71,8 +84,6 @@ const OVERHEAD_BOUNDS = bucketsOf(OVERHEAD)
 /** Further tools are counted as `other`. */
 const MAX_CANARY_TOOLS = 200
 
-type TableName = Parameters<Telemetry['evicted']>[0]
-
 /** Creates counters and gauges. */
 export function createMetrics(options: MetricsOptions): Metrics {
   return new PromMetrics(options)
@@ -87,33 +98,16 @@ class PromMetrics implements Metrics {
   readonly #unclassified = zeroUnclassified()
   readonly #rejected = zeroRejections()
   readonly #adminRejected: Record<AdminRejection, number> = { host: 0, token: 0, change: 0 }
-  readonly #gauges: Record<GaugeName, number> = {
-    client_connections: 0,
-    upstream_connections: 0,
-    request_streams: 0,
-    push_streams: 0,
-    tunnels: 0,
-    sessions: 0,
-    in_flight_calls: 0,
-  }
+  readonly #logged: Record<LoggedLine, number> = { written: 0, dropped: 0 }
+  readonly #gauges = zeroGauges()
   readonly #faults: FaultCounts
   readonly #canaryCalls = new Map<string, number>()
   readonly #rules = new RuleMetrics()
+  readonly tasks: TaskCounts
   memory: MemorySource = { limit: 0, held: 0, kept: 0, pressure: {} }
   readonly #reloads: Record<ReloadResult, number> = { applied: 0, rejected: 0, absent: 0 }
-  readonly #guardTrips: Record<GuardReason, number> = {
-    error_rate: 0,
-    real_errors: 0,
-    upstream_latency: 0,
-    call_rate: 0,
-    not_ready: 0,
-  }
-  readonly #evictions: Record<TableName, number> = {
-    sessions: 0,
-    in_flight_calls: 0,
-    endpoints: 0,
-    redirects: 0,
-  }
+  readonly #guardTrips = zeroGuardTrips()
+  readonly #evictions = zeroEvictions()
   readonly #rendering = new Map<TextFormat, Rendering>()
   readonly #pool = new ChunkPool()
 
@@ -121,6 +115,7 @@ class PromMetrics implements Metrics {
     const calls = new CallCounts(options.maxTools ?? 200)
     this.#calls = calls
     this.#faults = new FaultCounts((name) => calls.labelOf(name))
+    this.tasks = new TaskCounts((name) => calls.labelOf(name))
     this.#build = { version: options.version, node: process.versions.node }
   }
 
@@ -142,6 +137,10 @@ class PromMetrics implements Metrics {
 
   adminRejected(reason: AdminRejection): void {
     this.#adminRejected[reason]++
+  }
+
+  callsLogged(fate: LoggedLine, lines: number): void {
+    this.#logged[fate] += lines
   }
 
   overhead(seconds: number): void {
@@ -247,11 +246,13 @@ class PromMetrics implements Metrics {
       squall_unclassified_total: of(() => byLabel('reason', this.#unclassified)),
       squall_rejected_total: of(() => byLabel('reason', this.#rejected)),
       squall_admin_rejected_total: of(() => byLabel('reason', this.#adminRejected)),
+      squall_call_log_lines_total: of(() => byLabel('result', this.#logged)),
       squall_faults_injected_total: () => this.#faults.injected(out, format),
       squall_injected_delay_seconds: () => this.#faults.delays(out, format),
       squall_canary_calls_total: of(() =>
         [...this.#canaryCalls].map(([tool, value]) => ({ labels: { tool }, value })),
       ),
+      ...this.tasks.sources(out, format, of),
       squall_rule_matches_total: (name) => this.#rules.matches(out, name),
       squall_rule_sampled_total: (name) => this.#rules.sampled(out, name),
       squall_rule_evaluations_total: (name) => this.#rules.evaluations(out, name),

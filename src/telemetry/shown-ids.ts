@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { LruMap } from '../base/lru-map.ts'
+import { foreign } from '../base/text/foreign-text.ts'
 import type { JsonRpcId } from '../mcp/call.ts'
 import type { LogIds } from './log.ts'
 
@@ -9,7 +10,13 @@ const HASH_DIGITS = 8
 const MAX_SESSIONS = 1000
 const MAX_SESSION = 256
 
-/** Shows ids of calls and sessions. Clients may put secrets or names of people into ids. */
+/** The key of a task, and what it comes from. */
+export interface ShownTask {
+  readonly kind: string
+  readonly key: string
+}
+
+/** Shows ids of calls, sessions and tasks. Clients may put secrets or names of people into ids. */
 export class ShownIds {
   readonly #ids: LogIds
   readonly #sessions = new LruMap<string>(MAX_SESSIONS)
@@ -23,6 +30,13 @@ export class ShownIds {
     if (id === undefined || this.#ids === 'off') return undefined
     if (this.#ids === 'hash') return hashed(String(id))
     return typeof id === 'string' ? cutText(id, MAX_ID) : id
+  }
+
+  /** Returns the key of a task: as an id of a call where clients choose it, else as a hash. */
+  task({ kind, key }: ShownTask): string {
+    if (kind === 'trace') return key
+    const id = kind === 'header' || kind === 'meta' ? this.id(key) : undefined
+    return foreign(String(id ?? this.session(key)), MAX_ID)
   }
 
   /**

@@ -98,7 +98,7 @@ export interface Telemetry {
   overhead(seconds: number): void
   gauge(name: GaugeName, delta: number): void
   /** Records that a full table dropped an entry. */
-  evicted(table: 'sessions' | 'in_flight_calls' | 'endpoints' | 'redirects'): void
+  evicted(table: 'sessions' | 'in_flight_calls' | 'endpoints' | 'redirects' | 'tasks'): void
   injected(record: InjectedFault): void
   /** Records a message with the canary of a poisoned result; undefined for one of no tool. */
   canaryReturned(tool: string | undefined): void

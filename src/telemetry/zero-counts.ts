@@ -1,4 +1,13 @@
-import type { RejectionReason, UnclassifiedReason } from './telemetry.ts'
+import type {
+  GaugeName,
+  GuardReason,
+  RejectionReason,
+  Telemetry,
+  UnclassifiedReason,
+} from './telemetry.ts'
+
+/** The name of a bounded table. */
+export type TableName = Parameters<Telemetry['evicted']>[0]
 
 /** Returns a zero for each reason of an unclassified request. */
 export function zeroUnclassified(): Record<UnclassifiedReason, number> {
@@ -35,4 +44,27 @@ export function zeroRejections(): Record<RejectionReason, number> {
     internal_error: 0,
     slow_client: 0,
   }
+}
+
+/** Returns a zero for each gauge. */
+export function zeroGauges(): Record<GaugeName, number> {
+  return {
+    client_connections: 0,
+    upstream_connections: 0,
+    request_streams: 0,
+    push_streams: 0,
+    tunnels: 0,
+    sessions: 0,
+    in_flight_calls: 0,
+  }
+}
+
+/** Returns a zero for each reason of a trip. */
+export function zeroGuardTrips(): Record<GuardReason, number> {
+  return { error_rate: 0, real_errors: 0, upstream_latency: 0, call_rate: 0, not_ready: 0 }
+}
+
+/** Returns a zero for each bounded table. */
+export function zeroEvictions(): Record<TableName, number> {
+  return { sessions: 0, in_flight_calls: 0, endpoints: 0, redirects: 0, tasks: 0 }
 }

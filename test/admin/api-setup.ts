@@ -1,3 +1,5 @@
+import { AgentWatch } from '../../src/agents/agent-watch.ts'
+import { KEY_KINDS } from '../../src/agents/key-kinds.ts'
 import type { ReadAccess } from '../../src/admin/guards.ts'
 import { parseAppProbesJson } from '../../src/admin/probes/app-probe.ts'
 import { type Admin, createAdmin } from '../../src/admin/server.ts'
@@ -9,6 +11,7 @@ import { RuleStates } from '../../src/rules/select/rule-states.ts'
 import { ActiveRules } from '../../src/rules/watch/active-rules.ts'
 import { CallWatch } from '../../src/telemetry/call-watch.ts'
 import type { Logger } from '../../src/telemetry/log.ts'
+import { ShownIds } from '../../src/telemetry/shown-ids.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
 import type { ToolsSource } from '../../src/telemetry/tool-sample.ts'
 import { facts } from '../rules/facts.ts'
@@ -68,6 +71,21 @@ export async function adminApi({ bodyTimeoutMs, tools, access, appProbes, ...set
   }
   const metrics = createMetrics({ version: '1.2.3' })
   const watch = new CallWatch({ now: () => NOW })
+  const agents = {
+    watch: new AgentWatch(
+      {
+        by: KEY_KINDS,
+        header: 'x-task-id',
+        meta: undefined,
+        window: 1000,
+        maxRetries: 3,
+        now: () => NOW,
+      },
+      metrics.tasks,
+    ),
+    counts: metrics.tasks,
+    ids: new ShownIds(),
+  }
   const admin: Admin = createAdmin({
     metrics,
     readiness: () => ({ ready: true, reason: 'serving' }),
@@ -77,6 +95,7 @@ export async function adminApi({ bodyTimeoutMs, tools, access, appProbes, ...set
     recent,
     tools: tools ?? (() => metrics.tools()),
     watch,
+    agents,
     token,
     environment: 'staging',
     ...(access && { access }),
@@ -94,6 +113,7 @@ export async function adminApi({ bodyTimeoutMs, tools, access, appProbes, ...set
     recent,
     metrics,
     watch,
+    agents,
     log,
     close: () => admin.close(),
     /** A file is found, good or bad. */

@@ -2,7 +2,7 @@ import { Ajv } from 'ajv'
 import type { RequestListener } from 'node:http'
 import type { TSchema } from 'typebox'
 import { expect, it } from 'vitest'
-import { API, type Endpoint, OTHER_PATHS } from '../../src/admin/api.ts'
+import { API, type Endpoint, OTHER_PATHS, type Tasks } from '../../src/admin/api.ts'
 import { askAdmin } from '../../src/admin/api-client.ts'
 import { SCHEMAS } from '../../src/admin/api-schemas.ts'
 import type { EndedCall } from '../../src/telemetry/call-line.ts'
@@ -46,6 +46,7 @@ const CALL = {
   origin: 'injected',
   seconds: 0.02,
   upstreamSeconds: 0.01,
+  requestBytes: 90,
   responseBytes: 40,
   trace: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
 } as const
@@ -56,11 +57,33 @@ function end({ watch }: Api, more: Partial<EndedCall> = {}): void {
     ...CALL,
     id: 'a',
     session: 's',
+    task: { kind: 'header', key: 'trip-1' },
     client: { name: 'agent', version: '1' },
     error: { status: 500, code: -32603, message: 'no' },
     faults: [{ rule: 'slow', fault: 'abort' }],
     ...more,
   })
+}
+
+/** A call fails that an agent with a key made, and is executed again. */
+function endTask({ agents }: Api): void {
+  const head = { method: 'POST', target: '/', version: '1.1', headers: ['x-task-id', 'a'] } as const
+  const call = { id: 1, method: 'tools/call', name: 'search', params: {} }
+  const more = { transport: 'streamable-http', protocolVersion: '', progressToken: 1 } as const
+  const facts = { caller: { head, peer: '' }, session: 's', trace: undefined, client: undefined }
+  for (const outcome of ['http_error', 'ok'] as const) {
+    agents.watch.ended(
+      agents.watch.started({ ...call, ...more }, facts, 1)!,
+      {
+        record: { ...CALL, outcome },
+        faults: outcome === 'ok' ? [] : [{ rule: 'slow', fault: 'abort' }],
+        isExecuted: true,
+        client: { name: 'agent', version: '1' },
+        session: 's',
+      },
+      1,
+    )
+  }
 }
 
 /** A sidecar with something of everything that the API can show. */
@@ -75,6 +98,7 @@ async function busy(): Promise<Api> {
   api.metrics.call(CALL)
   api.metrics.call({ ...CALL, outcome: 'ok', origin: 'real' })
   end(api)
+  endTask(api)
   api.arming.disarm('guard', 'too many errors')
   return api
 }
@@ -112,6 +136,27 @@ it('describes each call of a tap, with every field of it', async () => {
   expectFit(API.tap.response, await tap.next())
 })
 
+it('describes each verdict, with every field of it', async () => {
+  const api = await busy()
+  const verdicts = opened(await readTap(api.url, '', API.verdicts.path))
+  endTask(api)
+  const line = await verdicts.next()
+  expectFit(API.verdicts.response, line)
+  expect(line).toMatchObject({ task: 'a', verdict: 'duplicate_execution', idempotent: false })
+})
+
+it('filters tasks by their verdicts, and rejects a filter that it does not know', async () => {
+  const api = await busy()
+  const tasks = (await api.get(`${API.tasks.path}?verdict=duplicate_execution`)) as Tasks
+  expect(tasks.tasks.map(({ task }) => task)).toEqual(['a'])
+  expect(((await api.get(`${API.tasks.path}?tool=other`)) as Tasks).tasks).toEqual([])
+  const rejected = await fetch(`${api.url}${API.tasks.path}?verdict=runs`)
+  expect([rejected.status, await rejected.json()]).toMatchObject([
+    400,
+    { error: expect.stringContaining('no verdict "runs"') as string },
+  ])
+})
+
 it('describes each real failure', async () => {
   const api = await busy()
   api.arming.disarm('environment', 'prod')
@@ -141,6 +186,7 @@ it('knows every path of the server and its methods, and no others', async () => 
     version: '1.2.3',
     rules: api.rules,
     watch: api.watch,
+    agents: api.agents,
     appProbes: [{ key: 'app/livez', check: () => Promise.resolve({ ok: true, why: '' }) } as never],
   })
   const isAt = (path: string, served: string): boolean =>

@@ -37,8 +37,12 @@ export function readEvents(url: string): Promise<EventReader> {
 }
 
 /** Begins to listen to `/api/tap`. */
-export function readTap(url: string, query = ''): Promise<EventReader<TappedCall>> {
-  return readStream<TappedCall>(`${url}/api/tap?${query}`)
+export function readTap(
+  url: string,
+  query = '',
+  path = '/api/tap',
+): Promise<EventReader<TappedCall>> {
+  return readStream<TappedCall>(`${url}${path}?${query}`)
 }
 
 async function readStream<Event>(url: string): Promise<EventReader<Event>> {

@@ -2,6 +2,7 @@ import { EventEmitter } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { parseCallFilter } from '../../src/admin/call-filter.ts'
 import { TapStreams } from '../../src/admin/tap-streams.ts'
 import type { EndedCall } from '../../src/telemetry/call-line.ts'
 import { CallWatch } from '../../src/telemetry/call-watch.ts'
@@ -35,7 +36,7 @@ class SlowResponse extends EventEmitter {
 
 function setup(query = '') {
   const watch = new CallWatch()
-  const streams = new TapStreams(watch)
+  const streams = new TapStreams({ read: (reader) => watch.read(reader), filter: parseCallFilter })
   const response = new SlowResponse()
   const rejected = streams.open(response as unknown as ServerResponse, new URLSearchParams(query))
   const end = (more: Partial<EndedCall> = {}): void =>

@@ -58,7 +58,8 @@ describe('squall run', () => {
       logLevel: 'info',
       logFormat: 'auto',
       errorMessages: 'redacted',
-      accessLog: undefined,
+      callLog: undefined,
+      callLogSize: 104_857_600,
       logIds: 'full',
       logInjections: 'all',
     })
@@ -72,7 +73,7 @@ describe('squall run', () => {
         '--max-body 2KiB --max-connections 3 --max-upstream-connections 4 --max-in-flight 5 ' +
         '--max-sessions 6 --header-timeout 7ms --body-timeout 8ms --hold-timeout 13ms --in-flight-ttl 9ms ' +
         '--connect-timeout 10ms --upstream-idle 11ms --client-keepalive 12ms --drain-timeout 0s ' +
-        '--public-url https://GW.example:443/mcp/ --upstream-reuse never --engine standard --log-level debug --log-format pretty --log-ids hash --log-injections sample --error-messages off --access-log -',
+        '--public-url https://GW.example:443/mcp/ --upstream-reuse never --engine standard --log-level debug --log-format pretty --log-ids hash --log-injections sample --error-messages off --call-log - --call-log-size 8MiB',
     )
     expect(given).toEqual({
       appProbes: [],
@@ -112,7 +113,8 @@ describe('squall run', () => {
       logLevel: 'debug',
       logFormat: 'pretty',
       errorMessages: 'off',
-      accessLog: '-',
+      callLog: '-',
+      callLogSize: 8_388_608,
       logIds: 'hash',
       logInjections: 'sample',
     })

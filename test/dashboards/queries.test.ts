@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { LABELS, METRICS, type MetricSpec } from '../../src/telemetry/metric-table.ts'
+import { LABELS } from '../../src/telemetry/metric-labels.ts'
+import { METRICS, type MetricSpec } from '../../src/telemetry/metric-table.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
 import { WEBHOOK_METRICS } from '../../src/cluster/webhook/webhook-metric-table.ts'
 import { parseExposition } from '../telemetry/exposition.ts'

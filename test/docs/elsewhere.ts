@@ -42,6 +42,15 @@ export const ELSEWHERE: readonly Elsewhere[] = [
     because: 'it prints nothing before a call comes; the tests of the tap read its lines',
   },
   {
+    page: 'docs/guides/what-the-agent-did.md',
+    command: /^npx squall run --upstream/,
+    because: 'it waits for agents; scripted ones call Squall with its flags in other tests',
+  },
+  {
+    command: /^npx squall watch/,
+    because: 'it prints nothing before an agent reacts; its tests read the lines',
+  },
+  {
     command: /^docker compose /,
     because: 'there is no Docker here; compose.test.ts runs what the file says as processes',
   },

@@ -50,6 +50,23 @@ describe('the admin page in a browser', () => {
     await page.screenshot(`${PICTURES}light.png`)
   })
 
+  it('shows what agents did after faults, and how their tasks ended', async () => {
+    await open()
+    await page.reads('#tasks-numbers', /Open\s+0/)
+    busy.startCalls()
+    await page.reads('#tasks-rows', /trip-\d-\d+\s+header\s+retried\s+after abort on query_db/)
+    await page.reads('#tasks-rows', /switched tool\s+after real on/)
+    await page.reads('#tasks-numbers', /Recovered\s+[1-9][^]*Retries per task\s+0\.[0-9]/)
+    await page.reads('#tasks-about', /^The last \d+ tasks? with faults or errors/)
+    await page.evaluate(`document.querySelector('#tasks').scrollIntoView()`)
+    await page.screenshot(`${PICTURES}tasks-light.png`)
+    await page.look(...WIDE, 'dark')
+    await page.screenshot(`${PICTURES}tasks-dark.png`)
+    await page.look(...PHONE, 'light')
+    await page.evaluate(`document.querySelector('#tasks').scrollIntoView()`)
+    await page.screenshot(`${PICTURES}tasks-phone.png`)
+  })
+
   it('shows which sidecar it is, and what each rule matches and does', async () => {
     await open()
     const upstream = busy.app.url.replaceAll('.', '\\.')

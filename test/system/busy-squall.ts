@@ -56,7 +56,8 @@ export interface BusySquall extends RuledSquall {
 export async function busySquall(): Promise<BusySquall> {
   const tokenFile = join(tmpdir(), `squall-token-${process.pid}-${Date.now()}`)
   await writeFile(tokenFile, `${TOKEN}\n`, { mode: 0o600 })
-  const flags = ['--admin-token-file', tokenFile, '--environment', 'staging']
+  const tasks = ['--tasks', '--task-window', '1s']
+  const flags = ['--admin-token-file', tokenFile, '--environment', 'staging', ...tasks]
   const ruled = await startSquall({ rules: RULES, flags, upstream: troubledApp() })
   await rm(tokenFile)
   const clients: Promise<void>[] = []
@@ -75,7 +76,12 @@ export async function busySquall(): Promise<BusySquall> {
 
   async function keepCalling(client: number): Promise<void> {
     for (let i = client; !leaving.signal.aborted; i++) {
-      await ruled.ask(TOOLS[(i * 7 + client) % TOOLS.length], { 'mcp-session-id': `s-${client}` })
+      const tool = TOOLS[(i * 7 + client) % TOOLS.length]
+      const task = `trip-${client}-${Math.floor(i / 8)}`
+      const headers = { 'mcp-session-id': `s-${client}`, 'x-task-id': task }
+      const { text } = await ruled.ask(tool, headers)
+      // Every other error is followed by a retry.
+      if (i % 2 === 0 && text.includes('"isError":true')) await ruled.ask(tool, headers)
       await sleep(20 + ((i * 13) % 60))
     }
   }

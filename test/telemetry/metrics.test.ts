@@ -69,6 +69,10 @@ describe('a scrape', () => {
     metrics.memory = { limit: 2, held: 1, kept: 1, pressure: { request_unread: 1 } }
     metrics.injected({ rule: 'r', fault: 'delay', tool: 'a', first: true, delaySeconds: 1 })
     metrics.canaryReturned('a')
+    metrics.tasks.called('header')
+    metrics.tasks.endedAs('ok')
+    metrics.tasks.duplicated('a', 'declared')
+    metrics.tasks.afterFault({ tool: 'a', fault: 'delay', verdict: 'continued', trace: undefined })
     metrics.showRules(() => ({
       rules: [
         {

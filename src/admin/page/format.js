@@ -17,6 +17,11 @@ export function count(value) {
   return value < 10_000 ? ROUND.format(value) : SHORT.format(value)
 }
 
+/** Formats a share. */
+export function percent(share) {
+  return share === null ? NONE : `${(share * 100).toFixed(1)} %`
+}
+
 /** Formats a number per second. */
 export function rate(value) {
   if (value === null || value === undefined) return NONE

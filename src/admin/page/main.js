@@ -10,6 +10,7 @@ import { createReloadCard } from './reload-card.js'
 import { RuleFilter } from './rule-filter.js'
 import { createRulesTable } from './rules-table.js'
 import { createStateCard } from './state-card.js'
+import { createTasksCard } from './tasks-card.js'
 import { createToolsTable, toolName } from './tools-table.js'
 
 const STALE_MS = 4_000
@@ -25,12 +26,14 @@ const stateCard = createStateCard()
 const filter = new RuleFilter(() => newest !== undefined && show())
 const errorsTable = createErrorsTable(filter)
 const faultsTable = createFaultsTable(filter)
+const tasksCard = createTasksCard()
 const nextCard = createNextCard()
 const parts = [
   stateCard,
   createReloadCard(),
   createRulesTable(),
   createToolsTable(),
+  tasksCard,
   errorsTable,
   faultsTable,
   nextCard,
@@ -59,6 +62,7 @@ function take(event) {
   newest = event
   if (!traffic.add(event)) askAll()
   faultsTable.take(event)
+  void tasksCard.take(event).then(() => !paused && tasksCard.show())
   void errorsTable.take(event).then(() => !paused && errorsTable.show())
   if (!paused) show()
 }

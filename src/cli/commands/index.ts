@@ -38,6 +38,7 @@ import { EXPERIMENT_SEARCH } from './search.ts'
 import { EXPERIMENT_SIMULATE } from './simulate.ts'
 import { TAP } from './tap.ts'
 import { TOP } from './top.ts'
+import { WATCH } from './watch.ts'
 import { WAIT_READY } from './wait-ready.ts'
 import { WEBHOOK } from './webhook.ts'
 
@@ -49,6 +50,7 @@ export const COMMANDS: readonly Command[] = [
   CHECK,
   TOP,
   TAP,
+  WATCH,
   DISARM,
   ARM,
   LOAD,

@@ -35,8 +35,8 @@ async function run(options: RunOptions): Promise<number> {
   const stop = drainSignal(logger)
   const { assemble } = await import('../run/assemble.ts')
   const started = assemble(options, logger)
-  if (options.accessLog !== undefined) {
-    const reopen = ({ accessLog }: Running): void => accessLog?.reopen()
+  if (options.callLog !== undefined) {
+    const reopen = ({ callLog }: Running): void => callLog?.reopen()
     process.on('SIGHUP', () => void started.then(reopen, () => undefined))
   }
   const running = await started.catch(async (error: unknown) => {

@@ -2,7 +2,7 @@ import { CallFilterError, parseCallFilter } from '../../admin/call-filter.ts'
 import { readTokenFlag, readTokenOf } from '../flags/admin-access.ts'
 import { parseEndpoints } from '../flags/admin-endpoints.ts'
 import { defineCommand } from '../flags/command.ts'
-import { type Given, group, type Values } from '../flags/flag.ts'
+import { type Given, group } from '../flags/flag.ts'
 import { asText, count, many, one, toggle } from '../flags/kinds.ts'
 import { UsageError } from '../flags/usage-error.ts'
 
@@ -52,7 +52,7 @@ all options. Arguments, results and messages are never shown. Ctrl-C ends it.`,
   parse: ({ json, limit = Infinity, adminReadTokenFile, ...filters }, { env, operands }) => ({
     endpoints: parseEndpoints(operands),
     readToken: readTokenOf(adminReadTokenFile, env),
-    query: queryOf(filters),
+    query: queryOf(filters, parseCallFilter, 'tap'),
     limit,
     json,
     colours: process.stdout.isTTY && env['TERM'] !== 'dumb' && (env['NO_COLOR'] ?? '') === '',
@@ -60,22 +60,28 @@ all options. Arguments, results and messages are never shown. Ctrl-C ends it.`,
   start: async (options) => (await import('../../lab/tap/tap.ts')).tap(options),
 })
 
-/** Returns the query of `/api/tap` for filters. Throws a `UsageError`. */
-function queryOf(filters: Values<typeof FILTERS>): string {
+/**
+ * Returns the query for filters, which `check` reads as the admin port does. Throws a `UsageError`.
+ */
+export function queryOf(
+  filters: object,
+  check: (query: URLSearchParams) => unknown,
+  command: string,
+): string {
   const query = new URLSearchParams()
   for (const [key, value] of Object.entries(filters)) {
-    const values = typeof value === 'object' ? value : value ? [`${value}`] : []
+    const values = Array.isArray(value) ? (value as readonly string[]) : value ? [`${value}`] : []
     for (const each of values) query.append(key, each)
   }
   try {
-    parseCallFilter(query)
+    check(query)
   } catch (error) {
     if (!(error instanceof CallFilterError)) throw error
-    throw new UsageError('INVALID_VALUE', error.message, 'see squall tap --help')
+    throw new UsageError('INVALID_VALUE', error.message, `see squall ${command} --help`)
   }
   return query.toString()
 }
 
-function texts(all: readonly Given[]): readonly string[] {
+export function texts(all: readonly Given[]): readonly string[] {
   return all.map(asText)
 }

@@ -1,3 +1,4 @@
+import type { AgentSource } from '../../admin/show-tasks.ts'
 import { createControlSocket } from '../../admin/control-socket.ts'
 import { createAdmin } from '../../admin/server.ts'
 import type { BoundAddress } from '../../listener/front/bind.ts'
@@ -6,10 +7,11 @@ import type { RecentFaults } from '../../listener/faults/fault-report.ts'
 import { Sidecar } from '../../listener/sidecar.ts'
 import type { ActiveRules } from '../../rules/watch/active-rules.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
-import { invalidFile } from '../flags/usage-error.ts'
-import type { AccessLog } from '../../telemetry/access-log.ts'
+import { invalidCombination, invalidFile } from '../flags/usage-error.ts'
+import type { CallLog } from '../../telemetry/call-log.ts'
 import { CallWatch } from '../../telemetry/call-watch.ts'
-import type { Logger } from '../../telemetry/log.ts'
+import { ShownIds } from '../../telemetry/shown-ids.ts'
+import { isForPeople, type Logger } from '../../telemetry/log.ts'
 import { createMetrics, type Exposition, type Metrics } from '../../telemetry/metrics.ts'
 import type { TextFormat } from '../../telemetry/text-format.ts'
 import { formatUpstream } from '../../upstream/address.ts'
@@ -34,8 +36,10 @@ export interface Running {
   readonly recent: RecentFaults | undefined
   /** Shows single calls to readers. */
   readonly watch: CallWatch
+  /** Watches agents; undefined where nobody asked for that. */
+  readonly agents: AgentSource | undefined
   /** Writes calls to a file; undefined where nobody asked for that. */
-  readonly accessLog: AccessLog | undefined
+  readonly callLog: CallLog | undefined
   /** Waits for exchanges in flight within a time limit, then stops. */
   drain(): Promise<void>
   /** Stops at once. */
@@ -54,8 +58,8 @@ export async function assemble(
   given?: GivenRules,
 ): Promise<Running> {
   const version = readVersion()
-  const accessLog = await openedAccessLog(options.accessLog, logger)
   const metrics = createMetrics({ version })
+  const callLog = await openedCallLog(options, metrics, logger)
   const engine = await rulesEngine(options.rules, metrics, logger, { ...options, ...given })
   const telemetry = engine?.telemetry ?? metrics
   const room = connectionLimits(descriptorLimit(), { ...options, listeners: options.pairs.length })
@@ -63,8 +67,16 @@ export async function assemble(
     ids: options.logIds,
     messages: options.errorMessages === 'redacted',
   })
-  if (accessLog !== undefined) watch.read((line) => accessLog.take(line))
-  const sidecar = new Sidecar({ ...options, ...room }, telemetry, logger, engine?.parts, watch)
+  if (callLog !== undefined) watch.read((line) => callLog.take(line))
+  const agents = await agentsOf(options, metrics)
+  const sidecar = new Sidecar(
+    { ...options, ...room },
+    telemetry,
+    logger,
+    engine?.parts,
+    watch,
+    agents?.watch,
+  )
   metrics.memory = sidecar.memory
   // Before the first call, so that the rules apply to every call.
   await engine?.start(() => sidecar.upstreams())
@@ -73,7 +85,7 @@ export async function assemble(
     listeners = await sidecar.listen()
   } catch (error) {
     await engine?.close()
-    await accessLog?.close()
+    await callLog?.close()
     throw error
   }
   const admin = createAdmin({
@@ -88,6 +100,7 @@ export async function assemble(
     recent: engine?.recent,
     tools: () => metrics.tools(),
     watch,
+    agents,
     token: options.adminToken,
     access: options.adminAccess,
     appProbes: options.appProbes,
@@ -115,7 +128,7 @@ export async function assemble(
     control.close()
     await sidecar.close()
     await engine?.close()
-    await accessLog?.close()
+    await callLog?.close()
     throw error
   }
   for (const [index, { upstream }] of options.pairs.entries()) {
@@ -133,28 +146,65 @@ export async function assemble(
     logger[room.maxConnections < FEW_CONNECTIONS ? 'warn' : 'info'](room, message)
   }
   const { rules, recent } = engine ?? {}
-  const parts = { listeners, admin: bound, sidecar, metrics, watch, rules, recent, accessLog }
+  const parts = {
+    listeners,
+    admin: bound,
+    sidecar,
+    metrics,
+    watch,
+    agents,
+    rules,
+    recent,
+    callLog,
+  }
   return running(parts, async () => {
     control.close()
     await engine?.close()
     await admin.close()
-    await accessLog?.close()
+    await callLog?.close()
   })
 }
 
-/** Opens the access log. Throws a `UsageError`. */
-async function openedAccessLog(
-  path: string | undefined,
+/** Creates what watches agents; loads nothing where nobody asked for that. */
+async function agentsOf(
+  { tasks, logIds }: RunOptions,
+  metrics: Metrics,
+): Promise<AgentSource | undefined> {
+  if (tasks === undefined) return undefined
+  const { AgentWatch } = await import('../../agents/agent-watch.ts')
+  const counts = metrics.tasks
+  const watch = new AgentWatch(tasks, counts, () => metrics.evicted('tasks'))
+  return { watch, counts, ids: new ShownIds(logIds) }
+}
+
+const UNUSABLE: Readonly<Record<string, string>> = {
+  EISDIR: 'it is a directory',
+  ELOOP: 'it is a symbolic link',
+  ENOENT: 'its directory does not exist',
+  ENXIO: 'it is a pipe that nobody reads',
+}
+
+/** Opens the call log. Throws a `UsageError`. */
+async function openedCallLog(
+  { callLog: path, callLogSize: maxBytes, logFormat }: RunOptions,
+  metrics: Metrics,
   logger: Logger,
-): Promise<AccessLog | undefined> {
+): Promise<CallLog | undefined> {
   if (path === undefined) return undefined
-  const { openAccessLog } = await import('../../telemetry/access-log.ts')
+  if (path === '-' && isForPeople(logFormat)) {
+    throw invalidCombination(
+      '--call-log -: standard output has the log for people',
+      'name a file, or add --log-format json',
+    )
+  }
+  const { openCallLog } = await import('../../telemetry/call-log.ts')
   try {
-    return await openAccessLog(path, logger)
+    const count = metrics.callsLogged.bind(metrics)
+    return await openCallLog({ path, maxBytes, count, logger })
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
+    const { code = '', message } = error as NodeJS.ErrnoException
     throw invalidFile(
-      `the access log ${quoted(path)} cannot be opened: ${code ?? message}`,
+      `the call log ${quoted(path)} cannot be opened: ${UNUSABLE[code] ?? message}`,
       'name a file in a directory that this user can write to, or - for standard output',
     )
   }

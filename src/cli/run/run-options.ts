@@ -13,6 +13,7 @@ import {
 import { count, duration, one, oneOf, pathTo, size, toggle } from '../flags/kinds.ts'
 import { LOG_FLAGS } from '../flags/log.ts'
 import { RULES_FLAGS, rulesOf } from './rules-options.ts'
+import { TASK_FLAGS, tasksOf } from './task-options.ts'
 import { appProbesOf, TARGET_FLAGS, targetsOf } from './run-targets.ts'
 import { listenerTlsOf, TLS_FLAGS, upstreamTlsOf } from './run-tls.ts'
 
@@ -95,10 +96,15 @@ const OWN_FLAGS = {
       oneOf(ERROR_MESSAGES),
       { default: 'redacted' },
     ),
-    accessLog: one(
+    callLog: one(
       'file',
       'file for a line of JSON for each call that has ended, or - for standard output; it is reopened after it was moved, and on SIGHUP',
       pathTo('name a file, or - for standard output'),
+    ),
+    callLogSize: size(
+      'size at which that file is renamed to FILE.1, which replaces an older one',
+      { min: 4 * MIB, max: 1024 * 1024 * MIB },
+      '100MiB',
     ),
     logInjections: one(
       'which',
@@ -109,7 +115,13 @@ const OWN_FLAGS = {
   }),
 }
 
-export const RUN_FLAGS = { ...TARGET_FLAGS, ...TLS_FLAGS, ...RULES_FLAGS, ...OWN_FLAGS }
+export const RUN_FLAGS = {
+  ...TARGET_FLAGS,
+  ...TLS_FLAGS,
+  ...RULES_FLAGS,
+  ...OWN_FLAGS,
+  ...TASK_FLAGS,
+}
 
 /**
  * The checked, frozen options of `squall run`: times in milliseconds, sizes in bytes. Those of the
@@ -141,5 +153,7 @@ export function runOptionsOf(flags: Values<typeof RUN_FLAGS>, env: Environment) 
     listenTls: listenerTlsOf(flags),
     ...upstreamTlsOf(flags, pairs),
     rules: rulesOf(flags, env),
+    /** Undefined when agents are not watched. */
+    tasks: tasksOf(flags),
   })
 }

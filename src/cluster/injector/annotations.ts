@@ -237,6 +237,14 @@ export const ANNOTATIONS = [
     check: oneOf('all', 'sample', 'off'),
   },
   {
+    key: 'call-log',
+    targets: BOTH,
+    form: '`-`',
+    fallback: 'calls are not logged',
+    meaning: 'log each call that has ended as a line of JSON on the standard output of the sidecar',
+    check: oneOf('-'),
+  },
+  {
     key: 'qos',
     targets: BOTH,
     form: '`guaranteed`, `burstable`',
@@ -289,12 +297,3 @@ export const ANNOTATIONS = [
 
 /** A key that users may write, without its prefix. */
 export type AnnotationKey = (typeof ANNOTATIONS)[number]['key']
-
-/** The key of the record that the injector writes. */
-export const STATUS_KEY = 'status'
-
-/** Keys that Squall writes on pods; they are no options. */
-export const OUTPUT_KEYS: readonly string[] = [STATUS_KEY, 'rules-digest', 'rules-touched']
-
-/** The label of namespaces that forbids injection with the value `disabled`. */
-export const INJECTION_LABEL = 'injection'

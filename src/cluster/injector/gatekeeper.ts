@@ -4,7 +4,7 @@ import {
   type Production,
   productionText,
 } from '../../rules/guard/production-names.ts'
-import { INJECTION_LABEL } from './annotations.ts'
+import { INJECTION_LABEL } from './injected-names.ts'
 import { Denial, type InjectionContext, type UntouchedReason } from './injection.ts'
 import type { Pod } from './pod-types.ts'
 import { isAsked } from './injection-options.ts'

@@ -10,7 +10,6 @@ import {
   sidecarContainer,
   sidecarVolumes,
 } from './sidecar-container.ts'
-import { STATUS_KEY } from './annotations.ts'
 import { changeContainers } from './change-containers.ts'
 import { checkBinding, chooseMode } from './choose-mode.ts'
 import { checkServices } from './check-services.ts'
@@ -21,7 +20,7 @@ import {
   namespaceEnvironment,
   namespaceProduction,
 } from './gatekeeper.ts'
-import { REDIRECT, SIDECAR, VOLUMES } from './injected-names.ts'
+import { REDIRECT, SIDECAR, VOLUMES, STATUS_KEY } from './injected-names.ts'
 import {
   type InjectionStatus,
   StatusError,

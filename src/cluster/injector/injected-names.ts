@@ -50,3 +50,12 @@ export const NO_TOKEN = {
   mountPath: '/var/run/secrets/kubernetes.io/serviceaccount',
   readOnly: true,
 } as const
+
+/** The key of the record that the injector writes. */
+export const STATUS_KEY = 'status'
+
+/** Keys that Squall writes on pods; they are no options. */
+export const OUTPUT_KEYS: readonly string[] = [STATUS_KEY, 'rules-digest', 'rules-touched']
+
+/** The label of namespaces that forbids injection with the value `disabled`. */
+export const INJECTION_LABEL = 'injection'

@@ -4,10 +4,9 @@ import {
   type AnnotationKey,
   ANNOTATIONS,
   type AnnotationSpec,
-  INJECTION_LABEL,
-  OUTPUT_KEYS,
   type AnnotationTarget,
 } from './annotations.ts'
+import { INJECTION_LABEL, OUTPUT_KEYS } from './injected-names.ts'
 import { Denial, type InjectionContext } from './injection.ts'
 import type { Pod } from './pod-types.ts'
 

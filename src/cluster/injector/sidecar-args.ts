@@ -32,6 +32,7 @@ const PASSED_ON = [
   'exclude-paths',
   'log-level',
   'log-injections',
+  'call-log',
 ] as const
 
 /** Returns the sidecar's command-line arguments. */

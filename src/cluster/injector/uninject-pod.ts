@@ -1,5 +1,4 @@
-import { STATUS_KEY } from './annotations.ts'
-import { ADMIN_PORT_NAME, REDIRECT, SIDECAR, VOLUMES } from './injected-names.ts'
+import { ADMIN_PORT_NAME, REDIRECT, SIDECAR, VOLUMES, STATUS_KEY } from './injected-names.ts'
 import { type Emptiable, readStatus, type Undo } from './injection-status.ts'
 import { restoreNames } from './move-names.ts'
 import type { Container, Handler, ObjectMeta, Pod, PodSpec } from './pod-types.ts'

@@ -46,11 +46,14 @@ function fits({ fitsSchema }: PlannedCall, result: unknown): boolean {
 /** A call without an outcome: not sent, or cut at the end of the run. */
 export type NoOutcome = 'skipped' | 'abandoned'
 
+/** The due time of a call, its deadline and its task. */
 export interface CallTimes {
   /** The planned send time; latency counts from here. */
   readonly intendedAt: number
   /** Infinity without a deadline. */
   readonly deadlineAt: number
+  /** The id that requests name; undefined where the user's headers name one. */
+  readonly task?: string | undefined
 }
 
 export interface CallContext {
@@ -121,7 +124,11 @@ export class CallRunner {
     const sentAt = performance.now()
     const left = resilience.skipLate ? Math.ceil(times.deadlineAt - sentAt) : Infinity
     const timeoutMs = Math.min(resilience.timeoutMs, left)
-    const unattributed = await client.call(call.tool, call.args, { timeoutMs, signal })
+    const unattributed = await client.call(call.tool, call.args, {
+      timeoutMs,
+      signal,
+      task: times.task,
+    })
     const endedAt = performance.now()
     if (signal.aborted) return { response: unattributed, checks: FAILED, endedAt }
     breaker?.record(unattributed.kind === 'ok', endedAt)

@@ -108,25 +108,28 @@ export async function runClosedModel(
 /** Runs the calls of one task, concurrently or in sequence. */
 export type RunTask = (client: LoadClient, task: number, intendedAt: number) => Promise<void>
 
+/** Returns the function that runs a task. Ids of tasks begin with `taskIds`, if any. */
 export function taskRunner(
   plan: CallPlan,
   runner: CallRunner,
   recorder: Recorder,
   { sequential }: LoadWork,
   { degrade, deadlineMs = Infinity }: LoadResilience,
+  taskIds: string | undefined,
 ): RunTask {
   return async (client, task, intendedAt) => {
     const calls = plan(task)
+    const id = taskIds && `${taskIds}-${task}`
     const deadlineAt = intendedAt + deadlineMs
     const ends: (CallOutcome | NoOutcome)[] = []
     if (sequential) {
       for (const call of calls) {
         // The first call is due with the task, a later call when the previous call has ended.
         const due = ends.length === 0 ? intendedAt : performance.now()
-        ends.push(await runner.run(client, call, { intendedAt: due, deadlineAt }))
+        ends.push(await runner.run(client, call, { intendedAt: due, deadlineAt, task: id }))
       }
     } else {
-      const times = { intendedAt, deadlineAt }
+      const times = { intendedAt, deadlineAt, task: id }
       ends.push(...(await Promise.all(calls.map((call) => runner.run(client, call, times)))))
     }
     if (ends.includes('abandoned')) return

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { type Baseline, BaselineRecorder } from './baseline.ts'
 import { buildResult } from './results/build-result.ts'
 import { planCalls } from './call-plan.ts'
@@ -5,8 +6,8 @@ import { CallRunner } from './call-runner.ts'
 import { type Consent, chooseTools } from './choose-tools.ts'
 import { HeldStreamSet } from './clients/held-stream.ts'
 import { GracefulStop, type StopSignals } from './graceful-stop.ts'
-import type { Endpoint, LoadClient } from './clients/load-client.ts'
-import type { LoadOptions, LoadPace } from './load-options.ts'
+import { type Endpoint, type LoadClient, TASK_HEADER } from './clients/load-client.ts'
+import type { LoadOptions, LoadPace, LoadTarget } from './load-options.ts'
 import { openEndpoint } from './clients/open-endpoint.ts'
 import { runClosedModel, runOpenModel, taskRunner } from './load-models.ts'
 import { Recorder } from './results/recorder.ts'
@@ -62,7 +63,7 @@ export async function runLoad(options: LoadOptions, hooks: LoadHooks = {}): Prom
     const { baseline } = checks
     const context = { resilience, recorder, baseline, recording, signal: cut, seed, faults }
     const runner = new CallRunner(context)
-    const runTask = taskRunner(plan, runner, recorder, work, resilience)
+    const runTask = taskRunner(plan, runner, recorder, work, resilience, taskIds(target))
     const called = [...new Set([...work.tools, ...work.calls.map(({ tool }) => tool)])]
     hooks.begun?.({ endpoint, recorder, called, waitsMs: () => ending.waitsMs() })
     const { durationMs, tasks, rampMs, maxInFlight, rate } = pace
@@ -87,6 +88,12 @@ export async function runLoad(options: LoadOptions, hooks: LoadHooks = {}): Prom
     await closeClients(clients)
     await endpoint.close()
   }
+}
+
+/** Returns the start of the ids of tasks; undefined when all requests name one task. */
+function taskIds({ headers }: LoadTarget): string | undefined {
+  const isNamed = Object.keys(headers).some((name) => name.toLowerCase() === TASK_HEADER)
+  return isNamed ? undefined : `load-${randomBytes(6).toString('hex')}`
 }
 
 /** Returns the part of a load that one shard runs. */

@@ -53,11 +53,11 @@ function toneOf({ outcome, origin }: TappedCall): Tone {
   return origin === 'injected' ? 'injected' : 'bad'
 }
 
-function details({ faults = [], changed, bytes, trace }: TappedCall): readonly string[] {
+function details({ faults = [], changed, resultBytes, trace }: TappedCall): readonly string[] {
   return [
     ...faults.map(({ rule, fault }) => `${rule}/${fault}`),
     ...(changed === true ? ['changed'] : []),
-    ...(bytes === undefined ? [] : [`${bytes} B`]),
+    ...(resultBytes === undefined ? [] : [`${resultBytes} B`]),
     ...(trace === undefined ? [] : [`trace ${trace}`]),
   ]
 }

@@ -1,20 +1,50 @@
-import { API, type TappedCall } from '../../admin/api.ts'
+import { API, type Endpoint, type ResponseOf } from '../../admin/api.ts'
 import { checkResponse } from '../../admin/api-client.ts'
 import { openEvents } from '../../admin/event-client.ts'
 import { foreignCell, plain } from '../../base/text/foreign-text.ts'
 import { fieldsOf, numberOf } from '../../base/values.ts'
-import { paintLine } from '../top/screen/line.ts'
+import { type Line, paintLine } from '../top/screen/line.ts'
 import { type AdminEndpoint, endpointText } from '../top/sidecar-view.ts'
 import { onStopSignal, type Output } from '../top/terminal.ts'
 import { callText, headText } from './call-text.ts'
+import { verdictHead, verdictText } from './verdict-text.ts'
+
+/** A stream of lines, and how a terminal shows it. */
+interface Lines<E extends Endpoint> {
+  readonly endpoint: E
+  /** The command that reads it. */
+  readonly client: string
+  /** Names the lines in messages. */
+  readonly what: string
+  /** Explains a port without the stream. */
+  readonly missing?: string
+  readonly head: (width: number) => Line
+  readonly show: (line: ResponseOf<E>, width: number, address: string | undefined) => Line
+}
+
+const CALLS: Lines<typeof API.tap> = {
+  endpoint: API.tap,
+  client: 'tap',
+  what: 'calls',
+  head: headText,
+  show: callText,
+}
+const VERDICTS: Lines<typeof API.verdicts> = {
+  endpoint: API.verdicts,
+  client: 'watch',
+  what: 'verdicts',
+  missing: 'watches no agents: start squall run with --tasks',
+  head: verdictHead,
+  show: (line, _, address) => verdictText(line, address),
+}
 
 export interface TapOptions {
   readonly endpoints: readonly AdminEndpoint[]
   /** The token for sidecars that require a read token. */
   readonly readToken?: string | undefined
-  /** The filters, as `/api/tap` takes them. */
+  /** The filters, as the admin port takes them. */
   readonly query: string
-  /** Ends after so many calls; Infinity for none. */
+  /** Ends after so many lines; Infinity for none. */
   readonly limit: number
   readonly json: boolean
   readonly colours: boolean
@@ -30,10 +60,26 @@ const SILENCE_MS = 10_000
 const MAX_WAITING = 1024 * 1024
 const MAX_CELL = 120
 
+type TapOutput = Output & { readonly writableLength?: number }
+
 /** Writes single calls as they end, until the limit, a stop signal, or the end of the output. */
-export function tap(
+export function tap(options: TapOptions, output?: TapOutput, problems?: Problems): Promise<number> {
+  return follow(CALLS, options, output, problems)
+}
+
+/** Writes what agents do after faults, in the same way. */
+export function watch(
   options: TapOptions,
-  output: Output & { readonly writableLength?: number } = process.stdout,
+  output?: TapOutput,
+  problems?: Problems,
+): Promise<number> {
+  return follow(VERDICTS, options, output, problems)
+}
+
+function follow<E extends Endpoint>(
+  { endpoint, client, what, missing, head, show }: Lines<E>,
+  options: TapOptions,
+  output: TapOutput = process.stdout,
   problems: Problems = process.stderr,
 ): Promise<number> {
   const { endpoints, readToken, query, limit, json, colours } = options
@@ -48,34 +94,34 @@ export function tap(
     const stop = (code = 0): void => {
       removeHandlers()
       for (const stream of streams) stream.close()
-      if (unwritten > 0) say('output', `${unwritten} calls were dropped: it is read too slowly`)
+      if (unwritten > 0) say('output', `${unwritten} ${what} were dropped: it is read too slowly`)
       resolve(code)
     }
-    const onCall = (address: string, value: unknown): void => {
+    const onLine = (address: string, value: unknown): void => {
       if (shown >= limit) return
       if ((output.writableLength ?? 0) > MAX_WAITING) {
         unwritten++
         return
       }
-      const call = checkResponse(API.tap, value, json ? plain : cell)
-      output.write(`${lineOf(call, several ? address : undefined)}\n`)
+      const line = checkResponse(endpoint, value, json ? plain : cell)
+      output.write(`${lineOf(line, several ? address : undefined)}\n`)
       if (++shown >= limit) stop()
     }
     const width = (): number => (output.isTTY === true ? (output.columns ?? Infinity) : Infinity)
-    const lineOf = (call: TappedCall, address: string | undefined): string =>
+    const lineOf = (line: ResponseOf<E>, address: string | undefined): string =>
       json
-        ? JSON.stringify(address === undefined ? call : { sidecar: address, ...call })
-        : paintLine(callText(call, width(), address), colours).trimEnd()
+        ? JSON.stringify(address === undefined ? line : { sidecar: address, ...(line as object) })
+        : paintLine(show(line, width(), address), colours).trimEnd()
     const removeHandlers = onStopSignal(() => stop())
     output.on('error', () => stop())
-    if (!json && output.isTTY === true) output.write(`${paintLine(headText(width()), colours)}\n`)
+    if (!json && output.isTTY === true) output.write(`${paintLine(head(width()), colours)}\n`)
     for (const { host, port } of endpoints) {
       const address = endpointText({ host, port })
       const onEvent = (data: string, event: string | undefined): void => {
         const value: unknown = JSON.parse(data)
-        if (event !== 'dropped') return onCall(address, value)
+        if (event !== 'dropped') return onLine(address, value)
         const dropped = numberOf(fieldsOf(value)['dropped'])
-        say(address, `${dropped} calls were dropped: they came too fast; narrow the filters`)
+        say(address, `${dropped} ${what} were dropped: they came too fast; narrow the filters`)
       }
       const onLost = (problem: string, opened: boolean): void => {
         if (opened) return say(address, `lost, trying again: ${problem}`)
@@ -85,8 +131,14 @@ export function tap(
       }
       const admin = { url: new URL(`http://${address}`), readToken }
       const listener = { onEvent, onLost }
-      const path = query === '' ? API.tap.path : `${API.tap.path}?${query}`
-      streams.push(openEvents(admin, path, listener, { client: 'tap', silenceMs: SILENCE_MS }))
+      const path = query === '' ? endpoint.path : `${endpoint.path}?${query}`
+      streams.push(
+        openEvents(admin, path, listener, {
+          client,
+          silenceMs: SILENCE_MS,
+          ...(missing !== undefined && { missing }),
+        }),
+      )
     }
   })
 }

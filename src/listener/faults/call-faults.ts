@@ -1,5 +1,6 @@
 import type { Call, Origin } from '../../mcp/call.ts'
 import type { Message } from '../../mcp/json-rpc.ts'
+import { outcomeOf } from '../../mcp/outcome.ts'
 import type { ResponseHead } from '../../http/headers.ts'
 import { ENDLESS, type MessageRoom } from '../../base/room.ts'
 import type { EditCall, FaultContext, Verdict } from '../../filters/fault.ts'
@@ -79,6 +80,14 @@ export class CallFaults implements ActiveFaultOwner {
   /** The origin of the call's outcome; `injected` if the call ends while a fault holds it. */
   get origin(): Origin {
     return this.fate.injected ? 'injected' : 'real'
+  }
+
+  /** True when the upstream is known to have executed the call. */
+  get isExecuted(): boolean {
+    const message = this.fate.upstreamResponse
+    if (message !== undefined) return outcomeOf(this.call!, message) === 'ok'
+    const { status = 0 } = this.response ?? {}
+    return status >= 200 && status < 300 && status !== 202
   }
 
   /** True while a fault sleeps. */

@@ -100,7 +100,7 @@ export class ExchangeFaults implements ExchangeParts {
   /** Returns the origin of a call's outcome; valid also after the end. */
   originOf(call: Call): Origin {
     if (this.exchange.origin === 'injected') return 'injected'
-    const own = this.#of(call)?.origin ?? 'real'
+    const own = this.of(call)?.origin ?? 'real'
     // A call that waits with its batch for the fault of another call counts as injected.
     return own === 'real' && this.#held.keptBy(this.all) ? 'injected' : own
   }
@@ -127,12 +127,12 @@ export class ExchangeFaults implements ExchangeParts {
 
   /** Returns true for a call that faults changed; valid also after the end. */
   hasChanged(call: Call): boolean {
-    return this.exchange.changed || this.#of(call)?.changed === true
+    return this.exchange.changed || this.of(call)?.changed === true
   }
 
   /** Returns the outcome of a call whose response was not read on its way to the client. */
   unreadOutcome(call: Call): Outcome {
-    const faults = this.#of(call)
+    const faults = this.of(call)
     // A fault may have damaged the response.
     if (!faults?.edits.length && this.originOf(call) === 'injected') return 'incomplete'
     return faults?.fate.outcome ?? 'ok'
@@ -258,7 +258,7 @@ export class ExchangeFaults implements ExchangeParts {
 
   /** Ends the faults of a settled call, except for messages that they still send. */
   release(call: Call): void {
-    const faults = this.#of(call)
+    const faults = this.of(call)
     if (faults === undefined || faults.fate.isReleased) return
     faults.fate.release()
     if (this.#pushed?.release(faults) !== true && this.#finished) this.#close(faults)
@@ -266,7 +266,7 @@ export class ExchangeFaults implements ExchangeParts {
 
   /** Records a response that reaches the client after the exchange. */
   responded(call: Call): void {
-    const faults = this.#of(call)
+    const faults = this.of(call)
     // While the exchange is open, its faults determine the response.
     if (faults === undefined || !this.#finished || call.transport === 'http+sse') return
     if (!this.shared) this.exchange.fate.restore()
@@ -279,7 +279,7 @@ export class ExchangeFaults implements ExchangeParts {
     for (const { fate } of affected) fate.changed()
   }
 
-  #of(call: Call): CallFaults | undefined {
+  of(call: Call): CallFaults | undefined {
     return this.calls.find((each) => each.call === call)
   }
 

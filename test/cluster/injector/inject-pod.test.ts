@@ -113,6 +113,7 @@ describe('the sidecar', () => {
         'exclude-paths': '/admin/*, /b',
         'log-level': 'warn',
         'log-injections': 'sample',
+        'call-log': '-',
       }
       const injected = inject(podOf(annotations))
       const args = (containerOf(injected, 'squall').args ?? []).map((arg) =>

@@ -119,6 +119,7 @@ const annotations = fc
       image: fc.constant('mirror.example:5000/squall:2@sha256:'.concat('a'.repeat(64))),
       'log-level': fc.constant('debug'),
       'log-injections': fc.constantFrom('all', 'off'),
+      'call-log': fc.constant('-'),
       'cpu-request': fc.constantFrom('5m', '0.2'),
       'memory-limit': fc.constantFrom('128Mi', '1Gi'),
     },

@@ -5,7 +5,7 @@ import { isModern } from '../../../mcp/protocol-version.ts'
 import { connectionFailure } from './connection-failure.ts'
 import { openHeldStream } from './held-stream.ts'
 import { limitCall } from './call-limit.ts'
-import type { CallResponse, CallBounds, HeldStream } from './load-client.ts'
+import { type CallBounds, type CallResponse, type HeldStream, TASK_HEADER } from './load-client.ts'
 import type { LoadTarget } from '../load-options.ts'
 import { markersOf } from './markers.ts'
 import { readResponse } from './read-response.ts'
@@ -62,7 +62,12 @@ export class LeanWire {
     const limit = limitCall(bounds)
     let headers: Dispatcher.ResponseData['headers'] | undefined
     try {
-      const response = await this.#post({ id, method, params }, sessionState, limit.signal)
+      const response = await this.#post(
+        { id, method, params },
+        sessionState,
+        limit.signal,
+        bounds.task,
+      )
       headers = response.headers
       const read = await readResponse(response, id)
       const session = response.headers['mcp-session-id']
@@ -109,6 +114,7 @@ export class LeanWire {
     message: { id?: number; method: string; params?: Readonly<Record<string, unknown>> },
     sessionState: SessionState | undefined,
     signal: AbortSignal,
+    task?: string,
   ): Promise<Dispatcher.ResponseData> {
     const modern = isModern(sessionState?.protocolVersion)
     const params = modern
@@ -126,6 +132,7 @@ export class LeanWire {
       'content-type': 'application/json',
       accept: 'application/json, text/event-stream',
     }
+    if (task !== undefined) headers[TASK_HEADER] = task
     if (modern) {
       headers['mcp-method'] = message.method
       const name = message.params?.['name']

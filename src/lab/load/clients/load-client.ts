@@ -28,10 +28,15 @@ export interface CallResponse {
   readonly retryAfterMs?: number
 }
 
+/** The header with the task of a call, by which a sidecar groups calls. */
+export const TASK_HEADER = 'x-task-id'
+
 export interface CallBounds {
   readonly timeoutMs: number
   /** Aborted at the end of the run. */
   readonly signal: AbortSignal
+  /** The id of the task. */
+  readonly task?: string | undefined
 }
 
 export interface HeldStream {

@@ -1,9 +1,12 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { SseFramer } from '../../../mcp/sse-framer.ts'
+import { TASK_HEADER } from './load-client.ts'
 import { markerIn, markersOf } from './markers.ts'
 
 /** The HTTP responses to a call that an SDK made. */
 export interface SeenResponse {
+  /** The task that the request of the call names. */
+  readonly task?: string | undefined
   status: number | undefined
   fromSquall: boolean
   retryAfterMs: number | undefined
@@ -22,10 +25,12 @@ export function createMarkerFetch() {
     /** Runs an action and records the responses to its requests. */
     watch: (seen: SeenResponse, work: () => Promise<unknown>) => calls.run(seen, work),
     fetch: async (...[input, init]: Parameters<typeof fetch>) => {
-      const response = await fetch(input, init)
       const seen = calls.getStore()
       // The response to a cancellation is not the response to the call.
-      if (seen === undefined || !isCall(init)) return response
+      if (seen === undefined || !isCall(init)) return fetch(input, init)
+      const headers = new Headers(init?.headers)
+      if (seen.task !== undefined) headers.set(TASK_HEADER, seen.task)
+      const response = await fetch(input, { ...init, headers })
       seen.status = response.status
       seen.fromSquall = response.headers.has('x-squall-error')
       const after = response.headers.get('retry-after')

@@ -112,6 +112,7 @@ async function sdkResponse(
   bounds: CallBounds,
 ): Promise<CallResponse> {
   const seen: SeenResponse = {
+    task: bounds.task,
     status: undefined,
     fromSquall: false,
     retryAfterMs: undefined,

@@ -1,0 +1,98 @@
+import { increase, rate, share } from './expressions.mjs'
+import { series, table } from './panel.mjs'
+import { POD, TOOL } from './variables.mjs'
+
+const AFTER = 'squall_after_fault_total'
+const INJECTED = `${TOOL}, fault!~"real|squall"`
+
+const CALLS = rate('squall_task_calls_total', POD)
+
+const RESULTS = Object.entries({ ok: 'good', recovered: 'app', failed: 'client' }).map(
+  ([result, role]) => ({
+    expr: rate('squall_tasks_total', `${POD}, result="${result}"`),
+    legend: result,
+    role,
+  }),
+)
+
+/** The panels of tasks and verdicts, which sidecars with `--tasks` have. */
+export const agents = [
+  series({
+    title: 'Verdicts after faults',
+    description:
+      'What agents did after calls on which a fault took effect, per second; needs --tasks.',
+    unit: 'ops',
+    stack: true,
+    queries: [
+      {
+        expr: rate(AFTER, INJECTED, 'verdict'),
+        legend: 'injected: {{verdict}}',
+        role: 'injected',
+        shades: true,
+      },
+    ],
+  }),
+  series({
+    title: 'Runaways and duplicate executions',
+    description:
+      'Agents per second that called a tool again and again without a success, and calls per second that the upstream executed twice; after faults and after real errors.',
+    unit: 'ops',
+    queries: [
+      {
+        expr: rate(AFTER, `${TOOL}, verdict="runaway"`, 'tool'),
+        legend: 'runaway: {{tool}}',
+        role: 'client',
+        shades: true,
+      },
+      {
+        expr: rate('squall_task_duplicate_executions_total', TOOL, 'tool, idempotent'),
+        legend: 'executed twice: {{tool}} ({{idempotent}})',
+        role: 'plain',
+        shades: true,
+      },
+    ],
+  }),
+  series({
+    title: 'Tasks by result',
+    description: 'Tasks of agents that ended, per second, and tasks that are open.',
+    unit: 'short',
+    queries: [
+      ...RESULTS,
+      { expr: `sum(squall_tasks_open{${POD}})`, legend: 'open', role: 'plain' },
+    ],
+  }),
+  series({
+    title: 'Retries and wasted calls',
+    description:
+      'Share of the calls of tasks that repeated a failed call, and share that was wasted: retries that failed again, and calls that were executed twice.',
+    unit: 'percentunit',
+    queries: [
+      {
+        expr: share(rate('squall_task_retries_total', POD), CALLS),
+        legend: 'retries',
+        role: 'app',
+      },
+      {
+        expr: share(rate('squall_task_wasted_calls_total', POD), CALLS),
+        legend: 'wasted',
+        role: 'client',
+      },
+    ],
+  }),
+  table({
+    title: 'Verdicts by tool and fault',
+    description:
+      'What agents did after each fault over the time shown. `real` and `squall` are errors that no fault caused.',
+    unit: 'short',
+    by: ['tool', 'fault', 'verdict'],
+    sortBy: { column: 'times', desc: true },
+    queries: [
+      {
+        expr: `${increase(AFTER, TOOL, 'tool, fault, verdict')} > 0`,
+        column: 'times',
+        unit: 'short',
+        decimals: 0,
+      },
+    ],
+  }),
+]

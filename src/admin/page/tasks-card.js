@@ -1,0 +1,116 @@
+import { byId, make, setAttribute, setFacts, setText } from './dom.js'
+import { count, foreign, many, percent } from './format.js'
+import { Rows } from './rows.js'
+import { Sorting } from './sorting.js'
+
+const SHOWN = 50
+const AGAIN_MS = 2_000
+const RESULTS = { ok: 'OK', recovered: 'Recovered', failed: 'Failed' }
+
+/** Shows tasks of agents, and what the agents did after faults and errors. */
+export function createTasksCard() {
+  /** @type {import('../api.ts').Tasks | undefined} */
+  let tasks
+  let askedAt = -Infinity
+  const rows = new Rows(byId('tasks-rows'), {
+    key: ({ by, task, beganAt }) => JSON.stringify([by, task, beganAt]),
+    create: createRow,
+    columns: 6,
+    empty: 'No fault or error has met a task yet.',
+  })
+  const show = () => {
+    byId('tasks').hidden = tasks === undefined
+    if (tasks === undefined) return
+    const { ended, retriesPerTask, blastRadius, wasted, windowSeconds } = tasks
+    setFacts(byId('tasks-numbers'), [
+      ['Open', count(tasks.open)],
+      ['Ended OK', count(ended.ok)],
+      ['Recovered', count(ended.recovered)],
+      ['Failed', count(ended.failed)],
+      ['Blast radius', percent(blastRadius)],
+      ['Retries per task', retriesPerTask === null ? '–' : retriesPerTask.toFixed(2)],
+      ['Wasted calls', count(wasted)],
+    ])
+    const met = tasks.tasks.filter(({ events }) => events > 0)
+    rows.show(sorting.sorted(met).slice(0, SHOWN))
+    const about = `The last ${many(Math.min(met.length, SHOWN), 'task')} with faults or errors, by what agents did within ${windowSeconds} s.`
+    setText(byId('tasks-about'), met.length === 0 ? '' : about)
+  }
+  const sorting = new Sorting(
+    byId('tasks'),
+    {
+      task: ({ task }) => task,
+      verdicts: ({ verdicts }) => verdicts.at(-1)?.verdict ?? '',
+      calls: ({ calls }) => calls,
+      retries: ({ retries }) => retries,
+      wasted: ({ wasted }) => wasted,
+      result: ({ result }) => result,
+    },
+    show,
+  )
+  return {
+    /**
+     * Asks for the tasks where calls are grouped, but not each time.
+     *
+     * @param {import('../api.ts').LiveEvent} event
+     */
+    take: async ({ tasks: open }) => {
+      const now = performance.now()
+      if (open === undefined || now - askedAt < AGAIN_MS) return
+      askedAt = now
+      const response = await fetch('api/tasks').catch(() => undefined)
+      if (response?.ok === true) tasks = await response.json()
+    },
+    show,
+  }
+}
+
+/** @param {import('../api.ts').Tasks['tasks'][number]} task */
+function createRow({ task, by }) {
+  const list = make('ul', { class: 'plain' })
+  const numbers = [0, 1, 2].map(() => make('td', { class: 'number' }))
+  const result = make('td')
+  const row = make(
+    'tr',
+    {},
+    make(
+      'th',
+      { scope: 'row' },
+      make('span', { class: 'name' }, foreign(task)),
+      make('small', { class: 'muted' }, foreign(by, 40)),
+    ),
+    make('td', {}, list),
+    ...numbers,
+    result,
+  )
+  let before = ''
+  /** @param {import('../api.ts').Tasks['tasks'][number]} now */
+  const update = (now) => {
+    for (const [i, value] of [now.calls, now.retries, now.wasted].entries()) {
+      setText(numbers[i], count(value))
+    }
+    setText(result, now.open ? 'Open' : (RESULTS[now.result] ?? foreign(now.result)))
+    setAttribute(row, 'data-result', now.open ? 'open' : now.result)
+    const text = JSON.stringify([now.verdicts, now.waiting])
+    if (text === before) return
+    before = text
+    const waiting = now.waiting > 0 ? [make('li', { class: 'muted' }, 'Waiting for the agent')] : []
+    list.replaceChildren(...now.verdicts.toReversed().map(showVerdict), ...waiting)
+  }
+  return { row, update }
+}
+
+/** @param {import('../api.ts').VerdictLine} line */
+function showVerdict({ faults, tool, method, verdict, retries }) {
+  const times = retries > 1 ? ` (${many(retries, 'retry', 'retries')})` : ''
+  return make(
+    'li',
+    {},
+    make('strong', {}, `${foreign(verdict, 40).replaceAll('_', ' ')}${times}`),
+    make(
+      'small',
+      { class: 'muted' },
+      `after ${faults.map((fault) => foreign(fault, 40)).join(', ')} on ${foreign(tool ?? method)}`,
+    ),
+  )
+}

@@ -1,0 +1,112 @@
+import type { AgentWatch, TaskEvent } from '../agents/agent-watch.ts'
+import type { Task } from '../agents/task.ts'
+import { VERDICT_NAMES } from '../agents/verdicts.ts'
+import { foreign } from '../base/text/foreign-text.ts'
+import { toolOf, type RequestCall } from '../mcp/call.ts'
+import { shownClient, traceId } from '../telemetry/call-line.ts'
+import type { ShownIds } from '../telemetry/shown-ids.ts'
+import type { TaskCounts } from '../telemetry/task-counts.ts'
+import type { Tasks, VerdictLine } from './api.ts'
+import { globs, type LineFilter, parseFilter, words } from './call-filter.ts'
+import { verdictQuery } from './task-schemas.ts'
+
+/** The agents that the admin port shows. */
+export interface AgentSource {
+  readonly watch: AgentWatch
+  readonly counts: TaskCounts
+  readonly ids: ShownIds
+}
+
+const MAX_TASKS = 200
+const MAX_NAME = 128
+
+/** Shows one verdict. */
+export function verdictLine(
+  { task, event, verdict, at }: TaskEvent,
+  { ids, watch }: Pick<AgentSource, 'ids' | 'watch'>,
+): VerdictLine {
+  const { action, causes, outcome, origin, trace, client, session } = event.facts
+  const tool = toolOf(action as unknown as RequestCall)
+  const hash = ids.session(session)
+  const who = shownClient(client)
+  return {
+    at: new Date(at).toISOString(),
+    ...shownKey(task, ids),
+    method: foreign(action.method, MAX_NAME),
+    ...(tool !== undefined && { tool: foreign(tool, MAX_NAME) }),
+    ...(who !== undefined && { client: who }),
+    ...(hash !== undefined && { session: hash }),
+    faults: causes,
+    outcome,
+    origin,
+    verdict,
+    retries: event.retries,
+    ...(verdict === 'duplicate_execution' && { idempotent: watch.tools.isSafe(tool) }),
+    ...(trace !== undefined && { trace: traceId(trace)! }),
+  }
+}
+
+/** Shows the tasks of which a verdict passes; without filters all. */
+export function showTasks(source: AgentSource, query: URLSearchParams): Tasks {
+  const { watch, counts, ids } = source
+  const passes = query.size === 0 ? undefined : parseVerdictFilter(query)
+  const tasks: Tasks['tasks'][number][] = []
+  for (const { task, isOpen } of watch.tasks()) {
+    if (tasks.length >= MAX_TASKS) break
+    const verdicts = task.decided.map((decided) => verdictLine({ ...decided, task }, source))
+    const shown = passes === undefined ? verdicts : verdicts.filter(passes)
+    if (!task.counts || (passes !== undefined && shown.length === 0)) continue
+    const { calls, retries, wasted, events, result, beganAt, undecided } = task
+    tasks.push({
+      ...shownKey(task, ids),
+      beganAt: new Date(beganAt).toISOString(),
+      open: isOpen,
+      result,
+      calls,
+      retries,
+      wasted,
+      events,
+      waiting: undecided.length,
+      verdicts: shown,
+    })
+  }
+  const { retries, wasted } = counts
+  const ended = {
+    ok: counts.ended.get('ok') ?? 0,
+    recovered: counts.ended.get('recovered') ?? 0,
+    failed: counts.ended.get('failed') ?? 0,
+  }
+  const over = ended.ok + ended.recovered + ended.failed
+  const all = over + watch.size
+  const calls = [...counts.calls.values()].reduce((sum, value) => sum + value, 0) - retries
+  return {
+    windowSeconds: watch.window / 1000,
+    open: watch.size,
+    ended,
+    calls,
+    retries,
+    wasted,
+    tcaf: share(calls, all),
+    retriesPerTask: share(retries, all),
+    blastRadius: share(ended.failed, over),
+    tasks,
+  }
+}
+
+/** Reads the filters of a query. Throws a `CallFilterError`. */
+export function parseVerdictFilter(query: URLSearchParams): LineFilter<VerdictLine> {
+  return parseFilter(query, Object.keys(verdictQuery.properties), [
+    globs(query, 'task', ({ task }) => [task]),
+    globs(query, 'tool', ({ tool }) => [tool]),
+    globs(query, 'fault', ({ faults }) => faults),
+    words(query, 'verdict', VERDICT_NAMES, ({ verdict }) => verdict),
+  ])
+}
+
+function shownKey({ kind, key }: Task, ids: ShownIds): { task: string; by: Task['kind'] } {
+  return { task: ids.task({ kind, key }), by: kind }
+}
+
+function share(part: number, whole: number): number | null {
+  return whole === 0 ? null : part / whole
+}

@@ -1,0 +1,47 @@
+import type { RequestCall } from '../mcp/call.ts'
+import { jsonHash } from '../base/json/json-hash.ts'
+import { fieldsOf, isRecord } from '../base/values.ts'
+
+/** The facts of one call of an agent. */
+export interface ActionFacts {
+  readonly method: string
+  /** The tool, prompt, resource or MCP task that the call names. */
+  readonly name: string | undefined
+  /** A keyed hash of the arguments, which are not kept. */
+  readonly hash: number
+  readonly receivedAt: number
+}
+
+/** Methods that show nothing of what an agent does, unless they fail themselves. */
+const PASSIVE: ReadonlySet<string> = new Set([
+  'ping',
+  'logging/setLevel',
+  'completion/complete',
+  'subscriptions/listen',
+])
+
+/** Returns true for calls that programs make beside the work of an agent. */
+export function isPassive(method: string): boolean {
+  return PASSIVE.has(method) || method.startsWith('tasks/')
+}
+
+/** Returns true for calls that begin a session. */
+export function isHandshake(method: string): boolean {
+  return method === 'initialize' || method === 'server/discover'
+}
+
+/** Returns the hash of what a call asks for, without `_meta`, which differs with each try. */
+export function hashOfCall({ method, params }: RequestCall): number {
+  if (!isRecord(params)) return jsonHash(params)
+  if (method === 'tools/call' || method === 'prompts/get')
+    return jsonHash(params['arguments'] ?? {})
+  return params['_meta'] === undefined
+    ? jsonHash(params)
+    : jsonHash({ ...params, _meta: undefined })
+}
+
+/** Returns the value of a key of `_meta`, as text. */
+export function metaOf({ params }: RequestCall, key: string): string | undefined {
+  const value = fieldsOf(fieldsOf(params)['_meta'])[key]
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined
+}

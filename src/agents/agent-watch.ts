@@ -1,0 +1,285 @@
+import type { ClientInfo, RequestCall } from '../mcp/call.ts'
+import { toolOf } from '../mcp/call.ts'
+import type { TaskCounts } from '../telemetry/task-counts.ts'
+import type { CallRecord, FaultEffect } from '../telemetry/telemetry.ts'
+import { hashOfCall, isHandshake, isPassive } from './action.ts'
+import { causesOf, FaultEvent } from './fault-event.ts'
+import { SafeTools } from './safe-tools.ts'
+import type { Action, Decided, Task } from './task.ts'
+import { callerKey, type TaskFacts, taskKeyOf, type TaskKeys } from './task-key.ts'
+import { MAX_TASKS, TaskTable } from './task-table.ts'
+
+export interface AgentWatchOptions extends TaskKeys {
+  /** The wait for a reaction, and the pause that ends a task, in milliseconds. */
+  readonly window: number
+  /** More retries than this are a runaway. */
+  readonly maxRetries: number
+  readonly maxTasks?: number
+  /** Milliseconds since the epoch. */
+  readonly now?: () => number
+}
+
+/** Describes the end of a call. */
+export interface ActionEnd {
+  readonly record: CallRecord
+  /** The faults that took effect on the call. */
+  readonly faults: readonly FaultEffect[]
+  readonly retryAt?: number | undefined
+  /** True when the upstream is known to have executed the call. */
+  readonly isExecuted: boolean
+  readonly client: ClientInfo | undefined
+  readonly session: string
+}
+
+/** A decided event with its call, for readers. */
+export interface TaskEvent extends Decided {
+  readonly task: Task
+}
+
+/** Events of one task that wait for a verdict: an agent with more is in a loop. */
+const MAX_UNDECIDED = 32
+/** Events of all tasks that wait: 20,000 take 10 MB. */
+const MAX_ALL_UNDECIDED = 20_000
+const MAX_ENDED = 200
+/** A client is not waited for longer, whatever `Retry-After` says. */
+const MAX_RETRY_AFTER = 3_600_000
+
+/** Groups calls into tasks, and decides what agents did after faults and errors. */
+export class AgentWatch {
+  readonly window: number
+  readonly #options: AgentWatchOptions
+  readonly #counts: TaskCounts
+  readonly #now: () => number
+  readonly #tasks: TaskTable
+  readonly #undecided = new Set<Task>()
+  #waiting = 0
+  readonly #ended: Task[] = []
+  readonly tools = new SafeTools()
+  readonly #readers = new Set<(event: TaskEvent) => void>()
+  readonly #onEvict: () => void
+
+  constructor(options: AgentWatchOptions, counts: TaskCounts, onEvict: () => void = () => {}) {
+    this.window = options.window
+    this.#options = options
+    this.#counts = counts
+    this.#now = options.now ?? Date.now
+    this.#onEvict = onEvict
+    this.#tasks = new TaskTable(options.maxTasks ?? MAX_TASKS, (oldest) => {
+      this.#onEvict()
+      this.#end(oldest)
+    })
+  }
+
+  /** The number of tasks that have not ended. */
+  get size(): number {
+    return this.#tasks.size
+  }
+
+  /** The number of events without a verdict. */
+  get waiting(): number {
+    return this.#waiting
+  }
+
+  /** Returns the tasks, those used last first, and then those that have ended. */
+  *tasks(): Iterable<{ readonly task: Task; readonly isOpen: boolean }> {
+    for (const task of this.#tasks.recent()) yield { task, isOpen: true }
+    for (const task of this.#ended.toReversed()) yield { task, isOpen: false }
+  }
+
+  /** Adds a reader of verdicts; returns the function that removes it. */
+  read(reader: (event: TaskEvent) => void): () => void {
+    this.#readers.add(reader)
+    return () => this.#readers.delete(reader)
+  }
+
+  /** Takes a call that arrives; undefined when nothing names its task. */
+  started(call: RequestCall, facts: TaskFacts, now: number): Action | undefined {
+    const task = this.#taskOf(call, facts)
+    if (task === undefined) return undefined
+    this.#tasks.use(task, now)
+    const { method, name } = call
+    const hash = hashOfCall(call)
+    const passive = isPassive(method)
+    const overlaps = task.isShared && task.open > 0
+    if (!passive) {
+      if (overlaps) this.#overlap(task)
+      task.seq++
+    }
+    task.open++
+    const { seq } = task
+    const action: Action = {
+      task,
+      method,
+      name,
+      hash,
+      receivedAt: now,
+      seq,
+      overlaps,
+      isRetry: false,
+    }
+    if (task.undecided.length > 0) this.#follow(task, action, passive)
+    if (passive || isHandshake(method)) return action
+    this.#counts.called(task.kind)
+    if (action.isRetry) {
+      task.retries++
+      this.#counts.retries++
+    } else task.calls++
+    return action
+  }
+
+  /** Takes the end of a call. */
+  ended(action: Action, end: ActionEnd, now: number): void {
+    const { task, method } = action
+    const { outcome, origin, trace, changed } = end.record
+    const isOk = outcome === 'ok'
+    task.open--
+    this.#tasks.use(task, now)
+    if (!isPassive(method)) task.isFailing = !isOk
+    if (action.isRetry && !isOk) this.#wasted(task)
+    for (const event of task.undecided.slice()) {
+      if (event.facts.endedAt > action.receivedAt) continue
+      if (event.followEnded(action, isOk, end.isExecuted)) this.#decide(task, event)
+    }
+    const causes = causesOf(end.faults, outcome, origin)
+    if (causes.length === 0) return
+    task.events++
+    const { retryAt } = end
+    const event = new FaultEvent(
+      {
+        action,
+        causes,
+        outcome,
+        origin,
+        isNoticed: !isOk || changed === true,
+        isExecuted: end.isExecuted && !isOk,
+        retryAt: retryAt === undefined ? undefined : Math.min(retryAt, now + MAX_RETRY_AFTER),
+        endedAt: now,
+        trace,
+        client: end.client,
+        session: end.session,
+      },
+      this.#options.maxRetries,
+    )
+    this.#add(action, event)
+  }
+
+  /** Takes the session that an `initialize` has begun. */
+  sessionBegan({ task }: Action, session: string): void {
+    if (task.kind === 'session' && session !== '') this.#tasks.alias(task, session)
+  }
+
+  /** Decides events whose time is over, and ends tasks that were not used for the window. */
+  sweep(now: number): void {
+    for (const task of this.#undecided) {
+      if (task.open > 0) continue
+      for (const event of task.undecided.slice()) {
+        if (this.#deadline(event) <= now) this.#decide(task, event)
+      }
+    }
+    for (const task of this.#tasks.unusedSince(now - this.window)) {
+      if (task.open === 0 && task.undecided.length === 0) this.#end(task)
+    }
+    this.#counts.open = this.#tasks.size
+  }
+
+  #deadline({ facts: { endedAt, retryAt } }: FaultEvent): number {
+    return Math.max(endedAt, retryAt ?? 0) + this.window
+  }
+
+  #taskOf(call: RequestCall, facts: TaskFacts): Task | undefined {
+    const named = taskKeyOf(this.#options, call, facts)
+    if (named === undefined) return undefined
+    const { kind, key } = named
+    const known = this.#tasks.find(kind, key)
+    const isShared = kind === 'session' || kind === 'client'
+    if (isShared && call.method === 'initialize') {
+      const task = this.#reinitialized(callerKey(facts.caller), known)
+      if (task !== undefined) {
+        if (facts.session !== '') this.#tasks.alias(task, facts.session)
+        return task
+      }
+    }
+    if (known !== undefined) return known
+    const caller = kind === 'session' ? callerKey(facts.caller) : ''
+    return this.#tasks.create(kind, key, caller, this.#now())
+  }
+
+  /**
+   * Returns the task whose agent begins a new session: the only one of its caller, with an event
+   * that waits. With several, it may be any of them.
+   */
+  #reinitialized(caller: string, known: Task | undefined): Task | undefined {
+    const all = this.#tasks.sessionsOf(caller).filter((task) => task !== known)
+    const waiting = all.filter((task) => task.undecided.some((event) => event.isOpen))
+    if (waiting.length === 1 && all.length === 1) return waiting[0]
+    for (const task of waiting) this.#overlap(task)
+    return undefined
+  }
+
+  #follow(task: Task, action: Action, passive: boolean): void {
+    for (const event of task.undecided.slice()) {
+      const isSame = event.isRepeatedBy(action)
+      if (passive && !isSame) continue
+      action.isRetry ||= isSame && event.facts.isNoticed
+      if (event.followedBy(action)) this.#decide(task, event)
+    }
+  }
+
+  #overlap(task: Task): void {
+    for (const event of task.undecided.slice()) {
+      event.overlapped()
+      this.#decide(task, event)
+    }
+  }
+
+  #add({ task, overlaps, seq }: Action, event: FaultEvent): void {
+    task.undecided.push(event)
+    this.#waiting++
+    this.#undecided.add(task)
+    if (!event.facts.isNoticed) return this.#decide(task, event)
+    if (task.isShared && (overlaps || seq !== task.seq)) {
+      event.overlapped()
+      return this.#decide(task, event)
+    }
+    if (task.undecided.length > MAX_UNDECIDED) this.#decide(task, task.undecided[0]!)
+    if (this.#waiting <= MAX_ALL_UNDECIDED) return
+    const [first] = this.#undecided
+    this.#onEvict()
+    if (first !== undefined) this.#decide(first, first.undecided[0]!)
+  }
+
+  #decide(task: Task, event: FaultEvent): void {
+    const { facts, verdict } = event
+    const { method, name } = facts.action
+    const at = task.undecided.indexOf(event)
+    if (at < 0) return
+    task.undecided.splice(at, 1)
+    this.#waiting--
+    if (task.undecided.length === 0) this.#undecided.delete(task)
+    const decided = { event, verdict, at: this.#now() }
+    task.show(decided)
+    const tool = toolOf({ method, name } as RequestCall)
+    for (const fault of facts.causes) {
+      this.#counts.afterFault({ tool, fault, verdict, trace: facts.trace })
+    }
+    if (verdict === 'duplicate_execution') {
+      this.#wasted(task)
+      this.#counts.duplicated(tool, this.tools.isSafe(tool) ? 'declared' : 'not_declared')
+    }
+    for (const reader of this.#readers) reader({ ...decided, task })
+  }
+
+  #wasted(task: Task): void {
+    task.wasted++
+    this.#counts.wasted++
+  }
+
+  #end(task: Task): void {
+    for (const event of task.undecided.slice()) this.#decide(task, event)
+    this.#tasks.remove(task)
+    if (!task.counts) return
+    this.#counts.endedAs(task.result)
+    this.#ended.push(task)
+    if (this.#ended.length > MAX_ENDED) this.#ended.shift()
+  }
+}

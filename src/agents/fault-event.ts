@@ -1,0 +1,127 @@
+import type { ClientInfo, Origin, Outcome } from '../mcp/call.ts'
+import { isError } from '../telemetry/outcome-index.ts'
+import type { FaultEffect } from '../telemetry/telemetry.ts'
+import { type ActionFacts, isHandshake } from './action.ts'
+import type { Verdict } from './verdicts.ts'
+
+/** A call on which a fault took effect, or which failed: the question to the agent. */
+export interface EventFacts {
+  readonly action: ActionFacts
+  /** The faults that took effect, and the origin of an error that no fault caused. */
+  readonly causes: readonly string[]
+  readonly outcome: Outcome
+  readonly origin: Origin
+  /** True when the client learned that something went wrong, or got a changed result. */
+  readonly isNoticed: boolean
+  /** True when the upstream is known to have executed the call, and the client did not learn it. */
+  readonly isExecuted: boolean
+  /** The time before which the client was asked not to come back. */
+  readonly retryAt: number | undefined
+  readonly endedAt: number
+  readonly trace: string | undefined
+  readonly client: ClientInfo | undefined
+  readonly session: string
+}
+
+/**
+ * Timers of clients may fire early by a millisecond, and the last bytes of the response leave
+ * before the call is counted.
+ */
+const EARLY_MS = 20
+
+/** Decides what an agent did after one event. */
+export class FaultEvent {
+  readonly facts: EventFacts
+  /** The verdict if the event were decided now. */
+  verdict: Verdict
+  retries = 0
+  /** The first call that followed, until it has ended without an overlap. */
+  #reaction: ActionFacts | undefined
+  #isConfirmed = false
+  readonly #maxRetries: number
+
+  constructor(facts: EventFacts, maxRetries: number) {
+    this.facts = facts
+    this.#maxRetries = maxRetries
+    this.verdict = facts.outcome === 'ok' ? 'continued' : 'gave_up'
+  }
+
+  /** Returns true for a call that repeats the call of the event. */
+  isRepeatedBy({ method, name, hash }: ActionFacts): boolean {
+    const { action } = this.facts
+    return action.method === method && action.name === name && action.hash === hash
+  }
+
+  /** Takes a call that arrives after the event; returns true when the verdict is final. */
+  followedBy(next: ActionFacts): boolean {
+    const isSame = this.#isOfSameTool(next)
+    if (this.#reaction === undefined && !this.#isConfirmed) {
+      this.#reaction = next
+      this.verdict = this.#first(next, isSame)
+    }
+    if (!isSame || !this.#mayRetry(next)) return false
+    if (++this.retries <= this.#maxRetries) return false
+    this.verdict = 'runaway'
+    return true
+  }
+
+  /** Takes the end of a call that arrived after the event; returns true when it decides. */
+  followEnded(next: ActionFacts, isOk: boolean, isExecuted: boolean): boolean {
+    const { facts } = this
+    if (facts.isExecuted && isExecuted && this.isRepeatedBy(next)) {
+      this.verdict = 'duplicate_execution'
+      return true
+    }
+    if (next === this.#reaction) {
+      this.#isConfirmed = true
+      this.#reaction = undefined
+    }
+    if (this.#isOfSameTool(next)) return isOk
+    // A session or a list is followed by what it was asked for.
+    return this.#isConfirmed && !facts.isExecuted && this.retries === 0
+  }
+
+  /** Takes the news that calls of the task overlap, which may belong to other tasks. */
+  overlapped(): void {
+    if (!this.#isConfirmed) this.verdict = 'ambiguous'
+  }
+
+  /** Returns true when the event waits for the call that followed first. */
+  get isOpen(): boolean {
+    return !this.#isConfirmed
+  }
+
+  #first(next: ActionFacts, isSame: boolean): Verdict {
+    const { outcome, retryAt } = this.facts
+    if (isSame) {
+      // A client that has a result, and asks for something else, goes on.
+      if (!this.#mayRetry(next)) return 'continued'
+      if (retryAt !== undefined) {
+        return next.receivedAt < retryAt - EARLY_MS ? 'ignored_retry_after' : 'honoured_retry_after'
+      }
+      return this.isRepeatedBy(next) ? 'retried' : 'retried_changed'
+    }
+    if (outcome === 'ok') return 'continued'
+    if (isHandshake(next.method)) return 'reinitialized'
+    return next.method.endsWith('/list') ? 'relisted' : 'switched_tool'
+  }
+
+  #mayRetry(next: ActionFacts): boolean {
+    return this.facts.outcome !== 'ok' || this.isRepeatedBy(next)
+  }
+
+  #isOfSameTool({ method, name }: ActionFacts): boolean {
+    return this.facts.action.method === method && this.facts.action.name === name
+  }
+}
+
+/** Returns the faults that took effect, and the origin of an error that no fault caused. */
+export function causesOf(
+  faults: readonly FaultEffect[],
+  outcome: Outcome,
+  origin: Origin,
+): readonly string[] {
+  const causes = faults.map(({ fault }) => fault)
+  const isUncaused = isError(outcome) && (origin !== 'injected' || causes.length === 0)
+  return isUncaused ? [...causes, origin] : causes
+}

@@ -1,0 +1,84 @@
+import type { ActionFacts } from './action.ts'
+import type { FaultEvent } from './fault-event.ts'
+import type { KeyKind } from './key-kinds.ts'
+import type { Verdict } from './verdicts.ts'
+
+/** An event with its verdict. */
+export interface Decided {
+  readonly event: FaultEvent
+  readonly verdict: Verdict
+  /** Milliseconds since the epoch. */
+  readonly at: number
+}
+
+/** One call of an agent in its task, from its arrival to its end. */
+export interface Action extends ActionFacts {
+  readonly task: Task
+  /** The number of the call in its task. */
+  readonly seq: number
+  /** True when another call of the task was open at the arrival. */
+  readonly overlaps: boolean
+  /** True when the call repeats one that an undecided event is about. */
+  isRetry: boolean
+}
+
+/** The most decided events of a task that are shown. */
+const MAX_SHOWN = 10
+
+/** The calls of one user intent, as far as its key tells them from others. */
+export class Task {
+  readonly kind: KeyKind
+  readonly key: string
+  /** Further keys: the sessions that the same agent began after the first. */
+  readonly aliases: string[] = []
+  /** Identifies the client of a session. */
+  readonly caller: string
+  /** Milliseconds since the epoch. */
+  readonly beganAt: number
+  /** The last time at which a call began or ended, by the steady clock. */
+  usedAt = 0
+  /** The number of calls so far. */
+  seq = 0
+  /** Calls in flight. */
+  open = 0
+  /** Calls without retries and handshakes. */
+  calls = 0
+  retries = 0
+  wasted = 0
+  /** The number of events, decided or not. */
+  events = 0
+  /** True when the last call did not end well. */
+  isFailing = false
+  readonly undecided: FaultEvent[] = []
+  readonly decided: Decided[] = []
+  newer: Task | undefined
+  older: Task | undefined
+
+  constructor(kind: KeyKind, key: string, caller: string, beganAt: number) {
+    this.kind = kind
+    this.key = key
+    this.caller = caller
+    this.beganAt = beganAt
+  }
+
+  /** True when calls that overlap may belong to different tasks. */
+  get isShared(): boolean {
+    return this.kind === 'session' || this.kind === 'client'
+  }
+
+  /** True for a task that shows something of an agent: more than a handshake that went well. */
+  get counts(): boolean {
+    return this.calls + this.events > 0
+  }
+
+  /** The result so far: the task fails or succeeds with its last call. */
+  get result(): 'failed' | 'recovered' | 'ok' {
+    if (this.isFailing) return 'failed'
+    return this.events > 0 ? 'recovered' : 'ok'
+  }
+
+  show(decided: Decided): void {
+    this.decided.push(decided)
+    if (this.decided.length > MAX_SHOWN) this.decided.shift()
+  }
+}

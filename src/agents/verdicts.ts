@@ -1,0 +1,25 @@
+/**
+ * The verdicts about what an agent did after a fault or an error, in order of precedence: the first
+ * one that applies counts.
+ */
+export const VERDICTS = {
+  ambiguous:
+    'calls overlapped, or a new session began, where only the session or the client names the task: they may belong to several tasks',
+  duplicate_execution:
+    'the upstream had executed the call, the client did not learn of it, and a retry with the same arguments was executed again',
+  runaway: 'the tool was called again more than `--task-retries` times without a success',
+  ignored_retry_after: 'the tool was called again before the time that `Retry-After` named',
+  honoured_retry_after: 'the tool was called again at or after the time that `Retry-After` named',
+  retried: 'the next call was the same: the same tool and arguments',
+  retried_changed: 'the next call was of the same tool, with other arguments',
+  reinitialized: 'the client began a session, by `initialize` or `server/discover`',
+  relisted: 'the agent asked for a list, such as `tools/list`',
+  switched_tool: 'the agent called another tool, or read a resource or prompt',
+  continued: 'the call ended well in spite of the fault, and was not repeated',
+  gave_up: 'nothing followed within `--task-window`',
+} as const satisfies Readonly<Record<string, string>>
+
+export type Verdict = keyof typeof VERDICTS
+
+/** The verdicts by precedence. */
+export const VERDICT_NAMES = Object.keys(VERDICTS) as readonly Verdict[]

@@ -1,0 +1,74 @@
+import type { ActionEnd } from '../agents/agent-watch.ts'
+import type { ClientInfo, Origin, Outcome } from '../mcp/call.ts'
+import type { ErrorText } from '../mcp/error-text.ts'
+import type { CallRecord, FaultEffect } from '../telemetry/telemetry.ts'
+import type { CallEntry } from './call-entry.ts'
+
+/** Explains an error, for samples of errors. */
+export interface Explained extends ErrorText {
+  /** The fault that caused the error before the call was planned. */
+  readonly by?: FaultEffect
+}
+
+const NO_FAULTS: readonly FaultEffect[] = []
+
+/** Calls that stay open until the client leaves: their duration is not measured. */
+const LONG_LIVED = new Set(['subscriptions/listen'])
+
+/** Returns the record of a call that has ended. */
+export function recordOf(
+  entry: CallEntry,
+  end: Outcome,
+  origin: Origin,
+  now: number,
+  resultBytes: number | undefined,
+): CallRecord {
+  const { call, sentAt, respondedAt } = entry
+  // Time for which a fault held the response back is not the upstream's.
+  const respondedOrNow = respondedAt >= 0 ? respondedAt : now
+  const timed = !LONG_LIVED.has(call.method)
+  return {
+    method: call.method,
+    name: call.name,
+    tool: call.tool,
+    outcome: end === 'abandoned' && !timed ? 'cancelled' : end,
+    origin: origin === 'real' ? originOf(entry, end) : origin,
+    seconds: timed ? (now - entry.receivedAt) / 1000 : undefined,
+    upstreamSeconds:
+      timed && origin !== 'squall' && sentAt >= 0 ? (respondedOrNow - sentAt) / 1000 : undefined,
+    responseBytes: resultBytes,
+    changed: end === 'ok' && entry.faults?.hasChanged(call) === true,
+    trace: entry.trace,
+  }
+}
+
+/** Returns how a call of an agent ended. */
+export function actionEnd(
+  entry: CallEntry,
+  record: CallRecord,
+  now: number,
+  client: ClientInfo | undefined,
+  error: Explained | undefined,
+): ActionEnd {
+  const { call, session, sentAt, faults, retryAfter = error?.retryAfter } = entry
+  const isOk = record.outcome === 'ok'
+  return {
+    record,
+    faults: effectsOn(entry, error),
+    retryAt: retryAfter === undefined || isOk ? undefined : now + retryAfter,
+    isExecuted: sentAt >= 0 && (isOk || faults?.of(call)?.isExecuted === true),
+    client,
+    session,
+  }
+}
+
+/** Returns the faults that took effect on a call. */
+export function effectsOn({ call, faults }: CallEntry, error?: Explained): readonly FaultEffect[] {
+  return error?.by ? [error.by] : (faults?.options.listener.effectsOn?.(call) ?? NO_FAULTS)
+}
+
+/** Returns the origin of an outcome that faults may have caused. */
+function originOf({ call, faults, disturbance }: CallEntry, outcome: Outcome): Origin {
+  if (disturbance?.mayCause(outcome) === true) return 'injected'
+  return faults?.originOf(call) ?? 'real'
+}

@@ -1,0 +1,29 @@
+import type { METRICS } from './metric-table.ts'
+
+/** Describes the values of each label, and their bound. */
+export const LABELS: Readonly<Record<(typeof METRICS)[number]['labels'][number], string>> = {
+  method: 'JSON-RPC method; `other` when it is none of MCP.',
+  tool: 'Tool name of a `tools/call`, cut to 128 characters; empty for other methods; `other` beyond the first 200 names.',
+  outcome:
+    '`ok`, `tool_error`, `rpc_error`, `http_error`, `reset`, `timeout`, `cancelled`, `incomplete`, `abandoned`.',
+  origin:
+    'Cause of the outcome: `real` (your MCP server), `injected` (a fault), `squall` (Squall itself).',
+  class: '`mcp` (streams, notifications, session ends), `http`, `upgrade`.',
+  code: 'HTTP status; `none` when there was no response, `other` outside 100 to 599.',
+  reason: 'The cause, in one word.',
+  kind: '`client`, `upstream`, `tunnel` for connections; `request`, `push` for streams; the outcome for errors.',
+  rule: "The rule's name; `other` beyond the first 2,000 names since the process began.",
+  fault: "The fault's name; for verdicts about an error that no fault caused its origin.",
+  result:
+    'For reloads `applied`, `rejected`, `absent`. For the call log `written`, `dropped`. For tasks `ok`, `recovered`, `failed`. For rules `disarmed`, `other_pod`, `not_yet`, `expired`, `quota_used`, `not_selected`, `not_sampled`, `forbidden`; and for calls that were sampled `dry_run`, `injected`, `concurrency_limit`, `within_limit`, `not_applicable`, `not_reached`.',
+  verdict:
+    '`ambiguous`, `duplicate_execution`, `runaway`, `ignored_retry_after`, `honoured_retry_after`, `retried`, `retried_changed`, `reinitialized`, `relisted`, `switched_tool`, `continued`, `gave_up`.',
+  by: '`header`, `trace`, `meta`, `session`, `client`.',
+  idempotent:
+    '`declared` when the tool has `idempotentHint` or `readOnlyHint`, else `not_declared`.',
+  digest: 'Digest of the rules as they were read.',
+  generation: 'How many versions of the rules became active.',
+  table: '`sessions`, `in_flight_calls`, `endpoints`, `redirects`, `tasks`.',
+  version: "Squall's version.",
+  node: "Node's version.",
+}

@@ -1,0 +1,108 @@
+import { AgentWatch, type ActionEnd, type AgentWatchOptions } from '../../src/agents/agent-watch.ts'
+import type { Action } from '../../src/agents/task.ts'
+import type { RequestCall } from '../../src/mcp/call.ts'
+import { TaskCounts } from '../../src/telemetry/task-counts.ts'
+
+/** A call as a test writes it: `search` with arguments, or another method. */
+export interface Asked {
+  readonly tool?: string
+  readonly args?: object
+  readonly method?: string
+  readonly meta?: object
+  readonly session?: string
+  readonly trace?: string
+  readonly headers?: readonly string[]
+  readonly peer?: string
+}
+
+/** Describes the end of a call; ok by default. */
+export interface Ended {
+  readonly fault?: string
+  readonly outcome?: ActionEnd['record']['outcome']
+  readonly changed?: boolean
+  readonly executed?: boolean
+  readonly retryAfter?: number
+}
+
+/** The core with a clock that the test moves, and every verdict in order. */
+export function watched(options: Partial<AgentWatchOptions> = {}) {
+  const counts = new TaskCounts((name) => name)
+  let evicted = 0
+  const watch = new AgentWatch(
+    {
+      by: ['header', 'trace', 'meta', 'session', 'client'],
+      header: 'x-task-id',
+      meta: 'task',
+      window: 1000,
+      maxRetries: 3,
+      now: () => at,
+      ...options,
+    },
+    counts,
+    () => evicted++,
+  )
+  let at = 0
+  const verdicts: string[] = []
+  watch.read(({ verdict }) => verdicts.push(verdict))
+  const begin = (asked: Asked): Action | undefined => {
+    const { tool, args, meta, session = 's', trace, headers = [], peer = '127.0.0.1' } = asked
+    const method = asked.method ?? 'tools/call'
+    const params = {
+      ...(tool !== undefined && { name: tool }),
+      ...(args !== undefined && { arguments: args }),
+      ...(meta !== undefined && { _meta: meta }),
+    }
+    const call: RequestCall = {
+      id: 1,
+      method,
+      name: tool,
+      params,
+      transport: 'streamable-http',
+      protocolVersion: '2025-06-18',
+      progressToken: undefined,
+    }
+    const head = { method: 'POST', target: '/mcp', version: '1.1', headers } as const
+    return watch.started(call, { caller: { head, peer }, session, trace, client: undefined }, ++at)
+  }
+  const end = (action: Action | undefined, ended: Ended = {}): void => {
+    const { fault, outcome = 'ok', changed = false, executed, retryAfter } = ended
+    at++
+    watch.ended(
+      action!,
+      {
+        record: {
+          method: action!.method,
+          name: action!.name,
+          outcome,
+          origin: fault === undefined || outcome === 'ok' ? 'real' : 'injected',
+          seconds: 0,
+          upstreamSeconds: 0,
+          changed,
+        },
+        faults: fault === undefined ? [] : [{ rule: 'r', fault }],
+        retryAt: retryAfter === undefined ? undefined : at + retryAfter,
+        isExecuted: executed ?? outcome === 'ok',
+        client: undefined,
+        session: 's',
+      },
+      at,
+    )
+  }
+  return {
+    watch,
+    counts,
+    verdicts,
+    begin,
+    end,
+    evicted: () => evicted,
+    call: (asked: Asked, ended?: Ended): void => end(begin(asked), ended),
+    wait: (ms: number): void => {
+      at += ms
+      watch.sweep(at)
+    },
+  }
+}
+
+export const FAILED: Ended = { fault: 'abort', outcome: 'http_error', executed: false }
+/** Failed for the client alone. */
+export const LOST: Ended = { ...FAILED, executed: true }

@@ -1,0 +1,90 @@
+import { describe, expect, it } from 'vitest'
+import { rounds } from '../support/rounds.ts'
+import { FAILED, watched } from './agents.ts'
+
+const TRACE = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+
+describe('a call belongs to the task that is named first', () => {
+  const all = { headers: ['x-task-id', 'h'], trace: TRACE, meta: { task: 7 }, session: 's' }
+  it.each([
+    ['header', all],
+    ['trace', { ...all, headers: [] }],
+    ['meta', { ...all, headers: [], trace: undefined }],
+    ['session', { session: 's' }],
+    ['client', { session: '' }],
+  ] as const)('by %s', (kind, asked) => {
+    const { begin } = watched()
+    const action = begin({ tool: 'search', ...asked } as Parameters<typeof begin>[0])
+    expect(action?.task.kind).toBe(kind)
+    expect(begin({ tool: 'other', ...asked } as Parameters<typeof begin>[0])?.task).toBe(
+      action?.task,
+    )
+  })
+
+  it('only by the kinds that are in use', () => {
+    const { begin } = watched({ by: ['header'] })
+    expect(begin({ tool: 'search' })).toBeUndefined()
+  })
+})
+
+describe('a task', () => {
+  it('ends after the window without a call, and counts once with its result', () => {
+    const { call, wait, counts } = watched()
+    call({ tool: 'a', session: '1' })
+    call({ tool: 'a', session: '2' }, FAILED)
+    call({ tool: 'b', session: '2' })
+    call({ tool: 'a', session: '3' }, FAILED)
+    call({ method: 'initialize', session: '4' })
+    wait(3000)
+    wait(3000)
+    expect(Object.fromEntries(counts.ended)).toEqual({ ok: 1, recovered: 1, failed: 1 })
+    expect(counts.open).toBe(0)
+    expect(Object.fromEntries(counts.calls)).toEqual({ session: 4 })
+  })
+
+  it('counts a retry apart from a call, and one that failed again as wasted', () => {
+    const { call, counts, watch } = watched()
+    call({ tool: 'a' }, FAILED)
+    call({ tool: 'a' }, FAILED)
+    call({ tool: 'a' })
+    expect([...watch.tasks()].map(({ task }) => [task.calls, task.retries, task.wasted])).toEqual([
+      [1, 2, 1],
+    ])
+    expect(counts.retries).toBe(2)
+  })
+
+  it('goes on in the session that its agent began after it lost one', () => {
+    const { begin, end, call, verdicts, watch } = watched()
+    call({ tool: 'pay', session: 'a' }, { ...FAILED, executed: true })
+    const again = begin({ method: 'initialize', session: '' })
+    watch.sessionBegan(again!, 'b')
+    end(again)
+    call({ tool: 'pay', session: 'b' })
+    expect(verdicts).toEqual(['duplicate_execution'])
+    expect(watch.size).toBe(1)
+  })
+
+  it('keeps neither arguments nor long keys', () => {
+    const { begin, watch } = watched()
+    begin({ tool: 'a', args: { secret: 'hunter2' }, headers: ['x-task-id', 'k'.repeat(60_000)] })
+    const [{ task } = { task: undefined }] = [...watch.tasks()]
+    expect(task?.key.length).toBeLessThan(100)
+    expect(JSON.stringify(task)).not.toContain('hunter2')
+  })
+})
+
+it('holds a bounded number of tasks and events, however many calls there are', () => {
+  const calls = rounds(50_000, 1_000_000)
+  const { call, watch, verdicts, wait, evicted } = watched({ window: 1e9, maxTasks: 1000 })
+  let most = 0
+  for (let i = 0; i < calls; i++) {
+    call({ tool: `t${i % 7}`, headers: ['x-task-id', `${i % 100_000}`] }, i % 3 ? {} : FAILED)
+    most = Math.max(most, watch.size, watch.waiting / 2)
+  }
+  expect(most).toBeLessThanOrEqual(1000)
+  expect(evicted()).toBeGreaterThan(calls / 2)
+  wait(3e9)
+  wait(3e9)
+  expect(watch.size).toBe(0)
+  expect(verdicts).toHaveLength(Math.ceil(calls / 3))
+})
