@@ -1,14 +1,17 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
-/** Tests of rare trouble, which mostly wait; `npm run test:system` runs them beside each other. */
+/** Tests that are slow or of rare trouble; `npm run test:system` runs them beside each other. */
 export const WAITING = [
+  'test/bench/search-runs.test.ts',
+  'test/cli/drain-unfinished.test.ts',
   'test/cli/mcp/approval-trouble.test.ts',
   'test/cli/mcp/control.test.ts',
   'test/cli/mcp/evidence.test.ts',
   'test/cli/mcp/hostile.test.ts',
   'test/cli/mcp/limit.test.ts',
   'test/cli/mcp/next.test.ts',
+  'test/cluster/kube/apply-targets.test.ts',
   'test/cluster/webhook/mounted-certificate.test.ts',
   'test/docs/pages.test.ts',
   'test/faults/shaped-delays.test.ts',
@@ -19,8 +22,10 @@ export const WAITING = [
   'test/lab/experiment/killed.test.ts',
   'test/lab/experiment/same-rules.test.ts',
   'test/lab/search/command.test.ts',
+  'test/lab/search/limit.test.ts',
   'test/lab/search/pods.test.ts',
   'test/lab/search/rejected.test.ts',
+  'test/lab/simulate/simulate.test.ts',
   'test/live/rollback-on.test.ts',
   'test/system/waiting/**/*.test.ts',
 ]

@@ -33,10 +33,10 @@ const FAULTS: readonly (readonly [string, RuleSpec['faults'][number]])[] = [
   ['abort at response', { fault: 'abort', config: { toolError: 'injected', at: 'response' } }],
 ]
 
-// Each fault with either kind of client where there are many rounds; else one in seven.
+// Each fault with either kind of client where there are many rounds; else two of them.
 const CASES = someOf(
   FAULTS.flatMap(([name, use]) => [false, true].map((slow) => ({ name, use, slow }))),
-  7,
+  15,
 )
 
 let stage: Stage

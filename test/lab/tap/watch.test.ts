@@ -34,7 +34,7 @@ it('shows what an agent did as soon as that is clear, and ends after the limit',
 
 it('writes lines of JSON, of verdicts that the filters select', async () => {
   const query = 'verdict=retried'
-  const { ask, terminal, ended } = await begin({ json: true, query }, ['--tasks'])
+  const { ask, terminal, ended } = await begin({ json: true, query }, ['--task-window', '200ms'])
   for (let run = 0; terminal.written === ''; run++) {
     await ask('bad', { 'x-task-id': `run-${run}` })
     await ask(run % 2 ? 'bad' : 'fine', { 'x-task-id': `run-${run}` })
