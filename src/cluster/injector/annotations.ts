@@ -15,24 +15,9 @@ import {
   percent,
   ports,
   upstreamHost,
-  type ValueCheck,
 } from './value-checks.ts'
+import type { AnnotationSpec } from './annotation-spec.ts'
 import { rollbackConditionsProblem } from '../../rules/guard/rollback-condition.ts'
-
-/** The objects with a key. Keys of a namespace are defaults for its pods. */
-export type AnnotationTarget = 'pod' | 'namespace'
-
-/** One key, without its prefix. */
-export interface AnnotationSpec {
-  readonly key: string
-  readonly targets: readonly AnnotationTarget[]
-  /** The form of the value. */
-  readonly form: string
-  /** The default; empty for none. */
-  readonly fallback: string
-  readonly meaning: string
-  readonly check: ValueCheck
-}
 
 const BOTH = ['pod', 'namespace'] as const
 const BOOLEAN = oneOf('true', 'false')
@@ -243,6 +228,14 @@ export const ANNOTATIONS = [
     fallback: 'calls are not logged',
     meaning: 'log each call that has ended as a line of JSON on the standard output of the sidecar',
     check: oneOf('-'),
+  },
+  {
+    key: 'tasks',
+    targets: BOTH,
+    form: '`true`, `false`',
+    fallback: '`false`',
+    meaning: 'watch what agents do after faults and errors, as `squall run --tasks` does',
+    check: BOOLEAN,
   },
   {
     key: 'qos',

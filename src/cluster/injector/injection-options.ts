@@ -1,11 +1,7 @@
 import { quoted } from '../../base/text/foreign-text.ts'
 import { nearestName } from '../../base/nearest-name.ts'
-import {
-  type AnnotationKey,
-  ANNOTATIONS,
-  type AnnotationSpec,
-  type AnnotationTarget,
-} from './annotations.ts'
+import type { AnnotationSpec, AnnotationTarget } from './annotation-spec.ts'
+import { type AnnotationKey, ANNOTATIONS } from './annotations.ts'
 import { INJECTION_LABEL, OUTPUT_KEYS } from './injected-names.ts'
 import { Denial, type InjectionContext } from './injection.ts'
 import type { Pod } from './pod-types.ts'

@@ -62,6 +62,7 @@ export function sidecarArgs(plan: Plan): readonly string[] {
     const value = options.get(key)
     if (value !== undefined) args.push(`--${key}`, value)
   }
+  if (options.get('tasks') === 'true') args.push('--tasks')
   return ['run', ...args]
 }
 

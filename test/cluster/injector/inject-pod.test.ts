@@ -114,6 +114,7 @@ describe('the sidecar', () => {
         'log-level': 'warn',
         'log-injections': 'sample',
         'call-log': '-',
+        tasks: 'true',
       }
       const injected = inject(podOf(annotations))
       const args = (containerOf(injected, 'squall').args ?? []).map((arg) =>
@@ -123,6 +124,7 @@ describe('the sidecar', () => {
       const upstreamHost = 'SQUALL_UPSTREAM_HOST' in env ? { SQUALL_UPSTREAM_HOST: '10.1.2.3' } : {}
       const asked = parseCommandLine(args, { ...env, ...upstreamHost }, '1.2.3')
       expect(asked).toMatchObject({ kind: 'command', name: 'run' })
+      expect(args).toContain('--tasks')
       const hook = parseCommandLine(['pre-stop'], env, '1.2.3')
       expect(hook).toMatchObject({
         request: { socketPath: '/run/squall/control.sock', waitMs: 20_000 },
