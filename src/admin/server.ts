@@ -188,6 +188,7 @@ function createApi(
           samples: tools(),
           earlier: history.earlier,
           injected: recent?.tally.list() ?? [],
+          tasks: agents?.counts.tools ?? new Map(),
           trips: rules.arming.trips,
           startedAt: now - process.uptime() * 1000,
           now,

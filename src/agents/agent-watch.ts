@@ -136,6 +136,9 @@ export class AgentWatch {
     this.#tasks.use(task, now)
     if (!isPassive(method)) task.isFailing = !isOk
     if (action.isRetry && !isOk) this.#wasted(task)
+    else if (!action.isRetry && method === 'tools/call' && action.name !== undefined) {
+      this.#counts.ofTool(action.name, task.tools)
+    }
     for (const event of task.undecided.slice()) {
       if (event.facts.endedAt > action.receivedAt) continue
       if (event.followEnded(action, isOk, end.isExecuted)) this.#decide(task, event)

@@ -45,6 +45,8 @@ export class Task {
   calls = 0
   retries = 0
   wasted = 0
+  /** The labels of the tools that were called, up to a bound. */
+  readonly tools: string[] = []
   /** The number of events, decided or not. */
   events = 0
   /** True when the last call did not end well. */

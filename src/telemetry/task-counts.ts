@@ -6,6 +6,8 @@ const AFTER = 'squall_after_fault_total'
 const OTHER = 'other'
 /** Bounds the series of tool, fault and verdict: beyond this a new one is counted under `other`. */
 const MAX_SERIES = 10_000
+/** The tools of one task that are counted. */
+const MAX_TOOLS = 16
 
 interface Cell {
   count: number
@@ -30,6 +32,8 @@ export class TaskCounts {
   wasted = 0
   readonly calls = new Map<string, number>()
   readonly ended = new Map<string, number>()
+  /** By tool: the tasks that called it, and their calls without retries. */
+  readonly tools = new Map<string, { tasks: number; calls: number }>()
   readonly #toolOf: (name: string) => string
   readonly #after = new Map<string, Cell>()
   readonly #duplicates = new Map<string, { labels: Record<string, string>; value: number }>()
@@ -42,6 +46,19 @@ export class TaskCounts {
   /** Counts a call by the kind of key that named its task. */
   called(by: string): void {
     this.calls.set(by, (this.calls.get(by) ?? 0) + 1)
+  }
+
+  /** Counts a call of a task, whose tools so far are `known`. */
+  ofTool(name: string, known: string[]): void {
+    const tool = this.#toolOf(name)
+    const isFirst = !known.includes(tool)
+    if (isFirst && known.length >= MAX_TOOLS) return
+    let counts = this.tools.get(tool)
+    if (counts === undefined) this.tools.set(tool, (counts = { tasks: 0, calls: 0 }))
+    counts.calls++
+    if (!isFirst) return
+    known.push(tool)
+    counts.tasks++
   }
 
   /** Counts a task that has ended. */

@@ -1,4 +1,3 @@
-import { createServer } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
@@ -12,11 +11,16 @@ import { startUpstream } from '../support/upstream.ts'
 const opened = closers()
 const ORIGIN = { origin: 'squall', reason: 'upstream_unreachable' }
 
-/** A port where nobody listens. */
+let nextDead = 20_000 + (process.pid % 10_000)
+
+/** A port where nobody listens, below those that the system gives to other tests meanwhile. */
 async function deadPort(): Promise<number> {
-  const { port, close } = await startUpstream(createServer())
-  await close()
-  return port
+  for (;;) {
+    const upstream = await startUpstream({ port: nextDead++ }).catch(() => undefined)
+    if (upstream === undefined) continue
+    await upstream.close()
+    return upstream.port
+  }
 }
 
 async function inFront(port: number, ...flags: string[]): Promise<Squall> {

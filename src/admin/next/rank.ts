@@ -10,6 +10,8 @@ export interface Behaviour {
   readonly p95: number | null
   /** The mean size of a result. */
   readonly bytes: number | null
+  /** Calls by a task that calls the tool, without retries; not known where agents are not watched. */
+  readonly perTask?: number | null
 }
 
 /** A question that was asked earlier. */
@@ -116,7 +118,7 @@ function change(now: Behaviour, usual: Behaviour | undefined, symptom: Symptom):
     const share = now.errors / now.calls
     const before = usual.errors / usual.calls
     const noise = 2 * Math.sqrt((before * (1 - before) + 0.25 / now.calls) / now.calls)
-    if (share <= before + noise) return NOTHING
+    if (share <= before + noise) return repetition(now.perTask, usual.perTask)
     const why = `${percent(share)} errors, usually ${percent(before)}`
     return { score: Math.min(1, (share - before) * 10), why }
   }
@@ -128,6 +130,13 @@ function change(now: Behaviour, usual: Behaviour | undefined, symptom: Symptom):
   if (distance < 0.5 || (symptom === 'latency' && ratio < 1)) return NOTHING
   const name = symptom === 'latency' ? 'p95' : 'result size'
   return { score: Math.min(1, distance / 2), why: `${name} is ${ratio.toFixed(1)} times the usual` }
+}
+
+/** Scores how much more often tasks call the tool: agents repeat what fails in ways that are no error. */
+function repetition(now: number | null = null, before: number | null = null): Part {
+  if (now === null || before === null || before === 0 || now < before * Math.SQRT2) return NOTHING
+  const why = `${now.toFixed(1)} calls per task, usually ${before.toFixed(1)}`
+  return { score: Math.min(1, Math.log2(now / before) / 2), why }
 }
 
 /** Scores how much the tool resembles the time before an experiment that failed, and was not repaired. */

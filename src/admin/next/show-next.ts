@@ -17,6 +17,8 @@ export interface NextFacts {
   /** The counts at the begin of the last minutes. */
   readonly earlier: Mark | undefined
   readonly injected: readonly InjectedInto[]
+  /** What tasks called since the start, by tool; empty where agents are not watched. */
+  readonly tasks: ReadonlyMap<string, { readonly tasks: number; readonly calls: number }>
   readonly trips: readonly Disarmed[]
   /** Milliseconds since the epoch. */
   readonly startedAt: number
@@ -35,9 +37,14 @@ const CAUSE_MS = 60_000
 
 /** Ranks what to test next by what the sidecar has counted since its start. */
 export function showNext(facts: NextFacts): Next {
-  const { samples, earlier, injected, trips, startedAt, now: at, setting } = facts
+  const { samples, earlier, injected, tasks, trips, startedAt, now: at, setting } = facts
   const named = samples.filter(({ tool }) => isPlainName(tool))
-  const now = named.flatMap((sample) => behaviourOf(sample, earlier?.samples.get(sample.tool)))
+  const now = named
+    .flatMap((sample) => behaviourOf(sample, earlier?.samples.get(sample.tool)))
+    .map((each) => {
+      const counted = tasks.get(each.tool)
+      return { ...each, perTask: counted ? counted.calls / counted.tasks : null }
+    })
   const usual = [...(earlier?.samples.values() ?? [])].flatMap((sample) => behaviourOf(sample))
   const ranks = rank({
     now,

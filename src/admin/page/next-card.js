@@ -72,8 +72,9 @@ function createRow({ tool, fault, asks }) {
   /** @param {import('../api.ts').Next['ranks'][number]} now */
   const update = (now) => {
     setText(score, now.score.toFixed(2))
-    if (now.plan === before) return
-    before = now.plan
+    const shown = JSON.stringify([now.plan, now.reasons])
+    if (shown === before) return
+    before = shown
     reasons.replaceChildren(...now.reasons.map((reason) => make('li', {}, foreign(reason, 250))))
     setText(plan, now.plan)
   }

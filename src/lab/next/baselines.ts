@@ -84,6 +84,7 @@ export function merged(known: Behaviour | undefined, seen: Behaviour): Behaviour
     errors: mean(known.errors / known.calls, seen.errors / seen.calls)! * calls,
     p95: mean(known.p95, seen.p95),
     bytes: mean(known.bytes, seen.bytes),
+    perTask: mean(known.perTask ?? null, seen.perTask ?? null),
   }
 }
 
@@ -124,11 +125,11 @@ async function readAll(path: string): Promise<ReadonlyMap<string, Learned>> {
 }
 
 function isBehaviour(value: unknown): value is Behaviour {
-  const { tool, calls, errors, p95, bytes } = fieldsOf(value)
+  const { tool, calls, errors, p95, bytes, perTask = null } = fieldsOf(value)
   return (
     typeof tool === 'string' &&
     Number(calls) > 0 &&
     Number(errors) >= 0 &&
-    [p95, bytes].every((each) => each === null || (typeof each === 'number' && each >= 0))
+    [p95, bytes, perTask].every((each) => each === null || (typeof each === 'number' && each >= 0))
   )
 }

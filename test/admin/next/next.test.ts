@@ -48,6 +48,14 @@ it('a sidecar ranks by its calls and injections, with a plan for its addresses',
   })
 })
 
+it('counts the calls of a tool by task, without retries', async () => {
+  const { squall, ask } = opened(await startSquall({ rules: RULES, flags: ['--tasks'] }))
+  // The first one fails, and the second is its retry.
+  for (const task of ['a', 'a', 'b', 'b']) await ask('fetch', { 'x-task-id': task })
+  const next = (await (await fetch(`${squall.admin}/api/next`)).json()) as Next
+  expect(next.tools).toMatchObject([{ tool: 'fetch', calls: 3, perTask: 1.5 }])
+})
+
 it('compares the last minutes with the time before, to the call and the byte', () => {
   const metrics = createMetrics({ version: '1' })
   let now = 0
@@ -70,6 +78,7 @@ it('compares the last minutes with the time before, to the call and the byte', (
   }
   const look = (): Next =>
     showNext({
+      tasks: new Map(),
       samples: metrics.tools(),
       earlier: history.earlier,
       injected: [],
@@ -86,7 +95,7 @@ it('compares the last minutes with the time before, to the call and the byte', (
   calls(50, 0.2, 4000)
   const { tools, ranks, since } = look()
   expect(tools).toEqual([
-    { tool: 'search', calls: 50, errors: 0, p95: expect.any(Number), bytes: 4000 },
+    { tool: 'search', calls: 50, errors: 0, p95: expect.any(Number), bytes: 4000, perTask: null },
   ])
   const ago = now - Date.parse(since!)
   expect(ago).toBeGreaterThanOrEqual(10 * MINUTE)
@@ -107,6 +116,7 @@ it('a fault whose injections ended with a trip of the guard comes first', () => 
   ]
   const trips = [{ by: 'guard', reason: 'errors', at: 50 * MINUTE + 30_000 }] as const
   const { ranks } = showNext({
+    tasks: new Map(),
     samples: metrics.tools(),
     earlier: undefined,
     injected,
@@ -130,6 +140,11 @@ it('names that a plan cannot name exactly, and calls of other methods, are left 
   }
   metrics.call({ ...end, method: 'initialize', name: undefined, trace: undefined })
   const facts = { earlier: undefined, injected: [], trips: [], startedAt: 0, now: 0 }
-  const { tools } = showNext({ ...facts, samples: metrics.tools(), setting: SETTING })
+  const { tools } = showNext({
+    ...facts,
+    tasks: new Map(),
+    samples: metrics.tools(),
+    setting: SETTING,
+  })
   expect(tools.map(({ tool }) => tool)).toEqual(['fine'])
 })

@@ -87,6 +87,12 @@ const PLANTED: readonly Planted[] = [
       changed(history, tool, (now) => ({ ...now, bytes: now.bytes! * (3 + draw()) })),
   },
   {
+    name: 'tasks that call a tool more often',
+    finds: isOf('errors'),
+    plant: (history, tool, _, draw) =>
+      changed(history, tool, (now) => ({ ...now, perTask: now.perTask! * (3 + draw()) })),
+  },
+  {
     name: 'an earlier failure whose beginning looked like now',
     finds: () => true,
     plant: (history, tool, question) => {
@@ -107,14 +113,23 @@ function quiet(draw: Draw): Writable {
     const calls = Math.round(100 + 3000 * draw() ** 2)
     const p95 = 0.05 + draw() / 2
     const bytes = 500 + 5000 * draw()
+    const perTask = 1 + 2 * draw()
     const noise = (): number => 0.85 + 0.3 * draw()
-    usual.set(tool, { tool, calls: calls * 50, errors: Math.round(calls / 10), p95, bytes })
+    usual.set(tool, {
+      tool,
+      calls: calls * 50,
+      errors: Math.round(calls / 10),
+      p95,
+      bytes,
+      perTask,
+    })
     now.set(tool, {
       tool,
       calls,
       errors: Math.round((calls / 500) * noise()),
       p95: p95 * noise(),
       bytes: bytes * noise(),
+      perTask: perTask * noise(),
     })
     for (const { id } of QUESTIONS) {
       const at = NOW - Math.floor(10 * draw()) * DAY
