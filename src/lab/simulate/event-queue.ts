@@ -1,4 +1,9 @@
+import { setImmediate as nextLoop } from 'node:timers/promises'
+
 type Act = () => void | Promise<void>
+
+/** Events between two looks at `stop`: a signal arrives only between turns of the event loop. */
+const TURN = 4_096
 
 interface Event {
   readonly at: number
@@ -27,9 +32,12 @@ export class EventQueue {
     heap[place] = event
   }
 
-  /** Runs all events in the order of their times. */
-  async run(): Promise<void> {
+  /** Runs all events in the order of their times, until it is stopped. */
+  async run(stop: AbortSignal): Promise<void> {
+    let acted = 0
     for (let event = this.#take(); event !== undefined; event = this.#take()) {
+      if (++acted % TURN === 0) await nextLoop()
+      if (stop.aborted) return
       this.now = event.at
       const acting = event.act()
       if (acting !== undefined) await acting

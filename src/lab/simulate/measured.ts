@@ -72,6 +72,11 @@ function measuredTool(source: string, result: ToolResult): MeasuredTool {
   if (calls - unended < FEWEST || latencies.length === 0) {
     throw tooFew(source, tool, calls)
   }
+  const counted = failures.reduce((sum, { count }) => sum + count, calls + retries)
+  if (counted > Number.MAX_SAFE_INTEGER) {
+    const fix = 'write the result again'
+    throw rejectionError('NOT_MEASURED', `${source} has impossible counts of ${quoted(tool)}`, fix)
+  }
   return { attempts: calls + retries, failures, latencies }
 }
 

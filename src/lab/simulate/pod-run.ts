@@ -6,6 +6,7 @@ import type { MatchedRule } from '../../rules/select/matched-rule.ts'
 import { finishPlan, planCall, type Plan as CallPlan } from '../../rules/select/plan.ts'
 import { RuleStates } from '../../rules/select/rule-states.ts'
 import type { PlanFile } from '../experiment/plan-schema.ts'
+import { type RejectedError, rejectionError } from '../experiment/rejection.ts'
 import { type CallResponse, originOf } from '../load/clients/load-client.ts'
 import { arrivalCount, arrivalTime } from '../load/load-models.ts'
 import { LOAD_DEFAULTS } from '../load/load-options.ts'
@@ -29,6 +30,7 @@ export interface PodSetup {
   /** Infinity when the number of tasks ends the load. */
   readonly durationMs: number
   readonly random: RandomSource
+  readonly stop: AbortSignal
 }
 
 interface TaskCall {
@@ -51,6 +53,8 @@ interface Attempt {
 
 const TIMEOUT: CallResponse = { kind: 'timeout', markers: [] }
 const OK: CallResponse = { kind: 'ok', markers: [] }
+/** Bounds the time and memory of a stage: clients of a closed load call faster when calls fail. */
+const MOST_ATTEMPTS = 1_000_000
 const NO_TURNS: Attempt['turns'] = []
 
 /** Runs the load of a stage against one pod in simulated time, as `squall load` does in real time. */
@@ -63,6 +67,7 @@ export class PodRun {
   readonly #budget: ReturnType<typeof createRetryBudget>
   readonly #setup: PodSetup
   readonly #facts: ReadonlyMap<ToolModel, CallFacts>
+  #attempts = 0
 
   constructor(setup: PodSetup) {
     const { retryBudget } = setup.load
@@ -85,7 +90,7 @@ export class PodRun {
     const { load, durationMs, tasks } = this.#setup
     if (load.rate === undefined) this.#closed(load.clients, durationMs, tasks)
     else this.#open(load.rate / load.fanOut, durationMs, tasks)
-    await this.#queue.run()
+    await this.#queue.run(this.#setup.stop)
   }
 
   #closed(clients: number, durationMs: number, tasks: number): void {
@@ -143,6 +148,7 @@ export class PodRun {
   #attempt(call: TaskCall, number: number): void {
     const { rules, load } = this.#setup
     const { now } = this.#queue
+    if (++this.#attempts > MOST_ATTEMPTS) throw tooMany()
     const plan = planCall(rules, call.facts, this.#states, () => now)
     const turns = plan === undefined ? NO_TURNS : turnsOf(plan)
     const attempt = { call, number, timeoutAt: now + load.timeout, plan, turns }
@@ -228,6 +234,14 @@ export class PodRun {
     recorder.call(tool, outcome)
     call.done(outcome)
   }
+}
+
+function tooMany(): RejectedError {
+  return rejectionError(
+    'NOT_MODELLED',
+    `a pod would make more than ${MOST_ATTEMPTS} calls and retries in a stage: the clients call again as fast as calls fail`,
+    'bound the stages with --tasks, or give the load a rate',
+  )
 }
 
 function turnsOf({ matched }: CallPlan): Attempt['turns'] {

@@ -106,6 +106,7 @@ export async function simulate(options: SimulateOptions): Promise<Simulation | u
           ...boundsOf(options, pod),
           // The stages begin with the same tasks, so that their differences have less noise.
           random: seededRandom(seed, `round/${round}/pod/${pod}`),
+          stop,
         })
         await run.run()
         const { injected, latency } = run

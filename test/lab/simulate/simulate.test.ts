@@ -6,7 +6,7 @@ import { addToHistory } from '../../../src/lab/experiment/history.ts'
 import type { Plan } from '../../../src/lab/experiment/plan.ts'
 import { RejectedError } from '../../../src/lab/experiment/rejection.ts'
 import { predict } from '../../../src/lab/simulate/interval.ts'
-import type { Measurement } from '../../../src/lab/simulate/measured.ts'
+import { type Measurement, measurementOf } from '../../../src/lab/simulate/measured.ts'
 import { type SimulateOptions, simulate } from '../../../src/lab/simulate/simulate.ts'
 import { startProgram } from '../../support/program.ts'
 import { startSquall } from '../../support/squall.ts'
@@ -127,9 +127,14 @@ describe('the prediction', () => {
     expect(few!.high - few!.low).toBeGreaterThan(2 * (sure!.high - sure!.low))
   })
 
-  it('ends when it is stopped', async () => {
-    const stop = AbortSignal.abort()
-    expect(await simulated({}, { stop })).toBeUndefined()
+  it('ends when it is stopped, also within a stage of a pod', async () => {
+    const stop = new AbortController()
+    setImmediate(() => stop.abort())
+    let rounds = 0
+    const onProgress = (): void => void rounds++
+    const options = { stop: stop.signal, pods: 1, tasks: 150_000, onProgress }
+    expect(await simulated({}, options)).toBeUndefined()
+    expect(rounds).toBe(0)
   })
 })
 
@@ -178,6 +183,36 @@ describe('a plan that cannot be modelled', () => {
     const plan = await stage.plan({ load: { rate: 1000 }, hold: '1h' })
     expect(await rejection(plan, { tasks: undefined })).toContain('bound the stages with --tasks')
     expect(await rejection(plan, { tasks: 1e8 })).toContain('lower --tasks, or raise --pods')
+  })
+})
+
+describe('a measurement', () => {
+  it('whose shortest latency is 0 does not make clients call without end', async () => {
+    const tools = new Map([
+      [
+        'work',
+        {
+          attempts: 1e6,
+          failures: [],
+          latencies: [
+            [0, 1],
+            [300, 1e6],
+          ],
+        },
+      ],
+    ] as const)
+    const rules = [{ name: 'down', faults: [{ abort: { status: 500 } }] }]
+    const load = { clients: 10, rate: undefined }
+    const plan = await stage.plan({ rules, load, stages: ['100%'], hold: '1m' })
+    const options = { measurements: [{ ...measurement, tools }], tasks: undefined }
+    expect(await rejection(plan, options)).toContain('call again as fast as calls fail')
+  })
+
+  it('with impossible counts is rejected', async () => {
+    const { before } = await stage.run({ load: { rate: 400 }, steadyState: { for: '500ms' } })
+    const { load } = before
+    const tools = load!.tools.map((tool) => ({ ...tool, retries: 1e300 }))
+    expect(() => measurementOf('a.json', { ...load!, tools }, [])).toThrow('impossible counts')
   })
 })
 
