@@ -1,6 +1,9 @@
 import type { RequestCall } from '../mcp/call.ts'
+import { digest } from '../base/digest.ts'
 import { jsonHash } from '../base/json/json-hash.ts'
 import { fieldsOf, isRecord } from '../base/values.ts'
+import { cutText } from '../telemetry/shown-ids.ts'
+import { MAX_TOOL_LABEL } from '../telemetry/tool-label.ts'
 
 /** The facts of one call of an agent. */
 export interface ActionFacts {
@@ -28,6 +31,11 @@ export function isPassive(method: string): boolean {
 /** Returns true for calls that begin a session. */
 export function isHandshake(method: string): boolean {
   return method === 'initialize' || method === 'server/discover'
+}
+
+/** Shortens a name that is kept: its label stays as it is, and different names stay different. */
+export function keptName(name: string): string {
+  return name.length > MAX_TOOL_LABEL ? cutText(name, MAX_TOOL_LABEL) + digest(name) : name
 }
 
 /** Returns the hash of what a call asks for, without `_meta`, which differs with each try. */

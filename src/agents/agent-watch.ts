@@ -1,9 +1,9 @@
-import type { ClientInfo, RequestCall } from '../mcp/call.ts'
+import type { RequestCall } from '../mcp/call.ts'
 import { toolOf } from '../mcp/call.ts'
 import type { TaskCounts } from '../telemetry/task-counts.ts'
-import type { CallRecord, FaultEffect } from '../telemetry/telemetry.ts'
-import { hashOfCall, isHandshake, isPassive } from './action.ts'
-import { causesOf, FaultEvent } from './fault-event.ts'
+import { isError } from '../telemetry/outcome-index.ts'
+import { hashOfCall, isHandshake, isPassive, keptName } from './action.ts'
+import { type ActionEnd, causesOf, factsOf, FaultEvent } from './fault-event.ts'
 import { SafeTools } from './safe-tools.ts'
 import type { Action, Decided, Task } from './task.ts'
 import { callerKey, type TaskFacts, taskKeyOf, type TaskKeys } from './task-key.ts'
@@ -19,18 +19,6 @@ export interface AgentWatchOptions extends TaskKeys {
   readonly now?: () => number
 }
 
-/** Describes the end of a call. */
-export interface ActionEnd {
-  readonly record: CallRecord
-  /** The faults that took effect on the call. */
-  readonly faults: readonly FaultEffect[]
-  readonly retryAt?: number | undefined
-  /** True when the upstream is known to have executed the call. */
-  readonly isExecuted: boolean
-  readonly client: ClientInfo | undefined
-  readonly session: string
-}
-
 /** A decided event with its call, for readers. */
 export interface TaskEvent extends Decided {
   readonly task: Task
@@ -41,8 +29,6 @@ const MAX_UNDECIDED = 32
 /** Events of all tasks that wait: 20,000 take 10 MB. */
 const MAX_ALL_UNDECIDED = 20_000
 const MAX_ENDED = 200
-/** A client is not waited for longer, whatever `Retry-After` says. */
-const MAX_RETRY_AFTER = 3_600_000
 
 /** Groups calls into tasks, and decides what agents did after faults and errors. */
 export class AgentWatch {
@@ -97,15 +83,17 @@ export class AgentWatch {
     const task = this.#taskOf(call, facts)
     if (task === undefined) return undefined
     this.#tasks.use(task, now)
-    const { method, name } = call
     const hash = hashOfCall(call)
-    const passive = isPassive(method)
+    const passive = isPassive(call.method)
+    const method = keptName(call.method)
+    const name = call.name === undefined ? undefined : keptName(call.name)
     const overlaps = task.isShared && task.open > 0
     if (!passive) {
       if (overlaps) this.#overlap(task)
       task.seq++
+      task.open++
+      task.calledAt = now
     }
-    task.open++
     const { seq } = task
     const action: Action = {
       task,
@@ -123,52 +111,49 @@ export class AgentWatch {
     if (action.isRetry) {
       task.retries++
       this.#counts.retries++
-    } else task.calls++
+    } else {
+      this.#count(task)
+      task.calls++
+    }
     return action
   }
 
   /** Takes the end of a call. */
   ended(action: Action, end: ActionEnd, now: number): void {
     const { task, method } = action
-    const { outcome, origin, trace, changed } = end.record
+    if (task.isEnded) return
+    const { outcome } = end.record
     const isOk = outcome === 'ok'
-    task.open--
     this.#tasks.use(task, now)
-    if (!isPassive(method)) task.isFailing = !isOk
-    if (action.isRetry && !isOk) this.#wasted(task)
-    else if (!action.isRetry && method === 'tools/call' && action.name !== undefined) {
+    if (!isPassive(method)) {
+      task.open--
+      if (action.seq === task.seq && outcome !== 'cancelled') task.isFailing = !isOk
+    }
+    if (!action.isRetry && method === 'tools/call' && action.name !== undefined) {
       this.#counts.ofTool(action.name, task.tools)
     }
+    let isDuplicate = false
     for (const event of task.undecided.slice()) {
       if (event.facts.endedAt > action.receivedAt) continue
-      if (event.followEnded(action, isOk, end.isExecuted)) this.#decide(task, event)
+      const decides = event.followEnded(action, isOk, end.isExecuted && !isDuplicate)
+      isDuplicate ||= event.verdict === 'duplicate_execution'
+      if (decides) this.#decide(task, event)
     }
-    const causes = causesOf(end.faults, outcome, origin)
+    if (isDuplicate || (action.isRetry && isError(outcome))) {
+      task.wasted++
+      this.#counts.wasted++
+    }
+    const causes = causesOf(end)
     if (causes.length === 0) return
+    this.#count(task)
     task.events++
-    const { retryAt } = end
-    const event = new FaultEvent(
-      {
-        action,
-        causes,
-        outcome,
-        origin,
-        isNoticed: !isOk || changed === true,
-        isExecuted: end.isExecuted && !isOk,
-        retryAt: retryAt === undefined ? undefined : Math.min(retryAt, now + MAX_RETRY_AFTER),
-        endedAt: now,
-        trace,
-        client: end.client,
-        session: end.session,
-      },
-      this.#options.maxRetries,
-    )
-    this.#add(action, event)
+    this.#add(action, new FaultEvent(factsOf(action, end, causes, now), this.#options.maxRetries))
   }
 
   /** Takes the session that an `initialize` has begun. */
   sessionBegan({ task }: Action, session: string): void {
-    if (task.kind === 'session' && session !== '') this.#tasks.alias(task, session)
+    if (task.kind !== 'session' || task.isEnded || session === '') return
+    this.#tasks.alias(task, session)
   }
 
   /** Decides events whose time is over, and ends tasks that were not used for the window. */
@@ -182,7 +167,6 @@ export class AgentWatch {
     for (const task of this.#tasks.unusedSince(now - this.window)) {
       if (task.open === 0 && task.undecided.length === 0) this.#end(task)
     }
-    this.#counts.open = this.#tasks.size
   }
 
   #deadline({ facts: { endedAt, retryAt } }: FaultEvent): number {
@@ -191,18 +175,17 @@ export class AgentWatch {
 
   #taskOf(call: RequestCall, facts: TaskFacts): Task | undefined {
     const named = taskKeyOf(this.#options, call, facts)
-    if (named === undefined) return undefined
-    const { kind, key } = named
-    const known = this.#tasks.find(kind, key)
-    const isShared = kind === 'session' || kind === 'client'
-    if (isShared && call.method === 'initialize') {
+    const known = named && this.#tasks.find(named.kind, named.key)
+    const isNamed = named !== undefined && named.kind !== 'session' && named.kind !== 'client'
+    if (!isNamed && call.method === 'initialize') {
       const task = this.#reinitialized(callerKey(facts.caller), known)
       if (task !== undefined) {
         if (facts.session !== '') this.#tasks.alias(task, facts.session)
         return task
       }
     }
-    if (known !== undefined) return known
+    if (known !== undefined || named === undefined) return known
+    const { kind, key } = named
     const caller = kind === 'session' ? callerKey(facts.caller) : ''
     return this.#tasks.create(kind, key, caller, this.#now())
   }
@@ -240,7 +223,8 @@ export class AgentWatch {
     this.#waiting++
     this.#undecided.add(task)
     if (!event.facts.isNoticed) return this.#decide(task, event)
-    if (task.isShared && (overlaps || seq !== task.seq)) {
+    const isLate = event.facts.endedAt < task.calledAt
+    if (isLate || (task.isShared && (overlaps || seq !== task.seq))) {
       event.overlapped()
       return this.#decide(task, event)
     }
@@ -266,21 +250,22 @@ export class AgentWatch {
       this.#counts.afterFault({ tool, fault, verdict, trace: facts.trace })
     }
     if (verdict === 'duplicate_execution') {
-      this.#wasted(task)
       this.#counts.duplicated(tool, this.tools.isSafe(tool) ? 'declared' : 'not_declared')
     }
     for (const reader of this.#readers) reader({ ...decided, task })
   }
 
-  #wasted(task: Task): void {
-    task.wasted++
-    this.#counts.wasted++
+  /** Counts a task as open from its first call or event on. */
+  #count(task: Task): void {
+    if (!task.counts) this.#counts.open++
   }
 
   #end(task: Task): void {
+    task.isEnded = true
     for (const event of task.undecided.slice()) this.#decide(task, event)
     this.#tasks.remove(task)
     if (!task.counts) return
+    this.#counts.open--
     this.#counts.endedAs(task.result)
     this.#ended.push(task)
     if (this.#ended.length > MAX_ENDED) this.#ended.shift()

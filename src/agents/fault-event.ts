@@ -1,8 +1,21 @@
+import { inOnePiece } from '../base/bytes.ts'
 import type { ClientInfo, Origin, Outcome } from '../mcp/call.ts'
 import { isError } from '../telemetry/outcome-index.ts'
-import type { FaultEffect } from '../telemetry/telemetry.ts'
+import type { CallRecord, FaultEffect } from '../telemetry/telemetry.ts'
 import { type ActionFacts, isHandshake } from './action.ts'
 import type { Verdict } from './verdicts.ts'
+
+/** Describes the end of a call. */
+export interface ActionEnd {
+  readonly record: CallRecord
+  /** The faults that took effect on the call. */
+  readonly faults: readonly FaultEffect[]
+  readonly retryAt?: number | undefined
+  /** True when the upstream is known to have executed the call. */
+  readonly isExecuted: boolean
+  readonly client: ClientInfo | undefined
+  readonly session: string
+}
 
 /** A call on which a fault took effect, or which failed: the question to the agent. */
 export interface EventFacts {
@@ -28,6 +41,10 @@ export interface EventFacts {
  * before the call is counted.
  */
 const EARLY_MS = 20
+/** A client is not waited for longer, whatever `Retry-After` says. */
+const MAX_RETRY_AFTER = 3_600_000
+/** Sessions with longer ids are not shown; nothing else remembers them either. */
+const MAX_SESSION = 1024
 
 /** Decides what an agent did after one event. */
 export class FaultEvent {
@@ -115,13 +132,33 @@ export class FaultEvent {
   }
 }
 
+/** Returns the facts of an event, without parts of longer texts. */
+export function factsOf(
+  action: ActionFacts,
+  { record, isExecuted, retryAt, client, session }: ActionEnd,
+  causes: readonly string[],
+  now: number,
+): EventFacts {
+  const { outcome, origin, trace, changed } = record
+  const isOk = outcome === 'ok'
+  return {
+    action,
+    causes,
+    outcome,
+    origin,
+    isNoticed: !isOk || changed === true,
+    isExecuted: isExecuted && !isOk,
+    retryAt: retryAt === undefined ? undefined : Math.min(retryAt, now + MAX_RETRY_AFTER),
+    endedAt: now,
+    trace: trace === undefined ? undefined : inOnePiece(trace),
+    client,
+    session: session.length > MAX_SESSION ? '' : inOnePiece(session),
+  }
+}
+
 /** Returns the faults that took effect, and the origin of an error that no fault caused. */
-export function causesOf(
-  faults: readonly FaultEffect[],
-  outcome: Outcome,
-  origin: Origin,
-): readonly string[] {
-  const causes = faults.map(({ fault }) => fault)
+export function causesOf({ faults, record: { outcome, origin } }: ActionEnd): readonly string[] {
+  const causes = [...new Set(faults.map(({ fault }) => fault))]
   const isUncaused = isError(outcome) && (origin !== 'injected' || causes.length === 0)
   return isUncaused ? [...causes, origin] : causes
 }

@@ -1,3 +1,4 @@
+import { inOnePiece } from '../base/bytes.ts'
 import { Chain } from '../base/linked-list.ts'
 import { digest } from '../base/digest.ts'
 import type { KeyKind } from './key-kinds.ts'
@@ -56,7 +57,9 @@ export class TaskTable {
   /** Creates a task. `caller` identifies the client of a session. */
   create(kind: KeyKind, key: string, caller: string, beganAt: number): Task {
     if (this.#used.size >= this.#limit && this.#used.oldest) this.#onFull(this.#used.oldest)
-    const task = new Task(kind, bounded(key), caller, beganAt)
+    // A part of a header block would keep the whole block alive.
+    const isOfHeader = kind !== 'meta' && kind !== 'client'
+    const task = new Task(kind, bounded(isOfHeader ? inOnePiece(key) : key), caller, beganAt)
     this.#tasks[kind].set(task.key, task)
     this.#used.add(task)
     if (kind === 'session') {
@@ -68,7 +71,7 @@ export class TaskTable {
   }
 
   use(task: Task, now: number): void {
-    task.usedAt = now
+    task.usedAt = Math.max(task.usedAt, now)
     if (task === this.#used.newest) return
     this.#used.remove(task)
     this.#used.add(task)
@@ -76,7 +79,7 @@ export class TaskTable {
 
   /** Adds a session to a task. */
   alias(task: Task, session: string): void {
-    const key = bounded(session)
+    const key = inOnePiece(bounded(session))
     if (this.#tasks.session.has(key) || task.aliases.length >= MAX_ALIASES) return
     task.aliases.push(key)
     this.#tasks.session.set(key, task)
@@ -96,7 +99,7 @@ export class TaskTable {
   }
 }
 
-/** Copies a key, so that it keeps no header block alive. */
+/** Returns the key under which the table knows a task. */
 function bounded(key: string): string {
   return key.length > MAX_KEY ? digest(key) : key
 }

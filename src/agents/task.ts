@@ -37,10 +37,13 @@ export class Task {
   readonly beganAt: number
   /** The last time at which a call began or ended, by the steady clock. */
   usedAt = 0
-  /** The number of calls so far. */
+  /** The number of calls so far, without passive ones. */
   seq = 0
-  /** Calls in flight. */
+  /** The arrival of the last of them. */
+  calledAt = 0
+  /** Those among them in flight. */
   open = 0
+  isEnded = false
   /** Calls without retries and handshakes. */
   calls = 0
   retries = 0
@@ -49,7 +52,7 @@ export class Task {
   readonly tools: string[] = []
   /** The number of events, decided or not. */
   events = 0
-  /** True when the last call did not end well. */
+  /** True when the last call failed. */
   isFailing = false
   readonly undecided: FaultEvent[] = []
   readonly decided: Decided[] = []

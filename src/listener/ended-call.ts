@@ -1,4 +1,4 @@
-import type { ActionEnd } from '../agents/agent-watch.ts'
+import type { ActionEnd } from '../agents/fault-event.ts'
 import type { ClientInfo, Origin, Outcome } from '../mcp/call.ts'
 import type { ErrorText } from '../mcp/error-text.ts'
 import type { CallRecord, FaultEffect } from '../telemetry/telemetry.ts'

@@ -1,4 +1,5 @@
-import { AgentWatch, type ActionEnd, type AgentWatchOptions } from '../../src/agents/agent-watch.ts'
+import { AgentWatch, type AgentWatchOptions } from '../../src/agents/agent-watch.ts'
+import type { ActionEnd } from '../../src/agents/fault-event.ts'
 import type { Action } from '../../src/agents/task.ts'
 import type { RequestCall } from '../../src/mcp/call.ts'
 import { TaskCounts } from '../../src/telemetry/task-counts.ts'
@@ -18,10 +19,14 @@ export interface Asked {
 /** Describes the end of a call; ok by default. */
 export interface Ended {
   readonly fault?: string
+  /** The number of rules that injected the fault. */
+  readonly times?: number
   readonly outcome?: ActionEnd['record']['outcome']
   readonly changed?: boolean
   readonly executed?: boolean
   readonly retryAfter?: number
+  /** The time at which the client left, where the call is settled later. */
+  readonly leftAt?: number
 }
 
 /** The core with a clock that the test moves, and every verdict in order. */
@@ -65,8 +70,9 @@ export function watched(options: Partial<AgentWatchOptions> = {}) {
     return watch.started(call, { caller: { head, peer }, session, trace, client: undefined }, ++at)
   }
   const end = (action: Action | undefined, ended: Ended = {}): void => {
-    const { fault, outcome = 'ok', changed = false, executed, retryAfter } = ended
+    const { fault, times = 1, outcome = 'ok', changed = false, executed, retryAfter } = ended
     at++
+    const endedAt = ended.leftAt ?? at
     watch.ended(
       action!,
       {
@@ -79,13 +85,16 @@ export function watched(options: Partial<AgentWatchOptions> = {}) {
           upstreamSeconds: 0,
           changed,
         },
-        faults: fault === undefined ? [] : [{ rule: 'r', fault }],
+        faults: Array.from({ length: fault === undefined ? 0 : times }, (_, i) => ({
+          rule: `r${i}`,
+          fault: fault!,
+        })),
         retryAt: retryAfter === undefined ? undefined : at + retryAfter,
         isExecuted: executed ?? outcome === 'ok',
         client: undefined,
         session: 's',
       },
-      at,
+      endedAt,
     )
   }
   return {
@@ -95,6 +104,7 @@ export function watched(options: Partial<AgentWatchOptions> = {}) {
     begin,
     end,
     evicted: () => evicted,
+    now: () => at,
     call: (asked: Asked, ended?: Ended): void => end(begin(asked), ended),
     wait: (ms: number): void => {
       at += ms
