@@ -5,7 +5,7 @@ import { headerValue, type ResponseHead } from '../http/headers.ts'
 import { retryAfterOf } from '../http/retry-after.ts'
 import { eachResponse, type Response } from '../mcp/event-message.ts'
 import { signIn } from '../mcp/event-signs.ts'
-import { endingsOfJsonBody } from '../mcp/body-outcome.ts'
+import { endingsOfJsonBody, type OnResponse } from '../mcp/body-outcome.ts'
 import { readingCost } from '../base/json/json-bounds.ts'
 import { Pieces } from '../base/pieces.ts'
 import { hasToolResult } from '../mcp/task-tools.ts'
@@ -176,11 +176,13 @@ export class CallObserver implements Observer {
     }
     // A large body is not parsed, and holds the result of the only call.
     const sizes = entries.map(() => (entries.length === 1 ? body?.length : undefined))
-    const endings = endingsOfJsonBody(calls, this.#status, body ?? '', (at, message, bytes) => {
+    const found: OnResponse = (at, message, bytes) => {
       const { call } = entries[at]!
       this.#inFlight.learn(this.#session, call, message)
       sizes[at] = hasToolResult(call, message) ? bytes : undefined
-    })
+    }
+    const { readsTools } = this.#inFlight
+    const endings = endingsOfJsonBody(calls, this.#status, body ?? '', found, readsTools)
     for (let i = 0; i < entries.length; i++) {
       const { outcome, error } = endings[i]!
       this.#inFlight.settle(entries[i]!, outcome, 'real', sizes[i], error)

@@ -28,18 +28,19 @@ export type OnResponse = (call: number, response: Message, bytes: number) => voi
 
 /**
  * Returns how each call of an exchange ended from a complete response that is not a stream. `found`
- * gets the responses that were read.
+ * gets the responses that were read; with `readsTools` these include every list of tools.
  */
 export function endingsOfJsonBody(
   calls: readonly RequestCall[],
   status: number,
   body: string | Uint8Array,
   found?: OnResponse,
+  readsTools = false,
 ): Ending[] {
   if (status >= 200 && status < 300) {
     // 202 and 204 carry no response, whatever follows them.
     if (status === 202 || status === 204) return calls.map(() => INCOMPLETE)
-    if (calls.length === 1 && isCertainResult(calls[0]!, body)) return [OK]
+    if (calls.length === 1 && isCertainResult(calls[0]!, body, readsTools)) return [OK]
     const responses = read(body)
     // An unreadable body may be a valid response: only the status decides.
     if (responses === undefined) return calls.map(() => OK)
@@ -146,18 +147,19 @@ function sized({ batch, messages }: ReadMessages, body: string | Uint8Array): Si
  * parsed. The check ignores invalid JSON and a repeated id inside the body, which the client
  * receives anyway.
  */
-function isCertainResult(call: RequestCall, body: string | Uint8Array): boolean {
-  if (body.length <= ALWAYS_PARSED || isAlwaysRead(call)) return false
+function isCertainResult(
+  { id, method }: RequestCall,
+  body: string | Uint8Array,
+  readsTools: boolean,
+): boolean {
+  // These results say more than that the call ended well.
+  const isRead = method === 'tasks/get' || (readsTools && method === 'tools/list')
+  if (body.length <= ALWAYS_PARSED || isRead) return false
   const hay = typeof body === 'string' ? body : asBuffer(body)
   return (
-    isFramedAs(call.id, textOf(hay, 0, EDGE), textOf(hay, hay.length - EDGE, hay.length)) &&
+    isFramedAs(id, textOf(hay, 0, EDGE), textOf(hay, hay.length - EDGE, hay.length)) &&
     !SIGNS.some((sign) => hay.includes(sign))
   )
-}
-
-/** Returns true for results that say more than that the call ended well. */
-function isAlwaysRead({ method }: RequestCall): boolean {
-  return method === 'tasks/get' || method === 'tools/list'
 }
 
 /**
