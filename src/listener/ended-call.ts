@@ -50,13 +50,15 @@ export function actionEnd(
   client: ClientInfo | undefined,
   error: Explained | undefined,
 ): ActionEnd {
-  const { call, session, sentAt, faults, retryAfter = error?.retryAfter } = entry
+  const { call, session, sentAt, respondedAt, faults, retryAfter = error?.retryAfter } = entry
   const isOk = record.outcome === 'ok'
+  // The status of a stream comes before the tool runs: only a complete response counts.
+  const isHidden = respondedAt >= 0 && faults?.of(call)?.isExecuted === true
   return {
     record,
     faults: effectsOn(entry, error),
     retryAt: retryAfter === undefined || isOk ? undefined : now + retryAfter,
-    isExecuted: sentAt >= 0 && (isOk || faults?.of(call)?.isExecuted === true),
+    isExecuted: sentAt >= 0 && (isOk || isHidden),
     client,
     session,
   }
