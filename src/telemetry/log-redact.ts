@@ -21,7 +21,7 @@ const checked = new Map<string, boolean>()
  * Returns true for names of headers and fields whose value is a secret; `progressToken` is an
  * identifier.
  */
-function isSecretName(name: string): boolean {
+export function isSecretName(name: string): boolean {
   if (name.length > MAX_KEY) return false
   const known = checked.get(name)
   if (known !== undefined) return known

@@ -2,6 +2,7 @@ import { KEY_KINDS } from '../../agents/key-kinds.ts'
 import type { AgentWatchOptions } from '../../agents/agent-watch.ts'
 import { type Given, group, type Values } from '../flags/flag.ts'
 import { count, duration, elementsOf, many, one, oneOf, toggle } from '../flags/kinds.ts'
+import { isSecretName } from '../../telemetry/log-redact.ts'
 import { invalidValue } from '../flags/usage-error.ts'
 
 const HEADER = 'x-task-id'
@@ -47,8 +48,14 @@ export function tasksOf(flags: Values<typeof TASK_FLAGS>): AgentWatchOptions | u
 }
 
 function headerOf(given: Given): string {
-  if (/^[-!#$%&'*+.^`|~\w]{1,128}$/.test(given.text)) return given.text.toLowerCase()
-  throw invalidValue(given, 'is not the name of a header', 'write a name such as x-task-id')
+  if (!/^[-!#$%&'*+.^`|~\w]{1,128}$/.test(given.text)) {
+    throw invalidValue(given, 'is not the name of a header', 'write a name such as x-task-id')
+  }
+  // Keys of tasks are shown.
+  if (isSecretName(given.text)) {
+    throw invalidValue(given, 'is a header with secrets', 'name one that is no secret: x-task-id')
+  }
+  return given.text.toLowerCase()
 }
 
 function metaOf(given: Given): string {
