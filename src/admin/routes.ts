@@ -101,7 +101,7 @@ export function createRoutes(
 ): ReadonlyMap<string, AdminRoute> {
   const routes = new Map<string, AdminRoute>()
   const list = (): AdminResponse => {
-    const paths = listed(routes).map((path) => `${path.padEnd(12)} ${routes.get(path)?.summary}`)
+    const paths = listed(routes).map((path) => `${path.padEnd(14)} ${routes.get(path)?.summary}`)
     const body = `${[`squall ${sources.version}`, '', ...paths].join('\n')}\n`
     return { status: 200, type: TEXT, body }
   }

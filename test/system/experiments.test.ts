@@ -110,7 +110,7 @@ test('a run is stored with its reports, listed, and repeated exactly', async () 
   const result = JSON.parse(first.stdout) as ExperimentResult
   expect(result).toMatchObject({ schema: 'squall.experiment/1', verdict: 'passed', seed: 9 })
   const place = join(at('experiments'), result.id)
-  const files = ['plan.json', 'report.html', 'report.json', 'report.md']
+  const files = ['next', 'plan.json', 'report.html', 'report.json', 'report.md']
   expect((await readdir(place)).sort()).toEqual(files)
   expect(JSON.parse(await readFile(join(place, 'report.json'), 'utf8'))).toEqual(result)
   expect(await readFile(join(place, 'report.md'), 'utf8')).toContain('# latency: passed')

@@ -7,6 +7,8 @@ import type { Rank } from './rank.ts'
 export interface PlanSetting {
   readonly url: string
   readonly environment: string | null | undefined
+  /** More of the `target` of the plan, where it is known; its `url` is used instead. */
+  readonly target?: object | undefined
   /** The `sidecar` of the plan. */
   readonly sidecar: object
   readonly limits?: PlanLimits | undefined
@@ -31,7 +33,7 @@ const LONGEST_MS = 3000
 
 /** Writes a plan that asks the question of a rank, with the reasons as comments. */
 export function planFor({ tool, question, reasons }: Rank, setting: PlanSetting): string {
-  const { url, environment, sidecar, limits = {} } = setting
+  const { url, environment, target, sidecar, limits = {} } = setting
   const name = `${question.id}-${tool}`.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')
   const { maxRate = 10, firstStage = 100, maxPercent = 100, maxDuration = Infinity } = limits
   const [first, last] = question.fails ? FAILING : SLOW
@@ -42,7 +44,7 @@ export function planFor({ tool, question, reasons }: Rank, setting: PlanSetting)
   )
   const plan = {
     name: name.slice(0, MAX_NAME).replace(/-$/, ''),
-    target: { url, ...(environment && { environment }) },
+    target: { url, ...(environment && { environment }), ...target },
     sidecar,
     steadyState: { errors: '1%', for: '20s', within: '2m' },
     rules: [{ name: question.id, match: { tool }, faults: [question.write] }],

@@ -17,7 +17,7 @@ export interface NextFacts {
   /** The counts at the begin of the last minutes. */
   readonly earlier: Mark | undefined
   readonly injected: readonly InjectedInto[]
-  /** What tasks called since the start, by tool; empty where agents are not watched. */
+  /** Calls of tasks since the start, by tool; empty where agents are not watched. */
   readonly tasks: ReadonlyMap<string, { readonly tasks: number; readonly calls: number }>
   readonly trips: readonly Disarmed[]
   /** Milliseconds since the epoch. */

@@ -4,12 +4,11 @@ import { API } from '../../admin/api.ts'
 import { AdminError, askAdmin } from '../../admin/api-client.ts'
 import { planFor, type PlanSetting } from '../../admin/next/next-plan.ts'
 import type { Rank } from '../../admin/next/rank.ts'
-import { matchesGlob } from '../../base/glob.ts'
 import { plain } from '../../base/text/foreign-text.ts'
 import { shownUrl } from '../../base/text/shown-url.ts'
 import { MonitorError } from '../../lab/experiment/monitor/ask.ts'
 import { BaselinesError } from '../../lab/next/baselines.ts'
-import { whatNext } from '../../lab/next/what-next.ts'
+import { allowedRanks, whatNext } from '../../lab/next/what-next.ts'
 import type { Policy } from '../../lab/policy/policy-schema.ts'
 import type { SeriesChoice } from '../../lab/slo/prometheus-baseline.ts'
 import { type AdminEndpoint, endpointText } from '../../lab/top/sidecar-view.ts'
@@ -79,13 +78,7 @@ export function plannedRanks(
   policy: Policy | undefined,
   top: number,
 ): readonly Shown[] {
-  const { faults, neverTools = [] } = policy ?? {}
-  return ranks
-    .filter(
-      ({ tool, question }) =>
-        (faults?.includes(question.fault) ?? true) &&
-        !neverTools.some((glob) => matchesGlob(glob, tool)),
-    )
+  return allowedRanks(ranks, policy)
     .slice(0, top)
     .map((each) => shownRank(each, planFor(each, { ...setting, limits: policy })))
 }

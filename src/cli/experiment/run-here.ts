@@ -3,7 +3,7 @@ import { isKubeError, KubeError } from '../../cluster/kube/kube-error.ts'
 import { metadataOf, NAMESPACES } from '../../cluster/kube/resources.ts'
 import type { ExperimentOptions } from '../../lab/experiment/context.ts'
 import type { ExperimentResult } from '../../lab/experiment/experiment-result.ts'
-import { nextTests } from '../../lab/next/next-tests.ts'
+import { nextTests, type PolicyOfRun } from '../../lab/next/next-tests.ts'
 import { writeReports } from '../../lab/experiment/experiment-report.ts'
 import { addToHistory, readHistory } from '../../lab/experiment/history.ts'
 import { LocalSidecar } from '../../lab/experiment/local-sidecar.ts'
@@ -114,9 +114,9 @@ export async function storeResult(
   experiments: string,
   result: ExperimentResult,
   kept: KeptPlan,
-  { isOfSearch = false } = {},
+  { isOfSearch = false, policy }: { isOfSearch?: boolean; policy?: PolicyOfRun | undefined } = {},
 ): Promise<string> {
-  const next = isOfSearch ? undefined : await nextTests(experiments, result, kept)
+  const next = isOfSearch ? undefined : await nextTests(experiments, result, kept, policy)
   const directory = await writeReports(experiments, result, kept, next)
   await addToHistory(experiments, result)
   return directory

@@ -13,6 +13,7 @@ import { INTERRUPTED, interruption } from '../long-running.ts'
 import { invalidFile } from '../flags/usage-error.ts'
 import { experimentProgress } from '../../lab/experiment/experiment-progress.ts'
 import type { KeptPlan, ReadPlan } from '../../lab/experiment/read-plan.ts'
+import type { Policy } from '../../lab/policy/policy-schema.ts'
 import type { Sidecars } from '../../lab/experiment/sidecars.ts'
 import { type AskedPlan, complaints, complaintsOf, readAsked, rejectedLines } from './read-plans.ts'
 import type { KubeClient } from '../../cluster/kube/kube-client.ts'
@@ -62,7 +63,7 @@ async function runToReport(request: ExperimentRunRequest): Promise<number> {
   return withSidecars(request, plan, async (sidecars, client) => {
     const { inCluster } = request
     if (inCluster !== undefined && spec.kind === 'pods' && read.rejections.length === 0) {
-      return runAsJob(request, inCluster, { client: client!, spec, kept, again })
+      return runAsJob(request, inCluster, { client: client!, spec, kept, policy, again })
     }
     return runWith(request, read, { ...kept, again }, sidecars)
   })
@@ -97,7 +98,7 @@ async function runWith(
         json && !request.progress ? () => {} : experimentProgress(process.stderr, process.env),
       ...(again !== undefined && { again }),
     })
-    const code = await reported(request, result, kept)
+    const code = await reported(request, result, kept, plan.policy)
     return interrupt.signal.aborted ? INTERRUPTED : code
   } catch (error) {
     if (!(error instanceof RejectedError)) throw error
@@ -116,8 +117,15 @@ async function runAsJob(
     client,
     spec,
     kept,
+    policy,
     again,
-  }: { client: KubeClient; spec: PodsSpec; kept: KeptPlan; again: string | undefined },
+  }: {
+    client: KubeClient
+    spec: PodsSpec
+    kept: KeptPlan
+    policy: Policy | undefined
+    again: string | undefined
+  },
 ): Promise<number> {
   const { json, progress, prefix, cluster, production } = request
   const { patterns } = production
@@ -142,7 +150,7 @@ async function runAsJob(
     }
     if (outcome === undefined) return INTERRUPTED
     const result = { ...outcome.result, ...(again !== undefined && { again }) }
-    const code = await reported(request, result, kept)
+    const code = await reported(request, result, kept, policy)
     return interrupt.signal.aborted ? INTERRUPTED : code
   } catch (error) {
     if (!(error instanceof RejectedError)) throw error
@@ -154,11 +162,13 @@ async function runAsJob(
 
 /** Writes the reports of a result; returns the exit code. */
 async function reported(
-  { experiments, json, junit }: ExperimentRunRequest,
+  { experiments, json, junit, policy: file }: ExperimentRunRequest,
   result: ExperimentResult,
   kept: KeptPlan,
+  policy: Policy | undefined,
 ): Promise<number> {
-  const directory = await storeResult(experiments, result, kept)
+  const limits = policy === undefined || file === undefined ? undefined : { policy, file }
+  const directory = await storeResult(experiments, result, kept, { policy: limits })
   await writeJunit(junit, experimentSuite(result))
   await print(json ? `${JSON.stringify(result)}\n` : resultText(result, directory))
   return result.verdict === 'passed' ? 0 : FAILED

@@ -176,7 +176,7 @@ async function approve(
 async function runApproved(
   { proposal: { id, digest, target }, checked: { plan, kept }, by: approvedBy }: Approved,
   call: ControlCall,
-  { control: { access, running }, show = () => ({}) }: RunSetup,
+  { control: { access, running, policy: file }, show = () => ({}) }: RunSetup,
 ): Promise<Outcome> {
   const about = { proposal: id, digest, target, approvedBy }
   // A run that cannot be logged does not begin.
@@ -188,7 +188,8 @@ async function runApproved(
         const checks = await checksOf(access, plan, () => {})
         return runHere(access, { plan, sidecars, ...checks, stop, onEvent: progressTo(call) })
       })
-      await storeResult(access.experiments, result, kept)
+      const limits = plan.policy && { policy: plan.policy, file }
+      await storeResult(access.experiments, result, kept, { policy: limits })
       const entry = { ...about, experiment: result.id, verdict: result.verdict }
       const data = { ...outcomeOf(result), ...show(result) }
       return { text: noteLines(result).join('\n'), data, entry }

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { fieldsOf, isRecord } from '../../base/values.ts'
 import type { ProductionCheck } from '../../rules/guard/production-names.ts'
 import type { Policy } from '../policy/policy-schema.ts'
 import { type KeptPlan, type ReadAndKept, type ReadPlan, readPlan } from './read-plan.ts'
@@ -19,9 +20,9 @@ export async function readKept(
   if (!/^[0-9]{8}-[0-9]{6}-[0-9a-f]{6}$/.test(id)) {
     throw new NotKeptError('this is no id of a run; squall experiment list shows the ids')
   }
-  let kept: KeptPlan
+  let kept: unknown
   try {
-    kept = JSON.parse(await readFile(join(experiments, id, 'plan.json'), 'utf8')) as KeptPlan
+    kept = JSON.parse(await readFile(join(experiments, id, 'plan.json'), 'utf8'))
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     throw new NotKeptError(
@@ -29,7 +30,17 @@ export async function readKept(
       { cause: error },
     )
   }
+  if (!isKeptPlan(kept)) throw new NotKeptError(`plan.json of the run ${id} is no stored plan`)
   return { read: await readStored(kept, production, policy), kept }
+}
+
+export function isKeptPlan(value: unknown): value is KeptPlan {
+  const { file, directory, text, files } = fieldsOf(value)
+  return (
+    [file, directory, text].every((each) => typeof each === 'string') &&
+    isRecord(files) &&
+    Object.values(files).every((each) => typeof each === 'string')
+  )
 }
 
 /** Reads a stored plan again. */

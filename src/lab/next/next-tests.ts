@@ -11,9 +11,17 @@ import { readStored } from '../experiment/kept-plan.ts'
 import type { KeptPlan } from '../experiment/read-plan.ts'
 import { cell, type ReportTable } from '../report/report-table.ts'
 import { merged } from './baselines.ts'
+import type { Policy } from '../policy/policy-schema.ts'
 import { pastRuns, testsOf } from './past-tests.ts'
+import { allowedRanks } from './what-next.ts'
 
 const SHOWN = 3
+
+/** The policy of a run, and its file. */
+export interface PolicyOfRun {
+  readonly policy: Policy
+  readonly file: string
+}
 
 /**
  * Ranks what to test after a run: by its load before the stages, that of earlier runs as the usual
@@ -24,6 +32,7 @@ export async function nextTests(
   experiments: string,
   result: ExperimentResult,
   kept: KeptPlan,
+  limits?: PolicyOfRun,
 ): Promise<NextTests | undefined> {
   const read = await readStored(kept)
   const now = toolsBefore(result).filter(({ tool }) => isPlainName(tool))
@@ -34,11 +43,12 @@ export async function nextTests(
   for (const each of earlier.flatMap((run) => toolsBefore(run.result))) {
     usual.set(each.tool, merged(usual.get(each.tool), each))
   }
-  const runs = [...earlier, { result, rules: plan.rules?.rules ?? [] }]
-  const past = runs.flatMap((run) => testsOf(run.result, run.rules))
+  // The load before a run resembles itself, which says nothing.
+  const own = testsOf(result, plan.rules?.rules ?? []).map(({ before: _, ...test }) => test)
+  const past = [...earlier.flatMap((run) => testsOf(run.result, run.rules)), ...own]
   const at = Date.parse(result.endedAt)
-  const ranks = rank({ now, usual, past, at }).slice(0, SHOWN)
-  const setting = settingOf(plan, result)
+  const ranks = allowedRanks(rank({ now, usual, past, at }), limits?.policy).slice(0, SHOWN)
+  const setting = { ...settingOf(plan, result), limits: limits?.policy }
   const plans = ranks.map((each, i) => ({
     name: `${i + 1}-${each.question.id}.yaml`,
     plan: planFor(each, setting),
@@ -51,12 +61,16 @@ export async function nextTests(
       'usually',
     ),
   ].join(', ')
-  return { table: nextTable(ranks, files, { target: result.target, perTask }), plans }
+  const flags = limits === undefined ? '' : ` --policy ${limits.file}`
+  return { table: nextTable(ranks, files, { target: result.target, perTask, flags }), plans }
 }
 
 function settingOf({ sidecar, file }: Plan, result: ExperimentResult): PlanSetting {
+  const { indirect: _, ...target } = file.target
   return {
     url: result.target,
+    // With the query, the client and the headers of the run.
+    target,
     environment: result.environment,
     sidecar:
       sidecar.kind === 'local'
@@ -86,9 +100,13 @@ function perTaskText(results: readonly ExperimentResult[], when: string): readon
 function nextTable(
   ranks: readonly Rank[],
   files: readonly string[],
-  { target, perTask }: { readonly target: string; readonly perTask: string },
+  {
+    target,
+    perTask,
+    flags,
+  }: { readonly target: string; readonly perTask: string; readonly flags: string },
 ): ReportTable {
-  const command = asStarted(`squall experiment next --target ${target}`)
+  const command = asStarted(`squall experiment next --target ${target}${flags}`)
   return {
     title: 'What to test next',
     about: `By the load before the stages and the history of this target; ${command} also reads what the sidecar passes now. Calls and retries per task before the stages: ${perTask}.`,
@@ -104,7 +122,7 @@ function nextTable(
       { text: question.fault, about: question.asks },
       cell(score.toFixed(2)),
       cell(foreign(reasons.join('; '), 400)),
-      cell(foreign(asStarted(`squall experiment run ${files[i]}`), 400)),
+      cell(foreign(asStarted(`squall experiment run${flags} ${files[i]}`), 400)),
     ]),
   }
 }

@@ -1,10 +1,10 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { PastRunError, readHistory, readPastResult } from '../experiment/history.ts'
+import { readHistory, readPastResult } from '../experiment/history.ts'
 import type { ExperimentResult } from '../experiment/experiment-result.ts'
 import type { WrittenRule } from '../experiment/plan.ts'
 import { toolMatcher } from '../experiment/plan-rejections.ts'
-import { NotKeptError, readKept } from '../experiment/kept-plan.ts'
+import { readKept } from '../experiment/kept-plan.ts'
 import { readSearch } from '../search/search-result.ts'
 import { questionsOf } from '../../admin/next/questions.ts'
 import type { PastTest } from '../../admin/next/rank.ts'
@@ -29,8 +29,8 @@ export async function pastTests(experiments: string, target: string): Promise<re
 }
 
 /**
- * Reads the earlier experiments on a target, the oldest first. Runs that are incomplete or huge are left
- * out, and those of searches, whose verdicts are about one magnitude.
+ * Reads the earlier experiments on a target, the oldest first. Runs that cannot be read or are huge are
+ * left out, and those of searches, whose verdicts are about one magnitude.
  */
 export async function pastRuns(experiments: string, target: string): Promise<readonly PastRun[]> {
   const searched = await runsOfSearches(experiments)
@@ -45,10 +45,8 @@ export async function pastRuns(experiments: string, target: string): Promise<rea
       const result = await readPastResult(experiments, id)
       const { read } = await readKept(experiments, id)
       if (read.ok) found.push({ result, rules: read.plan.rules?.rules ?? [] })
-    } catch (error) {
-      const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT'
-      if (!(isMissing || error instanceof PastRunError || error instanceof NotKeptError))
-        throw error
+    } catch {
+      // A damaged run must not cost the report of another one.
     }
   }
   return found

@@ -1,5 +1,7 @@
 import { type Behaviour, type Rank, rank } from '../../admin/next/rank.ts'
 import { isPlainName } from '../../admin/next/show-next.ts'
+import { matchesGlob } from '../../base/glob.ts'
+import type { Policy } from '../policy/policy-schema.ts'
 import { prometheusBaselines, type SeriesChoice } from '../slo/prometheus-baseline.ts'
 import { learn, readBaselines } from './baselines.ts'
 import { pastTests } from './past-tests.ts'
@@ -38,6 +40,16 @@ export async function whatNext(sources: NextSources): Promise<readonly Rank[]> {
   const ranks = rank({ now: now.filter(({ tool }) => isPlainName(tool)), usual, past, at })
   if (learns && prometheus === undefined) await learn(baselines, target, now, at)
   return ranks
+}
+
+/** Returns the ranks that a policy allows to test. */
+export function allowedRanks(ranks: readonly Rank[], policy: Policy | undefined): readonly Rank[] {
+  const { faults, neverTools = [] } = policy ?? {}
+  return ranks.filter(
+    ({ tool, question }) =>
+      (faults?.includes(question.fault) ?? true) &&
+      !neverTools.some((glob) => matchesGlob(glob, tool)),
+  )
 }
 
 function byTool(all: readonly Behaviour[]): ReadonlyMap<string, Behaviour> {

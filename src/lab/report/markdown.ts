@@ -70,7 +70,8 @@ export function tableBlocks(table: ReportTable, level: number): string[] {
     ...table.rows.map((row) => kept(row).map((each, i) => cellText(each, i))),
   ]
   const heading = `${'#'.repeat(level)} ${markdownText(table.title)}`
-  return [heading, lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n')]
+  const about = table.about === undefined ? [] : [markdownText(table.about)]
+  return [heading, ...about, lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n')]
 }
 
 /** Adds the explanation of a value. Explanations of names appear only in HTML. */

@@ -90,9 +90,16 @@ export class Bisection {
     const most = Math.min(1, positionOf(range, strongest))
     for (const share of QUANTILES) {
       const position = Math.min(most, posterior.quantile(share))
-      if (!this.#isBlocked(position)) return magnitudeAt(range, position)
+      if (!this.#isBlocked(position)) return this.#notBeyond(most, magnitudeAt(range, position))
     }
     return undefined
+  }
+
+  /** Returns an integer that rounding made too strong as the next milder one. */
+  #notBeyond(most: number, magnitude: number): number {
+    const { range } = this.#settings
+    if (positionOf(range, magnitude) <= most + ROUNDING || range.isWhole !== true) return magnitude
+    return magnitude + Math.sign(range.mildest - range.strongest)
   }
 
   /** Returns true for a position too close to one that could not be decided, or decided often. */

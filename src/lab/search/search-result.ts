@@ -1,11 +1,14 @@
-import { readFile, rename, writeFile, mkdir } from 'node:fs/promises'
+import { rename, writeFile, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fieldsOf, isRecord, listOf } from '../../base/values.ts'
+import { readBounded } from '../../base/read-bounded.ts'
+import { fieldsOf, listOf } from '../../base/values.ts'
+import { isKeptPlan } from '../experiment/kept-plan.ts'
 import type { KeptPlan } from '../experiment/read-plan.ts'
 import type { Limit, Point } from './bisection.ts'
 import type { Step } from './staircase.ts'
 
 export const SEARCH_SCHEMA = 'squall.search/1'
+const MAX_BYTES = 8 * 1024 * 1024
 
 /** The settings of a search, which a resumed search keeps. */
 export interface SearchSettings {
@@ -66,9 +69,10 @@ export async function keepSearch(experiments: string, search: KeptSearch): Promi
 /** Reads a stored search; undefined when there is none with the id, or when it is invalid. */
 export async function readSearch(experiments: string, id: string): Promise<KeptSearch | undefined> {
   if (!/^[0-9]{8}-[0-9]{6}-[0-9a-f]{6}$/.test(id)) return undefined
-  const text = await readFile(join(experiments, id, FILE), 'utf8').catch(() => '')
   try {
-    const value: unknown = JSON.parse(text)
+    const bytes = await readBounded(join(experiments, id, FILE), MAX_BYTES)
+    const value: unknown =
+      bytes.length > MAX_BYTES ? undefined : JSON.parse(new TextDecoder().decode(bytes))
     return isKept(value) ? value : undefined
   } catch {
     return undefined
@@ -79,15 +83,14 @@ function isKept(value: unknown): value is KeptSearch {
   const { result, kept } = fieldsOf(value)
   const { schema, points, runs, calls, settings, startedAt } = fieldsOf(result)
   const { vary, until, ...rates } = fieldsOf(settings)
-  const { file, directory, text, files } = fieldsOf(kept)
   return (
     schema === SEARCH_SCHEMA &&
-    [until, file, directory, text, startedAt].every((each) => typeof each === 'string') &&
+    [until, startedAt].every((each) => typeof each === 'string') &&
     Array.isArray(vary) &&
     vary.length > 0 &&
     vary.every((each) => typeof each === 'string') &&
     Object.values(rates).every((each) => Number.isFinite(each)) &&
-    isRecord(files) &&
+    isKeptPlan(kept) &&
     Array.isArray(runs) &&
     Number.isFinite(calls) &&
     Array.isArray(points) &&

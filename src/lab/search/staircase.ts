@@ -134,13 +134,20 @@ export class Staircase {
     return this.#columns.map(({ result }, index) => ({ second: this.#seconds[index]!, ...result }))
   }
 
-  /** The mildest point that failed, at its limit or above it; none is milder in both parameters. */
+  /**
+   * The mildest point that failed, at its limit or above it; none is milder in both parameters, and
+   * none is a single failure where no magnitude of the range fails.
+   */
   get failing(): Point | undefined {
     const { range, second } = this.#settings
-    const failed = this.#points.filter(({ decision }) => decision === 'failed')
+    const limitOf = (point: Point): Limit =>
+      this.#columns[this.#seconds.indexOf(point.second)]!.result
+    const failed = this.#points.filter(
+      (point) => point.decision === 'failed' && limitOf(point).where !== 'above',
+    )
     const at = (magnitude: number): number => positionOf(range, magnitude)
     const beyond = failed.filter((point) => {
-      const { limit } = this.#columns[this.#seconds.indexOf(point.second)]!.result
+      const { limit } = limitOf(point)
       return limit === null || at(point.magnitude) >= at(limit)
     })
     const strength = (point: Point): number =>

@@ -48,6 +48,8 @@ const UNITS: readonly Unit[] = [
 
 /** The magnitudes that are stronger the greater they are. */
 const ASCENDING: ReadonlySet<string> = new Set(['percent', 'delay', 'hang'])
+/** The parameters that are stronger the smaller they are. */
+const DESCENDING: ReadonlySet<string> = new Set(['throttle.rate', 'rateLimit.limit.calls'])
 
 /** Parses `percent=1%..50%` or `delay=50ms..5s`. Throws a `LoadError`. */
 export function parseVariation(text: string): Variation {
@@ -62,12 +64,14 @@ export function parseVariation(text: string): Variation {
     if (mildest === undefined || strongest === undefined) continue
     if (mildest === 0 || strongest === 0) throw invalid(text, 'has an end at 0')
     if (mildest === strongest) throw invalid(text, 'has equal ends')
-    if (ASCENDING.has(name.split('.')[0]!) && mildest > strongest) {
-      throw invalid(text, 'ends with the milder value')
-    }
+    const path = pathOf(name)
+    const isReversed =
+      (ASCENDING.has(path[0]!) && mildest > strongest) ||
+      (DESCENDING.has(path.join('.')) && mildest < strongest)
+    if (isReversed) throw invalid(text, 'ends with the milder value')
     return {
       text,
-      path: pathOf(name),
+      path,
       range: { mildest, strongest, isWhole },
       shown: (magnitude) => `${magnitude}${suffix}`,
     }

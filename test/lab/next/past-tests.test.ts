@@ -4,10 +4,11 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type NextTests, writeReports } from '../../../src/lab/experiment/experiment-report.ts'
 import type { ExperimentResult } from '../../../src/lab/experiment/experiment-result.ts'
 import { addToHistory } from '../../../src/lab/experiment/history.ts'
-import { readStored } from '../../../src/lab/experiment/kept-plan.ts'
+import { readKept, readStored } from '../../../src/lab/experiment/kept-plan.ts'
 import type { KeptPlan } from '../../../src/lab/experiment/read-plan.ts'
 import { nextTests } from '../../../src/lab/next/next-tests.ts'
 import { pastTests, testsOf } from '../../../src/lab/next/past-tests.ts'
+import type { Policy } from '../../../src/lab/policy/policy-schema.ts'
 import { SEARCH_SCHEMA } from '../../../src/lab/search/search-result.ts'
 import { startSquall } from '../../support/squall.ts'
 import type { ExperimentStage } from '../experiment/stage.ts'
@@ -84,6 +85,49 @@ it('a run whose load differs from that of earlier runs says so', async () => {
     /p95 is 8\.0 times the usual: \+1\.00/,
   )
 })
+
+it('a run that failed does not resemble itself', async () => {
+  const failed = { ...result, verdict: 'failed' } as ExperimentResult
+  const { table } = (await nextTests(experiments, failed, kept))!
+  const rows = table.rows.map((row) => row.map(({ text }) => text).join(' ')).join('\n')
+  expect(rows).toContain('failed at its first stage')
+  expect(rows).not.toContain('as before the failure')
+})
+
+it('the policy of a run limits what its report says to test, and stands in its commands', async () => {
+  const policy = {
+    faults: ['delay'],
+    neverTools: [],
+    firstStage: 2,
+    maxPercent: 5,
+    maxDuration: 60_000,
+  } as unknown as Policy
+  const file = 'squall-policy.yaml'
+  const { table, plans } = (await nextTests(experiments, result, kept, { policy, file }))!
+  expect(table.rows.map((row) => row[1]!.text)).toEqual(['delay'])
+  expect(table.rows[0]!.at(-1)!.text).toContain(`squall experiment run --policy ${file} `)
+  expect(plans[0]!.plan).toContain('- 2%\n  - 5%\n')
+})
+
+it('the plan of a report has the query and the headers of the run', async () => {
+  const url = `${result.target}?tenant=a`
+  const text = kept.text.replace(result.target, url)
+  const { plans } = (await nextTests(experiments, result, { ...kept, text }))!
+  expect(plans[0]!.plan).toContain(url)
+})
+
+it.each(['null', '{}', '{"file":"a","directory":"","text":"","files":{"a":1}}'])(
+  'a run whose stored plan is %s is left out',
+  async (stored) => {
+    const id = '20260102-000000-abcdef'
+    await mkdir(join(experiments, id), { recursive: true })
+    await writeFile(join(experiments, id, 'plan.json'), stored)
+    await writeFile(join(experiments, id, 'report.json'), JSON.stringify({ ...result, id }))
+    await addToHistory(experiments, { ...result, id })
+    await expect(readKept(experiments, id)).rejects.toThrow('is no stored plan')
+    expect(await pastTests(experiments, result.target)).toHaveLength(1)
+  },
+)
 
 it.each([
   [{ tool: 'wo*' }, ['work']],

@@ -136,6 +136,30 @@ it('a limit beyond the range is reported as such', () => {
   expect(above.result.interval[1]).toBeNull()
 })
 
+it('a single failure names no plan that fails, where no magnitude of the range fails', () => {
+  const search = new Staircase(SETTINGS)
+  search.add({ magnitude: 3 }, { batches: [{ calls: 1000, failed: 500 }] })
+  for (let runs = 0; runs < 40; runs++) {
+    const place = search.next()
+    if (place === undefined) break
+    search.add(place, { batches: [{ calls: 1000, failed: 0 }] })
+  }
+  expect(search.result.where).toBe('above')
+  expect(search.failing).toBeUndefined()
+})
+
+it('an integer is rounded to one that is not too far above those that passed', () => {
+  const range = { mildest: 10, strongest: 1, isWhole: true }
+  const widest = (passed = 30): number => Math.max(1, passed / 3)
+  const [, asked] = steps({ ...SETTINGS, range, precision: 0.01, widest }, 0)
+  expect(asked[0]).toBe(10)
+  for (const [index, magnitude] of asked.slice(1).entries()) {
+    const least = Math.min(...asked.slice(0, index + 1))
+    expect(magnitude * 3, asked.join()).toBeGreaterThanOrEqual(least)
+  }
+  expect(Math.min(...asked)).toBe(1)
+})
+
 it('no magnitude follows that is too far above those that passed', () => {
   const widest = (passed: number | undefined): number => (passed === undefined ? 1 : passed * 3)
   const [, asked] = steps({ ...SETTINGS, widest }, 17)

@@ -23,6 +23,11 @@ it.each([
   expect(variation.shown(mildest)).toBe(first)
 })
 
+it.each(['percent=50%..1%', 'delay=5s..50ms', 'throttle=1KiB..1MiB', 'rateLimit=1..100'])(
+  'rejects %s, which begins with the strongest magnitude',
+  (text) => expect(() => parseVariation(text)).toThrow('ends with the milder value'),
+)
+
 it('changes the parameter where a rule has it, and nothing else', () => {
   const variation = parseVariation('delay=50ms..5s')
   const rules = [
