@@ -27,11 +27,13 @@ export interface PastTest {
   /** The result, such as `passed at 50%`. */
   readonly result: string
   /** The run, and its measures before the stages: the share of errors, and the p95 in milliseconds. */
-  readonly before?: {
-    readonly run: string
-    readonly errors: number | null
-    readonly p95: number | null
-  }
+  readonly before?:
+    | {
+        readonly run: string
+        readonly errors: number | null
+        readonly p95: number | null
+      }
+    | undefined
 }
 
 /** A question that is worth an experiment. */

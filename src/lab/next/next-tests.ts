@@ -44,7 +44,10 @@ export async function nextTests(
     usual.set(each.tool, merged(usual.get(each.tool), each))
   }
   // The load before a run resembles itself, which says nothing.
-  const own = testsOf(result, plan.rules?.rules ?? []).map(({ before: _, ...test }) => test)
+  const own = testsOf(result, plan.rules?.rules ?? []).map((test) => ({
+    ...test,
+    before: undefined,
+  }))
   const past = [...earlier.flatMap((run) => testsOf(run.result, run.rules)), ...own]
   const at = Date.parse(result.endedAt)
   const ranks = allowedRanks(rank({ now, usual, past, at }), limits?.policy).slice(0, SHOWN)

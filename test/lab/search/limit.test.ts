@@ -137,15 +137,15 @@ it('a limit beyond the range is reported as such', () => {
 })
 
 it('a single failure names no plan that fails, where no magnitude of the range fails', () => {
-  const search = new Staircase(SETTINGS)
-  search.add({ magnitude: 3 }, { batches: [{ calls: 1000, failed: 500 }] })
+  const single = new Staircase(SETTINGS)
+  single.add({ magnitude: 3 }, { batches: [{ calls: 1000, failed: 500 }] })
   for (let runs = 0; runs < 40; runs++) {
-    const place = search.next()
+    const place = single.next()
     if (place === undefined) break
-    search.add(place, { batches: [{ calls: 1000, failed: 0 }] })
+    single.add(place, { batches: [{ calls: 1000, failed: 0 }] })
   }
-  expect(search.result.where).toBe('above')
-  expect(search.failing).toBeUndefined()
+  expect(single.result.where).toBe('above')
+  expect(single.failing).toBeUndefined()
 })
 
 it('an integer is rounded to one that is not too far above those that passed', () => {
