@@ -47,7 +47,7 @@ describe('zsh', () => {
 
   it.each([
     ['squall exp', /^experiment +explain/m],
-    ['squall experiment ', /\bcatalog .*\bvalidate/],
+    ['squall experiment ', /(?=[^]*\bcatalog\b)[^]*\bvalidate\b/],
     ['squall load --ra', /^--ramp +--rate/m],
     ['npx squall load --ra', /^--ramp +--rate/m],
     ['squall validate ru', /^> squall validate rules\.yaml/m],

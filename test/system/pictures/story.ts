@@ -77,7 +77,15 @@ export async function pictureStory(): Promise<Story> {
   const programs = ['tools-0', 'tools-1'].map((pod) => {
     const places = ['--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0', '--pod', pod]
     const upstream = ['--upstream', `http://127.0.0.1:${app.http.port}`, '--rules', mounted.file]
-    const rest = ['--guard-window', '5s', '--guard-error-rate', '30%', '--header-faults']
+    const rest = [
+      '--guard-window',
+      '5s',
+      '--guard-error-rate',
+      '30%',
+      '--header-faults',
+      '--task-window',
+      '2s',
+    ]
     return { pod, program: startProgram(['run', ...places, ...upstream, ...rest], env) }
   })
   const sidecars = await Promise.all(
@@ -141,8 +149,9 @@ export async function pictureStory(): Promise<Story> {
 }
 
 async function keepCalling(sidecar: StorySidecar, client: number, leaving: AbortSignal) {
-  const place = { port: sidecar.port, host: '127.0.0.1' }
   for (let i = client; !leaving.aborted; i++) {
+    const headers = { 'x-task-id': `${client}-${Math.floor(i / TOOLS.length)}` }
+    const place = { port: sidecar.port, host: '127.0.0.1', headers }
     // Errors of the client do not matter here: the pictures show them.
     await call(place, callMessage(i, TOOLS[i % TOOLS.length])).catch(() => undefined)
     if (i % 10 === 0) {
