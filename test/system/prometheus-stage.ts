@@ -90,8 +90,14 @@ export async function scrapedSidecars(): Promise<Stage> {
     ['tools-0', 'tools-1'].map((pod) => startStaged(pod, `http://127.0.0.1:${app.port}`)),
   )
   let id = 0
-  const ask = async ({ port }: StagedSidecar, tool: string, seen: Seen): Promise<void> => {
-    const place = { port, host: '127.0.0.1' }
+  let tasks = 0
+  const ask = async (
+    { port }: StagedSidecar,
+    tool: string,
+    seen: Seen,
+    task = '',
+  ): Promise<void> => {
+    const place = { port, host: '127.0.0.1', headers: { 'x-task-id': task } }
     const begun = performance.now()
     const { status, headers, text } = await call(place, callMessage(++id, tool))
     const markers = String(headers['x-squall-fault'] ?? '').split(/,\s*/)
@@ -110,7 +116,11 @@ export async function scrapedSidecars(): Promise<Stage> {
     load: async (rounds, seen) => {
       const each = async (sidecar: StagedSidecar): Promise<void> => {
         for (let round = 0; round < rounds; round++) {
-          for (const tool of ROUND) await ask(sidecar, tool, seen)
+          // The second task of a round ends with a real error.
+          const first = `${++tasks}`
+          for (const [at, tool] of ROUND.entries()) {
+            await ask(sidecar, tool, seen, at < ROUND.length / 2 ? first : `${first}-b`)
+          }
           const health = await fetch(`http://127.0.0.1:${sidecar.port}/health`)
           await health.arrayBuffer()
           const marker = health.headers.get('x-squall-fault')
@@ -135,7 +145,7 @@ export async function scrapedSidecars(): Promise<Stage> {
 async function startStaged(pod: string, upstream: string): Promise<StagedSidecar> {
   const mounted = await mountRules(RULES)
   const places = ['--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0', '--upstream', upstream]
-  const guard = ['--guard-window', '2s', '--header-faults']
+  const guard = ['--guard-window', '2s', '--header-faults', '--task-window', '1s']
   const program = startProgram(['run', ...places, '--rules', mounted.file, '--pod', pod, ...guard])
   const admin = `127.0.0.1:${portOf(await program.logged('admin listening'))}`
   return {
