@@ -164,6 +164,11 @@ export function isAboutWebhook(expr: string): boolean {
   return /squall_(webhook|injection)/.test(expr)
 }
 
+/** True for queries without data where there is no webhook, and no agent that repeats calls. */
+export function isElsewhere(expr: string): boolean {
+  return isAboutWebhook(expr) || /duplicate_executions|verdict="runaway"/.test(expr)
+}
+
 /** The part of `label_values(metric{…}, label)` that is a query. */
 function listedBy(definition: string): string {
   return /^label_values\((.*), \w+\)$/.exec(definition)?.[1] ?? definition

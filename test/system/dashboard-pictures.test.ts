@@ -1,7 +1,7 @@
 import { mkdir, readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { dashboards, isAboutWebhook, panelsOf, type Dashboard } from '../dashboards/shipped.ts'
+import { dashboards, isElsewhere, panelsOf, type Dashboard } from '../dashboards/shipped.ts'
 import { eventually } from '../support/eventually.ts'
 import { startBrowser, type Browser } from '../support/browser.ts'
 import { PATIENCE } from './patience.ts'
@@ -179,8 +179,6 @@ describe.each(boards.map((board): [string, Dashboard] => [board.title, board]))(
     it('has data in every panel', () => {
       for (const { title, targets = [] } of panelsOf(board)) {
         // The story has no webhook, and its clients repeat no call.
-        const isElsewhere = (expr: string): boolean =>
-          isAboutWebhook(expr) || expr.includes('duplicate_executions')
         if (targets.some(({ expr }) => isElsewhere(expr))) continue
         const values = linesOf(board.title, title).flatMap((line) => line.values)
         expect(

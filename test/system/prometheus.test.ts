@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   dashboards,
-  isAboutWebhook,
+  isElsewhere,
   panelsOf,
   prometheusRules,
   queriesOf,
@@ -227,8 +227,6 @@ describe('trouble', () => {
     const choices = { ...WORKLOAD, pod: 'tools-0|tools-1', tool: '.*', rule: '.*' }
 
     // There is no webhook here: prometheus-twice.test.ts has one. Nobody repeats a call for long.
-    const isElsewhere = (expr: string): boolean =>
-      isAboutWebhook(expr) || /duplicate_executions|verdict="runaway"/.test(expr)
     const queries = queriesOf(board).filter(({ expr }) => !isElsewhere(expr))
     it.each(queries.map(({ where, expr }) => [where, expr] as const))(
       '%s has data',
