@@ -1,42 +1,20 @@
 import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
 import { Proposals } from '../../../src/cli/mcp/proposals.ts'
-import { BEFORE, type ExperimentStage } from '../../lab/experiment/stage.ts'
+import { BEFORE } from '../../lab/experiment/stage.ts'
 import { startProgram } from '../../support/program.ts'
-import { startSquall } from '../../support/squall.ts'
 import { type Agent, controlFlags, openAgent, propose } from './agent.ts'
+import { agentOf, approveInTerminal, at, eachOnStage, stage } from './on-stage.ts'
 
-const MAIN = fileURLToPath(new URL('../../../dist/cli/main.js', import.meta.url))
-
-let stage: ExperimentStage
 let agent: Agent
 
+eachOnStage()
 beforeEach(async () => {
-  stage = await startSquall({ experiment: {} })
-  agent = await openAgent({ server: await controlFlags(stage) })
+  agent = await agentOf()
 })
-
-afterEach(async () => {
-  await agent.close()
-  await stage.close()
-})
-
-const at = (name: string): string => join(stage.directory, name)
 
 const proposed = (changes = {}) => propose(agent, stage.text(changes))
-
-/** Runs `squall approve` in a terminal, and types a line. */
-async function approveInTerminal(id: string, line: string): Promise<string> {
-  const command = [process.execPath, MAIN, 'approve', id, '--state-dir', at('state')].join(' ')
-  const { stdout } = await startProgram(
-    ['-qec', command, '/dev/null'],
-    {},
-    { program: 'script', input: `${line}\n` },
-  ).finished()
-  return stdout
-}
 
 it('squall approve approves nothing without a terminal', async () => {
   const asked = await proposed()

@@ -1,11 +1,6 @@
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { beforeEach, expect, it } from 'vitest'
-import { startProgram } from '../../support/program.ts'
 import { type Agent, propose } from './agent.ts'
-import { agentOf, eachOnStage, stage } from './on-stage.ts'
-
-const MAIN = fileURLToPath(new URL('../../../dist/cli/main.js', import.meta.url))
+import { agentOf, approveInTerminal, eachOnStage, stage } from './on-stage.ts'
 
 let agent: Agent
 
@@ -14,20 +9,7 @@ beforeEach(async () => {
   agent = await agentOf()
 })
 
-const at = (name: string): string => join(stage.directory, name)
-
 const proposed = (changes = {}) => propose(agent, stage.text(changes))
-
-/** Runs `squall approve` in a terminal, and types a line. */
-async function approveInTerminal(id: string, line: string): Promise<string> {
-  const command = [process.execPath, MAIN, 'approve', id, '--state-dir', at('state')].join(' ')
-  const { stdout } = await startProgram(
-    ['-qec', command, '/dev/null'],
-    {},
-    { program: 'script', input: `${line}\n` },
-  ).finished()
-  return stdout
-}
 
 it('a run that the client cannot ask about waits for squall approve, once', async () => {
   const asked = await proposed()

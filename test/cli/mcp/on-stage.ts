@@ -1,7 +1,12 @@
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach } from 'vitest'
 import type { ExperimentSetup, ExperimentStage } from '../../lab/experiment/stage.ts'
+import { startProgram } from '../../support/program.ts'
 import { startSquall } from '../../support/squall.ts'
 import { type Agent, type AgentSetup, controlFlags, openAgent } from './agent.ts'
+
+const MAIN = fileURLToPath(new URL('../../../dist/cli/main.js', import.meta.url))
 
 export let stage: ExperimentStage
 /** Called after each test, the last one first. */
@@ -34,4 +39,18 @@ export async function agentOf(
   const agent = await openAgent({ server, ...setup })
   closing.push(() => agent.close())
   return agent
+}
+
+/** Returns a path in the directory of the stage. */
+export const at = (name: string): string => join(stage.directory, name)
+
+/** Runs `squall approve` in a terminal, and types a line. */
+export async function approveInTerminal(id: string, line: string): Promise<string> {
+  const command = [process.execPath, MAIN, 'approve', id, '--state-dir', at('state')].join(' ')
+  const { stdout } = await startProgram(
+    ['-qec', command, '/dev/null'],
+    {},
+    { program: 'script', input: `${line}\n` },
+  ).finished()
+  return stdout
 }
