@@ -3,7 +3,7 @@ import type { EventFacts } from '../agents/fault-event.ts'
 import type { Decided, Task } from '../agents/task.ts'
 import { VERDICT_NAMES } from '../agents/verdicts.ts'
 import { foreign } from '../base/text/foreign-text.ts'
-import { toolOf, type RequestCall } from '../mcp/call.ts'
+import { toolOf } from '../mcp/call.ts'
 import { shownClient, traceId } from '../telemetry/call-line.ts'
 import type { ShownIds } from '../telemetry/shown-ids.ts'
 import type { TaskCounts } from '../telemetry/task-counts.ts'
@@ -59,7 +59,7 @@ export function verdictLine(
   { ids, watch }: Pick<AgentSource, 'ids' | 'watch'>,
 ): VerdictLine {
   const { action, causes, outcome, origin, trace, client, session } = event.facts
-  const tool = toolOf(action as unknown as RequestCall)
+  const tool = toolOf(action)
   const hash = ids.session(session)
   const who = shownClient(client)
   return {
@@ -137,7 +137,7 @@ export function parseVerdictFilter(query: URLSearchParams): LineFilter<Filtered>
 }
 
 function shownTool({ action }: EventFacts): string | undefined {
-  const tool = toolOf(action as unknown as RequestCall)
+  const tool = toolOf(action)
   return tool === undefined ? undefined : foreign(tool, MAX_NAME)
 }
 

@@ -237,7 +237,6 @@ export class AgentWatch {
 
   #decide(task: Task, event: FaultEvent): void {
     const { facts, verdict } = event
-    const { method, name } = facts.action
     const at = task.undecided.indexOf(event)
     if (at < 0) return
     task.undecided.splice(at, 1)
@@ -245,7 +244,7 @@ export class AgentWatch {
     if (task.undecided.length === 0) this.#undecided.delete(task)
     const decided = { event, verdict, at: this.#now() }
     task.show(decided)
-    const tool = toolOf({ method, name } as RequestCall)
+    const tool = toolOf(facts.action)
     for (const fault of facts.causes) {
       this.#counts.afterFault({ tool, fault, verdict, trace: facts.trace })
     }

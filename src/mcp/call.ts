@@ -39,7 +39,9 @@ export interface Call {
 }
 
 /** Returns the tool of a call, or of the call to which a message of the server belongs. */
-export function toolOf(call: Call | undefined): string | undefined {
+export function toolOf(
+  call: (Pick<Call, 'method' | 'name'> & Partial<Pick<Call, 'tool' | 'from'>>) | undefined,
+): string | undefined {
   if (call?.method === 'tools/call') return call.name ?? ''
   if (call?.tool !== undefined) return call.tool
   return call?.from === 'server' && call.method !== RESOURCE_UPDATED ? call.name : undefined
