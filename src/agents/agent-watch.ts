@@ -5,7 +5,7 @@ import { isError } from '../telemetry/outcome-index.ts'
 import { hashOfCall, isHandshake, isPassive, keptName } from './action.ts'
 import { type ActionEnd, causesOf, factsOf, FaultEvent } from './fault-event.ts'
 import { SafeTools } from './safe-tools.ts'
-import type { Action, Decided, Task } from './task.ts'
+import { type Action, type Decided, earlyReaction, type Task } from './task.ts'
 import { callerKey, type TaskFacts, taskKeyOf, type TaskKeys } from './task-key.ts'
 import { MAX_TASKS, TaskTable } from './task-table.ts'
 
@@ -88,13 +88,7 @@ export class AgentWatch {
     const method = keptName(call.method)
     const name = call.name === undefined ? undefined : keptName(call.name)
     const overlaps = task.isShared && task.open > 0
-    if (!passive) {
-      if (overlaps) this.#overlap(task)
-      task.seq++
-      task.open++
-      task.calledAt = now
-    }
-    const { seq } = task
+    const seq = passive ? task.seq : task.seq + 1
     const action: Action = {
       task,
       method,
@@ -104,6 +98,13 @@ export class AgentWatch {
       seq,
       overlaps,
       isRetry: false,
+      isOpen: true,
+    }
+    if (!passive) {
+      if (overlaps) this.#overlap(task)
+      task.seq = seq
+      task.open++
+      task.latest = action
     }
     if (task.undecided.length > 0) this.#follow(task, action, passive)
     if (passive || isHandshake(method)) return action
@@ -121,6 +122,7 @@ export class AgentWatch {
   /** Takes the end of a call. */
   ended(action: Action, end: ActionEnd, now: number): void {
     const { task, method } = action
+    action.isOpen = false
     if (task.isEnded) return
     const { outcome } = end.record
     const isOk = outcome === 'ok'
@@ -147,7 +149,10 @@ export class AgentWatch {
     if (causes.length === 0) return
     this.#count(task)
     task.events++
-    this.#add(action, new FaultEvent(factsOf(action, end, causes, now), this.#options.maxRetries))
+    const reaction = earlyReaction(action, outcome, now)
+    const at = reaction === undefined ? now : Math.min(now, reaction.receivedAt)
+    const event = new FaultEvent(factsOf(action, end, causes, at), this.#options.maxRetries)
+    this.#add(action, event, reaction)
   }
 
   /** Takes the session that an `initialize` has begun. */
@@ -211,6 +216,15 @@ export class AgentWatch {
     }
   }
 
+  /** Counts a call as a retry that seemed to be a call of its own. */
+  #isRetry(action: Action): void {
+    if (action.isRetry) return
+    action.isRetry = true
+    action.task.calls--
+    action.task.retries++
+    this.#counts.retries++
+  }
+
   #overlap(task: Task): void {
     for (const event of task.undecided.slice()) {
       event.overlapped()
@@ -218,13 +232,19 @@ export class AgentWatch {
     }
   }
 
-  #add({ task, overlaps, seq }: Action, event: FaultEvent): void {
+  #add({ task, overlaps, seq }: Action, event: FaultEvent, reaction?: Action): void {
     task.undecided.push(event)
     this.#waiting++
     this.#undecided.add(task)
     if (!event.facts.isNoticed) return this.#decide(task, event)
-    const isLate = event.facts.endedAt < task.calledAt
-    if (isLate || (task.isShared && (overlaps || seq !== task.seq))) {
+    // Any of several calls may be the first after the client left.
+    if (reaction?.seq === seq + 1) {
+      if (event.isRepeatedBy(reaction)) this.#isRetry(reaction)
+      if (event.followedBy(reaction) || !reaction.isOpen) this.#decide(task, event)
+      return
+    }
+    const isLate = event.facts.endedAt < (task.latest?.receivedAt ?? 0)
+    if (reaction !== undefined || isLate || (task.isShared && (overlaps || seq !== task.seq))) {
       event.overlapped()
       return this.#decide(task, event)
     }
