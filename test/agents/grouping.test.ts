@@ -1,6 +1,8 @@
 import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { rounds } from '../support/rounds.ts'
+import { MAX_TASKS } from '../../src/agents/task-table.ts'
+import { bytesHeld } from '../support/bytes-held.ts'
 import { FAILED, watched } from './agents.ts'
 
 const TRACE = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
@@ -88,4 +90,27 @@ it('holds a bounded number of tasks and events, however many calls there are', (
   wait(3e9)
   expect(watch.size).toBe(0)
   expect(verdicts).toHaveLength(Math.ceil(calls / 3))
+})
+
+it('holds no more memory after a million calls in 100,000 tasks than with full tables', () => {
+  const calls = rounds(60_000, 1_000_000)
+  const { call, verdicts, watch } = watched({ window: 1e9 })
+  const before = bytesHeld().heapUsed
+  const send = (from: number, to: number): number => {
+    for (let i = from; i < to; i++) {
+      const asked = {
+        tool: `t${i % 7}`,
+        headers: ['x-task-id', `${i % 100_000}`],
+        session: `s${i}`,
+      }
+      call({ ...asked, trace: `trace ${i}` }, i % 2 ? {} : FAILED)
+    }
+    verdicts.length = 0
+    return bytesHeld().heapUsed - before
+  }
+  const full = send(0, calls / 2)
+  expect(watch.size).toBe(MAX_TASKS)
+  const after = send(calls / 2, calls)
+  expect(full).toBeLessThan(20e6)
+  expect(after - full).toBeLessThan(1e6)
 })
