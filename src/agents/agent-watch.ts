@@ -2,7 +2,7 @@ import type { RequestCall } from '../mcp/call.ts'
 import { toolOf } from '../mcp/call.ts'
 import type { TaskCounts } from '../telemetry/task-counts.ts'
 import { isError } from '../telemetry/outcome-index.ts'
-import { hashOfCall, isHandshake, isPassive, keptName } from './action.ts'
+import { callKey, hashOfCall, isHandshake, isPassive, keptName } from './action.ts'
 import { type ActionEnd, causesOf, factsOf, FaultEvent } from './fault-event.ts'
 import { SafeTools } from './safe-tools.ts'
 import type { Action, Decided, Task } from './task.ts'
@@ -33,6 +33,8 @@ const MAX_ENDED = 200
 /** Groups calls into tasks, and decides what agents did after faults and errors. */
 export class AgentWatch {
   readonly window: number
+  /** The start of all counts, in milliseconds since the epoch. */
+  readonly beganAt: number
   readonly #options: AgentWatchOptions
   readonly #counts: TaskCounts
   readonly #now: () => number
@@ -49,6 +51,7 @@ export class AgentWatch {
     this.#options = options
     this.#counts = counts
     this.#now = options.now ?? Date.now
+    this.beganAt = this.#now()
     this.#onEvict = onEvict
     this.#tasks = new TaskTable(options.maxTasks ?? MAX_TASKS, (oldest) => {
       this.#onEvict()
@@ -64,6 +67,11 @@ export class AgentWatch {
   /** The number of events without a verdict. */
   get waiting(): number {
     return this.#waiting
+  }
+
+  /** Returns the tasks that have not ended. */
+  openTasks(): Iterable<Task> {
+    return this.#tasks.recent()
   }
 
   /** Returns the tasks, those used last first, and then those that have ended. */
@@ -103,7 +111,7 @@ export class AgentWatch {
       receivedAt: now,
       seq,
       overlaps,
-      isRetry: false,
+      isRetry: task.failed.has(callKey({ method, name, hash })),
     }
     if (task.undecided.length > 0) this.#follow(task, action, passive)
     if (passive || isHandshake(method)) return action
@@ -144,10 +152,14 @@ export class AgentWatch {
       this.#counts.wasted++
     }
     const causes = causesOf(end)
+    const key = callKey(action)
+    if (isOk && end.record.changed !== true) task.failed.delete(key)
     if (causes.length === 0) return
     this.#count(task)
     task.events++
-    this.#add(action, new FaultEvent(factsOf(action, end, causes, now), this.#options.maxRetries))
+    const event = new FaultEvent(factsOf(action, end, causes, now), this.#options.maxRetries)
+    if (event.facts.isNoticed) task.hasFailed(key)
+    this.#add(action, event)
   }
 
   /** Takes the session that an `initialize` has begun. */
@@ -206,7 +218,6 @@ export class AgentWatch {
     for (const event of task.undecided.slice()) {
       const isSame = event.isRepeatedBy(action)
       if (passive && !isSame) continue
-      action.isRetry ||= isSame && event.facts.isNoticed
       if (event.followedBy(action)) this.#decide(task, event)
     }
   }
@@ -245,6 +256,7 @@ export class AgentWatch {
     const decided = { event, verdict, at: this.#now() }
     task.show(decided)
     const tool = toolOf(facts.action)
+    this.#counts.decided(verdict)
     for (const fault of facts.causes) {
       this.#counts.afterFault({ tool, fault, verdict, trace: facts.trace })
     }

@@ -18,10 +18,12 @@ export interface Action extends ActionFacts {
   readonly seq: number
   /** True when another call of the task was open at the arrival. */
   readonly overlaps: boolean
-  /** True when the call repeats one that an undecided event is about. */
-  isRetry: boolean
+  /** True when the call repeats one that failed. */
+  readonly isRetry: boolean
 }
 
+/** The most failed calls that a retry is recognized by. */
+const MAX_FAILED = 32
 /** The most decided events of a task that are shown. */
 const MAX_SHOWN = 10
 
@@ -54,6 +56,8 @@ export class Task {
   events = 0
   /** True when the last call failed. */
   isFailing = false
+  /** The keys of calls that failed, and have not succeeded since. */
+  readonly failed = new Set<string>()
   readonly undecided: FaultEvent[] = []
   readonly decided: Decided[] = []
   newer: Task | undefined
@@ -80,6 +84,11 @@ export class Task {
   get result(): 'failed' | 'recovered' | 'ok' {
     if (this.isFailing) return 'failed'
     return this.events > 0 ? 'recovered' : 'ok'
+  }
+
+  hasFailed(key: string): void {
+    this.failed.add(key)
+    if (this.failed.size > MAX_FAILED) this.failed.delete(this.failed.values().next().value!)
   }
 
   show(decided: Decided): void {
