@@ -111,7 +111,7 @@ export class AgentWatch {
       receivedAt: now,
       seq,
       overlaps,
-      isRetry: task.failed.has(callKey({ method, name, hash })),
+      isRetry: task.failed.size > 0 && task.failed.has(callKey({ method, name, hash })),
     }
     if (task.undecided.length > 0) this.#follow(task, action, passive)
     if (passive || isHandshake(method)) return action
@@ -152,13 +152,13 @@ export class AgentWatch {
       this.#counts.wasted++
     }
     const causes = causesOf(end)
-    const key = callKey(action)
-    if (isOk && end.record.changed !== true) task.failed.delete(key)
+    const isFine = isOk && end.record.changed !== true
+    if (isFine && action.isRetry) task.retrySucceeded(callKey(action))
     if (causes.length === 0) return
     this.#count(task)
     task.events++
     const event = new FaultEvent(factsOf(action, end, causes, now), this.#options.maxRetries)
-    if (event.facts.isNoticed) task.hasFailed(key)
+    if (event.facts.isNoticed && !action.isRetry) task.hasFailed(callKey(action))
     this.#add(action, event)
   }
 

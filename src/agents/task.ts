@@ -22,7 +22,7 @@ export interface Action extends ActionFacts {
   readonly isRetry: boolean
 }
 
-/** The most failed calls that a retry is recognized by. */
+/** The most failed calls by which a retry is recognized. */
 const MAX_FAILED = 32
 /** The most decided events of a task that are shown. */
 const MAX_SHOWN = 10
@@ -56,8 +56,8 @@ export class Task {
   events = 0
   /** True when the last call failed. */
   isFailing = false
-  /** The keys of calls that failed, and have not succeeded since. */
-  readonly failed = new Set<string>()
+  /** By key, the calls that failed, and did not succeed by a retry since. */
+  readonly failed = new Map<string, number>()
   readonly undecided: FaultEvent[] = []
   readonly decided: Decided[] = []
   newer: Task | undefined
@@ -87,8 +87,14 @@ export class Task {
   }
 
   hasFailed(key: string): void {
-    this.failed.add(key)
-    if (this.failed.size > MAX_FAILED) this.failed.delete(this.failed.values().next().value!)
+    this.failed.set(key, (this.failed.get(key) ?? 0) + 1)
+    if (this.failed.size > MAX_FAILED) this.failed.delete(this.failed.keys().next().value!)
+  }
+
+  retrySucceeded(key: string): void {
+    const left = (this.failed.get(key) ?? 1) - 1
+    if (left === 0) this.failed.delete(key)
+    else this.failed.set(key, left)
   }
 
   show(decided: Decided): void {

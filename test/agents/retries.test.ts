@@ -24,6 +24,18 @@ it('counts a call that succeeded before as no retry, nor one after a result that
   expect(counts.retries).toBe(1)
 })
 
+it('counts each retry of equal calls that ran beside each other', () => {
+  const { begin, end, call, counts } = watched()
+  const all = [begin(CALL), begin(CALL), begin(CALL)]
+  end(all[0], FAILED)
+  end(all[1])
+  end(all[2], FAILED)
+  call(CALL)
+  call(CALL)
+  call(CALL)
+  expect(counts.retries).toBe(2)
+})
+
 it('remembers a bounded number of failed calls', () => {
   const { call, counts } = watched()
   for (let q = 0; q < 40; q++) call({ ...CALL, args: { q } }, FAILED)
