@@ -1,6 +1,7 @@
 import type { Rule } from '../../admin/api.ts'
 import { AdminError } from '../../admin/api-client.ts'
 import { findProduction, type SourcedName } from '../../rules/guard/production-names.ts'
+import { needsVerdicts, readTasks, START_WITH_TASKS } from '../load/sidecar-tasks.ts'
 import { CLAIM_PREFIX } from './armed-rules.ts'
 import type { ExperimentOptions } from './context.ts'
 import type { Plan } from './plan.ts'
@@ -15,6 +16,8 @@ import { firstProblem } from './sidecar-admin.ts'
 import type { Sidecars, SidecarState } from './sidecars.ts'
 import { productionRejection } from './plan-rejections.ts'
 import { isUnready } from './steady-phases.ts'
+
+const CHECK = 'check sidecar.admin, and start squall run with --rules and --admin'
 
 /** Configures the checks. */
 export type PreflightOptions = Pick<
@@ -52,6 +55,7 @@ export async function preflight(
       invalidRulesRejection(state, sidecars),
     ]),
     unreadyRejection(plan, sidecars),
+    await verdictRejection(plan, sidecars),
     ...ruleRejections(rules, plan, dead),
   ].filter((each) => each !== undefined)
   if (rejections.length > 0) throw new RejectedError(...distinct(rejections))
@@ -83,8 +87,35 @@ async function ask(
     throw rejectionError(
       'SIDECAR_UNREACHABLE',
       `the admin port at ${admin.url.origin} cannot be read: ${error.message}`,
-      'check sidecar.admin, and start squall run with --rules and --admin',
+      CHECK,
     )
+  }
+}
+
+/** Rejects gates on verdicts that no sidecar reports. */
+async function verdictRejection(
+  { slo }: Plan,
+  { admins }: Sidecars,
+): Promise<Rejection | undefined> {
+  const gate = slo.find(({ metric }) => metric.ofVerdicts === true)
+  if (gate === undefined) return undefined
+  const rejection = { code: 'NO_VERDICTS', path: ['slo'] } as const
+  const wrong = needsVerdicts(gate)
+  if (admins.length === 0) {
+    return { ...rejection, wrong, fix: 'use sidecar.admin, or leave out the gate' }
+  }
+  try {
+    await Promise.all(admins.map(readTasks))
+    return undefined
+  } catch (error) {
+    if (!(error instanceof AdminError)) throw error
+    if (error.status !== 404)
+      return { ...rejection, wrong: `${wrong}: ${error.message}`, fix: CHECK }
+    return {
+      ...rejection,
+      wrong: `${wrong}, which groups no calls into tasks`,
+      fix: START_WITH_TASKS,
+    }
   }
 }
 

@@ -22,8 +22,13 @@ export interface LoadTarget {
   readonly headers: Readonly<Record<string, string>>
   /** Limits the connections of the lean client; waiting for a connection counts as latency. */
   readonly connections?: number
-  /** Polled for the faults of responses without a marker; only for the lean client. */
+  /**
+   * Read for verdicts about agents, and with the lean client polled for the faults of responses
+   * without a marker.
+   */
   readonly sidecars?: readonly SidecarAdmin[]
+  /** True when the target calls the server behind the sidecars itself. */
+  readonly indirect?: boolean
   /** The newest protocol version to offer; by default the newest known version. */
   readonly protocolVersion?: string
 }
