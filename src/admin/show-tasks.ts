@@ -108,7 +108,7 @@ export function showTasks(source: AgentSource, query: URLSearchParams): Tasks {
 
 /** Shows the counts of all tasks. */
 function showCounts({ watch, counts }: AgentSource): Omit<Tasks, 'tasks'> {
-  const { retries, wasted } = counts
+  const { retries, wasted, silent } = counts
   const ended = {
     ok: counts.ended.get('ok') ?? 0,
     recovered: counts.ended.get('recovered') ?? 0,
@@ -128,6 +128,7 @@ function showCounts({ watch, counts }: AgentSource): Omit<Tasks, 'tasks'> {
     calls,
     retries,
     wasted,
+    silent,
     tcaf: share(calls, all),
     retriesPerTask: share(retries, all),
     blastRadius: share(ended.failed, over),

@@ -52,6 +52,7 @@ export const tasksSchema = Type.Object({
   calls: count('Calls of tasks, without retries.'),
   retries: count('Calls that repeated a failed one with the same arguments.'),
   wasted: count('Retries that failed again, and calls that were executed twice.'),
+  silent: count('Results that a fault changed, and with which the agent went on.'),
   tcaf: seconds('Calls per task, without retries.'),
   retriesPerTask: seconds('Retries per task.'),
   blastRadius: seconds('The share of ended tasks that failed.'),

@@ -257,6 +257,7 @@ export class AgentWatch {
     task.show(decided)
     const tool = toolOf(facts.action)
     this.#counts.decided(verdict)
+    if (verdict === 'continued' && facts.isNoticed) this.#counts.silent++
     for (const fault of facts.causes) {
       this.#counts.afterFault({ tool, fault, verdict, trace: facts.trace })
     }

@@ -35,6 +35,8 @@ export class TaskCounts {
   open = 0
   retries = 0
   wasted = 0
+  /** Results that a fault changed, and with which the agent went on. */
+  silent = 0
   readonly calls = new Map<string, number>()
   readonly ended = new Map<string, number>()
   /** The events by verdict; an event with several causes counts once. */

@@ -42,3 +42,14 @@ it('remembers a bounded number of failed calls', () => {
   for (let q = 39; q >= 0; q--) call({ ...CALL, args: { q } })
   expect(counts.retries).toBe(32)
 })
+
+it('counts a changed result with which the agent went on, and none that it asked for again', () => {
+  const { call, counts } = watched()
+  const changed = { fault: 'rewrite', changed: true }
+  call(CALL, changed)
+  call(OTHER, changed)
+  call(OTHER)
+  call({ ...CALL, args: { q: 2 } }, { fault: 'delay' })
+  call(OTHER)
+  expect(counts.silent).toBe(1)
+})
