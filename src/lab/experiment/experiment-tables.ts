@@ -79,7 +79,15 @@ export function marginTable({ gates }: ExperimentResult): ReportTable {
 
 /** Tabulates the tasks of agents in each phase; empty without a sidecar with `--tasks`. */
 export function agentsTable(result: ExperimentResult): ReportTable {
-  const names = ['Tasks', 'Failed', 'Blast radius', 'TCAF', 'Retries per task', 'Wasted']
+  const names = [
+    'Tasks',
+    'Failed',
+    'Blast radius',
+    'TCAF',
+    'Retries per task',
+    'Wasted',
+    'Changed results used',
+  ]
   return {
     title: 'Agents',
     about: 'Counted by the sidecar, for all of its clients.',
@@ -92,7 +100,7 @@ export function agentsTable(result: ExperimentResult): ReportTable {
     rows: phasesOf(result).flatMap(({ label, load }) => {
       const { agents } = load ?? {}
       if (agents === undefined) return []
-      const { tasks, failed, calls, retries, wasted } = agents.tasks
+      const { tasks, failed, calls, retries, wasted, silent } = agents.tasks
       const texts = [
         label,
         integerText(tasks),
@@ -101,6 +109,7 @@ export function agentsTable(result: ExperimentResult): ReportTable {
         plainNumber(perTask(agents, calls)),
         plainNumber(perTask(agents, retries)),
         integerText(wasted),
+        integerText(silent),
         duplicatesText(agents),
         verdictsText(agents),
       ]

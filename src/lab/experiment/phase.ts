@@ -39,6 +39,7 @@ export function phaseLoad(
       client: file.target.client,
       headers: { ...file.target.headers, ...headers },
       sidecars: sidecars.admins,
+      readTasks: () => sidecars.readTasks(),
       indirect: file.target.indirect,
     },
     work: { ...LOAD_DEFAULTS.work, tools, calls, fanOut: load.fanOut },

@@ -1,7 +1,12 @@
 import type { Rule } from '../../admin/api.ts'
 import { AdminError } from '../../admin/api-client.ts'
 import { findProduction, type SourcedName } from '../../rules/guard/production-names.ts'
-import { needsVerdicts, readTasks, START_WITH_TASKS } from '../load/sidecar-tasks.ts'
+import {
+  needsVerdicts,
+  START_WITH_TASKS,
+  verdictGate,
+  withoutTasks,
+} from '../load/sidecar-tasks.ts'
 import { CLAIM_PREFIX } from './armed-rules.ts'
 import type { ExperimentOptions } from './context.ts'
 import type { Plan } from './plan.ts'
@@ -93,29 +98,18 @@ async function ask(
 }
 
 /** Rejects gates on verdicts that no sidecar reports. */
-async function verdictRejection(
-  { slo }: Plan,
-  { admins }: Sidecars,
-): Promise<Rejection | undefined> {
-  const gate = slo.find(({ metric }) => metric.ofVerdicts === true)
+async function verdictRejection({ slo }: Plan, sidecars: Sidecars): Promise<Rejection | undefined> {
+  const gate = verdictGate(slo)
   if (gate === undefined) return undefined
-  const rejection = { code: 'NO_VERDICTS', path: ['slo'] } as const
   const wrong = needsVerdicts(gate)
-  if (admins.length === 0) {
-    return { ...rejection, wrong, fix: 'use sidecar.admin, or leave out the gate' }
-  }
   try {
-    await Promise.all(admins.map(readTasks))
-    return undefined
+    const without = withoutTasks(await sidecars.readTasks())
+    if (without === undefined) return undefined
+    const which = `${wrong}, but ${without} groups no calls into tasks`
+    return { code: 'NO_VERDICTS', wrong: which, fix: START_WITH_TASKS }
   } catch (error) {
     if (!(error instanceof AdminError)) throw error
-    if (error.status !== 404)
-      return { ...rejection, wrong: `${wrong}: ${error.message}`, fix: CHECK }
-    return {
-      ...rejection,
-      wrong: `${wrong}, which groups no calls into tasks`,
-      fix: START_WITH_TASKS,
-    }
+    return { code: 'NO_VERDICTS', wrong: `${wrong}: ${error.message}`, fix: CHECK }
   }
 }
 

@@ -19,7 +19,7 @@ import {
 import { Recorder } from './results/recorder.ts'
 import type { LoadResult, Shard } from './results/result.ts'
 import { type FaultLookup, openFaultLookup } from './sidecar-faults.ts'
-import { watchTasks } from './sidecar-tasks.ts'
+import { tasksReader, watchTasks } from './sidecar-tasks.ts'
 
 export interface LoadHooks extends StopSignals {
   /** Called once, when the target has responded and the load begins. */
@@ -70,7 +70,7 @@ export async function runLoad(options: LoadOptions, hooks: LoadHooks = {}): Prom
     clients = await openClients(endpoint, pace.clients)
     await held.open(clients)
     // After the handshakes of the clients: from here on, both sides count the same requests.
-    const agents = await watchTasks(sidecars, checks.slo)
+    const agents = await watchTasks(target.readTasks ?? tasksReader(sidecars), checks.slo)
     const startedAt = new Date()
     const recorder = new Recorder()
     const recording = hooks.recordBaseline === true ? new BaselineRecorder() : undefined

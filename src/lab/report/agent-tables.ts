@@ -23,6 +23,7 @@ export function agentTable({ agents }: LoadResult): ReportTable {
     ['Calls per task (TCAF)', plainNumber(perTask(agents, tasks.calls))],
     ['Retries per task', plainNumber(perTask(agents, tasks.retries))],
     ['Wasted calls', integerText(tasks.wasted)],
+    ['Changed results used', integerText(tasks.silent)],
     ['Executed twice', twice === '' ? '0' : twice],
     ...(compared === undefined ? [] : [['Own counts', compared] satisfies [string, string]]),
     ...(problem === undefined ? [] : [['Problem', problem] satisfies [string, string]]),

@@ -12,7 +12,7 @@ export function tasksText(agents: AgentResult): string {
   const { tasks } = agents
   const failed = `${integerText(tasks.failed)} failed (${percentage(perTask(agents, tasks.failed))})`
   const each = `${plainNumber(perTask(agents, tasks.calls))} calls per task`
-  return `${integerText(tasks.tasks)} tasks, ${failed}; ${each}, ${integerText(tasks.retries)} retries, ${integerText(tasks.wasted)} wasted`
+  return `${integerText(tasks.tasks)} tasks, ${failed}; ${each}, ${integerText(tasks.retries)} retries, ${integerText(tasks.wasted)} wasted, ${integerText(tasks.silent)} changed results used`
 }
 
 /** Lists the verdicts, the most frequent first. */

@@ -17,7 +17,7 @@ const RULES = `rules:
   - { name: lost, match: { tool: book }, times: 1, faults: [abort: { at: response, status: 503 }] }
   - { name: half, match: { tool: work }, percent: 50, faults: [abort: { status: 503 }] }
 `
-const TASKS = ['--task-window', '300ms']
+const TASKS = ['--task-window', '1s']
 const GATES = ['runaway<1%', 'duplicate-execution=0', 'gave-up<=100%']
 const pace = { clients: 2, tasks: 12 }
 
@@ -89,7 +89,7 @@ test('gates on verdicts pass when agents behave, and wait for open verdicts', as
   expect(failedGates(result)).toEqual([])
   expect(result.agents).toMatchObject({ waiting: 0, duplicates: [] })
   expect(result.agents!.totals['retried']).toBeGreaterThan(0)
-  expect(waits.every((limitMs) => limitMs === 2300)).toBe(true)
+  expect(waits.every((limitMs) => limitMs === 3000)).toBe(true)
 })
 
 test('a share of no verdicts fails, because nothing was measured', async () => {

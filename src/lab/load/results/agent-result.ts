@@ -1,7 +1,7 @@
 import type { Tasks } from '../../../admin/api.ts'
 
 export const SENT_NAMES = ['tasks', 'calls', 'retries'] as const
-export const TASK_NAMES = [...SENT_NAMES, 'ok', 'recovered', 'failed', 'wasted'] as const
+export const TASK_NAMES = [...SENT_NAMES, 'ok', 'recovered', 'failed', 'wasted', 'silent'] as const
 
 /**
  * The requests of a load that were sent, or that sidecars counted: tasks, calls without retries,
@@ -9,7 +9,7 @@ export const TASK_NAMES = [...SENT_NAMES, 'ok', 'recovered', 'failed', 'wasted']
  */
 export type SentCounts = Readonly<Record<(typeof SENT_NAMES)[number], number>>
 
-/** Tasks of all clients with their results so far; `wasted` are retries without effect. */
+/** Tasks of all clients with their results so far; `wasted` and `silent` as in `/api/tasks`. */
 export type AgentTasks = Readonly<Record<(typeof TASK_NAMES)[number], number>>
 
 /** Reports what sidecars with `--tasks` counted during a run, about all of their clients. */
@@ -48,7 +48,7 @@ export function agentsBetween(before: readonly Tasks[], after: readonly Tasks[])
 
 /** Adds the counts of several runs; those that are compared are left out. */
 export function sumAgents(results: readonly AgentResult[]): AgentResult {
-  const tasks = { tasks: 0, calls: 0, retries: 0, ok: 0, recovered: 0, failed: 0, wasted: 0 }
+  const tasks = noTasks()
   const totals: Record<string, number> = {}
   for (const result of results) {
     for (const name of TASK_NAMES) tasks[name] += result.tasks[name]
@@ -67,12 +67,25 @@ export function sumAgents(results: readonly AgentResult[]): AgentResult {
   }
 }
 
+function noTasks(): Record<keyof AgentTasks, number> {
+  return { tasks: 0, calls: 0, retries: 0, ok: 0, recovered: 0, failed: 0, wasted: 0, silent: 0 }
+}
+
 /** Names the counts in which a load and the sidecars differ. */
 export function differences({ load, sidecar }: Compared): readonly (keyof SentCounts)[] {
   return SENT_NAMES.filter((name) => load[name] !== sidecar[name])
 }
 
-function agentsOf({ open, ended, soFar, calls, retries, wasted, ...rest }: Tasks): AgentResult {
+function agentsOf({
+  open,
+  ended,
+  soFar,
+  calls,
+  retries,
+  wasted,
+  silent,
+  ...rest
+}: Tasks): AgentResult {
   const { totals, waiting, after, duplicates } = rest
   const { ok, recovered, failed } = ended
   const tasks = {
@@ -83,6 +96,7 @@ function agentsOf({ open, ended, soFar, calls, retries, wasted, ...rest }: Tasks
     recovered: recovered + soFar.recovered,
     failed: failed + soFar.failed,
     wasted,
+    silent,
   }
   return { tasks, totals, waiting, after, duplicates }
 }
@@ -92,17 +106,10 @@ function negated({ tasks, totals, after, duplicates }: AgentResult): AgentResult
   const negative = ([name, count]: [string, number]): [string, number] => [name, -count]
   const minus = <Row extends { readonly count: number }>(rows: readonly Row[]): readonly Row[] =>
     rows.map((row) => ({ ...row, count: -row.count }))
-  const { calls, retries, ok, recovered, failed, wasted } = tasks
+  const counts = noTasks()
+  for (const name of TASK_NAMES) counts[name] = -tasks[name]
   return {
-    tasks: {
-      tasks: -tasks.tasks,
-      calls: -calls,
-      retries: -retries,
-      ok: -ok,
-      recovered: -recovered,
-      failed: -failed,
-      wasted: -wasted,
-    },
+    tasks: counts,
     totals: Object.fromEntries(Object.entries(totals).map(negative)),
     waiting: 0,
     after: minus(after),
