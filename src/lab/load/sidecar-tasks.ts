@@ -5,7 +5,7 @@ import { LoadError } from './load-error.ts'
 import { type AgentResult, agentsBetween, type SentCounts } from './results/agent-result.ts'
 import type { SloGate } from './results/slo.ts'
 
-const POLL_MS = 300
+const POLL_MS = 500
 /** The time beyond the window in which a sidecar decides. */
 const MARGIN_MS = 2_000
 /** Verdicts are not waited for any longer, whatever `--task-window` says. */

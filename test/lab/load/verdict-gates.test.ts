@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { runLoad } from '../../../src/lab/load/run-load.ts'
 import type { LoadResult } from '../../../src/lab/load/results/result.ts'
-import { parseSlo } from '../../../src/lab/load/results/slo.ts'
+import { mergeResults, parseResult } from '../../../src/lab/load/results/merge-results.ts'
+import { evaluateSlo, parseSlo } from '../../../src/lab/load/results/slo.ts'
 import { reportMarkdown } from '../../../src/lab/report/markdown.ts'
 import { loadTable } from '../../../src/lab/report/load-table.ts'
 import { closers } from '../../support/closers.ts'
@@ -81,6 +82,10 @@ test('an agent that runs away fails the gate, and so does a call that is execute
   expect(text).toContain('executed twice: book 1 (not declared idempotent)')
   const report = reportMarkdown([{ title: 'a', result }])
   expect(report).toContain('| abort | broken | 0 | 2 | 3 | 1 |')
+  const kept = parseResult(JSON.stringify(result), 'kept.json')
+  const merged = mergeResults([kept, kept])
+  expect(merged.agents!.totals).toMatchObject({ runaway: 4, duplicate_execution: 2 })
+  expect(failedGates(merged)).toEqual(failedGates(result))
 })
 
 test('gates on verdicts pass when agents behave, and wait for open verdicts', async () => {
@@ -90,6 +95,15 @@ test('gates on verdicts pass when agents behave, and wait for open verdicts', as
   expect(result.agents).toMatchObject({ waiting: 0, duplicates: [] })
   expect(result.agents!.totals['retried']).toBeGreaterThan(0)
   expect(waits.every((limitMs) => limitMs === 3000)).toBe(true)
+})
+
+test('verdicts that are ambiguous count in no share', async () => {
+  const { result } = await loaded()
+  const totals = { ...result.agents!.totals, ambiguous: 98, runaway: 1, retried: 1 }
+  const measured = { ...result, agents: { ...result.agents!, totals } }
+  expect(evaluateSlo([parseSlo('runaway<=50%')], measured)).toMatchObject([
+    { measured: 0.5, ok: true, margin: { counted: { total: 2, beyond: 1, allowed: 1 } } },
+  ])
 })
 
 test('a share of no verdicts fails, because nothing was measured', async () => {
