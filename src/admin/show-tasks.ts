@@ -9,7 +9,7 @@ import type { ShownIds } from '../telemetry/shown-ids.ts'
 import type { TaskCounts } from '../telemetry/task-counts.ts'
 import type { Tasks, VerdictLine } from './api.ts'
 import { globs, type LineFilter, parseFilter, words } from './call-filter.ts'
-import { verdictQuery } from './task-schemas.ts'
+import { MAX_SERIES, verdictQuery } from './task-schemas.ts'
 
 /** The agents that the admin port shows. */
 export interface AgentSource {
@@ -81,7 +81,7 @@ export function verdictLine(
 
 /** Shows the tasks of which a verdict passes; without filters all. */
 export function showTasks(source: AgentSource, query: URLSearchParams): Tasks {
-  const { watch, counts, ids } = source
+  const { watch, ids } = source
   const passes = parseVerdictFilter(query)
   const tasks: Tasks['tasks'][number][] = []
   for (const { task, isOpen } of watch.tasks()) {
@@ -103,7 +103,12 @@ export function showTasks(source: AgentSource, query: URLSearchParams): Tasks {
       verdicts: shown.map((decided) => verdictLine({ ...decided, task }, source)),
     })
   }
-  const { retries, wasted } = counts
+  return { ...showCounts(source), tasks }
+}
+
+/** Shows the counts of all tasks. */
+function showCounts({ watch, counts }: AgentSource): Omit<Tasks, 'tasks'> {
+  const { retries, wasted, silent } = counts
   const ended = {
     ok: counts.ended.get('ok') ?? 0,
     recovered: counts.ended.get('recovered') ?? 0,
@@ -112,17 +117,36 @@ export function showTasks(source: AgentSource, query: URLSearchParams): Tasks {
   const over = ended.ok + ended.recovered + ended.failed
   const all = over + counts.open
   const calls = [...counts.calls.values()].reduce((sum, value) => sum + value, 0) - retries
+  const soFar = { ok: 0, recovered: 0, failed: 0 }
+  for (const task of watch.openTasks()) if (task.counts) soFar[task.result]++
   return {
+    since: new Date(watch.beganAt).toISOString(),
     windowSeconds: watch.window / 1000,
     open: counts.open,
+    soFar,
     ended,
     calls,
     retries,
     wasted,
+    silent,
     tcaf: share(calls, all),
     retriesPerTask: share(retries, all),
     blastRadius: share(ended.failed, over),
-    tasks,
+    totals: Object.fromEntries(
+      VERDICT_NAMES.map((verdict) => [verdict, counts.verdicts.get(verdict) ?? 0]),
+    ),
+    waiting: watch.waiting,
+    after: counts.after.slice(0, MAX_SERIES).map(({ tool, fault, verdict, count }) => ({
+      tool: foreign(tool, MAX_NAME),
+      fault,
+      verdict,
+      count,
+    })),
+    duplicates: counts.duplicates.slice(0, MAX_SERIES).map(({ labels, value }) => ({
+      tool: foreign(labels.tool, MAX_NAME),
+      idempotent: labels.idempotent === 'declared',
+      count: value,
+    })),
   }
 }
 

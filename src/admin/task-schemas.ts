@@ -7,6 +7,7 @@ import { count, flag, list, maybe, NAME, seconds, text, time, word } from './sch
 // The JSON of tasks: /api/tasks and /api/verdicts.
 
 const MAX_TASKS = 200
+export const MAX_SERIES = 2_000
 
 const task = text(NAME, 'The task: its key as `--log-ids` says, or the start of a hash.')
 const by = word(KEY_KINDS, 'What named the task.')
@@ -35,8 +36,14 @@ export const verdictSchema = Type.Object({
 
 /** The tasks, those used last first. */
 export const tasksSchema = Type.Object({
+  since: time('The start of all counts.'),
   windowSeconds: seconds('`--task-window`.'),
   open: count('The tasks that have not ended.'),
+  soFar: Type.Object({
+    ok: count('Open tasks without faults and errors.'),
+    recovered: count('Open tasks whose last call succeeded after faults or errors.'),
+    failed: count('Open tasks whose last call failed.'),
+  }),
   ended: Type.Object({
     ok: count('Tasks without faults and errors.'),
     recovered: count('Tasks whose last call succeeded after faults or errors.'),
@@ -45,9 +52,37 @@ export const tasksSchema = Type.Object({
   calls: count('Calls of tasks, without retries.'),
   retries: count('Calls that repeated a failed one with the same arguments.'),
   wasted: count('Retries that failed again, and calls that were executed twice.'),
+  silent: count('Results that a fault changed, and with which the agent went on.'),
   tcaf: seconds('Calls per task, without retries.'),
   retriesPerTask: seconds('Retries per task.'),
   blastRadius: seconds('The share of ended tasks that failed.'),
+  totals: Type.Unsafe<Readonly<Record<string, number>>>(
+    Type.Object(
+      Object.fromEntries(
+        VERDICT_NAMES.map((verdict) => [verdict, count('Faults and errors with this verdict.')]),
+      ),
+    ),
+  ),
+  waiting: count('Faults and errors without a verdict.'),
+  after: list(
+    Type.Object({
+      tool: text(NAME, 'The tool; empty for other methods.'),
+      fault: text(40, 'The fault, or the origin of an error that no fault caused.'),
+      verdict: text(40, 'What the agent did next.'),
+      count: count('The number of verdicts.'),
+    }),
+    MAX_SERIES,
+    'The verdicts by tool and fault, the most frequent first. With several faults on a call, the verdict counts for each.',
+  ),
+  duplicates: list(
+    Type.Object({
+      tool: text(NAME, 'The tool; empty for other methods.'),
+      idempotent: flag('The tool declares that this is safe.'),
+      count: count('The calls that were executed twice.'),
+    }),
+    MAX_SERIES,
+    'The calls that were executed twice, by tool.',
+  ),
   tasks: list(
     Type.Object({
       task,

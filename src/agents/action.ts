@@ -48,6 +48,11 @@ export function hashOfCall({ method, params }: RequestCall): number {
     : jsonHash({ ...params, _meta: undefined })
 }
 
+/** Returns a key that calls of the same tool with the same arguments share. */
+export function callKey({ method, name = '', hash }: Omit<ActionFacts, 'receivedAt'>): string {
+  return `${hash} ${method} ${name}`
+}
+
 /** Returns the value of a key of `_meta`, as text. */
 export function metaOf({ params }: RequestCall, key: string): string | undefined {
   const value = fieldsOf(fieldsOf(params)['_meta'])[key]

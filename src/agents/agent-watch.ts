@@ -2,7 +2,7 @@ import type { RequestCall } from '../mcp/call.ts'
 import { toolOf } from '../mcp/call.ts'
 import type { TaskCounts } from '../telemetry/task-counts.ts'
 import { isError } from '../telemetry/outcome-index.ts'
-import { hashOfCall, isHandshake, isPassive, keptName } from './action.ts'
+import { callKey, hashOfCall, isHandshake, isPassive, keptName } from './action.ts'
 import { type ActionEnd, causesOf, factsOf, FaultEvent } from './fault-event.ts'
 import { SafeTools } from './safe-tools.ts'
 import { type Action, type Decided, earlyReaction, type Task } from './task.ts'
@@ -33,6 +33,8 @@ const MAX_ENDED = 200
 /** Groups calls into tasks, and decides what agents did after faults and errors. */
 export class AgentWatch {
   readonly window: number
+  /** The start of all counts, in milliseconds since the epoch. */
+  readonly beganAt: number
   readonly #options: AgentWatchOptions
   readonly #counts: TaskCounts
   readonly #now: () => number
@@ -49,6 +51,7 @@ export class AgentWatch {
     this.#options = options
     this.#counts = counts
     this.#now = options.now ?? Date.now
+    this.beganAt = this.#now()
     this.#onEvict = onEvict
     this.#tasks = new TaskTable(options.maxTasks ?? MAX_TASKS, (oldest) => {
       this.#onEvict()
@@ -64,6 +67,11 @@ export class AgentWatch {
   /** The number of events without a verdict. */
   get waiting(): number {
     return this.#waiting
+  }
+
+  /** Returns the tasks that have not ended. */
+  openTasks(): Iterable<Task> {
+    return this.#tasks.recent()
   }
 
   /** Returns the tasks, those used last first, and then those that have ended. */
@@ -97,7 +105,7 @@ export class AgentWatch {
       receivedAt: now,
       seq,
       overlaps,
-      isRetry: false,
+      isRetry: task.failed.size > 0 && task.failed.has(callKey({ method, name, hash })),
       isOpen: true,
     }
     if (!passive) {
@@ -146,12 +154,15 @@ export class AgentWatch {
       this.#counts.wasted++
     }
     const causes = causesOf(end)
+    const isFine = isOk && end.record.changed !== true
+    if (isFine && action.isRetry) task.retrySucceeded(callKey(action))
     if (causes.length === 0) return
     this.#count(task)
     task.events++
     const reaction = earlyReaction(action, outcome, now)
     const at = reaction === undefined ? now : Math.min(now, reaction.receivedAt)
     const event = new FaultEvent(factsOf(action, end, causes, at), this.#options.maxRetries)
+    if (event.facts.isNoticed && !action.isRetry) task.hasFailed(callKey(action))
     this.#add(action, event, reaction)
   }
 
@@ -211,18 +222,8 @@ export class AgentWatch {
     for (const event of task.undecided.slice()) {
       const isSame = event.isRepeatedBy(action)
       if (passive && !isSame) continue
-      action.isRetry ||= isSame && event.facts.isNoticed
       if (event.followedBy(action)) this.#decide(task, event)
     }
-  }
-
-  /** Counts a call as a retry that seemed to be a call of its own. */
-  #isRetry(action: Action): void {
-    if (action.isRetry) return
-    action.isRetry = true
-    action.task.calls--
-    action.task.retries++
-    this.#counts.retries++
   }
 
   #overlap(task: Task): void {
@@ -239,7 +240,10 @@ export class AgentWatch {
     if (!event.facts.isNoticed) return this.#decide(task, event)
     // Any of several calls may be the first after the client left.
     if (reaction?.seq === seq + 1) {
-      if (event.isRepeatedBy(reaction)) this.#isRetry(reaction)
+      if (event.isRepeatedBy(reaction) && !reaction.isRetry) {
+        task.foundRetry(reaction)
+        this.#counts.retries++
+      }
       if (event.followedBy(reaction) || !reaction.isOpen) this.#decide(task, event)
       return
     }
@@ -265,6 +269,8 @@ export class AgentWatch {
     const decided = { event, verdict, at: this.#now() }
     task.show(decided)
     const tool = toolOf(facts.action)
+    this.#counts.decided(verdict)
+    if (verdict === 'continued' && facts.isNoticed) this.#counts.silent++
     for (const fault of facts.causes) {
       this.#counts.afterFault({ tool, fault, verdict, trace: facts.trace })
     }

@@ -1,4 +1,4 @@
-import type { ActionFacts } from './action.ts'
+import { type ActionFacts, callKey } from './action.ts'
 import type { Outcome } from '../mcp/call.ts'
 import type { FaultEvent } from './fault-event.ts'
 import type { KeyKind } from './key-kinds.ts'
@@ -19,7 +19,7 @@ export interface Action extends ActionFacts {
   readonly seq: number
   /** True when another call of the task was open at the arrival. */
   readonly overlaps: boolean
-  /** True when the call repeats one that an undecided event is about. */
+  /** True when the call repeats one that failed. */
   isRetry: boolean
   isOpen: boolean
 }
@@ -44,6 +44,8 @@ export function earlyReaction(
   return leftAt - latest.receivedAt < READ_EARLY_MS ? latest : undefined
 }
 
+/** The most failed calls by which a retry is recognized. */
+const MAX_FAILED = 32
 /** The most decided events of a task that are shown. */
 const MAX_SHOWN = 10
 
@@ -76,6 +78,8 @@ export class Task {
   events = 0
   /** True when the last call failed. */
   isFailing = false
+  /** By key, the calls that failed, and did not succeed by a retry since. */
+  readonly failed = new Map<string, number>()
   readonly undecided: FaultEvent[] = []
   readonly decided: Decided[] = []
   newer: Task | undefined
@@ -102,6 +106,25 @@ export class Task {
   get result(): 'failed' | 'recovered' | 'ok' {
     if (this.isFailing) return 'failed'
     return this.events > 0 ? 'recovered' : 'ok'
+  }
+
+  hasFailed(key: string): void {
+    this.failed.set(key, (this.failed.get(key) ?? 0) + 1)
+    if (this.failed.size > MAX_FAILED) this.failed.delete(this.failed.keys().next().value!)
+  }
+
+  retrySucceeded(key: string): void {
+    const left = (this.failed.get(key) ?? 1) - 1
+    if (left === 0) this.failed.delete(key)
+    else this.failed.set(key, left)
+  }
+
+  /** Counts a call as a retry that seemed to be a call of its own. */
+  foundRetry(action: Action): void {
+    action.isRetry = true
+    this.calls--
+    this.retries++
+    if (!action.isOpen) this.retrySucceeded(callKey(action))
   }
 
   show(decided: Decided): void {

@@ -10,10 +10,15 @@ const MAX_SERIES = 10_000
 const MAX_TOOLS = 16
 
 interface Cell {
+  readonly tool: string
+  readonly fault: string
+  readonly verdict: string
   count: number
   exemplar: Exemplar | undefined
   readonly start: LineStart
 }
+
+type DuplicateLabels = { readonly tool: string; readonly idempotent: string }
 
 /** One verdict about what an agent did after a fault. */
 export interface AfterFault {
@@ -30,13 +35,17 @@ export class TaskCounts {
   open = 0
   retries = 0
   wasted = 0
+  /** Results that a fault changed, and with which the agent went on. */
+  silent = 0
   readonly calls = new Map<string, number>()
   readonly ended = new Map<string, number>()
+  /** The events by verdict; an event with several causes counts once. */
+  readonly verdicts = new Map<string, number>()
   /** By tool: the tasks that called it, and their calls without retries. */
   readonly tools = new Map<string, { tasks: number; calls: number }>()
   readonly #toolOf: (name: string) => string
   readonly #after = new Map<string, Cell>()
-  readonly #duplicates = new Map<string, { labels: Record<string, string>; value: number }>()
+  readonly #duplicates = new Map<string, { labels: DuplicateLabels; value: number }>()
 
   /** `toolOf` returns the label of a tool in all metrics. */
   constructor(toolOf: (name: string) => string) {
@@ -64,6 +73,21 @@ export class TaskCounts {
   /** Counts a task that has ended. */
   endedAs(result: string): void {
     this.ended.set(result, (this.ended.get(result) ?? 0) + 1)
+  }
+
+  /** Counts an event that has its verdict. */
+  decided(verdict: string): void {
+    this.verdicts.set(verdict, (this.verdicts.get(verdict) ?? 0) + 1)
+  }
+
+  /** Returns the verdicts by tool and cause, the most frequent first. */
+  get after(): readonly Readonly<Pick<Cell, 'tool' | 'fault' | 'verdict' | 'count'>>[] {
+    return [...this.#after.values()].sort((a, b) => b.count - a.count)
+  }
+
+  /** Returns the calls that were executed twice, by tool. */
+  get duplicates(): readonly { readonly labels: DuplicateLabels; readonly value: number }[] {
+    return [...this.#duplicates.values()]
   }
 
   afterFault({ tool, fault, verdict, trace }: AfterFault): void {
@@ -116,7 +140,7 @@ export class TaskCounts {
     let cell = this.#after.get(key)
     if (cell === undefined && this.#after.size < most) {
       const start = lineStart(seriesText(AFTER, labelsText({ tool, fault, verdict })))
-      this.#after.set(key, (cell = { count: 0, exemplar: undefined, start }))
+      this.#after.set(key, (cell = { tool, fault, verdict, count: 0, exemplar: undefined, start }))
     }
     return cell
   }

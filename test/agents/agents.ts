@@ -31,6 +31,7 @@ export interface Ended {
 
 /** The core with a clock that the test moves, and every verdict in order. */
 export function watched(options: Partial<AgentWatchOptions> = {}) {
+  let at = 0
   const counts = new TaskCounts((name) => name)
   let evicted = 0
   const watch = new AgentWatch(
@@ -46,7 +47,6 @@ export function watched(options: Partial<AgentWatchOptions> = {}) {
     counts,
     () => evicted++,
   )
-  let at = 0
   const verdicts: string[] = []
   watch.read(({ verdict }) => verdicts.push(verdict))
   const begin = (asked: Asked): Action | undefined => {

@@ -47,6 +47,11 @@ export const ELSEWHERE: readonly Elsewhere[] = [
     because: 'it waits for agents; scripted ones call Squall with its flags in other tests',
   },
   {
+    page: 'docs/guides/what-the-agent-did.md',
+    command: /^npx squall load /,
+    because: 'it needs a sidecar with --tasks; a test in test/lab/load has one, and these gates',
+  },
+  {
     command: /^npx squall watch/,
     because: 'it prints nothing before an agent reacts; its tests read the lines',
   },

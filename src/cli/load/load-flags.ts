@@ -52,7 +52,7 @@ export const LOAD_FLAGS = {
     ),
     sidecar: many(
       'url',
-      'admin port of the sidecar, such as http://127.0.0.1:15390, for the origin of errors without a marker (resets, hangs, rules with marker: false); repeat it for more',
+      'admin port of the sidecar, such as http://127.0.0.1:15390, for the origin of errors without a marker (resets, hangs, rules with marker: false), and with --tasks for what agents did; repeat it for more',
       parseSidecars,
     ),
   }),
@@ -66,7 +66,7 @@ export const LOAD_FLAGS = {
     ),
     slo: many(
       'gate',
-      'gate such as "p99<2s", "success>99%" or "blast<5%"; the exit code is 1 when a gate fails',
+      'gate such as "p99<2s", "success>99%", "blast<5%" or "runaway<1%"; the exit code is 1 when a gate fails',
       asGiven<readonly Given[]>,
     ),
   }),

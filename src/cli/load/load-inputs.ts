@@ -9,6 +9,7 @@ import type { LoadRequest } from './load-flags.ts'
 import { type Expectation, parseExpectation } from '../../lab/load/expectation.ts'
 import { LoadError } from '../../lab/load/load-error.ts'
 import { parseSlo, type SloGate } from '../../lab/load/results/slo.ts'
+import { NAME_SIDECAR, needsVerdicts } from '../../lab/load/sidecar-tasks.ts'
 import type { Given } from '../flags/flag.ts'
 import { withToken } from '../flags/server.ts'
 
@@ -21,7 +22,7 @@ export async function loadInputs(request: LoadRequest, version: string): Promise
   rejectProduction(request.production, urlNames('--target', request.url))
   // Before any file is read: these are errors of the command line.
   const expectations = expectationsOf(request.expect)
-  const slo = gatesOf(request.slo)
+  const slo = gatesOf(request)
   const calls =
     callsFile === undefined ? [] : await readAs(callsFile, '--calls', MAX_CALLS_FILE, parseCalls)
   const baseline =
@@ -56,8 +57,20 @@ function expectationsOf(all: readonly Given[]): Expectation[] {
   return all.map((given) => asUsage(given, () => parseExpectation(given.text)))
 }
 
-function gatesOf(all: readonly Given[]): SloGate[] {
-  return all.map((given) => asUsage(given, () => parseSlo(given.text)))
+function gatesOf({ slo, sidecars, shard }: LoadRequest): SloGate[] {
+  return slo.map((given) => {
+    const gate = asUsage(given, () => parseSlo(given.text))
+    if (gate.metric.ofVerdicts === true) {
+      if (sidecars.length === 0) {
+        throw invalidOption(given.source, needsVerdicts(gate), NAME_SIDECAR)
+      }
+      if (shard !== undefined) {
+        const wrong = `the gate ${gate.text} is about the tasks of all shards`
+        throw invalidOption(given.source, wrong, 'leave out --shard')
+      }
+    }
+    return gate
+  })
 }
 
 function asUsage<T>({ source }: Given, read: () => T): T {

@@ -88,6 +88,12 @@ async function loadToResult(request: LoadRequest): Promise<number> {
       cut: interrupt.cut,
       ...consentOf(request.yes),
       recordBaseline: request.recordBaseline !== undefined,
+      verdictWait: (limitMs) => {
+        progress?.stop()
+        if (request.json) return
+        const most = Math.ceil(limitMs / 1000)
+        process.stderr.write(`waiting up to ${most}s for verdicts about agents; Ctrl-C ends it\n`)
+      },
       begun: (run) => {
         running = run
         interrupt.begun(run)

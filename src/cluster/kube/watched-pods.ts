@@ -1,4 +1,5 @@
-import { API, type Rule, type State } from '../../admin/api.ts'
+import { API, type Rule, type State, type Tasks } from '../../admin/api.ts'
+import { AdminError } from '../../admin/api-client.ts'
 import { fieldsOf, type Fields, listOf } from '../../base/values.ts'
 import { inParallel } from './in-parallel.ts'
 import { type InjectedPod, readInjectedPod } from './injected-pod.ts'
@@ -95,6 +96,21 @@ export class WatchedPods {
       const { code, message } = asKubeError(error)
       // A deleted pod is no trouble.
       return code === 'not_found' ? UNASKED : { ...UNASKED, trouble: message }
+    }
+  }
+
+  /**
+   * Returns what a sidecar counts about tasks of agents; undefined when the pod is gone, or groups
+   * no calls into tasks. Throws an `AdminError`.
+   */
+  async tasksOf(pod: InjectedPod): Promise<Tasks | undefined> {
+    const { readToken } = this.#scope
+    try {
+      return await askSidecar(this.#client, pod, API.tasks, { timeoutMs: ASK_MS, readToken })
+    } catch (error) {
+      const { code, message } = asKubeError(error)
+      if (code === 'not_found') return undefined
+      throw new AdminError(message, { cause: error })
     }
   }
 }

@@ -1,6 +1,7 @@
 import { asStarted } from '../../base/started-as.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
 import { shortDigest } from '../../base/digest.ts'
+import { comparedText, tasksText, verdictsText } from '../report/agent-text.ts'
 import { duration } from '../report/shown-numbers.ts'
 import { markdownText } from '../report/foreign-text.ts'
 import type { AlertResult, ExperimentResult, PhaseResult } from './experiment-result.ts'
@@ -11,7 +12,13 @@ import { join } from 'node:path'
 import type { JUnitSuite } from '../report/junit.ts'
 import { tableBlocks } from '../report/markdown.ts'
 import type { ReportTable, TitledRun } from '../report/report-table.ts'
-import { marginTable, phasesOf, phaseTable, timelineTable } from './experiment-tables.ts'
+import {
+  agentsTable,
+  marginTable,
+  phasesOf,
+  phaseTable,
+  timelineTable,
+} from './experiment-tables.ts'
 import { writeReport } from '../report/write-report.ts'
 import type { KeptPlan } from './read-plan.ts'
 
@@ -31,6 +38,7 @@ export function noteLines(result: ExperimentResult): readonly string[] {
       : `Detected ${duration(mttdMs)} after the injection (MTTD); ${recoveryText(result)}.`,
     ...alerts.map(alertText),
     ...phasesOf(result).flatMap(conditionTexts),
+    ...phasesOf(result).flatMap(agentTexts),
   ]
   if (rollbackMs !== null) lines.push(`The rules were rolled back within ${duration(rollbackMs)}.`)
   if (!restored) {
@@ -54,6 +62,16 @@ function conditionTexts({ label, measured }: PhaseResult): readonly string[] {
     ([name, value]) => `${name} ${shownMeasure(name as Measure, value ?? null)}`,
   )
   return [`Conditions of ${quoted(label)}: ${texts.join('; ')}.`]
+}
+
+/** Describes what sidecars with `--tasks` counted in a phase. */
+function agentTexts({ label, load }: PhaseResult): readonly string[] {
+  const { agents } = load ?? {}
+  if (agents === undefined) return []
+  const { problem } = agents
+  const compared = agents.compared === undefined ? '' : ` Own counts: ${comparedText(agents)}.`
+  const text = `Agents of ${quoted(label)}: ${tasksText(agents)}; verdicts: ${verdictsText(agents)}.${compared}`
+  return [text, ...(problem === undefined ? [] : [`Agents of ${quoted(label)}: ${problem}.`])]
 }
 
 function alertText(alert: AlertResult): string {
@@ -96,9 +114,9 @@ export function experimentMarkdown(result: ExperimentResult, next?: ReportTable)
   return `${blocks.join('\n\n')}\n`
 }
 
-/** Returns the tables of a result: what happened, the phases, and the margins of their gates. */
+/** Returns the tables of a result: what happened, the phases, the margins, and the agents. */
 export function resultTables(result: ExperimentResult): readonly ReportTable[] {
-  return [timelineTable(result), phaseTable(result), marginTable(result)]
+  return [timelineTable(result), phaseTable(result), marginTable(result), agentsTable(result)]
 }
 
 /** Returns the rejection of an experiment as a test that could not run, with each reason. */

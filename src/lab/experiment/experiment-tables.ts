@@ -1,7 +1,15 @@
 import { foreign } from '../../base/text/foreign-text.ts'
+import { duplicatesText, perTask, verdictsText } from '../report/agent-text.ts'
 import { beyondText, marginText } from '../report/margin-text.ts'
 import { cell, type ReportTable, withoutEmpty } from '../report/report-table.ts'
-import { gateValue, integerText, moment, percentage, latency } from '../report/shown-numbers.ts'
+import {
+  gateValue,
+  integerText,
+  moment,
+  percentage,
+  plainNumber,
+  latency,
+} from '../report/shown-numbers.ts'
 import type { ExperimentResult, PhaseResult, StageResult } from './experiment-result.ts'
 
 const number = (name: string) => ({ name, number: true }) as const
@@ -67,6 +75,47 @@ export function marginTable({ gates }: ExperimentResult): ReportTable {
       gate.ok ? { text: '✓ passed', tone: 'good' } : { text: '✗ failed', tone: 'bad' },
     ]),
   })
+}
+
+/** Tabulates the tasks of agents in each phase; empty without a sidecar with `--tasks`. */
+export function agentsTable(result: ExperimentResult): ReportTable {
+  const names = [
+    'Tasks',
+    'Failed',
+    'Blast radius',
+    'TCAF',
+    'Retries per task',
+    'Wasted',
+    'Changed results used',
+  ]
+  return {
+    title: 'Agents',
+    about: 'Counted by the sidecar, for all of its clients.',
+    columns: [
+      { name: 'Phase' },
+      ...names.map(number),
+      { name: 'Executed twice' },
+      { name: 'Verdicts' },
+    ],
+    rows: phasesOf(result).flatMap(({ label, load }) => {
+      const { agents } = load ?? {}
+      if (agents === undefined) return []
+      const { tasks, failed, calls, retries, wasted, silent } = agents.tasks
+      const texts = [
+        label,
+        integerText(tasks),
+        integerText(failed),
+        percentage(perTask(agents, failed)),
+        plainNumber(perTask(agents, calls)),
+        plainNumber(perTask(agents, retries)),
+        integerText(wasted),
+        integerText(silent),
+        duplicatesText(agents),
+        verdictsText(agents),
+      ]
+      return [texts.map((text) => cell(foreign(text, 600)))]
+    }),
+  }
 }
 
 const KINDS: Readonly<Record<string, string>> = {

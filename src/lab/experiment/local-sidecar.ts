@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Rule } from '../../admin/api.ts'
 import type { SidecarAdmin } from '../../admin/api-client.ts'
+import { type TaskReading, tasksReader } from '../load/sidecar-tasks.ts'
 import { CLAIM_PREFIX } from './armed-rules.ts'
 import { awaitSuccessor, findVictim, killVictim, type Victim } from './kill.ts'
 import type { LockHolder } from './lock.ts'
@@ -57,6 +58,10 @@ export class LocalSidecar implements Sidecars {
     const sum = (key: 'matched' | 'sampled' | 'injected'): number =>
       rules.reduce((total, rule) => total + (rule.counts[key] ?? 0), 0)
     return { matched: sum('matched'), sampled: sum('sampled'), applied: sum('injected') }
+  }
+
+  readTasks(): Promise<readonly TaskReading[]> {
+    return tasksReader([this.#admin])()
   }
 
   /** Ignores failures, because the rules expire by themselves. */

@@ -38,8 +38,9 @@ export function phaseLoad(
       url: target,
       client: file.target.client,
       headers: { ...file.target.headers, ...headers },
-      // Other clients do not expose the ids of their requests.
-      ...(file.target.client === 'lean' && { sidecars: sidecars.admins }),
+      sidecars: sidecars.admins,
+      readTasks: () => sidecars.readTasks(),
+      indirect: file.target.indirect,
     },
     work: { ...LOAD_DEFAULTS.work, tools, calls, fanOut: load.fanOut },
     pace: {
@@ -209,7 +210,7 @@ async function begin(
   const until = performance.now() + beginWithinMs
   for (;;) {
     try {
-      return (await runLoad(load, { stop: either, cut: stop, begun })).result
+      return (await runLoad(load, { stop: either, cut: stop, begun, endWait: stop })).result
     } catch (error) {
       const retryable = error instanceof LoadError && !(error instanceof ToolsNotNamedError)
       if (!retryable || performance.now() > until || stop.aborted) throw error

@@ -1,6 +1,12 @@
 import type { Rule } from '../../admin/api.ts'
 import { AdminError } from '../../admin/api-client.ts'
 import { findProduction, type SourcedName } from '../../rules/guard/production-names.ts'
+import {
+  needsVerdicts,
+  START_WITH_TASKS,
+  verdictGate,
+  withoutTasks,
+} from '../load/sidecar-tasks.ts'
 import { CLAIM_PREFIX } from './armed-rules.ts'
 import type { ExperimentOptions } from './context.ts'
 import type { Plan } from './plan.ts'
@@ -15,6 +21,8 @@ import { firstProblem } from './sidecar-admin.ts'
 import type { Sidecars, SidecarState } from './sidecars.ts'
 import { productionRejection } from './plan-rejections.ts'
 import { isUnready } from './steady-phases.ts'
+
+const CHECK = 'check sidecar.admin, and start squall run with --rules and --admin'
 
 /** Configures the checks. */
 export type PreflightOptions = Pick<
@@ -52,6 +60,7 @@ export async function preflight(
       invalidRulesRejection(state, sidecars),
     ]),
     unreadyRejection(plan, sidecars),
+    await verdictRejection(plan, sidecars),
     ...ruleRejections(rules, plan, dead),
   ].filter((each) => each !== undefined)
   if (rejections.length > 0) throw new RejectedError(...distinct(rejections))
@@ -83,8 +92,24 @@ async function ask(
     throw rejectionError(
       'SIDECAR_UNREACHABLE',
       `the admin port at ${admin.url.origin} cannot be read: ${error.message}`,
-      'check sidecar.admin, and start squall run with --rules and --admin',
+      CHECK,
     )
+  }
+}
+
+/** Rejects gates on verdicts that no sidecar reports. */
+async function verdictRejection({ slo }: Plan, sidecars: Sidecars): Promise<Rejection | undefined> {
+  const gate = verdictGate(slo)
+  if (gate === undefined) return undefined
+  const wrong = needsVerdicts(gate)
+  try {
+    const without = withoutTasks(await sidecars.readTasks())
+    if (without === undefined) return undefined
+    const which = `${wrong}, but ${without} groups no calls into tasks`
+    return { code: 'NO_VERDICTS', wrong: which, fix: START_WITH_TASKS }
+  } catch (error) {
+    if (!(error instanceof AdminError)) throw error
+    return { code: 'NO_VERDICTS', wrong: `${wrong}: ${error.message}`, fix: CHECK }
   }
 }
 

@@ -24,6 +24,7 @@ export type RejectionCode =
   | 'NOT_MEASURED'
   | 'ALERT_ALREADY_FIRES'
   | 'MONITOR_UNREACHABLE'
+  | 'NO_VERDICTS'
 
 /** One reason not to begin, and how to fix it. */
 export interface Rejection {

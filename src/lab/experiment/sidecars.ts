@@ -1,5 +1,6 @@
 import type { Rule, State } from '../../admin/api.ts'
 import type { SidecarAdmin } from '../../admin/api-client.ts'
+import type { TaskReading } from '../load/sidecar-tasks.ts'
 import type { LockHolder } from './lock.ts'
 import type { Previous } from './rules-file.ts'
 
@@ -83,6 +84,8 @@ export interface Sidecars {
   rules(signal?: AbortSignal): Promise<readonly Rule[]>
   /** Returns the counts of rules since the last `write` with another `appliedAt`. */
   totals(names: ReadonlySet<string>, signal?: AbortSignal): Promise<Totals>
+  /** Returns what the sidecars count about tasks of agents. */
+  readTasks(): Promise<readonly TaskReading[]>
   /** Restores the rules of an experiment whose process died; returns its id. */
   recover(dead: LockHolder | undefined): Promise<string | undefined>
   /** Reads the rules to replace. Throws a `RejectedError` when they may not be replaced. */

@@ -4,7 +4,7 @@ import type { PlannedCall } from './call-plan.ts'
 import { type CallResponse, type LoadClient, originOf } from './clients/load-client.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LoadResilience } from './load-options.ts'
-import type { Recorder } from './results/recorder.ts'
+import type { Recorder, RequestCounts } from './results/recorder.ts'
 import type { CallOutcome, ResponseChecks } from './results/tool-recorder.ts'
 import type { FaultLookup } from './sidecar-faults.ts'
 import {
@@ -54,6 +54,8 @@ export interface CallTimes {
   readonly deadlineAt: number
   /** The id that requests name; undefined where the user's headers name one. */
   readonly task?: string | undefined
+  /** Counts the requests that are sent. */
+  readonly requests: RequestCounts
 }
 
 export interface CallContext {
@@ -100,7 +102,7 @@ export class CallRunner {
     recorder.begin(call.tool)
     let injected = false
     for (let attempt = 1; ; attempt++) {
-      const attempted = await this.#attempt(client, call, times)
+      const attempted = await this.#attempt(client, call, times, attempt)
       const { response } = attempted
       injected ||= response.markers.length > 0
       const retry = await this.#mayRetry(response, attempt, call.tool, times)
@@ -113,7 +115,12 @@ export class CallRunner {
     }
   }
 
-  async #attempt(client: LoadClient, call: PlannedCall, times: CallTimes): Promise<Attempt> {
+  async #attempt(
+    client: LoadClient,
+    call: PlannedCall,
+    times: CallTimes,
+    number: number,
+  ): Promise<Attempt> {
     const { resilience, recorder, signal, baseline } = this.#context
     const breaker = this.#breakerOf(call.tool)
     if (breaker?.allows(performance.now()) === false) {
@@ -121,6 +128,7 @@ export class CallRunner {
       const response: CallResponse = { kind: 'breaker', markers: [], message }
       return { response, checks: FAILED, endedAt: performance.now() }
     }
+    times.requests[number === 1 ? 'calls' : 'retries']++
     const sentAt = performance.now()
     const left = resilience.skipLate ? Math.ceil(times.deadlineAt - sentAt) : Infinity
     const timeoutMs = Math.min(resilience.timeoutMs, left)

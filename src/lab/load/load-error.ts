@@ -10,6 +10,7 @@ export type LoadErrorCode =
   | 'CLIENT_MISSING'
   | 'INVALID_INPUT'
   | 'CANNOT_MERGE'
+  | 'NO_VERDICTS'
 
 /** Reports why a load could not begin, and how to fix it. */
 export class LoadError extends Error {

@@ -121,17 +121,20 @@ export function taskRunner(
     const calls = plan(task)
     const id = taskIds && `${taskIds}-${task}`
     const deadlineAt = intendedAt + deadlineMs
+    const requests = { calls: 0, retries: 0 }
     const ends: (CallOutcome | NoOutcome)[] = []
     if (sequential) {
       for (const call of calls) {
         // The first call is due with the task, a later call when the previous call has ended.
         const due = ends.length === 0 ? intendedAt : performance.now()
-        ends.push(await runner.run(client, call, { intendedAt: due, deadlineAt, task: id }))
+        const times = { intendedAt: due, deadlineAt, task: id, requests }
+        ends.push(await runner.run(client, call, times))
       }
     } else {
-      const times = { intendedAt, deadlineAt, task: id }
+      const times = { intendedAt, deadlineAt, task: id, requests }
       ends.push(...(await Promise.all(calls.map((call) => runner.run(client, call, times)))))
     }
+    recorder.requests(requests)
     if (ends.includes('abandoned')) return
     const outcomes = ends.map((end, i) => ({
       critical: i < calls.length - degrade,

@@ -2,6 +2,7 @@ import type { Expectation } from './expectation.ts'
 import type { SidecarAdmin } from '../../admin/api-client.ts'
 import type { Baseline } from './baseline.ts'
 import type { ClientKind, Shard } from './results/result.ts'
+import type { ReadTasks } from './sidecar-tasks.ts'
 import type { SloGate } from './results/slo.ts'
 
 /** A call as a calls file describes it. */
@@ -22,8 +23,12 @@ export interface LoadTarget {
   readonly headers: Readonly<Record<string, string>>
   /** Limits the connections of the lean client; waiting for a connection counts as latency. */
   readonly connections?: number
-  /** Polled for the faults of responses without a marker; only for the lean client. */
+  /** With the lean client, polled for the faults of responses without a marker. */
   readonly sidecars?: readonly SidecarAdmin[]
+  /** Reads verdicts about agents; by default from `sidecars`. */
+  readonly readTasks?: ReadTasks
+  /** True when the target calls the server behind the sidecars itself. */
+  readonly indirect?: boolean
   /** The newest protocol version to offer; by default the newest known version. */
   readonly protocolVersion?: string
 }

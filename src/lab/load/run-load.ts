@@ -9,10 +9,17 @@ import { GracefulStop, type StopSignals } from './graceful-stop.ts'
 import { type Endpoint, type LoadClient, TASK_HEADER } from './clients/load-client.ts'
 import type { LoadOptions, LoadPace, LoadTarget } from './load-options.ts'
 import { openEndpoint } from './clients/open-endpoint.ts'
-import { runClosedModel, runOpenModel, taskRunner } from './load-models.ts'
+import {
+  type LoadModel,
+  runClosedModel,
+  runOpenModel,
+  type RunTask,
+  taskRunner,
+} from './load-models.ts'
 import { Recorder } from './results/recorder.ts'
 import type { LoadResult, Shard } from './results/result.ts'
 import { type FaultLookup, openFaultLookup } from './sidecar-faults.ts'
+import { tasksReader, watchTasks } from './sidecar-tasks.ts'
 
 export interface LoadHooks extends StopSignals {
   /** Called once, when the target has responded and the load begins. */
@@ -24,6 +31,10 @@ export interface LoadHooks extends StopSignals {
   readonly consent?: Consent
   /** Records the shapes of results. */
   readonly recordBaseline?: boolean
+  /** Called when the load has ended and waits for verdicts, with the limit of the wait. */
+  readonly verdictWait?: (limitMs: number) => void
+  /** Ends this wait; by default `stop`. */
+  readonly endWait?: AbortSignal
 }
 
 export interface RunningLoad {
@@ -43,6 +54,7 @@ export interface LoadRun {
 /** Runs a load. Throws a `LoadError` when the load cannot begin. */
 export async function runLoad(options: LoadOptions, hooks: LoadHooks = {}): Promise<LoadRun> {
   const { target, checks, resilience, seed } = options
+  const { sidecars = [] } = target
   const pace = shardOf(options.pace, options.shard)
   const ending = new GracefulStop(pace.gracefulStopMs, hooks)
   const { stop, cut } = ending
@@ -54,9 +66,11 @@ export async function runLoad(options: LoadOptions, hooks: LoadHooks = {}): Prom
   try {
     const { work, leftOut } = await chooseTools(options.work, endpoint.tools, hooks.consent)
     const plan = planCalls(work, endpoint.tools, checks.expectations, seed, stream)
-    faults = await openFaultLookup(target.sidecars ?? [])
+    faults = await openFaultLookup(target.client === 'lean' ? sidecars : [])
     clients = await openClients(endpoint, pace.clients)
     await held.open(clients)
+    // After the handshakes of the clients: from here on, both sides count the same requests.
+    const agents = await watchTasks(target.readTasks ?? tasksReader(sidecars), checks.slo)
     const startedAt = new Date()
     const recorder = new Recorder()
     const recording = hooks.recordBaseline === true ? new BaselineRecorder() : undefined
@@ -66,19 +80,19 @@ export async function runLoad(options: LoadOptions, hooks: LoadHooks = {}): Prom
     const runTask = taskRunner(plan, runner, recorder, work, resilience, taskIds(target))
     const called = [...new Set([...work.tools, ...work.calls.map(({ tool }) => tool)])]
     hooks.begun?.({ endpoint, recorder, called, waitsMs: () => ending.waitsMs() })
-    const { durationMs, tasks, rampMs, maxInFlight, rate } = pace
-    const model = { clients, callsPerTask: work.fanOut, stop, rampMs, durationMs, tasks }
-    ending.begin(durationMs)
-    if (rate === undefined) {
-      await runClosedModel(model, runTask, recorder)
-    } else {
-      const tasksPerSecond = rate / work.fanOut
-      await runOpenModel({ ...model, tasksPerSecond, maxInFlight }, runTask, recorder)
+    ending.begin(pace.durationMs)
+    await runModel(pace, { clients, callsPerTask: work.fanOut, stop }, runTask, recorder)
+    const ended = {
+      startedAt,
+      durationMs: recorder.elapsedMs,
+      complete: !stop.aborted,
+      leftOut,
+      missedFaults: faults?.missed,
+      agents: await agents?.ended(isCompared(options) ? recorder.sent : undefined, {
+        signal: hooks.endWait ?? stop,
+        begins: hooks.verdictWait,
+      }),
     }
-    const complete = !stop.aborted
-    const missedFaults = faults?.missed
-    const { elapsedMs } = recorder
-    const ended = { startedAt, durationMs: elapsedMs, complete, leftOut, missedFaults }
     const result = buildResult({ ...options, work }, endpoint, recorder, held.counts(), ended)
     return { result, baseline: recording?.baseline() }
   } finally {
@@ -90,10 +104,30 @@ export async function runLoad(options: LoadOptions, hooks: LoadHooks = {}): Prom
   }
 }
 
+async function runModel(
+  { rampMs, durationMs, tasks, maxInFlight, rate }: LoadPace,
+  fixed: Pick<LoadModel, 'clients' | 'callsPerTask' | 'stop'>,
+  runTask: RunTask,
+  recorder: Recorder,
+): Promise<void> {
+  const model = { ...fixed, rampMs, durationMs, tasks }
+  if (rate === undefined) return runClosedModel(model, runTask, recorder)
+  const tasksPerSecond = rate / fixed.callsPerTask
+  return runOpenModel({ ...model, tasksPerSecond, maxInFlight }, runTask, recorder)
+}
+
 /** Returns the start of the ids of tasks; undefined when all requests name one task. */
-function taskIds({ headers }: LoadTarget): string | undefined {
-  const isNamed = Object.keys(headers).some((name) => name.toLowerCase() === TASK_HEADER)
-  return isNamed ? undefined : `load-${randomBytes(6).toString('hex')}`
+function taskIds(target: LoadTarget): string | undefined {
+  return namesTask(target) ? undefined : `load-${randomBytes(6).toString('hex')}`
+}
+
+function namesTask({ headers }: LoadTarget): boolean {
+  return Object.keys(headers).some((name) => name.toLowerCase() === TASK_HEADER)
+}
+
+/** Returns true when the sidecars count the tasks of this load as its own. */
+function isCompared({ target, shard }: LoadOptions): boolean {
+  return target.indirect !== true && shard === undefined && !namesTask(target)
 }
 
 /** Returns the part of a load that one shard runs. */

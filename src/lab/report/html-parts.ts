@@ -1,4 +1,5 @@
 import { foreign } from '../../base/text/foreign-text.ts'
+import { agentTable, verdictTable } from './agent-tables.ts'
 import { ENDINGS, type Endings, endingsOf } from './endings.ts'
 import { htmlText } from './foreign-text.ts'
 import {
@@ -221,6 +222,8 @@ export function runHtml({ title, result }: TitledRun, i: number, several: boolea
     htmlTable(toolTable(result), `tools-${i}`, level),
     htmlTable(toolErrorTable(result), `errors-by-tool-${i}`, level),
     htmlTable(faultTable(result), `faults-${i}`, level),
+    htmlTable(verdictTable(result), `verdicts-${i}`, level),
+    htmlTable(agentTable(result), `agents-${i}`, level),
     `<div class="pair"><div>${htmlTable(errorTable(result), `error-kinds-${i}`, level)}
 ${htmlTable(gateTable(result), `gates-${i}`, level)}</div>
 ${htmlTable(arrivalTable(result), `arrivals-${i}`, level)}</div>`,

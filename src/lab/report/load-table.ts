@@ -1,4 +1,5 @@
-import { oneLine } from '../../base/text/foreign-text.ts'
+import { foreign, oneLine } from '../../base/text/foreign-text.ts'
+import { comparedText, duplicatesText, tasksText, verdictsText } from './agent-text.ts'
 import { errorWords, leftOutWords, toolErrors } from './run-tables.ts'
 import type { LoadResult } from '../load/results/result.ts'
 import { toolEndings } from './endings.ts'
@@ -23,6 +24,7 @@ export function loadTable(result: LoadResult, paint: Paint): string {
     ...toolLines(result, paint),
     ...faultLines(result, paint),
     ...errorLines(result, paint),
+    ...agentLines(result, paint),
     ...sloLines(result, paint),
   ]
   return `${lines.join('\n')}\n`
@@ -135,6 +137,22 @@ function errorLines(result: LoadResult, paint: Paint): string[] {
   const more =
     errors.length > MAX_ERRORS ? [`… and ${errors.length - MAX_ERRORS} more kinds of errors`] : []
   return ['', paint('strong', columns('Error', 'origin', 'calls', 'last (UTC)')), ...rows, ...more]
+}
+
+/** Describes what sidecars counted about agents. */
+function agentLines({ agents }: LoadResult, paint: Paint): string[] {
+  if (agents === undefined) return []
+  const { problem } = agents
+  const twice = duplicatesText(agents)
+  const compared = comparedText(agents)
+  const lines = [
+    tasksText(agents),
+    `verdicts: ${verdictsText(agents)}`,
+    ...(twice === '' ? [] : [paint('bad', `executed twice: ${twice}`)]),
+    ...(compared === undefined ? [] : [`own counts: ${compared}`]),
+    ...(problem === undefined ? [] : [paint('bad', foreign(problem, 300))]),
+  ]
+  return ['', paint('strong', 'Agents, by the sidecar'), ...lines.map((line) => `  ${line}`)]
 }
 
 function timeOf(iso = ''): string {

@@ -20,13 +20,14 @@ const BEYOND: Readonly<Record<string, string>> = {
   deadline: 'missed their deadline',
 }
 
-/** Describes the calls or tasks beyond the limit of a gate, and how many more the gate allows. */
+/** Describes the calls, tasks or verdicts beyond the limit of a gate, and how many more the gate allows. */
 export function beyondText({ gate, margin }: Margin): string {
   if (margin?.counted === undefined) return ''
   const { unit, total, beyond, allowed } = margin.counted
-  const [name = ''] = /^[a-z]+/i.exec(gate) ?? []
+  const [name = ''] = /^[a-z-]+/i.exec(gate) ?? []
   const isRate = gate.includes('%')
-  const words = isRate ? (BEYOND[name.toLowerCase()] ?? 'failed') : 'beyond the limit'
+  const failed = unit === 'verdicts' ? `are ${name}` : (BEYOND[name.toLowerCase()] ?? 'failed')
+  const words = isRate ? failed : 'beyond the limit'
   const found = `${integerText(beyond)} of ${integerText(total)} ${unit} ${words}`
   if (allowed === null) return found
   const more = allowed - beyond

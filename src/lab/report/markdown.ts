@@ -1,4 +1,5 @@
 import { foreign } from '../../base/text/foreign-text.ts'
+import { agentTable, verdictTable } from './agent-tables.ts'
 import { markdownText } from './foreign-text.ts'
 import {
   type Cell,
@@ -50,9 +51,16 @@ function verdictBlocks({ title, about, result }: TitledRun, several: boolean): s
 
 function runBlocks({ title, result }: TitledRun, several: boolean): string[] {
   const level = several ? 3 : 2
-  const tables = [toolTable, toolErrorTable, faultTable, errorTable, gateTable, runTable].map(
-    (of) => of(result),
-  )
+  const tables = [
+    toolTable,
+    toolErrorTable,
+    faultTable,
+    errorTable,
+    verdictTable,
+    agentTable,
+    gateTable,
+    runTable,
+  ].map((of) => of(result))
   const blocks = tables.flatMap((table) => tableBlocks(table, level))
   return several ? [`## ${text(title)}`, ...blocks] : blocks
 }

@@ -65,8 +65,8 @@ export function reached({ before, stages }: ExperimentResult): number {
   return all - stages.reduce((sum, { applied }) => sum + applied, 0)
 }
 
-/** Starts a cluster with two pods. */
-export async function podsStage(): Promise<PodsStage> {
+/** Starts a cluster with two pods, whose sidecars have more flags. */
+export async function podsStage(...more: readonly string[]): Promise<PodsStage> {
   const shop = await startCluster('shop')
   const server = await startUpstream('scripted', () => 'ok')
   const ports = new Map<string, number>()
@@ -74,7 +74,7 @@ export async function podsStage(): Promise<PodsStage> {
   const add = async (name: string): Promise<Squall> => {
     const labels = join(shop.directory, 'labels')
     await writeFile(labels, 'app="shop"\n')
-    const flags = ['--environment', 'staging', '--pod-labels-file', labels]
+    const flags = ['--environment', 'staging', '--pod-labels-file', labels, ...more]
     const squall = await shop.addPod(name, { flags, server: Number(server.url.port) })
     ports.set(name, squall.port)
     return squall

@@ -15,7 +15,9 @@ import { configMapKeys, readsKey } from '../../../cluster/kube/config-map-rules.
 import type { InjectedPod } from '../../../cluster/kube/injected-pod.ts'
 import type { KubeClient } from '../../../cluster/kube/kube-client.ts'
 import { KubeError } from '../../../cluster/kube/kube-error.ts'
+import { inParallel } from '../../../cluster/kube/in-parallel.ts'
 import { podId, type WatchedPod, WatchedPods } from '../../../cluster/kube/watched-pods.ts'
+import type { TaskReading } from '../../../lab/load/sidecar-tasks.ts'
 import type { LockHolder } from '../../../lab/experiment/lock.ts'
 import type { PodsSpec } from '../../../lab/experiment/plan.ts'
 import { podsUnreachable, RejectedError } from '../../../lab/experiment/rejection.ts'
@@ -123,6 +125,15 @@ export class PodSidecars implements Sidecars {
   async totals(names: ReadonlySet<string>, signal?: AbortSignal): Promise<Totals> {
     await this.#look(signal)
     return this.#counts.sum(names)
+  }
+
+  async readTasks(): Promise<readonly TaskReading[]> {
+    const pods = (await this.#look()).filter(({ state }) => state !== undefined)
+    const { watched } = await this.#begin()
+    return inParallel(pods, async ({ pod }) => ({
+      name: `the sidecar of pod ${pod.name}`,
+      tasks: await watched.tasksOf(pod),
+    }))
   }
 
   /**

@@ -1,5 +1,6 @@
 import { indicatorsOf } from '../../indicators/indicators.ts'
 import { shownUrl } from '../../../base/text/shown-url.ts'
+import type { AgentResult } from './agent-result.ts'
 import type { Endpoint } from '../clients/load-client.ts'
 import type { LoadOptions } from '../load-options.ts'
 import type { Recorder } from './recorder.ts'
@@ -17,6 +18,7 @@ interface RunTimes extends Pick<RunInfo, 'durationMs' | 'complete'> {
   readonly startedAt: Date
   readonly leftOut: readonly LeftOutTool[]
   readonly missedFaults: number | undefined
+  readonly agents: AgentResult | undefined
 }
 
 /** Builds the result of a run, without secrets. */
@@ -25,7 +27,7 @@ export function buildResult(
   endpoint: Endpoint,
   recorder: Recorder,
   held: HeldStreams,
-  { startedAt, durationMs, complete, leftOut, missedFaults }: RunTimes,
+  { startedAt, durationMs, complete, leftOut, missedFaults, agents }: RunTimes,
 ): LoadResult {
   const { target, pace, shard, seed, checks, version } = options
   const counts = { ...recorder.counts }
@@ -59,7 +61,8 @@ export function buildResult(
     faults: recorder.faults.list(),
     timeline: recorder.timeline.timeline(),
     held,
-    slo: evaluateSlo(checks.slo, { counts, indicators, latency }),
+    ...(agents !== undefined && { agents }),
+    slo: evaluateSlo(checks.slo, { counts, indicators, latency, agents }),
   }
 }
 

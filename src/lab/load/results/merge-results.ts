@@ -1,4 +1,5 @@
 import { indicatorsOf, noCounts, sumCounts } from '../../indicators/indicators.ts'
+import { sumAgents } from './agent-result.ts'
 import { ToolRecorder } from './tool-recorder.ts'
 import { ErrorCounts } from './error-counts.ts'
 import { FaultRecorder } from './fault-recorder.ts'
@@ -36,6 +37,11 @@ export function mergeResults(results: readonly LoadResult[]): LoadResult {
     for (const fault of each.faults) faults.merge(fault)
   }
   const latency = histogram.latency()
+  // The parts of one load saw the same sidecars: their counts overlap.
+  const isWhole = results.every(
+    ({ run, agents }) => run.shard === undefined && agents !== undefined,
+  )
+  const agents = isWhole ? sumAgents(results.flatMap((each) => each.agents ?? [])) : undefined
   const { shard: _, ...run } = first.run
   return {
     schema: first.schema,
@@ -60,7 +66,8 @@ export function mergeResults(results: readonly LoadResult[]): LoadResult {
       starts.map((each) => each - start),
     ),
     held: sumOf(results.map((each) => each.held)),
-    slo: evaluateSlo(gates.map(parseSlo), { counts, indicators, latency }),
+    ...(agents !== undefined && { agents }),
+    slo: evaluateSlo(gates.map(parseSlo), { counts, indicators, latency, agents }),
   }
 }
 

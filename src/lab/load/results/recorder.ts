@@ -16,6 +16,12 @@ interface TaskCall {
   readonly outcome: CallOutcome | undefined
 }
 
+/** The requests of a task. */
+export interface RequestCounts {
+  calls: number
+  retries: number
+}
+
 /** Returns true for a wrong result without an error, which a client would use unchecked. */
 function isWrong({ outcome }: TaskCall): boolean {
   return outcome?.responded === true && !outcome.correct
@@ -32,6 +38,8 @@ export class Recorder {
     abandoned: 0,
     skipped: 0,
   }
+  /** The requests that were sent, also those of tasks that were cut. */
+  readonly sent = { tasks: 0, calls: 0, retries: 0 }
   readonly originCounts = noErrors()
   readonly timeline = new TimelineRecorder()
   readonly tools = new Map<string, ToolRecorder>()
@@ -111,6 +119,13 @@ export class Recorder {
     this.errors.add(response.kind, origin, response.code)
     this.originCounts[origin]++
     slot.errors[origin]++
+  }
+
+  /** Records the requests of a task. */
+  requests({ calls, retries }: RequestCounts): void {
+    this.sent.tasks += Number(calls > 0)
+    this.sent.calls += calls
+    this.sent.retries += retries
   }
 
   task(calls: readonly TaskCall[]): void {

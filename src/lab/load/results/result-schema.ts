@@ -1,4 +1,5 @@
 import { COUNT_NAMES, indicatorsOf, noCounts } from '../../indicators/indicators.ts'
+import { SENT_NAMES, TASK_NAMES } from './agent-result.ts'
 import { ORIGINS } from './result.ts'
 import { TOOL_COUNTS } from './tool-recorder.ts'
 
@@ -34,6 +35,18 @@ const errors = listOf(
   ),
 )
 
+const sent = objectOf(counts(SENT_NAMES))
+const agents = objectOf(
+  {
+    tasks: objectOf(counts(TASK_NAMES)),
+    totals: { type: 'object', additionalProperties: count },
+    waiting: count,
+    after: listOf(objectOf({ tool: text, fault: text, verdict: text, count })),
+    duplicates: listOf(objectOf({ tool: text, idempotent: { type: 'boolean' }, count })),
+  },
+  { compared: objectOf({ load: sent, sidecar: sent }), problem: text },
+)
+
 const margin = {
   type: ['object', 'null'],
   required: ['distance', 'ofLimit'],
@@ -45,54 +58,57 @@ const margin = {
 }
 
 /** Checks the fields that merging and reports need; other fields are copied unchecked. */
-export const RESULT_SCHEMA = objectOf({
-  squall: text,
-  run: objectOf(
-    {
-      target: text,
-      server: text,
-      startedAt: text,
-      durationMs: count,
-      seed: { type: 'number' },
-      complete: {},
-      options: { type: 'object' },
-    },
-    { protocolVersion: text, client: text },
-  ),
-  counts: objectOf(counts(COUNT_NAMES)),
-  indicators: {
-    type: 'object',
-    required: Object.keys(indicatorsOf(noCounts())),
-    additionalProperties: measured,
-  },
-  arrivals: objectOf(counts(['planned', 'started', 'dropped', 'late', 'abandoned', 'skipped'])),
-  errors,
-  latency,
-  tools: listOf(
-    objectOf({ tool: text, errors, latency, ...counts(TOOL_COUNTS) }, { abandoned: count }),
-  ),
-  faults: listOf(
-    objectOf({
-      rule: text,
-      fault: text,
-      ...counts(['seen', 'errors', 'wrong']),
-      tools: { type: 'object', additionalProperties: count },
-      latency,
-    }),
-  ),
-  timeline: objectOf({
-    intervalMs: { type: 'number', minimum: 1000 },
-    points: listOf(
-      objectOf(
-        {
-          ...counts(['at', 'calls', 'ok', 'retries', 'dropped', 'inFlight']),
-          errors: objectOf(counts(ORIGINS)),
-          histogram,
-        },
-        { p50: measured, p99: measured },
-      ),
+export const RESULT_SCHEMA = objectOf(
+  {
+    squall: text,
+    run: objectOf(
+      {
+        target: text,
+        server: text,
+        startedAt: text,
+        durationMs: count,
+        seed: { type: 'number' },
+        complete: {},
+        options: { type: 'object' },
+      },
+      { protocolVersion: text, client: text },
     ),
-  }),
-  held: objectOf(counts(['asked', 'opened', 'refused', 'lost'])),
-  slo: listOf(objectOf({ gate: text, measured, ok: { type: 'boolean' } }, { margin })),
-})
+    counts: objectOf(counts(COUNT_NAMES)),
+    indicators: {
+      type: 'object',
+      required: Object.keys(indicatorsOf(noCounts())),
+      additionalProperties: measured,
+    },
+    arrivals: objectOf(counts(['planned', 'started', 'dropped', 'late', 'abandoned', 'skipped'])),
+    errors,
+    latency,
+    tools: listOf(
+      objectOf({ tool: text, errors, latency, ...counts(TOOL_COUNTS) }, { abandoned: count }),
+    ),
+    faults: listOf(
+      objectOf({
+        rule: text,
+        fault: text,
+        ...counts(['seen', 'errors', 'wrong']),
+        tools: { type: 'object', additionalProperties: count },
+        latency,
+      }),
+    ),
+    timeline: objectOf({
+      intervalMs: { type: 'number', minimum: 1000 },
+      points: listOf(
+        objectOf(
+          {
+            ...counts(['at', 'calls', 'ok', 'retries', 'dropped', 'inFlight']),
+            errors: objectOf(counts(ORIGINS)),
+            histogram,
+          },
+          { p50: measured, p99: measured },
+        ),
+      ),
+    }),
+    held: objectOf(counts(['asked', 'opened', 'refused', 'lost'])),
+    slo: listOf(objectOf({ gate: text, measured, ok: { type: 'boolean' } }, { margin })),
+  },
+  { agents },
+)

@@ -1,4 +1,5 @@
 import type { IndicatorCounts, Indicators } from '../../indicators/indicators.ts'
+import type { AgentResult } from './agent-result.ts'
 import type { SloMargin } from './slo-margin.ts'
 
 /** Identifies the format of the result. Incompatible changes increase the number. */
@@ -212,5 +213,7 @@ export interface LoadResult {
   readonly faults: readonly FaultSeen[]
   readonly timeline: Timeline
   readonly held: HeldStreams
+  /** Absent without sidecars with `--tasks`. */
+  readonly agents?: AgentResult
   readonly slo: readonly SloVerdict[]
 }

@@ -1,8 +1,10 @@
+import type { Verdict } from '../../../agents/verdicts.ts'
 import type { IndicatorCounts } from '../../indicators/indicators.ts'
+import type { AgentResult } from './agent-result.ts'
 
-/** The calls or tasks that a gate counts. */
+/** The calls, tasks or verdicts that a gate counts. */
 export interface CountedMargin {
-  readonly unit: 'calls' | 'tasks'
+  readonly unit: 'calls' | 'tasks' | 'verdicts'
   readonly total: number
   /** Failed, or slower than the limit. */
   readonly beyond: number
@@ -20,16 +22,42 @@ export interface SloMargin {
   readonly counted?: CountedMargin
 }
 
-/** Selects the failures that a rate counts, and all calls or tasks. */
-export type RateCounts = (counts: IndicatorCounts) => Omit<CountedMargin, 'allowed'>
+/** The measurements of sidecars; undefined without them. */
+export interface Verdicts {
+  readonly agents?: AgentResult | undefined
+}
+
+/** Selects the failures that a rate counts, and all calls, tasks or verdicts. */
+export type RateCounts = (
+  measured: { readonly counts: IndicatorCounts } & Verdicts,
+) => Omit<CountedMargin, 'allowed'>
 
 /** Counts failed calls by what the calls should have been. */
 export function failedCalls(good: keyof IndicatorCounts, of: 'calls' | 'responded'): RateCounts {
-  return (counts) => ({ unit: 'calls', total: counts[of], beyond: counts[of] - counts[good] })
+  return ({ counts }) => ({ unit: 'calls', total: counts[of], beyond: counts[of] - counts[good] })
 }
 
 export function tasksIn(name: keyof IndicatorCounts): RateCounts {
-  return (counts) => ({ unit: 'tasks', total: counts.tasks, beyond: counts[name] })
+  return ({ counts }) => ({ unit: 'tasks', total: counts.tasks, beyond: counts[name] })
+}
+
+/**
+ * Returns the verdicts that say what an agent did, which excludes `ambiguous`; undefined when they
+ * are not known.
+ */
+export function clearVerdicts(agents: AgentResult | undefined) {
+  if (agents === undefined || agents.problem !== undefined) return undefined
+  const { totals } = agents
+  const of = (verdict: Verdict): number => totals[verdict] ?? 0
+  const all = Object.values(totals).reduce((sum, count) => sum + count, 0) - of('ambiguous')
+  return { all, of }
+}
+
+export function verdictsIn(verdict: Verdict): RateCounts {
+  return ({ agents }) => {
+    const totals = clearVerdicts(agents)
+    return { unit: 'verdicts', total: totals?.all ?? 0, beyond: totals?.of(verdict) ?? 0 }
+  }
 }
 
 /** Returns the distance of a value from a limit, which is a maximum or a minimum. */

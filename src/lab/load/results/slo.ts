@@ -2,14 +2,18 @@ import { readDuration, readPercent } from '../../../base/units.ts'
 import type { Indicators } from '../../indicators/indicators.ts'
 import { Histogram } from './histogram.ts'
 import { LoadError } from '../load-error.ts'
+import type { Verdict } from '../../../agents/verdicts.ts'
 import type { LoadResult, SloVerdict } from './result.ts'
 import {
+  clearVerdicts,
   failedCalls,
   marginOf,
   mostAllowed,
   type RateCounts,
   type SloMargin,
   tasksIn,
+  type Verdicts,
+  verdictsIn,
 } from './slo-margin.ts'
 
 /** A threshold that a run must meet. */
@@ -23,7 +27,7 @@ export interface SloGate {
 }
 
 /** The measurements that gates are evaluated on. */
-type Measurements = Pick<LoadResult, 'counts' | 'indicators' | 'latency'>
+type Measurements = Pick<LoadResult, 'counts' | 'indicators' | 'latency'> & Verdicts
 
 /** A measurement with its unit. */
 export interface Metric {
@@ -35,6 +39,8 @@ export interface Metric {
   readonly counts?: RateCounts
   /** The rank of a quantile, from 0 to 1. */
   readonly rank?: number
+  /** True when a sidecar measures it. */
+  readonly ofVerdicts?: true
 }
 
 type OfIndicators = (indicators: Indicators) => number | null
@@ -57,6 +63,24 @@ const ERRORS: Metric = {
   counts: failedCalls('responded', 'calls'),
 }
 
+/** Measures a share of the verdicts; null when no fault or error has a clear verdict. */
+const ofVerdicts = (verdict: Verdict): Metric => ({
+  unit: 'share',
+  ofVerdicts: true,
+  of: ({ agents }) => {
+    const totals = clearVerdicts(agents)
+    return totals === undefined || totals.all === 0 ? null : totals.of(verdict) / totals.all
+  },
+  counts: verdictsIn(verdict),
+})
+
+/** Counts a verdict of which a single one is too much. */
+const countOf = (verdict: Verdict): Metric => ({
+  unit: 'number',
+  ofVerdicts: true,
+  of: ({ agents }) => clearVerdicts(agents)?.of(verdict) ?? null,
+})
+
 const FORM =
   'write a metric, <, <=, > or >=, and a limit with its unit: "p99<2s", "success>99%", "blast<5%"'
 
@@ -75,16 +99,24 @@ export const METRICS: Readonly<Record<string, Metric>> = {
   degraded: share(tasksIn('degradedTasks'), ({ degraded }) => degraded),
   tcaf: { unit: 'number', of: ({ indicators }) => indicators.tcaf },
   retries: { unit: 'number', of: ({ indicators }) => indicators.retriesPerTask },
+  runaway: ofVerdicts('runaway'),
+  'gave-up': ofVerdicts('gave_up'),
+  'ignored-retry-after': ofVerdicts('ignored_retry_after'),
+  'duplicate-execution': countOf('duplicate_execution'),
   mean: { unit: 'ms', of: ({ latency }) => latency.summary.mean },
   max: { unit: 'ms', of: ({ latency }) => latency.summary.max },
 }
 
 /** Parses `p99<2s`, `success>99%`, `blast<5%`. Throws a `LoadError`. */
 export function parseSlo(text: string): SloGate {
-  const match = /^\s*([A-Za-z][A-Za-z0-9.]*)\s*(<=|>=|<|>)\s*(\S*)\s*$/.exec(text)
+  const match = /^\s*([A-Za-z][A-Za-z0-9.-]*)\s*(<=|>=|<|>|=)\s*(\S*)\s*$/.exec(text)
   if (match === null) throw invalid(text, 'cannot be read', FORM)
-  const [, name = '', operator = '', written = ''] = match
+  const [, name = '', sign = '', written = ''] = match
   const metric = metricOf(text, name.toLowerCase())
+  if (sign === '=' && (metric.ofVerdicts !== true || !/^0%?$/.test(written))) {
+    throw invalid(text, 'has "=", which only verdicts take, and only with 0', FORM)
+  }
+  const operator = sign === '=' ? '<=' : sign
   const limit = readLimit(metric.unit, written)
   if (typeof limit === 'string') throw invalid(text, limit, LIMITS[metric.unit])
   // Reports show the measured value in the unit of the text.
@@ -115,8 +147,9 @@ export function evaluateSlo(gates: readonly SloGate[], measurements: Measurement
 function gateMargin(
   { metric, operator, limit }: SloGate,
   measured: number,
-  { counts, latency }: Measurements,
+  measurements: Measurements,
 ): SloMargin {
+  const { latency } = measurements
   const isMaximum = operator.startsWith('<')
   const margin = marginOf(measured, limit, isMaximum)
   if (metric.unit === 'ms') {
@@ -128,7 +161,7 @@ function gateMargin(
     const allowed = isDecided ? total - Math.max(1, Math.ceil(rank * total)) : null
     return { ...margin, counted: { unit: 'calls', total, beyond, allowed } }
   }
-  const counted = metric.counts?.(counts)
+  const counted = metric.counts?.(measurements)
   // A gate in the unusual direction, such as errors>5%, allows no number of failures.
   if (counted === undefined || isMaximum === (metric.isMinimum === true)) return margin
   const { total } = counted
