@@ -41,6 +41,7 @@ export const WAITING = [
   'test/lab/experiment/rollback-on.test.ts',
   'test/lab/experiment/same-rules.test.ts',
   'test/lab/experiment/verdict-gates.test.ts',
+  'test/lab/load/verdicts-of-retries.test.ts',
   'test/lab/search/command.test.ts',
   'test/lab/search/limit.test.ts',
   'test/lab/search/pods.test.ts',
