@@ -147,6 +147,36 @@ test('without --tasks a gate on verdicts rejects the load, and others say nothin
   expect(result).not.toHaveProperty('agents')
 })
 
+const inputSchema = { type: 'object' }
+const MAY_WRITE = { name: 'rest', inputSchema }
+const READS = { ...MAY_WRITE, annotations: { readOnlyHint: true } }
+
+test.each([
+  [MAY_WRITE, 1, 'rest 1 (not declared idempotent)', /failed duplicate-execution=0 1 /],
+  [READS, 0, 'rest 1 (idempotent)', /passed duplicate-execution=0 0 /],
+] as const)(
+  'a retry that is executed twice fails squall load unless its tool is safe: %j',
+  async (tool, expected, twice, gate) => {
+    const rules = RULES.replace('tool: book', 'tool: rest')
+    const upstream = scriptedListener(
+      () => 'ok',
+      () => 0,
+      [tool],
+    )
+    const { squall } = opened(await startSquall({ rules, flags: TASKS, upstream }))
+    const target = ['--target', `http://127.0.0.1:${squall.port}/mcp`, '--tools', 'rest']
+    const gates = ['--slo', 'duplicate-execution=0', '--slo', 'runaway<1%']
+    const more = ['--sidecar', squall.admin, '--tasks', '5', '--clients', '1', '--retries', '1']
+    const args = ['load', ...target, ...more, ...gates]
+    const { code, stdout } = await startProgram(args, {}, { here: true })
+    expect(code).toBe(expected)
+    expect(stdout).toContain(`executed twice: ${twice}`)
+    expect(stdout).toContain('the sidecar counted the same 5 tasks, 5 calls and 1 retries')
+    expect(stdout).toMatch(gate)
+    expect(stdout).toContain('passed runaway<1%')
+  },
+)
+
 test.each([
   [['--slo', 'runaway<1%'], '--slo: the gate runaway<1% needs the verdicts', 'add --sidecar'],
   [

@@ -74,12 +74,15 @@ const ofVerdicts = (verdict: Verdict): Metric => ({
   counts: verdictsIn(verdict),
 })
 
-/** Counts a verdict of which a single one is too much. */
-const countOf = (verdict: Verdict): Metric => ({
+/** Counts calls that were executed twice, of tools that do not declare this as safe. */
+const DUPLICATES: Metric = {
   unit: 'number',
   ofVerdicts: true,
-  of: ({ agents }) => clearVerdicts(agents)?.of(verdict) ?? null,
-})
+  of: ({ agents }) =>
+    agents === undefined || agents.problem !== undefined
+      ? null
+      : agents.duplicates.reduce((sum, { idempotent, count }) => sum + (idempotent ? 0 : count), 0),
+}
 
 const FORM =
   'write a metric, <, <=, > or >=, and a limit with its unit: "p99<2s", "success>99%", "blast<5%"'
@@ -102,7 +105,7 @@ export const METRICS: Readonly<Record<string, Metric>> = {
   runaway: ofVerdicts('runaway'),
   'gave-up': ofVerdicts('gave_up'),
   'ignored-retry-after': ofVerdicts('ignored_retry_after'),
-  'duplicate-execution': countOf('duplicate_execution'),
+  'duplicate-execution': DUPLICATES,
   mean: { unit: 'ms', of: ({ latency }) => latency.summary.mean },
   max: { unit: 'ms', of: ({ latency }) => latency.summary.max },
 }
