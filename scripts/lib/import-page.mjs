@@ -41,10 +41,12 @@ function rows({ title, fields }) {
   return Object.entries(fields).map(([key, field], index) => [
     index === 0 ? cell(title) : '',
     `\`${key}\``,
-    cell(
-      'to' in field
-        ? field.to
-        : `${field.limits ? '**disables the rule**' : 'left out'}: ${field.why}`,
-    ),
+    meaning(field),
   ])
+}
+
+function meaning({ to, aside, why, limits }) {
+  if (to !== undefined) return cell(to)
+  if (aside !== undefined) return `ignored: ${cell(aside)}`
+  return `${limits ? '**disables the rule**' : 'left out'}: ${cell(why)}`
 }

@@ -6,10 +6,7 @@ import { FORMATS } from '../../rules/import/formats.ts'
 
 export const IMPORT = defineCommand({
   name: 'import',
-  examples: [
-    'import plan.yaml > rules.yaml',
-    'import scenario.json --from chaos-monkey -o rules.yaml',
-  ],
+  examples: ['import plan.yaml > rules.yaml', 'import listener.json --from envoy -o rules.yaml'],
   page: 'docs/reference/import.md',
   description: 'convert the faults of another tool into rules; - is standard input',
   operands: { form: '[file]', most: 1 },

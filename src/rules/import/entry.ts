@@ -1,9 +1,12 @@
 import { quoted } from '../../base/text/foreign-text.ts'
+import { RegexError } from '../../base/regex/regex-error.ts'
+import { SafeRegex } from '../../base/regex/safe-regex.ts'
 import { nearestName } from '../../base/nearest-name.ts'
 import { isRecord } from '../../base/values.ts'
 import { type Path, shownValue } from '../file/problem.ts'
 import type { Field, Shape } from './fields.ts'
 import type { Report } from './report.ts'
+import { goDuration } from './values.ts'
 
 /** The allowed range of a number. */
 export interface Range {
@@ -19,6 +22,10 @@ export interface Item {
 
 /** The notation of keys: as declared, or in camelCase and snake_case alike. */
 export type Spelling = 'exact' | 'camel or snake'
+
+/** More reasons would not help. */
+const MAX_DOUBTS = 20
+const DECIMAL = /^\d{1,15}(?:\.\d{1,9})?$/
 
 const isString = (value: unknown): value is string => typeof value === 'string'
 
@@ -42,11 +49,11 @@ export class Entry<Key extends string> {
     path: Path,
     { fields }: Shape<Key>,
     spelling: Spelling = 'exact',
-    doubts: readonly string[] = [],
+    doubts: string[] = [],
   ) {
     this.report = report
     this.path = path
-    this.doubts = [...doubts]
+    this.doubts = doubts
     this.#spelling = spelling
     this.#values = isRecord(value) ? value : {}
     if (!isRecord(value)) report.problem('wrong_type', needs('an object', value), path)
@@ -67,15 +74,15 @@ export class Entry<Key extends string> {
       const near = nearestName(key, Object.keys(declared))
       const hint = near === undefined ? '' : `; did you mean ${quoted(near)}?`
       report.note('unknown', `unknown field${hint}`, at, true)
-      this.doubts.push(`the field ${quoted(key)} is unknown`)
+      this.#suspect(`the field ${quoted(key)} is unknown`)
       return
     }
     if (this.#written.has(known)) report.problem('duplicate_key', 'this field is here twice', at)
     this.#written.set(known, key)
     const field = declared[known]
-    if (field === undefined || 'to' in field) return
+    if (field === undefined || !('why' in field)) return
     report.note('left_out', field.why, at, true)
-    if (field.limits) this.doubts.push(`${quoted(key)}: ${field.why}`)
+    if (field.limits) this.#suspect(`${quoted(key)}: ${field.why}`)
   }
 
   /** Returns the path of a key. */
@@ -105,6 +112,23 @@ export class Entry<Key extends string> {
     const range = max === Infinity ? `from ${min}` : `from ${min} to ${max}`
     this.report.problem('out_of_range', `must be ${range}, found ${value}`, this.at(key))
     return min
+  }
+
+  /** Reads a number that may be written as a string, as in JSON of protocol buffers. */
+  amount(key: Key, fallback?: number, range: Range = {}): number {
+    const value = this.raw(key)
+    if (!isString(value)) return this.number(key, fallback, range)
+    const { min = -Infinity, max = Infinity } = range
+    const number = DECIMAL.test(value) ? Number(value) : Number.NaN
+    if (number >= min && number <= max) return number
+    return this.#wrong(key, `a number from ${min} to ${max}`, value, 0)
+  }
+
+  /** Reads a duration such as `1m30s` into milliseconds; undefined without the key. */
+  duration(key: Key): number | undefined {
+    if (!this.has(key)) return undefined
+    const ms = goDuration(this.text(key))
+    return ms ?? this.#wrong(key, 'a duration such as 300ms or 1m30s', this.raw(key), 0)
   }
 
   text(key: Key, fallback?: string): string {
@@ -147,18 +171,35 @@ export class Entry<Key extends string> {
     return list.map((each, index) => ({ value: each, path: [...this.at(key), index] }))
   }
 
-  /** Opens the object at a key, which shares the doubts of this one; undefined without the key. */
+  /** Opens the object at a key, for rules of its own; undefined without the key. */
   child<Inner extends string>(key: Key, inner: Shape<Inner>): Entry<Inner> | undefined {
     const value = this.raw(key)
     return value === undefined ? undefined : this.open(value, this.at(key), inner)
   }
 
-  /** Opens each object of a list; none without the key. */
+  /** Opens each object of a list, for rules of their own; none without the key. */
   children<Inner extends string>(key: Key, inner: Shape<Inner>): readonly Entry<Inner>[] {
     return this.items(key).map(({ value, path }) => this.open(value, path, inner))
   }
 
+  /** Opens the object at a key that concerns the same rules; undefined without the key. */
+  part<Inner extends string>(key: Key, inner: Shape<Inner>): Entry<Inner> | undefined {
+    const value = this.raw(key)
+    return value === undefined ? undefined : this.within(value, this.at(key), inner)
+  }
+
+  /** Opens each object of a list that concerns the same rules; none without the key. */
+  parts<Inner extends string>(key: Key, inner: Shape<Inner>): readonly Entry<Inner>[] {
+    return this.items(key).map(({ value, path }) => this.within(value, path, inner))
+  }
+
+  /** Opens an object for rules of its own: its doubts do not concern others. */
   open<Inner extends string>(value: unknown, path: Path, inner: Shape<Inner>): Entry<Inner> {
+    return new Entry(this.report, value, path, inner, this.#spelling, [...this.doubts])
+  }
+
+  /** Opens an object that concerns the same rules: doubts are shared. */
+  within<Inner extends string>(value: unknown, path: Path, inner: Shape<Inner>): Entry<Inner> {
     return new Entry(this.report, value, path, inner, this.#spelling, this.doubts)
   }
 
@@ -175,7 +216,24 @@ export class Entry<Key extends string> {
   /** Reports a condition that cannot be expressed: rules of this object are written disabled. */
   doubt(key: Key, why: string): void {
     this.leftOut(key, why)
-    this.doubts.push(`${quoted(key)}: ${why}`)
+    this.#suspect(`${quoted(key)}: ${why}`)
+  }
+
+  #suspect(doubt: string): void {
+    if (this.doubts.length < MAX_DOUBTS) this.doubts.push(doubt)
+  }
+
+  /** Returns a regular expression for the whole of a text; undefined for one that is not supported. */
+  wholeRegex(key: Key, pattern: string): string | undefined {
+    const regex = `^(?:${pattern})$`
+    try {
+      void new SafeRegex(regex)
+      return regex
+    } catch (error) {
+      if (!(error instanceof RegexError)) throw error
+      this.doubt(key, error.message)
+      return undefined
+    }
   }
 
   #missing<T>(key: Key, what: string, fallback: T): T {

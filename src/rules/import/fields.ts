@@ -3,6 +3,8 @@ export type Field =
   | { readonly to: string }
   /** `limits` marks keys without which a rule would act on more calls than the source. */
   | { readonly why: string; readonly limits?: true }
+  /** Says nothing about faults, and is not reported. */
+  | { readonly aside: string }
 
 /** Declares the keys of one kind of foreign object. Conversion and documentation read it. */
 export interface Shape<Key extends string = string> {
@@ -26,3 +28,6 @@ export const leftOut = (why: string): Field => ({ why })
 
 /** Declares a condition that rules cannot express: rules below it are written disabled. */
 export const limit = (why: string): Field => ({ why, limits: true })
+
+/** Declares a key that says nothing about faults. */
+export const aside = (why: string): Field => ({ aside: why })

@@ -3,16 +3,26 @@ import { parseRules, parseWithPositions, type ReadRules } from '../file/parse.ts
 import { pathText, type Path, type Problem } from '../file/problem.ts'
 import { located, type YamlDocument } from '../file/yaml-document.ts'
 import { CHAOS_MONKEY } from './chaos-monkey.ts'
+import { CHAOS_MESH } from './chaos-mesh.ts'
 import type { Converter } from './converter.ts'
+import { ISTIO } from './istio.ts'
+import { KUMA } from './kuma.ts'
 import { MCP_CHAOS } from './mcp-chaos.ts'
+import { ENVOY } from './envoy.ts'
 import { type Format, FORMATS } from './formats.ts'
 import { type FoundNote, type NoteKind, Report } from './report.ts'
 import { rulesYaml } from './rules-yaml.ts'
+import { TOXIPROXY } from './toxiproxy.ts'
 
 /** The converter of each format. */
 export const CONVERTERS: Readonly<Record<Format, Converter>> = {
   'chaos-monkey': CHAOS_MONKEY,
   'mcp-chaos': MCP_CHAOS,
+  istio: ISTIO,
+  'chaos-mesh': CHAOS_MESH,
+  kuma: KUMA,
+  toxiproxy: TOXIPROXY,
+  envoy: ENVOY,
 }
 
 /** Reports a field that was not carried over, or not exactly. Lines and columns count from 1. */

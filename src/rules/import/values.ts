@@ -45,3 +45,22 @@ export function sharedBy(probability: number): { readonly probability?: number }
 export function percentOf(percent: number): { readonly percent?: number } {
   return percent === 100 ? {} : { percent }
 }
+
+const GO_DURATION = /^(?:\d{1,12}(?:\.\d{1,9})?(?:ns|us|µs|ms|s|m|h))+$/
+const GO_PART = /([\d.]+)(ns|us|µs|ms|s|m|h)/g
+const MILLISECONDS: Readonly<Record<string, number>> = {
+  ns: 1e-6,
+  us: 1e-3,
+  µs: 1e-3,
+  ms: 1,
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+}
+
+/** Parses a duration of Go or of protocol buffers, such as `1m30s`, into milliseconds. */
+export function goDuration(text: string): number | undefined {
+  if (text.length > 64 || !GO_DURATION.test(text)) return undefined
+  const parts = [...text.matchAll(GO_PART)]
+  return parts.reduce((sum, [, number, unit]) => sum + Number(number) * MILLISECONDS[unit!]!, 0)
+}

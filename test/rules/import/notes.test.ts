@@ -1,23 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { importFaults } from '../../../src/rules/import/import.ts'
-import type { Problem } from '../../../src/rules/file/problem.ts'
-import type { RulesFile } from '../../../src/rules/file/schema.ts'
 import { accepted } from '../rules-text.ts'
-
-/** Returns the rules that a text becomes, and its notes as `line:column kind path`. */
-function imported(text: string): { file: RulesFile; notes: readonly string[]; text: string } {
-  const result = importFaults(text)
-  if (!result.ok) throw new Error(JSON.stringify(result.problems))
-  const notes = result.notes.map((note) => `${note.line}:${note.column} ${note.kind} ${note.path}`)
-  return { file: accepted(result.text), notes, text: result.text }
-}
-
-function rejected(text: string): readonly Problem[] {
-  const result = importFaults(text)
-  if (result.ok) throw new Error(result.text)
-  return result.problems
-}
+import { imported, notImported } from './imported.ts'
 
 const EXAMPLES = new URL('../../../examples/import/', import.meta.url)
 
@@ -126,19 +111,19 @@ it.each([
   ],
   ['a second document', 'faults:\n  - type: latency\n---\nseed: 1', 'several_documents', 4],
 ])('rejects %s with its line', (_name, text, code, line) => {
-  expect(rejected(text)[0]).toMatchObject({ code, line })
+  expect(notImported(text)[0]).toMatchObject({ code, line })
 })
 
 it('rejects a file beyond 1 MiB, and more rules than a file may have', () => {
-  expect(rejected(`faults: [] # ${' '.repeat(1024 * 1024)}`)[0]).toMatchObject({
+  expect(notImported(`faults: [] # ${' '.repeat(1024 * 1024)}`)[0]).toMatchObject({
     code: 'too_large',
   })
   const fault = `{ type: drop_tool, tools: [${Array.from({ length: 3000 }, (_, i) => `t${i}`).join()}] }`
   const text = `faults:\n  - ${fault}\n  - ${fault.replace('drop_tool', 'registry_inconsistency')}`
-  expect(rejected(text)[0]).toMatchObject({ code: 'too_many', line: 3 })
+  expect(notImported(text)[0]).toMatchObject({ code: 'too_many', line: 3 })
 })
 
 it('names what it cannot recognize', () => {
-  expect(rejected('rules: []')[0]!.message).toContain('a rules file already')
-  expect(rejected('faults: [{ delay: 1 }]')[0]!.message).toContain('no known format')
+  expect(notImported('rules: []')[0]!.message).toContain('a rules file already')
+  expect(notImported('faults: [{ delay: 1 }]')[0]!.message).toContain('no known format')
 })
