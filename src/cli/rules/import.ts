@@ -3,7 +3,8 @@ import { plain, quoted } from '../../base/text/foreign-text.ts'
 import { MAX_FILE_BYTES } from '../../rules/file/parse.ts'
 import { problemFrames } from '../../rules/file/problem-format.ts'
 import type { Format } from '../../rules/import/formats.ts'
-import { importFaults, type Imported, type Note } from '../../rules/import/import.ts'
+import { importFaults, type Imported } from '../../rules/import/import.ts'
+import { kindText, noteLine } from '../../rules/import/note-text.ts'
 import { NOTE_KINDS } from '../../rules/import/report.ts'
 import { print, writeText } from '../files.ts'
 import { invalidFile } from '../flags/usage-error.ts'
@@ -47,20 +48,13 @@ async function read(file: string): Promise<Uint8Array> {
 function reportText(file: string, imported: Imported, bytes: Uint8Array): string {
   if (!imported.ok) return problemFrames({ file, problems: imported.problems }, textOf(bytes))
   const { format, rules, notes } = imported
-  const counts = NOTE_KINDS.map((kind) => [kind, notes.filter((note) => note.kind === kind).length])
-  const listed = counts.filter(([, count]) => count !== 0)
-  const fields = listed.map(([kind, count]) => `${count} ${kindText(String(kind))}`).join(', ')
+  const counts = NOTE_KINDS.flatMap((kind) => {
+    const count = notes.filter((note) => note.kind === kind).length
+    return count === 0 ? [] : `${count} ${kindText(kind)}`
+  })
   const total = `${rules} ${rules === 1 ? 'rule' : 'rules'} from ${format}`
-  const end = listed.length === 0 ? 'every field was carried over' : `fields: ${fields}`
-  return `${notes.map((note) => noteLine(file, note)).join('')}${plain(file)}: ${total}; ${end}\n`
-}
-
-function noteLine(file: string, { kind, line, column, path, message }: Note): string {
-  return `${plain(file)}:${line}:${column}: ${kindText(kind)}: ${plain(`${path}: ${message}`)}\n`
-}
-
-function kindText(kind: string): string {
-  return kind.replace('_', ' ')
+  const end = counts.length === 0 ? 'every field was carried over' : `fields: ${counts.join(', ')}`
+  return `${notes.map((note) => `${noteLine(file, note)}\n`).join('')}${plain(file)}: ${total}; ${end}\n`
 }
 
 function textOf(bytes: Uint8Array): string {

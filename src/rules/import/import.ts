@@ -56,7 +56,7 @@ export function importRead({ parsed, document }: ReadRules, given?: Format): Imp
   if (document === undefined) return { ok: false, problems: parsed.ok ? [] : parsed.problems }
   if (document.problems.length > 0) return { ok: false, problems: document.problems }
   const { value } = document
-  const format = given ?? FORMATS.find((name) => CONVERTERS[name].recognizes(value))
+  const format = given ?? formatOf(value)
   if (format !== undefined) return convert(format, document)
   const message = parsed.ok
     ? 'is a rules file already, or empty'
@@ -64,9 +64,15 @@ export function importRead({ parsed, document }: ReadRules, given?: Format): Imp
   return { ok: false, problems: [problemAt(document, [], message)] }
 }
 
+/** Recognizes the format of a document. */
+export function formatOf(value: unknown): Format | undefined {
+  return FORMATS.find((name) => CONVERTERS[name].recognizes(value))
+}
+
 /** Returns true for a document that a sidecar reads in the place of rules. */
 export function isForeignRules(value: unknown): boolean {
-  return FORMATS.some((name) => CONVERTERS[name].isRules && CONVERTERS[name].recognizes(value))
+  const format = formatOf(value)
+  return format !== undefined && CONVERTERS[format].isRules === true
 }
 
 function convert(format: Format, document: YamlDocument): Imported {
