@@ -71,7 +71,7 @@ export class Entry<Key extends string> {
     const at = [...this.path, key]
     const known = keys.get(spelled(key, this.#spelling))
     if (known === undefined) {
-      const near = nearestName(key, Object.keys(declared))
+      const near = report.isFull ? undefined : nearestName(key, Object.keys(declared))
       const hint = near === undefined ? '' : `; did you mean ${quoted(near)}?`
       report.note('unknown', `unknown field${hint}`, at, true)
       this.#suspect(`the field ${quoted(key)} is unknown`)

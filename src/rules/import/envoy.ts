@@ -145,19 +145,19 @@ function convertFilter(report: Report, { value, path }: Item, isOnly: boolean): 
   }
 }
 
-const DENOMINATORS: Readonly<Record<string, number>> = {
-  HUNDRED: 100,
-  TEN_THOUSAND: 10_000,
-  MILLION: 1_000_000,
-}
+const DENOMINATORS = new Map([
+  ['HUNDRED', 100],
+  ['TEN_THOUSAND', 10_000],
+  ['MILLION', 1_000_000],
+])
 
 function fractional(fault: Entry<'percentage'>): object {
   const given = fault.part('percentage', PERCENT)
   if (given === undefined) return { percent: 0 }
   const name = given.text('denominator', 'HUNDRED')
-  const denominator = DENOMINATORS[name]
+  const denominator = DENOMINATORS.get(name)
   if (denominator === undefined) {
-    const known = Object.keys(DENOMINATORS).join(', ')
+    const known = [...DENOMINATORS.keys()].join(', ')
     given.report.problem('invalid_value', `must be one of ${known}`, given.at('denominator'))
   }
   const numerator = given.amount('numerator', 0, { min: 0, max: 4_294_967_295 })

@@ -49,30 +49,30 @@ export function asHeader(test: TextTest): string | Readonly<Record<string, strin
 
 /** Returns a match for which all of these hold: one object, as far as no key is here twice. */
 export function allOf(parts: readonly HttpMatch[]): HttpMatch {
-  let merged: HttpMatch = {}
+  const http = new Map<string, unknown>()
+  const headers = new Map<string, unknown>()
+  let others: HttpMatch = {}
   const rest: HttpMatch[] = []
   for (const part of parts) {
-    const clashes = Object.keys(part).some(
-      (key) => key in merged && key !== 'http' && key !== 'headers',
-    )
-    const names = Object.keys(part.headers ?? {})
+    const { http: ofHttp = {}, headers: ofHeaders = {}, ...own } = part
     const isTwice =
-      names.some((name) => name in (merged.headers ?? {})) ||
-      Object.keys(part.http ?? {}).some((key) => key in (merged.http ?? {}))
-    if (clashes || isTwice) {
+      Object.keys(own).some((key) => Object.hasOwn(others, key)) ||
+      Object.keys(ofHttp).some((key) => http.has(key)) ||
+      Object.keys(ofHeaders).some((name) => headers.has(name))
+    if (isTwice) {
       rest.push(part)
       continue
     }
-    const http = { ...merged.http, ...part.http }
-    const headers = { ...merged.headers, ...part.headers }
-    merged = {
-      ...merged,
-      ...part,
-      ...(Object.keys(http).length > 0 && { http }),
-      ...(Object.keys(headers).length > 0 && { headers }),
-    }
+    for (const [key, value] of Object.entries(ofHttp)) http.set(key, value)
+    for (const [name, value] of Object.entries(ofHeaders)) headers.set(name, value)
+    if (Object.keys(own).length > 0) others = { ...others, ...own }
   }
-  return rest.length === 0 ? merged : { ...merged, all: [...(merged.all ?? []), ...rest] }
+  return {
+    ...(http.size > 0 && { http: Object.fromEntries(http) }),
+    ...(headers.size > 0 && { headers: Object.fromEntries(headers) }),
+    ...others,
+    ...(rest.length > 0 && { all: [...(others.all ?? []), ...rest] }),
+  }
 }
 
 /** Returns a match of HTTP exchanges, which needs a path or method. */

@@ -85,6 +85,10 @@ function convert(format: Format, document: YamlDocument): Imported {
     format,
     problems,
   })
+  const { value } = document
+  if (report.drafts.length + report.notes.length === 0 && !converter.recognizes(value)) {
+    report.problem('wrong_type', `is not ${converter.source}`, [])
+  }
   if (report.problems.length > 0) {
     return rejected(report.problems.map((each) => located(each, document)))
   }

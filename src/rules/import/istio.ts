@@ -116,6 +116,7 @@ function convertSpec(report: Report, spec: Entry<keyof typeof SPEC.fields>, serv
   const before: HttpMatch[] = []
   let isUnclear = false
   for (const [index, route] of spec.children('http', ROUTE).entries()) {
+    if (report.isTooLarge) return
     const match = routeMatch(route)
     if (isUnclear) route.doubts.push('a route before it has a condition that rules cannot express')
     const rest =

@@ -1,5 +1,5 @@
 import { MAX_ITEMS } from '../file/document-bounds.ts'
-import { MAX_PROBLEMS } from '../file/parse.ts'
+import { MAX_FILE_BYTES, MAX_PROBLEMS } from '../file/parse.ts'
 import type { Finding, Path, ProblemCode } from '../file/problem.ts'
 
 /** The kinds of notes on a conversion. */
@@ -41,6 +41,7 @@ export class Report {
   readonly file: FileKeys = {}
   /** The lines above the rules. */
   readonly comments: string[] = []
+  #size = 0
   readonly #names = new Set<string>()
   readonly #counts = new Map<string, number>()
 
@@ -57,6 +58,16 @@ export class Report {
     this.comments.push(text.slice(0, MAX_COMMENT))
   }
 
+  /** True when further notes are not kept. */
+  get isFull(): boolean {
+    return this.notes.length >= MAX_NOTES
+  }
+
+  /** True when the rules are more than a file may have; no further ones are kept. */
+  get isTooLarge(): boolean {
+    return this.#size > MAX_FILE_BYTES || this.drafts.length > MAX_ITEMS
+  }
+
   /**
    * Adds a rule. With `doubts`, reasons why it might act on more calls than the source, it is
    * written disabled.
@@ -65,25 +76,22 @@ export class Report {
     { path, doubts }: { readonly path: Path; readonly doubts: readonly string[] },
     name: string,
     keys: Readonly<Record<string, unknown>>,
-    comment?: string,
   ): void {
-    if (this.drafts.length >= MAX_ITEMS) {
-      if (this.drafts.length === MAX_ITEMS && this.problems.length === 0)
-        this.problem('too_many', `comes to more than ${MAX_ITEMS} rules`, path)
-      return
-    }
-    const reasons = [...new Set(doubts)]
-    const why = reasons.length === 0 ? undefined : `Disabled: ${reasons.join('; ')}.`
+    if (this.isTooLarge) return
+    const why = doubts.length === 0 ? undefined : `Disabled: ${[...new Set(doubts)].join('; ')}.`
+    this.#size += JSON.stringify(keys).length
     this.drafts.push({
       name: this.#unique(name),
       path,
       keys: why === undefined ? keys : { enabled: false, ...keys },
-      comment: [comment, why].filter((text) => text !== undefined).join('\n') || undefined,
+      comment: why,
     })
+    if (this.isTooLarge) this.problem('too_large', 'comes to more rules than a file may have', path)
   }
 
   #unique(name: string): string {
     const slug = name
+      .slice(0, MAX_COMMENT)
       .replace(/[^A-Za-z0-9._-]+/g, '-')
       .replace(/^[^A-Za-z0-9]+|-+$/g, '')
       .slice(0, MAX_SLUG)

@@ -120,7 +120,7 @@ it('rejects a file beyond 1 MiB, and more rules than a file may have', () => {
   })
   const fault = `{ type: drop_tool, tools: [${Array.from({ length: 3000 }, (_, i) => `t${i}`).join()}] }`
   const text = `faults:\n  - ${fault}\n  - ${fault.replace('drop_tool', 'registry_inconsistency')}`
-  expect(notImported(text)[0]).toMatchObject({ code: 'too_many', line: 3 })
+  expect(notImported(text)[0]).toMatchObject({ code: 'too_large', line: 3 })
 })
 
 it('names what it cannot recognize', () => {
