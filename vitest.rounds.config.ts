@@ -20,6 +20,7 @@ const REPEATING = [
   'live/replicas',
   'http/fast/response-reader',
   'rules/hostile-files',
+  'rules/import/hostile',
   'rules/file/editor-schema',
   'rules/file/parse-off-thread',
   'rules/file/schema-findings',

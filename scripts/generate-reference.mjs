@@ -8,6 +8,7 @@ import { annotationsPage } from './lib/annotations-page.mjs'
 import { commandsPage } from './lib/commands-page.mjs'
 import { DASHBOARDS } from './lib/dashboards.mjs'
 import { flagsPage } from './lib/flags-page.mjs'
+import { importPage } from './lib/import-page.mjs'
 import { metricsPage } from './lib/metrics-page.mjs'
 import { experimentSchema, policySchema, rulesPage, rulesSchema } from './lib/rules-pages.mjs'
 
@@ -18,6 +19,7 @@ const PAGES = [
   { path: 'docs/reference/annotations.md', make: annotationsPage },
   { path: 'docs/reference/commands.md', make: commandsPage },
   { path: 'docs/reference/flags.md', make: flagsPage },
+  { path: 'docs/reference/import.md', make: importPage },
   { path: 'docs/reference/metrics.md', make: metricsPage },
   { path: 'docs/reference/rules.md', make: rulesPage },
   { path: 'deploy/rules.schema.json', make: rulesSchema },

@@ -20,6 +20,7 @@ export const RUN_HERE: readonly string[] = [
   'docs/guides/faults-do-not-fire.md',
   'docs/guides/operations.md',
   'docs/concepts/injection.md',
+  'docs/reference/import.md',
   'deploy/examples/README.md',
   'examples/README.md',
 ]

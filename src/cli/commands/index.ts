@@ -19,6 +19,7 @@ import {
   EXPERIMENT_SHOW,
 } from './past-experiments.ts'
 import { INJECT, UNINJECT } from './inject.ts'
+import { IMPORT } from './import.ts'
 import { INIT } from './init.ts'
 import { LOAD } from './load.ts'
 import { EXPERIMENT_NEXT } from './next.ts'
@@ -76,6 +77,7 @@ export const COMMANDS: readonly Command[] = [
   VALIDATE,
   SCHEMA,
   EXPLAIN,
+  IMPORT,
   APPLY,
   STATUS,
   ATTACH,

@@ -9,6 +9,7 @@ import {
   readRules,
   type RulesText,
 } from '../../rules/file/rules-file.ts'
+import { isForeignRules } from '../../rules/import/import.ts'
 import { readYaml } from '../../rules/file/yaml-document.ts'
 
 /** A file or directory that is not checked. */
@@ -115,6 +116,7 @@ function whyNoRules({ bytes }: RulesText): string | undefined {
       : 'no rules file: it cannot be read, and has no `rules`'
   }
   if (value === null) return 'it is empty'
+  if (isForeignRules(value)) return undefined
   // A list of rules whose `rules:` is missing.
   if (Array.isArray(value)) {
     const isRules = value.some((each) => isRecord(each) && Object.hasOwn(each, 'faults'))

@@ -125,7 +125,16 @@ export async function readCheckedRules(file: string) {
     )
   }
   const version = checked(foundTexts([{ file, bytes }], false), file)
-  const problems = version.kind === 'rejected' ? version.problems : []
+  const problems = version.kind === 'rejected' ? version.problems : foreignProblems(version, file)
   const text = Buffer.from(bytes).toString('utf8')
   return { text, problems, canAct: problems.length === 0 && canAct(version) }
+}
+
+/** Rejects a file of another tool: times and labels are written into rules before they are sent. */
+function foreignProblems(version: RulesVersion, file: string): readonly FileProblems[] {
+  if (version.kind !== 'rules' || version.imported === undefined) return []
+  const message = 'is a file of another tool'
+  const hint = 'convert it with squall import'
+  const problem = { code: 'wrong_type', message, path: '', line: 1, column: 1, hint } as const
+  return [{ file, problems: [problem] }]
 }

@@ -102,7 +102,13 @@ function rulesNotes(version: RulesVersion): string {
   const { rules } = version.file
   const ofPods = rules.filter(({ match }) => match !== undefined && isAboutPods(match))
   const disabled = rules.filter(({ enabled }) => !enabled)
-  return `${named('act in matching pods only', ofPods)}${named('are disabled', disabled)}`
+  const from = version.imported === undefined ? '' : importedNote(version.imported.length)
+  return `${from}${named('act in matching pods only', ofPods)}${named('are disabled', disabled)}`
+}
+
+function importedNote(fields: number): string {
+  const differ = `${fields} ${fields === 1 ? 'field differs' : 'fields differ'}`
+  return asStarted(`, rules of another tool; ${differ}: squall import shows them`)
 }
 
 function named(what: string, rules: readonly { readonly name: string }[]): string {

@@ -82,6 +82,7 @@ export class RulesLog {
         this.#hasRules = rules > 0
         const fields = { digest, generation, rules, enabled: version.file.enabled }
         this.#logger.info(fields, 'active rules')
+        this.#imported(version.imported ?? [])
         return
       }
       case 'absent':
@@ -101,6 +102,14 @@ export class RulesLog {
         this.#logger.warn(fields, `the rules are invalid; ${then}`)
       }
     }
+  }
+
+  #imported(fields: readonly string[]): void {
+    if (fields.length === 0) return
+    this.#logger.warn(
+      { count: fields.length, fields: fields.slice(0, MAX_PROBLEMS) },
+      'rules of another tool; these fields differ',
+    )
   }
 
   /** Logs rules that have a duration but no start. */

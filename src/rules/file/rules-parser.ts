@@ -1,5 +1,6 @@
 import { mergeFiles } from './merge-files.ts'
-import { MAX_PROBLEMS, parseWithPositions } from './parse.ts'
+import { foreignRules } from '../import/foreign-rules.ts'
+import { MAX_PROBLEMS, parseWithPositions, type ReadRules } from './parse.ts'
 import { type FileProblems, problemFrames } from './problem-format.ts'
 import { deepFreeze } from '../../base/values.ts'
 import { ruleTexts } from './rule-text.ts'
@@ -16,7 +17,7 @@ export function parseFound(found: FoundRules): RulesVersion {
   if (written.length === 0 && found.problems.length === 0) {
     return { kind: 'absent', digest, reason: whyNothing(isDirectory, texts) }
   }
-  const read = written.map(({ file, bytes }) => ({ file, ...parseWithPositions(bytes) }))
+  const read = written.map((text) => ({ file: text.file, ...readText(text) }))
   const problems = [...found.problems]
   for (const { file, parsed } of read) {
     if (!parsed.ok) problems.push({ file, problems: parsed.problems })
@@ -29,7 +30,22 @@ export function parseFound(found: FoundRules): RulesVersion {
   )
   if ('problems' in merged) return rejected(digest, merged.problems, texts)
   const asWritten = read.flatMap(({ document }) => ruleTexts(document?.value))
-  return deepFreeze({ kind: 'rules', digest, file: merged.file, asWritten })
+  const notes = read.flatMap((each) => each.notes ?? [])
+  const isImported = read.some((each) => each.notes !== undefined)
+  const imported = isImported ? notes.slice(0, MAX_PROBLEMS) : undefined
+  return deepFreeze({
+    kind: 'rules',
+    digest,
+    file: merged.file,
+    asWritten,
+    ...(imported && { imported }),
+  })
+}
+
+/** Reads one file, also one of another tool. */
+function readText({ file, bytes }: RulesText): ReadRules & { readonly notes?: readonly string[] } {
+  const read = parseWithPositions(bytes)
+  return read.parsed.ok ? read : (foreignRules(read, file) ?? read)
 }
 
 /** Parses a small file once: the first run of code takes longer than later ones. */

@@ -10,6 +10,8 @@ export type RulesVersion =
       readonly file: RulesFile
       /** Each rule as written, on one line, in the order of the rules. */
       readonly asWritten?: readonly string[] | undefined
+      /** A line for each field that differs, where a file is one of another tool. */
+      readonly imported?: readonly string[] | undefined
     }
   | {
       readonly kind: 'rejected'

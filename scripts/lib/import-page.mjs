@@ -1,0 +1,54 @@
+import { cell, GENERATED, table } from './markdown.mjs'
+
+/** The reference of imports, from the declared fields of each format. */
+export async function importPage(built) {
+  const { CONVERTERS } = await built('rules/import/import.js')
+  const { FORMATS } = await built('rules/import/formats.js')
+  return `${GENERATED}
+
+# Import from other tools
+
+Turn the fault configuration of another tool into rules:
+
+\`\`\`sh
+npx squall import examples/import/mcp-chaos.yaml > rules.yaml
+npx squall validate rules.yaml
+\`\`\`
+
+The format is recognized from the content, or named by \`--from\`. The order of the faults stays. Standard error, or \`--json\`, reports with line and column:
+
+- \`changed\`: a field with another meaning, such as a random interval that became a fixed one;
+- \`left out\`: a field that rules do not need or cannot express, with the reason;
+- \`unknown\`: a field that the format does not have.
+
+**No condition is dropped.** Where a field that limits a fault cannot be carried over, or is unknown, the rule has \`enabled: false\` and a comment with the reason: complete its \`match\`, then remove the line. A file with a wrong type, an unknown type of fault or a missing value is rejected, with the limits of rules files: 1 MiB, 50 levels, one document.
+
+**Without a conversion**, \`squall run --rules\`, \`validate\` and \`explain\` read files of mcp-chaos and mcp-chaos-monkey in the place of rules, and reload them live. There an unknown field rejects the file; the log names the fields that differ. \`squall apply\` and \`attach\` need rules.
+
+\`maxActive\` limits the faults that act at the same time to 100, unless the source has a limit of its own.
+
+${FORMATS.map((name) => section(name, CONVERTERS[name])).join('\n')}`
+}
+
+function section(name, { source, about, shapes }) {
+  return `## ${name}
+
+Reads ${source}. ${about}
+
+${table(['Object', 'Field', 'In rules'], shapes.flatMap(rows))}
+`
+}
+
+function rows({ title, fields }) {
+  return Object.entries(fields).map(([key, field], index) => [
+    index === 0 ? cell(title) : '',
+    `\`${key}\``,
+    meaning(field),
+  ])
+}
+
+function meaning({ to, aside, why, limits }) {
+  if (to !== undefined) return cell(to)
+  if (aside !== undefined) return `ignored: ${cell(aside)}`
+  return `${limits ? '**disables the rule**' : 'left out'}: ${cell(why)}`
+}

@@ -1,0 +1,31 @@
+import { defineCommand } from '../flags/command.ts'
+import { group } from '../flags/flag.ts'
+import { asText, one, oneOf, toggle } from '../flags/kinds.ts'
+import { missing } from '../flags/usage-error.ts'
+import { FORMATS } from '../../rules/import/formats.ts'
+
+export const IMPORT = defineCommand({
+  name: 'import',
+  examples: ['import plan.yaml > rules.yaml', 'import listener.json --from envoy -o rules.yaml'],
+  page: 'docs/reference/import.md',
+  description: 'convert the faults of another tool into rules; - is standard input',
+  operands: { form: '[file]', most: 1 },
+  flags: {
+    ...group('The file:', {
+      from: one('format', `one of ${FORMATS.join(', ')} (default: recognized)`, oneOf(FORMATS)),
+    }),
+    ...group('Output:', {
+      out: one('file', 'rules file to write (default: standard output)', asText, { short: 'o' }),
+      json: toggle('print rules and notes as JSON'),
+    }),
+  },
+  note: `
+Standard error names each field that rules cannot express, and each unknown one, with its line. Where
+such a field limits the fault, its rule is written with enabled: false.`,
+  fromEnvironment: false,
+  parse: (flags, { operands: [file] }) => {
+    if (file === undefined) throw missing('no file to import', 'see squall import --help')
+    return { file, ...flags }
+  },
+  start: async (request) => (await import('../rules/import.ts')).importCommand(request),
+})

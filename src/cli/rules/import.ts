@@ -1,0 +1,62 @@
+import { readBounded } from '../../base/read-bounded.ts'
+import { plain, quoted } from '../../base/text/foreign-text.ts'
+import { MAX_FILE_BYTES } from '../../rules/file/parse.ts'
+import { problemFrames } from '../../rules/file/problem-format.ts'
+import type { Format } from '../../rules/import/formats.ts'
+import { importFaults, type Imported } from '../../rules/import/import.ts'
+import { kindText, noteLine } from '../../rules/import/note-text.ts'
+import { NOTE_KINDS } from '../../rules/import/report.ts'
+import { print, writeText } from '../files.ts'
+import { invalidFile } from '../flags/usage-error.ts'
+
+const FAILED = 1
+
+export interface ImportRequest {
+  readonly file: string
+  /** Undefined recognizes the format. */
+  readonly from: Format | undefined
+  readonly out: string | undefined
+  readonly json: boolean
+}
+
+/** Converts one file and writes the rules; returns the exit code. */
+export async function importCommand({ file, from, out, json }: ImportRequest): Promise<number> {
+  const bytes = await read(file)
+  const imported = importFaults(bytes, from)
+  if (imported.ok && (out !== undefined || !json)) await writeText(out, '--out', imported.text)
+  if (json) {
+    const { ok, ...rest } = imported
+    await print(`${JSON.stringify({ ok, file, ...rest }, null, 2)}\n`)
+  } else {
+    process.stderr.write(reportText(file, imported, bytes))
+  }
+  return imported.ok ? 0 : FAILED
+}
+
+async function read(file: string): Promise<Uint8Array> {
+  try {
+    return await readBounded(file, MAX_FILE_BYTES)
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    throw invalidFile(
+      `${quoted(file)} cannot be read (${code ?? message})`,
+      'check the path and its permissions',
+    )
+  }
+}
+
+function reportText(file: string, imported: Imported, bytes: Uint8Array): string {
+  if (!imported.ok) return problemFrames({ file, problems: imported.problems }, textOf(bytes))
+  const { format, rules, notes } = imported
+  const counts = NOTE_KINDS.flatMap((kind) => {
+    const count = notes.filter((note) => note.kind === kind).length
+    return count === 0 ? [] : `${count} ${kindText(kind)}`
+  })
+  const total = `${rules} ${rules === 1 ? 'rule' : 'rules'} from ${format}`
+  const end = counts.length === 0 ? 'every field was carried over' : `fields: ${counts.join(', ')}`
+  return `${notes.map((note) => `${noteLine(file, note)}\n`).join('')}${plain(file)}: ${total}; ${end}\n`
+}
+
+function textOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('utf8')
+}

@@ -1,0 +1,143 @@
+import type { Converter } from './converter.ts'
+import { Entry } from './entry.ts'
+import { leftOut, limit, shape, to } from './fields.ts'
+import { exchanges, type HttpMatch } from './http-match.ts'
+import { MANIFEST_FIELDS, manifestsOf, nameOf } from './manifest.ts'
+import type { Report } from './report.ts'
+import { fixedDelay, msText } from './values.ts'
+
+const KIND = 'HTTPChaos'
+const REQUESTS_STAY = leftOut('the address and headers of requests are not changed')
+const LABELS_ONLY = limit('rules select pods by exact labels')
+
+const CHAOS = shape('`HTTPChaos`', { ...MANIFEST_FIELDS, spec: to('a rule') })
+const SPEC = shape('`spec`', {
+  selector: to('`match.podLabels`'),
+  mode: to('nothing for `all`; with `fixed-percent` `pods`; for others the rule is disabled'),
+  value: to('`pods`'),
+  target: to('`at: request` or `at: response`'),
+  port: leftOut('Squall is in front of one port'),
+  path: to('`match.http.path`'),
+  method: to('`match.http.method`'),
+  code: to('`match.http.status`'),
+  request_headers: to('`match.headers`'),
+  response_headers: limit('rules do not compare headers of responses'),
+  abort: to('`reset`'),
+  delay: to('`delay.fixed`'),
+  replace: to('`abort`, for a status'),
+  patch: leftOut('`rewrite` changes single members of a message'),
+  duration: to('`for`'),
+  tls: leftOut('`squall run` has flags for TLS'),
+  remoteCluster: leftOut('apply the rules in that cluster'),
+})
+const SELECTOR = shape('`selector`', {
+  namespaces: leftOut('apply the rules in these namespaces'),
+  labelSelectors: to('`match.podLabels`'),
+  expressionSelectors: LABELS_ONLY,
+  annotationSelectors: LABELS_ONLY,
+  fieldSelectors: LABELS_ONLY,
+  nodeSelectors: LABELS_ONLY,
+  podPhaseSelectors: LABELS_ONLY,
+  nodes: LABELS_ONLY,
+  pods: LABELS_ONLY,
+})
+const REPLACE = shape('`replace`', {
+  code: to('`abort.status` with `at: response`'),
+  body: to('`abort.body`, beside `code`'),
+  headers: to('`abort.headers`, beside `code`'),
+  path: REQUESTS_STAY,
+  method: REQUESTS_STAY,
+  queries: REQUESTS_STAY,
+})
+
+type SpecEntry = Entry<keyof typeof SPEC.fields>
+
+export const CHAOS_MESH: Converter = {
+  source: 'an HTTPChaos of Chaos Mesh',
+  about:
+    'One rule for each object, with its faults in the order of Chaos Mesh: abort, delay, replace. Rules match HTTP exchanges, also those that are no MCP; health checks and OAuth are exempt unless their path is named.',
+  shapes: [CHAOS, SPEC, SELECTOR, REPLACE],
+  recognizes: (value) => manifestsOf(value, KIND).length > 0,
+  convert: (report, value) => {
+    for (const each of manifestsOf(value, KIND)) {
+      const chaos = new Entry(report, each.value, each.path, CHAOS)
+      const spec = chaos.part('spec', SPEC)
+      if (spec !== undefined) convertSpec(report, spec, nameOf(chaos.raw('metadata'), 'chaos-mesh'))
+    }
+  },
+}
+
+function convertSpec(report: Report, spec: SpecEntry, name: string): void {
+  const faults = faultsOf(spec)
+  const match = matchOf(spec)
+  const pods = podsOf(spec)
+  const ms = spec.duration('duration')
+  if (faults.length === 0) {
+    report.note('left_out', 'has no fault that rules can express', spec.path)
+    return
+  }
+  const keys = { match, ...(ms !== undefined && { for: msText(ms) }), ...pods, faults }
+  report.rule(spec, name, keys)
+}
+
+function faultsOf(spec: SpecEntry): readonly object[] {
+  const target = spec.text('target')
+  if (target !== 'Request' && target !== 'Response') {
+    spec.report.problem('invalid_value', 'must be Request or Response', spec.at('target'))
+  }
+  const at = target === 'Response' ? { at: 'response' } : {}
+  const ms = spec.duration('delay') ?? 0
+  const abort = spec.part('replace', REPLACE)
+  return [
+    ...(spec.flag('abort', false) ? [{ reset: at }] : []),
+    ...(ms > 0 ? [{ delay: { ...fixedDelay(ms), ...at } }] : []),
+    ...(abort === undefined ? [] : replacement(abort, target)),
+  ]
+}
+
+function replacement(replace: Entry<keyof typeof REPLACE.fields>, target: string): object[] {
+  const others = (['body', 'headers'] as const).filter((key) => replace.has(key))
+  if (!replace.has('code') || target !== 'Response') {
+    for (const key of others) replace.leftOut(key, 'replaced only beside the `code` of a response')
+    return []
+  }
+  const status = replace.number('code', undefined, { min: 200, max: 599 })
+  const headers = Object.fromEntries(replace.pairs('headers'))
+  if (!replace.has('body'))
+    replace.changed('code', 'the body is replaced by one that names the status')
+  const body = replace.has('body') && Buffer.from(replace.text('body'), 'base64').toString('utf8')
+  return [
+    {
+      abort: {
+        status,
+        ...(body !== false && { body }),
+        ...(Object.keys(headers).length > 0 && { headers }),
+        at: 'response',
+      },
+    },
+  ]
+}
+
+function matchOf(spec: SpecEntry): HttpMatch {
+  const labels = spec.part('selector', SELECTOR)?.pairs('labelSelectors') ?? []
+  const headers = spec.pairs('request_headers')
+  const http = {
+    ...(spec.has('path') && { path: spec.text('path') }),
+    ...(spec.has('method') && { method: spec.text('method') }),
+    ...(spec.has('code') && { status: spec.number('code', undefined, { min: 100, max: 599 }) }),
+  }
+  return exchanges([
+    ...(Object.keys(http).length > 0 ? [{ http }] : []),
+    ...(headers.length > 0 ? [{ headers: Object.fromEntries(headers) }] : []),
+    ...(labels.length > 0 ? [{ podLabels: Object.fromEntries(labels) }] : []),
+  ])
+}
+
+function podsOf(spec: SpecEntry): object {
+  const mode = spec.text('mode')
+  if (mode === 'all') return {}
+  if (mode === 'fixed-percent')
+    return { pods: spec.amount('value', undefined, { min: 0, max: 100 }) }
+  spec.doubt('mode', 'rules select a share of the pods; write `pods: 50%`, or `podLabels`')
+  return {}
+}

@@ -1,0 +1,186 @@
+import { pointerTo } from '../../base/json/json-pointer.ts'
+import { isRecord } from '../../base/values.ts'
+import {
+  type Converter,
+  convertKind,
+  hasList,
+  kind,
+  type Kinds,
+  shapesOf,
+  typeOf,
+} from './converter.ts'
+import { Entry } from './entry.ts'
+import { leftOut, shape, to } from './fields.ts'
+import { exactName, fixedDelay, msText, sharedBy } from './values.ts'
+
+const NO_ASSERTIONS = leftOut('rules assert nothing; an experiment has `expect` and thresholds')
+const BOTH = 'camel or snake'
+const JSON_TYPE = { 'content-type': 'application/json' }
+
+const SCENARIO = shape('the scenario', {
+  name: to('the beginning of the names of the rules'),
+  description: to('a comment'),
+  faults: to('`rules`, in the same order'),
+  expectedBehavior: NO_ASSERTIONS,
+  assertions: NO_ASSERTIONS,
+})
+const FAULT = shape('each of its faults, or the body of `/chaos/inject`', {
+  target: to(
+    '`match.tool`, with `then: stop`: of the faults of a target, the first sampled one acts',
+  ),
+  config: to('`faults`'),
+  durationMs: to('`for`'),
+})
+
+/** The faults of a rule; empty for a fault that changes nothing. */
+type Faults = readonly object[]
+
+const COMMON = { probability: to('`probability` of the rule') }
+
+const KINDS: Kinds<Faults> = {
+  latency: kind(
+    shape('`latency`', { type: to('`delay`'), delayMs: to('`fixed`'), ...COMMON }),
+    (config) => [{ delay: fixedDelay(config.number('delayMs', undefined, { min: 0 })) }],
+  ),
+  error: kind(
+    shape('`error`', {
+      type: to('`abort`'),
+      statusCode: to('`status`'),
+      message: to('`error` in the JSON of `body`'),
+      ...COMMON,
+    }),
+    (config) => {
+      const status = config.number('statusCode', undefined, { min: 200, max: 599 })
+      const body = JSON.stringify({ error: config.text('message', 'Chaos injected error') })
+      return [{ abort: { status, body, headers: JSON_TYPE } }]
+    },
+  ),
+  timeout: kind(
+    shape('`timeout`', { type: to('`hang`, then `reset`'), hangMs: to('`hang.for`'), ...COMMON }),
+    (config) => [
+      { hang: { for: msText(config.number('hangMs', undefined, { min: 0 })) } },
+      { reset: {} },
+    ],
+  ),
+  malformed: kind(
+    shape('`malformed`', {
+      type: to('`abort` with status 200 and a body that is not JSON'),
+      corruptResponse: to('no rule when it is false'),
+      ...COMMON,
+    }),
+    (config) => {
+      if (!config.flag('corruptResponse', true)) return idle(config, 'corruptResponse')
+      return [{ abort: { status: 200, body: '{"jsonrpc": <corrupted>', headers: JSON_TYPE } }]
+    },
+  ),
+  'connection-refused': kind(
+    shape('`connection-refused`', { type: to('`reset`'), ...COMMON }),
+    (config) => {
+      config.changed('type', 'one call cannot be refused by TCP; its connection is reset')
+      return [{ reset: {} }]
+    },
+  ),
+  'connection-drop': kind(
+    shape('`connection-drop`', {
+      type: to('`reset` with `at: response`'),
+      afterBytes: to('`reset` with `at: stream` and `after.bytes`'),
+      afterMs: to('`delay` before the `reset`'),
+      ...COMMON,
+    }),
+    (config) => {
+      if (config.has('afterBytes')) {
+        const bytes = Math.trunc(config.number('afterBytes', 0, { min: 0 }))
+        return [{ reset: { at: 'stream', after: { bytes } } }]
+      }
+      const ms = config.number('afterMs', 0, { min: 0 })
+      if (ms > 0) config.changed('afterMs', 'the time passes before the server gets the call')
+      const wait = ms > 0 ? [{ delay: fixedDelay(ms) }] : []
+      return [...wait, { reset: { at: 'response' } }]
+    },
+  ),
+  'rate-limit': kind(
+    shape('`rate-limit`', {
+      type: to('`rateLimit`'),
+      retryAfterSeconds: to('`retryAfter`'),
+      ...COMMON,
+    }),
+    (config) => {
+      const seconds = config.number('retryAfterSeconds', undefined, { min: 0 })
+      return [{ rateLimit: { retryAfter: msText(seconds * 1000) } }]
+    },
+  ),
+  'schema-mismatch': kind(
+    shape('`schema-mismatch`', {
+      type: to('`rewrite`'),
+      missingFields: to('`remove`, in the result of the tool instead of the HTTP body'),
+      ...COMMON,
+    }),
+    (config) => {
+      const fields = config.texts('missingFields')
+      if (fields.length === 0) return idle(config, 'missingFields')
+      config.changed('missingFields', 'removed from the result of the tool, not from the HTTP body')
+      return [{ rewrite: { remove: fields.map((field) => pointerTo([field])) } }]
+    },
+  ),
+}
+
+export const CHAOS_MONKEY: Converter = {
+  source: 'a scenario of mcp-chaos-monkey, or the body of its `/chaos/inject`',
+  about:
+    'Fields are read in camelCase and snake_case. A target is any name that code gives to one of its clients. It becomes the name of a tool.',
+  isRules: true,
+  shapes: [SCENARIO, FAULT, ...shapesOf(KINDS)],
+  recognizes: (value) => hasList(value, 'faults', ['target', 'config']) || isFault(value),
+  convert: (report, value) => {
+    if (isFault(value)) {
+      const fault = new Entry(report, value, [], FAULT, BOTH)
+      sayTarget(fault)
+      return convertFault(fault, '', false)
+    }
+    const scenario = new Entry(report, value, [], SCENARIO, BOTH)
+    const description = scenario.text('description', '')
+    if (description !== '') report.comment(description)
+    const name = scenario.text('name', '')
+    const faults = scenario.children('faults', FAULT)
+    if (faults[0] !== undefined) sayTarget(faults[0])
+    const last = new Map(faults.map((fault, index) => [fault.raw('target'), index]))
+    for (const [index, fault] of faults.entries()) {
+      convertFault(fault, name, index < (last.get(fault.raw('target')) ?? 0))
+    }
+  },
+}
+
+function isFault(value: unknown): boolean {
+  return isRecord(value) && 'target' in value && isRecord(value['config'])
+}
+
+type FaultEntry = Entry<'target' | 'config' | 'durationMs'>
+
+function sayTarget(fault: FaultEntry): void {
+  fault.changed('target', 'read as the name of a tool; change `match` where a target is no tool')
+}
+
+/** With `first`, a later fault has the same target: the first sampled one acts alone. */
+function convertFault(fault: FaultEntry, scenario: string, first: boolean): void {
+  const target = fault.text('target')
+  const config: unknown = fault.raw('config')
+  const type = typeOf(config)
+  const made = convertKind(KINDS, type, fault, { value: config, path: fault.at('config') })
+  const ms = fault.has('durationMs') ? fault.number('durationMs', 0, { min: 0 }) : undefined
+  if (ms === 0) fault.leftOut('durationMs', 'the fault ends at once')
+  if (made === undefined || made.result.length === 0 || ms === 0) return
+  const name = [scenario, target, String(type)].filter((part) => part !== '').join('-')
+  fault.report.rule({ path: fault.path, doubts: made.entry.doubts }, name, {
+    match: { tool: exactName(target) },
+    ...sharedBy(made.entry.number('probability', 1, { min: 0, max: 1 })),
+    ...(ms !== undefined && { for: msText(ms) }),
+    // oxlint-disable-next-line unicorn/no-thenable -- a key of rules
+    ...(first && { then: 'stop' }),
+    faults: made.result,
+  })
+}
+
+function idle<Key extends string>(config: Entry<Key>, key: Key): Faults {
+  config.leftOut(key, 'with this value the fault changes nothing')
+  return []
+}

@@ -1,0 +1,122 @@
+import { quoted } from '../../base/text/foreign-text.ts'
+import { parseRules, parseWithPositions, type ReadRules } from '../file/parse.ts'
+import { pathText, type Path, type Problem } from '../file/problem.ts'
+import { located, type YamlDocument } from '../file/yaml-document.ts'
+import { CHAOS_MONKEY } from './chaos-monkey.ts'
+import { CHAOS_MESH } from './chaos-mesh.ts'
+import type { Converter } from './converter.ts'
+import { ISTIO } from './istio.ts'
+import { KUMA } from './kuma.ts'
+import { MCP_CHAOS } from './mcp-chaos.ts'
+import { ENVOY } from './envoy.ts'
+import { type Format, FORMATS } from './formats.ts'
+import { type FoundNote, type NoteKind, Report } from './report.ts'
+import { rulesYaml } from './rules-yaml.ts'
+import { TOXIPROXY } from './toxiproxy.ts'
+
+/** The converter of each format. */
+export const CONVERTERS: Readonly<Record<Format, Converter>> = {
+  'chaos-monkey': CHAOS_MONKEY,
+  'mcp-chaos': MCP_CHAOS,
+  istio: ISTIO,
+  'chaos-mesh': CHAOS_MESH,
+  kuma: KUMA,
+  toxiproxy: TOXIPROXY,
+  envoy: ENVOY,
+}
+
+/** Reports a field that was not carried over, or not exactly. Lines and columns count from 1. */
+export interface Note {
+  readonly kind: NoteKind
+  readonly message: string
+  readonly path: string
+  readonly line: number
+  readonly column: number
+}
+
+/** The result of a conversion: rules, or the errors that reject the source. */
+export type Imported =
+  | {
+      readonly ok: true
+      readonly format: Format
+      /** A valid rules file. */
+      readonly text: string
+      readonly rules: number
+      readonly notes: readonly Note[]
+    }
+  | { readonly ok: false; readonly format?: Format; readonly problems: readonly Problem[] }
+
+/** Converts a file of another tool. Without a format, it is recognized. Never throws. */
+export function importFaults(input: string | Uint8Array, format?: Format): Imported {
+  return importRead(parseWithPositions(input), format)
+}
+
+/** Converts a document that was read as a rules file before. */
+export function importRead({ parsed, document }: ReadRules, given?: Format): Imported {
+  if (document === undefined) return { ok: false, problems: parsed.ok ? [] : parsed.problems }
+  if (document.problems.length > 0) return { ok: false, problems: document.problems }
+  const { value } = document
+  const format = given ?? formatOf(value)
+  if (format !== undefined) return convert(format, document)
+  const message = parsed.ok
+    ? 'is a rules file already, or empty'
+    : 'is of no known format; name it with --from'
+  return { ok: false, problems: [problemAt(document, [], message)] }
+}
+
+/** Recognizes the format of a document. */
+export function formatOf(value: unknown): Format | undefined {
+  return FORMATS.find((name) => CONVERTERS[name].recognizes(value))
+}
+
+/** Returns true for a document that a sidecar reads in the place of rules. */
+export function isForeignRules(value: unknown): boolean {
+  const format = formatOf(value)
+  return format !== undefined && CONVERTERS[format].isRules === true
+}
+
+function convert(format: Format, document: YamlDocument): Imported {
+  const converter = CONVERTERS[format]
+  const report = new Report()
+  report.comment(`Converted from ${converter.source} by squall import.`)
+  converter.convert(report, document.value)
+  const rejected = (problems: readonly Problem[]): Imported => ({
+    ok: false,
+    format,
+    problems,
+  })
+  const { value } = document
+  if (report.drafts.length + report.notes.length === 0 && !converter.recognizes(value)) {
+    report.problem('wrong_type', `is not ${converter.source}`, [])
+  }
+  if (report.problems.length > 0) {
+    return rejected(report.problems.map((each) => located(each, document)))
+  }
+  const text = rulesYaml(report.file, report.drafts, report.comments)
+  const parsed = parseRules(text)
+  if (!parsed.ok) return rejected(parsed.problems.map((each) => atSource(each, report, document)))
+  const notes = report.notes.map((each) => noteAt(each, document)).sort(byPosition)
+  return { ok: true, format, text, rules: report.drafts.length, notes }
+}
+
+/** Moves an error of the converted rules to the object from which the rule comes. */
+function atSource(problem: Problem, { drafts }: Report, document: YamlDocument): Problem {
+  const index = /^rules\[(\d+)\]/.exec(problem.path)?.[1]
+  const draft = index === undefined ? undefined : drafts[Number(index)]
+  const rule = draft === undefined ? '' : ` of the rule ${quoted(draft.name)}`
+  const where = problem.path.replace(/^rules\[\d+\]\.?/, '')
+  const message = `becomes ${where || 'a file'}${rule}, which is invalid: ${problem.message}`
+  return { ...problemAt(document, draft?.path ?? [], message), code: problem.code }
+}
+
+function problemAt(document: YamlDocument, path: Path, message: string): Problem {
+  return located({ code: 'unreadable', message, path }, document)
+}
+
+function byPosition(a: Note, b: Note): number {
+  return a.line - b.line || a.column - b.column
+}
+
+function noteAt({ kind, message, path, atKey }: FoundNote, document: YamlDocument): Note {
+  return { kind, message, path: pathText(path), ...document.position(path, atKey) }
+}

@@ -1,0 +1,121 @@
+import { isRecord, textOf } from '../../base/values.ts'
+import type { Converter } from './converter.ts'
+import { Entry, type Item } from './entry.ts'
+import { aside, leftOut, limit, shape, to } from './fields.ts'
+import { EVERY_EXCHANGE } from './http-match.ts'
+import { MANIFEST_FIELDS, manifestsOf, nameOf } from './manifest.ts'
+import type { Report } from './report.ts'
+import { fixedDelay, percentOf } from './values.ts'
+
+const KIND = 'MeshFaultInjection'
+const PERCENTAGE = to('`percent`')
+const REFERENCE = to('nothing for `kind: Mesh`; for others its rules are disabled')
+
+const POLICY = shape('`MeshFaultInjection`', {
+  ...MANIFEST_FIELDS,
+  type: aside('names the kind, in the universal format'),
+  name: to('the beginning of the names of the rules, in the universal format'),
+  mesh: leftOut('apply the rules to pods of this mesh'),
+  labels: aside('says nothing about faults'),
+  spec: to('`rules`'),
+})
+const SPEC = shape('`spec`', {
+  targetRef: REFERENCE,
+  from: to('`rules`, in the same order'),
+  to: leftOut('faults of outgoing requests; Squall is in front of the server'),
+  rules: to('`rules`, in the same order'),
+})
+const FROM = shape('each of `from`', { targetRef: REFERENCE, default: to('`rules`') })
+const INBOUND = shape('each of `rules`', {
+  matches: limit('a sidecar does not know the identity of its caller'),
+  default: to('`rules`'),
+})
+const CONF = shape('`default`', { http: to('`rules`, in the same order') })
+const FAULT = shape('each of `http`', {
+  delay: to('a rule with `delay`'),
+  abort: to('a rule with `abort`'),
+  responseBandwidth: to('a rule with `throttle`'),
+})
+const ABORT = shape('`abort`', { httpStatus: to('`status`, from 200'), percentage: PERCENTAGE })
+const DELAY = shape('`delay`', { value: to('`fixed`'), percentage: PERCENTAGE })
+const BANDWIDTH = shape('`responseBandwidth`', {
+  limit: to('`rate`: Kuma hands the number of kbps to Envoy, which reads KiB per second'),
+  percentage: PERCENTAGE,
+})
+
+const UNITS: Readonly<Record<string, number>> = { kbps: 1, Mbps: 1000, Gbps: 1_000_000 }
+
+export const KUMA: Converter = {
+  source: 'a MeshFaultInjection of Kuma',
+  about:
+    'In the format of Kubernetes and the universal one. The faults of a list are sampled one after the other, as in Kuma. Rules match HTTP exchanges, also those that are no MCP; health checks and OAuth are exempt.',
+  shapes: [POLICY, SPEC, FROM, INBOUND, CONF, FAULT, DELAY, ABORT, BANDWIDTH],
+  recognizes: (value) => policiesIn(value).length > 0,
+  convert: (report, value) => {
+    for (const each of policiesIn(value)) {
+      const policy = new Entry(report, each.value, each.path, POLICY)
+      const name = nameOf(policy.raw('metadata'), textOf(policy.raw('name')) ?? 'kuma')
+      const spec = policy.part('spec', SPEC)
+      if (spec === undefined) continue
+      aboutMesh(spec, 'a sidecar does not know the targets of a mesh; name pods with `podLabels`')
+      for (const from of spec.children('from', FROM)) {
+        aboutMesh(from, 'a sidecar does not know the service of its caller')
+        convertConf(report, from, name)
+      }
+      for (const inbound of spec.children('rules', INBOUND)) convertConf(report, inbound, name)
+    }
+  },
+}
+
+function policiesIn(value: unknown): readonly Item[] {
+  return isRecord(value) && value['type'] === KIND
+    ? [{ value, path: [] }]
+    : manifestsOf(value, KIND)
+}
+
+function aboutMesh(entry: Entry<'targetRef'>, why: string): void {
+  const reference = entry.raw('targetRef')
+  const isMesh =
+    isRecord(reference) &&
+    reference['kind'] === 'Mesh' &&
+    Object.keys(reference).every((key) => key === 'kind' || key === 'name')
+  if (reference !== undefined && !isMesh) entry.doubt('targetRef', why)
+}
+
+function convertConf(report: Report, entry: Entry<'default'>, name: string): void {
+  const match = EVERY_EXCHANGE
+  for (const fault of entry.part('default', CONF)?.children('http', FAULT) ?? []) {
+    const delay = fault.child('delay', DELAY)
+    const abort = fault.child('abort', ABORT)
+    const bandwidth = fault.child('responseBandwidth', BANDWIDTH)
+    if (delay !== undefined) {
+      const faults = [{ delay: fixedDelay(delay.duration('value') ?? 0) }]
+      report.rule(delay, `${name}-delay`, { match, ...share(delay), faults })
+    }
+    if (abort !== undefined) {
+      const status = abort.number('httpStatus', undefined, { min: 200, max: 599 })
+      report.rule(abort, `${name}-abort`, {
+        match,
+        ...share(abort),
+        faults: [{ abort: { status } }],
+      })
+    }
+    if (bandwidth !== undefined) {
+      const faults = [{ throttle: { rate: rateOf(bandwidth) } }]
+      report.rule(bandwidth, `${name}-throttle`, { match, ...share(bandwidth), faults })
+    }
+  }
+}
+
+function share(fault: Entry<'percentage'>): object {
+  return percentOf(fault.amount('percentage', undefined, { min: 0, max: 100 }))
+}
+
+function rateOf(bandwidth: Entry<'limit' | 'percentage'>): string {
+  const [, number, unit = ''] = /^(\d{1,9}) ?([kMG]bps)$/.exec(bandwidth.text('limit')) ?? []
+  if (number === undefined) {
+    bandwidth.report.problem('invalid_value', 'must be such as 50Mbps', bandwidth.at('limit'))
+  }
+  bandwidth.changed('limit', 'read as KiB per second, as Envoy below Kuma does')
+  return `${Number(number ?? 1) * (UNITS[unit] ?? 1)}KiB`
+}

@@ -1,0 +1,226 @@
+// Formats of proxies that know HTTP or TCP alone.
+import { describe, expect, it } from 'vitest'
+import { imported, notImported } from './imported.ts'
+
+const TYPE = "'@type': type.googleapis.com/envoy.extensions.filters.http.fault.v3.HTTPFault"
+
+function filter(keys: string): string {
+  return `{ ${TYPE}, ${keys} }`
+}
+
+describe('envoy', () => {
+  const ABORT = 'abort: { http_status: 503, percentage: { numerator: 10 } }'
+
+  it('reads a filter alone, in both notations, with numbers as strings', () => {
+    const { file } = imported(
+      filter(
+        'responseRateLimit: { fixedLimit: { limitKbps: "64" }, percentage: { numerator: 6290, denominator: TEN_THOUSAND } }, downstreamNodes: [a.b, c]',
+      ),
+    )
+    expect(file.rules).toMatchObject([
+      {
+        percent: 62.9,
+        match: { headers: { 'x-envoy-downstream-service-node': { regex: '^(?:a\\.b|c)$' } } },
+        faults: [{ fault: 'throttle', config: { rate: 65_536 } }],
+      },
+    ])
+  })
+
+  it('injects nothing without a percentage, as Envoy does', () => {
+    const { file } = imported(filter('delay: { fixed_delay: 0.25s }'))
+    expect(file.rules).toMatchObject([{ percent: 0, faults: [{ config: { fixed: 250 } }] }])
+  })
+
+  it('limits active faults for the file, or with several filters for each', () => {
+    const one = filter(`max_active_faults: 7, ${ABORT}`)
+    expect(imported(one).file).toMatchObject({ maxActive: 7, rules: [{ percent: 10 }] })
+    const { file } = imported(`http_filters: [{ typed_config: ${one} }, { typed_config: ${one} }]`)
+    expect(file).toMatchObject({ maxActive: 100, rules: [{ maxActive: 7 }, { maxActive: 7 }] })
+  })
+
+  it('leaves out faults that callers request, and gRPC', () => {
+    const { file, notes } = imported(
+      filter('delay: { header_delay: {} }, abort: { grpc_status: 14 }'),
+    )
+    expect(file.rules).toEqual([])
+    expect(notes.map((note) => note.split(' ').slice(1))).toEqual([
+      ['left_out', 'delay.header_delay'],
+      ['left_out', 'abort.grpc_status'],
+    ])
+  })
+
+  it.each([
+    ['upstream_cluster: shop', 'upstream_cluster'],
+    ["headers: [{ name: ':path', exact_match: /mcp }]", 'headers[0].name'],
+    ['headers: [{ name: a, range_match: { start: 1, end: 2 } }]', 'headers[0].range_match'],
+    [
+      "headers: [{ name: a, safe_regex_match: { regex: '(?=a)' } }]",
+      'headers[0].safe_regex_match.regex',
+    ],
+    ['header: [{ name: a }]', 'header'],
+  ])('disables a rule with %s', (key, path) => {
+    const { file, notes, text } = imported(filter(`${ABORT}, ${key}`))
+    expect(file.rules).toMatchObject([{ enabled: false }])
+    expect(
+      notes.some((note) => note.endsWith(` ${path}`)),
+      String(notes),
+    ).toBe(true)
+    expect(text).toContain('# Disabled: ')
+  })
+
+  it('disables the rules of a filter for one route', () => {
+    const { file, notes } = imported(
+      `routes:\n  - typed_per_filter_config:\n      envoy.filters.http.fault: ${filter(ABORT)}`,
+    )
+    expect(file.rules).toMatchObject([{ enabled: false }])
+    expect(notes).toEqual(['2:5 left_out routes[0].typed_per_filter_config'])
+  })
+})
+
+describe('istio', () => {
+  const FAULT = 'fault: { abort: { httpStatus: 500 } }'
+
+  function service(...routes: readonly string[]): string {
+    const http = routes.map((route) => `    - { ${route} }\n`).join('')
+    return `kind: VirtualService\nmetadata: { name: s }\nspec:\n  http:\n${http}`
+  }
+
+  it('leaves to a route what routes before it do not take', () => {
+    const { file } = imported(
+      service(
+        'match: [{ uri: { exact: /a }, withoutHeaders: { x-skip: {} } }], route: []',
+        `name: rest, ${FAULT}`,
+        FAULT,
+      ),
+    )
+    expect(file.rules).toMatchObject([
+      {
+        name: 's-rest-abort',
+        match: {
+          http: { path: '*' },
+          not: { http: { path: '/a' }, not: { headers: { 'x-skip': { present: true } } } },
+        },
+      },
+    ])
+  })
+
+  it('compares without case, by prefixes with wildcards, and whole expressions', () => {
+    const { file } = imported(
+      service(
+        `match: [{ uri: { prefix: '/a*' } }, { uri: { exact: /B }, ignoreUriCase: true }, { uri: { regex: 'a|b' } }], ${FAULT}`,
+      ),
+    )
+    expect(file.rules[0]?.match?.any?.map(({ http }) => http?.path)).toEqual([
+      { regex: '^\\/a\\*' },
+      { regex: '(?i)^\\/B$' },
+      { regex: '^(?:a|b)$' },
+    ])
+  })
+
+  it('disables a rule about a caller, and those of routes behind it', () => {
+    const { file, notes } = imported(
+      service(`match: [{ sourceLabels: { app: a } }], ${FAULT}`, FAULT),
+    )
+    expect(file.rules.map(({ enabled }) => enabled)).toEqual([false, false])
+    expect(notes).toEqual(['5:19 left_out spec.http[0].match[0].sourceLabels'])
+  })
+
+  it('disables rules of gateways, and reads items of a list', () => {
+    const route = `http: [{ ${FAULT} }]`
+    const { file } = imported(
+      `kind: List\nitems:\n${['[edge]', '[edge, mesh]']
+        .map(
+          (gateways) => `  - { kind: VirtualService, spec: { gateways: ${gateways}, ${route} } }\n`,
+        )
+        .join('')}`,
+    )
+    expect(file.rules.map(({ enabled }) => enabled)).toEqual([false, true])
+  })
+})
+
+describe('toxiproxy', () => {
+  function proxy(name: string, keys: string): string {
+    return `{ name: ${name}, listen: 'a:1', upstream: 'b:1', ${keys} }`
+  }
+
+  it('takes a proxy that is down for one that resets requests', () => {
+    const { file } = imported(`[${proxy('a', 'enabled: false')}, ${proxy('b', 'enabled: true')}]`)
+    expect(file.rules).toMatchObject([{ name: 'a-down', faults: [{ fault: 'reset' }] }])
+  })
+
+  it('disables the rules of several proxies with faults', () => {
+    const toxics = 'toxics: [{ type: timeout, attributes: { timeout: 0 } }]'
+    const { file } = imported(`[${proxy('a', toxics)}, ${proxy('b', toxics)}]`)
+    expect(file.rules).toMatchObject([
+      { name: 'a-timeout_downstream', enabled: false },
+      { name: 'b-timeout_downstream', enabled: false },
+    ])
+  })
+
+  it('rejects what toxiproxy does not know', () => {
+    const toxics = 'toxics: [{ type: latncy, stream: side, attributes: {} }]'
+    expect(notImported(`[${proxy('a', toxics)}]`).map(({ message }) => message)).toEqual([
+      'unknown type "latncy"; did you mean "latency"?',
+      'must be upstream or downstream',
+    ])
+  })
+})
+
+describe('chaos-mesh', () => {
+  function chaos(keys: string): string {
+    return `kind: HTTPChaos\nspec: { mode: all, selector: {}, port: 80, ${keys} }`
+  }
+
+  it('aborts a request before it is delayed', () => {
+    const { file } = imported(chaos('target: Request, abort: true, delay: 1m30s'))
+    expect(file.rules).toMatchObject([
+      {
+        name: 'chaos-mesh',
+        faults: [
+          { fault: 'reset', config: { at: 'request' } },
+          { fault: 'delay', config: { fixed: 90_000 } },
+        ],
+      },
+    ])
+  })
+
+  it('disables a rule for pods that it cannot select, and leaves out what changes requests', () => {
+    const one = chaos('target: Request, abort: true').replace('mode: all', 'mode: one')
+    expect(imported(one).file.rules).toMatchObject([{ enabled: false }])
+    const { file, notes } = imported(chaos('target: Request, replace: { path: /b }'))
+    expect(file.rules).toEqual([])
+    expect(notes).toContainEqual(expect.stringMatching(/^2:\d+ left_out spec\.replace\.path$/))
+  })
+})
+
+describe('kuma', () => {
+  it('reads the universal format, and keeps the order of the faults', () => {
+    const { file, notes } = imported(`type: MeshFaultInjection
+name: faults
+spec:
+  rules:
+    - default:
+        http:
+          - abort: { httpStatus: 500, percentage: 70 }
+          - abort: { httpStatus: 503, percentage: '12.5' }
+    - matches: [{ spiffeID: { type: Exact, value: spiffe://a } }]
+      default: { http: [{ delay: { value: 5s, percentage: 5 } }] }
+`)
+    expect(file.rules).toMatchObject([
+      { name: 'faults-abort', percent: 70, faults: [{ config: { status: 500 } }] },
+      { name: 'faults-abort-2', percent: 12.5, faults: [{ config: { status: 503 } }] },
+      { name: 'faults-delay', percent: 5, enabled: false },
+    ])
+    expect(notes).toEqual(['9:7 left_out spec.rules[1].matches'])
+  })
+
+  it.each([
+    ['abort: { httpStatus: 500 }', 'missing_key'],
+    ["abort: { httpStatus: 500, percentage: '101' }", 'wrong_type'],
+    ['delay: { value: 5, percentage: 5 }', 'wrong_type'],
+    ['responseBandwidth: { limit: 5mbit, percentage: 5 }', 'invalid_value'],
+  ])('rejects %s', (fault, code) => {
+    const text = `kind: MeshFaultInjection\nspec:\n  from:\n    - targetRef: { kind: Mesh }\n      default: { http: [{ ${fault} }] }`
+    expect(notImported(text)[0]).toMatchObject({ code, line: 5 })
+  })
+})
