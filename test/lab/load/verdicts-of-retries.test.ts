@@ -20,7 +20,7 @@ type Case = readonly [Fault, Partial<LoadResilience>, Readonly<Record<string, nu
 test.concurrent.each<Case>([
   ['broken', {}, { gave_up: 12 }],
   ['broken', { retries: 2 }, { retried: 24, gave_up: 12 }],
-  // Of six equal calls, more than three follow the first two.
+  // More than three equal calls follow the first and the second of six.
   ['broken', { retries: 5 }, { runaway: 24, retried: 36, gave_up: 12 }],
   // Ten retries are allowed before calls have earned any.
   ['broken', { retries: 2, retryBudget: 0 }, { retried: 10, gave_up: 12 }],
