@@ -19,6 +19,8 @@ const NEIGHBOURS = 300
 const BESIDE = 1000
 /** The most that the p99 of neighbours may rise by, in milliseconds. */
 const MOST_LATER = 1
+/** Rounds before the measured ones: a sidecar runs for days, and V8 compiles for seconds. */
+const WARM_UP = 3
 /** Each fault with the ratio to an untouched call that it may cost, and a sign of it in the response. */
 const FAULTS = /** @type {const} */ ([
   ['untouched', '', 1, 'yyy'],
@@ -47,12 +49,12 @@ export function faults() {
         const { name: generator, run } = loadGenerator()
         /** @type {Record<string, (name: string) => Promise<{ calls: number, errors: number }>>} */
         const loads = {
-          [`${RATE} calls/s`]: (name) =>
-            openLoop({ port, rate: RATE, seconds, exchange: exchanges.get(name) }),
           [`${generator}, 32 connections`]: (name) => {
             const ofFault = { ...small, request: exchanges.get(name)?.request ?? '' }
             return run({ port, connections: 32, seconds, directory, workload: ofFault })
           },
+          [`${RATE} calls/s`]: (name) =>
+            openLoop({ port, rate: RATE, seconds, exchange: exchanges.get(name) }),
         }
         const before = memoryMiB(pid).now
         const rows = []
@@ -158,13 +160,12 @@ async function exchangesOf(port, plain) {
 async function measured(pid, rounds, send) {
   /** @type {Map<string, number[]>} */
   const micros = new Map(FAULTS.map(([name]) => [name, []]))
-  for (let round = 0; round <= rounds; round++) {
+  for (let round = -WARM_UP; round < rounds; round++) {
     for (const [name] of FAULTS) {
       const read = cpuMeter(pid)
       const { calls, errors } = await send(name)
       if (errors > 0) throw new Error(`${name}: ${errors} errors`)
-      // The first round warms up.
-      if (round > 0) micros.get(name)?.push(read() / calls)
+      if (round >= 0) micros.get(name)?.push(read() / calls)
     }
   }
   return micros

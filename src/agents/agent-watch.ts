@@ -5,7 +5,7 @@ import { isError } from '../telemetry/outcome-index.ts'
 import { callKey, hashOfCall, isHandshake, isPassive, keptName } from './action.ts'
 import { type ActionEnd, causesOf, factsOf, FaultEvent } from './fault-event.ts'
 import { SafeTools } from './safe-tools.ts'
-import type { Action, Decided, Task } from './task.ts'
+import { type Action, type Decided, earlyReaction, type Task } from './task.ts'
 import { callerKey, type TaskFacts, taskKeyOf, type TaskKeys } from './task-key.ts'
 import { MAX_TASKS, TaskTable } from './task-table.ts'
 
@@ -69,11 +69,6 @@ export class AgentWatch {
     return this.#waiting
   }
 
-  /** Returns the tasks that have not ended. */
-  openTasks(): Iterable<Task> {
-    return this.#tasks.recent()
-  }
-
   /** Returns the tasks, those used last first, and then those that have ended. */
   *tasks(): Iterable<{ readonly task: Task; readonly isOpen: boolean }> {
     for (const task of this.#tasks.recent()) yield { task, isOpen: true }
@@ -96,13 +91,7 @@ export class AgentWatch {
     const method = keptName(call.method)
     const name = call.name === undefined ? undefined : keptName(call.name)
     const overlaps = task.isShared && task.open > 0
-    if (!passive) {
-      if (overlaps) this.#overlap(task)
-      task.seq++
-      task.open++
-      task.calledAt = now
-    }
-    const { seq } = task
+    const seq = passive ? task.seq : task.seq + 1
     const action: Action = {
       task,
       method,
@@ -112,6 +101,13 @@ export class AgentWatch {
       seq,
       overlaps,
       isRetry: task.failed.size > 0 && task.failed.has(callKey({ method, name, hash })),
+      isOpen: true,
+    }
+    if (!passive) {
+      if (overlaps) this.#overlap(task)
+      task.seq = seq
+      task.open++
+      task.latest = action
     }
     if (task.undecided.length > 0) this.#follow(task, action, passive)
     if (passive || isHandshake(method)) return action
@@ -129,6 +125,7 @@ export class AgentWatch {
   /** Takes the end of a call. */
   ended(action: Action, end: ActionEnd, now: number): void {
     const { task, method } = action
+    action.isOpen = false
     if (task.isEnded) return
     const { outcome } = end.record
     const isOk = outcome === 'ok'
@@ -152,14 +149,16 @@ export class AgentWatch {
       this.#counts.wasted++
     }
     const causes = causesOf(end)
-    const isFine = isOk && end.record.changed !== true
-    if (isFine && action.isRetry) task.retrySucceeded(callKey(action))
+    if (action.isRetry && isOk && end.record.changed !== true) task.retrySucceeded(callKey(action))
     if (causes.length === 0) return
     this.#count(task)
     task.events++
-    const event = new FaultEvent(factsOf(action, end, causes, now), this.#options.maxRetries)
-    if (event.facts.isNoticed && !action.isRetry) task.hasFailed(callKey(action))
-    this.#add(action, event)
+    const reaction = earlyReaction(action, outcome, now)
+    const at = reaction === undefined ? now : Math.min(now, reaction.receivedAt)
+    const event = new FaultEvent(factsOf(action, end, causes, at), this.#options.maxRetries)
+    const isRetried = reaction?.isOpen === false && event.isRepeatedBy(reaction)
+    if (event.facts.isNoticed && !action.isRetry && !isRetried) task.hasFailed(callKey(action))
+    this.#add(action, event, reaction)
   }
 
   /** Takes the session that an `initialize` has begun. */
@@ -222,6 +221,15 @@ export class AgentWatch {
     }
   }
 
+  /** Counts a call as a retry that seemed to be a call of its own. */
+  #isRetry(action: Action): void {
+    if (action.isRetry) return
+    action.isRetry = true
+    action.task.calls--
+    action.task.retries++
+    this.#counts.retries++
+  }
+
   #overlap(task: Task): void {
     for (const event of task.undecided.slice()) {
       event.overlapped()
@@ -229,13 +237,19 @@ export class AgentWatch {
     }
   }
 
-  #add({ task, overlaps, seq }: Action, event: FaultEvent): void {
+  #add({ task, overlaps, seq }: Action, event: FaultEvent, reaction?: Action): void {
     task.undecided.push(event)
     this.#waiting++
     this.#undecided.add(task)
     if (!event.facts.isNoticed) return this.#decide(task, event)
-    const isLate = event.facts.endedAt < task.calledAt
-    if (isLate || (task.isShared && (overlaps || seq !== task.seq))) {
+    // Any of several calls may be the first after the client left.
+    if (reaction?.seq === seq + 1) {
+      if (event.isRepeatedBy(reaction)) this.#isRetry(reaction)
+      if (event.followedBy(reaction) || !reaction.isOpen) this.#decide(task, event)
+      return
+    }
+    const isLate = event.facts.endedAt < (task.latest?.receivedAt ?? 0)
+    if (reaction !== undefined || isLate || (task.isShared && (overlaps || seq !== task.seq))) {
       event.overlapped()
       return this.#decide(task, event)
     }

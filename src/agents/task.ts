@@ -1,4 +1,5 @@
 import type { ActionFacts } from './action.ts'
+import type { Outcome } from '../mcp/call.ts'
 import type { FaultEvent } from './fault-event.ts'
 import type { KeyKind } from './key-kinds.ts'
 import type { Verdict } from './verdicts.ts'
@@ -19,7 +20,28 @@ export interface Action extends ActionFacts {
   /** True when another call of the task was open at the arrival. */
   readonly overlaps: boolean
   /** True when the call repeats one that failed. */
-  readonly isRetry: boolean
+  isRetry: boolean
+  isOpen: boolean
+}
+
+/** The outcomes of calls that their client left. */
+const LEFT: ReadonlySet<Outcome> = new Set(['timeout', 'abandoned', 'cancelled'])
+/** A client leaves a call by one connection, and may make the next by another, which is read first. */
+const READ_EARLY_MS = 50
+
+/**
+ * Returns the last call after one that its client left at `leftAt`, when it arrived before that was
+ * known; undefined if there is none.
+ */
+export function earlyReaction(
+  { task, seq }: Action,
+  outcome: Outcome,
+  leftAt: number,
+): Action | undefined {
+  const { latest } = task
+  const isAlone = latest === undefined || latest.seq === seq
+  if (isAlone || task.isShared || !LEFT.has(outcome)) return undefined
+  return leftAt - latest.receivedAt < READ_EARLY_MS ? latest : undefined
 }
 
 /** The most failed calls by which a retry is recognized. */
@@ -41,8 +63,8 @@ export class Task {
   usedAt = 0
   /** The number of calls so far, without passive ones. */
   seq = 0
-  /** The arrival of the last of them. */
-  calledAt = 0
+  /** The last of them. */
+  latest: Action | undefined
   /** Those among them in flight. */
   open = 0
   isEnded = false

@@ -40,18 +40,34 @@ describe('a call that ends after its task', () => {
 
 describe('a call that its client left', () => {
   it.each([
-    ['gave_up', false],
-    ['ambiguous', true],
-  ])('is %s; followed by another call before it is settled: %s', (verdict, isFollowed) => {
+    ['gave_up', 0],
+    ['retried', 1],
+    ['ambiguous', 2],
+  ])('is %s; %d other calls follow before it is settled', (verdict, calls) => {
     const agent = watched()
     const left = agent.begin({ tool: 'x', ...task('a') })
     const leftAt = agent.now()
-    if (isFollowed) agent.call({ tool: 'x', ...task('a') })
+    for (let i = 0; i < calls; i++) agent.call({ tool: 'x', ...task('a') })
     agent.end(left, { outcome: 'abandoned', leftAt })
     agent.wait(3000)
     expect(agent.verdicts).toEqual([verdict])
     // A task fails with its last call.
-    expect(results(agent)).toEqual(isFollowed ? { recovered: 1 } : { failed: 1 })
+    expect(results(agent)).toEqual(calls > 0 ? { recovered: 1 } : { failed: 1 })
+    expect(agent.counts.retries).toBe(calls === 1 ? 1 : 0)
+  })
+
+  it.each([
+    ['retried', 20],
+    ['gave_up', 200],
+  ])('is %s when the next call was read %d ms before the client left', (verdict, before) => {
+    const agent = watched()
+    const left = agent.begin({ tool: 'x', ...task('a') })
+    const next = agent.begin({ tool: 'x', ...task('a') })
+    agent.wait(before)
+    agent.end(left, { outcome: 'timeout' })
+    agent.end(next)
+    agent.wait(3000)
+    expect(agent.verdicts).toEqual([verdict])
   })
 
   it('does not end its task early', () => {

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import type { Cell, Kind } from './run-cells.ts'
 import { sdkKind } from './sdk-kind.ts'
 import { clientsOf, SETTINGS, type ClientId, type Setting } from './settings.ts'
-import { titleOf } from './variant.ts'
+import { titleOf, verdictsOn } from './variant.ts'
 import { VARIANTS } from './variants/index.ts'
 import { measureCells } from './run-cells.ts'
 
@@ -29,6 +29,16 @@ export function testMatrix(kind: Kind, settings: readonly Setting[], oneIn = 1):
       const expected = variants.map((one) => [titleOf(one), kind.expected(one, setting.id)])
       const met = cells.map(({ variant, injected }) => [titleOf(variant), injected])
       expect(Object.fromEntries(met)).toEqual(Object.fromEntries(expected))
+    })
+
+    test('the verdicts are what the source of the client does', () => {
+      const known = cells.filter(({ variant }) => kind.expected(variant, setting.id) !== undefined)
+      const expected = known.map(({ variant, injected }) => [
+        titleOf(variant),
+        verdictsOn(variant, injected, kind.listsAfterResult),
+      ])
+      const seen = known.map(({ variant, verdicts }) => [titleOf(variant), verdicts])
+      expect(Object.fromEntries(seen)).toEqual(Object.fromEntries(expected))
     })
 
     test('a server that really fails so is reported in the same words', () => {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
+import type { AgentWatchOptions } from '../../src/agents/agent-watch.ts'
 import { parseRules } from '../../src/rules/file/parse.ts'
 import { RESULTS } from '../../src/rules/select/rule-counts.ts'
 import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
@@ -7,7 +8,7 @@ import { metricValue } from '../support/metric-value.ts'
 import { startSidecar, type RunningSidecar } from '../support/sidecar.ts'
 import { familyIn } from '../telemetry/exposition.ts'
 import type { Setting, SettingId } from './settings.ts'
-import { realOf, type Observed, type Variant } from './variant.ts'
+import { realOf, verdictsOn, type Observed, type Variant } from './variant.ts'
 import { startUpstream } from '../support/upstream.ts'
 
 /** The observations of a client for one variant in one setting. */
@@ -17,6 +18,8 @@ export interface Cell {
   readonly injected: Observed
   /** The observations with a server that really fails, without Squall; undefined without one. */
   readonly real: Met | undefined
+  /** The verdicts on the client, in the order of its calls. */
+  readonly verdicts: readonly string[]
 }
 
 /** The observations that a client makes by itself. */
@@ -44,6 +47,8 @@ export interface Pace {
 /** A kind of client: what it is expected to report, and how it is made to. */
 export interface Kind {
   readonly expected: (variant: Variant, setting: SettingId) => Observed | undefined
+  /** True for a client that lists the tools after its first result, to check it by their schema. */
+  readonly listsAfterResult: boolean
   /** Has clients meet what they are to meet; what they report, by cell. */
   readonly meetAll: (
     setting: Setting,
@@ -80,7 +85,8 @@ export async function measureCells(
   })
   const host = await startUpstream('matrix', setting.id)
   const rules = rulesOf(PACES.flatMap((_, round) => plans.map((plan) => inRound(plan, round))))
-  const squall = await startSidecar({ upstream: host.origin, rules })
+  const squall = await startSidecar({ upstream: host.origin, rules, tasks: TASKS })
+  const verdicts = verdictsByTool(squall)
   const run = async (some: readonly Plan[], pace: Pace): Promise<readonly Cell[]> => {
     const meetings = some.flatMap(({ id, variant, expected }) => {
       const common = { variant, expected }
@@ -93,6 +99,7 @@ export async function measureCells(
     })
     const met = await kind.meetAll(setting, meetings, pace)
     const reported = await accounts(squall, some)
+    squall.agents!.sweep(performance.now() + 2 * TASKS.window)
     return some.map(({ id, variant }) => ({
       variant,
       injected: {
@@ -102,6 +109,7 @@ export async function measureCells(
         rule: resultOf(squall, id),
       },
       real: met.get(realCell(id)),
+      verdicts: verdicts.get(id) ?? [],
     }))
   }
   try {
@@ -110,7 +118,9 @@ export async function measureCells(
     for (const [round, pace] of PACES.entries()) {
       const some = doubtful.map((plan) => inRound(plan, round))
       for (const cell of await run(some, pace)) cells.set(cell.variant, cell)
-      doubtful = doubtful.filter((plan) => !isFine(cells.get(plan.variant)!, plan.expected))
+      doubtful = doubtful.filter(
+        (plan) => !isFine(cells.get(plan.variant)!, plan.expected, kind.listsAfterResult),
+      )
       if (doubtful.length === 0) break
     }
     return [...cells.values()]
@@ -118,6 +128,25 @@ export async function measureCells(
     await squall.close()
     await host.close()
   }
+}
+
+/** The clients of a cell name it in each request: that is their task. */
+const TASKS: AgentWatchOptions = {
+  by: ['header'],
+  header: 'x-cell',
+  meta: undefined,
+  window: 3_600_000,
+  maxRetries: 3,
+}
+
+/** Collects the verdicts on the calls of each cell's tool. */
+function verdictsByTool({ agents }: RunningSidecar): ReadonlyMap<string, readonly string[]> {
+  const verdicts = new Map<string, string[]>()
+  agents!.read(({ event, verdict }) => {
+    const tool = event.facts.action.name ?? ''
+    verdicts.set(tool, [...(verdicts.get(tool) ?? []), verdict])
+  })
+  return verdicts
 }
 
 function realCell(id: string): string {
@@ -129,10 +158,15 @@ function inRound(plan: Plan, round: number): Plan {
   return { ...plan, id: `${plan.id}-${round}` }
 }
 
-function isFine({ injected, real }: Cell, expected: Observed | undefined): boolean {
+function isFine(cell: Cell, expected: Observed | undefined, listsAfterResult: boolean): boolean {
   if (expected === undefined) return true
+  const { variant, injected, real, verdicts } = cell
   const { says, next } = expected
-  return isDeepStrictEqual(injected, expected) && (!real || isDeepStrictEqual(real, { says, next }))
+  return (
+    isDeepStrictEqual(injected, expected) &&
+    (!real || isDeepStrictEqual(real, { says, next })) &&
+    isDeepStrictEqual(verdicts, verdictsOn(variant, expected, listsAfterResult))
+  )
 }
 
 /** A rule per cell. */

@@ -19,6 +19,7 @@ const LONG = 10_000
 export function sdkKind(client: ClientId): Kind {
   return {
     expected: (variant, setting) => expectedOf(variant, setting, client),
+    listsAfterResult: false,
     async meetAll(setting, meetings, { atOnce, patience }) {
       const met = new Map<string, Met>()
       const clients: MatrixClient[] = []

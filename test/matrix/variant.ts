@@ -65,6 +65,31 @@ export function expectedOf(
   }
 }
 
+/**
+ * Returns the verdicts that Squall gives on a client that does what its SDK does: no SDK repeats
+ * these calls, so that the client goes on, or calls the next tool after an error.
+ */
+export function verdictsOn(
+  { fault, method, config }: Variant,
+  { says, counted, rule }: Observed,
+  listsAfterResult: boolean,
+): readonly string[] {
+  const isDecided = method === undefined && rule.startsWith('injected') && counted !== 'open'
+  // A second copy follows when the call has ended.
+  if (!isDecided || config === '{ duplicate: last }') return []
+  if (counted.startsWith('ok/')) return ['continued']
+  if (says.startsWith('ok')) {
+    // The client took the response of another id, and the call stays open until its stream ends.
+    if (counted.startsWith('abandoned/')) return ['gave_up']
+    if (listsAfterResult) return ['relisted']
+  }
+  // Before the client leaves the stream, it makes the next call and lists the tools.
+  if (listsAfterResult && counted.startsWith('abandoned/') && fault === 'corrupt') {
+    return ['ambiguous']
+  }
+  return [says.startsWith('client dies') ? 'gave_up' : 'switched_tool']
+}
+
 /** Returns the real failure that a fault imitates in a setting; undefined if there is none. */
 export function realOf(variant: Variant, setting: SettingId): RealFailureName | undefined {
   return variant.rows.find((row) => row.in.includes(setting))?.real ?? variant.real

@@ -71,6 +71,7 @@ export function ruleStage(
     notApplicable: (record) => void notApplicable.push(record),
     canaryReturned: (call) => void canaryCalls.push(call),
     failed: (_place, error) => void broken.push(error),
+    effectsOn: (call) => injected.filter((record) => record.first && record.call === call),
   }
   return {
     rules,

@@ -1,4 +1,5 @@
 import type { RequestListener } from 'node:http'
+import { AgentWatch, type AgentWatchOptions } from '../../src/agents/agent-watch.ts'
 import { Sidecar } from '../../src/listener/sidecar.ts'
 import type { SidecarOptions } from '../../src/listener/sidecar-options.ts'
 import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
@@ -25,6 +26,8 @@ export interface StartOptions<U extends Upstream = Upstream>
   readonly rules?: readonly RuleSpec[]
   /** Named by the requests of `call` and `post`. */
   readonly session?: string
+  /** Groups calls into tasks. */
+  readonly tasks?: AgentWatchOptions
 }
 
 export interface RuledOptions extends StartOptions<RequestListener> {
@@ -38,6 +41,8 @@ export interface RunningSidecar {
   readonly sidecar: Sidecar
   /** The stage of its rules; undefined without any. */
   readonly faults: RuleStage | undefined
+  /** Watches agents; undefined without `tasks`. */
+  readonly agents: AgentWatch | undefined
   metrics(): Promise<string>
   close(): Promise<void>
 }
@@ -92,7 +97,7 @@ export async function startSidecar(
 
 async function startBefore(
   upstream: string,
-  { rules, file, faults: replaced, ...overrides }: Omit<StartOptions, 'upstream'>,
+  { rules, file, faults: replaced, tasks, ...overrides }: Omit<StartOptions, 'upstream'>,
 ): Promise<RunningSidecar> {
   const url = new URL(upstream)
   const options: SidecarOptions = {
@@ -135,7 +140,8 @@ async function startBefore(
   const metrics = createMetrics({ version: '0.0.0-test' })
   const faults =
     rules && ruleStage(rules, { ...(file && { file }), ...(replaced && { faults: replaced }) })
-  const sidecar = new Sidecar(options, metrics, silent, faults)
+  const agents = tasks && new AgentWatch(tasks, metrics.tasks)
+  const sidecar = new Sidecar(options, metrics, silent, faults, undefined, agents)
   const [bound] = await sidecar.listen()
   return {
     url: `http://127.0.0.1:${bound!.port}`,
@@ -143,6 +149,7 @@ async function startBefore(
     port: bound!.port,
     sidecar,
     faults,
+    agents,
     metrics: async () => {
       sidecar.sweep()
       return (await metrics.render()).text

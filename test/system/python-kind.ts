@@ -11,6 +11,7 @@ const LONG = 10
 export function pythonKind(expected: Kind['expected']): Kind {
   return {
     expected,
+    listsAfterResult: true,
     async meetAll(_, meetings, { atOnce, patience }) {
       const asked = meetings.map(({ cell, variant, expected: wanted, origin, headers }) => ({
         cell,

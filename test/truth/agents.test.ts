@@ -103,8 +103,8 @@ const BY_TRANSPORT: readonly (readonly [Transport, readonly Key[]])[] = [
 ]
 const PAIRS = BY_TRANSPORT.flatMap(([transport, keys]) => keys.map((key) => ({ transport, key })))
 /** Tasks of each script. */
-const TASKS = rounds(1, 10)
-const AT_ONCE = 50
+const TASKS = rounds(1, 200)
+const AT_ONCE = 200
 
 const upstream = agentUpstream()
 /** The verdicts by tool; each pair has its own tools. */
@@ -133,7 +133,7 @@ beforeAll(
     // The time of all verdicts is over.
     watch.sweep(performance.now() + 1e9)
   },
-  rounds(60_000, 180_000),
+  rounds(60_000, 900_000),
 )
 afterAll(() => ruled.close())
 
