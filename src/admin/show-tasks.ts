@@ -118,7 +118,9 @@ function showCounts({ watch, counts }: AgentSource): Omit<Tasks, 'tasks'> {
   const all = over + counts.open
   const calls = [...counts.calls.values()].reduce((sum, value) => sum + value, 0) - retries
   const soFar = { ok: 0, recovered: 0, failed: 0 }
-  for (const task of watch.openTasks()) if (task.counts) soFar[task.result]++
+  for (const { task, isOpen } of watch.tasks()) {
+    if (isOpen && task.counts) soFar[task.result]++
+  }
   return {
     since: new Date(watch.beganAt).toISOString(),
     windowSeconds: watch.window / 1000,

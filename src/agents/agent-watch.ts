@@ -69,11 +69,6 @@ export class AgentWatch {
     return this.#waiting
   }
 
-  /** Returns the tasks that have not ended. */
-  openTasks(): Iterable<Task> {
-    return this.#tasks.recent()
-  }
-
   /** Returns the tasks, those used last first, and then those that have ended. */
   *tasks(): Iterable<{ readonly task: Task; readonly isOpen: boolean }> {
     for (const task of this.#tasks.recent()) yield { task, isOpen: true }
@@ -154,8 +149,7 @@ export class AgentWatch {
       this.#counts.wasted++
     }
     const causes = causesOf(end)
-    const isFine = isOk && end.record.changed !== true
-    if (isFine && action.isRetry) task.retrySucceeded(callKey(action))
+    if (action.isRetry && isOk && end.record.changed !== true) task.retrySucceeded(callKey(action))
     if (causes.length === 0) return
     this.#count(task)
     task.events++
