@@ -48,15 +48,16 @@ async function respond(
     return jsonResponse(404, { error: 'not found', paths: listed(routes) })
   }
   const { method } = request
-  const { read, stream, change } = route
+  const { read, stream, change, remove } = route
   if (read !== undefined && (method === 'GET' || method === 'HEAD')) {
     return unreadable(parts, path, route, request) ?? read(request.headers)
   }
   if (stream !== undefined && method === 'GET') {
     return unreadable(parts, path, route, request) ?? stream(response, new URLSearchParams(query))
   }
-  if (change !== undefined && method === 'POST') {
-    const done = await changed(parts, change, request, response)
+  const changes = method === 'POST' ? change : method === 'DELETE' ? remove : undefined
+  if (changes !== undefined) {
+    const done = await changed(parts, changes, request, response)
     return logged(parts, path, request, done, 'change')
   }
   const allow = methodsOf(route)

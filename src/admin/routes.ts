@@ -59,6 +59,8 @@ export interface AdminRoute {
   ) => AdminResponse | undefined | Promise<AdminResponse | undefined>
   /** Answers POST of a client that may change things. */
   readonly change?: (request: ChangeRequest) => AdminResponse
+  /** Answers DELETE of a client that may change things. */
+  readonly remove?: (request: ChangeRequest) => AdminResponse
 }
 
 export interface RouteSources {
@@ -74,7 +76,7 @@ const TEXT = 'text/plain; charset=utf-8'
 /** Makes the route of an endpoint. */
 export function routeOf(
   { path, summary, open }: Endpoint,
-  does: Pick<AdminRoute, 'read' | 'stream' | 'change'>,
+  does: Pick<AdminRoute, 'read' | 'stream' | 'change' | 'remove'>,
 ): readonly [string, AdminRoute] {
   return [
     path,
@@ -82,11 +84,12 @@ export function routeOf(
   ]
 }
 
-export function methodsOf({ read, stream, change }: AdminRoute): readonly string[] {
+export function methodsOf({ read, stream, change, remove }: AdminRoute): readonly string[] {
   return [
     ...(read === undefined ? [] : ['GET', 'HEAD']),
     ...(stream === undefined ? [] : ['GET']),
     ...(change === undefined ? [] : ['POST']),
+    ...(remove === undefined ? [] : ['DELETE']),
     'OPTIONS',
   ]
 }

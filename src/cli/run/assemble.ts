@@ -6,6 +6,7 @@ import { connectionLimits, descriptorLimit } from '../../listener/front/descript
 import type { RecentFaults } from '../../listener/faults/fault-report.ts'
 import { Sidecar } from '../../listener/sidecar.ts'
 import type { ActiveRules } from '../../rules/watch/active-rules.ts'
+import type { TemporaryFaults } from '../../rules/watch/temporary-faults.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
 import { invalidCombination, invalidFile } from '../flags/usage-error.ts'
 import type { CallLog } from '../../telemetry/call-log.ts'
@@ -15,8 +16,7 @@ import { isForPeople, type Logger } from '../../telemetry/log.ts'
 import { createMetrics, type Exposition, type Metrics } from '../../telemetry/metrics.ts'
 import type { TextFormat } from '../../telemetry/text-format.ts'
 import { formatUpstream } from '../../upstream/address.ts'
-import type { LoggedFaults, RulesEngine } from './rules-engine.ts'
-import type { RunRules } from './rules-options.ts'
+import type { RulesEngine } from './rules-engine.ts'
 import type { RunOptions } from './run-options.ts'
 import { readVersion } from '../version.ts'
 
@@ -34,6 +34,8 @@ export interface Running {
   readonly rules: ActiveRules | undefined
   /** The last injected faults; undefined when no rule can become active. */
   readonly recent: RecentFaults | undefined
+  /** Adds rules of no file; undefined when no rule can become active. */
+  readonly temporary: TemporaryFaults | undefined
   /** Shows single calls to readers. */
   readonly watch: CallWatch
   /** Watches agents; undefined where nobody asked for that. */
@@ -60,7 +62,7 @@ export async function assemble(
   const version = readVersion()
   const metrics = createMetrics({ version })
   const callLog = await openedCallLog(options, metrics, logger)
-  const engine = await rulesEngine(options.rules, metrics, logger, { ...options, ...given })
+  const engine = await rulesEngine(options, metrics, logger, given)
   const telemetry = engine?.telemetry ?? metrics
   const room = connectionLimits(descriptorLimit(), { ...options, listeners: options.pairs.length })
   const watch = new CallWatch({
@@ -98,6 +100,7 @@ export async function assemble(
     version,
     rules: engine?.rules,
     recent: engine?.recent,
+    temporary: engine?.temporary,
     tools: () => metrics.tools(),
     watch,
     agents,
@@ -145,7 +148,7 @@ export async function assemble(
       'the limit on open files allows fewer connections than configured; raise ulimit -n'
     logger[room.maxConnections < FEW_CONNECTIONS ? 'warn' : 'info'](room, message)
   }
-  const { rules, recent } = engine ?? {}
+  const { rules, recent, temporary } = engine ?? {}
   const parts = {
     listeners,
     admin: bound,
@@ -155,6 +158,7 @@ export async function assemble(
     agents,
     rules,
     recent,
+    temporary,
     callLog,
   }
   return running(parts, async () => {
@@ -223,17 +227,19 @@ function urlOf({ host, port }: BoundAddress, scheme = 'http'): string | undefine
  * active.
  */
 async function rulesEngine(
-  options: RunRules,
+  options: RunOptions,
   metrics: Metrics,
   logger: Logger,
-  logged: LoggedFaults,
+  given: GivenRules | undefined,
 ): Promise<RulesEngine | undefined> {
-  const { path, headerFaults } = options
-  if (path === undefined && headerFaults === undefined && logged.keptFaults === undefined) {
+  const { rules, admin, adminToken } = options
+  const { path, headerFaults } = rules
+  const addsFaults = admin !== undefined && adminToken !== undefined
+  if (path === undefined && headerFaults === undefined && given === undefined && !addsFaults) {
     return undefined
   }
   const { createRulesEngine } = await import('./rules-engine.ts')
-  return createRulesEngine(options, metrics, logger, logged)
+  return createRulesEngine(rules, metrics, logger, { ...options, ...given })
 }
 
 /** Updates the sizes of tables, which otherwise happens once a second, and renders the metrics. */

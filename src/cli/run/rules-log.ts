@@ -46,7 +46,9 @@ export class ExpiryLog {
     const { ruleSet, states } = this.#rules
     return ruleSet.rules.flatMap((rule) => {
       const state = states.of(rule)
-      if (state === undefined || !rule.enabled || !rule.selection.inPod) return []
+      if (state === undefined) return []
+      // A temporary rule is removed at its end, whether it acts or not.
+      if (!rule.temporary && (!rule.enabled || !rule.selection.inPod)) return []
       return [{ name: rule.name, end: windowEnd(rule.selection, state.since) }]
     })
   }

@@ -1,0 +1,156 @@
+import { quoted } from '../../base/text/foreign-text.ts'
+import { durationText } from '../../base/units.ts'
+import { isRecord } from '../../base/values.ts'
+import { parseRules } from '../file/parse.ts'
+import { sentence } from '../file/problem-format.ts'
+import type { Problem } from '../file/problem.ts'
+import type { RuleSpec } from '../file/rule-spec.ts'
+import { ruleTexts } from '../file/rule-text.ts'
+import type { CompiledRule } from '../match/compiled-rule.ts'
+import { windowEnd } from '../select/selection.ts'
+import type { ActiveRules, TemporaryRule } from './active-rules.ts'
+
+/** The most temporary faults at a time. */
+export const MAX_TEMPORARY = 1_000
+/** The longest time until a temporary fault ends. */
+export const MAX_LASTING_MS = 24 * 3_600_000
+
+const MAX_SHOWN_PROBLEMS = 5
+const NO_END =
+  'needs `for`, such as "30s": a temporary fault ends by itself (with `repeat`, give `until`)'
+
+/**
+ * The reason why a fault is not added: `invalid` for a rule with errors, `conflict` for a state that
+ * does not allow it, `disarmed` where no rule may act.
+ */
+export interface RejectedFault {
+  readonly rejected: 'invalid' | 'conflict' | 'disarmed'
+  readonly message: string
+}
+
+/**
+ * Adds and removes rules of no file. They precede the rules of the file, survive its reloads, and
+ * end with the process at the latest.
+ */
+export class TemporaryFaults {
+  readonly #rules: ActiveRules
+  readonly #onChange: () => void
+
+  /** `onChange` is called when rules were added or removed. */
+  constructor(rules: ActiveRules, onChange: () => void = () => undefined) {
+    this.#rules = rules
+    this.#onChange = onChange
+  }
+
+  /** The faults that have not ended, in the order in which they were added. */
+  list(): readonly TemporaryRule[] {
+    this.expire()
+    return this.#rules.temporary
+  }
+
+  /** Checks a rule as in a rules file, and adds it. A rule without a name gets one. */
+  add(given: unknown): TemporaryRule | RejectedFault {
+    this.expire()
+    const read = this.#read(given)
+    if ('rejected' in read) return read
+    const { rule, text } = read
+    const { arming, file, temporary } = this.#rules
+    if (!arming.armed || !file.enabled) {
+      const why = arming.reasons[0]?.reason ?? 'the rules file says enabled: false'
+      return rejected('disarmed', `nothing was added: rules are disarmed: ${why}`)
+    }
+    if (temporary.length >= MAX_TEMPORARY) {
+      return rejected('conflict', `there are ${MAX_TEMPORARY} temporary faults; remove some`)
+    }
+    if (this.#names().has(rule.name)) {
+      const taken = `there is a rule ${quoted(rule.name)}; remove it, or choose another name`
+      return rejected('conflict', taken)
+    }
+    const added = this.#add(rule, text)
+    if ('rejected' in added) return added
+    const { forbidden } = added.rule
+    if (forbidden !== undefined) {
+      const why = `this sidecar does not allow the fault ${forbidden} (--allow-faults)`
+      return rejected('conflict', why)
+    }
+    this.#onChange()
+    return added
+  }
+
+  /** Removes a fault; returns false when there is none of this name. */
+  remove(name: string): boolean {
+    this.expire()
+    return this.#remove((rule) => rule.name === name) > 0
+  }
+
+  /** Removes all faults, or those that a test selects; returns their number. */
+  clear(isMeant: (rule: CompiledRule) => boolean = () => true): number {
+    this.expire()
+    return this.#remove(isMeant)
+  }
+
+  /** Removes the faults whose time is over, and wakes what sleeps for them. */
+  expire(): void {
+    const { states, clock } = this.#rules
+    const now = clock()
+    this.#remove((rule) => windowEnd(rule.selection, states.of(rule)?.since ?? now) <= now)
+  }
+
+  #remove(isGone: (rule: CompiledRule) => boolean): number {
+    const removed = this.#rules.removeTemporary(isGone)
+    if (removed > 0) this.#onChange()
+    return removed
+  }
+
+  #add(rule: RuleSpec, text: string): TemporaryRule | RejectedFault {
+    try {
+      return this.#rules.addTemporary(rule, text)
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error)
+      return rejected('invalid', `cannot be used: ${why}`)
+    }
+  }
+
+  #read(given: unknown): { readonly rule: RuleSpec; readonly text: string } | RejectedFault {
+    const now = this.#rules.clock()
+    if (!isRecord(given)) return rejected('invalid', 'a fault is a rule: an object with `faults`')
+    const named = 'name' in given ? given : { name: this.#freeName(), ...given }
+    const parsed = parseRules(JSON.stringify({ rules: [named] }))
+    if (!parsed.ok) return rejected('invalid', problemsText(parsed.problems))
+    const rule = parsed.file.rules[0]!
+    const lasting = rule.repeat === undefined ? rule.for : undefined
+    const end = windowEnd({ from: rule.from, until: rule.until, for: lasting }, now)
+    if (end === Infinity) return rejected('invalid', NO_END)
+    if (end <= now) return rejected('invalid', '`until` is over')
+    if (end - now > MAX_LASTING_MS) {
+      const most = `ends in more than ${durationText(MAX_LASTING_MS)}; give a shorter \`for\``
+      return rejected('invalid', most)
+    }
+    const [text = ''] = ruleTexts({ rules: [named] })
+    return { rule: { ...rule, appliedAt: now }, text }
+  }
+
+  #names(): ReadonlySet<string> {
+    return new Set(this.#rules.ruleSet.rules.map(({ name }) => name))
+  }
+
+  /** Returns the first free name, so that names, and with them metrics, do not grow in number. */
+  #freeName(): string {
+    const names = this.#names()
+    let n = 1
+    while (names.has(`added-${n}`)) n++
+    return `added-${n}`
+  }
+}
+
+function rejected(reason: RejectedFault['rejected'], message: string): RejectedFault {
+  return { rejected: reason, message }
+}
+
+function problemsText(problems: readonly Problem[]): string {
+  const shown = problems
+    .slice(0, MAX_SHOWN_PROBLEMS)
+    .map((each) => sentence({ ...each, path: each.path.replace(/^rules\[0\]\.?/, '') }))
+  const more = problems.length - shown.length
+  return more > 0 ? `${shown.join('. ')}. ${more} more` : shown.join('. ')
+}
