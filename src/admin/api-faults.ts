@@ -1,13 +1,14 @@
 import { quoted } from '../base/text/foreign-text.ts'
 import { isRecord } from '../base/values.ts'
+import type { TemporaryRule } from '../rules/watch/active-rules.ts'
 import type { RejectedFault, TemporaryFaults } from '../rules/watch/temporary-faults.ts'
 import { type AdminResponse, apiResponse, rejection } from './admin-response.ts'
-import { API, type TemporaryList } from './api.ts'
+import { API, type Rule, type TemporaryList } from './api.ts'
 import type { ChangeParts, ChangeRequest } from './api-changes.ts'
 import { routeOf, type Routes } from './routes.ts'
 import { showArming, showTemporary } from './api-show.ts'
 
-interface FaultParts extends ChangeParts {
+export interface FaultParts extends ChangeParts {
   readonly temporary: TemporaryFaults
 }
 
@@ -30,10 +31,19 @@ function listTemporary({ temporary, rules }: FaultParts): TemporaryList {
 function addTemporary(parts: FaultParts, { body, from }: ChangeRequest): AdminResponse {
   const added = parts.temporary.add(body)
   if ('rejected' in added) return notAdded(parts, added)
-  const fault = showTemporary(parts.rules, [added])[0]!
+  return apiResponse(API.addFault, { fault: logAdded(parts, added, from) })
+}
+
+/** Logs an added fault with the address of the client that added it, and returns its JSON. */
+export function logAdded(
+  { rules, logger }: FaultParts,
+  added: TemporaryRule,
+  from: string | undefined,
+): Rule {
+  const fault = showTemporary(rules, [added])[0]!
   const { name, faults, until } = fault
-  parts.logger.info({ name, faults, until, from }, 'a temporary fault was added on the admin port')
-  return apiResponse(API.addFault, { fault })
+  logger.info({ name, faults, until, from }, 'a temporary fault was added on the admin port')
+  return fault
 }
 
 const REASONS = {
@@ -43,7 +53,10 @@ const REASONS = {
 } as const
 
 /** Returns the response to a fault that is not added. */
-function notAdded({ rules }: FaultParts, { rejected, message }: RejectedFault): AdminResponse {
+export function notAdded(
+  { rules }: FaultParts,
+  { rejected, message }: RejectedFault,
+): AdminResponse {
   const reasons = rejected === 'disarmed' && { reasons: showArming(rules).reasons }
   const status = rejected === 'invalid' ? 400 : 409
   return rejection(status, { error: message, ...reasons }, {}, REASONS[rejected])

@@ -4,6 +4,7 @@ import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import { acceptsType } from '../http/accept.ts'
 import type { Exposition } from '../telemetry/metrics.ts'
 import { type AdminResponse, jsonResponse } from './admin-response.ts'
+import type { Guard } from './guards.ts'
 import { API, type Endpoint, OTHER_PATHS, type ResponseOf } from './api.ts'
 import type { ChangeRequest } from './api-changes.ts'
 
@@ -50,6 +51,8 @@ export interface AdminRoute {
   readonly summary?: string
   /** Readable without a token and by any `Host`, as the kubelet does. */
   readonly open?: true
+  /** Replaces the guards of the port, for reads as for changes. */
+  readonly guard?: Guard
   /** Answers GET, and HEAD without the body. */
   readonly read?: (headers: IncomingHttpHeaders) => AdminResponse | Promise<AdminResponse>
   /** Answers GET itself, or returns the response. */

@@ -37,6 +37,8 @@ export interface AdminOptions extends RouteSources, ProcessFacts {
   readonly recent?: RecentFaults | undefined
   /** Adds rules of no file under /api/faults. */
   readonly temporary?: TemporaryFaults | undefined
+  /** Paths of another API. */
+  readonly compat?: Routes | undefined
   readonly tools?: ToolsSource | undefined
   /** Shows single calls, with or without rules. */
   readonly watch?: CallWatch | undefined
@@ -78,7 +80,8 @@ export function createAdmin(options: AdminOptions): Admin {
   const calls = options.watch && createCalls(options.watch)
   const agents = options.agents && createAgents(options.agents)
   const shown = api === undefined ? [] : [...api.routes, ...pageRoutes()]
-  const more = [...health, ...(calls?.routes ?? []), ...(agents?.routes ?? []), ...shown]
+  const compat = options.compat ?? []
+  const more = [...health, ...(calls?.routes ?? []), ...(agents?.routes ?? []), ...shown, ...compat]
   const routes = createRoutes(options, more, api && pageResponse)
   const handler = createHandler({
     routes,

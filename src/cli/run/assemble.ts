@@ -1,5 +1,6 @@
 import type { AgentSource } from '../../admin/show-tasks.ts'
 import { createControlSocket } from '../../admin/control-socket.ts'
+import type { Routes } from '../../admin/routes.ts'
 import { createAdmin } from '../../admin/server.ts'
 import type { BoundAddress } from '../../listener/front/bind.ts'
 import { connectionLimits, descriptorLimit } from '../../listener/front/descriptor-limit.ts'
@@ -90,6 +91,7 @@ export async function assemble(
     await callLog?.close()
     throw error
   }
+  const compat = await compatRoutes(options, engine, logger)
   const admin = createAdmin({
     metrics: {
       render: (format) => scrape(sidecar, metrics, format),
@@ -101,6 +103,7 @@ export async function assemble(
     rules: engine?.rules,
     recent: engine?.recent,
     temporary: engine?.temporary,
+    compat,
     tools: () => metrics.tools(),
     watch,
     agents,
@@ -232,14 +235,26 @@ async function rulesEngine(
   logger: Logger,
   given: GivenRules | undefined,
 ): Promise<RulesEngine | undefined> {
-  const { rules, admin, adminToken } = options
+  const { rules, admin, adminToken, compatApi } = options
   const { path, headerFaults } = rules
-  const addsFaults = admin !== undefined && adminToken !== undefined
+  const addsFaults = admin !== undefined && (adminToken !== undefined || compatApi !== undefined)
   if (path === undefined && headerFaults === undefined && given === undefined && !addsFaults) {
     return undefined
   }
   const { createRulesEngine } = await import('./rules-engine.ts')
   return createRulesEngine(rules, metrics, logger, { ...options, ...given })
+}
+
+/** Creates the paths of `--compat-api`; loads nothing without it. */
+async function compatRoutes(
+  { compatApi, adminToken: token }: RunOptions,
+  engine: RulesEngine | undefined,
+  logger: Logger,
+): Promise<Routes | undefined> {
+  if (compatApi === undefined || engine === undefined) return undefined
+  const { rules, temporary } = engine
+  const { chaosMonkeyRoutes } = await import('../../admin/compat/chaos-monkey.ts')
+  return chaosMonkeyRoutes({ rules, temporary, logger, token, ...compatApi })
 }
 
 /** Updates the sizes of tables, which otherwise happens once a second, and renders the metrics. */

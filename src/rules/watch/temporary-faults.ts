@@ -48,10 +48,13 @@ export class TemporaryFaults {
     return this.#rules.temporary
   }
 
-  /** Checks a rule as in a rules file, and adds it. A rule without a name gets one. */
-  add(given: unknown): TemporaryRule | RejectedFault {
+  /**
+   * Checks a rule as in a rules file, and adds it. A rule without a name gets one with this
+   * beginning.
+   */
+  add(given: unknown, prefix = 'added'): TemporaryRule | RejectedFault {
     this.expire()
-    const read = this.#read(given)
+    const read = this.#read(given, prefix)
     if ('rejected' in read) return read
     const { rule, text } = read
     const { arming, file, temporary } = this.#rules
@@ -111,10 +114,13 @@ export class TemporaryFaults {
     }
   }
 
-  #read(given: unknown): { readonly rule: RuleSpec; readonly text: string } | RejectedFault {
+  #read(
+    given: unknown,
+    prefix: string,
+  ): { readonly rule: RuleSpec; readonly text: string } | RejectedFault {
     const now = this.#rules.clock()
     if (!isRecord(given)) return rejected('invalid', 'a fault is a rule: an object with `faults`')
-    const named = 'name' in given ? given : { name: this.#freeName(), ...given }
+    const named = 'name' in given ? given : { name: this.#freeName(prefix), ...given }
     const parsed = parseRules(JSON.stringify({ rules: [named] }))
     if (!parsed.ok) return rejected('invalid', problemsText(parsed.problems))
     const rule = parsed.file.rules[0]!
@@ -135,11 +141,11 @@ export class TemporaryFaults {
   }
 
   /** Returns the first free name, so that names, and with them metrics, do not grow in number. */
-  #freeName(): string {
+  #freeName(prefix: string): string {
     const names = this.#names()
     let n = 1
-    while (names.has(`added-${n}`)) n++
-    return `added-${n}`
+    while (names.has(`${prefix}-${n}`)) n++
+    return `${prefix}-${n}`
   }
 }
 
