@@ -200,7 +200,8 @@ it('shows no secret of a request, a response or an operator in logs, metrics or 
   await squall.logged('responded for the upstream')
 
   const shown: Record<string, string> = {}
-  for (const path of ['metrics', 'api/state', 'api/rules', 'api/faults', 'readyz', 'livez', '']) {
+  const api = ['api/state', 'api/rules', 'api/faults', 'api/injections']
+  for (const path of ['metrics', ...api, 'readyz', 'livez', '']) {
     const response = await fetch(`${squall.admin}/${path}`, {
       headers: { accept: 'text/html, */*' },
     })

@@ -64,7 +64,7 @@ export const FAULT_LIST = defineCommand({
 
 export const FAULT_REMOVE = defineCommand({
   name: 'fault remove',
-  examples: ['fault remove added-1'],
+  examples: ['fault remove added-1', 'fault remove slow-search --sidecar 127.0.0.1:15391'],
   page: PAGE,
   description: 'end a temporary fault',
   operands: { form: '[name]', most: 1 },
@@ -85,7 +85,7 @@ export const FAULT_REMOVE = defineCommand({
 
 export const FAULT_CLEAR = defineCommand({
   name: 'fault clear',
-  examples: ['fault clear'],
+  examples: ['fault clear', 'fault clear --sidecar 127.0.0.1:15391'],
   page: PAGE,
   description: 'end all temporary faults',
   flags: SIDECAR_FLAGS,
