@@ -143,7 +143,7 @@ test('changes need the token, a free name, and a name that there is', async () =
   expect(await ask(open, 'POST', ABORT)).toMatchObject({ status: 403 })
 })
 
-test('at most 1,000 faults are added', async () => {
+test('at most 1,000 faults are added', { timeout: 30_000 }, async () => {
   const setup = await start()
   const { temporary } = setup.squall.running
   const match = { http: { path: '/none' } }

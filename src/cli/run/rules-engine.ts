@@ -96,11 +96,8 @@ export function createRulesEngine(
   })
   const { arming, isActive, guard, rollbackOn, headerFaults, states } = guarded
   let checking: NodeJS.Timeout | undefined
-  const expiry = new ExpiryLog(isActive, (names) => {
-    log.expired(names)
-    temporary.expire()
-  })
-  const temporary = new TemporaryFaults(isActive, () => expiry.follow())
+  const expiry = new ExpiryLog(isActive, (names) => log.expired(names))
+  const temporary = new TemporaryFaults(isActive, (names) => log.expired(names))
   metrics.showRules(() => sampleRules(isActive, headerFaults?.invalid))
   const recent = new RecentFaults(keptFaults)
   const report = new FaultReport({
@@ -160,6 +157,7 @@ export function createRulesEngine(
       await Promise.all([labels?.close(), stop?.close(), watcher?.close()])
       isActive.close()
       expiry.close()
+      temporary.close()
     },
   }
 }

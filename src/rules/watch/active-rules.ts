@@ -145,15 +145,11 @@ export class ActiveRules {
     return added
   }
 
-  /**
-   * Removes the temporary rules that a test selects, and wakes their sleeping faults; returns the
-   * number of removed rules.
-   */
-  removeTemporary(isGone: (rule: CompiledRule) => boolean): number {
-    const kept = this.#temporary.filter(({ rule }) => !isGone(rule))
-    const removed = this.#temporary.length - kept.length
-    if (removed > 0) this.#setTemporary(kept)
-    return removed
+  /** Removes the temporary rules that a test selects, and wakes their sleeping faults. */
+  removeTemporary(isGone: (rule: CompiledRule) => boolean): readonly TemporaryRule[] {
+    const gone = new Set(this.#temporary.filter(({ rule }) => isGone(rule)))
+    if (gone.size > 0) this.#setTemporary(this.#temporary.filter((each) => !gone.has(each)))
+    return [...gone]
   }
 
   /** Compiles the rules again for changed labels of the pod. They keep their state. */

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { quoted } from '../../base/text/foreign-text.ts'
 import { durationText } from '../../base/units.ts'
 import { isRecord } from '../../base/values.ts'
@@ -34,17 +35,18 @@ export interface RejectedFault {
  */
 export class TemporaryFaults {
   readonly #rules: ActiveRules
-  readonly #onChange: () => void
+  readonly #onExpired: (names: readonly string[]) => void
+  #waiting = new AbortController()
 
-  /** `onChange` is called when rules were added or removed. */
-  constructor(rules: ActiveRules, onChange: () => void = () => undefined) {
+  /** `onExpired` gets the names of faults whose time is over. */
+  constructor(rules: ActiveRules, onExpired: (names: readonly string[]) => void = () => undefined) {
     this.#rules = rules
-    this.#onChange = onChange
+    this.#onExpired = onExpired
   }
 
   /** The faults that have not ended, in the order in which they were added. */
   list(): readonly TemporaryRule[] {
-    this.expire()
+    this.#expire()
     return this.#rules.temporary
   }
 
@@ -53,7 +55,7 @@ export class TemporaryFaults {
    * beginning.
    */
   add(given: unknown, prefix = 'added'): TemporaryRule | RejectedFault {
-    this.expire()
+    this.#expire()
     const read = this.#read(given, prefix)
     if ('rejected' in read) return read
     const { rule, text } = read
@@ -76,33 +78,50 @@ export class TemporaryFaults {
       const why = `this sidecar does not allow the fault ${forbidden} (--allow-faults)`
       return rejected('conflict', why)
     }
-    this.#onChange()
+    this.#follow()
     return added
   }
 
   /** Removes a fault; returns false when there is none of this name. */
   remove(name: string): boolean {
-    this.expire()
-    return this.#remove((rule) => rule.name === name) > 0
+    return this.clear((rule) => rule.name === name) > 0
   }
 
   /** Removes all faults, or those that a test selects; returns their number. */
   clear(isMeant: (rule: CompiledRule) => boolean = () => true): number {
-    this.expire()
-    return this.#remove(isMeant)
+    this.#expire()
+    return this.#rules.removeTemporary(isMeant).length
+  }
+
+  /** Ends the wait for the next fault to expire. */
+  close(): void {
+    this.#waiting.abort()
   }
 
   /** Removes the faults whose time is over, and wakes what sleeps for them. */
-  expire(): void {
-    const { states, clock } = this.#rules
-    const now = clock()
-    this.#remove((rule) => windowEnd(rule.selection, states.of(rule)?.since ?? now) <= now)
+  #expire(): void {
+    const now = this.#rules.clock()
+    const expired = this.#rules.removeTemporary((rule) => this.#endOf(rule) <= now)
+    if (expired.length > 0) this.#onExpired(expired.map(({ rule }) => rule.name))
   }
 
-  #remove(isGone: (rule: CompiledRule) => boolean): number {
-    const removed = this.#rules.removeTemporary(isGone)
-    if (removed > 0) this.#onChange()
-    return removed
+  /** Waits until the next fault ends. */
+  #follow(): void {
+    this.#waiting.abort()
+    const ends = this.#rules.temporary.map(({ rule }) => this.#endOf(rule))
+    if (ends.length === 0) return
+    const wait = Math.max(1, Math.ceil(Math.min(...ends) - this.#rules.clock()))
+    this.#waiting = new AbortController()
+    const over = (): void => {
+      this.#expire()
+      this.#follow()
+    }
+    const { signal } = this.#waiting
+    void sleep(wait, undefined, { signal, ref: false }).then(over, () => undefined)
+  }
+
+  #endOf(rule: CompiledRule): number {
+    return windowEnd(rule.selection, this.#rules.states.of(rule)?.since ?? -Infinity)
   }
 
   #add(rule: RuleSpec, text: string): TemporaryRule | RejectedFault {
