@@ -10,7 +10,7 @@ export async function adminApiPage(built) {
     method,
     open === true
       ? 'nothing'
-      : method === 'POST'
+      : method !== 'GET'
         ? 'the admin token'
         : 'the read token, if one is set',
     cell(summary ?? ''),
@@ -18,7 +18,7 @@ export async function adminApiPage(built) {
   const sections = Object.values(API).map(
     ({ path, method, query, request, response, stream }) => `## ${method} ${path}
 
-${query === undefined ? '' : `The query is optional:\n\n${fields(query)}\n\n`}${request === undefined ? '' : `The body is optional:\n\n${fields(request)}\n\n`}${stream === true ? 'Server-sent events, each with this JSON:' : 'The response:'}
+${query === undefined ? '' : `The query is optional:\n\n${fields(query)}\n\n`}${request === undefined ? '' : `${method === 'DELETE' ? 'The body:' : 'The body is optional:'}\n\n${fields(request)}\n\n`}${stream === true ? 'Server-sent events, each with this JSON:' : 'The response:'}
 
 ${fields(response)}`,
   )

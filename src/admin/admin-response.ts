@@ -27,11 +27,12 @@ export function jsonResponse(
   return { status, type: 'application/json', body: `${JSON.stringify(value)}\n`, headers }
 }
 
-/** Makes a response that is logged as a rejection. */
+/** Makes a response that is logged as a rejection, with a fixed text as its reason. */
 export function rejection(
   status: number,
   value: Failure,
   headers?: Readonly<Record<string, string>>,
+  reason = value.error,
 ): AdminResponse {
-  return { ...jsonResponse(status, value, headers), rejected: value.error }
+  return { ...jsonResponse(status, value, headers), rejected: reason }
 }

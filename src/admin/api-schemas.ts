@@ -86,6 +86,7 @@ const process = {
       generation: count('The number of versions that became active.'),
       digest: nullableText(DIGEST, 'SHA-256 of the version.'),
       since: time('When it became active.'),
+      temporary: maybe(count('The number of temporary faults, which `count` leaves out.')),
     },
     { description: 'The active version of the rules; after a rejected one still the one before.' },
   ),
@@ -117,6 +118,7 @@ const rule = Type.Object({
     ),
   ),
   about: word(['http', 'calls'], 'What it matches: HTTP requests or MCP calls.'),
+  temporary: maybe(flag('The rule was added by `/api/faults`; it is in no file.')),
   builtIn: maybe(flag('The rule stands for what callers ask for by headers; it is in no file.')),
   dryRun: maybe(flag('The rule matches and is counted, and injects nothing.')),
   since: time('When its times and counts began.'),
@@ -146,7 +148,24 @@ const rules = Type.Object({
   generation: process.rules.properties.generation,
   digest: process.rules.properties.digest,
   count: count('The rules of the file; more than are listed where there are over 1,000.'),
-  rules: list(rule, 1_010, 'The active rules in the order of the file, `builtIn` ones first.'),
+  rules: list(
+    rule,
+    2_010,
+    'The active rules: `builtIn` ones, `temporary` ones, then those of the file in its order.',
+  ),
+})
+
+const temporary = Type.Object({
+  count: count('The number of temporary faults.'),
+  faults: list(
+    rule,
+    1_000,
+    'The temporary faults in the order of their adding, as in `/api/rules`.',
+  ),
+})
+const removal = Type.Object({
+  name: maybe(text(NAME, 'The name of the fault to remove.')),
+  all: maybe(flag('`true` without a name: remove every temporary fault.')),
 })
 
 const fault = Type.Object({
@@ -263,6 +282,10 @@ export const SCHEMAS = {
   readiness,
   rules,
   faults: Type.Object(faults),
+  temporary,
+  added: Type.Object({ fault: rule }),
+  removal,
+  removed: Type.Object({ removed: count('The number of removed faults.') }),
   errors: errorsSchema,
   call: callSchema,
   verdict: verdictSchema,

@@ -6,7 +6,7 @@ import type { ErrorKind, ErrorSamples } from '../telemetry/error-samples.ts'
 import { redactText } from '../telemetry/redact-text.ts'
 import type { RuleState } from '../rules/select/rule-state.ts'
 import { phaseAt, shareAt, windowEnd, windowStart } from '../rules/select/selection.ts'
-import type { ActiveRules, Reload } from '../rules/watch/active-rules.ts'
+import type { ActiveRules, Reload, TemporaryRule } from '../rules/watch/active-rules.ts'
 import type {
   Changed,
   ErrorKind as Error,
@@ -57,7 +57,7 @@ export function showState(
   { version, environment, namespace, pod, workload, listeners = [], token }: ProcessFacts,
 ): LiveEvent['state'] {
   const uptime = process.uptime()
-  const { states, ruleSet, current, last } = rules
+  const { states, file, temporary, current, last } = rules
   return {
     version,
     environment: environment ?? null,
@@ -73,9 +73,10 @@ export function showState(
     activeFaults: states.active.active,
     maxActiveFaults: Number.isFinite(states.active.limit) ? states.active.limit : null,
     rules: {
-      count: ruleSet.rules.length,
+      count: file.rules.length,
       generation: current?.generation ?? 0,
       digest: current?.version.digest ?? null,
+      ...(temporary.length > 0 && { temporary: temporary.length }),
       since: isoTime(current?.at),
     },
     unanchored: states.unanchored.slice(0, MAX_NAMES),
@@ -112,31 +113,46 @@ function showReload({ version, at }: Reload): ShownReload {
 }
 
 /**
- * Shows the active rules, those of the file in its order, each with the results of its calls.
+ * Shows the active rules, temporary ones first, each with the results of its calls.
  * `withoutZeros` leaves out results that never occurred, which is most of them, and the texts of
  * the rules.
  */
 export function showRules(
-  { states, ruleSet, current, clock }: ActiveRules,
+  { states, file, temporary, current, clock }: ActiveRules,
   { withoutZeros = false } = {},
 ): Rules {
   const now = clock()
   const version = current?.version
   const texts = version?.kind === 'rules' ? version.asWritten : undefined
-  const shown = [...states.builtIn, ...ruleSet.rules.slice(0, MAX_RULES)]
+  const added = new Map(temporary.map(({ rule, text }) => [rule, text]))
+  const shown = [...states.builtIn, ...added.keys(), ...file.rules.slice(0, MAX_RULES)]
   return {
     generation: current?.generation ?? 0,
     digest: current?.version.digest ?? null,
-    count: ruleSet.rules.length,
+    count: file.rules.length,
     rules: shown.flatMap((rule) => {
       const state = states.of(rule)
       if (state === undefined) return []
-      const text = withoutZeros ? undefined : texts?.[rule.index]
+      const text = withoutZeros ? undefined : (added.get(rule) ?? texts?.[rule.index])
       return [
         { ...showRule(rule, state, now, withoutZeros), ...(text && { text: redacted(text) }) },
       ]
     }),
   }
+}
+
+/** Shows temporary rules; leaves out those that are no longer active. */
+export function showTemporary(
+  { states, clock }: ActiveRules,
+  rules: readonly TemporaryRule[],
+): Rule[] {
+  const now = clock()
+  return rules.flatMap(({ rule, text }) => {
+    const state = states.of(rule)
+    return state === undefined
+      ? []
+      : [{ ...showRule(rule, state, now, false), text: redacted(text) }]
+  })
 }
 
 /** Hides what a rule may match, such as the value of `authorization`. */
@@ -150,13 +166,14 @@ function showRule(rule: CompiledRule, state: RuleState, now: number, withoutZero
   const start = windowStart(selection, since)
   const end = windowEnd(selection, since)
   // A rule that is in no file: each call asks for its faults.
-  const builtIn = rule.index < 0
+  const builtIn = rule.index < 0 && !rule.temporary
   const percent = Math.round(shareAt(selection, now - start) * 1e6) / 1e4
   return {
     name: rule.name,
     faults: rule.uses.map(({ fault }) => fault),
     about: rule.isHttp ? 'http' : 'calls',
     ...(builtIn ? { builtIn } : {}),
+    ...(rule.temporary ? { temporary: true } : {}),
     ...(rule.dryRun ? { dryRun: true } : {}),
     since: isoTime(since),
     appliedAt: isoTime(appliedAt),

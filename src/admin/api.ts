@@ -10,7 +10,7 @@ export { isError } from '../telemetry/outcome-index.ts'
 
 /** One path of the admin port. */
 export interface Endpoint {
-  readonly method: 'GET' | 'POST'
+  readonly method: 'GET' | 'POST' | 'DELETE'
   readonly path: string
   /** Shown in the list of paths; paths without one are not listed. */
   readonly summary?: string
@@ -46,11 +46,30 @@ export const API = {
     summary: 'the active rules with what became of their calls, as JSON',
     response: SCHEMAS.rules,
   },
+  injections: {
+    method: 'GET',
+    path: '/api/injections',
+    summary: 'the last faults that took effect, newest first, as JSON',
+    response: SCHEMAS.faults,
+  },
   faults: {
     method: 'GET',
     path: '/api/faults',
-    summary: 'the last faults that took effect, newest first, as JSON',
-    response: SCHEMAS.faults,
+    summary: 'temporary faults, as JSON; with the admin token POST adds one, and DELETE removes',
+    response: SCHEMAS.temporary,
+  },
+  addFault: {
+    method: 'POST',
+    path: '/api/faults',
+    summary: 'POST, with the admin token: adds the rule in the body, which needs `for`, as JSON',
+    response: SCHEMAS.added,
+  },
+  removeFault: {
+    method: 'DELETE',
+    path: '/api/faults',
+    summary: 'DELETE, with the admin token: removes a temporary fault, or all of them',
+    request: SCHEMAS.removal,
+    response: SCHEMAS.removed,
   },
   errors: {
     method: 'GET',
@@ -137,7 +156,8 @@ export type ResponseOf<E extends Endpoint> = E['response'] extends TSchema
 export type State = ResponseOf<typeof API.state>
 export type Rules = ResponseOf<typeof API.rules>
 export type Rule = Rules['rules'][number]
-export type Faults = ResponseOf<typeof API.faults>
+export type Faults = ResponseOf<typeof API.injections>
+export type TemporaryList = ResponseOf<typeof API.faults>
 export type Fault = Faults['faults'][number]
 export type Errors = ResponseOf<typeof API.errors>
 export type ErrorKind = Errors['errors'][number]

@@ -48,15 +48,16 @@ async function respond(
     return jsonResponse(404, { error: 'not found', paths: listed(routes) })
   }
   const { method } = request
-  const { read, stream, change } = route
+  const { read, stream, change, remove } = route
   if (read !== undefined && (method === 'GET' || method === 'HEAD')) {
     return unreadable(parts, path, route, request) ?? read(request.headers)
   }
   if (stream !== undefined && method === 'GET') {
     return unreadable(parts, path, route, request) ?? stream(response, new URLSearchParams(query))
   }
-  if (change !== undefined && method === 'POST') {
-    const done = await changed(parts, change, request, response)
+  const changes = method === 'POST' ? change : method === 'DELETE' ? remove : undefined
+  if (changes !== undefined) {
+    const done = await changed(parts, route, changes, request, response)
     return logged(parts, path, request, done, 'change')
   }
   const allow = methodsOf(route)
@@ -69,21 +70,22 @@ async function respond(
 function unreadable(
   parts: HandlerParts,
   path: string,
-  { open }: AdminRoute,
+  { open, guard = parts.readGuard }: AdminRoute,
   request: IncomingMessage,
 ): AdminResponse | undefined {
-  const rejected = open === true ? undefined : parts.readGuard(request.headers)
+  const rejected = open === true ? undefined : guard(request.headers)
   return rejected && logged(parts, path, request, rejected, 'read')
 }
 
 /** Reads a body only of a client that may change something. */
 async function changed(
   { changeGuard, bodyTimeoutMs }: HandlerParts,
+  { guard = changeGuard }: AdminRoute,
   change: NonNullable<AdminRoute['change']>,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<AdminResponse> {
-  const rejected = changeGuard(request.headers)
+  const rejected = guard(request.headers)
   if (rejected !== undefined) return rejected
   const body = await readBody(request, response, bodyTimeoutMs)
   if (!('value' in body)) return body

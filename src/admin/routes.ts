@@ -4,6 +4,7 @@ import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import { acceptsType } from '../http/accept.ts'
 import type { Exposition } from '../telemetry/metrics.ts'
 import { type AdminResponse, jsonResponse } from './admin-response.ts'
+import type { Guard } from './guards.ts'
 import { API, type Endpoint, OTHER_PATHS, type ResponseOf } from './api.ts'
 import type { ChangeRequest } from './api-changes.ts'
 
@@ -50,6 +51,8 @@ export interface AdminRoute {
   readonly summary?: string
   /** Readable without a token and by any `Host`, as the kubelet does. */
   readonly open?: true
+  /** Replaces the guards of the port, for reads as for changes. */
+  readonly guard?: Guard
   /** Answers GET, and HEAD without the body. */
   readonly read?: (headers: IncomingHttpHeaders) => AdminResponse | Promise<AdminResponse>
   /** Answers GET itself, or returns the response. */
@@ -59,6 +62,8 @@ export interface AdminRoute {
   ) => AdminResponse | undefined | Promise<AdminResponse | undefined>
   /** Answers POST of a client that may change things. */
   readonly change?: (request: ChangeRequest) => AdminResponse
+  /** Answers DELETE of a client that may change things. */
+  readonly remove?: (request: ChangeRequest) => AdminResponse
 }
 
 export interface RouteSources {
@@ -74,7 +79,7 @@ const TEXT = 'text/plain; charset=utf-8'
 /** Makes the route of an endpoint. */
 export function routeOf(
   { path, summary, open }: Endpoint,
-  does: Pick<AdminRoute, 'read' | 'stream' | 'change'>,
+  does: Pick<AdminRoute, 'read' | 'stream' | 'change' | 'remove'>,
 ): readonly [string, AdminRoute] {
   return [
     path,
@@ -82,11 +87,12 @@ export function routeOf(
   ]
 }
 
-export function methodsOf({ read, stream, change }: AdminRoute): readonly string[] {
+export function methodsOf({ read, stream, change, remove }: AdminRoute): readonly string[] {
   return [
     ...(read === undefined ? [] : ['GET', 'HEAD']),
     ...(stream === undefined ? [] : ['GET']),
     ...(change === undefined ? [] : ['POST']),
+    ...(remove === undefined ? [] : ['DELETE']),
     'OPTIONS',
   ]
 }

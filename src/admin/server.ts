@@ -4,6 +4,7 @@ import { bind, type BoundAddress } from '../listener/front/bind.ts'
 import { RareLog } from '../listener/rare-log.ts'
 import type { RecentFaults } from '../listener/faults/fault-report.ts'
 import type { ActiveRules } from '../rules/watch/active-rules.ts'
+import type { TemporaryFaults } from '../rules/watch/temporary-faults.ts'
 import type { CallLine } from '../telemetry/call-line.ts'
 import type { CallWatch } from '../telemetry/call-watch.ts'
 import type { Logger } from '../telemetry/log.ts'
@@ -13,6 +14,7 @@ import { type AdminResponse, apiResponse, rejection } from './admin-response.ts'
 import { API, type LiveEvent, type VerdictLine } from './api.ts'
 import { CallFilterError, parseCallFilter } from './call-filter.ts'
 import { arm, disarm } from './api-changes.ts'
+import { faultsRoute } from './api-faults.ts'
 import { type ProcessFacts, showErrors, showFaults, showRules, showState } from './api-show.ts'
 import { EventStreams } from './event-streams.ts'
 import { appHealthRoutes } from './probes/app-health.ts'
@@ -33,6 +35,10 @@ export interface AdminOptions extends RouteSources, ProcessFacts {
   /** Shown and changed under /api, which does not exist without them. */
   readonly rules?: ActiveRules | undefined
   readonly recent?: RecentFaults | undefined
+  /** Adds rules of no file under /api/faults. */
+  readonly temporary?: TemporaryFaults | undefined
+  /** Paths of another API. */
+  readonly compat?: Routes | undefined
   readonly tools?: ToolsSource | undefined
   /** Shows single calls, with or without rules. */
   readonly watch?: CallWatch | undefined
@@ -74,7 +80,8 @@ export function createAdmin(options: AdminOptions): Admin {
   const calls = options.watch && createCalls(options.watch)
   const agents = options.agents && createAgents(options.agents)
   const shown = api === undefined ? [] : [...api.routes, ...pageRoutes()]
-  const more = [...health, ...(calls?.routes ?? []), ...(agents?.routes ?? []), ...shown]
+  const compat = options.compat ?? []
+  const more = [...health, ...(calls?.routes ?? []), ...(agents?.routes ?? []), ...shown, ...compat]
   const routes = createRoutes(options, more, api && pageResponse)
   const handler = createHandler({
     routes,
@@ -165,6 +172,7 @@ function createApi(
 } {
   const { recent, tools = () => [], watch, agents, readiness, logger } = options
   const parts = { rules, logger }
+  const { temporary } = options
   const state = (): LiveEvent['state'] => showState(rules, options)
   const streams = new EventStreams(
     liveSnapshots({ rules, recent, tools, samples: watch?.errors, agents, state }),
@@ -178,7 +186,7 @@ function createApi(
       },
     }),
     routeOf(API.rules, { read: () => apiResponse(API.rules, showRules(rules)) }),
-    routeOf(API.faults, { read: () => apiResponse(API.faults, showFaults(recent)) }),
+    routeOf(API.injections, { read: () => apiResponse(API.injections, showFaults(recent)) }),
     routeOf(API.history, { read: () => apiResponse(API.history, history.show()) }),
     routeOf(API.next, {
       read: async () => {
@@ -200,6 +208,7 @@ function createApi(
     routeOf(API.events, { stream: (response) => streams.open(response) }),
     routeOf(API.disarm, { change: (request) => disarm(parts, request) }),
     routeOf(API.arm, { change: (request) => arm(parts, request) }),
+    ...(temporary === undefined ? [] : [faultsRoute({ ...parts, temporary })]),
   ]
   return { routes, streams, history }
 }

@@ -9,6 +9,7 @@ import { parseRules } from '../../src/rules/file/parse.ts'
 import { finishPlan, planCall } from '../../src/rules/select/plan.ts'
 import { RuleStates } from '../../src/rules/select/rule-states.ts'
 import { ActiveRules } from '../../src/rules/watch/active-rules.ts'
+import { TemporaryFaults } from '../../src/rules/watch/temporary-faults.ts'
 import { CallWatch } from '../../src/telemetry/call-watch.ts'
 import type { Logger } from '../../src/telemetry/log.ts'
 import { ShownIds } from '../../src/telemetry/shown-ids.ts'
@@ -93,6 +94,7 @@ export async function adminApi({ bodyTimeoutMs, tools, access, appProbes, ...set
     version: '1.2.3',
     rules,
     recent,
+    temporary: new TemporaryFaults(rules),
     tools: tools ?? (() => metrics.tools()),
     watch,
     agents,

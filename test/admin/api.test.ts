@@ -150,7 +150,7 @@ describe('a rule that stands in no file', () => {
 describe('the last faults', () => {
   it('are shown newest first, and no more than 200', async () => {
     const { get, recent } = await start()
-    expect(await get('/api/faults')).toEqual({ total: 0, faults: [] })
+    expect(await get('/api/injections')).toEqual({ total: 0, faults: [] })
     for (let id = 0; id < 250; id++) {
       const entry = {
         rule: 'slow',
@@ -164,7 +164,7 @@ describe('the last faults', () => {
       }
       recent.add({ at: NOW, entry })
     }
-    const shown = (await get('/api/faults')) as { total: number; faults: object[] }
+    const shown = (await get('/api/injections')) as { total: number; faults: object[] }
     expect(shown.total).toBe(250)
     expect(shown.faults).toHaveLength(200)
     expect(shown.faults[0]).toEqual({
@@ -183,7 +183,7 @@ describe('methods', () => {
   it.each([
     ['/api/state', 'GET, HEAD, OPTIONS', ['POST', 'PUT', 'DELETE']],
     ['/api/rules', 'GET, HEAD, OPTIONS', ['POST', 'PATCH']],
-    ['/api/faults', 'GET, HEAD, OPTIONS', ['POST', 'DELETE']],
+    ['/api/injections', 'GET, HEAD, OPTIONS', ['POST', 'DELETE']],
     ['/api/disarm', 'POST, OPTIONS', ['GET', 'HEAD', 'PUT']],
     ['/api/arm', 'POST, OPTIONS', ['GET', 'HEAD', 'DELETE']],
   ])('of %s are listed', async (path, allow, others) => {

@@ -14,7 +14,7 @@ const READS = [
   '/metrics',
   '/api/state',
   '/api/rules',
-  '/api/faults',
+  '/api/injections',
   '/api/errors',
 ]
 

@@ -14,7 +14,7 @@ import { RULES, TOKEN, type ApiSetup } from './api-setup.ts'
 import { startSquall } from '../support/squall.ts'
 
 const opened = closers()
-const READS = ['/', '/metrics', '/api/state', '/api/rules', '/api/faults', '/api/events']
+const READS = ['/', '/metrics', '/api/state', '/api/rules', '/api/injections', '/api/events']
 /** Requests that a hostile page would try. */
 const FORGED = {
   'x-forwarded-host': '127.0.0.1',

@@ -46,6 +46,7 @@ describe.skipIf(!hasBash)('bash', () => {
       'simulate',
       'restore',
     ])
+    expect(offered('fault', '')).toEqual(['add', 'list', 'remove', 'clear'])
     expect(offered('load', '--ra')).toEqual(['--rate', '--ramp'])
     expect(offered('load', '--rate', '5/s', '--retries')).toEqual(['--retries'])
     expect(offered('experiment', 'list', '--ver')).toEqual(['--verdict'])

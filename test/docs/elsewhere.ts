@@ -18,6 +18,7 @@ export const RUN_HERE: readonly string[] = [
   'docs/guides/explain.md',
   'docs/guides/fail-one-tool.md',
   'docs/guides/faults-do-not-fire.md',
+  'docs/guides/one-command-faults.md',
   'docs/guides/operations.md',
   'docs/concepts/injection.md',
   'docs/reference/import.md',

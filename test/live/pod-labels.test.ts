@@ -52,6 +52,18 @@ it('labels that change count without a restart', async () => {
   await responses(pod, 'fine')
 })
 
+it('temporary faults about labels follow them, too', async () => {
+  const { pod, file } = await inPod('app="bank"\n')
+  const match = { podLabels: { app: 'till' } }
+  const faults = [{ abort: { toolError: 'added' } }]
+  pod.squall.running.temporary!.add({ match, for: '1h', faults })
+  expect(await pod.text()).toBe('fine')
+  await file.swap('app="till"\n')
+  await responses(pod, 'added')
+  await file.swap('app="bank"\n')
+  await responses(pod, 'fine')
+})
+
 it.each([
   ['is not there', undefined],
   ['holds something else', '<html>'],

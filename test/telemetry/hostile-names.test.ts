@@ -134,7 +134,7 @@ it('names that clients make up stay names, and stay few, in everything that show
   expect(plain.get('squall_tool_names_dropped_total')!.lines[0]!.value).toBeGreaterThan(NAMES * 0.8)
 
   expect(running.metrics.tools().length).toBeLessThanOrEqual(MOST_TOOLS)
-  const faults = await (await fetch(`${admin}/api/faults`)).text()
+  const faults = await (await fetch(`${admin}/api/injections`)).text()
   const list = (JSON.parse(faults) as { faults: { tool: string }[] }).faults
   expect(list.length).toBe(200)
   expect(Math.max(...list.map(({ tool }) => tool.length))).toBeLessThanOrEqual(128)

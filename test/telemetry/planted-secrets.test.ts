@@ -200,7 +200,8 @@ it('shows no secret of a request, a response or an operator in logs, metrics or 
   await squall.logged('responded for the upstream')
 
   const shown: Record<string, string> = {}
-  for (const path of ['metrics', 'api/state', 'api/rules', 'api/faults', 'readyz', 'livez', '']) {
+  const api = ['api/state', 'api/rules', 'api/faults', 'api/injections']
+  for (const path of ['metrics', ...api, 'readyz', 'livez', '']) {
     const response = await fetch(`${squall.admin}/${path}`, {
       headers: { accept: 'text/html, */*' },
     })
@@ -220,7 +221,7 @@ it('shows no secret of a request, a response or an operator in logs, metrics or 
   shown['what squall top did'] = await changeArming(endpoints[0]!, 'arm', token)
   shown['logs'] = JSON.stringify(squall.logs)
   for (const rule of Object.keys(FAULTS)) {
-    expect(shown['/api/faults'], `no fault of r-${rule}`).toContain(`"r-${rule}"`)
+    expect(shown['/api/injections'], `no fault of r-${rule}`).toContain(`"r-${rule}"`)
     expect(shown['logs'], `no line of r-${rule}`).toContain(`"r-${rule}"`)
   }
   expect(shown['squall top']).toMatch(/r-late +delay/)

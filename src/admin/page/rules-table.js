@@ -69,9 +69,11 @@ export function createRulesTable() {
     /** @param {import('../api.ts').LiveEvent} now */
     show: (now) => {
       event = now
-      const { generation, digest } = now.rules
-      if (version !== `${generation} ${digest}`) {
-        version = `${generation} ${digest}`
+      const { generation, digest, rules } = now.rules
+      const added = rules.filter(({ temporary }) => temporary).map(keyOf)
+      const found = `${generation} ${digest} ${added.join(' ')}`
+      if (version !== found) {
+        version = found
         void askTexts()
       }
       show()
@@ -80,15 +82,16 @@ export function createRulesTable() {
 }
 
 /** @param {import('../api.ts').Rule} rule */
-function keyOf({ name, builtIn }) {
-  return `${builtIn === true}${name}`
+function keyOf({ name, builtIn, temporary, since }) {
+  // Another temporary fault may have the name of an earlier one.
+  return `${builtIn === true}${temporary === true ? since : ''}${name}`
 }
 
 /** @param {readonly import('../api.ts').Rule[]} rules */
 function about(rules, all) {
   if (rules.length === 0) return ''
   const idle = rules.filter(({ sampled, phase }) => sampled === 0 && phase !== 'disabled').length
-  const own = rules.filter(({ builtIn }) => builtIn !== true).length
+  const own = rules.filter(({ builtIn, temporary }) => !builtIn && !temporary).length
   const left = all > own ? ` ${many(all - own, 'more rule')} of the file not shown.` : ''
   const text =
     idle === 0 ? 'Every rule has sampled calls.' : `${idle} of ${rules.length} sampled no call yet.`
@@ -96,12 +99,13 @@ function about(rules, all) {
 }
 
 /** @param {import('../api.ts').Rule} rule */
-function createRow({ name, faults, about: what, builtIn, dryRun }) {
+function createRow({ name, faults, about: what, builtIn, temporary, dryRun }) {
   const details = [
     faults.map((fault) => foreign(fault, 40)).join(' + '),
     ...(what === 'http' ? ['HTTP'] : []),
     ...(dryRun === true ? ['dry run'] : []),
     ...(builtIn === true ? ['requested by headers'] : []),
+    ...(temporary === true ? ['temporary'] : []),
   ]
   const known = details.filter((each) => each !== '').join(' · ')
   const summary = make('small')

@@ -19,6 +19,15 @@ export const PROGRAM: Family = {
 }
 
 export const FAMILIES: Readonly<Record<string, Family>> = {
+  fault: {
+    description: 'inject faults for a while with one command, and list and end them',
+    examples: [
+      'fault add --tool search_docs --delay 2s --percent 30 --for 30s',
+      'fault list',
+      'fault clear',
+    ],
+    page: 'docs/guides/one-command-faults.md',
+  },
   report: {
     description: 'show results of squall load as HTML or Markdown, and merge those of shards',
     examples: ['report html result.json -o report.html', 'report merge a.json b.json -o all.json'],
@@ -47,7 +56,18 @@ export const FAMILIES: Readonly<Record<string, Family>> = {
 
 /** The sections of the program's help, with the first words of their commands. */
 export const SECTIONS: Readonly<Record<string, readonly string[]>> = {
-  'On this machine:': ['run', 'demo', 'init', 'check', 'top', 'tap', 'watch', 'disarm', 'arm'],
+  'On this machine:': [
+    'run',
+    'demo',
+    'init',
+    'check',
+    'top',
+    'tap',
+    'watch',
+    'fault',
+    'disarm',
+    'arm',
+  ],
   'Rules:': ['validate', 'schema', 'explain', 'import'],
   'Load and experiments:': ['load', 'report', 'experiment', 'policy', 'hook', 'mcp', 'approve'],
   'In a cluster, with your kubeconfig:': ['apply', 'status', 'attach', 'detach', 'stop', 'resume'],

@@ -18,6 +18,7 @@ import {
   EXPERIMENT_LIST,
   EXPERIMENT_SHOW,
 } from './past-experiments.ts'
+import { FAULT_ADD, FAULT_CLEAR, FAULT_LIST, FAULT_REMOVE } from './fault.ts'
 import { INJECT, UNINJECT } from './inject.ts'
 import { IMPORT } from './import.ts'
 import { INIT } from './init.ts'
@@ -52,6 +53,10 @@ export const COMMANDS: readonly Command[] = [
   TOP,
   TAP,
   WATCH,
+  FAULT_ADD,
+  FAULT_LIST,
+  FAULT_REMOVE,
+  FAULT_CLEAR,
   DISARM,
   ARM,
   LOAD,

@@ -1,11 +1,13 @@
 import type { AgentSource } from '../../admin/show-tasks.ts'
 import { createControlSocket } from '../../admin/control-socket.ts'
+import type { Routes } from '../../admin/routes.ts'
 import { createAdmin } from '../../admin/server.ts'
 import type { BoundAddress } from '../../listener/front/bind.ts'
 import { connectionLimits, descriptorLimit } from '../../listener/front/descriptor-limit.ts'
 import type { RecentFaults } from '../../listener/faults/fault-report.ts'
 import { Sidecar } from '../../listener/sidecar.ts'
 import type { ActiveRules } from '../../rules/watch/active-rules.ts'
+import type { TemporaryFaults } from '../../rules/watch/temporary-faults.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
 import { invalidCombination, invalidFile } from '../flags/usage-error.ts'
 import type { CallLog } from '../../telemetry/call-log.ts'
@@ -15,8 +17,7 @@ import { isForPeople, type Logger } from '../../telemetry/log.ts'
 import { createMetrics, type Exposition, type Metrics } from '../../telemetry/metrics.ts'
 import type { TextFormat } from '../../telemetry/text-format.ts'
 import { formatUpstream } from '../../upstream/address.ts'
-import type { LoggedFaults, RulesEngine } from './rules-engine.ts'
-import type { RunRules } from './rules-options.ts'
+import type { RulesEngine } from './rules-engine.ts'
 import type { RunOptions } from './run-options.ts'
 import { readVersion } from '../version.ts'
 
@@ -34,6 +35,8 @@ export interface Running {
   readonly rules: ActiveRules | undefined
   /** The last injected faults; undefined when no rule can become active. */
   readonly recent: RecentFaults | undefined
+  /** Adds rules of no file; undefined when no rule can become active. */
+  readonly temporary: TemporaryFaults | undefined
   /** Shows single calls to readers. */
   readonly watch: CallWatch
   /** Watches agents; undefined where nobody asked for that. */
@@ -60,7 +63,7 @@ export async function assemble(
   const version = readVersion()
   const metrics = createMetrics({ version })
   const callLog = await openedCallLog(options, metrics, logger)
-  const engine = await rulesEngine(options.rules, metrics, logger, { ...options, ...given })
+  const engine = await rulesEngine(options, metrics, logger, given)
   const telemetry = engine?.telemetry ?? metrics
   const room = connectionLimits(descriptorLimit(), { ...options, listeners: options.pairs.length })
   const watch = new CallWatch({
@@ -88,6 +91,7 @@ export async function assemble(
     await callLog?.close()
     throw error
   }
+  const compat = await compatRoutes(options, engine, logger)
   const admin = createAdmin({
     metrics: {
       render: (format) => scrape(sidecar, metrics, format),
@@ -98,6 +102,8 @@ export async function assemble(
     version,
     rules: engine?.rules,
     recent: engine?.recent,
+    temporary: engine?.temporary,
+    compat,
     tools: () => metrics.tools(),
     watch,
     agents,
@@ -145,7 +151,7 @@ export async function assemble(
       'the limit on open files allows fewer connections than configured; raise ulimit -n'
     logger[room.maxConnections < FEW_CONNECTIONS ? 'warn' : 'info'](room, message)
   }
-  const { rules, recent } = engine ?? {}
+  const { rules, recent, temporary } = engine ?? {}
   const parts = {
     listeners,
     admin: bound,
@@ -155,6 +161,7 @@ export async function assemble(
     agents,
     rules,
     recent,
+    temporary,
     callLog,
   }
   return running(parts, async () => {
@@ -223,17 +230,31 @@ function urlOf({ host, port }: BoundAddress, scheme = 'http'): string | undefine
  * active.
  */
 async function rulesEngine(
-  options: RunRules,
+  options: RunOptions,
   metrics: Metrics,
   logger: Logger,
-  logged: LoggedFaults,
+  given: GivenRules | undefined,
 ): Promise<RulesEngine | undefined> {
-  const { path, headerFaults } = options
-  if (path === undefined && headerFaults === undefined && logged.keptFaults === undefined) {
+  const { rules, admin, adminToken, compatApi } = options
+  const { path, headerFaults } = rules
+  const addsFaults = admin !== undefined && (adminToken !== undefined || compatApi !== undefined)
+  if (path === undefined && headerFaults === undefined && given === undefined && !addsFaults) {
     return undefined
   }
   const { createRulesEngine } = await import('./rules-engine.ts')
-  return createRulesEngine(options, metrics, logger, logged)
+  return createRulesEngine(rules, metrics, logger, { ...options, ...given })
+}
+
+/** Creates the paths of `--compat-api`; loads nothing without it. */
+async function compatRoutes(
+  { compatApi, adminToken: token }: RunOptions,
+  engine: RulesEngine | undefined,
+  logger: Logger,
+): Promise<Routes | undefined> {
+  if (compatApi === undefined || engine === undefined) return undefined
+  const { rules, temporary } = engine
+  const { chaosMonkeyRoutes } = await import('../../admin/compat/chaos-monkey.ts')
+  return chaosMonkeyRoutes({ rules, temporary, logger, token, ...compatApi })
 }
 
 /** Updates the sizes of tables, which otherwise happens once a second, and renders the metrics. */

@@ -9,6 +9,7 @@ import { createGuardedRules } from '../../rules/guard/guarded-rules.ts'
 import { type ActiveRules, steadyClock } from '../../rules/watch/active-rules.ts'
 import { PodLabelsWatcher } from '../../rules/watch/pod-labels.ts'
 import { RulesWatcher } from '../../rules/watch/rules-watcher.ts'
+import { TemporaryFaults } from '../../rules/watch/temporary-faults.ts'
 import { StopWatcher } from '../../rules/watch/stop-watcher.ts'
 import {
   isForPeople,
@@ -47,6 +48,7 @@ function guardedTelemetry(inner: Telemetry, guard?: Guard, rollbackOn?: Rollback
 export interface RulesEngine {
   readonly rules: ActiveRules
   readonly recent: RecentFaults
+  readonly temporary: TemporaryFaults
   /** The parts of the data path that inject faults. */
   readonly parts: FaultParts
   /** Receives the reports of the data path. */
@@ -95,6 +97,7 @@ export function createRulesEngine(
   const { arming, isActive, guard, rollbackOn, headerFaults, states } = guarded
   let checking: NodeJS.Timeout | undefined
   const expiry = new ExpiryLog(isActive, (names) => log.expired(names))
+  const temporary = new TemporaryFaults(isActive, (names) => log.expired(names))
   metrics.showRules(() => sampleRules(isActive, headerFaults?.invalid))
   const recent = new RecentFaults(keptFaults)
   const report = new FaultReport({
@@ -130,6 +133,7 @@ export function createRulesEngine(
   return {
     rules: isActive,
     recent,
+    temporary,
     parts: {
       rules: isActive,
       listenerOf: (session, trace) => report.of(session, trace),
@@ -153,6 +157,7 @@ export function createRulesEngine(
       await Promise.all([labels?.close(), stop?.close(), watcher?.close()])
       isActive.close()
       expiry.close()
+      temporary.close()
     },
   }
 }

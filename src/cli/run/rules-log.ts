@@ -9,7 +9,7 @@ import type { Logger } from '../../telemetry/log.ts'
 /** The longest delay of a timer. */
 const MAX_TIMER = 2 ** 31 - 1
 
-/** Reports rules when they expire. */
+/** Reports rules of the file when they expire. */
 export class ExpiryLog {
   readonly #rules: ActiveRules
   readonly #report: (names: readonly string[]) => void
@@ -46,7 +46,8 @@ export class ExpiryLog {
     const { ruleSet, states } = this.#rules
     return ruleSet.rules.flatMap((rule) => {
       const state = states.of(rule)
-      if (state === undefined || !rule.enabled || !rule.selection.inPod) return []
+      if (state === undefined || rule.temporary) return []
+      if (!rule.enabled || !rule.selection.inPod) return []
       return [{ name: rule.name, end: windowEnd(rule.selection, state.since) }]
     })
   }

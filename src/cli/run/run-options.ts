@@ -14,7 +14,7 @@ import { count, duration, one, oneOf, pathTo, size, toggle } from '../flags/kind
 import { LOG_FLAGS } from '../flags/log.ts'
 import { RULES_FLAGS, rulesOf } from './rules-options.ts'
 import { TASK_FLAGS, tasksOf } from './task-options.ts'
-import { appProbesOf, TARGET_FLAGS, targetsOf } from './run-targets.ts'
+import { appProbesOf, compatOf, TARGET_FLAGS, targetsOf } from './run-targets.ts'
 import { listenerTlsOf, TLS_FLAGS, upstreamTlsOf } from './run-tls.ts'
 
 const KIB = 1024
@@ -149,6 +149,8 @@ export function runOptionsOf(flags: Values<typeof RUN_FLAGS>, env: Environment) 
     appProbes: appProbesOf(flags),
     /** The token for changes by the admin port; undefined when the port is read-only. */
     adminToken,
+    /** Undefined without `--compat-api`. */
+    compatApi: compatOf(flags, env),
     adminAccess: readAccessOf(flags, env, admin, adminToken),
     listenTls: listenerTlsOf(flags),
     ...upstreamTlsOf(flags, pairs),

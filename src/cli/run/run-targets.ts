@@ -10,9 +10,10 @@ import {
   parseUpstream,
   parseUpstreamHost,
 } from '../flags/address.ts'
-import { type Given, group, type Values } from '../flags/flag.ts'
-import { asGiven, asText, many, one } from '../flags/kinds.ts'
+import { type Environment, type Given, group, type Values } from '../flags/flag.ts'
+import { asGiven, asText, many, one, oneOf, pairs as pairsOf } from '../flags/kinds.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
+import type { ChaosMonkey } from '../../admin/compat/chaos-monkey.ts'
 import { type AppProbes, AppProbesError, parseAppProbesJson } from '../../admin/probes/app-probe.ts'
 import { adminAccessFlags } from '../flags/admin-access.ts'
 import {
@@ -52,6 +53,18 @@ export const TARGET_FLAGS = {
     ),
   }),
   ...adminAccessFlags(ADDRESSES),
+  ...group(ADDRESSES, {
+    compatApi: one(
+      'name',
+      'further API on the admin port: chaos-monkey is that of mcp-chaos-monkey, /chaos/inject and others',
+      oneOf(['chaos-monkey']),
+    ),
+    compatTarget: many(
+      'target=tool',
+      'tool that a target of --compat-api stands for, by name or glob; repeat it for more (default: a target names its tool)',
+      pairsOf,
+    ),
+  }),
   ...group(ADDRESSES, {
     upstreamHost: one(
       'host',
@@ -118,6 +131,25 @@ export function targetsOf({
   rejectOverlaps(bound)
   rejectLoops(bound, pairs)
   return { pairs: pairs as [Pair, ...Pair[]], admin: admin?.address }
+}
+
+/**
+ * Returns the settings of `--compat-api`; undefined without it. That API has a guard of its own,
+ * which nothing overrides.
+ */
+export function compatOf(
+  { compatApi, compatTarget: tools, admin }: TargetValues,
+  env: Environment,
+): ChaosMonkey | undefined {
+  if (compatApi === undefined) {
+    if (Object.keys(tools).length === 0) return undefined
+    throw invalidCombination('--compat-target needs --compat-api', 'add it, or leave both out')
+  }
+  if (admin === undefined) {
+    throw invalidCombination('--compat-api needs the admin port', 'give --admin an address')
+  }
+  const isProduction = env['NODE_ENV']?.toLowerCase() === 'production'
+  return { tools, never: isProduction ? 'NODE_ENV is production' : undefined }
 }
 
 /** Replaces the host of an upstream, for addresses that are known only when the pod runs. */

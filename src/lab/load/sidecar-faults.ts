@@ -68,7 +68,7 @@ export class SidecarFaults {
 
   async #ask(): Promise<Faults> {
     const options = { client: 'load', signal: this.#closing.signal }
-    return (await askAdmin(this.#admin, API.faults, options)).value
+    return (await askAdmin(this.#admin, API.injections, options)).value
   }
 
   #take({ total, faults }: Faults): void {

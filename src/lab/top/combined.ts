@@ -73,6 +73,7 @@ export interface CombinedRule {
   readonly name: string
   readonly faults: readonly string[]
   readonly builtIn: boolean
+  readonly temporary: boolean
   readonly dryRun: boolean
   /** The state in all sidecars that have the rule; `mixed` when they differ. */
   readonly state: RuleState | 'mixed'
@@ -98,7 +99,7 @@ export function combineRules(snapshots: readonly Snapshot[]): readonly CombinedR
   const seen = new Map<string, RuleInSidecar[]>()
   for (const snapshot of snapshots) {
     for (const rule of snapshot.rules) {
-      const key = JSON.stringify([rule.builtIn, rule.name, rule.faults])
+      const key = JSON.stringify([rule.builtIn, rule.temporary, rule.name, rule.faults])
       const known = seen.get(key)
       const one = { rule, state: stateOf(rule, snapshot) }
       if (known === undefined) seen.set(key, [one])
@@ -122,6 +123,7 @@ function combineOne(all: readonly RuleInSidecar[]): CombinedRule {
     name: rule.name,
     faults: rule.faults,
     builtIn: rule.builtIn,
+    temporary: rule.temporary,
     dryRun: all.some((each) => each.rule.dryRun),
     state: all.every((each) => each.state === state) ? state : 'mixed',
     on: all.filter((each) => each.state === 'on').length,

@@ -17,6 +17,7 @@ export interface Rule extends Pick<
   'name' | 'faults' | 'phase' | 'percent' | 'sampled' | 'active'
 > {
   readonly builtIn: boolean
+  readonly temporary: boolean
   readonly dryRun: boolean
   readonly matched: number
   readonly applied: number
@@ -112,12 +113,14 @@ function reloadOf({
 }
 
 function ruleOf(rule: api.Rule): Rule {
-  const { name, faults, builtIn = false, dryRun = false, phase, percent, sampled, active } = rule
+  const { name, faults, builtIn = false, temporary = false, dryRun = false } = rule
+  const { phase, percent, sampled, active } = rule
   const { matched = 0, injected = 0 } = rule.counts
   return {
     name,
     faults,
     builtIn,
+    temporary,
     dryRun,
     phase,
     percent,

@@ -17,6 +17,11 @@ export interface CompileOptions extends RuleLimits {
   readonly self?: PodSelf | undefined
 }
 
+/** The most faults in progress where no file sets another number. */
+export const MAX_ACTIVE = 100
+/** Far below the index of every other rule. */
+const FIRST_TEMPORARY = -2_000_000_000
+
 export const NO_RULES: RuleSet = compileRules({ rules: [] })
 
 /** Makes a validated file ready to be planned with. */
@@ -71,6 +76,7 @@ export function compileRule(
     uses: rule.faults,
     faults: Object.freeze(rule.faults.map((use) => createFault(use))),
     enabled: rule.enabled ?? true,
+    temporary: false,
     forbidden: forbiddenFault(
       rule.faults.map((use) => use.fault),
       options,
@@ -78,6 +84,30 @@ export function compileRule(
     dryRun: rule.dryRun ?? false,
     marker: rule.marker ?? true,
     stop: rule.then === 'stop',
+  })
+}
+
+/** Compiles a rule that precedes those of the file; `order` counts the rules that were added. */
+export function compileTemporary(
+  rule: RuleSpec,
+  order: number,
+  seed: string,
+  options: CompileOptions,
+): CompiledRule {
+  const compiled = compileRule(rule, FIRST_TEMPORARY + order, seed, options)
+  // No rule of a file has this digest.
+  return Object.freeze({ ...compiled, digest: `temporary-${compiled.digest}`, temporary: true })
+}
+
+/** Puts temporary rules before the rules of a file. */
+export function withTemporary(file: RuleSet, temporary: readonly CompiledRule[]): RuleSet {
+  if (temporary.length === 0) return file
+  return Object.freeze({
+    ...file,
+    // In this list the rules of the file keep their places.
+    rules: Object.freeze([...file.rules, ...temporary]),
+    maxActive: file === NO_RULES ? MAX_ACTIVE : file.maxActive,
+    index: new RuleIndex([...temporary, ...file.rules]),
   })
 }
 

@@ -8,7 +8,7 @@ import type { RuleHashes, Selection } from '../select/selection.ts'
 
 export interface CompiledRule {
   readonly name: string
-  /** Its place in the file, from 0. */
+  /** Its place in the file, from 0; negative for a rule that precedes the file. */
   readonly index: number
   /** The digest of the rule as written: an unchanged rule keeps its state over reloads. */
   readonly digest: string
@@ -30,6 +30,8 @@ export interface CompiledRule {
   readonly faults: readonly Fault[]
   /** False when the file disables the rule: no call is tested. */
   readonly enabled: boolean
+  /** True for a rule of no file that was added while the process runs. */
+  readonly temporary: boolean
   /** The fault for whose sake the limits keep the rule from ever acting. */
   readonly forbidden: FaultName | undefined
   readonly dryRun: boolean

@@ -3,7 +3,7 @@ import { createFault, type FaultUse } from '../../filters/index.ts'
 import { isHandshake } from '../../mcp/classify.ts'
 import { type AskedFaults, readAskedFaults } from './asked-faults.ts'
 import type { CallFacts } from '../match/call-facts.ts'
-import { compileRules } from '../match/compile.ts'
+import { compileRules, MAX_ACTIVE } from '../match/compile.ts'
 import type { CompiledRule } from '../match/compiled-rule.ts'
 import { MatchedRule } from './matched-rule.ts'
 import type { Clock, Plan } from './plan.ts'
@@ -23,8 +23,6 @@ export interface HeaderFaultOptions {
 const HEADER_FAULTS = 'header-faults'
 /** The longest delay that callers can request. */
 export const MAX_ASKED_DELAY_MS = 300_000
-/** The limit of concurrent faults, as the default of rules files. */
-const MAX_ACTIVE = 100
 
 /** Faults that callers request by headers: a rule without a file, with a state like all others. */
 export class HeaderFaults {

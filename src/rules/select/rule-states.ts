@@ -91,8 +91,8 @@ export class RuleStates {
     })
     this.#unanchored = ruleSet.rules.filter(isUnanchored).map(({ name }) => name)
     this.totals.adopt(
-      ruleSet.rules.flatMap(({ name, enabled }, index) =>
-        enabled ? { name, state: this.#inOrder[index]! } : [],
+      ruleSet.rules.flatMap(({ name, enabled, temporary }, index) =>
+        enabled ? { name, temporary, state: this.#inOrder[index]! } : [],
       ),
     )
     for (const retired of before.values()) {

@@ -14,6 +14,8 @@ export interface RuleTotal {
 export interface NamedState {
   readonly name: string
   readonly state: RuleState
+  /** True for a rule of no file: such rules may take half of the names. */
+  readonly temporary?: boolean
 }
 
 /** The label of rules beyond the bound on names. */
@@ -38,6 +40,7 @@ export class RuleTotals {
   readonly #maxNames: number
   readonly #maxLeaving: number
   readonly #names = new Set<string>()
+  #temporaryNames = 0
   readonly #settled = new Map<string, RuleCounts>()
   /** Rules that stay active across reloads. */
   readonly #kept: NamedState[] = []
@@ -57,7 +60,7 @@ export class RuleTotals {
   /** Replaces the active rules. */
   adopt(isActive: readonly NamedState[]): void {
     const kept = new Set(isActive.map(({ state }) => state))
-    for (const { name } of isActive) this.#learn(name)
+    for (const each of isActive) this.#learn(each)
     this.#leaving.push(...this.#isActive.filter(({ state }) => !kept.has(state)))
     this.#isActive = isActive
     this.#settle()
@@ -65,7 +68,7 @@ export class RuleTotals {
 
   /** Adds a rule without a file, which stays active. */
   keep(rule: NamedState): void {
-    this.#learn(rule.name)
+    this.#learn(rule)
     this.#kept.push(rule)
   }
 
@@ -97,8 +100,11 @@ export class RuleTotals {
     return { name, counts, active: 0, isActive: false }
   }
 
-  #learn(name: string): void {
-    if (this.#names.size < this.#maxNames) this.#names.add(name)
+  #learn({ name, temporary = false }: NamedState): void {
+    if (this.#names.has(name) || this.#names.size >= this.#maxNames) return
+    if (temporary && this.#temporaryNames >= this.#maxNames / 2) return
+    if (temporary) this.#temporaryNames++
+    this.#names.add(name)
   }
 
   #settle(): void {

@@ -1,10 +1,18 @@
 import { sameJson } from '../../base/json/canonical-json.ts'
 import type { Arming } from '../guard/arming.ts'
 import { compileInSlices } from './compile-in-slices.ts'
-import { type CompileOptions, NO_RULES, compileRules } from '../match/compile.ts'
+import {
+  type CompileOptions,
+  compileRules,
+  compileTemporary,
+  NO_RULES,
+  withTemporary,
+} from '../match/compile.ts'
+import type { CompiledRule } from '../match/compiled-rule.ts'
 import { type PodSelf, isAboutPods } from '../match/pod-match.ts'
 import type { RuleSet } from '../match/rule-set.ts'
 import type { RuleStates } from '../select/rule-states.ts'
+import type { RuleSpec } from '../file/rule-spec.ts'
 import type { RulesVersion } from '../file/rules-version.ts'
 
 /** The result of loading one version of the rules. */
@@ -28,6 +36,15 @@ export interface RulesParts {
 
 type RulesFound = RulesVersion & { readonly kind: 'rules' }
 
+/** A rule that was added while the process runs. */
+export interface TemporaryRule {
+  readonly spec: RuleSpec
+  /** The rule as written, without its name, on one line. */
+  readonly text: string
+  readonly order: number
+  readonly rule: CompiledRule
+}
+
 /** A version that is being compiled in slices. */
 interface Compiling {
   readonly version: RulesFound
@@ -46,6 +63,10 @@ export class ActiveRules {
   readonly clock: () => number
   #limits: CompileOptions
   readonly #onReload: (reload: Reload) => void
+  /** The rules of the file alone. */
+  #file: RuleSet = NO_RULES
+  #temporary: readonly TemporaryRule[] = []
+  #added = 0
   #ruleSet: RuleSet = NO_RULES
   #current: Reload | undefined
   #last: Reload | undefined
@@ -60,8 +81,19 @@ export class ActiveRules {
     this.#onReload = onReload
   }
 
+  /** The temporary rules and those of the file. */
   get ruleSet(): RuleSet {
     return this.#ruleSet
+  }
+
+  /** The rules of the file, without temporary ones. */
+  get file(): RuleSet {
+    return this.#file
+  }
+
+  /** The temporary rules in the order in which they were added. */
+  get temporary(): readonly TemporaryRule[] {
+    return this.#temporary
   }
 
   /** The active version; undefined before the first. */
@@ -101,10 +133,30 @@ export class ActiveRules {
     else this.#takeLater(version).catch(() => undefined)
   }
 
+  /**
+   * Adds a rule before those of the file, unless the limits forbid one of its faults. Throws when
+   * the rule cannot be compiled.
+   */
+  addTemporary(spec: RuleSpec, text: string): TemporaryRule {
+    const order = this.#added++
+    const rule = compileTemporary(spec, order, this.#file.seed, this.#limits)
+    const added = { spec, text, order, rule }
+    if (rule.forbidden === undefined) this.#setTemporary([...this.#temporary, added])
+    return added
+  }
+
+  /** Removes the temporary rules that a test selects, and wakes their sleeping faults. */
+  removeTemporary(isGone: (rule: CompiledRule) => boolean): readonly TemporaryRule[] {
+    const gone = new Set(this.#temporary.filter(({ rule }) => isGone(rule)))
+    if (gone.size > 0) this.#setTemporary(this.#temporary.filter((each) => !gone.has(each)))
+    return [...gone]
+  }
+
   /** Compiles the rules again for changed labels of the pod. They keep their state. */
   identify(self: PodSelf): void {
     if (sameJson(self, this.#limits.self)) return
     this.#limits = { ...this.#limits, self }
+    this.#identifyTemporary()
     const version = this.#compiling?.version ?? this.#current?.version
     if (this.#closed || version?.kind !== 'rules') return
     if (!version.file.rules.some(({ match }) => match !== undefined && isAboutPods(match))) return
@@ -153,12 +205,36 @@ export class ActiveRules {
 
   #adopt(version: RulesVersion, ruleSet: RuleSet): void {
     const at = this.clock()
-    this.#ruleSet = ruleSet
-    this.states.adopt(ruleSet, at)
+    this.#file = ruleSet
+    this.#activate(at)
     if (version.digest !== this.#current?.version.digest) this.arming.lift('guard')
     this.#current = { version, at, generation: (this.#current?.generation ?? 0) + 1 }
     this.#last = this.#current
     this.#onReload(this.#last)
+  }
+
+  #identifyTemporary(): void {
+    if (!this.#temporary.some(({ spec }) => isAboutPods(spec.match ?? {}))) return
+    const { seed } = this.#file
+    this.#setTemporary(
+      this.#temporary.map((each) => ({
+        ...each,
+        rule: compileTemporary(each.spec, each.order, seed, this.#limits),
+      })),
+    )
+  }
+
+  #setTemporary(temporary: readonly TemporaryRule[]): void {
+    this.#temporary = temporary
+    this.#activate(this.clock())
+  }
+
+  #activate(at: number): void {
+    this.#ruleSet = withTemporary(
+      this.#file,
+      this.#temporary.map(({ rule }) => rule),
+    )
+    this.states.adopt(this.#ruleSet, at)
   }
 
   #record(version: RulesVersion): void {

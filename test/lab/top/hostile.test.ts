@@ -74,7 +74,7 @@ it('reads any event or reports that it is invalid', () => {
 })
 
 it('bounds everything that it keeps', () => {
-  const many = Array(1_500).fill(0)
+  const many = Array(2_500).fill(0)
   const snapshot = readSnapshot(
     event(0, {
       rules: many.map((_, i) =>
@@ -89,7 +89,7 @@ it('bounds everything that it keeps', () => {
       })),
     }),
   )
-  expect(snapshot.rules).toHaveLength(1_010)
+  expect(snapshot.rules).toHaveLength(2_010)
   expect(snapshot.rules[0]!.name).toHaveLength(251)
   expect(snapshot.rules[0]!.faults).toHaveLength(20)
   expect(snapshot.tools).toHaveLength(250)

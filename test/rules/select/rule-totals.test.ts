@@ -57,6 +57,15 @@ describe('totals of rules', () => {
     expect(total()).toMatchObject({ active: 0, counts: { matched: 1, injected: 1 } })
   })
 
+  it('keep half of the names for rules of the file', () => {
+    const totals = new RuleTotals(4)
+    for (const name of ['a', 'b', 'c']) totals.adopt([{ name, state: state(1), temporary: true }])
+    totals.adopt(['file', 'other-file'].map((name) => ({ name, state: state(1) })))
+    const labels = ['a', 'b', 'c', 'file', 'other-file'].map((name) => totals.labelOf(name))
+    expect(labels).toEqual(['a', 'b', 'other', 'file', 'other-file'])
+    expect(byName(totals.all()).get('other')).toMatchObject({ counts: { matched: 1 } })
+  })
+
   it('never go back, whatever calls and reloads do, and miss nothing', () => {
     const spec = fc.record(
       {

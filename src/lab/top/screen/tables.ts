@@ -41,11 +41,13 @@ export function isIdle({ on, sampled }: CombinedRule): boolean {
 }
 
 function ruleRow(rule: CombinedRule, live: number): readonly Span[] {
-  const { name, faults, builtIn, matched, sampled, applied, active } = rule
+  const { name, faults, builtIn, temporary, matched, sampled, applied, active } = rule
   const idle = isIdle(rule)
   return [
     span(name, idle ? 'warn' : 'strong'),
-    span(builtIn ? 'requested by headers' : faults.join('+')),
+    span(
+      builtIn ? 'requested by headers' : `${faults.join('+')}${temporary ? ' (temporary)' : ''}`,
+    ),
     ruleState(rule, live, idle),
     span(count(matched)),
     span(count(sampled)),

@@ -1,0 +1,105 @@
+import type { FaultRequest } from '../fault/fault.ts'
+import { FAULT_FLAGS } from '../fault/fault-flags.ts'
+import { adminTokenOf, readTokenFlag, readTokenOf } from '../flags/admin-access.ts'
+import { parseEndpoints } from '../flags/admin-endpoints.ts'
+import { type Context, defineCommand } from '../flags/command.ts'
+import { group, type Values } from '../flags/flag.ts'
+import { asText, duration, many, one, toggle } from '../flags/kinds.ts'
+import { missing } from '../flags/usage-error.ts'
+
+const SIDECARS = 'The sidecars:'
+const PAGE = 'docs/guides/one-command-faults.md'
+const NOTE = `
+The sidecar of --sidecar needs an admin token: give it as --admin-token-file or SQUALL_ADMIN_TOKEN.
+Exit code: 1 when a sidecar did not confirm.`
+
+const SIDECAR_FLAGS = group(SIDECARS, {
+  sidecar: many(
+    'address',
+    'admin port, host:port; repeat it for more (default: 127.0.0.1:15390)',
+    (given) => parseEndpoints(given.map(({ text }) => text)),
+  ),
+  adminTokenFile: one(
+    'path',
+    'file with the admin token of the sidecars (or SQUALL_ADMIN_TOKEN itself)',
+    asText,
+  ),
+  timeout: duration('how long to wait for a sidecar', { min: 1, max: 600_000 }, '5s'),
+  json: toggle('print the outcome as one JSON document'),
+})
+
+export const FAULT_ADD = defineCommand({
+  name: 'fault add',
+  examples: [
+    'fault add --tool search_docs --delay 2s --percent 30 --for 30s',
+    'fault add --tool "search_*" --fault "hang: { at: headers }" --for 5m',
+  ],
+  page: PAGE,
+  description: 'inject a fault for a while, without a change of the rules file',
+  flags: { ...FAULT_FLAGS, ...SIDECAR_FLAGS },
+  fromEnvironment: false,
+  note: NOTE,
+  parse: (flags, context) => ({ request: changeOf(flags, context), flags }),
+  start: async ({ request, flags }) => {
+    const { faultRule } = await import('../fault/fault-rule.ts')
+    return (await import('../fault/fault.ts')).addFault(request, faultRule(flags))
+  },
+})
+
+export const FAULT_LIST = defineCommand({
+  name: 'fault list',
+  examples: ['fault list', 'fault list --json'],
+  page: PAGE,
+  description: 'list the temporary faults of sidecars',
+  flags: { ...SIDECAR_FLAGS, ...readTokenFlag(SIDECARS) },
+  fromEnvironment: false,
+  parse: (flags, { env }): FaultRequest => {
+    const { sidecar: endpoints, timeout, json } = flags
+    const token =
+      readTokenOf(flags.adminReadTokenFile, env) ?? adminTokenOf(flags.adminTokenFile, env)
+    return { endpoints, token, timeout, json }
+  },
+  start: async (request) => (await import('../fault/fault.ts')).listFaults(request),
+})
+
+export const FAULT_REMOVE = defineCommand({
+  name: 'fault remove',
+  examples: ['fault remove added-1', 'fault remove slow-search --sidecar 127.0.0.1:15391'],
+  page: PAGE,
+  description: 'end a temporary fault',
+  operands: { form: '[name]', most: 1 },
+  flags: SIDECAR_FLAGS,
+  fromEnvironment: false,
+  note: NOTE,
+  parse: (flags, context) => {
+    const [name] = context.operands
+    if (name === undefined) {
+      throw missing('no name', 'squall fault list shows the names; squall fault clear removes all')
+    }
+    return { request: changeOf(flags, context), name }
+  },
+  start: async ({ request, name }) => {
+    return (await import('../fault/fault.ts')).removeFaults(request, name)
+  },
+})
+
+export const FAULT_CLEAR = defineCommand({
+  name: 'fault clear',
+  examples: ['fault clear', 'fault clear --sidecar 127.0.0.1:15391'],
+  page: PAGE,
+  description: 'end all temporary faults',
+  flags: SIDECAR_FLAGS,
+  fromEnvironment: false,
+  note: NOTE,
+  parse: changeOf,
+  start: async (request) => (await import('../fault/fault.ts')).removeFaults(request),
+})
+
+function changeOf(flags: Values<typeof SIDECAR_FLAGS>, { env }: Context): FaultRequest {
+  const { sidecar: endpoints, adminTokenFile, timeout, json } = flags
+  const token = adminTokenOf(adminTokenFile, env)
+  if (token === undefined) {
+    throw missing('no admin token', 'use --admin-token-file with the file that squall run got')
+  }
+  return { endpoints, token, timeout, json }
+}

@@ -1,0 +1,53 @@
+import { MAX_DURATION_MS } from '../../base/units.ts'
+import { type Given, group, type Values } from '../flags/flag.ts'
+import { asGiven, asText, count, duration, many, one, pairs, percent } from '../flags/kinds.ts'
+import { invalidValue } from '../flags/usage-error.ts'
+
+const RPC_CODE = /^-?\d{1,10}$/
+const texts = (given: readonly Given[]): readonly string[] => given.map(({ text }) => text)
+
+/** Declares the options that describe a temporary fault. */
+export const FAULT_FLAGS = {
+  ...group('The calls:', {
+    tool: many('name', 'tool, by name or glob; repeat it for more (default: every call)', texts),
+    method: many('method', 'method, such as tools/list; repeat it for more', texts),
+    header: many('name=value', 'header that the request must have; repeat it for more', pairs),
+    percent: percent('share of the matching calls', { min: 0, max: 100 }),
+    times: count('most calls that get the fault', { min: 1, max: 1_000_000_000 }),
+  }),
+  ...group('The fault:', {
+    delay: duration('makes calls late by this long', { min: 0, max: 3_600_000 }),
+    abort: count('responds with this HTTP status', { min: 200, max: 599 }),
+    toolError: one('text', 'responds with a tool error of this text', asText),
+    rpcError: one('code', 'responds with a JSON-RPC error of this code', parseCode),
+    fault: many(
+      'fault',
+      'any fault as in a rules file: its name, or "name: { parameters }"; repeat it for more',
+      (given) => given,
+    ),
+    rule: one(
+      'yaml',
+      'whole rule as in a rules file; other options replace its keys',
+      asGiven<Given>,
+    ),
+  }),
+  ...group('Its end and its name:', {
+    for: duration('time after which the fault ends by itself; required', {
+      min: 1,
+      max: MAX_DURATION_MS,
+    }),
+    name: one(
+      'name',
+      'name in metrics and logs (default: the first free one of added-1, …)',
+      asText,
+    ),
+  }),
+}
+
+/** The options of a temporary fault. */
+export type FaultFlags = Values<typeof FAULT_FLAGS>
+
+function parseCode(given: Given): number {
+  if (RPC_CODE.test(given.text)) return Number(given.text)
+  throw invalidValue(given, 'is not a code', 'write an integer, such as -32603')
+}

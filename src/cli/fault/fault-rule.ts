@@ -1,0 +1,66 @@
+import { isRecord } from '../../base/values.ts'
+import { readYaml } from '../../rules/file/yaml-document.ts'
+import type { Given } from '../flags/flag.ts'
+import { invalidValue, missing } from '../flags/usage-error.ts'
+import type { FaultFlags } from './fault-flags.ts'
+
+const FAULT_FORM = 'write a fault as in a rules file: reset, or "hang: { for: 30s }"'
+const RULE_FORM = "write a rule as in a rules file: '{ match: { tool: search }, faults: [reset] }'"
+
+/** Makes the rule that the options describe. Throws a `UsageError`. */
+export function faultRule(flags: FaultFlags): object {
+  const { tool, method, header, percent: share, times, for: lasting, name } = flags
+  const rule = flags.rule === undefined ? {} : readRule(flags.rule)
+  const { match, faults: written = [] } = rule
+  const faults = [...shortFaults(flags), ...(Array.isArray(written) ? (written as unknown[]) : [])]
+  if (faults.length === 0) {
+    throw missing('no fault', 'use --delay 2s, --abort 503, --fault reset or another fault')
+  }
+  if (lasting === undefined && rule['for'] === undefined && rule['until'] === undefined) {
+    throw missing('--for is missing', 'name the time after which the fault ends, such as --for 30s')
+  }
+  const only = {
+    ...(tool.length > 0 && { tool }),
+    ...(method.length > 0 && { method }),
+    ...(Object.keys(header).length > 0 && { headers: header }),
+  }
+  const isNarrowed = Object.keys(only).length > 0
+  return {
+    ...rule,
+    ...(isNarrowed && { match: { ...(isRecord(match) ? match : {}), ...only } }),
+    ...(share !== undefined && { percent: share }),
+    ...(times !== undefined && { times }),
+    ...(lasting !== undefined && { for: `${lasting}ms` }),
+    ...(name !== undefined && { name }),
+    faults,
+  }
+}
+
+function shortFaults({ delay, abort, toolError, rpcError, fault }: FaultFlags): readonly unknown[] {
+  return [
+    ...(delay === undefined ? [] : [{ delay: { fixed: `${delay}ms` } }]),
+    ...(abort === undefined ? [] : [{ abort: { status: abort } }]),
+    ...(toolError === undefined ? [] : [{ abort: { toolError } }]),
+    ...(rpcError === undefined ? [] : [{ abort: { rpcError: { code: rpcError } } }]),
+    ...fault.map(readFault),
+  ]
+}
+
+function readFault(given: Given): unknown {
+  const value = readValue(given, FAULT_FORM)
+  if (typeof value === 'string' || isRecord(value)) return value
+  throw invalidValue(given, 'is not a fault', FAULT_FORM)
+}
+
+function readRule(given: Given): Readonly<Record<string, unknown>> {
+  const value = readValue(given, RULE_FORM)
+  if (isRecord(value)) return value
+  throw invalidValue(given, 'is not a rule', RULE_FORM)
+}
+
+function readValue(given: Given, form: string): unknown {
+  const { value, problems } = readYaml(given.text)
+  const [problem] = problems
+  if (problem === undefined) return value
+  throw invalidValue(given, `cannot be read: ${problem.message}`, form)
+}

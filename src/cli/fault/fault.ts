@@ -1,0 +1,80 @@
+import { plain } from '../../base/text/foreign-text.ts'
+import { roundedDuration } from '../../base/units.ts'
+import { AdminError, askAdmin } from '../../admin/api-client.ts'
+import { API, type Endpoint, type ResponseOf, type Rule } from '../../admin/api.ts'
+import { type AdminEndpoint, endpointText } from '../../lab/top/sidecar-view.ts'
+import { print } from '../files.ts'
+
+const FAILED = 1
+
+/** The sidecars of a command, and how it asks them. */
+export interface FaultRequest {
+  readonly endpoints: readonly AdminEndpoint[]
+  /** The admin token, or a read token where nothing is changed. */
+  readonly token: string | undefined
+  readonly timeout: number
+  readonly json: boolean
+}
+
+/** Adds a fault to each sidecar; returns the exit code. */
+export function addFault(request: FaultRequest, rule: object): Promise<number> {
+  return askEach(request, API.addFault, rule, ({ fault }, now) => [
+    `added ${faultText(fault, now)}`,
+  ])
+}
+
+/** Prints the temporary faults of each sidecar; returns the exit code. */
+export function listFaults(request: FaultRequest): Promise<number> {
+  return askEach(request, API.faults, undefined, ({ faults }, now) =>
+    faults.length === 0
+      ? ['no temporary faults']
+      : faults.map((fault) => `${faultText(fault, now)}; ${countsText(fault)}`),
+  )
+}
+
+/** Removes a fault from each sidecar, or all faults without a name; returns the exit code. */
+export function removeFaults(request: FaultRequest, name?: string): Promise<number> {
+  const body = name === undefined ? { all: true } : { name }
+  return askEach(request, API.removeFault, body, ({ removed }) => [
+    name === undefined ? `removed ${removed}` : `removed ${name}`,
+  ])
+}
+
+async function askEach<E extends Endpoint>(
+  { endpoints, token, timeout, json }: FaultRequest,
+  endpoint: E,
+  body: object | undefined,
+  linesOf: (value: ResponseOf<E>, now: number) => readonly string[],
+): Promise<number> {
+  const outcomes = await Promise.all(
+    endpoints.map(async (each) => {
+      const address = endpointText(each)
+      const admin = { url: new URL(`http://${address}`), readToken: token }
+      const asked = { client: 'fault', timeoutMs: timeout, ...(body !== undefined && { body }) }
+      try {
+        const { value, date = Date.now() } = await askAdmin(admin, endpoint, asked)
+        return { address, ok: true, lines: linesOf(value, date), value: { ...value } }
+      } catch (error) {
+        if (!(error instanceof AdminError)) throw error
+        const { message } = error
+        return { address, ok: false, lines: [message], value: { error: message } }
+      }
+    }),
+  )
+  const sidecars = outcomes.map(({ address, ok, value }) => ({ address, ok, ...value }))
+  const lines = outcomes.flatMap(({ address, lines: all }) =>
+    all.map((line) => `${plain(address)}: ${plain(line)}\n`),
+  )
+  await print(json ? `${JSON.stringify({ sidecars })}\n` : lines.join(''))
+  return outcomes.every(({ ok }) => ok) ? 0 : FAILED
+}
+
+function faultText({ name, until, text = '', phase }: Rule, now: number): string {
+  const left = Math.max(0, Date.parse(until ?? '') - now)
+  const state = phase === 'on' ? '' : ` (${phase})`
+  return `${name}${state}, ends in ${roundedDuration(left)}: ${text}`
+}
+
+function countsText({ counts: { matched = 0, injected = 0 } }: Rule): string {
+  return `matched ${matched}, injected ${injected}`
+}

@@ -1,0 +1,95 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { call, callMessage } from '../support/http-call.ts'
+import { type HttpApp, responding } from '../support/http-app.ts'
+import { startProgram } from '../support/program.ts'
+import { type Squall, startSquall } from '../support/squall.ts'
+import { startUpstream } from '../support/upstream.ts'
+
+const SQUALL_ADMIN_TOKEN = 'a-token-of-the-admin-port-of-tests'
+
+let squall: Squall
+let address: string
+let directory: string
+let upstream: HttpApp
+
+beforeAll(async () => {
+  upstream = await startUpstream(responding('fine'))
+  squall = await startSquall({ flags: ['--upstream', upstream.url], env: { SQUALL_ADMIN_TOKEN } })
+  address = new URL(squall.admin).host
+  directory = await mkdtemp(join(tmpdir(), 'squall-fault-'))
+  await writeFile(join(directory, 'token'), SQUALL_ADMIN_TOKEN, { mode: 0o600 })
+})
+
+afterAll(async () => {
+  await squall.close()
+  await upstream.close()
+  await rm(directory, { recursive: true })
+})
+
+/** Runs `squall fault` against the sidecar. */
+async function fault(...args: readonly string[]) {
+  const token = ['--admin-token-file', join(directory, 'token')]
+  const program = ['fault', ...args, '--sidecar', address, ...token]
+  const { code, stdout, stderr } = await startProgram(program, {}, { here: true })
+  return { code, stdout: stdout.replaceAll(`${address}: `, ''), stderr }
+}
+
+async function statusOf(tool: string, headers: Readonly<Record<string, string>> = {}) {
+  const place = { port: squall.port, host: '127.0.0.1', headers }
+  return (await call(place, callMessage(1, tool))).status
+}
+
+it('adds, lists and removes faults of a sidecar that has no rules file', async () => {
+  const added = await fault('add', '--tool', 'search', '--abort', '503', '--for', '10m')
+  expect(added).toMatchObject({ code: 0, stderr: '' })
+  expect(added.stdout).toMatch(
+    /^added added-1, ends in 10m: match: .*tool: \[search\].*abort: \{ status: 503 \}/,
+  )
+  expect([await statusOf('search'), await statusOf('other')]).toEqual([503, 200])
+  const mine = ['--header', 'x-team=b', '--name', 'mine', '--percent', '100', '--for', '5m']
+  expect(await fault('add', ...mine, '--fault', 'abort: { status: 418 }')).toMatchObject({
+    code: 0,
+  })
+  expect(await statusOf('other', { 'x-team': 'b' })).toBe(418)
+  const { stdout } = await fault('list')
+  expect(stdout).toMatch(/^added-1, .*; matched 1, injected 1\nmine, .*; matched 1, injected 1\n$/)
+  expect(await fault('remove', 'added-1')).toMatchObject({ code: 0, stdout: 'removed added-1\n' })
+  expect(await statusOf('search')).toBe(200)
+  expect(await fault('remove', 'added-1')).toMatchObject({ code: 1 })
+  expect(await fault('clear')).toMatchObject({ code: 0, stdout: 'removed 1\n' })
+  expect((await fault('list')).stdout).toBe('no temporary faults\n')
+  const empty = { sidecars: [{ address, ok: true, count: 0, faults: [] }] }
+  expect(JSON.parse((await fault('list', '--json')).stdout)).toEqual(empty)
+})
+
+it('prints the errors of the rules checker', async () => {
+  const rule = '{ match: { tol: search }, faults: [delay: { fixd: 2s }] }'
+  const { code, stdout } = await fault('add', '--rule', rule, '--for', '30s')
+  expect(code).toBe(1)
+  expect(stdout).toMatch(/match\.tol: .*did you mean `tool`/)
+  expect(stdout).toMatch(/faults\[0\]\.delay\.fixd: .*did you mean `fixed`/)
+})
+
+it.each<[string, readonly string[], RegExp]>([
+  ['an end', ['add', '--delay', '2s'], /--for is missing/],
+  ['a fault', ['add', '--for', '2s'], /no fault; use --delay 2s/],
+  ['a readable fault', ['add', '--for', '2s', '--fault', '[a'], /"\[a" cannot be read/],
+  ['a fault, not a number', ['add', '--for', '2s', '--fault', '7'], /is not a fault/],
+  ['an integer', ['add', '--for', '2s', '--rpc-error', 'x'], /is not a code/],
+  ['a name', ['remove'], /no name; squall fault list/],
+])('needs %s', async (_, args, error) => {
+  expect(await fault(...args)).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(error) as unknown,
+  })
+})
+
+it('needs the token to change something, and to read none', async () => {
+  const run = (...args: readonly string[]) =>
+    startProgram(['fault', ...args, '--sidecar', address], {}, { here: true })
+  expect(await run('clear')).toMatchObject({ code: 2 })
+  expect(await run('list')).toMatchObject({ code: 0, stdout: `${address}: no temporary faults\n` })
+})
