@@ -47,7 +47,18 @@ export const FAMILIES: Readonly<Record<string, Family>> = {
 
 /** The sections of the program's help, with the first words of their commands. */
 export const SECTIONS: Readonly<Record<string, readonly string[]>> = {
-  'On this machine:': ['run', 'demo', 'init', 'check', 'top', 'tap', 'watch', 'disarm', 'arm'],
+  'On this machine:': [
+    'run',
+    'stdio',
+    'demo',
+    'init',
+    'check',
+    'top',
+    'tap',
+    'watch',
+    'disarm',
+    'arm',
+  ],
   'Rules:': ['validate', 'schema', 'explain'],
   'Load and experiments:': ['load', 'report', 'experiment', 'policy', 'hook', 'mcp', 'approve'],
   'In a cluster, with your kubeconfig:': ['apply', 'status', 'attach', 'detach', 'stop', 'resume'],
