@@ -45,6 +45,9 @@ const FLAGS = {
     help: 'time for lines that faults hold when the client closes standard input; 0s for none',
     default: '1s',
   }),
+  strict: changed(RUN_FLAGS.strict, {
+    help: 'log lines of the server that violate the protocol, and end with exit code 1 after one',
+  }),
   logLevel: RUN_FLAGS.logLevel,
   logFormat: RUN_FLAGS.logFormat,
   logIds: RUN_FLAGS.logIds,
@@ -113,10 +116,11 @@ async function stdio(options: ReturnType<typeof stdioOptionsOf>): Promise<number
   forward = (signal) => port.signal(signal)
   early.forEach(forward)
   const exit = await port.carry()
-  logger.info({ code: exit.code, signal: exit.signal }, 'the server has ended')
+  const violations = Object.fromEntries(port.violations)
+  logger.info({ code: exit.code, signal: exit.signal, violations }, 'the server has ended')
   await running.close()
   forget()
-  return exitCodeOf(exit)
+  return exitCodeOf(exit) || (port.violations.size > 0 ? 1 : 0)
 }
 
 async function startFailed(error: unknown): Promise<never> {

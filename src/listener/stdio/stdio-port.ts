@@ -6,6 +6,7 @@ import type { Pipeline } from '../pipeline.ts'
 import { createPipeline, type PipelineBounds, type PortContext } from '../port-pipeline.ts'
 import { isBlank, type LinePart, LineSplitter, mayBeMessage } from './lines.ts'
 import { PipeWriter } from './pipe-writer.ts'
+import { ServerCheck, type Violation } from './server-check.ts'
 import { type ServerCommand, type ServerExit, ServerProcess } from './server-process.ts'
 import { LineExchange, StreamExchange } from './stdio-exchange.ts'
 import { StdioUpstream } from './stdio-upstream.ts'
@@ -23,6 +24,7 @@ export interface ClientPipes {
   readonly output: Writable
 }
 
+const NONE: ReadonlyMap<Violation, number> = new Map()
 /** The time for a server to end by itself, and again after SIGTERM, in milliseconds. */
 const GRACE = 2_000
 /** The interval of looking for the end of the parent and of the output, in milliseconds. */
@@ -33,6 +35,8 @@ export class StdioPort {
   readonly upstreamName: string
   readonly #options: StdioPortOptions
   readonly #context: PortContext
+  /** Undefined where violations of the protocol are not looked for. */
+  readonly #check: ServerCheck | undefined
   readonly #client: PipeWriter
   readonly #input: Readable
   readonly #closing = new AbortController()
@@ -56,7 +60,9 @@ export class StdioPort {
     // Exchanges of HTTP are the port's own matter.
     const telemetry = telemetryWith(context.telemetry, { http: () => undefined })
     this.#context = { ...context, telemetry }
-    this.upstreamName = basename(options.server.command)
+    const { server, strict, maxInFlight } = options
+    this.#check = strict ? new ServerCheck(maxInFlight, context.logger) : undefined
+    this.upstreamName = basename(server.command)
     this.#input = client.input
     let ended = (): void => undefined
     this.#streamEnded = new Promise((resolve) => (ended = resolve))
@@ -69,17 +75,26 @@ export class StdioPort {
     return this.#server?.running === true
   }
 
+  /** The violations of the protocol by the server, which are looked for with `strict`. */
+  get violations(): ReadonlyMap<Violation, number> {
+    return this.#check?.counts ?? NONE
+  }
+
   /** Starts the server. Throws a `StartError`. */
   async start(): Promise<void> {
     const server = (this.#server = await ServerProcess.start(this.#options.server))
     this.#upstream = new StdioUpstream(server.input)
-    const { pipeline, inFlight } = createPipeline(this.#options, this.#context, {
-      upstream: this.#upstream,
-      streamTransport: 'stdio',
-      resetWhile: () => undefined,
-      closing: this.#closing.signal,
-      now: performance.now.bind(performance),
-    })
+    const { pipeline, inFlight } = createPipeline(
+      { ...this.#options, strict: false },
+      this.#context,
+      {
+        upstream: this.#upstream,
+        streamTransport: 'stdio',
+        resetWhile: () => undefined,
+        closing: this.#closing.signal,
+        now: performance.now.bind(performance),
+      },
+    )
     this.#pipeline = pipeline
     this.#inFlight = inFlight
     pipeline.handle(this.#stream)
@@ -134,7 +149,9 @@ export class StdioPort {
   }
 
   /** Sends a line to the server; resolves when the next one may follow. */
-  async #fromClient({ kind, bytes }: LinePart, server: ServerProcess): Promise<void> {
+  async #fromClient(part: LinePart, server: ServerProcess): Promise<void> {
+    const { kind, bytes } = part
+    this.#check?.fromClient(part)
     const isShort = kind === 'line' || kind === 'tail'
     if (isShort && mayBeMessage(bytes)) {
       if (kind === 'tail') this.#upstream!.tail = bytes
@@ -175,13 +192,16 @@ export class StdioPort {
       for await (const chunk of output) {
         for (const part of splitter.push(chunk as Buffer)) {
           this.#parts++
+          this.#check?.fromServer(part)
           await this.#upstream!.stream.push(part)
         }
       }
     } catch {
       // A pipe that breaks has ended.
     }
-    this.#tail = splitter.end()?.bytes
+    const tail = splitter.end()
+    if (tail !== undefined) this.#check?.fromServer(tail)
+    this.#tail = tail?.bytes
   }
 
   /** Resolves when an ended server's pipe brings nothing more, although the client reads. */
