@@ -1,4 +1,5 @@
 import type { AgentWatch } from '../agents/agent-watch.ts'
+import type { ServerHandle } from '../filters/fault.ts'
 import type { CallWatch } from '../telemetry/call-watch.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
@@ -31,6 +32,8 @@ interface TransportParts extends Pick<
 > {
   /** Resets new connections while `isDown` returns true. */
   readonly resetWhile: (isDown: () => boolean) => void
+  /** The process of the upstream, where the port runs it. */
+  readonly server?: ServerHandle
   /** Aborted when the port drains or closes. */
   readonly closing: AbortSignal
 }
@@ -39,7 +42,7 @@ interface TransportParts extends Pick<
 export function createPipeline(
   bounds: PipelineBounds,
   { faults, watch, agents, ...shared }: PortContext,
-  { closing, resetWhile, ...own }: TransportParts,
+  { closing, resetWhile, server, ...own }: TransportParts,
 ): { readonly pipeline: Pipeline; readonly inFlight: InFlightRequests } {
   const { maxBody, holdTimeout, strict } = bounds
   const { telemetry, logger, memory } = shared
@@ -59,6 +62,7 @@ export function createPipeline(
       memory,
       closing,
       resetWhile,
+      server,
     })
   const parts = { maxBody, holdTimeout, strict, inFlight, planner, push }
   return { pipeline: new Pipeline({ ...shared, ...own, ...parts }), inFlight }

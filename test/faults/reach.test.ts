@@ -19,6 +19,8 @@ const file = fileURLToPath(new URL('../../docs/reference/reach.md', import.meta.
 
 /** The shapes of faults that act in different ways. */
 const OWN_SHAPES = [
+  'process: { exit: 1 }',
+  'process: { exit: 1, at: response }',
   'delay: { fixed: 1ms }',
   'delay: { fixed: 1ms, at: response }',
   'delay: { fixed: 1ms, at: event }',

@@ -29,6 +29,7 @@ export class ServerProcess {
   readonly input: PipeWriter
   readonly exited: Promise<ServerExit>
   #hasExited = false
+  #suspended = 0
   readonly #child: ChildProcess
   readonly #killed = (): void => this.kill('SIGKILL')
 
@@ -68,8 +69,18 @@ export class ServerProcess {
     return !this.#hasExited
   }
 
-  /** Sends a signal to the server, if it still runs. */
+  /** Sends a signal to the server, if it still runs; a suspended server continues. */
   kill(signal: NodeJS.Signals): void {
-    if (!this.#hasExited) this.#child.kill(signal)
+    if (this.#hasExited) return
+    this.#child.kill(signal)
+    if (this.#suspended > 0) this.#child.kill('SIGCONT')
+  }
+
+  /** Suspends the server until the returned function was called, as often as this one. */
+  suspend(): () => void {
+    if (this.#suspended++ === 0 && !this.#hasExited) this.#child.kill('SIGSTOP')
+    return () => {
+      if (--this.#suspended === 0 && !this.#hasExited) this.#child.kill('SIGCONT')
+    }
   }
 }

@@ -49,6 +49,8 @@ export class StdioPort {
   #inFlight: InFlightRequests | undefined
   #onIdle: (() => void) | undefined
   readonly #parent = process.ppid
+  /** The exit code that a fault has set. */
+  #exitCode: number | undefined
   #isClientGone = false
   /** The parts of the server's lines so far. */
   #parts = 0
@@ -91,6 +93,11 @@ export class StdioPort {
         upstream: this.#upstream,
         streamTransport: 'stdio',
         resetWhile: () => undefined,
+        server: {
+          exit: (code, tail) => this.#exit(server, code, tail),
+          suspend: () => server.suspend(),
+          print: (text) => this.#upstream!.stream.print(text),
+        },
         closing: this.#closing.signal,
         now: performance.now.bind(performance),
       },
@@ -113,7 +120,7 @@ export class StdioPort {
     await Promise.race([this.#streamEnded, this.#client.broken])
     if (this.#tail !== undefined) this.#client.write(this.#tail)
     await this.#client.flushed()
-    return exit
+    return this.#exitCode === undefined ? exit : { code: this.#exitCode, signal: null }
   }
 
   /** Sends a signal to the server. */
@@ -130,6 +137,13 @@ export class StdioPort {
     this.#closing.abort()
     this.#server?.kill('SIGTERM')
     this.#inFlight?.close()
+  }
+
+  /** Kills the server for a fault. */
+  #exit(server: ServerProcess, code: number, tail: string | undefined): void {
+    this.#exitCode ??= code
+    if (tail !== undefined) this.#tail ??= Buffer.from(tail)
+    server.kill('SIGKILL')
   }
 
   async #readClient(server: ServerProcess): Promise<void> {
@@ -201,7 +215,7 @@ export class StdioPort {
     }
     const tail = splitter.end()
     if (tail !== undefined) this.#check?.fromServer(tail)
-    this.#tail = tail?.bytes
+    this.#tail ??= tail?.bytes
   }
 
   /** Resolves when an ended server's pipe brings nothing more, although the client reads. */

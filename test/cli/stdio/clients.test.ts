@@ -24,12 +24,15 @@ ${Object.entries({
   status: '{ abort: { status: 503 } }',
   reset: '{ reset: {} }',
   cut: '{ truncate: {} }',
+  session: '{ session: {} }',
+  login: '{ unauthorized: {} }',
 })
   .map(
     ([text, fault]) =>
       `- { name: ${text}, match: { args: { /text: ${text} } }, faults: [${fault}] }`,
   )
   .join('\n')}
+- { name: http, match: { http: { method: POST } }, faults: [{ hang: {} }] }
 - { name: silent, match: { direction: server, method: notifications/progress }, faults: [{ hang: {} }] }
 - { name: asked, match: { direction: server, method: roots/list }, faults: [{ abort: { rpcError: { message: denied } } }] }
 `
@@ -71,7 +74,8 @@ describe.each(['v1', 'v2'] as const)('a client of SDK %s', (sdk) => {
     expect(await said('delay')).toEqual(result('delay'))
     expect(performance.now() - since).toBeGreaterThan(290)
     // These need HTTP.
-    for (const text of ['status', 'reset', 'cut']) expect(await said(text)).toEqual(result(text))
+    for (const text of ['status', 'reset', 'cut', 'session', 'login'])
+      expect(await said(text)).toEqual(result(text))
     const heard: number[] = []
     expect(await client.call('steps', {}, () => heard.push(1))).toEqual(result('done'))
     expect(heard).toEqual([])

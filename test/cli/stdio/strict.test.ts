@@ -18,22 +18,21 @@ function violations({ stderr }: Finished): readonly unknown[] {
     .filter((line) => line.startsWith('{'))
     .map((line) => JSON.parse(line) as Record<string, unknown>)
   return lines.flatMap(({ reason, line, violations: counts }) =>
-    reason === undefined ? (counts ?? []) : `${String(line)} ${String(reason)}`,
+    reason === undefined ? (counts ?? []) : `${JSON.stringify(line)} ${JSON.stringify(reason)}`,
   )
 }
 
 it('reports each violation with its line, and fails; the lines pass', async () => {
-  const output =
-    'Starting\n' + `${reply(1)}${reply(1)}{"a":1}\n\n["jsonrpc":]\n${reply('2')}` + '{"jsonrpc"'
+  const output = `Starting\n${reply(1)}${reply(1)}{"a":1}\n\n["jsonrpc":]\n${reply('2')}{"jsonrpc"`
   const ended = await checked(ask(1) + ask(2), output)
   expect([ended.code, ended.stdout]).toEqual([1, output])
   expect(violations(ended)).toEqual([
-    '1 not_json',
-    '3 unknown_id',
-    '4 not_json_rpc',
-    '6 not_json',
-    '7 unknown_id',
-    '8 no_line_feed',
+    '1 "not_json"',
+    '3 "unknown_id"',
+    '4 "not_json_rpc"',
+    '6 "not_json"',
+    '7 "unknown_id"',
+    '8 "no_line_feed"',
     { not_json: 2, unknown_id: 2, not_json_rpc: 1, no_line_feed: 1 },
   ])
 })
