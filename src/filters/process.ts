@@ -116,10 +116,13 @@ async function fail(
 
 /** Ends the server when its response is there; the client gets a half of it. */
 async function* halfResponse(ctx: FaultContext, frames: Frames, code: number): Frames {
+  const { server } = ctx.host
+  // A resumed stream asks faults again.
+  if (server === undefined) ctx.cannot('no_process')
   for await (const frame of frames) {
-    if (frame.last) {
+    if (server !== undefined && frame.last) {
       ctx.injected(`exit ${code}`)
-      ctx.host.server?.exit(code, halfOf(frame))
+      server.exit(code, halfOf(frame))
       return
     }
     yield frame

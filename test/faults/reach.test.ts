@@ -19,8 +19,6 @@ const file = fileURLToPath(new URL('../../docs/reference/reach.md', import.meta.
 
 /** The shapes of faults that act in different ways. */
 const OWN_SHAPES = [
-  'process: { exit: 1 }',
-  'process: { exit: 1, at: response }',
   'delay: { fixed: 1ms }',
   'delay: { fixed: 1ms, at: response }',
   'delay: { fixed: 1ms, at: event }',
@@ -67,6 +65,8 @@ const OWN_SHAPES = [
   'stream: { wrongId: other }',
   'replay: { by: all }',
   'amplify: {}',
+  'process: { exit: 1 }',
+  'process: { exit: 1, at: response }',
 ]
 /** A fault without a shape of its own acts as its example shows. */
 const SHAPES = [

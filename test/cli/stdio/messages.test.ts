@@ -43,7 +43,11 @@ it('one call of a batch fails, a cancelled call is not sent, and a notification 
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line) as Record<string, unknown>)
-  expect(ended.map(({ id, outcome, origin }) => [id, outcome, origin]).toSorted()).toEqual([
+  expect(
+    ended
+      .map(({ id, outcome, origin }) => [id, outcome, origin])
+      .toSorted(([a], [b]) => Number(a) - Number(b)),
+  ).toEqual([
     [1, 'rpc_error', 'injected'],
     [2, 'incomplete', 'real'],
     [3, 'abandoned', 'injected'],
