@@ -8,6 +8,7 @@ import type { Command } from './flags/command.ts'
 /** Commands that pods, probes and hooks run often: each loads no other command. */
 const ALONE: Readonly<Record<string, () => Promise<readonly Command[]>>> = {
   run: async () => [(await import('./commands/run.ts')).RUN],
+  stdio: async () => [(await import('./commands/stdio.ts')).STDIO],
   'wait-ready': async () => [(await import('./commands/wait-ready.ts')).WAIT_READY],
   'pre-stop': async () => [(await import('./commands/pre-stop.ts')).PRE_STOP],
   redirect: async () => [(await import('./commands/redirect.ts')).REDIRECT],

@@ -98,6 +98,18 @@ export interface FaultHost {
   refuseConnections(ms: number): void
   /** Reports later calls that contain this word. */
   watchFor(word: string): void
+  /** The process of the upstream; undefined where Squall does not run it. */
+  readonly server: ServerHandle | undefined
+}
+
+/** Acts on the process of an upstream that speaks stdio. */
+export interface ServerHandle {
+  /** Kills the process. The client's last bytes are `tail`, and Squall ends with the exit code. */
+  exit(code: number, tail?: string): void
+  /** Suspends the process; returns the function that lets it continue. */
+  suspend(): () => void
+  /** Writes lines to the client, between two lines of the process. */
+  print(text: string): void
 }
 
 /** Resolves whether a waiting message of the server has changed its place on the stream. */

@@ -8,6 +8,7 @@ import type { Fault } from './fault.ts'
 import { hang } from './hang.ts'
 import { inflate } from './inflate.ts'
 import { poison } from './poison.ts'
+import { processFault } from './process.ts'
 import { rateLimit } from './rate-limit.ts'
 import { replay } from './replay.ts'
 import { reset } from './reset.ts'
@@ -37,6 +38,7 @@ export const FAULTS = [
   amplify,
   poison,
   inflate,
+  processFault,
 ] as const
 
 type Definition = (typeof FAULTS)[number]

@@ -1,4 +1,4 @@
-import type { Outcome } from '../mcp/call.ts'
+import { type Outcome, sharesStream } from '../mcp/call.ts'
 import { responseFactsOf, declaredLength } from '../http/response-facts.ts'
 import type { ChunkRun } from '../http/chunk-run.ts'
 import { headerValue, type ResponseHead } from '../http/headers.ts'
@@ -161,7 +161,7 @@ export class CallObserver implements Observer {
   #responded(): void {
     const entries = this.#entries
     // HTTP+SSE servers respond with 202, some with 200: both only accept the call.
-    if (entries[0]?.call.transport === 'http+sse' && this.#status < 300) {
+    if (sharesStream(entries[0]?.call.transport) && this.#status < 300) {
       this.#release()
       this.#close('incomplete')
       return
@@ -223,8 +223,7 @@ export class CallObserver implements Observer {
     for (const entry of this.#entries) {
       if (entry.settled) continue
       const { transport, protocolVersion } = entry.call
-      const elsewhere =
-        transport === 'http+sse' || (this.#sawEventIds && !isModern(protocolVersion))
+      const elsewhere = sharesStream(transport) || (this.#sawEventIds && !isModern(protocolVersion))
       if (elsewhere) this.#inFlight.leaveOpen(entry, outcome)
       else
         this.#inFlight.settle(

@@ -2,9 +2,6 @@ import type { IncomingMessage, Server } from 'node:http'
 import type { Server as TlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import type { ConnectionOptions, SecureContextOptions } from 'node:tls'
-import type { AgentWatch } from '../agents/agent-watch.ts'
-import type { CallWatch } from '../telemetry/call-watch.ts'
-import type { Logger } from '../telemetry/log.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import { formatUpstream, type UpstreamAddress } from '../upstream/address.ts'
 import { UpstreamConnections } from '../upstream/http-upstream.ts'
@@ -14,27 +11,13 @@ import { probe } from '../upstream/probe.ts'
 import { Tunnel } from '../upstream/tunnel.ts'
 import { rejectBadRequest } from './front/bad-request.ts'
 import { cutSocket } from './front/cut-socket.ts'
-import type { FaultParts } from './faults/fault-planner.ts'
-import { PushStreams } from './faults/source/push-streams.ts'
 import { HttpFront } from './front/http-front.ts'
-import { InFlightRequests } from './in-flight-requests.ts'
-import type { MemoryBudget } from './memory-budget.ts'
-import { Pipeline } from './pipeline.ts'
+import type { InFlightRequests } from './in-flight-requests.ts'
+import { createPipeline, type PortContext } from './port-pipeline.ts'
 import { PublicAddress } from './public-address.ts'
 import { publicUpstream } from './public-upstream.ts'
 import type { RareLog } from './rare-log.ts'
 import type { SidecarOptions } from './sidecar-options.ts'
-
-/** Holds the parts that all ports share. */
-export interface PortContext {
-  readonly telemetry: Telemetry
-  readonly logger: Logger
-  readonly rareLog: RareLog
-  readonly faults: FaultParts | undefined
-  readonly memory: MemoryBudget
-  readonly watch: CallWatch | undefined
-  readonly agents: AgentWatch | undefined
-}
 
 /** The result of a probe is reused for this long, in milliseconds. */
 const PROBE_TTL = 1_000
@@ -60,8 +43,9 @@ export class Port {
     address: UpstreamAddress,
     tls: () => ConnectionOptions,
     listenTls: SecureContextOptions | undefined,
-    { telemetry, logger, rareLog, faults, memory, watch, agents }: PortContext,
+    context: PortContext,
   ) {
+    const { telemetry, rareLog, memory } = context
     this.#telemetry = telemetry
     this.#rareLog = rareLog
     this.upstreamName = formatUpstream(address)
@@ -87,42 +71,20 @@ export class Port {
         rareLog.warn(kind, message, 'the upstream is not reached in the right way')
       },
     })
-    this.#inFlight = new InFlightRequests(options, telemetry, now, watch, agents)
-    const push = faults && new PushStreams(options.maxBody, options.holdTimeout)
-    const planner =
-      faults &&
-      push &&
-      faults.createPlanner(faults, options, {
-        logger,
-        sessions: this.#inFlight.sessions,
-        endpoints: this.#inFlight.endpoints,
-        tasks: this.#inFlight.tasks,
-        push,
-        openIn: (session) => this.#inFlight.openIn(session),
-        memory,
-        closing: this.#closing.signal,
-        resetWhile: (isDown) => this.#front.resetWhile(isDown),
-      })
     const { publicUrl } = options
     const { upstream } = this.#connections
     const names = publicUrl === undefined ? undefined : new PublicAddress(publicUrl, address)
-    const pipeline = new Pipeline({
+    const { pipeline, inFlight } = createPipeline(options, context, {
       upstream: names
         ? publicUpstream(upstream, { address: names, log: rareLog, memory })
         : upstream,
-      inFlight: this.#inFlight,
-      telemetry,
-      logger,
-      rareLog,
+      streamTransport: 'http+sse',
       suspect: (failure) => options.diagnose !== false && this.#diagnosis.suspect(failure),
-      planner,
-      push,
-      memory,
+      resetWhile: (isDown) => this.#front.resetWhile(isDown),
+      closing: this.#closing.signal,
       now,
-      holdTimeout: options.holdTimeout,
-      maxBody: options.maxBody,
-      strict: options.strict,
     })
+    this.#inFlight = inFlight
     this.#tunnel = new Tunnel(address, tls, {
       opened: () => telemetry.gauge('tunnels', 1),
       closed: () => telemetry.gauge('tunnels', -1),

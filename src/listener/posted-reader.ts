@@ -1,3 +1,4 @@
+import type { Transport } from '../mcp/call.ts'
 import { classifyBody, type PostClass, type PostedMessages } from '../mcp/classify.ts'
 import { isExemptPath } from '../http/exempt-path.ts'
 import { readingCost } from '../base/json/json-bounds.ts'
@@ -15,6 +16,8 @@ export interface PostedReaderOptions {
   readonly telemetry: Telemetry
   readonly logger: Logger
   readonly memory: MemoryBudget
+  /** The transport of a session whose responses come on its stream. */
+  readonly streamTransport: Transport
   /** The largest body that is read. */
   readonly maxBody: number
   /**
@@ -86,6 +89,7 @@ export class PostedReader {
     isSsePost: boolean,
   ): ReadBody | undefined {
     const { telemetry, logger, maxBody, strict, classify = classifyBody } = this.#parts
+    const transport = isSsePost ? this.#parts.streamTransport : 'streamable-http'
     const coding = codingOf(facts.coding)
     const plain = decodeWhole(coding, bytes, maxBody)
     if (plain === undefined) {
@@ -94,7 +98,7 @@ export class PostedReader {
     }
     let result: PostClass
     try {
-      result = classify(facts, plain, isSsePost)
+      result = classify(facts, plain, transport)
     } catch (error) {
       telemetry.unclassified('internal_error')
       if (strict) throw error

@@ -1,6 +1,7 @@
 import type { UpstreamAddress } from '../upstream/address.ts'
 import type { ListenAddress } from '../http/address.ts'
 import type { FrontOptions } from './front/front-options.ts'
+import type { ServerCommand } from './stdio/server-process.ts'
 import type { TlsPaths } from './front/tls-files.ts'
 
 /** A listener and its upstream. */
@@ -12,6 +13,8 @@ export interface Pair {
 /** Configures a sidecar. */
 export interface SidecarOptions extends FrontOptions {
   readonly pairs: readonly Pair[]
+  /** The server that is run for the client at the standard streams. */
+  readonly stdio?: ServerCommand | undefined
   /** Replaces the upstream's origin in OAuth documents. */
   readonly publicUrl?: string | undefined
   readonly listenTls: TlsPaths | undefined

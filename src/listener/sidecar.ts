@@ -11,6 +11,7 @@ import { defaultMemoryBudget, MemoryBudget } from './memory-budget.ts'
 import { Port } from './port.ts'
 import { RareLog } from './rare-log.ts'
 import type { SidecarOptions } from './sidecar-options.ts'
+import { StdioPort } from './stdio/stdio-port.ts'
 import { TlsFiles } from './front/tls-files.ts'
 
 /** The readiness of a sidecar, with its reason. */
@@ -26,6 +27,8 @@ const SWEEP_INTERVAL = 1_000
 /** Runs all listeners of the process. */
 export class Sidecar {
   readonly memory: MemoryBudget
+  /** The port for standard streams, if any. */
+  readonly stdio: StdioPort | undefined
   readonly #options: SidecarOptions
   readonly #arming: Arming | undefined
   readonly #agents: AgentWatch | undefined
@@ -64,18 +67,17 @@ export class Sidecar {
           })
     const rareLog = new RareLog(logger, () => performance.now())
     this.#files = listenFiles === undefined ? [upstreamFiles] : [upstreamFiles, listenFiles]
+    const context = { telemetry, logger, rareLog, faults, memory: this.memory, watch, agents }
     this.#ports = options.pairs.map(
-      ({ upstream }) =>
-        new Port(options, upstream, tls, listenFiles?.material, {
-          telemetry,
-          logger,
-          rareLog,
-          faults,
-          memory: this.memory,
-          watch,
-          agents,
-        }),
+      ({ upstream }) => new Port(options, upstream, tls, listenFiles?.material, context),
     )
+    const { stdio: server } = options
+    this.stdio =
+      server &&
+      new StdioPort({ ...options, server }, context, {
+        input: process.stdin,
+        output: process.stdout,
+      })
   }
 
   /** Binds every listener and returns the bound addresses. */
@@ -89,6 +91,7 @@ export class Sidecar {
       await this.close()
       throw error
     }
+    await this.stdio?.start()
     for (const files of this.#files) await files.watch()
     this.#sweeper = setInterval(() => this.sweep(), SWEEP_INTERVAL)
     this.#sweeper.unref()
@@ -114,13 +117,15 @@ export class Sidecar {
   }
 
   /** Returns the upstream of each listener, and whether it accepts connections now. */
-  upstreams(): Promise<readonly UpstreamState[]> {
-    return Promise.all(
+  async upstreams(): Promise<readonly UpstreamState[]> {
+    const { stdio } = this
+    const states = await Promise.all(
       this.#ports.map(async (port) => ({
         name: port.upstreamName,
         accepts: await port.upstreamAccepts(),
       })),
     )
+    return stdio ? [...states, { name: stdio.upstreamName, accepts: stdio.running }] : states
   }
 
   /** Disarms all rules because the pod terminates; traffic is served until the drain. */
@@ -132,6 +137,7 @@ export class Sidecar {
   sweep(): void {
     this.memory.relieve(performance.now())
     for (const port of this.#ports) port.sweep(performance.now())
+    this.stdio?.sweep()
     this.#agents?.sweep(performance.now())
   }
 
@@ -149,6 +155,7 @@ export class Sidecar {
     this.#state = 'draining'
     clearInterval(this.#sweeper)
     for (const port of this.#ports) port.close()
+    this.stdio?.close()
     for (const files of this.#files) await files.close()
     this.sweep()
   }

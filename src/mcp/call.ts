@@ -1,8 +1,14 @@
 /** A JSON-RPC id. `1` and `"1"` are different ids, and `0` is valid. */
 export type JsonRpcId = string | number
 
-/** A transport of MCP over HTTP. */
-export type Transport = 'streamable-http' | 'http+sse'
+/** The transports of MCP. */
+export const TRANSPORTS = ['streamable-http', 'http+sse', 'stdio'] as const
+export type Transport = (typeof TRANSPORTS)[number]
+
+/** Returns true where the responses to all calls of a session come on one stream. */
+export function sharesStream(transport: Transport | undefined): boolean {
+  return transport === 'http+sse' || transport === 'stdio'
+}
 
 /** The name and version that a client states. */
 export interface ClientInfo {

@@ -46,7 +46,7 @@ export type BodyFacts = Pick<HeadFacts, 'session' | 'protocolVersion' | 'mcpMeth
  * Reads a POST body. A body that a server might read differently is left unread, so that no call is
  * mistaken for another.
  */
-export function classifyBody(head: BodyFacts, bytes: Uint8Array, isSsePost: boolean): PostClass {
+export function classifyBody(head: BodyFacts, bytes: Uint8Array, transport: Transport): PostClass {
   const text = asBuffer(bytes).toString()
   const parsed = parseMessages(text)
   if (!parsed.ok) return unclassified(parsed.reason)
@@ -56,7 +56,6 @@ export function classifyBody(head: BodyFacts, bytes: Uint8Array, isSsePost: bool
   if (ambiguity !== undefined) return unclassified(ambiguity)
   const { session } = head
   const stated = boundedProtocolVersion(head.protocolVersion)
-  const transport: Transport = isSsePost ? 'http+sse' : 'streamable-http'
   const calls: RequestCall[] = []
   const others: OtherMessage[] = []
   let client: ClientInfo | undefined

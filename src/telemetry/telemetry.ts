@@ -106,6 +106,24 @@ export interface Telemetry {
   guardTripped(reason: GuardReason): void
 }
 
+/** Returns telemetry in which some methods are replaced. */
+export function telemetryWith(inner: Telemetry, own: Partial<Telemetry>): Telemetry {
+  return {
+    call: (record) => inner.call(record),
+    http: (record) => inner.http(record),
+    unclassified: (reason) => inner.unclassified(reason),
+    rejected: (reason) => inner.rejected(reason),
+    overhead: (seconds) => inner.overhead(seconds),
+    gauge: (name, delta) => inner.gauge(name, delta),
+    evicted: (table) => inner.evicted(table),
+    injected: (record) => inner.injected(record),
+    canaryReturned: (tool) => inner.canaryReturned(tool),
+    reloaded: (result) => inner.reloaded(result),
+    guardTripped: (reason) => inner.guardTripped(reason),
+    ...own,
+  }
+}
+
 /** Supplies the state of the memory budget to scrapes. */
 export interface MemorySource {
   readonly limit: number

@@ -97,6 +97,7 @@ async function broken(parts: Partial<PipelineOptions>) {
     now,
   )
   const pipeline = new Pipeline({
+    streamTransport: 'http+sse',
     upstream: { send: () => fail() },
     inFlight,
     telemetry: metrics,

@@ -124,7 +124,7 @@ describe('squall run', () => {
     const given = options('')
     expect(Object.isFrozen(given)).toBe(true)
     expect(Object.isFrozen(given.pairs)).toBe(true)
-    expect(Object.isFrozen(given.pairs[0].upstream)).toBe(true)
+    expect(Object.isFrozen(given.pairs[0]?.upstream)).toBe(true)
   })
 
   it('reads each option from the environment too', () => {

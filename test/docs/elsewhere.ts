@@ -58,6 +58,11 @@ export const ELSEWHERE: readonly Elsewhere[] = [
     because: 'it prints nothing before an agent reacts; its tests read the lines',
   },
   {
+    page: 'docs/guides/stdio.md',
+    command: /^squall (?:stdio|explain)/,
+    because: 'the server is the reader’s own; tests of the command start real ones',
+  },
+  {
     command: /^docker compose /,
     because: 'there is no Docker here; compose.test.ts runs what the file says as processes',
   },

@@ -18,6 +18,7 @@ export const NO_CONTEXT: ExchangeContext = {
     expireSession: () => undefined,
     hasSessionEnded: () => false,
     refuseConnections: () => undefined,
+    server: undefined,
     watchFor: () => undefined,
   },
 }

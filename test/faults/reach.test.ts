@@ -65,6 +65,8 @@ const OWN_SHAPES = [
   'stream: { wrongId: other }',
   'replay: { by: all }',
   'amplify: {}',
+  'process: { exit: 1 }',
+  'process: { exit: 1, at: response }',
 ]
 /** A fault without a shape of its own acts as its example shows. */
 const SHAPES = [

@@ -89,6 +89,7 @@ export class Context implements FaultContext {
   readonly memory = <Memory>(make: () => Memory): Memory =>
     (this.#memory.value ??= make()) as Memory
   readonly host = {
+    server: undefined,
     refuseConnections: (ms: number): void => void this.reached.push(`refuse ${ms}`),
     watchFor: (word: string): void => void this.reached.push(`watch ${word}`),
   }

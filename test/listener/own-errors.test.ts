@@ -72,6 +72,7 @@ async function stand(
   )
   const limits = { maxInFlight: 100, inFlightTtl: 60_000, maxSessions: 100 }
   const pipeline = new Pipeline({
+    streamTransport: 'http+sse',
     upstream: behind.upstream,
     inFlight: new InFlightRequests(limits, telemetry, now),
     telemetry,

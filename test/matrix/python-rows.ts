@@ -159,4 +159,5 @@ export const PYTHON_ROWS: Readonly<Record<string, readonly PythonRow[]>> = {
   'catalog: { notify: spurious }': [{ in: HTTP, says: 'ok' }],
   'replay: { by: all }, behind a call': [{ in: HTTP, says: 'ok (changed)' }],
   'amplify: { copies: 2 }': [{ in: HTTP, says: 'ok' }],
+  'process: { exit: 1 }': [{ in: HTTP, says: 'ok' }],
 }

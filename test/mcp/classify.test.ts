@@ -15,10 +15,11 @@ const head = (method: string, headers: string[] = [], target = '/mcp'): RequestH
 const JSON_POST = head('POST', ['Content-Type', 'application/json'])
 
 function posted(body: unknown, headers: string[] = [], isSsePost = false) {
+  const transport = isSsePost ? 'http+sse' : 'streamable-http'
   const result = classifyBody(
     factsOf(head('POST', headers)),
     Buffer.from(JSON.stringify(body)),
-    isSsePost,
+    transport,
   )
   if (result.kind !== 'messages') throw new Error(result.reason)
   return result
@@ -95,7 +96,7 @@ test.each([
 
 test('a body that is nested too deeply is not read, and throws nothing', () => {
   const deep = `{"jsonrpc":"2.0","id":1,"method":"x","params":${'['.repeat(7e3)}${']'.repeat(7e3)}}`
-  const result = classifyBody(factsOf(JSON_POST), Buffer.from(deep), false)
+  const result = classifyBody(factsOf(JSON_POST), Buffer.from(deep), 'streamable-http')
   expect(result).toEqual({ kind: 'unclassified', reason: 'too_complex' })
 })
 
@@ -214,7 +215,7 @@ test('no body and no head makes it throw', () => {
         const request = head(method, headers, target)
         expect(factsOf(request).kind).toBeTypeOf('string')
         expect(['messages', 'unclassified']).toContain(
-          classifyBody(factsOf(request), Buffer.from(text), false).kind,
+          classifyBody(factsOf(request), Buffer.from(text), 'streamable-http').kind,
         )
       },
     ),

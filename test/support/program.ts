@@ -33,6 +33,8 @@ export interface Program {
   stderr(): string
   /** Resolves with the first line that says this, or fails when the program ends without it. */
   logged(message: string): Promise<LogLine>
+  /** Resolves with the first such line of standard error. */
+  complained(message: string): Promise<LogLine>
   /** Resolves with the first whole line of standard output. */
   firstLine(): Promise<string>
   /** Sends a signal to this program alone. */
@@ -48,6 +50,8 @@ interface How {
   readonly cwd?: string
   /** The content of standard input. */
   readonly input?: string
+  /** Leaves standard input open. */
+  readonly open?: true
   /** The limit on the open files of its process; by default that of the tests. */
   readonly openFiles?: number
   /**
@@ -70,7 +74,7 @@ export function startProgram(args: readonly string[], env?: Env, how?: How): Pro
 export function startProgram(
   args: readonly string[],
   env: Env = {},
-  { openFiles, here, program, cwd, input }: How = {},
+  { openFiles, here, program, cwd, input, open }: How = {},
 ): Program | Promise<Came> {
   if (here) return import('./here.ts').then(({ finishHere }) => finishHere(args, env))
   const command = program === undefined ? [process.execPath, MAIN, ...args] : [program, ...args]
@@ -81,7 +85,9 @@ export function startProgram(
     env: { PATH: process.env['PATH'], SQUALL_ENGINE: ENGINE_UNDER_TEST, ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
   })
-  child.stdin.on('error', () => undefined).end(input)
+  child.stdin.on('error', () => undefined)
+  if (open !== true) child.stdin.end(input)
+  else if (input !== undefined) child.stdin.write(input)
   const lines: LogLine[] = []
   const waiters = new Set<() => void>()
   let stdout = ''
@@ -100,7 +106,10 @@ export function startProgram(
     }
     wake()
   })
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text
+    wake()
+  })
   const ended = once(child, 'close').then(([code, signal]) => {
     hasEnded = true
     wake()
@@ -127,6 +136,13 @@ export function startProgram(
     stdout: () => stdout,
     stderr: () => stderr,
     logged: (message) => seen(message, () => lines.find(({ msg }) => msg === message)),
+    complained: (message) =>
+      seen(message, () => {
+        const line = stderr
+          .split('\n')
+          .find((each) => each.includes(`"msg":${JSON.stringify(message)}`))
+        return line === undefined ? undefined : (JSON.parse(line) as LogLine)
+      }),
     firstLine: () => seen('a line', () => /^(.*)\n/.exec(stdout)?.[1]),
     signal: (signal) => void child.kill(signal),
     kill: async () => {

@@ -1,6 +1,6 @@
 import { isRecord } from '../../base/values.ts'
 import { isHeaderName, isToken } from '../../http/header-text.ts'
-import type { ClientInfo } from '../../mcp/call.ts'
+import { type ClientInfo, TRANSPORTS } from '../../mcp/call.ts'
 import { isProtocolVersionDate } from '../../mcp/protocol-version.ts'
 import { defineCommand } from '../flags/command.ts'
 import { type Given, group, type Values } from '../flags/flag.ts'
@@ -63,12 +63,9 @@ const FLAGS = {
     header: many('name=value', 'a header; repeat it for more', (given) => given.flatMap(headerOf)),
     session: one('id', 'its session', asText),
     client: one('name/version', 'its client', parseClient),
-    transport: one(
-      'transport',
-      'streamable-http or http+sse',
-      oneOf(['streamable-http', 'http+sse']),
-      { default: 'streamable-http' },
-    ),
+    transport: one('transport', 'streamable-http, http+sse or stdio', oneOf(TRANSPORTS), {
+      default: 'streamable-http',
+    }),
     protocolVersion: one(
       'version',
       'its protocol version, such as 2025-11-25',

@@ -58,6 +58,7 @@ export const FAMILIES: Readonly<Record<string, Family>> = {
 export const SECTIONS: Readonly<Record<string, readonly string[]>> = {
   'On this machine:': [
     'run',
+    'stdio',
     'demo',
     'init',
     'check',

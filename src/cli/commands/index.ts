@@ -38,6 +38,7 @@ import { REDIRECT } from './redirect.ts'
 import { RUN } from './run.ts'
 import { EXPERIMENT_SEARCH } from './search.ts'
 import { EXPERIMENT_SIMULATE } from './simulate.ts'
+import { STDIO } from './stdio.ts'
 import { TAP } from './tap.ts'
 import { TOP } from './top.ts'
 import { WATCH } from './watch.ts'
@@ -47,6 +48,7 @@ import { WEBHOOK } from './webhook.ts'
 /** The commands of the program, in the order in which its help lists them. */
 export const COMMANDS: readonly Command[] = [
   RUN,
+  STDIO,
   DEMO,
   INIT,
   CHECK,

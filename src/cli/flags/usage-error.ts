@@ -14,6 +14,7 @@ export type UsageCode =
   | 'LOOP'
   | 'INVALID_FILE'
   | 'CANNOT_LISTEN'
+  | 'CANNOT_START'
   | 'PRODUCTION'
 
 /** Invalid input on the command line or in the environment: what is wrong, and how to fix it. */

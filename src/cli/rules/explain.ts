@@ -177,9 +177,7 @@ async function recorded(file: string, request: ExplainOptions): Promise<Explaine
   const head: RequestHead = { method, target, version: '1.1', headers }
   const said = factsOf(head)
   const posted =
-    said.kind === 'post'
-      ? classifyBody(said, Buffer.from(body), request.transport === 'http+sse')
-      : undefined
+    said.kind === 'post' ? classifyBody(said, Buffer.from(body), request.transport) : undefined
   const isRead = posted?.kind === 'messages'
   return {
     facts: {

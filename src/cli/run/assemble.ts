@@ -6,6 +6,7 @@ import type { BoundAddress } from '../../listener/front/bind.ts'
 import { connectionLimits, descriptorLimit } from '../../listener/front/descriptor-limit.ts'
 import type { RecentFaults } from '../../listener/faults/fault-report.ts'
 import { Sidecar } from '../../listener/sidecar.ts'
+import type { SidecarOptions } from '../../listener/sidecar-options.ts'
 import type { ActiveRules } from '../../rules/watch/active-rules.ts'
 import type { TemporaryFaults } from '../../rules/watch/temporary-faults.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
@@ -56,7 +57,7 @@ export interface GivenRules {
 
 /** Creates the parts and binds every address; closes them all when it throws. */
 export async function assemble(
-  options: RunOptions,
+  options: RunOptions & Pick<SidecarOptions, 'stdio'>,
   logger: Logger,
   given?: GivenRules,
 ): Promise<Running> {
@@ -116,10 +117,13 @@ export async function assemble(
     rulesFile: options.rules.path,
     pod: options.rules.pod,
     workload: options.rules.self?.workload,
-    listeners: options.pairs.map(({ upstream }, index) => ({
-      listen: listeners[index]!.text,
-      upstream: formatUpstream(upstream),
-    })),
+    listeners: [
+      ...options.pairs.map(({ upstream }, index) => ({
+        listen: listeners[index]!.text,
+        upstream: formatUpstream(upstream),
+      })),
+      ...(sidecar.stdio ? [{ listen: 'stdio', upstream: sidecar.stdio.upstreamName }] : []),
+    ],
   })
   const control = createControlSocket(
     { disarm: () => sidecar.podEnds(), upstreamAccepts: () => sidecar.upstreamAccepts() },

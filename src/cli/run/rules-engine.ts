@@ -1,7 +1,7 @@
 import { Canaries } from '../../listener/faults/session-control.ts'
 import type { Guard } from '../../rules/guard/guard.ts'
 import type { RollbackOn, UpstreamState } from '../../rules/guard/rollback-on.ts'
-import type { Telemetry } from '../../telemetry/telemetry.ts'
+import { type Telemetry, telemetryWith } from '../../telemetry/telemetry.ts'
 import { FaultReport, RecentFaults } from '../../listener/faults/fault-report.ts'
 import { type FaultParts, createPlanner } from '../../listener/faults/fault-planner.ts'
 import { sampleRules } from '../../listener/faults/rules-sample.ts'
@@ -24,24 +24,14 @@ import { ExpiryLog, RulesLog } from './rules-log.ts'
 
 /** Passes telemetry on, and reports each call to the guard and to `--rollback-on`. */
 function guardedTelemetry(inner: Telemetry, guard?: Guard, rollbackOn?: RollbackOn): Telemetry {
-  return {
+  return telemetryWith(inner, {
     call: (record) => {
       inner.call(record)
       const now = performance.now()
       guard?.record(record.outcome, record.origin, now)
       rollbackOn?.record(record, now)
     },
-    http: (record) => inner.http(record),
-    unclassified: (reason) => inner.unclassified(reason),
-    rejected: (reason) => inner.rejected(reason),
-    overhead: (seconds) => inner.overhead(seconds),
-    gauge: (name, delta) => inner.gauge(name, delta),
-    evicted: (table) => inner.evicted(table),
-    injected: (record) => inner.injected(record),
-    canaryReturned: (tool) => inner.canaryReturned(tool),
-    reloaded: (result) => inner.reloaded(result),
-    guardTripped: (reason) => inner.guardTripped(reason),
-  }
+  })
 }
 
 /** The parts of a running sidecar that rules need. */

@@ -97,7 +97,7 @@ const MAX_PAIRS = 64
 
 /** The addresses of a run, which do not conflict. */
 export interface Targets {
-  readonly pairs: readonly [Pair, ...Pair[]]
+  readonly pairs: readonly Pair[]
   readonly admin: ListenAddress | undefined
 }
 
@@ -130,7 +130,7 @@ export function targetsOf({
   if (admin !== undefined) bound.push(admin)
   rejectOverlaps(bound)
   rejectLoops(bound, pairs)
-  return { pairs: pairs as [Pair, ...Pair[]], admin: admin?.address }
+  return { pairs, admin: admin?.address }
 }
 
 /**

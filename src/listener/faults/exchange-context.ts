@@ -1,4 +1,5 @@
 import type { Keeping } from '../../base/room.ts'
+import type { ServerHandle } from '../../filters/fault.ts'
 import type { RequestHead } from '../../http/headers.ts'
 import type { Call } from '../../mcp/call.ts'
 import type { ExchangeFacts } from '../../rules/match/call-facts.ts'
@@ -25,6 +26,8 @@ export interface ExchangeControl {
   refuseConnections(ms: number, by: FaultOrigin): void
   /** Reports later calls that contain this word. */
   watchFor(word: string): void
+  /** The process of the upstream; undefined where Squall does not run it. */
+  readonly server: ServerHandle | undefined
 }
 
 /** Facts that all faults of one exchange share. */

@@ -1,4 +1,4 @@
-import type { Call, Origin, Outcome } from '../../mcp/call.ts'
+import { type Call, type Origin, type Outcome, sharesStream } from '../../mcp/call.ts'
 import type { ResponseHead } from '../../http/headers.ts'
 import type { Reply } from '../../mcp/reply.ts'
 import { redirectTarget } from '../../http/redirect-target.ts'
@@ -81,7 +81,7 @@ export class ExchangeFaults implements ExchangeParts {
     const { exchange, shared, calls } = this
     const outputs = exchange.outputs.map((active) => ({ owner: exchange, active }))
     const owner = shared ? undefined : calls[0]
-    if (owner === undefined || owner.call?.transport === 'http+sse') return outputs
+    if (owner === undefined || sharesStream(owner.call?.transport)) return outputs
     for (const active of owner.outputs) outputs.push({ owner, active })
     return outputs
   }
@@ -234,9 +234,9 @@ export class ExchangeFaults implements ExchangeParts {
   forwarded(): void {
     this.#held.forwarded()
     for (const faults of this.calls) {
-      if (faults.call?.transport !== 'http+sse' || faults.fate.isElsewhere) continue
+      if (!sharesStream(faults.call?.transport) || faults.fate.isElsewhere) continue
       faults.fate.respondElsewhere()
-      faults.leaveOutput('responded_elsewhere')
+      faults.leaveOutput(faults.call?.transport === 'stdio' ? 'no_http' : 'responded_elsewhere')
       if (faults.fate.responded || !faults.readsResponse) continue
       const reason = this.#pushed === undefined ? 'responded_elsewhere' : this.#pushed.arm(faults)
       if (reason !== undefined) faults.leaveResponse(reason)
@@ -268,7 +268,7 @@ export class ExchangeFaults implements ExchangeParts {
   responded(call: Call): void {
     const faults = this.of(call)
     // While the exchange is open, its faults determine the response.
-    if (faults === undefined || !this.#finished || call.transport === 'http+sse') return
+    if (faults === undefined || !this.#finished || sharesStream(call.transport)) return
     if (!this.shared) this.exchange.fate.restore()
     if (this.#pushed?.has(faults) !== true) faults.fate.restore()
   }

@@ -66,16 +66,17 @@ type Posted = Pick<PostedExchange, 'head' | 'requestBytes'> & Partial<PostedExch
 export class FaultPlanner {
   readonly #parts: FaultPlannerOptions
   readonly #messages: MessagePlans
+  readonly #isStdio: boolean
 
   constructor(parts: FaultPlannerOptions) {
     this.#parts = parts
     this.#messages = new MessagePlans(parts)
+    this.#isStdio = parts.streamTransport === 'stdio'
   }
 
   /** Plans the messages of a stream that a client opened by GET. */
   messagesOf(head: RequestHead): MessagePlanner {
-    const isAnnounced = factsOf(head).session === undefined
-    return this.#messages.planner(head, isAnnounced ? 'http+sse' : 'streamable-http')
+    return this.#messages.ofStream(head)
   }
 
   /** Returns false when no rule can match any of the messages. */
@@ -141,7 +142,7 @@ export class FaultPlanner {
   /** Plans the faults of an exchange without calls; undefined when no HTTP rule matches. */
   forExchange(head: RequestHead, requestBytes: number, unread = false): ExchangeFaults | undefined {
     const { hasHttp, hasHttpResponse } = this.#parts.rules.ruleSet.index
-    if (!hasHttp && !hasHttpResponse) return undefined
+    if ((!hasHttp && !hasHttpResponse) || this.#isStdio) return undefined
     try {
       return this.#forExchange(head, requestBytes, unread)
     } catch (error) {
@@ -157,7 +158,8 @@ export class FaultPlanner {
     const isDenied = isUntouchable(states, posted.calls, false)
     const facts = this.#facts(head, session, client, isDenied)
     const seen = repeats && this.#facts(repeats.head, session, client, isDenied)
-    const exchangePlan = ruleSet.index.hasHttp
+    const hasHttp = ruleSet.index.hasHttp && !this.#isStdio
+    const exchangePlan = hasHttp
       ? acting(planHttp(ruleSet, withTools(facts, posted), states, clock, withTools(seen, posted)))
       : undefined
     const isNew = repeats === undefined
@@ -208,8 +210,7 @@ export class FaultPlanner {
     const exchangePlan = acting(planHttp(ruleSet, facts, states, clock))
     const planResponse = this.#planResponse(ruleSet, facts)
     if (exchangePlan === undefined && planResponse === undefined) return undefined
-    const planned = { calls: [], exchangePlan, planResponse }
-    return this.#faultsFor({ head, requestBytes }, facts, planned)
+    return this.#faultsFor({ head, requestBytes }, facts, { calls: [], exchangePlan, planResponse })
   }
 
   /** Plans the rules about the status when the response begins. */
@@ -218,7 +219,7 @@ export class FaultPlanner {
     facts: ExchangeFacts,
     posted?: PostedMessages,
   ): PlanResponse | undefined {
-    if (!ruleSet.index.hasHttpResponse) return undefined
+    if (!ruleSet.index.hasHttpResponse || this.#isStdio) return undefined
     const { states, clock } = this.#parts.rules
     const known = withTools(facts, posted)
     return (status) => acting(planHttpResponse(ruleSet, known, status, states, clock))

@@ -59,6 +59,13 @@ export class MessagePlans {
     return kind === 'response' ? this.#asked.get(keyOf(session, id)) : undefined
   }
 
+  /** Returns the planner of the messages on a stream that a client opened by GET. */
+  ofStream(head: RequestHead): MessagePlanner {
+    const isAnnounced = factsOf(head).session === undefined
+    const transport = isAnnounced ? this.#parts.streamTransport : 'streamable-http'
+    return this.planner(head, transport)
+  }
+
   /** Returns the planner of the messages that a server sends in the response to a request. */
   planner(head: RequestHead, transport: Transport, known?: RequestFacts): MessagePlanner {
     return new StreamPlanner(this, this.#parts, head, transport, known)

@@ -1,5 +1,5 @@
 import type { RequestHead } from '../../http/headers.ts'
-import type { Call } from '../../mcp/call.ts'
+import type { Call, Transport } from '../../mcp/call.ts'
 import type { PostedMessages } from '../../mcp/classify.ts'
 import type { TaskTools } from '../../mcp/task-tools.ts'
 import type { HeaderFaults } from '../../rules/select/header-faults.ts'
@@ -36,6 +36,8 @@ export interface PlannerLimits {
 /** The parts of the listener on which faults act. */
 export interface PlannerContext extends SessionEffects {
   readonly logger: Logger
+  /** The transport of sessions whose responses come on their stream; on stdio HTTP rules are off. */
+  readonly streamTransport: Transport
   readonly tasks: TaskTools
   /** Returns the open calls of a session. */
   readonly openIn: (session: string) => readonly OpenCall[]

@@ -1,4 +1,5 @@
 import { LruMap } from '../../base/lru-map.ts'
+import type { ServerHandle } from '../../filters/fault.ts'
 import type { Call } from '../../mcp/call.ts'
 import type { PostedMessages } from '../../mcp/classify.ts'
 import type { Endpoints } from '../../mcp/endpoints.ts'
@@ -78,6 +79,8 @@ export interface SessionEffects {
   readonly push: PushStreams
   /** Resets new connections while `isDown` returns true. */
   resetWhile(isDown: () => boolean): void
+  /** The process of the upstream; undefined where Squall does not run it. */
+  readonly server?: ServerHandle | undefined
 }
 
 /** Offers the faults of one session effects beyond their exchange. */
@@ -118,6 +121,10 @@ export class SessionControl implements ExchangeControl {
   refuseConnections(ms: number, { retired }: FaultOrigin): void {
     const until = performance.now() + ms
     this.#context.resetWhile(() => performance.now() < until && !retired.aborted)
+  }
+
+  get server(): ServerHandle | undefined {
+    return this.#context.server
   }
 
   watchFor(word: string): void {

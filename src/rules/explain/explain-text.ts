@@ -85,6 +85,7 @@ const RESPONSES: Readonly<Record<ResponseKind, string>> = {
   json: 'JSON',
   sse: 'stream',
   'http+sse': 'HTTP+SSE',
+  stdio: 'stdio',
   resumed: 'resumed stream',
   batch: 'batch in JSON',
   'batch-sse': 'batch by stream',

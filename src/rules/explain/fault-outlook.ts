@@ -8,7 +8,7 @@ import {
   type OutlookHook,
   type OutlookInput,
 } from '../../filters/lib/outlook.ts'
-import type { Call } from '../../mcp/call.ts'
+import { type Call, sharesStream } from '../../mcp/call.ts'
 import { callerText } from '../../http/caller-identity.ts'
 import { isExactId } from '../../mcp/reply.ts'
 import { isPushed, waysOf, type ResponseKind, type Way } from './response-kind.ts'
@@ -47,6 +47,9 @@ const ENDS: ReadonlySet<Asked> = new Set([
   'silence',
 ])
 
+/** The effects that need HTTP. */
+const NEEDS_HTTP: ReadonlySet<Asked | undefined> = new Set(['status', 'status for all', 'reset'])
+
 /**
  * Predicts the effect of a rule's fault for each form of response. `batched` means that the call is
  * one of several.
@@ -59,7 +62,7 @@ export function faultOutlook(
   batched: boolean,
 ): readonly ResponseOutlook[] {
   const { isHttp } = rule
-  const onPush = facts.call?.transport === 'http+sse'
+  const onPush = sharesStream(facts.call?.transport)
   return waysOf(isHttp, facts).map(([on, way]) => {
     const stream = way.stream === true || (way.message === true && way.input !== true)
     // In HTTP+SSE the POST names its stream, which is its session.
@@ -121,7 +124,7 @@ function settled(
   // The HTTP response of a resumed call has no response of JSON-RPC.
   if (way.resumed === true && 'by' in outlook && outlook.by === 'output')
     outlook = outlookOf(use, fault, { ...setting, ends: false })
-  const reason = cannot(fault, outlook, way, setting)
+  const reason = cannotOnStdio(outlook, setting) ?? cannot(fault, outlook, way, setting)
   if (reason !== undefined || 'cannot' in outlook) {
     return { acts: 'no', reason: reason ?? 'nothing_to_act_on' }
   }
@@ -196,6 +199,12 @@ function cannot(
     default:
       return undefined
   }
+}
+
+/** Returns the reason for which a fault that needs HTTP cannot act on stdio. */
+function cannotOnStdio(outlook: Outlook, { call }: OutlookInput): NotApplicableReason | undefined {
+  if (call?.transport !== 'stdio' || 'cannot' in outlook) return undefined
+  return outlook.by === 'output' || NEEDS_HTTP.has(outlook.asks) ? 'no_http' : undefined
 }
 
 /** Returns the reason for which a fault cannot act on a message that is no call. */

@@ -1,6 +1,6 @@
 import type { FaultName } from '../../filters/index.ts'
 import { NOT_APPLICABLE, type NotApplicableReason } from '../../filters/lib/not-applicable.ts'
-import type { Call } from '../../mcp/call.ts'
+import { type Call, type Transport, TRANSPORTS } from '../../mcp/call.ts'
 import { SERVER_REQUESTS } from '../../mcp/classify.ts'
 import { CLIENT_METHODS, KNOWN_METHODS, SERVER_METHODS } from '../../mcp/known-methods.ts'
 import type { RuleFileSpec } from '../file/rule-spec.ts'
@@ -48,7 +48,7 @@ function idleReason(rule: CompiledRule, index: number): NotApplicableReason | un
   const calls = rule.isHttp ? [undefined] : callsOf(rule)
   let reason: NotApplicableReason | undefined
   for (const call of calls) {
-    const facts = { headers: [], session: 's', client: undefined, http: HTTP, call }
+    const facts = { ...FACTS, call }
     const outlooks = faultOutlook(rule.uses[index]!, rule.faults[index]!, rule, facts, false)
     if (outlooks.some(({ acts }) => acts !== 'no')) return undefined
     reason ??= outlooks[0]?.reason
@@ -57,16 +57,28 @@ function idleReason(rule: CompiledRule, index: number): NotApplicableReason | un
 }
 
 const HTTP = { method: 'POST', path: '/mcp' }
+const FACTS = { headers: [], session: 's', client: undefined, http: HTTP }
 
 /** Returns a message of each known form that a rule may match. */
-function callsOf({ match, direction }: CompiledRule): readonly Call[] {
+function callsOf({ match, direction, tests }: CompiledRule): readonly Call[] {
   const known = [...new Set([...METHODS[direction], ...match.methods])]
+  const byTransport = tests.filter(({ dimension }) => dimension === 'transport')
   return known
     .filter((method) => match.reach(method) !== false)
-    .flatMap((method) => VERSIONS.map((version) => callOf(method, direction, version)))
+    .flatMap((method) =>
+      VERSIONS.flatMap((version) =>
+        TRANSPORTS.map((transport) => callOf(method, direction, version, transport)),
+      ),
+    )
+    .filter((call) => byTransport.every((each) => each.test({ ...FACTS, call })))
 }
 
-function callOf(method: string, direction: Direction, protocolVersion: string): Call {
+function callOf(
+  method: string,
+  direction: Direction,
+  protocolVersion: string,
+  transport: Transport,
+): Call {
   const isNote = method.startsWith('notifications/')
   const isResponse =
     direction === 'response' || (direction === 'client' && SERVER_REQUESTS.includes(method))
@@ -75,7 +87,7 @@ function callOf(method: string, direction: Direction, protocolVersion: string): 
     method,
     name: 'a',
     params: {},
-    transport: 'streamable-http',
+    transport,
     protocolVersion,
     progressToken: undefined,
     kind: isNote ? 'notification' : isResponse ? 'response' : undefined,

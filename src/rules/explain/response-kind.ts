@@ -1,4 +1,5 @@
 import { isInputRequest } from '../../filters/lib/outlook.ts'
+import { sharesStream } from '../../mcp/call.ts'
 import { isModern } from '../../mcp/protocol-version.ts'
 import type { Facts } from '../match/call-facts.ts'
 
@@ -11,6 +12,7 @@ export type ResponseKind =
   | 'json'
   | 'sse'
   | 'http+sse'
+  | 'stdio'
   | 'resumed'
   | 'batch'
   | 'batch-sse'
@@ -50,6 +52,7 @@ const OF_CALLS: Forms = [
   ['batch', { shared: true }],
   ['batch-sse', { stream: true, shared: true }],
 ]
+const OF_STDIO: Forms = [['stdio', { stream: true, elsewhere: true }]]
 const RESUMED: Forms = [...OF_CALLS, ['resumed', { stream: true, elsewhere: true, resumed: true }]]
 const OF_HTTP: Forms = [
   ['http', {}],
@@ -57,10 +60,8 @@ const OF_HTTP: Forms = [
 ]
 
 const POSTED: Forms = [['posted', { message: true }]]
-const OF_SERVER: Forms = [
-  ['call-stream', { message: true }],
-  ['session-stream', { message: true, elsewhere: true }],
-]
+const ON_SESSION: Forms = [['session-stream', { message: true, elsewhere: true }]]
+const OF_SERVER: Forms = [['call-stream', { message: true }], ...ON_SESSION]
 
 const OF_INPUT: Forms = [
   ['input', { message: true, input: true }],
@@ -70,8 +71,10 @@ const OF_INPUT: Forms = [
 /** Returns the forms that the rule may meet. */
 export function waysOf(isHttp: boolean, { call, session }: Facts): Forms {
   if (isHttp) return OF_HTTP
-  if (call?.from === 'server') return isInputRequest(call) ? OF_INPUT : OF_SERVER
+  if (call?.from === 'server')
+    return isInputRequest(call) ? OF_INPUT : call.transport === 'stdio' ? ON_SESSION : OF_SERVER
   if (call?.kind !== undefined) return POSTED
-  const mayResume = call?.transport !== 'http+sse' && !isModern(call?.protocolVersion)
+  if (call?.transport === 'stdio') return OF_STDIO
+  const mayResume = !sharesStream(call?.transport) && !isModern(call?.protocolVersion)
   return mayResume && session !== undefined ? RESUMED : OF_CALLS
 }

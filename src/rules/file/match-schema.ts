@@ -1,5 +1,6 @@
 import type { Static, TObject, TUnsafe } from 'typebox'
 import { GLOB_FORMAT, oneOf, section, type NodeOptions } from '../../filters/lib/config-schema.ts'
+import { type Transport, TRANSPORTS } from '../../mcp/call.ts'
 import { PROTOCOL_VERSION_FORMAT, REGEX_FORMAT } from './formats.ts'
 import type { TextSpec } from '../match/text-match.ts'
 import type { ValueOperators } from '../match/value-match.ts'
@@ -191,7 +192,7 @@ const matchKeys = {
     }),
   ),
   transport: Type.Optional(
-    oneOrMore<'streamable-http' | 'http+sse'>(oneOf(['streamable-http', 'http+sse'], {}), {
+    oneOrMore<Transport>(oneOf(TRANSPORTS, {}), {
       description: 'How MCP travels.',
     }),
   ),

@@ -189,4 +189,18 @@ export const LATENESS: readonly Variant[] = [
       },
     ],
   },
+  {
+    fault: 'process',
+    config: '{ exit: 1 }',
+    rows: [
+      {
+        in: ['json', 'sse', 'resumable', 'push', 'modern-json', 'modern-sse'],
+        says: 'ok',
+        ran: 1,
+        counted: 'ok/real',
+        rule: 'not_applicable',
+        why: 'Over HTTP, Squall does not run the server.',
+      },
+    ],
+  },
 ]

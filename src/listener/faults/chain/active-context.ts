@@ -79,6 +79,7 @@ export abstract class ActiveContext implements FaultContext {
     return {
       refuseConnections: (ms) => control.refuseConnections(ms, origin),
       watchFor: (word) => control.watchFor(word),
+      server: control.server,
     }
   }
 

@@ -8,7 +8,7 @@ import {
 } from '../../../http/headers.ts'
 import { headersForChangedBody } from '../../../http/changed-body-headers.ts'
 import { STATUS_CODES } from 'node:http'
-import type { Call } from '../../../mcp/call.ts'
+import { type Call, sharesStream } from '../../../mcp/call.ts'
 import {
   type Reply,
   acceptsSse,
@@ -147,7 +147,7 @@ export function emptyResponse(
     const headers = ['Content-Length', '0', ...corsLines(request, marked)]
     return { head: { status: 202, reason: 'Accepted', headers }, bytes: NOTHING }
   }
-  if (call.transport === 'http+sse' || !acceptsSse(request)) {
+  if (sharesStream(call.transport) || !acceptsSse(request)) {
     const headers = ['Content-Type', 'text/plain', 'Content-Length', '8']
     const lines = [...headers, ...corsLines(request, marked)]
     const head = { status: 202, reason: 'Accepted', headers: lines }

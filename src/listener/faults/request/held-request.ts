@@ -1,4 +1,4 @@
-import type { Call } from '../../../mcp/call.ts'
+import { type Call, sharesStream } from '../../../mcp/call.ts'
 import type { CallFaults, RequestVerdict } from '../call-faults.ts'
 import { Stop } from '../chain/stop.ts'
 import type { Reply } from '../../../mcp/reply.ts'
@@ -130,7 +130,7 @@ export function requestOutcome(
     const call = faults.call!
     faults.fate.replied()
     responded.push(index)
-    if (call.transport !== 'http+sse') replies.push(replyMessage(reply, call))
+    if (!sharesStream(call.transport)) replies.push(replyMessage(reply, call))
   }
   return { kind: 'forward', responded, replies, repeated }
 }

@@ -1,4 +1,4 @@
-import type { Call } from '../../../mcp/call.ts'
+import { type Call, sharesStream } from '../../../mcp/call.ts'
 import { asSseEvent, isExactId } from '../../../mcp/reply.ts'
 import type { Verdict } from '../../../filters/fault.ts'
 import type { NotApplicableReason } from '../exchange-context.ts'
@@ -18,6 +18,7 @@ export function checkVerdict(
   shared: boolean,
 ): NotApplicableReason | undefined {
   if (verdict.kind === 'continue') return undefined
+  if (call?.transport === 'stdio' && needsHttp(verdict)) return 'no_http'
   if (verdict.kind === 'edit' || verdict.kind === 'copies') return 'already_sent'
   if (
     verdict.kind === 'respond' &&
@@ -33,6 +34,11 @@ export function checkVerdict(
   }
   if (call === undefined) return 'nothing_to_act_on'
   return isExactId(call.id) ? undefined : 'inexact_id'
+}
+
+/** Returns true for verdicts that stdio cannot express. */
+function needsHttp(verdict: Verdict): boolean {
+  return verdict.kind === 'reset' || (verdict.kind === 'respond' && verdict.reply.kind === 'http')
 }
 
 /** Returns the reason for which a verdict on a stream cannot be carried out, if any. */
@@ -54,6 +60,7 @@ export function checkServerVerdict(
   verdict: Verdict,
   uncut?: NotApplicableReason,
 ): NotApplicableReason | undefined {
+  if (call.transport === 'stdio' && needsHttp(verdict)) return 'no_http'
   if (verdict.kind === 'reset') return uncut
   if (verdict.kind !== 'respond') return undefined
   if (verdict.reply.kind === 'http') return 'headers_sent'
@@ -95,7 +102,7 @@ export function admitVerdict(
   if (call?.kind === 'response' && reply.kind !== 'http') {
     return texts.edit(index, () => JSON.stringify(replyMessage(reply, call)))
   }
-  if (call?.transport !== 'http+sse' || reply.kind === 'http') return undefined
+  if (!sharesStream(call?.transport) || reply.kind === 'http') return undefined
   return pushReply(faults, reply, wireMarker, options)
 }
 
@@ -125,7 +132,7 @@ async function checkChange(
   if (!(verdict.copies > 0)) return 'nothing_to_act_on'
   const isCall = call.kind === undefined
   // The responses to copies would arrive on the stream that the client reads.
-  if (isCall && call.transport === 'http+sse') return 'responded_elsewhere'
+  if (isCall && sharesStream(call.transport)) return 'responded_elsewhere'
   const text = await texts.text(index)
   const isUnreadable = text === undefined || (isCall && withId(text, '0') === undefined)
   return isUnreadable ? 'unreadable' : undefined

@@ -1,3 +1,4 @@
+import { sharesStream } from '../../../mcp/call.ts'
 import { type Message, progressTokenOf } from '../../../mcp/json-rpc.ts'
 import type { PushedCall, StreamRegistry, StreamSession } from './pushed-call.ts'
 import { PushStream } from './push-stream.ts'
@@ -117,7 +118,7 @@ export class PushStreams implements StreamRegistry<PushStream> {
   arm(key: string, pushed: PushedCall): NotApplicableReason | undefined {
     if (key === '') return 'responded_elsewhere'
     const streams = this.#sessions.get(key)?.streams ?? []
-    if (pushed.call.transport === 'http+sse') {
+    if (sharesStream(pushed.call.transport)) {
       if (streams.length === 0) return 'no_push_stream'
       if (streams.every((stream) => !stream.readable)) return 'unreadable'
     }

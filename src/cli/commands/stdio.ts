@@ -1,0 +1,141 @@
+import { constants } from 'node:os'
+import { deepFreeze } from '../../base/values.ts'
+import type { ServerExit } from '../../listener/stdio/server-process.ts'
+import { createLogger } from '../../telemetry/log.ts'
+import { defineCommand } from '../flags/command.ts'
+import { type Environment, readFlags, type Values } from '../flags/flag.ts'
+import { size } from '../flags/kinds.ts'
+import { invalidCombination, missing, UsageError } from '../flags/usage-error.ts'
+import { onSignals, surviveOwnErrors } from '../long-running.ts'
+import { RULES_FLAGS } from '../run/rules-options.ts'
+import { RUN_FLAGS, runOptionsOf } from '../run/run-options.ts'
+import { TASK_FLAGS } from '../run/task-options.ts'
+
+const MIB = 1024 * 1024
+
+/** Returns a flag of `squall run` with another help or default. */
+function changed<Flag>(flag: Flag, own: { readonly help?: string; readonly default?: string }) {
+  return { ...flag, ...own }
+}
+
+const { headerFaults: _, headerFaultsMaxPercent: __, ...OWN_RULES } = RULES_FLAGS
+const { taskHeader: ___, ...OWN_TASKS } = TASK_FLAGS
+
+const FLAGS = {
+  admin: changed(RUN_FLAGS.admin, {
+    help: 'address of metrics, live page and the rules API, such as 127.0.0.1:15390; off for none',
+    default: 'off',
+  }),
+  adminTokenFile: RUN_FLAGS.adminTokenFile,
+  adminHosts: RUN_FLAGS.adminHosts,
+  adminReadTokenFile: RUN_FLAGS.adminReadTokenFile,
+  ...OWN_RULES,
+  maxBody: {
+    ...RUN_FLAGS.maxBody,
+    ...size(
+      'longest line that is read; longer ones pass unread',
+      { min: 1024, max: 256 * MIB },
+      '16MiB',
+    ),
+  },
+  maxMemory: RUN_FLAGS.maxMemory,
+  maxInFlight: RUN_FLAGS.maxInFlight,
+  inFlightTtl: RUN_FLAGS.inFlightTtl,
+  drainTimeout: changed(RUN_FLAGS.drainTimeout, {
+    help: 'time for lines that faults hold when the client closes standard input; 0s for none',
+    default: '1s',
+  }),
+  strict: changed(RUN_FLAGS.strict, {
+    help: 'log lines of the server that violate the protocol, and end with exit code 1 after one',
+  }),
+  logLevel: RUN_FLAGS.logLevel,
+  logFormat: RUN_FLAGS.logFormat,
+  logIds: RUN_FLAGS.logIds,
+  errorMessages: RUN_FLAGS.errorMessages,
+  callLog: changed(RUN_FLAGS.callLog, {
+    help: 'file for a line of JSON for each call that has ended',
+  }),
+  callLogSize: RUN_FLAGS.callLogSize,
+  logInjections: RUN_FLAGS.logInjections,
+  ...OWN_TASKS,
+}
+
+export const STDIO = defineCommand({
+  name: 'stdio',
+  examples: [
+    'stdio --rules rules.yaml -- python server.py',
+    'stdio --rules rules.yaml --admin 127.0.0.1:15390 -- npx -y @modelcontextprotocol/server-everything',
+  ],
+  page: 'docs/guides/stdio.md',
+  description:
+    'run an MCP server that speaks stdio, and inject faults into its calls: a client starts this in place of the server',
+  operands: { form: '[command...]', most: Infinity },
+  flags: FLAGS,
+  note: `
+Write the command of the server and its arguments behind --. Standard output has the lines for the client alone;
+logs go to standard error, as those of the server do. The exit code is that of the server.`,
+  parse: (flags, { env, operands }) => stdioOptionsOf(flags, env, operands),
+  start: stdio,
+})
+
+/** Checks the flags and the command of the server. Throws a `UsageError`. */
+function stdioOptionsOf(
+  flags: Values<typeof FLAGS>,
+  env: Environment,
+  [command, ...args]: readonly string[],
+) {
+  if (command === undefined) {
+    throw missing('the command of the server is missing', 'add it behind --: -- python server.py')
+  }
+  if (flags.callLog === '-') {
+    throw invalidCombination('--call-log -: standard output is for the client', 'name a file')
+  }
+  const others = readFlags(RUN_FLAGS, new Map(), {})
+  const all = { ...others, ...flags, listen: [], upstream: [], readyWithoutUpstream: true }
+  return deepFreeze({ ...runOptionsOf(all, env), stdio: { command, args } })
+}
+
+const FORWARDED = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR2'] as const
+
+/** Runs the server until it ends; returns its exit code. */
+async function stdio(options: ReturnType<typeof stdioOptionsOf>): Promise<number> {
+  const destination = { write: (line: string) => void process.stderr.write(line) }
+  process.stderr.on('error', () => undefined)
+  const logger = createLogger({ level: options.logLevel, format: options.logFormat, destination })
+  surviveOwnErrors(logger)
+  const early: NodeJS.Signals[] = []
+  let forward = (signal: NodeJS.Signals): void => void early.push(signal)
+  const forget = onSignals(FORWARDED, (signal) => {
+    // A terminal sends Ctrl-C to the server as well.
+    if (signal !== 'SIGINT' || !process.stdin.isTTY) forward(signal)
+  })
+  const { assemble } = await import('../run/assemble.ts')
+  const running = await assemble(options, logger).catch(startFailed)
+  const { stdio: port } = running.sidecar
+  if (port === undefined) return 1
+  forward = (signal) => port.signal(signal)
+  early.forEach(forward)
+  const exit = await port.carry()
+  const violations = Object.fromEntries(port.violations)
+  logger.info({ code: exit.code, signal: exit.signal, violations }, 'the server has ended')
+  await running.close()
+  forget()
+  return exitCodeOf(exit) || (port.violations.size > 0 ? 1 : 0)
+}
+
+async function startFailed(error: unknown): Promise<never> {
+  const { BindError } = await import('../../listener/front/bind.ts')
+  const { StartError } = await import('../../listener/stdio/server-process.ts')
+  if (error instanceof BindError) throw new UsageError('CANNOT_LISTEN', error.problem, error.remedy)
+  if (!(error instanceof StartError)) throw error
+  const fix = 'check the command behind --, and that the client finds it in its PATH'
+  throw new UsageError('CANNOT_START', `the server cannot be started: ${error.message}`, fix)
+}
+
+/** Returns the exit code of the server, or ends by the signal that ended the server. */
+function exitCodeOf({ code, signal }: ServerExit): number {
+  if (signal === null) return code ?? 1
+  process.kill(process.pid, signal)
+  // The signal may be one that Node handles.
+  return 128 + constants.signals[signal]
+}

@@ -1,0 +1,135 @@
+import { durationText } from '../base/units.ts'
+import { isOther } from '../mcp/call.ts'
+import { duration, oneOf, section } from './lib/config-schema.ts'
+import { CONTINUE, defineFault } from './fault.ts'
+import type {
+  Fault,
+  FaultContext,
+  Frame,
+  Frames,
+  ParameterProblem,
+  ServerHandle,
+  Verdict,
+} from './fault.ts'
+import { frameText } from './lib/json/frame-json.ts'
+import { NOTHING } from './lib/outlook.ts'
+import * as Type from 'typebox'
+
+const MAX_PRINT = 16 * 1024
+
+/** A failure of the process of an MCP server that speaks stdio. */
+export const processFault = defineFault({
+  name: 'process',
+  summary: 'makes the process of an MCP server on stdio fail',
+  schema: section({
+    exit: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: 255,
+        description: 'The server is killed, and Squall ends with this exit code.',
+        examples: [1],
+      }),
+    ),
+    at: oneOf(['request', 'response'], {
+      default: 'request',
+      description:
+        'With `exit`. `request`: the server does not get the call. `response`: the server executed it, and the client gets half of the line with the response.',
+    }),
+    stop: Type.Optional(
+      duration({
+        description:
+          'The server is suspended by SIGSTOP for this long, with all its calls; this call is sent afterwards.',
+        examples: ['5s'],
+      }),
+    ),
+    print: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: MAX_PRINT,
+        description:
+          'Text that appears on the standard output of the server as lines of their own, before it gets the call.',
+        examples: ['Listening on port 3000'],
+      }),
+    ),
+  }),
+  oneOf: ['exit', 'stop', 'print'],
+  meets:
+    'With `exit`, a pipe that closes: the TypeScript SDKs report `Connection closed` for each open call, and do not start the server again; desktop clients show it as failed. With `stop`, a server that is silent, until the timeout of the client. With `print`, a line that is no JSON: the TypeScript SDKs report it to `onerror` and go on. Only on stdio: over HTTP there is no process.',
+  elsewhere: 'Chaos Mesh: `pod-kill`, and StressChaos for a server that is slow as a whole.',
+  example: `- name: server-crashes
+  match: { tool: index_files }
+  percent: 5
+  faults:
+    - process: { exit: 1, at: response }`,
+  check({ at, exit }) {
+    const problems: ParameterProblem[] = []
+    if (at === 'response' && exit === undefined) {
+      problems.push({ path: ['at'], message: '`at: response` goes with `exit`' })
+    }
+    return problems
+  },
+  outlook({ exit, at, stop, print }, { call }) {
+    if (call?.transport !== 'stdio') return { cannot: 'no_process' }
+    if (exit === undefined) {
+      const printed = `the server prints ${print?.length ?? 0} characters`
+      const does =
+        stop === undefined ? printed : `the server is suspended for ${durationText(stop)}`
+      return { by: 'request', does }
+    }
+    const does = `the server ends with exit code ${exit}`
+    if (at === 'request') return { by: 'request', does, asks: 'silence' }
+    return isOther(call) ? NOTHING : { by: 'response', does: `${does} within the response` }
+  },
+  create(config): Fault {
+    const { exit, at } = config
+    const onRequest = (ctx: FaultContext): Verdict | Promise<Verdict> => {
+      const { server } = ctx.host
+      if (server === undefined) ctx.cannot('no_process')
+      else if (at === 'request') return fail(ctx, server, config)
+      return CONTINUE
+    }
+    if (exit === undefined || at === 'request') return { onRequest }
+    return { onRequest, onResponse: (ctx, frames) => halfResponse(ctx, frames, exit) }
+  },
+})
+
+interface ProcessConfig {
+  readonly exit?: number
+  readonly stop?: number
+  readonly print?: string
+}
+
+async function fail(
+  ctx: FaultContext,
+  server: ServerHandle,
+  { exit, stop, print }: ProcessConfig,
+): Promise<Verdict> {
+  ctx.injected(exit === undefined ? undefined : `exit ${exit}`)
+  if (exit !== undefined) {
+    server.exit(exit)
+    return { kind: 'hang' }
+  }
+  if (print !== undefined) server.print(print)
+  if (stop !== undefined) await ctx.sleep(stop).finally(server.suspend())
+  return CONTINUE
+}
+
+/** Ends the server when its response is there; the client gets a half of it. */
+async function* halfResponse(ctx: FaultContext, frames: Frames, code: number): Frames {
+  const { server } = ctx.host
+  // A resumed stream asks faults again.
+  if (server === undefined) ctx.cannot('no_process')
+  for await (const frame of frames) {
+    if (server !== undefined && frame.last) {
+      ctx.injected(`exit ${code}`)
+      server.exit(code, halfOf(frame))
+      return
+    }
+    yield frame
+  }
+}
+
+function halfOf(frame: Frame): string {
+  const text = frameText(frame) ?? ''
+  return text.slice(0, Math.ceil(text.length / 2))
+}

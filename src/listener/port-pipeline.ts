@@ -1,0 +1,69 @@
+import type { AgentWatch } from '../agents/agent-watch.ts'
+import type { ServerHandle } from '../filters/fault.ts'
+import type { CallWatch } from '../telemetry/call-watch.ts'
+import type { Logger } from '../telemetry/log.ts'
+import type { Telemetry } from '../telemetry/telemetry.ts'
+import type { FaultParts } from './faults/fault-planner.ts'
+import { PushStreams } from './faults/source/push-streams.ts'
+import { InFlightRequests, type InFlightOptions } from './in-flight-requests.ts'
+import type { MemoryBudget } from './memory-budget.ts'
+import { Pipeline, type PipelineOptions } from './pipeline.ts'
+import type { RareLog } from './rare-log.ts'
+
+/** Holds the parts that all ports share. */
+export interface PortContext {
+  readonly telemetry: Telemetry
+  readonly logger: Logger
+  readonly rareLog: RareLog
+  readonly faults: FaultParts | undefined
+  readonly memory: MemoryBudget
+  readonly watch: CallWatch | undefined
+  readonly agents: AgentWatch | undefined
+}
+
+/** Bounds the pipeline of a port. */
+export type PipelineBounds = InFlightOptions &
+  Pick<PipelineOptions, 'maxBody' | 'holdTimeout' | 'strict'>
+
+/** The parts in which the transports differ. */
+interface TransportParts extends Pick<
+  PipelineOptions,
+  'upstream' | 'streamTransport' | 'suspect' | 'now'
+> {
+  /** Resets new connections while `isDown` returns true. */
+  readonly resetWhile: (isDown: () => boolean) => void
+  /** The process of the upstream, where the port runs it. */
+  readonly server?: ServerHandle
+  /** Aborted when the port drains or closes. */
+  readonly closing: AbortSignal
+}
+
+/** Creates the pipeline of a port, and the table of its open calls. */
+export function createPipeline(
+  bounds: PipelineBounds,
+  { faults, watch, agents, ...shared }: PortContext,
+  { closing, resetWhile, server, ...own }: TransportParts,
+): { readonly pipeline: Pipeline; readonly inFlight: InFlightRequests } {
+  const { maxBody, holdTimeout, strict } = bounds
+  const { telemetry, logger, memory } = shared
+  const inFlight = new InFlightRequests(bounds, telemetry, own.now, watch, agents)
+  const push = faults && new PushStreams(maxBody, holdTimeout)
+  const planner =
+    faults &&
+    push &&
+    faults.createPlanner(faults, bounds, {
+      logger,
+      streamTransport: own.streamTransport,
+      sessions: inFlight.sessions,
+      endpoints: inFlight.endpoints,
+      tasks: inFlight.tasks,
+      push,
+      openIn: (session) => inFlight.openIn(session),
+      memory,
+      closing,
+      resetWhile,
+      server,
+    })
+  const parts = { maxBody, holdTimeout, strict, inFlight, planner, push }
+  return { pipeline: new Pipeline({ ...shared, ...own, ...parts }), inFlight }
+}

@@ -1,0 +1,80 @@
+import { LruMap } from '../../base/lru-map.ts'
+import type { JsonRpcId } from '../../mcp/call.ts'
+import { parseMessages } from '../../mcp/json-rpc.ts'
+import type { Logger } from '../../telemetry/log.ts'
+import { isBlank, type LinePart, mayBeMessage } from './lines.ts'
+
+/** The way in which a line of the server violates the protocol. */
+export type Violation = 'not_json' | 'not_json_rpc' | 'no_line_feed' | 'unknown_id'
+
+/** Finds lines of the server that violate the protocol, and counts and logs them. */
+export class ServerCheck {
+  readonly counts = new Map<Violation, number>()
+  readonly #logger: Logger
+  /** The requests of the client without a response. */
+  readonly #requests: LruMap<true>
+  /** False once a request of the client was not seen, so that any id may be right. */
+  #knowsIds = true
+  #line = 0
+
+  /** Remembers the ids of `limit` open requests. */
+  constructor(limit: number, logger: Logger) {
+    this.#logger = logger
+    this.#requests = new LruMap(limit, () => (this.#knowsIds = false))
+  }
+
+  /** Learns the requests of the client. */
+  fromClient({ kind, bytes }: LinePart): void {
+    if (kind === 'more' || isBlank(bytes)) return
+    const parsed = kind === 'long' ? undefined : parseMessages(bytes.toString())
+    if (parsed?.ok !== true) {
+      this.#knowsIds = false
+      return
+    }
+    for (const message of parsed.messages) {
+      if (message.kind === 'request') this.#requests.set(keyOf(message.id), true)
+    }
+  }
+
+  /** Checks a line of the server; those that are too long are not read. */
+  fromServer({ kind, bytes }: LinePart): void {
+    if (kind === 'more') return
+    this.#line++
+    if (kind === 'tail') this.#found('no_line_feed')
+    if (kind !== 'line' || isBlank(bytes)) return
+    const parsed = mayBeMessage(bytes) ? parseMessages(bytes.toString()) : NOT_JSON
+    if (!parsed.ok) {
+      // The others are limits of Squall.
+      if (parsed.reason === 'not_json' || parsed.reason === 'not_json_rpc') {
+        this.#found(parsed.reason)
+      }
+      return
+    }
+    for (const message of parsed.messages) {
+      if (message.kind !== 'result' && message.kind !== 'error') continue
+      // An error without an id responds to a request whose id could not be read.
+      const isKnown = message.id === null || this.#requests.delete(keyOf(message.id))
+      if (!isKnown && this.#knowsIds) this.#found('unknown_id')
+    }
+  }
+
+  #found(reason: Violation): void {
+    const count = (this.counts.get(reason) ?? 0) + 1
+    this.counts.set(reason, count)
+    if (count > MOST_LOGGED) return
+    this.#logger.error(
+      { reason, line: this.#line },
+      count < MOST_LOGGED
+        ? 'the server violates the protocol'
+        : 'the server violates the protocol; further lines for this reason are counted only',
+    )
+  }
+}
+
+const NOT_JSON = { ok: false, reason: 'not_json' } as const
+const MOST_LOGGED = 10
+
+/** Returns a key in which the ids `1` and `"1"` differ. */
+function keyOf(id: JsonRpcId): string {
+  return JSON.stringify(id)
+}

@@ -1,0 +1,253 @@
+import { basename } from 'node:path'
+import type { Readable, Writable } from 'node:stream'
+import { telemetryWith } from '../../telemetry/telemetry.ts'
+import type { InFlightRequests } from '../in-flight-requests.ts'
+import type { Pipeline } from '../pipeline.ts'
+import { createPipeline, type PipelineBounds, type PortContext } from '../port-pipeline.ts'
+import { isBlank, type LinePart, LineSplitter, mayBeMessage } from './lines.ts'
+import { PipeWriter } from './pipe-writer.ts'
+import { ServerCheck, type Violation } from './server-check.ts'
+import { type ServerCommand, type ServerExit, ServerProcess } from './server-process.ts'
+import { LineExchange, StreamExchange } from './stdio-exchange.ts'
+import { StdioUpstream } from './stdio-upstream.ts'
+
+/** Configures the port. */
+export type StdioPortOptions = PipelineBounds & {
+  readonly server: ServerCommand
+  /** The longest wait for held lines after the client's last one, in milliseconds. */
+  readonly drainTimeout: number
+}
+
+/** The pipes of the client. */
+export interface ClientPipes {
+  readonly input: Readable
+  readonly output: Writable
+}
+
+const NONE: ReadonlyMap<Violation, number> = new Map()
+/** The time for a server to end by itself, and again after SIGTERM, in milliseconds. */
+const GRACE = 2_000
+/** The interval of looking for the end of the parent and of the output, in milliseconds. */
+const INTERVAL = 500
+
+/** Connects one client, by the standard streams, with a server in a child process. */
+export class StdioPort {
+  readonly upstreamName: string
+  readonly #options: StdioPortOptions
+  readonly #context: PortContext
+  /** Undefined where violations of the protocol are not looked for. */
+  readonly #check: ServerCheck | undefined
+  readonly #client: PipeWriter
+  readonly #input: Readable
+  readonly #closing = new AbortController()
+  readonly #open = new Set<LineExchange>()
+  readonly #stream: StreamExchange
+  readonly #streamEnded: Promise<void>
+  #server: ServerProcess | undefined
+  #upstream: StdioUpstream | undefined
+  #pipeline: Pipeline | undefined
+  #inFlight: InFlightRequests | undefined
+  #onIdle: (() => void) | undefined
+  readonly #parent = process.ppid
+  /** The exit code that a fault has set. */
+  #exitCode: number | undefined
+  #isClientGone = false
+  /** The parts of the server's lines so far. */
+  #parts = 0
+  /** The last line of the server when it has no line feed. */
+  #tail: Buffer | undefined
+
+  constructor(options: StdioPortOptions, context: PortContext, client: ClientPipes) {
+    this.#options = options
+    // Exchanges of HTTP are the port's own matter.
+    const telemetry = telemetryWith(context.telemetry, { http: () => undefined })
+    this.#context = { ...context, telemetry }
+    const { server, strict, maxInFlight } = options
+    this.#check = strict ? new ServerCheck(maxInFlight, context.logger) : undefined
+    this.upstreamName = basename(server.command)
+    this.#input = client.input
+    let ended = (): void => undefined
+    this.#streamEnded = new Promise((resolve) => (ended = resolve))
+    this.#client = new PipeWriter(client.output, () => this.#stream.listener?.drained())
+    this.#stream = new StreamExchange((bytes) => this.#client.write(bytes), ended)
+  }
+
+  /** True while the server runs. */
+  get running(): boolean {
+    return this.#server?.running === true
+  }
+
+  /** The violations of the protocol by the server, which are looked for with `strict`. */
+  get violations(): ReadonlyMap<Violation, number> {
+    return this.#check?.counts ?? NONE
+  }
+
+  /** Starts the server. Throws a `StartError`. */
+  async start(): Promise<void> {
+    const server = (this.#server = await ServerProcess.start(this.#options.server))
+    this.#upstream = new StdioUpstream(server.input)
+    const { pipeline, inFlight } = createPipeline(
+      { ...this.#options, strict: false },
+      this.#context,
+      {
+        upstream: this.#upstream,
+        streamTransport: 'stdio',
+        resetWhile: () => undefined,
+        server: {
+          exit: (code, tail) => this.#exit(server, code, tail),
+          suspend: () => server.suspend(),
+          print: (text) => this.#upstream!.stream.print(text),
+        },
+        closing: this.#closing.signal,
+        now: performance.now.bind(performance),
+      },
+    )
+    this.#pipeline = pipeline
+    this.#inFlight = inFlight
+    pipeline.handle(this.#stream)
+  }
+
+  /** Carries all messages; resolves when the server has ended and the client has its last bytes. */
+  async carry(): Promise<ServerExit> {
+    const server = this.#server!
+    const fromServer = this.#readServer(server.output)
+    void this.#readClient(server)
+    void this.#client.broken.then(() => this.#clientGone())
+    const exit = await server.exited
+    // Its own children may keep the pipe open.
+    await Promise.race([fromServer, this.#silence()])
+    this.#upstream!.stream.end()
+    await Promise.race([this.#streamEnded, this.#client.broken])
+    if (this.#tail !== undefined) this.#client.write(this.#tail)
+    await this.#client.flushed()
+    return this.#exitCode === undefined ? exit : { code: this.#exitCode, signal: null }
+  }
+
+  /** Sends a signal to the server. */
+  signal(signal: NodeJS.Signals): void {
+    this.#server?.kill(signal)
+  }
+
+  sweep(): void {
+    this.#inFlight?.sweep()
+  }
+
+  /** Ends the server. */
+  close(): void {
+    this.#closing.abort()
+    this.#server?.kill('SIGTERM')
+    this.#inFlight?.close()
+  }
+
+  /** Kills the server for a fault. */
+  #exit(server: ServerProcess, code: number, tail: string | undefined): void {
+    this.#exitCode ??= code
+    if (tail !== undefined) this.#tail ??= Buffer.from(tail)
+    server.kill('SIGKILL')
+  }
+
+  async #readClient(server: ServerProcess): Promise<void> {
+    const splitter = new LineSplitter(this.#options.maxBody)
+    try {
+      for await (const chunk of this.#input) {
+        for (const part of splitter.push(chunk as Buffer)) await this.#fromClient(part, server)
+      }
+    } catch {
+      // A pipe that breaks has ended.
+    }
+    const tail = splitter.end()
+    if (tail !== undefined) await this.#fromClient(tail, server)
+    this.#watchParent()
+    await this.#idle()
+    server.input.end()
+  }
+
+  /** Sends a line to the server; resolves when the next one may follow. */
+  async #fromClient(part: LinePart, server: ServerProcess): Promise<void> {
+    const { kind, bytes } = part
+    this.#check?.fromClient(part)
+    const isShort = kind === 'line' || kind === 'tail'
+    if (isShort && mayBeMessage(bytes)) {
+      if (kind === 'tail') this.#upstream!.tail = bytes
+      await this.#read(bytes)
+    } else {
+      if (kind === 'long') this.#context.telemetry.unclassified('too_large')
+      else if (isShort && !isBlank(bytes)) this.#context.telemetry.unclassified('not_json')
+      server.input.write(bytes)
+    }
+    await server.input.ready()
+  }
+
+  /** Passes a line to the pipeline; resolves when it is sent, or when a fault holds it. */
+  #read(line: Buffer): Promise<void> {
+    return new Promise((resolve) => {
+      const exchange: LineExchange = new LineExchange(line, this.#context.memory, resolve, () => {
+        this.#open.delete(exchange)
+        if (this.#open.size === 0) this.#onIdle?.()
+      })
+      this.#open.add(exchange)
+      this.#pipeline!.handle(exchange)
+    })
+  }
+
+  /** Resolves when no line is held; releases held lines after the drain timeout. */
+  async #idle(): Promise<void> {
+    if (this.#open.size === 0) return
+    const timer = setTimeout(() => {
+      this.#context.faults?.rules.arming.disarm('draining', 'the client has ended')
+    }, this.#options.drainTimeout)
+    await new Promise<void>((resolve) => (this.#onIdle = resolve))
+    clearTimeout(timer)
+  }
+
+  async #readServer(output: Readable): Promise<void> {
+    const splitter = new LineSplitter(this.#options.maxBody)
+    try {
+      for await (const chunk of output) {
+        for (const part of splitter.push(chunk as Buffer)) {
+          this.#parts++
+          this.#check?.fromServer(part)
+          await this.#upstream!.stream.push(part)
+        }
+      }
+    } catch {
+      // A pipe that breaks has ended.
+    }
+    const tail = splitter.end()
+    if (tail !== undefined) this.#check?.fromServer(tail)
+    this.#tail ??= tail?.bytes
+  }
+
+  /** Resolves when an ended server's pipe brings nothing more, although the client reads. */
+  async #silence(): Promise<void> {
+    for (let before = -1; before !== this.#parts || this.#client.blocked;) {
+      before = this.#parts
+      await new Promise((resolve) => setTimeout(resolve, INTERVAL))
+    }
+  }
+
+  /** Looks for the end of the client, whose pipe shows it only when something is written. */
+  #watchParent(): void {
+    const timer = setInterval(() => {
+      if (process.ppid !== this.#parent) this.#clientGone()
+      if (this.#isClientGone || !this.running) clearInterval(timer)
+    }, INTERVAL)
+    timer.unref()
+  }
+
+  /** Ends the server of a client that is gone. */
+  #clientGone(): void {
+    if (this.#isClientGone) return
+    this.#isClientGone = true
+    for (const exchange of this.#open) exchange.gone()
+    this.#stream.listener?.gone()
+    this.#stream.response.end()
+    const server = this.#server!
+    server.input.end()
+    const timers = [
+      setTimeout(() => server.kill('SIGTERM'), GRACE),
+      setTimeout(() => server.kill('SIGKILL'), 2 * GRACE),
+    ]
+    void server.exited.then(() => timers.forEach(clearTimeout))
+  }
+}

@@ -1,0 +1,110 @@
+import type { RequestHead } from '../../http/headers.ts'
+import type { Body, ResponseSink, Transfer, Upstream } from '../../http/transfer.ts'
+import { eventOf } from './event-lines.ts'
+import type { LinePart } from './lines.ts'
+import type { PipeWriter } from './pipe-writer.ts'
+import { TARGET } from './stdio-exchange.ts'
+
+const LF = Buffer.from('\n')
+const ACCEPTED = { status: 202, reason: 'Accepted', headers: ['Content-Length', '0'] }
+const STREAM = { status: 200, reason: 'OK', headers: ['Content-Type', 'text/event-stream'] }
+const NO_TRANSFER: Transfer = { resume: () => undefined, abort: () => undefined }
+
+/**
+ * Speaks to a server as if over HTTP+SSE: a POST is a line for the server, and the lines of the
+ * server are events of the only GET stream.
+ */
+export class StdioUpstream implements Upstream {
+  readonly stream = new ServerStream()
+  /** The last line of the client when it has no line feed, which no one else may add. */
+  tail: Uint8Array | undefined
+  readonly #server: PipeWriter
+
+  constructor(server: PipeWriter) {
+    this.#server = server
+  }
+
+  send({ method }: RequestHead, body: Body, sink: ResponseSink): Transfer {
+    if (method === 'GET') {
+      this.stream.open(sink)
+      return this.stream
+    }
+    if (body === null || body instanceof Uint8Array) return this.#post(body, sink)
+    const post = { isAborted: false }
+    void collected(body).then(
+      (bytes) => post.isAborted || this.#post(bytes, sink),
+      () => undefined,
+    )
+    return { resume: () => undefined, abort: () => (post.isAborted = true) }
+  }
+
+  #post(body: Uint8Array | null, sink: ResponseSink): Transfer {
+    if (body !== null) {
+      this.#server.write(body)
+      if (body.at(-1) !== LF[0] && body !== this.tail) this.#server.write(LF)
+    }
+    const post = { isAborted: false }
+    // The caller knows the transfer before the response.
+    queueMicrotask(() => {
+      if (post.isAborted) return
+      sink.head(ACCEPTED, true)
+      sink.end([])
+    })
+    return { ...NO_TRANSFER, abort: () => (post.isAborted = true) }
+  }
+}
+
+/** Carries the lines of the server. */
+class ServerStream implements Transfer {
+  #sink: ResponseSink | undefined
+  #resumed: (() => void) | undefined
+  /** True within a line that comes in parts. */
+  #isMidLine = false
+  readonly #printed: Uint8Array[] = []
+
+  open(sink: ResponseSink): void {
+    this.#sink = sink
+    sink.head(STREAM)
+    sink.data(Buffer.from(`event: endpoint\ndata: ${TARGET}\n\n`))
+  }
+
+  /** Passes a part of the lines on; returns a promise when no more are accepted for now. */
+  push(part: LinePart): Promise<void> | undefined {
+    let more = this.#sink?.data(eventOf(part))
+    this.#isMidLine = part.kind !== 'line' && part.bytes.at(-1) !== LF[0]
+    if (!this.#isMidLine) for (const line of this.#printed.splice(0)) more = this.#sink?.data(line)
+    if (more !== false) return undefined
+    return new Promise((resolve) => (this.#resumed = resolve))
+  }
+
+  /** Sends lines that the server did not write, between two of the server. */
+  print(text: string): void {
+    for (const line of text.split('\n')) {
+      const event = eventOf({ bytes: Buffer.from(`${line}\n`), kind: 'line' })
+      if (this.#isMidLine) this.#printed.push(event)
+      else this.#sink?.data(event)
+    }
+  }
+
+  end(): void {
+    const sink = this.#sink
+    this.#sink = undefined
+    sink?.end([])
+  }
+
+  resume(): void {
+    this.#resumed?.()
+    this.#resumed = undefined
+  }
+
+  abort(): void {
+    this.#sink = undefined
+    this.resume()
+  }
+}
+
+async function collected(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = []
+  for await (const chunk of body) chunks.push(chunk)
+  return Buffer.concat(chunks)
+}

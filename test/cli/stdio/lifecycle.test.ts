@@ -1,0 +1,110 @@
+import { describe, type ExpectStatic, it } from 'vitest'
+import { type Program, startProgram } from '../../support/program.ts'
+import { rulesFile, stdioClient, throughSquall } from '../../support/stdio-client.ts'
+
+/** Starts `squall stdio` in front of a shell script. */
+function script(text: string, how = {}, options: readonly string[] = []): Program {
+  return startProgram(['stdio', ...options, '--', 'sh', '-c', text], {}, how)
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+const gone = (expect: ExpectStatic, ...pids: readonly number[]) =>
+  expect.poll(() => pids.filter(isAlive), { timeout: 15_000 }).toEqual([])
+
+describe.concurrent('a server behind squall stdio', () => {
+  it('ends with its own exit code, and its standard error is passed on', async ({ expect }) => {
+    const { code, stdout, stderr } = await script('echo oops >&2; printf half; exit 7').finished()
+    expect([code, stdout]).toEqual([7, 'half'])
+    expect(stderr).toContain('oops\n')
+  })
+
+  it('ends Squall by the signal that ended it', async ({ expect }) => {
+    expect(await script('kill -SEGV $$').ended).toEqual({ code: null, signal: 'SIGSEGV' })
+  })
+
+  it('gets the signals that Squall gets', async ({ expect }) => {
+    const program = script(
+      'trap "echo got-hup; exit 3" HUP; echo ready; while :; do sleep 0.05; done',
+      { open: true },
+    )
+    expect(await program.firstLine()).toBe('ready')
+    program.signal('SIGHUP')
+    const { code, stdout } = await program.finished()
+    expect([code, stdout]).toEqual([3, 'ready\ngot-hup\n'])
+  })
+
+  it('sees the end of standard input, and may still respond', async ({ expect }) => {
+    const program = script('cat >/dev/null; echo "{}"', { input: '{}\n' })
+    expect(await program.finished()).toMatchObject({ code: 0, stdout: '{}\n' })
+  })
+
+  it('gets lines that faults held when the client had ended', async ({ expect }) => {
+    const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'a' } }
+    const input = `${JSON.stringify(call)}\n`
+    const held = (fault: string): string =>
+      rulesFile(`rules: [{ name: a, match: { tool: a }, faults: [${fault}] }]`)
+    const [delayed, hung] = await Promise.all(
+      ['{ delay: { fixed: 200ms } }', '{ hang: {} }'].map((fault) =>
+        script('cat', { input }, ['--rules', held(fault), '--drain-timeout', '300ms']).finished(),
+      ),
+    )
+    expect([delayed?.stdout, hung?.stdout]).toEqual([input, input])
+  })
+
+  it('that cannot be started is an error with its fix', async ({ expect }) => {
+    const { code, stdout, stderr } = await startProgram(['stdio', '--', './none']).finished()
+    expect([code, stdout]).toEqual([2, ''])
+    expect(stderr).toMatch(/cannot be started: ENOENT; check the command behind --/)
+  })
+
+  it('is waited for although its child keeps the pipe', async ({ expect }) => {
+    const { code, stdout } = await script('sleep 5 2>&- & echo done; exit 4').finished()
+    expect([code, stdout]).toEqual([4, 'done\n'])
+  })
+
+  it('killed in the middle of calls, ends the client’s pipe and Squall', async ({ expect }) => {
+    const client = await stdioClient('v1', throughSquall([]))
+    const pid = Number(/\d+/.exec(JSON.stringify(await client.call('pid')))?.[0])
+    const call = client.call('ask').catch((error: Error) => error.message)
+    process.kill(pid, 'SIGKILL')
+    await client.closed
+    expect(await call).toEqual(expect.anything())
+    await gone(expect, pid, client.pid)
+  })
+
+  it('does not outlive a client that is killed, even if it reads nothing', async ({ expect }) => {
+    const server = 'echo "{\\"pid\\":$$}"; exec sleep 600'
+    const [node = '', ...args] = throughSquall([], ['sh', '-c', server])
+    const text = `
+      const child = require('node:child_process').spawn(process.argv[1], process.argv.slice(2))
+      child.stdout.on('data', (data) => console.log(JSON.stringify({ ...JSON.parse(data), squall: child.pid })))`
+    const client = startProgram(['-e', text, node, ...args], {}, { program: node, open: true })
+    const { pid, squall } = JSON.parse(await client.firstLine()) as { pid: number; squall: number }
+    expect([pid, squall].every(isAlive)).toBe(true)
+    await client.kill()
+    await gone(expect, pid, squall)
+  })
+
+  it('is asked for no more while its client does not read, and nothing is lost', async ({
+    expect,
+  }) => {
+    const writes = '(yes "{}" | head -c 3000000; echo all >&2) &'
+    const reads = 'while read -r line; do echo "read $line" >&2; done'
+    const program = script(`${writes} ${reads}; wait; echo end`, { open: true })
+    program.child.stdout?.pause()
+    program.child.stdin?.write('[1]\ntwo\n')
+    await expect.poll(() => program.stderr(), { timeout: 10_000 }).toContain('read two')
+    expect(program.stderr()).not.toContain('all')
+    program.child.stdout?.resume()
+    program.child.stdin?.end()
+    const { stdout } = await program.finished()
+    expect([stdout.length, stdout.slice(-4)]).toEqual([3_000_004, 'end\n'])
+  })
+})

@@ -1,0 +1,32 @@
+import { expect, it } from 'vitest'
+import { startProgram } from '../../support/program.ts'
+import { rulesFile } from '../../support/stdio-client.ts'
+
+const path = rulesFile(`rules:
+- { name: status, match: { transport: stdio }, faults: [{ abort: { status: 503 } }] }
+- { name: cut, match: { transport: stdio }, faults: [{ reset: {} }, { truncate: {} }] }
+- { name: error, match: { transport: stdio }, faults: [{ abort: { rpcError: {} } }] }
+- { name: any, faults: [{ abort: { status: 503 } }] }
+- { name: page, match: { http: { path: /mcp } }, faults: [{ delay: { fixed: 1s } }] }
+`)
+
+it('explain says which faults need HTTP', async () => {
+  const args = ['explain', path, '--transport', 'stdio', '--tool', 'a', '--json']
+  const { stdout } = await startProgram(args, {}, { here: true })
+  const { explained } = JSON.parse(stdout) as {
+    explained: { rules: { rule: string; faults: { responses: unknown[] }[] }[] }[]
+  }
+  const of = (rule: string): unknown[] =>
+    explained[0]!.rules.find((each) => each.rule === rule)!.faults.map(({ responses }) => responses)
+  const never = [expect.objectContaining({ on: 'stdio', acts: 'no', reason: 'no_http' })]
+  expect(of('status')).toEqual([never])
+  expect(of('cut')).toEqual([never, never])
+  expect(of('error')).toEqual([[expect.objectContaining({ on: 'stdio', acts: 'yes' })]])
+})
+
+it('validate warns where a rule is about stdio alone', async () => {
+  const { stdout } = await startProgram(['validate', path], {}, { here: true })
+  const warned = stdout.split('\n').filter((line) => /stdio has neither/.test(line))
+  expect(warned).toHaveLength(3)
+  for (const fault of ['abort', 'reset', 'truncate']) expect(warned.join('\n')).toContain(fault)
+})

@@ -1,0 +1,90 @@
+import { describe, it } from 'vitest'
+import { type Finished, startProgram } from '../../support/program.ts'
+import { rulesFile, stdioClient, throughSquall } from '../../support/stdio-client.ts'
+
+const call = (id: number, name: string): string =>
+  `${JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params: { name } })}\n`
+const reply = (id: number): string => `{"jsonrpc":"2.0","id":${id},"result":{"content":[]}}\n`
+
+const ruled = (fault: string): string =>
+  rulesFile(`rules: [{ name: r, match: { tool: bad }, faults: [${fault}] }]`)
+
+/** A server that responds to each line with the reply of the same number. */
+const SERVER = `i=0; while read -r line; do i=$((i+1)); printf '{"jsonrpc":"2.0","id":%s,"result":{"content":[]}}\\n' $i; done`
+
+function finished(fault: string, input: string): Promise<Finished> {
+  const args = ['stdio', '--rules', ruled(fault), '--', 'sh', '-c', SERVER]
+  return startProgram(args, {}, { input }).finished()
+}
+
+describe.concurrent('the process of a server', () => {
+  it('ends before it gets the call, or in the middle of its response', async ({ expect }) => {
+    const input = call(1, 'good') + call(2, 'bad')
+    const [before, within] = await Promise.all([
+      finished('{ process: { exit: 9 } }', input),
+      finished('{ process: { exit: 3, at: response } }', input),
+    ])
+    expect([before.code, before.stdout]).toEqual([9, reply(1)])
+    const half = reply(2).slice(0, Math.ceil((reply(2).length - 1) / 2))
+    expect([within.code, within.stdout]).toEqual([3, reply(1) + half])
+    expect(within.stderr).toContain('"effect":"exit 3"')
+  })
+
+  it('prints lines that are no messages', async ({ expect }) => {
+    const { code, stdout } = await finished(
+      '{ process: { print: "Listening\\n[" } }',
+      call(1, 'good') + call(2, 'bad'),
+    )
+    expect(code).toBe(0)
+    expect(stdout.split('\n').toSorted()).toEqual(
+      ['', '[', 'Listening', reply(1).trim(), reply(2).trim()].toSorted(),
+    )
+    expect(stdout).toContain('Listening\n[\n')
+  })
+
+  it('is suspended with all its calls, and continues', async ({ expect }) => {
+    const client = await stdioClient(
+      'v1',
+      throughSquall([
+        '--rules',
+        rulesFile(
+          'rules: [{ name: r, match: { args: { /text: bad } }, faults: [{ process: { stop: 400ms } }] }]',
+        ),
+      ]),
+    )
+    const since = performance.now()
+    const took = await Promise.all(
+      ['bad', 'good'].map((text) =>
+        client.call('echo', { text }).then(() => performance.now() - since),
+      ),
+    )
+    await client.close()
+    for (const each of took) expect(each).toBeGreaterThan(390)
+  })
+
+  it('continues for the signal that ends it', async ({ expect }) => {
+    const args = ['stdio', '--rules', ruled('{ process: { stop: 1h } }')]
+    const script = `trap 'exit 5' TERM; echo ready; ${SERVER}`
+    const program = startProgram([...args, '--', 'sh', '-c', script], {}, { open: true })
+    await program.firstLine()
+    program.child.stdin?.write(call(1, 'bad'))
+    await program.complained('fault injected')
+    program.signal('SIGTERM')
+    expect((await program.ended).code).toBe(5)
+  })
+
+  it('that ends closes the connection of a client of the SDK', async ({ expect }) => {
+    const client = await stdioClient(
+      'v2',
+      throughSquall([
+        '--rules',
+        rulesFile(
+          'rules: [{ name: r, match: { tool: echo }, faults: [{ process: { exit: 1 } }] }]',
+        ),
+      ]),
+    )
+    const failed = client.call('echo', { text: 'a' }).catch((error: Error) => error.message)
+    await client.closed
+    expect(await failed).toMatch(/closed/i)
+  })
+})

@@ -1,0 +1,57 @@
+import { expect, it } from 'vitest'
+import { startProgram, type Finished } from '../../support/program.ts'
+
+const ask = (id: unknown): string => `${JSON.stringify({ jsonrpc: '2.0', id, method: 'ping' })}\n`
+const reply = (id: unknown): string => `${JSON.stringify({ jsonrpc: '2.0', id, result: {} })}\n`
+
+/** Lets a server that prints `output` read `input`. */
+function checked(input: string, output: string, end = ''): Promise<Finished> {
+  const script = `cat >/dev/null; printf '%s' "$1"; ${end}`
+  const args = ['stdio', '--strict', '--', 'sh', '-c', script, 'sh', output]
+  return startProgram(args, {}, { input }).finished()
+}
+
+/** Returns the violations in the log: those of each line, and their number. */
+function violations({ stderr }: Finished): readonly unknown[] {
+  const lines = stderr
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+  return lines.flatMap(({ reason, line, violations: counts }) =>
+    reason === undefined ? (counts ?? []) : `${JSON.stringify(line)} ${JSON.stringify(reason)}`,
+  )
+}
+
+it('reports each violation with its line, and fails; the lines pass', async () => {
+  const output = `Starting\n${reply(1)}${reply(1)}{"a":1}\n\n["jsonrpc":]\n${reply('2')}{"jsonrpc"`
+  const ended = await checked(ask(1) + ask(2), output)
+  expect([ended.code, ended.stdout]).toEqual([1, output])
+  expect(violations(ended)).toEqual([
+    '1 "not_json"',
+    '3 "unknown_id"',
+    '4 "not_json_rpc"',
+    '6 "not_json"',
+    '7 "unknown_id"',
+    '8 "no_line_feed"',
+    { not_json: 2, unknown_id: 2, not_json_rpc: 1, no_line_feed: 1 },
+  ])
+})
+
+it('accepts a server that keeps the protocol, and its exit code where it fails', async () => {
+  const batch = `[${ask('a').trim()},${ask(0).trim()}]\n`
+  const fine =
+    `[${reply(0).trim()},${reply('a').trim()}]\n` +
+    '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"?"}}\n' +
+    '{"jsonrpc":"2.0","method":"notifications/message","params":{}}\r\n'
+  const [passed, failed] = await Promise.all([
+    checked(batch, fine),
+    checked('', 'oops\n', 'exit 3'),
+  ])
+  expect([passed.code, violations(passed)]).toEqual([0, [{}]])
+  expect(failed.code).toBe(3)
+})
+
+it('suspects no id after a request that it could not read', async () => {
+  const ended = await checked('not a message\n', reply(7))
+  expect([ended.code, violations(ended)]).toEqual([0, [{}]])
+})

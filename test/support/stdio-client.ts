@@ -1,0 +1,88 @@
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js'
+import { StdioClientTransport as TransportV1 } from '@modelcontextprotocol/sdk/client/stdio.js'
+import { ListRootsRequestSchema } from '@modelcontextprotocol/sdk/types.js'
+import { Client as ClientV2 } from '@modelcontextprotocol/client'
+import { StdioClientTransport as TransportV2 } from '@modelcontextprotocol/client/stdio'
+
+const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
+const FIXTURE = fileURLToPath(new URL('../fixtures/stdio-server.mjs', import.meta.url))
+
+/** The fixture server as a command. */
+export const FIXTURE_COMMAND = [process.execPath, FIXTURE]
+
+/** Returns `squall stdio` with options, in front of a server. */
+export function throughSquall(options: readonly string[], server = FIXTURE_COMMAND): string[] {
+  return [process.execPath, MAIN, 'stdio', ...options, '--', ...server]
+}
+
+/** Writes a rules file, and returns its path. */
+export function rulesFile(text: string): string {
+  const path = join(mkdtempSync(join(tmpdir(), 'squall-stdio-')), 'rules.yaml')
+  writeFileSync(path, text)
+  return path
+}
+
+const INFO = { name: 'stdio', version: '1.0.0' }
+const OPTIONS = { capabilities: { roots: {} } }
+const ROOTS = { roots: [{ uri: 'file:///a' }] }
+
+/** A client of an SDK, connected by stdio. */
+export interface StdioClient {
+  call(name: string, args?: Record<string, unknown>, onprogress?: () => unknown): Promise<unknown>
+  listTools(): Promise<unknown>
+  close(): Promise<void>
+  /** Resolves when the pipe of the server has closed. */
+  readonly closed: Promise<void>
+  readonly pid: number
+  stderr(): string
+}
+
+/** Connects a client of SDK v1 or v2 with a command. */
+export async function stdioClient(
+  sdk: 'v1' | 'v2',
+  [command = '', ...args]: readonly string[],
+): Promise<StdioClient> {
+  const how = { command, args, stderr: 'pipe' as const }
+  let stderr = ''
+  let hasClosed = (): void => undefined
+  const closed = new Promise<void>((resolve) => (hasClosed = resolve))
+  const heard = (stream: NodeJS.EventEmitter | null): void =>
+    void stream?.on('data', (text: Buffer) => (stderr += text.toString()))
+  const timeout = 20_000
+  if (sdk === 'v1') {
+    const client = new ClientV1(INFO, OPTIONS)
+    client.setRequestHandler(ListRootsRequestSchema, () => ROOTS)
+    const transport = new TransportV1(how)
+    heard(transport.stderr)
+    Object.assign(client, { onclose: hasClosed })
+    await client.connect(transport)
+    return {
+      call: (name, input = {}, onprogress = () => undefined) =>
+        client.callTool({ name, arguments: input }, undefined, { timeout, onprogress }),
+      listTools: () => client.listTools(),
+      close: () => client.close(),
+      closed,
+      pid: transport.pid ?? -1,
+      stderr: () => stderr,
+    }
+  }
+  const client = new ClientV2(INFO, OPTIONS)
+  client.setRequestHandler('roots/list', () => ROOTS)
+  const transport = new TransportV2(how)
+  heard(transport.stderr)
+  Object.assign(client, { onclose: hasClosed })
+  await client.connect(transport)
+  return {
+    call: (name, input = {}, onprogress = () => undefined) =>
+      client.callTool({ name, arguments: input }, { timeout, onprogress }),
+    listTools: () => client.listTools(),
+    close: () => client.close(),
+    closed,
+    pid: transport.pid ?? -1,
+    stderr: () => stderr,
+  }
+}
