@@ -15,6 +15,8 @@ export const WAITING = [
   'test/cli/mcp/limit.test.ts',
   'test/cli/mcp/next.test.ts',
   'test/cli/policy/policy.test.ts',
+  'test/cli/stdio/lifecycle.test.ts',
+  'test/cli/stdio/process-faults.test.ts',
   'test/cluster/kube/apply-targets.test.ts',
   'test/cluster/kube/apply.test.ts',
   'test/cluster/webhook/mounted-certificate.test.ts',
