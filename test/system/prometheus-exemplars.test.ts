@@ -25,7 +25,7 @@ function idsOf(tool: (typeof TOOLS)[number]): { trace_id: string; span_id: strin
 
 beforeAll(async () => {
   began = Date.now() / 1000
-  ruled = await startSquall({ rules: RULES })
+  ruled = await startSquall({ rules: RULES, flags: ['--task-window', '1s'] })
   for (const tool of HOSTILE) await ruled.ask(tool)
   for (const tool of TOOLS) {
     const { trace_id: trace, span_id: span } = idsOf(tool)
@@ -63,6 +63,16 @@ describe('Prometheus', () => {
     expect(new Set(calls.map(({ metric }) => metric['tool']))).toEqual(new Set(names))
     expect(calls).toHaveLength(names.length)
     expect(names).toHaveLength(HOSTILE.length + TOOLS.length)
+  })
+
+  it('keeps the trace of a call with each verdict on it', async () => {
+    const found = await kept('squall_after_fault_total', 3)
+    const seen = found.map(({ series, labels }) => [series['tool'], series['verdict'], labels])
+    expect(seen.sort()).toEqual([
+      ['broken', 'gave_up', idsOf('broken')],
+      ['short', 'continued', idsOf('short')],
+      ['slow', 'continued', idsOf('slow')],
+    ])
   })
 
   it('keeps the trace of each call in the bucket of its duration', async () => {
