@@ -8,8 +8,11 @@ afterEach(async () => {
   for (const program of running.splice(0)) await program.kill()
 })
 
-it('ends at once on Ctrl-C in the middle of the demo', async () => {
-  const program = startProgram(['demo'])
+it.each([
+  ['the demo', []],
+  ['the demo of mcp-chaos', ['--like', 'mcp-chaos']],
+])('ends at once on Ctrl-C in the middle of %s', async (_, args) => {
+  const program = startProgram(['demo', ...args])
   running.push(program)
   await once(program.child.stdout!, 'data')
   program.signal('SIGINT')

@@ -132,9 +132,11 @@ it('the demo of mcp-chaos prints the figures of docs/get-started/demo.md', async
   expect(code, text).toBe(0)
   const page = await readFile(new URL('../../docs/get-started/demo.md', import.meta.url), 'utf8')
   // Latencies differ between runs.
-  const figures = (of: string): string[] => of.match(/^ {3}(?:simulation|on the wire).{48}/gm) ?? []
+  const figures = (of: string): string[] =>
+    of.match(/^ {3}(?:simulation|wire: ).*/gm)?.map((line) => line.slice(0, 64)) ?? []
   expect(figures(text)).toHaveLength(6)
   expect(figures(text)).toEqual(figures(page))
+  expect(text.split('\n').filter((line) => line.length > 80)).toEqual([])
 })
 
 it('pytest runs its example', async () => {

@@ -35,7 +35,7 @@ export interface Row {
   readonly figures: Figures
 }
 
-const NAME = 27
+const NAME = 20
 
 const COLUMNS: readonly {
   readonly name: string
@@ -48,6 +48,7 @@ const COLUMNS: readonly {
   { name: 'TCSR', width: 6, shown: ({ tcsr }) => decimals(tcsr, 2) },
   { name: 'ETA', width: 6, shown: ({ eta }) => decimals(eta, 2) },
   { name: 'blast', width: 6, shown: ({ blastRadius }) => decimals(blastRadius, 2) },
+  { name: 'retries', width: 8, shown: ({ retries }) => integerText(retries) },
   { name: 'p50', width: 8, shown: ({ p50Ms }) => latency(p50Ms) },
   { name: 'p99', width: 8, shown: ({ p99Ms }) => latency(p99Ms) },
 ]

@@ -27,8 +27,8 @@ export interface LikeMcpChaosOptions {
 
 /** The ways to select the calls that fail. */
 const SELECTIONS = [
-  { key: 'sameCalls', name: 'on the wire, same calls' },
-  { key: 'imported', name: 'on the wire, imported' },
+  { key: 'sameCalls', name: 'wire: same calls' },
+  { key: 'imported', name: 'wire: imported' },
 ] as const
 
 type Selection = (typeof SELECTIONS)[number]
@@ -174,8 +174,8 @@ function noOwnErrors({ ownErrors }: Stage): Check {
 
 const NOTES = [
   'Simulation: mcp-chaos with this seed, recomputed here; it sends no call.',
-  'Same calls: a rule for each failing call of the simulation, so counts are equal.',
-  'Imported: one rule of 2 %, by squall import; its failing calls are another sample.',
+  'Same calls: a rule for each call that fails there, so that counts are equal.',
+  'Imported: the 2 % rule of squall import: another sample at the same rate.',
 ] as const
 
 function show(
