@@ -12,6 +12,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { type Played, showEnd } from './end-screen.ts'
 import { Screen } from './screen.ts'
 import { type DemoProgram, Stage } from './stage.ts'
+import { stopSignal } from './stop-signal.ts'
 import { writeReport } from '../report/write-report.ts'
 import { runLoad } from '../load/run-load.ts'
 import { optionsOf } from './demo-load.ts'
@@ -38,7 +39,6 @@ export const PHASES: readonly Phase[] = [
 ]
 
 const TOO_LONG_MS = 60_000
-const SIGNALS = ['SIGINT', 'SIGTERM'] as const
 
 /** Runs the demo; resolves to the exit code, which is 1 when a check failed. */
 export async function demo(options: DemoOptions, program: DemoProgram): Promise<number> {
@@ -111,7 +111,7 @@ async function tooLong(): Promise<never> {
 }
 
 /** Rounds the numbers of JSON to four decimals. */
-function short(_key: string, value: unknown): unknown {
+export function short(_key: string, value: unknown): unknown {
   return typeof value === 'number' ? Number(value.toFixed(4)) : value
 }
 
@@ -126,20 +126,6 @@ async function play(stage: Stage, screen: Screen): Promise<Played[]> {
   }
   screen.line()
   return played
-}
-
-/** Resolves with the first signal; the second ends the process at once. */
-function stopSignal(): Promise<(typeof SIGNALS)[number]> {
-  return new Promise((resolve) => {
-    let asked = false
-    for (const signal of SIGNALS) {
-      process.on(signal, () => {
-        if (asked) process.exit(1)
-        asked = true
-        resolve(signal)
-      })
-    }
-  })
 }
 
 function checksOf(played: readonly Played[], { ownErrors }: Stage): Check[] {

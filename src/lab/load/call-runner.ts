@@ -58,6 +58,14 @@ export interface CallTimes {
   readonly requests: RequestCounts
 }
 
+/** A call that has ended, with its retries. */
+export interface EndedCall {
+  readonly tool: string
+  readonly task: string | undefined
+  readonly retries: number
+  readonly outcome: CallOutcome
+}
+
 export interface CallContext {
   readonly resilience: LoadResilience
   readonly recorder: Recorder
@@ -66,6 +74,7 @@ export interface CallContext {
   readonly signal: AbortSignal
   readonly seed: number
   readonly faults: FaultLookup | undefined
+  readonly ended: ((call: EndedCall) => void) | undefined
 }
 
 interface Attempt {
@@ -110,7 +119,16 @@ export class CallRunner {
         recorder.abandoned(call.tool)
         return 'abandoned'
       }
-      if (!retry) return this.#end(call, attempted, injected, times)
+      if (!retry) {
+        const outcome = this.#end(call, attempted, injected, times)
+        this.#context.ended?.({
+          tool: call.tool,
+          task: times.task,
+          retries: attempt - 1,
+          outcome,
+        })
+        return outcome
+      }
       recorder.retried(call.tool)
     }
   }

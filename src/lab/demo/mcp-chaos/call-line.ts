@@ -1,0 +1,23 @@
+import type { EndedCall } from '../../load/call-runner.ts'
+
+/** Describes a call by the fields of the events of mcp-chaos, and by its run. */
+export function callLine(
+  { tool, task, retries, outcome }: EndedCall,
+  deadlineMs: number,
+  run: Readonly<Record<string, string>>,
+): object {
+  const { latencyMs, responded, correct, success, response } = outcome
+  return {
+    tool,
+    task_id: task,
+    latency_ms: Math.round(latencyMs * 1000) / 1000,
+    deadline_ms: deadlineMs,
+    responded,
+    correct,
+    success,
+    retries,
+    // As in mcp-chaos, the fault of the last attempt.
+    injected: response.markers.length > 0 ? 'error_injection' : 'none',
+    ...run,
+  }
+}
