@@ -1,53 +1,8 @@
 import { expect, test } from 'vitest'
-import { closers } from '../support/closers.ts'
+import { importFaults } from '../../src/rules/import/import.ts'
+import { accepted } from '../rules/rules-text.ts'
 import { type RuledSquall, startSquall } from '../support/squall.ts'
-
-const opened = closers()
-const SQUALL_ADMIN_TOKEN = 'a-token-of-the-other-project'
-const WEATHER = { temperature: 21, humidity: 40, 'wind/speed': 3 }
-
-interface Stage extends RuledSquall {
-  /** The calls that reached the upstream. */
-  readonly reached: { count: number }
-}
-
-async function start(
-  flags: readonly string[] = [],
-  env: Readonly<Record<string, string>> = {},
-): Promise<Stage> {
-  const reached = { count: 0 }
-  const setup = await startSquall({
-    rules: undefined,
-    flags: ['--compat-api', 'chaos-monkey', ...flags],
-    env: { SQUALL_ADMIN_TOKEN, ...env },
-    upstream: (req, res) => {
-      reached.count++
-      let text = ''
-      req.on('data', (part) => (text += String(part)))
-      req.on('end', () => {
-        const { id } = JSON.parse(text) as { id: number }
-        const content = [{ type: 'text', text: JSON.stringify(WEATHER) }]
-        const result = { content, structuredContent: WEATHER }
-        res.setHeader('content-type', 'application/json')
-        res.end(JSON.stringify({ jsonrpc: '2.0', id, result }))
-      })
-    },
-  })
-  return opened({ ...setup, reached })
-}
-
-/** Asks a path below `/chaos`; returns the status and the JSON. */
-async function chaos({ squall }: RuledSquall, path: string, body?: unknown, token?: string) {
-  const response = await fetch(`${squall.admin}/chaos/${path}`, {
-    method: path === 'status' ? 'GET' : 'POST',
-    headers: {
-      authorization: token ?? `Bearer ${SQUALL_ADMIN_TOKEN}`,
-      ...(body !== undefined && { 'content-type': 'application/json' }),
-    },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  })
-  return { status: response.status, json: (await response.json()) as Record<string, unknown> }
-}
+import { chaos, opened, SQUALL_ADMIN_TOKEN, start } from './monkey-api.ts'
 
 interface Seen {
   readonly status?: number
@@ -76,7 +31,7 @@ test.each<[object, Seen, reached: number]>([
     { status: 502, ...body('db is gone') },
     0,
   ],
-  [{ type: 'error', status_code: 503 }, { status: 503, ...body('injected error') }, 0],
+  [{ type: 'error', status_code: 503 }, { status: 503, ...body('Chaos injected error') }, 0],
   [{ type: 'timeout', hangMs: 30 }, { reset: true }, 0],
   [
     { type: 'malformed', corruptResponse: true },
@@ -89,7 +44,7 @@ test.each<[object, Seen, reached: number]>([
   [{ type: 'connection-drop', after_bytes: 20 }, { reset: true }, 1],
   [
     { type: 'rate-limit', retryAfterSeconds: 7 },
-    { status: 429, retryAfter: '7', ...body('too many requests') },
+    { status: 429, retryAfter: '7', ...body('Too Many Requests') },
     0,
   ],
 ])('a client sees %j as %j', async (config, expected, reached) => {
@@ -128,7 +83,7 @@ test('a fault ends after its time', async () => {
 test('a schema mismatch takes fields out of results and of JSON in their texts', async () => {
   const setup = await start()
   const config = { type: 'schema-mismatch', missing_fields: ['humidity', 'wind/speed'] }
-  await chaos(setup, 'inject', { target: 'wea*', config })
+  await chaos(setup, 'inject', { target: 'weather', config })
   const { text } = await setup.ask('weather')
   const { result } = JSON.parse(text) as { result: { content: { text: string }[] } }
   expect(result).toMatchObject({ structuredContent: { temperature: 21 } })
@@ -186,55 +141,43 @@ test('a target stands for the tool that --compat-target names', async () => {
   expect(await seen(setup)).toMatchObject({ status: 500 })
 })
 
-test.each<[string, unknown, RegExp]>([
-  ['without a target', { config: { type: 'error', statusCode: 500 } }, /^target must be/],
-  ['of no known type', { target: 'a', config: { type: 'rest' } }, /type must be one of latency/],
-  ['without a required key', { target: 'a', config: { type: 'latency' } }, /delayMs is missing/],
-  [
-    'with an unknown key',
-    { target: 'a', config: { type: 'latency', delay: 1 } },
-    /"delay" is no key of latency/,
-  ],
-  [
-    'in two spellings',
-    { target: 'a', config: { type: 'latency', delayMs: 1, delay_ms: 1 } },
-    /two spellings/,
-  ],
-  [
-    'of a text',
-    { target: 'a', config: { type: 'latency', delayMs: '1' } },
-    /delayMs must be a number/,
-  ],
-  [
-    'of no effect',
-    { target: 'a', config: { type: 'malformed', corruptResponse: false } },
-    /injects nothing/,
-  ],
-  [
-    'of no field',
-    { target: 'a', config: { type: 'schema-mismatch', missingFields: [] } },
-    /missingFields must/,
-  ],
-  [
-    'of a probability above 1',
-    { target: 'a', config: { type: 'connection-drop', probability: 2 } },
-    /probability/,
-  ],
-  [
-    'for too long',
-    { target: 'a', config: { type: 'connection-drop' }, durationMs: 1e9 },
-    /durationMs must be/,
-  ],
-  [
-    'with a status that HTTP lacks',
-    { target: 'a', config: { type: 'error', statusCode: 42 } },
-    /abort\.status/,
-  ],
-])('a fault %s is rejected', async (_, request, error) => {
+test('a target is the exact name of a tool', async () => {
   const setup = await start()
-  const { status, json } = await chaos(setup, 'inject', request)
-  expect([status, json['error']]).toEqual([400, expect.stringMatching(error)])
-  expect((await chaos(setup, 'status')).json).toEqual({ faults: [] })
+  const config = { type: 'error', statusCode: 500 }
+  await chaos(setup, 'inject', { target: 'wea*', config, durationMs: 60_000 })
+  expect(await seen(setup)).toMatchObject({ status: 200 })
+})
+
+test('of the faults of a target, the first sampled one acts alone', async () => {
+  const setup = await start()
+  const inject = (config: object) => chaos(setup, 'inject', { target: 'weather', config })
+  await inject({ type: 'connection-refused', probability: 0 })
+  await inject({ type: 'latency', delayMs: 1 })
+  await inject({ type: 'error', statusCode: 500 })
+  expect(await seen(setup)).toMatchObject({ status: 200 })
+  const { faults } = (await chaos(setup, 'status')).json
+  expect(faults).toMatchObject([{ requestCount: 0 }, { requestCount: 1 }, { requestCount: 0 }])
+})
+
+test.each([
+  { type: 'latency', delayMs: 7_200_000, probability: 0.5 },
+  { type: 'error', statusCode: 500 },
+  { type: 'timeout', hangMs: 1 },
+  { type: 'malformed' },
+  { type: 'connection-refused' },
+  { type: 'connection-drop', afterMs: 5 },
+  { type: 'rate-limit', retryAfterSeconds: 1.5 },
+  { type: 'schema-mismatch', missingFields: ['a/b'] },
+])('squall import makes the faults of %j that the API injects', async (config) => {
+  const setup = await start()
+  await chaos(setup, 'inject', { target: 'weather', config })
+  const imported = importFaults(JSON.stringify({ target: 'weather', config }))
+  if (!imported.ok) throw new Error(JSON.stringify(imported.problems))
+  const [rule] = accepted(imported.text).rules
+  const [added] = setup.squall.running.temporary!.list()
+  const { match, probability, faults } = rule!
+  expect(added!.spec).toMatchObject({ match, faults })
+  expect(added!.spec.probability).toBe(probability)
 })
 
 test('every path needs the token, and production injects nothing', async () => {

@@ -77,6 +77,20 @@ test('a reload keeps temporary faults and their counts, and a restart loses them
   expect(await ask(again, 'GET')).toMatchObject({ count: 0 })
 })
 
+test('a file may bring a rule of the same name, which stays when the fault is removed', async () => {
+  const setup = await start(failing('first', 'other'))
+  await ask(setup, 'POST', ABORT)
+  const lines = setup.squall.logs.length
+  await setup.mounted.swap(failing('file').replace('name: file', 'name: gone'))
+  await setup.squall.logged('active rules', lines)
+  expect(await setup.text()).toBe('added')
+  expect(await ask(setup, 'DELETE', { name: 'gone' })).toMatchObject({ removed: 1 })
+  expect(await setup.text()).toBe('file')
+  const labels = { rule: 'gone', result: 'injected' }
+  expect(await setup.squall.metric('squall_rule_evaluations_total', labels)).toBe(2)
+  expect(await ask(setup, 'DELETE', { name: 'gone' })).toMatchObject({ status: 404 })
+})
+
 test('temporary faults precede the rules of the file, in the order of their adding', async () => {
   const setup = await start(failing('file'))
   expect(await setup.text()).toBe('file')

@@ -1,10 +1,18 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { holdAll } from '../../src/rules/match/match-test.ts'
+import {
+  compileRules,
+  compileTemporary,
+  ruleSetOf,
+  withTemporary,
+} from '../../src/rules/match/compile.ts'
 import { compileCallMatch } from '../../src/rules/match/match-node.ts'
+import { planCall } from '../../src/rules/select/plan.ts'
+import { RuleStates } from '../../src/rules/select/rule-states.ts'
 import type { MatchSpec } from '../../src/rules/file/match-spec.ts'
 import { rounds } from '../support/rounds.ts'
-import { Bench, facts } from './facts.ts'
+import { Bench, facts, rule } from './facts.ts'
 
 const word = fc.constantFrom('a', 'b', 'ab', 'ba', 'abc')
 const glob = fc.constantFrom('a', 'b', 'ab', 'abc', 'a*', '*b', '*', '?', '*b*', 'a?', '*a*b', 'b*')
@@ -65,6 +73,66 @@ const call = fc.record({
   headers: fc
     .array(fc.tuple(fc.constantFrom('x', 'X', 'y'), word), { maxLength: 3 })
     .map((pairs) => pairs.flat()),
+})
+
+/** Returns a rule set that counts how often the index asks its rules for what they reach. */
+function counted(matches: readonly MatchSpec[]) {
+  const file = { rules: matches.map((each, i) => rule({ match: each }, i)) }
+  const asked = { count: 0 }
+  const rules = compileRules(file).rules.map((each) => ({
+    ...each,
+    match: {
+      ...each.match,
+      reach: (of: string | undefined) => {
+        asked.count++
+        return each.match.reach(of)
+      },
+    },
+  }))
+  return { asked, ruleSet: ruleSetOf(file, rules) }
+}
+
+function temporary(matches: readonly MatchSpec[]) {
+  return matches.map((each, i) =>
+    compileTemporary(rule({ match: each, name: `added-${i}` }), i, '0', {}),
+  )
+}
+
+describe('the index with temporary rules', () => {
+  it('finds them before those of the file, as testing each rule in full does', () => {
+    fc.assert(
+      fc.property(
+        fc.array(match, { maxLength: 8 }),
+        fc.array(match, { maxLength: 8 }),
+        fc.array(call, { minLength: 1, maxLength: 8 }),
+        (added, matches, calls) => {
+          const { ruleSet } = counted(matches)
+          const both = withTemporary(ruleSet, temporary(added))
+          const states = new RuleStates()
+          states.adopt(both, 0)
+          for (const { headers, ...of } of calls) {
+            const asked = facts(of, { headers })
+            const found = (each: readonly MatchSpec[], name: string) =>
+              each.flatMap((spec, i) =>
+                holdAll(compileCallMatch(spec).tests, asked) ? [`${name}-${i}`] : [],
+              )
+            const plan = planCall(both, asked, states, () => 0)
+            const names = plan?.matched.map((each) => each.rule.name) ?? []
+            expect(names).toEqual([...found(added, 'added'), ...found(matches, 'rule')])
+          }
+        },
+      ),
+      { numRuns: rounds(120, 1000) },
+    )
+  })
+
+  it('leaves the index of the file as it is, so that no call waits for an added fault', () => {
+    const { asked, ruleSet } = counted([{ tool: 'a' }, { method: '*', tool: 'b*' }])
+    expect(asked.count).toBeGreaterThan(0)
+    asked.count = 0
+    withTemporary(ruleSet, temporary([{ tool: 'a' }, { method: '*' }]))
+    expect(asked.count).toBe(0)
+  })
 })
 
 describe('the index', () => {

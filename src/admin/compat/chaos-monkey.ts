@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { isRecord, textOf } from '../../base/values.ts'
-import { camelCase, monkeyRule, readMonkeyFault } from '../../rules/import/monkey-fault.ts'
+import { injectedFault } from '../../rules/import/chaos-monkey.ts'
 import { MAX_LASTING_MS } from '../../rules/watch/temporary-faults.ts'
 import { type AdminResponse, jsonResponse, rejection } from '../admin-response.ts'
 import { bearerToken, tokenCheck } from '../admin-token.ts'
@@ -84,11 +84,14 @@ class MonkeyFaults {
   inject({ body, from }: ChangeRequest): AdminResponse {
     const { temporary, tools, never } = this.#parts
     if (never !== undefined) return rejection(403, { error: never })
-    const asked = readInjection(body)
+    const asked = injectedFault(body, MAX_LASTING_MS)
     if ('error' in asked) return invalid(asked.error)
-    const { target, type, lasting, rule } = asked
-    const tool = Object.hasOwn(tools, target) ? tools[target] : target
-    const added = temporary.add({ match: { tool }, for: `${lasting}ms`, ...rule }, 'monkey')
+    const { target, type, keys } = asked
+    if (target === '' || target.length > MAX_TARGET) {
+      return invalid(`target must be a string of 1 to ${MAX_TARGET} characters`)
+    }
+    const named = Object.hasOwn(tools, target) && { match: { tool: tools[target] } }
+    const added = temporary.add({ for: `${MAX_LASTING_MS}ms`, ...keys, ...named }, 'monkey')
     if ('rejected' in added) return notAdded(this.#parts, added)
     logAdded(this.#parts, added, from)
     const now = this.#parts.rules.clock()
@@ -118,29 +121,13 @@ class MonkeyFaults {
   }
 }
 
-function readInjection(body: unknown) {
-  const { target, config, durationMs, duration_ms: snakeMs } = isRecord(body) ? body : {}
-  if (typeof target !== 'string' || target === '' || target.length > MAX_TARGET) {
-    return { error: `target must be a string of 1 to ${MAX_TARGET} characters` }
-  }
-  const read = readMonkeyFault(config)
-  if ('error' in read) return { error: `config: ${read.error}` }
-  const lasting = durationMs ?? snakeMs ?? MAX_LASTING_MS
-  if (typeof lasting !== 'number' || lasting < 0 || lasting > MAX_LASTING_MS) {
-    return { error: `durationMs must be a number from 0 to ${MAX_LASTING_MS}` }
-  }
-  const { fault } = read
-  // A fault for no time has to end, too.
-  return { target, type: fault.type, lasting: Math.max(1, lasting), rule: monkeyRule(fault) }
-}
-
 type Spelling = 'camelCase' | 'snake_case' | undefined
 
 /** Returns the spelling of the keys of a request; undefined where they show none, or both. */
 function spellingOf(body: unknown): Spelling {
   const { config } = isRecord(body) ? body : {}
   const keys = [body, config].flatMap((each) => (isRecord(each) ? Object.keys(each) : []))
-  const isSnake = keys.some((key) => camelCase(key) !== key)
+  const isSnake = keys.some((key) => /_[a-z]/.test(key))
   const isCamel = keys.some((key) => /[A-Z]/.test(key))
   if (isSnake === isCamel) return undefined
   return isSnake ? 'snake_case' : 'camelCase'

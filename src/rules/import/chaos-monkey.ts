@@ -1,5 +1,7 @@
 import { pointerTo } from '../../base/json/json-pointer.ts'
+import { oneLine } from '../../base/text/foreign-text.ts'
 import { isRecord } from '../../base/values.ts'
+import { pathText } from '../file/problem.ts'
 import {
   type Converter,
   convertKind,
@@ -11,6 +13,7 @@ import {
 } from './converter.ts'
 import { Entry } from './entry.ts'
 import { leftOut, shape, to } from './fields.ts'
+import { Report } from './report.ts'
 import { exactName, fixedDelay, msText, sharedBy } from './values.ts'
 
 const NO_ASSERTIONS = leftOut('rules assert nothing; an experiment has `expect` and thresholds')
@@ -89,6 +92,7 @@ const KINDS: Kinds<Faults> = {
     }),
     (config) => {
       if (config.has('afterBytes')) {
+        if (config.has('afterMs')) config.leftOut('afterMs', '`afterBytes` decides')
         const bytes = Math.trunc(config.number('afterBytes', 0, { min: 0 }))
         return [{ reset: { at: 'stream', after: { bytes } } }]
       }
@@ -100,13 +104,16 @@ const KINDS: Kinds<Faults> = {
   ),
   'rate-limit': kind(
     shape('`rate-limit`', {
-      type: to('`rateLimit`'),
-      retryAfterSeconds: to('`retryAfter`'),
+      type: to('`abort` with status 429'),
+      retryAfterSeconds: to('`Retry-After` in `headers`, rounded up'),
       ...COMMON,
     }),
     (config) => {
-      const seconds = config.number('retryAfterSeconds', undefined, { min: 0 })
-      return [{ rateLimit: { retryAfter: msText(seconds * 1000) } }]
+      const range = { min: 0, max: Number.MAX_SAFE_INTEGER }
+      const seconds = Math.ceil(config.number('retryAfterSeconds', undefined, range))
+      const headers = { ...JSON_TYPE, 'retry-after': String(seconds) }
+      const body = JSON.stringify({ error: 'Too Many Requests' })
+      return [{ abort: { status: 429, body, headers } }]
     },
   ),
   'schema-mismatch': kind(
@@ -135,7 +142,7 @@ export const CHAOS_MONKEY: Converter = {
     if (isFault(value)) {
       const fault = new Entry(report, value, [], FAULT, BOTH)
       sayTarget(fault)
-      return convertFault(fault, '', false)
+      return convertFault(fault)
     }
     const scenario = new Entry(report, value, [], SCENARIO, BOTH)
     const description = scenario.text('description', '')
@@ -145,7 +152,7 @@ export const CHAOS_MONKEY: Converter = {
     if (faults[0] !== undefined) sayTarget(faults[0])
     const last = new Map(faults.map((fault, index) => [fault.raw('target'), index]))
     for (const [index, fault] of faults.entries()) {
-      convertFault(fault, name, index < (last.get(fault.raw('target')) ?? 0))
+      convertFault(fault, { scenario: name, first: index < (last.get(fault.raw('target')) ?? 0) })
     }
   },
 }
@@ -160,13 +167,58 @@ function sayTarget(fault: FaultEntry): void {
   fault.changed('target', 'read as the name of a tool; change `match` where a target is no tool')
 }
 
-/** With `first`, a later fault has the same target: the first sampled one acts alone. */
-function convertFault(fault: FaultEntry, scenario: string, first: boolean): void {
+/** A fault of the body of `/chaos/inject`, with the keys of its rule. */
+export interface InjectedFault {
+  readonly target: string
+  readonly type: string
+  readonly keys: Readonly<Record<string, unknown>>
+}
+
+/**
+ * Converts the body of `/chaos/inject`, for at most so many milliseconds. Nobody reads notes here:
+ * an unknown field, and one that would change nothing, is an error. The rule acts alone, because
+ * further faults may follow.
+ */
+export function injectedFault(
+  body: unknown,
+  longest: number,
+): InjectedFault | { readonly error: string } {
+  const report = new Report()
+  const fault = new Entry(report, body, [], FAULT, BOTH)
+  convertFault(fault, { first: true, longest })
+  const lost = report.notes.filter((note) => note.kind !== 'changed')
+  // A misspelled key explains why another one is missing.
+  const [first] = [...lost.filter((note) => note.kind === 'unknown'), ...report.problems, ...lost]
+  if (first !== undefined) {
+    const { message, path } = first
+    const advice = 'kind' in first && !message.endsWith('?') ? '; leave it out, or change it' : ''
+    const where = path.length === 0 ? '' : `${pathText(path)}: `
+    return { error: oneLine(`${where}${message}${advice}`) }
+  }
+  const { keys = {} } = report.drafts[0] ?? {}
+  return { target: fault.text('target'), type: String(typeOf(fault.raw('config'))), keys }
+}
+
+interface Place {
+  /** The beginning of the rule's name. */
+  readonly scenario?: string
+  /** True when a later fault may have the same target: the first sampled one acts alone. */
+  readonly first?: boolean
+  /** The most milliseconds that a fault may last. */
+  readonly longest?: number
+}
+
+function convertFault(
+  fault: FaultEntry,
+  { scenario = '', first, longest = Infinity }: Place = {},
+): void {
   const target = fault.text('target')
   const config: unknown = fault.raw('config')
   const type = typeOf(config)
   const made = convertKind(KINDS, type, fault, { value: config, path: fault.at('config') })
-  const ms = fault.has('durationMs') ? fault.number('durationMs', 0, { min: 0 }) : undefined
+  const ms = fault.has('durationMs')
+    ? fault.number('durationMs', 0, { min: 0, max: longest })
+    : undefined
   if (ms === 0) fault.leftOut('durationMs', 'the fault ends at once')
   if (made === undefined || made.result.length === 0 || ms === 0) return
   const name = [scenario, target, String(type)].filter((part) => part !== '').join('-')

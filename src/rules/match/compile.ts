@@ -107,7 +107,7 @@ export function withTemporary(file: RuleSet, temporary: readonly CompiledRule[])
     // In this list the rules of the file keep their places.
     rules: Object.freeze([...file.rules, ...temporary]),
     maxActive: file === NO_RULES ? MAX_ACTIVE : file.maxActive,
-    index: new RuleIndex([...temporary, ...file.rules]),
+    index: new RuleIndex(temporary, file.index),
   })
 }
 

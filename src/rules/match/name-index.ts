@@ -75,8 +75,14 @@ export class NameIndex {
   /** The matches of patterns for names that were looked up before. */
   readonly #remembered = new Map<string, Bucket>()
 
-  /** `rules` are in file order, each with what it takes. */
-  constructor(rules: readonly { readonly rule: CompiledRule; readonly reach: Reach }[]) {
+  readonly #after: NameIndex | undefined
+
+  /** `rules` are in file order, each with what it takes; those of `after` follow them. */
+  constructor(
+    rules: readonly { readonly rule: CompiledRule; readonly reach: Reach }[],
+    after?: NameIndex,
+  ) {
+    this.#after = after
     const any: CompiledRule[] = []
     const exact = new Map<string, CompiledRule[]>()
     for (const { rule, reach } of rules) {
@@ -98,6 +104,7 @@ export class NameIndex {
 
   /** Adds the rules that a call may match. */
   gather(name: string | undefined, headers: HeaderLines, into: Candidates): void {
+    this.#after?.gather(name, headers, into)
     this.#any.gather(headers, into)
     if (name === undefined) return
     this.#exact.get(name)?.gather(headers, into)

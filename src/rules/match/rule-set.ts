@@ -55,27 +55,33 @@ export class RuleIndex {
   readonly #http: NameIndex
   readonly #httpResponse: NameIndex
 
-  constructor(rules: readonly CompiledRule[]) {
+  /** `rules` precede those of `after`, whose index is used as it is. */
+  constructor(rules: readonly CompiledRule[], after?: RuleIndex) {
     const here = rules.filter(({ enabled, elsewhere }) => enabled && elsewhere.length === 0)
     const calls = here.filter((rule) => !rule.isHttp)
     const ofClient = calls.filter(({ direction }) => direction === 'client')
     const ofServer = calls.filter(({ direction }) => direction === 'server')
     const ofResponses = calls.filter(({ direction }) => direction === 'response')
-    this.#client = new MethodIndex(ofClient, USUAL_METHODS)
-    this.#server = new MethodIndex(ofServer, [])
+    this.#client = new MethodIndex(ofClient, USUAL_METHODS, after && after.#client)
+    this.#server = new MethodIndex(ofServer, [], after && after.#server)
     // In a rule about calls, only methods that clients do not send mean a response.
     const named = ofClient.filter(({ match }) => SERVER_REQUESTS.some((each) => match.reach(each)))
     const both = [...named, ...ofResponses].sort((a, b) => a.index - b.index)
-    this.#responses = new MethodIndex(both, SERVER_REQUESTS, isAboutResponse)
-    this.readsServer = ofServer.length > 0 || both.length > 0
+    this.#responses = new MethodIndex(
+      both,
+      SERVER_REQUESTS,
+      after && after.#responses,
+      isAboutResponse,
+    )
+    this.readsServer = ofServer.length > 0 || both.length > 0 || after?.readsServer === true
 
     const http = here.filter((rule) => rule.isHttp)
     const response = http.filter((rule) => waitsForResponse(rule))
     const request = http.filter((rule) => !waitsForResponse(rule))
-    this.hasHttp = request.length > 0
-    this.hasHttpResponse = response.length > 0
-    this.#http = byPath(request)
-    this.#httpResponse = byPath(response)
+    this.hasHttp = request.length > 0 || after?.hasHttp === true
+    this.hasHttpResponse = response.length > 0 || after?.hasHttpResponse === true
+    this.#http = byPath(request, after && after.#http)
+    this.#httpResponse = byPath(response, after && after.#httpResponse)
   }
 
   /** Where to look for rules about messages of one direction. */
@@ -96,37 +102,53 @@ const EMPTY = new NameIndex([])
 class MethodIndex {
   readonly #methods = new Map<string, NameIndex>()
   readonly #others: NameIndex | undefined
+  readonly #after: MethodIndex | undefined
 
   /** `isMeant` returns true when a rule may be about a method; undefined stands for all others. */
   constructor(
     rules: readonly CompiledRule[],
     usual: readonly string[],
+    after: MethodIndex | undefined,
     isMeant: (rule: CompiledRule, method: string | undefined) => boolean = () => true,
   ) {
+    this.#after = after
     const reachedBy = (method: string | undefined): Reached[] =>
       rules
         .map((rule) => ({ rule, reach: isMeant(rule, method) && rule.match.reach(method) }))
         .filter(({ reach }) => reach !== false)
+    const others = reachedBy(undefined)
+    if (others.length > 0) this.#others = new NameIndex(others, after?.others)
     const methods = new Set(usual)
     for (const rule of rules) for (const method of rule.match.methods) methods.add(method)
+    // Rules about other methods are also about those that only later rules name.
+    for (const method of (others.length > 0 && after?.named()) || []) methods.add(method)
     for (const method of methods) {
       const reached = reachedBy(method)
-      this.#methods.set(method, reached.length > 0 ? new NameIndex(reached) : EMPTY)
+      const next = after?.forMethod(method)
+      this.#methods.set(method, reached.length > 0 ? new NameIndex(reached, next) : (next ?? EMPTY))
     }
-    const others = reachedBy(undefined)
-    this.#others = others.length === 0 ? undefined : new NameIndex(others)
   }
 
   /** Where to look for rules about a method; undefined when there are none. */
   forMethod(method: string): NameIndex | undefined {
     const found = this.#methods.get(method)
     if (found === EMPTY) return undefined
-    return found ?? this.#others
+    return found ?? this.#others ?? this.#after?.forMethod(method)
   }
 
   /** True when the index has seen the method by name, so that it is not tested again. */
   knowsMethod(method: string): boolean {
-    return this.#methods.has(method)
+    return this.#methods.has(method) && this.#after?.knowsMethod(method) !== false
+  }
+
+  /** Where to look for rules about methods that no rule names. */
+  get others(): NameIndex | undefined {
+    return this.#others ?? this.#after?.others
+  }
+
+  /** The methods that rules name. */
+  named(): readonly string[] {
+    return [...this.#methods.keys(), ...(this.#after?.named() ?? [])]
   }
 }
 
@@ -144,6 +166,7 @@ function waitsForResponse(rule: CompiledRule): boolean {
   return rule.tests.some((test) => test.dimension === 'http.status')
 }
 
-function byPath(rules: readonly CompiledRule[]): NameIndex {
-  return new NameIndex(rules.map((rule) => ({ rule, reach: rule.match.paths ?? true })))
+function byPath(rules: readonly CompiledRule[], after: NameIndex | undefined): NameIndex {
+  const reached = rules.map((rule) => ({ rule, reach: rule.match.paths ?? true }))
+  return new NameIndex(reached, after)
 }

@@ -108,7 +108,11 @@ const MONKEY: readonly (readonly [string, Expected])[] = [
   ['type: connection-drop, afterMs: 5', isCut(true)],
   [
     'type: rate-limit, retryAfterSeconds: 30',
-    (met) => expect(met).toMatchObject({ status: 429, retryAfter: '30' }),
+    (met, executed) => {
+      const text = '{"error":"Too Many Requests"}'
+      expect(met).toMatchObject({ status: 429, retryAfter: '30', type: 'application/json', text })
+      expect(executed).toBe(false)
+    },
   ],
   [
     'type: schema-mismatch, missingFields: [value]',
