@@ -103,6 +103,21 @@ test('temporary faults precede the rules of the file, in the order of their addi
   expect(await setup.text()).toBe('file')
 })
 
+test('faults of HTTP exchanges leave those of the file active, and precede them', async () => {
+  const setup = await start(
+    'rules: [{ name: f, match: { http: { path: "*" } }, faults: [abort: { status: 418 }] }]',
+  )
+  const added = (path: string) => ({
+    match: { http: { path } },
+    for: '1h',
+    faults: [{ abort: { status: 503 } }],
+  })
+  await ask(setup, 'POST', added('/none'))
+  expect(await setup.ask('probe')).toMatchObject({ status: 418 })
+  await ask(setup, 'POST', added('*'))
+  expect(await setup.ask('probe')).toMatchObject({ status: 503 })
+})
+
 test('disarming ends temporary faults, and none can be added meanwhile', async () => {
   const setup = await start()
   await ask(setup, 'POST', ABORT)
