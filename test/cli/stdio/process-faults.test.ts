@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { describe, it } from 'vitest'
 import { type Finished, startProgram } from '../../support/program.ts'
 import { rulesFile, stdioClient, throughSquall } from '../../support/stdio-client.ts'
@@ -11,6 +12,8 @@ const ruled = (fault: string): string =>
 
 /** A server that responds to each line with the reply of the same number. */
 const SERVER = `i=0; while read -r line; do i=$((i+1)); printf '{"jsonrpc":"2.0","id":%s,"result":{"content":[]}}\\n' $i; done`
+
+const OPEN = { open: true } as const
 
 function finished(fault: string, input: string): Promise<Finished> {
   const args = ['stdio', '--rules', ruled(fault), '--', 'sh', '-c', SERVER]
@@ -71,6 +74,16 @@ describe.concurrent('the process of a server', () => {
     await program.complained('fault injected')
     program.signal('SIGTERM')
     expect((await program.ended).code).toBe(5)
+  })
+
+  it('continues when Squall is killed, and sees the end of its input', async ({ expect }) => {
+    const args = ['stdio', '--rules', ruled('{ process: { stop: 1h } }')]
+    const program = startProgram([...args, '--', 'sh', '-c', `echo $$; ${SERVER}`], {}, OPEN)
+    const pid = Number(await program.firstLine())
+    program.child.stdin?.write(call(1, 'bad'))
+    await program.complained('fault injected')
+    await program.kill()
+    await expect.poll(() => existsSync(`/proc/${pid}`), { timeout: 15_000 }).toBe(false)
   })
 
   it('that ends closes the connection of a client of the SDK', async ({ expect }) => {
