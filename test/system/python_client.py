@@ -1,6 +1,8 @@
 """Plays a scenario with the Python SDK and prints, as JSON, all that it saw.
 
-usage: python_client.py SCENARIO URL [sse] [INPUT]
+usage: python_client.py SCENARIO URL [sse|stdio] [INPUT]
+
+For stdio, URL is the command line of the server as JSON.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import anyio
 import mcp_types as types
 from mcp import Client
 from mcp.client.sse import sse_client
+from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
@@ -99,7 +102,10 @@ async def open_client(stack: AsyncExitStack, url: str, transport: str, seen: See
     async def log(params: Any) -> None:
         await seen.add("notifications/message", params)
 
-    if transport == "sse":
+    if transport == "stdio":
+        command, *args = json.loads(url)
+        streams = stdio_client(StdioServerParameters(command=command, args=args))
+    elif transport == "sse":
         streams = sse_client(url, httpx_client_factory=seen.http_client)
     else:
         http_client = await stack.enter_async_context(seen.http_client())
@@ -191,6 +197,26 @@ async def play_modern(client: Client, _seen: Seen) -> dict[str, Any]:
     return seen
 
 
+async def play_stdio(client: Client, _seen: Seen) -> dict[str, Any]:
+    steps: list[Any] = []
+
+    async def progress(done: float, total: float | None, _message: str | None) -> None:
+        steps.append([done, total])
+
+    return {
+        "handshake": handshake(client),
+        "tools": plain(await client.list_tools()),
+        "echo": plain(await client.call_tool("echo", {"text": "grüße 🌊"})),
+        "large": plain(await client.call_tool("echo", {"text": "🌊" * 50_000})),
+        "structured": plain(await client.call_tool("add", {"a": 2, "b": 3})),
+        "counted": plain(await client.call_tool("count", {"steps": 4}, progress_callback=progress)),
+        "progress": steps[:3],
+        "failed": plain(await client.call_tool("fail")),
+        "unknownTool": await outcome(client.call_tool("no-such-tool")),
+        "invalidArguments": await outcome(client.call_tool("echo", {})),
+    }
+
+
 async def play_session(client: Client, _seen: Seen) -> dict[str, Any]:
     return {
         "handshake": handshake(client),
@@ -260,6 +286,7 @@ SCENARIOS = {
     "everything": play_everything,
     "modern": play_modern,
     "session": play_session,
+    "stdio": play_stdio,
     "given-up": play_given_up,
 }
 
