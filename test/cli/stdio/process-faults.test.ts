@@ -45,6 +45,24 @@ describe.concurrent('the process of a server', () => {
     expect(stdout).toContain('Listening\n[\n')
   })
 
+  it('ends the line with a response by CRLF, and changes no other', async ({ expect }) => {
+    const input = call(1, 'good') + call(2, 'bad') + call(3, 'good')
+    const { stdout } = await finished('{ process: { crlf: true } }', input)
+    // A response that a fault changes may be overtaken.
+    expect(stdout.split('\n').toSorted()).toEqual(
+      ['', reply(1).trim(), `${reply(2).trim()}\r`, reply(3).trim()].toSorted(),
+    )
+  })
+
+  it('starts slowly for a client whose handshake a delay holds', async ({ expect }) => {
+    const rules = `rules: [{ name: r, match: { method: initialize }, faults: [{ delay: { fixed: 500ms } }] }]`
+    const since = performance.now()
+    const client = await stdioClient('v1', throughSquall(['--rules', rulesFile(rules)]))
+    expect(performance.now() - since).toBeGreaterThan(490)
+    expect(await client.call('echo', { text: 'a' })).toHaveProperty('content')
+    await client.close()
+  })
+
   it('is suspended with all its calls, and continues', async ({ expect }) => {
     const client = await stdioClient(
       'v1',
