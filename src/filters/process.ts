@@ -52,7 +52,7 @@ export const processFault = defineFault({
       }),
     ),
     crlf: Type.Optional(
-      Type.Literal(true, {
+      Type.Boolean({
         description:
           'The line with the response ends with CR and LF, as a server on Windows may write it.',
         examples: [true],
@@ -68,8 +68,9 @@ export const processFault = defineFault({
   percent: 5
   faults:
     - process: { exit: 1, at: response }`,
-  check({ at, exit }) {
+  check({ at, exit, crlf }) {
     const problems: ParameterProblem[] = []
+    if (crlf === false) problems.push({ path: ['crlf'], message: '`crlf` is `true` or absent' })
     if (at === 'response' && exit === undefined) {
       problems.push({ path: ['at'], message: '`at: response` goes with `exit`' })
     }
