@@ -15,6 +15,15 @@ const SERVER = `i=0; while read -r line; do i=$((i+1)); printf '{"jsonrpc":"2.0"
 
 const OPEN = { open: true } as const
 
+/** Sends a second call when the first one has its response. */
+async function afterFirst(fault: string): Promise<Finished> {
+  const args = ['stdio', '--rules', ruled(fault), '--', 'sh', '-c', SERVER]
+  const program = startProgram(args, {}, { open: true, input: call(1, 'good') })
+  await program.firstLine()
+  program.child.stdin?.end(call(2, 'bad'))
+  return program.finished()
+}
+
 function finished(fault: string, input: string): Promise<Finished> {
   const args = ['stdio', '--rules', ruled(fault), '--', 'sh', '-c', SERVER]
   return startProgram(args, {}, { input }).finished()
@@ -22,10 +31,9 @@ function finished(fault: string, input: string): Promise<Finished> {
 
 describe.concurrent('the process of a server', () => {
   it('ends before it gets the call, or in the middle of its response', async ({ expect }) => {
-    const input = call(1, 'good') + call(2, 'bad')
     const [before, within] = await Promise.all([
-      finished('{ process: { exit: 9 } }', input),
-      finished('{ process: { exit: 3, at: response } }', input),
+      afterFirst('{ process: { exit: 9 } }'),
+      afterFirst('{ process: { exit: 3, at: response } }'),
     ])
     expect([before.code, before.stdout]).toEqual([9, reply(1)])
     const half = reply(2).slice(0, Math.ceil((reply(2).length - 1) / 2))
