@@ -28,6 +28,7 @@ const ALONE = named(
   'reload-storm',
   'soak',
   'status-watch',
+  'stdio-soak',
   'truth',
 )
 

@@ -97,7 +97,7 @@ export const bounds = [
   series({
     title: 'Passed on unread',
     description:
-      'Requests per second that looked like MCP and were passed on unread, by reason. No rule about calls sees them.',
+      'Requests per second that looked like MCP and were passed on unread, by reason. No rule about calls sees them. server: lines of a server on stdio that violate the protocol, which squall stdio --strict counts.',
     unit: 'reqps',
     thresholds: lessIsBetter(0.1, 1),
     queries: [
@@ -105,6 +105,12 @@ export const bounds = [
         expr: rate('squall_unclassified_total', POD, 'reason'),
         legend: '{{reason}}',
         role: 'client',
+        shades: true,
+      },
+      {
+        expr: rate('squall_stdio_violations_total', POD, 'reason'),
+        legend: 'server: {{reason}}',
+        role: 'app',
         shades: true,
       },
     ],

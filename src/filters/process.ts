@@ -51,25 +51,37 @@ export const processFault = defineFault({
         examples: ['Listening on port 3000'],
       }),
     ),
+    crlf: Type.Optional(
+      Type.Boolean({
+        description:
+          'The line with the response ends with CR and LF, as a server on Windows may write it.',
+        examples: [true],
+      }),
+    ),
   }),
-  oneOf: ['exit', 'stop', 'print'],
+  oneOf: ['exit', 'stop', 'print', 'crlf'],
   meets:
-    'With `exit`, a pipe that closes: the TypeScript SDKs report `Connection closed` for each open call, and do not start the server again; desktop clients show it as failed. With `stop`, a server that is silent, until the timeout of the client. With `print`, a line that is no JSON: the TypeScript SDKs report it to `onerror` and go on. Only on stdio: over HTTP there is no process.',
+    'With `exit`, a pipe that closes: the TypeScript SDKs report `Connection closed` for each open call, and do not start the server again; desktop clients show it as failed. With `stop`, a server that is silent, until the timeout of the client. With `print`, a line that is no JSON: the TypeScript SDKs report it to `onerror` and go on. With `crlf`, a line ending that the TypeScript SDKs accept; readers that split at LF alone keep the CR. Only on stdio: over HTTP there is no process.',
   elsewhere: 'Chaos Mesh: `pod-kill`, and StressChaos for a server that is slow as a whole.',
   example: `- name: server-crashes
   match: { tool: index_files }
   percent: 5
   faults:
     - process: { exit: 1, at: response }`,
-  check({ at, exit }) {
+  check({ at, exit, crlf }) {
     const problems: ParameterProblem[] = []
+    if (crlf === false) problems.push({ path: ['crlf'], message: '`crlf` is `true` or absent' })
     if (at === 'response' && exit === undefined) {
       problems.push({ path: ['at'], message: '`at: response` goes with `exit`' })
     }
     return problems
   },
-  outlook({ exit, at, stop, print }, { call }) {
+  outlook({ exit, at, stop, print, crlf }, { call }) {
     if (call?.transport !== 'stdio') return { cannot: 'no_process' }
+    if (crlf) {
+      const does = 'the line with the response ends with CRLF'
+      return isOther(call) ? NOTHING : { by: 'response', does }
+    }
     if (exit === undefined) {
       const printed = `the server prints ${print?.length ?? 0} characters`
       const does =
@@ -81,13 +93,14 @@ export const processFault = defineFault({
     return isOther(call) ? NOTHING : { by: 'response', does: `${does} within the response` }
   },
   create(config): Fault {
-    const { exit, at } = config
+    const { exit, at, crlf } = config
     const onRequest = (ctx: FaultContext): Verdict | Promise<Verdict> => {
       const { server } = ctx.host
       if (server === undefined) ctx.cannot('no_process')
-      else if (at === 'request') return fail(ctx, server, config)
+      else if (at === 'request' && !crlf) return fail(ctx, server, config)
       return CONTINUE
     }
+    if (crlf) return { onRequest, changes: true, onResponse: withCrlf }
     if (exit === undefined || at === 'request') return { onRequest }
     return { onRequest, onResponse: (ctx, frames) => halfResponse(ctx, frames, exit) }
   },
@@ -112,6 +125,19 @@ async function fail(
   if (print !== undefined) server.print(print)
   if (stop !== undefined) await ctx.sleep(stop).finally(server.suspend())
   return CONTINUE
+}
+
+/** Ends the line with the response by CR and LF. */
+async function* withCrlf(ctx: FaultContext, frames: Frames): Frames {
+  const { server } = ctx.host
+  for await (const frame of frames) {
+    if (server === undefined || !frame.last) yield frame
+    else {
+      ctx.injected()
+      const text = Buffer.from(frame.raw).toString('latin1').replaceAll(/\r?\n/g, '\r\n')
+      yield { ...frame, raw: Buffer.from(text, 'latin1') }
+    }
+  }
 }
 
 /** Ends the server when its response is there; the client gets a half of it. */

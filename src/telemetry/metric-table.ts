@@ -81,6 +81,12 @@ export const METRICS = [
     labels: ['reason'],
   },
   {
+    name: 'squall_stdio_violations_total',
+    type: 'counter',
+    help: 'Lines of a server on stdio that violate the protocol; counted by squall stdio --strict alone.',
+    labels: ['reason'],
+  },
+  {
     name: 'squall_rejected_total',
     type: 'counter',
     help: 'Requests that Squall responded to itself or dropped; upstream_misconfigured counts how often the upstream was found to speak TLS or to listen on loopback only.',

@@ -9,6 +9,7 @@ import { CONTENT_TYPE, nodeMetrics, registryTexts } from './prom-registry.ts'
 import { TaskCounts } from './task-counts.ts'
 import { RuleMetrics } from './rule-metrics.ts'
 import type { RulesSource } from './rules-sample.ts'
+import { byLabel, single } from './samples.ts'
 import { END, familyText, type Sample, samplesText, type TextFormat } from './text-format.ts'
 import { ChunkPool, TextWriter } from './text-writer.ts'
 import { toolLabel } from './tool-label.ts'
@@ -65,6 +66,8 @@ export interface Metrics extends Telemetry {
   readonly tasks: TaskCounts
   /** The memory budget that scrapes show. */
   memory: MemorySource
+  /** The violations of the protocol by a server on stdio, by reason, that scrapes show. */
+  violations: Readonly<Record<string, number>>
   /** Renders in Prometheus' format by default; only OpenMetrics has exemplars. */
   render(format?: TextFormat): Promise<Exposition>
   /** Returns the calls by tool, for displays other than scrapes. */
@@ -105,6 +108,7 @@ class PromMetrics implements Metrics {
   readonly #rules = new RuleMetrics()
   readonly tasks: TaskCounts
   memory: MemorySource = { limit: 0, held: 0, kept: 0, pressure: {} }
+  violations: Readonly<Record<string, number>> = {}
   readonly #reloads: Record<ReloadResult, number> = { applied: 0, rejected: 0, absent: 0 }
   readonly #guardTrips = zeroGuardTrips()
   readonly #evictions = zeroEvictions()
@@ -244,6 +248,7 @@ class PromMetrics implements Metrics {
       squall_overhead_seconds: () => [this.#overhead.write(out, this.#overheadText, format)],
       squall_http_requests_total: of(() => this.#http.samples()),
       squall_unclassified_total: of(() => byLabel('reason', this.#unclassified)),
+      squall_stdio_violations_total: of(() => byLabel('reason', this.violations)),
       squall_rejected_total: of(() => byLabel('reason', this.#rejected)),
       squall_admin_rejected_total: of(() => byLabel('reason', this.#adminRejected)),
       squall_call_log_lines_total: of(() => byLabel('result', this.#logged)),
@@ -289,12 +294,4 @@ class PromMetrics implements Metrics {
       squall_build_info: of(() => [{ labels: this.#build, value: 1 }]),
     }
   }
-}
-
-function single(value: number): Sample[] {
-  return [{ labels: {}, value }]
-}
-
-function byLabel(label: string, counts: Readonly<Record<string, number>>): Sample[] {
-  return Object.entries(counts).map(([key, value]) => ({ labels: { [label]: key }, value }))
 }

@@ -164,9 +164,9 @@ export function isAboutWebhook(expr: string): boolean {
   return /squall_(webhook|injection)/.test(expr)
 }
 
-/** True for queries without data where there is no webhook, and no agent that repeats calls. */
+/** True for queries without data: no webhook, no agent that repeats calls, no server on stdio. */
 export function isElsewhere(expr: string): boolean {
-  return isAboutWebhook(expr) || /duplicate_executions|verdict="runaway"/.test(expr)
+  return isAboutWebhook(expr) || /duplicate_executions|squall_stdio_|verdict="runaway"/.test(expr)
 }
 
 /** The part of `label_values(metric{…}, label)` that is a query. */

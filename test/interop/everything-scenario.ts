@@ -37,7 +37,9 @@ export async function playEverything(open: OpenClient, url: string, transport: C
     await client.settled()
     const sessionEnd = await outcome(client.endSession())
     const afterEnd =
-      transport === 'sse' ? undefined : await outcome(client.call('echo', { message: 'late' }))
+      transport === 'streamableHttp'
+        ? await outcome(client.call('echo', { message: 'late' }))
+        : undefined
     return withoutChance({
       ...seen,
       // The SDKs may overlook a last step that comes in one piece with the response.

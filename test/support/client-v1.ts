@@ -1,5 +1,6 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js'
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import {
   CreateMessageRequestSchema,
@@ -7,8 +8,15 @@ import {
   ListRootsRequestSchema,
   LoggingMessageNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js'
-import { clientResponses, clientCapabilities, Received, type OpenClient } from './interop-client.ts'
-import { recordFetch } from './recorded-fetch.ts'
+import {
+  clientResponses,
+  clientCapabilities,
+  commandOf,
+  Received,
+  type ClientTransport,
+  type OpenClient,
+} from './interop-client.ts'
+import { recordFetch, type RecordedFetch } from './recorded-fetch.ts'
 
 /** Opens the client of SDK v1. */
 export const clientV1: OpenClient = async (url, kind) => {
@@ -34,11 +42,7 @@ export const clientV1: OpenClient = async (url, kind) => {
     return clientResponses.roots
   })
 
-  const options = { fetch: recorder.fetch }
-  const transport =
-    kind === 'sse'
-      ? new SSEClientTransport(new URL(url), options)
-      : new StreamableHTTPClientTransport(new URL(url), options)
+  const transport = transportTo(url, kind, recorder)
   await client.connect(transport)
 
   return {
@@ -62,4 +66,11 @@ export const clientV1: OpenClient = async (url, kind) => {
     heads: recorder.heads,
     settled: recorder.settled,
   }
+}
+
+function transportTo(url: string, kind: ClientTransport, { fetch }: RecordedFetch) {
+  if (kind === 'stdio') return new StdioClientTransport({ ...commandOf(url), stderr: 'ignore' })
+  return kind === 'sse'
+    ? new SSEClientTransport(new URL(url), { fetch })
+    : new StreamableHTTPClientTransport(new URL(url), { fetch })
 }

@@ -4,14 +4,16 @@ import {
   StreamableHTTPClientTransport,
   type McpSubscription,
 } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import {
   clientResponses,
   clientCapabilities,
+  commandOf,
   Received,
   type ClientTransport,
   type InteropClient,
 } from './interop-client.ts'
-import { recordFetch } from './recorded-fetch.ts'
+import { recordFetch, type RecordedFetch } from './recorded-fetch.ts'
 
 /** The client of SDK v2, which can also subscribe. */
 export interface InteropClientV2 extends InteropClient {
@@ -48,11 +50,7 @@ export function clientV2(
       return clientResponses.roots
     })
 
-    const options = { fetch: recorder.fetch }
-    const transport =
-      kind === 'sse'
-        ? new SSEClientTransport(new URL(url), options)
-        : new StreamableHTTPClientTransport(new URL(url), options)
+    const transport = transportTo(url, kind, recorder)
     await client.connect(transport)
 
     return {
@@ -79,4 +77,11 @@ export function clientV2(
       settled: recorder.settled,
     }
   }
+}
+
+function transportTo(url: string, kind: ClientTransport, { fetch }: RecordedFetch) {
+  if (kind === 'stdio') return new StdioClientTransport({ ...commandOf(url), stderr: 'ignore' })
+  return kind === 'sse'
+    ? new SSEClientTransport(new URL(url), { fetch })
+    : new StreamableHTTPClientTransport(new URL(url), { fetch })
 }

@@ -2,7 +2,7 @@ import { EventEmitter, once } from 'node:events'
 import type { RecordedHead } from './recorded-fetch.ts'
 
 /** The transport between a client and a server. */
-export type ClientTransport = 'streamableHttp' | 'sse'
+export type ClientTransport = 'streamableHttp' | 'sse' | 'stdio'
 
 /** The options of a call beyond its arguments. */
 export interface CallOptions {
@@ -32,7 +32,10 @@ export interface InteropClient {
   settled(): Promise<void>
 }
 
-/** Opens a client; `url` is where the server or a proxy before it listens. */
+/**
+ * Opens a client; `url` is where the server or a proxy before it listens, or, for stdio, the
+ * command line as JSON.
+ */
 export type OpenClient = (url: string, transport: ClientTransport) => Promise<InteropClient>
 
 /** The responses that stand in for those of a user, a model and a file system. */
@@ -52,6 +55,12 @@ export const clientResponses = {
 
 /** The capabilities that the clients declare. */
 export const clientCapabilities = { sampling: {}, elicitation: {}, roots: { listChanged: true } }
+
+/** Returns the command of a server that speaks stdio. */
+export function commandOf(url: string): { readonly command: string; readonly args: string[] } {
+  const [command = '', ...args] = JSON.parse(url) as string[]
+  return { command, args }
+}
 
 /** Collects what a server sends of its own accord. */
 export class Received {

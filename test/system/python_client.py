@@ -1,6 +1,6 @@
 """Plays a scenario with the Python SDK and prints, as JSON, all that it saw.
 
-usage: python_client.py SCENARIO URL [sse] [INPUT]
+usage: python_client.py SCENARIO URL [sse] [INPUT] or SCENARIO COMMAND_AS_JSON stdio
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import anyio
 import mcp_types as types
 from mcp import Client
 from mcp.client.sse import sse_client
+from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
@@ -99,7 +100,10 @@ async def open_client(stack: AsyncExitStack, url: str, transport: str, seen: See
     async def log(params: Any) -> None:
         await seen.add("notifications/message", params)
 
-    if transport == "sse":
+    if transport == "stdio":
+        command, *args = json.loads(url)
+        streams = stdio_client(StdioServerParameters(command=command, args=args))
+    elif transport == "sse":
         streams = sse_client(url, httpx_client_factory=seen.http_client)
     else:
         http_client = await stack.enter_async_context(seen.http_client())
@@ -133,12 +137,17 @@ async def give_up(call: Awaitable[Any]) -> str:
     return "gave up"
 
 
-async def play_everything(client: Client, seen: Seen) -> dict[str, Any]:
+def step_collector() -> tuple[list[Any], Any]:
     steps: list[Any] = []
 
     async def progress(done: float, total: float | None, _message: str | None) -> None:
         steps.append([done, total])
 
+    return steps, progress
+
+
+async def play_everything(client: Client, seen: Seen) -> dict[str, Any]:
+    steps, progress = step_collector()
     level = plain(await client.set_logging_level("debug"))
     await seen.until("notifications/message")
     long = "trigger-long-running-operation"
@@ -163,11 +172,7 @@ async def play_everything(client: Client, seen: Seen) -> dict[str, Any]:
 
 
 async def play_modern(client: Client, _seen: Seen) -> dict[str, Any]:
-    steps: list[Any] = []
-
-    async def progress(done: float, total: float | None, _message: str | None) -> None:
-        steps.append([done, total])
-
+    steps, progress = step_collector()
     seen = {
         "handshake": handshake(client),
         "tools": plain(await client.list_tools()),
@@ -189,6 +194,20 @@ async def play_modern(client: Client, _seen: Seen) -> dict[str, Any]:
             seen["event"] = type(event).__name__
             break
     return seen
+
+
+async def play_stdio(client: Client, _seen: Seen) -> dict[str, Any]:
+    steps, progress = step_collector()
+    return {
+        "handshake": handshake(client),
+        "tools": plain(await client.list_tools()),
+        "echo": plain(await client.call_tool("echo", {"text": "grüße 🌊"})),
+        "large": plain(await client.call_tool("echo", {"text": "🌊" * 50_000})),
+        "structured": plain(await client.call_tool("add", {"a": 2, "b": 3})),
+        "counted": plain(await client.call_tool("count", {"steps": 4}, progress_callback=progress)),
+        "progress": steps[:3],
+        "failed": plain(await client.call_tool("fail")),
+    }
 
 
 async def play_session(client: Client, _seen: Seen) -> dict[str, Any]:
@@ -260,6 +279,7 @@ SCENARIOS = {
     "everything": play_everything,
     "modern": play_modern,
     "session": play_session,
+    "stdio": play_stdio,
     "given-up": play_given_up,
 }
 

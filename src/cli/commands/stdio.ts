@@ -116,11 +116,12 @@ async function stdio(options: ReturnType<typeof stdioOptionsOf>): Promise<number
   forward = (signal) => port.signal(signal)
   early.forEach(forward)
   const exit = await port.carry()
-  const violations = Object.fromEntries(port.violations)
+  const found = Object.entries(port.violations).filter(([, count]) => count > 0)
+  const violations = Object.fromEntries(found)
   logger.info({ code: exit.code, signal: exit.signal, violations }, 'the server has ended')
   await running.close()
   forget()
-  return exitCodeOf(exit) || (port.violations.size > 0 ? 1 : 0)
+  return exitCodeOf(exit) || (found.length > 0 ? 1 : 0)
 }
 
 async function startFailed(error: unknown): Promise<never> {

@@ -82,6 +82,7 @@ export async function assemble(
     agents?.watch,
   )
   metrics.memory = sidecar.memory
+  metrics.violations = sidecar.stdio?.violations ?? {}
   // Before the first call, so that the rules apply to every call.
   await engine?.start(() => sidecar.upstreams())
   let listeners: BoundAddress[]

@@ -9,7 +9,12 @@ export type Violation = 'not_json' | 'not_json_rpc' | 'no_line_feed' | 'unknown_
 
 /** Finds lines of the server that violate the protocol, and counts and logs them. */
 export class ServerCheck {
-  readonly counts = new Map<Violation, number>()
+  readonly counts: Record<Violation, number> = {
+    not_json: 0,
+    not_json_rpc: 0,
+    no_line_feed: 0,
+    unknown_id: 0,
+  }
   readonly #logger: Logger
   /** The requests of the client without a response. */
   readonly #requests: LruMap<true>
@@ -59,8 +64,7 @@ export class ServerCheck {
   }
 
   #found(reason: Violation): void {
-    const count = (this.counts.get(reason) ?? 0) + 1
-    this.counts.set(reason, count)
+    const count = ++this.counts[reason]
     if (count > MOST_LOGGED) return
     this.#logger.error(
       { reason, line: this.#line },

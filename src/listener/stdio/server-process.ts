@@ -30,6 +30,7 @@ export class ServerProcess {
   readonly exited: Promise<ServerExit>
   #hasExited = false
   #suspended = 0
+  #waker: ChildProcess | undefined
   readonly #child: ChildProcess
   readonly #killed = (): void => this.kill('SIGKILL')
 
@@ -41,6 +42,7 @@ export class ServerProcess {
       child.once('exit', (code, signal) => {
         this.#hasExited = true
         process.off('exit', this.#killed)
+        this.#waker?.kill()
         resolve({ code, signal })
       })
     })
@@ -78,9 +80,25 @@ export class ServerProcess {
 
   /** Suspends the server until the returned function was called, as often as this one. */
   suspend(): () => void {
-    if (this.#suspended++ === 0 && !this.#hasExited) this.#child.kill('SIGSTOP')
+    if (this.#suspended++ === 0 && !this.#hasExited) {
+      this.#waker = wakerOf(this.#child)
+      this.#child.kill('SIGSTOP')
+    }
     return () => {
-      if (--this.#suspended === 0 && !this.#hasExited) this.#child.kill('SIGCONT')
+      if (--this.#suspended > 0 || this.#hasExited) return
+      this.#child.kill('SIGCONT')
+      this.#waker?.kill()
     }
   }
+}
+
+/** Starts a process that continues a suspended server when Squall is killed and cannot do so. */
+function wakerOf({ pid }: ChildProcess): ChildProcess {
+  const waker = spawn('/bin/sh', ['-c', 'read -r _; kill -CONT "$0"', String(pid)], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+  })
+  // Without a shell, and where the pipe breaks, there is nothing else to do.
+  waker.on('error', () => undefined)
+  waker.stdin?.on('error', () => undefined)
+  return waker
 }

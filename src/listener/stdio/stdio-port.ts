@@ -6,7 +6,7 @@ import type { Pipeline } from '../pipeline.ts'
 import { createPipeline, type PipelineBounds, type PortContext } from '../port-pipeline.ts'
 import { isBlank, type LinePart, LineSplitter, mayBeMessage } from './lines.ts'
 import { PipeWriter } from './pipe-writer.ts'
-import { ServerCheck, type Violation } from './server-check.ts'
+import { ServerCheck } from './server-check.ts'
 import { type ServerCommand, type ServerExit, ServerProcess } from './server-process.ts'
 import { LineExchange, StreamExchange } from './stdio-exchange.ts'
 import { StdioUpstream } from './stdio-upstream.ts'
@@ -24,7 +24,6 @@ export interface ClientPipes {
   readonly output: Writable
 }
 
-const NONE: ReadonlyMap<Violation, number> = new Map()
 /** The time for a server to end by itself, and again after SIGTERM, in milliseconds. */
 const GRACE = 2_000
 /** The interval of looking for the end of the parent and of the output, in milliseconds. */
@@ -78,8 +77,8 @@ export class StdioPort {
   }
 
   /** The violations of the protocol by the server, which are looked for with `strict`. */
-  get violations(): ReadonlyMap<Violation, number> {
-    return this.#check?.counts ?? NONE
+  get violations(): Readonly<Record<string, number>> {
+    return this.#check?.counts ?? {}
   }
 
   /** Starts the server. Throws a `StartError`. */

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { describe, it } from 'vitest'
 import { type Finished, startProgram } from '../../support/program.ts'
 import { rulesFile, stdioClient, throughSquall } from '../../support/stdio-client.ts'
@@ -12,6 +13,17 @@ const ruled = (fault: string): string =>
 /** A server that responds to each line with the reply of the same number. */
 const SERVER = `i=0; while read -r line; do i=$((i+1)); printf '{"jsonrpc":"2.0","id":%s,"result":{"content":[]}}\\n' $i; done`
 
+const OPEN = { open: true } as const
+
+/** Sends a second call when the first one has its response. */
+async function afterFirst(fault: string): Promise<Finished> {
+  const args = ['stdio', '--rules', ruled(fault), '--', 'sh', '-c', SERVER]
+  const program = startProgram(args, {}, { open: true, input: call(1, 'good') })
+  await program.firstLine()
+  program.child.stdin?.end(call(2, 'bad'))
+  return program.finished()
+}
+
 function finished(fault: string, input: string): Promise<Finished> {
   const args = ['stdio', '--rules', ruled(fault), '--', 'sh', '-c', SERVER]
   return startProgram(args, {}, { input }).finished()
@@ -19,10 +31,9 @@ function finished(fault: string, input: string): Promise<Finished> {
 
 describe.concurrent('the process of a server', () => {
   it('ends before it gets the call, or in the middle of its response', async ({ expect }) => {
-    const input = call(1, 'good') + call(2, 'bad')
     const [before, within] = await Promise.all([
-      finished('{ process: { exit: 9 } }', input),
-      finished('{ process: { exit: 3, at: response } }', input),
+      afterFirst('{ process: { exit: 9 } }'),
+      afterFirst('{ process: { exit: 3, at: response } }'),
     ])
     expect([before.code, before.stdout]).toEqual([9, reply(1)])
     const half = reply(2).slice(0, Math.ceil((reply(2).length - 1) / 2))
@@ -40,6 +51,24 @@ describe.concurrent('the process of a server', () => {
       ['', '[', 'Listening', reply(1).trim(), reply(2).trim()].toSorted(),
     )
     expect(stdout).toContain('Listening\n[\n')
+  })
+
+  it('ends the line with a response by CRLF, and changes no other', async ({ expect }) => {
+    const input = call(1, 'good') + call(2, 'bad') + call(3, 'good')
+    const { stdout } = await finished('{ process: { crlf: true } }', input)
+    // A response that a fault changes may be overtaken.
+    expect(stdout.split('\n').toSorted()).toEqual(
+      ['', reply(1).trim(), `${reply(2).trim()}\r`, reply(3).trim()].toSorted(),
+    )
+  })
+
+  it('starts slowly for a client whose handshake a delay holds', async ({ expect }) => {
+    const rules = `rules: [{ name: r, match: { method: initialize }, faults: [{ delay: { fixed: 500ms } }] }]`
+    const since = performance.now()
+    const client = await stdioClient('v1', throughSquall(['--rules', rulesFile(rules)]))
+    expect(performance.now() - since).toBeGreaterThan(490)
+    expect(await client.call('echo', { text: 'a' })).toHaveProperty('content')
+    await client.close()
   })
 
   it('is suspended with all its calls, and continues', async ({ expect }) => {
@@ -71,6 +100,16 @@ describe.concurrent('the process of a server', () => {
     await program.complained('fault injected')
     program.signal('SIGTERM')
     expect((await program.ended).code).toBe(5)
+  })
+
+  it('continues when Squall is killed, and sees the end of its input', async ({ expect }) => {
+    const args = ['stdio', '--rules', ruled('{ process: { stop: 1h } }')]
+    const program = startProgram([...args, '--', 'sh', '-c', `echo $$; ${SERVER}`], {}, OPEN)
+    const pid = Number(await program.firstLine())
+    program.child.stdin?.write(call(1, 'bad'))
+    await program.complained('fault injected')
+    await program.kill()
+    await expect.poll(() => existsSync(`/proc/${pid}`), { timeout: 15_000 }).toBe(false)
   })
 
   it('that ends closes the connection of a client of the SDK', async ({ expect }) => {

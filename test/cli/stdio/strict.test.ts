@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { startProgram, type Finished } from '../../support/program.ts'
+import { type Finished, portOf, startProgram } from '../../support/program.ts'
 
 const ask = (id: unknown): string => `${JSON.stringify({ jsonrpc: '2.0', id, method: 'ping' })}\n`
 const reply = (id: unknown): string => `${JSON.stringify({ jsonrpc: '2.0', id, result: {} })}\n`
@@ -35,6 +35,19 @@ it('reports each violation with its line, and fails; the lines pass', async () =
     '8 "no_line_feed"',
     { not_json: 2, unknown_id: 2, not_json_rpc: 1, no_line_feed: 1 },
   ])
+})
+
+it('shows the number of violations in metrics while the server runs', async () => {
+  const script = `printf 'Starting\\noops\\n'; cat >/dev/null`
+  const args = ['stdio', '--strict', '--admin', '127.0.0.1:0', '--', 'sh', '-c', script]
+  const program = startProgram(args, {}, { open: true })
+  const port = portOf(await program.complained('admin listening'))
+  await program.complained('the server violates the protocol')
+  await expect
+    .poll(async () => (await fetch(`http://127.0.0.1:${port}/metrics`)).text())
+    .toContain('squall_stdio_violations_total{reason="not_json"} 2\n')
+  program.child.stdin?.end()
+  expect((await program.ended).code).toBe(1)
 })
 
 it('accepts a server that keeps the protocol, and its exit code where it fails', async () => {
