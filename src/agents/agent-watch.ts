@@ -137,13 +137,7 @@ export class AgentWatch {
     if (!action.isRetry && method === 'tools/call' && action.name !== undefined) {
       this.#counts.ofTool(action.name, task.tools)
     }
-    let isDuplicate = false
-    for (const event of task.undecided.slice()) {
-      if (event.facts.endedAt > action.receivedAt) continue
-      const decides = event.followEnded(action, isOk, end.isExecuted && !isDuplicate)
-      isDuplicate ||= event.verdict === 'duplicate_execution'
-      if (decides) this.#decide(task, event)
-    }
+    const isDuplicate = task.undecided.length > 0 && this.#followEnded(action, isOk, end)
     if (isDuplicate || (action.isRetry && isError(outcome))) {
       task.wasted++
       this.#counts.wasted++
@@ -158,6 +152,19 @@ export class AgentWatch {
     const event = new FaultEvent(factsOf(action, end, causes, at), this.#options.maxRetries)
     if (event.facts.isNoticed && !action.isRetry) task.hasFailed(callKey(action))
     this.#add(action, event, reaction)
+  }
+
+  /** Returns true for a call that was executed twice. */
+  #followEnded(action: Action, isOk: boolean, { isExecuted }: ActionEnd): boolean {
+    const { task } = action
+    let isDuplicate = false
+    for (const event of task.undecided.slice()) {
+      if (event.facts.endedAt > action.receivedAt) continue
+      const decides = event.followEnded(action, isOk, isExecuted && !isDuplicate)
+      isDuplicate ||= event.verdict === 'duplicate_execution'
+      if (decides) this.#decide(task, event)
+    }
+    return isDuplicate
   }
 
   /** Takes the session that an `initialize` has begun. */

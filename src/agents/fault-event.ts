@@ -156,9 +156,11 @@ export function factsOf(
   }
 }
 
+const NO_CAUSES: readonly string[] = []
+
 /** Returns the faults that took effect, and the origin of an error that no fault caused. */
 export function causesOf({ faults, record: { outcome, origin } }: ActionEnd): readonly string[] {
+  if (faults.length === 0) return isError(outcome) ? [origin] : NO_CAUSES
   const causes = [...new Set(faults.map(({ fault }) => fault))]
-  const isUncaused = isError(outcome) && (origin !== 'injected' || causes.length === 0)
-  return isUncaused ? [...causes, origin] : causes
+  return isError(outcome) && origin !== 'injected' ? [...causes, origin] : causes
 }
