@@ -30,3 +30,13 @@ it('validate warns where a rule is about stdio alone', async () => {
   expect(warned).toHaveLength(3)
   for (const fault of ['abort', 'reset', 'truncate']) expect(warned.join('\n')).toContain(fault)
 })
+
+it('a reset at the response is left out for the reason that explain shows', async () => {
+  const late = rulesFile('rules: [{ name: late, faults: [{ reset: { at: response } }] }]')
+  const input = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}\n'
+  const reply = '{"jsonrpc":"2.0","id":1,"result":{"content":[]}}'
+  const args = ['stdio', '--rules', late, '--log-level', 'debug', '--', 'sh', '-c']
+  const program = startProgram([...args, `read -r line; echo '${reply}'`], {}, { input })
+  expect(await program.complained('a fault could not act')).toMatchObject({ reason: 'no_http' })
+  expect((await program.finished()).stdout).toBe(`${reply}\n`)
+})

@@ -89,7 +89,8 @@ export class PushedCalls {
 
 /** Returns the reason for which a verdict cannot be carried out on a shared stream. */
 function checkPushedVerdict(call: Call, verdict: Verdict): NotApplicableReason | undefined {
+  const reason = checkVerdict(call, verdict, false)
+  if (reason !== undefined) return reason
   if (verdict.kind === 'reset') return 'shared_stream'
-  if (verdict.kind === 'respond' && verdict.reply.kind === 'http') return 'headers_sent'
-  return checkVerdict(call, verdict, false)
+  return verdict.kind === 'respond' && verdict.reply.kind === 'http' ? 'headers_sent' : undefined
 }
