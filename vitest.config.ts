@@ -15,6 +15,7 @@ export const WAITING = [
   'test/cli/mcp/limit.test.ts',
   'test/cli/mcp/next.test.ts',
   'test/cli/policy/policy.test.ts',
+  'test/cli/stdio/imported-faults.test.ts',
   'test/cli/stdio/lifecycle.test.ts',
   'test/cli/stdio/process-faults.test.ts',
   'test/cluster/kube/apply-targets.test.ts',

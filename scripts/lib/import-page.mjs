@@ -23,7 +23,7 @@ The format is recognized from the content, or named by \`--from\`. The order of 
 
 **No condition is dropped.** Where a field that limits a fault cannot be carried over, or is unknown, the rule has \`enabled: false\` and a comment with the reason: complete its \`match\`, then remove the line. A file with a wrong type, an unknown type of fault or a missing value is rejected, with the limits of rules files: 1 MiB, 50 levels, one document.
 
-**Without a conversion**, \`squall run --rules\`, \`validate\` and \`explain\` read files of mcp-chaos and mcp-chaos-monkey in the place of rules, and reload them live. There an unknown field rejects the file; the log names the fields that differ. \`squall apply\` and \`attach\` need rules.
+**Without a conversion**, \`squall run\` and \`stdio\` with \`--rules\`, \`validate\` and \`explain\` read files of mcp-chaos and mcp-chaos-monkey in the place of rules, and reload them live. There an unknown field rejects the file; the log names the fields that differ. \`squall apply\` and \`attach\` need rules.
 
 \`maxActive\` limits the faults that act at the same time to 100, unless the source has a limit of its own.
 

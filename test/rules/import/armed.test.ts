@@ -1,12 +1,12 @@
 // Each fault of mcp-chaos and mcp-chaos-monkey, converted, then seen by a client of the proxy.
 import type { RequestListener } from 'node:http'
 import { expect, it } from 'vitest'
-import { importFaults } from '../../../src/rules/import/import.ts'
 import { resultText, whenAsked } from '../../faults/apps.ts'
 import { call, callMessage } from '../../support/http-call.ts'
 import { closers } from '../../support/closers.ts'
 import { startSidecar } from '../../support/sidecar.ts'
-import { accepted } from '../rules-text.ts'
+import { imported } from './imported.ts'
+import { type OwnersFault, owned } from './owners-faults.ts'
 
 const opened = closers()
 
@@ -67,77 +67,47 @@ function dataOf(met: Met | 'cut'): unknown {
   return JSON.parse(JSON.parse(text ?? '""') as string)
 }
 
-const PLANS: readonly (readonly [string, Expected])[] = [
-  ['type: latency, added_ms: 40', isLate(40)],
-  ['type: latency, added_ms: 30, jitter_ms: 10', isLate(30)],
-  ['type: error_injection, rate: 1', failsWith('injected error')],
-  ['type: burst_error, rate: 1', failsWith('injected burst error')],
-  ['type: drop_tool, tools: [echo]', failsWith("tool 'echo' unavailable")],
-  [
-    'type: registry_inconsistency, tools: [echo]',
-    failsWith("tool 'echo' not found (registry inconsistency)"),
-  ],
-  [
-    'type: server_degradation, tools: [echo], episode_rate: 0.5, episode_len: 4',
-    failsWith("server hosting 'echo' degraded"),
-  ],
-  ['type: schema_drift', (met) => expect(dataOf(met)).not.toEqual(JSON.parse(DATA))],
-  [
-    'type: partial_result',
-    (met) => expect(dataOf(met)).toEqual({ ...(JSON.parse(DATA) as object), items: [1, 2] }),
-  ],
-]
+const failed = (status: number, error: string, retryAfter?: string): Expected => {
+  const text = JSON.stringify({ error })
+  return (met, executed) => {
+    expect(met).toMatchObject({ status, retryAfter, type: 'application/json', text })
+    expect(executed).toBe(false)
+  }
+}
+const holds =
+  (data: object): Expected =>
+  (met) =>
+    expect(dataOf(met)).toEqual(data)
 
-const MONKEY: readonly (readonly [string, Expected])[] = [
-  ['type: latency, delayMs: 40', isLate(40)],
-  [
-    'type: error, status_code: 503, message: down',
-    (met, executed) => {
-      expect(met).toMatchObject({ status: 503, type: 'application/json', text: '{"error":"down"}' })
-      expect(executed).toBe(false)
-    },
-  ],
-  ['type: timeout, hangMs: 30', isCut(false)],
-  [
-    'type: malformed, corruptResponse: true',
-    (met) => expect(met).toMatchObject({ status: 200, message: undefined }),
-  ],
-  ['type: connection-refused', isCut(false)],
-  ['type: connection-drop', isCut(true)],
-  ['type: connection-drop, after_bytes: 5', isCut(true)],
-  ['type: connection-drop, afterMs: 5', isCut(true)],
-  [
-    'type: rate-limit, retryAfterSeconds: 30',
-    (met, executed) => {
-      const text = '{"error":"Too Many Requests"}'
-      expect(met).toMatchObject({ status: 429, retryAfter: '30', type: 'application/json', text })
-      expect(executed).toBe(false)
-    },
-  ],
-  [
-    'type: schema-mismatch, missingFields: [value]',
-    (met) => expect(dataOf(met)).toEqual({ unit: 'C', items: [1, 2, 3, 4] }),
-  ],
-]
+const PROMISES: Readonly<Record<OwnersFault, Expected>> = {
+  latency: isLate(40),
+  'latency with jitter': isLate(30),
+  error_injection: failsWith('injected error'),
+  burst_error: failsWith('injected burst error'),
+  drop_tool: failsWith("tool 'echo' unavailable"),
+  registry_inconsistency: failsWith("tool 'echo' not found (registry inconsistency)"),
+  server_degradation: failsWith("server hosting 'echo' degraded"),
+  schema_drift: (met) => expect(dataOf(met)).not.toEqual(JSON.parse(DATA)),
+  partial_result: holds({ value: 7, unit: 'C', items: [1, 2] }),
+  'monkey latency': isLate(40),
+  error: failed(503, 'down'),
+  timeout: isCut(false),
+  malformed: (met) => expect(met).toMatchObject({ status: 200, message: undefined }),
+  'connection-refused': isCut(false),
+  'connection-drop': isCut(true),
+  'connection-drop after bytes': isCut(true),
+  'connection-drop after a time': isCut(true),
+  'rate-limit': failed(429, 'Too Many Requests', '30'),
+  'schema-mismatch': holds({ value: 7, unit: 'C' }),
+}
 
 const APPS = { JSON: json, SSE: sse }
-const CASES = (['JSON', 'SSE'] as const).flatMap((kind) => [
-  ...PLANS.map(([fault, expected]) => ({
-    fault,
-    kind,
-    expected,
-    text: `seed: 1\nfaults: [{ ${fault} }]`,
-  })),
-  ...MONKEY.map(([fault, expected]) => {
-    const text = `name: s\nfaults: [{ target: echo, config: { ${fault} } }]`
-    return { fault: `${fault} (monkey)`, kind, expected, text }
-  }),
-])
+const CASES = (['JSON', 'SSE'] as const).flatMap((kind) =>
+  owned(PROMISES).map((each) => ({ ...each, kind })),
+)
 
-it.each(CASES)('$fault acts on a response of $kind', async ({ kind, text, expected }) => {
-  const imported = importFaults(text)
-  if (!imported.ok) throw new Error(JSON.stringify(imported.problems))
-  const { rules } = accepted(imported.text)
+it.each(CASES)('$name acts on a response of $kind', async ({ kind, file, promise }) => {
+  const { rules } = imported(file).file
   let executed = false
   const upstream: RequestListener = (req, res) => {
     executed = true
@@ -157,7 +127,7 @@ it.each(CASES)('$fault acts on a response of $kind', async ({ kind, text, expect
     }),
     () => 'cut' as const,
   )
-  expected(met, executed)
+  promise(met, executed)
   await stage.settled()
   expect(stage.counts().injected).toBe(1)
   expect(stage.broken).toEqual([])
