@@ -12,6 +12,7 @@ import { startTerminal } from '../support/terminal.ts'
 import { systemTool } from './tools.ts'
 
 const SELF = 'docs-programs.test.ts'
+const EVERYTHING = `node ${ROOT}node_modules/@modelcontextprotocol/server-everything/dist/index.js stdio`
 const RULES = `rules:
   - name: search-fails
     match: { tool: search_docs }
@@ -55,6 +56,14 @@ it('the MCP Inspector lists the tools through Squall', async () => {
   expect(code).toBe(0)
 })
 
+it('the MCP Inspector lists the tools of a server on stdio', async () => {
+  const [inspector] = await commandsOn('docs/guides/stdio.md')
+  const { code, text } = await reader.run(inspector!.replace('python server.py', EVERYTHING))
+  expect(text).toContain('"msg":"active rules"')
+  expect(text).toContain('"name": "echo"')
+  expect(code).toBe(0)
+})
+
 it('Claude Desktop reaches Squall by the bridge of its configuration', async () => {
   await startBoth()
   const file = JSON.parse(
@@ -88,9 +97,8 @@ it('Claude Desktop reaches Squall by the bridge of its configuration', async () 
 
 it('a server on stdio is reached through a bridge and Squall', async () => {
   const [, bridge] = await commandsOn('docs/get-started/agents.md')
-  const everything = `node ${ROOT}node_modules/@modelcontextprotocol/server-everything/dist/index.js stdio`
   const { text: up } = await reader.run(
-    bridge!.replace('npx @modelcontextprotocol/server-everything', everything),
+    bridge!.replace('npx @modelcontextprotocol/server-everything', EVERYTHING),
   )
   expect(up).toContain('[supergateway]')
   await reader.run('npx squall run --rules rules.yaml')
