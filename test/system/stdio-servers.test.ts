@@ -2,35 +2,14 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { playEverything } from '../interop/everything-scenario.ts'
 import { type OpenClient, outcome } from '../support/interop-client.ts'
-import { openClient } from '../support/open-client.ts'
-import { throughSquall } from '../support/stdio-client.ts'
 import { play } from './python-play.ts'
+import { CLIENTS, EVERYTHING, twice } from './stdio-twice.ts'
 import { systemTool } from './tools.ts'
 
-const EVERYTHING = [
-  process.execPath,
-  fileURLToPath(import.meta.resolve('@modelcontextprotocol/server-everything/dist/index.js')),
-  'stdio',
-]
 const PYTHON_SERVER = [
   systemTool('venv/bin/python', 'The Python SDK'),
   fileURLToPath(new URL('./python_stdio_server.py', import.meta.url)),
 ]
-const CLIENTS: readonly [string, OpenClient][] = [
-  ['SDK v1', openClient('v1')],
-  ['SDK v2', openClient('v2')],
-  ['SDK v2 that asks for the newest protocol version', openClient('v2 auto')],
-]
-
-/** Plays a scenario with a server itself, and with `squall stdio` in front of it. */
-async function twice<T>(
-  server: readonly string[],
-  playWith: (command: string) => Promise<T>,
-): Promise<{ readonly direct: T; readonly through: T }> {
-  const commands = [server, throughSquall([], [...server])]
-  const [direct, through] = await Promise.all(commands.map((one) => playWith(JSON.stringify(one))))
-  return { direct: direct!, through: through! }
-}
 
 /** Returns all that a client sees of the server of the Python SDK. */
 async function playPythonServer(open: OpenClient, command: string) {
@@ -63,7 +42,7 @@ const ECHOED = { content: [{ type: 'text', text: 'grüße 🌊' }] }
 describe('through squall stdio', () => {
   it.each(CLIENTS)('the reference server looks the same to the client of %s', async (_, open) => {
     const { direct, through } = await twice(EVERYTHING, (command) =>
-      playEverything(open, command, 'stdio'),
+      playEverything(open, JSON.stringify(command), 'stdio'),
     )
     expect(direct.tools.tools.length).toBeGreaterThan(10)
     expect(direct.echo).toMatchObject({ content: [{ text: 'Echo: grüße 🌊' }] })
@@ -76,7 +55,7 @@ describe('through squall stdio', () => {
 
   it('the reference server looks the same to the client of the Python SDK', async () => {
     const { direct, through } = await twice(EVERYTHING, (command) =>
-      play('everything', command, 'stdio'),
+      play('everything', JSON.stringify(command), 'stdio'),
     )
     expect(direct['echo']).toMatchObject({ content: [{ text: 'Echo: grüße 🌊' }] })
     expect(direct['cancelled']).toBe('gave up')
@@ -86,7 +65,7 @@ describe('through squall stdio', () => {
 
   it.each(CLIENTS)('a Python server looks the same to the client of %s', async (_, open) => {
     const { direct, through } = await twice(PYTHON_SERVER, (command) =>
-      playPythonServer(open, command),
+      playPythonServer(open, JSON.stringify(command)),
     )
     expect(direct.echo).toMatchObject(ECHOED)
     expect(direct.progress).toHaveLength(3)
@@ -96,7 +75,7 @@ describe('through squall stdio', () => {
 
   it('a Python server looks the same to the client of the Python SDK', async () => {
     const { direct, through } = await twice(PYTHON_SERVER, (command) =>
-      play('stdio', command, 'stdio'),
+      play('stdio', JSON.stringify(command), 'stdio'),
     )
     expect(direct['echo']).toMatchObject(ECHOED)
     expect(direct['progress']).toHaveLength(3)
