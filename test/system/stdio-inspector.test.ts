@@ -1,6 +1,6 @@
 // The MCP Inspector on the command line, with a server alone and through squall stdio.
 import { execFile } from 'node:child_process'
-import { mkdtempSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
@@ -26,6 +26,7 @@ function inspected(command: readonly string[], options: readonly string[]): Prom
   const args = [INSPECTOR, '--cli', ...options, '--', ...command]
   return new Promise((resolve) => {
     execFile(NODE, args, { env }, (failure, stdout, stderr) => {
+      rmSync(HOME, { recursive: true })
       const error = stderr.split('\n').find((line) => line.startsWith('{"error"'))
       resolve({ code: failure?.code ?? 0, stdout, error })
     })

@@ -176,6 +176,8 @@ it('every fault of a scenario acts, or passes the call where it needs HTTP', asy
   expect(seen).toEqual(
     calls.map((tool) => [tool, tool === 'get_metrics' ? { items } : 'unchanged']),
   )
+  // One for each call, and two for those of query_db.
+  await expect.poll(() => client.effects().length).toBe(calls.length + 8)
   const count = (tool: string, effect: string): number =>
     client.effects().filter((line) => line.tool === tool && shown(line) === effect).length
   const delayed = count('search_docs', 'injected delay')
@@ -233,8 +235,8 @@ it('a client meets as many faults of a plan as Squall counts', async () => {
     const times = seen.filter(([tool, data]) => isMet(tool, data)).length
     recognized += times
     expect(times, rule).toBeGreaterThan(0)
-    const lines = client.effects().filter((line) => line.rule === rule && !line.reason)
-    expect(lines.length, rule).toBe(times)
+    const lines = () => client.effects().filter((line) => line.rule === rule && !line.reason)
+    await expect.poll(() => lines().length, { message: rule }).toBe(times)
     await expect.poll(() => client.results('injected', rule), { message: rule }).toBe(times)
   }
   expect(seen.filter(([, data]) => data !== 'unchanged')).toHaveLength(recognized)
