@@ -11,21 +11,21 @@ export async function importPage(built) {
 Turn the fault configuration of another tool into rules:
 
 \`\`\`sh
-npx squall import examples/import/mcp-chaos.yaml > rules.yaml
-npx squall validate rules.yaml
+npx squall import examples/import/mcp-chaos.yaml -o imported.yaml
+npx squall validate imported.yaml
 \`\`\`
 
-The format is recognized from the content, or named by \`--from\`. The order of the faults stays. Standard error, or \`--json\`, reports with line and column:
+The format is recognized from the content, or named by \`--from\`. Standard error, or \`--json\`, reports with line and column:
 
 - \`changed\`: a field with another meaning, such as a random interval that became a fixed one;
-- \`left out\`: a field that rules do not need or cannot express, with the reason;
+- \`left out\`: a field that rules cannot express, with the reason;
 - \`unknown\`: a field that the format does not have.
 
-**No condition is dropped.** Where a field that limits a fault cannot be carried over, or is unknown, the rule has \`enabled: false\` and a comment with the reason: complete its \`match\`, then remove the line. A file with a wrong type, an unknown type of fault or a missing value is rejected, with the limits of rules files: 1 MiB, 50 levels, one document.
+**Apply the rules only to the pods that the source selects.** Hosts, namespaces, meshes and ports of the source are left out, and disable no rule. Where any other field that limits a fault cannot be carried over, or is unknown, the rule has \`enabled: false\` and a comment with the reason: complete its \`match\`, then remove the line. A file with a wrong type, an unknown type of fault or a missing value is rejected, with the limits of rules files: 1 MiB, 50 levels, one document.
 
 **Without a conversion**, \`squall run\` and \`stdio\` with \`--rules\`, \`validate\` and \`explain\` read files of mcp-chaos and mcp-chaos-monkey in the place of rules, and reload them live. There an unknown field rejects the file; the log names the fields that differ. \`squall apply\` and \`attach\` need rules.
 
-\`maxActive\` limits the faults that act at the same time to 100, unless the source has a limit of its own.
+The exit code is 1 for an invalid file. A file without faults that can be converted gives \`rules: []\` and exit code 0.
 
 ${FORMATS.map((name) => section(name, CONVERTERS[name])).join('\n')}`
 }

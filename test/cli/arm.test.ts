@@ -80,6 +80,6 @@ it('needs a token', async () => {
   const { code, stderr } = await startProgram(['disarm'], {}, { here: true })
   expect(code).toBe(2)
   expect(stderr).toBe(
-    'squall: no admin token; use --admin-token-file with the file that squall run got\n',
+    'squall: no admin token; set SQUALL_ADMIN_TOKEN or --admin-token-file to the token of the sidecar\n',
   )
 })

@@ -93,3 +93,16 @@ it('needs the token to change something, and to read none', async () => {
   expect(await run('clear')).toMatchObject({ code: 2 })
   expect(await run('list')).toMatchObject({ code: 0, stdout: `${address}: no temporary faults\n` })
 })
+
+it('names the option that a sidecar without rules and without a token lacks', async () => {
+  const closed = await startSquall({ flags: ['--upstream', upstream.url] })
+  try {
+    const to = ['--sidecar', new URL(closed.admin).host, '--admin-token-file']
+    const args = ['fault', 'add', '--fault', 'hang', '--for', '1m', ...to, join(directory, 'token')]
+    const { code, stdout } = await startProgram(args, {}, { here: true })
+    expect(code).toBe(1)
+    expect(stdout).toContain('takes no temporary faults: start the sidecar with --admin-token-file')
+  } finally {
+    await closed.close()
+  }
+})

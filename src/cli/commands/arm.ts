@@ -11,7 +11,7 @@ import { invalidOption, missing } from '../flags/usage-error.ts'
 const MAX_REASON = 200
 const FAILED = 1
 
-const DISARM_FLAGS = group('The sidecars:', {
+const DISARM_FLAGS = group('Sidecars:', {
   adminTokenFile: one(
     'path',
     'file with the admin token of the sidecars (or SQUALL_ADMIN_TOKEN itself)',
@@ -41,7 +41,10 @@ Exit code: 1 when a sidecar did not confirm.`,
     parse: ({ adminTokenFile, reason, timeout, json }, { env, operands }) => {
       const token = adminTokenOf(adminTokenFile, env)
       if (token === undefined) {
-        throw missing('no admin token', 'use --admin-token-file with the file that squall run got')
+        throw missing(
+          'no admin token',
+          'set SQUALL_ADMIN_TOKEN or --admin-token-file to the token of the sidecar',
+        )
       }
       const change = { what, token, timeout, reason: reason ?? 'by squall disarm' }
       return { endpoints: parseEndpoints(operands), json, change }

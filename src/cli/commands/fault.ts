@@ -7,7 +7,7 @@ import { group, type Values } from '../flags/flag.ts'
 import { asText, duration, many, one, toggle } from '../flags/kinds.ts'
 import { missing } from '../flags/usage-error.ts'
 
-const SIDECARS = 'The sidecars:'
+const SIDECARS = 'Sidecars:'
 const PAGE = 'docs/guides/one-command-faults.md'
 const NOTE = `
 The sidecar of --sidecar needs an admin token: give it as --admin-token-file or SQUALL_ADMIN_TOKEN.
@@ -99,7 +99,10 @@ function changeOf(flags: Values<typeof SIDECAR_FLAGS>, { env }: Context): FaultR
   const { sidecar: endpoints, adminTokenFile, timeout, json } = flags
   const token = adminTokenOf(adminTokenFile, env)
   if (token === undefined) {
-    throw missing('no admin token', 'use --admin-token-file with the file that squall run got')
+    throw missing(
+      'no admin token',
+      'set SQUALL_ADMIN_TOKEN or --admin-token-file to the token of the sidecar',
+    )
   }
   return { endpoints, token, timeout, json }
 }

@@ -72,7 +72,7 @@ export const STDIO = defineCommand({
   operands: { form: '[command...]', most: Infinity },
   flags: FLAGS,
   note: `
-Write the command of the server and its arguments behind --. Standard output has the lines for the client alone;
+Put the command of the server after --. Standard output carries MCP messages only;
 logs go to standard error, as those of the server do. The exit code is that of the server.`,
   parse: (flags, { env, operands }) => stdioOptionsOf(flags, env, operands),
   start: stdio,

@@ -10,7 +10,8 @@ export const WATCH = defineCommand({
   name: 'watch',
   examples: ['watch', 'watch --verdict runaway --verdict duplicate_execution', 'watch --json'],
   page: 'docs/guides/what-the-agent-did.md',
-  description: 'watch what agents do after faults and errors, with squall run --tasks',
+  description:
+    'watch what agents do after faults and errors, with --tasks of squall run or squall stdio',
   operands: { form: '[addresses...]', most: Infinity },
   flags: {
     ...group('Verdicts:', {
@@ -26,8 +27,8 @@ export const WATCH = defineCommand({
     ...readTokenFlag('Reading:'),
   },
   note: `
-Addresses are host:port or http://host:port of admin ports (default: 127.0.0.1:15390). A verdict is shown when it is
-clear, at the latest after --task-window of squall run. Ctrl-C ends it.`,
+Addresses are host:port or http://host:port of admin ports (default: 127.0.0.1:15390). Each verdict
+appears when it is final, at most --task-window after the call. Ctrl-C ends it.`,
   // A variable for a filter would hide verdicts without a trace.
   fromEnvironment: false,
   parse: ({ json, limit = Infinity, adminReadTokenFile, ...filters }, { env, operands }) => ({

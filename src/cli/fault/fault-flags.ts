@@ -13,10 +13,10 @@ export const FAULT_FLAGS = {
     method: many('method', 'method, such as tools/list; repeat it for more', texts),
     header: many('name=value', 'header that the request must have; repeat it for more', pairs),
     percent: percent('share of the matching calls', { min: 0, max: 100 }),
-    times: count('most calls that get the fault', { min: 1, max: 1_000_000_000 }),
+    times: count('maximum number of calls that get the fault', { min: 1, max: 1_000_000_000 }),
   }),
   ...group('The fault:', {
-    delay: duration('makes calls late by this long', { min: 0, max: 3_600_000 }),
+    delay: duration('delays each call by this time', { min: 0, max: 3_600_000 }),
     abort: count('responds with this HTTP status', { min: 200, max: 599 }),
     toolError: one('text', 'responds with a tool error of this text', asText),
     rpcError: one('code', 'responds with a JSON-RPC error of this code', parseCode),
@@ -27,11 +27,11 @@ export const FAULT_FLAGS = {
     ),
     rule: one(
       'yaml',
-      'whole rule as in a rules file; other options replace its keys',
+      'whole rule as in a rules file; --tool, --percent and other options replace its keys, and faults are added before its own',
       asGiven<Given>,
     ),
   }),
-  ...group('Its end and its name:', {
+  ...group('Duration and name:', {
     for: duration('time after which the fault ends by itself; required', {
       min: 1,
       max: MAX_DURATION_MS,

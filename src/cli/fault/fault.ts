@@ -6,6 +6,8 @@ import { type AdminEndpoint, endpointText } from '../../lab/top/sidecar-view.ts'
 import { print } from '../files.ts'
 
 const FAILED = 1
+const NO_FAULTS =
+  'takes no temporary faults: start the sidecar with --admin-token-file or SQUALL_ADMIN_TOKEN'
 
 /** The sidecars of a command, and how it asks them. */
 export interface FaultRequest {
@@ -56,7 +58,8 @@ async function askEach<E extends Endpoint>(
         return { address, ok: true, lines: linesOf(value, date), value: { ...value } }
       } catch (error) {
         if (!(error instanceof AdminError)) throw error
-        const { message } = error
+        const message =
+          error.status === 404 && endpoint.method !== 'DELETE' ? NO_FAULTS : error.message
         return { address, ok: false, lines: [message], value: { error: message } }
       }
     }),

@@ -119,7 +119,9 @@ function parseTools(given: readonly Given[]): readonly string[] {
 
 function parseSidecars(given: readonly Given[]): readonly URL[] {
   atMost(MAX_SIDECARS, given)
-  return given.map((each) => parseTarget(each, ADMIN_FORM))
+  // One that is named twice must not be counted twice.
+  const urls = given.map((each) => parseTarget(each, ADMIN_FORM))
+  return [...new Map(urls.map((url) => [url.origin, url])).values()]
 }
 
 function parseProtocolVersion(given: Given): string {

@@ -14,7 +14,7 @@ const kindOf = oneOf(KEY_KINDS)
 
 export const TASK_FLAGS = group('Tasks of agents:', {
   tasks: toggle(
-    'group calls into tasks, and report what agents do after faults and errors; each of the next options does so too',
+    'group calls into tasks, and report what agents do after faults and errors; implied by the other --task options',
   ),
   taskBy: many(
     'kinds',

@@ -116,7 +116,7 @@ function faultLines({ fault, config, responses }: FaultOutlook): string[] {
 }
 
 function responseText({ acts, does, needs, reason, behind }: ResponseOutlook): string {
-  if (behind !== undefined) return `has no turn behind ${behind}`
+  if (behind !== undefined) return `is not reached: ${behind} responds before`
   if (acts === 'yes') return does ?? ''
   if (acts === 'depends') return `${does ?? ''}, given ${needs ?? ''}`
   return `does not act (${reason ?? ''})`

@@ -96,7 +96,7 @@ type TextKey = 'uri' | 'method' | 'authority'
 export const ISTIO: Converter = {
   source: 'an Istio VirtualService',
   about:
-    'Fields are read in camelCase and snake_case. Delay and abort of a route are sampled by themselves. Rules match HTTP exchanges, also those that are no MCP, as Istio does; health checks and OAuth are exempt.',
+    'Fields are read in camelCase and snake_case. Delay and abort of a route are sampled independently. Rules match HTTP exchanges, also those that are no MCP, as Istio does; health checks and OAuth are exempt.',
   shapes: [SERVICE, SPEC, ROUTE, MATCH, TEXT, FAULT, DELAY, ABORT, PERCENT],
   recognizes: (value) => manifestsOf(value, KIND).length > 0,
   convert: (report, value) => {

@@ -48,7 +48,7 @@ const UNITS: Readonly<Record<string, number>> = { kbps: 1, Mbps: 1000, Gbps: 1_0
 export const KUMA: Converter = {
   source: 'a MeshFaultInjection of Kuma',
   about:
-    'In the format of Kubernetes and the universal one. The faults of a list are sampled one after the other, as in Kuma. Rules match HTTP exchanges, also those that are no MCP; health checks and OAuth are exempt.',
+    'Both the Kubernetes and the universal format are read. The faults of a list are sampled one after the other, as in Kuma. Rules match HTTP exchanges, also those that are no MCP; health checks and OAuth are exempt.',
   shapes: [POLICY, SPEC, FROM, INBOUND, CONF, FAULT, DELAY, ABORT, BANDWIDTH],
   recognizes: (value) => policiesIn(value).length > 0,
   convert: (report, value) => {

@@ -2,7 +2,7 @@ import { fieldsOf, isRecord, textOf } from '../../base/values.ts'
 import type { Item } from './entry.ts'
 import { aside, type Field, to } from './fields.ts'
 
-const NOT_ABOUT_FAULTS = aside('says nothing about faults')
+const NOT_ABOUT_FAULTS = aside('unrelated to faults')
 
 /** Declares the fields of every Kubernetes object beside its `spec`. */
 export const MANIFEST_FIELDS = {

@@ -95,7 +95,7 @@ const KINDS: Kinds = {
 export const MCP_CHAOS: Converter = {
   source: 'a fault plan of mcp-chaos',
   about:
-    'Squall injects on the wire what mcp-chaos in part only records: its latency is added to a metric, its drift and partial results are marks. All faults of a plan act on a call, in their order; of two errors for one call mcp-chaos sends the last one, Squall the first.',
+    'Squall injects latency, schema drift and partial results, which mcp-chaos only records. All faults of a plan act on a call, in their order; of two errors for one call mcp-chaos sends the last one, Squall the first.',
   isRules: true,
   shapes: [PLAN, ...shapesOf(KINDS)],
   recognizes: (value) =>

@@ -1,5 +1,5 @@
-import { Document, isMap, isPair, isSeq } from 'yaml'
-import { plain } from '../../base/text/foreign-text.ts'
+import { Document, isMap, isPair, isSeq, visit } from 'yaml'
+import { hasUnseen, plain, plainJson } from '../../base/text/foreign-text.ts'
 import type { Draft, FileKeys } from './report.ts'
 
 const MAX_LINE = 100
@@ -18,7 +18,17 @@ export function rulesYaml(
   document.commentBefore = comments.map(comment).join('\n')
   const list = document.get('rules')
   if (isSeq(list)) list.items.forEach((item, index) => layOut(item, drafts[index], index > 0))
-  return document.toString({ lineWidth: 0, singleQuote: true })
+  visit(document, {
+    Scalar: (_, node) => {
+      const { value } = node
+      if (typeof value === 'string' && hasUnseen(value.replaceAll('\n', ''))) {
+        node.type = 'QUOTE_DOUBLE'
+      }
+    },
+  })
+  const text = document.toString({ lineWidth: 0, singleQuote: true })
+  // Only double quotes have such characters left, and there an escape stands for the same value.
+  return text.split('\n').map(plainJson).join('\n')
 }
 
 function layOut(rule: unknown, draft: Draft | undefined, spaceBefore: boolean): void {

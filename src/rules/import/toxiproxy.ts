@@ -98,7 +98,7 @@ const KINDS: Kinds<Faults> = {
 export const TOXIPROXY: Converter = {
   source: 'proxies of toxiproxy',
   about:
-    'Reads what `GET /proxies` returns, a list of such proxies, or one. toxiproxy samples connections and acts on bytes; rules sample HTTP exchanges, and act on the body of each, also of those that are no MCP. Health checks and OAuth are exempt. Of several proxies with faults, one may be in front of your MCP server: their rules are disabled.',
+    'Reads what `GET /proxies` returns, a list of such proxies, or one. toxiproxy samples connections and acts on bytes; rules sample HTTP exchanges, and act on the body of each, also of those that are no MCP. Health checks and OAuth are exempt. If several proxies have toxics, all rules are disabled: enable those of the proxy in front of your MCP server.',
   shapes: [PROXY, TOXIC, ...shapesOf(KINDS)],
   recognizes: (value) => {
     const proxies = proxiesIn(value)

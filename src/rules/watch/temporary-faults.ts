@@ -16,6 +16,8 @@ export const MAX_TEMPORARY = 1_000
 /** The longest time until a temporary fault ends. */
 export const MAX_LASTING_MS = 24 * 3_600_000
 
+/** The clock may be set, or the machine may sleep: ends are looked at as often. */
+const CHECK_EVERY_MS = 10_000
 const MAX_SHOWN_PROBLEMS = 5
 const NO_END =
   'needs `for`, such as "30s": a temporary fault ends by itself (with `repeat`, give `until`)'
@@ -36,12 +38,18 @@ export interface RejectedFault {
 export class TemporaryFaults {
   readonly #rules: ActiveRules
   readonly #onExpired: (names: readonly string[]) => void
+  readonly #checkEvery: number
   #waiting = new AbortController()
 
   /** `onExpired` gets the names of faults whose time is over. */
-  constructor(rules: ActiveRules, onExpired: (names: readonly string[]) => void = () => undefined) {
+  constructor(
+    rules: ActiveRules,
+    onExpired: (names: readonly string[]) => void = () => undefined,
+    checkEvery = CHECK_EVERY_MS,
+  ) {
     this.#rules = rules
     this.#onExpired = onExpired
+    this.#checkEvery = checkEvery
   }
 
   /** The faults that have not ended, in the order in which they were added. */
@@ -105,12 +113,13 @@ export class TemporaryFaults {
     if (expired.length > 0) this.#onExpired(expired.map(({ rule }) => rule.name))
   }
 
-  /** Waits until the next fault ends. */
+  /** Waits until the next fault ends, or until the next look at the clock. */
   #follow(): void {
     this.#waiting.abort()
     const ends = this.#rules.temporary.map(({ rule }) => this.#endOf(rule))
     if (ends.length === 0) return
-    const wait = Math.max(1, Math.ceil(Math.min(...ends) - this.#rules.clock()))
+    const left = Math.ceil(Math.min(...ends) - this.#rules.clock())
+    const wait = Math.max(1, Math.min(left, this.#checkEvery))
     this.#waiting = new AbortController()
     const over = (): void => {
       this.#expire()

@@ -166,8 +166,10 @@ test.each([
     const { squall } = opened(await startSquall({ rules, flags: TASKS, upstream }))
     const target = ['--target', `http://127.0.0.1:${squall.port}/mcp`, '--tools', 'rest']
     const gates = ['--slo', 'duplicate-execution=0', '--slo', 'runaway<1%']
-    const more = ['--sidecar', squall.admin, '--tasks', '5', '--clients', '1', '--retries', '1']
-    const args = ['load', ...target, ...more, ...gates]
+    // A sidecar that is named twice counts once.
+    const sidecars = ['--sidecar', squall.admin, '--sidecar', `${squall.admin}/`]
+    const more = ['--tasks', '5', '--clients', '1', '--retries', '1']
+    const args = ['load', ...target, ...sidecars, ...more, ...gates]
     const { code, stdout } = await startProgram(args, {}, { here: true })
     expect(code).toBe(expected)
     expect(stdout).toContain(`executed twice: ${twice}`)

@@ -53,7 +53,7 @@ it('writes lines of JSON, of verdicts that the filters select', async () => {
 it('names the option of a sidecar that watches no agents', async () => {
   const { problems, ended, terminal } = await begin({ json: false }, [])
   expect(await ended).toBe(1)
-  expect(problems.join('')).toContain('start squall run with --tasks')
+  expect(problems.join('')).toContain('start squall run or squall stdio with --tasks')
   expect(terminal.written).toBe('')
 })
 

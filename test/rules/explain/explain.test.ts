@@ -178,8 +178,9 @@ describe('an explanation', () => {
             (HTTP+SSE, batch in JSON, batch by stream: responds with a tool error)
         stops: matches, and samples this call
           abort {"toolError":"injected","at":"request"}
-            JSON, stream: has no turn behind slow/abort
-            (HTTP+SSE, batch in JSON, batch by stream: has no turn behind slow/abort)
+            JSON, stream: is not reached: slow/abort responds before
+            (HTTP+SSE, batch in JSON, batch by stream: is not reached: slow/abort
+              responds before)
         late: matches, but stops samples it and says then: stop
           abort {"toolError":"injected","at":"request"}
             JSON, stream: responds with a tool error

@@ -127,3 +127,11 @@ it('names what it cannot recognize', () => {
   expect(notImported('rules: []')[0]!.message).toContain('a rules file already')
   expect(notImported('faults: [{ delay: 1 }]')[0]!.message).toContain('no known format')
 })
+
+it('writes no control characters, which a terminal would obey, and keeps the values', () => {
+  const tools = ['\u009b2J', 'a\u202eb', '\u2028', 'x\ty', '\u{e0041}']
+  const result = importFaults(JSON.stringify({ faults: [{ type: 'drop_tool', tools }] }))
+  if (!result.ok) throw new Error(JSON.stringify(result.problems))
+  expect(result.text.replaceAll('\n', '')).not.toMatch(/[\p{C}\p{Zl}\p{Zp}]/u)
+  expect(accepted(result.text).rules.map(({ match }) => match?.tool)).toEqual(tools)
+})
