@@ -58,6 +58,11 @@ export const ELSEWHERE: readonly Elsewhere[] = [
     because: 'it prints nothing before an agent reacts; its tests read the lines',
   },
   {
+    page: 'docs/guides/one-command-faults.md',
+    command: /--compat-api|\/chaos\//,
+    because: 'the sidecar of the page has other flags; the tests of this API send the requests',
+  },
+  {
     page: 'docs/guides/stdio.md',
     command: /^squall (?:stdio|explain)/,
     because: 'the server is the reader’s own; tests of the command start real ones',
@@ -184,8 +189,9 @@ export const FAILS: readonly {
   readonly code: number
 }[] = [{ page: 'README.md', command: /--slo 'success>99%'$/, code: 1 }]
 
-/** Shortens durations of minutes for readers to seconds for tests. */
+/** Shortens durations of minutes to seconds for tests, and names an address that is the default. */
 export const SHORTER: readonly (readonly [long: RegExp, short: string])[] = [
   [/--duration \d+s/, '--duration 2s'],
   [/--tasks \d{3,}/, '--tasks 60'],
+  [/^npx squall fault \w+/, '$& --sidecar 127.0.0.1:15390'],
 ]
