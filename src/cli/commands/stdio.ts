@@ -105,10 +105,7 @@ async function stdio(options: ReturnType<typeof stdioOptionsOf>): Promise<number
   surviveOwnErrors(logger)
   const early: NodeJS.Signals[] = []
   let forward = (signal: NodeJS.Signals): void => void early.push(signal)
-  const forget = onSignals(FORWARDED, (signal) => {
-    // A terminal sends Ctrl-C to the server as well.
-    if (signal !== 'SIGINT' || !process.stdin.isTTY) forward(signal)
-  })
+  const forget = onSignals(FORWARDED, (signal) => forward(signal))
   const { assemble } = await import('../run/assemble.ts')
   const running = await assemble(options, logger).catch(startFailed)
   const { stdio: port } = running.sidecar

@@ -23,7 +23,10 @@ export class StartError extends Error {
 /** The variables with Squall's own secrets, which the server does not get. */
 const SECRETS = /^SQUALL_.*TOKEN$/
 
-/** Runs an MCP server that speaks stdio. */
+/**
+ * Runs an MCP server that speaks stdio. The command may be a wrapper that starts the server, so
+ * that signals go to the group of its processes.
+ */
 export class ServerProcess {
   readonly output: Readable
   readonly input: PipeWriter
@@ -31,17 +34,19 @@ export class ServerProcess {
   #hasExited = false
   #suspended = 0
   #waker: ChildProcess | undefined
-  readonly #child: ChildProcess
+  readonly #group: number
   readonly #killed = (): void => this.kill('SIGKILL')
 
   private constructor(child: ChildProcess, input: PipeWriter, output: Readable) {
-    this.#child = child
+    this.#group = -child.pid!
     this.input = input
     this.output = output
     this.exited = new Promise((resolve) => {
       child.once('exit', (code, signal) => {
         this.#hasExited = true
         process.off('exit', this.#killed)
+        // The command alone may have been killed while its group was suspended.
+        if (this.#suspended > 0) this.#signal('SIGCONT')
         this.#waker?.kill()
         resolve({ code, signal })
       })
@@ -56,15 +61,15 @@ export class ServerProcess {
     const child = spawn(command, args, {
       stdio: ['pipe', 'pipe', 'inherit'],
       env: Object.fromEntries(entries),
+      detached: true,
     })
-    const server = new ServerProcess(child, new PipeWriter(child.stdin), child.stdout)
     try {
       await once(child, 'spawn')
     } catch (error) {
       throw new StartError((error as NodeJS.ErrnoException).code ?? (error as Error).message)
     }
     child.on('error', () => undefined)
-    return server
+    return new ServerProcess(child, new PipeWriter(child.stdin), child.stdout)
   }
 
   get running(): boolean {
@@ -73,29 +78,45 @@ export class ServerProcess {
 
   /** Sends a signal to the server, if it still runs; a suspended server continues. */
   kill(signal: NodeJS.Signals): void {
-    if (this.#hasExited) return
-    this.#child.kill(signal)
-    if (this.#suspended > 0) this.#child.kill('SIGCONT')
+    this.#signal(signal)
+    if (this.#suspended > 0) this.#signal('SIGCONT')
   }
 
   /** Suspends the server until the returned function was called, as often as this one. */
   suspend(): () => void {
     if (this.#suspended++ === 0 && !this.#hasExited) {
-      this.#waker = wakerOf(this.#child)
-      this.#child.kill('SIGSTOP')
+      this.#waker = wakerOf(this.#group)
+      this.#signal('SIGSTOP')
     }
     return () => {
       if (--this.#suspended > 0 || this.#hasExited) return
-      this.#child.kill('SIGCONT')
+      this.#signal('SIGCONT')
       this.#waker?.kill()
+    }
+  }
+
+  /** Reads no more from processes that outlive the command. */
+  release(): void {
+    this.output.destroy()
+  }
+
+  /** Sends a signal to the group of the command; also after its end, while others use its pipe. */
+  #signal(signal: NodeJS.Signals): void {
+    if (this.#hasExited && this.output.destroyed) return
+    try {
+      process.kill(this.#group, signal)
+    } catch {
+      // All its processes have ended.
     }
   }
 }
 
 /** Starts a process that continues a suspended server when Squall is killed and cannot do so. */
-function wakerOf({ pid }: ChildProcess): ChildProcess {
-  const waker = spawn('/bin/sh', ['-c', 'read -r _; kill -CONT "$0"', String(pid)], {
+function wakerOf(group: number): ChildProcess {
+  const waker = spawn('/bin/sh', ['-c', 'read -r _; kill -CONT "$0"', String(group)], {
     stdio: ['pipe', 'ignore', 'ignore'],
+    // A signal to the group of Squall does not reach it.
+    detached: true,
   })
   // Without a shell, and where the pipe breaks, there is nothing else to do.
   waker.on('error', () => undefined)

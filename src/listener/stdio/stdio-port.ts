@@ -114,7 +114,8 @@ export class StdioPort {
     void this.#client.broken.then(() => this.#clientGone())
     const exit = await server.exited
     // Its own children may keep the pipe open.
-    await Promise.race([fromServer, this.#silence()])
+    await Promise.race([fromServer, this.#silence(), this.#client.broken])
+    server.release()
     this.#upstream!.stream.end()
     await Promise.race([this.#streamEnded, this.#client.broken])
     if (this.#tail !== undefined) this.#client.write(this.#tail)
@@ -217,11 +218,17 @@ export class StdioPort {
     this.#tail ??= tail?.bytes
   }
 
-  /** Resolves when an ended server's pipe brings nothing more, although the client reads. */
+  /**
+   * Resolves when an ended server's pipe brings nothing more, or brought more for the grace period,
+   * although the client reads.
+   */
   async #silence(): Promise<void> {
-    for (let before = -1; before !== this.#parts || this.#client.blocked;) {
+    let before = -1
+    for (let waits = 0; before !== this.#parts && waits < GRACE / INTERVAL;) {
       before = this.#parts
       await new Promise((resolve) => setTimeout(resolve, INTERVAL))
+      if (this.#client.blocked) [before, waits] = [-1, 0]
+      else waits++
     }
   }
 

@@ -1,18 +1,10 @@
 import { describe, type ExpectStatic, it } from 'vitest'
 import { type Program, startProgram } from '../../support/program.ts'
-import { rulesFile, stdioClient, throughSquall } from '../../support/stdio-client.ts'
+import { isAlive, rulesFile, stdioClient, throughSquall } from '../../support/stdio-client.ts'
 
 /** Starts `squall stdio` in front of a shell script. */
 function script(text: string, how = {}, options: readonly string[] = []): Program {
   return startProgram(['stdio', ...options, '--', 'sh', '-c', text], {}, how)
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch {
-    return false
-  }
 }
 
 const gone = (expect: ExpectStatic, ...pids: readonly number[]) =>
