@@ -17,6 +17,7 @@ export const WAITING = [
   'test/cli/policy/policy.test.ts',
   'test/cli/stdio/lifecycle.test.ts',
   'test/cli/stdio/process-faults.test.ts',
+  'test/cli/stdio/stalled-client.test.ts',
   'test/cli/stdio/wrapped-server.test.ts',
   'test/cluster/kube/apply-targets.test.ts',
   'test/cluster/kube/apply.test.ts',

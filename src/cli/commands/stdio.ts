@@ -118,7 +118,8 @@ async function stdio(options: ReturnType<typeof stdioOptionsOf>): Promise<number
   logger.info({ code: exit.code, signal: exit.signal, violations }, 'the server has ended')
   await running.close()
   forget()
-  return exitCodeOf(exit) || (found.length > 0 ? 1 : 0)
+  // The regular end waits for the client, which may have been given up.
+  process.exit(exitCodeOf(exit) || (found.length > 0 ? 1 : 0))
 }
 
 async function startFailed(error: unknown): Promise<never> {

@@ -5,7 +5,7 @@ import type { InFlightRequests } from '../in-flight-requests.ts'
 import type { Pipeline } from '../pipeline.ts'
 import { createPipeline, type PipelineBounds, type PortContext } from '../port-pipeline.ts'
 import { isBlank, type LinePart, LineSplitter, mayBeMessage } from './lines.ts'
-import { PipeWriter } from './pipe-writer.ts'
+import { PipeWriter, withResolver } from './pipe-writer.ts'
 import { ServerCheck } from './server-check.ts'
 import { type ServerCommand, type ServerExit, ServerProcess } from './server-process.ts'
 import { LineExchange, StreamExchange } from './stdio-exchange.ts'
@@ -26,6 +26,8 @@ export interface ClientPipes {
 
 /** The time for a server to end by itself, and again after SIGTERM, in milliseconds. */
 const GRACE = 2_000
+/** The signals that ask a server to end. */
+const ENDING = new Set<NodeJS.Signals>(['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'])
 /** The interval of looking for the end of the parent and of the output, in milliseconds. */
 const INTERVAL = 500
 
@@ -42,6 +44,9 @@ export class StdioPort {
   readonly #open = new Set<LineExchange>()
   readonly #stream: StreamExchange
   readonly #streamEnded: Promise<void>
+  /** Resolves when the client is gone, or is waited for no longer. */
+  readonly #abandoned: Promise<void>
+  readonly #abandon: () => void
   #server: ServerProcess | undefined
   #upstream: StdioUpstream | undefined
   #pipeline: Pipeline | undefined
@@ -65,10 +70,13 @@ export class StdioPort {
     this.#check = strict ? new ServerCheck(maxInFlight, context.logger) : undefined
     this.upstreamName = basename(server.command)
     this.#input = client.input
-    let ended = (): void => undefined
-    this.#streamEnded = new Promise((resolve) => (ended = resolve))
+    const ended = withResolver()
+    const abandoned = withResolver()
+    this.#streamEnded = ended.promise
+    this.#abandoned = abandoned.promise
+    this.#abandon = abandoned.resolve
     this.#client = new PipeWriter(client.output, () => this.#stream.listener?.drained())
-    this.#stream = new StreamExchange((bytes) => this.#client.write(bytes), ended)
+    this.#stream = new StreamExchange((bytes) => this.#client.write(bytes), ended.resolve)
   }
 
   /** True while the server runs. */
@@ -111,21 +119,27 @@ export class StdioPort {
     const server = this.#server!
     const fromServer = this.#readServer(server.output)
     void this.#readClient(server)
-    void this.#client.broken.then(() => this.#clientGone())
+    void this.#client.broken.then(() => {
+      this.#abandon()
+      this.#clientGone()
+    })
     const exit = await server.exited
     // Its own children may keep the pipe open.
-    await Promise.race([fromServer, this.#silence(), this.#client.broken])
+    await Promise.race([fromServer, this.#silence(), this.#abandoned])
     server.release()
     this.#upstream!.stream.end()
-    await Promise.race([this.#streamEnded, this.#client.broken])
+    await Promise.race([this.#streamEnded, this.#abandoned])
     if (this.#tail !== undefined) this.#client.write(this.#tail)
-    await this.#client.flushed()
+    await Promise.race([this.#client.flushed(), this.#abandoned])
     return this.#exitCode === undefined ? exit : { code: this.#exitCode, signal: null }
   }
 
-  /** Sends a signal to the server. */
+  /** Sends a signal to the server; when it ends, a client that does not read is abandoned soon. */
   signal(signal: NodeJS.Signals): void {
-    this.#server?.kill(signal)
+    const server = this.#server
+    server?.kill(signal)
+    if (this.running && !ENDING.has(signal)) return
+    void server?.exited.then(() => setTimeout(this.#abandon, GRACE))
   }
 
   sweep(): void {
