@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { Readable } from 'node:stream'
 import { PipeWriter } from './pipe-writer.ts'
@@ -29,6 +29,8 @@ const SECRETS = /^SQUALL_.*TOKEN$/
  */
 export class ServerProcess {
   readonly output: Readable
+  /** Standard error. */
+  readonly errors: Readable
   readonly input: PipeWriter
   readonly exited: Promise<ServerExit>
   #hasExited = false
@@ -37,10 +39,11 @@ export class ServerProcess {
   readonly #group: number
   readonly #killed = (): void => this.kill('SIGKILL')
 
-  private constructor(child: ChildProcess, input: PipeWriter, output: Readable) {
+  private constructor(child: ChildProcessWithoutNullStreams) {
     this.#group = -child.pid!
-    this.input = input
-    this.output = output
+    this.input = new PipeWriter(child.stdin)
+    this.output = child.stdout
+    this.errors = child.stderr
     this.exited = new Promise((resolve) => {
       child.once('exit', (code, signal) => {
         this.#hasExited = true
@@ -59,7 +62,8 @@ export class ServerProcess {
   static async start({ command, args }: ServerCommand): Promise<ServerProcess> {
     const entries = Object.entries(process.env).filter(([name]) => !SECRETS.test(name))
     const child = spawn(command, args, {
-      stdio: ['pipe', 'pipe', 'inherit'],
+      // A server that inherits standard error makes writing to it block.
+      stdio: ['pipe', 'pipe', 'pipe'],
       env: Object.fromEntries(entries),
       detached: true,
     })
@@ -69,7 +73,7 @@ export class ServerProcess {
       throw new StartError((error as NodeJS.ErrnoException).code ?? (error as Error).message)
     }
     child.on('error', () => undefined)
-    return new ServerProcess(child, new PipeWriter(child.stdin), child.stdout)
+    return new ServerProcess(child)
   }
 
   get running(): boolean {
@@ -98,6 +102,7 @@ export class ServerProcess {
   /** Reads no more from processes that outlive the command. */
   release(): void {
     this.output.destroy()
+    this.errors.destroy()
   }
 
   /** Sends a signal to the group of the command; also after its end, while others use its pipe. */

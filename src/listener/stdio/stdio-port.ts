@@ -22,6 +22,8 @@ export type StdioPortOptions = PipelineBounds & {
 export interface ClientPipes {
   readonly input: Readable
   readonly output: Writable
+  /** Gets the standard error of the server. */
+  readonly errors: Writable
 }
 
 /** The time for a server to end by itself, and again after SIGTERM, in milliseconds. */
@@ -39,12 +41,12 @@ export class StdioPort {
   /** Undefined where violations of the protocol are not looked for. */
   readonly #check: ServerCheck | undefined
   readonly #client: PipeWriter
-  readonly #input: Readable
+  readonly #pipes: ClientPipes
   readonly #closing = new AbortController()
   readonly #open = new Set<LineExchange>()
   readonly #stream: StreamExchange
   readonly #streamEnded: Promise<void>
-  /** Resolves when the client is gone, or is waited for no longer. */
+  /** Resolves when the client is waited for no longer. */
   readonly #abandoned: Promise<void>
   readonly #abandon: () => void
   #server: ServerProcess | undefined
@@ -56,7 +58,7 @@ export class StdioPort {
   /** The exit code that a fault has set. */
   #exitCode: number | undefined
   #isClientGone = false
-  /** The parts of the server's lines so far. */
+  /** The parts of the server's lines and standard error so far. */
   #parts = 0
   /** The last line of the server when it has no line feed. */
   #tail: Buffer | undefined
@@ -69,7 +71,7 @@ export class StdioPort {
     const { server, strict, maxInFlight } = options
     this.#check = strict ? new ServerCheck(maxInFlight, context.logger) : undefined
     this.upstreamName = basename(server.command)
-    this.#input = client.input
+    this.#pipes = client
     const ended = withResolver()
     const abandoned = withResolver()
     this.#streamEnded = ended.promise
@@ -117,15 +119,12 @@ export class StdioPort {
   /** Carries all messages; resolves when the server has ended and the client has its last bytes. */
   async carry(): Promise<ServerExit> {
     const server = this.#server!
-    const fromServer = this.#readServer(server.output)
+    const fromServer = [this.#readServer(server.output), this.#passErrors(server.errors)]
     void this.#readClient(server)
-    void this.#client.broken.then(() => {
-      this.#abandon()
-      this.#clientGone()
-    })
+    void this.#client.broken.then(() => this.#clientGone())
     const exit = await server.exited
     // Its own children may keep the pipe open.
-    await Promise.race([fromServer, this.#silence(), this.#abandoned])
+    await Promise.race([Promise.all(fromServer), this.#silence(), this.#abandoned])
     server.release()
     this.#upstream!.stream.end()
     await Promise.race([this.#streamEnded, this.#abandoned])
@@ -163,7 +162,7 @@ export class StdioPort {
   async #readClient(server: ServerProcess): Promise<void> {
     const splitter = new LineSplitter(this.#options.maxBody)
     try {
-      for await (const chunk of this.#input) {
+      for await (const chunk of this.#pipes.input) {
         for (const part of splitter.push(chunk as Buffer)) await this.#fromClient(part, server)
       }
     } catch {
@@ -232,8 +231,17 @@ export class StdioPort {
     this.#tail ??= tail?.bytes
   }
 
+  /** Passes standard error on; resolves at its end. */
+  #passErrors(errors: Readable): Promise<void> {
+    const { errors: output } = this.#pipes
+    errors.on('data', () => this.#parts++)
+    errors.pipe(output, { end: false })
+    output.on('error', () => errors.destroy())
+    return new Promise((resolve) => errors.once('close', resolve))
+  }
+
   /**
-   * Resolves when an ended server's pipe brings nothing more, or brought more for the grace period,
+   * Resolves when an ended server's pipes bring nothing more, or brought more for the grace period,
    * although the client reads.
    */
   async #silence(): Promise<void> {
