@@ -119,7 +119,7 @@ export class StdioPort {
   /** Carries all messages; resolves when the server has ended and the client has its last bytes. */
   async carry(): Promise<ServerExit> {
     const server = this.#server!
-    const fromServer = [this.#readServer(server.output), this.#passErrors(server.errors)]
+    const fromServer = [this.#readServer(server), this.#passErrors(server.errors)]
     void this.#readClient(server)
     void this.#client.broken.then(() => this.#clientGone())
     const exit = await server.exited
@@ -213,10 +213,10 @@ export class StdioPort {
     clearTimeout(timer)
   }
 
-  async #readServer(output: Readable): Promise<void> {
+  async #readServer(server: ServerProcess): Promise<void> {
     const splitter = new LineSplitter(this.#options.maxBody)
     try {
-      for await (const chunk of output) {
+      for await (const chunk of server.output) {
         for (const part of splitter.push(chunk as Buffer)) {
           this.#parts++
           this.#check?.fromServer(part)
@@ -227,7 +227,7 @@ export class StdioPort {
       // A pipe that breaks has ended.
     }
     const tail = splitter.end()
-    if (tail !== undefined) this.#check?.fromServer(tail)
+    if (tail !== undefined && !server.isCut) this.#check?.fromServer(tail)
     this.#tail ??= tail?.bytes
   }
 
