@@ -1,3 +1,4 @@
+import { Socket } from 'node:net'
 import { basename } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { telemetryWith } from '../../telemetry/telemetry.ts'
@@ -256,6 +257,8 @@ export class StdioPort {
 
   /** Looks for the end of the client, whose pipe shows it only when something is written. */
   #watchParent(): void {
+    // A file needs no client.
+    if (!(this.#pipes.output instanceof Socket)) return
     const timer = setInterval(() => {
       if (process.ppid !== this.#parent) this.#clientGone()
       if (this.#isClientGone || !this.running) clearInterval(timer)

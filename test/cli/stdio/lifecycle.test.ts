@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { describe, type ExpectStatic, it } from 'vitest'
 import { type Program, startProgram } from '../../support/program.ts'
 import { isAlive, rulesFile, stdioClient, throughSquall } from '../../support/stdio-client.ts'
@@ -98,5 +99,17 @@ describe.concurrent('a server behind squall stdio', () => {
     program.child.stdin?.end()
     const { stdout } = await program.finished()
     expect([stdout.length, stdout.slice(-4)]).toEqual([3_000_004, 'end\n'])
+  })
+  it('responds in a file when the shell that started Squall has ended', async ({ expect }) => {
+    const path = rulesFile('')
+    const args = throughSquall([], ['sh', '-c', 'echo; cat; sleep 3; echo "{}"'])
+    const shell = [
+      '-c',
+      '"$@" </dev/null >"$0" 2>/dev/null & until test -s "$0"; do sleep 0.05; done',
+      path,
+      ...args,
+    ]
+    await startProgram(shell, {}, { program: 'sh' }).ended
+    await expect.poll(() => readFileSync(path, 'utf8'), { timeout: 15_000 }).toBe('\n{}\n')
   })
 })
