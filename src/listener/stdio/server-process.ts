@@ -62,19 +62,19 @@ export class ServerProcess {
   /** Starts the command. Throws a `StartError`. */
   static async start({ command, args }: ServerCommand): Promise<ServerProcess> {
     const entries = Object.entries(process.env).filter(([name]) => !SECRETS.test(name))
-    const child = spawn(command, args, {
-      // A server that inherits standard error makes writing to it block.
-      stdio: ['pipe', 'pipe', 'pipe'],
-      env: Object.fromEntries(entries),
-      detached: true,
-    })
     try {
+      const child = spawn(command, args, {
+        // A server that inherits standard error makes writing to it block.
+        stdio: ['pipe', 'pipe', 'pipe'],
+        env: Object.fromEntries(entries),
+        detached: true,
+      })
       await once(child, 'spawn')
+      child.on('error', () => undefined)
+      return new ServerProcess(child)
     } catch (error) {
       throw new StartError((error as NodeJS.ErrnoException).code ?? (error as Error).message)
     }
-    child.on('error', () => undefined)
-    return new ServerProcess(child)
   }
 
   get running(): boolean {
