@@ -124,7 +124,7 @@ async function stdio(options: ReturnType<typeof stdioOptionsOf>): Promise<number
   forget()
   await Promise.race([new PipeWriter(process.stderr).flushed(), sleep(MOST_FLUSHING)])
   // The regular end of Squall would wait for a client that reads nothing.
-  process.exit(exitCodeOf(exit) || (found.length > 0 ? 1 : 0))
+  return process.exit(exitCodeOf(exit) || (found.length > 0 ? 1 : 0))
 }
 
 async function startFailed(error: unknown): Promise<never> {
