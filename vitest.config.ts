@@ -18,6 +18,8 @@ export const WAITING = [
   'test/cli/stdio/imported-faults.test.ts',
   'test/cli/stdio/lifecycle.test.ts',
   'test/cli/stdio/process-faults.test.ts',
+  'test/cli/stdio/stalled-client.test.ts',
+  'test/cli/stdio/wrapped-server.test.ts',
   'test/cluster/kube/apply-targets.test.ts',
   'test/cluster/kube/apply.test.ts',
   'test/cluster/webhook/mounted-certificate.test.ts',

@@ -77,6 +77,7 @@ export class Sidecar {
       new StdioPort({ ...options, server }, context, {
         input: process.stdin,
         output: process.stdout,
+        errors: process.stderr,
       })
   }
 

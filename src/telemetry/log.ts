@@ -1,3 +1,4 @@
+import type { Writable } from 'node:stream'
 import { plain, plainJson } from '../base/text/foreign-text.ts'
 import { type DestinationStream, type Logger as Pino, pino } from 'pino'
 import { redact } from './log-redact.ts'
@@ -104,8 +105,7 @@ export interface FlushableLogger extends Logger {
   flush(): void
 }
 
-// Bounds the lines buffered for a reader of standard output that has stalled; further lines are
-// dropped.
+// Bounds the bytes buffered for a reader of the log that has stalled; further lines are dropped.
 const MAX_BUFFERED = 4 * 1024 * 1024
 
 /** Returns true when people read the log: as the format says, or on a terminal. */
@@ -115,7 +115,7 @@ export function isForPeople(format: LogFormat): boolean {
 
 /** Creates a logger with one line per event and without the values of secrets. */
 export function createLogger(options: LoggerOptions): FlushableLogger {
-  const output = options.destination ?? standardOutput()
+  const output = options.destination ?? boundedOutput(process.stdout)
   const destination = lineStream(output, isForPeople(options.format) ? formatPretty : plainLine)
   const logger = pino(
     {
@@ -162,13 +162,13 @@ class RedactingLogger implements FlushableLogger {
   }
 }
 
-function standardOutput(): LogDestination {
-  const { stdout } = process
+/** Returns a destination that drops lines while its reader is far behind. */
+export function boundedOutput(output: Writable): LogDestination {
   // Traffic continues when the reader of the log has gone.
-  stdout.on('error', () => {})
+  output.on('error', () => {})
   return {
     write: (line) => {
-      if (stdout.writableLength < MAX_BUFFERED) stdout.write(line)
+      if (output.writableLength < MAX_BUFFERED) output.write(line)
     },
   }
 }

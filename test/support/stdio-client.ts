@@ -19,6 +19,15 @@ export function throughSquall(options: readonly string[], server = FIXTURE_COMMA
   return [process.execPath, MAIN, 'stdio', ...options, '--', ...server]
 }
 
+/** Returns true while there is a process of this id. */
+export function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
 /** Writes a rules file, and returns its path. */
 export function rulesFile(text: string): string {
   const path = join(mkdtempSync(join(tmpdir(), 'squall-stdio-')), 'rules.yaml')

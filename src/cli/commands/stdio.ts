@@ -1,7 +1,9 @@
 import { constants } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { deepFreeze } from '../../base/values.ts'
+import { PipeWriter } from '../../listener/stdio/pipe-writer.ts'
 import type { ServerExit } from '../../listener/stdio/server-process.ts'
-import { createLogger } from '../../telemetry/log.ts'
+import { boundedOutput, createLogger } from '../../telemetry/log.ts'
 import { defineCommand } from '../flags/command.ts'
 import { type Environment, readFlags, type Values } from '../flags/flag.ts'
 import { size } from '../flags/kinds.ts'
@@ -97,18 +99,17 @@ function stdioOptionsOf(
 
 const FORWARDED = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR2'] as const
 
+/** The longest wait for a reader of standard error, in milliseconds. */
+const MOST_FLUSHING = 1_000
+
 /** Runs the server until it ends; returns its exit code. */
 async function stdio(options: ReturnType<typeof stdioOptionsOf>): Promise<number> {
-  const destination = { write: (line: string) => void process.stderr.write(line) }
-  process.stderr.on('error', () => undefined)
+  const destination = boundedOutput(process.stderr)
   const logger = createLogger({ level: options.logLevel, format: options.logFormat, destination })
   surviveOwnErrors(logger)
   const early: NodeJS.Signals[] = []
   let forward = (signal: NodeJS.Signals): void => void early.push(signal)
-  const forget = onSignals(FORWARDED, (signal) => {
-    // A terminal sends Ctrl-C to the server as well.
-    if (signal !== 'SIGINT' || !process.stdin.isTTY) forward(signal)
-  })
+  const forget = onSignals(FORWARDED, (signal) => forward(signal))
   const { assemble } = await import('../run/assemble.ts')
   const running = await assemble(options, logger).catch(startFailed)
   const { stdio: port } = running.sidecar
@@ -121,7 +122,9 @@ async function stdio(options: ReturnType<typeof stdioOptionsOf>): Promise<number
   logger.info({ code: exit.code, signal: exit.signal, violations }, 'the server has ended')
   await running.close()
   forget()
-  return exitCodeOf(exit) || (found.length > 0 ? 1 : 0)
+  await Promise.race([new PipeWriter(process.stderr).flushed(), sleep(MOST_FLUSHING)])
+  // The regular end of Squall would wait for a client that reads nothing.
+  return process.exit(exitCodeOf(exit) || (found.length > 0 ? 1 : 0))
 }
 
 async function startFailed(error: unknown): Promise<never> {

@@ -56,7 +56,8 @@ export class PipeWriter {
   }
 }
 
-function withResolver(): { readonly promise: Promise<void>; readonly resolve: () => void } {
+/** Returns a promise, and the function that resolves it. */
+export function withResolver(): { readonly promise: Promise<void>; readonly resolve: () => void } {
   let resolve = (): void => undefined
   const promise = new Promise<void>((done) => (resolve = done))
   return { promise, resolve }

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { Readable } from 'node:stream'
 import { PipeWriter } from './pipe-writer.ts'
@@ -23,25 +23,34 @@ export class StartError extends Error {
 /** The variables with Squall's own secrets, which the server does not get. */
 const SECRETS = /^SQUALL_.*TOKEN$/
 
-/** Runs an MCP server that speaks stdio. */
+/**
+ * Runs an MCP server that speaks stdio. The command may be a wrapper that starts the server, so
+ * that signals go to the group of its processes.
+ */
 export class ServerProcess {
   readonly output: Readable
+  /** Standard error. */
+  readonly errors: Readable
   readonly input: PipeWriter
   readonly exited: Promise<ServerExit>
   #hasExited = false
+  #isCut = false
   #suspended = 0
   #waker: ChildProcess | undefined
-  readonly #child: ChildProcess
+  readonly #group: number
   readonly #killed = (): void => this.kill('SIGKILL')
 
-  private constructor(child: ChildProcess, input: PipeWriter, output: Readable) {
-    this.#child = child
-    this.input = input
-    this.output = output
+  private constructor(child: ChildProcessWithoutNullStreams) {
+    this.#group = -child.pid!
+    this.input = new PipeWriter(child.stdin)
+    this.output = child.stdout
+    this.errors = child.stderr
     this.exited = new Promise((resolve) => {
       child.once('exit', (code, signal) => {
         this.#hasExited = true
         process.off('exit', this.#killed)
+        // The command alone may have been killed while its group was suspended.
+        if (this.#suspended > 0) this.#signal('SIGCONT')
         this.#waker?.kill()
         resolve({ code, signal })
       })
@@ -53,49 +62,74 @@ export class ServerProcess {
   /** Starts the command. Throws a `StartError`. */
   static async start({ command, args }: ServerCommand): Promise<ServerProcess> {
     const entries = Object.entries(process.env).filter(([name]) => !SECRETS.test(name))
-    const child = spawn(command, args, {
-      stdio: ['pipe', 'pipe', 'inherit'],
-      env: Object.fromEntries(entries),
-    })
-    const server = new ServerProcess(child, new PipeWriter(child.stdin), child.stdout)
     try {
+      const child = spawn(command, args, {
+        // A server that inherits standard error makes writing to it block.
+        stdio: ['pipe', 'pipe', 'pipe'],
+        env: Object.fromEntries(entries),
+        detached: true,
+      })
       await once(child, 'spawn')
+      child.on('error', () => undefined)
+      return new ServerProcess(child)
     } catch (error) {
       throw new StartError((error as NodeJS.ErrnoException).code ?? (error as Error).message)
     }
-    child.on('error', () => undefined)
-    return server
   }
 
   get running(): boolean {
     return !this.#hasExited
   }
 
+  /** True when Squall has ended the output, maybe within a line. */
+  get isCut(): boolean {
+    return this.#isCut
+  }
+
   /** Sends a signal to the server, if it still runs; a suspended server continues. */
   kill(signal: NodeJS.Signals): void {
-    if (this.#hasExited) return
-    this.#child.kill(signal)
-    if (this.#suspended > 0) this.#child.kill('SIGCONT')
+    this.#isCut ||= signal === 'SIGKILL'
+    this.#signal(signal)
+    if (this.#suspended > 0) this.#signal('SIGCONT')
   }
 
   /** Suspends the server until the returned function was called, as often as this one. */
   suspend(): () => void {
     if (this.#suspended++ === 0 && !this.#hasExited) {
-      this.#waker = wakerOf(this.#child)
-      this.#child.kill('SIGSTOP')
+      this.#waker = wakerOf(this.#group)
+      this.#signal('SIGSTOP')
     }
     return () => {
       if (--this.#suspended > 0 || this.#hasExited) return
-      this.#child.kill('SIGCONT')
+      this.#signal('SIGCONT')
       this.#waker?.kill()
+    }
+  }
+
+  /** Reads no more from processes that outlive the command. */
+  release(): void {
+    this.#isCut = true
+    this.output.destroy()
+    this.errors.destroy()
+  }
+
+  /** Sends a signal to the group of the command; also after its end, while others use its pipe. */
+  #signal(signal: NodeJS.Signals): void {
+    if (this.#hasExited && this.output.destroyed) return
+    try {
+      process.kill(this.#group, signal)
+    } catch {
+      // All its processes have ended.
     }
   }
 }
 
 /** Starts a process that continues a suspended server when Squall is killed and cannot do so. */
-function wakerOf({ pid }: ChildProcess): ChildProcess {
-  const waker = spawn('/bin/sh', ['-c', 'read -r _; kill -CONT "$0"', String(pid)], {
+function wakerOf(group: number): ChildProcess {
+  const waker = spawn('/bin/sh', ['-c', 'read -r _; kill -CONT "$0"', String(group)], {
     stdio: ['pipe', 'ignore', 'ignore'],
+    // A signal to the group of Squall does not reach it.
+    detached: true,
   })
   // Without a shell, and where the pipe breaks, there is nothing else to do.
   waker.on('error', () => undefined)

@@ -1,3 +1,4 @@
+import { Socket } from 'node:net'
 import { basename } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { telemetryWith } from '../../telemetry/telemetry.ts'
@@ -5,7 +6,7 @@ import type { InFlightRequests } from '../in-flight-requests.ts'
 import type { Pipeline } from '../pipeline.ts'
 import { createPipeline, type PipelineBounds, type PortContext } from '../port-pipeline.ts'
 import { isBlank, type LinePart, LineSplitter, mayBeMessage } from './lines.ts'
-import { PipeWriter } from './pipe-writer.ts'
+import { PipeWriter, withResolver } from './pipe-writer.ts'
 import { ServerCheck } from './server-check.ts'
 import { type ServerCommand, type ServerExit, ServerProcess } from './server-process.ts'
 import { LineExchange, StreamExchange } from './stdio-exchange.ts'
@@ -22,10 +23,14 @@ export type StdioPortOptions = PipelineBounds & {
 export interface ClientPipes {
   readonly input: Readable
   readonly output: Writable
+  /** Gets the standard error of the server. */
+  readonly errors: Writable
 }
 
 /** The time for a server to end by itself, and again after SIGTERM, in milliseconds. */
 const GRACE = 2_000
+/** The signals that ask a server to end. */
+const ENDING = new Set<NodeJS.Signals>(['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'])
 /** The interval of looking for the end of the parent and of the output, in milliseconds. */
 const INTERVAL = 500
 
@@ -37,11 +42,14 @@ export class StdioPort {
   /** Undefined where violations of the protocol are not looked for. */
   readonly #check: ServerCheck | undefined
   readonly #client: PipeWriter
-  readonly #input: Readable
+  readonly #pipes: ClientPipes
   readonly #closing = new AbortController()
   readonly #open = new Set<LineExchange>()
   readonly #stream: StreamExchange
   readonly #streamEnded: Promise<void>
+  /** Resolves when the client is waited for no longer. */
+  readonly #abandoned: Promise<void>
+  readonly #abandon: () => void
   #server: ServerProcess | undefined
   #upstream: StdioUpstream | undefined
   #pipeline: Pipeline | undefined
@@ -51,7 +59,7 @@ export class StdioPort {
   /** The exit code that a fault has set. */
   #exitCode: number | undefined
   #isClientGone = false
-  /** The parts of the server's lines so far. */
+  /** The parts of the server's lines and standard error so far. */
   #parts = 0
   /** The last line of the server when it has no line feed. */
   #tail: Buffer | undefined
@@ -64,11 +72,14 @@ export class StdioPort {
     const { server, strict, maxInFlight } = options
     this.#check = strict ? new ServerCheck(maxInFlight, context.logger) : undefined
     this.upstreamName = basename(server.command)
-    this.#input = client.input
-    let ended = (): void => undefined
-    this.#streamEnded = new Promise((resolve) => (ended = resolve))
+    this.#pipes = client
+    const ended = withResolver()
+    const abandoned = withResolver()
+    this.#streamEnded = ended.promise
+    this.#abandoned = abandoned.promise
+    this.#abandon = abandoned.resolve
     this.#client = new PipeWriter(client.output, () => this.#stream.listener?.drained())
-    this.#stream = new StreamExchange((bytes) => this.#client.write(bytes), ended)
+    this.#stream = new StreamExchange((bytes) => this.#client.write(bytes), ended.resolve)
   }
 
   /** True while the server runs. */
@@ -109,22 +120,26 @@ export class StdioPort {
   /** Carries all messages; resolves when the server has ended and the client has its last bytes. */
   async carry(): Promise<ServerExit> {
     const server = this.#server!
-    const fromServer = this.#readServer(server.output)
+    const fromServer = [this.#readServer(server), this.#passErrors(server.errors)]
     void this.#readClient(server)
     void this.#client.broken.then(() => this.#clientGone())
     const exit = await server.exited
     // Its own children may keep the pipe open.
-    await Promise.race([fromServer, this.#silence()])
+    await Promise.race([Promise.all(fromServer), this.#silence(), this.#abandoned])
+    server.release()
     this.#upstream!.stream.end()
-    await Promise.race([this.#streamEnded, this.#client.broken])
+    await Promise.race([this.#streamEnded, this.#abandoned])
     if (this.#tail !== undefined) this.#client.write(this.#tail)
-    await this.#client.flushed()
+    await Promise.race([this.#client.flushed(), this.#abandoned])
     return this.#exitCode === undefined ? exit : { code: this.#exitCode, signal: null }
   }
 
-  /** Sends a signal to the server. */
+  /** Sends a signal to the server; when it ends, a client that does not read is abandoned soon. */
   signal(signal: NodeJS.Signals): void {
-    this.#server?.kill(signal)
+    const server = this.#server
+    server?.kill(signal)
+    if (this.running && !ENDING.has(signal)) return
+    void server?.exited.then(() => setTimeout(this.#abandon, GRACE))
   }
 
   sweep(): void {
@@ -148,7 +163,7 @@ export class StdioPort {
   async #readClient(server: ServerProcess): Promise<void> {
     const splitter = new LineSplitter(this.#options.maxBody)
     try {
-      for await (const chunk of this.#input) {
+      for await (const chunk of this.#pipes.input) {
         for (const part of splitter.push(chunk as Buffer)) await this.#fromClient(part, server)
       }
     } catch {
@@ -199,10 +214,10 @@ export class StdioPort {
     clearTimeout(timer)
   }
 
-  async #readServer(output: Readable): Promise<void> {
+  async #readServer(server: ServerProcess): Promise<void> {
     const splitter = new LineSplitter(this.#options.maxBody)
     try {
-      for await (const chunk of output) {
+      for await (const chunk of server.output) {
         for (const part of splitter.push(chunk as Buffer)) {
           this.#parts++
           this.#check?.fromServer(part)
@@ -213,20 +228,37 @@ export class StdioPort {
       // A pipe that breaks has ended.
     }
     const tail = splitter.end()
-    if (tail !== undefined) this.#check?.fromServer(tail)
+    if (tail !== undefined && !server.isCut) this.#check?.fromServer(tail)
     this.#tail ??= tail?.bytes
   }
 
-  /** Resolves when an ended server's pipe brings nothing more, although the client reads. */
+  /** Passes standard error on; resolves at its end. */
+  #passErrors(errors: Readable): Promise<void> {
+    const { errors: output } = this.#pipes
+    errors.on('data', () => this.#parts++)
+    errors.pipe(output, { end: false })
+    output.on('error', () => errors.destroy())
+    return new Promise((resolve) => errors.once('close', resolve))
+  }
+
+  /**
+   * Resolves when an ended server's pipes bring nothing more, or brought more for the grace period,
+   * although the client reads.
+   */
   async #silence(): Promise<void> {
-    for (let before = -1; before !== this.#parts || this.#client.blocked;) {
+    let before = -1
+    for (let waits = 0; before !== this.#parts && waits < GRACE / INTERVAL;) {
       before = this.#parts
       await new Promise((resolve) => setTimeout(resolve, INTERVAL))
+      if (this.#client.blocked) [before, waits] = [-1, 0]
+      else waits++
     }
   }
 
   /** Looks for the end of the client, whose pipe shows it only when something is written. */
   #watchParent(): void {
+    // A file needs no client.
+    if (!(this.#pipes.output instanceof Socket)) return
     const timer = setInterval(() => {
       if (process.ppid !== this.#parent) this.#clientGone()
       if (this.#isClientGone || !this.running) clearInterval(timer)

@@ -1,18 +1,11 @@
+import { readFileSync } from 'node:fs'
 import { describe, type ExpectStatic, it } from 'vitest'
 import { type Program, startProgram } from '../../support/program.ts'
-import { rulesFile, stdioClient, throughSquall } from '../../support/stdio-client.ts'
+import { isAlive, rulesFile, stdioClient, throughSquall } from '../../support/stdio-client.ts'
 
 /** Starts `squall stdio` in front of a shell script. */
 function script(text: string, how = {}, options: readonly string[] = []): Program {
   return startProgram(['stdio', ...options, '--', 'sh', '-c', text], {}, how)
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch {
-    return false
-  }
 }
 
 const gone = (expect: ExpectStatic, ...pids: readonly number[]) =>
@@ -106,5 +99,17 @@ describe.concurrent('a server behind squall stdio', () => {
     program.child.stdin?.end()
     const { stdout } = await program.finished()
     expect([stdout.length, stdout.slice(-4)]).toEqual([3_000_004, 'end\n'])
+  })
+  it('responds in a file when the shell that started Squall has ended', async ({ expect }) => {
+    const path = rulesFile('')
+    const args = throughSquall([], ['sh', '-c', 'echo; cat; sleep 3; echo "{}"'])
+    const shell = [
+      '-c',
+      '"$@" </dev/null >"$0" 2>/dev/null & until test -s "$0"; do sleep 0.05; done',
+      path,
+      ...args,
+    ]
+    await startProgram(shell, {}, { program: 'sh' }).ended
+    await expect.poll(() => readFileSync(path, 'utf8'), { timeout: 15_000 }).toBe('\n{}\n')
   })
 })

@@ -13,8 +13,6 @@ const ruled = (fault: string): string =>
 /** A server that responds to each line with the reply of the same number. */
 const SERVER = `i=0; while read -r line; do i=$((i+1)); printf '{"jsonrpc":"2.0","id":%s,"result":{"content":[]}}\\n' $i; done`
 
-const OPEN = { open: true } as const
-
 /** Sends a second call when the first one has its response. */
 async function afterFirst(fault: string): Promise<Finished> {
   const args = ['stdio', '--rules', ruled(fault), '--', 'sh', '-c', SERVER]
@@ -102,13 +100,16 @@ describe.concurrent('the process of a server', () => {
     expect((await program.ended).code).toBe(5)
   })
 
-  it('continues when Squall is killed, and sees the end of its input', async ({ expect }) => {
-    const args = ['stdio', '--rules', ruled('{ process: { stop: 1h } }')]
-    const program = startProgram([...args, '--', 'sh', '-c', `echo $$; ${SERVER}`], {}, OPEN)
+  it('continues when the group of Squall is killed, and sees the end of its input', async ({
+    expect,
+  }) => {
+    const rules = ['--rules', ruled('{ process: { stop: 1h } }')]
+    const args = throughSquall(rules, ['sh', '-c', `echo $$; ${SERVER}`])
+    const program = startProgram(args, {}, { program: 'setsid', open: true })
     const pid = Number(await program.firstLine())
     program.child.stdin?.write(call(1, 'bad'))
     await program.complained('fault injected')
-    await program.kill()
+    process.kill(-program.child.pid!, 'SIGKILL')
     await expect.poll(() => existsSync(`/proc/${pid}`), { timeout: 15_000 }).toBe(false)
   })
 

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { type Finished, portOf, startProgram } from '../../support/program.ts'
+import { rulesFile } from '../../support/stdio-client.ts'
 
 const ask = (id: unknown): string => `${JSON.stringify({ jsonrpc: '2.0', id, method: 'ping' })}\n`
 const reply = (id: unknown): string => `${JSON.stringify({ jsonrpc: '2.0', id, result: {} })}\n`
@@ -67,4 +68,18 @@ it('accepts a server that keeps the protocol, and its exit code where it fails',
 it('suspects no id after a request that it could not read', async () => {
   const ended = await checked('not a message\n', reply(7))
   expect([ended.code, violations(ended)]).toEqual([0, [{}]])
+})
+
+it('finds nothing in a line that ends because a fault kills the server', async () => {
+  const rules = rulesFile(
+    'rules: [{ name: r, match: { tool: a }, faults: [{ process: { exit: 0 } }] }]',
+  )
+  const params = { name: 'a' }
+  const input = `${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })}\n`
+  const server = ['sh', '-c', `printf '{"a":'; exec cat`]
+  const args = ['stdio', '--strict', '--rules', rules, '--', ...server]
+  const program = startProgram(args, {}, { open: true })
+  program.child.stdin?.write(input)
+  const ended = await program.finished()
+  expect([ended.code, ended.stdout, violations(ended)]).toEqual([0, '{"a":', [{}]])
 })
