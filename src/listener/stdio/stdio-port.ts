@@ -109,8 +109,12 @@ export class StdioPort {
   /** Carries all messages; resolves when the server has ended and the client has its last bytes. */
   async carry(): Promise<ServerExit> {
     const server = this.#server!
-    const fromServer = this.#readServer(server.output)
-    void this.#readClient(server)
+    const failed = (err: unknown): void => {
+      this.#context.logger.error({ err }, 'lines could not be passed on; the server is ended')
+      this.close()
+    }
+    const fromServer = this.#readServer(server.output).catch(failed)
+    void this.#readClient(server).catch(failed)
     void this.#client.broken.then(() => this.#clientGone())
     const exit = await server.exited
     // Its own children may keep the pipe open.
@@ -147,12 +151,8 @@ export class StdioPort {
 
   async #readClient(server: ServerProcess): Promise<void> {
     const splitter = new LineSplitter(this.#options.maxBody)
-    try {
-      for await (const chunk of this.#input) {
-        for (const part of splitter.push(chunk as Buffer)) await this.#fromClient(part, server)
-      }
-    } catch {
-      // A pipe that breaks has ended.
+    for await (const chunk of chunksOf(this.#input)) {
+      for (const part of splitter.push(chunk)) await this.#fromClient(part, server)
     }
     const tail = splitter.end()
     if (tail !== undefined) await this.#fromClient(tail, server)
@@ -201,16 +201,12 @@ export class StdioPort {
 
   async #readServer(output: Readable): Promise<void> {
     const splitter = new LineSplitter(this.#options.maxBody)
-    try {
-      for await (const chunk of output) {
-        for (const part of splitter.push(chunk as Buffer)) {
-          this.#parts++
-          this.#check?.fromServer(part)
-          await this.#upstream!.stream.push(part)
-        }
+    for await (const chunk of chunksOf(output)) {
+      for (const part of splitter.push(chunk)) {
+        this.#parts++
+        this.#check?.fromServer(part)
+        await this.#upstream!.stream.push(part)
       }
-    } catch {
-      // A pipe that breaks has ended.
     }
     const tail = splitter.end()
     if (tail !== undefined) this.#check?.fromServer(tail)
@@ -248,5 +244,14 @@ export class StdioPort {
       setTimeout(() => server.kill('SIGKILL'), 2 * GRACE),
     ]
     void server.exited.then(() => timers.forEach(clearTimeout))
+  }
+}
+
+/** Reads a pipe to its end: a pipe that breaks has ended. */
+async function* chunksOf(pipe: Readable): AsyncGenerator<Buffer> {
+  try {
+    for await (const chunk of pipe) yield chunk as Buffer
+  } catch {
+    // An error of the reader's own does not come here.
   }
 }
