@@ -156,6 +156,7 @@ export class StdioPort {
     }
     const tail = splitter.end()
     if (tail !== undefined) await this.#fromClient(tail, server)
+    this.#upstream!.input.finish()
     this.#watchParent()
     await this.#idle()
     server.input.end()
@@ -172,7 +173,7 @@ export class StdioPort {
     } else {
       if (kind === 'long') this.#context.telemetry.unclassified('too_large')
       else if (isShort && !isBlank(bytes)) this.#context.telemetry.unclassified('not_json')
-      server.input.write(bytes)
+      this.#upstream!.input.pass(part)
     }
     await server.input.ready()
   }
