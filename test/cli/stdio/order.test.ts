@@ -35,4 +35,11 @@ describe.concurrent('the lines of a client', () => {
       expect(stdout === `${half}${half}\n${A}\n`, stdout.slice(-2_000)).toBe(true)
     },
   )
+
+  it('keep their order when a fault holds none', async ({ expect }) => {
+    const args = ['stdio', '--rules', ruled('{ process: { print: Listening } }'), '--', 'cat']
+    const program = startProgram(args, {}, { input: `${A}\n${B}\n` })
+    const { stdout } = await program.finished()
+    expect(stdout.replace('Listening\n', '')).toBe(`${A}\n${B}\n`)
+  })
 })
