@@ -30,16 +30,17 @@ export function eventOf({ bytes, kind }: LinePart): Uint8Array {
 }
 
 function escaped(bytes: Buffer): Uint8Array {
-  if (!bytes.includes(CR) && !bytes.includes(ESCAPE)) return bytes
-  const parts: Uint8Array[] = []
-  let from = 0
-  for (let at = 0; at < bytes.length; at++) {
-    const code = ESCAPED.get(bytes[at]!)
-    if (code === undefined) continue
-    parts.push(bytes.subarray(from, at), Uint8Array.of(ESCAPE, code))
-    from = at + 1
+  let special = 0
+  for (const byte of bytes) if (ESCAPED.has(byte)) special++
+  if (special === 0) return bytes
+  const out = Buffer.allocUnsafe(bytes.length + special)
+  let size = 0
+  for (const byte of bytes) {
+    const code = ESCAPED.get(byte)
+    if (code !== undefined) out[size++] = ESCAPE
+    out[size++] = code ?? byte
   }
-  return Buffer.concat([...parts, bytes.subarray(from)])
+  return out
 }
 
 /** Reads events back as lines; drops other fields, and comments of Squall. */
@@ -62,7 +63,7 @@ export class EventLines {
       const end = chunk.indexOf(LF, at) + 1
       const to = end === 0 ? chunk.length : end
       if (this.#at === 'data') out.push(chunk.subarray(at, to))
-      else if (this.#at === 'raw') out.push(...this.#unescaped(chunk.subarray(at, to)))
+      else if (this.#at === 'raw') out.push(this.#unescaped(chunk.subarray(at, to)))
       if (end > 0) this.#begin()
       at = to
     }
@@ -84,16 +85,15 @@ export class EventLines {
     else if (!DATA.startsWith(prefix) && !RAW.startsWith(prefix)) this.#at = 'other'
   }
 
-  *#unescaped(bytes: Uint8Array): Generator<Uint8Array> {
-    let from = 0
-    for (let at = this.#isEscaped ? 0 : bytes.indexOf(ESCAPE); at >= 0;) {
-      if (!this.#isEscaped) yield bytes.subarray(from, at++)
-      this.#isEscaped = at === bytes.length
-      if (this.#isEscaped) return
-      yield Uint8Array.of(ORIGINAL.get(bytes[at]!) ?? ESCAPE)
-      from = at + 1
-      at = bytes.indexOf(ESCAPE, from)
+  #unescaped(bytes: Uint8Array): Uint8Array {
+    if (!this.#isEscaped && !bytes.includes(ESCAPE)) return bytes
+    const out = Buffer.allocUnsafe(bytes.length)
+    let size = 0
+    for (const byte of bytes) {
+      const isCode = this.#isEscaped
+      this.#isEscaped = !isCode && byte === ESCAPE
+      if (!this.#isEscaped) out[size++] = isCode ? (ORIGINAL.get(byte) ?? ESCAPE) : byte
     }
-    yield bytes.subarray(from)
+    return out.subarray(0, size)
   }
 }

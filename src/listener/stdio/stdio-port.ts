@@ -120,8 +120,12 @@ export class StdioPort {
   /** Carries all messages; resolves when the server has ended and the client has its last bytes. */
   async carry(): Promise<ServerExit> {
     const server = this.#server!
-    const fromServer = [this.#readServer(server), this.#passErrors(server.errors)]
-    void this.#readClient(server)
+    const failed = (err: unknown): void => {
+      this.#context.logger.error({ err }, 'lines could not be passed on; the server is ended')
+      this.close()
+    }
+    const fromServer = [this.#readServer(server).catch(failed), this.#passErrors(server.errors)]
+    void this.#readClient(server).catch(failed)
     void this.#client.broken.then(() => this.#clientGone())
     const exit = await server.exited
     // Its own children may keep the pipe open.
@@ -162,15 +166,12 @@ export class StdioPort {
 
   async #readClient(server: ServerProcess): Promise<void> {
     const splitter = new LineSplitter(this.#options.maxBody)
-    try {
-      for await (const chunk of this.#pipes.input) {
-        for (const part of splitter.push(chunk as Buffer)) await this.#fromClient(part, server)
-      }
-    } catch {
-      // A pipe that breaks has ended.
+    for await (const chunk of chunksOf(this.#pipes.input)) {
+      for (const part of splitter.push(chunk)) await this.#fromClient(part, server)
     }
     const tail = splitter.end()
     if (tail !== undefined) await this.#fromClient(tail, server)
+    this.#upstream!.input.finish()
     this.#watchParent()
     await this.#idle()
     server.input.end()
@@ -187,7 +188,7 @@ export class StdioPort {
     } else {
       if (kind === 'long') this.#context.telemetry.unclassified('too_large')
       else if (isShort && !isBlank(bytes)) this.#context.telemetry.unclassified('not_json')
-      server.input.write(bytes)
+      this.#upstream!.input.pass(part)
     }
     await server.input.ready()
   }
@@ -216,16 +217,12 @@ export class StdioPort {
 
   async #readServer(server: ServerProcess): Promise<void> {
     const splitter = new LineSplitter(this.#options.maxBody)
-    try {
-      for await (const chunk of server.output) {
-        for (const part of splitter.push(chunk as Buffer)) {
-          this.#parts++
-          this.#check?.fromServer(part)
-          await this.#upstream!.stream.push(part)
-        }
+    for await (const chunk of chunksOf(server.output)) {
+      for (const part of splitter.push(chunk)) {
+        this.#parts++
+        this.#check?.fromServer(part)
+        await this.#upstream!.stream.push(part)
       }
-    } catch {
-      // A pipe that breaks has ended.
     }
     const tail = splitter.end()
     if (tail !== undefined && !server.isCut) this.#check?.fromServer(tail)
@@ -280,5 +277,14 @@ export class StdioPort {
       setTimeout(() => server.kill('SIGKILL'), 2 * GRACE),
     ]
     void server.exited.then(() => timers.forEach(clearTimeout))
+  }
+}
+
+/** Reads a pipe to its end: a pipe that breaks has ended. */
+async function* chunksOf(pipe: Readable): AsyncGenerator<Buffer> {
+  try {
+    for await (const chunk of pipe) yield chunk as Buffer
+  } catch {
+    // An error of the reader's own does not come here.
   }
 }

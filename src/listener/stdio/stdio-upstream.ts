@@ -3,6 +3,7 @@ import type { Body, ResponseSink, Transfer, Upstream } from '../../http/transfer
 import { eventOf } from './event-lines.ts'
 import type { LinePart } from './lines.ts'
 import type { PipeWriter } from './pipe-writer.ts'
+import { ServerInput } from './server-input.ts'
 import { TARGET } from './stdio-exchange.ts'
 
 const LF = Buffer.from('\n')
@@ -16,12 +17,12 @@ const NO_TRANSFER: Transfer = { resume: () => undefined, abort: () => undefined 
  */
 export class StdioUpstream implements Upstream {
   readonly stream = new ServerStream()
+  readonly input: ServerInput
   /** The last line of the client when it has no line feed, which no one else may add. */
   tail: Uint8Array | undefined
-  readonly #server: PipeWriter
 
   constructor(server: PipeWriter) {
-    this.#server = server
+    this.input = new ServerInput(server)
   }
 
   send({ method }: RequestHead, body: Body, sink: ResponseSink): Transfer {
@@ -39,16 +40,17 @@ export class StdioUpstream implements Upstream {
   }
 
   #post(body: Uint8Array | null, sink: ResponseSink): Transfer {
-    if (body !== null) {
-      this.#server.write(body)
-      if (body.at(-1) !== LF[0] && body !== this.tail) this.#server.write(LF)
-    }
     const post = { isAborted: false }
-    // The caller knows the transfer before the response.
-    queueMicrotask(() => {
+    const accept = (): void => {
       if (post.isAborted) return
       sink.head(ACCEPTED, true)
       sink.end([])
+    }
+    this.input.between(() => {
+      if (post.isAborted) return
+      if (body !== null) this.input.line(body, body === this.tail)
+      // The caller knows the transfer before the response.
+      queueMicrotask(accept)
     })
     return { ...NO_TRANSFER, abort: () => (post.isAborted = true) }
   }

@@ -33,6 +33,14 @@ describe.concurrent('a server behind squall stdio', () => {
     expect([code, stdout]).toEqual([3, 'ready\ngot-hup\n'])
   })
 
+  it('may send 16 MiB of CR in one line, in a small heap', async ({ expect }) => {
+    const text = `head -c 16777216 /dev/zero | tr '\\0' '\\r'; echo; echo '{}'`
+    const env = { NODE_OPTIONS: '--max-old-space-size=256' }
+    const program = startProgram(['stdio', '--', 'sh', '-c', text], env)
+    const { code, stdout } = await program.finished()
+    expect([code, stdout === `${'\r'.repeat(16 * 1024 * 1024)}\n{}\n`]).toEqual([0, true])
+  })
+
   it('sees the end of standard input, and may still respond', async ({ expect }) => {
     const program = script('cat >/dev/null; echo "{}"', { input: '{}\n' })
     expect(await program.finished()).toMatchObject({ code: 0, stdout: '{}\n' })

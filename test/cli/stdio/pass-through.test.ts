@@ -11,6 +11,7 @@ const LINES = [
   '[{"jsonrpc":"2.0","id":"a","method":"ping"},{"jsonrpc":"2.0","method":"notifications/x"}]\n',
   '{"a":\r"lone"}\n',
   '\u0010 data: {} :> é\n',
+  `${'\r\u0010'.repeat(100_000)}\n`,
   `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"a","arguments":{"text":"${'x'.repeat(10 * 1024 * 1024)}"}}}\n`,
   '{"jsonrpc":"2.0","method":"notifications/last"}',
 ]
