@@ -108,8 +108,11 @@ export interface ServerHandle {
   exit(code: number, tail?: string): void
   /** Suspends the process; returns the function that lets it continue. */
   suspend(): () => void
-  /** Writes lines to the client, between two lines of the process. */
-  print(text: string): void
+  /**
+   * Writes lines to the client, between two lines of the process. Returns false when too much
+   * waits for the client already.
+   */
+  print(text: string): boolean
 }
 
 /** Resolves whether a waiting message of the server has changed its place on the stream. */

@@ -122,7 +122,7 @@ async function fail(
     server.exit(exit)
     return { kind: 'hang' }
   }
-  if (print !== undefined) server.print(print)
+  if (print !== undefined && !server.print(print)) ctx.cannot('memory')
   if (stop !== undefined) await ctx.sleep(stop).finally(server.suspend())
   return CONTINUE
 }

@@ -38,12 +38,16 @@ interface TransportParts extends Pick<
   readonly closing: AbortSignal
 }
 
-/** Creates the pipeline of a port, and the table of its open calls. */
+/** Creates the pipeline of a port, the table of its open calls, and its streams under faults. */
 export function createPipeline(
   bounds: PipelineBounds,
   { faults, watch, agents, ...shared }: PortContext,
   { closing, resetWhile, server, ...own }: TransportParts,
-): { readonly pipeline: Pipeline; readonly inFlight: InFlightRequests } {
+): {
+  readonly pipeline: Pipeline
+  readonly inFlight: InFlightRequests
+  readonly push: PushStreams | undefined
+} {
   const { maxBody, holdTimeout, strict } = bounds
   const { telemetry, logger, memory } = shared
   const inFlight = new InFlightRequests(bounds, telemetry, own.now, watch, agents)
@@ -65,5 +69,5 @@ export function createPipeline(
       server,
     })
   const parts = { maxBody, holdTimeout, strict, inFlight, planner, push }
-  return { pipeline: new Pipeline({ ...shared, ...own, ...parts }), inFlight }
+  return { pipeline: new Pipeline({ ...shared, ...own, ...parts }), inFlight, push }
 }

@@ -29,6 +29,12 @@ export function eventOf({ bytes, kind }: LinePart): Uint8Array {
   return Buffer.concat([start, escaped(bytes), ending])
 }
 
+/** Returns the lines of a text as events. */
+export function eventsOfText(text: string): Uint8Array {
+  const lines = text.split('\n').map((line) => Buffer.from(`${line}\n`))
+  return Buffer.concat(lines.map((bytes) => eventOf({ bytes, kind: 'line' })))
+}
+
 function escaped(bytes: Buffer): Uint8Array {
   let special = 0
   for (const byte of bytes) if (ESCAPED.has(byte)) special++

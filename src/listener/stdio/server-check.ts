@@ -1,3 +1,4 @@
+import { digest } from '../../base/digest.ts'
 import { LruMap } from '../../base/lru-map.ts'
 import type { JsonRpcId } from '../../mcp/call.ts'
 import { parseMessages } from '../../mcp/json-rpc.ts'
@@ -78,7 +79,10 @@ export class ServerCheck {
 const NOT_JSON = { ok: false, reason: 'not_json' } as const
 const MOST_LOGGED = 10
 
-/** Returns a key in which the ids `1` and `"1"` differ. */
+const LONGEST_KEY = 256
+
+/** Returns a key in which the ids `1` and `"1"` differ; a long id is kept as its digest. */
 function keyOf(id: JsonRpcId): string {
-  return JSON.stringify(id)
+  const key = JSON.stringify(id)
+  return key.length > LONGEST_KEY ? digest(key) : key
 }

@@ -5,11 +5,12 @@ import { telemetryWith } from '../../telemetry/telemetry.ts'
 import type { InFlightRequests } from '../in-flight-requests.ts'
 import type { Pipeline } from '../pipeline.ts'
 import { createPipeline, type PipelineBounds, type PortContext } from '../port-pipeline.ts'
+import { eventsOfText } from './event-lines.ts'
 import { isBlank, type LinePart, LineSplitter, mayBeMessage } from './lines.ts'
 import { PipeWriter, withResolver } from './pipe-writer.ts'
 import { ServerCheck } from './server-check.ts'
 import { type ServerCommand, type ServerExit, ServerProcess } from './server-process.ts'
-import { LineExchange, StreamExchange } from './stdio-exchange.ts'
+import { LineExchange, StreamExchange, TARGET } from './stdio-exchange.ts'
 import { StdioUpstream } from './stdio-upstream.ts'
 
 /** Configures the port. */
@@ -96,7 +97,7 @@ export class StdioPort {
   async start(): Promise<void> {
     const server = (this.#server = await ServerProcess.start(this.#options.server))
     this.#upstream = new StdioUpstream(server.input)
-    const { pipeline, inFlight } = createPipeline(
+    const { pipeline, inFlight, push } = createPipeline(
       { ...this.#options, strict: false },
       this.#context,
       {
@@ -106,7 +107,7 @@ export class StdioPort {
         server: {
           exit: (code, tail) => this.#exit(server, code, tail),
           suspend: () => server.suspend(),
-          print: (text) => this.#upstream!.stream.print(text),
+          print: (text) => push?.send(TARGET, eventsOfText(text)) === true,
         },
         closing: this.#closing.signal,
         now: performance.now.bind(performance),

@@ -6,7 +6,6 @@ import type { PipeWriter } from './pipe-writer.ts'
 import { ServerInput } from './server-input.ts'
 import { TARGET } from './stdio-exchange.ts'
 
-const LF = Buffer.from('\n')
 const ACCEPTED = { status: 202, reason: 'Accepted', headers: ['Content-Length', '0'] }
 const STREAM = { status: 200, reason: 'OK', headers: ['Content-Type', 'text/event-stream'] }
 const NO_TRANSFER: Transfer = { resume: () => undefined, abort: () => undefined }
@@ -60,9 +59,6 @@ export class StdioUpstream implements Upstream {
 class ServerStream implements Transfer {
   #sink: ResponseSink | undefined
   #resumed: (() => void) | undefined
-  /** True within a line that comes in parts. */
-  #isMidLine = false
-  readonly #printed: Uint8Array[] = []
 
   open(sink: ResponseSink): void {
     this.#sink = sink
@@ -72,20 +68,8 @@ class ServerStream implements Transfer {
 
   /** Passes a part of the lines on; returns a promise when no more are accepted for now. */
   push(part: LinePart): Promise<void> | undefined {
-    let more = this.#sink?.data(eventOf(part))
-    this.#isMidLine = part.kind !== 'line' && part.bytes.at(-1) !== LF[0]
-    if (!this.#isMidLine) for (const line of this.#printed.splice(0)) more = this.#sink?.data(line)
-    if (more !== false) return undefined
+    if (this.#sink?.data(eventOf(part)) !== false) return undefined
     return new Promise((resolve) => (this.#resumed = resolve))
-  }
-
-  /** Sends lines that the server did not write, between two of the server. */
-  print(text: string): void {
-    for (const line of text.split('\n')) {
-      const event = eventOf({ bytes: Buffer.from(`${line}\n`), kind: 'line' })
-      if (this.#isMidLine) this.#printed.push(event)
-      else this.#sink?.data(event)
-    }
   }
 
   end(): void {

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { describe, it } from 'vitest'
-import { type Finished, startProgram } from '../../support/program.ts'
+import { type Finished, portOf, startProgram } from '../../support/program.ts'
 import { rulesFile, stdioClient, throughSquall } from '../../support/stdio-client.ts'
 
 const call = (id: number, name: string): string =>
@@ -49,6 +49,32 @@ describe.concurrent('the process of a server', () => {
       ['', '[', 'Listening', reply(1).trim(), reply(2).trim()].toSorted(),
     )
     expect(stdout).toContain('Listening\n[\n')
+  })
+
+  it('prints no more than a bound for a client that does not read', async ({ expect }) => {
+    const text = 'x'.repeat(16_000)
+    const rules = ruled(`{ process: { print: ${text} } }`)
+    const options = ['--rules', rules, '--admin', '127.0.0.1:0']
+    const args = ['stdio', ...options, '--', 'sh', '-c', 'cat >/dev/null']
+    const program = startProgram(args, {}, { open: true })
+    program.child.stdout?.pause()
+    const port = portOf(await program.complained('admin listening'))
+    program.child.stdin?.write(Array.from({ length: 200 }, (_, id) => call(id, 'bad')).join(''))
+    const counted = async (result: string): Promise<number> => {
+      const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
+      const [, count] =
+        new RegExp(`^squall_rule_\\S+result="${result}"\\S* (\\d+)$`, 'm').exec(metrics) ?? []
+      return Number(count ?? 0)
+    }
+    const all = async (): Promise<number> =>
+      (await counted('injected')) + (await counted('not_applicable'))
+    await expect.poll(all, { timeout: 20_000 }).toBe(200)
+    const printed = await counted('injected')
+    expect(printed * text.length).toBeLessThan(1_000_000)
+    program.child.stdin?.end()
+    program.child.stdout?.resume()
+    const { stdout } = await program.finished()
+    expect(stdout.split('\n').filter((line) => line === text)).toHaveLength(printed)
   })
 
   it('ends the line with a response by CRLF, and changes no other', async ({ expect }) => {

@@ -65,6 +65,15 @@ it('accepts a server that keeps the protocol, and its exit code where it fails',
   expect(failed.code).toBe(3)
 })
 
+it('compares ids of any length', async () => {
+  const long = 'x'.repeat(20_000)
+  const ended = await checked(ask(long), reply(`${long}y`) + reply(long) + reply(long))
+  expect([ended.code, violations(ended)]).toEqual([
+    1,
+    ['1 "unknown_id"', '3 "unknown_id"', { unknown_id: 2 }],
+  ])
+})
+
 it('suspects no id after a request that it could not read', async () => {
   const ended = await checked('not a message\n', reply(7))
   expect([ended.code, violations(ended)]).toEqual([0, [{}]])

@@ -160,6 +160,9 @@ export class ActiveFault extends ActiveContext {
   /** Reports that the fault cannot act on this call. */
   cannot(reason: NotApplicableReason): void {
     if (this.#finished || this.#acted) return
+    // An announced effect does not take place.
+    this.#claims = undefined
+    this.#end()
     this.#finished = true
     this.matched.notApplicable()
     this.owner.listener.notApplicable({ ...this.ref, reason })
