@@ -9,9 +9,10 @@ import { bind, type BoundAddress } from './front/bind.ts'
 import type { FaultParts } from './faults/fault-planner.ts'
 import { defaultMemoryBudget, MemoryBudget } from './memory-budget.ts'
 import { Port } from './port.ts'
+import type { PortContext } from './port-pipeline.ts'
 import { RareLog } from './rare-log.ts'
 import type { SidecarOptions } from './sidecar-options.ts'
-import { StdioPort } from './stdio/stdio-port.ts'
+import type { StdioPort } from './stdio/stdio-port.ts'
 import { TlsFiles } from './front/tls-files.ts'
 
 /** The readiness of a sidecar, with its reason. */
@@ -27,9 +28,9 @@ const SWEEP_INTERVAL = 1_000
 /** Runs all listeners of the process. */
 export class Sidecar {
   readonly memory: MemoryBudget
-  /** The port for standard streams, if any. */
-  readonly stdio: StdioPort | undefined
   readonly #options: SidecarOptions
+  readonly #context: PortContext
+  #stdio: StdioPort | undefined
   readonly #arming: Arming | undefined
   readonly #agents: AgentWatch | undefined
   readonly #ports: readonly Port[]
@@ -68,17 +69,15 @@ export class Sidecar {
     const rareLog = new RareLog(logger, () => performance.now())
     this.#files = listenFiles === undefined ? [upstreamFiles] : [upstreamFiles, listenFiles]
     const context = { telemetry, logger, rareLog, faults, memory: this.memory, watch, agents }
+    this.#context = context
     this.#ports = options.pairs.map(
       ({ upstream }) => new Port(options, upstream, tls, listenFiles?.material, context),
     )
-    const { stdio: server } = options
-    this.stdio =
-      server &&
-      new StdioPort({ ...options, server }, context, {
-        input: process.stdin,
-        output: process.stdout,
-        errors: process.stderr,
-      })
+  }
+
+  /** The port for standard streams; undefined without one, and before `listen`. */
+  get stdio(): StdioPort | undefined {
+    return this.#stdio
   }
 
   /** Binds every listener and returns the bound addresses. */
@@ -92,7 +91,7 @@ export class Sidecar {
       await this.close()
       throw error
     }
-    await this.stdio?.start()
+    await this.#startStdio()
     for (const files of this.#files) await files.watch()
     this.#sweeper = setInterval(() => this.sweep(), SWEEP_INTERVAL)
     this.#sweeper.unref()
@@ -115,6 +114,17 @@ export class Sidecar {
   /** Returns true when the upstream of at least one listener accepts connections. */
   async upstreamAccepts(): Promise<boolean> {
     return (await this.upstreams()).some(({ accepts }) => accepts)
+  }
+
+  /** Starts the server for the client at the standard streams; loads nothing without one. */
+  async #startStdio(): Promise<void> {
+    const { stdio: server } = this.#options
+    if (server === undefined) return
+    const { StdioPort } = await import('./stdio/stdio-port.ts')
+    const { stdin: input, stdout: output, stderr: errors } = process
+    const pipes = { input, output, errors }
+    this.#stdio = new StdioPort({ ...this.#options, server }, this.#context, pipes)
+    await this.#stdio.start()
   }
 
   /** Returns the upstream of each listener, and whether it accepts connections now. */

@@ -82,7 +82,6 @@ export async function assemble(
     agents?.watch,
   )
   metrics.memory = sidecar.memory
-  metrics.violations = sidecar.stdio?.violations ?? {}
   // Before the first call, so that the rules apply to every call.
   await engine?.start(() => sidecar.upstreams())
   let listeners: BoundAddress[]
@@ -93,6 +92,7 @@ export async function assemble(
     await callLog?.close()
     throw error
   }
+  metrics.violations = sidecar.stdio?.violations ?? {}
   const compat = await compatRoutes(options, engine, logger)
   const admin = createAdmin({
     metrics: {

@@ -1,3 +1,4 @@
+import { buffer } from 'node:stream/consumers'
 import type { RequestHead } from '../../http/headers.ts'
 import type { Body, ResponseSink, Transfer, Upstream } from '../../http/transfer.ts'
 import { eventOf } from './event-lines.ts'
@@ -31,7 +32,7 @@ export class StdioUpstream implements Upstream {
     }
     if (body === null || body instanceof Uint8Array) return this.#post(body, sink)
     const post = { isAborted: false }
-    void collected(body).then(
+    void buffer(body).then(
       (bytes) => post.isAborted || this.#post(bytes, sink),
       () => undefined,
     )
@@ -87,10 +88,4 @@ class ServerStream implements Transfer {
     this.#sink = undefined
     this.resume()
   }
-}
-
-async function collected(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = []
-  for await (const chunk of body) chunks.push(chunk)
-  return Buffer.concat(chunks)
 }
