@@ -248,8 +248,7 @@ export class AgentWatch {
       if (event.followedBy(reaction) || !reaction.isOpen) this.#decide(task, event)
       return
     }
-    const isLate = event.facts.endedAt < (task.latest?.receivedAt ?? 0)
-    if (reaction !== undefined || isLate || (task.isShared && (overlaps || seq !== task.seq))) {
+    if (reaction !== undefined || (task.isShared && (overlaps || seq !== task.seq))) {
       event.overlapped()
       return this.#decide(task, event)
     }
