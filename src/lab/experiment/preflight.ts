@@ -2,6 +2,7 @@ import type { Rule } from '../../admin/api.ts'
 import { AdminError } from '../../admin/api-client.ts'
 import { findProduction, type SourcedName } from '../../rules/guard/production-names.ts'
 import {
+  needsTasks,
   needsVerdicts,
   START_WITH_TASKS,
   verdictGate,
@@ -101,15 +102,14 @@ async function ask(
 async function verdictRejection({ slo }: Plan, sidecars: Sidecars): Promise<Rejection | undefined> {
   const gate = verdictGate(slo)
   if (gate === undefined) return undefined
-  const wrong = needsVerdicts(gate)
   try {
     const without = withoutTasks(await sidecars.readTasks())
     if (without === undefined) return undefined
-    const which = `${wrong}, but ${without} groups no calls into tasks`
-    return { code: 'NO_VERDICTS', wrong: which, fix: START_WITH_TASKS }
+    return { code: 'NO_VERDICTS', wrong: needsTasks(gate, without), fix: START_WITH_TASKS }
   } catch (error) {
     if (!(error instanceof AdminError)) throw error
-    return { code: 'NO_VERDICTS', wrong: `${wrong}: ${error.message}`, fix: CHECK }
+    const wrong = `${needsVerdicts(gate)}: ${error.message}`
+    return { code: 'NO_VERDICTS', wrong, fix: CHECK }
   }
 }
 

@@ -72,6 +72,11 @@ export function needsVerdicts({ text }: SloGate): string {
   return `the gate ${text} needs the verdicts of a sidecar about what agents do`
 }
 
+/** Describes that a gate cannot be measured by a sidecar that gives no verdicts. */
+export function needsTasks(gate: SloGate, sidecar: string): string {
+  return `${needsVerdicts(gate)}, but ${sidecar} groups no calls into tasks`
+}
+
 /** Names the first sidecar that does not group calls into tasks. */
 export function withoutTasks(readings: readonly TaskReading[]): string | undefined {
   return readings.find(({ tasks }) => tasks === undefined)?.name
@@ -92,10 +97,8 @@ export async function watchTasks(
     return { ended: (sent, wait) => readEnd(read, before, sent, gate && wait) }
   }
   if (gate === undefined) return undefined
-  const wrong = needsVerdicts(gate)
-  if (without === undefined) throw new LoadError('NO_VERDICTS', wrong, NAME_SIDECAR)
-  const which = `${wrong}, but ${without} groups no calls into tasks`
-  throw new LoadError('NO_VERDICTS', which, START_WITH_TASKS)
+  if (without === undefined) throw new LoadError('NO_VERDICTS', needsVerdicts(gate), NAME_SIDECAR)
+  throw new LoadError('NO_VERDICTS', needsTasks(gate, without), START_WITH_TASKS)
 }
 
 async function readBefore(
@@ -120,8 +123,9 @@ async function readEnd(
 ): Promise<AgentResult> {
   const start = before.flatMap(({ tasks }) => tasks ?? [])
   try {
-    const first = countsOf(before, await read())
-    const last = wait === undefined ? first : countsOf(before, await settled(read, first, wait))
+    const reading = await read()
+    const first = countsOf(before, reading)
+    const last = wait === undefined ? first : countsOf(before, await settled(read, reading, wait))
     const agents = agentsBetween(start, last)
     if (sent === undefined) return agents
     const { tasks, calls, retries } = agentsBetween(start, first).tasks
@@ -146,13 +150,13 @@ function countsOf(before: readonly TaskReading[], now: readonly TaskReading[]): 
 /** Waits until no fault or error is without a verdict, at most for the windows of the sidecars. */
 async function settled(
   read: ReadTasks,
-  first: readonly Tasks[],
+  first: readonly TaskReading[],
   { signal, begins }: VerdictWait,
 ): Promise<readonly TaskReading[]> {
-  const windowMs = Math.max(0, ...first.map(({ windowSeconds }) => (windowSeconds ?? 0) * 1000))
+  const windowMs = Math.max(0, ...first.map(({ tasks }) => (tasks?.windowSeconds ?? 0) * 1000))
   const limitMs = Math.min(MAX_WAIT_MS, windowMs + MARGIN_MS)
   const until = performance.now() + limitMs
-  let now = await read()
+  let now = first
   const isOpen = (): boolean => now.some(({ tasks }) => (tasks?.waiting ?? 0) > 0)
   if (isOpen()) begins?.(limitMs)
   while (isOpen() && !signal.aborted && performance.now() < until) {
