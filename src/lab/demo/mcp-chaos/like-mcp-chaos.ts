@@ -12,7 +12,7 @@ import { type DemoProgram, Stage } from '../stage.ts'
 import { type StopSignal, stopSignal } from '../stop-signal.ts'
 import { callLine } from './call-line.ts'
 import { type Row, figuresOf, showTable, simulatedFigures } from './figures.ts'
-import { AGENTS, type Agent, type Simulated, simulate } from './simulation.ts'
+import { AGENTS, type Agent, CALLS_PER_TASK, type Simulated, simulate } from './simulation.ts'
 import { exactRules, importedRules } from './wire-rules.ts'
 
 export interface LikeMcpChaosOptions {
@@ -185,7 +185,8 @@ function show(
   checks: readonly Check[],
   seconds: number,
 ): void {
-  screen.line(`${tasks} tasks of 8 calls in sequence, errors in 2 % of the calls, seed ${seed}.`)
+  const work = `${tasks} tasks of ${CALLS_PER_TASK} calls in sequence`
+  screen.line(`${work}, errors in 2 % of the calls, seed ${seed}.`)
   screen.line()
   showTable(screen, rowsOf(runs))
   screen.line()
@@ -224,7 +225,8 @@ function resultOf({ seed, tasks }: LikeMcpChaosOptions, runs: readonly WireRun[]
     const wire = own.map((run) => [run.selection.key, figuresOf(run.result)] as const)
     return [agent.key, { simulation, ...Object.fromEntries(wire) }] as const
   })
-  return { like: 'mcp-chaos', seed, tasks, callsPerTask: 8, agents: Object.fromEntries(agents) }
+  const plan = { like: 'mcp-chaos', seed, tasks, callsPerTask: CALLS_PER_TASK }
+  return { ...plan, agents: Object.fromEntries(agents) }
 }
 
 function reportOf(runs: readonly WireRun[]): string {
