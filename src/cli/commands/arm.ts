@@ -1,25 +1,19 @@
-import { plain } from '../../base/text/foreign-text.ts'
 import { changeSidecar, type SidecarChange } from '../change-sidecar.ts'
-import { print } from '../files.ts'
-import { adminTokenOf } from '../flags/admin-access.ts'
+import { requiredAdminToken, SIDECAR_CHANGE_FLAGS } from '../flags/admin-access.ts'
 import { parseEndpoints } from '../flags/admin-endpoints.ts'
 import { type Command, defineCommand } from '../flags/command.ts'
 import { type Given, group } from '../flags/flag.ts'
-import { asText, duration, one, toggle } from '../flags/kinds.ts'
-import { invalidOption, missing } from '../flags/usage-error.ts'
+import { one } from '../flags/kinds.ts'
+import { invalidOption } from '../flags/usage-error.ts'
+import { printOutcomes } from '../sidecar-outcomes.ts'
 
 const MAX_REASON = 200
-const FAILED = 1
 
 const DISARM_FLAGS = group('Sidecars:', {
-  adminTokenFile: one(
-    'path',
-    'file with the admin token of the sidecars (or SQUALL_ADMIN_TOKEN itself)',
-    asText,
-  ),
+  adminTokenFile: SIDECAR_CHANGE_FLAGS.adminTokenFile,
   reason: one('text', 'reason to disarm, which logs, the page and the admin API show', parseReason),
-  timeout: duration('how long to wait for a sidecar', { min: 1, max: 600_000 }, '5s'),
-  json: toggle('print the outcome as one JSON document'),
+  timeout: SIDECAR_CHANGE_FLAGS.timeout,
+  json: SIDECAR_CHANGE_FLAGS.json,
 })
 const { reason: _reason, ...ARM_FLAGS } = DISARM_FLAGS
 
@@ -39,23 +33,14 @@ The token of --admin-token-file or SQUALL_ADMIN_TOKEN is required. Addresses are
 host:port (default: 127.0.0.1:15390). In a cluster, use squall stop.
 Exit code: 1 when a sidecar did not confirm.`,
     parse: ({ adminTokenFile, reason, timeout, json }, { env, operands }) => {
-      const token = adminTokenOf(adminTokenFile, env)
-      if (token === undefined) {
-        throw missing(
-          'no admin token',
-          'set SQUALL_ADMIN_TOKEN or --admin-token-file to the token of the sidecar',
-        )
-      }
+      const token = requiredAdminToken(adminTokenFile, env)
       const change = { what, token, timeout, reason: reason ?? 'by squall disarm' }
       return { endpoints: parseEndpoints(operands), json, change }
     },
     start: async ({ endpoints, change, json }) => {
       const outcomes = await Promise.all(endpoints.map((each) => changeSidecar(each, change)))
-      const text = json
-        ? `${JSON.stringify({ sidecars: outcomes })}\n`
-        : outcomes.map(({ address, text: said }) => `${plain(address)}: ${plain(said)}\n`).join('')
-      await print(text)
-      return outcomes.every(({ ok }) => ok) ? 0 : FAILED
+      const shown = outcomes.map((each) => ({ ...each, lines: [each.text], value: each }))
+      return printOutcomes(shown, json)
     },
   })
 }

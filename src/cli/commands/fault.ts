@@ -1,10 +1,16 @@
 import type { FaultRequest } from '../fault/fault.ts'
 import { FAULT_FLAGS } from '../fault/fault-flags.ts'
-import { adminTokenOf, readTokenFlag, readTokenOf } from '../flags/admin-access.ts'
+import {
+  adminTokenOf,
+  readTokenFlag,
+  readTokenOf,
+  requiredAdminToken,
+  SIDECAR_CHANGE_FLAGS,
+} from '../flags/admin-access.ts'
 import { parseEndpoints } from '../flags/admin-endpoints.ts'
 import { type Context, defineCommand } from '../flags/command.ts'
 import { group, type Values } from '../flags/flag.ts'
-import { asText, duration, many, one, toggle } from '../flags/kinds.ts'
+import { many } from '../flags/kinds.ts'
 import { missing } from '../flags/usage-error.ts'
 
 const SIDECARS = 'Sidecars:'
@@ -19,13 +25,7 @@ const SIDECAR_FLAGS = group(SIDECARS, {
     'admin port, host:port; repeat it for more (default: 127.0.0.1:15390)',
     (given) => parseEndpoints(given.map(({ text }) => text)),
   ),
-  adminTokenFile: one(
-    'path',
-    'file with the admin token of the sidecars (or SQUALL_ADMIN_TOKEN itself)',
-    asText,
-  ),
-  timeout: duration('how long to wait for a sidecar', { min: 1, max: 600_000 }, '5s'),
-  json: toggle('print the outcome as one JSON document'),
+  ...SIDECAR_CHANGE_FLAGS,
 })
 
 export const FAULT_ADD = defineCommand({
@@ -97,12 +97,5 @@ export const FAULT_CLEAR = defineCommand({
 
 function changeOf(flags: Values<typeof SIDECAR_FLAGS>, { env }: Context): FaultRequest {
   const { sidecar: endpoints, adminTokenFile, timeout, json } = flags
-  const token = adminTokenOf(adminTokenFile, env)
-  if (token === undefined) {
-    throw missing(
-      'no admin token',
-      'set SQUALL_ADMIN_TOKEN or --admin-token-file to the token of the sidecar',
-    )
-  }
-  return { endpoints, token, timeout, json }
+  return { endpoints, token: requiredAdminToken(adminTokenFile, env), timeout, json }
 }

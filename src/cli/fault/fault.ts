@@ -1,11 +1,9 @@
-import { plain } from '../../base/text/foreign-text.ts'
 import { roundedDuration } from '../../base/units.ts'
 import { AdminError, askAdmin } from '../../admin/api-client.ts'
 import { API, type Endpoint, type ResponseOf, type Rule } from '../../admin/api.ts'
 import { type AdminEndpoint, endpointText } from '../../lab/top/sidecar-view.ts'
-import { print } from '../files.ts'
+import { printOutcomes } from '../sidecar-outcomes.ts'
 
-const FAILED = 1
 const NO_FAULTS =
   'takes no temporary faults: start the sidecar with --admin-token-file or SQUALL_ADMIN_TOKEN'
 
@@ -64,12 +62,7 @@ async function askEach<E extends Endpoint>(
       }
     }),
   )
-  const sidecars = outcomes.map(({ address, ok, value }) => ({ address, ok, ...value }))
-  const lines = outcomes.flatMap(({ address, lines: all }) =>
-    all.map((line) => `${plain(address)}: ${plain(line)}\n`),
-  )
-  await print(json ? `${JSON.stringify({ sidecars })}\n` : lines.join(''))
-  return outcomes.every(({ ok }) => ok) ? 0 : FAILED
+  return printOutcomes(outcomes, json)
 }
 
 function faultText({ name, until, text = '', phase }: Rule, now: number): string {

@@ -5,14 +5,35 @@ import { quoted } from '../../base/text/foreign-text.ts'
 import type { ListenAddress } from '../../http/address.ts'
 import { type Environment, type Given, group } from './flag.ts'
 import { isHost } from './host.ts'
-import { asText, many, one } from './kinds.ts'
-import { invalidCombination, invalidOption, UsageError } from './usage-error.ts'
+import { asText, duration, many, one, toggle } from './kinds.ts'
+import { invalidCombination, invalidOption, missing, UsageError } from './usage-error.ts'
 
 const MAX_HOSTS = 100
 
 /** Reads the admin token from a file or an environment variable, which other users cannot read. */
 export function adminTokenOf(file: string | undefined, env: Environment): string | undefined {
   return tokenOf('admin', file, env['SQUALL_ADMIN_TOKEN'])
+}
+
+/** Declares how a command that changes sidecars reaches them. */
+export const SIDECAR_CHANGE_FLAGS = {
+  adminTokenFile: one(
+    'path',
+    'file with the admin token of the sidecars (or SQUALL_ADMIN_TOKEN itself)',
+    asText,
+  ),
+  timeout: duration('how long to wait for a sidecar', { min: 1, max: 600_000 }, '5s'),
+  json: toggle('print the outcome as one JSON document'),
+}
+
+/** Reads the admin token, without which a command cannot change sidecars. Throws a `UsageError`. */
+export function requiredAdminToken(file: string | undefined, env: Environment): string {
+  const token = adminTokenOf(file, env)
+  if (token !== undefined) return token
+  throw missing(
+    'no admin token',
+    'set SQUALL_ADMIN_TOKEN or --admin-token-file to the token of the sidecar',
+  )
 }
 
 /** Reads the token for reading admin ports, from a file or an environment variable. */
