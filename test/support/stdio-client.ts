@@ -95,3 +95,14 @@ export async function stdioClient(
     stderr: () => stderr,
   }
 }
+
+/** Calls the tool of the fixture with each text at once; returns how long each call took. */
+export async function timesOfCalls(
+  { call }: Pick<StdioClient, 'call'>,
+  texts: readonly string[],
+): Promise<readonly number[]> {
+  const since = performance.now()
+  return Promise.all(
+    texts.map((text) => call('echo', { text }).then(() => performance.now() - since)),
+  )
+}

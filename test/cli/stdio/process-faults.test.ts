@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { describe, it } from 'vitest'
 import { type Finished, portOf, startProgram } from '../../support/program.ts'
-import { rulesFile, stdioClient, throughSquall } from '../../support/stdio-client.ts'
+import { rulesFile, stdioClient, throughSquall, timesOfCalls } from '../../support/stdio-client.ts'
 
 const call = (id: number, name: string): string =>
   `${JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params: { name } })}\n`
@@ -105,12 +105,7 @@ describe.concurrent('the process of a server', () => {
         ),
       ]),
     )
-    const since = performance.now()
-    const took = await Promise.all(
-      ['bad', 'good'].map((text) =>
-        client.call('echo', { text }).then(() => performance.now() - since),
-      ),
-    )
+    const took = await timesOfCalls(client, ['bad', 'good'])
     await client.close()
     for (const each of took) expect(each).toBeGreaterThan(390)
   })

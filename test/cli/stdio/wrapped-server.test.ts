@@ -7,6 +7,7 @@ import {
   rulesFile,
   stdioClient,
   throughSquall,
+  timesOfCalls,
 } from '../../support/stdio-client.ts'
 
 /** Runs the fixture server as the child of a shell, as package runners do. */
@@ -47,12 +48,7 @@ describe.concurrent('a server behind a wrapper', () => {
       'v1',
       throughSquall(ruled('{ process: { stop: 400ms } }'), WRAPPED),
     )
-    const since = performance.now()
-    const took = await Promise.all(
-      ['bad', 'good'].map((text) =>
-        client.call('echo', { text }).then(() => performance.now() - since),
-      ),
-    )
+    const took = await timesOfCalls(client, ['bad', 'good'])
     await client.close()
     for (const each of took) expect(each).toBeGreaterThan(390)
   })
