@@ -13,6 +13,7 @@ import {
   share,
 } from './expressions.mjs'
 import { agents } from './overview-agents.mjs'
+import { dependencies } from './overview-dependencies.mjs'
 import { armed, latency, tools } from './overview-tools.mjs'
 import { series, stat } from './panel.mjs'
 import { POD, TOOL } from './variables.mjs'
@@ -191,6 +192,7 @@ export function overview() {
       { title: 'Latency', panels: latency },
       { title: 'Tools', panels: tools },
       { title: 'What agents did next', panels: agents },
+      { title: 'Dependencies', panels: dependencies },
       { title: 'Who is armed', panels: armed },
     ],
   })

@@ -117,7 +117,7 @@ const rule = Type.Object({
       'The rule as written, without its name, on one line and without secrets; cut after 400 characters. `/api/events` leaves it out.',
     ),
   ),
-  about: word(['http', 'calls'], 'What it matches: HTTP requests or MCP calls.'),
+  about: word(['http', 'calls', 'connections'], 'What it matches.'),
   temporary: maybe(flag('The rule was added by `/api/faults`; it is in no file.')),
   builtIn: maybe(flag('The rule stands for what callers ask for by headers; it is in no file.')),
   dryRun: maybe(flag('The rule matches and is counted, and injects nothing.')),

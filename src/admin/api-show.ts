@@ -171,7 +171,7 @@ function showRule(rule: CompiledRule, state: RuleState, now: number, withoutZero
   return {
     name: rule.name,
     faults: rule.uses.map(({ fault }) => fault),
-    about: rule.isHttp ? 'http' : 'calls',
+    about: rule.isConnection ? 'connections' : rule.isHttp ? 'http' : 'calls',
     ...(builtIn ? { builtIn } : {}),
     ...(rule.temporary ? { temporary: true } : {}),
     ...(rule.dryRun ? { dryRun: true } : {}),

@@ -2,6 +2,7 @@ import type { Static } from 'typebox'
 import { abort } from './abort.ts'
 import { amplify } from './amplify.ts'
 import { catalog } from './catalog.ts'
+import { connectionFault } from './connection.ts'
 import { corrupt } from './corrupt.ts'
 import { delay } from './delay.ts'
 import type { Fault } from './fault.ts'
@@ -39,6 +40,7 @@ export const FAULTS = [
   poison,
   inflate,
   processFault,
+  connectionFault,
 ] as const
 
 type Definition = (typeof FAULTS)[number]

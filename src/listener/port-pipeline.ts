@@ -3,6 +3,7 @@ import type { ServerHandle } from '../filters/fault.ts'
 import type { CallWatch } from '../telemetry/call-watch.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
+import type { Destination } from '../rules/match/call-facts.ts'
 import type { FaultParts } from './faults/fault-planner.ts'
 import { PushStreams } from './faults/source/push-streams.ts'
 import { InFlightRequests, type InFlightOptions } from './in-flight-requests.ts'
@@ -30,6 +31,8 @@ interface TransportParts extends Pick<
   PipelineOptions,
   'upstream' | 'streamTransport' | 'suspect' | 'now'
 > {
+  /** The destination of outgoing traffic. */
+  readonly outbound?: Destination | undefined
   /** Resets new connections while `isDown` returns true. */
   readonly resetWhile: (isDown: () => boolean) => void
   /** The process of the upstream, where the port runs it. */
@@ -42,7 +45,7 @@ interface TransportParts extends Pick<
 export function createPipeline(
   bounds: PipelineBounds,
   { faults, watch, agents, ...shared }: PortContext,
-  { closing, resetWhile, server, ...own }: TransportParts,
+  { closing, resetWhile, server, outbound, ...own }: TransportParts,
 ): {
   readonly pipeline: Pipeline
   readonly inFlight: InFlightRequests
@@ -65,6 +68,7 @@ export function createPipeline(
       openIn: (session) => inFlight.openIn(session),
       memory,
       closing,
+      outbound,
       resetWhile,
       server,
     })

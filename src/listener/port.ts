@@ -2,8 +2,10 @@ import type { IncomingMessage, Server } from 'node:http'
 import type { Server as TlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import type { ConnectionOptions, SecureContextOptions } from 'node:tls'
+import type { Destination } from '../rules/match/call-facts.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import { formatUpstream, type UpstreamAddress } from '../upstream/address.ts'
+import { outboundUpstream } from '../upstream/outbound-upstream.ts'
 import { UpstreamConnections } from '../upstream/http-upstream.ts'
 import { createConnector, type Connector } from '../upstream/connector.ts'
 import { UpstreamDiagnosis } from '../upstream/diagnosis.ts'
@@ -17,7 +19,7 @@ import { createPipeline, type PortContext } from './port-pipeline.ts'
 import { PublicAddress } from './public-address.ts'
 import { publicUpstream } from './public-upstream.ts'
 import type { RareLog } from './rare-log.ts'
-import type { SidecarOptions } from './sidecar-options.ts'
+import type { Pair, SidecarOptions } from './sidecar-options.ts'
 
 /** The result of a probe is reused for this long, in milliseconds. */
 const PROBE_TTL = 1_000
@@ -25,6 +27,7 @@ const PROBE_TTL = 1_000
 /** Connects one listener with its upstream. */
 export class Port {
   readonly upstreamName: string
+  readonly isOutbound: boolean
   readonly #front: HttpFront
   readonly #connections: UpstreamConnections
   readonly #tunnel: Tunnel
@@ -40,12 +43,13 @@ export class Port {
 
   constructor(
     options: SidecarOptions,
-    address: UpstreamAddress,
+    { upstream: address, isOutbound = false }: Pair,
     tls: () => ConnectionOptions,
     listenTls: SecureContextOptions | undefined,
     context: PortContext,
   ) {
     const { telemetry, rareLog, memory } = context
+    this.isOutbound = isOutbound
     this.#telemetry = telemetry
     this.#rareLog = rareLog
     this.upstreamName = formatUpstream(address)
@@ -71,8 +75,10 @@ export class Port {
         rareLog.warn(kind, message, 'the upstream is not reached in the right way')
       },
     })
-    const { publicUrl } = options
-    const { upstream } = this.#connections
+    const upstream = isOutbound
+      ? outboundUpstream(this.#connections.upstream, address)
+      : this.#connections.upstream
+    const publicUrl = isOutbound ? undefined : options.publicUrl
     const names = publicUrl === undefined ? undefined : new PublicAddress(publicUrl, address)
     const { pipeline, inFlight } = createPipeline(options, context, {
       upstream: names
@@ -80,6 +86,7 @@ export class Port {
         : upstream,
       streamTransport: 'http+sse',
       suspect: (failure) => options.diagnose !== false && this.#diagnosis.suspect(failure),
+      outbound: isOutbound ? destinationOf(address) : undefined,
       resetWhile: (isDown) => this.#front.resetWhile(isDown),
       closing: this.#closing.signal,
       now,
@@ -176,4 +183,8 @@ export class Port {
       message: `the upstream cannot be reached: ${message}`,
     })
   }
+}
+
+function destinationOf(address: UpstreamAddress): Destination | undefined {
+  return address.kind === 'tcp' ? { host: address.host, port: address.port } : undefined
 }

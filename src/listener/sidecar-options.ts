@@ -1,6 +1,7 @@
 import type { UpstreamAddress } from '../upstream/address.ts'
 import type { ListenAddress } from '../http/address.ts'
 import type { FrontOptions } from './front/front-options.ts'
+import type { OutboundRoute } from './outbound/target.ts'
 import type { ServerCommand } from './stdio/server-process.ts'
 import type { TlsPaths } from './front/tls-files.ts'
 
@@ -8,11 +9,17 @@ import type { TlsPaths } from './front/tls-files.ts'
 export interface Pair {
   readonly listen: ListenAddress
   readonly upstream: UpstreamAddress
+  /** True for a route to a dependency of the pod, which gets requests for its own name. */
+  readonly isOutbound?: boolean
 }
 
 /** Configures a sidecar. */
 export interface SidecarOptions extends FrontOptions {
   readonly pairs: readonly Pair[]
+  /** The listeners for TCP connections to dependencies. */
+  readonly outbound?: readonly OutboundRoute[]
+  /** The CA certificates for dependencies, instead of the public ones. */
+  readonly outboundTls?: TlsPaths | undefined
   /** The server that is run for the client at the standard streams. */
   readonly stdio?: ServerCommand | undefined
   /** Replaces the upstream's origin in OAuth documents. */

@@ -4,6 +4,7 @@ import type { UpstreamState } from '../rules/guard/rollback-on.ts'
 import type { AgentWatch } from '../agents/agent-watch.ts'
 import type { CallWatch } from '../telemetry/call-watch.ts'
 import type { Logger } from '../telemetry/log.ts'
+import { OutboundCounts } from '../telemetry/outbound-counts.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import { bind, type BoundAddress } from './front/bind.ts'
 import type { FaultParts } from './faults/fault-planner.ts'
@@ -11,6 +12,7 @@ import { defaultMemoryBudget, MemoryBudget } from './memory-budget.ts'
 import { Port } from './port.ts'
 import type { PortContext } from './port-pipeline.ts'
 import { RareLog } from './rare-log.ts'
+import type { OutboundListeners } from './outbound/outbound-listeners.ts'
 import type { SidecarOptions } from './sidecar-options.ts'
 import type { StdioPort } from './stdio/stdio-port.ts'
 import { TlsFiles } from './front/tls-files.ts'
@@ -31,6 +33,8 @@ export class Sidecar {
   readonly #options: SidecarOptions
   readonly #context: PortContext
   #stdio: StdioPort | undefined
+  #outbound: OutboundListeners | undefined
+  readonly #outboundCounts: OutboundCounts
   readonly #arming: Arming | undefined
   readonly #agents: AgentWatch | undefined
   readonly #ports: readonly Port[]
@@ -46,7 +50,9 @@ export class Sidecar {
     faults?: FaultParts,
     watch?: CallWatch,
     agents?: AgentWatch,
+    outboundCounts = new OutboundCounts(),
   ) {
+    this.#outboundCounts = outboundCounts
     this.#agents = agents
     this.#options = options
     this.memory = new MemoryBudget(options.maxMemory ?? defaultMemoryBudget())
@@ -59,20 +65,29 @@ export class Sidecar {
         : { servername: options.upstreamServername }),
       rejectUnauthorized: !options.upstreamInsecure,
     })
+    const outboundFiles = new TlsFiles(options.outboundTls ?? {}, logger)
+    const outboundTls = (): ConnectionOptions => outboundFiles.material
     const { listenTls } = options
     const listenFiles =
       listenTls === undefined
         ? undefined
         : new TlsFiles(listenTls, logger, (material) => {
-            for (const port of this.#ports) port.secure(material)
+            for (const port of this.#ports) if (!port.isOutbound) port.secure(material)
           })
     const rareLog = new RareLog(logger, () => performance.now())
-    this.#files = listenFiles === undefined ? [upstreamFiles] : [upstreamFiles, listenFiles]
+    this.#files = [upstreamFiles, outboundFiles, ...(listenFiles ? [listenFiles] : [])]
     const context = { telemetry, logger, rareLog, faults, memory: this.memory, watch, agents }
     this.#context = context
-    this.#ports = options.pairs.map(
-      ({ upstream }) => new Port(options, upstream, tls, listenFiles?.material, context),
+    this.#ports = options.pairs.map((pair) =>
+      pair.isOutbound
+        ? new Port(options, pair, outboundTls, undefined, context)
+        : new Port(options, pair, tls, listenFiles?.material, context),
     )
+  }
+
+  /** The ports of the MCP server, without routes to dependencies. */
+  get #served(): readonly Port[] {
+    return this.#ports.filter(({ isOutbound }) => !isOutbound)
   }
 
   /** The port for standard streams; undefined without one, and before `listen`. */
@@ -92,6 +107,7 @@ export class Sidecar {
       throw error
     }
     await this.#startStdio()
+    await this.#startOutbound(bound)
     for (const files of this.#files) await files.watch()
     this.#sweeper = setInterval(() => this.sweep(), SWEEP_INTERVAL)
     this.#sweeper.unref()
@@ -127,11 +143,29 @@ export class Sidecar {
     await this.#stdio.start()
   }
 
+  /** Binds the listeners for connections to dependencies; loads nothing without one. */
+  async #startOutbound(bound: BoundAddress[]): Promise<void> {
+    const { outbound = [], connectTimeout, maxConnections } = this.#options
+    if (outbound.length === 0) return
+    const { OutboundListeners } = await import('./outbound/outbound-listeners.ts')
+    const { rareLog, faults } = this.#context
+    this.#outbound = new OutboundListeners(outbound, {
+      counts: this.#outboundCounts,
+      faults: faults?.connections,
+      memory: this.memory,
+      rareLog,
+      connectTimeout,
+      maxConnections,
+      onEnd: (outcome, origin) => faults?.connections?.ended(outcome, origin),
+    })
+    bound.push(...(await this.#outbound.listen()))
+  }
+
   /** Returns the upstream of each listener, and whether it accepts connections now. */
   async upstreams(): Promise<readonly UpstreamState[]> {
     const { stdio } = this
     const states = await Promise.all(
-      this.#ports.map(async (port) => ({
+      this.#served.map(async (port) => ({
         name: port.upstreamName,
         accepts: await port.upstreamAccepts(),
       })),
@@ -149,6 +183,7 @@ export class Sidecar {
     this.memory.relieve(performance.now())
     for (const port of this.#ports) port.sweep(performance.now())
     this.stdio?.sweep()
+    this.#outbound?.sweep(performance.now())
     this.#agents?.sweep(performance.now())
   }
 
@@ -167,6 +202,7 @@ export class Sidecar {
     clearInterval(this.#sweeper)
     for (const port of this.#ports) port.close()
     this.stdio?.close()
+    this.#outbound?.close()
     for (const files of this.#files) await files.close()
     this.sweep()
   }
@@ -179,7 +215,8 @@ export class Sidecar {
     const late = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, this.#options.drainTimeout)
     })
-    await Promise.race([Promise.all(this.#ports.map((port) => port.drain())), late])
+    const drained = [...this.#ports, ...(this.#outbound ? [this.#outbound] : [])]
+    await Promise.race([Promise.all(drained.map((each) => each.drain())), late])
     clearTimeout(timer)
     await this.close()
   }

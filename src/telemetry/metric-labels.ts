@@ -5,9 +5,12 @@ export const LABELS: Readonly<Record<(typeof METRICS)[number]['labels'][number],
   method: 'JSON-RPC method; `other` when it is none of MCP.',
   tool: 'Tool name of a `tools/call`, cut to 128 characters; empty for other methods; `other` beyond the first 200 names.',
   outcome:
-    '`ok`, `tool_error`, `rpc_error`, `http_error`, `reset`, `timeout`, `cancelled`, `incomplete`, `abandoned`.',
+    '`ok`, `tool_error`, `rpc_error`, `http_error`, `reset`, `timeout`, `cancelled`, `incomplete`, `abandoned`. For connections to dependencies `ok`, `refused`, `timeout`, `unreachable`, `dns`, `reset`, `cut`, `blackhole`, `overload`, `error`.',
   origin:
     'Cause of the outcome: `real` (your MCP server), `injected` (a fault), `squall` (Squall itself).',
+  destination:
+    'The dependency as configured, such as `db:5432`; `other` for addresses that no target names.',
+  direction: '`sent` to the dependency, `received` from it.',
   class: '`mcp` (streams, notifications, session ends), `http`, `upgrade`.',
   code: 'HTTP status; `none` when there was no response, `other` outside 100 to 599.',
   reason: 'The cause, in one word.',

@@ -1,3 +1,4 @@
+import { OUTBOUND_METRICS } from './outbound-metric-table.ts'
 import { TASK_METRICS } from './task-metric-table.ts'
 
 /** Declares one metric for the exposition and the documentation. */
@@ -124,6 +125,7 @@ export const METRICS = [
     labels: ['tool'],
   },
   ...TASK_METRICS,
+  ...OUTBOUND_METRICS,
   {
     name: 'squall_rule_matches_total',
     type: 'counter',

@@ -6,6 +6,7 @@ import { HttpCounts } from './http-counts.ts'
 import { inSlices } from './in-slices.ts'
 import { bucketsOf, METRICS, type MetricName } from './metric-table.ts'
 import { CONTENT_TYPE, nodeMetrics, registryTexts } from './prom-registry.ts'
+import { OutboundCounts } from './outbound-counts.ts'
 import { TaskCounts } from './task-counts.ts'
 import { RuleMetrics } from './rule-metrics.ts'
 import type { RulesSource } from './rules-sample.ts'
@@ -35,11 +36,10 @@ import {
   zeroUnclassified,
 } from './zero-counts.ts'
 
-/** Holds the metrics of one scrape. */
+/** Holds the metrics of one scrape; `text` is the whole body. */
 export interface Exposition {
   readonly contentType: string
   readonly body: readonly Uint8Array[]
-  /** The whole body as text. */
   readonly text: string
   /** Releases the body for reuse; a caller calls it at most once. */
   readonly done?: () => void
@@ -64,13 +64,15 @@ export interface Metrics extends Telemetry {
   showRules(source: RulesSource): void
   /** Counts tasks of agents. */
   readonly tasks: TaskCounts
+  /** Counts connections to dependencies. */
+  readonly outbound: OutboundCounts
   /** The memory budget that scrapes show. */
   memory: MemorySource
   /** The violations of the protocol by a server on stdio, by reason, that scrapes show. */
   violations: Readonly<Record<string, number>>
   /** Renders in Prometheus' format by default; only OpenMetrics has exemplars. */
   render(format?: TextFormat): Promise<Exposition>
-  /** Returns the calls by tool, for displays other than scrapes. */
+  /** Returns the calls by tool. */
   tools(): readonly ToolSample[]
 }
 
@@ -83,7 +85,6 @@ export interface MetricsOptions {
 
 const OVERHEAD = 'squall_overhead_seconds'
 const OVERHEAD_BOUNDS = bucketsOf(OVERHEAD)
-
 /** Further tools are counted as `other`. */
 const MAX_CANARY_TOOLS = 200
 
@@ -107,6 +108,7 @@ class PromMetrics implements Metrics {
   readonly #canaryCalls = new Map<string, number>()
   readonly #rules = new RuleMetrics()
   readonly tasks: TaskCounts
+  readonly outbound = new OutboundCounts()
   memory: MemorySource = { limit: 0, held: 0, kept: 0, pressure: {} }
   violations: Readonly<Record<string, number>> = {}
   readonly #reloads: Record<ReloadResult, number> = { applied: 0, rejected: 0, absent: 0 }
@@ -258,6 +260,7 @@ class PromMetrics implements Metrics {
         [...this.#canaryCalls].map(([tool, value]) => ({ labels: { tool }, value })),
       ),
       ...this.tasks.sources(out, format, of),
+      ...this.outbound.sources(out, format, of),
       squall_rule_matches_total: (name) => this.#rules.matches(out, name),
       squall_rule_sampled_total: (name) => this.#rules.sampled(out, name),
       squall_rule_evaluations_total: (name) => this.#rules.evaluations(out, name),

@@ -20,6 +20,8 @@ function complaint(args: readonly string[], env: Environment = {}): UsageError {
   throw new Error('nothing was refused')
 }
 
+const DB = { text: 'db:5432', host: 'db', port: 5432, range: undefined }
+
 describe('squall run', () => {
   it('has defaults for everything', () => {
     expect(options('')).toEqual({
@@ -33,6 +35,8 @@ describe('squall run', () => {
       ],
       admin: { kind: 'tcp', host: '127.0.0.1', port: 15390 },
       adminAccess: { hosts: expect.any(Array) as unknown },
+      outbound: [],
+      outboundTls: {},
       upstreamReuse: true,
       listenTls: undefined,
       upstreamTls: {},
@@ -73,7 +77,7 @@ describe('squall run', () => {
         '--max-body 2KiB --max-connections 3 --max-upstream-connections 4 --max-in-flight 5 ' +
         '--max-sessions 6 --header-timeout 7ms --body-timeout 8ms --hold-timeout 13ms --in-flight-ttl 9ms ' +
         '--connect-timeout 10ms --upstream-idle 11ms --client-keepalive 12ms --drain-timeout 0s ' +
-        '--public-url https://GW.example:443/mcp/ --upstream-reuse never --engine standard --log-level debug --log-format pretty --log-ids hash --log-injections sample --error-messages off --call-log - --call-log-size 8MiB',
+        '--public-url https://GW.example:443/mcp/ --upstream-reuse never --engine standard --log-level debug --log-format pretty --log-ids hash --log-injections sample --error-messages off --call-log - --call-log-size 8MiB --outbound :7=db:5432',
     )
     expect(given).toEqual({
       appProbes: [],
@@ -87,6 +91,10 @@ describe('squall run', () => {
       ],
       admin: undefined,
       adminAccess: { hosts: [] },
+      outbound: [
+        { listen: { kind: 'tcp', host: '::', port: 7 }, targets: [DB], isCaptured: false },
+      ],
+      outboundTls: {},
       upstreamReuse: false,
       listenTls: { cert: 'c', key: 'k' },
       upstreamTls: { ca: 'uca', cert: 'uc', key: 'uk' },

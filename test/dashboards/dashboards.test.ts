@@ -4,7 +4,7 @@ import { dashboards, isAboutWebhook, panelsOf, type Dashboard, type Panel } from
 const COLOURS = { injected: '#B877D9', real: '#E02F44' }
 const CHOICES = ['datasource', 'cluster', 'job', 'namespace', 'workload', 'pod']
 const KINDS = ['timeseries', 'stat', 'table', 'state-timeline', 'heatmap']
-const UNITS = ['short', 's', 'bytes', 'percentunit', 'reqps', 'ops']
+const UNITS = ['short', 's', 'bytes', 'percentunit', 'reqps', 'ops', 'Bps']
 const all = dashboards()
 
 it('there are three dashboards with distinct uid, title and file', () => {

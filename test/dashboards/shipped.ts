@@ -166,7 +166,10 @@ export function isAboutWebhook(expr: string): boolean {
 
 /** True for queries without data: no webhook, no agent that repeats calls, no server on stdio. */
 export function isElsewhere(expr: string): boolean {
-  return isAboutWebhook(expr) || /duplicate_executions|squall_stdio_|verdict="runaway"/.test(expr)
+  return (
+    isAboutWebhook(expr) ||
+    /duplicate_executions|squall_stdio_|squall_outbound_|verdict="runaway"/.test(expr)
+  )
 }
 
 /** The part of `label_values(metric{…}, label)` that is a query. */

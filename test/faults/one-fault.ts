@@ -1,7 +1,10 @@
 import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
 import { parse } from 'yaml'
-import type { FAULTS } from '../../src/filters/index.ts'
+import { FAULTS } from '../../src/filters/index.ts'
 import { accepted } from '../rules/rules-text.ts'
+
+/** The faults that rules about calls may have. */
+export const CALL_FAULTS = FAULTS.filter(({ name }) => name !== 'connection')
 
 /** A rule about the tool `echo`, or with the given `keys`, that has one fault as the file has it. */
 export function oneFault(fault: string, keys = 'match: { tool: echo }'): RuleSpec {

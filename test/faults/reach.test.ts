@@ -2,14 +2,13 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { format, resolveConfig } from 'prettier'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { FAULTS } from '../../src/filters/index.ts'
 import type { Call } from '../../src/mcp/call.ts'
 import { explain } from '../../src/rules/explain/explain.ts'
 import { compileRules } from '../../src/rules/match/compile.ts'
 import { rule } from '../rules/facts.ts'
 import { rounds } from '../support/rounds.ts'
 import { startSidecar, type RunningSidecar } from '../support/sidecar.ts'
-import { exampleOf, oneFault } from './one-fault.ts'
+import { CALL_FAULTS, exampleOf, oneFault } from './one-fault.ts'
 import { ReachApp } from './reach-app.ts'
 import type { ReachKind, Variant } from './reach-kind.ts'
 import { REACH_KINDS } from './reach-kinds.ts'
@@ -71,9 +70,9 @@ const OWN_SHAPES = [
 /** A fault without a shape of its own acts as its example shows. */
 const SHAPES = [
   ...OWN_SHAPES,
-  ...FAULTS.filter(({ name }) => !OWN_SHAPES.some((shape) => shape.startsWith(`${name}:`))).map(
-    exampleOf,
-  ),
+  ...CALL_FAULTS.filter(
+    ({ name }) => !OWN_SHAPES.some((shape) => shape.startsWith(`${name}:`)),
+  ).map(exampleOf),
 ]
 
 /** The rule of each shape: thousands of cells ask for the same ones. */

@@ -42,6 +42,7 @@ const seeds = Array.from({ length: rounds(1, 12) }, (_, seed) => seed)
 const shared = (sample: string): string[] =>
   seeds.map((seed) => `seed: ${seed}, rules: [{ name: a, ${ABORT}, stickyBy: ${sample} }]`)
 const match = (dimension: string): string => `match: { ${dimension} }`
+const CONNECTION = 'faults: [{ connection: { reset: true } }]'
 const ABORT = 'faults: [{ abort: { status: 503 } }]'
 
 /**
@@ -110,6 +111,13 @@ const ATTEMPTS: Readonly<Record<string, readonly string[]>> = {
   'match.transport': [match('transport: streamable-http')],
   'match.protocolVersion': [match('protocolVersion: ">=2025-03-26"')],
   'match.http': [match('http: { path: /mcp }')],
+  'match.outbound': [match('outbound: { port: 1 }')],
+  'match.outbound.host': [match('outbound: { host: "*" }')],
+  'match.outbound.port': [match('outbound: { port: 1 }')],
+  'match.outbound.sni': [`rules: [{ name: a, match: { outbound: { sni: x } }, ${CONNECTION} }]`],
+  'match.outbound.cidr': [
+    `rules: [{ name: a, match: { outbound: { cidr: 10.0.0.0/8 } }, ${CONNECTION} }]`,
+  ],
   'match.http.method': [match('http: { method: POST }')],
   'match.http.path': [match('http: { path: "/*" }')],
   'match.http.status': [match('http: { path: "/*", status: 200 }')],
@@ -157,9 +165,10 @@ describe('a rules file', () => {
       expect(expectHeld(fileOf(attempt), LIMITS, 'production').hits).toBe(0)
       expect(expectHeld(fileOf(attempt), { ...LIMITS, maxPercent: 0 }).hits).toBe(0)
     }
-    // An attempt that no call meets tries nothing. The status is known only later, and a response
-    // is no call.
-    const isNever = key === 'match.http.status' || key === 'match.kind'
+    // An attempt that no call meets tries nothing. The status is known only later, a response is no
+    // call, and these calls are inbound.
+    const isNever =
+      key === 'match.http.status' || key === 'match.kind' || key.startsWith('match.outbound')
     if (!isNever) expect(matched).toBeGreaterThan(0)
   })
 

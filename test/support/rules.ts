@@ -6,6 +6,7 @@ import type {
 import type { Fault } from '../../src/filters/fault.ts'
 import type { Call } from '../../src/mcp/call.ts'
 import { Canaries } from '../../src/listener/faults/session-control.ts'
+import { ConnectionFaults } from '../../src/listener/outbound/connection-faults.ts'
 import { createPlanner } from '../../src/listener/faults/fault-planner.ts'
 import { Arming } from '../../src/rules/guard/arming.ts'
 import type { RuleCounts } from '../../src/rules/select/rule-counts.ts'
@@ -20,6 +21,7 @@ export interface RuleStage {
   readonly rules: ActiveRules
   readonly listenerOf: () => FaultListener
   readonly createPlanner: typeof createPlanner
+  readonly connections: ConnectionFaults
   readonly injected: InjectedRecord[]
   readonly notApplicable: NotApplicableRecord[]
   readonly broken: unknown[]
@@ -76,6 +78,7 @@ export function ruleStage(
   return {
     rules,
     listenerOf: () => listener,
+    connections: new ConnectionFaults(rules, listener, () => undefined),
     createPlanner:
       faults === undefined
         ? createPlanner

@@ -22,6 +22,8 @@ type Upstream = string | RequestListener | RawAppOptions
 export interface StartOptions<U extends Upstream = Upstream>
   extends Partial<Omit<SidecarOptions, 'pairs'>>, RuleStageOptions {
   readonly upstream: U
+  /** Routes to dependencies over HTTP. */
+  readonly outboundPairs?: SidecarOptions['pairs']
   /** Undefined for a sidecar that no rules can become active in. */
   readonly rules?: readonly RuleSpec[]
   /** Named by the requests of `call` and `post`. */
@@ -38,6 +40,8 @@ export interface RunningSidecar {
   readonly url: string
   readonly host: string
   readonly port: number
+  /** The ports of all listeners: of the pair, and of the routes to dependencies. */
+  readonly ports: readonly number[]
   readonly sidecar: Sidecar
   /** The stage of its rules; undefined without any. */
   readonly faults: RuleStage | undefined
@@ -97,7 +101,14 @@ export async function startSidecar(
 
 async function startBefore(
   upstream: string,
-  { rules, file, faults: replaced, tasks, ...overrides }: Omit<StartOptions, 'upstream'>,
+  {
+    rules,
+    file,
+    faults: replaced,
+    tasks,
+    outboundPairs = [],
+    ...overrides
+  }: Omit<StartOptions, 'upstream'>,
 ): Promise<RunningSidecar> {
   const url = new URL(upstream)
   const options: SidecarOptions = {
@@ -111,6 +122,7 @@ async function startBefore(
           port: Number(url.port),
         },
       },
+      ...outboundPairs,
     ],
     listenTls: undefined,
     upstreamTls: {},
@@ -141,12 +153,14 @@ async function startBefore(
   const faults =
     rules && ruleStage(rules, { ...(file && { file }), ...(replaced && { faults: replaced }) })
   const agents = tasks && new AgentWatch(tasks, metrics.tasks)
-  const sidecar = new Sidecar(options, metrics, silent, faults, undefined, agents)
-  const [bound] = await sidecar.listen()
+  const { outbound } = metrics
+  const sidecar = new Sidecar(options, metrics, silent, faults, undefined, agents, outbound)
+  const ports = (await sidecar.listen()).map(({ port }) => port)
   return {
-    url: `http://127.0.0.1:${bound!.port}`,
+    url: `http://127.0.0.1:${ports[0]!}`,
     host: '127.0.0.1',
-    port: bound!.port,
+    port: ports[0]!,
+    ports,
     sidecar,
     faults,
     agents,

@@ -70,6 +70,7 @@ describe('a scrape', () => {
     metrics.violations = { not_json: 1 }
     metrics.injected({ rule: 'r', fault: 'delay', tool: 'a', first: true, delaySeconds: 1 })
     metrics.canaryReturned('a')
+    metrics.outbound.of('db:5432').end('ok', 'real')
     metrics.tasks.called('header')
     metrics.tasks.endedAs('ok')
     metrics.tasks.duplicated('a', 'declared')

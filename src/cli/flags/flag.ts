@@ -3,6 +3,8 @@ export interface Given {
   readonly text: string
   /** `--max-header-size`, or `SQUALL_MAX_HEADER_SIZE` for a value from the environment. */
   readonly source: string
+  /** True where the user wrote nothing. */
+  readonly isDefault?: boolean
 }
 
 /**
@@ -92,7 +94,7 @@ function given(
     const texts = flag.repeatable === true ? text.split(',').map((part) => part.trim()) : [text]
     return texts.map((part) => ({ text: part, source: variable }))
   }
-  return flag.default === undefined ? [] : [{ text: flag.default, source }]
+  return flag.default === undefined ? [] : [{ text: flag.default, source, isDefault: true }]
 }
 
 function nameOf(key: string): string {

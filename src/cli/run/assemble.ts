@@ -66,7 +66,8 @@ export async function assemble(
   const callLog = await openedCallLog(options, metrics, logger)
   const engine = await rulesEngine(options, metrics, logger, given)
   const telemetry = engine?.telemetry ?? metrics
-  const room = connectionLimits(descriptorLimit(), { ...options, listeners: options.pairs.length })
+  const named = listenersOf(options)
+  const room = connectionLimits(descriptorLimit(), { ...options, listeners: named.length })
   const watch = new CallWatch({
     ids: options.logIds,
     messages: options.errorMessages === 'redacted',
@@ -80,6 +81,7 @@ export async function assemble(
     engine?.parts,
     watch,
     agents?.watch,
+    metrics.outbound,
   )
   metrics.memory = sidecar.memory
   // Before the first call, so that the rules apply to every call.
@@ -119,10 +121,7 @@ export async function assemble(
     pod: options.rules.pod,
     workload: options.rules.self?.workload,
     listeners: [
-      ...options.pairs.map(({ upstream }, index) => ({
-        listen: listeners[index]!.text,
-        upstream: formatUpstream(upstream),
-      })),
+      ...named.map(({ upstream }, index) => ({ listen: listeners[index]!.text, upstream })),
       ...(sidecar.stdio ? [{ listen: 'stdio', upstream: sidecar.stdio.upstreamName }] : []),
     ],
   })
@@ -142,11 +141,9 @@ export async function assemble(
     await callLog?.close()
     throw error
   }
-  for (const [index, { upstream }] of options.pairs.entries()) {
-    const { text } = listeners[index]!
-    const fields = { address: text, upstream: formatUpstream(upstream) }
-    const scheme = options.listenTls === undefined ? 'http' : 'https'
-    logger.info({ ...fields, url: urlOf(listeners[index]!, scheme) }, 'listening')
+  for (const [index, { upstream, scheme }] of named.entries()) {
+    const url = scheme && urlOf(listeners[index]!, scheme)
+    logger.info({ address: listeners[index]!.text, upstream, url }, 'listening')
   }
   if (bound !== undefined) {
     logger.info({ address: bound.text, page: urlOf(bound) }, 'admin listening')
@@ -175,6 +172,21 @@ export async function assemble(
     await admin.close()
     await callLog?.close()
   })
+}
+
+/** Returns the upstream of each listener by name, in the order in which they are bound. */
+function listenersOf({ pairs, outbound, listenTls }: RunOptions): readonly {
+  readonly upstream: string
+  /** Undefined for a listener that does not speak HTTP. */
+  readonly scheme?: 'http' | 'https'
+}[] {
+  return [
+    ...pairs.map(({ upstream, isOutbound }) => ({
+      upstream: formatUpstream(upstream),
+      scheme: listenTls === undefined || isOutbound ? ('http' as const) : ('https' as const),
+    })),
+    ...outbound.map(({ targets }) => ({ upstream: targets.map(({ text }) => text).join(', ') })),
+  ]
 }
 
 /** Creates what watches agents; loads nothing where nobody asked for that. */

@@ -4,6 +4,7 @@ import type { RollbackOn, UpstreamState } from '../../rules/guard/rollback-on.ts
 import { type Telemetry, telemetryWith } from '../../telemetry/telemetry.ts'
 import { FaultReport, RecentFaults } from '../../listener/faults/fault-report.ts'
 import { type FaultParts, createPlanner } from '../../listener/faults/fault-planner.ts'
+import { ConnectionFaults } from '../../listener/outbound/connection-faults.ts'
 import { sampleRules } from '../../listener/faults/rules-sample.ts'
 import { createGuardedRules } from '../../rules/guard/guarded-rules.ts'
 import { type ActiveRules, steadyClock } from '../../rules/watch/active-rules.ts'
@@ -23,13 +24,21 @@ import type { RunRules } from './rules-options.ts'
 import { ExpiryLog, RulesLog } from './rules-log.ts'
 
 /** Passes telemetry on, and reports each call to the guard and to `--rollback-on`. */
-function guardedTelemetry(inner: Telemetry, guard?: Guard, rollbackOn?: RollbackOn): Telemetry {
+function guardedTelemetry(
+  inner: Telemetry,
+  connections: ConnectionFaults,
+  guard?: Guard,
+  rollbackOn?: RollbackOn,
+): Telemetry {
   return telemetryWith(inner, {
     call: (record) => {
       inner.call(record)
       const now = performance.now()
-      guard?.record(record.outcome, record.origin, now)
-      rollbackOn?.record(record, now)
+      // A call may fail because a fault keeps the server from its dependency.
+      const isIndirect = record.outcome !== 'ok' && connections.isAtWork(now)
+      const judged = isIndirect ? { ...record, origin: 'injected' as const } : record
+      guard?.record(judged.outcome, judged.origin, now)
+      rollbackOn?.record(judged, now)
     },
   })
 }
@@ -99,6 +108,9 @@ export function createRulesEngine(
     injections,
     now: Date.now,
   })
+  const connections = new ConnectionFaults(isActive, report.of(undefined), (outcome, origin) =>
+    guard?.record(outcome === 'ok' ? 'ok' : 'reset', origin, performance.now()),
+  )
   const watcher =
     path === undefined
       ? undefined
@@ -128,13 +140,14 @@ export function createRulesEngine(
       rules: isActive,
       listenerOf: (session, trace) => report.of(session, trace),
       headerFaults,
+      connections,
       canaries: new Canaries(),
       createPlanner,
     },
     telemetry:
       guard === undefined && rollbackOn === undefined
         ? metrics
-        : guardedTelemetry(metrics, guard, rollbackOn),
+        : guardedTelemetry(metrics, connections, guard, rollbackOn),
     start: async (upstreams) => {
       checking = rollbackOn && checkEach(rollbackOn, guarded.mayAct, upstreams)
       // The labels come first: rules about labels are compiled with them.

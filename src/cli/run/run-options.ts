@@ -14,6 +14,7 @@ import { count, duration, one, oneOf, pathTo, size, toggle } from '../flags/kind
 import { LOG_FLAGS } from '../flags/log.ts'
 import { RULES_FLAGS, rulesOf } from './rules-options.ts'
 import { TASK_FLAGS, tasksOf } from './task-options.ts'
+import { OUTBOUND_FLAGS, outboundOf, outboundTlsOf } from './outbound-options.ts'
 import { appProbesOf, compatOf, TARGET_FLAGS, targetsOf } from './run-targets.ts'
 import { listenerTlsOf, TLS_FLAGS, upstreamTlsOf } from './run-tls.ts'
 
@@ -118,6 +119,7 @@ const OWN_FLAGS = {
 export const RUN_FLAGS = {
   ...TARGET_FLAGS,
   ...TLS_FLAGS,
+  ...OUTBOUND_FLAGS,
   ...RULES_FLAGS,
   ...OWN_FLAGS,
   ...TASK_FLAGS,
@@ -136,13 +138,16 @@ export function parseRunOptions(raw: RawFlags, env: Environment): RunOptions {
 
 /** Checks the flags of `squall run` together. Throws a `UsageError`. */
 export function runOptionsOf(flags: Values<typeof RUN_FLAGS>, env: Environment) {
-  const { pairs, admin } = targetsOf(flags)
+  const outbound = outboundOf(flags)
+  const { pairs, admin } = targetsOf(flags, outbound)
   const adminToken = adminTokenOf(flags.adminTokenFile, env)
   return deepFreeze({
     ...only(flags, OWN_FLAGS),
     control: flags.control,
     publicUrl: flags.publicUrl,
     pairs,
+    outbound: outbound.routes,
+    outboundTls: outboundTlsOf(flags, pairs),
     /** Undefined when off. */
     admin,
     /** The probes that the admin port sends to the upstream on behalf of Kubernetes. */
@@ -153,7 +158,10 @@ export function runOptionsOf(flags: Values<typeof RUN_FLAGS>, env: Environment) 
     compatApi: compatOf(flags, env),
     adminAccess: readAccessOf(flags, env, admin, adminToken),
     listenTls: listenerTlsOf(flags),
-    ...upstreamTlsOf(flags, pairs),
+    ...upstreamTlsOf(
+      flags,
+      pairs.filter(({ isOutbound }) => isOutbound !== true),
+    ),
     rules: rulesOf(flags, env),
     /** Undefined when agents are not watched. */
     tasks: tasksOf(flags),

@@ -15,6 +15,7 @@ import { asGiven, asText, many, one, oneOf, pairs as pairsOf } from '../flags/ki
 import { quoted } from '../../base/text/foreign-text.ts'
 import type { ChaosMonkey } from '../../admin/compat/chaos-monkey.ts'
 import { type AppProbes, AppProbesError, parseAppProbesJson } from '../../admin/probes/app-probe.ts'
+import { boundBy, type Dialled, dialledBy, type Outbound } from './outbound-options.ts'
 import { adminAccessFlags } from '../flags/admin-access.ts'
 import {
   invalidAddress,
@@ -108,12 +109,16 @@ export interface Named {
 }
 
 /** Pairs listeners with upstreams; rejects loops and addresses that conflict. */
-export function targetsOf({
-  listen: listens,
-  upstream,
-  upstreamHost,
-  admin,
-}: TargetValues): Targets {
+export function targetsOf(
+  { listen: listenTexts, upstream: upstreamTexts, upstreamHost, admin }: TargetValues,
+  outbound: Outbound = { pairs: [], routes: [] },
+): Targets {
+  const carries = outbound.pairs.length + outbound.routes.length > 0
+  // A sidecar that only carries traffic to dependencies serves no MCP server.
+  const given = [...listenTexts, ...upstreamTexts]
+  const isUnserved = carries && given.every(({ isDefault }) => isDefault)
+  const listens = isUnserved ? [] : listenTexts
+  const upstream = isUnserved ? [] : upstreamTexts
   if (listens.length !== upstream.length) throw uneven(listens.length, upstream.length)
   if (listens.length > MAX_PAIRS) {
     throw invalidCombination(
@@ -122,14 +127,17 @@ export function targetsOf({
     )
   }
   const bound: Named[] = []
-  const pairs = listens.map((given, i): Pair => {
-    const listen = parseListen(given)
-    bound.push({ address: listen, source: given.source })
+  const served = listens.map((each, i): Pair => {
+    const listen = parseListen(each)
+    bound.push({ address: listen, source: each.source })
     return { listen, upstream: movedTo(upstreamHost, parseUpstream(upstream[i]!)) }
   })
   if (admin !== undefined) bound.push(admin)
+  bound.push(...boundBy(outbound))
   rejectOverlaps(bound)
-  rejectLoops(bound, pairs)
+  const pairs = [...served, ...outbound.pairs]
+  const dialled = served.map(({ upstream: address }) => ({ address, source: '--upstream' }))
+  rejectLoops(bound, [...dialled, ...dialledBy(outbound)])
   return { pairs, admin: admin?.address }
 }
 
@@ -177,17 +185,17 @@ function rejectOverlaps(bound: readonly Named[]): void {
   })
 }
 
-function rejectLoops(bound: readonly Named[], pairs: readonly Pair[]): void {
+function rejectLoops(bound: readonly Named[], dialled: readonly Dialled[]): void {
   const own = Object.values(networkInterfaces()).flatMap(
     (addresses) => addresses?.map(({ address }) => address) ?? [],
   )
-  for (const { upstream } of pairs) {
+  for (const { address: upstream, source } of dialled) {
     const looped = bound.find(({ address }) => loops(address, upstream, own))
     if (looped === undefined) continue
     throw new UsageError(
       'LOOP',
-      `--upstream ${formatUpstream(upstream)} is the address of ${looped.source} ${formatListen(looped.address)}`,
-      'point --upstream at your MCP server',
+      `${source} ${formatUpstream(upstream)} is the address of ${looped.source} ${formatListen(looped.address)}`,
+      source === '--upstream' ? 'point --upstream at your MCP server' : 'point it at a dependency',
     )
   }
 }

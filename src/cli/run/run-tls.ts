@@ -91,10 +91,13 @@ function servername(given: Given): string {
 export function checkTlsFiles({
   listenTls,
   upstreamTls,
+  outboundTls = {},
 }: {
   readonly listenTls: TlsPair | undefined
   readonly upstreamTls: TlsPaths
+  readonly outboundTls?: TlsPaths
 }): void {
+  check(outboundTls, '--outbound')
   check(listenTls ?? {}, '--tls')
   const { ca, ...own } = upstreamTls
   check({ ca }, '--upstream')

@@ -231,7 +231,8 @@ export class FaultPlanner {
     client: ClientInfo | undefined,
     untouchable: boolean,
   ): RequestFacts {
-    return requestFacts(this.#parts.sessions, head, session, client, untouchable)
+    const { sessions, outbound } = this.#parts
+    return requestFacts(sessions, head, session, client, untouchable, outbound)
   }
 
   #planCalls(
@@ -257,7 +258,7 @@ export class FaultPlanner {
     return withHeaderFaults(plan, headerFaults.plan(ruleSet, facts, rules.clock))
   }
 
-  /** Names each option, because rest and spread cost more than the rest of the planning. */
+  /** Names each option, because rest and spread cost more. */
   #faultsFor(exchange: Posted, facts: ExchangeFacts, planned: Planned): ExchangeFaults {
     const { rules, listenerOf, controlOf, push, closing, maxBody, holdTimeout, memory } =
       this.#parts
@@ -294,7 +295,5 @@ export class FaultPlanner {
   }
 }
 
-/** Returns true for a call whose response is a stream that outlives a reload of rules. */
-function mayReadServer({ method }: Call): boolean {
-  return method === 'subscriptions/listen'
-}
+/** Returns true for a call whose stream outlives a reload of rules. */
+const mayReadServer = ({ method }: Call): boolean => method === 'subscriptions/listen'

@@ -183,8 +183,9 @@ class StreamPlanner implements MessagePlanner {
   plan(message: ServerMessage, source: MessageSource): CallFaults | undefined {
     if (!this.isActive) return undefined
     const { session = factsOf(this.#head).session ?? '' } = source
+    const { sessions, outbound } = this.#parts
     const facts =
-      this.#known ?? requestFacts(this.#parts.sessions, this.#head, session, undefined, false)
+      this.#known ?? requestFacts(sessions, this.#head, session, undefined, false, outbound)
     const from = { ...source, stream: this }
     return this.#plans.plan(message, this.#head, facts, this.#transport, from)
   }

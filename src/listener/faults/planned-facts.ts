@@ -2,7 +2,7 @@ import { toolOf, type Call, type ClientInfo } from '../../mcp/call.ts'
 import type { PostedMessages } from '../../mcp/classify.ts'
 import { targetPath, type RequestHead } from '../../http/headers.ts'
 import type { Sessions } from '../../mcp/sessions.ts'
-import type { CallFacts, ExchangeFacts } from '../../rules/match/call-facts.ts'
+import type { CallFacts, Destination, ExchangeFacts } from '../../rules/match/call-facts.ts'
 import { finishPlan, type Plan } from '../../rules/select/plan.ts'
 
 /** The facts of an exchange, with the protocol version of its session. */
@@ -15,6 +15,7 @@ export function requestFacts(
   session: string,
   client: ClientInfo | undefined,
   untouchable: boolean,
+  outbound: Destination | undefined,
 ): RequestFacts {
   const known = session === '' ? undefined : sessions.get(session)
   return {
@@ -24,6 +25,7 @@ export function requestFacts(
     protocolVersion: known?.protocolVersion,
     http: { method: head.method, path: targetPath(head.target) },
     untouchable,
+    outbound,
   }
 }
 
@@ -41,8 +43,8 @@ export function withTools<Known extends ExchangeFacts | undefined>(
  * here.
  */
 export function callFacts(facts: RequestFacts, call: Call): CallFacts {
-  const { headers, session, client, protocolVersion, http, untouchable } = facts
-  return { headers, session, client, protocolVersion, http, untouchable, call }
+  const { headers, session, client, protocolVersion, http, untouchable, outbound } = facts
+  return { headers, session, client, protocolVersion, http, untouchable, outbound, call }
 }
 
 /** Returns a plan with faults to run; a plan of dry-run matches is finished at once. */

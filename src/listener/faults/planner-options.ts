@@ -2,12 +2,14 @@ import type { RequestHead } from '../../http/headers.ts'
 import type { Call, Transport } from '../../mcp/call.ts'
 import type { PostedMessages } from '../../mcp/classify.ts'
 import type { TaskTools } from '../../mcp/task-tools.ts'
+import type { Destination } from '../../rules/match/call-facts.ts'
 import type { HeaderFaults } from '../../rules/select/header-faults.ts'
 import type { ActiveRules } from '../../rules/watch/active-rules.ts'
 import type { Logger } from '../../telemetry/log.ts'
 import type { OpenCall } from '../disturbance.ts'
 import type { MemoryBudget } from '../memory-budget.ts'
 import type { RedirectedPost } from '../redirected-calls.ts'
+import type { ConnectionFaults } from '../outbound/connection-faults.ts'
 import type { ExchangeControl, FaultListener } from './exchange-context.ts'
 import type { ExchangeFaultsOptions } from './exchange-faults-options.ts'
 import type { Canaries, ExpiredSessions, SessionEffects } from './session-control.ts'
@@ -15,6 +17,8 @@ import type { Canaries, ExpiredSessions, SessionEffects } from './session-contro
 /** The rules of a sidecar, and what their faults report to. */
 export interface RuleParts {
   readonly rules: ActiveRules
+  /** Undefined where no outgoing connection is carried. */
+  readonly connections?: ConnectionFaults | undefined
   /** Returns the listener for the faults of one session's exchanges. */
   readonly listenerOf: (session: string, trace: string | undefined) => FaultListener
   /** Undefined when faults by header are disabled. */
@@ -39,6 +43,8 @@ export interface PlannerContext extends SessionEffects {
   /** The transport of sessions whose responses come on their stream; on stdio HTTP rules are off. */
   readonly streamTransport: Transport
   readonly tasks: TaskTools
+  /** The destination of outgoing traffic. */
+  readonly outbound: Destination | undefined
   /** Returns the open calls of a session. */
   readonly openIn: (session: string) => readonly OpenCall[]
   readonly memory: MemoryBudget

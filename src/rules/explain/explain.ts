@@ -77,7 +77,7 @@ export function explain(
   const tools = facts.tools ?? [toolOf(call) ?? []].flat()
   const exchange = { ...rest, tools }
   const rules = ruleSet.rules
-    .filter((rule) => rule.isHttp || facts.call !== undefined)
+    .filter(({ isHttp, isConnection }) => !isConnection && (isHttp || call !== undefined))
     .map((rule) => {
       const chain = rule.isHttp ? 'http' : 'calls'
       const seen = rule.isHttp ? exchange : facts

@@ -34,7 +34,8 @@ const VERSIONS = ['2025-11-25', '2026-07-28']
 
 /** Returns the faults of a file that can never act, whatever their rules match. */
 export function idleFaults(file: RuleFileSpec): readonly IdleFault[] {
-  return compileRules(file).rules.flatMap((rule) =>
+  const rules = compileRules(file).rules.filter(({ isConnection }) => !isConnection)
+  return rules.flatMap((rule) =>
     rule.uses.flatMap(({ fault }, index) => {
       const reason = idleReason(rule, index)
       if (reason === undefined) return []

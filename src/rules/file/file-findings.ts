@@ -4,6 +4,7 @@ import { parameterProblems } from '../../filters/lib/exclusive.ts'
 import { FAULTS } from '../../filters/index.ts'
 import type { ParameterProblem } from '../../filters/fault.ts'
 import { matchFindings } from './match-findings.ts'
+import { outboundFindings } from './outbound-findings.ts'
 import type { Finding, Path, ProblemCode } from './problem.ts'
 import { fieldOf, readValues } from './read-values.ts'
 import { jsonType, type SchemaNode } from './schema-node.ts'
@@ -34,6 +35,7 @@ export function fileFindings(
     if (jsonType(match) === 'object') {
       findings.push(...matchFindings(match as Fields, [...path, 'match']))
     }
+    findings.push(...outboundFindings(rule as Fields, path))
     const read = readValues(schema, selection, root.definitions) as Fields
     findings.push(...selectionFindings(read, path))
     if (Array.isArray(faults)) findings.push(...faultFindings(faults, path, isWrong))

@@ -10,6 +10,7 @@ import { readDuration, readFactor, readPercent, readRate, readSize } from '../..
 import { isGlob, MAX_GLOB } from '../../base/glob.ts'
 import { readInstant } from '../../base/instant.ts'
 import { RegexError } from '../../base/regex/regex-error.ts'
+import { parseCidr } from '../../http/cidr.ts'
 import { parseProtocolVersionRange } from './protocol-version-range.ts'
 import { SafeRegex } from '../../base/regex/safe-regex.ts'
 
@@ -27,6 +28,7 @@ export const INSTANT_FORMAT = 'date-time'
 /** A share that is kept as 0 to 1. */
 export const FRACTION_FORMAT = 'squall-fraction'
 export const REGEX_FORMAT = 'squall-regex'
+export const CIDR_FORMAT = 'squall-cidr'
 export const PROTOCOL_VERSION_FORMAT = 'squall-protocol-version'
 
 function readable(wants: string, read: (text: string) => number | undefined): Format {
@@ -61,6 +63,11 @@ export const FORMATS: Readonly<Record<string, Format>> = {
       isGlob(text) && text.length > MAX_GLOB
         ? `a glob may have ${MAX_GLOB} characters, this one has ${text.length}`
         : undefined,
+  },
+  [CIDR_FORMAT]: {
+    wants: 'a range of addresses such as 10.0.0.0/8 or fd00::/8, or one address',
+    problem: (text) =>
+      parseCidr(text) === undefined ? 'not a range of addresses such as 10.0.0.0/8' : undefined,
   },
   [PROTOCOL_VERSION_FORMAT]: {
     wants: 'a protocol version or a range, such as 2025-06-18 or ">=2025-03-26 <2025-11-25"',

@@ -1,22 +1,16 @@
 import type { Static, TObject, TUnsafe } from 'typebox'
-import { GLOB_FORMAT, oneOf, section, type NodeOptions } from '../../filters/lib/config-schema.ts'
+import { oneOf, section } from '../../filters/lib/config-schema.ts'
 import { type Transport, TRANSPORTS } from '../../mcp/call.ts'
 import { PROTOCOL_VERSION_FORMAT, REGEX_FORMAT } from './formats.ts'
-import type { TextSpec } from '../match/text-match.ts'
+import { glob, MAX_LIST, MAX_TEXT, oneOrMore, ref, type TextMatch, texts } from './match-nodes.ts'
+import { outboundKeys } from './outbound-schema.ts'
 import type { ValueOperators } from '../match/value-match.ts'
 import * as Type from 'typebox'
 
-const MAX_LIST = 100
-const MAX_TEXT = 2048
-
-const glob = { type: 'string', format: GLOB_FORMAT, minLength: 1, maxLength: MAX_TEXT } as const
 const regex = (description: string): TUnsafe<string> =>
   Type.Unsafe<string>({ type: 'string', format: REGEX_FORMAT, maxLength: 1000, description })
 const text = (description: string): TUnsafe<string> =>
   Type.Unsafe<string>({ type: 'string', maxLength: MAX_TEXT, description })
-
-/** A name, method or path: exact, a glob, a list of such, an expression, or a negation. */
-export type TextMatch = TextSpec
 
 export type HeaderOperators = Omit<ValueOperators, 'gt' | 'lt' | 'not'> & {
   readonly not?: HeaderMatch
@@ -73,22 +67,7 @@ const valueOperators = section(
   { minProperties: 1 },
 )
 
-function ref<T>(name: string, options: NodeOptions = {}): TUnsafe<T> {
-  return Type.Unsafe<T>({ $ref: `#/definitions/${name}`, ...options })
-}
-
-/** One of something, or a list of them. */
-function oneOrMore<T>(one: object, options: NodeOptions): TUnsafe<T | readonly T[]> {
-  return Type.Unsafe<T | readonly T[]>({
-    anyOf: [one, { type: 'array', items: one, minItems: 1, maxItems: MAX_LIST }],
-    ...options,
-  })
-}
-
 const record = { minProperties: 1, maxProperties: 50 }
-const texts = (description: string, ...examples: unknown[]): TUnsafe<TextMatch> =>
-  ref<TextMatch>('text', examples.length === 0 ? { description } : { description, examples })
-
 const httpKeys = section(
   {
     method: Type.Optional(texts('The HTTP method, in capitals.', 'POST')),
@@ -206,6 +185,7 @@ const matchKeys = {
     ),
   ),
   http: Type.Optional(httpKeys),
+  outbound: Type.Optional(outboundKeys),
   workload: Type.Optional(
     texts(
       'The Deployment, StatefulSet, DaemonSet or Job that makes the pod, by its name. Where Squall was not injected into a pod, a rule with this key never matches.',

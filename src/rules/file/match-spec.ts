@@ -16,6 +16,7 @@ export interface MatchSpec {
   readonly transport?: string | readonly string[] | undefined
   readonly protocolVersion?: string | readonly string[] | undefined
   readonly http?: HttpSpec | undefined
+  readonly outbound?: OutboundSpec | undefined
   readonly workload?: TextSpec | undefined
   readonly podLabels?: Readonly<Record<string, string>> | undefined
   readonly any?: readonly MatchSpec[] | undefined
@@ -34,6 +35,14 @@ export interface HttpSpec {
   readonly method?: TextSpec | undefined
   readonly path?: TextSpec | undefined
   readonly status?: StatusSpec | readonly StatusSpec[] | undefined
+}
+
+/** The conditions of a rule on the destination of outgoing traffic. */
+export interface OutboundSpec {
+  readonly host?: TextSpec | undefined
+  readonly port?: number | undefined
+  readonly sni?: TextSpec | undefined
+  readonly cidr?: string | readonly string[] | undefined
 }
 
 /** A status, or a class of them such as `5xx`. */

@@ -12,7 +12,8 @@ import { fillDefaults } from './read-values.ts'
 import type { SchemaNode } from './schema-node.ts'
 import * as Type from 'typebox'
 
-export type { HeaderMatch, Match, TextMatch, ValueMatch } from './match-schema.ts'
+export type { TextMatch } from './match-nodes.ts'
+export type { HeaderMatch, Match, ValueMatch } from './match-schema.ts'
 
 const instant = (options: NodeOptions): TUnsafe<number> =>
   Type.Unsafe<number>({

@@ -81,7 +81,10 @@ function elsewhere(schema: SchemaNode, path: Path): Elsewhere {
     }
     if (isRule && has(schema, key)) return `\`${key}\` belongs to the file, beside \`rules\``
     if (!isFile && !isRule && !inMatch) {
-      const owner = FAULTS.find((each) => has(each.schema as SchemaNode, key))
+      // `connection` stands in rules of its own, so that none of its keys was meant.
+      const owner = FAULTS.find(
+        ({ name, schema: own }) => name !== 'connection' && has(own as SchemaNode, key),
+      )
       if (owner !== undefined && path.length === 5)
         return `\`${key}\` is a parameter of \`${owner.name}\``
       if (has(match, key)) return `\`${key}\` stands under \`match\`, on the rule`

@@ -10,6 +10,17 @@ export interface HttpFacts {
   readonly target?: string | undefined
 }
 
+/** A dependency to which Squall carries traffic of the pod. */
+export interface Destination {
+  /** Undefined for an address that no target names. */
+  readonly host: string | undefined
+  readonly port: number
+  /** Undefined until it is known. */
+  readonly address?: string | undefined
+  /** The server name in the TLS handshake. */
+  readonly sni?: string | undefined
+}
+
 /** The facts of an exchange that rules can match, with or without a call. */
 export interface ExchangeFacts {
   readonly headers: HeaderLines
@@ -18,6 +29,8 @@ export interface ExchangeFacts {
   readonly http: HttpFacts
   /** The tools of the calls that the exchange carries. */
   readonly tools?: readonly string[] | undefined
+  /** The destination of outgoing traffic. */
+  readonly outbound?: Destination | undefined
   /** No fault may be injected: it carries, or may carry, a call of a tool that is denied. */
   readonly untouchable?: boolean | undefined
 }

@@ -2,7 +2,7 @@ import { sha256Of } from '../../base/digest.ts'
 import { createFault } from '../../filters/index.ts'
 import { canonicalJson } from '../../base/json/canonical-json.ts'
 import type { CompiledRule } from './compiled-rule.ts'
-import { compileCallMatch, compileHttpMatch, directionOf, isHttpMatch } from './match-node.ts'
+import { compileCallMatch, compilePlainMatch, directionOf, isHttpMatch } from './match-node.ts'
 import { notForPod, type PodSelf } from './pod-match.ts'
 import { RuleIndex, type RuleSet } from './rule-set.ts'
 import type { RuleFileSpec, RuleSpec } from '../file/rule-spec.ts'
@@ -57,14 +57,17 @@ export function compileRule(
 ): CompiledRule {
   const spec = rule.match ?? {}
   const isHttp = isHttpMatch(spec)
+  const isConnection = rule.faults.some(({ fault }) => fault === 'connection')
   const { self } = options
-  const match = isHttp ? compileHttpMatch(spec, self) : compileCallMatch(spec, self)
+  const isCall = !isHttp && !isConnection
+  const match = isCall ? compileCallMatch(spec, self) : compilePlainMatch(spec, self)
   const elsewhere = Object.freeze(notForPod(spec, self ?? {}))
   return Object.freeze({
     name: rule.name,
     index,
     digest: digestOf(rule),
     isHttp,
+    isConnection,
     direction: directionOf(spec),
     elsewhere,
     appliedAt: rule.appliedAt,

@@ -14,6 +14,8 @@ export interface CompiledRule {
   readonly digest: string
   /** True for a rule about HTTP exchanges rather than calls. */
   readonly isHttp: boolean
+  /** True for a rule about TCP connections to a dependency. */
+  readonly isConnection: boolean
   readonly direction: Direction
   /** Why it is not for this pod; empty when it is. One that is not is tested for no call. */
   readonly elsewhere: readonly PodMismatch[]

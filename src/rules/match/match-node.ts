@@ -62,8 +62,8 @@ export function directionOf({ direction = 'client', kind }: MatchSpec): Directio
   return kind ?? direction
 }
 
-/** Compiles the match of a rule about HTTP exchanges. */
-export function compileHttpMatch(spec: MatchSpec, self: PodSelf = {}): MatchNode {
+/** Compiles the match of a rule about HTTP exchanges, or about connections. */
+export function compilePlainMatch(spec: MatchSpec, self: PodSelf = {}): MatchNode {
   return compileNode(spec, undefined, false, self, undefined)
 }
 
@@ -91,7 +91,7 @@ function compileNode(
   above: TextMatcher | undefined,
   wantsDefault: boolean,
   self: PodSelf,
-  /** Undefined for a rule about HTTP exchanges. */
+  /** Undefined for a rule that is not about messages. */
   direction: Direction | undefined,
 ): MatchNode {
   const kinds = ALL_KINDS.filter((kind) => spec[kind] !== undefined)

@@ -6,6 +6,7 @@ import { matchedName } from '../../mcp/task-tools.ts'
 import { parsePointer, pointedAt } from '../../base/json/json-pointer.ts'
 import type { ClientSpec, HttpSpec, MatchSpec, StatusSpec } from '../file/match-spec.ts'
 import { type Direction, type MatchTest, showValue, shownHeader } from './match-test.ts'
+import { outboundTests } from './outbound-tests.ts'
 import { parseProtocolVersionRange } from '../file/protocol-version-range.ts'
 import { callArguments } from '../select/selection.ts'
 import { type TextMatcher, type TextSpec, compileText } from './text-match.ts'
@@ -103,6 +104,7 @@ export function plainTests(spec: MatchSpec): MatchTest[] {
     tests.push(argsTest(pointer, value))
   }
   if (spec.http !== undefined) tests.push(...httpTests(spec.http))
+  if (spec.outbound !== undefined) tests.push(...outboundTests(spec.outbound))
   return tests
 }
 

@@ -48,6 +48,8 @@ export class RuleIndex {
   readonly candidates = new Candidates()
   /** True when a rule is about messages that only a reader of the server's streams can know. */
   readonly readsServer: boolean
+  /** The rules about connections, in order. */
+  readonly connections: readonly CompiledRule[]
   readonly #client: MethodIndex
   /** Responses of the client. */
   readonly #responses: MethodIndex
@@ -58,7 +60,7 @@ export class RuleIndex {
   /** `rules` precede those of `after`, whose index is used as it is. */
   constructor(rules: readonly CompiledRule[], after?: RuleIndex) {
     const here = rules.filter(({ enabled, elsewhere }) => enabled && elsewhere.length === 0)
-    const calls = here.filter((rule) => !rule.isHttp)
+    const calls = here.filter(({ isHttp, isConnection }) => !isHttp && !isConnection)
     const ofClient = calls.filter(({ direction }) => direction === 'client')
     const ofServer = calls.filter(({ direction }) => direction === 'server')
     const ofResponses = calls.filter(({ direction }) => direction === 'response')
@@ -75,6 +77,10 @@ export class RuleIndex {
     )
     this.readsServer = ofServer.length > 0 || both.length > 0 || after?.readsServer === true
 
+    this.connections = [
+      ...here.filter(({ isConnection }) => isConnection),
+      ...(after?.connections ?? []),
+    ]
     const http = here.filter((rule) => rule.isHttp)
     const response = http.filter((rule) => waitsForResponse(rule))
     const request = http.filter((rule) => !waitsForResponse(rule))

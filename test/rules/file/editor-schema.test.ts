@@ -50,7 +50,8 @@ describe('the schema for editors', () => {
 
   it('completes faults with valid parameters', () => {
     for (const { label, body } of anyOf.flatMap((branch) => branch.defaultSnippets ?? [])) {
-      const [fault] = accepted(faultText(JSON.stringify(body))).rules[0]!.faults
+      const match = label === 'connection' ? 'match: { outbound: { port: 1 } }' : ''
+      const [fault] = accepted(faultText(JSON.stringify(body)) + `    ${match}`).rules[0]!.faults
       expect(fault?.fault).toBe(label)
       // Editors read these as fields to fill in.
       expect(JSON.stringify(body)).not.toMatch(/[$]/)

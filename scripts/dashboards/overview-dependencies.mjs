@@ -1,0 +1,70 @@
+import { quantile, rate } from './expressions.mjs'
+import { series } from './panel.mjs'
+import { POD } from './variables.mjs'
+
+const ENDED = 'squall_outbound_connections_total'
+const FAILED = `${POD}, outcome!="ok"`
+
+/** The panels of outgoing connections, which sidecars with --outbound or --captured have. */
+export const dependencies = [
+  series({
+    title: 'Failed connections: injected against real',
+    description:
+      'Connections of the pods to their dependencies that failed, per second: ended or held by a fault, or failed for real.',
+    unit: 'ops',
+    stack: true,
+    queries: [
+      {
+        expr: rate(ENDED, `${FAILED}, origin="injected"`, 'destination, outcome'),
+        legend: 'injected: {{destination}} {{outcome}}',
+        role: 'injected',
+        shades: true,
+      },
+      {
+        expr: rate(ENDED, `${FAILED}, origin="real"`, 'destination, outcome'),
+        legend: 'real: {{destination}} {{outcome}}',
+        role: 'real',
+        shades: true,
+      },
+    ],
+  }),
+  series({
+    title: 'Open connections by dependency',
+    description: 'Open TCP connections to each dependency. A pool that leaks grows here.',
+    unit: 'short',
+    queries: [
+      {
+        expr: `sum by (destination) (squall_outbound_open_connections{${POD}})`,
+        legend: '{{destination}}',
+        role: 'app',
+        shades: true,
+      },
+    ],
+  }),
+  series({
+    title: 'Time to connect by dependency (p95)',
+    description: '95th percentile of the time until a connection to a dependency was open.',
+    unit: 's',
+    queries: [
+      {
+        expr: quantile(0.95, 'squall_outbound_connect_seconds', POD, 'destination'),
+        legend: '{{destination}}',
+        role: 'app',
+        shades: true,
+      },
+    ],
+  }),
+  series({
+    title: 'Bytes by dependency',
+    description: 'Bytes per second that are sent to each dependency, and received from it.',
+    unit: 'Bps',
+    queries: [
+      {
+        expr: rate('squall_outbound_bytes_total', POD, 'destination, direction'),
+        legend: '{{destination}} {{direction}}',
+        role: 'plain',
+        shades: true,
+      },
+    ],
+  }),
+]

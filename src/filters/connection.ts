@@ -1,0 +1,93 @@
+import { durationText, sizeText } from '../base/units.ts'
+import { duration, section, size } from './lib/config-schema.ts'
+import { defineFault, type ParameterProblem } from './fault.ts'
+import { NOTHING } from './lib/outlook.ts'
+import * as Type from 'typebox'
+
+const only = (description: string) => Type.Optional(Type.Boolean({ description, examples: [true] }))
+
+/** A failure of TCP connections to a dependency. The outbound listeners carry it out. */
+export const connectionFault = defineFault({
+  name: 'connection',
+  summary: 'breaks or slows TCP connections to a dependency',
+  schema: section({
+    refuse: only(
+      'New connections are refused with ECONNREFUSED, and open ones are reset. Where the rule selects only a part of the connections of a listener, these are reset instead.',
+    ),
+    blackhole: only(
+      'No byte passes in either direction. When the rule ends, everything that waited passes.',
+    ),
+    reset: only('Connections are reset.'),
+    latency: Type.Optional(
+      duration({
+        description: 'Bytes arrive so much later, in each direction.',
+        examples: ['200ms'],
+      }),
+    ),
+    jitter: Type.Optional(
+      duration({
+        description: 'Up to so much is added to `latency` at random. The order of bytes stays.',
+        examples: ['50ms'],
+      }),
+    ),
+    bandwidth: Type.Optional(
+      size({
+        description: 'A connection carries so much in a second, in each direction.',
+        examples: ['10KiB'],
+      }),
+    ),
+    cut: Type.Optional(
+      size({
+        description: 'A connection is reset after so many bytes from the dependency.',
+        examples: ['1KiB'],
+      }),
+    ),
+  }),
+  oneOf: ['refuse', 'blackhole', 'reset', 'latency', 'bandwidth', 'cut'],
+  goesWith: { jitter: 'latency' },
+  meets:
+    'Not the MCP client, but the MCP server or agent whose outgoing connections Squall carries: its driver, its pool and its health check see a dependency that is gone or slow. The MCP client sees how the server copes. Acts on open connections as well, within 250 ms, and ends as fast.',
+  elsewhere:
+    'toxiproxy: `latency`, `bandwidth`, `reset_peer`, `timeout`, `limit_data`, and `enabled: false`. Chaos Mesh: NetworkChaos.',
+  example: `- name: database-gone
+  match: { outbound: { host: db, port: 5432 } }
+  faults:
+    - connection: { refuse: true }`,
+  check(config) {
+    const problems: ParameterProblem[] = []
+    for (const key of ['refuse', 'blackhole', 'reset'] as const) {
+      if (config[key] === false) {
+        problems.push({ path: [key], message: `\`${key}\` is \`true\` or absent` })
+      }
+    }
+    if (config.bandwidth === 0) {
+      problems.push({ path: ['bandwidth'], message: 'no byte would pass; that is `blackhole`' })
+    }
+    return problems
+  },
+  // No call matches a rule with this fault.
+  outlook: () => NOTHING,
+  create: () => ({}),
+})
+
+/** The parameters of the fault. */
+export interface ConnectionConfig {
+  readonly refuse?: boolean
+  readonly blackhole?: boolean
+  readonly reset?: boolean
+  readonly latency?: number
+  readonly jitter?: number
+  readonly bandwidth?: number
+  readonly cut?: number
+}
+
+/** Returns the effect of the fault in a few words. */
+export function connectionEffect(config: ConnectionConfig): string {
+  const { latency, jitter, bandwidth, cut } = config
+  if (latency !== undefined) {
+    return `latency ${durationText(latency)}${jitter ? ` to ${durationText(latency + jitter)}` : ''}`
+  }
+  if (bandwidth !== undefined) return `bandwidth ${sizeText(bandwidth)}`
+  if (cut !== undefined) return `cut after ${sizeText(cut)}`
+  return config.refuse ? 'refuse' : config.blackhole ? 'blackhole' : 'reset'
+}

@@ -1,0 +1,200 @@
+import { type ConnectionConfig, connectionEffect } from '../../filters/connection.ts'
+import type { Destination } from '../../rules/match/call-facts.ts'
+import type { CompiledRule } from '../../rules/match/compiled-rule.ts'
+import {
+  isOn,
+  matchesConnection,
+  sampleConnection,
+  selectsAll,
+} from '../../rules/select/connection-plan.ts'
+import type { MatchedRule } from '../../rules/select/matched-rule.ts'
+import { disarmedBy } from '../../rules/select/restraint.ts'
+import type { RuleState } from '../../rules/select/rule-state.ts'
+import type { ActiveRules } from '../../rules/watch/active-rules.ts'
+import type { ConnectionOrigin, ConnectionOutcome } from '../../telemetry/outbound-counts.ts'
+import type { FaultListener } from '../faults/exchange-context.ts'
+
+/** The faults of a connection at one moment. */
+export interface Effects {
+  readonly ends: 'refused' | 'reset' | undefined
+  readonly blackhole: boolean
+  /** Milliseconds. */
+  readonly latency: number
+  readonly jitter: number
+  /** Bytes per second. */
+  readonly bandwidth: number
+  /** The bytes of the dependency after which the connection is reset. */
+  readonly cut: number
+}
+
+export const NO_EFFECTS: Effects = {
+  ends: undefined,
+  blackhole: false,
+  latency: 0,
+  jitter: 0,
+  bandwidth: Infinity,
+  cut: Infinity,
+}
+
+/** Receives the end of each connection. */
+type ConnectionEnded = (outcome: ConnectionOutcome, origin: ConnectionOrigin) => void
+
+/** Errors of calls follow a fault of a connection by at most this, in milliseconds. */
+const AFTERMATH = 5_000
+
+/** Selects the faults of outgoing connections by the active rules. */
+export class ConnectionFaults {
+  readonly #rules: ActiveRules
+  readonly #listener: FaultListener
+  readonly #onEnd: ConnectionEnded
+  #actedAt = -Infinity
+
+  constructor(rules: ActiveRules, listener: FaultListener, onEnd: ConnectionEnded) {
+    this.#onEnd = onEnd
+    this.#rules = rules
+    this.#listener = listener
+  }
+
+  /** Returns true while failed calls may be effects of a fault, by `performance.now()`. */
+  isAtWork(now: number): boolean {
+    return now - this.#actedAt < AFTERMATH
+  }
+
+  /** Reports the end of a connection. */
+  ended(outcome: ConnectionOutcome, origin: ConnectionOrigin): void {
+    this.#onEnd(outcome, origin)
+  }
+
+  /** Creates the faults of one connection. */
+  open(): FaultsOfConnection {
+    return new FaultsOfConnection(this)
+  }
+
+  /** Returns the rules that may act now, in order. */
+  active(): readonly CompiledRule[] {
+    const { ruleSet, states, clock } = this.#rules
+    const { connections } = ruleSet.index
+    if (connections.length === 0 || disarmedBy(ruleSet, states) !== undefined) return []
+    const now = clock()
+    return connections.filter((rule) => isOn(rule, states, now))
+  }
+
+  /** Returns the rule that refuses every connection to these destinations, if any. */
+  refusing(destinations: readonly Destination[]): CompiledRule | undefined {
+    return this.active().find(
+      (rule) =>
+        !rule.dryRun &&
+        !this.#rules.states.dryRun &&
+        configOf(rule).refuse === true &&
+        selectsAll(rule) &&
+        destinations.every((each) => matchesConnection(rule, each)),
+    )
+  }
+
+  stateOf(rule: CompiledRule): RuleState | undefined {
+    return this.#rules.states.of(rule)
+  }
+
+  sample(rule: CompiledRule, destination: Destination): MatchedRule | undefined {
+    const { states, clock } = this.#rules
+    return sampleConnection(rule, destination, states, clock())
+  }
+
+  /** Counts a fault that takes effect, and that goes on. */
+  acts(match: MatchedRule, destination: Destination): void {
+    this.#actedAt = performance.now()
+    if (match.hasApplied) return
+    match.applied()
+    const { host, address, port } = destination
+    this.#listener.injected({
+      rule: match.rule.name,
+      fault: 'connection',
+      call: undefined,
+      effect: `${connectionEffect(configOf(match.rule))}: ${host ?? address ?? 'other'}:${port}`,
+      delayMs: undefined,
+      first: true,
+    })
+  }
+}
+
+/** Samples each rule once for one connection, and returns its effects at each moment. */
+export class FaultsOfConnection {
+  readonly #faults: ConnectionFaults
+  /** Undefined for a rule that leaves the connection alone. */
+  readonly #matches = new Map<RuleState, MatchedRule | undefined>()
+  readonly #acting = new Set<MatchedRule>()
+
+  constructor(faults: ConnectionFaults) {
+    this.#faults = faults
+  }
+
+  /** Returns the effects now. `rules` are those that may act. */
+  update(rules: readonly CompiledRule[], destination: Destination): Effects {
+    if (rules.length === 0 && this.#matches.size === 0) return NO_EFFECTS
+    const acting = new Set<MatchedRule>()
+    let effects = NO_EFFECTS
+    for (const rule of rules) {
+      const match = this.#matchOf(rule, destination)
+      if (match === undefined) continue
+      if (this.#acting.has(match) || match.begin()) {
+        acting.add(match)
+        this.#acting.add(match)
+        this.#faults.acts(match, destination)
+        effects = withEffects(effects, configOf(rule))
+      }
+      if (rule.stop && !rule.dryRun) break
+    }
+    for (const match of this.#acting) {
+      if (acting.has(match)) continue
+      match.end()
+      this.#acting.delete(match)
+    }
+    return effects
+  }
+
+  /** Ends the faults, after the connection. */
+  close(): void {
+    for (const match of this.#matches.values()) match?.finish()
+    this.#matches.clear()
+    this.#acting.clear()
+  }
+
+  #matchOf(rule: CompiledRule, destination: Destination): MatchedRule | undefined {
+    const state = this.#faults.stateOf(rule)
+    if (state === undefined) return undefined
+    if (this.#matches.has(state)) return this.#matches.get(state)
+    if (!matchesConnection(rule, destination)) return undefined
+    const match = this.#faults.sample(rule, destination)
+    this.#matches.set(state, match)
+    return match
+  }
+}
+
+function configOf({ uses }: CompiledRule): ConnectionConfig {
+  const use = uses.find(({ fault }) => fault === 'connection')
+  return use?.fault === 'connection' ? use.config : {}
+}
+
+function withEffects(before: Effects, config: ConnectionConfig): Effects {
+  return {
+    ends: before.ends ?? (config.refuse ? 'refused' : config.reset ? 'reset' : undefined),
+    blackhole: before.blackhole || config.blackhole === true,
+    latency: before.latency + (config.latency ?? 0),
+    jitter: before.jitter + (config.jitter ?? 0),
+    bandwidth: Math.min(before.bandwidth, config.bandwidth ?? Infinity),
+    cut: Math.min(before.cut, config.cut ?? Infinity),
+  }
+}
+
+/** Returns true when both have the same faults. */
+export function sameEffects(one: Effects, other: Effects): boolean {
+  return (
+    one === other ||
+    (one.ends === other.ends &&
+      one.blackhole === other.blackhole &&
+      one.latency === other.latency &&
+      one.jitter === other.jitter &&
+      one.bandwidth === other.bandwidth &&
+      one.cut === other.cut)
+  )
+}

@@ -1,0 +1,217 @@
+import { connect, type Socket } from 'node:net'
+import type { Destination } from '../../rules/match/call-facts.ts'
+import type { CompiledRule } from '../../rules/match/compiled-rule.ts'
+import type {
+  ConnectionOrigin,
+  ConnectionOutcome,
+  DestinationCounts,
+} from '../../telemetry/outbound-counts.ts'
+import { plainAddress } from '../../http/cidr.ts'
+import { cutSocket } from '../front/cut-socket.ts'
+import type { MemoryBudget } from '../memory-budget.ts'
+import { MAX_HELLO, serverNameIn } from './client-hello.ts'
+import {
+  type Effects,
+  type FaultsOfConnection,
+  NO_EFFECTS,
+  sameEffects,
+} from './connection-faults.ts'
+import { Pump } from './pump.ts'
+
+/** A peer that has gone without a word is found after this time, in milliseconds. */
+const TCP_KEEP_ALIVE = 60_000
+
+/** Configures one connection. */
+export interface OutboundConnectionParts {
+  readonly client: Socket
+  readonly destination: Destination
+  /** The host to connect to. */
+  readonly host: string
+  readonly counts: DestinationCounts
+  /** Undefined when no rule can become active. */
+  readonly faults: FaultsOfConnection | undefined
+  /** Returns the rules that may act now. */
+  readonly rules: () => readonly CompiledRule[]
+  readonly memory: MemoryBudget
+  readonly connectTimeout: number
+  readonly onFailed: (error: NodeJS.ErrnoException) => void
+  readonly onEnd: (
+    connection: OutboundConnection,
+    outcome: ConnectionOutcome,
+    origin: ConnectionOrigin,
+  ) => void
+}
+
+/** Carries one TCP connection of the pod to a dependency. */
+export class OutboundConnection {
+  readonly #parts: OutboundConnectionParts
+  readonly #client: Socket
+  readonly #up: Pump
+  #down: Pump | undefined
+  #upstream: Socket | undefined
+  #isConnected = false
+  #destination: Destination
+  #effects: Effects = NO_EFFECTS
+  /** The first bytes of the client, until they show the server name or its absence. */
+  #hello: Buffer | undefined = Buffer.alloc(0)
+  #result: readonly [ConnectionOutcome, ConnectionOrigin] | undefined
+  #sent = 0
+  #received = 0
+  #movedAt = performance.now()
+  #hasEnded = false
+
+  constructor(parts: OutboundConnectionParts) {
+    this.#parts = parts
+    this.#destination = parts.destination
+    const { client, memory, counts } = parts
+    this.#client = client
+    counts.open++
+    const effects = (): Effects => this.#effects
+    const onBytes = (bytes: Buffer): void => this.#readHello(bytes)
+    this.#up = new Pump({ from: client, memory, effects, onBytes })
+    client.on('error', (error) => this.#failed(error, client))
+    client.once('close', () => this.#closed())
+    this.refresh(parts.rules())
+  }
+
+  /** Returns true when no byte has passed for so many milliseconds. */
+  isIdle(now: number, ms: number): boolean {
+    return now - this.#movedAt > ms
+  }
+
+  /** Applies the rules that may act now. */
+  refresh(rules: readonly CompiledRule[]): void {
+    const { faults } = this.#parts
+    if (this.#hasEnded || this.#result !== undefined) return
+    const effects = faults?.update(rules, this.#destination) ?? NO_EFFECTS
+    if (effects.ends !== undefined) {
+      this.cut(effects.ends, 'injected')
+      return
+    }
+    const isSame = sameEffects(effects, this.#effects)
+    this.#effects = isSame ? this.#effects : effects
+    if (this.#upstream === undefined && !effects.blackhole) this.#connect()
+    if (isSame) return
+    this.#up.flush()
+    this.#down?.flush()
+  }
+
+  /** Counts the bytes since the last time. */
+  sweep(now: number): void {
+    const { counts } = this.#parts
+    const sent = this.#upstream?.bytesWritten ?? 0
+    const received = this.#upstream?.bytesRead ?? 0
+    if (sent === this.#sent && received === this.#received) return
+    this.#movedAt = now
+    counts.sent += sent - this.#sent
+    counts.received += received - this.#received
+    this.#sent = sent
+    this.#received = received
+  }
+
+  /** Resets both sides. */
+  cut(outcome: ConnectionOutcome, origin: ConnectionOrigin): void {
+    this.#result ??= [outcome, origin]
+    this.#reset()
+  }
+
+  /** Ends both sides after what was sent. */
+  end(): void {
+    this.#client.destroySoon()
+    this.#upstream?.destroySoon()
+  }
+
+  #connect(): void {
+    const { host, destination, connectTimeout, counts, memory } = this.#parts
+    const { port } = destination
+    const startedAt = performance.now()
+    const upstream = connect({ host, port, noDelay: true, allowHalfOpen: true })
+    this.#upstream = upstream
+    const timer = setTimeout(() => {
+      upstream.destroy(Object.assign(new Error('no connection in time'), { code: 'ETIMEDOUT' }))
+    }, connectTimeout)
+    upstream.on('error', (error) => this.#failed(error, upstream))
+    upstream.once('close', () => {
+      clearTimeout(timer)
+      this.#closed()
+    })
+    upstream.once('connect', () => {
+      clearTimeout(timer)
+      this.#isConnected = true
+      counts.connect.observe((performance.now() - startedAt) / 1000)
+      upstream.setKeepAlive(true, TCP_KEEP_ALIVE)
+      const address = plainAddress(upstream.remoteAddress ?? '')
+      this.#destination = { ...this.#destination, address }
+      const effects = (): Effects => this.#effects
+      const onCut = (): void => this.cut('cut', 'injected')
+      this.#down = new Pump({ from: upstream, memory, effects, onCut })
+      this.#down.open(this.#client)
+      this.#up.open(upstream)
+    })
+  }
+
+  /** Learns the server name of a TLS connection, for rules about it. */
+  #readHello(bytes: Buffer): void {
+    if (this.#hello === undefined) return
+    this.#hello = Buffer.concat([this.#hello, bytes.subarray(0, MAX_HELLO)])
+    const name = serverNameIn(this.#hello)
+    if (name === undefined) return
+    this.#hello = undefined
+    if (name === null) return
+    this.#destination = { ...this.#destination, sni: name }
+    this.refresh(this.#parts.rules())
+  }
+
+  #failed(error: NodeJS.ErrnoException, side: Socket): void {
+    if (side === this.#upstream) {
+      if (!this.#isConnected) this.#parts.onFailed(error)
+      this.#result ??= [this.#isConnected ? 'reset' : outcomeOf(error), 'real']
+    }
+    this.#reset()
+  }
+
+  #reset(): void {
+    cutSocket(this.#client, 'rst')
+    if (this.#upstream !== undefined) cutSocket(this.#upstream, 'rst')
+  }
+
+  /** Ends the connection when both sides have ended. */
+  #closed(): void {
+    const { client, counts, faults, onEnd } = this.#parts
+    // A side that closes without an end takes the other with it.
+    if (!client.closed || this.#upstream?.closed === false) {
+      const other = client.closed ? this.#upstream : client
+      if (other?.writableEnded === false) cutSocket(other, 'rst')
+      return
+    }
+    if (this.#hasEnded) return
+    this.#hasEnded = true
+    this.sweep(performance.now())
+    this.#up.close()
+    this.#down?.close()
+    faults?.close()
+    counts.open--
+    const held = this.#effects.blackhole ? (['blackhole', 'injected'] as const) : undefined
+    const [outcome, origin] = this.#result ?? held ?? ['ok', 'real']
+    counts.end(outcome, origin)
+    onEnd(this, outcome, origin)
+  }
+}
+
+function outcomeOf({ code }: NodeJS.ErrnoException): ConnectionOutcome {
+  switch (code) {
+    case 'ECONNREFUSED':
+      return 'refused'
+    case 'ETIMEDOUT':
+      return 'timeout'
+    case 'EHOSTUNREACH':
+    case 'ENETUNREACH':
+      return 'unreachable'
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return 'dns'
+    case undefined:
+    default:
+      return 'error'
+  }
+}

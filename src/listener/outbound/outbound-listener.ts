@@ -1,0 +1,214 @@
+import { createServer, type Server, type Socket } from 'node:net'
+import { networkInterfaces } from 'node:os'
+import { plainAddress } from '../../http/cidr.ts'
+import type { Destination } from '../../rules/match/call-facts.ts'
+import type { CompiledRule } from '../../rules/match/compiled-rule.ts'
+import type { MatchedRule } from '../../rules/select/matched-rule.ts'
+import type {
+  ConnectionOrigin,
+  ConnectionOutcome,
+  OutboundCounts,
+} from '../../telemetry/outbound-counts.ts'
+import { bind, type BoundAddress } from '../front/bind.ts'
+import { cutSocket } from '../front/cut-socket.ts'
+import type { MemoryBudget } from '../memory-budget.ts'
+import type { RareLog } from '../rare-log.ts'
+import type { ConnectionFaults } from './connection-faults.ts'
+import { OutboundConnection } from './outbound-connection.ts'
+import { EVERY_HOST, type OutboundRoute, type Target } from './target.ts'
+import { TargetNames } from './target-names.ts'
+
+/** The label of destinations that no target names. */
+const OTHER = 'other'
+/** On a drain, a connection without traffic for so many milliseconds is idle. */
+const IDLE = 500
+
+/** The parts that the listeners of a sidecar share. */
+export interface OutboundParts {
+  readonly counts: OutboundCounts
+  /** Undefined when no rule can become active. */
+  readonly faults: ConnectionFaults | undefined
+  readonly memory: MemoryBudget
+  readonly rareLog: RareLog
+  readonly connectTimeout: number
+  readonly maxConnections: number
+  /** Receives the end of each connection. */
+  readonly onEnd: (outcome: ConnectionOutcome, origin: ConnectionOrigin) => void
+}
+
+/** Accepts outgoing connections of the pod, and carries them to dependencies. */
+export class OutboundListener {
+  readonly route: OutboundRoute
+  readonly #parts: OutboundParts
+  readonly #names: TargetNames
+  readonly #connections = new Set<OutboundConnection>()
+  readonly #waiting = new Set<Socket>()
+  #server: Server | undefined
+  #bound: BoundAddress | undefined
+  /** The rule that keeps the listener closed. */
+  #refusing: MatchedRule | undefined
+  #isClosed = false
+  #onEmpty: (() => void) | undefined
+
+  constructor(route: OutboundRoute, parts: OutboundParts) {
+    this.route = route
+    this.#parts = parts
+    this.#names = new TargetNames(route.targets)
+    for (const { text } of route.targets) parts.counts.of(text)
+  }
+
+  async listen(): Promise<BoundAddress> {
+    this.#bound = await this.#open()
+    return this.#bound
+  }
+
+  /** Applies the rules that may act now to the listener and all connections. */
+  refresh(rules: readonly CompiledRule[]): void {
+    const { faults } = this.#parts
+    if (faults !== undefined && this.#bound !== undefined && !this.#isClosed) this.#refuse(faults)
+    for (const connection of this.#connections) connection.refresh(rules)
+  }
+
+  /** Counts the bytes since the last time. */
+  sweep(now: number): void {
+    for (const connection of this.#connections) connection.sweep(now)
+    if (this.#onEmpty === undefined) return
+    for (const connection of this.#connections) {
+      if (connection.isIdle(now, IDLE)) connection.end()
+    }
+  }
+
+  /** Stops accepting; resolves when all connections have ended, idle ones soon. */
+  drain(): Promise<void> {
+    this.#stop()
+    return new Promise((resolve) => {
+      if (this.#connections.size === 0) resolve()
+      else this.#onEmpty = resolve
+    })
+  }
+
+  /** Ends all connections at once. */
+  close(): void {
+    this.#stop()
+    for (const socket of this.#waiting) socket.destroy()
+    for (const connection of this.#connections) connection.cut('ok', 'real')
+  }
+
+  #stop(): void {
+    this.#isClosed = true
+    this.#server?.close()
+    this.#refusing?.finish()
+    this.#refusing = undefined
+  }
+
+  /** Closes the listener while a rule refuses all of its connections, so that the kernel does. */
+  #refuse(faults: ConnectionFaults): void {
+    const rule = faults.refusing(this.#destinations())
+    if (rule === undefined) {
+      if (this.#refusing === undefined) return
+      this.#refusing.finish()
+      this.#refusing = undefined
+      this.#reopen()
+      return
+    }
+    if (this.#refusing === undefined) {
+      const [destination] = this.#destinations()
+      const match = faults.sample(rule, destination!)
+      if (match?.begin() !== true) return
+      this.#refusing = match
+      this.#server?.close()
+      this.#server = undefined
+    }
+    faults.acts(this.#refusing, this.#destinations()[0]!)
+  }
+
+  #destinations(): readonly Destination[] {
+    return this.route.targets.map(({ host, port }) => ({ host, port }))
+  }
+
+  #reopen(): void {
+    this.#open().catch((error: Error) => {
+      this.#parts.rareLog.warn('outbound_listener', error.message, 'a listener is tried again')
+      setTimeout(() => {
+        if (!this.#isClosed && this.#refusing === undefined) this.#reopen()
+      }, IDLE).unref()
+    })
+  }
+
+  async #open(): Promise<BoundAddress> {
+    const options = { allowHalfOpen: true, noDelay: true, pauseOnConnect: true }
+    const server = createServer(options, (socket) => this.#accept(socket))
+    this.#server = server
+    const { listen } = this.route
+    const port = this.#bound?.port
+    const bound = await bind(
+      server,
+      port === undefined || listen.kind === 'unix' ? listen : { ...listen, port },
+    )
+    if (this.#isClosed || this.#server !== server) server.close()
+    return bound
+  }
+
+  #accept(client: Socket): void {
+    const { maxConnections, rareLog, counts } = this.#parts
+    if (this.#connections.size + this.#waiting.size >= maxConnections) {
+      counts.of(this.route.targets[0].text).end('overload', 'real')
+      rareLog.warn('overload', this.route.targets[0].text, 'too many outgoing connections')
+      cutSocket(client, 'rst')
+      return
+    }
+    if (!this.route.isCaptured) {
+      const [target] = this.route.targets
+      this.#carry(client, target, target.host)
+      return
+    }
+    const address = plainAddress(client.remoteAddress ?? '')
+    if (address === '' || isOwnAddress(address)) {
+      const detail = `a connection to ${address || 'no address'}`
+      rareLog.warn('outbound_loop', detail, 'rejected a connection that was not captured')
+      cutSocket(client, 'rst')
+      return
+    }
+    this.#waiting.add(client)
+    client.once('error', () => undefined).once('close', () => this.#waiting.delete(client))
+    void this.#carryCaptured(client, address)
+  }
+
+  async #carryCaptured(client: Socket, address: string): Promise<void> {
+    const target = await this.#names.of(address)
+    if (this.#waiting.delete(client)) this.#carry(client, target, address)
+  }
+
+  #carry(client: Socket, target: Target | undefined, host: string): void {
+    const { counts, faults, memory, connectTimeout, rareLog } = this.#parts
+    const { port } = this.route.targets[0]
+    const isNamed = target !== undefined && target.host !== EVERY_HOST
+    const address = this.route.isCaptured ? host : undefined
+    const connection = new OutboundConnection({
+      client,
+      host,
+      destination: { host: isNamed ? target.host : address, port, address },
+      counts: counts.of(target?.text ?? OTHER),
+      faults: faults?.open(),
+      rules: () => faults?.active() ?? [],
+      memory,
+      connectTimeout,
+      onFailed: ({ code, message }) => {
+        rareLog.warn('outbound_unreachable', `${host}:${port}: ${code ?? message}`, 'no connection')
+      },
+      onEnd: (ended, outcome, origin) => {
+        this.#connections.delete(ended)
+        this.#parts.onEnd(outcome, origin)
+        if (this.#connections.size === 0) this.#onEmpty?.()
+      },
+    })
+    this.#connections.add(connection)
+    client.resume()
+  }
+}
+
+function isOwnAddress(address: string): boolean {
+  return Object.values(networkInterfaces()).some((all) =>
+    all?.some((each) => each.address === address),
+  )
+}

@@ -1,0 +1,134 @@
+import type { Socket } from 'node:net'
+import { Fifo } from '../../base/fifo.ts'
+import type { MemoryBudget } from '../memory-budget.ts'
+import { type Effects, NO_EFFECTS } from './connection-faults.ts'
+
+/** Bytes of one direction that wait for a fault; beyond this the sender is not read. */
+const MAX_WAITING = 256 * 1024
+/** A slow link carries its bytes in steps of this length, in milliseconds. */
+const STEP = 50
+
+interface Piece {
+  bytes: Buffer
+  readonly arrived: number
+  /** From 0 to 1: its share of the jitter. */
+  readonly luck: number
+}
+
+/** Configures one direction of a connection. */
+export interface PumpParts {
+  readonly from: Socket
+  readonly memory: MemoryBudget
+  /** Returns the faults now. */
+  readonly effects: () => Effects
+  /** Receives bytes before they are queued. */
+  readonly onBytes?: (bytes: Buffer) => void
+  /** Called once the number of bytes that `cut` lets pass has been sent. */
+  readonly onCut?: () => void
+}
+
+/** Carries the bytes of one direction of a connection, with backpressure. */
+export class Pump {
+  readonly #parts: PumpParts
+  #to: Socket | undefined
+  readonly #queue = new Fifo<Piece>()
+  #waiting = 0
+  #hasEnded = false
+  #isFull = false
+  /** When a slow link is free again. */
+  #freeAt = 0
+  /** The bytes that passed since `cut` began. */
+  #passed = 0
+  #isCut = false
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(parts: PumpParts) {
+    this.#parts = parts
+    parts.from.on('data', (bytes: Buffer) => this.#take(bytes))
+    parts.from.once('end', () => {
+      this.#hasEnded = true
+      this.flush()
+    })
+  }
+
+  /** Sends to this socket, also what has waited for it. */
+  open(to: Socket): void {
+    this.#to = to
+    to.on('drain', () => {
+      this.#isFull = false
+      this.flush()
+    })
+    this.flush()
+  }
+
+  /** Sends what the faults let pass now. Call it when they have changed. */
+  flush(): void {
+    const { effects, from } = this.#parts
+    const now = effects()
+    if (now.cut === Infinity) this.#passed = 0
+    const to = this.#to
+    if (to === undefined || now.blackhole || this.#isFull || this.#isCut) return
+    clearTimeout(this.#timer)
+    for (let piece = this.#queue.first; piece !== undefined; piece = this.#queue.first) {
+      const due = Math.max(piece.arrived + now.latency + now.jitter * piece.luck, this.#freeAt)
+      const wait = due - performance.now()
+      if (wait > 0 && (now.latency > 0 || now.bandwidth < Infinity)) {
+        this.#timer = setTimeout(() => this.flush(), wait)
+        return
+      }
+      if (!this.#send(to, piece, now)) return
+    }
+    if (this.#hasEnded && !to.writableEnded) to.end()
+    else if (from.isPaused()) from.resume()
+  }
+
+  /** Drops what waits. */
+  close(): void {
+    clearTimeout(this.#timer)
+    this.#parts.memory.give(this.#waiting)
+    this.#waiting = 0
+    this.#isCut = true
+  }
+
+  #take(bytes: Buffer): void {
+    const { effects, from, memory, onBytes } = this.#parts
+    onBytes?.(bytes)
+    if (effects() === NO_EFFECTS && this.#waiting === 0 && this.#to !== undefined) {
+      if (this.#to.write(bytes)) return
+      this.#isFull = true
+      from.pause()
+      return
+    }
+    if (this.#isCut) return
+    this.#queue.push({ bytes, arrived: performance.now(), luck: Math.random() })
+    this.#waiting += bytes.length
+    if (!memory.add(bytes.length) || this.#waiting > MAX_WAITING) from.pause()
+    this.flush()
+  }
+
+  /** Sends a piece, or a part of it; returns false when no more can be sent now. */
+  #send(to: Socket, piece: Piece, effects: Effects): boolean {
+    const { onCut } = this.#parts
+    const { bandwidth } = effects
+    const cut = onCut === undefined ? Infinity : effects.cut
+    const step = bandwidth === Infinity ? Infinity : Math.max(1, (bandwidth * STEP) / 1000)
+    const most = Math.min(piece.bytes.length, Math.floor(step), cut - this.#passed)
+    const bytes = piece.bytes.subarray(0, most)
+    if (most === piece.bytes.length) this.#queue.shift()
+    else piece.bytes = piece.bytes.subarray(most)
+    this.#waiting -= most
+    this.#parts.memory.give(most)
+    if (cut < Infinity) this.#passed += most
+    if (bandwidth < Infinity) {
+      this.#freeAt = Math.max(this.#freeAt, performance.now()) + (most / bandwidth) * 1000
+    }
+    if (this.#passed >= cut && onCut !== undefined) {
+      this.#isCut = true
+      if (most === 0) onCut()
+      else to.write(bytes, () => onCut())
+      return false
+    }
+    this.#isFull = !to.write(bytes)
+    return !this.#isFull
+  }
+}

@@ -1,0 +1,42 @@
+import { section } from '../../filters/lib/config-schema.ts'
+import { CIDR_FORMAT } from './formats.ts'
+import { oneOrMore, texts } from './match-nodes.ts'
+import * as Type from 'typebox'
+
+/** The conditions on the destination of outgoing traffic. */
+export const outboundKeys = section(
+  {
+    host: Type.Optional(
+      texts('The host of the destination, as in `--outbound` or `--captured`.', 'db'),
+    ),
+    port: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 65_535,
+        description: 'The port of the destination.',
+        examples: [5432],
+      }),
+    ),
+    sni: Type.Optional(
+      texts(
+        'The server name in the TLS handshake of a connection. Only with the fault `connection`.',
+        '*.example.com',
+      ),
+    ),
+    cidr: Type.Optional(
+      oneOrMore<string>(
+        { type: 'string', format: CIDR_FORMAT, maxLength: 49 },
+        {
+          description:
+            'The address of the destination is in this range. Only with the fault `connection`.',
+          examples: ['10.0.0.0/8'],
+        },
+      ),
+    ),
+  },
+  {
+    minProperties: 1,
+    description:
+      'Traffic that Squall carries for the pod to a dependency. With the fault `connection`: TCP connections. With other faults: calls, together with keys such as `tool`.',
+  },
+)

@@ -1,0 +1,64 @@
+import { expect, test } from 'vitest'
+import { UsageError } from '../../src/cli/flags/usage-error.ts'
+import type { RunOptions } from '../../src/cli/run/run-options.ts'
+import { asked } from '../support/asked.ts'
+
+const options = (args: string): RunOptions => asked(['run', ...args.split(' ')]) as RunOptions
+
+function complaint(args: string): string {
+  try {
+    options(args)
+  } catch (error) {
+    if (error instanceof UsageError) return error.message
+    throw error
+  }
+  return 'accepted'
+}
+
+test('a sidecar for dependencies alone serves no MCP server', () => {
+  const { pairs, outbound } = options('--outbound 127.0.0.1:15432=db:5432')
+  expect(pairs).toEqual([])
+  expect(outbound).toMatchObject([
+    {
+      listen: { kind: 'tcp', host: '127.0.0.1', port: 15432 },
+      targets: [{ text: 'db:5432', host: 'db', port: 5432 }],
+      isCaptured: false,
+    },
+  ])
+  const both = options('--listen :1 --upstream http://a --outbound :2=https://api.example.com')
+  expect(both.pairs).toMatchObject([
+    { upstream: { host: 'a' } },
+    { upstream: { host: 'api.example.com', tls: true, port: 443 }, isOutbound: true },
+  ])
+})
+
+test('captured targets of one port share a listener', () => {
+  const { outbound } = options(
+    '--captured 15301=db:5432 --captured 15301=10.0.0.0/8:5432 --captured 15302=[fd00::/8]:6379 --captured 15303=*:53',
+  )
+  expect(outbound.map(({ targets }) => targets.map(({ host, port }) => `${host} ${port}`))).toEqual(
+    [['db 5432', '10.0.0.0/8 5432'], ['fd00::/8 6379'], ['* 53']],
+  )
+  expect(outbound[0]!.targets[1]!.range!.has('10.2.3.4')).toBe(true)
+  expect(outbound[0]!.targets[1]!.range!.has('11.2.3.4')).toBe(false)
+})
+
+test.each([
+  ['--outbound db:5432', 'has no listener and target'],
+  ['--outbound 127.0.0.1:1=db', 'is not a dependency'],
+  ['--outbound 127.0.0.1:1=10.0.0.0/8:5432', 'names no single host'],
+  ['--outbound 127.0.0.1:1=*:5432', 'names no single host'],
+  ['--outbound 127.0.0.1:1=10.0.0.0/99:5432', 'has no valid host'],
+  ['--outbound 127.0.0.1:1=https://user:secret@a', 'the URL holds a user name or password'],
+  ['--outbound 127.0.0.1:5432=127.0.0.1:5432', 'is the address of --outbound'],
+  ['--outbound :15390=db:1', 'is taken by --admin'],
+  ['--captured x=db:5432', '"x" is not a port'],
+  [
+    '--captured 15301=db:5432 --captured 15301=db:5433',
+    'gets connections to the ports 5432 and 5433',
+  ],
+  ['--captured 15301=db:5432 --captured 15301=db:5432', 'is given twice'],
+  ['--outbound 127.0.0.1:1=db:2 --outbound-ca ca.pem', '--outbound-ca has no effect'],
+])('%s is rejected: %s', (args, wrong) => {
+  expect(complaint(args)).toContain(wrong)
+})

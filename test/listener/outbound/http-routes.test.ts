@@ -1,0 +1,84 @@
+import type { ServerOptions } from 'node:https'
+import type { TLSSocket } from 'node:tls'
+import { expect, test } from 'vitest'
+import { closers } from '../../support/closers.ts'
+import { responding } from '../../support/http-app.ts'
+import { call, callMessage } from '../../support/http-call.ts'
+import { startSidecar } from '../../support/sidecar.ts'
+import { tlsFile, tlsText } from '../../support/tls.ts'
+import { startUpstream } from '../../support/upstream.ts'
+
+const opened = closers()
+const LISTEN = { kind: 'tcp', host: '127.0.0.1', port: 0 } as const
+
+/** A dependency behind TLS, and what its clients asked for. */
+async function dependency(options: ServerOptions = {}) {
+  const hosts: (string | undefined)[] = []
+  const names: unknown[] = []
+  const respond = responding('{"jsonrpc":"2.0","id":1,"result":{}}')
+  const material = { cert: tlsText('first.pem'), key: tlsText('first.key') }
+  const app = await startUpstream(
+    (req, res) => {
+      hosts.push(req.headers.host)
+      respond(req, res)
+    },
+    undefined,
+    { ...material, ...options },
+  )
+  app.server.on('secureConnection', (socket: TLSSocket & { servername?: unknown }) =>
+    names.push(socket.servername),
+  )
+  return { ...opened(app), hosts, names }
+}
+
+test('a route to https gets the name and certificate check of the dependency', async () => {
+  const app = await dependency()
+  const upstream = { kind: 'tcp', tls: true, host: 'localhost', port: app.port } as const
+  const squall = opened(
+    await startSidecar({
+      upstream: responding('own'),
+      outboundPairs: [{ listen: LISTEN, upstream, isOutbound: true }],
+      outboundTls: { ca: tlsFile('ca.pem') },
+    }),
+  )
+  const place = { host: '127.0.0.1', port: squall.ports[1]!, headers: { host: 'agent.local' } }
+  expect((await call(place, callMessage(1))).status).toBe(200)
+  expect(app.hosts).toEqual([`localhost:${app.port}`])
+  expect(app.names).toEqual(['localhost'])
+})
+
+test('a dependency whose certificate is not trusted gets no request', async () => {
+  const app = await dependency()
+  const upstream = { kind: 'tcp', tls: true, host: 'localhost', port: app.port } as const
+  const squall = opened(
+    await startSidecar({
+      upstream: responding('own'),
+      outboundPairs: [{ listen: LISTEN, upstream, isOutbound: true }],
+    }),
+  )
+  const given = await call({ host: '127.0.0.1', port: squall.ports[1]! }, callMessage(1))
+  expect(given.status).toBe(502)
+  expect(app.hosts).toEqual([])
+})
+
+test('a rule with match.outbound acts on calls to that dependency alone', async () => {
+  const app = opened(await startUpstream(responding('{"jsonrpc":"2.0","id":1,"result":{}}')))
+  const upstream = { kind: 'tcp', tls: false, host: '127.0.0.1', port: app.port } as const
+  const squall = opened(
+    await startSidecar({
+      upstream: responding('{"jsonrpc":"2.0","id":1,"result":{}}'),
+      outboundPairs: [{ listen: LISTEN, upstream, isOutbound: true }],
+      rules: [
+        {
+          name: 'dependency-fails',
+          match: { tool: 'echo', outbound: { port: app.port } },
+          faults: [{ fault: 'abort', config: { status: 503, at: 'request' } }],
+        },
+      ],
+    }),
+  )
+  const status = async (port: number): Promise<number | undefined> =>
+    (await call({ host: '127.0.0.1', port }, callMessage(1))).status
+  expect(await status(squall.ports[0]!)).toBe(200)
+  expect(await status(squall.ports[1]!)).toBe(503)
+})
