@@ -131,7 +131,7 @@ async function fail(
 async function* withCrlf(ctx: FaultContext, frames: Frames): Frames {
   const { server } = ctx.host
   for await (const frame of frames) {
-    if (server === undefined || !frame.last) yield frame
+    if (server === undefined || !frame.last || isOther(ctx.call)) yield frame
     else {
       ctx.injected()
       const text = Buffer.from(frame.raw).toString('latin1').replaceAll(/\r?\n/g, '\r\n')
@@ -146,7 +146,7 @@ async function* halfResponse(ctx: FaultContext, frames: Frames, code: number): F
   // A resumed stream asks faults again.
   if (server === undefined) ctx.cannot('no_process')
   for await (const frame of frames) {
-    if (server !== undefined && frame.last) {
+    if (server !== undefined && frame.last && !isOther(ctx.call)) {
       ctx.injected(`exit ${code}`)
       server.exit(code, halfOf(frame))
       return

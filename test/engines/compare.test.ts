@@ -65,6 +65,28 @@ test('a dropped request may have been sent where a narrow bound ends idle connec
   expect(apart(seen(APPS, [atApp('fin', POST, put)]), seen(APPS, none), false, true)).toBe(1)
 })
 
+test('a request behind a response that closes the connection may be complete with one engine', () => {
+  const script: Script = {
+    ...SCRIPT,
+    clients: [[{ do: 'send', bytes: '', asks: ['HEAD', 'POST'] }]],
+  }
+  const closed = 'HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n'
+  const [done, lost] = ['call a b ok real 36', 'call a b abandoned real']
+  const played = (text: string, told: string, end: End): Observed =>
+    seen(text, [atApp(end, POST)], [told])
+  const count = (text: string, first = done, second = lost): number => {
+    const how = { script, narrow: false, patient: false }
+    const [standard, fast] = [played(text, first, 'kept'), played(text, second, 'rst')]
+    const found = differences(standard, fast, how).length
+    expect(differences(fast, standard, how).length).toBe(found)
+    return found
+  }
+  expect(count(closed)).toBe(0)
+  expect(count(APPS)).not.toBe(0)
+  expect(count(APPS + closed)).not.toBe(0)
+  expect(count(closed, done, 'call a c abandoned real')).not.toBe(0)
+})
+
 test('a connection that ends for no dropped request must end with both', () => {
   const used = seen(APPS, [atApp('fin', POST)])
   expect(apart(used, seen(APPS, [atApp('kept', POST), atApp('fin')]))).toBe(1)

@@ -51,16 +51,21 @@ export interface Comparison {
  * - how much of a long response arrives before the reset that reports its failure. A reset drops
  *   the bytes that have not left yet; one engine may have waited for the client in between, and
  *   so sent more. The same applies when the bytes after a request end the connection in the middle
- *   of the response; see `endedAsSoon`.
+ *   of the response; see `endedAsSoon`;
+ * - whether a request was complete that is behind a response that closes the connection: node:http
+ *   closes it after a response without a prior `100 Continue`, when both requests are at the
+ *   upstream. Which upstream response comes first depends on their connections; see `unsent`.
  */
 export function differences(standard: Observed, fast: Observed, how: Comparison): string[] {
   const clients = how.patient ? refusedAsSoon(standard.clients, fast.clients) : standard.clients
   const rejected = [standard, fast].every(({ told }) => told.includes('rejected bad_request'))
   const ended = endedAsSoon(clients, fast.clients, rejected)
+  const dropped = unsent(standard, fast, how.script)
+  const told = without(standard.told, dropped)
   return [
     ...listDifferences('client', ended, fast.clients, (seen) => clientParts(seen, how.patient)),
-    ...appDifferences(standard, fast, how),
-    ...setDifferences('told', standard.told, fast.told),
+    ...appDifferences(standard, fast, how, dropped),
+    ...setDifferences('told', told, without(fast.told, dropped)),
     ...setDifferences('left', standard.left, fast.left),
   ]
 }
@@ -82,26 +87,65 @@ function requestsAtApp(connections: readonly AppSeen[], idleEnds: boolean): stri
 /** A call or a request that nobody waited for any more. */
 const DROPPED = /^(?:call .* (?:cancelled|abandoned) |http [a-z]+ 0 )/
 
+/** Matches the record of a dropped request up to its outcome. */
+const UNSENT = /^(?:call .*(?= abandoned )|http [a-z]+(?= 0 ))/
+
+const CLOSES = /^HTTP\/1\.1 (?:(?!\r\n\r\n)[^])*\r\nConnection: close\r\n/
+
+/**
+ * Returns the records, in pairs, of requests that one engine dropped and the other one completed,
+ * though their responses could no longer be sent. Each connection allows as many as it had requests
+ * behind the response that closed it.
+ */
+function unsent(standard: Observed, fast: Observed, { clients }: Script): string[] {
+  let allowed = 0
+  for (const [at, steps] of clients.entries()) {
+    const responses = fast.clients[at]?.received.split(RESPONSE_BEGINS) ?? []
+    if (!CLOSES.test(responses.at(-1) ?? '')) continue
+    const asked = steps.flatMap((step) => (step.do === 'send' ? (step.asks ?? []) : []))
+    allowed += Math.max(0, asked.length - responses.length)
+  }
+  const [left, right] = [without(standard.told, fast.told), without(fast.told, standard.told)]
+  const found = [...pairs(left, right), ...pairs(right, left)]
+  return found.slice(0, allowed).flat()
+}
+
+/** Returns the dropped requests of a list, each with its record in the other list. */
+function pairs(list: readonly string[], others: readonly string[]): string[][] {
+  return list.flatMap((text) => {
+    const request = UNSENT.exec(text)?.[0]
+    const other = others.find((one) => request !== undefined && one.startsWith(`${request} `))
+    return other === undefined ? [] : [[text, other]]
+  })
+}
+
 /**
  * Compares the requests at the upstream. A request that is dropped in the turn in which it was read
  * has been sent if a connection was ready, but not if one had to be opened. Its connection ends
  * with it: one that had carried another request, or one that was opened for it and carried none.
  */
-function appDifferences(standard: Observed, fast: Observed, how: Comparison): string[] {
+function appDifferences(
+  standard: Observed,
+  fast: Observed,
+  how: Comparison,
+  unsentPairs: readonly string[],
+): string[] {
   const idleEnds = how.narrow || hasBlankLinesBehind(how.script)
   const one = requestsAtApp(standard.app, idleEnds)
   const other = requestsAtApp(fast.app, idleEnds)
   let [left, right] = [without(one, other), without(other, one)]
   if (idleEnds) [left, right] = [asEnded(left, standard.app), asEnded(right, fast.app)]
-  const dropped = fast.told.filter((text) => DROPPED.test(text)).length
+  const told = without(fast.told, unsentPairs)
+  const dropped = [...told, ...unsentPairs].filter((text) => DROPPED.test(text)).length
   const [endedLeft, endedRight] = [textsOf(left, false), textsOf(right, false)]
   const [keptLeft, keptRight] = [textsOf(left, true), textsOf(right, true)]
+  const completed = unsentPairs.length / 2
   // A connection kept by one engine only has ended with the other, and another in its place.
   const same =
     without(keptLeft, endedRight).length === 0 &&
     without(keptRight, endedLeft).length === 0 &&
-    keptRight.length <= keptLeft.length + endedUnused(fast.app) &&
-    keptLeft.length <= keptRight.length + endedUnused(standard.app)
+    keptRight.length <= keptLeft.length + endedUnused(fast.app) + completed &&
+    keptLeft.length <= keptRight.length + endedUnused(standard.app) + completed
   if (same && Math.max(endedLeft.length, endedRight.length) <= dropped) return []
   return setDifferences('at the upstream', one, other)
 }

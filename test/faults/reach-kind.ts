@@ -40,5 +40,22 @@ export interface ReachKind {
   readonly play: (how: Variant) => ReachPlay
 }
 
+/** Adds kinds on stdio, whose lines are the messages of another transport. */
+export function withStdio(kinds: readonly ReachKind[], of = 'HTTP+SSE'): readonly ReachKind[] {
+  const likewise = kinds.filter(({ transport }) => transport === of)
+  const lines = likewise.map((kind) => ({
+    ...kind,
+    transport: 'stdio',
+    on: kind.on === 'posted' || kind.on === 'session-stream' ? kind.on : ('stdio' as const),
+    call: { ...kind.call, transport: 'stdio' as const },
+  }))
+  return [...kinds, ...lines]
+}
+
+/** Returns the variants in which a message of a kind is played. */
+export function variantsOf({ canFail }: ReachKind): readonly Variant[] {
+  return canFail ? ['all', 'nothing', 'error'] : ['all', 'nothing']
+}
+
 /** With all that a fault may look for, with nothing of it, or with an error for a result. */
 export type Variant = 'all' | 'nothing' | 'error'

@@ -1,6 +1,6 @@
 import type { Call } from '../../src/mcp/call.ts'
 import type { MatchSpec } from '../../src/rules/file/match-spec.ts'
-import type { ReachKind, ReachPlay, Variant } from './reach-kind.ts'
+import { type ReachKind, type ReachPlay, type Variant, withStdio } from './reach-kind.ts'
 import { MESSAGES, paramsOf, resultOf } from './reach-messages.ts'
 
 const rpc = { jsonrpc: '2.0' }
@@ -266,11 +266,12 @@ const LEGACY = ['initialize', 'ping', 'logging/setLevel', 'tasks/list', 'tasks/r
 
 /** The kinds of messages, by sender. */
 export const REACH_KINDS: Readonly<Record<string, readonly ReachKind[]>> = {
-  'Requests of the client': MESSAGES.calls.flatMap(calls),
-  'Requests of the client, protocol version 2026-07-28': MESSAGES.calls
-    .filter((method) => !LEGACY.includes(method))
-    .flatMap(modernCalls),
-  'Notifications and responses of the client': [
+  'Requests of the client': withStdio(MESSAGES.calls.flatMap(calls)),
+  'Requests of the client, protocol version 2026-07-28': withStdio(
+    MESSAGES.calls.filter((method) => !LEGACY.includes(method)).flatMap(modernCalls),
+    'event stream',
+  ),
+  'Notifications and responses of the client': withStdio([
     ...MESSAGES.clientNotes.flatMap((method) =>
       ofClient(
         method,
@@ -280,11 +281,11 @@ export const REACH_KINDS: Readonly<Record<string, readonly ReachKind[]>> = {
       ),
     ),
     ...MESSAGES.serverRequests.flatMap(clientResponses),
-  ],
-  'Notifications and requests of the server': [
+  ]),
+  'Notifications and requests of the server': withStdio([
     ...MESSAGES.serverNotes.flatMap((method) => ofServer(method, true)),
     ...MESSAGES.serverRequests.flatMap((method) => ofServer(method, false)),
-  ],
+  ]),
   'Requests for input, protocol version 2026-07-28': [
     'sampling/createMessage',
     'elicitation/create',

@@ -46,7 +46,7 @@ _acts_: on each of these messages. _depends_: on a message that meets the condit
 
 ${legend.join('\n')}
 
-After a broken stream a client sends \`Last-Event-ID\`, and the upstream sends the rest on a _resumed GET stream_. The stream of \`initialize\` has no session yet and cannot be resumed (–).
+After a broken stream a client sends \`Last-Event-ID\`, and the upstream sends the rest on a _resumed GET stream_. The stream of \`initialize\` has no session yet and cannot be resumed (–). On _stdio_ each line is one message.
 
 ${sections.join('\n\n')}
 `

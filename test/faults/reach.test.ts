@@ -10,9 +10,10 @@ import { rounds } from '../support/rounds.ts'
 import { startSidecar, type RunningSidecar } from '../support/sidecar.ts'
 import { CALL_FAULTS, exampleOf, oneFault } from './one-fault.ts'
 import { ReachApp } from './reach-app.ts'
-import type { ReachKind, Variant } from './reach-kind.ts'
+import { type ReachKind, type Variant, variantsOf } from './reach-kind.ts'
 import { REACH_KINDS } from './reach-kinds.ts'
 import { reachPage, type ReachCell } from './reach-page.ts'
+import { happensOnStdio } from './reach-stdio.ts'
 
 const file = fileURLToPath(new URL('../../docs/reference/reach.md', import.meta.url))
 
@@ -66,6 +67,8 @@ const OWN_SHAPES = [
   'amplify: {}',
   'process: { exit: 1 }',
   'process: { exit: 1, at: response }',
+  'process: { stop: 1ms }',
+  'process: { crlf: true }',
 ]
 /** A fault without a shape of its own acts as its example shows. */
 const SHAPES = [
@@ -131,14 +134,9 @@ async function happens(
 ): Promise<ReadonlyMap<ReachKind, readonly string[]>> {
   const stage = squall.faults!
   for (const list of [stage.injected, stage.notApplicable, stage.broken]) list.length = 0
-  const plays = kinds.flatMap((kind) => {
-    const variants: readonly Variant[] = [
-      'all',
-      'nothing',
-      ...(kind.canFail ? ['error' as const] : []),
-    ]
-    return variants.map((how) => ({ kind, how, name: `c${count++}` }))
-  })
+  const plays = kinds.flatMap((kind) =>
+    variantsOf(kind).map((how) => ({ kind, how, name: `c${count++}` })),
+  )
   const { faults } = oneFault(shape)
   stage.take(
     plays.map(({ kind, name }) => ({
@@ -201,8 +199,12 @@ describe.each(GROUPS)('%s', (name, kinds) => {
         match.http !== undefined || (index + SHAPES.indexOf(shape)) % ONE_IN === 0,
     )
     const wrong: string[] = []
-    const all =
-      some.length === 0 ? new Map<ReachKind, readonly string[]>() : await happens(shape, some)
+    const onStdio = some.filter(({ transport }) => transport === 'stdio')
+    const others = some.filter((kind) => !onStdio.includes(kind))
+    const all = new Map([
+      ...(others.length === 0 ? [] : await happens(shape, others)),
+      ...(await happensOnStdio(shape, onStdio)),
+    ])
     for (const [kind, seen] of all) {
       const { acts, reason, needs } = foretold(shape, kind)
       // A rule about HTTP does not know the call: a condition may be one of the call.

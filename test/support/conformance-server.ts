@@ -1,5 +1,4 @@
 import { Server } from '@modelcontextprotocol/sdk/server/index.js'
-import type { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
 import {
   CallToolRequestSchema,
   CompleteRequestSchema,
@@ -15,6 +14,7 @@ import {
   UnsubscribeRequestSchema,
   type GetPromptResult,
   type ReadResourceResult,
+  type RequestId,
 } from '@modelcontextprotocol/sdk/types.js'
 import { conformanceTools, redPixel } from './conformance-tools.ts'
 import { MemoryEventStore } from './event-store.ts'
@@ -25,11 +25,13 @@ export function conformanceServer(): Promise<SessionHost> {
   return hostSessions({
     eventStore: new MemoryEventStore(),
     retryMs: 100,
-    connect: (transport) => serverOf(transport).connect(transport),
+    connect: (transport) =>
+      conformanceSession((id) => transport.closeSSEStream(id)).connect(transport),
   })
 }
 
-function serverOf(transport: StreamableHTTPServerTransport): Server {
+/** Returns the server of one session; `closeStream` ends the stream of a request. */
+export function conformanceSession(closeStream: (id: RequestId) => void): Server {
   const server = new Server(
     { name: 'conformance-fixture', version: '1.0.0' },
     {
@@ -42,7 +44,7 @@ function serverOf(transport: StreamableHTTPServerTransport): Server {
       },
     },
   )
-  serveTools(server, transport)
+  serveTools(server, closeStream)
   serveResources(server)
   servePrompts(server)
   server.setRequestHandler(CompleteRequestSchema, () => ({
@@ -51,7 +53,7 @@ function serverOf(transport: StreamableHTTPServerTransport): Server {
   return server
 }
 
-function serveTools(server: Server, transport: StreamableHTTPServerTransport): void {
+function serveTools(server: Server, closeStream: (id: RequestId) => void): void {
   server.setRequestHandler(ListToolsRequestSchema, () => ({
     tools: Object.entries(conformanceTools).map(([name, tool]) => ({
       name,
@@ -62,8 +64,7 @@ function serveTools(server: Server, transport: StreamableHTTPServerTransport): v
   server.setRequestHandler(CallToolRequestSchema, ({ params }, extra) => {
     const tool = conformanceTools[params.name]
     if (tool === undefined) throw new McpError(ErrorCode.InvalidParams, `No tool ${params.name}`)
-    const closeStream = (): void => transport.closeSSEStream(extra.requestId)
-    return tool.run(params.arguments ?? {}, extra, closeStream)
+    return tool.run(params.arguments ?? {}, extra, () => closeStream(extra.requestId))
   })
 }
 

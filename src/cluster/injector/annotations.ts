@@ -238,6 +238,14 @@ export const ANNOTATIONS = [
     check: BOOLEAN,
   },
   {
+    key: 'compat-api',
+    targets: BOTH,
+    form: '`chaos-monkey`',
+    fallback: 'there is no further API',
+    meaning: 'further API on the admin port, as by `squall run --compat-api`; needs its token',
+    check: oneOf('chaos-monkey'),
+  },
+  {
     key: 'qos',
     targets: BOTH,
     form: '`guaranteed`, `burstable`',

@@ -33,6 +33,7 @@ const PASSED_ON = [
   'log-level',
   'log-injections',
   'call-log',
+  'compat-api',
 ] as const
 
 /** Returns the sidecar's command-line arguments. */

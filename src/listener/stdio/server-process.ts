@@ -1,6 +1,7 @@
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { Readable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { PipeWriter } from './pipe-writer.ts'
 
 /** The command line of an MCP server. */
@@ -38,6 +39,8 @@ export class ServerProcess {
   #suspended = 0
   #waker: ChildProcess | undefined
   readonly #group: number
+  /** Resolves when the command has ended and no process uses its pipes. */
+  readonly #closed: Promise<'closed'>
   readonly #killed = (): void => this.kill('SIGKILL')
 
   private constructor(child: ChildProcessWithoutNullStreams) {
@@ -45,6 +48,7 @@ export class ServerProcess {
     this.input = new PipeWriter(child.stdin)
     this.output = child.stdout
     this.errors = child.stderr
+    this.#closed = new Promise((resolve) => child.once('close', () => resolve('closed')))
     this.exited = new Promise((resolve) => {
       child.once('exit', (code, signal) => {
         this.#hasExited = true
@@ -93,6 +97,17 @@ export class ServerProcess {
     if (this.#suspended > 0) this.#signal('SIGCONT')
   }
 
+  /**
+   * Ends the command and all processes that use its pipes, with SIGTERM after the grace period and
+   * SIGKILL after another one. Resolves when they have ended, or got SIGKILL.
+   */
+  async endAfter(grace: number): Promise<void> {
+    for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+      if ((await Promise.race([this.#closed, sleep(grace)])) === 'closed') return
+      this.kill(signal)
+    }
+  }
+
   /** Suspends the server until the returned function was called, as often as this one. */
   suspend(): () => void {
     if (this.#suspended++ === 0 && !this.#hasExited) {
@@ -113,9 +128,9 @@ export class ServerProcess {
     this.errors.destroy()
   }
 
-  /** Sends a signal to the group of the command; also after its end, while others use its pipe. */
+  /** Sends a signal to the group of the command; also after its end, while others use its pipes. */
   #signal(signal: NodeJS.Signals): void {
-    if (this.#hasExited && this.output.destroyed) return
+    if (this.#hasExited && this.output.destroyed && this.errors.destroyed) return
     try {
       process.kill(this.#group, signal)
     } catch {

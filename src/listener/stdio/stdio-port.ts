@@ -59,7 +59,8 @@ export class StdioPort {
   readonly #parent = process.ppid
   /** The exit code that a fault has set. */
   #exitCode: number | undefined
-  #isClientGone = false
+  /** Resolves when a client that is gone has left no process behind; undefined before. */
+  #cleared: Promise<void> | undefined
   /** The parts of the server's lines and standard error so far. */
   #parts = 0
   /** The last line of the server when it has no line feed. */
@@ -131,6 +132,7 @@ export class StdioPort {
     const exit = await server.exited
     // Its own children may keep the pipe open.
     await Promise.race([Promise.all(fromServer), this.#silence(), this.#abandoned])
+    await this.#cleared
     server.release()
     this.#upstream!.stream.end()
     await Promise.race([this.#streamEnded, this.#abandoned])
@@ -259,25 +261,20 @@ export class StdioPort {
     if (!(this.#pipes.output instanceof Socket)) return
     const timer = setInterval(() => {
       if (process.ppid !== this.#parent) this.#clientGone()
-      if (this.#isClientGone || !this.running) clearInterval(timer)
+      if (this.#cleared !== undefined || !this.running) clearInterval(timer)
     }, INTERVAL)
     timer.unref()
   }
 
   /** Ends the server of a client that is gone. */
   #clientGone(): void {
-    if (this.#isClientGone) return
-    this.#isClientGone = true
+    if (this.#cleared !== undefined) return
     for (const exchange of this.#open) exchange.gone()
     this.#stream.listener?.gone()
     this.#stream.response.end()
     const server = this.#server!
     server.input.end()
-    const timers = [
-      setTimeout(() => server.kill('SIGTERM'), GRACE),
-      setTimeout(() => server.kill('SIGKILL'), 2 * GRACE),
-    ]
-    void server.exited.then(() => timers.forEach(clearTimeout))
+    this.#cleared = server.endAfter(GRACE)
   }
 }
 

@@ -124,7 +124,9 @@ function settled(
   // The HTTP response of a resumed call has no response of JSON-RPC.
   if (way.resumed === true && 'by' in outlook && outlook.by === 'output')
     outlook = outlookOf(use, fault, { ...setting, ends: false })
-  const reason = cannotOnStdio(outlook, setting) ?? cannot(fault, outlook, way, setting)
+  const other = cannot(fault, outlook, way, setting)
+  const isMissing = way.message === true && other === 'nothing_to_act_on'
+  const reason = (isMissing ? undefined : cannotOnStdio(outlook, setting)) ?? other
   if (reason !== undefined || 'cannot' in outlook) {
     return { acts: 'no', reason: reason ?? 'nothing_to_act_on' }
   }

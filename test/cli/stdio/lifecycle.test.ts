@@ -80,8 +80,13 @@ describe.concurrent('a server behind squall stdio', () => {
     await gone(expect, pid, client.pid)
   })
 
-  it('does not outlive a client that is killed, even if it reads nothing', async ({ expect }) => {
-    const server = 'echo "{\\"pid\\":$$}"; exec sleep 600'
+  it.for([
+    ['even if it reads nothing', 'echo "{\\"pid\\":$$}"; exec sleep 600'],
+    [
+      'nor does its child that ignores all but SIGKILL',
+      '(trap "" TERM PIPE; exec sleep 600) & echo "{\\"pid\\":$!}"; exec cat >/dev/null',
+    ],
+  ])('does not outlive a client that is killed, %s', async ([, server = ''], { expect }) => {
     const [node = '', ...args] = throughSquall([], ['sh', '-c', server])
     const text = `
       const child = require('node:child_process').spawn(process.argv[1], process.argv.slice(2))

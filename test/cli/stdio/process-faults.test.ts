@@ -39,6 +39,17 @@ describe.concurrent('the process of a server', () => {
     expect(within.stderr).toContain('"effect":"exit 3"')
   })
 
+  it('does not end for the response to a message that has none', async ({ expect }) => {
+    const input = '{"jsonrpc":"2.0","method":"notifications/initialized"}\n'
+    const rules = rulesFile(`rules:
+- { name: r, match: { method: [notifications/initialized] }, faults: [{ process: { exit: 3, at: response } }] }
+`)
+    const args = ['stdio', '--rules', rules, '--', 'sh', '-c', 'cat >&2; echo "{}"']
+    const { code, stdout, stderr } = await startProgram(args, {}, { input }).finished()
+    expect([code, stdout]).toEqual([0, '{}\n'])
+    expect(stderr).toContain(input)
+  })
+
   it('prints lines that are no messages', async ({ expect }) => {
     const { code, stdout } = await finished(
       '{ process: { print: "Listening\\n[" } }',

@@ -114,6 +114,7 @@ describe('the sidecar', () => {
         'log-level': 'warn',
         'log-injections': 'sample',
         'call-log': '-',
+        'compat-api': 'chaos-monkey',
         tasks: 'true',
       }
       const injected = inject(podOf(annotations))
@@ -123,7 +124,11 @@ describe('the sidecar', () => {
       const env = { ...envOf(injected), SQUALL_POD: 'tools-0' }
       const upstreamHost = 'SQUALL_UPSTREAM_HOST' in env ? { SQUALL_UPSTREAM_HOST: '10.1.2.3' } : {}
       const asked = parseCommandLine(args, { ...env, ...upstreamHost }, '1.2.3')
-      expect(asked).toMatchObject({ kind: 'command', name: 'run' })
+      expect(asked).toMatchObject({
+        kind: 'command',
+        name: 'run',
+        request: { compatApi: { tools: {} } },
+      })
       expect(args).toContain('--tasks')
       const hook = parseCommandLine(['pre-stop'], env, '1.2.3')
       expect(hook).toMatchObject({

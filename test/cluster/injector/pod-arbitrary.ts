@@ -120,6 +120,7 @@ const annotations = fc
       'log-level': fc.constant('debug'),
       'log-injections': fc.constantFrom('all', 'off'),
       'call-log': fc.constant('-'),
+      'compat-api': fc.constant('chaos-monkey'),
       tasks: fc.constantFrom('true', 'false'),
       'cpu-request': fc.constantFrom('5m', '0.2'),
       'memory-limit': fc.constantFrom('128Mi', '1Gi'),
