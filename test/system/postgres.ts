@@ -24,7 +24,7 @@ export interface Postgres {
 }
 
 /** Starts PostgreSQL with its data in a temporary directory. */
-export async function startPostgres(): Promise<Postgres> {
+export async function startPostgres(wanted?: number): Promise<Postgres> {
   const programs = await programsOf()
   const directory = await mkdtemp(join(tmpdir(), 'squall-postgres-'))
   const data = join(directory, 'data')
@@ -39,7 +39,7 @@ export async function startPostgres(): Promise<Postgres> {
   }
   const made = await start('initdb', '-D', data, '-U', 'squall', '-A', 'trust', '-N').finished()
   if (made.code !== 0) throw new Error(`initdb failed: ${made.stderr}`)
-  const port = await freePort()
+  const port = wanted ?? (await freePort())
   const place = ['-p', String(port), '-h', '127.0.0.1', '-k', '']
   const postgres = start('postgres', '-D', data, ...place, '-c', 'fsync=off')
   const query = async (sql: string): Promise<string> => {
@@ -51,7 +51,10 @@ export async function startPostgres(): Promise<Postgres> {
       () => undefined,
       () => `PostgreSQL does not respond: ${postgres.stderr()}`,
     )
-  await eventually(refused)
+  await eventually(refused).catch(async (error: unknown) => {
+    await postgres.kill()
+    throw error
+  })
   await query("CREATE TABLE docs (id serial, title text); INSERT INTO docs (title) VALUES ('a')")
   return {
     port,
@@ -98,9 +101,9 @@ interface Pool {
 }
 
 /** Starts the MCP server whose tools need the PostgreSQL at a port of loopback. */
-export async function startDocsServer(databasePort: number): Promise<DocsServer> {
+export async function startDocsServer(databasePort: number, port = 0): Promise<DocsServer> {
   const database = `postgres://squall@127.0.0.1:${databasePort}/postgres`
-  const env = { PORT: '0', DATABASE_URL: database }
+  const env = { PORT: String(port), DATABASE_URL: database }
   const server = startProgram([SERVER], env, { program: process.execPath })
   const url = (await server.firstLine()).replace('listening on ', '')
   return {
