@@ -15,6 +15,7 @@ const ALONE = named(
   'agents-replay',
   'cluster',
   'cluster-stop',
+  'database-blocked',
   'demo*',
   'experiment-verdicts',
   'held-streams',

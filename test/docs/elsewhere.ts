@@ -33,6 +33,7 @@ export const RUN_LONG: readonly string[] = [
   'docs/guides/expire-sessions.md',
   'docs/guides/in-tests.md',
   'docs/guides/load.md',
+  'docs/guides/outbound.md',
   'docs/guides/reports.md',
   'docs/guides/test-a-retry-policy.md',
 ]
@@ -97,6 +98,11 @@ export const ELSEWHERE: readonly Elsewhere[] = [
     page: 'docs/guides/experiments.md',
     command: /^npx squall experiment (?:run|list)/,
     because: 'it takes four minutes; experiments.test.ts runs plans that are shorter',
+  },
+  {
+    page: 'docs/guides/outbound.md',
+    command: /node server.mjs/,
+    because: 'the server is the reader’s own; docs-pages.test.ts starts one, with PostgreSQL',
   },
   {
     page: 'docs/guides/agents.md',
@@ -187,7 +193,10 @@ export const FAILS: readonly {
   readonly page: string
   readonly command: RegExp
   readonly code: number
-}[] = [{ page: 'README.md', command: /--slo 'success>99%'$/, code: 1 }]
+}[] = [
+  { page: 'README.md', command: /--slo 'success>99%'$/, code: 1 },
+  { page: 'docs/guides/outbound.md', command: /SELECT 2/, code: 2 },
+]
 
 /** Shortens durations of minutes to seconds for tests, and names an address that is the default. */
 export const SHORTER: readonly (readonly [long: RegExp, short: string])[] = [

@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { expect } from 'vitest'
 import { eventually } from '../support/eventually.ts'
 import { blocksOf, commandsOf, type Block } from './blocks.ts'
@@ -20,7 +22,7 @@ export function elsewhere(page: string, command: string): Elsewhere | undefined 
 }
 
 /** Most guides are for readers with a server behind Squall; all other pages begin with a clone. */
-const GUIDE = /^docs\/guides\/(?!experiments|explain|in-tests|operations)/
+const GUIDE = /^docs\/guides\/(?!experiments|explain|in-tests|operations|outbound)/
 
 /**
  * Follows a page as {@link follow} does, with what its readers have running; nothing may be wrong.
@@ -45,7 +47,7 @@ export async function follow(reader: Reader, page: string): Promise<PageRun> {
     const file = fileOf(block)
     if (file !== undefined) {
       await reader.write(file, block.text)
-      if (file === 'rules.yaml') await areActive(reader, block.text)
+      if (file === 'rules.yaml') await areActive(reader)
     }
     if (block.language === 'text') {
       wrong.push(...missing(block.text, printed).map((line) => `${page}: not printed: ${line}`))
@@ -70,7 +72,8 @@ export async function follow(reader: Reader, page: string): Promise<PageRun> {
  * Waits until a running sidecar has taken rules; they may be rejected, where that is what the page
  * shows.
  */
-async function areActive(reader: Reader, rules: string): Promise<void> {
+async function areActive(reader: Reader): Promise<void> {
+  const rules = await readFile(join(reader.directory, 'rules.yaml'))
   const digest = createHash('sha256').update(rules).digest('hex')
   const url = `http://127.0.0.1:${reader.port(15390)}/api/state`
   await eventually(async () => {

@@ -8,7 +8,8 @@ import { ROOT } from './blocks.ts'
 
 const MAIN = `${ROOT}dist/cli/main.js`
 /** Ports that pages name; each reader has free ones in their place. */
-const PORTS = /\b(3000|3001|8080|9464|15300|15390|15391)\b/g
+const NAMED = ['3000', '3001', '5432', '8080', '9464', '15300', '15390', '15391', '15400', '15432']
+const PORTS = new RegExp(`\\b(?:${NAMED.join('|')})\\b`, 'g')
 /** Programs that run until they are stopped: a reader has a terminal for each. */
 const STAYS =
   /^(?:npx squall (?:run|demo --stay|top(?! --once))|node (?:\S*\/)?examples\/server|npx supergateway|curl -sN)|&$/
@@ -53,7 +54,7 @@ export async function pageReader(setup: Setup): Promise<Reader> {
   // In a directory of its own, npx is that of npm.
   if (setup.directory === undefined) await shim(bin, setup.modules)
   const ports = new Map<string, number>()
-  for (const named of ['3000', '3001', '8080', '9464', '15300', '15390', '15391']) {
+  for (const named of NAMED) {
     ports.set(named, await freePort())
   }
   const port = (named: number): number => ports.get(String(named))!

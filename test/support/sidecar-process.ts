@@ -66,7 +66,8 @@ export async function sidecarProcess(
     child.once('exit', (code) => reject(new Error(`the sidecar ended with ${code}`)))
     lines.on('line', (line) => {
       const { msg, address } = JSON.parse(line) as { msg: string; address?: string }
-      if (address === undefined) return
+      // Listeners for outgoing connections come after the one for clients.
+      if (address === undefined || ports.has(msg)) return
       ports.set(msg, Number(address.slice(address.lastIndexOf(':') + 1)))
       if (ports.size === 2) resolve()
     })

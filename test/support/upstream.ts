@@ -27,6 +27,11 @@ const SERVERS = {
   /** Counts how often each of `count` numbered calls was executed. */
   counting: async (count: number) =>
     (await import('../truth/scripted-app.ts')).countingServer(count),
+  /** PostgreSQL in its own process. */
+  postgres: async (port?: number) => (await import('../system/postgres.ts')).startPostgres(port),
+  /** An MCP server in its own process, whose tools need the PostgreSQL at a port of loopback. */
+  docs: async (databasePort: number, port?: number) =>
+    (await import('../system/postgres.ts')).startDocsServer(databasePort, port),
   /** Ends each call by a list of steps; the last step repeats. */
   scripted: (
     script: readonly Step[] | Script,

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs what the system tests need and `npm ci` does not bring: into build/system-tools, and
-# Prometheus and Alertmanager as packages of the system, which needs root.
+# Prometheus, Alertmanager and PostgreSQL as packages of the system, which needs root.
 # Running it again changes nothing. PYTHON chooses the interpreter (3.10 or newer).
 set -eu
 
@@ -60,6 +60,17 @@ elif command -v apt-get >/dev/null; then
     { apt-get update -q && apt-get install -q -y --no-install-recommends prometheus-alertmanager; }
 else
   echo "alertmanager: put the program prometheus-alertmanager, 0.25 or newer, on PATH"
+fi
+
+# Debian has its programs beside PATH.
+if command -v postgres >/dev/null || ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1; then
+  echo "postgresql: it is there"
+elif command -v apt-get >/dev/null; then
+  echo "postgresql: installing Debian's package"
+  apt-get install -q -y --no-install-recommends postgresql >/dev/null 2>&1 ||
+    { apt-get update -q && apt-get install -q -y --no-install-recommends postgresql; }
+else
+  echo "postgresql: put the programs postgres, initdb and psql, 15 or newer, on PATH"
 fi
 
 # Helm is in no package of Debian: it is built from its module.

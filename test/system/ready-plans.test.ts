@@ -6,20 +6,23 @@ import type { EndCode } from '../../src/lab/experiment/experiment-result.ts'
 import { dependentListener, type Flaw } from '../support/dependent-server.ts'
 import { startSquall } from '../support/squall.ts'
 import { startUpstream } from '../support/upstream.ts'
+import { freePort } from './free-port.ts'
 import { runReady } from './ready-plan.ts'
 
 // Needs nothing more than Node and the built program.
 
-const FLAGS = ['--environment', 'staging', '--guard-error-rate', 'off']
+const FLAGS = ['--environment', 'staging']
+const NO_GUARD = ['--guard-error-rate', 'off']
 
 async function withRules<T>(
   upstream: string,
+  flags: readonly string[],
   use: (directory: string, listen: string, admin: string) => Promise<T>,
 ): Promise<T> {
   const directory = await mkdtemp(join(tmpdir(), 'squall-ready-'))
   const rules = join(directory, 'rules.yaml')
   await writeFile(rules, 'rules: []\n')
-  const squall = await startSquall('--upstream', upstream, '--rules', rules, ...FLAGS)
+  const squall = await startSquall('--upstream', upstream, '--rules', rules, ...FLAGS, ...flags)
   try {
     return await use(directory, `http://127.0.0.1:${squall.port}`, squall.admin)
   } finally {
@@ -45,13 +48,22 @@ describe.concurrent('a blocked dependency', () => {
 
   test.each(CASES)('of a server that %s', async (_, flaw, wanted) => {
     const dependency = await startUpstream((__, res) => void res.end('{}'))
+    const outbound = `127.0.0.1:${await freePort()}`
+    const server = await startUpstream(
+      dependentListener({ dependency: `http://${outbound}`, flaw }),
+    )
+    const flags = ['--outbound', `${outbound}=127.0.0.1:${dependency.port}`]
     try {
-      await withRules(dependency.url, async (directory, listen, admin) => {
-        const server = await startUpstream(dependentListener({ dependency: listen, flaw }))
-        const addresses = { 'http://localhost:3000': server.url, 'http://127.0.0.1:15390': admin }
-        const changes = { ...TIMES, load: { rate: 30, timeout: '2s' } }
+      await withRules(server.url, flags, async (directory, listen, admin) => {
+        const addresses = {
+          'http://localhost:3000': server.url,
+          'http://localhost:15300': listen,
+          'http://127.0.0.1:15390': admin,
+          'port: 5432': `port: ${dependency.port}`,
+        }
+        const abortOn = { uptime: { limit: '99%', for: '1s' } }
+        const changes = { ...TIMES, abortOn, load: { rate: 30, timeout: '4s' } }
         const result = await runReady('dependency-blocked', addresses, directory, changes)
-        await server.close()
         expect(result.code, result.why).toEqual(
           wanted === null ? null : expect.stringMatching(wanted),
         )
@@ -61,6 +73,7 @@ describe.concurrent('a blocked dependency', () => {
         })
       })
     } finally {
+      await server.close()
       await dependency.close()
     }
   })
@@ -75,7 +88,7 @@ describe.concurrent('twenty held sessions', () => {
 
   test.each(CASES)('at a server that %s', async (_, flaw, wanted) => {
     const server = await startUpstream(dependentListener({ room: 20, flaw }))
-    await withRules(server.url, async (directory, listen, admin) => {
+    await withRules(server.url, NO_GUARD, async (directory, listen, admin) => {
       const addresses = {
         'http://localhost:3000': server.url,
         'http://localhost:15300': listen,

@@ -57,25 +57,18 @@ slo: { success: 99%, blast: 5% }
     name: 'dependency-blocked',
     about: 'a dependency of the server is blocked, and restored',
     text: `# A dependency of the server is blocked for a minute, and restored. Does the server respond, say so, and recover?
-# The sidecar is between the server and its HTTP dependency; target.url is the server.
+# The sidecar carries the connections of the server to the dependency: squall run --outbound 127.0.0.1:15432=db:5432
 name: dependency-blocked
-target:
-  url: http://localhost:3000/mcp # the server
-  environment: staging # the --environment of squall run
-sidecar:
-  admin: http://127.0.0.1:15390
-  rulesFile: ./rules.yaml # the --rules of squall run
+${TARGET}
 steadyState:
-  health: { url: http://localhost:3000/health }
+  health: { url: http://localhost:3000/health } # of the server
   errors: 1%
   p95: 1s
   for: 20s
   within: 2m
-rules:
-  - name: dependency-blocked
-    match: { http: { path: '/**' } }
-    faults: [reset: {}]
-stages: [25%, 65%, 100%]
+dependency:
+  outbound: { port: 5432 }
+  blocked: blackhole # or refuse
 hold: 60s
 load: { clients: 10, tools: [search_docs], timeout: 10s }
 abortOn: { uptime: { limit: 99%, for: 5s } } # initialize and tools/list

@@ -127,10 +127,13 @@ function conflict(message: string, path: Path): Finding {
 }
 
 function shapeFindings(file: WrittenPlan): readonly Finding[] {
-  const { rules, kill, exhaust, stages, pods } = file
-  if (rules === undefined && kill === undefined && exhaust === undefined) {
-    const message = '`rules`, `kill` or `exhaust` is missing'
+  const { rules, kill, exhaust, dependency, stages, pods } = file
+  if ([rules, kill, exhaust, dependency].every((each) => each === undefined)) {
+    const message = '`rules`, `kill`, `exhaust` or `dependency` is missing'
     return [{ code: 'missing_key', message, path: [] }]
+  }
+  if (rules !== undefined && dependency !== undefined) {
+    return [conflict('`rules` and `dependency` exclude each other', ['dependency'])]
   }
   if (stages !== undefined && pods !== undefined) {
     return [conflict('`stages` and `pods` exclude each other', ['pods'])]

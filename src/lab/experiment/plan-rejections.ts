@@ -222,7 +222,7 @@ export function toolMatcher(
   const match = (rule['match'] ?? {}) as Readonly<Record<string, unknown>>
   const { tool, headers: wanted, ...others } = match
   // The load calls other methods only in handshakes; other conditions are only known at run time.
-  if (['http', 'any', 'all', 'not', 'method'].some((key) => others[key] !== undefined))
+  if (['http', 'any', 'all', 'not', 'method', 'outbound'].some((key) => others[key] !== undefined))
     return () => true
   const known = {
     ...(tool === undefined ? {} : { tool }),

@@ -14,7 +14,7 @@ import { HEADER_NAME_PATTERN } from '../../http/header-text.ts'
 import type { CallMeasure } from './gate.ts'
 import { conditions, plainShare } from './monitor/condition-schema.ts'
 import { expectation } from './expectation-schema.ts'
-import { exhaust, kill, number, sidecar, text } from './sidecar-schema.ts'
+import { dependency, exhaust, kill, number, sidecar, text } from './sidecar-schema.ts'
 import { METRICS, type Metric } from '../load/results/slo.ts'
 import { CLIENT_KINDS } from '../load/results/result.ts'
 import * as Type from 'typebox'
@@ -247,6 +247,7 @@ const plan = section({
   ),
   kill: Type.Optional(kill),
   exhaust: Type.Optional(exhaust),
+  dependency: Type.Optional(dependency),
   stages: Type.Optional(
     shares('Shares of the calls that the rules may sample, one per stage, ascending.'),
   ),

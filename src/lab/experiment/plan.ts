@@ -64,10 +64,19 @@ function numberIn(value: Readonly<Record<string, unknown>>, key: string): number
 }
 
 export interface Stage {
-  /** `10%`, `10% of pods`, `kill`, or `exhaust`. */
+  /** `10%`, `10% of pods`, `kill`, `exhaust`, or `blocked`. */
   readonly label: string
   /** In percent; undefined when no rule is armed. */
   readonly share: number | undefined
+}
+
+/** Returns the rule that blocks a dependency. */
+export function blockingRules({
+  outbound,
+  blocked,
+}: NonNullable<PlanFile['dependency']>): RulesSource {
+  const faults = [{ connection: { [blocked]: true } }]
+  return inlineRules([{ name: 'dependency-blocked', match: { outbound }, faults }])
 }
 
 /** A sidecar of this machine. All paths are absolute. */

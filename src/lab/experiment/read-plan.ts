@@ -17,6 +17,7 @@ import {
   type RulesSource,
   type Stage,
   type WrittenRule,
+  blockingRules,
   inlineRules,
   readRulesText,
 } from './plan.ts'
@@ -158,9 +159,10 @@ function gatesOf(limits: Partial<Readonly<Record<CallMeasure, WrittenLimit>>>): 
   })
 }
 
-function stagesOf({ stages, pods, kill }: PlanFile): readonly Stage[] {
+function stagesOf({ stages, pods, kill, dependency }: PlanFile): readonly Stage[] {
   if (stages !== undefined) return stages.map((share) => ({ label: `${share}%`, share }))
   if (pods !== undefined) return pods.map((share) => ({ label: `${share}% of pods`, share }))
+  if (dependency !== undefined) return [{ label: 'blocked', share: 100 }]
   return [{ label: kill === undefined ? 'exhaust' : 'kill', share: undefined }]
 }
 
@@ -187,7 +189,8 @@ async function rulesOf(
   document: YamlDocument,
   { directory, readText, file: name }: PlanSource,
 ): Promise<{ readonly source: RulesSource | undefined } | FileProblems> {
-  const { rules } = file
+  const { rules, dependency } = file
+  if (dependency !== undefined) return { source: blockingRules(dependency) }
   if (rules === undefined) return { source: undefined }
   if (typeof rules !== 'string') {
     const written = (document.value as { readonly rules: readonly WrittenRule[] }).rules

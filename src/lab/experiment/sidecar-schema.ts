@@ -1,6 +1,7 @@
 import type { TUnsafe } from 'typebox'
-import { duration, section } from '../../filters/lib/config-schema.ts'
+import { duration, GLOB_FORMAT, oneOf, section } from '../../filters/lib/config-schema.ts'
 import type { NodeOptions } from '../../filters/lib/config-schema.ts'
+import { CIDR_FORMAT } from '../../rules/file/formats.ts'
 import * as Type from 'typebox'
 
 /** Declares a text. */
@@ -87,6 +88,35 @@ export const kill = section(
   {
     description:
       'What dies at the start of each stage: a process, with `pidFile` and `command`, or pods, with `pod`.',
+  },
+)
+
+const formatted = (format: string, maxLength: number, description: string): TUnsafe<string> =>
+  Type.Unsafe<string>({ type: 'string', format, minLength: 1, maxLength, description })
+
+const outbound = section(
+  {
+    host: Type.Optional(formatted(GLOB_FORMAT, 253, 'Host of the target, as in `--outbound`.')),
+    port: Type.Optional(number(1, 65_535, { description: 'Port of the target.' })),
+    sni: Type.Optional(formatted(GLOB_FORMAT, 253, 'Server name in the TLS handshake.')),
+    cidr: Type.Optional(formatted(CIDR_FORMAT, 49, 'Range of the address of the target.')),
+  },
+  { minProperties: 1, description: 'Connections to block, as `match.outbound` of a rule.' },
+)
+
+export const dependency = section(
+  {
+    outbound,
+    blocked: oneOf(['blackhole', 'refuse'] as const, {
+      default: 'blackhole',
+      description:
+        'How the connections fail: `blackhole` leaves them open without a byte, `refuse` refuses new ones and resets open ones.',
+    }),
+  },
+  {
+    description:
+      'A dependency of the server that is blocked for the whole stage, by the connections of the sidecar that lead to it.',
+    examples: [{ outbound: { host: 'db', port: 5432 } }],
   },
 )
 

@@ -14,7 +14,7 @@ const PIECE = 1024
 const OVERLAP = 64
 
 const EXPERIMENT_KEYS =
-  /^(?:stages?|pods|faults?|fault_?type|rules|plan|experiment|chaos|percent(?:age)?|magnitude|probability|kill|exhaust)$/i
+  /^(?:stages?|pods|faults?|fault_?type|rules|plan|experiment|chaos|percent(?:age)?|magnitude|probability|kill|exhaust|outbound)$/i
 const GATE_KEYS =
   /^(?:abort_?(?:on|if|when)?|rollback_?(?:on|if|when)?|stop_?(?:on|if|when|conditions?)?|gates?|slos?|thresholds?|limits?)$/i
 const SHARE_KEYS = /^(?:percent(?:age)?|percentage_?affected|error_?rate)$/i

@@ -115,6 +115,12 @@ function sizeRejections({ file, by }: Plan, policy: Policy): readonly Rejection[
     const wrong = `the stage ${shares[above]}% is above maxPercent: ${policy.maxPercent}%`
     found.push(rejection(wrong, `use ${policy.maxPercent}% or less`, [key, above]))
   }
+  const widest = Math.min(policy.firstStage, policy.maxPercent)
+  if (file.dependency !== undefined && widest < 100) {
+    const wrong = `a blocked dependency is a stage of 100%, and the policy allows ${widest}%`
+    const fix = 'use rules with stages, or a policy with firstStage and maxPercent of 100%'
+    found.push(rejection(wrong, fix, ['dependency']))
+  }
   const total = Math.max(1, shares.length) * file.hold
   if (total > policy.maxDuration) {
     const most = durationText(policy.maxDuration)

@@ -71,6 +71,10 @@ export class OutboundConnection {
     this.#up = new Pump({ from: client, memory, effects, onBytes })
     client.on('error', (error) => this.#failed(error, client))
     client.once('close', () => this.#closed())
+    // Nobody waits for a connection whose client left before it was made.
+    client.once('end', () => {
+      if (this.#upstream === undefined) client.destroy()
+    })
     this.refresh(parts.rules())
   }
 

@@ -105,7 +105,7 @@ test.each<readonly [Changes, string]>([
   [{ expect: { during: { uptime: '1%' } } }, 'expect.during.uptime: unknown key'],
   [{ ...HOLDS, exhaust: { sessions: 0 } }, 'exhaust.sessions: '],
   [{ ...HOLDS, exhaust: { sessions: 1001 } }, 'exhaust.sessions: '],
-  [HOLDS, ': `rules`, `kill` or `exhaust` is missing'],
+  [HOLDS, ': `rules`, `kill`, `exhaust` or `dependency` is missing'],
 ])('the plan with %j is rejected', async (changes, problem) => {
   const found = await problems(changes)
   expect(found).toEqual([expect.stringContaining(problem)])

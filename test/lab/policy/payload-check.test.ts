@@ -33,6 +33,7 @@ const GATELESS = [
   { fault: 'error', percentage: 5 },
   { experiment: { kill: { pod: 1 } } },
   { exhaust: { sessions: 500 } },
+  { dependency: { outbound: { port: 5432 } } },
   { plan: 'name: x\nstages: [5%]\nfaults: [reset]\n' },
 ]
 

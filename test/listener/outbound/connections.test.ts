@@ -104,6 +104,21 @@ test('a blackhole holds open and new connections, and lets everything pass after
   expect(String((await first)[0])).toBe('waits')
 })
 
+test('a blackhole drops a connection whose client has given up, and never makes it', async () => {
+  carried = await startCarried([connectionRule({ blackhole: true }, { host: '127.0.0.1' })])
+  const rules = carried.squall.faults!
+  const impatient = await carried.open()
+  impatient.end('nobody waits')
+  await endOf(impatient)
+  const patient = await carried.open()
+  patient.write('waits')
+  await eventually(() => (rules.injected.length === 2 ? undefined : 'one fault yet'))
+  rules.take([])
+  await once(patient, 'data')
+  expect(carried.accepted).toHaveLength(1)
+  expect(await ended(carried)).toEqual({ 'blackhole injected': 1 })
+})
+
 test('refuse closes the listener and resets open connections, until it is disarmed', async () => {
   carried = await startCarried([])
   const rules = carried.squall.faults!
