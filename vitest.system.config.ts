@@ -39,7 +39,7 @@ const CLUSTER = named(
   'experiment-pods',
   'kube*',
   'pod',
-  'redirect',
+  'redirect*',
   'webhook-rotation',
 )
 

@@ -28,6 +28,14 @@ export interface Peer {
   call(host: string, port: number, client?: string): Promise<string>
   /** Returns the number of requests that it has responded to. */
   asked(): Promise<number>
+  /** Listens for TCP, and sends each client the address that it has reached. */
+  greet(port: number): Promise<void>
+  /** Listens for captured connections to a port, and connects to their destinations. */
+  relay(port: number, target: number): Promise<void>
+  /** Connects by TCP; returns the text that came, or the error's code. */
+  reach(host: string, port: number): Promise<string>
+  /** Connects many times; returns how often each text came. */
+  reachOften(host: string, port: number, times: number): Promise<unknown>
 }
 
 /**
@@ -43,6 +51,8 @@ export interface PodNetwork {
   peer(place: 'pod' | 'outside', prefix?: readonly string[]): Promise<Peer>
   /** Starts a script of Node, which takes messages. */
   script(place: 'pod' | 'outside', ...args: readonly string[]): ChildProcess
+  /** Adds an address outside, and a route to it in the pod. */
+  addOutside(address: string): Promise<void>
   /** Where the pod's namespace is. */
   readonly path: string
   close(): Promise<void>
@@ -128,6 +138,11 @@ export async function podNetwork(): Promise<PodNetwork> {
     peer: async (place, prefix = []) =>
       peerOf(script(place, prefix, ['--input-type=module', '-e', PEER])),
     script: (place, ...args) => script(place, [], args),
+    addOutside: async (address) => {
+      const rest = address.includes(':') ? ['nodad'] : []
+      await ip('-n', name.outside, 'addr', 'add', address, 'dev', 'eth0', ...rest)
+      await ip('-n', name.pod, 'route', 'add', address, 'dev', 'eth0')
+    },
     path: `/run/netns/${name.pod}`,
     close: async () => {
       for (const child of children) {
@@ -146,6 +161,11 @@ function peerOf(child: ChildProcess): Peer {
     serve: async (host, port) => void (await ask('serve', { host, port })),
     call: async (host, port, client) => String(await ask('call', { host, port, client })),
     asked: async () => Number(await ask('asked', {})),
+    greet: async (port) => void (await ask('greet', { port })),
+    relay: async (port, target) => void (await ask('relay', { port, target })),
+    reach: async (host, port) =>
+      Object.keys(Object(await ask('reach', { host, port, times: 1 }))).join(),
+    reachOften: (host, port, times) => ask('reach', { host, port, times }),
   }
 }
 
