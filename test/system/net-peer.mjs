@@ -70,10 +70,12 @@ const plain = (address = '') => address.replace('::ffff:', '')
 
 /** Listens for TCP on all addresses. */
 function listen(port, accept) {
-  const server = createTcpServer({ allowHalfOpen: true, backlog: 1024 }, accept)
+  const server = createTcpServer({ allowHalfOpen: true }, accept)
+  // A loop ends here.
+  server.maxConnections = 1000
   return new Promise((resolve, reject) => {
     server.on('error', reject)
-    server.listen(port, '::', () => resolve('listening'))
+    server.listen({ port, host: '::', backlog: 1024 }, () => resolve('listening'))
   })
 }
 
