@@ -26,7 +26,10 @@ const MAX_PORT = 65_535
 
 type PortSettings = Pick<InjectorSettings, 'prefix' | 'adminPort' | 'firstListenPort'>
 
-/** Returns the ports to take over: the requested ones, else the only declared one. */
+/**
+ * Returns the ports to take over: the requested ones, else the only declared one. A pod with
+ * `outbound` needs none.
+ */
 export function takenPorts(
   pod: Pod,
   options: InjectionOptions,
@@ -38,7 +41,7 @@ export function takenPorts(
   const wanted = options.get('ports')
   const chosen =
     wanted === undefined
-      ? [onlyPort(declared, prefix)]
+      ? onlyPort(declared, options, prefix)
       : portList(wanted).map((text) => portOf(text, declared, prefix))
   const unique = chosen.filter(
     (port, i) => chosen.findIndex((other) => other.number === port.number) === i,
@@ -115,10 +118,16 @@ function declaredBy({ name, ports }: Container): readonly Declared[] {
   return (ports ?? []).map((port) => ({ container: name, port }))
 }
 
-function onlyPort(declared: readonly Declared[], prefix: string): Omit<TakenPort, 'listen'> {
+function onlyPort(
+  declared: readonly Declared[],
+  options: InjectionOptions,
+  prefix: string,
+): readonly Omit<TakenPort, 'listen'>[] {
   const tcp = declared.filter(isTcp)
   const numbers = [...new Set(tcp.map(({ port }) => port.containerPort))]
-  if (numbers.length === 1) return fromDeclared(tcp[0]!)
+  if (numbers.length === 1) return [fromDeclared(tcp[0]!)]
+  // A pod that only calls others, such as that of an agent.
+  if (numbers.length === 0 && options.has('outbound')) return []
   if (numbers.length === 0) {
     throw new Denial(
       'no_port',

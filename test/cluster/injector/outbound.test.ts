@@ -102,6 +102,17 @@ describe('a pod with outbound', () => {
     expect(captures(init).redirects).toEqual([{ from: 3000, to: 15303 }])
   })
 
+  it('needs no port of its own', () => {
+    const { sidecar, init, status } = injected(
+      { outbound: 'db:5432' },
+      { containers: [{ name: 'agent' }] },
+    )
+    expect(captures(init)).toMatchObject({ redirects: [], captures: ['* 5432 15300'] })
+    expect(capturedBy(sidecar)).toEqual(['15300=db:5432'])
+    expect(sidecar?.args).not.toContain('--listen')
+    expect(status).toMatchObject({ ports: {}, outbound: { 'db:5432': 15300 } })
+  })
+
   it('is told of Pod Security that nobody could read', () => {
     const context = contextOf({ namespace: { isKnown: false } })
     const { warnings } = injected({ outbound: 'db:5432', mode: 'port' }, {}, context)
