@@ -98,10 +98,10 @@ const relay = ({ port, target }) =>
     client.pipe(upstream)
   })
 
-function reachOnce(host, port) {
+function reachOnce({ host, port, from: localPort }) {
   return new Promise((resolve) => {
     let text = ''
-    const socket = connect({ host, port, timeout: 30_000 })
+    const socket = connect({ host, port, localPort, timeout: 30_000 })
     socket.on('timeout', () => socket.destroy(new Error('timed out')))
     socket.on('error', (error) => resolve(error.code ?? error.message))
     socket.setEncoding('utf8').on('data', (part) => (text += part))
@@ -110,12 +110,13 @@ function reachOnce(host, port) {
 }
 
 /** Connects many times, some at a time; returns the different texts that came. */
-async function reach({ host, port, times }) {
+async function reach(given) {
+  const { times } = given
   const texts = {}
   let left = times
   const worker = async () => {
     while (left-- > 0) {
-      const text = await reachOnce(host, port)
+      const text = await reachOnce(given)
       texts[text] = (texts[text] ?? 0) + 1
     }
   }

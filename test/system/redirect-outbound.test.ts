@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { startCluster } from '../support/cluster.ts'
-import { ADDRESSES, type Peer, type PodNetwork } from './pod-network.ts'
+import { ADDRESSES, EXEMPT, type Peer, type PodNetwork } from './pod-network.ts'
 
 const [POD4, POD6] = ADDRESSES.pod
 const DATABASES = ADDRESSES.outside
@@ -8,8 +8,6 @@ const METADATA = ['169.254.169.254', 'fd00:ec2::254'] as const
 const API_SERVER = ['10.96.0.1', 'fd96::1'] as const
 const PROGRAM = process.env['SQUALL_PROGRAM'] ?? 'dist/cli/main.js'
 const MANY = 10_000
-/** The listener runs as the user of the app; the group distinguishes the two. */
-const GROUP = ['setpriv', '--regid', '15390', '--clear-groups']
 
 let network: PodNetwork
 let app: Peer
@@ -24,7 +22,7 @@ beforeAll(async () => {
   for (const port of [53, 443, 853, 5432, 6379]) await outside.greet(port)
   app = await network.peer('pod')
   other = await network.peer('pod', ['setpriv', '--reuid', '65534', '--clear-groups'])
-  sidecar = await network.peer('pod', GROUP)
+  sidecar = await network.peer('pod', EXEMPT)
   await app.greet(15_300)
   await sidecar.relay(15_301, 5432)
   await sidecar.relay(15_302, 6379)

@@ -28,6 +28,7 @@ export interface OutboundPlan {
 
 /** The rules by chain. */
 export interface OutboundRules {
+  readonly raw: readonly string[]
   readonly output: readonly string[]
   readonly postrouting: readonly string[]
   readonly input: readonly string[]
@@ -38,6 +39,7 @@ export interface OutboundRules {
 const METADATA: readonly Excluded[] = networks('169.254.0.0/16', 'fe80::/10', 'fd00:ec2::254').map(
   (network) => ({ network, port: undefined }),
 )
+const ZONE = 15_390
 const WITHOUT_ROUTE = networks('127.0.0.0/8', '::1', 'fe80::/10', '::ffff:0:0/96')
 
 /** Returns true for addresses whose connections cannot be led to a listener. */
@@ -60,7 +62,11 @@ export function outboundRules({
   const named = captures.filter((capture) => excluded.some((each) => names(capture, each)))
   const others = captures.filter((capture) => !named.includes(capture))
   const listeners = [...new Set(captures.map(({ to }) => to))]
+  const ports = [...new Set(captures.map(({ port }) => port))]
   return {
+    // The kernel remembers a connection that was reset for some seconds, with its translation. In a
+    // zone of its own, a connection of the listener from the same port is not mistaken for it.
+    raw: [`meta skgid ${exemptGid} tcp dport { ${ports.join(', ')} } ct original zone set ${ZONE}`],
     output: [
       // Loopback and the pod's own addresses.
       'oifname "lo" return',

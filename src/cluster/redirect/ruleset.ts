@@ -51,6 +51,7 @@ export function ruleset({ redirects, exemptUid, outbound, heldSeconds }: Redirec
   ])
   const captured = outbound && outboundRules(outbound)
   const chains = [
+    chain('raw', 'type filter hook output priority -300; policy accept;', captured?.raw),
     chain('prerouting', 'type nat hook prerouting priority dstnat; policy accept;', incoming),
     chain('output', 'type nat hook output priority -100; policy accept;', [
       ...local,

@@ -10,6 +10,10 @@ test('captured connections come to the own address, with their destination as th
   expect(ruleset({ redirects: [], exemptUid: undefined, outbound })).toBe(`table inet squall
 delete table inet squall
 table inet squall {
+  chain raw {
+    type filter hook output priority -300; policy accept;
+    meta skgid 15390 tcp dport { 5432 } ct original zone set 15390
+  }
   chain output {
     type nat hook output priority -100; policy accept;
     oifname "lo" return
@@ -66,5 +70,6 @@ test('users and networks restrict a capture; what it names comes before what is 
     ip daddr 0.0.0.0/0 tcp dport 80 counter dnat ip to ip saddr:15301
     ip6 daddr fd00::/8 tcp dport 6379 counter dnat ip6 to ip6 saddr:15303
   }`)
+  expect(text).toContain('meta skgid 7 tcp dport { 80, 443, 6379 } ct original zone set 15390')
   expect(text).toContain('tcp dport { 15301, 15302, 15303 } ct direction original jump captured')
 })
