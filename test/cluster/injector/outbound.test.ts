@@ -4,6 +4,7 @@ import type { InjectionContext } from '../../../src/cluster/injector/injection.t
 import type { Container } from '../../../src/cluster/injector/pod-types.ts'
 import { uninjectPod } from '../../../src/cluster/injector/uninject-pod.ts'
 import type { RedirectRequest } from '../../../src/cli/commands/redirect.ts'
+import type { RunOptions } from '../../../src/cli/run/run-options.ts'
 import { asked } from '../../support/asked.ts'
 import { contextOf, podOf } from './contexts.ts'
 
@@ -34,6 +35,19 @@ const denied = (annotations: Annotations, context = contextOf(), spec = {}) => {
 const capturedBy = (sidecar: Container | undefined): readonly string[] =>
   (sidecar?.args ?? []).filter((_, i, args) => args[i - 1] === '--captured')
 
+/** The listeners that `squall run` reads from the arguments of the sidecar. */
+function listeners(sidecar: Container | undefined) {
+  const env = { SQUALL_ADMIN: '[::]:15390' }
+  const { pairs, outbound } = asked(sidecar?.args ?? [], env) as RunOptions
+  return {
+    served: pairs.length,
+    captured: outbound.map(({ listen, targets, isCaptured }) => ({
+      port: listen.kind === 'tcp' && isCaptured ? listen.port : undefined,
+      targets: targets.length,
+    })),
+  }
+}
+
 /** The captures that `squall redirect` reads from the arguments of the init container. */
 function captures(init: Container | undefined) {
   const { plan } = asked(init?.args ?? []) as RedirectRequest
@@ -59,6 +73,14 @@ describe('a pod with outbound', () => {
       '15303=*:443',
       '15303=10.1.0.0/16:443',
     ])
+    expect(listeners(sidecar)).toEqual({
+      served: 1,
+      captured: [
+        { port: 15301, targets: 1 },
+        { port: 15302, targets: 2 },
+        { port: 15303, targets: 2 },
+      ],
+    })
     expect(captures(init)).toEqual({
       redirects: [{ from: 3000, to: 15300 }],
       group: sidecar?.securityContext?.runAsGroup,
@@ -109,7 +131,7 @@ describe('a pod with outbound', () => {
     )
     expect(captures(init)).toMatchObject({ redirects: [], captures: ['* 5432 15300'] })
     expect(capturedBy(sidecar)).toEqual(['15300=db:5432'])
-    expect(sidecar?.args).not.toContain('--listen')
+    expect(listeners(sidecar)).toEqual({ served: 0, captured: [{ port: 15300, targets: 1 }] })
     expect(status).toMatchObject({ ports: {}, outbound: { 'db:5432': 15300 } })
   })
 
