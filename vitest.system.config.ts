@@ -39,6 +39,7 @@ const CLUSTER = named(
   'experiment-pods',
   'kube*',
   'pod',
+  'pod-outbound',
   'redirect*',
   'webhook-rotation',
 )
