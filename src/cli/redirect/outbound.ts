@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns/promises'
-import { type Destination, parseDestination } from '../../base/destination.ts'
-import { parseNetwork } from '../../base/network.ts'
+import { type Destination, parseDestination } from '../../http/destination.ts'
+import { parseCidr } from '../../http/cidr.ts'
 import {
   type Capture,
   isUncapturable,
@@ -105,7 +105,7 @@ export function rejectListeners(
 /** Formats a capture for the output of the command. */
 export function captureText({ network, port, to }: Capture): string {
   if (network === undefined) return `${port} to ${to}`
-  const address = network.family === 6 ? `[${network.text}]` : network.text
+  const address = network.family === 'ipv6' ? `[${network.text}]` : network.text
   return `${address}:${port} to ${to}`
 }
 
@@ -136,7 +136,7 @@ export async function apiServerAddresses(
     throw invalidValue({ text: server.host, source: HOST }, wrong, fix)
   })
   return found.flatMap(({ address }) => {
-    const network = parseNetwork(address)
+    const network = parseCidr(address)
     return network === undefined ? [] : [{ network, port: server.port }]
   })
 }

@@ -18,7 +18,7 @@ import {
 } from './value-checks.ts'
 import { outboundProblem } from './outbound.ts'
 import type { AnnotationSpec } from './annotation-spec.ts'
-import { HOST_NAME } from '../../base/destination.ts'
+import { HOST_NAME } from '../../http/destination.ts'
 import { rollbackConditionsProblem } from '../../rules/guard/rollback-condition.ts'
 
 const BOTH = ['pod', 'namespace'] as const

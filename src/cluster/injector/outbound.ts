@@ -1,4 +1,4 @@
-import { type Destination, parseDestination } from '../../base/destination.ts'
+import { type Destination, parseDestination } from '../../http/destination.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
 import { isUncapturable } from '../redirect/outbound-rules.ts'
 

@@ -1,16 +1,16 @@
-import { isWithin, type Network, parseNetwork } from '../../base/network.ts'
+import { type AddressRange, isWithin, parseCidr } from '../../http/cidr.ts'
 
 /** Leads connections to a port of other machines to a listener. */
 export interface Capture {
   /** The only addresses whose connections are captured; undefined for all. */
-  readonly network: Network | undefined
+  readonly network: AddressRange | undefined
   readonly port: number
   readonly to: number
 }
 
 /** An address that is not captured unless a capture names it. */
 export interface Excluded {
-  readonly network: Network
+  readonly network: AddressRange
   /** Undefined for all ports. */
   readonly port: number | undefined
 }
@@ -43,7 +43,7 @@ const ZONE = 15_390
 const WITHOUT_ROUTE = networks('127.0.0.0/8', '::1', 'fe80::/10', '::ffff:0:0/96')
 
 /** Returns true for addresses whose connections cannot be led to a listener. */
-export function isUncapturable(network: Network): boolean {
+export function isUncapturable(network: AddressRange): boolean {
   return WITHOUT_ROUTE.some((each) => isWithin(network, each))
 }
 
@@ -96,22 +96,22 @@ function names({ network, port }: Capture, excluded: Excluded): boolean {
 }
 
 function captureRules({ network, port, to }: Capture): readonly string[] {
-  const families = network === undefined ? ([4, 6] as const) : [network.family]
+  const families = network === undefined ? (['ipv4', 'ipv6'] as const) : [network.family]
   return families.map((family) => {
-    const ip = family === 4 ? 'ip' : 'ip6'
+    const ip = family === 'ipv4' ? 'ip' : 'ip6'
     const match =
       network === undefined
-        ? `meta nfproto ipv${family} tcp dport ${port}`
+        ? `meta nfproto ${family} tcp dport ${port}`
         : destination(network, port)
     return `${match} counter dnat ${ip} to ${ip} saddr:${to}`
   })
 }
 
-function destination({ family, text }: Network, port: number | undefined): string {
-  const address = `${family === 4 ? 'ip' : 'ip6'} daddr ${text}`
+function destination({ family, text }: AddressRange, port: number | undefined): string {
+  const address = `${family === 'ipv4' ? 'ip' : 'ip6'} daddr ${text}`
   return port === undefined ? address : `${address} tcp dport ${port}`
 }
 
-function networks(...texts: readonly string[]): readonly Network[] {
-  return texts.flatMap((text) => parseNetwork(text) ?? [])
+function networks(...texts: readonly string[]): readonly AddressRange[] {
+  return texts.flatMap((text) => parseCidr(text) ?? [])
 }

@@ -38,7 +38,6 @@ describe('rejected', () => {
     [{ outbound: '5432=15301=1' }, 'is not an outbound capture'],
     [{ outbound: '0=15301' }, 'is not an outbound capture'],
     [{ outbound: '5432=0' }, 'is not an outbound capture'],
-    [{ outbound: '10.0.0.1/8:5432=15301' }, 'is not an outbound capture'],
     [{ outbound: 'fd00::1:5432=15301' }, 'is not an outbound capture'],
     [{ outbound: '5432=15301; flush ruleset' }, 'is not an outbound capture'],
     [{ outbound: 'db:5432=15301' }, 'write its addresses, or 5432=15301 for the whole port'],

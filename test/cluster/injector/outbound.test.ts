@@ -149,7 +149,6 @@ describe('a pod is denied with', () => {
     ['https://api.example.com', '"https://api.example.com" is no destination'],
     ['db:0', '"db:0" is no destination'],
     ['db:$(POD_IP)', 'is no destination'],
-    ['10.0.0.1/8:5432', 'is no destination'],
     ['localhost:5432', '"localhost:5432" is an address that cannot be captured: leave it out'],
     ['127.0.0.1:5432', 'cannot be captured'],
     ['[::1]:5432', 'cannot be captured'],

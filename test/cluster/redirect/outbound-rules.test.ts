@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { parseNetwork } from '../../../src/base/network.ts'
+import { parseCidr } from '../../../src/http/cidr.ts'
 import { ruleset } from '../../../src/cluster/redirect/ruleset.ts'
 
-const network = parseNetwork
+const network = parseCidr
 
 test('captured connections come to the own address, with their destination as the source', () => {
   const captures = [{ port: 5432, network: undefined, to: 15301 }]

@@ -1,11 +1,11 @@
-import { type Network, parseNetwork } from './network.ts'
+import { type AddressRange, parseCidr } from './cidr.ts'
 
 /** Names destinations of connections: `db:5432`, `10.0.0.0/8:5432`, `[fd00::/8]:5432`, `*:5432`. */
 export interface Destination {
   /** A host name, a network, or `*` for any address. */
   readonly host: string
   /** The addresses; undefined for a host name and for `*`. */
-  readonly network: Network | undefined
+  readonly network: AddressRange | undefined
   readonly port: number
 }
 
@@ -21,11 +21,13 @@ export function parseDestination(text: string): Destination | undefined {
   if (match === null) return undefined
   const [, bracketed, plain = '', digits] = match
   const host = bracketed ?? plain
-  const network = parseNetwork(host)
+  const network = parseCidr(host)
   const port = Number(digits)
   const isValid =
     bracketed === undefined
-      ? host === ANY_HOST || network?.family === 4 || (HOST_NAME.test(host) && !/^\d+$/.test(host))
-      : network?.family === 6
+      ? host === ANY_HOST ||
+        network?.family === 'ipv4' ||
+        (HOST_NAME.test(host) && !/^\d+$/.test(host))
+      : network?.family === 'ipv6'
   return isValid && port <= 65_535 ? { host, network, port } : undefined
 }
