@@ -52,7 +52,7 @@ async function startStage() {
     connections: async () => ({
       postgres: await postgres.connections(),
       pool: (await server.health()).pool.open,
-      squall: metricOf(await squall.metrics(), 'squall_outbound_connections'),
+      squall: metricOf(await squall.metrics(), 'squall_outbound_open_connections'),
       ...(await socketsOf(port, postgres.port)),
     }),
   }
@@ -61,11 +61,11 @@ async function startStage() {
 /** Returns the open sockets that Squall accepted at one port, and that lead to another. */
 async function socketsOf(accepted: number, connected: number) {
   const lines = (await readFile('/proc/net/tcp', 'utf8')).split('\n').slice(1)
-  const open = lines
+  const sockets = lines
     .map((line) => line.trim().split(/[\s:]+/))
     .filter(([, , , , , state = '']) => !NOT_OPEN.has(state))
   const count = (at: number, port: number): number =>
-    open.filter((fields) => Number.parseInt(fields[at] ?? '', 16) === port).length
+    sockets.filter((fields) => Number.parseInt(fields[at] ?? '', 16) === port).length
   return { accepted: count(2, accepted), connected: count(4, connected) }
 }
 /** TIME_WAIT and LISTEN. */

@@ -25,7 +25,7 @@ interface ToolResult {
 /** Lets clients of a real SDK call `search_docs` until they are closed. */
 export async function callAlways(url: string, clients: number): Promise<Calling> {
   const seen: SeenCall[] = []
-  let isOver = false
+  const over = new AbortController()
   const connected = await Promise.all(
     Array.from({ length: clients }, () => openClient('v1')(`${url}/mcp`, 'streamableHttp')),
   )
@@ -41,7 +41,7 @@ export async function callAlways(url: string, clients: number): Promise<Calling>
     }
   }
   const running = connected.map(async (client) => {
-    while (!isOver) await callOnce(client)
+    while (!over.signal.aborted) await callOnce(client)
     await client.endSession()
     await client.close()
   })
@@ -57,7 +57,7 @@ export async function callAlways(url: string, clients: number): Promise<Calling>
       )
     },
     close: async () => {
-      isOver = true
+      over.abort()
       await Promise.all(running)
     },
   }
