@@ -27,7 +27,8 @@ export function parseDestination(text: string): Destination | undefined {
     bracketed === undefined
       ? host === ANY_HOST ||
         network?.family === 'ipv4' ||
-        (HOST_NAME.test(host) && !/^\d+$/.test(host))
+        // Compose names services with underscores.
+        (HOST_NAME.test(host.replaceAll('_', 'x')) && !/^\d+$/.test(host))
       : network?.family === 'ipv6'
   return isValid && port <= 65_535 ? { host, network, port } : undefined
 }
