@@ -14,3 +14,6 @@ export interface AnnotationSpec {
   readonly meaning: string
   readonly check: ValueCheck
 }
+
+/** The targets of an annotation that has a default for each pod of a namespace. */
+export const BOTH = ['pod', 'namespace'] as const

@@ -1,14 +1,11 @@
 import {
   caSource,
   containerName,
-  cpu,
   duration,
   guardRate,
   image,
   like,
   maxDuration,
-  memory,
-  memoryRequest,
   objectName,
   oneOf,
   paths,
@@ -16,12 +13,12 @@ import {
   ports,
   upstreamHost,
 } from './value-checks.ts'
+import { RESOURCE_ANNOTATIONS } from './resource-annotations.ts'
 import { outboundProblem } from './outbound.ts'
-import type { AnnotationSpec } from './annotation-spec.ts'
+import { type AnnotationSpec, BOTH } from './annotation-spec.ts'
 import { HOST_NAME } from '../../http/destination.ts'
 import { rollbackConditionsProblem } from '../../rules/guard/rollback-condition.ts'
 
-const BOTH = ['pod', 'namespace'] as const
 const BOOLEAN = oneOf('true', 'false')
 
 /** All annotations of the injector, in the order of the documentation. */
@@ -253,46 +250,7 @@ export const ANNOTATIONS = [
     meaning: 'further API on the admin port, as by `squall run --compat-api`; needs its token',
     check: oneOf('chaos-monkey'),
   },
-  {
-    key: 'qos',
-    targets: BOTH,
-    form: '`guaranteed`, `burstable`',
-    fallback: '`guaranteed` where all containers of the pod are, else `burstable`',
-    meaning: 'whether requests of the sidecar equal its limits, which keeps the pod Guaranteed',
-    check: oneOf('guaranteed', 'burstable'),
-  },
-  {
-    key: 'cpu-request',
-    targets: BOTH,
-    form: 'a quantity',
-    fallback: '`10m`',
-    meaning: 'CPU request of the sidecar',
-    check: cpu,
-  },
-  {
-    key: 'cpu-limit',
-    targets: BOTH,
-    form: 'a quantity',
-    fallback: '`1`',
-    meaning: 'CPU limit of the sidecar',
-    check: cpu,
-  },
-  {
-    key: 'memory-request',
-    targets: BOTH,
-    form: 'a quantity',
-    fallback: '`32Mi`',
-    meaning: 'memory request of the sidecar',
-    check: memoryRequest,
-  },
-  {
-    key: 'memory-limit',
-    targets: BOTH,
-    form: 'a quantity',
-    fallback: '`256Mi`',
-    meaning: 'memory limit of the sidecar, which also bounds the heap of Node',
-    check: memory,
-  },
+  ...RESOURCE_ANNOTATIONS,
   {
     key: 'allow-production',
     targets: ['namespace'],
