@@ -40,7 +40,8 @@ const CLUSTER = named(
   'experiment-pods',
   'kube*',
   'pod',
-  'redirect',
+  'pod-outbound',
+  'redirect*',
   'webhook-rotation',
 )
 

@@ -2,6 +2,13 @@ import { BlockList, isIPv4, isIPv6 } from 'node:net'
 
 /** A range of IP addresses. */
 export interface AddressRange {
+  readonly family: 'ipv4' | 'ipv6'
+  /** The address before the length, or the only address. */
+  readonly address: string
+  /** The number of leading bits that all addresses share. */
+  readonly prefix: number
+  /** The range as written. */
+  readonly text: string
   has(address: string): boolean
 }
 
@@ -13,10 +20,17 @@ export function parseCidr(text: string): AddressRange | undefined {
   if (family === undefined || address.includes('%')) return undefined
   const longest = family === 'ipv4' ? 32 : 128
   const written = slash === -1 ? String(longest) : text.slice(slash + 1)
-  if (!/^\d{1,3}$/.test(written) || Number(written) > longest) return undefined
+  const prefix = Number(written)
+  if (!/^(0|[1-9]\d{0,2})$/.test(written) || prefix > longest) return undefined
   const list = new BlockList()
-  list.addSubnet(address, Number(written), family)
-  return { has: (each) => list.check(each, isIPv6(each) ? 'ipv6' : 'ipv4') }
+  list.addSubnet(address, prefix, family)
+  const has = (each: string): boolean => list.check(each, isIPv6(each) ? 'ipv6' : 'ipv4')
+  return { family, address, prefix, text, has }
+}
+
+/** Returns true when all addresses of `inner` belong to `outer`. */
+export function isWithin(inner: AddressRange, outer: AddressRange): boolean {
+  return inner.family === outer.family && inner.prefix >= outer.prefix && outer.has(inner.address)
 }
 
 /** Returns an address without the prefix that IPv4 has on an IPv6 socket. */

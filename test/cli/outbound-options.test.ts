@@ -48,7 +48,7 @@ test.each([
   ['--outbound 127.0.0.1:1=db', 'is not a dependency'],
   ['--outbound 127.0.0.1:1=10.0.0.0/8:5432', 'names no single host'],
   ['--outbound 127.0.0.1:1=*:5432', 'names no single host'],
-  ['--outbound 127.0.0.1:1=10.0.0.0/99:5432', 'has no valid host'],
+  ['--outbound 127.0.0.1:1=10.0.0.0/99:5432', 'is not a dependency'],
   ['--outbound 127.0.0.1:1=https://user:secret@a', 'the URL holds a user name or password'],
   ['--outbound 127.0.0.1:5432=127.0.0.1:5432', 'is the address of --outbound'],
   ['--outbound :15390=db:1', 'is taken by --admin'],

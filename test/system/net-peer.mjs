@@ -1,5 +1,6 @@
 // A process inside a network namespace: an app on a port, or a client, told by messages what to do.
 import { Agent, createServer, request } from 'node:http'
+import { connect, createServer as createTcpServer } from 'node:net'
 
 const agents = new Map()
 let asked = 0
@@ -64,7 +65,66 @@ function call({ host, port, client }) {
   })
 }
 
-const operations = { serve, call, asked: () => asked }
+/** Returns an IPv4 address as IPv4, also where the socket is for both families. */
+const plain = (address = '') => address.replace('::ffff:', '')
+
+/** Listens for TCP on all addresses. */
+function listen(port, accept) {
+  const server = createTcpServer({ allowHalfOpen: true }, accept)
+  // A loop ends here.
+  server.maxConnections = 1000
+  return new Promise((resolve, reject) => {
+    server.on('error', reject)
+    server.listen({ port, host: '::', backlog: 1024 }, () => resolve('listening'))
+  })
+}
+
+/** Sends each client the address that it has reached. */
+const greet = ({ port }) =>
+  listen(port, (socket) => {
+    socket.on('error', () => undefined)
+    socket.end(`${plain(socket.localAddress)}:${port}`)
+  })
+
+/** Connects as the listener of a capture does: to the remote address. */
+const relay = ({ port, target }) =>
+  listen(port, (client) => {
+    const to = client.remoteAddress
+    client.write(`${plain(to)} through ${port}: `)
+    const upstream = connect({ host: to, port: target, allowHalfOpen: true })
+    client.on('error', () => upstream.destroy())
+    upstream.on('error', (error) => client.end(error.code))
+    upstream.pipe(client)
+    client.pipe(upstream)
+  })
+
+function reachOnce({ host, port, from: localPort }) {
+  return new Promise((resolve) => {
+    let text = ''
+    const socket = connect({ host, port, localPort, timeout: 30_000 })
+    socket.on('timeout', () => socket.destroy(new Error('timed out')))
+    socket.on('error', (error) => resolve(error.code ?? error.message))
+    socket.setEncoding('utf8').on('data', (part) => (text += part))
+    socket.on('end', () => resolve(text))
+  })
+}
+
+/** Connects many times, some at a time; returns the different texts that came. */
+async function reach(given) {
+  const { times } = given
+  const texts = {}
+  let left = times
+  const worker = async () => {
+    while (left-- > 0) {
+      const text = await reachOnce(given)
+      texts[text] = (texts[text] ?? 0) + 1
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(100, times) }, worker))
+  return texts
+}
+
+const operations = { serve, call, asked: () => asked, greet, relay, reach }
 
 async function responded({ id, operation, ...given }) {
   process.send({ id, response: await operations[operation](given) })

@@ -14,6 +14,9 @@ export const ADDRESSES = {
   outside: ['10.77.0.1', 'fd77::1'],
 } as const
 
+/** Runs a program with the group of the sidecar, and as the same user. */
+export const EXEMPT = ['setpriv', '--regid', '15390', '--clear-groups'] as const
+
 /** The exit code and output of a program. */
 export interface Ran {
   readonly code: number
@@ -28,6 +31,14 @@ export interface Peer {
   call(host: string, port: number, client?: string): Promise<string>
   /** Returns the number of requests that it has responded to. */
   asked(): Promise<number>
+  /** Listens for TCP, and sends each client the address that it has reached. */
+  greet(port: number): Promise<void>
+  /** Listens for captured connections to a port, and connects to their destinations. */
+  relay(port: number, target: number): Promise<void>
+  /** Connects by TCP, also from a port; returns the text that came, or the error's code. */
+  reach(host: string, port: number, from?: number): Promise<string>
+  /** Connects many times; returns how often each text came. */
+  reachOften(host: string, port: number, times: number): Promise<unknown>
 }
 
 /**
@@ -40,9 +51,13 @@ export interface PodNetwork {
   squall(...args: readonly string[]): Promise<Ran>
   /** Starts the built program there; resolves when it listens. */
   start(...args: readonly string[]): Promise<void>
+  /** Starts it with the group whose connections are not captured. */
+  startExempt(...args: readonly string[]): Promise<void>
   peer(place: 'pod' | 'outside', prefix?: readonly string[]): Promise<Peer>
   /** Starts a script of Node, which takes messages. */
   script(place: 'pod' | 'outside', ...args: readonly string[]): ChildProcess
+  /** Adds an address outside, and a route to it in the pod. */
+  addOutside(address: string): Promise<void>
   /** Where the pod's namespace is. */
   readonly path: string
   close(): Promise<void>
@@ -102,6 +117,16 @@ export async function podNetwork(): Promise<PodNetwork> {
     return child
   }
 
+  function started(prefix: readonly string[], args: readonly string[]): Promise<void> {
+    const command = inside('pod', prefix, [process.execPath, PROGRAM, 'run', ...args])
+    const child = spawn('ip', command, { stdio: ['ignore', 'pipe', 'inherit'] })
+    children.push(child)
+    return new Promise((resolve, reject) => {
+      child.once('exit', (code) => reject(new Error(`squall run ended with ${code}`)))
+      child.stdout.on('data', (text) => String(text).includes('"listening"') && resolve())
+    })
+  }
+
   for (const place of ['pod', 'outside'] as const) await ip('netns', 'add', name[place])
   const veth = ['link', 'add', 'eth0', 'netns', name.pod, 'type', 'veth', 'peer', 'name', 'eth0']
   await ip(...veth, 'netns', name.outside)
@@ -115,19 +140,17 @@ export async function podNetwork(): Promise<PodNetwork> {
   return {
     run: (program, ...args) => runIn(program, args),
     squall: (...args) => runIn(process.execPath, [PROGRAM, ...args]),
-    start: (...args) => {
-      const command = inside('pod', [], [process.execPath, PROGRAM, 'run', ...args])
-      const child = spawn('ip', command, { stdio: ['ignore', 'pipe', 'inherit'] })
-      children.push(child)
-      return new Promise((resolve, reject) => {
-        child.once('exit', (code) => reject(new Error(`squall run ended with ${code}`)))
-        child.stdout.on('data', (text) => String(text).includes('"listening"') && resolve())
-      })
-    },
+    start: (...args) => started([], args),
+    startExempt: (...args) => started(EXEMPT, args),
     // As an argument: a user that may not read this directory can run it, too.
     peer: async (place, prefix = []) =>
       peerOf(script(place, prefix, ['--input-type=module', '-e', PEER])),
     script: (place, ...args) => script(place, [], args),
+    addOutside: async (address) => {
+      const rest = address.includes(':') ? ['nodad'] : []
+      await ip('-n', name.outside, 'addr', 'add', address, 'dev', 'eth0', ...rest)
+      await ip('-n', name.pod, 'route', 'add', address, 'dev', 'eth0')
+    },
     path: `/run/netns/${name.pod}`,
     close: async () => {
       for (const child of children) {
@@ -146,6 +169,11 @@ function peerOf(child: ChildProcess): Peer {
     serve: async (host, port) => void (await ask('serve', { host, port })),
     call: async (host, port, client) => String(await ask('call', { host, port, client })),
     asked: async () => Number(await ask('asked', {})),
+    greet: async (port) => void (await ask('greet', { port })),
+    relay: async (port, target) => void (await ask('relay', { port, target })),
+    reach: async (host, port, from) =>
+      Object.keys(Object(await ask('reach', { host, port, from, times: 1 }))).join(),
+    reachOften: (host, port, times) => ask('reach', { host, port, times }),
   }
 }
 

@@ -8,7 +8,7 @@ import { failing, mountRules, type MountedRules } from '../live/rules-directory.
 import type { Pod } from '../../src/cluster/injector/pod-types.ts'
 import { STORAGE } from './pod-images.ts'
 import { forPodman } from './pod-manifest.ts'
-import { ADDRESSES, asker, podNetwork } from './pod-network.ts'
+import { ADDRESSES, asker, type Peer, podNetwork } from './pod-network.ts'
 
 const run = promisify(execFile)
 const CLIENT = fileURLToPath(new URL('./pod-client.mjs', import.meta.url))
@@ -35,6 +35,8 @@ export interface PodStage {
   connect(url: string): Promise<readonly string[]>
   call(tool: string, args: object): Promise<string>
   probe(url: string): Promise<Probed>
+  /** Starts a process outside that serves or calls. */
+  outside(): Promise<Peer>
   /** Runs a program in a container. */
   exec(container: string, ...command: readonly string[]): Promise<Ran>
   /** Sends SIGTERM, and SIGKILL after a while; the result is how the container's program ended. */
@@ -107,6 +109,7 @@ export async function runningPod(name: string, pod: Pod): Promise<PodStage> {
     connect: (url) => ask('connect', { url }) as Promise<readonly string[]>,
     call: (tool, args) => ask('call', { tool, args }) as Promise<string>,
     probe: (url) => ask('probe', { url }) as Promise<Probed>,
+    outside: () => network.peer('outside'),
     exec: (container, ...command) => podman('exec', `${name}-${container}`, ...command),
     stop: async (container, seconds) => {
       await podman('stop', '-t', String(seconds), `${name}-${container}`)

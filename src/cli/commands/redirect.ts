@@ -4,8 +4,18 @@ import { parseListen } from '../flags/address.ts'
 import { defineCommand } from '../flags/command.ts'
 import { type Given, group } from '../flags/flag.ts'
 import { parsePort } from '../flags/host.ts'
-import { asGiven, count, many, one, toggle } from '../flags/kinds.ts'
-import { invalidOption, missing } from '../flags/usage-error.ts'
+import { asGiven, atMost, count, many, one, toggle } from '../flags/kinds.ts'
+import { invalidCombination, invalidOption, missing } from '../flags/usage-error.ts'
+import {
+  type ApiServer,
+  apiServerOf,
+  captureText,
+  IDS,
+  parseCaptures,
+  parseUids,
+  rejectListeners,
+  apiServerAddresses,
+} from '../redirect/outbound.ts'
 
 const MAX_PORTS = 64
 const NO_PORT = 'add it, such as --port 3000=15300'
@@ -21,9 +31,14 @@ export const PORT_FLAG = group('Redirected ports:', {
 
 export const REDIRECT = defineCommand({
   name: 'redirect',
-  examples: ['redirect --port 3000=15300', 'redirect --port 3000=15300 --dry-run'],
+  examples: [
+    'redirect --port 3000=15300',
+    'redirect --port 3000=15300 --dry-run',
+    'redirect --outbound 5432=15301 --outbound 10.0.0.0/8:6379=15302 --dry-run',
+  ],
   page: 'docs/concepts/redirect.md',
-  description: 'redirect traffic for the ports of your MCP server to squall run, with nftables',
+  description:
+    'redirect traffic for the ports of your MCP server, and outgoing connections, to squall run, with nftables',
   flags: {
     ...PORT_FLAG,
     ...group('Redirected ports:', {
@@ -35,8 +50,24 @@ export const REDIRECT = defineCommand({
       ),
       exemptUid: count(
         'user of squall run, where your MCP server listens on loopback only: traffic of this user to loopback is not redirected',
-        // The highest number stands for 'no user'.
-        { min: 0, max: 2 ** 32 - 2 },
+        IDS,
+      ),
+    }),
+    ...group('Outgoing connections:', {
+      outbound: many(
+        'port=squall',
+        'port of other machines whose connections are captured, and port of the listener for them, such as 5432=15301, or 10.0.0.0/8:5432=15301 for some addresses; repeat it for more',
+        parseCaptures,
+      ),
+      outboundUid: many(
+        'number',
+        'capture connections of this user only; repeat it for more',
+        parseUids,
+      ),
+      exemptGid: count(
+        'group of squall run, whose connections reach their destination',
+        IDS,
+        '15390',
       ),
     }),
     ...group('Mode:', {
@@ -50,12 +81,31 @@ export const REDIRECT = defineCommand({
   },
   note: `
 Needs Linux, the program nft, and the capability NET_ADMIN. The rules are for IPv4 and IPv6, and
-replace those of an earlier run. In a pod it runs in an init container, before your MCP server starts.`,
-  parse: ({ port, admin, exemptUid, undo, release, dryRun, nft }): RedirectRequest => {
+replace those of an earlier run. In a pod it runs in an init container, before your MCP server starts.
+Connections to loopback, to metadata addresses (169.254.0.0/16, fe80::/10, fd00:ec2::254) and to the
+API server of the pod are not captured, unless --outbound names that address.`,
+  parse: (flags, { env }): RedirectRequest => {
+    const { port, admin, exemptUid, outbound, outboundUid: uids, exemptGid, ...rest } = flags
+    const { undo, release, dryRun, nft } = rest
     const giveBack = undo ? 'undo' : release ? 'release' : undefined
     // Options are checked with --undo as well: an init container has the same arguments for both.
-    rejectAdmin(admin, port ?? [])
-    return { plan: giveBack ?? { redirects: needed(port), exemptUid }, dryRun, nft }
+    rejectAdmin(admin, port)
+    rejectAdmin(
+      admin,
+      outbound.map(({ port: from, to }) => ({ from, to })),
+      '--outbound',
+    )
+    rejectListeners(outbound, port)
+    if (uids.length > 0 && outbound.length === 0) {
+      throw invalidCombination('--outbound-uid captures nothing alone', 'add --outbound')
+    }
+    const apiServer = apiServerOf(env)
+    if (giveBack !== undefined) return { plan: giveBack, apiServer, dryRun, nft }
+    if (outbound.length === 0) {
+      return { plan: { redirects: needed(port), exemptUid }, apiServer, dryRun, nft }
+    }
+    const captured = { captures: outbound, uids, exemptGid, apiServer: [] }
+    return { plan: { redirects: port, exemptUid, outbound: captured }, apiServer, dryRun, nft }
   },
   start: startRedirect,
 })
@@ -63,15 +113,14 @@ replace those of an earlier run. In a pod it runs in an init container, before y
 export interface RedirectRequest {
   /** The ports to redirect, or the way to end redirects. */
   readonly plan: RedirectPlan | 'undo' | 'release'
+  readonly apiServer: ApiServer | undefined
   readonly dryRun: boolean
   readonly nft: string
 }
 
 /** Returns the redirects. Throws a `UsageError` without any. */
-export function needed(
-  redirects: RedirectPlan['redirects'] | undefined,
-): RedirectPlan['redirects'] {
-  if (redirects !== undefined) return redirects
+export function needed(redirects: readonly Redirect[]): readonly Redirect[] {
+  if (redirects.length > 0) return redirects
   throw missing('--port is missing', NO_PORT)
 }
 
@@ -82,10 +131,14 @@ function parseProgram(given: Given): string {
 }
 
 /** Sets or removes the redirects; returns the exit code. */
-async function startRedirect({ plan, dryRun, nft }: RedirectRequest): Promise<number> {
+async function startRedirect({ plan, apiServer, dryRun, nft }: RedirectRequest): Promise<number> {
   const { releaseRuleset, ruleset, undoRuleset } = await import('../../cluster/redirect/ruleset.ts')
   const rules =
-    plan === 'undo' ? undoRuleset() : plan === 'release' ? releaseRuleset() : ruleset(plan)
+    plan === 'undo'
+      ? undoRuleset()
+      : plan === 'release'
+        ? releaseRuleset()
+        : ruleset(await withApiServer(plan, apiServer))
   if (dryRun) {
     process.stdout.write(rules)
     return 0
@@ -95,28 +148,40 @@ async function startRedirect({ plan, dryRun, nft }: RedirectRequest): Promise<nu
   process.stdout.write(
     typeof plan === 'string'
       ? 'nothing is redirected any more\n'
-      : `redirecting ${plan.redirects.map(({ from, to }) => `${from} to ${to}`).join(', ')}\n`,
+      : `redirecting ${planText(plan)}\n`,
   )
   return 0
 }
 
-function parseRedirects(given: readonly Given[]): RedirectPlan['redirects'] | undefined {
-  const [first] = given
-  if (first === undefined) return undefined
-  if (given.length > MAX_PORTS) {
-    throw invalidOption(
-      first.source,
-      `it is given ${given.length} times`,
-      `use at most ${MAX_PORTS}`,
-    )
+async function withApiServer(
+  plan: RedirectPlan,
+  server: ApiServer | undefined,
+): Promise<RedirectPlan> {
+  const { outbound } = plan
+  if (outbound === undefined) return plan
+  return {
+    ...plan,
+    outbound: { ...outbound, apiServer: await apiServerAddresses(server, outbound.captures) },
   }
+}
+
+function planText({ redirects, outbound }: RedirectPlan): string {
+  const captures = outbound?.captures ?? []
+  return [
+    ...redirects.map(({ from, to }) => `${from} to ${to}`),
+    ...captures.map((each) => `outbound ${captureText(each)}`),
+  ].join(', ')
+}
+
+function parseRedirects(given: readonly Given[]): readonly Redirect[] {
+  atMost(MAX_PORTS, given)
   const redirects: Redirect[] = []
   for (const each of given) {
     const redirect = redirectOf(each)
     rejectClash(redirect, redirects, each)
     redirects.push(redirect)
   }
-  return redirects as [Redirect, ...Redirect[]]
+  return redirects
 }
 
 function redirectOf({ text, source }: Given): Redirect {
@@ -158,7 +223,7 @@ function rejectClash({ from, to }: Redirect, others: readonly Redirect[], given:
 }
 
 /** Rejects to redirect from or to the admin port. Throws a `UsageError`. */
-export function rejectAdmin(given: Given, redirects: readonly Redirect[]): void {
+export function rejectAdmin(given: Given, redirects: readonly Redirect[], option = '--port'): void {
   if (given.text === 'off') return
   const address = parseListen(given)
   if (address.kind === 'unix') return
@@ -167,6 +232,6 @@ export function rejectAdmin(given: Given, redirects: readonly Redirect[]): void 
   throw invalidOption(
     given.source,
     `${address.port} is the admin port, which is never redirected`,
-    `leave --port ${clash.from}=${clash.to} out, or set --admin as for squall run`,
+    `leave ${option} ${clash.from}=${clash.to} out, or set --admin as for squall run`,
   )
 }

@@ -1,14 +1,13 @@
-import { isIP } from 'node:net'
-import { parseCidr } from '../../http/cidr.ts'
+import { ANY_HOST, parseDestination } from '../../http/destination.ts'
 import type { ListenAddress } from '../../http/address.ts'
 import type { TlsPaths } from '../../listener/front/tls-files.ts'
 import type { Pair } from '../../listener/sidecar-options.ts'
-import { EVERY_HOST, type OutboundRoute, type Target } from '../../listener/outbound/target.ts'
+import type { OutboundRoute, Target } from '../../listener/outbound/target.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
 import type { UpstreamAddress } from '../../upstream/address.ts'
 import { parseListen, parseUpstream } from '../flags/address.ts'
 import { type Given, group, type Values } from '../flags/flag.ts'
-import { isHost, parsePort, splitHostPort } from '../flags/host.ts'
+import { parsePort } from '../flags/host.ts'
 import { asGiven, many, one, pathTo } from '../flags/kinds.ts'
 import { invalidCombination, invalidOption } from '../flags/usage-error.ts'
 
@@ -102,24 +101,17 @@ function split({ text, source }: Given, form: string): readonly [string, string]
 /** Parses a target with exactly one host. */
 function hostTarget(text: string, given: Given): Target {
   const target = targetOf(text, given)
-  if (target.host !== EVERY_HOST && !target.host.includes('/')) return target
+  if (target.host !== ANY_HOST && !target.host.includes('/')) return target
   throw invalidOption(given.source, `${quoted(text)} names no single host`, ROUTE_FORM)
 }
 
 function targetOf(text: string, { source }: Given): Target {
-  const range = /^\[?([0-9a-f.:]+\/\d{1,3})\]?:(\d{1,5})$/i.exec(text)
-  const parts = range ? { host: range[1]!, port: range[2]! } : splitHostPort(text)
-  const port = parsePort(parts?.port ?? '')
-  if (parts === undefined || port === undefined || port === 0) {
+  const found = parseDestination(text)
+  if (found === undefined) {
     throw invalidOption(source, `${quoted(text)} is not a dependency`, TARGET_FORM)
   }
-  const { host } = parts
-  const isAddress = range !== null || isIP(host) !== 0
-  const addresses = isAddress ? parseCidr(host) : undefined
-  if (isAddress ? addresses === undefined : host !== EVERY_HOST && !isHost(host)) {
-    throw invalidOption(source, `${quoted(text)} has no valid host`, TARGET_FORM)
-  }
-  return { text, host, port, range: addresses }
+  const { host, port, network: range } = found
+  return { text, host, port, range }
 }
 
 /** Returns the listeners of routes with their names in messages. */

@@ -16,7 +16,9 @@ import {
   ports,
   upstreamHost,
 } from './value-checks.ts'
+import { outboundProblem } from './outbound.ts'
 import type { AnnotationSpec } from './annotation-spec.ts'
+import { HOST_NAME } from '../../http/destination.ts'
 import { rollbackConditionsProblem } from '../../rules/guard/rollback-condition.ts'
 
 const BOTH = ['pod', 'namespace'] as const
@@ -55,6 +57,15 @@ export const ANNOTATIONS = [
     fallback: '`auto`',
     meaning: 'how traffic reaches the sidecar',
     check: oneOf('auto', 'redirect', 'port', 'bind'),
+  },
+  {
+    key: 'outbound',
+    targets: ['pod'],
+    form: '`db:5432`, `10.0.0.0/8:6379`, `[fd00::/8]:6379`, `*:443`',
+    fallback: 'outgoing connections do not pass the sidecar',
+    meaning:
+      'destinations whose TCP connections pass the sidecar, separated by commas; a name captures its whole port. Needs NET_ADMIN, as mode `redirect` does',
+    check: outboundProblem,
   },
   {
     key: 'rules',
@@ -105,10 +116,7 @@ export const ANNOTATIONS = [
     form: 'a DNS name',
     fallback: '',
     meaning: 'name in the certificate of your MCP server; needed with `upstream-tls: verify`',
-    check: like(
-      /^(?=.{1,253}$)(?!.*\.\d+$)[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$/,
-      'write a DNS name, such as mcp-server.shop.svc',
-    ),
+    check: like(HOST_NAME, 'write a DNS name, such as mcp-server.shop.svc'),
   },
   {
     key: 'tls-secret',

@@ -50,6 +50,21 @@ export function chooseMode(
   return { mode: 'port', why }
 }
 
+/** Denies the capture of outgoing connections where nothing may redirect them. */
+export function rejectOutbound(
+  pod: Pod,
+  options: InjectionOptions,
+  context: InjectionContext,
+): void {
+  const against = options.has('outbound') ? againstRedirect(pod, context) : undefined
+  if (against === undefined) return
+  throw new Denial(
+    against.reason,
+    `outgoing connections cannot be captured: ${against.why}`,
+    `${against.fix}, or leave ${context.settings.prefix}outbound out`,
+  )
+}
+
 interface Obstacle {
   readonly reason: 'pod_security' | 'mesh'
   readonly why: string

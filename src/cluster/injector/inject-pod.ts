@@ -6,12 +6,13 @@ import {
 } from '../../rules/guard/production-names.ts'
 import {
   addedAnnotations,
+  needsRedirect,
   redirectContainer,
   sidecarContainer,
   sidecarVolumes,
 } from './sidecar-container.ts'
 import { changeContainers } from './change-containers.ts'
-import { checkBinding, chooseMode } from './choose-mode.ts'
+import { checkBinding, chooseMode, rejectOutbound } from './choose-mode.ts'
 import { checkServices } from './check-services.ts'
 import { chooseLifecycle } from './choose-lifecycle.ts'
 import {
@@ -32,7 +33,7 @@ import { Denial, type Injection, type InjectionContext } from './injection.ts'
 import type { Plan } from './sidecar-args.ts'
 import type { Pod } from './pod-types.ts'
 import { sidecarResources } from './sidecar-resources.ts'
-import { takenPorts } from './taken-ports.ts'
+import { capturedPorts, takenPorts } from './taken-ports.ts'
 import { type TakenBack, takeBack } from './uninject-pod.ts'
 import { chooseTls } from './upstream-tls.ts'
 import {
@@ -73,6 +74,7 @@ function injected({ pod, kept }: TakenBack, context: InjectionContext): Injectio
   rejectTakenNames(pod)
   const ports = takenPorts(pod, options, settings)
   const { mode, why } = chooseMode(pod, options, ports, context)
+  rejectOutbound(pod, options, context)
   const { native, warnings } = chooseLifecycle(pod, options, mode, context)
   const tls = chooseTls(pod, options, ports, settings.prefix)
   const { resources, warnings: shared } = sidecarResources(pod, options, settings)
@@ -83,6 +85,7 @@ function injected({ pod, kept }: TakenBack, context: InjectionContext): Injectio
   const plan: Plan = {
     mode,
     ports,
+    outbound: capturedPorts(pod, options, ports, settings),
     native,
     options,
     settings,
@@ -135,16 +138,17 @@ function placeWarnings(
   production: Production | undefined,
   { namespace, settings }: InjectionContext,
 ): readonly string[] {
-  const { mode, isProductionAllowed } = plan
+  const { isProductionAllowed } = plan
   const warnings: string[] = []
   if (production !== undefined && !isProductionAllowed) {
     warnings.push(
       `${productionText(production)}: rules are read and counted, and none ever acts; ${settings.prefix}allow-production: "true" on the namespace allows it`,
     )
   }
-  if (namespace.isKnown === false && mode === 'redirect') {
+  if (namespace.isKnown === false && needsRedirect(plan)) {
+    const fix = plan.outbound.length > 0 ? `leave ${settings.prefix}outbound out` : 'use mode port'
     warnings.push(
-      'the namespace cannot be read: if it enforces Pod Security, the pod is rejected; then use mode port',
+      `the namespace cannot be read: if it enforces Pod Security, the pod is rejected; then ${fix}`,
     )
   }
   return warnings
@@ -183,13 +187,13 @@ function assemble(
   changed: ReturnType<typeof changeContainers>,
   notes: Pick<InjectionStatus, 'why' | 'warnings'>,
 ): Pod {
-  const { mode, ports, native, settings } = plan
+  const { mode, ports, outbound, native, settings } = plan
   const { metadata, spec } = pod
   const sidecar = sidecarContainer(plan)
   const added = addedAnnotations(pod, plan)
   const init = [
     ...changed.initContainers,
-    ...(mode === 'redirect' ? [redirectContainer(plan)] : []),
+    ...(needsRedirect(plan) ? [redirectContainer(plan)] : []),
     ...(native ? [sidecar] : []),
   ]
   const undo: Undo = {
@@ -204,6 +208,11 @@ function assemble(
     ports: Object.fromEntries(
       ports.map(({ number, listen }) => [String(number), mode === 'bind' ? number : listen]),
     ),
+    ...(outbound.length > 0 && {
+      outbound: Object.fromEntries(
+        outbound.flatMap(({ targets, listen }) => targets.map((target) => [target, listen])),
+      ),
+    }),
     native,
     ...(notes.warnings && { warnings: notes.warnings }),
     undo,

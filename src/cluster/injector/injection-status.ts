@@ -10,6 +10,8 @@ export interface InjectionStatus {
   readonly version: string
   /** The port of the sidecar for each port of the upstream. */
   readonly ports: Readonly<Record<string, number>>
+  /** The port of the sidecar for each captured destination. */
+  readonly outbound?: Readonly<Record<string, number>>
   readonly native: boolean
   /**
    * Kept because controllers, which create most pods, do not show the response of the API server.

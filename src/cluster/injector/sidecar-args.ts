@@ -2,6 +2,7 @@ import { PRODUCTION_NAMES } from '../../rules/guard/production-names.ts'
 import { RULES_DIRECTORY } from './injected-names.ts'
 import { POD_IP, isLoopback } from './value-checks.ts'
 import type { InjectorSettings, Mode, SidecarResources } from './injection.ts'
+import type { OutboundPort } from './outbound.ts'
 import type { AppProbe } from './rewrite-probes.ts'
 import type { TakenPort } from './taken-ports.ts'
 import type { TlsPlan } from './upstream-tls.ts'
@@ -48,6 +49,9 @@ export function sidecarArgs(plan: Plan): readonly string[] {
     '--upstream',
     `${tls.scheme}://${host.includes(':') ? `[${host}]` : host}:${number}`,
   ])
+  for (const { listen, targets } of plan.outbound) {
+    args.push(...targets.flatMap((target) => ['--captured', `${listen}=${target}`]))
+  }
   args.push(...tls.args, '--rules', RULES_DIRECTORY)
   // The sidecar starts before the upstream, whose own probes report its readiness.
   args.push('--ready-without-upstream')
@@ -86,6 +90,7 @@ export function reachesByLoopback(plan: Pick<Plan, 'mode' | 'options'>): boolean
 export interface Plan {
   readonly mode: Mode
   readonly ports: readonly TakenPort[]
+  readonly outbound: readonly OutboundPort[]
   readonly native: boolean
   readonly options: InjectionOptions
   readonly settings: InjectorSettings

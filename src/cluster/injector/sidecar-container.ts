@@ -13,6 +13,7 @@ import {
   SIDECAR,
   WORKLOAD_VARIABLE,
 } from './injected-names.ts'
+import { OUTBOUND_GROUP } from './outbound.ts'
 import { STOP_KEY } from '../../rules/guard/stop-key.ts'
 import {
   type Plan,
@@ -60,7 +61,7 @@ export function sidecarContainer(plan: Plan): Container {
     },
     securityContext: {
       runAsUser: user,
-      runAsGroup: user,
+      runAsGroup: plan.outbound.length > 0 ? OUTBOUND_GROUP : user,
       runAsNonRoot: true,
       readOnlyRootFilesystem: true,
       allowPrivilegeEscalation: false,
@@ -155,9 +156,15 @@ export function literal(text: string): string {
   return text.replaceAll('$', '$$$$')
 }
 
+/** Returns true for a pod whose traffic an init container redirects. */
+export function needsRedirect({ mode, outbound }: Pick<Plan, 'mode' | 'outbound'>): boolean {
+  return mode === 'redirect' || outbound.length > 0
+}
+
 /** Builds the init container that redirects traffic to the sidecar. It has one capability. */
 export function redirectContainer(plan: Plan): Container {
-  const { settings, ports, image, resources } = plan
+  const { settings, outbound, image, resources } = plan
+  const ports = plan.mode === 'redirect' ? plan.ports : []
   const { imagePullPolicy } = settings
   return {
     name: REDIRECT,
@@ -166,10 +173,13 @@ export function redirectContainer(plan: Plan): Container {
     args: [
       'redirect',
       ...ports.flatMap(({ number, listen }) => ['--port', `${number}=${listen}`]),
+      ...outbound.flatMap(({ captures }) => captures.flatMap((each) => ['--outbound', each])),
       '--admin',
       `[::]:${settings.adminPort}`,
       // Without this, the sidecar's traffic to loopback would be redirected to itself.
-      ...(reachesByLoopback(plan) ? ['--exempt-uid', String(settings.user)] : []),
+      ...(ports.length > 0 && reachesByLoopback(plan)
+        ? ['--exempt-uid', String(settings.user)]
+        : []),
     ],
     resources: toResources(resources),
     terminationMessagePolicy: 'FallbackToLogsOnError',

@@ -2,6 +2,7 @@ import { quoted } from '../../base/text/foreign-text.ts'
 import { isMesh } from './mesh.ts'
 import type { Container, ContainerPort, Pod } from './pod-types.ts'
 import { Denial, type InjectorSettings } from './injection.ts'
+import { type OutboundPort, outboundPorts, portsOf } from './outbound.ts'
 import { portList } from './value-checks.ts'
 import type { InjectionOptions } from './injection-options.ts'
 
@@ -23,45 +24,76 @@ interface Declared {
 
 const MAX_PORT = 65_535
 
-/** Returns the ports to take over: the requested ones, else the only declared one. */
+type PortSettings = Pick<InjectorSettings, 'prefix' | 'adminPort' | 'firstListenPort'>
+
+/**
+ * Returns the ports to take over: the requested ones, else the only declared one. A pod with
+ * `outbound` needs none.
+ */
 export function takenPorts(
   pod: Pod,
   options: InjectionOptions,
-  {
-    prefix,
-    adminPort,
-    firstListenPort,
-  }: Pick<InjectorSettings, 'prefix' | 'adminPort' | 'firstListenPort'>,
+  settings: PortSettings,
 ): readonly TakenPort[] {
+  const { prefix } = settings
   const containers = appContainers(pod, options.get('container'))
   const declared = containers.flatMap(declaredBy)
   const wanted = options.get('ports')
   const chosen =
     wanted === undefined
-      ? [onlyPort(declared, prefix)]
+      ? onlyPort(declared, options, prefix)
       : portList(wanted).map((text) => portOf(text, declared, prefix))
   const unique = chosen.filter(
     (port, i) => chosen.findIndex((other) => other.number === port.number) === i,
   )
-  const used = new Set([
-    ...unique.map((port) => port.number),
-    ...allContainers(pod).flatMap((each) => (each.ports ?? []).map((port) => port.containerPort)),
-  ])
+  const numbers = unique.map((port) => port.number)
+  const next = freePorts(pod, options, numbers, settings)
+  return unique.map((port) => ({ ...port, listen: next() }))
+}
+
+/** Returns the ports of other machines whose connections the sidecar captures. */
+export function capturedPorts(
+  pod: Pod,
+  options: InjectionOptions,
+  taken: readonly TakenPort[],
+  settings: PortSettings,
+): readonly OutboundPort[] {
+  const value = options.get('outbound')
+  if (value === undefined) return []
+  const own = taken.flatMap(({ number, listen }) => [number, listen])
+  return outboundPorts(value, freePorts(pod, options, own, settings))
+}
+
+/**
+ * Returns a function that returns the next port of the sidecar that nothing in the pod uses; `own`
+ * are ports that the pod does not declare.
+ */
+function freePorts(
+  pod: Pod,
+  options: InjectionOptions,
+  own: readonly number[],
+  { prefix, adminPort, firstListenPort }: PortSettings,
+): () => number {
+  const outbound = portsOf(options.get('outbound') ?? '')
+  const declared = allContainers(pod).flatMap(({ ports }) => ports ?? [])
+  const used = new Set([...own, ...outbound, ...declared.map((port) => port.containerPort)])
   if (used.has(adminPort)) {
     throw new Denial(
       'reserved_port',
       `port ${adminPort} is the admin port of the sidecar`,
-      'let your MCP server listen on another port',
+      outbound.includes(adminPort)
+        ? `leave it out of ${prefix}outbound`
+        : 'let your MCP server listen on another port',
     )
   }
   let next = firstListenPort
-  return unique.map((port) => {
+  return () => {
     while (used.has(next) || next === adminPort) next++
     if (next > MAX_PORT) {
       throw new Denial('reserved_port', 'no port is free for the sidecar', 'declare fewer ports')
     }
-    return { ...port, listen: next++ }
-  })
+    return next++
+  }
 }
 
 /** The containers of a pod that may be the upstream. */
@@ -86,10 +118,16 @@ function declaredBy({ name, ports }: Container): readonly Declared[] {
   return (ports ?? []).map((port) => ({ container: name, port }))
 }
 
-function onlyPort(declared: readonly Declared[], prefix: string): Omit<TakenPort, 'listen'> {
+function onlyPort(
+  declared: readonly Declared[],
+  options: InjectionOptions,
+  prefix: string,
+): readonly Omit<TakenPort, 'listen'>[] {
   const tcp = declared.filter(isTcp)
   const numbers = [...new Set(tcp.map(({ port }) => port.containerPort))]
-  if (numbers.length === 1) return fromDeclared(tcp[0]!)
+  if (numbers.length === 1) return [fromDeclared(tcp[0]!)]
+  // A pod that only calls others, such as that of an agent.
+  if (numbers.length === 0 && options.has('outbound')) return []
   if (numbers.length === 0) {
     throw new Denial(
       'no_port',

@@ -76,14 +76,14 @@ export function endProblem(stderr: string): NftError {
     return new NftError(
       'NOT_ALLOWED',
       'the kernel allows no change of rules here',
-      'run as user 0 with the capability NET_ADMIN, or use a mode that needs none: squall.dev/mode: port',
+      'run as user 0 with the capability NET_ADMIN, or use squall.dev/mode: port without squall.dev/outbound, which needs none',
     )
   }
   if (NOT_SUPPORTED.test(stderr)) {
     return new NftError(
       'NOT_SUPPORTED',
       `the kernel cannot redirect: ${quoted(stderr)}`,
-      'load nft_chain_nat and nft_redir on the node (modprobe), or use squall.dev/mode: port',
+      'load nft_chain_nat, nft_redir, nft_nat, nft_ct and nft_reject_inet on the node (modprobe), or use squall.dev/mode: port without squall.dev/outbound',
     )
   }
   const fix = 'check that this nft is version 0.9.6 or newer'

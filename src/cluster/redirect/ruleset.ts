@@ -1,14 +1,17 @@
+import { type OutboundPlan, outboundRules } from './outbound-rules.ts'
+
 /** Leads traffic to one port of the upstream to a listener. */
 export interface Redirect {
   readonly from: number
   readonly to: number
 }
 
-/** The ports that are taken over. */
+/** The ports that are taken over, and the outgoing connections that are captured. */
 export interface RedirectPlan {
-  readonly redirects: readonly [Redirect, ...Redirect[]]
+  readonly redirects: readonly Redirect[]
   /** Traffic of this user to loopback reaches the upstream itself. */
   readonly exemptUid: number | undefined
+  readonly outbound?: OutboundPlan | undefined
   /**
    * The kernel drops the redirect unless `refreshRuleset` is applied at least this often, in
    * seconds; connections that are already open stay with the upstream. Undefined for a permanent
@@ -31,7 +34,7 @@ const SETS =
  * Returns the rules for `nft -f -`, which applies all of them or none. They replace earlier rules,
  * so that applying them twice does no harm.
  */
-export function ruleset({ redirects, exemptUid, heldSeconds }: RedirectPlan): string {
+export function ruleset({ redirects, exemptUid, outbound, heldSeconds }: RedirectPlan): string {
   const isHeld = heldSeconds !== undefined
   // The first packet of a connection decides; an open connection sends no such packet any more.
   const held = isHeld ? 'tcp dport @held tcp flags & (fin | syn | rst | ack) == syn ' : ''
@@ -46,9 +49,21 @@ export function ruleset({ redirects, exemptUid, heldSeconds }: RedirectPlan): st
     `${others}ip daddr 127.0.0.0/8 tcp dport ${from} ${held}counter redirect to :${to}`,
     `${others}ip6 daddr ::1 tcp dport ${from} ${held}counter redirect to :${to}`,
   ])
+  const captured = outbound && outboundRules(outbound)
   const chains = [
+    chain('raw', 'type filter hook output priority -300; policy accept;', captured?.raw),
     chain('prerouting', 'type nat hook prerouting priority dstnat; policy accept;', incoming),
-    chain('output', 'type nat hook output priority -100; policy accept;', local),
+    chain('output', 'type nat hook output priority -100; policy accept;', [
+      ...local,
+      ...(captured?.output ?? []),
+    ]),
+    chain(
+      'postrouting',
+      'type nat hook postrouting priority 100; policy accept;',
+      captured?.postrouting,
+    ),
+    chain('captured', '', captured?.captured),
+    chain('input', 'type filter hook input priority 0; policy accept;', captured?.input),
   ]
   const sets = isHeld ? SETS : ''
   const refresh = isHeld ? refreshRuleset(redirects, heldSeconds) : ''
@@ -79,7 +94,8 @@ export function undoRuleset(): string {
   return DELETE_TABLE
 }
 
-function chain(name: string, head: string, rules: readonly string[]): string {
-  const lines = [head, ...rules].map((line) => `    ${line}\n`)
+function chain(name: string, head: string, rules: readonly string[] = []): string {
+  if (rules.length === 0) return ''
+  const lines = (head === '' ? rules : [head, ...rules]).map((line) => `    ${line}\n`)
   return `  chain ${name} {\n${lines.join('')}  }\n`
 }

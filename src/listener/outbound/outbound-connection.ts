@@ -67,7 +67,8 @@ export class OutboundConnection {
     this.#client = client
     counts.open++
     const effects = (): Effects => this.#effects
-    const onBytes = (bytes: Buffer): void => this.#readHello(bytes)
+    // Without rules nobody asks for the server name or the address.
+    const onBytes = parts.faults && ((bytes: Buffer): void => this.#readHello(bytes))
     this.#up = new Pump({ from: client, memory, effects, onBytes })
     client.on('error', (error) => this.#failed(error, client))
     client.once('close', () => this.#closed())
@@ -126,7 +127,7 @@ export class OutboundConnection {
   }
 
   #connect(): void {
-    const { host, destination, connectTimeout, counts, memory } = this.#parts
+    const { host, destination, connectTimeout, counts, memory, faults } = this.#parts
     const { port } = destination
     const startedAt = performance.now()
     const upstream = connect({ host, port, noDelay: true, allowHalfOpen: true })
@@ -144,8 +145,11 @@ export class OutboundConnection {
       this.#isConnected = true
       counts.connect.observe((performance.now() - startedAt) / 1000)
       upstream.setKeepAlive(true, TCP_KEEP_ALIVE)
-      const address = plainAddress(upstream.remoteAddress ?? '')
-      this.#destination = { ...this.#destination, address }
+      if (faults !== undefined) {
+        const address = plainAddress(upstream.remoteAddress ?? '')
+        this.#destination = { ...this.#destination, address }
+        this.refresh(this.#parts.rules())
+      }
       const effects = (): Effects => this.#effects
       const onCut = (): void => this.cut('cut', 'injected')
       this.#down = new Pump({ from: upstream, memory, effects, onCut })

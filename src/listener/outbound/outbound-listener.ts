@@ -1,6 +1,7 @@
 import { createServer, type Server, type Socket } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { plainAddress } from '../../http/cidr.ts'
+import { ANY_HOST } from '../../http/destination.ts'
 import type { Destination } from '../../rules/match/call-facts.ts'
 import type { CompiledRule } from '../../rules/match/compiled-rule.ts'
 import type { MatchedRule } from '../../rules/select/matched-rule.ts'
@@ -15,7 +16,7 @@ import type { MemoryBudget } from '../memory-budget.ts'
 import type { RareLog } from '../rare-log.ts'
 import type { ConnectionFaults } from './connection-faults.ts'
 import { OutboundConnection } from './outbound-connection.ts'
-import { EVERY_HOST, type OutboundRoute, type Target } from './target.ts'
+import type { OutboundRoute, Target } from './target.ts'
 import { TargetNames } from './target-names.ts'
 
 /** The label of destinations that no target names. */
@@ -182,7 +183,7 @@ export class OutboundListener {
   #carry(client: Socket, target: Target | undefined, host: string): void {
     const { counts, faults, memory, connectTimeout, rareLog } = this.#parts
     const { port } = this.route.targets[0]
-    const isNamed = target !== undefined && target.host !== EVERY_HOST
+    const isNamed = target !== undefined && target.host !== ANY_HOST
     const address = this.route.isCaptured ? host : undefined
     const connection = new OutboundConnection({
       client,

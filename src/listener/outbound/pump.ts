@@ -22,7 +22,7 @@ export interface PumpParts {
   /** Returns the faults now. */
   readonly effects: () => Effects
   /** Receives bytes before they are queued. */
-  readonly onBytes?: (bytes: Buffer) => void
+  readonly onBytes?: ((bytes: Buffer) => void) | undefined
   /** Called once the number of bytes that `cut` lets pass has been sent. */
   readonly onCut?: () => void
 }

@@ -1,6 +1,7 @@
 import { lookup } from 'node:dns/promises'
 import { LruMap } from '../../base/lru-map.ts'
-import { EVERY_HOST, type Target } from './target.ts'
+import { ANY_HOST } from '../../http/destination.ts'
+import type { Target } from './target.ts'
 
 /** Addresses behind names change: they are looked up again after this, in milliseconds. */
 const LIFETIME = 30_000
@@ -21,7 +22,7 @@ export class TargetNames {
 
   constructor(targets: readonly Target[]) {
     this.#ranges = targets.filter(({ range }) => range !== undefined)
-    this.#every = targets.find(({ host }) => host === EVERY_HOST)
+    this.#every = targets.find(({ host }) => host === ANY_HOST)
     this.#named = targets.filter((each) => each.range === undefined && each !== this.#every)
   }
 

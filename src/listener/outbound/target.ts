@@ -23,6 +23,3 @@ export interface OutboundRoute {
    */
   readonly isCaptured: boolean
 }
-
-/** The host that stands for all. */
-export const EVERY_HOST = '*'

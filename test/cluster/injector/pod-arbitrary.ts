@@ -105,6 +105,7 @@ const annotations = fc
       ports: fc.constantFrom('3000', '3000', '3000', 'mcp', '3000,8080', '80'),
       container: fc.constantFrom('app', 'app', 'app', 'other'),
       mode: fc.constantFrom('auto', 'redirect', 'port', 'bind'),
+      outbound: fc.constantFrom('db:5432', '10.0.0.0/8:6379, *:3000,db:3000', '[fd00::1]:15301'),
       rules: fc.constant('my.rules'),
       'rules-key': fc.constantFrom('rules.yaml', 'plain'),
       'upstream-host': fc.constantFrom('127.0.0.1', '::1', 'pod-ip'),
