@@ -39,7 +39,7 @@ export function dependentListener(setup: DependentSetup): RequestListener {
   const depends = async (): Promise<boolean> => {
     if (dependency === undefined) return true
     try {
-      const response = await fetch(dependency, { signal: AbortSignal.timeout(2000) })
+      const response = await fetch(dependency, { signal: AbortSignal.timeout(1000) })
       await response.arrayBuffer()
       return true
     } catch {

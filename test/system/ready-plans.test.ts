@@ -31,7 +31,7 @@ async function withRules<T>(
   }
 }
 
-const TIMES = { hold: '4s', steadyState: { for: '500ms', within: '5s' } }
+const TIMES = { hold: '4s', steadyState: { p95: '5s', for: '500ms', within: '10s' } }
 
 type Case = readonly [behaviour: string, flaw: Flaw | undefined, code: RegExp | null]
 
@@ -62,7 +62,7 @@ describe.concurrent('a blocked dependency', () => {
           'port: 5432': `port: ${dependency.port}`,
         }
         const abortOn = { uptime: { limit: '99%', for: '1s' } }
-        const changes = { ...TIMES, abortOn, load: { rate: 30, timeout: '4s' } }
+        const changes = { ...TIMES, abortOn, load: { rate: 10, timeout: '8s' } }
         const result = await runReady('dependency-blocked', addresses, directory, changes)
         expect(result.code, result.why).toEqual(
           wanted === null ? null : expect.stringMatching(wanted),
