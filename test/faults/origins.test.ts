@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http'
 import { expect, it } from 'vitest'
-import { type FaultName, FAULTS } from '../../src/filters/index.ts'
+import type { FaultName } from '../../src/filters/index.ts'
 import { closers } from '../support/closers.ts'
 import { toolCall } from '../support/mcp-bytes.ts'
 import { RawClient } from '../support/raw-client.ts'
@@ -8,7 +8,7 @@ import { familyIn } from '../telemetry/exposition.ts'
 import { someOf } from '../support/rounds.ts'
 import { startSidecar } from '../support/sidecar.ts'
 import { whenAsked } from './apps.ts'
-import { exampleOf, oneFault } from './one-fault.ts'
+import { CALL_FAULTS, exampleOf, oneFault } from './one-fault.ts'
 
 const opened = closers()
 
@@ -89,7 +89,7 @@ const FORMS: Partial<Readonly<Record<FaultName, readonly string[]>>> = {
   amplify: [''],
 }
 
-const CASES = FAULTS.flatMap((fault) => {
+const CASES = CALL_FAULTS.flatMap((fault) => {
   const forms = FORMS[fault.name]?.map((form) => `${fault.name}: { ${form} }`)
   return (forms ?? [exampleOf(fault)]).flatMap((text) =>
     Object.keys(UNREAD).map((response) => [text, response] as const),

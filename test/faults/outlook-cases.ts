@@ -1,4 +1,4 @@
-import { FAULTS } from '../../src/filters/index.ts'
+import { CALL_FAULTS } from './one-fault.ts'
 import { accepted } from '../rules/rules-text.ts'
 import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
 
@@ -102,7 +102,7 @@ const MORE = [
 
 /** Every fault as the reference page shows it, and in many other shapes. */
 export function outlookCases(): readonly OutlookCase[] {
-  const shown = FAULTS.flatMap(({ name, example }): OutlookCase[] => {
+  const shown = CALL_FAULTS.flatMap(({ name, example }): OutlookCase[] => {
     if (example === undefined) return []
     const { faults } = accepted(`rules:\n${example.replace(/^(?=.)/gm, '  ')}\n`).rules[0]!
     const text = `the example of ${name}`

@@ -44,8 +44,10 @@ const UNFIT: Readonly<Record<string, (config: Readonly<Record<string, unknown>>)
   delay: ({ max }) => max === undefined,
 }
 
-/** The faults that there are, by their names in the schema. */
-export const FAULT_NAMES = Object.keys(faultObject.properties!)
+/** The faults of rules about calls, by their names in the schema. */
+export const FAULT_NAMES = Object.keys(faultObject.properties!).filter(
+  (name) => name !== 'connection',
+)
 
 /** Any valid fault, found by the shape of the schema alone. */
 export const anyFault: fc.Arbitrary<WrittenFault> = fc
