@@ -5,7 +5,7 @@ import type { ConnectionOptions, SecureContextOptions } from 'node:tls'
 import type { Destination } from '../rules/match/call-facts.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import { formatUpstream, type UpstreamAddress } from '../upstream/address.ts'
-import { outboundUpstream } from '../upstream/outbound-upstream.ts'
+import { authorityOf, outboundUpstream } from '../upstream/outbound-upstream.ts'
 import { UpstreamConnections } from '../upstream/http-upstream.ts'
 import { createConnector, type Connector } from '../upstream/connector.ts'
 import { UpstreamDiagnosis } from '../upstream/diagnosis.ts'
@@ -92,14 +92,19 @@ export class Port {
       now,
     })
     this.#inFlight = inFlight
-    this.#tunnel = new Tunnel(address, tls, {
-      opened: () => telemetry.gauge('tunnels', 1),
-      closed: () => telemetry.gauge('tunnels', -1),
-      responded: (status) => telemetry.http({ class: 'upgrade', status, origin: 'real' }),
-      declined: (req, res, socket) => this.#front.decline(req, res, socket),
-      failed: (message, socket) => this.#upgradeFailed(message, socket),
-      broken: (socket) => cutSocket(socket, 'rst'),
-    })
+    this.#tunnel = new Tunnel(
+      address,
+      tls,
+      {
+        opened: () => telemetry.gauge('tunnels', 1),
+        closed: () => telemetry.gauge('tunnels', -1),
+        responded: (status) => telemetry.http({ class: 'upgrade', status, origin: 'real' }),
+        declined: (req, res, socket) => this.#front.decline(req, res, socket),
+        failed: (message, socket) => this.#upgradeFailed(message, socket),
+        broken: (socket) => cutSocket(socket, 'rst'),
+      },
+      isOutbound && address.kind === 'tcp' ? authorityOf(address) : undefined,
+    )
     const target = {
       handle: pipeline.handle.bind(pipeline),
       reject: pipeline.reject.bind(pipeline),

@@ -152,7 +152,8 @@ export class Sidecar {
     this.#outbound = new OutboundListeners(outbound, {
       counts: this.#outboundCounts,
       faults: faults?.connections,
-      memory: this.memory,
+      // Bytes that a fault holds take no room from calls.
+      memory: new MemoryBudget(this.memory.limit),
       rareLog,
       connectTimeout,
       maxConnections,

@@ -11,7 +11,12 @@ export function outboundUpstream(upstream: Upstream, address: UpstreamAddress): 
   }
 }
 
-function authorityOf({ host, port, tls }: Extract<UpstreamAddress, { kind: 'tcp' }>): string {
+/** Returns the value of `Host` for an address. */
+export function authorityOf({
+  host,
+  port,
+  tls,
+}: Extract<UpstreamAddress, { kind: 'tcp' }>): string {
   const name = host.includes(':') ? `[${host}]` : host
   return port === (tls ? 443 : 80) ? name : `${name}:${port}`
 }

@@ -12,9 +12,13 @@ export function asWebSocket(req: IncomingMessage): IncomingMessage {
 
 /**
  * Sends the client's own request line and header lines instead of http-proxy's, which lower-cases
- * names, merges repeats and folds double slashes.
+ * names, merges repeats and folds double slashes. `host` replaces the host.
  */
-export function keepRequestLines(proxyReq: ClientRequest, req: IncomingMessage): void {
+export function keepRequestLines(
+  proxyReq: ClientRequest,
+  req: IncomingMessage,
+  host?: string,
+): void {
   proxyReq.path = req.url ?? '/'
   for (const name of proxyReq.getHeaderNames()) proxyReq.removeHeader(name)
   const isChunked = CHUNKED.test(req.headers['transfer-encoding'] ?? '')
@@ -22,7 +26,8 @@ export function keepRequestLines(proxyReq: ClientRequest, req: IncomingMessage):
     const known = name.toLowerCase()
     // Node waits after `expect`, and throws for `trailer` where no trailers can follow.
     if (known === 'expect' || (known === 'trailer' && !isChunked)) continue
-    proxyReq.setHeader(name, values.length === 1 ? values[0]! : values)
+    const lines = values.length === 1 ? values[0]! : values
+    proxyReq.setHeader(name, known === 'host' ? (host ?? lines) : lines)
   }
 }
 

@@ -42,7 +42,16 @@ export class Tunnel {
   readonly #events: TunnelEvents
   readonly #open = new Set<Socket>()
 
-  constructor(address: UpstreamAddress, tls: () => ConnectionOptions, events: TunnelEvents) {
+  /** The upstream gets upgrades for `host` instead of the client's. */
+  readonly #host: string | undefined
+
+  constructor(
+    address: UpstreamAddress,
+    tls: () => ConnectionOptions,
+    events: TunnelEvents,
+    host?: string,
+  ) {
+    this.#host = host
     this.#address = address
     this.#tls = tls
     this.#events = events
@@ -73,7 +82,7 @@ export class Tunnel {
       else if (!socket.destroyed) this.#events.failed(error.message, socket)
     }
     proxy.once('proxyReqWs', (proxyReq: ClientRequest) => {
-      keepRequestLines(proxyReq, req)
+      keepRequestLines(proxyReq, req, this.#host)
       const end = (): void => void proxyReq.destroy()
       socket.once('close', end)
       // Added before http-proxy's own listener, which writes the response's headers.

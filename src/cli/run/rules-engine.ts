@@ -108,9 +108,10 @@ export function createRulesEngine(
     injections,
     now: Date.now,
   })
-  const connections = new ConnectionFaults(isActive, report.of(undefined), (outcome, origin) =>
-    guard?.record(outcome === 'ok' ? 'ok' : 'reset', origin, performance.now()),
-  )
+  const connections = new ConnectionFaults(isActive, report.of(undefined), (outcome, origin) => {
+    // Many sound connections must not hide calls that fail.
+    if (outcome !== 'ok') guard?.record('reset', origin, performance.now())
+  })
   const watcher =
     path === undefined
       ? undefined

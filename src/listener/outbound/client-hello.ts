@@ -1,6 +1,9 @@
 /** A larger ClientHello is not read. */
 export const MAX_HELLO = 16 * 1024
 
+/** A ClientHello in more records is not read. */
+const MAX_RECORDS = 16
+
 const HANDSHAKE = 22
 const CLIENT_HELLO = 1
 const SERVER_NAME = 0
@@ -23,27 +26,20 @@ export function serverNameIn(bytes: Buffer): string | null | undefined {
   }
 }
 
-/** Joins the fragments of the first handshake message. */
+/** Joins the records of the first handshake message. */
 function handshakeMessage(bytes: Buffer): Buffer | null | undefined {
   const fragments: Buffer[] = []
-  let size = 0
-  let needed = 4
-  for (let at = 0; ;) {
-    if (bytes.length < at + 5) return undefined
-    if (bytes[at] !== HANDSHAKE) return null
+  for (let at = 0; bytes.length >= at + 5 && fragments.length < MAX_RECORDS;) {
     const length = bytes.readUInt16BE(at + 3)
-    if (length === 0) return null
-    const fragment = bytes.subarray(at + 5, at + 5 + length)
-    fragments.push(fragment)
-    size += fragment.length
-    if (size >= 4) {
-      const joined = Buffer.concat(fragments)
-      needed = 4 + joined.readUIntBE(1, 3)
-      if (needed > MAX_HELLO) return null
-      if (size >= needed) return joined.subarray(0, needed)
-    }
+    if (bytes[at] !== HANDSHAKE || length === 0) return null
+    fragments.push(bytes.subarray(at + 5, at + 5 + length))
     at += 5 + length
   }
+  const joined = Buffer.concat(fragments)
+  const needed = joined.length < 4 ? Infinity : 4 + joined.readUIntBE(1, 3)
+  if (joined.length >= needed) return joined.subarray(0, needed)
+  const isHopeless = fragments.length === MAX_RECORDS || (needed > MAX_HELLO && needed < Infinity)
+  return isHopeless ? null : undefined
 }
 
 function serverName(message: Buffer): string | null {

@@ -41,6 +41,8 @@ type ConnectionEnded = (outcome: ConnectionOutcome, origin: ConnectionOrigin) =>
 
 /** Errors of calls follow a fault of a connection by at most this, in milliseconds. */
 const AFTERMATH = 5_000
+/** Calls may fail by a latency from this on. */
+const LONG = 1_000
 
 /** Selects the faults of outgoing connections by the active rules. */
 export class ConnectionFaults {
@@ -81,14 +83,15 @@ export class ConnectionFaults {
 
   /** Returns the rule that refuses every connection to these destinations, if any. */
   refusing(destinations: readonly Destination[]): CompiledRule | undefined {
-    return this.active().find(
-      (rule) =>
-        !rule.dryRun &&
-        !this.#rules.states.dryRun &&
-        configOf(rule).refuse === true &&
-        selectsAll(rule) &&
-        destinations.every((each) => matchesConnection(rule, each)),
-    )
+    if (this.#rules.states.dryRun) return undefined
+    for (const rule of this.active()) {
+      if (rule.dryRun || !destinations.some((each) => matchesConnection(rule, each))) continue
+      const isWhole = destinations.every((each) => matchesConnection(rule, each))
+      if (configOf(rule).refuse === true && selectsAll(rule) && isWhole) return rule
+      // Later rules are not asked for what this rule samples.
+      if (rule.stop) return undefined
+    }
+    return undefined
   }
 
   stateOf(rule: CompiledRule): RuleState | undefined {
@@ -102,7 +105,7 @@ export class ConnectionFaults {
 
   /** Counts a fault that takes effect, and that goes on. */
   acts(match: MatchedRule, destination: Destination): void {
-    this.#actedAt = performance.now()
+    if (mayFailCalls(configOf(match.rule))) this.#actedAt = performance.now()
     if (match.hasApplied) return
     match.applied()
     const { host, address, port } = destination
@@ -139,7 +142,7 @@ export class FaultsOfConnection {
       if (this.#acting.has(match) || match.begin()) {
         acting.add(match)
         this.#acting.add(match)
-        this.#faults.acts(match, destination)
+        if (configOf(rule).cut === undefined) this.#faults.acts(match, destination)
         effects = withEffects(effects, configOf(rule))
       }
       if (rule.stop && !rule.dryRun) break
@@ -150,6 +153,13 @@ export class FaultsOfConnection {
       this.#acting.delete(match)
     }
     return effects
+  }
+
+  /** Counts the rules by which the connection was cut. */
+  hasCut(destination: Destination): void {
+    for (const match of this.#acting) {
+      if (configOf(match.rule).cut !== undefined) this.#faults.acts(match, destination)
+    }
   }
 
   /** Ends the faults, after the connection. */
@@ -173,6 +183,11 @@ export class FaultsOfConnection {
 function configOf({ uses }: CompiledRule): ConnectionConfig {
   const use = uses.find(({ fault }) => fault === 'connection')
   return use?.fault === 'connection' ? use.config : {}
+}
+
+/** Returns true for a fault that makes calls of a sound server fail. */
+function mayFailCalls({ latency, bandwidth }: ConnectionConfig): boolean {
+  return bandwidth === undefined && (latency === undefined || latency >= LONG)
 }
 
 function withEffects(before: Effects, config: ConnectionConfig): Effects {

@@ -21,6 +21,9 @@ import { Pump } from './pump.ts'
 /** A peer that has gone without a word is found after this time, in milliseconds. */
 const TCP_KEEP_ALIVE = 60_000
 
+/** A ClientHello in more pieces than this is not read. */
+const MAX_PIECES = 16
+
 /** Configures one connection. */
 export interface OutboundConnectionParts {
   readonly client: Socket
@@ -30,6 +33,8 @@ export interface OutboundConnectionParts {
   readonly counts: DestinationCounts
   /** Undefined when no rule can become active. */
   readonly faults: FaultsOfConnection | undefined
+  /** Receives the port from which the dependency is connected. */
+  readonly onDial: (port: number) => void
   /** Returns the rules that may act now. */
   readonly rules: () => readonly CompiledRule[]
   readonly memory: MemoryBudget
@@ -54,11 +59,13 @@ export class OutboundConnection {
   #effects: Effects = NO_EFFECTS
   /** The first bytes of the client, until they show the server name or its absence. */
   #hello: Buffer | undefined = Buffer.alloc(0)
+  #hellos = 0
   #result: readonly [ConnectionOutcome, ConnectionOrigin] | undefined
   #sent = 0
   #received = 0
-  #movedAt = performance.now()
   #hasEnded = false
+  /** The port of this side of the connection to the dependency. */
+  ownPort: number | undefined
 
   constructor(parts: OutboundConnectionParts) {
     this.#parts = parts
@@ -79,9 +86,10 @@ export class OutboundConnection {
     this.refresh(parts.rules())
   }
 
-  /** Returns true when no byte has passed for so many milliseconds. */
+  /** Returns true when the dependency spoke last, so many milliseconds ago. */
   isIdle(now: number, ms: number): boolean {
-    return now - this.#movedAt > ms
+    const spokeAt = this.#down?.lastAt ?? 0
+    return spokeAt >= this.#up.lastAt && now - spokeAt > ms
   }
 
   /** Applies the rules that may act now. */
@@ -102,12 +110,11 @@ export class OutboundConnection {
   }
 
   /** Counts the bytes since the last time. */
-  sweep(now: number): void {
+  sweep(): void {
     const { counts } = this.#parts
     const sent = this.#upstream?.bytesWritten ?? 0
     const received = this.#upstream?.bytesRead ?? 0
     if (sent === this.#sent && received === this.#received) return
-    this.#movedAt = now
     counts.sent += sent - this.#sent
     counts.received += received - this.#received
     this.#sent = sent
@@ -132,6 +139,9 @@ export class OutboundConnection {
     const startedAt = performance.now()
     const upstream = connect({ host, port, noDelay: true, allowHalfOpen: true })
     this.#upstream = upstream
+    // A name is looked up first: then there is no port yet, and nothing is captured.
+    this.ownPort = upstream.localPort
+    if (this.ownPort !== undefined) this.#parts.onDial(this.ownPort)
     const timer = setTimeout(() => {
       upstream.destroy(Object.assign(new Error('no connection in time'), { code: 'ETIMEDOUT' }))
     }, connectTimeout)
@@ -151,16 +161,27 @@ export class OutboundConnection {
         this.refresh(this.#parts.rules())
       }
       const effects = (): Effects => this.#effects
-      const onCut = (): void => this.cut('cut', 'injected')
+      const onCut = (): void => this.#cutAfterBytes()
       this.#down = new Pump({ from: upstream, memory, effects, onCut })
       this.#down.open(this.#client)
       this.#up.open(upstream)
     })
   }
 
+  /** Resets both sides, unless the rule has ended while the last bytes were sent. */
+  #cutAfterBytes(): void {
+    if (this.#effects.cut === Infinity || this.#hasEnded) return
+    this.#parts.faults?.hasCut(this.#destination)
+    this.cut('cut', 'injected')
+  }
+
   /** Learns the server name of a TLS connection, for rules about it. */
   #readHello(bytes: Buffer): void {
     if (this.#hello === undefined) return
+    if (++this.#hellos > MAX_PIECES) {
+      this.#hello = undefined
+      return
+    }
     this.#hello = Buffer.concat([this.#hello, bytes.subarray(0, MAX_HELLO)])
     const name = serverNameIn(this.#hello)
     if (name === undefined) return
@@ -186,15 +207,15 @@ export class OutboundConnection {
   /** Ends the connection when both sides have ended. */
   #closed(): void {
     const { client, counts, faults, onEnd } = this.#parts
-    // A side that closes without an end takes the other with it.
     if (!client.closed || this.#upstream?.closed === false) {
-      const other = client.closed ? this.#upstream : client
-      if (other?.writableEnded === false) cutSocket(other, 'rst')
+      const [other, pump] = client.closed ? [this.#upstream, this.#up] : [client, this.#down]
+      // A side that closes without an end takes the other with it; else its last bytes may wait.
+      if (other?.writableEnded === false && pump?.hasEnded !== true) cutSocket(other, 'rst')
       return
     }
     if (this.#hasEnded) return
     this.#hasEnded = true
-    this.sweep(performance.now())
+    this.sweep()
     this.#up.close()
     this.#down?.close()
     faults?.close()

@@ -19,10 +19,15 @@ import { OutboundConnection } from './outbound-connection.ts'
 import type { OutboundRoute, Target } from './target.ts'
 import { TargetNames } from './target-names.ts'
 
+/** Connections of this process are captured, which would go on for ever. */
+const OWN = 'a connection of Squall itself: run it in the group of squall redirect --exempt-gid'
 /** The label of destinations that no target names. */
 const OTHER = 'other'
 /** On a drain, a connection without traffic for so many milliseconds is idle. */
 const IDLE = 500
+
+/** A port that was taken is tried again after so many milliseconds. */
+const RETRY = 500
 
 /** The parts that the listeners of a sidecar share. */
 export interface OutboundParts {
@@ -44,7 +49,10 @@ export class OutboundListener {
   readonly #names: TargetNames
   readonly #connections = new Set<OutboundConnection>()
   readonly #waiting = new Set<Socket>()
+  /** The addresses and own ports of the connections to captured destinations. */
+  readonly #dialled = new Set<string>()
   #server: Server | undefined
+  #retry: NodeJS.Timeout | undefined
   #bound: BoundAddress | undefined
   /** The rule that keeps the listener closed. */
   #refusing: MatchedRule | undefined
@@ -72,7 +80,7 @@ export class OutboundListener {
 
   /** Counts the bytes since the last time. */
   sweep(now: number): void {
-    for (const connection of this.#connections) connection.sweep(now)
+    for (const connection of this.#connections) connection.sweep()
     if (this.#onEmpty === undefined) return
     for (const connection of this.#connections) {
       if (connection.isIdle(now, IDLE)) connection.end()
@@ -97,6 +105,7 @@ export class OutboundListener {
 
   #stop(): void {
     this.#isClosed = true
+    clearTimeout(this.#retry)
     this.#server?.close()
     this.#refusing?.finish()
     this.#refusing = undefined
@@ -115,7 +124,10 @@ export class OutboundListener {
     if (this.#refusing === undefined) {
       const [destination] = this.#destinations()
       const match = faults.sample(rule, destination!)
-      if (match?.begin() !== true) return
+      if (match?.begin() !== true) {
+        match?.finish()
+        return
+      }
       this.#refusing = match
       this.#server?.close()
       this.#server = undefined
@@ -124,15 +136,20 @@ export class OutboundListener {
   }
 
   #destinations(): readonly Destination[] {
-    return this.route.targets.map(({ host, port }) => ({ host, port }))
+    const { targets, isCaptured } = this.route
+    const named = targets.map(({ host, port }) => ({ host, port }))
+    // A captured port may get connections to addresses that no target names.
+    return isCaptured ? [...named, { host: undefined, port: targets[0].port }] : named
   }
 
+  /** Listens again; another program may have taken the port meanwhile. */
   #reopen(): void {
+    clearTimeout(this.#retry)
+    if (this.#isClosed || this.#refusing !== undefined || this.#server !== undefined) return
     this.#open().catch((error: Error) => {
+      this.#server = undefined
       this.#parts.rareLog.warn('outbound_listener', error.message, 'a listener is tried again')
-      setTimeout(() => {
-        if (!this.#isClosed && this.#refusing === undefined) this.#reopen()
-      }, IDLE).unref()
+      this.#retry = setTimeout(() => this.#reopen(), RETRY).unref()
     })
   }
 
@@ -164,8 +181,9 @@ export class OutboundListener {
       return
     }
     const address = plainAddress(client.remoteAddress ?? '')
-    if (address === '' || isOwnAddress(address)) {
-      const detail = `a connection to ${address || 'no address'}`
+    const isOwn = this.#dialled.has(`${address} ${client.remotePort}`)
+    if (address === '' || isOwn || isOwnAddress(address)) {
+      const detail = isOwn ? OWN : `a connection to ${address || 'no address'}`
       rareLog.warn('outbound_loop', detail, 'rejected a connection that was not captured')
       cutSocket(client, 'rst')
       return
@@ -192,6 +210,7 @@ export class OutboundListener {
       counts: counts.of(target?.text ?? OTHER),
       faults: faults?.open(),
       rules: () => faults?.active() ?? [],
+      onDial: (port) => this.#dialled.add(`${host} ${port}`),
       memory,
       connectTimeout,
       onFailed: ({ code, message }) => {
@@ -199,6 +218,7 @@ export class OutboundListener {
       },
       onEnd: (ended, outcome, origin) => {
         this.#connections.delete(ended)
+        this.#dialled.delete(`${host} ${ended.ownPort}`)
         this.#parts.onEnd(outcome, origin)
         if (this.#connections.size === 0) this.#onEmpty?.()
       },

@@ -10,7 +10,6 @@ export class OutboundListeners {
   readonly #parts: OutboundParts
   readonly #listeners: readonly OutboundListener[]
   #timer: NodeJS.Timeout | undefined
-  #hadRules = false
 
   constructor(routes: readonly OutboundRoute[], parts: OutboundParts) {
     this.#parts = parts
@@ -45,8 +44,6 @@ export class OutboundListeners {
 
   #refresh(): void {
     const rules = this.#parts.faults?.active() ?? []
-    if (rules.length === 0 && !this.#hadRules) return
-    this.#hadRules = rules.length > 0
     for (const listener of this.#listeners) listener.refresh(rules)
   }
 }

@@ -5,6 +5,9 @@ import { type Effects, NO_EFFECTS } from './connection-faults.ts'
 
 /** Bytes of one direction that wait for a fault; beyond this the sender is not read. */
 const MAX_WAITING = 256 * 1024
+/** The same for a blackhole: enough to notice most clients that leave. */
+const MAX_HELD = 16 * 1024
+const LONGEST_TIMER = 2 ** 31 - 1
 /** A slow link carries its bytes in steps of this length, in milliseconds. */
 const STEP = 50
 
@@ -40,7 +43,10 @@ export class Pump {
   /** The bytes that passed since `cut` began. */
   #passed = 0
   #isCut = false
+  #isClosed = false
   #timer: NodeJS.Timeout | undefined
+  /** When bytes arrived last, by `performance.now()`. */
+  lastAt = 0
 
   constructor(parts: PumpParts) {
     this.#parts = parts
@@ -49,6 +55,11 @@ export class Pump {
       this.#hasEnded = true
       this.flush()
     })
+  }
+
+  /** True when the sender has ended, although bytes may wait. */
+  get hasEnded(): boolean {
+    return this.#hasEnded
   }
 
   /** Sends to this socket, also what has waited for it. */
@@ -67,13 +78,21 @@ export class Pump {
     const now = effects()
     if (now.cut === Infinity) this.#passed = 0
     const to = this.#to
-    if (to === undefined || now.blackhole || this.#isFull || this.#isCut) return
+    if (
+      to === undefined ||
+      to.destroyed ||
+      now.blackhole ||
+      this.#isFull ||
+      this.#isCut ||
+      this.#isClosed
+    )
+      return
     clearTimeout(this.#timer)
     for (let piece = this.#queue.first; piece !== undefined; piece = this.#queue.first) {
       const due = Math.max(piece.arrived + now.latency + now.jitter * piece.luck, this.#freeAt)
       const wait = due - performance.now()
-      if (wait > 0 && (now.latency > 0 || now.bandwidth < Infinity)) {
-        this.#timer = setTimeout(() => this.flush(), wait)
+      if (wait > 0 && (now.latency + now.jitter > 0 || now.bandwidth < Infinity)) {
+        this.#timer = setTimeout(() => this.flush(), Math.min(wait, LONGEST_TIMER))
         return
       }
       if (!this.#send(to, piece, now)) return
@@ -87,11 +106,13 @@ export class Pump {
     clearTimeout(this.#timer)
     this.#parts.memory.give(this.#waiting)
     this.#waiting = 0
-    this.#isCut = true
+    this.#queue.clear()
+    this.#isClosed = true
   }
 
   #take(bytes: Buffer): void {
     const { effects, from, memory, onBytes } = this.#parts
+    this.lastAt = performance.now()
     onBytes?.(bytes)
     if (effects() === NO_EFFECTS && this.#waiting === 0 && this.#to !== undefined) {
       if (this.#to.write(bytes)) return
@@ -99,10 +120,10 @@ export class Pump {
       from.pause()
       return
     }
-    if (this.#isCut) return
-    this.#queue.push({ bytes, arrived: performance.now(), luck: Math.random() })
+    this.#queue.push({ bytes, arrived: this.lastAt, luck: Math.random() })
     this.#waiting += bytes.length
-    if (!memory.add(bytes.length) || this.#waiting > MAX_WAITING) from.pause()
+    const most = effects().blackhole ? MAX_HELD : MAX_WAITING
+    if (!memory.add(bytes.length) || this.#waiting >= most) from.pause()
     this.flush()
   }
 
@@ -124,8 +145,14 @@ export class Pump {
     }
     if (this.#passed >= cut && onCut !== undefined) {
       this.#isCut = true
-      if (most === 0) onCut()
-      else to.write(bytes, () => onCut())
+      const cutNow = (): void => {
+        onCut()
+        // The rule has ended meanwhile.
+        this.#isCut = false
+        this.flush()
+      }
+      if (most === 0) cutNow()
+      else to.write(bytes, cutNow)
       return false
     }
     this.#isFull = !to.write(bytes)

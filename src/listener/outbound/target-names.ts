@@ -1,5 +1,4 @@
 import { lookup } from 'node:dns/promises'
-import { LruMap } from '../../base/lru-map.ts'
 import { ANY_HOST } from '../../http/destination.ts'
 import type { Target } from './target.ts'
 
@@ -9,30 +8,41 @@ const LIFETIME = 30_000
 const PAUSE = 1_000
 /** A connection waits at most this long for its name. */
 const PATIENCE = 2_000
-const MAX_ADDRESSES = 10_000
 
 /** Finds the target that an address belongs to. */
 export class TargetNames {
   readonly #ranges: readonly Target[]
-  readonly #named: readonly Target[]
   readonly #every: Target | undefined
-  readonly #known = new LruMap<Target>(MAX_ADDRESSES)
+  /** The addresses of each name when it was looked up last. */
+  readonly #named = new Map<Target, ReadonlySet<string>>()
   #lookedUpAt = -Infinity
   #looking: Promise<void> | undefined
 
   constructor(targets: readonly Target[]) {
     this.#ranges = targets.filter(({ range }) => range !== undefined)
     this.#every = targets.find(({ host }) => host === ANY_HOST)
-    this.#named = targets.filter((each) => each.range === undefined && each !== this.#every)
+    for (const target of targets) {
+      if (target.range === undefined && target !== this.#every) this.#named.set(target, new Set())
+    }
   }
 
   /** Returns the target of an address; undefined for an address of none. */
   async of(address: string): Promise<Target | undefined> {
     const byRange = this.#ranges.find(({ range }) => range?.has(address))
-    if (byRange !== undefined || this.#named.length === 0) return byRange ?? this.#every
-    const lifetime = this.#known.get(address) === undefined ? PAUSE : LIFETIME
-    if (performance.now() - this.#lookedUpAt > lifetime) await this.#lookUp()
-    return this.#known.get(address) ?? this.#every
+    if (byRange !== undefined || this.#named.size === 0) return byRange ?? this.#every
+    const known = this.#known(address)
+    const age = performance.now() - this.#lookedUpAt
+    if (known !== undefined) {
+      if (age > LIFETIME) void this.#lookUp()
+      return known
+    }
+    if (age > PAUSE) await this.#lookUp()
+    return this.#known(address) ?? this.#every
+  }
+
+  #known(address: string): Target | undefined {
+    for (const [target, addresses] of this.#named) if (addresses.has(address)) return target
+    return undefined
   }
 
   /** Looks up all names, for at most `PATIENCE`. */
@@ -47,13 +57,14 @@ export class TargetNames {
   }
 
   async #lookUpAll(): Promise<void> {
+    this.#lookedUpAt = performance.now()
     await Promise.all(
-      this.#named.map(async (target) => {
-        // A name that is not found now may be found later.
-        const found = await lookup(target.host, { all: true }).catch(() => [])
-        for (const { address } of found) this.#known.set(address, target)
+      [...this.#named.keys()].map(async (target) => {
+        // A name that is not found keeps its addresses: its DNS server may be gone for a moment.
+        const found = await lookup(target.host, { all: true }).catch(() => undefined)
+        if (found === undefined) return
+        this.#named.set(target, new Set(found.map(({ address }) => address)))
       }),
     )
-    this.#lookedUpAt = performance.now()
   }
 }

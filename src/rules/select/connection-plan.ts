@@ -19,11 +19,11 @@ export function isOn(rule: CompiledRule, states: RuleStates, now: number): boole
 
 /** Returns true when a rule selects each connection that matches it. */
 export function selectsAll({ selection, forbidden }: CompiledRule): boolean {
-  const { share, ramp, stages, first, after, every, times, burst, episode } = selection
+  const { share, ramp, stages, first, after, every, times, burst, episode, maxActive } = selection
   const isPart = [ramp, stages, first, after, every, times, burst, episode].some(
     (key) => key !== undefined,
   )
-  return share >= 1 && !isPart && forbidden === undefined
+  return share >= 1 && !isPart && maxActive === Infinity && forbidden === undefined
 }
 
 /**

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { connect, createServer } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
+import type { RuleSpec } from '../../../src/rules/file/rule-spec.ts'
 import { familyIn } from '../../telemetry/exposition.ts'
 import { eventually } from '../../support/eventually.ts'
 import { startUpstream } from '../../support/upstream.ts'
@@ -173,6 +174,72 @@ test('cut lets exactly so many bytes of the dependency pass', async () => {
   await endOf(socket)
   expect(Buffer.concat(chunks).toString()).toBe('01234')
   expect(await ended(carried)).toEqual({ 'cut injected': 1 })
+})
+
+test('bytes that a fault holds still arrive when a side has ended', async () => {
+  carried = await startCarried([connectionRule({ latency: 40 }, { host: '127.0.0.1' })])
+  const socket = connect(carried.squall.ports[1]!, '127.0.0.1')
+  const size = 200_000
+  socket.end(Buffer.alloc(size, 'z'))
+  let received = 0
+  socket.on('data', (chunk: Buffer) => (received += chunk.length))
+  expect(await endOf(socket)).toBeUndefined()
+  expect(received).toBe(size)
+  const here = carried
+  await eventually(async () =>
+    (await ended(here))['ok real'] === 1 ? undefined : JSON.stringify(await ended(here)),
+  )
+})
+
+test('a limit that no connection reaches is not counted as a fault', async () => {
+  carried = await startCarried([connectionRule({ cut: 1_000_000 }, { host: '127.0.0.1' })])
+  const socket = await carried.open()
+  expect(await echoed(socket, 'short')).toBe('short')
+  socket.end()
+  await endOf(socket)
+  const here = carried
+  await eventually(async () => ((await ended(here))['ok real'] === 1 ? undefined : 'open'))
+  expect(carried.squall.faults!.counts()).toMatchObject({ sampled: 1, injected: 0 })
+})
+
+test('the listener stays open where an earlier rule stops the one that refuses', async () => {
+  carried = await startCarried([])
+  const any = { host: '127.0.0.1' }
+  const stops = JSON.parse('{"then":"stop"}') as Partial<RuleSpec>
+  carried.squall.faults!.take([
+    { ...connectionRule({ latency: 1 }, any, stops), name: 'first' },
+    connectionRule({ refuse: true }, any),
+  ])
+  const { faults } = carried.squall
+  const sockets = [await carried.open(), await carried.open()]
+  await eventually(() => (faults!.counts(0).matched === 2 ? undefined : 'not matched yet'))
+  expect(await refusal(carried.squall.ports[1]!)).toBeUndefined()
+  for (const socket of sockets) socket.destroy()
+})
+
+test.each([
+  [{ latency: 1 }, false],
+  [{ bandwidth: 1_000_000 }, false],
+  [{ latency: 2_000 }, true],
+  [{ blackhole: true }, true],
+])('failed calls are put down to %j: %s', async (config, isCause) => {
+  carried = await startCarried([connectionRule(config, { host: '127.0.0.1' })])
+  const { faults } = carried.squall
+  const socket = await carried.open()
+  await eventually(() => (faults!.injected.length > 0 ? undefined : 'no fault yet'))
+  expect(faults!.connections.isAtWork(performance.now())).toBe(isCause)
+  socket.destroy()
+})
+
+test('a fault whose rule ends between two looks does not stay', async () => {
+  carried = await startCarried([])
+  const rules = carried.squall.faults!
+  rules.take([connectionRule({ blackhole: true }, { host: '127.0.0.1' })])
+  const socket = await carried.open()
+  const back = once(socket, 'data') as Promise<[Buffer]>
+  socket.write('soon')
+  rules.take([])
+  expect(String((await back)[0])).toBe('soon')
 })
 
 test('a dry run counts connections and changes nothing', async () => {

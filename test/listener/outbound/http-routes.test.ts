@@ -1,4 +1,7 @@
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
 import type { ServerOptions } from 'node:https'
+import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { expect, test } from 'vitest'
 import { closers } from '../../support/closers.ts'
@@ -81,4 +84,29 @@ test('a rule with match.outbound acts on calls to that dependency alone', async 
     (await call({ host: '127.0.0.1', port }, callMessage(1))).status
   expect(await status(squall.ports[0]!)).toBe(200)
   expect(await status(squall.ports[1]!)).toBe(503)
+})
+
+test('an upgrade gets the name of the dependency', async () => {
+  const hosts: (string | undefined)[] = []
+  const app = opened(await startUpstream(responding('own')))
+  app.server.on('upgrade', (req: IncomingMessage, socket: Socket) => {
+    hosts.push(req.headers.host)
+    socket.end('HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n')
+  })
+  const upstream = { kind: 'tcp', tls: false, host: 'localhost', port: app.port } as const
+  const squall = opened(
+    await startSidecar({
+      upstream: responding('own'),
+      outboundPairs: [{ listen: LISTEN, upstream, isOutbound: true }],
+    }),
+  )
+  const asked = request({
+    port: squall.ports[1]!,
+    host: '127.0.0.1',
+    headers: { connection: 'upgrade', upgrade: 'x' },
+  })
+  asked.end()
+  const [, socket] = (await once(asked, 'upgrade')) as [IncomingMessage, Socket]
+  socket.destroy()
+  expect(hosts).toEqual([`localhost:${app.port}`])
 })

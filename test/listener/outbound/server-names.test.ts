@@ -41,6 +41,13 @@ test('a rule about a server name resets TLS connections with that name alone', a
   expect(await endOf(open('api.blocked.example'))).toBe('ECONNRESET')
 })
 
+test('a ClientHello in many small records is given up at once', () => {
+  const records = Buffer.concat(
+    Array.from({ length: 2_700 }, () => Buffer.from([22, 3, 1, 0, 1, 1])),
+  )
+  expect(serverNameIn(records)).toBeNull()
+})
+
 test('bytes that are no ClientHello have no server name, and never throw', () => {
   expect(serverNameIn(Buffer.from('GET / HTTP/1.1\r\n'))).toBeNull()
   fc.assert(
