@@ -210,7 +210,7 @@ export class OutboundListener {
       counts: counts.of(target?.text ?? OTHER),
       faults: faults?.open(),
       rules: () => faults?.active() ?? [],
-      onDial: (port) => this.#dialled.add(`${host} ${port}`),
+      onDial: (from) => this.#dialled.add(`${host} ${from}`),
       memory,
       connectTimeout,
       onFailed: ({ code, message }) => {
