@@ -1,6 +1,7 @@
 import type { Static, TUnsafe } from 'typebox'
 import type { RuleCounts } from '../rules/select/rule-counts.ts'
 import { nextSchema } from './next/next-schema.ts'
+import { destinationsSchema } from './destinations-schema.ts'
 import { tasksSchema, verdictSchema } from './task-schemas.ts'
 import { callSchema, errors, errorsSchema, historySchema } from './call-schemas.ts'
 import {
@@ -242,11 +243,9 @@ const event = Type.Object({
     Type.Object(latency, { description: 'Seconds of the calls of the last ten seconds.' }),
   ),
   errors: maybe(
-    Type.Object(errors, {
-      description:
-        'The last 30 kinds of errors, each with its newest sample; otherwise as `/api/errors`.',
-    }),
+    Type.Object(errors, { description: 'As `/api/errors`: the last 30 kinds, one sample each.' }),
   ),
+  destinations: maybe(destinationsSchema),
   tasks: maybe(count('Tasks of agents that have not ended; missing without `--tasks`.')),
   faults: Type.Object(
     { whole: flag('Whether these are all that are kept, and not only new ones.'), ...faults },

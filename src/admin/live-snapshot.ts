@@ -5,6 +5,8 @@ import type { LiveEvent } from './api.ts'
 import type { ErrorSamples } from '../telemetry/error-samples.ts'
 import { isoTime, showErrors, showFault, showRules } from './api-show.ts'
 import type { EventSource } from './event-streams.ts'
+import type { OutboundCounts } from '../telemetry/outbound-counts.ts'
+import { showDestinations } from './show-destinations.ts'
 import type { AgentSource } from './show-tasks.ts'
 
 export interface LiveSources {
@@ -12,6 +14,7 @@ export interface LiveSources {
   readonly recent: RecentFaults | undefined
   readonly tools: ToolsSource
   readonly samples: ErrorSamples | undefined
+  readonly outbound?: OutboundCounts | undefined
   readonly agents?: Pick<AgentSource, 'watch'> | undefined
   readonly state: () => LiveEvent['state']
 }
@@ -25,6 +28,7 @@ export function liveSnapshots({
   recent,
   tools,
   samples,
+  outbound,
   agents,
   state,
 }: LiveSources): EventSource {
@@ -51,6 +55,7 @@ export function liveSnapshots({
         })),
         latency: latency.get(null),
         errors: showErrors(samples, SHOWN_ERRORS),
+        ...(outbound !== undefined && { destinations: showDestinations(outbound) }),
         ...(agents !== undefined && { tasks: agents.watch.size }),
       }
       // An object without its end, to which the faults are added.

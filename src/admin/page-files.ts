@@ -40,6 +40,7 @@ const OWN = [
   'main.js',
   'changes.js',
   'charts.js',
+  'destinations-card.js',
   'dom.js',
   'errors-table.js',
   'faults-table.js',

@@ -9,6 +9,7 @@ import type { CallLine } from '../telemetry/call-line.ts'
 import type { CallWatch } from '../telemetry/call-watch.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { AdminRejection } from '../telemetry/metrics.ts'
+import type { OutboundCounts } from '../telemetry/outbound-counts.ts'
 import type { ToolsSource } from '../telemetry/tool-sample.ts'
 import { type AdminResponse, apiResponse, rejection } from './admin-response.ts'
 import { API, type LiveEvent, type VerdictLine } from './api.ts'
@@ -42,6 +43,8 @@ export interface AdminOptions extends RouteSources, ProcessFacts {
   readonly tools?: ToolsSource | undefined
   /** Shows single calls, with or without rules. */
   readonly watch?: CallWatch | undefined
+  /** Shows connections to dependencies; undefined without any. */
+  readonly outbound?: OutboundCounts | undefined
   /** Shows tasks of agents; undefined where they are not watched. */
   readonly agents?: AgentSource | undefined
   readonly access?: ReadAccess
@@ -170,12 +173,12 @@ function createApi(
   readonly streams: EventStreams
   readonly history: TrafficHistory
 } {
-  const { recent, tools = () => [], watch, agents, readiness, logger } = options
+  const { recent, tools = () => [], watch, outbound, agents, readiness, logger } = options
   const parts = { rules, logger }
   const { temporary } = options
   const state = (): LiveEvent['state'] => showState(rules, options)
   const streams = new EventStreams(
-    liveSnapshots({ rules, recent, tools, samples: watch?.errors, agents, state }),
+    liveSnapshots({ rules, recent, tools, samples: watch?.errors, outbound, agents, state }),
   )
   const history = new TrafficHistory(tools, rules.clock)
   const routes = [

@@ -14,6 +14,7 @@ import { CallWatch } from '../../src/telemetry/call-watch.ts'
 import type { Logger } from '../../src/telemetry/log.ts'
 import { ShownIds } from '../../src/telemetry/shown-ids.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
+import type { OutboundCounts } from '../../src/telemetry/outbound-counts.ts'
 import type { ToolsSource } from '../../src/telemetry/tool-sample.ts'
 import { facts } from '../rules/facts.ts'
 
@@ -50,12 +51,20 @@ export interface ApiSetup {
   readonly bodyTimeoutMs?: number
   readonly tools?: ToolsSource
   readonly access?: ReadAccess
+  readonly outbound?: OutboundCounts
   /** The probes of an upstream on loopback, as `squall inject` passes them. */
   readonly appProbes?: object
 }
 
 /** Starts an admin port in front of active rules; called by `startSquall`. */
-export async function adminApi({ bodyTimeoutMs, tools, access, appProbes, ...setup }: ApiSetup) {
+export async function adminApi({
+  bodyTimeoutMs,
+  tools,
+  access,
+  outbound,
+  appProbes,
+  ...setup
+}: ApiSetup) {
   const token = 'token' in setup ? setup.token : TOKEN
   const states = new RuleStates()
   const arming = new Arming(states, () => NOW)
@@ -98,6 +107,7 @@ export async function adminApi({ bodyTimeoutMs, tools, access, appProbes, ...set
     tools: tools ?? (() => metrics.tools()),
     watch,
     agents,
+    outbound,
     token,
     environment: 'staging',
     ...(access && { access }),

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { InjectedFaultEntry } from '../../src/listener/faults/fault-report.ts'
+import type { LiveEvent } from '../../src/admin/api.ts'
+import { OutboundCounts } from '../../src/telemetry/outbound-counts.ts'
 import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
 import { NOW } from './api-setup.ts'
@@ -31,6 +33,26 @@ function fault(id: number | string, tool = 'search'): { at: number; entry: Injec
 }
 
 describe('the event stream', () => {
+  it('shows the connections to dependencies where there are any', async () => {
+    const outbound = new OutboundCounts()
+    const { url, take } = opened(await startSquall({ admin: { outbound } }))
+    take(RULES)
+    const counts = outbound.of('db:5432')
+    counts.open = 2
+    counts.sent = 7
+    counts.end('ok', 'real')
+    counts.end('refused', 'real')
+    counts.end('reset', 'injected')
+    counts.end('cut', 'injected')
+    const none = opened(await startSquall({ admin: {} }))
+    none.take(RULES)
+    const { destinations } = (await (await listen(url)).next()) as LiveEvent
+    expect(destinations).toEqual([
+      { destination: 'db:5432', open: 2, ok: 1, real: 1, injected: 2, sent: 7, received: 0 },
+    ])
+    expect(await (await listen(none.url)).next()).not.toHaveProperty('destinations')
+  })
+
   it('sends everything at first, and then the changes', async () => {
     const { url, take, call, recent, arming, metrics } = await start()
     take(RULES)

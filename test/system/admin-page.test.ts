@@ -1,3 +1,4 @@
+import { connect } from 'node:net'
 import { parse } from 'yaml'
 import { describe, expect, it } from 'vitest'
 import { eventually } from '../support/eventually.ts'
@@ -67,13 +68,25 @@ describe('the admin page in a browser', () => {
     await page.screenshot(`${PICTURES}tasks-phone.png`)
   })
 
+  it('shows connections to dependencies, and which failed', async () => {
+    await open()
+    await page.reads('#destinations-rows', /127\.0\.0\.1:9(?:\s+0){6}/)
+    connect(busy.squall.running.listeners[1]!.port, '127.0.0.1').on('error', () => undefined)
+    await page.reads('#destinations-rows', /127\.0\.0\.1:9\s+0\s+0\s+1(?:\s+0){3}/)
+    await page.evaluate(`document.querySelector('#destinations').scrollIntoView()`)
+    await page.screenshot(`${PICTURES}destinations-light.png`)
+    await page.look(...PHONE, 'dark')
+    await page.evaluate(`document.querySelector('#destinations').scrollIntoView()`)
+    await page.screenshot(`${PICTURES}destinations-phone.png`)
+  })
+
   it('shows which sidecar it is, and what each rule matches and does', async () => {
     await open()
     const upstream = busy.app.url.replaceAll('.', '\\.')
     await page.reads(
       '#place',
       new RegExp(
-        `Environment\\s+staging\\s+Listens on\\s+127\\.0\\.0\\.1:\\d+ → ${upstream}\\s+Version`,
+        `Environment\\s+staging\\s+Listens on\\s+127\\.0\\.0\\.1:\\d+ → ${upstream} and 1 more\\s+Version`,
       ),
     )
     await page.reads(

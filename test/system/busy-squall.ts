@@ -57,7 +57,10 @@ export async function busySquall(): Promise<BusySquall> {
   const tokenFile = join(tmpdir(), `squall-token-${process.pid}-${Date.now()}`)
   await writeFile(tokenFile, `${TOKEN}\n`, { mode: 0o600 })
   const tasks = ['--tasks', '--task-window', '1s']
-  const flags = ['--admin-token-file', tokenFile, '--environment', 'staging', ...tasks]
+  // Nobody listens at the port of the service discard.
+  const more = [...tasks, '--outbound', '127.0.0.1:0=127.0.0.1:9']
+  const served = ['--listen', '127.0.0.1:0']
+  const flags = ['--admin-token-file', tokenFile, '--environment', 'staging', ...served, ...more]
   const ruled = await startSquall({ rules: RULES, flags, upstream: troubledApp() })
   await rm(tokenFile)
   const clients: Promise<void>[] = []

@@ -1,6 +1,7 @@
 import { listenForChanges } from './changes.js'
 import { createCharts } from './charts.js'
 import { byId, make, setAttribute, setFacts, setText } from './dom.js'
+import { createDestinationsCard } from './destinations-card.js'
 import { createErrorsTable } from './errors-table.js'
 import { createFaultsTable } from './faults-table.js'
 import { rate, seconds } from './format.js'
@@ -33,6 +34,7 @@ const parts = [
   createReloadCard(),
   createRulesTable(),
   createToolsTable(),
+  createDestinationsCard(),
   tasksCard,
   errorsTable,
   faultsTable,

@@ -1,0 +1,13 @@
+import type { OutboundCounts } from '../telemetry/outbound-counts.ts'
+
+/** Shows the counts of all destinations. */
+export function showDestinations(counts: OutboundCounts) {
+  return counts.list().map(({ destination, open, sent, received, ended }) => {
+    const sum = { ok: 0, real: 0, injected: 0 }
+    for (const each of ended.values()) {
+      sum[each.origin === 'injected' ? 'injected' : each.outcome === 'ok' ? 'ok' : 'real'] +=
+        each.count
+    }
+    return { destination, open, ...sum, sent, received }
+  })
+}
