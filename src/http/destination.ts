@@ -15,6 +15,29 @@ export const ANY_HOST = '*'
 export const HOST_NAME =
   /^(?=.{1,253}$)(?!.*\.\d+$)[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$/
 
+/** A destination with the protocol that is spoken with it. */
+export interface WrittenDestination extends Destination {
+  /** True for plain HTTP, which is read; all else is carried as bytes. */
+  readonly isHttp: boolean
+}
+
+const HTTP = 'http://'
+
+/** Parses `db:5432`, or `http://tools:8080` for one host; returns undefined for other texts. */
+export function parseWrittenDestination(text: string): WrittenDestination | undefined {
+  const isHttp = text.startsWith(HTTP)
+  const found = parseDestination(withoutHttp(text))
+  if (found === undefined || (isHttp && (found.host === ANY_HOST || found.host.includes('/')))) {
+    return undefined
+  }
+  return { ...found, isHttp }
+}
+
+/** Returns a destination without its protocol. */
+export function withoutHttp(text: string): string {
+  return text.startsWith(HTTP) ? text.slice(HTTP.length) : text
+}
+
 /** Parses a destination; returns undefined for other texts. */
 export function parseDestination(text: string): Destination | undefined {
   const match = /^(?:\[([^\]]{1,43})\]|([^:[\]]{1,253})):([1-9]\d{0,4})$/.exec(text)

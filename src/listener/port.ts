@@ -43,7 +43,7 @@ export class Port {
 
   constructor(
     options: SidecarOptions,
-    { upstream: address, isOutbound = false }: Pair,
+    { upstream: address, isOutbound = false, keepsHost = !isOutbound }: Pair,
     tls: () => ConnectionOptions,
     listenTls: SecureContextOptions | undefined,
     context: PortContext,
@@ -75,9 +75,9 @@ export class Port {
         rareLog.warn(kind, message, 'the upstream is not reached in the right way')
       },
     })
-    const upstream = isOutbound
-      ? outboundUpstream(this.#connections.upstream, address)
-      : this.#connections.upstream
+    const upstream = keepsHost
+      ? this.#connections.upstream
+      : outboundUpstream(this.#connections.upstream, address)
     const publicUrl = isOutbound ? undefined : options.publicUrl
     const names = publicUrl === undefined ? undefined : new PublicAddress(publicUrl, address)
     const { pipeline, inFlight } = createPipeline(options, context, {
@@ -103,7 +103,7 @@ export class Port {
         failed: (message, socket) => this.#upgradeFailed(message, socket),
         broken: (socket) => cutSocket(socket, 'rst'),
       },
-      isOutbound && address.kind === 'tcp' ? authorityOf(address) : undefined,
+      keepsHost || address.kind === 'unix' ? undefined : authorityOf(address),
     )
     const target = {
       handle: pipeline.handle.bind(pipeline),

@@ -11,6 +11,8 @@ export interface Pair {
   readonly upstream: UpstreamAddress
   /** True for a route to a dependency of the pod, which gets requests for its own name. */
   readonly isOutbound?: boolean
+  /** True where clients address the dependency itself, so that `Host` stays. */
+  readonly keepsHost?: boolean
 }
 
 /** Configures a sidecar. */

@@ -12,6 +12,7 @@ import { defaultMemoryBudget, MemoryBudget } from './memory-budget.ts'
 import { Port } from './port.ts'
 import type { PortContext } from './port-pipeline.ts'
 import { RareLog } from './rare-log.ts'
+import type { Target } from './outbound/target.ts'
 import type { OutboundListeners } from './outbound/outbound-listeners.ts'
 import type { SidecarOptions } from './sidecar-options.ts'
 import type { StdioPort } from './stdio/stdio-port.ts'
@@ -38,6 +39,8 @@ export class Sidecar {
   readonly #arming: Arming | undefined
   readonly #agents: AgentWatch | undefined
   readonly #ports: readonly Port[]
+  /** Reads captured connections as HTTP; these ports have no listener of their own. */
+  readonly #captured = new Map<Target, Port>()
   readonly #files: readonly TlsFiles[]
   #state: 'starting' | 'listening' | 'draining' = 'starting'
   #sweeper: NodeJS.Timeout | undefined
@@ -78,11 +81,19 @@ export class Sidecar {
     this.#files = [upstreamFiles, outboundFiles, ...(listenFiles ? [listenFiles] : [])]
     const context = { telemetry, logger, rareLog, faults, memory: this.memory, watch, agents }
     this.#context = context
-    this.#ports = options.pairs.map((pair) =>
+    const served = options.pairs.map((pair) =>
       pair.isOutbound
         ? new Port(options, pair, outboundTls, undefined, context)
         : new Port(options, pair, tls, listenFiles?.material, context),
     )
+    for (const { listen, targets } of options.outbound ?? []) {
+      for (const target of targets.filter(({ isHttp }) => isHttp)) {
+        const upstream = { kind: 'tcp', tls: false, host: target.host, port: target.port } as const
+        const pair = { listen, upstream, isOutbound: true, keepsHost: true }
+        this.#captured.set(target, new Port(options, pair, outboundTls, undefined, context))
+      }
+    }
+    this.#ports = [...served, ...this.#captured.values()]
   }
 
   /** The ports of the MCP server, without routes to dependencies. */
@@ -155,6 +166,7 @@ export class Sidecar {
       // Bytes that a fault holds take no room from calls.
       memory: new MemoryBudget(this.memory.limit),
       rareLog,
+      serve: (target, client) => this.#captured.get(target)?.server.emit('connection', client),
       connectTimeout,
       maxConnections,
       onEnd: (outcome, origin) => faults?.connections?.ended(outcome, origin),

@@ -39,6 +39,8 @@ test('captured targets of one port share a listener', () => {
   expect(outbound.map(({ targets }) => targets.map(({ host, port }) => `${host} ${port}`))).toEqual(
     [['db 5432', '10.0.0.0/8 5432'], ['fd00::/8 6379'], ['* 53']],
   )
+  const [{ targets } = outbound[0]!] = options('--captured 15304=http://tools:8080').outbound
+  expect(targets).toMatchObject([{ host: 'tools', port: 8080, isHttp: true }])
   expect(outbound[0]!.targets[1]!.range!.has('10.2.3.4')).toBe(true)
   expect(outbound[0]!.targets[1]!.range!.has('11.2.3.4')).toBe(false)
 })
@@ -52,6 +54,8 @@ test.each([
   ['--outbound 127.0.0.1:1=https://user:secret@a', 'the URL holds a user name or password'],
   ['--outbound 127.0.0.1:5432=127.0.0.1:5432', 'is the address of --outbound'],
   ['--outbound :15390=db:1', 'is taken by --admin'],
+  ['--captured 15301=http://10.0.0.0/8:80', 'is not a dependency'],
+  ['--captured 15301=https://a:443', 'is not a dependency'],
   ['--captured x=db:5432', '"x" is not a port'],
   [
     '--captured 15301=db:5432 --captured 15301=db:5433',

@@ -1,4 +1,3 @@
-import { connect } from 'node:net'
 import { parse } from 'yaml'
 import { describe, expect, it } from 'vitest'
 import { eventually } from '../support/eventually.ts'
@@ -66,18 +65,6 @@ describe('the admin page in a browser', () => {
     await page.look(...PHONE, 'light')
     await page.evaluate(`document.querySelector('#tasks').scrollIntoView()`)
     await page.screenshot(`${PICTURES}tasks-phone.png`)
-  })
-
-  it('shows connections to dependencies, and which failed', async () => {
-    await open()
-    await page.reads('#destinations-rows', /127\.0\.0\.1:9(?:\s+0){6}/)
-    connect(busy.squall.running.listeners[1]!.port, '127.0.0.1').on('error', () => undefined)
-    await page.reads('#destinations-rows', /127\.0\.0\.1:9\s+0\s+0\s+1(?:\s+0){3}/)
-    await page.evaluate(`document.querySelector('#destinations').scrollIntoView()`)
-    await page.screenshot(`${PICTURES}destinations-light.png`)
-    await page.look(...PHONE, 'dark')
-    await page.evaluate(`document.querySelector('#destinations').scrollIntoView()`)
-    await page.screenshot(`${PICTURES}destinations-phone.png`)
   })
 
   it('shows which sidecar it is, and what each rule matches and does', async () => {

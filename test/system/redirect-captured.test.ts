@@ -21,10 +21,18 @@ beforeAll(async () => {
   rules = await mountRules(NO_RULES)
   outside = await network.peer('outside')
   for (const port of [5432, 6379]) await outside.greet(port)
+  await outside.serve(V4, 8080)
   app = await network.peer('pod')
   const captured = Object.values(TARGETS).flatMap((target) => ['--captured', `15301=${target}`])
+  captured.push('--captured', `15302=http://${V4}:8080`)
   await network.startExempt(...captured, '--admin', '[::]:15390', '--rules', rules.file)
-  const { code, stderr } = await network.squall('redirect', '--outbound', '5432=15301')
+  const { code, stderr } = await network.squall(
+    'redirect',
+    '--outbound',
+    '5432=15301',
+    '--outbound',
+    '8080=15302',
+  )
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
 })
 
@@ -69,6 +77,18 @@ test('a fault acts on one destination of the port, and on nothing else', async (
   expect(await app.reach(V6, 6379)).toBe(`${V6}:6379`)
   await rules.swap(NO_RULES)
   await expect.poll(() => app.reach(V6, 5432), POLL).toBe(`${V6}:5432`)
+})
+
+test('captured HTTP is read: rules about calls act on it', async () => {
+  expect(await app.call(V4, 8080, 'kept')).toBe('fine')
+  const match = '{ tool: probe, outbound: { port: 8080 } }'
+  await rules.swap(
+    `rules:\n  - name: remote-fails\n    match: ${match}\n    faults: [abort: { status: 503, body: injected }]\n`,
+  )
+  await expect.poll(() => app.call(V4, 8080, 'kept'), POLL).toBe('injected')
+  expect(await app.call(V4, 8080)).toBe('injected')
+  await rules.swap(NO_RULES)
+  await expect.poll(() => app.call(V4, 8080), POLL).toBe('fine')
 })
 
 // The kernel keeps a connection that was reset for 10 s, and its translation with it. A connection

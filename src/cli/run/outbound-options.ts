@@ -1,4 +1,4 @@
-import { ANY_HOST, parseDestination } from '../../http/destination.ts'
+import { ANY_HOST, parseWrittenDestination } from '../../http/destination.ts'
 import type { ListenAddress } from '../../http/address.ts'
 import type { TlsPaths } from '../../listener/front/tls-files.ts'
 import type { Pair } from '../../listener/sidecar-options.ts'
@@ -13,7 +13,8 @@ import { invalidCombination, invalidOption } from '../flags/usage-error.ts'
 
 const ROUTE_FORM =
   'write an address to listen on and the dependency, such as 127.0.0.1:15432=db:5432 or 127.0.0.1:15400=https://api.example.com'
-const TARGET_FORM = 'write host:port, a range such as 10.0.0.0/8:5432, or *:5432'
+const TARGET_FORM =
+  'write host:port, a range such as 10.0.0.0/8:5432, *:5432, or http://host:port to read HTTP'
 const CAPTURED_FORM = 'write the port to listen on and the dependency, such as 15301=db:5432'
 const MAX_ROUTES = 64
 
@@ -26,7 +27,7 @@ export const OUTBOUND_FLAGS = group('Outbound:', {
   ),
   captured: many(
     'port=target',
-    'carry TCP connections that squall redirect --outbound leads to this port; the target is host:port, range:port or *:port; repeat it for more',
+    'carry TCP connections that squall redirect --outbound leads to this port; the target is host:port, range:port or *:port, or http://host:port for plain HTTP and MCP with rules about calls; repeat it for more',
     asGiven<readonly Given[]>,
   ),
   outboundCa: one(
@@ -106,12 +107,12 @@ function hostTarget(text: string, given: Given): Target {
 }
 
 function targetOf(text: string, { source }: Given): Target {
-  const found = parseDestination(text)
+  const found = parseWrittenDestination(text)
   if (found === undefined) {
     throw invalidOption(source, `${quoted(text)} is not a dependency`, TARGET_FORM)
   }
-  const { host, port, network: range } = found
-  return { text, host, port, range }
+  const { host, port, network: range, isHttp } = found
+  return { text, host, port, range, ...(isHttp && { isHttp }) }
 }
 
 /** Returns the listeners of routes with their names in messages. */

@@ -58,10 +58,10 @@ export const ANNOTATIONS = [
   {
     key: 'outbound',
     targets: ['pod'],
-    form: '`db:5432`, `10.0.0.0/8:6379`, `[fd00::/8]:6379`, `*:443`',
+    form: '`db:5432`, `10.0.0.0/8:6379`, `[fd00::/8]:6379`, `*:443`, `http://tools:8080`',
     fallback: 'outgoing connections do not pass the sidecar',
     meaning:
-      'destinations whose TCP connections pass the sidecar, separated by commas; a name captures its whole port. Needs NET_ADMIN, as mode `redirect` does',
+      'destinations whose TCP connections pass the sidecar, separated by commas; a name captures its whole port, `http://` reads HTTP and MCP. Needs NET_ADMIN, as mode `redirect` does',
     check: outboundProblem,
   },
   {

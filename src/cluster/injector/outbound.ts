@@ -1,4 +1,4 @@
-import { type Destination, parseDestination } from '../../http/destination.ts'
+import { type Destination, parseWrittenDestination, withoutHttp } from '../../http/destination.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
 import { isUncapturable } from '../redirect/outbound-rules.ts'
 
@@ -17,14 +17,14 @@ export interface OutboundPort {
 }
 
 const MAX_TARGETS = 32
-const FORM = `write destinations, separated by commas, such as db:5432, api.example.com:443, 10.0.0.0/8:6379 or [fd00::/8]:6379, at most ${MAX_TARGETS}`
+const FORM = `write destinations, separated by commas, such as db:5432, api.example.com:443, 10.0.0.0/8:6379, [fd00::/8]:6379 or http://tools:8080, at most ${MAX_TARGETS}`
 
 /** Accepts destinations, separated by commas. Returns the correction of others. */
 export function outboundProblem(value: string): string | undefined {
   const targets = targetsOf(value)
   if (targets.length > MAX_TARGETS) return FORM
   for (const [i, target] of targets.entries()) {
-    const found = parseDestination(target)
+    const found = parseWrittenDestination(target)
     if (found === undefined) return `${quoted(target)} is no destination: ${FORM}`
     if (isInPod(found)) {
       return `${quoted(target)} is an address that cannot be captured: leave it out`
@@ -37,7 +37,7 @@ export function outboundProblem(value: string): string | undefined {
 /** Returns the captured ports of a checked value; `next` returns a free port of the sidecar. */
 export function outboundPorts(value: string, next: () => number): readonly OutboundPort[] {
   const parsed = targetsOf(value).flatMap((target) => {
-    const found = parseDestination(target)
+    const found = parseWrittenDestination(target)
     return found === undefined ? [] : [{ ...found, target }]
   })
   return [...new Set(parsed.map(({ port }) => port))].map((port) => {
@@ -47,7 +47,7 @@ export function outboundPorts(value: string, next: () => number): readonly Outbo
     const networks = own.filter(({ network }) => network !== undefined)
     const from = [
       ...(networks.length === own.length ? [] : [String(port)]),
-      ...networks.map(({ target }) => target),
+      ...networks.map(({ target }) => withoutHttp(target)),
     ]
     return {
       port,
@@ -60,7 +60,7 @@ export function outboundPorts(value: string, next: () => number): readonly Outbo
 
 /** Returns the ports in a checked value. */
 export function portsOf(value: string): readonly number[] {
-  return targetsOf(value).flatMap((target) => parseDestination(target)?.port ?? [])
+  return targetsOf(value).flatMap((target) => parseWrittenDestination(target)?.port ?? [])
 }
 
 function targetsOf(value: string): readonly string[] {

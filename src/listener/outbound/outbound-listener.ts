@@ -36,6 +36,8 @@ export interface OutboundParts {
   readonly faults: ConnectionFaults | undefined
   readonly memory: MemoryBudget
   readonly rareLog: RareLog
+  /** Reads a captured connection as HTTP. */
+  readonly serve: (target: Target, client: Socket) => void
   readonly connectTimeout: number
   readonly maxConnections: number
   /** Receives the end of each connection. */
@@ -201,6 +203,11 @@ export class OutboundListener {
   #carry(client: Socket, target: Target | undefined, host: string): void {
     const { counts, faults, memory, connectTimeout, rareLog } = this.#parts
     const { port } = this.route.targets[0]
+    if (target?.isHttp) {
+      this.#parts.serve(target, client)
+      client.resume()
+      return
+    }
     const isNamed = target !== undefined && target.host !== ANY_HOST
     const address = this.route.isCaptured ? host : undefined
     const connection = new OutboundConnection({

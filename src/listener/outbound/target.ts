@@ -10,6 +10,8 @@ export interface Target {
   readonly port: number
   /** The addresses of a target that is no name. */
   readonly range?: AddressRange | undefined
+  /** True for captured connections that are read as HTTP. */
+  readonly isHttp?: boolean
 }
 
 /** A listener for outgoing TCP connections. */

@@ -142,11 +142,25 @@ describe('a pod with outbound', () => {
   })
 })
 
+describe('a destination with http://', () => {
+  it('is captured by its port or address, and read by the sidecar', () => {
+    const outbound = 'http://tools:8080, http://10.1.2.3:8081'
+    const { sidecar, init } = injected({ outbound })
+    expect(capturedBy(sidecar)).toEqual(['15301=http://tools:8080', '15302=http://10.1.2.3:8081'])
+    expect(listeners(sidecar).captured).toEqual([
+      { port: 15301, targets: 1 },
+      { port: 15302, targets: 1 },
+    ])
+    expect(captures(init).captures).toEqual(['* 8080 15301', '10.1.2.3 8081 15302'])
+  })
+})
+
 describe('a pod is denied with', () => {
   it.each([
     ['db', '"db" is no destination: write destinations, separated by commas, such as db:5432'],
     ['db:5432,', '"" is no destination'],
     ['https://api.example.com', '"https://api.example.com" is no destination'],
+    ['http://10.0.0.0/8:80', 'is no destination'],
     ['db:0', '"db:0" is no destination'],
     ['db:$(POD_IP)', 'is no destination'],
     ['localhost:5432', '"localhost:5432" is an address that cannot be captured: leave it out'],
