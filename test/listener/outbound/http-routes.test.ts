@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import type { ServerOptions } from 'node:https'
-import type { Socket } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { expect, test } from 'vitest'
 import { closers } from '../../support/closers.ts'
@@ -10,6 +10,7 @@ import { call, callMessage } from '../../support/http-call.ts'
 import { startSidecar } from '../../support/sidecar.ts'
 import { tlsFile, tlsText } from '../../support/tls.ts'
 import { startUpstream } from '../../support/upstream.ts'
+import { endOf, refusal } from './carried.ts'
 
 const opened = closers()
 const LISTEN = { kind: 'tcp', host: '127.0.0.1', port: 0 } as const
@@ -109,4 +110,18 @@ test('an upgrade gets the name of the dependency', async () => {
   const [, socket] = (await once(asked, 'upgrade')) as [IncomingMessage, Socket]
   socket.destroy()
   expect(hosts).toEqual([`localhost:${app.port}`])
+})
+
+test('a connection that was not captured is rejected, and a drain ends', async () => {
+  const target = { text: 'http://tools:1', host: 'tools', port: 1, isHttp: true }
+  const squall = opened(
+    await startSidecar({
+      upstream: responding('own'),
+      outbound: [{ listen: LISTEN, targets: [target], isCaptured: true }],
+    }),
+  )
+  const socket = connect(squall.ports[1]!, '127.0.0.1').on('error', () => undefined)
+  expect(await endOf(socket)).toBe('ECONNRESET')
+  await squall.sidecar.drain()
+  expect(await refusal(squall.ports[1]!)).toBe('ECONNREFUSED')
 })
