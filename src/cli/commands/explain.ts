@@ -1,7 +1,9 @@
 import { isRecord } from '../../base/values.ts'
+import { parseDestination } from '../../http/destination.ts'
 import { isHeaderName, isToken } from '../../http/header-text.ts'
 import { type ClientInfo, TRANSPORTS } from '../../mcp/call.ts'
 import { isProtocolVersionDate } from '../../mcp/protocol-version.ts'
+import type { Destination } from '../../rules/match/call-facts.ts'
 import { defineCommand } from '../flags/command.ts'
 import { type Given, group, type Values } from '../flags/flag.ts'
 import { asText, many, one, oneOf, pairs, toggle } from '../flags/kinds.ts'
@@ -61,6 +63,11 @@ const FLAGS = {
       parsePath,
     ),
     header: many('name=value', 'a header; repeat it for more', (given) => given.flatMap(headerOf)),
+    outbound: one(
+      'host:port',
+      'the dependency to which it goes, by a route of --outbound',
+      toDependency,
+    ),
     session: one('id', 'its session', asText),
     client: one('name/version', 'its client', parseClient),
     transport: one('transport', 'streamable-http, http+sse or stdio', oneOf(TRANSPORTS), {
@@ -111,6 +118,7 @@ export const EXPLAIN = defineCommand({
       subject,
       json: flags.json,
       headers: flags.header,
+      outbound: flags.outbound,
       session: flags.session,
       client: flags.client,
       transport: flags.transport,
@@ -170,6 +178,12 @@ function subjectOf(flags: Values<typeof FLAGS>): ExplainSubject {
     name: by && flags[by[0]],
     args: flags.args,
   }
+}
+
+function toDependency(given: Given): Destination {
+  const found = parseDestination(given.text)
+  if (found !== undefined) return { host: found.host, port: found.port }
+  throw invalidValue(given, 'is not a dependency', 'write host:port, such as api.example.com:443')
 }
 
 function parsePath(given: Given): string {

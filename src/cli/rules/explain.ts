@@ -15,7 +15,7 @@ import { classifyBody, SERVER_REQUESTS } from '../../mcp/classify.ts'
 import { TASK_METHODS } from '../../mcp/task-tools.ts'
 import { factsOf } from '../../mcp/request-facts.ts'
 import { type RequestHead, headerValue, targetPath } from '../../http/headers.ts'
-import type { CallFacts, ExchangeFacts } from '../../rules/match/call-facts.ts'
+import type { CallFacts, Destination, ExchangeFacts } from '../../rules/match/call-facts.ts'
 import { readRecordedRequest } from './recorded-request.ts'
 
 const FAILED = 1
@@ -44,6 +44,8 @@ export interface ExplainOptions extends RuleBounds {
   readonly headers: readonly string[]
   readonly session: string | undefined
   readonly client: ClientInfo | undefined
+  /** The dependency to which the request goes; undefined for one to the MCP server. */
+  readonly outbound?: Destination | undefined
   readonly transport: Transport
   readonly protocolVersion: string | undefined
 }
@@ -159,8 +161,8 @@ interface ExplainedExchange {
 
 /** Builds the request to explain. Throws a `UsageError`. */
 async function explainedExchange(request: ExplainOptions): Promise<ExplainedExchange> {
-  const { subject, headers, session, client, protocolVersion } = request
-  const known = { headers, session, client, protocolVersion }
+  const { subject, headers, session, client, protocolVersion, outbound } = request
+  const known = { headers, session, client, protocolVersion, outbound }
   if (subject.kind === 'recorded') return recorded(subject.file, request)
   const path = targetPath(subject.path)
   if (subject.kind === 'http') {
@@ -185,6 +187,7 @@ async function recorded(file: string, request: ExplainOptions): Promise<Explaine
       session: request.session ?? headerValue(headers, 'mcp-session-id'),
       client: (isRead ? posted.client : undefined) ?? request.client,
       protocolVersion: request.protocolVersion,
+      outbound: request.outbound,
       http: { method, path: targetPath(target), target },
     },
     // The method to which a response belongs is not known.
