@@ -47,13 +47,14 @@ export class Port {
     tls: () => ConnectionOptions,
     listenTls: SecureContextOptions | undefined,
     context: PortContext,
+    dialled?: Set<string>,
   ) {
     const { telemetry, rareLog, memory } = context
     this.isOutbound = isOutbound
     this.#telemetry = telemetry
     this.#rareLog = rareLog
     this.upstreamName = formatUpstream(address)
-    this.#connector = createConnector({ address, timeout: options.connectTimeout, tls })
+    this.#connector = createConnector({ address, timeout: options.connectTimeout, tls, dialled })
     const now: () => number = performance.now.bind(performance)
     this.#connections = new UpstreamConnections({
       address,

@@ -41,6 +41,7 @@ export class Sidecar {
   readonly #ports: readonly Port[]
   /** Reads captured connections as HTTP; these ports have no listener of their own. */
   readonly #captured = new Map<Target, Port>()
+  readonly #dialled = new Set<string>()
   readonly #files: readonly TlsFiles[]
   #state: 'starting' | 'listening' | 'draining' = 'starting'
   #sweeper: NodeJS.Timeout | undefined
@@ -90,7 +91,10 @@ export class Sidecar {
       for (const target of targets.filter(({ isHttp }) => isHttp)) {
         const upstream = { kind: 'tcp', tls: false, host: target.host, port: target.port } as const
         const pair = { listen, upstream, isOutbound: true, keepsHost: true }
-        this.#captured.set(target, new Port(options, pair, outboundTls, undefined, context))
+        const port = new Port(options, pair, outboundTls, undefined, context, this.#dialled)
+        // Begins the checks of node:http that a listener begins.
+        port.server.emit('listening')
+        this.#captured.set(target, port)
       }
     }
     this.#ports = [...served, ...this.#captured.values()]
@@ -166,6 +170,7 @@ export class Sidecar {
       // Bytes that a fault holds take no room from calls.
       memory: new MemoryBudget(this.memory.limit),
       rareLog,
+      dialled: this.#dialled,
       serve: (target, client) => this.#captured.get(target)?.server.emit('connection', client),
       connectTimeout,
       maxConnections,

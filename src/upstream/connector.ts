@@ -1,6 +1,7 @@
 import { connect as connectTcp, isIP, type OnReadOpts, type Socket } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'
 import type { UpstreamAddress } from './address.ts'
+import { noteDial } from './dialled.ts'
 
 /** Reports that no connection to the upstream could be made. */
 export class ConnectError extends Error {
@@ -15,6 +16,8 @@ export interface ConnectorOptions {
   readonly address: UpstreamAddress
   readonly timeout: number
   readonly tls: () => ConnectionOptions
+  /** Keeps the connections that could be captured. */
+  readonly dialled?: Set<string> | undefined
 }
 
 /** Opens connections to the upstream, with a bound on the time it takes. */
@@ -30,6 +33,7 @@ const TCP_KEEP_ALIVE = 60_000
 export function createConnector(options: ConnectorOptions): Connector {
   return (done, onread) => {
     const socket = open(options, onread)
+    if (options.dialled !== undefined) noteDial(socket, options.dialled)
     const ready =
       options.address.kind === 'tcp' && options.address.tls ? 'secureConnect' : 'connect'
     const timer = setTimeout(() => {

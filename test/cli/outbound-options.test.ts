@@ -62,6 +62,7 @@ test.each([
     'gets connections to the ports 5432 and 5433',
   ],
   ['--captured 15301=db:5432 --captured 15301=db:5432', 'is given twice'],
+  ['--captured 15301=a:80 --captured 15301=http://a:80', 'is given twice'],
   ['--outbound 127.0.0.1:1=db:2 --outbound-ca ca.pem', '--outbound-ca has no effect'],
 ])('%s is rejected: %s', (args, wrong) => {
   expect(complaint(args)).toContain(wrong)

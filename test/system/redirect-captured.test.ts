@@ -135,6 +135,25 @@ test(`${MANY} connections of the app reach their destination`, async () => {
   await expect.poll(after, POLL).toEqual(before.map((count) => count + MANY / 2))
 })
 
+test('a sidecar outside of its group does not go round in circles', async () => {
+  for (const port of [7000, 7001]) await outside.greet(port)
+  const captured = [`15305=${V4}:7000`, `15306=http://${V4}:7001`]
+  await network.start(
+    ...captured.flatMap((each) => ['--captured', each]),
+    '--admin',
+    '127.0.0.1:15391',
+  )
+  const outbound = ['5432=15301', '8080=15302', '7000=15305', '7001=15306']
+  await network.squall('redirect', ...outbound.flatMap((each) => ['--outbound', each]))
+  expect(await app.reach(V4, 7000)).toBe('ECONNRESET')
+  expect(await app.call(V4, 7001)).toContain('"error"')
+  const { stdout } = await network.run(process.execPath, '-e', METRICS.replace('15390', '15391'))
+  const ended = /^squall_outbound_connections_total\{destination="[^"]*7000".* (\d+)$/m.exec(stdout)
+  expect(Number(ended?.[1])).toBeLessThan(3)
+  const calls = [...stdout.matchAll(/^squall_calls_total\{.* (\d+)$/gm)]
+  expect(calls.reduce((sum, [, count]) => sum + Number(count), 0)).toBeLessThan(3)
+})
+
 test('nobody else reaches the listener; without captures the app connects by itself', async () => {
   for (const peer of [app, outside]) {
     for (const host of ADDRESSES.pod) expect(await peer.reach(host, 15_301)).toBe('ECONNREFUSED')

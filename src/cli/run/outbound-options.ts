@@ -1,4 +1,4 @@
-import { ANY_HOST, parseWrittenDestination } from '../../http/destination.ts'
+import { ANY_HOST, parseWrittenDestination, withoutHttp } from '../../http/destination.ts'
 import type { ListenAddress } from '../../http/address.ts'
 import type { TlsPaths } from '../../listener/front/tls-files.ts'
 import type { Pair } from '../../listener/sidecar-options.ts'
@@ -80,7 +80,7 @@ function capturedRoutes(captured: readonly Given[]): readonly OutboundRoute[] {
         const wrong = `port ${port} gets connections to the ports ${others[0].port} and ${target.port}`
         throw invalidCombination(`${given.source}: ${wrong}`, 'use one listener for each port')
       }
-      if (others.some(({ text: other }) => other === target.text)) {
+      if (others.some(({ text: other }) => withoutHttp(other) === withoutHttp(target.text))) {
         throw invalidOption(given.source, `${quoted(target.text)} is given twice`, 'leave one out')
       }
       others.push(target)

@@ -29,7 +29,8 @@ export function outboundProblem(value: string): string | undefined {
     if (isInPod(found)) {
       return `${quoted(target)} is an address that cannot be captured: leave it out`
     }
-    if (targets.indexOf(target) !== i) return `write ${quoted(target)} once`
+    if (targets.findIndex((each) => withoutHttp(each) === withoutHttp(target)) !== i)
+      return `write ${quoted(target)} once`
   }
   return undefined
 }

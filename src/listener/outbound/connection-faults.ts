@@ -43,6 +43,8 @@ type ConnectionEnded = (outcome: ConnectionOutcome, origin: ConnectionOrigin) =>
 const AFTERMATH = 5_000
 /** Calls may fail by a latency from this on. */
 const LONG = 1_000
+/** Calls may fail by a bandwidth below this, in bytes per second. */
+const NARROW = 1_024
 
 /** Selects the faults of outgoing connections by the active rules. */
 export class ConnectionFaults {
@@ -156,9 +158,9 @@ export class FaultsOfConnection {
   }
 
   /** Counts the rules by which the connection was cut. */
-  hasCut(destination: Destination): void {
+  hasCut(cut: number, destination: Destination): void {
     for (const match of this.#acting) {
-      if (configOf(match.rule).cut !== undefined) this.#faults.acts(match, destination)
+      if (configOf(match.rule).cut === cut) this.#faults.acts(match, destination)
     }
   }
 
@@ -186,8 +188,9 @@ function configOf({ uses }: CompiledRule): ConnectionConfig {
 }
 
 /** Returns true for a fault that makes calls of a sound server fail. */
-function mayFailCalls({ latency, bandwidth }: ConnectionConfig): boolean {
-  return bandwidth === undefined && (latency === undefined || latency >= LONG)
+function mayFailCalls({ latency, jitter = 0, bandwidth }: ConnectionConfig): boolean {
+  if (bandwidth !== undefined) return bandwidth < NARROW
+  return latency === undefined || latency + jitter >= LONG
 }
 
 function withEffects(before: Effects, config: ConnectionConfig): Effects {

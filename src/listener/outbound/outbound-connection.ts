@@ -7,6 +7,7 @@ import type {
   DestinationCounts,
 } from '../../telemetry/outbound-counts.ts'
 import { plainAddress } from '../../http/cidr.ts'
+import { noteDial } from '../../upstream/dialled.ts'
 import { cutSocket } from '../front/cut-socket.ts'
 import type { MemoryBudget } from '../memory-budget.ts'
 import { MAX_HELLO, serverNameIn } from './client-hello.ts'
@@ -33,8 +34,8 @@ export interface OutboundConnectionParts {
   readonly counts: DestinationCounts
   /** Undefined when no rule can become active. */
   readonly faults: FaultsOfConnection | undefined
-  /** Receives the port from which the dependency is connected. */
-  readonly onDial: (port: number) => void
+  /** Keeps the connections that could be captured; undefined where none is. */
+  readonly dialled: Set<string> | undefined
   /** Returns the rules that may act now. */
   readonly rules: () => readonly CompiledRule[]
   readonly memory: MemoryBudget
@@ -60,12 +61,11 @@ export class OutboundConnection {
   /** The first bytes of the client, until they show the server name or its absence. */
   #hello: Buffer | undefined = Buffer.alloc(0)
   #hellos = 0
+  readonly #beganAt = performance.now()
   #result: readonly [ConnectionOutcome, ConnectionOrigin] | undefined
   #sent = 0
   #received = 0
   #hasEnded = false
-  /** The port of this side of the connection to the dependency. */
-  ownPort: number | undefined
 
   constructor(parts: OutboundConnectionParts) {
     this.#parts = parts
@@ -88,7 +88,8 @@ export class OutboundConnection {
 
   /** Returns true when the dependency spoke last, so many milliseconds ago. */
   isIdle(now: number, ms: number): boolean {
-    const spokeAt = this.#down?.lastAt ?? 0
+    if (this.#up.isBusy || this.#down?.isBusy) return false
+    const spokeAt = Math.max(this.#down?.lastAt ?? 0, this.#beganAt)
     return spokeAt >= this.#up.lastAt && now - spokeAt > ms
   }
 
@@ -134,14 +135,12 @@ export class OutboundConnection {
   }
 
   #connect(): void {
-    const { host, destination, connectTimeout, counts, memory, faults } = this.#parts
+    const { host, destination, connectTimeout, counts, memory, faults, dialled } = this.#parts
     const { port } = destination
     const startedAt = performance.now()
     const upstream = connect({ host, port, noDelay: true, allowHalfOpen: true })
     this.#upstream = upstream
-    // A name is looked up first: then there is no port yet, and nothing is captured.
-    this.ownPort = upstream.localPort
-    if (this.ownPort !== undefined) this.#parts.onDial(this.ownPort)
+    if (dialled !== undefined) noteDial(upstream, dialled)
     const timer = setTimeout(() => {
       upstream.destroy(Object.assign(new Error('no connection in time'), { code: 'ETIMEDOUT' }))
     }, connectTimeout)
@@ -171,7 +170,7 @@ export class OutboundConnection {
   /** Resets both sides, unless the rule has ended while the last bytes were sent. */
   #cutAfterBytes(): void {
     if (this.#effects.cut === Infinity || this.#hasEnded) return
-    this.#parts.faults?.hasCut(this.#destination)
+    this.#parts.faults?.hasCut(this.#effects.cut, this.#destination)
     this.cut('cut', 'injected')
   }
 

@@ -36,6 +36,8 @@ export interface OutboundParts {
   readonly faults: ConnectionFaults | undefined
   readonly memory: MemoryBudget
   readonly rareLog: RareLog
+  /** The connections to captured destinations, by `noteDial`. */
+  readonly dialled: Set<string>
   /** Reads a captured connection as HTTP. */
   readonly serve: (target: Target, client: Socket) => void
   readonly connectTimeout: number
@@ -51,8 +53,6 @@ export class OutboundListener {
   readonly #names: TargetNames
   readonly #connections = new Set<OutboundConnection>()
   readonly #waiting = new Set<Socket>()
-  /** The addresses and own ports of the connections to captured destinations. */
-  readonly #dialled = new Set<string>()
   #server: Server | undefined
   #retry: NodeJS.Timeout | undefined
   #bound: BoundAddress | undefined
@@ -123,6 +123,11 @@ export class OutboundListener {
       this.#reopen()
       return
     }
+    // A rule that takes the place of another one is counted by itself.
+    if (this.#refusing !== undefined && this.#refusing.state !== faults.stateOf(rule)) {
+      this.#refusing.finish()
+      this.#refusing = undefined
+    }
     if (this.#refusing === undefined) {
       const [destination] = this.#destinations()
       const match = faults.sample(rule, destination!)
@@ -183,7 +188,7 @@ export class OutboundListener {
       return
     }
     const address = plainAddress(client.remoteAddress ?? '')
-    const isOwn = this.#dialled.has(`${address} ${client.remotePort}`)
+    const isOwn = this.#parts.dialled.has(`${address} ${client.remotePort}`)
     if (address === '' || isOwn || isOwnAddress(address)) {
       const detail = isOwn ? OWN : `a connection to ${address || 'no address'}`
       rareLog.warn('outbound_loop', detail, 'rejected a connection that was not captured')
@@ -217,7 +222,7 @@ export class OutboundListener {
       counts: counts.of(target?.text ?? OTHER),
       faults: faults?.open(),
       rules: () => faults?.active() ?? [],
-      onDial: (from) => this.#dialled.add(`${host} ${from}`),
+      dialled: this.route.isCaptured ? this.#parts.dialled : undefined,
       memory,
       connectTimeout,
       onFailed: ({ code, message }) => {
@@ -225,7 +230,6 @@ export class OutboundListener {
       },
       onEnd: (ended, outcome, origin) => {
         this.#connections.delete(ended)
-        this.#dialled.delete(`${host} ${ended.ownPort}`)
         this.#parts.onEnd(outcome, origin)
         if (this.#connections.size === 0) this.#onEmpty?.()
       },

@@ -62,6 +62,11 @@ export class Pump {
     return this.#hasEnded
   }
 
+  /** True while bytes wait, here or for a receiver that does not read. */
+  get isBusy(): boolean {
+    return this.#waiting > 0 || this.#isFull || (this.#to?.writableLength ?? 0) > 0
+  }
+
   /** Sends to this socket, also what has waited for it. */
   open(to: Socket): void {
     this.#to = to

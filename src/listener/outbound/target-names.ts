@@ -4,6 +4,8 @@ import type { Target } from './target.ts'
 
 /** Addresses behind names change: they are looked up again after this, in milliseconds. */
 const LIFETIME = 30_000
+/** An address that lookups no longer return is forgotten after this: answers may rotate. */
+const FORGET = 180_000
 /** An unknown address causes a lookup at most this often, in milliseconds. */
 const PAUSE = 1_000
 /** A connection waits at most this long for its name. */
@@ -13,8 +15,8 @@ const PATIENCE = 2_000
 export class TargetNames {
   readonly #ranges: readonly Target[]
   readonly #every: Target | undefined
-  /** The addresses of each name when it was looked up last. */
-  readonly #named = new Map<Target, ReadonlySet<string>>()
+  /** The addresses of each name, and when a lookup returned each last. */
+  readonly #named = new Map<Target, Map<string, number>>()
   #lookedUpAt = -Infinity
   #looking: Promise<void> | undefined
 
@@ -22,7 +24,7 @@ export class TargetNames {
     this.#ranges = targets.filter(({ range }) => range !== undefined)
     this.#every = targets.find(({ host }) => host === ANY_HOST)
     for (const target of targets) {
-      if (target.range === undefined && target !== this.#every) this.#named.set(target, new Set())
+      if (target.range === undefined && target !== this.#every) this.#named.set(target, new Map())
     }
   }
 
@@ -63,7 +65,10 @@ export class TargetNames {
         // A name that is not found keeps its addresses: its DNS server may be gone for a moment.
         const found = await lookup(target.host, { all: true }).catch(() => undefined)
         if (found === undefined) return
-        this.#named.set(target, new Set(found.map(({ address }) => address)))
+        const addresses = this.#named.get(target)!
+        const now = performance.now()
+        for (const { address } of found) addresses.set(address, now)
+        for (const [address, at] of addresses) if (now - at > FORGET) addresses.delete(address)
       }),
     )
   }

@@ -167,6 +167,7 @@ describe('a pod is denied with', () => {
     ['127.0.0.1:5432', 'cannot be captured'],
     ['[::1]:5432', 'cannot be captured'],
     ['db:5432, db:5432', 'write "db:5432" once'],
+    ['tools:80, http://tools:80', 'write "http://tools:80" once'],
     [Array.from({ length: 33 }, (_, n) => `db:${n + 1}`).join(), 'at most 32'],
   ])('%s', (outbound, message) => {
     expect(denied({ outbound })).toMatchObject({
