@@ -117,12 +117,12 @@ export class Sidecar {
       for (const [index, { listen }] of this.#options.pairs.entries()) {
         bound.push(await bind(this.#ports[index]!.server, listen))
       }
+      await this.#startOutbound(bound)
     } catch (error) {
       await this.close()
       throw error
     }
     await this.#startStdio()
-    await this.#startOutbound(bound)
     for (const files of this.#files) await files.watch()
     this.#sweeper = setInterval(() => this.sweep(), SWEEP_INTERVAL)
     this.#sweeper.unref()

@@ -4,6 +4,7 @@ import type { ServerOptions } from 'node:https'
 import { connect, type Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { expect, test } from 'vitest'
+import type { SidecarOptions } from '../../../src/listener/sidecar-options.ts'
 import { closers } from '../../support/closers.ts'
 import { responding } from '../../support/http-app.ts'
 import { call, callMessage } from '../../support/http-call.ts'
@@ -35,16 +36,16 @@ async function dependency(options: ServerOptions = {}) {
   return { ...opened(app), hosts, names }
 }
 
+/** A sidecar with a route to the dependency. */
+async function routeTo(port: number, more: Pick<SidecarOptions, 'outboundTls'> = {}) {
+  const upstream = { kind: 'tcp', tls: true, host: 'localhost', port } as const
+  const outboundPairs = [{ listen: LISTEN, upstream, isOutbound: true }]
+  return opened(await startSidecar({ upstream: responding('own'), outboundPairs, ...more }))
+}
+
 test('a route to https gets the name and certificate check of the dependency', async () => {
   const app = await dependency()
-  const upstream = { kind: 'tcp', tls: true, host: 'localhost', port: app.port } as const
-  const squall = opened(
-    await startSidecar({
-      upstream: responding('own'),
-      outboundPairs: [{ listen: LISTEN, upstream, isOutbound: true }],
-      outboundTls: { ca: tlsFile('ca.pem') },
-    }),
-  )
+  const squall = await routeTo(app.port, { outboundTls: { ca: tlsFile('ca.pem') } })
   const place = { host: '127.0.0.1', port: squall.ports[1]!, headers: { host: 'agent.local' } }
   expect((await call(place, callMessage(1))).status).toBe(200)
   expect(app.hosts).toEqual([`localhost:${app.port}`])
@@ -53,13 +54,7 @@ test('a route to https gets the name and certificate check of the dependency', a
 
 test('a dependency whose certificate is not trusted gets no request', async () => {
   const app = await dependency()
-  const upstream = { kind: 'tcp', tls: true, host: 'localhost', port: app.port } as const
-  const squall = opened(
-    await startSidecar({
-      upstream: responding('own'),
-      outboundPairs: [{ listen: LISTEN, upstream, isOutbound: true }],
-    }),
-  )
+  const squall = await routeTo(app.port)
   const given = await call({ host: '127.0.0.1', port: squall.ports[1]! }, callMessage(1))
   expect(given.status).toBe(502)
   expect(app.hosts).toEqual([])
@@ -124,4 +119,25 @@ test('a connection that was not captured is rejected, and a drain ends', async (
   expect(await endOf(socket)).toBe('ECONNRESET')
   await squall.sidecar.drain()
   expect(await refusal(squall.ports[1]!)).toBe('ECONNREFUSED')
+})
+
+test('a listener that cannot be bound leaves no other one open', async () => {
+  const taken = opened(await startUpstream(responding('own')))
+  const free = await startUpstream(responding('own'))
+  await free.close()
+  const upstream = { kind: 'tcp', tls: false, host: 'localhost', port: 1 } as const
+  const at = (port: number) => ({ ...LISTEN, port })
+  const started = startSidecar({
+    upstream: responding('own'),
+    outboundPairs: [{ listen: at(free.port), upstream, isOutbound: true }],
+    outbound: [
+      {
+        listen: at(taken.port),
+        targets: [{ text: 'db:1', host: 'db', port: 1 }],
+        isCaptured: false,
+      },
+    ],
+  })
+  await expect(started).rejects.toThrow('it is in use')
+  expect(await refusal(free.port)).toBe('ECONNREFUSED')
 })
