@@ -76,9 +76,9 @@ export class Port {
         rareLog.warn(kind, message, 'the upstream is not reached in the right way')
       },
     })
-    const upstream = keepsHost
-      ? this.#connections.upstream
-      : outboundUpstream(this.#connections.upstream, address)
+    const host = keepsHost ? undefined : authorityOf(address)
+    const { upstream: plain } = this.#connections
+    const upstream = host === undefined ? plain : outboundUpstream(plain, host)
     const publicUrl = isOutbound ? undefined : options.publicUrl
     const names = publicUrl === undefined ? undefined : new PublicAddress(publicUrl, address)
     const { pipeline, inFlight } = createPipeline(options, context, {
@@ -104,7 +104,7 @@ export class Port {
         failed: (message, socket) => this.#upgradeFailed(message, socket),
         broken: (socket) => cutSocket(socket, 'rst'),
       },
-      keepsHost || address.kind === 'unix' ? undefined : authorityOf(address),
+      host,
     )
     const target = {
       handle: pipeline.handle.bind(pipeline),
