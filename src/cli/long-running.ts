@@ -1,3 +1,4 @@
+import { onStopSignals } from '../base/signals.ts'
 import type { Logger } from '../telemetry/log.ts'
 
 /**
@@ -29,19 +30,10 @@ export function interruption(
   onFirst?: (signal: NodeJS.Signals) => void,
 ): { readonly signal: AbortSignal; readonly forget: () => void } {
   const stop = new AbortController()
-  const forget = onSignals(signals, (signal) => {
+  const forget = onStopSignals(signals, (signal) => {
     if (stop.signal.aborted) process.exit(exitCode)
     onFirst?.(signal)
     stop.abort()
   })
   return { signal: stop.signal, forget }
-}
-
-/** Acts on each of the signals; returns a function that ends that. */
-export function onSignals(
-  signals: readonly NodeJS.Signals[],
-  act: (signal: NodeJS.Signals) => void,
-): () => void {
-  for (const signal of signals) process.on(signal, act)
-  return () => signals.forEach((signal) => process.off(signal, act))
 }

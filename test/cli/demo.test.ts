@@ -16,6 +16,8 @@ it.each([
   running.push(program)
   await once(program.child.stdout!, 'data')
   program.signal('SIGINT')
+  // npm forwards what the terminal has already delivered.
+  program.signal('SIGINT')
   expect(await program.ended).toEqual({ code: 130, signal: null })
   expect(program.stdout()).toContain('stopped by SIGINT')
 })

@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, describe, expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
 import { OPEN_STREAM, STREAM_HEAD, toolCall } from '../support/mcp-bytes.ts'
@@ -157,13 +158,27 @@ describe('a drain', () => {
   test.each([
     ['SIGTERM', 'SIGTERM'],
     ['SIGINT', 'SIGTERM'],
+    ['SIGTERM', 'SIGINT'],
   ] as const)('by %s is cut short by %s, with exit code 1', async (first, second) => {
     const { program, port } = await stand('--drain-timeout', '10m')
     const stream = await openStream(port)
     await signalled(program, first)
+    // Sooner, the same signal would be a second delivery of the first.
+    if (second === first) await sleep(300)
     program.signal(second)
     expect(await program.ended).toEqual({ code: 1, signal: null })
     await stream.gone
+  })
+
+  test('is not cut short by a second delivery of the same signal', async () => {
+    const { app, program, port } = await stand('--drain-timeout', '10m')
+    const stream = await openStream(port)
+    program.signal('SIGINT')
+    program.signal('SIGINT')
+    await program.logged('draining; a second signal ends at once')
+    streamOf(app).socket.write('0\r\n\r\n')
+    await stream.gone
+    expect(await program.ended).toEqual({ code: 0, signal: null })
   })
 
   test('takes no time with a timeout of zero', async () => {

@@ -197,7 +197,7 @@ test('Ctrl-C lets what is under way end, and a second one cuts it', async () => 
     await eventually(() => (other.calls.length < 4 ? 'no call hangs' : undefined))
     program.signal('SIGINT')
     await eventually(() => (/ending: 1 calls/.test(program.stderr()) ? undefined : 'not ending'))
-    program.signal('SIGINT')
+    program.signal('SIGTERM')
     expect((await program.ended).code).toBe(130)
     expect(program.stdout()).toMatch(/^cut at the end, and counted nowhere else: 1 \(work 1\)$/m)
     const result = JSON.parse(await readFile(out, 'utf8')) as LoadResult

@@ -9,7 +9,7 @@ import { type Consent, ToolsNotNamedError } from '../../lab/load/choose-tools.ts
 import type { LoadOptions } from '../../lab/load/load-options.ts'
 import type { LoadResult } from '../../lab/load/results/result.ts'
 import { missing, UsageError } from '../flags/usage-error.ts'
-import { INTERRUPTED, onSignals } from '../long-running.ts'
+import { INTERRUPTED } from '../long-running.ts'
 import { readVersion } from '../version.ts'
 import { print, writeText } from '../files.ts'
 import { withJunit, writeJunit } from '../junit.ts'
@@ -19,6 +19,7 @@ import type { LoadRequest } from './load-flags.ts'
 import { loadSuite } from '../../lab/report/junit.ts'
 import { type Paint, loadTable } from '../../lab/report/load-table.ts'
 import { createInterface } from 'node:readline'
+import { onStopSignals } from '../../base/signals.ts'
 import { foreign } from '../../base/text/foreign-text.ts'
 
 /** The signals that end a load: Ctrl-C and SIGTERM. */
@@ -43,7 +44,7 @@ function loadSignals(onStop: () => void): LoadSignals {
   const stop = new AbortController()
   const cut = new AbortController()
   let running: Pick<RunningLoad, 'waitsMs'> | undefined
-  const forget = onSignals(['SIGINT', 'SIGTERM'], () => {
+  const forget = onStopSignals(['SIGINT', 'SIGTERM'], () => {
     if (running === undefined || cut.signal.aborted) process.exit(INTERRUPTED)
     if (running.waitsMs() === undefined) onStop()
     else cut.abort()

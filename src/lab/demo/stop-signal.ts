@@ -1,3 +1,5 @@
+import { onStopSignals } from '../../base/signals.ts'
+
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const
 
 export type StopSignal = (typeof SIGNALS)[number]
@@ -6,12 +8,10 @@ export type StopSignal = (typeof SIGNALS)[number]
 export function stopSignal(): Promise<StopSignal> {
   return new Promise((resolve) => {
     let asked = false
-    for (const signal of SIGNALS) {
-      process.on(signal, () => {
-        if (asked) process.exit(1)
-        asked = true
-        resolve(signal)
-      })
-    }
+    onStopSignals(SIGNALS, (signal) => {
+      if (asked) process.exit(1)
+      asked = true
+      resolve(signal as StopSignal)
+    })
   })
 }

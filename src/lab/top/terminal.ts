@@ -1,3 +1,4 @@
+import { onSignals } from '../../base/signals.ts'
 import { type Line, paintLine } from './screen/line.ts'
 
 export interface Output {
@@ -95,8 +96,5 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /** Calls back at a signal to stop. Returns a function that removes the handlers. */
 export function onStopSignal(stop: () => void): () => void {
-  for (const signal of SIGNALS) process.on(signal, stop)
-  return () => {
-    for (const signal of SIGNALS) process.off(signal, stop)
-  }
+  return onSignals(SIGNALS, stop)
 }
