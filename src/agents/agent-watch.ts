@@ -87,8 +87,8 @@ export class AgentWatch {
     if (task === undefined) return undefined
     this.#tasks.use(task, now)
     const hash = hashOfCall(call)
-    const passive = isPassive(call.method)
     const method = keptName(call.method)
+    const passive = isPassive(method)
     const name = call.name === undefined ? undefined : keptName(call.name)
     const overlaps = task.isShared && task.open > 0
     const seq = passive ? task.seq : task.seq + 1
@@ -100,6 +100,7 @@ export class AgentWatch {
       receivedAt: now,
       seq,
       overlaps,
+      isPassive: passive,
       isRetry: task.failed.size > 0 && task.failed.has(callKey({ method, name, hash })),
       isOpen: true,
     }
@@ -130,7 +131,7 @@ export class AgentWatch {
     const { outcome } = end.record
     const isOk = outcome === 'ok'
     this.#tasks.use(task, now)
-    if (!isPassive(method)) {
+    if (!action.isPassive) {
       task.open--
       if (action.seq === task.seq && outcome !== 'cancelled') task.isFailing = !isOk
     }

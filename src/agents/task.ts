@@ -19,6 +19,8 @@ export interface Action extends ActionFacts {
   readonly seq: number
   /** True when another call of the task was open at the arrival. */
   readonly overlaps: boolean
+  /** True for calls that programs make beside the work of an agent. */
+  readonly isPassive: boolean
   /** True when the call repeats one that failed. */
   isRetry: boolean
   isOpen: boolean

@@ -1,11 +1,11 @@
-import { createHash, createHmac, randomBytes } from 'node:crypto'
+import { createHash, hash, randomBytes } from 'node:crypto'
 
 /** A random key: the text cannot be guessed from its digest, however short. */
-const SECRET = randomBytes(32)
+const SECRET = randomBytes(32).toString('hex')
 
 /** Returns a short digest of a text that is stable for the life of the process. */
 export function digest(text: string): string {
-  return createHmac('sha256', SECRET).update(text).digest('base64url')
+  return hash('sha256', SECRET + text, 'base64url')
 }
 
 /** Returns the SHA-256 of a text in hexadecimal digits. */
