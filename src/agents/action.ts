@@ -10,9 +10,11 @@ export interface ActionFacts {
   readonly method: string
   /** The tool, prompt, resource or MCP task that the call names. */
   readonly name: string | undefined
-  /** A keyed hash of the arguments, which are not kept. */
-  readonly hash: number
   readonly receivedAt: number
+  /** The call while it is open: its arguments are not kept. */
+  call: RequestCall | undefined
+  /** A keyed hash of the arguments, once `hashOf` has returned it. */
+  hash: number | undefined
 }
 
 /** Methods that show nothing of what an agent does, unless they fail themselves. */
@@ -38,8 +40,13 @@ export function keptName(name: string): string {
   return name.length > MAX_TOOL_LABEL ? cutText(name, MAX_TOOL_LABEL) + digest(name) : name
 }
 
-/** Returns the hash of what a call asks for, without `_meta`, which differs with each try. */
-export function hashOfCall({ method, params }: RequestCall): number {
+/** Returns the hash of what an action asks for; NaN when nothing asked for it before its end. */
+export function hashOf(action: ActionFacts): number {
+  return (action.hash ??= action.call === undefined ? NaN : hashOfCall(action.call))
+}
+
+/** Leaves out `_meta`, which differs with each try. */
+function hashOfCall({ method, params }: RequestCall): number {
   if (!isRecord(params)) return jsonHash(params)
   if (method === 'tools/call' || method === 'prompts/get')
     return jsonHash(params['arguments'] ?? {})
@@ -49,8 +56,8 @@ export function hashOfCall({ method, params }: RequestCall): number {
 }
 
 /** Returns a key that calls of the same tool with the same arguments share. */
-export function callKey({ method, name = '', hash }: Omit<ActionFacts, 'receivedAt'>): string {
-  return `${hash} ${method} ${name}`
+export function callKey(action: ActionFacts): string {
+  return `${hashOf(action)} ${action.method} ${action.name ?? ''}`
 }
 
 /** Returns the value of a key of `_meta`, as text. */

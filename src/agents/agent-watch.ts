@@ -2,10 +2,10 @@ import type { RequestCall } from '../mcp/call.ts'
 import { toolOf } from '../mcp/call.ts'
 import type { TaskCounts } from '../telemetry/task-counts.ts'
 import { isError } from '../telemetry/outcome-index.ts'
-import { callKey, hashOfCall, isHandshake, isPassive, keptName } from './action.ts'
+import { callKey, hashOf, isHandshake, isPassive, keptName } from './action.ts'
 import { type ActionEnd, causesOf, factsOf, FaultEvent } from './fault-event.ts'
 import { SafeTools } from './safe-tools.ts'
-import { type Action, type Decided, earlyReaction, type Task } from './task.ts'
+import { type Action, type Decided, earlyReaction, isComparedLater, type Task } from './task.ts'
 import { callerKey, type TaskFacts, taskKeyOf, type TaskKeys } from './task-key.ts'
 import { MAX_TASKS, TaskTable } from './task-table.ts'
 
@@ -86,7 +86,6 @@ export class AgentWatch {
     const task = this.#taskOf(call, facts)
     if (task === undefined) return undefined
     this.#tasks.use(task, now)
-    const hash = hashOfCall(call)
     const method = keptName(call.method)
     const passive = isPassive(method)
     const name = call.name === undefined ? undefined : keptName(call.name)
@@ -96,14 +95,15 @@ export class AgentWatch {
       task,
       method,
       name,
-      hash,
+      call,
+      hash: undefined,
       receivedAt: now,
       seq,
       overlaps,
       isPassive: passive,
-      isRetry: task.failed.size > 0 && task.failed.has(callKey({ method, name, hash })),
-      isOpen: true,
+      isRetry: false,
     }
+    action.isRetry = task.failed.size > 0 && task.failed.has(callKey(action))
     if (!passive) {
       if (overlaps) this.#overlap(task)
       task.seq = seq
@@ -125,9 +125,12 @@ export class AgentWatch {
 
   /** Takes the end of a call. */
   ended(action: Action, end: ActionEnd, now: number): void {
+    if (!action.task.isEnded) this.#settle(action, end, now)
+    action.call = undefined
+  }
+
+  #settle(action: Action, end: ActionEnd, now: number): void {
     const { task, method } = action
-    action.isOpen = false
-    if (task.isEnded) return
     const { outcome } = end.record
     const isOk = outcome === 'ok'
     this.#tasks.use(task, now)
@@ -145,6 +148,7 @@ export class AgentWatch {
     }
     const causes = causesOf(end)
     if (action.isRetry && isOk && end.record.changed !== true) task.retrySucceeded(callKey(action))
+    if (isComparedLater(action) || causes.length > 0) hashOf(action)
     if (causes.length === 0) return
     this.#count(task)
     task.events++
@@ -179,16 +183,12 @@ export class AgentWatch {
     for (const task of this.#undecided) {
       if (task.open > 0) continue
       for (const event of task.undecided.slice()) {
-        if (this.#deadline(event) <= now) this.#decide(task, event)
+        if (event.expectedAt + this.window <= now) this.#decide(task, event)
       }
     }
     for (const task of this.#tasks.unusedSince(now - this.window)) {
       if (task.open === 0 && task.undecided.length === 0) this.#end(task)
     }
-  }
-
-  #deadline({ facts: { endedAt, retryAt } }: FaultEvent): number {
-    return Math.max(endedAt, retryAt ?? 0) + this.window
   }
 
   #taskOf(call: RequestCall, facts: TaskFacts): Task | undefined {
@@ -246,7 +246,7 @@ export class AgentWatch {
         task.foundRetry(reaction)
         this.#counts.retries++
       }
-      if (event.followedBy(reaction) || !reaction.isOpen) this.#decide(task, event)
+      if (event.followedBy(reaction) || reaction.call === undefined) this.#decide(task, event)
       return
     }
     if (reaction !== undefined || (task.isShared && (overlaps || seq !== task.seq))) {

@@ -2,7 +2,7 @@ import { inOnePiece } from '../base/bytes.ts'
 import type { ClientInfo, Origin, Outcome } from '../mcp/call.ts'
 import { isError } from '../telemetry/outcome-index.ts'
 import type { CallRecord, FaultEffect } from '../telemetry/telemetry.ts'
-import { type ActionFacts, isHandshake } from './action.ts'
+import { type ActionFacts, hashOf, isHandshake } from './action.ts'
 import type { Verdict } from './verdicts.ts'
 
 /** Describes the end of a call. */
@@ -64,9 +64,8 @@ export class FaultEvent {
   }
 
   /** Returns true for a call that repeats the call of the event. */
-  isRepeatedBy({ method, name, hash }: ActionFacts): boolean {
-    const { action } = this.facts
-    return action.method === method && action.name === name && action.hash === hash
+  isRepeatedBy(next: ActionFacts): boolean {
+    return this.#isOfSameTool(next) && hashOf(this.facts.action) === hashOf(next)
   }
 
   /** Takes a call that arrives after the event; returns true when the verdict is final. */
@@ -101,6 +100,11 @@ export class FaultEvent {
   /** Takes the news that calls of the task overlap, which may belong to other tasks. */
   overlapped(): void {
     if (!this.#isConfirmed) this.verdict = 'ambiguous'
+  }
+
+  /** The time from which on the agent may react. */
+  get expectedAt(): number {
+    return Math.max(this.facts.endedAt, this.facts.retryAt ?? 0)
   }
 
   /** Returns true when the event waits for the call that followed first. */

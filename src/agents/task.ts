@@ -23,7 +23,6 @@ export interface Action extends ActionFacts {
   readonly isPassive: boolean
   /** True when the call repeats one that failed. */
   isRetry: boolean
-  isOpen: boolean
 }
 
 /** The outcomes of calls that their client left. */
@@ -44,6 +43,11 @@ export function earlyReaction(
   const isAlone = latest === undefined || latest.seq === seq
   if (isAlone || task.isShared || !LEFT.has(outcome)) return undefined
   return leftAt - latest.receivedAt < READ_EARLY_MS ? latest : undefined
+}
+
+/** Returns true for a call that may be the early reaction to one that is still open. */
+export function isComparedLater({ task }: Action): boolean {
+  return !task.isShared && task.open > 0
 }
 
 /** The most failed calls by which a retry is recognized. */
@@ -126,7 +130,7 @@ export class Task {
     action.isRetry = true
     this.calls--
     this.retries++
-    if (!action.isOpen) this.retrySucceeded(callKey(action))
+    if (action.call === undefined) this.retrySucceeded(callKey(action))
   }
 
   show(decided: Decided): void {

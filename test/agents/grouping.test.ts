@@ -5,6 +5,7 @@ import { MAX_TASKS } from '../../src/agents/task-table.ts'
 import { bytesHeld } from '../support/bytes-held.ts'
 import { FAILED, watched } from './agents.ts'
 
+const SECRET = { secret: 'hunter2' }
 const TRACE = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
 
 describe('a call belongs to the task that is named first', () => {
@@ -67,12 +68,22 @@ describe('a task', () => {
     expect(watch.size).toBe(1)
   })
 
-  it('keeps neither arguments nor long keys', () => {
-    const { begin, watch } = watched()
-    begin({ tool: 'a', args: { secret: 'hunter2' }, headers: ['x-task-id', 'k'.repeat(60_000)] })
+  it.each([{}, FAILED])('keeps neither arguments of calls that ended (%o) nor long keys', (end) => {
+    const { call, watch } = watched()
+    call({ tool: 'a', args: SECRET, headers: ['x-task-id', 'k'.repeat(60_000)] }, end)
     const [{ task } = { task: undefined }] = [...watch.tasks()]
     expect(task?.key.length).toBeLessThan(100)
     expect(inspect(task, { depth: 9, showHidden: true })).not.toContain('hunter2')
+  })
+
+  it('that was evicted keeps no arguments of calls that end later', () => {
+    const { begin, end, call, watch } = watched({ maxTasks: 1 })
+    const action = begin({ tool: 'a', args: SECRET, headers: ['x-task-id', 'one'] })!
+    call({ tool: 'a', headers: ['x-task-id', 'two'] })
+    end(action, FAILED)
+    const tasks = [...watch.tasks()].map(({ task }) => task)
+    expect(tasks).toHaveLength(2)
+    expect(inspect(tasks, { depth: 9, showHidden: true })).not.toContain('hunter2')
   })
 })
 
