@@ -6,6 +6,8 @@ export interface SeenCall {
   readonly kind: 'ok' | 'tool_error' | 'failed'
   readonly text: string
   readonly ms: number
+  /** The time of the call, by `performance.now()`. */
+  readonly began: number
 }
 
 /** Clients that call a tool one time after another. */
@@ -32,7 +34,7 @@ export async function callAlways(url: string, clients: number): Promise<Calling>
   const callOnce = async (client: (typeof connected)[number]): Promise<void> => {
     const began = performance.now()
     const ended = (kind: SeenCall['kind'], text: string): void =>
-      void seen.push({ kind, text, ms: performance.now() - began })
+      void seen.push({ kind, text, ms: performance.now() - began, began })
     try {
       const result = (await client.call('search_docs', { query: 'a' })) as ToolResult
       ended(result.isError === true ? 'tool_error' : 'ok', result.content[0]?.text ?? '')
