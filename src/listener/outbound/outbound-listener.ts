@@ -18,6 +18,7 @@ import type { ConnectionFaults } from './connection-faults.ts'
 import { OutboundConnection } from './outbound-connection.ts'
 import type { OutboundRoute, Target } from './target.ts'
 import { TargetNames } from './target-names.ts'
+import { type Dialled, isDialled } from '../../upstream/dialled.ts'
 
 /** Connections of this process are captured, which would go on for ever. */
 const OWN = 'a connection of Squall itself: run it in the group of squall redirect --exempt-gid'
@@ -37,7 +38,7 @@ export interface OutboundParts {
   readonly memory: MemoryBudget
   readonly rareLog: RareLog
   /** The connections to captured destinations, by `noteDial`. */
-  readonly dialled: Set<string>
+  readonly dialled: Dialled
   /** Reads a captured connection as HTTP. */
   readonly serve: (target: Target, client: Socket) => void
   readonly connectTimeout: number
@@ -188,7 +189,7 @@ export class OutboundListener {
       return
     }
     const address = plainAddress(client.remoteAddress ?? '')
-    const isOwn = this.#parts.dialled.has(`${address} ${client.remotePort}`)
+    const isOwn = isDialled(this.#parts.dialled, address, client.remotePort)
     if (address === '' || isOwn || isOwnAddress(address)) {
       const detail = isOwn ? OWN : `a connection to ${address || 'no address'}`
       rareLog.warn('outbound_loop', detail, 'rejected a connection that was not captured')
