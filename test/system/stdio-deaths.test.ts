@@ -29,10 +29,14 @@ interface Living {
   readonly command: string
 }
 
-/** Returns the processes with a variable in their environment, also those without a parent. */
+/**
+ * Returns the processes with a variable in their environment, also those without a parent, the
+ * oldest first: a new process has the command line of the one that starts it for a moment.
+ */
 function processesWith(variable: string): Living[] {
-  return readdirSync('/proc').flatMap((pid) => {
-    if (!/^\d+$/.test(pid)) return []
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
+  pids.sort((a, b) => Number(a) - Number(b))
+  return pids.flatMap((pid) => {
     try {
       const has = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').includes(variable)
       const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')
