@@ -32,3 +32,18 @@ export function onStopSignals(
     if (last === undefined) forget()
   }
 }
+
+/** Aborts at the first of the signals; the second ends the process with the exit code. */
+export function interruption(
+  exitCode: number,
+  signals: readonly NodeJS.Signals[],
+  onFirst?: (signal: NodeJS.Signals) => void,
+): { readonly signal: AbortSignal; readonly forget: () => void } {
+  const stop = new AbortController()
+  const forget = onStopSignals(signals, (signal) => {
+    if (stop.signal.aborted) process.exit(exitCode)
+    onFirst?.(signal)
+    stop.abort()
+  })
+  return { signal: stop.signal, forget }
+}

@@ -1,4 +1,4 @@
-import { onStopSignals } from '../base/signals.ts'
+import { interruption } from '../base/signals.ts'
 import type { Logger } from '../telemetry/log.ts'
 
 /**
@@ -22,18 +22,3 @@ export function drainSignal(logger: Logger): AbortSignal {
 
 /** The exit code by which shells report a program that Ctrl-C ended. */
 export const INTERRUPTED = 130
-
-/** Aborts at the first of the signals; the second ends the process with the exit code. */
-export function interruption(
-  exitCode: number,
-  signals: readonly NodeJS.Signals[],
-  onFirst?: (signal: NodeJS.Signals) => void,
-): { readonly signal: AbortSignal; readonly forget: () => void } {
-  const stop = new AbortController()
-  const forget = onStopSignals(signals, (signal) => {
-    if (stop.signal.aborted) process.exit(exitCode)
-    onFirst?.(signal)
-    stop.abort()
-  })
-  return { signal: stop.signal, forget }
-}

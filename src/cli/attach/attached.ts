@@ -4,6 +4,7 @@ import { chmod, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { onSignals } from '../../base/signals.ts'
 import { oneLine } from '../../base/text/foreign-text.ts'
 import { applyRules, NftError } from '../../cluster/redirect/nft.ts'
 import {
@@ -186,8 +187,8 @@ async function preferSidecarForOom(): Promise<void> {
 
 function stopAsked(): Promise<Ending> {
   return new Promise((resolve) => {
-    const stop = (signal: string): void => resolve({ reason: `by ${signal}`, failed: false })
-    process.on('SIGTERM', stop)
-    process.on('SIGINT', stop)
+    onSignals(['SIGTERM', 'SIGINT'], (signal) => {
+      resolve({ reason: `by ${signal}`, failed: false })
+    })
   })
 }

@@ -15,7 +15,8 @@ import { type Measurement, measurementOf } from '../../lab/simulate/measured.ts'
 import { simulate } from '../../lab/simulate/simulate.ts'
 import { simulationText } from '../../lab/simulate/simulation-text.ts'
 import { print, readAs } from '../files.ts'
-import { INTERRUPTED, interruption } from '../long-running.ts'
+import { interruption } from '../../base/signals.ts'
+import { INTERRUPTED } from '../long-running.ts'
 import { complaints, readPlanFile, rejectedLines } from './read-plans.ts'
 
 /** The options of `squall experiment simulate`. */

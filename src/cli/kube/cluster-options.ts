@@ -9,7 +9,7 @@ import { invalidCombination, invalidFile, invalidValue, UsageError } from '../fl
 import { rejectProduction } from '../flags/production.ts'
 import { metadataOf, NAMESPACES } from '../../cluster/kube/resources.ts'
 import type { ProductionCheck } from '../../rules/guard/production-names.ts'
-import { interruption } from '../long-running.ts'
+import { interruption } from '../../base/signals.ts'
 import { readVersion } from '../version.ts'
 
 /** Selects the cluster, and the pods in it. */

@@ -1,4 +1,4 @@
-import { onStopSignals } from '../../base/signals.ts'
+import { interruption } from '../../base/signals.ts'
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const
 
@@ -7,11 +7,6 @@ export type StopSignal = (typeof SIGNALS)[number]
 /** Resolves with the first signal; the second ends the process at once. */
 export function stopSignal(): Promise<StopSignal> {
   return new Promise((resolve) => {
-    let asked = false
-    onStopSignals(SIGNALS, (signal) => {
-      if (asked) process.exit(1)
-      asked = true
-      resolve(signal as StopSignal)
-    })
+    interruption(1, SIGNALS, (signal) => resolve(signal as StopSignal))
   })
 }
