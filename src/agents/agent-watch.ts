@@ -110,7 +110,7 @@ export class AgentWatch {
       task.open++
       task.latest = action
     }
-    if (task.undecided.length > 0) this.#follow(task, action, passive)
+    if (task.undecided.length > 0) this.#follow(action)
     if (passive || isHandshake(method)) return action
     this.#counts.called(task.kind)
     if (action.isRetry) {
@@ -148,6 +148,7 @@ export class AgentWatch {
     }
     const causes = causesOf(end)
     if (action.isRetry && isOk && end.record.changed !== true) task.retrySucceeded(callKey(action))
+    // The arguments go with the end of the call: what is compared later is hashed now.
     if (isComparedLater(action) || causes.length > 0) hashOf(action)
     if (causes.length === 0) return
     this.#count(task)
@@ -220,10 +221,10 @@ export class AgentWatch {
     return undefined
   }
 
-  #follow(task: Task, action: Action, passive: boolean): void {
+  #follow(action: Action): void {
+    const { task } = action
     for (const event of task.undecided.slice()) {
-      const isSame = event.isRepeatedBy(action)
-      if (passive && !isSame) continue
+      if (action.isPassive && !event.isRepeatedBy(action)) continue
       if (event.followedBy(action)) this.#decide(task, event)
     }
   }

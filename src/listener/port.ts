@@ -9,7 +9,7 @@ import { authorityOf, outboundUpstream } from '../upstream/outbound-upstream.ts'
 import { UpstreamConnections } from '../upstream/http-upstream.ts'
 import { createConnector, type Connector } from '../upstream/connector.ts'
 import { UpstreamDiagnosis } from '../upstream/diagnosis.ts'
-import type { Dialled } from '../upstream/dialled.ts'
+import type { DialledSockets } from '../upstream/dialled.ts'
 import { probe } from '../upstream/probe.ts'
 import { Tunnel } from '../upstream/tunnel.ts'
 import { rejectBadRequest } from './front/bad-request.ts'
@@ -48,7 +48,7 @@ export class Port {
     tls: () => ConnectionOptions,
     listenTls: SecureContextOptions | undefined,
     context: PortContext,
-    dialled?: Dialled,
+    dialled?: DialledSockets,
   ) {
     const { telemetry, rareLog, memory } = context
     this.isOutbound = isOutbound

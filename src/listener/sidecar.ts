@@ -17,7 +17,7 @@ import type { OutboundListeners } from './outbound/outbound-listeners.ts'
 import type { SidecarOptions } from './sidecar-options.ts'
 import type { StdioPort } from './stdio/stdio-port.ts'
 import { TlsFiles } from './front/tls-files.ts'
-import type { Dialled } from '../upstream/dialled.ts'
+import type { DialledSockets } from '../upstream/dialled.ts'
 
 /** The readiness of a sidecar, with its reason. */
 export interface Readiness {
@@ -42,7 +42,7 @@ export class Sidecar {
   readonly #ports: readonly Port[]
   /** Reads captured connections as HTTP; these ports have no listener of their own. */
   readonly #captured = new Map<Target, Port>()
-  readonly #dialled: Dialled = new Map()
+  readonly #dialled: DialledSockets = new Map()
   readonly #files: readonly TlsFiles[]
   #state: 'starting' | 'listening' | 'draining' = 'starting'
   #sweeper: NodeJS.Timeout | undefined

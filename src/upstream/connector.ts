@@ -1,7 +1,7 @@
 import { connect as connectTcp, isIP, type OnReadOpts, type Socket } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'
 import type { UpstreamAddress } from './address.ts'
-import { type Dialled, noteDial } from './dialled.ts'
+import { type DialledSockets, noteDial } from './dialled.ts'
 
 /** Reports that no connection to the upstream could be made. */
 export class ConnectError extends Error {
@@ -17,7 +17,7 @@ export interface ConnectorOptions {
   readonly timeout: number
   readonly tls: () => ConnectionOptions
   /** Keeps the connections that could be captured. */
-  readonly dialled?: Dialled | undefined
+  readonly dialled?: DialledSockets | undefined
 }
 
 /** Opens connections to the upstream, with a bound on the time it takes. */

@@ -7,7 +7,7 @@ import type {
   DestinationCounts,
 } from '../../telemetry/outbound-counts.ts'
 import { plainAddress } from '../../http/cidr.ts'
-import { type Dialled, noteDial } from '../../upstream/dialled.ts'
+import { type DialledSockets, noteDial } from '../../upstream/dialled.ts'
 import { cutSocket } from '../front/cut-socket.ts'
 import type { MemoryBudget } from '../memory-budget.ts'
 import { MAX_HELLO, serverNameIn } from './client-hello.ts'
@@ -35,7 +35,7 @@ export interface OutboundConnectionParts {
   /** Undefined when no rule can become active. */
   readonly faults: FaultsOfConnection | undefined
   /** Keeps the connections that could be captured; undefined where none is. */
-  readonly dialled: Dialled | undefined
+  readonly dialled: DialledSockets | undefined
   /** Returns the rules that may act now. */
   readonly rules: () => readonly CompiledRule[]
   readonly memory: MemoryBudget

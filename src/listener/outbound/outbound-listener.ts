@@ -18,7 +18,7 @@ import type { ConnectionFaults } from './connection-faults.ts'
 import { OutboundConnection } from './outbound-connection.ts'
 import type { OutboundRoute, Target } from './target.ts'
 import { TargetNames } from './target-names.ts'
-import { type Dialled, isDialled } from '../../upstream/dialled.ts'
+import { type DialledSockets, isDialled } from '../../upstream/dialled.ts'
 
 /** Connections of this process are captured, which would go on for ever. */
 const OWN = 'a connection of Squall itself: run it in the group of squall redirect --exempt-gid'
@@ -38,7 +38,7 @@ export interface OutboundParts {
   readonly memory: MemoryBudget
   readonly rareLog: RareLog
   /** The connections to captured destinations, by `noteDial`. */
-  readonly dialled: Dialled
+  readonly dialled: DialledSockets
   /** Reads a captured connection as HTTP. */
   readonly serve: (target: Target, client: Socket) => void
   readonly connectTimeout: number
