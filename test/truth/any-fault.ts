@@ -64,7 +64,9 @@ function valid(name: string, shape: Shape): fc.Arbitrary<WrittenFault> {
 /** Bounds what a fault takes: a distribution without an upper end, and a large result that trickles. */
 function withBound(name: string, config: Record<string, unknown>): Record<string, unknown> {
   if (name === 'delay') return { ...config, max: '12ms' }
-  if (name === 'inflate') return { ...config, to: '16KiB' }
+  if (name === 'inflate') {
+    return ['1B', '17B'].includes(String(config['to'])) ? config : { ...config, to: '16KiB' }
+  }
   return name === 'throttle' ? { ...config, rate: '64KiB' } : config
 }
 
