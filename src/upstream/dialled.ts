@@ -1,35 +1,43 @@
 import type { Socket } from 'node:net'
 
 /**
- * The connections that are open, by `address port` with the own port: by them a listener for
- * captured connections recognizes those of its own process.
+ * The connections that are open, by both ends: by them a listener for captured connections
+ * recognizes those of its own process.
  */
 export type DialledSockets = Map<string, Socket>
 
 /** Keeps a connection while it is open. */
 export function noteDial(socket: Socket, dialled: DialledSockets): void {
-  socket.once('connectionAttempt', (address: string) => {
-    // The port is known once the attempt has begun.
+  let key = ''
+  const forget = (): void => void (dialled.get(key) === socket && dialled.delete(key))
+  // A name with several addresses has an attempt for each of them.
+  socket.on('connectionAttempt', (address: string, port: number) => {
+    forget()
+    // The own port is known once the attempt has begun.
     process.nextTick(() => {
       if (socket.destroyed || socket.localPort === undefined) return
-      const key = `${address} ${socket.localPort}`
+      key = keyOf(address, port, socket.localPort)
       dialled.set(key, socket)
-      socket.once('close', () => {
-        if (dialled.get(key) === socket) dialled.delete(key)
-      })
     })
   })
+  socket.once('close', forget)
 }
 
 /**
- * Returns true for the other end of a connection that is open. Once both sides have ended, another
- * program may get the port before the connection is closed here.
+ * Returns true for the other end of a connection that is open. One that has received bytes, or an
+ * end, is none: another program may get its port before it is closed here.
  */
 export function isDialled(
   dialled: DialledSockets,
   address: string,
-  port: number | undefined,
+  port: number,
+  from: number | undefined,
 ): boolean {
-  const socket = dialled.get(`${address} ${port}`)
-  return socket !== undefined && !(socket.readableEnded && socket.writableEnded)
+  const socket = dialled.get(keyOf(address, port, from))
+  return socket !== undefined && socket.bytesRead === 0 && !socket.readableEnded
+}
+
+/** Connections to different destinations may have the same own port. */
+function keyOf(address: string, port: number, from: number | undefined): string {
+  return `${address} ${port} ${from}`
 }

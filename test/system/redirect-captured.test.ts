@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { mountRules, type MountedRules } from '../live/rules-directory.ts'
 import { PATIENCE } from './patience.ts'
 import { startCluster } from '../support/cluster.ts'
@@ -9,6 +9,7 @@ const TARGETS = { [V4]: `${V4}:5432`, [V6]: `[${V6}]:5432` } as const
 const POLL = { timeout: PATIENCE }
 const MANY = 10_000
 const NO_RULES = 'rules: []\n'
+const PORT_RANGE = '/proc/sys/net/ipv4/ip_local_port_range'
 const METRICS = `fetch('http://127.0.0.1:15390/metrics').then(async (r) => console.log(await r.text()))`
 
 let network: PodNetwork
@@ -106,6 +107,23 @@ test('a port whose connection was reset leads the sidecar to the destination', a
   await rules.swap(NO_RULES)
   for (const host of [V4, V6]) {
     await expect.poll(() => app.reach(host, 5432), POLL).toBe(`${host}:5432`)
+  }
+})
+
+test('the app connects from a port from which the sidecar is connected to another port', async () => {
+  expect(await app.call(V4, 8080, 'kept')).toBe('fine')
+  const established = ['-Htn', 'state', 'established', 'dst', `${V4}:8080`]
+  const { stdout } = await network.run('ss', ...established)
+  const taken = [...stdout.matchAll(/:(\d+) +\S+:8080\b/g)].map(([, port]) => Number(port))
+  // The app's connection and that of the sidecar.
+  expect(taken.length).toBeGreaterThanOrEqual(2)
+  const { stdout: range } = await network.run('cat', PORT_RANGE)
+  const limitPorts = (to: string): Promise<unknown> =>
+    network.run('sh', '-c', `echo ${to} > ${PORT_RANGE}`)
+  onTestFinished(async () => void (await limitPorts(range.trim())))
+  for (const port of taken) {
+    await limitPorts(`${port} ${port + 1}`)
+    expect(await app.reach(V4, 5432)).toBe(`${V4}:5432`)
   }
 })
 

@@ -189,7 +189,8 @@ export class OutboundListener {
       return
     }
     const address = plainAddress(client.remoteAddress ?? '')
-    const isOwn = isDialled(this.#parts.dialled, address, client.remotePort)
+    const { port } = this.route.targets[0]
+    const isOwn = isDialled(this.#parts.dialled, address, port, client.remotePort)
     if (address === '' || isOwn || isOwnAddress(address)) {
       const detail = isOwn ? OWN : `a connection to ${address || 'no address'}`
       rareLog.warn('outbound_loop', detail, 'rejected a connection that was not captured')
