@@ -39,6 +39,7 @@ export const WAITING = [
   'test/lab/experiment/history.test.ts',
   'test/lab/experiment/in-cluster.test.ts',
   'test/lab/experiment/killed.test.ts',
+  'test/lab/experiment/pods-dependency.test.ts',
   'test/lab/experiment/pods-rules.test.ts',
   'test/lab/experiment/pods-verdicts.test.ts',
   'test/lab/experiment/pods.test.ts',

@@ -24,6 +24,8 @@ export type Changes = Readonly<Record<string, unknown>> & { readonly expiry?: st
 export interface PodsStage {
   readonly shop: Shop
   readonly server: ScriptedServer
+  /** The sidecars of all pods ever added. */
+  readonly sidecars: readonly Squall[]
   add(name: string): Promise<Squall>
   /** Takes a pod away; its sidecar responds no more. */
   remove(name: string): void
@@ -70,6 +72,7 @@ export async function podsStage(...more: readonly string[]): Promise<PodsStage> 
   const shop = await startCluster('shop')
   const server = await startUpstream('scripted', () => 'ok')
   const ports = new Map<string, number>()
+  const added: Squall[] = []
   const balancer = await startUpstream(inTurn(ports))
   const add = async (name: string): Promise<Squall> => {
     const labels = join(shop.directory, 'labels')
@@ -77,6 +80,7 @@ export async function podsStage(...more: readonly string[]): Promise<PodsStage> 
     const flags = ['--environment', 'staging', '--pod-labels-file', labels, ...more]
     const squall = await shop.addPod(name, { flags, server: Number(server.url.port) })
     ports.set(name, squall.port)
+    added.push(squall)
     return squall
   }
   const planText = ({ expiry, ...changes }: Changes = {}): string => {
@@ -116,6 +120,7 @@ export async function podsStage(...more: readonly string[]): Promise<PodsStage> 
   return {
     shop,
     server,
+    sidecars: added,
     add,
     remove: (name) => {
       ports.delete(name)
