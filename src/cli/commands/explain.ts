@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { isRecord } from '../../base/values.ts'
 import { parseDestination } from '../../http/destination.ts'
 import { isHeaderName, isToken } from '../../http/header-text.ts'
@@ -65,7 +66,7 @@ const FLAGS = {
     header: many('name=value', 'a header; repeat it for more', (given) => given.flatMap(headerOf)),
     outbound: one(
       'host:port',
-      'the dependency to which it goes, by a route of --outbound',
+      'the dependency to which it goes, by a route of --outbound; also explains the rules about connections to it',
       toDependency,
     ),
     session: one('id', 'its session', asText),
@@ -182,7 +183,10 @@ function subjectOf(flags: Values<typeof FLAGS>): ExplainSubject {
 
 function toDependency(given: Given): Destination {
   const found = parseDestination(given.text)
-  if (found !== undefined) return { host: found.host, port: found.port }
+  if (found !== undefined) {
+    const { host, port } = found
+    return isIP(host) === 0 ? { host, port } : { host, port, address: host }
+  }
   throw invalidValue(given, 'is not a dependency', 'write host:port, such as api.example.com:443')
 }
 

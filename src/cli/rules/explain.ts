@@ -1,6 +1,6 @@
 import { plain } from '../../base/text/foreign-text.ts'
 import { toolOf, type Call } from '../../mcp/call.ts'
-import { type Explanation, explain } from '../../rules/explain/explain.ts'
+import { type Explanation, explain, explainConnection } from '../../rules/explain/explain.ts'
 import { explainText } from '../../rules/explain/explain-text.ts'
 import { createGuardedRules } from '../../rules/guard/guarded-rules.ts'
 import { planCall } from '../../rules/select/plan.ts'
@@ -55,6 +55,14 @@ interface Explained extends Pick<Explanation, 'rules'> {
   readonly call: Pick<Call, 'id' | 'method' | 'name'> | undefined
 }
 
+/** The effect of the rules on a request, and on its connection to a dependency. */
+interface ExplainedRequest {
+  readonly disarmed: string | undefined
+  readonly explained: readonly Explained[]
+  readonly connection: Pick<Explanation, 'rules'> | undefined
+  readonly hasConnectionRules: boolean
+}
+
 /** Prints the predicted effect of rules on one request; returns the exit code. */
 export async function explainCommand(
   asked: ExplainRequest,
@@ -66,13 +74,22 @@ export async function explainCommand(
     for (const file of files) write(problemLines(file))
     return FAILED
   }
-  const { disarmed, explained } = explainAll(asked, exchange, version)
+  const { disarmed, explained, connection, hasConnectionRules } = explainAll(
+    asked,
+    exchange,
+    version,
+  )
   const { http } = exchange.facts
   if (asked.json) {
     // The query may hold secrets.
     const request = { method: http.method, path: http.path }
-    write(`${JSON.stringify({ request, disarmed, explained }, null, 2)}\n`)
+    write(`${JSON.stringify({ request, disarmed, explained, connection }, null, 2)}\n`)
     return 0
+  }
+  if (connection !== undefined && connection.rules.length > 0) {
+    write(
+      `The connection:\n\n${explainText({ disarmed, ...connection }, 'connection')}\nThe call:\n\n`,
+    )
   }
   const isRecorded = asked.subject.kind === 'recorded'
   for (const [index, { call, rules }] of explained.entries()) {
@@ -81,6 +98,9 @@ export async function explainCommand(
     const title = call === undefined ? `${http.method} ${http.path}, without a call` : titleOf(call)
     if (isRecorded) write(`${plain(title)}${which}\n\n`)
     write(explainText({ disarmed, rules }))
+  }
+  if (hasConnectionRules && asked.outbound === undefined) {
+    write('Rules about connections are left out; --outbound host:port explains them.\n')
   }
   return 0
 }
@@ -101,10 +121,10 @@ function titleOf({ id, method, name }: Pick<Call, 'id' | 'method' | 'name'>): st
 
 /** Evaluates the rules as a sidecar that has just read them does. */
 function explainAll(
-  { limits, pod, self, neverArmed }: ExplainOptions,
+  { limits, pod, self, neverArmed, outbound }: ExplainOptions,
   { facts: known, calls, unread }: ExplainedExchange,
   version: RulesVersion,
-): { readonly disarmed: string | undefined; readonly explained: readonly Explained[] } {
+): ExplainedRequest {
   const now = Date.now()
   const clock = (): number => now
   const options = {
@@ -123,10 +143,14 @@ function explainAll(
   // A rule about HTTP matches all calls of a batch by the tool of one.
   const tools = calls.flatMap((call) => toolOf(call) ?? [])
   const facts = { ...known, untouchable, ...(calls.length > 0 && { tools }) }
+  const about = {
+    connection: outbound && { rules: explainConnection(ruleSet, outbound, now, states) },
+    hasConnectionRules: ruleSet.index.connections.length > 0,
+  }
   try {
     if (calls.length === 0) {
       const { disarmed, rules } = explain(ruleSet, facts, now, states)
-      return { disarmed, explained: [{ call: undefined, rules }] }
+      return { ...about, disarmed, explained: [{ call: undefined, rules }] }
     }
     let disarmed: string | undefined
     const explained = calls.map((call) => {
@@ -137,7 +161,7 @@ function explainAll(
       disarmed = said.disarmed
       return { call: { id, method, name }, rules: said.rules }
     })
-    return { disarmed, explained }
+    return { ...about, disarmed, explained }
   } catch (error) {
     // JSON can be deeper than its readers allow.
     if (!(error instanceof RangeError)) throw error

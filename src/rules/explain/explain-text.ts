@@ -8,18 +8,21 @@ import { plain } from '../../base/text/foreign-text.ts'
 const WIDTH = 80
 const DEEPER = '  '
 
+/** The subject of an explanation. */
+type Noun = 'call' | 'connection'
+
 /** An explanation as people read it, in lines of 80 columns. */
-export function explainText(explanation: Explanation): string {
+export function explainText(explanation: Explanation, noun: Noun = 'call'): string {
   const { disarmed, rules } = explanation
   const lines: string[] = []
   if (disarmed !== undefined) lines.push(...wrapped(`Nothing is armed: ${disarmed}.`), '')
   if (rules.length === 0) lines.push('There are no rules for it.')
-  for (const rule of rules) lines.push(...linesOf(rule))
+  for (const rule of rules) lines.push(...linesOf(rule, noun))
   lines.push(...legend(rules))
   return `${lines.join('\n')}\n`
 }
 
-function linesOf(rule: RuleOutlook): string[] {
+function linesOf(rule: RuleOutlook, noun: Noun): string[] {
   if (!rule.matches) {
     const isDisabled = rule.result === 'disabled'
     return [
@@ -32,17 +35,18 @@ function linesOf(rule: RuleOutlook): string[] {
     ]
   }
   return [
-    ...wrapped(`${rule.rule}: matches, ${saysResult(rule)}`),
+    ...wrapped(`${rule.rule}: matches, ${saysResult(rule, noun)}`),
     ...timeLines(rule),
-    ...sampleLines(rule.forecast),
+    ...sampleLines(rule.forecast, noun),
     ...rule.faults.flatMap(faultLines),
   ]
 }
 
+/** `%` is the subject. */
 const RESULT: Readonly<Partial<Record<NonNullable<RuleOutlook['result']>, string>>> = {
-  sampled: 'and samples this call',
-  dry_run: 'and would sample this call, but is a dry run',
-  not_sampled: 'but does not sample this call',
+  sampled: 'and samples this %',
+  dry_run: 'and would sample this %, but is a dry run',
+  not_sampled: 'but does not sample this %',
   quota_used: 'but its `times` are used up',
   expired: 'but its time is over',
   not_yet: 'but its time has not come, or it pauses',
@@ -51,14 +55,14 @@ const RESULT: Readonly<Partial<Record<NonNullable<RuleOutlook['result']>, string
   disabled: 'but is disabled in the file',
 }
 
-function saysResult({ result, forecast, limit, stoppedBy }: RuleOutlook): string {
+function saysResult({ result, forecast, limit, stoppedBy }: RuleOutlook, noun: Noun): string {
   if (result === 'stopped')
     return `but ${stoppedBy ?? 'an earlier rule'} samples it and says then: stop`
   if (result === 'forbidden') return `but a limit forbids it: ${limit ?? 'it has had its share'}`
   if (result === 'not_selected') {
-    return `but \`first\`, \`after\`, \`every\` or \`episode\` skips call ${forecast?.ordinal ?? 0}`
+    return `but \`first\`, \`after\`, \`every\` or \`episode\` skips ${noun} ${forecast?.ordinal ?? 0}`
   }
-  return (result && RESULT[result]) ?? ''
+  return ((result && RESULT[result]) ?? '').replace('%', noun)
 }
 
 function timeLines({ appliedAt, until }: RuleOutlook): string[] {
@@ -67,7 +71,7 @@ function timeLines({ appliedAt, until }: RuleOutlook): string[] {
   return wrapped(`ends ${until}, ${from}`, '  ')
 }
 
-function sampleLines(forecast: Forecast | undefined): string[] {
+function sampleLines(forecast: Forecast | undefined, noun: Noun): string[] {
   if (forecast?.sample === undefined) return []
   const { sample, key, share, burst, ordinal } = forecast
   const lines: string[] = []
@@ -76,7 +80,7 @@ function sampleLines(forecast: Forecast | undefined): string[] {
   }
   if (share < 1) {
     const compared = `sample ${short(sample)}, needs less than ${short(share)}`
-    lines.push(...wrapped(`call ${ordinal}, key ${key ?? ''}: ${compared}`, '  '))
+    lines.push(...wrapped(`${noun} ${ordinal}, key ${key ?? ''}: ${compared}`, '  '))
   }
   return lines
 }

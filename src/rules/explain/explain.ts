@@ -1,13 +1,14 @@
 import { disarmedBy, type Restraint, restraintOn } from '../select/restraint.ts'
 import { FAULTS } from '../../filters/index.ts'
 import { toolOf } from '../../mcp/call.ts'
-import type { Facts } from '../match/call-facts.ts'
+import type { Destination, Facts } from '../match/call-facts.ts'
 import type { CompiledRule } from '../match/compiled-rule.ts'
 import { faultOutlook, type ResponseOutlook } from './fault-outlook.ts'
 import type { ResponseKind } from './response-kind.ts'
 import { instantText } from '../../base/instant.ts'
 import type { RuleSet } from '../match/rule-set.ts'
 import type { RuleResult } from '../select/rule-counts.ts'
+import { connectionFacts } from '../select/connection-plan.ts'
 import { RuleState, type Forecast } from '../select/rule-state.ts'
 import type { RuleStates } from '../select/rule-states.ts'
 import { windowEnd } from '../select/selection.ts'
@@ -95,6 +96,26 @@ export function explain(
       return { ...outcome, faults: faultsOf(rule, facts, outcome.matches, batched) }
     })
   return { disarmed, rules: together(rules, ruleSet, batched) }
+}
+
+/** Predicts what each rule about connections does with the next one to a destination. */
+export function explainConnection(
+  ruleSet: RuleSet,
+  destination: Destination,
+  now: number,
+  states: RuleStates,
+): readonly RuleOutlook[] {
+  const facts = connectionFacts(destination)
+  const restraint = disarmedBy(ruleSet, states) === undefined ? undefined : 'disarmed'
+  let stoppedBy: string | undefined
+  return ruleSet.rules
+    .filter(({ isConnection }) => isConnection)
+    .map((rule) => {
+      const outcome = outcomeOf(rule, facts, now, states, restraint, stoppedBy)
+      const samples = outcome.result === 'sampled' || outcome.result === 'dry_run'
+      if (samples && rule.stop && !rule.dryRun) stoppedBy ??= rule.name
+      return { ...outcome, faults: faultsOf(rule, facts, false, false) }
+    })
 }
 
 /** Returns the faults of the rules that sample the call, as they come one after another. */

@@ -8,7 +8,7 @@ import { phaseAt } from './selection.ts'
 
 /** Returns true when a rule is about connections to a destination. */
 export function matchesConnection(rule: CompiledRule, destination: Destination): boolean {
-  return holdAll(rule.tests, factsOf(destination))
+  return holdAll(rule.tests, connectionFacts(destination))
 }
 
 /** Returns true while the times of a rule allow it to act. */
@@ -43,12 +43,13 @@ export function sampleConnection(
     state.counts.forbidden++
     return undefined
   }
-  const key = state.sample(rule, factsOf(destination), now)
+  const key = state.sample(rule, connectionFacts(destination), now)
   if (key === undefined) return undefined
   return new MatchedRule(rule, state, ALL, key, rule.dryRun || states.dryRun)
 }
 
-function factsOf(outbound: Destination): Facts {
+/** Returns what rules can match of a connection. */
+export function connectionFacts(outbound: Destination): Facts {
   return { headers: [], session: undefined, client: undefined, http: NO_HTTP, outbound }
 }
 

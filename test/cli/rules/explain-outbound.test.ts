@@ -28,3 +28,45 @@ test('a call to a dependency is explained by its route', async () => {
   expect(() => asked(['explain', file, '--outbound', 'api'])).toThrow('is not a dependency')
   await rm(directory, { recursive: true })
 })
+
+const CONNECTION_RULES = `rules:
+  - { name: gone, match: { outbound: { host: db } }, faults: [{ connection: { refuse: true } }], then: stop }
+  - { name: near, match: { outbound: { cidr: 10.0.0.0/8 } }, faults: [{ connection: { reset: true } }] }
+  - { name: slow, match: { outbound: { port: 5432 } }, faults: [{ connection: { latency: 1s } }] }
+`
+
+interface ConnectionReport {
+  readonly connection?: {
+    readonly rules: readonly { readonly rule: string; readonly result?: string }[]
+  }
+}
+
+test('rules about connections are explained by the dependency', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'squall-explain-'))
+  const file = join(directory, 'rules.yaml')
+  await writeFile(file, CONNECTION_RULES)
+  const explained = async (...args: readonly string[]): Promise<string> => {
+    let text = ''
+    const request = asked(['explain', file, ...args])
+    await explainCommand(request as ExplainRequest, (part) => void (text += part))
+    return text
+  }
+  const results = async (...args: readonly string[]): Promise<unknown> => {
+    const { connection } = JSON.parse(await explained('--json', ...args)) as ConnectionReport
+    return (
+      connection && Object.fromEntries(connection.rules.map(({ rule, result }) => [rule, result]))
+    )
+  }
+  expect(await results('--outbound', 'db:5432')).toEqual({ gone: 'sampled', slow: 'stopped' })
+  expect(await results('--outbound', '10.1.2.3:5432')).toEqual({ near: 'sampled', slow: 'sampled' })
+  expect(await results('--outbound', 'db:5432', '--environment', 'production')).toEqual({
+    gone: 'disarmed',
+    slow: 'disarmed',
+  })
+  expect(await results()).toBeUndefined()
+  expect(await explained('--outbound', 'db:5432')).toContain(
+    'gone: matches, and samples this connection\n  connection {"refuse":true}',
+  )
+  expect(await explained()).toContain('--outbound host:port explains them')
+  await rm(directory, { recursive: true })
+})
