@@ -21,7 +21,7 @@ The format is recognized from the content, or named by \`--from\`. Standard erro
 - \`left out\`: a field that rules cannot express, with the reason;
 - \`unknown\`: a field that the format does not have.
 
-**Apply the rules only to the pods that the source selects.** Hosts, namespaces, meshes and ports of the source are left out, and disable no rule. Where any other field that limits a fault cannot be carried over, or is unknown, the rule has \`enabled: false\` and a comment with the reason: complete its \`match\`, then remove the line. A file with a wrong type, an unknown type of fault or a missing value is rejected, with the limits of rules files: 1 MiB, 50 levels, one document.
+**Apply the rules only to the pods that the source selects.** Hosts, namespaces, meshes and ports of the source are left out, and disable no rule. Where any other field that limits a fault cannot be carried over, or is unknown, the rule has \`enabled: false\` and a comment with the reason: complete its \`match\`, then remove the line. A file with a wrong type, an unknown type of fault or a missing value is rejected, with the limits of rules files: 1 MiB, 50 levels, one document. Kubernetes objects may come in up to 100 documents, or as items of a \`List\`; those of another format are left out, with the \`--from\` that converts them.
 
 **Without a conversion**, \`squall run\` and \`stdio\` with \`--rules\`, \`validate\` and \`explain\` read files of mcp-chaos and mcp-chaos-monkey in the place of rules, and reload them live. There an unknown field rejects the file; the log names the fields that differ. \`squall apply\` and \`attach\` need rules.
 

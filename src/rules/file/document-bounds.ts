@@ -21,6 +21,8 @@ export interface Exceeded {
 /** Measurements of a document before it is read. */
 export interface Measured {
   readonly targets: ReadonlyMap<Alias, unknown>
+  /** The number of its values, unless it exceeds a bound. */
+  readonly values: number
   readonly exceeded: Exceeded | undefined
 }
 
@@ -38,12 +40,11 @@ const ONE: Extent = { values: 1, depth: 1 }
 export function measureDocument(document: Document.Parsed): Measured {
   const measure = new Measure()
   try {
-    measure.extent(document.contents, 1)
-    return { targets: measure.targets, exceeded: undefined }
+    const { values } = measure.extent(document.contents, 1)
+    return { targets: measure.targets, values, exceeded: undefined }
   } catch (error) {
-    if (error instanceof ExceededError)
-      return { targets: measure.targets, exceeded: error.exceeded }
-    throw error
+    if (!(error instanceof ExceededError)) throw error
+    return { targets: measure.targets, values: 0, exceeded: error.exceeded }
   }
 }
 

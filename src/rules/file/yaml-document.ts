@@ -15,13 +15,13 @@ import {
   type CST,
 } from 'yaml'
 import { plain, quoted } from '../../base/text/foreign-text.ts'
-import { measureDocument, MAX_DEPTH } from './document-bounds.ts'
+import { measureDocument, MAX_DEPTH, MAX_VALUES } from './document-bounds.ts'
 import { type Finding, type Path, pathText, type Problem, type ProblemCode } from './problem.ts'
 
 /** One level of values has up to two levels of the parser: a map in a list in a map. */
 const MAX_STACK = 2 * MAX_DEPTH + 20
-/** Limits the documents: the first is read, the others are only tested for content. */
-const MAX_DOCUMENTS = 20
+/** Limits the documents of a text. */
+const MAX_DOCUMENTS = 100
 
 /** A key that its object already has. */
 export interface DuplicateKey {
@@ -59,6 +59,12 @@ export interface Position {
   readonly column: number
 }
 
+/** The documents of a text that is not nested too deeply. */
+interface ReadSource {
+  readonly documents: readonly Document.Parsed[]
+  readonly positionAt: (offset: number) => Position
+}
+
 /** A text read as YAML or JSON, as far as possible. */
 export interface YamlDocument {
   readonly problems: readonly Problem[]
@@ -76,41 +82,89 @@ export function located({ atKey, path, ...rest }: Finding, document: YamlDocumen
 const MAX_SYNTAX_PROBLEMS = 20
 const START: Position = { line: 1, column: 1 }
 
-/** Reads a text. Never throws. */
+/** Reads a text of one document. Never throws. */
 export function readYaml(text: string): YamlDocument {
+  return guarded(text, readSingle)
+}
+
+/** Reads a text of several documents into a list of their values. Never throws. */
+export function readYamlList(text: string): YamlDocument {
+  return guarded(text, readList)
+}
+
+function guarded(text: string, read: (source: ReadSource) => YamlDocument): YamlDocument {
   // The byte order mark would shift the columns of the first line.
   const body = text.startsWith('\uFEFF') ? text.slice(1) : text
   try {
-    return read(body)
+    const source = parseSource(body)
+    const positionAt = (offset: number): Position => {
+      const { line, col } = source.lines.linePos(Math.min(offset, body.length))
+      return line < 1 ? START : { line, column: Math.max(1, col) }
+    }
+    if (!('tooDeepAt' in source)) return read({ documents: source.documents, positionAt })
+    return failed('too_deep', 'nested too deeply', positionAt(source.tooDeepAt))
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
     return failed('unreadable', `cannot be read: ${plain(reason)}`, START)
   }
 }
 
-function read(text: string): YamlDocument {
-  const source = parseSource(text)
-  const positionAt = (offset: number): Position => {
-    const { line, col } = source.lines.linePos(Math.min(offset, text.length))
-    return line < 1 ? START : { line, column: Math.max(1, col) }
-  }
-  if ('tooDeepAt' in source) {
-    return failed('too_deep', 'nested too deeply', positionAt(source.tooDeepAt))
-  }
-  const [document, ...others] = source.documents
+function readSingle({ documents, positionAt }: ReadSource): YamlDocument {
+  const [document, ...others] = documents
   if (document === undefined) return empty
-  const second = others.find((other) => other.contents !== null && !isNothing(other.contents))
+  const second = others.find((other) => !isNothing(other.contents))
   if (second !== undefined) {
-    const position = positionAt(second.contents?.range?.[0] ?? second.range[0])
+    const position = positionAt(startOfDocument(second))
     return failed('several_documents', 'a file is one document; this is a second one', position)
   }
   const errors = [...document.errors, ...document.warnings, ...others.flatMap((o) => o.errors)]
-  if (errors.length > 0) {
-    const problems = errors
-      .slice(0, MAX_SYNTAX_PROBLEMS)
-      .map((error) => syntaxProblem(error, positionAt(error.pos[0])))
-    return { problems, value: undefined, position: () => START }
+  return syntaxErrors(errors, positionAt) ?? readDocument(document, positionAt)
+}
+
+function readList({ documents, positionAt }: ReadSource): YamlDocument {
+  const errors = documents.flatMap((document) => [...document.errors, ...document.warnings])
+  const wrong = syntaxErrors(errors, positionAt)
+  if (wrong !== undefined) return wrong
+  const last = documents[MAX_DOCUMENTS]
+  if (last !== undefined) {
+    const message = `a file may have ${MAX_DOCUMENTS} documents`
+    return failed('several_documents', message, positionAt(startOfDocument(last)))
   }
+  const written = documents.filter(({ contents }) => !isNothing(contents))
+  let values = 0
+  const read: YamlDocument[] = []
+  for (const document of written) {
+    values += measureDocument(document).values
+    if (values > MAX_VALUES) {
+      const message = `comes to more than ${MAX_VALUES} values`
+      return failed('too_many', message, positionAt(startOfDocument(document)))
+    }
+    read.push(readDocument(document, positionAt))
+  }
+  return {
+    problems: read.flatMap(({ problems }) => problems),
+    value: read.map(({ value }) => value),
+    position: ([index, ...path], atKey) =>
+      (read[Number(index ?? 0)] ?? empty).position(path, atKey),
+  }
+}
+
+function syntaxErrors(
+  errors: readonly YAMLError[],
+  positionAt: ReadSource['positionAt'],
+): YamlDocument | undefined {
+  if (errors.length === 0) return undefined
+  const problems = errors
+    .slice(0, MAX_SYNTAX_PROBLEMS)
+    .map((error) => syntaxProblem(error, positionAt(error.pos[0])))
+  return { problems, value: undefined, position: () => START }
+}
+
+/** Reads a document without syntax errors. */
+function readDocument(
+  document: Document.Parsed,
+  positionAt: ReadSource['positionAt'],
+): YamlDocument {
   const { targets, exceeded } = measureDocument(document)
   if (exceeded !== undefined) {
     const { code, message, offset, hint } = exceeded
@@ -144,8 +198,12 @@ function failed(
   }
 }
 
-function isNothing(node: Node): boolean {
-  return isScalar(node) && node.value === null
+function isNothing(node: Node | null): boolean {
+  return node === null || (isScalar(node) && node.value === null)
+}
+
+function startOfDocument({ contents, range }: Document.Parsed): number {
+  return contents?.range?.[0] ?? range[0]
 }
 
 function syntaxProblem(error: YAMLError, position: Position): Problem {

@@ -1,12 +1,13 @@
 import { quoted } from '../../base/text/foreign-text.ts'
 import { parseRules, parseWithPositions, type ReadRules } from '../file/parse.ts'
 import { pathText, type Path, type Problem } from '../file/problem.ts'
-import { located, type YamlDocument } from '../file/yaml-document.ts'
+import { located, readYamlList, type YamlDocument } from '../file/yaml-document.ts'
 import { CHAOS_MONKEY } from './chaos-monkey.ts'
 import { CHAOS_MESH } from './chaos-mesh.ts'
 import type { Converter } from './converter.ts'
 import { ISTIO } from './istio.ts'
 import { KUMA } from './kuma.ts'
+import { itemsOf, listOf } from './manifest.ts'
 import { MCP_CHAOS } from './mcp-chaos.ts'
 import { ENVOY } from './envoy.ts'
 import { type Format, FORMATS } from './formats.ts'
@@ -46,9 +47,17 @@ export type Imported =
     }
   | { readonly ok: false; readonly format?: Format; readonly problems: readonly Problem[] }
 
-/** Converts a file of another tool. Without a format, it is recognized. Never throws. */
+/**
+ * Converts a file of another tool. Without a format, it is recognized. Several documents are read as
+ * a `List` of Kubernetes objects. Never throws.
+ */
 export function importFaults(input: string | Uint8Array, format?: Format): Imported {
-  return importRead(parseWithPositions(input), format)
+  const { parsed, document } = parseWithPositions(input)
+  if (document?.problems[0]?.code !== 'several_documents') {
+    return importRead({ parsed, document }, format)
+  }
+  const text = typeof input === 'string' ? input : Buffer.from(input).toString('utf8')
+  return importRead({ parsed, document: listOf(readYamlList(text)) ?? document }, format)
 }
 
 /** Converts a document that was read as a rules file before. */
@@ -86,6 +95,15 @@ function convert(format: Format, document: YamlDocument): Imported {
     problems,
   })
   const { value } = document
+  for (const item of itemsOf(value)) {
+    const other = formatOf(item.value)
+    if (other === undefined || other === format) continue
+    report.note(
+      'left_out',
+      `is ${CONVERTERS[other].source}; convert it with --from ${other}`,
+      item.path,
+    )
+  }
   if (report.drafts.length + report.notes.length === 0 && !converter.recognizes(value)) {
     report.problem('wrong_type', `is not ${converter.source}`, [])
   }
