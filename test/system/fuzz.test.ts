@@ -6,7 +6,7 @@ import { startProgram } from '../support/program.ts'
 import { seedOfRun } from '../support/random.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
-const SECONDS = 20
+const SECONDS = 12
 
 test.each(Object.keys(TARGETS))('nothing is found by fuzzing %s for a while', async (target) => {
   const options = ['--target', target, '--seconds', String(SECONDS), '--seed', String(seedOfRun())]
