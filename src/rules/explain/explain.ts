@@ -91,8 +91,7 @@ export function explain(
         stoppedBy[chain],
       )
       const isMereDryRun = rule.dryRun && states?.dryRun !== true
-      const samples = outcome.result === 'sampled' || outcome.result === 'dry_run'
-      if (samples && rule.stop && !isMereDryRun) stoppedBy[chain] ??= rule.name
+      if (samples(outcome) && rule.stop && !isMereDryRun) stoppedBy[chain] ??= rule.name
       return { ...outcome, faults: faultsOf(rule, facts, outcome.matches, batched) }
     })
   return { disarmed, rules: together(rules, ruleSet, batched) }
@@ -112,8 +111,7 @@ export function explainConnection(
     .filter(({ isConnection }) => isConnection)
     .map((rule) => {
       const outcome = outcomeOf(rule, facts, now, states, restraint, stoppedBy)
-      const samples = outcome.result === 'sampled' || outcome.result === 'dry_run'
-      if (samples && rule.stop && !rule.dryRun) stoppedBy ??= rule.name
+      if (samples(outcome) && rule.stop && !rule.dryRun) stoppedBy ??= rule.name
       return { ...outcome, faults: faultsOf(rule, facts, false, false) }
     })
 }
@@ -175,6 +173,10 @@ function outcomeOf(
     until: instantText(windowEnd(rule.selection, state.since)),
   }
   return { ...base, result, forecast, ...times }
+}
+
+function samples({ result }: Pick<RuleOutlook, 'result'>): boolean {
+  return result === 'sampled' || result === 'dry_run'
 }
 
 const NO_TIMES = { appliedAt: undefined, until: undefined }

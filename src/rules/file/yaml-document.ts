@@ -1,11 +1,8 @@
 import {
-  type Alias,
   type Document,
   type Node,
   type YAMLError,
-  isAlias,
   isMap,
-  isPair,
   isScalar,
   isSeq,
   Composer,
@@ -15,7 +12,8 @@ import {
   type CST,
 } from 'yaml'
 import { plain, quoted } from '../../base/text/foreign-text.ts'
-import { measureDocument, MAX_DEPTH, MAX_VALUES } from './document-bounds.ts'
+import { type Measured, measureDocument, MAX_DEPTH, MAX_VALUES } from './document-bounds.ts'
+import { offsetOf } from './node-offset.ts'
 import { type Finding, type Path, pathText, type Problem, type ProblemCode } from './problem.ts'
 
 /** One level of values has up to two levels of the parser: a map in a list in a map. */
@@ -118,7 +116,10 @@ function readSingle({ documents, positionAt }: ReadSource): YamlDocument {
     return failed('several_documents', 'a file is one document; this is a second one', position)
   }
   const errors = [...document.errors, ...document.warnings, ...others.flatMap((o) => o.errors)]
-  return syntaxErrors(errors, positionAt) ?? readDocument(document, positionAt)
+  return (
+    syntaxErrors(errors, positionAt) ??
+    readDocument(document, measureDocument(document), positionAt)
+  )
 }
 
 function readList({ documents, positionAt }: ReadSource): YamlDocument {
@@ -134,12 +135,13 @@ function readList({ documents, positionAt }: ReadSource): YamlDocument {
   let values = 0
   const read: YamlDocument[] = []
   for (const document of written) {
-    values += measureDocument(document).values
+    const measured = measureDocument(document)
+    values += measured.values
     if (values > MAX_VALUES) {
       const message = `comes to more than ${MAX_VALUES} values`
       return failed('too_many', message, positionAt(startOfDocument(document)))
     }
-    read.push(readDocument(document, positionAt))
+    read.push(readDocument(document, measured, positionAt))
   }
   return {
     problems: read.flatMap(({ problems }) => problems),
@@ -163,9 +165,9 @@ function syntaxErrors(
 /** Reads a document without syntax errors. */
 function readDocument(
   document: Document.Parsed,
+  { targets, exceeded }: Measured,
   positionAt: ReadSource['positionAt'],
 ): YamlDocument {
-  const { targets, exceeded } = measureDocument(document)
   if (exceeded !== undefined) {
     const { code, message, offset, hint } = exceeded
     return failed(code, message, positionAt(offset), hint)
@@ -219,46 +221,6 @@ const MESSAGES: Readonly<Partial<Record<string, string>>> = {
 
 function messageOf(error: YAMLError): string {
   return MESSAGES[error.code] ?? `not YAML: ${plain(error.message)}`
-}
-
-/** Returns the node at a path, or the deepest existing one above. */
-function offsetOf(
-  contents: unknown,
-  targets: ReadonlyMap<Alias, unknown>,
-  path: Path,
-  atKey: boolean,
-): number {
-  let node = contents
-  let offset = startOf(node) ?? 0
-  for (const [index, step] of path.entries()) {
-    if (isAlias(node)) node = targets.get(node)
-    if (isMap(node)) {
-      const pair = node.items.findLast(
-        (item) => isPair(item) && isScalar(item.key) && String(item.key.value) === String(step),
-      )
-      if (pair === undefined) return offset
-      const key = startOf(pair.key) ?? offset
-      offset = atKey && index === path.length - 1 ? key : (valueStart(pair.value) ?? key)
-      node = pair.value
-    } else if (isSeq(node) && typeof step === 'number') {
-      node = node.items[step]
-      offset = startOf(node) ?? offset
-    } else {
-      return offset
-    }
-  }
-  return offset
-}
-
-/** Prefers the key where the value is empty. */
-function valueStart(node: unknown): number | undefined {
-  const range = isScalar(node) && node.value === null ? node.range : undefined
-  return range !== undefined && range?.[0] === range?.[1] ? undefined : startOf(node)
-}
-
-function startOf(node: unknown): number | undefined {
-  if (isMap(node) || isSeq(node) || isScalar(node) || isAlias(node)) return node.range?.[0]
-  return undefined
 }
 
 /** The documents and line starts of a text; or the position where it is nested too deeply. */

@@ -95,15 +95,7 @@ function convert(format: Format, document: YamlDocument): Imported {
     problems,
   })
   const { value } = document
-  for (const item of itemsOf(value)) {
-    const other = formatOf(item.value)
-    if (other === undefined || other === format) continue
-    report.note(
-      'left_out',
-      `is ${CONVERTERS[other].source}; convert it with --from ${other}`,
-      item.path,
-    )
-  }
+  noteOtherFormats(report, format, value)
   if (report.drafts.length + report.notes.length === 0 && !converter.recognizes(value)) {
     report.problem('wrong_type', `is not ${converter.source}`, [])
   }
@@ -115,6 +107,16 @@ function convert(format: Format, document: YamlDocument): Imported {
   if (!parsed.ok) return rejected(parsed.problems.map((each) => atSource(each, report, document)))
   const notes = report.notes.map((each) => noteAt(each, document)).sort(byPosition)
   return { ok: true, format, text, rules: report.drafts.length, notes }
+}
+
+/** Names the items of a list that another format converts. */
+function noteOtherFormats(report: Report, format: Format, value: unknown): void {
+  for (const item of itemsOf(value)) {
+    const other = formatOf(item.value)
+    if (other === undefined || other === format) continue
+    const message = `is ${CONVERTERS[other].source}; convert it with --from ${other}`
+    report.note('left_out', message, item.path)
+  }
 }
 
 /** Moves an error of the converted rules to the object from which the rule comes. */
