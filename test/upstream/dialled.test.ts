@@ -18,7 +18,7 @@ afterAll(() => upstream.close())
 /** Connects, and returns both ends. */
 async function dial(dialled: DialledSockets, ...addresses: string[]): Promise<[Socket, Socket]> {
   const accepted = once(upstream.server, 'connection') as Promise<[Socket]>
-  const found = addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))
+  const found = addresses.map((address) => ({ address, family: 4 }))
   const lookup: LookupFunction = (_, __, done) => setImmediate(done, null, found)
   const socket = connect({ host: 'a-name', port: upstream.port, lookup })
   noteDial(socket, dialled)
