@@ -14,5 +14,5 @@ bin=$PWD/build/system-tools/node_modules/$package/bin
 [ -x "$bin/node" ] || { echo "on-node: $bin/node is missing; run test/system/install.sh" >&2; exit 1; }
 export PATH="$bin:$PATH"
 node --version
-npm run -s build
+npm run -s build -- --if-changed
 exec node node_modules/vitest/vitest.mjs run "$@"
