@@ -7,12 +7,11 @@ const named = (...names: readonly string[]): string[] =>
 /** Tests that mostly wait: several run at a time. */
 const BESIDE_EACH_OTHER = [
   ...WAITING,
-  ...named('experiment-alerts', 'experiment-endings', 'experiments'),
+  ...named('agents-replay', 'experiment-alerts', 'experiment-endings', 'experiments'),
 ]
 
 /** Tests that measure time or memory, or whose verdicts depend on time. */
 const ALONE = named(
-  'agents-replay',
   'cluster',
   'cluster-stop',
   'database-blocked',
@@ -30,7 +29,6 @@ const ALONE = named(
   'soak',
   'status-watch',
   'stdio-soak',
-  'truth',
 )
 
 /** Tests with a cluster, pods or network namespaces, of which there is one at a time. */
