@@ -86,7 +86,8 @@ export async function explainCommand(
     write(`${JSON.stringify({ request, disarmed, explained, connection }, null, 2)}\n`)
     return 0
   }
-  if (connection !== undefined && connection.rules.length > 0) {
+  const hasConnection = connection !== undefined && connection.rules.length > 0
+  if (hasConnection) {
     write(
       `The connection:\n\n${explainText({ disarmed, ...connection }, 'connection')}\nThe call:\n\n`,
     )
@@ -97,7 +98,8 @@ export async function explainCommand(
     const which = explained.length > 1 ? ` (${index + 1} of ${explained.length})` : ''
     const title = call === undefined ? `${http.method} ${http.path}, without a call` : titleOf(call)
     if (isRecorded) write(`${plain(title)}${which}\n\n`)
-    write(explainText({ disarmed, rules }))
+    const isFirst = index === 0 && !hasConnection
+    write(explainText({ disarmed: isFirst ? disarmed : undefined, rules }))
   }
   if (hasConnectionRules && asked.outbound === undefined) {
     write('Rules about connections are left out; --outbound host:port explains them.\n')
