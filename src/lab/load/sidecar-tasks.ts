@@ -11,6 +11,9 @@ const MARGIN_MS = 2_000
 /** Verdicts are not waited for any longer, whatever `--task-window` says. */
 const MAX_WAIT_MS = 120_000
 
+/** Clocks of pods differ by less. */
+const CLOCK_BLUR_MS = 2_000
+
 /** The counts of one sidecar; without `tasks` it does not group calls into tasks. */
 export interface TaskReading {
   /** Names the sidecar: `the sidecar at http://127.0.0.1:15390`. */
@@ -91,14 +94,22 @@ export async function watchTasks(
   gates: readonly SloGate[],
 ): Promise<TaskWatch | undefined> {
   const gate = verdictGate(gates)
+  const beganAt = Date.now()
   const before = await readBefore(read, gate)
   const without = withoutTasks(before)
   if (read !== undefined && before.length > 0 && without === undefined) {
-    return { ended: (sent, wait) => readEnd(read, before, sent, gate && wait) }
+    return { ended: (sent, wait) => readEnd(read, { beganAt, before }, sent, gate && wait) }
   }
   if (gate === undefined) return undefined
   if (without === undefined) throw new LoadError('NO_VERDICTS', needsVerdicts(gate), NAME_SIDECAR)
   throw new LoadError('NO_VERDICTS', needsTasks(gate, without), START_WITH_TASKS)
+}
+
+/** The counts before the load. */
+interface TasksBefore {
+  readonly before: readonly TaskReading[]
+  /** Milliseconds since the epoch. */
+  readonly beganAt: number
 }
 
 async function readBefore(
@@ -117,15 +128,15 @@ async function readBefore(
 
 async function readEnd(
   read: ReadTasks,
-  before: readonly TaskReading[],
+  begin: TasksBefore,
   sent: SentCounts | undefined,
   wait: VerdictWait | undefined,
 ): Promise<AgentResult> {
-  const start = before.flatMap(({ tasks }) => tasks ?? [])
+  const start = begin.before.flatMap(({ tasks }) => tasks ?? [])
   try {
     const reading = await read()
-    const first = countsOf(before, reading)
-    const last = wait === undefined ? first : countsOf(before, await settled(read, reading, wait))
+    const first = countsOf(begin, reading)
+    const last = wait === undefined ? first : countsOf(begin, await settled(read, reading, wait))
     const agents = agentsBetween(start, last)
     if (sent === undefined) return agents
     const { tasks, calls, retries } = agentsBetween(start, first).tasks
@@ -138,12 +149,20 @@ async function readEnd(
 }
 
 /** Returns the counts of all sidecars. Throws an `AdminError` when counts of one were lost. */
-function countsOf(before: readonly TaskReading[], now: readonly TaskReading[]): readonly Tasks[] {
+function countsOf({ before, beganAt }: TasksBefore, now: readonly TaskReading[]): readonly Tasks[] {
   const lost = before.find(({ name, tasks }) => {
     const found = now.find((each) => each.name === name)
     return found?.tasks?.since !== tasks?.since
   })
   if (lost !== undefined) throw new AdminError(`${lost.name} ended or restarted during the load`)
+  // A sidecar that began later counts from zero; of others the counts before the load are needed.
+  const unread = now.find(
+    ({ name, tasks }) =>
+      tasks !== undefined &&
+      !before.some((each) => each.name === name) &&
+      Date.parse(tasks.since ?? '') < beganAt - CLOCK_BLUR_MS,
+  )
+  if (unread !== undefined) throw new AdminError(`${unread.name} did not respond before the load`)
   return now.flatMap(({ tasks }) => tasks ?? [])
 }
 
