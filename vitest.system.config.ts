@@ -7,11 +7,12 @@ const named = (...names: readonly string[]): string[] =>
 /** Tests that mostly wait: several run at a time. */
 const BESIDE_EACH_OTHER = [
   ...WAITING,
-  ...named('agents-replay', 'experiment-alerts', 'experiment-endings', 'experiments'),
+  ...named('experiment-alerts', 'experiment-endings', 'experiments'),
 ]
 
 /** Tests that measure time or memory, or whose verdicts depend on time. */
 const ALONE = named(
+  'agents-replay',
   'cluster',
   'cluster-stop',
   'database-blocked',
