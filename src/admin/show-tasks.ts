@@ -56,7 +56,7 @@ class FilteredVerdict implements Filtered {
 /** Shows one verdict. */
 export function verdictLine(
   { task, event, verdict, at }: TaskEvent,
-  { ids, watch }: Pick<AgentSource, 'ids' | 'watch'>,
+  { ids }: Pick<AgentSource, 'ids'>,
 ): VerdictLine {
   const { action, causes, outcome, origin, trace, client, session } = event.facts
   const tool = toolOf(action)
@@ -74,7 +74,7 @@ export function verdictLine(
     origin,
     verdict,
     retries: event.retries,
-    ...(verdict === 'duplicate_execution' && { idempotent: watch.tools.isSafe(tool) }),
+    ...(verdict === 'duplicate_execution' && { idempotent: action.server.isSafe(tool) }),
     ...(trace !== undefined && { trace: traceId(trace)! }),
   }
 }

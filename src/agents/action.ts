@@ -4,12 +4,15 @@ import { jsonHash } from '../base/json/json-hash.ts'
 import { fieldsOf, isRecord } from '../base/values.ts'
 import { cutText } from '../telemetry/shown-ids.ts'
 import { MAX_TOOL_LABEL } from '../telemetry/tool-label.ts'
+import type { ServerTools } from './server-tools.ts'
 
 /** The facts of one call of an agent. */
 export interface ActionFacts {
   readonly method: string
   /** The tool, prompt, resource or MCP task that the call names. */
   readonly name: string | undefined
+  /** The tools of the server to which the call goes. */
+  readonly server: ServerTools
   readonly receivedAt: number
   /** The call while it is open: its arguments are not kept. */
   call: RequestCall | undefined
@@ -55,9 +58,9 @@ function hashOfCall({ method, params }: RequestCall): number {
     : jsonHash({ ...params, _meta: undefined })
 }
 
-/** Returns a key that calls of the same tool with the same arguments share. */
-export function callKey(action: ActionFacts): string {
-  return `${hashOf(action)} ${action.method} ${action.name ?? ''}`
+/** Returns a key that calls of the same tool with the same arguments share: a number, as many are kept. */
+export function callKey(action: ActionFacts): number {
+  return jsonHash([hashOf(action), action.method, action.name ?? '', action.server.id])
 }
 
 /** Returns the value of a key of `_meta`, as text. */

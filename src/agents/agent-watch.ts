@@ -4,9 +4,11 @@ import type { TaskCounts } from '../telemetry/task-counts.ts'
 import { isError } from '../telemetry/outcome-index.ts'
 import { callKey, hashOf, isHandshake, isPassive, keptName } from './action.ts'
 import { type ActionEnd, causesOf, factsOf, FaultEvent } from './fault-event.ts'
-import { SafeTools } from './safe-tools.ts'
+import { ServerTools } from './server-tools.ts'
+import { ShownEvents } from './shown-events.ts'
 import { type Action, type Decided, earlyReaction, isComparedLater, type Task } from './task.ts'
-import { callerKey, type TaskFacts, taskKeyOf, type TaskKeys } from './task-key.ts'
+import { TaskFinder } from './task-finder.ts'
+import type { TaskFacts, TaskKeys } from './task-key.ts'
 import { MAX_TASKS, TaskTable } from './task-table.ts'
 
 export interface AgentWatchOptions extends TaskKeys {
@@ -35,20 +37,22 @@ export class AgentWatch {
   readonly window: number
   /** The start of all counts, in milliseconds since the epoch. */
   readonly beganAt: number
-  readonly #options: AgentWatchOptions
+  readonly #maxRetries: number
   readonly #counts: TaskCounts
   readonly #now: () => number
   readonly #tasks: TaskTable
+  readonly #finder: TaskFinder
   readonly #undecided = new Set<Task>()
   #waiting = 0
   readonly #ended: Task[] = []
-  readonly tools = new SafeTools()
+  readonly #shown = new ShownEvents()
+  readonly #servers = new Map<string, ServerTools>()
   readonly #readers = new Set<(event: TaskEvent) => void>()
   readonly #onEvict: () => void
 
   constructor(options: AgentWatchOptions, counts: TaskCounts, onEvict: () => void = () => {}) {
     this.window = options.window
-    this.#options = options
+    this.#maxRetries = options.maxRetries
     this.#counts = counts
     this.#now = options.now ?? Date.now
     this.beganAt = this.#now()
@@ -57,6 +61,7 @@ export class AgentWatch {
       this.#onEvict()
       this.#end(oldest)
     })
+    this.#finder = new TaskFinder(options, this.#tasks, this.#now, (task) => this.#overlap(task))
   }
 
   /** The number of tasks that have not ended. */
@@ -81,9 +86,16 @@ export class AgentWatch {
     return () => this.#readers.delete(reader)
   }
 
+  /** Returns what is known of the tools of a server, by its address. */
+  serverOf(address: string): ServerTools {
+    const known = this.#servers.get(address) ?? new ServerTools(this.#servers.size)
+    this.#servers.set(address, known)
+    return known
+  }
+
   /** Takes a call that arrives; undefined when nothing names its task. */
   started(call: RequestCall, facts: TaskFacts, now: number): Action | undefined {
-    const task = this.#taskOf(call, facts)
+    const task = this.#finder.taskOf(call, facts)
     if (task === undefined) return undefined
     this.#tasks.use(task, now)
     const method = keptName(call.method)
@@ -95,6 +107,7 @@ export class AgentWatch {
       task,
       method,
       name,
+      server: facts.server,
       call,
       hash: undefined,
       receivedAt: now,
@@ -102,6 +115,8 @@ export class AgentWatch {
       overlaps,
       isPassive: passive,
       isRetry: false,
+      isOk: false,
+      isExecuted: false,
     }
     action.isRetry = task.failed.size > 0 && task.failed.has(callKey(action))
     if (!passive) {
@@ -133,6 +148,8 @@ export class AgentWatch {
     const { task, method } = action
     const { outcome } = end.record
     const isOk = outcome === 'ok'
+    action.isOk = isOk
+    action.isExecuted = end.isExecuted
     this.#tasks.use(task, now)
     if (!action.isPassive) {
       task.open--
@@ -141,11 +158,8 @@ export class AgentWatch {
     if (!action.isRetry && method === 'tools/call' && action.name !== undefined) {
       this.#counts.ofTool(action.name, task.tools)
     }
-    const isDuplicate = task.undecided.length > 0 && this.#followEnded(action, isOk, end)
-    if (isDuplicate || (action.isRetry && isError(outcome))) {
-      task.wasted++
-      this.#counts.wasted++
-    }
+    const isDuplicate = task.undecided.length > 0 && this.#followEnded(action)
+    if (isDuplicate || (action.isRetry && isError(outcome))) this.#wasted(task)
     const causes = causesOf(end)
     if (action.isRetry && isOk && end.record.changed !== true) task.retrySucceeded(callKey(action))
     // The arguments go with the end of the call: what is compared later is hashed now.
@@ -155,14 +169,14 @@ export class AgentWatch {
     task.events++
     const reaction = earlyReaction(action, outcome, now)
     const at = reaction === undefined ? now : Math.min(now, reaction.receivedAt)
-    const event = new FaultEvent(factsOf(action, end, causes, at), this.#options.maxRetries)
+    const event = new FaultEvent(factsOf(action, end, causes, at), this.#maxRetries)
     if (event.facts.isNoticed && !action.isRetry) task.hasFailed(callKey(action))
     this.#add(action, event, reaction)
   }
 
   /** Returns true for a call that was executed twice. */
-  #followEnded(action: Action, isOk: boolean, { isExecuted }: ActionEnd): boolean {
-    const { task } = action
+  #followEnded(action: Action): boolean {
+    const { task, isOk, isExecuted } = action
     let isDuplicate = false
     for (const event of task.undecided.slice()) {
       if (event.facts.endedAt > action.receivedAt) continue
@@ -192,35 +206,6 @@ export class AgentWatch {
     }
   }
 
-  #taskOf(call: RequestCall, facts: TaskFacts): Task | undefined {
-    const named = taskKeyOf(this.#options, call, facts)
-    const known = named && this.#tasks.find(named.kind, named.key)
-    const isNamed = named !== undefined && named.kind !== 'session' && named.kind !== 'client'
-    if (!isNamed && call.method === 'initialize') {
-      const task = this.#reinitialized(callerKey(facts.caller), known)
-      if (task !== undefined) {
-        if (facts.session !== '') this.#tasks.alias(task, facts.session)
-        return task
-      }
-    }
-    if (known !== undefined || named === undefined) return known
-    const { kind, key } = named
-    const caller = kind === 'session' ? callerKey(facts.caller) : ''
-    return this.#tasks.create(kind, key, caller, this.#now())
-  }
-
-  /**
-   * Returns the task whose agent begins a new session: the only one of its caller, with an event
-   * that waits. With several, it may be any of them.
-   */
-  #reinitialized(caller: string, known: Task | undefined): Task | undefined {
-    const all = this.#tasks.sessionsOf(caller).filter((task) => task !== known)
-    const waiting = all.filter((task) => task.undecided.some((event) => event.isOpen))
-    if (waiting.length === 1 && all.length === 1) return waiting[0]
-    for (const task of waiting) this.#overlap(task)
-    return undefined
-  }
-
   #follow(action: Action): void {
     const { task } = action
     for (const event of task.undecided.slice()) {
@@ -241,13 +226,21 @@ export class AgentWatch {
     this.#waiting++
     this.#undecided.add(task)
     if (!event.facts.isNoticed) return this.#decide(task, event)
+    this.#tasks.waits(task)
     // Any of several calls may be the first after the client left.
     if (reaction?.seq === seq + 1) {
-      if (event.isRepeatedBy(reaction) && !reaction.isRetry) {
+      const isNewRetry = !reaction.isRetry && !isHandshake(reaction.method)
+      if (isNewRetry && event.isRepeatedBy(reaction)) {
         task.foundRetry(reaction)
         this.#counts.retries++
       }
-      if (event.followedBy(reaction) || reaction.call === undefined) this.#decide(task, event)
+      const decides = event.followedBy(reaction)
+      const hasEnded = reaction.call === undefined
+      if (hasEnded && !decides) {
+        event.followEnded(reaction, reaction.isOk, reaction.isExecuted)
+        if (event.verdict === 'duplicate_execution') this.#wasted(task)
+      }
+      if (hasEnded || decides) this.#decide(task, event)
       return
     }
     if (reaction !== undefined || (task.isShared && (overlaps || seq !== task.seq))) {
@@ -269,7 +262,7 @@ export class AgentWatch {
     this.#waiting--
     if (task.undecided.length === 0) this.#undecided.delete(task)
     const decided = { event, verdict, at: this.#now() }
-    task.show(decided)
+    this.#shown.add(task, decided)
     const tool = toolOf(facts.action)
     this.#counts.decided(verdict)
     if (verdict === 'continued' && facts.isNoticed) this.#counts.silent++
@@ -277,9 +270,15 @@ export class AgentWatch {
       this.#counts.afterFault({ tool, fault, verdict, trace: facts.trace })
     }
     if (verdict === 'duplicate_execution') {
-      this.#counts.duplicated(tool, this.tools.isSafe(tool) ? 'declared' : 'not_declared')
+      const isSafe = facts.action.server.isSafe(tool)
+      this.#counts.duplicated(tool, isSafe ? 'declared' : 'not_declared')
     }
     for (const reader of this.#readers) reader({ ...decided, task })
+  }
+
+  #wasted(task: Task): void {
+    task.wasted++
+    this.#counts.wasted++
   }
 
   /** Counts a task as open from its first call or event on. */
@@ -291,6 +290,7 @@ export class AgentWatch {
     task.isEnded = true
     for (const event of task.undecided.slice()) this.#decide(task, event)
     this.#tasks.remove(task)
+    this.#shown.ended(task)
     if (!task.counts) return
     this.#counts.open--
     this.#counts.endedAs(task.result)

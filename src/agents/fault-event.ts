@@ -26,7 +26,7 @@ export interface EventFacts {
   readonly origin: Origin
   /** True when the client learned that something went wrong, or got a changed result. */
   readonly isNoticed: boolean
-  /** True when the upstream is known to have executed the call, and the client did not learn it. */
+  /** True when the upstream is known to have executed the tool, and the client did not learn it. */
   readonly isExecuted: boolean
   /** The time before which the client was asked not to come back. */
   readonly retryAt: number | undefined
@@ -78,7 +78,8 @@ export class FaultEvent {
     if (!isSame || !this.#mayRetry(next)) return false
     if (++this.retries <= this.#maxRetries) return false
     this.verdict = 'runaway'
-    return true
+    // A second execution is worse, and is known when the call ends.
+    return !this.facts.isExecuted
   }
 
   /** Takes the end of a call that arrived after the event; returns true when it decides. */
@@ -92,7 +93,7 @@ export class FaultEvent {
       this.#isConfirmed = true
       this.#reaction = undefined
     }
-    if (this.#isOfSameTool(next)) return isOk
+    if (this.#isOfSameTool(next)) return isOk && (!facts.isExecuted || this.isRepeatedBy(next))
     // A session or a list is followed by what it was asked for.
     return this.#isConfirmed && !facts.isExecuted && this.retries === 0
   }
@@ -131,8 +132,9 @@ export class FaultEvent {
     return this.facts.outcome !== 'ok' || this.isRepeatedBy(next)
   }
 
-  #isOfSameTool({ method, name }: ActionFacts): boolean {
-    return this.facts.action.method === method && this.facts.action.name === name
+  #isOfSameTool({ method, name, server }: ActionFacts): boolean {
+    const { action } = this.facts
+    return action.method === method && action.name === name && action.server === server
   }
 }
 
@@ -151,7 +153,8 @@ export function factsOf(
     outcome,
     origin,
     isNoticed: !isOk || changed === true,
-    isExecuted: isExecuted && !isOk,
+    // Other methods only read, and may be repeated.
+    isExecuted: isExecuted && !isOk && action.method === 'tools/call',
     retryAt: retryAt === undefined ? undefined : Math.min(retryAt, now + MAX_RETRY_AFTER),
     endedAt: now,
     trace: trace === undefined ? undefined : inOnePiece(trace),

@@ -6,6 +6,7 @@ import type { ClientInfo, RequestCall } from '../mcp/call.ts'
 import { isModern } from '../mcp/protocol-version.ts'
 import { metaOf } from './action.ts'
 import type { KeyKind } from './key-kinds.ts'
+import type { ServerTools } from './server-tools.ts'
 
 /** Configures how calls are grouped into tasks. */
 export interface TaskKeys {
@@ -25,6 +26,8 @@ export interface TaskFacts {
   /** The first 55 characters of a valid `traceparent`. */
   readonly trace: string | undefined
   readonly client: ClientInfo | undefined
+  /** The tools of the server to which the request goes. */
+  readonly server: ServerTools
 }
 
 export interface TaskKey {

@@ -11,6 +11,13 @@ const MAX_KEY = 256
 /** The most sessions of one task that are remembered. */
 const MAX_ALIASES = 8
 
+/** The tasks of the sessions of one caller. */
+class CallerSessions {
+  readonly all = new Set<Task>()
+  /** Those with an event for which the first call that follows may be missing. */
+  readonly waiting = new Set<Task>()
+}
+
 /** Finds tasks by key, in order of use. */
 export class TaskTable {
   readonly #tasks: Readonly<Record<KeyKind, Map<string, Task>>> = {
@@ -21,7 +28,7 @@ export class TaskTable {
     client: new Map(),
   }
   /** The tasks with a session as their key, by caller. */
-  readonly #ofCaller = new Map<string, Set<Task>>()
+  readonly #ofCaller = new Map<string, CallerSessions>()
   readonly #used = new Chain<Task>()
   readonly #limit: number
   readonly #onFull: (oldest: Task) => void
@@ -63,9 +70,9 @@ export class TaskTable {
     this.#tasks[kind].set(task.key, task)
     this.#used.add(task)
     if (kind === 'session') {
-      const others = this.#ofCaller.get(caller)
-      if (others === undefined) this.#ofCaller.set(caller, new Set([task]))
-      else others.add(task)
+      const sessions = this.#ofCaller.get(caller) ?? new CallerSessions()
+      this.#ofCaller.set(caller, sessions)
+      sessions.all.add(task)
     }
     return task
   }
@@ -85,17 +92,25 @@ export class TaskTable {
     this.#tasks.session.set(key, task)
   }
 
-  /** Returns the tasks of the sessions of a caller. */
-  sessionsOf(caller: string): readonly Task[] {
-    return [...(this.#ofCaller.get(caller) ?? [])]
+  /** Takes an event of a task that waits for the first call that follows. */
+  waits(task: Task): void {
+    if (task.kind === 'session') this.#ofCaller.get(task.caller)?.waiting.add(task)
+  }
+
+  /** Returns the tasks of the sessions of a caller; undefined without any. */
+  sessionsOf(caller: string): CallerSessions | undefined {
+    return this.#ofCaller.get(caller)
   }
 
   remove(task: Task): void {
     this.#tasks[task.kind].delete(task.key)
     for (const key of task.aliases) this.#tasks.session.delete(key)
     this.#used.remove(task)
-    const others = this.#ofCaller.get(task.caller)
-    if (others?.delete(task) === true && others.size === 0) this.#ofCaller.delete(task.caller)
+    const sessions = this.#ofCaller.get(task.caller)
+    sessions?.waiting.delete(task)
+    if (sessions?.all.delete(task) === true && sessions.all.size === 0) {
+      this.#ofCaller.delete(task.caller)
+    }
   }
 }
 

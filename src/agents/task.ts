@@ -23,6 +23,10 @@ export interface Action extends ActionFacts {
   readonly isPassive: boolean
   /** True when the call repeats one that failed. */
   isRetry: boolean
+  /** Once it has ended: true for a correct response. */
+  isOk: boolean
+  /** Once it has ended: true when the upstream is known to have executed it. */
+  isExecuted: boolean
 }
 
 /** The outcomes of calls that their client left. */
@@ -52,8 +56,6 @@ export function isComparedLater({ task }: Action): boolean {
 
 /** The most failed calls by which a retry is recognized. */
 const MAX_FAILED = 32
-/** The most decided events of a task that are shown. */
-const MAX_SHOWN = 10
 
 /** The calls of one user intent, as far as its key tells them from others. */
 export class Task {
@@ -85,7 +87,7 @@ export class Task {
   /** True when the last call failed. */
   isFailing = false
   /** By key, the calls that failed, and did not succeed by a retry since. */
-  readonly failed = new Map<string, number>()
+  readonly failed = new Map<number, number>()
   readonly undecided: FaultEvent[] = []
   readonly decided: Decided[] = []
   newer: Task | undefined
@@ -114,12 +116,12 @@ export class Task {
     return this.events > 0 ? 'recovered' : 'ok'
   }
 
-  hasFailed(key: string): void {
+  hasFailed(key: number): void {
     this.failed.set(key, (this.failed.get(key) ?? 0) + 1)
     if (this.failed.size > MAX_FAILED) this.failed.delete(this.failed.keys().next().value!)
   }
 
-  retrySucceeded(key: string): void {
+  retrySucceeded(key: number): void {
     const left = (this.failed.get(key) ?? 1) - 1
     if (left === 0) this.failed.delete(key)
     else this.failed.set(key, left)
@@ -131,10 +133,5 @@ export class Task {
     this.calls--
     this.retries++
     if (action.call === undefined) this.retrySucceeded(callKey(action))
-  }
-
-  show(decided: Decided): void {
-    this.decided.push(decided)
-    if (this.decided.length > MAX_SHOWN) this.decided.shift()
   }
 }

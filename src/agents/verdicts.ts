@@ -6,7 +6,7 @@ export const VERDICTS = {
   ambiguous:
     'calls overlapped, or a new session began, where only the session or the client names the task: they may belong to several tasks; or the client cancelled the call and made several others before it ended',
   duplicate_execution:
-    'the upstream had executed the call, the client did not learn of it, and a retry with the same arguments was executed again',
+    'the upstream had executed a tool, the client did not learn of it, and a retry with the same arguments was executed again',
   runaway: 'the tool was called again more than `--task-retries` times without a success',
   ignored_retry_after: 'the tool was called again before the time that `Retry-After` named',
   honoured_retry_after: 'the tool was called again at or after the time that `Retry-After` named',

@@ -1,4 +1,3 @@
-import type { AgentWatch } from '../agents/agent-watch.ts'
 import type { ClientInfo, JsonRpcId, Origin, Outcome, RequestCall } from '../mcp/call.ts'
 import { CANCELLED, cancelledId, outcomeOfCancellation, reasonOf } from '../mcp/cancellation.ts'
 import type { PostedMessages } from '../mcp/classify.ts'
@@ -11,6 +10,7 @@ import { TaskTools, hasToolResult } from '../mcp/task-tools.ts'
 import type { CallWatch } from '../telemetry/call-watch.ts'
 import type { CallRecord, Telemetry } from '../telemetry/telemetry.ts'
 import type { Caller } from '../http/caller.ts'
+import type { AgentsOfServer } from './agents-of-server.ts'
 import { type CallEntry, SessionlessCalls, newEntry } from './call-entry.ts'
 import { actionEnd, effectsOn, type Explained, recordOf } from './ended-call.ts'
 import type { SendBarrier } from './send-barrier.ts'
@@ -39,7 +39,7 @@ export class InFlightRequests {
   readonly #telemetry: Telemetry
   readonly #now: () => number
   readonly #watch: CallWatch | undefined
-  readonly #agents: AgentWatch | undefined
+  readonly #agents: AgentsOfServer | undefined
   #open = 0
 
   constructor(
@@ -47,7 +47,7 @@ export class InFlightRequests {
     telemetry: Telemetry,
     now: () => number,
     watch?: CallWatch,
-    agents?: AgentWatch,
+    agents?: AgentsOfServer,
   ) {
     this.#telemetry = telemetry
     this.#now = now
@@ -92,8 +92,8 @@ export class InFlightRequests {
     const from = session === '' ? caller : undefined
     const entry = newEntry(call, session, receivedAt, trace, from, client)
     if (this.#agents !== undefined && caller !== undefined) {
-      const facts = { caller, session: stated, trace, client }
-      entry.action = this.#agents.started(call, facts, receivedAt)
+      const facts = { caller, session: stated, trace, client, server: this.#agents.server }
+      entry.action = this.#agents.watch.started(call, facts, receivedAt)
     }
     this.#open++
     if (session === '') this.#sessionless.add(entry)
@@ -126,7 +126,7 @@ export class InFlightRequests {
     if (this.#watch?.wants(record) === true) this.#watched(this.#watch, entry, record, error)
     if (entry.action !== undefined) {
       const ended = actionEnd(entry, record, now, this.#clientOf(entry), error)
-      this.#agents?.ended(entry.action, ended, now)
+      this.#agents?.watch.ended(entry.action, ended, now)
     }
     entry.faults?.release(call)
   }
@@ -164,13 +164,13 @@ export class InFlightRequests {
   /** Learns from a response to a call. */
   learn(session: string, call: RequestCall, message: Message): void {
     this.tasks.learn(session, call, message)
-    this.#agents?.tools.learn(call, message)
+    this.#agents?.server.learn(call, message)
   }
 
   /** Records the session that an `initialize` began. */
   sessionBegan({ action }: CallEntry, id: string, session: Session): void {
     this.sessions.learn(id, session)
-    if (action !== undefined) this.#agents?.sessionBegan(action, id)
+    if (action !== undefined) this.#agents?.watch.sessionBegan(action, id)
   }
 
   /** Finds the open call to which a message on a session's stream responds. */

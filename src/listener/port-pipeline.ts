@@ -39,13 +39,15 @@ interface TransportParts extends Pick<
   readonly server?: ServerHandle
   /** Aborted when the port drains or closes. */
   readonly closing: AbortSignal
+  /** Names the server: ports with the same one lead to the same tools. */
+  readonly serverName: string
 }
 
 /** Creates the pipeline of a port, the table of its open calls, and its streams under faults. */
 export function createPipeline(
   bounds: PipelineBounds,
   { faults, watch, agents, ...shared }: PortContext,
-  { closing, resetWhile, server, outbound, ...own }: TransportParts,
+  { closing, resetWhile, server, serverName, outbound, ...own }: TransportParts,
 ): {
   readonly pipeline: Pipeline
   readonly inFlight: InFlightRequests
@@ -53,7 +55,13 @@ export function createPipeline(
 } {
   const { maxBody, holdTimeout, strict } = bounds
   const { telemetry, logger, memory } = shared
-  const inFlight = new InFlightRequests(bounds, telemetry, own.now, watch, agents)
+  const inFlight = new InFlightRequests(
+    bounds,
+    telemetry,
+    own.now,
+    watch,
+    agents && { watch: agents, server: agents.serverOf(serverName) },
+  )
   const push = faults && new PushStreams(maxBody, holdTimeout)
   const planner =
     faults &&

@@ -91,6 +91,7 @@ export class Port {
       outbound: isOutbound ? destinationOf(address) : undefined,
       resetWhile: (isDown) => this.#front.resetWhile(isDown),
       closing: this.#closing.signal,
+      serverName: this.upstreamName,
       now,
     })
     this.#inFlight = inFlight

@@ -71,7 +71,9 @@ function endTask({ agents }: Api): void {
   const head = { method: 'POST', target: '/', version: '1.1', headers: ['x-task-id', 'a'] } as const
   const call = { id: 1, method: 'tools/call', name: 'search', params: {} }
   const more = { transport: 'streamable-http', protocolVersion: '', progressToken: 1 } as const
-  const facts = { caller: { head, peer: '' }, session: 's', trace: undefined, client: undefined }
+  const server = agents.watch.serverOf('')
+  const caller = { head, peer: '' }
+  const facts = { caller, session: 's', trace: undefined, client: undefined, server }
   for (const outcome of ['http_error', 'ok'] as const) {
     agents.watch.ended(
       agents.watch.started({ ...call, ...more }, facts, 1)!,

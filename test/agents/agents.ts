@@ -14,6 +14,8 @@ export interface Asked {
   readonly trace?: string
   readonly headers?: readonly string[]
   readonly peer?: string
+  /** The address of the server. */
+  readonly server?: string
 }
 
 /** Describes the end of a call; ok by default. */
@@ -30,9 +32,12 @@ export interface Ended {
 }
 
 /** The core with a clock that the test moves, and every verdict in order. */
-export function watched(options: Partial<AgentWatchOptions> = {}) {
+export function watched(
+  options: Partial<AgentWatchOptions> = {},
+  labelOf = (name: string): string => name,
+) {
   let at = 0
-  const counts = new TaskCounts((name) => name)
+  const counts = new TaskCounts(labelOf)
   let evicted = 0
   const watch = new AgentWatch(
     {
@@ -51,6 +56,7 @@ export function watched(options: Partial<AgentWatchOptions> = {}) {
   watch.read(({ verdict }) => verdicts.push(verdict))
   const begin = (asked: Asked): Action | undefined => {
     const { tool, args, meta, session = 's', trace, headers = [], peer = '127.0.0.1' } = asked
+    const server = watch.serverOf(asked.server ?? '')
     const method = asked.method ?? 'tools/call'
     const params = {
       ...(tool !== undefined && { name: tool }),
@@ -67,7 +73,11 @@ export function watched(options: Partial<AgentWatchOptions> = {}) {
       progressToken: undefined,
     }
     const head = { method: 'POST', target: '/mcp', version: '1.1', headers } as const
-    return watch.started(call, { caller: { head, peer }, session, trace, client: undefined }, ++at)
+    return watch.started(
+      call,
+      { caller: { head, peer }, session, trace, client: undefined, server },
+      ++at,
+    )
   }
   const end = (action: Action | undefined, ended: Ended = {}): void => {
     const { fault, times = 1, outcome = 'ok', changed = false, executed, retryAfter } = ended

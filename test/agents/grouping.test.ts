@@ -103,6 +103,21 @@ it('holds a bounded number of tasks and events, however many calls there are', (
   expect(verdicts).toHaveLength(Math.ceil(calls / 3))
 })
 
+it('holds bounded memory when every task is full of failed calls with long names', () => {
+  const { call, watch } = watched({ window: 1e9 }, () => 'other')
+  const tasks = rounds(1000, MAX_TASKS)
+  const before = bytesHeld().heapUsed
+  const long = 'n'.repeat(300)
+  for (let i = 0; i < tasks; i++) {
+    for (let j = 0; j < 45; j++) {
+      call({ tool: `${long}${i}-${j}`, headers: ['x-task-id', `${i}`] }, FAILED)
+    }
+  }
+  expect(watch.size).toBe(tasks)
+  const held = (bytesHeld().heapUsed - before) / 1e6
+  expect(held).toBeLessThan(10 + tasks / 200)
+})
+
 it('holds no more memory after a million calls in 100,000 tasks than with full tables', () => {
   const calls = rounds(60_000, 1_000_000)
   const { call, verdicts, watch } = watched({ window: 1e9 })

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { FaultEvent } from '../../src/agents/fault-event.ts'
+import type { RequestCall } from '../../src/mcp/call.ts'
+import type { Message } from '../../src/mcp/json-rpc.ts'
 import { FAILED, LOST, watched } from './agents.ts'
 
 const task = (id: string) => ({ headers: ['x-task-id', id] })
@@ -70,6 +72,30 @@ describe('a call that its client left', () => {
     expect(agent.verdicts).toEqual([verdict])
   })
 
+  it.each([
+    ['duplicate_execution', { outcome: 'timeout', executed: true }],
+    ['retried', { outcome: 'timeout', executed: false }],
+  ] as const)('is %s when the next call ended before the client left: %o', (verdict, end) => {
+    const agent = watched()
+    const left = agent.begin({ tool: 'x', ...task('a') })
+    agent.call({ tool: 'x', ...task('a') })
+    agent.end(left, end)
+    expect(agent.verdicts).toEqual([verdict])
+    expect(agent.counts.wasted).toBe(verdict === 'retried' ? 0 : 1)
+  })
+
+  it('leaves no task open when the handshake was repeated', () => {
+    const agent = watched()
+    const left = agent.begin({ method: 'initialize', ...task('a') })
+    const again = agent.begin({ method: 'initialize', ...task('a') })
+    agent.end(left, { outcome: 'timeout' })
+    agent.end(again)
+    agent.call({ tool: 'x', ...task('a') })
+    expect([...agent.watch.tasks()].map((each) => each.task.calls)).toEqual([1])
+    agent.wait(3000)
+    expect([agent.counts.open, agent.counts.retries]).toEqual([0, 0])
+  })
+
   it('does not end its task early', () => {
     const agent = watched()
     const left = agent.begin({ tool: 'x', ...task('a') })
@@ -80,6 +106,27 @@ describe('a call that its client left', () => {
     agent.wait(900)
     expect(agent.watch.size).toBe(1)
   })
+})
+
+it('servers declare their tools apart', () => {
+  const agent = watched()
+  const list = (idempotentHint: boolean) =>
+    ({
+      kind: 'result',
+      id: 1,
+      result: { tools: [{ name: 'send', annotations: { idempotentHint } }] },
+    }) as unknown as Message
+  const lists = { method: 'tools/list' } as RequestCall
+  agent.watch.serverOf('a').learn(lists, list(false))
+  agent.watch.serverOf('b').learn(lists, list(true))
+  for (const server of ['a', 'b']) {
+    agent.call({ tool: 'send', server }, LOST)
+    agent.call({ tool: 'send', server })
+  }
+  expect(agent.counts.duplicates.slice(0, 9).map(({ labels }) => labels.idempotent)).toEqual([
+    'not_declared',
+    'declared',
+  ])
 })
 
 describe('calls that are no work of the agent', () => {

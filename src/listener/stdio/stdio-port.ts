@@ -111,6 +111,7 @@ export class StdioPort {
           print: (text) => push?.send(TARGET, eventsOfText(text)) === true,
         },
         closing: this.#closing.signal,
+        serverName: 'stdio',
         now: performance.now.bind(performance),
       },
     )

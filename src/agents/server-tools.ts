@@ -6,9 +6,14 @@ import { fieldsOf, listOf, textOf } from '../base/values.ts'
 const MAX_TOOLS = 2_000
 const MAX_NAME = 128
 
-/** Remembers which tools declare that they may be called again. */
-export class SafeTools {
+/** Remembers which tools of one server declare that they may be called again. */
+export class ServerTools {
+  readonly id: number
   readonly #tools = new Map<string, boolean>()
+
+  constructor(id: number) {
+    this.id = id
+  }
 
   /** Learns from the response to a call. */
   learn({ method }: RequestCall, message: Message): void {
