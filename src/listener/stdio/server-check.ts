@@ -17,8 +17,8 @@ export class ServerCheck {
     unknown_id: 0,
   }
   readonly #logger: Logger
-  /** The requests of the client without a response. */
-  readonly #requests: LruMap<true>
+  /** By id, the number of requests of the client without a response. */
+  readonly #requests: LruMap<number>
   /** False once a request of the client was not seen, so that any id may be right. */
   #knowsIds = true
   #line = 0
@@ -38,7 +38,9 @@ export class ServerCheck {
       return
     }
     for (const message of parsed.messages) {
-      if (message.kind === 'request') this.#requests.set(keyOf(message.id), true)
+      if (message.kind !== 'request') continue
+      const key = keyOf(message.id)
+      this.#requests.set(key, (this.#requests.get(key) ?? 0) + 1)
     }
   }
 
@@ -59,9 +61,18 @@ export class ServerCheck {
     for (const message of parsed.messages) {
       if (message.kind !== 'result' && message.kind !== 'error') continue
       // An error without an id responds to a request whose id could not be read.
-      const isKnown = message.id === null || this.#requests.delete(keyOf(message.id))
+      const isKnown = message.id === null || this.#isAnswered(keyOf(message.id))
       if (!isKnown && this.#knowsIds) this.#found('unknown_id')
     }
+  }
+
+  /** Takes one response to an id; returns false when no request with it is open. */
+  #isAnswered(key: string): boolean {
+    const open = this.#requests.get(key)
+    if (open === undefined) return false
+    if (open === 1) this.#requests.delete(key)
+    else this.#requests.set(key, open - 1)
+    return true
   }
 
   #found(reason: Violation): void {

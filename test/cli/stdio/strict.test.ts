@@ -74,6 +74,11 @@ it('compares ids of any length', async () => {
   ])
 })
 
+it('takes a response for each of several requests with one id', async () => {
+  const ended = await checked(ask(1) + ask(1), reply(1) + reply(1))
+  expect([ended.code, violations(ended)]).toEqual([0, [{}]])
+})
+
 it('suspects no id after a request that it could not read', async () => {
   const ended = await checked('not a message\n', reply(7))
   expect([ended.code, violations(ended)]).toEqual([0, [{}]])
