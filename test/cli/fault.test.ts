@@ -77,6 +77,16 @@ it.each<[string, readonly string[], RegExp]>([
   ['an end', ['add', '--delay', '2s'], /--for is missing/],
   ['a fault', ['add', '--for', '2s'], /no fault; use --delay 2s/],
   ['a readable fault', ['add', '--for', '2s', '--fault', '[a'], /"\[a" cannot be read/],
+  [
+    'a list of faults',
+    ['add', '--for', '2s', '--delay', '1s', '--rule', '{ faults: reset }'],
+    /no list/,
+  ],
+  [
+    'a match',
+    ['add', '--for', '2s', '--tool', 'a', '--rule', '{ match: [], faults: [reset] }'],
+    /no object/,
+  ],
   ['a fault, not a number', ['add', '--for', '2s', '--fault', '7'], /is not a fault/],
   ['an integer', ['add', '--for', '2s', '--rpc-error', 'x'], /is not a code/],
   ['a name', ['remove'], /no name; squall fault list/],

@@ -54,8 +54,23 @@ function readFault(given: Given): unknown {
 
 function readRule(given: Given): Readonly<Record<string, unknown>> {
   const value = readValue(given, RULE_FORM)
-  if (isRecord(value)) return value
+  if (isRecord(value)) return checkRule(given, value)
   throw invalidValue(given, 'is not a rule', RULE_FORM)
+}
+
+/** Checks what the other options are added to; the sidecar checks the rest. */
+function checkRule(
+  given: Given,
+  rule: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  const { match, faults } = rule
+  if (match !== undefined && !isRecord(match)) {
+    throw invalidValue(given, 'has a `match` that is no object', RULE_FORM)
+  }
+  if (faults !== undefined && !Array.isArray(faults)) {
+    throw invalidValue(given, 'has `faults` that are no list', RULE_FORM)
+  }
+  return rule
 }
 
 function readValue(given: Given, form: string): unknown {
