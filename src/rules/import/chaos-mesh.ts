@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import type { Converter } from './converter.ts'
 import { Entry } from './entry.ts'
 import { leftOut, limit, shape, to } from './fields.ts'
@@ -95,6 +96,21 @@ function faultsOf(spec: SpecEntry): readonly object[] {
   ]
 }
 
+/** Returns the text that a body holds as base64. */
+function bodyOf(replace: Entry<keyof typeof REPLACE.fields>): string {
+  const given = replace.text('body')
+  const bytes = Buffer.from(given, 'base64')
+  const isBase64 = unpadded(bytes.toString('base64')) === unpadded(given)
+  if (!isBase64 || !isUtf8(bytes)) {
+    replace.report.problem('invalid_value', 'must be UTF-8 text as base64', replace.at('body'))
+  }
+  return bytes.toString('utf8')
+}
+
+function unpadded(base64: string): string {
+  return base64.replace(/=+$/, '')
+}
+
 function replacement(replace: Entry<keyof typeof REPLACE.fields>, target: string): object[] {
   const others = (['body', 'headers'] as const).filter((key) => replace.has(key))
   if (!replace.has('code') || target !== 'Response') {
@@ -105,7 +121,7 @@ function replacement(replace: Entry<keyof typeof REPLACE.fields>, target: string
   const headers = Object.fromEntries(replace.pairs('headers'))
   if (!replace.has('body'))
     replace.changed('code', 'the body is replaced by one that names the status')
-  const body = replace.has('body') && Buffer.from(replace.text('body'), 'base64').toString('utf8')
+  const body = replace.has('body') && bodyOf(replace)
   return [
     {
       abort: {

@@ -91,33 +91,65 @@ export const ENVOY: Converter = {
   recognizes: (value) => faultsIn(value).length > 0,
   convert: (report, value) => {
     const found = faultsIn(value)
-    if (found.length === 0) found.push({ value, path: [] })
+    if (found.length === 0) found.push({ value, path: [], conditions: [] })
     for (const each of found) convertFilter(report, each, found.length === 1)
   },
 }
 
+/** A setting around a filter that decides whether it acts: its path, and why rules cannot say it. */
+type Condition = readonly [at: Path, why: string]
+
+interface FoundFilter extends Item {
+  readonly conditions: readonly Condition[]
+}
+
+const MATCHER_KEY = /^(?:xds_?)?matcher$/i
+
 /** Finds the filters of a configuration, in order. */
-function faultsIn(root: unknown): Item[] {
-  const found: Item[] = []
-  const visit = (value: unknown, path: Path): void => {
+function faultsIn(root: unknown): FoundFilter[] {
+  const found: FoundFilter[] = []
+  const visit = (value: unknown, path: Path, conditions: readonly Condition[]): void => {
     if (Array.isArray(value)) {
-      value.forEach((item: unknown, index) => visit(item, [...path, index]))
+      value.forEach((item: unknown, index) => visit(item, [...path, index], conditions))
     } else if (isRecord(value)) {
       const type = value['@type']
-      if (typeof type === 'string' && TYPE.test(type)) found.push({ value, path })
-      else for (const [key, inner] of Object.entries(value)) visit(inner, [...path, key])
+      if (typeof type === 'string' && TYPE.test(type)) found.push({ value, path, conditions })
+      else {
+        const all = [...conditions, ...conditionsOf(value, path)]
+        for (const [key, inner] of Object.entries(value)) visit(inner, [...path, key], all)
+      }
     }
   }
-  visit(root, [])
+  visit(root, [], [])
   return found
 }
 
-function convertFilter(report: Report, { value, path }: Item, isOnly: boolean): void {
+function conditionsOf(around: Readonly<Record<string, unknown>>, path: Path): Condition[] {
+  const matcher = Object.keys(around).find((key) => MATCHER_KEY.test(key))
+  return [
+    ...(around['disabled'] === true
+      ? [[[...path, 'disabled'], 'the filter is disabled'] as const]
+      : []),
+    ...(matcher === undefined
+      ? []
+      : [[[...path, matcher], 'a matcher decides for which calls; complete `match`'] as const]),
+  ]
+}
+
+function convertFilter(
+  report: Report,
+  { value, path, conditions }: FoundFilter,
+  isOnly: boolean,
+): void {
   const filter = new Entry(report, value, path, FAULT, 'camel or snake')
   const route = path.findIndex((key) => /^typed_?per_?filter_?config$/i.test(String(key)))
   if (route >= 0) {
     const why = 'the filter is about one route; complete `match` with its path'
     report.note('left_out', why, path.slice(0, route + 1), true)
+    filter.doubts.push(why)
+  }
+  for (const [at, why] of conditions) {
+    report.note('left_out', why, at, true)
     filter.doubts.push(why)
   }
   const match = matchOf(filter)
@@ -179,7 +211,11 @@ function headerMatch(header: HeaderEntry): readonly HttpMatch[] {
   const isInverted = header.flag('invert_match', false)
   const test = testOf(header)
   if (name === ':method') {
-    if (test === undefined) return []
+    if (test === undefined) {
+      const isPresent = header.flag('present_match', true) !== isInverted
+      if (!isPresent) header.doubt('name', 'every request has a method: it matches none')
+      return []
+    }
     return [{ http: { method: isInverted ? { not: asName(test) } : asName(test) } }]
   }
   if (name === ':path') {

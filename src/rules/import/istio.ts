@@ -74,7 +74,7 @@ const FAULT = shape('`fault`', {
 })
 const SHARE = {
   percentage: to('`percent`'),
-  percent: to('`percent`, if there is no `percentage`'),
+  percent: to('`percent`, if there is no `percentage`; 0 without both'),
 }
 const DELAY = shape('`fault.delay`', {
   fixedDelay: to('`fixed`'),
@@ -162,7 +162,7 @@ function addRules(
 function share(fault: Entry<keyof typeof SHARE>): object {
   const range = { min: 0, max: 100 }
   const given = fault.part('percentage', PERCENT)
-  return percentOf(given?.amount('value', 0, range) ?? fault.amount('percent', 100, range))
+  return percentOf(given?.amount('value', 0, range) ?? fault.amount('percent', 0, range))
 }
 
 /** Returns the condition of a route; undefined for one that takes everything. */

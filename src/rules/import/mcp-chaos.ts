@@ -170,13 +170,14 @@ function serverDegradation(fault: Entry<'tools' | 'episode_rate' | 'episode_len'
   if (tools.length === 0) return namesNoTool(fault)
   const rate = fault.number('episode_rate', 0.08, SHARE)
   const tasks = Math.max(1, Math.round(fault.number('episode_len', 20)))
-  const of = Math.max(tasks + 1, Math.round(tasks / rate))
+  // Rounded up, so that no more tasks fail than in mcp-chaos.
+  const of = Math.max(tasks + 1, Math.ceil(Number((tasks / rate).toFixed(6))))
   const isAtRandom = rate > 0 && rate < 1
   if (isAtRandom) {
     const key = fault.has('episode_rate') ? 'episode_rate' : 'tools'
     fault.changed(
       key,
-      `episodes of ${tasks} tasks come every ${of} tasks; in mcp-chaos, at random with the same share`,
+      `episodes of ${tasks} tasks come every ${of} tasks; in mcp-chaos, at random with a share of ${Number((rate * 100).toPrecision(3))} %`,
     )
   }
   const hosted = tools.length === 1 ? `'${tools[0]}'` : 'the tool'

@@ -29,6 +29,7 @@ export interface FileKeys {
 }
 
 const MAX_NOTES = 500
+const MORE_NOTES = 'has more such fields; convert a part of the file to see them'
 /** The longest name of a rule has 63 characters, of which a number may need some. */
 const MAX_SLUG = 57
 const MAX_COMMENT = 2000
@@ -51,6 +52,7 @@ export class Report {
 
   note(kind: NoteKind, message: string, path: Path, atKey = false): void {
     if (this.notes.length < MAX_NOTES) this.notes.push({ kind, message, path, atKey })
+    else if (!this.isFull) this.notes.push({ kind: 'left_out', message: MORE_NOTES, path: [] })
   }
 
   /** Adds a text of the source as a comment. */
@@ -60,7 +62,7 @@ export class Report {
 
   /** True when further notes are not kept. */
   get isFull(): boolean {
-    return this.notes.length >= MAX_NOTES
+    return this.notes.length > MAX_NOTES
   }
 
   /** True when the rules are more than a file may have; no further ones are kept. */

@@ -7,6 +7,8 @@ import type { Report } from './report.ts'
 import { fixedDelay, msText, sharedBy } from './values.ts'
 
 const NOT_NEGATIVE = { min: 0 }
+/** The most pieces in a second: pauses are of whole milliseconds. */
+const MOST_PIECES = 1000
 const LONGEST = 3_600_000
 
 const PROXY = shape('the proxy', {
@@ -76,14 +78,20 @@ const KINDS: Kinds<Faults> = {
     shape('`slicer`', {
       average_size: to('`throttle.chunk`'),
       size_variation: leftOut('all pieces have one size'),
-      delay: to('`throttle.rate`: one piece in this time, at most 1000 in a second'),
+      delay: to('`throttle.rate`: one piece in this time; larger pieces below 1 ms'),
     }),
     (toxic) => {
       const chunk = Math.max(1, Math.trunc(toxic.number('average_size', 0, NOT_NEGATIVE)))
-      const microseconds = Math.max(1000, toxic.number('delay', 0, NOT_NEGATIVE))
+      const microseconds = toxic.number('delay', 0, NOT_NEGATIVE)
+      if (microseconds === 0) {
+        toxic.leftOut('average_size', 'without `delay`, the pieces follow each other at once')
+        return () => []
+      }
       const rate = Math.max(1, Math.round((chunk * 1_000_000) / microseconds))
+      const piece = Math.max(chunk, Math.round(rate / MOST_PIECES))
+      if (piece > chunk) toxic.changed('delay', `pieces of ${piece} bytes come at the same rate`)
       return (ofRequest) =>
-        ofRequest ? [] : [{ throttle: { rate: `${rate}B`, chunk: `${chunk}B` } }]
+        ofRequest ? [] : [{ throttle: { rate: `${rate}B`, chunk: `${piece}B` } }]
     },
   ),
   limit_data: kind(

@@ -12,7 +12,7 @@ const ENVOY = `'@type': type.googleapis.com/envoy.extensions.filters.http.fault.
 headers: [{ name: x-chaos, exact_match: 'on' }]
 abort: { http_status: 503, percentage: { numerator: 100 } }`
 const ISTIO = `kind: VirtualService
-spec: { http: [{ match: [{ headers: { x-chaos: { exact: 'on' } } }], fault: { abort: { httpStatus: 503 } } }] }`
+spec: { http: [{ match: [{ headers: { x-chaos: { exact: 'on' } } }], fault: { abort: { httpStatus: 503, percentage: { value: 100 } } } }] }`
 const CHAOS_MESH = `kind: HTTPChaos
 spec: { mode: all, selector: {}, port: 80, target: Response, request_headers: { x-chaos: 'on' }, replace: { code: 503, body: ZG93bg== } }`
 const KUMA = `kind: MeshFaultInjection

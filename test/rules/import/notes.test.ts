@@ -31,6 +31,21 @@ faults:
   ])
 })
 
+it('makes no larger share of episodes than the source', () => {
+  const episodes = 'type: server_degradation, tools: [a], episode_rate: 0.41, episode_len: 1'
+  const { file } = imported(`seed: 1\nfaults: [{ ${episodes} }]`)
+  expect(file.rules).toMatchObject([{ episode: { tasks: 1, of: 3 } }])
+})
+
+it('reports that there are more fields than it names', () => {
+  const keys = Array.from({ length: 600 }, (_, i) => `k${i}: 1`).join(', ')
+  const result = importFaults(`seed: 1\nfaults: [{ type: latency, ${keys} }]`)
+  expect(result).toMatchObject({ ok: true })
+  const messages = result.ok ? result.notes.map(({ message }) => message) : []
+  expect(messages).toHaveLength(501)
+  expect(messages).toContain('has more such fields; convert a part of the file to see them')
+})
+
 it('makes an episode of a degraded server, in which its tools fail together', () => {
   const { file, notes } = imported(`faults:
   - type: server_degradation

@@ -31,6 +31,19 @@ describe('envoy', () => {
     expect(file.rules).toMatchObject([{ percent: 0, faults: [{ config: { fixed: 250 } }] }])
   })
 
+  it('disables the rules of a filter that is disabled, or that a matcher selects', () => {
+    const config = `typed_config: ${filter(ABORT)}`
+    const off = imported(`http_filters: [{ disabled: true, ${config} }]`)
+    expect(off.file.rules).toMatchObject([{ enabled: false }])
+    expect(off.notes.map((note) => note.split(' ').slice(1))).toEqual([
+      ['left_out', 'http_filters[0].disabled'],
+    ])
+    const matched = imported(`{ extension_config: { ${config} }, xds_matcher: {} }`)
+    expect(matched.file.rules).toMatchObject([{ enabled: false }])
+    const method = filter(`${ABORT}, headers: [{ name: ':method', present_match: false }]`)
+    expect(imported(method).file.rules).toMatchObject([{ enabled: false }])
+  })
+
   it('limits active faults for the file, or with several filters for each', () => {
     const one = filter(`max_active_faults: 7, ${ABORT}`)
     expect(imported(one).file).toMatchObject({ maxActive: 7, rules: [{ percent: 10 }] })
@@ -84,6 +97,11 @@ describe('istio', () => {
     const http = routes.map((route) => `    - { ${route} }\n`).join('')
     return `kind: VirtualService\nmetadata: { name: s }\nspec:\n  http:\n${http}`
   }
+
+  it('injects nothing without a percentage, as Istio does', () => {
+    const { file } = imported(`kind: VirtualService\nspec: { http: [{ ${FAULT} }] }`)
+    expect(file.rules).toMatchObject([{ percent: 0 }])
+  })
 
   it('leaves to a route what routes before it do not take', () => {
     const { file } = imported(
@@ -157,6 +175,18 @@ describe('toxiproxy', () => {
     ])
   })
 
+  it('slices at the rate of the source, or not at all', () => {
+    const sliced = (delay: string) => {
+      const attributes = `attributes: { average_size: 64, size_variation: 0${delay} }`
+      const toxics = `toxics: [{ type: slicer, stream: downstream, ${attributes} }]`
+      return imported(`[${proxy('a', toxics)}]`)
+    }
+    const [rule] = sliced(', delay: 10').file.rules
+    expect(rule).toMatchObject({ faults: [{ config: { rate: 6_400_000, chunk: 6400 } }] })
+    expect(sliced('').file.rules).toEqual([])
+    expect(sliced('').notes.join()).toContain('left_out')
+  })
+
   it('rejects what toxiproxy does not know', () => {
     const toxics = 'toxics: [{ type: latncy, stream: side, attributes: {} }]'
     expect(notImported(`[${proxy('a', toxics)}]`).map(({ message }) => message)).toEqual([
@@ -182,6 +212,16 @@ describe('chaos-mesh', () => {
         ],
       },
     ])
+  })
+
+  it('takes a body that is text as base64, and no other', () => {
+    const response = (body: string) =>
+      chaos(`target: Response, replace: { code: 500, body: ${body} }`)
+    const { file } = imported(response('aGVsbG8='))
+    expect(file.rules).toMatchObject([{ faults: [{ config: { body: 'hello' } }] }])
+    for (const body of ["'!!not base64!!'", '/w==']) {
+      expect(notImported(response(body))).toMatchObject([{ code: 'invalid_value' }])
+    }
   })
 
   it('disables a rule for pods that it cannot select, and leaves out what changes requests', () => {
