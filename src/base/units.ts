@@ -91,10 +91,11 @@ export function durationText(ms: number): string {
   return inLargestUnit(ms, ['d', 'h', 'm', 's', 'ms'], MILLISECONDS)
 }
 
-/** Returns a duration rounded down to its largest unit, such as `3d`. */
+/** Returns a duration to the nearest second; minutes, hours and days from two of them on. */
 export function roundedDuration(ms: number): string {
-  const unit = ['d', 'h', 'm', 's'].map((name) => MILLISECONDS[name]!).find((each) => ms >= each)
-  return unit === undefined ? '0s' : durationText(Math.floor(ms / unit) * unit)
+  const unit = ['d', 'h', 'm'].map((name) => MILLISECONDS[name]!).find((each) => ms >= 2 * each)
+  const rounded = Math.round(ms / (unit ?? 1000)) * (unit ?? 1000)
+  return rounded === 0 ? '0s' : durationText(rounded)
 }
 
 /** Returns a size in the largest binary unit that keeps it whole. */

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { readDuration, readPercent, readSize } from '../../src/base/units.ts'
+import { readDuration, readPercent, readSize, roundedDuration } from '../../src/base/units.ts'
 
 describe('a written duration', () => {
   it.each([
@@ -34,6 +34,26 @@ describe('a written duration', () => {
     '5s\n',
   ])('%j is none', (text) => {
     expect(readDuration(text)).toBeUndefined()
+  })
+})
+
+describe('a rounded duration', () => {
+  it.each([
+    [0, '0s'],
+    [499, '0s'],
+    [1500, '2s'],
+    [90_000, '90s'],
+    [119_999, '2m'],
+    [120_001, '2m'],
+    [599_400, '10m'],
+    [600_900, '10m'],
+    [5_400_000, '90m'],
+    [7_199_999, '2h'],
+    [86_400_000, '1d'],
+    [100_000_000, '28h'],
+    [259_200_000, '3d'],
+  ])('%i ms are %s', (ms, text) => {
+    expect(roundedDuration(ms)).toBe(text)
   })
 })
 

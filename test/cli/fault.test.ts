@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { call, callMessage } from '../support/http-call.ts'
 import { type HttpApp, responding } from '../support/http-app.ts'
 import { startProgram } from '../support/program.ts'
@@ -28,6 +28,8 @@ afterAll(async () => {
   await upstream.close()
   await rm(directory, { recursive: true })
 })
+
+afterEach(() => fault('clear'))
 
 /** Runs `squall fault` against the sidecar. */
 async function fault(...args: readonly string[]) {
