@@ -10,6 +10,8 @@ interface Watch {
   readonly settled: Promise<void>
   /** Distinguishes a directory from another one at the same path. */
   readonly identity: string
+  /** Names of entries that changed while they were not of interest. */
+  readonly unheeded: Set<string>
   /** True when the directory may have been removed or renamed, so that events are unreliable. */
   isStale: boolean
   hasFailed: boolean
@@ -17,6 +19,9 @@ interface Watch {
 
 /** A file system that hangs must not delay the others. */
 const SETTLE_LIMIT = 500
+
+/** The most names that are kept between two looks at a directory. */
+const MAX_UNHEEDED = 1_000
 
 /** Watches a set of directories, and reports possible changes. */
 export class DirectoryWatches {
@@ -36,6 +41,7 @@ export class DirectoryWatches {
   /** Watches exactly these directories. */
   async follow(directories: ReadonlyMap<string, WatchedDirectory>): Promise<void> {
     this.#directories = directories
+    this.#heed()
     for (const [directory, watch] of this.#watches) {
       const isSame =
         !watch.isStale &&
@@ -52,6 +58,15 @@ export class DirectoryWatches {
       // It has been replaced since it was found: without a watch nothing would report that.
       if (identity === GONE) this.#onHint()
       else this.#add(directory, identity, watch)
+    }
+  }
+
+  /** Reports changes of entries that became of interest only after they had changed. */
+  #heed(): void {
+    for (const [directory, { unheeded }] of this.#watches) {
+      const isFull = unheeded.size >= MAX_UNHEEDED
+      if (isFull || [...unheeded].some((name) => this.#concerns(directory, name))) this.#onHint()
+      unheeded.clear()
     }
   }
 
@@ -80,7 +95,8 @@ export class DirectoryWatches {
     const settled = new Promise<void>((resolve) => {
       watcher.once('ready', resolve).once('error', () => resolve())
     })
-    const entry: Watch = { watcher, settled, identity, isStale: false, hasFailed: false }
+    const unheeded = new Set<string>()
+    const entry: Watch = { watcher, settled, identity, unheeded, isStale: false, hasFailed: false }
     this.#watches.set(directory, entry)
     // The raw events, for the others are held back, thinned out, and silent on what is ignored. Any
     // of them may be late or missing: they are hints.
@@ -89,6 +105,7 @@ export class DirectoryWatches {
       if (path === basename(directory)) entry.isStale = true
       const concerns = path === null || isAbsolute(path) || this.#concerns(directory, path)
       if (entry.isStale || concerns) this.#onHint()
+      else if (unheeded.size < MAX_UNHEEDED) unheeded.add(path)
     })
     // Changes during the set-up cause no event.
     watcher.on('ready', () => {
