@@ -1,6 +1,7 @@
 import { Pool, WebSocket } from 'undici'
 import { readUpTo } from '../../base/read-bounded.ts'
 import { type Fields, fieldsOf, listOf, textOf } from '../../base/values.ts'
+import { clockAhead } from '../../http/http-date.ts'
 import type { ClusterAccess, Credentials } from './cluster-access.ts'
 import { connectionProblem, isKubeError, jsonOf, KubeError, responseError } from './kube-error.ts'
 import { describe, type Limits, type ObjectRef, pathOf, type WriteLimits } from './resources.ts'
@@ -48,8 +49,7 @@ export class KubeClient {
   #pool: Pool | undefined
   /** The client certificate of the pool. */
   #certificate: string | undefined
-  /** The milliseconds by which the clock of the API server is ahead. */
-  #ahead = 0
+  #aheadMs = 0
 
   constructor(access: ClusterAccess, userAgent: string) {
     this.namespace = access.namespace
@@ -166,9 +166,14 @@ export class KubeClient {
     return isOpen ? socket : undefined
   }
 
+  /** The milliseconds by which the clock of the API server is ahead. */
+  get aheadMs(): number {
+    return this.#aheadMs
+  }
+
   /** Returns the time of the API server; until its first response the time of this machine. */
   now(): number {
-    return Date.now() + this.#ahead
+    return Date.now() + this.#aheadMs
   }
 
   async close(): Promise<void> {
@@ -179,6 +184,7 @@ export class KubeClient {
     const { method, body, patch, timeoutMs = TIMEOUT_MS, maxBytes = MAX_BYTES, what } = request
     const { server, name } = this.#access
     const type = patch === undefined ? 'application/json' : `application/${patch}-patch+json`
+    const sentAt = Date.now()
     const limit = AbortSignal.timeout(timeoutMs)
     const signal = request.signal === undefined ? limit : AbortSignal.any([limit, request.signal])
     try {
@@ -201,7 +207,9 @@ export class KubeClient {
         throw new KubeError('too_large', `cannot ${what}: ${why}`)
       }
       const theirs = Date.parse(String(headers['date']))
-      if (Number.isFinite(theirs)) this.#ahead = theirs - Date.now()
+      if (Number.isFinite(theirs)) {
+        this.#aheadMs = clockAhead(theirs, { sentAt, receivedAt: Date.now() }, this.#aheadMs)
+      }
       if (statusCode < 200 || statusCode > 299) {
         throw responseError(what, statusCode, jsonOf(bytes), bytes, name)
       }

@@ -1,16 +1,15 @@
 import { API, type Reload, type Rule } from '../../admin/api.ts'
 import { AdminError, askAdmin, problemText, type SidecarAdmin } from '../../admin/api-client.ts'
+import { clockAhead } from '../../http/http-date.ts'
 import type { EarlyEnd } from './experiment-result.ts'
 import type { Sidecars, SidecarState } from './sidecars.ts'
 
-/** The precision of the `Date` header, which has whole seconds. */
-const CLOCK_BLUR_MS = 2000
-
 /** Requests the state. Throws an `AdminError`. */
 export async function askState(admin: SidecarAdmin, signal?: AbortSignal): Promise<SidecarState> {
+  const sentAt = Date.now()
   const { value, date } = await askAdmin(admin, API.state, { client: 'experiment', signal })
-  const ahead = date === undefined ? 0 : date - Date.now()
-  return { ...value, aheadMs: Math.abs(ahead) <= CLOCK_BLUR_MS ? 0 : ahead }
+  const aheadMs = date === undefined ? 0 : clockAhead(date, { sentAt, receivedAt: Date.now() })
+  return { ...value, aheadMs }
 }
 
 /** Requests the active rules. Throws an `AdminError`. */

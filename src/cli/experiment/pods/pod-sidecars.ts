@@ -41,8 +41,6 @@ import { BEFORE, MAX_VERSIONS, RulesVersions } from './rules-versions.ts'
 const JOIN_MS = 30_000
 /** The pause between two looks at a terminating pod. */
 const FOLLOW_MS = 100
-/** The precision of the `Date` header, which has whole seconds. */
-const CLOCK_BLUR_MS = 2_000
 
 interface Begin {
   readonly labels: Readonly<Record<string, string>>
@@ -98,8 +96,7 @@ export class PodSidecars implements Sidecars {
     )
     if (running.length === 0) throw new AdminError('no pod with a sidecar runs')
     const { versions } = await this.#begin()
-    const ahead = this.#client.now() - Date.now()
-    const aheadMs = Math.abs(ahead) <= CLOCK_BLUR_MS ? 0 : ahead
+    const aheadMs = this.#client.aheadMs
     return running.flatMap((each) => {
       const isNew = performance.now() - each.firstSeen < JOIN_MS
       const { state, trouble, pod } = each
