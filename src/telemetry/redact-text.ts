@@ -33,10 +33,10 @@ export function redactText(text: string): string {
     .replace(OPAQUE, (run) => (isToken(run) ? REDACTED : run))
 }
 
-/** Returns true for letters and digits mixed as in no name. */
+/** Returns true for digits alone, or letters and digits mixed as in no name. */
 function isToken(run: string): boolean {
   const digits = run.replace(/\D/g, '').length
-  if (digits === 0 || digits === run.length) return false
+  if (digits === 0) return false
   return digits > 2 || (/[a-z]/.test(run) && /[A-Z]/.test(run))
 }
 

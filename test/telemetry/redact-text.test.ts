@@ -12,6 +12,7 @@ it.each([
   ['postgres://user:pass@db/x failed', 'postgres://[redacted]@db/x failed'],
   ['key sk-proj-abcdefghijkl is revoked', 'key [redacted] is revoked'],
   ['id 9f86d081884c7d659a2feaa0', 'id [redacted]'],
+  ['id 123456789012345678901234', 'id [redacted]'],
   ['eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln', '[redacted]'],
   ['-----BEGIN RSA PRIVATE KEY-----\nMIIE\n', '[redacted]'],
 ])('hides the secret in %j', (text, shown) => {
@@ -22,6 +23,7 @@ it.each([
   'connection to db-7 lost',
   'Unexpected token < in JSON at position 0',
   'password is required',
+  'late by 1764237600123456789 ns',
   'no row 550e8400-e29b-41d4-a716-446655440000',
   'tool get_customer_v2_by_email_address failed',
   'getUserByEmailAddressFromDatabase failed',
