@@ -125,7 +125,8 @@ export class Sidecar {
     }
     await this.#startStdio()
     for (const files of this.#files) await files.watch()
-    this.#sweeper = setInterval(() => this.sweep(), SWEEP_INTERVAL)
+    // Bytes that arrived while the process stood still are read before a client counts as slow.
+    this.#sweeper = setInterval(() => setImmediate(() => this.sweep()), SWEEP_INTERVAL)
     this.#sweeper.unref()
     this.#state = 'listening'
     return bound

@@ -88,7 +88,8 @@ export class HttpFront {
   }
 
   sweep(now: number): void {
-    for (const exchanges of this.#connections.values()) {
+    for (const [socket, exchanges] of this.#connections) {
+      if (socket.destroyed) continue
       exchanges.fast?.sweep(now)
       for (let link = exchanges.oldest; link !== undefined; link = link.newer) {
         const { body } = link

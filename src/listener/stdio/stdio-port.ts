@@ -250,7 +250,8 @@ export class StdioPort {
     let before = -1
     for (let waits = 0; before !== this.#parts && waits < GRACE / INTERVAL;) {
       before = this.#parts
-      await new Promise((resolve) => setTimeout(resolve, INTERVAL))
+      // Bytes that came while this process stood still are read first.
+      await new Promise((resolve) => setTimeout(() => setImmediate(resolve), INTERVAL))
       if (this.#client.blocked) [before, waits] = [-1, 0]
       else waits++
     }

@@ -1,5 +1,6 @@
 import type { ActiveFault } from '../chain/active-fault.ts'
 import { randomBytes } from 'node:crypto'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { withId } from '../../../filters/lib/json/message-id.ts'
 import { ENDLESS, type Room } from '../../../base/room.ts'
 import type { ResponseSink, Upstream } from '../../../http/transfer.ts'
@@ -141,7 +142,11 @@ export async function sendCopies(call: CopiedCall, options: CopyOptions): Promis
     return
   }
   try {
-    if (responded !== undefined) await interruptibleWait(PROMPT, responded.signal, closing)
+    if (responded !== undefined) {
+      await interruptibleWait(PROMPT, responded.signal, closing)
+      // A response that arrived while the process stood still is read first.
+      await nextTurn()
+    }
     for (let n = 1; n <= copies; n++) {
       await interruptibleWait(spacing, active.withdrawn, closing)
       if (call.owner.hasSessionEnded) active.revoke('session_over')
