@@ -1,9 +1,11 @@
 import type { EndedCall } from '../../load/call-runner.ts'
 
+/** The deadline in the events of mcp-chaos, in milliseconds. */
+const DEADLINE_MS = 1000
+
 /** Describes a call by the fields of the events of mcp-chaos, and by its run. */
 export function callLine(
   { tool, task, retries, outcome }: EndedCall,
-  deadlineMs: number,
   run: Readonly<Record<string, string>>,
 ): object {
   const { latencyMs, responded, correct, success, response } = outcome
@@ -11,7 +13,7 @@ export function callLine(
     tool,
     task_id: task,
     latency_ms: Math.round(latencyMs * 1000) / 1000,
-    deadline_ms: deadlineMs,
+    deadline_ms: DEADLINE_MS,
     responded,
     correct,
     success,

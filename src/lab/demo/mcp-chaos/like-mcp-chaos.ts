@@ -128,7 +128,7 @@ function runOne(
 ): Promise<Loaded> {
   const callEnded = (call: EndedCall): void => {
     const run = { agent: key, selection: selection.key }
-    lines.push(`${JSON.stringify(callLine(call, resilience.timeoutMs, run))}\n`)
+    lines.push(`${JSON.stringify(callLine(call, run))}\n`)
   }
   const hooks = { stop, cut: stop, ...(callLog !== undefined && { callEnded }) }
   const load = { seed, tasks, durationMs: LIMIT_MS, sequential: true, resilience, hooks }

@@ -12,7 +12,8 @@ export interface Agent {
   readonly resilience: Omit<LoadResilience, 'skipLate'>
 }
 
-const TIMEOUT_MS = 1000
+/** A machine that stands still for a moment must not add failures to those that are simulated. */
+const TIMEOUT_MS = 30_000
 
 export const AGENTS: readonly Agent[] = [
   {
