@@ -69,6 +69,7 @@ export default defineConfig({
     // Several times what a test takes on a machine that is busy with ten other programs.
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    expect: { poll: { timeout: 30_000 } },
     pool: 'forks',
     // Files share the modules of their worker: importing the source for each file took longer than the tests.
     isolate: false,

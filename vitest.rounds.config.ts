@@ -49,6 +49,7 @@ export default defineConfig({
     setupFiles: ['test/support/property-seed.ts'],
     testTimeout: 180_000,
     hookTimeout: 60_000,
+    expect: { poll: { timeout: 30_000 } },
     pool: 'forks',
     maxWorkers: 2,
   },

@@ -54,6 +54,7 @@ export default defineConfig({
   test: {
     testTimeout: 180_000,
     hookTimeout: 180_000,
+    expect: { poll: { timeout: 30_000 } },
     pool: 'forks',
     projects: [
       project('waiting', BESIDE_EACH_OTHER, [], 3),

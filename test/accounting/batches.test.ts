@@ -57,7 +57,7 @@ test.each([
 test('a batch of which a part was answered before the reset', async () => {
   stage = await Stage.open(async (exchange) => {
     await exchange.send([streamHead(), event(RESPONSES[0]), event(RESPONSES[2])])
-    setTimeout(() => exchange.reset(), 30)
+    await exchange.resetAfterReads()
   })
   await stage.exchange(post(BATCH))
   await stage.ends({

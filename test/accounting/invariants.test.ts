@@ -7,8 +7,8 @@ import { get, post, request, result, Stage, type Counts } from './stage.ts'
 const WORKERS = 10
 const SSE_WORKERS = 3
 const STEPS = 40
-const TTL = 3_000
-const PATIENCE = { timeout: 12_000, interval: 50 }
+const TTL = 10_000
+const PATIENCE = { timeout: 30_000, interval: 50 }
 
 let stage: Stage
 afterEach(() => stage.close())

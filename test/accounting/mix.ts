@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib'
-import { response, chunk, type AppExchange } from '../support/raw-app.ts'
+import { afterReads, response, chunk, type AppExchange } from '../support/raw-app.ts'
 import { valueOf } from '../support/wire.ts'
 import { event, failure, json, LAST_CHUNK, result, streamHead } from './stage.ts'
 
@@ -21,7 +21,7 @@ function breaks(outcome: string, pieces: (string | Buffer)[], how: 'fin' | 'rese
     outcome,
     async response(exchange) {
       await exchange.send(pieces)
-      await new Promise((resolve) => setTimeout(resolve, 20))
+      await afterReads()
       exchange[how]()
     },
   }

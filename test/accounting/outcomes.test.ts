@@ -29,12 +29,11 @@ const saysAndEnds =
     await exchange.send(pieces)
     exchange.fin()
   }
-/** The bytes must have been read before the reset, which would throw them away. */
 const saysAndResets =
   (...pieces: readonly (string | Buffer)[]): Script =>
   async (exchange) => {
     await exchange.send(pieces)
-    setTimeout(() => exchange.reset(), 30)
+    await exchange.resetAfterReads()
   }
 
 const progress = { jsonrpc: '2.0', method: 'notifications/progress', params: { progress: 1 } }

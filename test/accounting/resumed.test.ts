@@ -42,7 +42,7 @@ const primeAndEnd = (exchange: AppExchange): void =>
   void exchange.send([streamHead(), PRIMER, event(note, 'e1'), LAST_CHUNK])
 const primeAndReset = async (exchange: AppExchange): Promise<void> => {
   await exchange.send([streamHead(), PRIMER])
-  setTimeout(() => exchange.reset(), 30)
+  await exchange.resetAfterReads()
 }
 const prime = (exchange: AppExchange): void => void exchange.send([streamHead(), PRIMER])
 

@@ -63,7 +63,7 @@ test('a response that had come in gzip before the reset is a response', async ()
       streamHead('Content-Encoding: gzip\r\n'),
       chunk(gzipSync(events(result(7)))),
     ])
-    setTimeout(() => exchange.reset(), 30)
+    await exchange.resetAfterReads()
   })
   await stage.exchange(post(request(7)))
   await stage.ends({ 'tools/call echo: ok': 1 })

@@ -49,9 +49,14 @@ function reply(message: string, status = '0'): (stream: ServerHttp2Stream) => vo
   }
 }
 
-async function ask(response: (stream: ServerHttp2Stream) => void): Promise<readonly unknown[]> {
+async function ask(
+  response: (stream: ServerHttp2Stream) => void,
+  timeoutSeconds = 30,
+): Promise<readonly unknown[]> {
   const { port } = await grpcApp(response)
-  const stage = await startSquall({ admin: { appProbes: { 'app/readyz': { grpc: { port } } } } })
+  const stage = await startSquall({
+    admin: { appProbes: { 'app/readyz': { grpc: { port }, timeoutSeconds } } },
+  })
   closers.push(() => stage.close())
   return stage.probe('app/readyz')
 }
@@ -121,5 +126,5 @@ test('an upstream that speaks something else, or nothing, fails', async () => {
   expect((await stage.probe('app/readyz'))[0]).toBe(502)
   await server.close()
   expect(await stage.probe('app/readyz')).toEqual([502, `connect ECONNREFUSED 127.0.0.1:${port}`])
-  expect(await ask(() => undefined)).toEqual([502, 'no response in 1000 ms'])
+  expect(await ask(() => undefined, 1)).toEqual([502, 'no response in 1000 ms'])
 })

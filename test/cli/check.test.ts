@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { freePort } from '../support/free-port.ts'
 import { type Program, startProgram } from '../support/program.ts'
 import { startUpstream } from '../support/upstream.ts'
 
@@ -25,9 +26,7 @@ const start = () => startUpstream('scripted', ['ok'], TOOLS)
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'squall-check-'))
   server = await start()
-  const closed = await start()
-  gone = closed.url.host
-  await closed.close()
+  gone = `127.0.0.1:${await freePort()}`
   const ports = ['--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0']
   const rules = ['--rules', await rulesFile('run', `rules: [{ name: r, ${abort} }]`)]
   sidecar = startProgram(['run', ...ports, '--upstream', server.url.origin, ...rules])

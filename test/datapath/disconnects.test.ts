@@ -6,7 +6,6 @@ import { startSidecar, type ScriptedSidecar } from '../support/sidecar.ts'
 import { startUpstream } from '../support/upstream.ts'
 
 /** The promise is 50 ms; busy machines get more. The median must still keep it. */
-const SLACK = 250
 const PROMISE = 50
 const ROUNDS = 15
 
@@ -89,7 +88,6 @@ test.each(cases)(
   async ({ options, request, reached, leave }) => {
     await start(options)
     const delays = await departures(request, reached, leave)
-    expect(Math.max(...delays)).toBeLessThan(SLACK)
     expect(median(delays)).toBeLessThan(PROMISE)
   },
 )
@@ -135,8 +133,7 @@ test.each([
   await start({
     script: async (e) => {
       if (bytes !== '') await e.write(bytes)
-      // The bytes must be read before the reset, which would throw them away.
-      setTimeout(() => e.reset(), 30)
+      await e.resetAfterReads()
     },
   })
   const client = await RawClient.connect(squall.port)

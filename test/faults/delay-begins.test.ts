@@ -53,15 +53,24 @@ function late(ms: number, heard?: (signal: AbortSignal) => void): Fault {
   }
 }
 
+/** Returns the shortest time of five attempts: on a busy machine any of them may stand still. */
+async function fastest(act: () => Promise<void>): Promise<number> {
+  let least = Infinity
+  for (let attempt = 0; attempt < 5; attempt++) {
+    const begun = performance.now()
+    await act()
+    least = Math.min(least, performance.now() - begun)
+  }
+  return least
+}
+
 it('counts the time to report a delay as a part of it', async () => {
   let signal: AbortSignal | undefined
   const told = (): void => {
     const until = performance.now() + TELLING
     while (performance.now() < until);
   }
-  const begun = performance.now()
-  await requested([late(DELAY, (own) => (signal = own))], told)
-  const took = performance.now() - begun
+  const took = await fastest(() => requested([late(DELAY, (own) => (signal = own))], told))
   expect(took).toBeGreaterThanOrEqual(DELAY - 0.5)
   expect(took).toBeLessThan(DELAY + TELLING)
   expect(signal?.reason).toBeInstanceOf(FaultStopped)
@@ -69,10 +78,9 @@ it('counts the time to report a delay as a part of it', async () => {
 
 it('counts the first delay from when the request was there, and another from the end of the first', async () => {
   const nothing = (): void => undefined
-  const begun = performance.now()
-  await requested([late(DELAY)], nothing, begun - DELAY)
-  const one = performance.now() - begun
+  const one = await fastest(() => requested([late(DELAY)], nothing, performance.now() - DELAY))
   expect(one).toBeLessThan(DELAY / 2)
-  await requested([late(DELAY), late(DELAY)], nothing, performance.now() - DELAY)
-  expect(performance.now() - begun - one).toBeGreaterThanOrEqual(DELAY - 0.5)
+  const begun = performance.now()
+  await requested([late(DELAY), late(DELAY)], nothing, begun - DELAY)
+  expect(performance.now() - begun).toBeGreaterThanOrEqual(DELAY - 0.5)
 })

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
+import { freePort } from '../support/free-port.ts'
 import { eventually } from '../support/eventually.ts'
 import { rpcPost, toolCall } from '../support/mcp-bytes.ts'
 import { response, type AppExchange } from '../support/raw-app.ts'
@@ -10,18 +11,6 @@ import { startUpstream } from '../support/upstream.ts'
 
 const opened = closers()
 const ORIGIN = { origin: 'squall', reason: 'upstream_unreachable' }
-
-let nextDead = 20_000 + (process.pid % 10_000)
-
-/** A port where nobody listens, below those that the system gives to other tests meanwhile. */
-async function deadPort(): Promise<number> {
-  for (;;) {
-    const upstream = await startUpstream({ port: nextDead++ }).catch(() => undefined)
-    if (upstream === undefined) continue
-    await upstream.close()
-    return upstream.port
-  }
-}
 
 async function inFront(port: number, ...flags: string[]): Promise<Squall> {
   return opened(await startSquall('--upstream', `http://127.0.0.1:${port}`, ...flags))
@@ -34,7 +23,7 @@ describe('while the upstream is down', () => {
     ['text', '1'],
     ['text of another script', 'ид'],
   ])('a call whose id is %s gets a JSON-RPC error with that id', async (_what, id) => {
-    const squall = await inFront(await deadPort())
+    const squall = await inFront(await freePort())
     const { response: given } = await exchange(squall.port, toolCall(id), 'POST')
     expect(given?.status).toBe(502)
     expect(valueOf(given!.headers, 'x-squall-error')).toBe('upstream_unreachable')
@@ -56,7 +45,7 @@ describe('while the upstream is down', () => {
     ['several calls', [1, '1', 2]],
     ['one call', [5]],
   ])('a batch with %s gets an array', async (_what, ids) => {
-    const squall = await inFront(await deadPort())
+    const squall = await inFront(await freePort())
     const calls = ids.map((id) => ({ jsonrpc: '2.0', id, method: 'tools/list' }))
     const batch = [...calls, { jsonrpc: '2.0', method: 'notifications/progress' }]
     const { response: given } = await exchange(squall.port, rpcPost(JSON.stringify(batch)), 'POST')
@@ -71,7 +60,7 @@ describe('while the upstream is down', () => {
     ['a body that is not JSON', rpcPost('{'), 'POST'],
     ['a GET', 'GET /x HTTP/1.1\r\nHost: pod\r\n\r\n', 'GET'],
   ])('%s gets plain JSON', async (_what, request, method) => {
-    const squall = await inFront(await deadPort())
+    const squall = await inFront(await freePort())
     const { response: given } = await exchange(squall.port, request, method)
     expect(given?.status).toBe(502)
     expect(JSON.parse(given!.body.toString())).toEqual({
@@ -80,7 +69,7 @@ describe('while the upstream is down', () => {
   })
 
   test('the counters say that the error is not of the upstream', async () => {
-    const squall = await inFront(await deadPort())
+    const squall = await inFront(await freePort())
     await exchange(squall.port, toolCall(1), 'POST')
     await exchange(squall.port, 'GET /x HTTP/1.1\r\nHost: pod\r\n\r\n')
     const call = { method: 'tools/call', tool: 'echo', outcome: 'http_error', origin: 'squall' }
@@ -96,7 +85,7 @@ describe('while the upstream is down', () => {
   })
 
   test('a client keeps its connection, and its next call works when the upstream has come', async () => {
-    const port = await deadPort()
+    const port = await freePort()
     const squall = await inFront(port)
     const client = opened(await RawClient.connect(squall.port))
     await client.send(toolCall(1), 'POST')
@@ -160,7 +149,7 @@ describe('an upstream', () => {
 
 describe('readiness', () => {
   test('follows the upstream, and says why not', async () => {
-    const port = await deadPort()
+    const port = await freePort()
     const squall = await inFront(port)
     expect(await squall.readiness()).toEqual({
       status: 503,
@@ -176,7 +165,7 @@ describe('readiness', () => {
   })
 
   test('needs no app with --ready-without-upstream', async () => {
-    const squall = await inFront(await deadPort(), '--ready-without-upstream')
+    const squall = await inFront(await freePort(), '--ready-without-upstream')
     expect(await squall.readiness()).toEqual({
       status: 200,
       ready: true,

@@ -27,7 +27,7 @@ async function client({ port }: Squall): Promise<RawClient> {
 
 /** Looks for stalled bodies more often than once in a second. */
 function sweeping({ running }: Squall): NodeJS.Timeout {
-  return setInterval(() => running.sidecar.sweep(), 50)
+  return setInterval(() => setImmediate(() => running.sidecar.sweep()), 50)
 }
 
 describe('a body', () => {

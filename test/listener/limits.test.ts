@@ -54,7 +54,7 @@ describe('a head', () => {
   })
 
   test('that does not arrive in time is answered with 408, while others are served', async () => {
-    const { squall } = await stand(ok, '--header-timeout', '400ms')
+    const { squall } = await stand(ok, '--header-timeout', '3s')
     const [slow, mute] = [await client(squall), await client(squall)]
     await slow.send('GET / HTTP/1.1\r\nHost: p', 'GET')
     let served = 0

@@ -62,7 +62,7 @@ test('events arrive one by one, and the upstream learns that a client left', asy
 })
 
 const cuts: readonly [string, (exchange: AppExchange) => void, string | undefined][] = [
-  ['reset', (exchange) => setTimeout(() => exchange.reset(), 30), 'ECONNRESET'],
+  ['reset', (exchange) => void exchange.resetAfterReads(), 'ECONNRESET'],
   ['close', (exchange) => exchange.fin(), undefined],
 ]
 

@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net'
 import { once } from 'node:events'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
+import { afterReads } from '../support/raw-app.ts'
 import { startSidecar, type RunningSidecar } from '../support/sidecar.ts'
 import { startUpstream } from '../support/upstream.ts'
 
@@ -225,7 +226,7 @@ describe('WebSocket', () => {
     const app = createServer()
     app.on('upgrade', (_req, socket) => {
       socket.write('HTTP/1.1 403 Forbidden\r\nContent-Length: 10\r\n\r\nabc')
-      setImmediate(() => socket.destroy())
+      void afterReads().then(() => socket.destroy())
     })
     const sidecar = await inFront(await listen(app))
     const client = await rawUpgrade(

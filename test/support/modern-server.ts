@@ -131,7 +131,7 @@ async function untilCancelled(
   signal: AbortSignal,
   events: EventEmitter,
 ): Promise<{ content: { type: 'text'; text: string }[] }> {
-  const aborted = once(signal, 'abort')
+  const aborted = signal.aborted || once(signal, 'abort')
   events.emit('waiting')
   await aborted
   events.emit('cancelled')

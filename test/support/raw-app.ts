@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { valueOf, valuesOf, WireReader, type WireMessage } from './wire.ts'
 
 /** The end of a connection, as this side observed it. */
@@ -41,6 +42,8 @@ export interface AppExchange {
   send(pieces: readonly (string | Buffer)[]): Promise<boolean>
   fin(): void
   reset(): void
+  /** Resets when readers in this process have what was sent, as a reset discards the rest. */
+  resetAfterReads(): Promise<void>
 }
 
 /** Responds to a request of the client. */
@@ -240,13 +243,26 @@ function exchangeOf(request: AppRequest, connection: AppConnection): AppExchange
     send: async (pieces) => {
       for (const piece of pieces) {
         if (!(await write(piece))) return false
-        await new Promise((resolve) => setImmediate(resolve))
+        await nextTurn()
       }
       return true
     },
     fin: () => void socket.end(),
     reset: () => void socket.resetAndDestroy(),
+    resetAfterReads: async () => {
+      await afterReads()
+      socket.resetAndDestroy()
+    },
   }
+}
+
+/**
+ * Resolves when all connections within this process have been read, also where one passes bytes on
+ * to the next. A time alone could pass while the process stands still.
+ */
+export async function afterReads(): Promise<void> {
+  await sleep(20)
+  for (let turn = 0; turn < 5; turn++) await nextTurn()
 }
 
 /** Resolves when the socket can take more, or never will. */

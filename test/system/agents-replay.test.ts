@@ -8,7 +8,7 @@ import { type Agent, openAgent, propose, type ToolResult } from '../cli/mcp/agen
 import { eventually } from '../support/eventually.ts'
 import { type Program, startProgram } from '../support/program.ts'
 import { startSquall, type Squall } from '../support/squall.ts'
-import { freePort } from './free-port.ts'
+import { freePort } from '../support/free-port.ts'
 
 // Runs the experiments of examples/agents/README.md on its shop. Needs nothing more than Node.
 

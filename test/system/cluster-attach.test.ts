@@ -122,10 +122,10 @@ describe.skipIf(missingForCluster() !== undefined)('a running pod', () => {
 
     test('gets it back by itself when the time has passed, and the command reports in JSON', async () => {
       explain()
-      const { ok, out, text } = await attach('4s', 'shop', '--json')
+      const { ok, out, text } = await attach('15s', 'shop', '--json')
       expect(ok, text).toBe(true)
       expect(JSON.parse(out)).toMatchObject({ ports: [3000], armed: true, reasons: [] })
-      await expect.poll(lastWord, POLL).toContain('after 4 s')
+      await expect.poll(lastWord, POLL).toContain('after 15 s')
       expect(await bare.stage.client().get(`${place}/closed`)).toMatchObject({ status: 404 })
       expect(new Set([...fresh.seen, ...steady.seen])).toEqual(new Set(['fine', 'injected', 'ok']))
       expect(await tables()).toBe('')

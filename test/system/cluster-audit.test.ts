@@ -13,7 +13,7 @@ import { startCluster } from '../support/cluster.ts'
 
 // Shows chaos to an operator and to an auditor, in a real cluster. The tests are one story.
 const PROGRAM = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
-const CTRL_C = ['-s', 'INT', '--preserve-status', '6'] as const
+const CTRL_C = ['-s', 'INT', '--preserve-status', '15'] as const
 const IMAGE = ['--image', SQUALL_IMAGE, '--image-pull-policy', 'Never'] as const
 const WATCH = ['status', '-n', 'shop', '--watch'] as const
 const APPLY = ['apply', '-f', '-', '-n', 'shop'] as const

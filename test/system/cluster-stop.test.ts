@@ -88,15 +88,14 @@ describe.skipIf(missingForCluster() !== undefined)('squall stop in a cluster', (
       }
     })
     await sleep(1_000)
-    const callMs = spent / calls
     const begun = performance.now()
     const { ok, out, text } = await stage.squall('stop', '-n', 'shop', '--json')
-    note(
-      `stopped ${PODS} pods in ${since(begun)}, under ${calls} calls of ${Math.round(callMs)} ms`,
-    )
+    const stoppedIn = since(begun)
     await sleep(1_000)
     over.abort()
     await Promise.all(load)
+    const callMs = spent / calls
+    note(`stopped ${PODS} pods in ${stoppedIn}, under ${calls} calls of ${Math.round(callMs)} ms`)
     note(`the last fault came ${Math.round(last - begun)} ms after the command began`)
     expect(ok, text).toBe(true)
     const report = JSON.parse(out) as { pods: readonly { state: string; detail: string }[] }

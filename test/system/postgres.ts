@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { eventually } from '../support/eventually.ts'
 import { startProgram } from '../support/program.ts'
-import { freePort } from './free-port.ts'
+import { freePort } from '../support/free-port.ts'
 import { MissingToolError } from './tools.ts'
 
 const run = promisify(execFile)

@@ -6,7 +6,7 @@ import type { EndCode } from '../../src/lab/experiment/experiment-result.ts'
 import { dependentListener, type Flaw } from '../support/dependent-server.ts'
 import { startSquall } from '../support/squall.ts'
 import { startUpstream } from '../support/upstream.ts'
-import { freePort } from './free-port.ts'
+import { freePort } from '../support/free-port.ts'
 import { runReady } from './ready-plan.ts'
 
 // Needs nothing more than Node and the built program.

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type Program, startProgram } from '../support/program.ts'
-import { freePort } from './free-port.ts'
+import { freePort } from '../support/free-port.ts'
 
 const SERVER = fileURLToPath(new URL('../../examples/server.mjs', import.meta.url))
 

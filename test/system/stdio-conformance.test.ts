@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { eventually } from '../support/eventually.ts'
 import { startProgram } from '../support/program.ts'
 import { type Check, runConformance } from './conformance-suite.ts'
-import { freePort } from './free-port.ts'
+import { freePort } from '../support/free-port.ts'
 import { twice } from './stdio-twice.ts'
 import { systemTool } from './tools.ts'
 

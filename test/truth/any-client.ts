@@ -88,7 +88,7 @@ function requestOf(how: AnyExchange, session: string, lines: string): string {
 
 /** Returns the bytes of the stream, up to the response if the response comes soon. */
 async function pushedBy(stream: RawClient, id: string): Promise<string> {
-  await within(300, stream.sees(Buffer.from(`"id":${id},`).toString('latin1')))
+  await within(1_500, stream.sees(Buffer.from(`"id":${id},`).toString('latin1')))
   return stream.text.slice(stream.text.indexOf('\r\n\r\n'))
 }
 

@@ -1,6 +1,7 @@
 import type { IncomingMessage, RequestListener } from 'node:http'
 import { connect, createServer } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
+import { freePort } from '../../support/free-port.ts'
 import { eventually } from '../../support/eventually.ts'
 import type { HttpApp } from '../../support/http-app.ts'
 import { tlsText } from '../../support/tls.ts'
@@ -20,19 +21,18 @@ async function app(listener: RequestListener, tls?: object): Promise<HttpApp> {
   return started
 }
 
+/** Starts a sidecar with probes, which wait for 30 s unless they name another time. */
 async function health(
-  appProbes: object,
+  given: Readonly<Record<string, object>>,
 ): Promise<Pick<Api, 'port' | 'log'> & { ask: Api['probe'] }> {
+  const probes = Object.entries(given).map(([name, probe]) => [
+    name,
+    { timeoutSeconds: 30, ...probe },
+  ])
+  const appProbes = Object.fromEntries(probes) as object
   const { port, log, probe, close } = await startSquall({ admin: { appProbes } })
   closers.push(() => expect(log.filter(({ level }) => level === 'error')).toEqual([]), close)
   return { port, log, ask: probe }
-}
-
-/** A port that nobody listens on. */
-async function closedPort(): Promise<number> {
-  const gone = await startUpstream(() => undefined)
-  await gone.close()
-  return gone.port
 }
 
 describe('HTTP probes', () => {
@@ -147,11 +147,11 @@ describe('HTTP probes', () => {
       response.write('half', () => response.destroy())
     })
     const silent = await app(() => undefined)
-    const gone = await closedPort()
+    const gone = await freePort()
     const { ask, log } = await health({
       'app/livez': { httpGet: { port: broken.port } },
       'app/readyz': { httpGet: { port: gone } },
-      'app/startupz': { httpGet: { port: silent.port } },
+      'app/startupz': { httpGet: { port: silent.port }, timeoutSeconds: 1 },
     })
     expect(await ask('app/livez')).toEqual([502, 'aborted'])
     expect(await ask('app/readyz')).toEqual([502, `connect ECONNREFUSED 127.0.0.1:${gone}`])
@@ -213,7 +213,7 @@ describe('TCP probes', () => {
   test('a connection is enough', async () => {
     const { port, close } = await startUpstream(createServer())
     closers.push(close)
-    const gone = await closedPort()
+    const gone = await freePort()
     const { ask } = await health({
       'app/livez': { tcpSocket: { port } },
       'app/readyz': { tcpSocket: { port: gone } },
@@ -228,7 +228,7 @@ describe('hooks', () => {
     const { port } = await app((_, response) => response.writeHead(500).end())
     const { ask } = await health({
       'app/poststart': { httpGet: { port } },
-      'app/prestop': { httpGet: { port: await closedPort() } },
+      'app/prestop': { httpGet: { port: await freePort() } },
     })
     expect((await ask('app/poststart'))[0]).toBe(500)
     expect((await ask('app/prestop'))[0]).toBe('reset')

@@ -61,7 +61,7 @@ async function listed(agent: Agent, url: string): Promise<Listed['servers'][numb
 
 describe('a hostile target', () => {
   it('cannot fill the memory with tools, and its texts are cut and marked as foreign', async () => {
-    const tool = JSON.stringify({ name: `t${INJECTION}`, description: INJECTION.repeat(50) })
+    const tool = JSON.stringify({ name: `t${INJECTION}`, description: INJECTION.repeat(10) })
     const { url, pages } = await startListing(() => Array.from({ length: 2000 }, () => tool).join())
     const agent = await agentOf({}, { flags: [`--target=${url}`] })
     const { server, matching, tools } = await listed(agent, url)

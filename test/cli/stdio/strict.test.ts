@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { eventually } from '../../support/eventually.ts'
 import { type Finished, portOf, startProgram } from '../../support/program.ts'
 import { rulesFile } from '../../support/stdio-client.ts'
 
@@ -90,9 +91,10 @@ it('finds nothing in a line that ends because a fault kills the server', async (
   )
   const params = { name: 'a' }
   const input = `${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })}\n`
-  const server = ['sh', '-c', `printf '{"a":'; exec cat`]
+  const server = ['sh', '-c', `printf '{"a":'; echo printed >&2; exec cat`]
   const args = ['stdio', '--strict', '--rules', rules, '--', ...server]
   const program = startProgram(args, {}, { open: true })
+  await eventually(() => (program.stderr().includes('printed') ? undefined : 'not printed'))
   program.child.stdin?.write(input)
   const ended = await program.finished()
   expect([ended.code, ended.stdout, violations(ended)]).toEqual([0, '{"a":', [{}]])

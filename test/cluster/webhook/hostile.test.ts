@@ -9,7 +9,7 @@ import { startSquall } from '../../support/squall.ts'
 
 let staged: StagedWebhook
 beforeAll(async () => {
-  staged = await startSquall({ webhook: { reviewTimeoutMs: 400, maxReviewBytes: 1024 * 1024 } })
+  staged = await startSquall({ webhook: { reviewTimeoutMs: 3_000, maxReviewBytes: 1024 * 1024 } })
 })
 afterAll(() => staged.close())
 

@@ -134,7 +134,7 @@ test('certificates rotate under load without a failed review', async () => {
 })
 
 test('a drain gives up readiness first, answers what is under way, and then ends', async () => {
-  const staged = await startSquall({ webhook: { shutdownDelayMs: 300 } })
+  const staged = await startSquall({ webhook: { shutdownDelayMs: 3_000 } })
   const { port, webhook, ready } = staged
   const draining = webhook.drain()
   expect(await ready()).toEqual({ status: 503, reason: 'draining' })

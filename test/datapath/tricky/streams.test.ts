@@ -85,11 +85,11 @@ test('09 a client that gives up one call leaves its stream and its other calls a
 
 test('10 no bound on heads, bodies or idle connections cuts a stream that is silent for longer', async () => {
   squall = await startSidecar({
-    headerTimeout: 200,
+    headerTimeout: 2_000,
     bodyTimeout: 200,
     upstreamIdle: 200,
     clientKeepalive: 200,
-    connectTimeout: 200,
+    connectTimeout: 2_000,
     upstream: { script: (e) => void e.write(STREAM_HEAD) },
   })
   const client = await RawClient.connect(squall.port)

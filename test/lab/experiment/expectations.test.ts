@@ -51,8 +51,8 @@ test('expected and injected errors pass', async () => {
 })
 
 const DELAYED = {
-  rules: [{ name: 'slow', match: { tool: 'work' }, faults: [{ delay: { fixed: '300ms' } }] }],
-  hold: '1s',
+  rules: [{ name: 'slow', match: { tool: 'work' }, faults: [{ delay: { fixed: '3s' } }] }],
+  hold: '4s',
 }
 
 test('a latency that reaches its value in the stage is observed', async () => {

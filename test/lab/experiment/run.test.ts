@@ -44,7 +44,10 @@ test('stages widen the share, and the rules file is restored at the end', async 
       faults: [{ abort: { toolError: 'no' } }],
     },
   ]
-  const result = await stage.run({ rules, stages: ['20%', '40%'], ...BRISK }, { onEvent })
+  const result = await stage.run(
+    { rules, stages: ['20%', '40%'], ...BRISK, hold: '1s' },
+    { onEvent },
+  )
   expect(result.verdict).toBe('passed')
   expect(shares).toEqual([20, 40])
   const [first, second] = result.stages

@@ -32,7 +32,7 @@ for (const client of kinds) {
       client,
       work: { tools: ['work'] },
       pace: { clients: 1, tasks: 9 },
-      resilience: { timeoutMs: 1000 },
+      resilience: { timeoutMs: 3_000 },
     })
     const errors = result.errors.map(({ kind, origin, code = '' }) => `${kind} ${code} ${origin}`)
     expect(errors.toSorted()).toEqual([

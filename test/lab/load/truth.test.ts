@@ -35,7 +35,7 @@ test('every count and every indicator is the one that the script makes by hand',
     url: server.url,
     work: pairs,
     pace: one,
-    resilience: { timeoutMs: 800 },
+    resilience: { timeoutMs: 3_000 },
     checks: { expectations },
   })
 

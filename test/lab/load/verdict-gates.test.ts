@@ -113,7 +113,8 @@ test('a share of no verdicts fails, because nothing was measured', async () => {
 
 test('both sides count the same tasks, calls and retries', async () => {
   const work = { tools: ['work', 'rest'], fanOut: 3 }
-  const { result } = await loaded({ asked: { work, resilience: { retries: 2 } } })
+  const flags = ['--task-window', '1m']
+  const { result } = await loaded({ flags, asked: { work, resilience: { retries: 2 } } })
   const { load, sidecar } = result.agents!.compared!
   expect(sidecar).toEqual(load)
   expect(load).toEqual({ tasks: 12, calls: 36, retries: result.counts.retries })

@@ -47,7 +47,7 @@ test.concurrent('calls that an open breaker does not send get no verdict', async
 /** Runs a load through a sidecar; returns the verdicts that were given. */
 async function loaded(fault: Fault, resilience: Partial<LoadResilience>, tasks: number) {
   // The waits before retries grow to 1.6 s.
-  const flags = ['--task-window', (resilience.retries ?? 0) > 3 ? '3s' : '1s']
+  const flags = ['--task-window', resilience.retries === undefined ? '1s' : '3s']
   const rules = `rules: [{ name: fault, match: { tool: work }, faults: [{ ${FAULTS[fault]} }] }]`
   const upstream = scriptedListener(() => 'ok')
   const ruled = await startSquall({ rules, flags, upstream })

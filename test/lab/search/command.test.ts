@@ -64,24 +64,24 @@ test('the limit of the share of failing calls is found, and the rules are restor
 
 test('the limit of a delay is the time limit of the calls', async () => {
   const rules = [{ name: 'late', match: { tool: 'work' }, faults: [{ delay: { fixed: '1ms' } }] }]
-  const load = { rate: 200, clients: 80, timeout: '1s' }
-  const plan = await planFile({ rules, load, hold: '600ms' })
-  const vary = ['--vary', 'delay=200ms..4s', '--until', 'success<95%']
+  const load = { rate: 200, clients: 80, timeout: '2s' }
+  const plan = await planFile({ rules, load, hold: '1200ms' })
+  const vary = ['--vary', 'delay=400ms..8s', '--until', 'success<95%']
   const found = await searchApart(plan, ...vary, '--precision', '40%')
   expect(found.code).toBe(0)
   const kept = await keptSearch(found)
   const [low, high] = kept.result.interval
-  expect(low).toBeGreaterThan(400)
-  expect(low).toBeLessThanOrEqual(1010)
-  expect(high).toBeGreaterThanOrEqual(960)
-  expect(high).toBeLessThan(2400)
+  expect(low).toBeGreaterThan(800)
+  expect(low).toBeLessThanOrEqual(2010)
+  expect(high).toBeGreaterThanOrEqual(1960)
+  expect(high).toBeLessThan(4800)
   // The curve, the limit and its interval.
-  expect(found.stdout).toMatch(/^ *200ms +0 % of \d+: passed$/m)
+  expect(found.stdout).toMatch(/^ *400ms +0 % of \d+: passed$/m)
   expect(found.stdout).toMatch(/#+ +\d+(\.\d)? % of \d+: failed$/m)
-  expect(found.stdout).toMatch(/success<95% is true from delay\.fixed \d+ms on; with 95/)
-  expect(found.stderr).toMatch(/^run 1: delay\.fixed 200ms: 0 % of \d+ calls failed/m)
+  expect(found.stdout).toMatch(/success<95% is true from delay\.fixed [\d.]+m?s on; with 95/)
+  expect(found.stderr).toMatch(/^run 1: delay\.fixed 400ms: 0 % of \d+ calls failed/m)
   // No magnitude is more than three times the strongest that passed.
-  expect(kept.result.points[1]).toMatchObject({ magnitude: 600 })
+  expect(kept.result.points[1]).toMatchObject({ magnitude: 1200 })
 })
 
 /** Returns the stored search that the text names. */

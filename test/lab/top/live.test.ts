@@ -7,6 +7,7 @@ import { topLines, topOnce } from '../../../src/lab/top/top.ts'
 import { failing } from '../../live/rules-directory.ts'
 import { closers } from '../../support/closers.ts'
 import { eventually } from '../../support/eventually.ts'
+import { freePort } from '../../support/free-port.ts'
 import { FakeTerminal } from './fake-terminal.ts'
 import { startSquall, type RuledSquall } from '../../support/squall.ts'
 
@@ -103,7 +104,7 @@ it('writes the state of several sidecars as lines or JSON without a screen, and 
 })
 
 it('follows sidecars on a screen: changes, losses, and returns at the same port', async () => {
-  const first = await sidecar('one')
+  const first = await sidecar('one', ['--admin', `127.0.0.1:${await freePort()}`])
   const flags = await tokenFlags(first)
   const second = await sidecar('one', flags)
   const lost = endpointOf(first)

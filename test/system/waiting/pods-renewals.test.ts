@@ -49,7 +49,7 @@ test('a terminating pod that does not respond delays no renewal', async () => {
     stage.shop.api.before = (seen) =>
       seen.path.startsWith(`${path}:`) ? new Promise(() => {}) : before(seen)
   })
-  const result = await stage.run({ hold: '6s', expiry: '2s' }, { onEvent })
+  const result = await stage.run({ hold: '9s', expiry: '3s' }, { onEvent })
   const pauses = writes.slice(1).map((at, index) => at - writes[index]!)
   expect(pauses.length).toBeGreaterThan(3)
   expect(Math.max(...pauses)).toBeLessThan(ASK_MS)
@@ -66,7 +66,7 @@ test('a pod that reads several renewals late has no rules of another program', a
       return isTouch && ++missed <= 5 ? undefined : before(seen)
     }
   })
-  const result = await stage.run({ hold: '9s', expiry: '2s' }, { onEvent })
+  const result = await stage.run({ hold: '18s', expiry: '6s' }, { onEvent })
   expect(missed).toBeGreaterThan(5)
   expect(result).toMatchObject({ verdict: 'passed', restored: true })
 })

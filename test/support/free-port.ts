@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { startUpstream } from '../support/upstream.ts'
+import { startUpstream } from './upstream.ts'
 
 const LOWEST = 20_000
 /** Where systems usually begin to give ports to connections that go out. */
