@@ -145,7 +145,7 @@ export async function sendCopies(call: CopiedCall, options: CopyOptions): Promis
     if (responded !== undefined) {
       await interruptibleWait(PROMPT, responded.signal, closing)
       // A response that arrived while the process stood still is read first.
-      await nextTurn()
+      if (!responded.signal.aborted) await nextTurn()
     }
     for (let n = 1; n <= copies; n++) {
       await interruptibleWait(spacing, active.withdrawn, closing)
