@@ -14,7 +14,7 @@ const ruled = (fault: string): string =>
 
 describe.concurrent('the lines of a client', () => {
   it('stay whole when a held one follows the last, which has no line feed', async ({ expect }) => {
-    const args = ['stdio', '--rules', ruled('{ delay: { fixed: 200ms } }'), '--', 'cat']
+    const args = ['stdio', '--rules', ruled('{ delay: { fixed: 3s } }'), '--', 'cat']
     const program = startProgram(args, {}, { input: `${A}\n${B}` })
     expect((await program.finished()).stdout).toBe(`${B}\n${A}\n`)
   })
