@@ -93,8 +93,9 @@ export function durationText(ms: number): string {
 
 /** Returns a duration to the nearest second; minutes, hours and days from two of them on. */
 export function roundedDuration(ms: number): string {
-  const unit = ['d', 'h', 'm'].map((name) => MILLISECONDS[name]!).find((each) => ms >= 2 * each)
-  const rounded = Math.round(ms / (unit ?? 1000)) * (unit ?? 1000)
+  const units = ['d', 'h', 'm'].map((name) => MILLISECONDS[name]!)
+  const unit = units.find((each) => ms >= 2 * each) ?? 1000
+  const rounded = Math.round(ms / unit) * unit
   return rounded === 0 ? '0s' : durationText(rounded)
 }
 

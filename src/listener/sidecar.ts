@@ -1,4 +1,5 @@
 import type { ConnectionOptions } from 'node:tls'
+import { afterReads } from '../base/after-reads.ts'
 import type { Arming } from '../rules/guard/arming.ts'
 import type { UpstreamState } from '../rules/guard/rollback-on.ts'
 import type { AgentWatch } from '../agents/agent-watch.ts'
@@ -126,7 +127,7 @@ export class Sidecar {
     await this.#startStdio()
     for (const files of this.#files) await files.watch()
     // Bytes that arrived while the process stood still are read before a client counts as slow.
-    this.#sweeper = setInterval(() => setImmediate(() => this.sweep()), SWEEP_INTERVAL)
+    this.#sweeper = setInterval(() => afterReads(() => this.sweep()), SWEEP_INTERVAL)
     this.#sweeper.unref()
     this.#state = 'listening'
     return bound

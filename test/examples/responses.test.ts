@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest'
 import { fates, met, type ToolResult } from './agent.ts'
-import { eventually } from '../support/eventually.ts'
 import { examples } from './example.ts'
 
 const startExample = examples()
@@ -67,9 +66,7 @@ it('garbage: an event that cannot be read leaves the caller waiting', async () =
   const agent = await v2()
   expect(await met(agent.call('get_weather'))).toBe('ok')
   expect(await met(agent.call('get_weather', { timeout: 300 }))).toBe('SdkError REQUEST_TIMEOUT')
-  await eventually(async () =>
-    (await server.executed('get_weather')) === 2 ? undefined : 'the second is not executed',
-  )
+  await expect.poll(() => server.executed('get_weather')).toBe(2)
   await injected('login-page', 1)
   await errors(1)
 })

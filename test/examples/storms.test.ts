@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest'
 import { fates, met, type Agent } from './agent.ts'
-import { eventually } from '../support/eventually.ts'
 import { examples } from './example.ts'
 
 const startExample = examples()
@@ -11,10 +10,7 @@ it('retry-storm: down at first, and then a call that the upstream gets four time
   const down = 'StreamableHTTPError 503'
   expect(await fates(agent, 'create_ticket', 7)).toEqual([down, down, down, 'ok', 'ok', 'ok', 'ok'])
   expect(await met(agent.call('create_ticket'))).toBe('ok')
-  await eventually(async () => {
-    const executed = await server.executed('create_ticket')
-    return executed === 8 ? undefined : `${executed} tickets were opened, not 8`
-  })
+  await expect.poll(() => server.executed('create_ticket')).toBe(8)
   await injected('down-at-first', 3)
   await injected('called-again', 1)
   await errors(3, { tool: 'create_ticket', kind: 'http_error' })

@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest'
-import { eventually } from '../support/eventually.ts'
 import { fates, met } from './agent.ts'
 import { examples } from './example.ts'
 
@@ -63,9 +62,7 @@ it('half-open: silence after the upstream did its work', async () => {
   expect(await fates(agent, 'create_ticket', 3)).toEqual(['ok', 'ok', 'ok'])
   const fate = await met(agent.call('create_ticket', { timeout: 300 }))
   expect(fate).toBe('SdkError REQUEST_TIMEOUT')
-  await eventually(async () =>
-    (await server.executed('create_ticket')) === 4 ? undefined : 'the fourth is not executed',
-  )
+  await expect.poll(() => server.executed('create_ticket')).toBe(4)
   await injected('silent-after-headers', 1)
   await agent.close()
   await squall.reaches('squall_active_faults', { rule: 'silent-after-headers' }, 0)

@@ -9,13 +9,6 @@ export function stopListening(server: Server): void {
   NetServer.prototype.close.call(server)
 }
 
-/** Calls `act` when all bytes that have arrived by now are read. */
-export function afterReads(act: () => void): void {
-  // The first callback may run between the reads of this iteration, the second runs after those of
-  // the next.
-  setImmediate(() => setImmediate(act))
-}
-
 /** Returns the sockets on which node:http waits for the first byte of a request. */
 export function waitingSockets(server: Server, sockets: Iterable<Socket>): ReadonlySet<Socket> {
   const waiting = new Set<Socket>()

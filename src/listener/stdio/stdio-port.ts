@@ -1,6 +1,7 @@
 import { Socket } from 'node:net'
 import { basename } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
+import { afterReads } from '../../base/after-reads.ts'
 import { telemetryWith } from '../../telemetry/telemetry.ts'
 import type { InFlightRequests } from '../in-flight-requests.ts'
 import type { Pipeline } from '../pipeline.ts'
@@ -251,7 +252,7 @@ export class StdioPort {
     for (let waits = 0; before !== this.#parts && waits < GRACE / INTERVAL;) {
       before = this.#parts
       // Bytes that came while this process stood still are read first.
-      await new Promise((resolve) => setTimeout(() => setImmediate(resolve), INTERVAL))
+      await new Promise<void>((resolve) => setTimeout(afterReads, INTERVAL, resolve))
       if (this.#client.blocked) [before, waits] = [-1, 0]
       else waits++
     }

@@ -19,19 +19,7 @@ it('sees changes behind symbolic links, swaps of links, and files that come late
   await writeFile(join(root, 'far/a'), '1')
   await symlink('../far/a', join(root, 'near/a'))
   const paths = ['a', 'b'].map((name) => join(root, 'near', name))
-  let looked = (): void => undefined
-  const files = new WatchedFiles(paths, () => looked(), { settleMs: 1, pollMs: 3_600_000 })
-  end = async () => {
-    await files.close()
-    await rm(root, { recursive: true })
-  }
-  const shows = (text: string): Promise<void> =>
-    new Promise((resolve) => {
-      looked = () => {
-        if (paths.map(contentOf).join() === text) resolve()
-      }
-    })
-  await files.start()
+  const { files, onLook, shows } = await watched(root, paths)
   const changes: readonly (readonly [string, () => Promise<void>])[] = [
     ['2,', () => writeFile(join(root, 'far/a'), '2')],
     ['2,3', () => writeFile(join(root, 'near/b'), '3')],
@@ -50,7 +38,7 @@ it('sees changes behind symbolic links, swaps of links, and files that come late
     await seen
   }
   await files.close()
-  looked = () => expect.unreachable()
+  onLook(() => expect.unreachable())
   await files.look()
 })
 
@@ -60,19 +48,7 @@ it('sees a file that is written while the link to it is looked at', async () => 
   const link = join(root, 'a')
   await writeFile(join(root, 'v0'), '0')
   await symlink('v0', link)
-  let looked = (): void => undefined
-  const files = new WatchedFiles([link], () => looked(), { settleMs: 1, pollMs: 3_600_000 })
-  end = async () => {
-    await files.close()
-    await rm(root, { recursive: true })
-  }
-  const shows = (text: string): Promise<void> =>
-    new Promise((resolve) => {
-      looked = () => {
-        if (contentOf(link) === text) resolve()
-      }
-    })
-  await files.start()
+  const { shows } = await watched(root, [link])
   for (let round = 1; round <= 20; round++) {
     const dangles = shows('')
     await symlink(`v${round}`, join(root, 'new'))
@@ -83,6 +59,26 @@ it('sees a file that is written while the link to it is looked at', async () => 
     await found
   }
 })
+
+/** Watches files in a directory, which is removed after the test. */
+async function watched(root: string, paths: readonly string[]) {
+  let looked = (): void => undefined
+  const onLook = (act: () => void): void => void (looked = act)
+  const files = new WatchedFiles(paths, () => looked(), { settleMs: 1, pollMs: 3_600_000 })
+  end = async () => {
+    await files.close()
+    await rm(root, { recursive: true })
+  }
+  /** Resolves when a look finds these contents. */
+  const shows = (text: string): Promise<void> =>
+    new Promise((resolve) => {
+      onLook(() => {
+        if (paths.map(contentOf).join() === text) resolve()
+      })
+    })
+  await files.start()
+  return { files, onLook, shows }
+}
 
 function contentOf(path: string): string {
   try {

@@ -76,8 +76,7 @@ async function restartApp(stage: Stage, client: PlainClient): Promise<Restart> {
   const heardBefore = await hears(stage, stream)
   const killedAt = performance.now()
   await server.stop()
-  const late = wait(PATIENCE_MS, false, { ref: false })
-  const streamBroke = await Promise.race([stream.over.then(() => true), late])
+  const streamBroke = await happens(stream.over)
   const streamBrokeMs = performance.now() - killedAt
   const asked = calls.slice(0, ASKED)
   const responses = await Promise.all(asked.map((call) => client.send(call)))
@@ -102,8 +101,13 @@ async function restartApp(stage: Stage, client: PlainClient): Promise<Restart> {
 
 async function hears(stage: Stage, stream: HeldStream): Promise<boolean> {
   stage.server.push('still here')
+  return happens(stream.heard(1))
+}
+
+/** Returns false when it takes too long. */
+async function happens(event: Promise<unknown>): Promise<boolean> {
   const late = wait(PATIENCE_MS, false, { ref: false })
-  return Promise.race([stream.heard(1).then(() => true), late])
+  return Promise.race([event.then(() => true), late])
 }
 
 interface ErrorBody {

@@ -1,7 +1,7 @@
 import type { ActiveFault } from '../chain/active-fault.ts'
 import { randomBytes } from 'node:crypto'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { withId } from '../../../filters/lib/json/message-id.ts'
+import { afterReads } from '../../../base/after-reads.ts'
 import { ENDLESS, type Room } from '../../../base/room.ts'
 import type { ResponseSink, Upstream } from '../../../http/transfer.ts'
 import type { Call } from '../../../mcp/call.ts'
@@ -145,7 +145,7 @@ export async function sendCopies(call: CopiedCall, options: CopyOptions): Promis
     if (responded !== undefined) {
       await interruptibleWait(PROMPT, responded.signal, closing)
       // A response that arrived while the process stood still is read first.
-      if (!responded.signal.aborted) await nextTurn()
+      if (!responded.signal.aborted) await new Promise<void>(afterReads)
     }
     for (let n = 1; n <= copies; n++) {
       await interruptibleWait(spacing, active.withdrawn, closing)
