@@ -208,12 +208,14 @@ async function begin(
 ): Promise<LoadResult> {
   const either = AbortSignal.any([stop, drain])
   const until = performance.now() + beginWithinMs
-  for (;;) {
+  // The first attempt may have failed because this process stood still.
+  for (let attempt = 1; ; attempt++) {
     try {
       return (await runLoad(load, { stop: either, cut: stop, begun, endWait: stop })).result
     } catch (error) {
       const retryable = error instanceof LoadError && !(error instanceof ToolsNotNamedError)
-      if (!retryable || performance.now() > until || stop.aborted) throw error
+      const isOver = attempt > 1 && performance.now() > until
+      if (!retryable || isOver || stop.aborted) throw error
       await sleep(RETRY_MS, undefined, { signal: stop }).catch(() => {})
     }
   }

@@ -20,7 +20,10 @@ export async function askRules(
   return (await askAdmin(admin, API.rules, { client: 'experiment', signal })).value.rules
 }
 
-/** Returns a poll of the sidecars, which resolves to the reason to end a phase, if there is one. */
+/**
+ * Returns a poll of the sidecars, which resolves to the reason to end a phase, if there is one. A
+ * single request without a response is no such reason: this process may have stood still.
+ */
 export function sidecarPoll(
   sidecars: Sidecars,
   check: (
@@ -29,15 +32,18 @@ export function sidecarPoll(
   ) => EarlyEnd | undefined | Promise<EarlyEnd | undefined>,
 ): (signal: AbortSignal) => Promise<EarlyEnd | undefined> {
   let lastResponse = performance.now()
+  let failed = 0
   return async (signal) => {
     try {
       const states = await sidecars.states(signal)
       lastResponse = performance.now()
+      failed = 0
       return await check(states, signal)
     } catch (error) {
       if (!(error instanceof AdminError)) throw error
-      if (signal.aborted || performance.now() - lastResponse < sidecars.paces.lostMs)
-        return undefined
+      failed++
+      const isLost = failed > 1 && performance.now() - lastResponse >= sidecars.paces.lostMs
+      if (signal.aborted || !isLost) return undefined
       return { code: 'SIDECAR_LOST', why: `the sidecar did not respond: ${error.message}` }
     }
   }
