@@ -66,7 +66,7 @@ function restartChecks(result: Restart): Check[] {
 }
 
 const ASKED = 20
-const PATIENCE_MS = 3_000
+const PATIENCE_MS = 10_000
 
 /** Kills the server under a client that holds a stream, and starts it again. */
 async function restartApp(stage: Stage, client: PlainClient): Promise<Restart> {

@@ -131,7 +131,7 @@ async function compare(
     if (responses[0]!.status !== 0 && responses[0]!.bytes.equals(responses[1]!.bytes)) equal++
     sent++
     progress(sent)
-    if (performance.now() > until) break
+    if (performance.now() > until && sent > HANDSHAKE.length) break
   }
   direct.client.close()
   through.client.close()
