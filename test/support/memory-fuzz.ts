@@ -240,28 +240,7 @@ export async function fuzzMemory(
   }
 }
 
-/**
- * Asks after its health, in a thread of its own: this one is busy with the attacks. Does not count
- * how long either thread was ready to run while the machine ran something else.
- */
-const ASK = `
-const { parentPort, workerData } = require('node:worker_threads')
-const { readFileSync } = require('node:fs')
-const { get } = require('node:http')
-const { admin, pid } = workerData
-const threads = ['/proc/thread-self/schedstat', '/proc/' + pid + '/task/' + pid + '/schedstat']
-const ready = (path) => Number(readFileSync(path, 'latin1').split(' ')[1]) / 1e6
-const clock = () => threads.reduce((time, path) => time - ready(path), performance.now())
-const ask = () => {
-  const begun = clock()
-  const told = () => {
-    parentPort.postMessage(clock() - begun)
-    setTimeout(ask, 20)
-  }
-  get(admin + '/livez', (response) => response.resume().on('end', told)).on('error', () => undefined)
-}
-ask()
-`
+const ASK = new URL('./health-waits.mjs', import.meta.url)
 
 async function look(
   squall: SidecarProcess,
@@ -269,7 +248,7 @@ async function look(
   isOver: () => boolean,
 ): Promise<void> {
   const { admin, pid } = squall
-  const worker = new Worker(ASK, { eval: true, workerData: { admin, pid } })
+  const worker = new Worker(ASK, { workerData: { admin, pid } })
   worker.on('error', () => undefined)
   worker.on('message', (wait: number) => watch.waits.push(wait))
   while (!isOver()) {

@@ -67,6 +67,15 @@ export async function queryBecomes(
 }
 
 /**
+ * Returns a moment at which all targets are known: a scrape that was late hides all series of its
+ * target until the next.
+ */
+export async function scrapedMoment(prometheus: Prometheus, targets: number): Promise<number> {
+  await queryBecomes(prometheus, 'count(up == 1)', targets)
+  return Date.now() / 1000
+}
+
+/**
  * Waits for an evaluation that began after now, and tells for which moment it was: asked for that
  * moment, a rule and all above it in its group say what they said then. `lastEvaluation` tells
  * when, and not for which.

@@ -2,12 +2,13 @@ import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { parseDocument } from 'yaml'
 import { type Agent, openAgent, propose, type ToolResult } from '../cli/mcp/agent.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Program, startProgram } from '../support/program.ts'
 import { startSquall, type Squall } from '../support/squall.ts'
+import { againAfterStall } from '../support/stalls.ts'
 import { freePort } from '../support/free-port.ts'
 
 // Runs the experiments of examples/agents/README.md on its shop. Needs nothing more than Node.
@@ -20,23 +21,31 @@ let shop: Program
 let orders: string
 let squall: Squall
 
-beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'squall-shop-'))
-  await cp(EXAMPLE, directory, { recursive: true })
-})
-
-afterEach(async () => {
-  await shop.kill()
-  await squall.close()
-  await rm(directory, { recursive: true, force: true })
-})
-
 function at(name: string): string {
   return join(directory, name)
 }
 
+/** Plays with the shop, whose programs end afterwards. */
+function inShop(play: (agent: Agent) => Promise<void>, ...flags: readonly string[]) {
+  return () =>
+    againAfterStall(async () => {
+      directory = await mkdtemp(join(tmpdir(), 'squall-shop-'))
+      await cp(EXAMPLE, directory, { recursive: true })
+      await open(flags)
+      const agent = await connect()
+      try {
+        await play(agent)
+      } finally {
+        await agent.close()
+        await shop.kill()
+        await squall.close()
+        await rm(directory, { recursive: true, force: true })
+      }
+    })
+}
+
 /** Starts the shop and the sidecar between its servers. */
-async function open(...flags: readonly string[]): Promise<void> {
+async function open(flags: readonly string[]): Promise<void> {
   const inventory = await freePort()
   const upstream = `http://127.0.0.1:${inventory}`
   const own = ['--upstream', upstream, '--rules', at('rules.yaml'), '--environment', 'staging']
@@ -88,61 +97,65 @@ async function run(agent: Agent, plan: string): Promise<ToolResult> {
   return agent.call('run_experiment', asked)
 }
 
+const TRIES_MS = 900_000
 const DISARMED = '--rollback-on disarmed all rules; squall arm arms them again'
 
-test('three experiments pass, and the fourth ends when the sidecar sees the retry storm', async () => {
-  await open()
-  const agent = await connect()
-  for (const plan of PLANS.slice(0, 3)) {
-    const { data, text } = await run(agent, plan)
+test(
+  'three experiments pass, and the fourth ends when the sidecar sees the retry storm',
+  inShop(async (agent) => {
+    for (const plan of PLANS.slice(0, 3)) {
+      const { data, text } = await run(agent, plan)
+      expect(data, text).toMatchObject({ verdict: 'passed' })
+    }
+    const { data, text } = await run(agent, PLANS[3]!)
+    expect(data).toMatchObject({ verdict: 'failed', code: 'GUARD', stage: '50%', restored: true })
+    expect(data.why).toContain('calls>3x for 2s')
+    // Every call that inventory serves was given up before.
+    expect(text).toContain('Steady state after the stages: failed')
+    expect(agent.questions).toHaveLength(4)
+    const audit = (await readFile(at('audit.jsonl'), 'utf8')).trim().split('\n')
+    const started = audit.filter((line) => line.includes('"outcome":"started"'))
+    expect(started).toHaveLength(4)
+  }),
+  TRIES_MS,
+)
+
+test(
+  'the sidecar ends the storm after agent and control server were killed',
+  inShop(async (agent) => {
+    // The other calls of the shop go on without the experiment.
+    await change(PLANS[3]!, ['load', 'rate'], 3)
+    const others = ['--tools=place_order', '--clients=60', '--rate=27/s', '--timeout=5s']
+    const load = startProgram(['load', `--target=${orders}`, ...others, '--duration=120s'])
+    try {
+      await until(async () => (await squall.metric('squall_calls_total')) > 250, 'few calls')
+      const lost = run(agent, PLANS[3]!).catch((error: unknown) => error)
+      await until(
+        () => agent.progress.some((line) => line.includes('stage 3 of 3')),
+        'the last stage does not begin',
+      )
+      process.kill(agent.pid!, 'SIGKILL')
+      expect(await lost).toBeInstanceOf(Error)
+      const { reason } = await squall.logged(DISARMED)
+      expect(reason).toContain('calls>3x for 2s')
+      const state = (await (await fetch(`${squall.admin}/api/state`)).json()) as object
+      expect(state).toMatchObject({ armed: false })
+    } finally {
+      await load.kill()
+    }
+  }),
+  TRIES_MS,
+)
+
+test(
+  'with bounded retries that are cancelled, the fourth experiment passes',
+  inShop(async (agent) => {
+    // The sidecar learns how many calls are usual.
+    await change(PLANS[0]!, ['stages'], ['10%'])
+    await change(PLANS[3]!, ['hold'], '12s')
+    expect((await run(agent, PLANS[0]!)).data).toMatchObject({ verdict: 'passed' })
+    const { data, text } = await run(agent, PLANS[3]!)
     expect(data, text).toMatchObject({ verdict: 'passed' })
-  }
-  const { data, text } = await run(agent, PLANS[3]!)
-  expect(data).toMatchObject({ verdict: 'failed', code: 'GUARD', stage: '50%', restored: true })
-  expect(data.why).toContain('calls>3x for 2s')
-  // Every call that inventory serves was given up before.
-  expect(text).toContain('Steady state after the stages: failed')
-  expect(agent.questions).toHaveLength(4)
-  const audit = (await readFile(at('audit.jsonl'), 'utf8')).trim().split('\n')
-  const started = audit.filter((line) => line.includes('"outcome":"started"'))
-  expect(started).toHaveLength(4)
-  await agent.close()
-}, 300_000)
-
-test('the sidecar ends the storm after agent and control server were killed', async () => {
-  await open()
-  // The other calls of the shop go on without the experiment.
-  await change(PLANS[3]!, ['load', 'rate'], 3)
-  const others = ['--tools=place_order', '--clients=60', '--rate=27/s', '--timeout=5s']
-  const load = startProgram(['load', `--target=${orders}`, ...others, '--duration=120s'])
-  const agent = await connect()
-  try {
-    await until(async () => (await squall.metric('squall_calls_total')) > 250, 'few calls')
-    const lost = run(agent, PLANS[3]!).catch((error: unknown) => error)
-    await until(
-      () => agent.progress.some((line) => line.includes('stage 3 of 3')),
-      'the last stage does not begin',
-    )
-    process.kill(agent.pid!, 'SIGKILL')
-    expect(await lost).toBeInstanceOf(Error)
-    const { reason } = await squall.logged(DISARMED)
-    expect(reason).toContain('calls>3x for 2s')
-    const state = (await (await fetch(`${squall.admin}/api/state`)).json()) as object
-    expect(state).toMatchObject({ armed: false })
-  } finally {
-    await agent.close()
-    await load.kill()
-  }
-}, 180_000)
-
-test('with bounded retries that are cancelled, the fourth experiment passes', async () => {
-  await open('--fixed')
-  const agent = await connect()
-  // The sidecar learns how many calls are usual.
-  await change(PLANS[0]!, ['stages'], ['10%'])
-  await change(PLANS[3]!, ['hold'], '12s')
-  expect((await run(agent, PLANS[0]!)).data).toMatchObject({ verdict: 'passed' })
-  const { data, text } = await run(agent, PLANS[3]!)
-  expect(data, text).toMatchObject({ verdict: 'passed' })
-  await agent.close()
-}, 180_000)
+  }, '--fixed'),
+  TRIES_MS,
+)

@@ -3,6 +3,7 @@ import type { RequestListener } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from '../support/free-port.ts'
 import { startSquall, type RuledSquall } from '../support/squall.ts'
 
 /** The token of the tests' admin port. */
@@ -59,7 +60,8 @@ export async function busySquall(): Promise<BusySquall> {
   const tasks = ['--tasks', '--task-window', '1s']
   // Nobody listens at the port of the service discard.
   const more = [...tasks, '--outbound', '127.0.0.1:0=127.0.0.1:9']
-  const served = ['--listen', '127.0.0.1:0']
+  // A successor may take this port, unlike one that the kernel gives to others.
+  const served = ['--listen', '127.0.0.1:0', '--admin', `127.0.0.1:${await freePort()}`]
   const flags = ['--admin-token-file', tokenFile, '--environment', 'staging', ...served, ...more]
   const ruled = await startSquall({ rules: RULES, flags, upstream: troubledApp() })
   await rm(tokenFile)

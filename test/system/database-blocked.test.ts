@@ -11,7 +11,7 @@ import { startProgram } from '../support/program.ts'
 import { startSidecar } from '../support/sidecar.ts'
 import { startUpstream } from '../support/upstream.ts'
 import { freePort } from '../support/free-port.ts'
-import { callAlways } from './database-calls.ts'
+import { callAlways, type SeenCall } from './database-calls.ts'
 import { runReady } from './ready-plan.ts'
 
 // PostgreSQL, an MCP server with a pool, and Squall are processes of their own.
@@ -87,6 +87,9 @@ const countsAgree = (connections: Stage['connections'], least: number): Promise<
     return isRight ? undefined : `open connections: ${JSON.stringify(counts)}`
   })
 
+const isAll = (calls: readonly SeenCall[], kind: SeenCall['kind']): boolean =>
+  calls.every((call) => call.kind === kind)
+
 /** Returns the ways in which a blocked database is restored; each resolves when it has begun. */
 const RESTORED = {
   'its rule is removed': ({ write }: Stage) => write(NO_RULES),
@@ -126,8 +129,8 @@ test.each([
   await stage.write(
     `rules: [{ name: database-gone, ${match}, ${time}faults: [connection: { ${kind}: true }] }]`,
   )
-  await calls.next('tool_error', 1)
-  // Calls from before may still end well: their responses were on the way.
+  // Calls from before may still end well, and the limit of the pool may end others.
+  await eventually(() => (isAll(calls.seen.slice(-16), 'tool_error') ? undefined : 'calls succeed'))
   const blocked = performance.now()
   while (performance.now() - blocked < SECONDS * 1000 - 1000) {
     const client = await openClient('v1')(`${url}/mcp`, 'streamableHttp')
@@ -141,9 +144,9 @@ test.each([
     const { squall: held } = await stage.connections()
     return held <= 2 * POOL.max ? undefined : `${held} connections`
   })
-  const during = calls.seen.filter(({ began }) => began >= blocked)
-  expect(during.length).toBeGreaterThan(8)
-  for (const { kind: ended, text, ms } of during) {
+  const during = (): SeenCall[] => calls.seen.filter(({ began }) => began >= blocked)
+  await eventually(() => (during().length > 8 ? undefined : 'few calls'))
+  for (const { kind: ended, text, ms } of during()) {
     expect(ended, text).toBe('tool_error')
     expect(text).toMatch(/^database unavailable: /)
     expect(ms).toBeLessThan(2 * POOL.ms + STALL_MS)
@@ -153,9 +156,7 @@ test.each([
   const restoredAt = performance.now()
   await calls.next('ok', 1)
   expect(performance.now() - restoredAt).toBeLessThan(1000 + 2 * POOL.ms + STALL_MS)
-  await eventually(() =>
-    calls.seen.slice(-20).every(({ kind: ended }) => ended === 'ok') ? undefined : 'calls fail',
-  )
+  await eventually(() => (isAll(calls.seen.slice(-20), 'ok') ? undefined : 'calls fail'))
   await calls.close()
   await countsAgree(stage.connections, 0)
   await eventually(async () => {
@@ -174,7 +175,7 @@ test('the ready plan dependency-blocked passes, and the guard does not disarm', 
   }
   const result = await runReady('dependency-blocked', addresses, directory, {
     hold: `${SECONDS}s`,
-    steadyState: { p95: '5s', for: '1s', within: '20s' },
+    steadyState: { errors: '20%', p95: '15s', for: '3s', within: '20s' },
   })
   expect(result.code, result.why).toBeNull()
   expect(result).toMatchObject({ verdict: 'passed', restored: true, steadyAfter: true })

@@ -17,8 +17,8 @@ afterEach(() => stage.close())
 
 test('calls that end by their timeout fail no gate after the end of a stage', async () => {
   const rules = [{ name: 'mute', match: { tool: 'work' }, times: 3, faults: ['hang'] }]
-  const load = { timeout: '1600ms' }
-  const result = await stage.run({ rules, load, abortOn: { errors: '50%', p50: '1100ms' } })
+  const load = { timeout: '8s' }
+  const result = await stage.run({ rules, load, abortOn: { errors: '50%', p50: '6s' } })
   expect(result.verdict).toBe('passed')
   expect(result.stages[0]!.applied).toBe(3)
 })

@@ -99,7 +99,7 @@ test(
     expect(result.counts.success).toBe(result.counts.calls)
     expect(result.run.durationMs).toBeGreaterThan(59_400)
     // The last calls may have to wait for the machine.
-    expect(result.run.durationMs).toBeLessThan(62_000)
+    expect(result.run.durationMs).toBeLessThan(70_000)
     // One in thirty calls was due during the stall, evenly: one in a hundred waited 1.4 s or more.
     // What the machine adds is far from that.
     const { p50, p99, max } = result.latency.summary

@@ -76,6 +76,8 @@ test('calls that a fault holds are bounded together; what is above that passes u
   const { response: small } = await exchange(squall.port, posted(callWith('0')), 'POST')
   expect(small?.status).toBe(200)
   await expect.poll(() => metric('squall_calls_total')).toBe(1)
+  const answered = (): number => held.filter(({ responses }) => responses.length > 0).length
+  await expect.poll(answered, { timeout: 10_000 }).toBeGreaterThan(3)
   for (const client of held) client.reset()
   const statuses = (await through).map((each) => each?.status)
   expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(3)

@@ -113,10 +113,10 @@ describe.each(['redirect', 'port', 'bind'] as const)('a pod in the mode %s', (mo
     expect(await stage.probe(`${place}/executed`)).toMatchObject({ status: 503 })
     const [app, own] = [container(pod, APP), container(pod, 'squall')]
     // Where nothing is redirected the upstream's probes reach the upstream as they are.
-    if (mode !== 'port') expect(await asked(app.readinessProbe!)).toBe(200)
+    if (mode !== 'port') await expect.poll(() => asked(app.readinessProbe!), POLL).toBe(200)
     else expect(app.readinessProbe).toMatchObject({ tcpSocket: { port: 3000 } })
     for (const probe of [app.livenessProbe, own.readinessProbe, own.livenessProbe]) {
-      expect(await asked(probe!)).toBe(200)
+      await expect.poll(() => asked(probe!), POLL).toBe(200)
     }
     expect((await stage.probe(`${ADMIN}/app-health/${APP}/startupz`)).status).toBe(404)
   })

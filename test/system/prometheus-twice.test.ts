@@ -16,6 +16,7 @@ import {
   evaluatedAnew,
   type Prometheus,
   queryBecomes,
+  scrapedMoment,
   startPrometheus,
 } from '../support/prometheus.ts'
 import { nothingSeen, type Stage } from './prometheus-stage.ts'
@@ -68,9 +69,7 @@ beforeAll(async () => {
   await queryBecomes(prometheus, 'sum(squall_injections_total)', 10 * JOBS.length)
   await queryBecomes(prometheus, 'count(count_over_time(squall_build_info[5m]) >= 12)', targets)
   await evaluatedAnew(prometheus, 'workload:squall_injected_errors:ratio_rate5m')
-  // A scrape that was late hides all series of its target until the next.
-  await queryBecomes(prometheus, 'count(up == 1)', (PODS + 1) * JOBS.length)
-  loaded = Date.now() / 1000
+  loaded = await scrapedMoment(prometheus, (PODS + 1) * JOBS.length)
 })
 
 afterAll(async () => {

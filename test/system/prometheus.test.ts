@@ -17,6 +17,7 @@ import {
   promtool,
   type Prometheus,
   queryBecomes,
+  scrapedMoment,
   type Series,
   startPrometheus,
 } from '../support/prometheus.ts'
@@ -34,9 +35,7 @@ const WORKLOAD = { namespace: 'shop', workload: 'tools' }
 let stage: Stage
 let prometheus: Prometheus
 /** Seconds since the epoch: before the load, after it, and when all the trouble has been seen. */
-let before: number
-let loaded: number
-let troubled: number
+let [before, loaded, troubled] = [0, 0, 0]
 /** The observations of all clients, in total and while Prometheus scraped. */
 const seen = nothingSeen()
 const warm = nothingSeen()
@@ -56,7 +55,7 @@ beforeAll(async () => {
   // The more scrapes there are, the less of an increase is extrapolated: at most 1.6 of them.
   await queryBecomes(prometheus, 'count(count_over_time(squall_build_info[5m]) >= 12)', 2)
   await Promise.all(records.map((record) => evaluatedAnew(prometheus, record)))
-  loaded = Date.now() / 1000
+  loaded = await scrapedMoment(prometheus, 2)
 })
 
 afterAll(async () => {
@@ -200,7 +199,7 @@ describe('trouble', () => {
     await queryBecomes(prometheus, 'count(increase(squall_guard_trips_total[5m]) > 0)', 1)
     const looked = 'squall_rule_evaluations_total{result="disarmed", rule="slow-search"}[10s]'
     await queryBecomes(prometheus, `count(count_over_time(${looked}) >= 2) > bool 0`, 1)
-    troubled = Date.now() / 1000
+    troubled = await scrapedMoment(prometheus, 2)
   })
 
   it('all rules are evaluated without an error', async () => {

@@ -248,7 +248,7 @@ async def play_long(client: Client, _seen: Seen) -> dict[str, Any]:
 
 
 async def play_elicit(client: Client, _seen: Seen) -> dict[str, Any]:
-    call = client.call_tool("trigger-elicitation-request", read_timeout_seconds=3)
+    call = client.call_tool("trigger-elicitation-request", read_timeout_seconds=8)
     return await outcome(call)
 
 

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest'
 import type { EndCode } from '../../src/lab/experiment/experiment-result.ts'
 import { dependentListener, type Flaw } from '../support/dependent-server.ts'
 import { startSquall } from '../support/squall.ts'
+import { againAfterStall } from '../support/stalls.ts'
 import { startUpstream } from '../support/upstream.ts'
 import { freePort } from '../support/free-port.ts'
 import { runReady } from './ready-plan.ts'
@@ -31,7 +32,8 @@ async function withRules<T>(
   }
 }
 
-const TIMES = { hold: '4s', steadyState: { p95: '5s', for: '500ms', within: '10s' } }
+const TRIES_MS = 360_000
+const TIMES = { hold: '4s', steadyState: { p95: '5s', for: '500ms', within: '30s' } }
 
 type Case = readonly [behaviour: string, flaw: Flaw | undefined, code: RegExp | null]
 
@@ -46,7 +48,13 @@ describe.concurrent('a blocked dependency', () => {
     ['never recovers', 'never recovers', code('NOT_RECOVERED')],
   ]
 
-  test.each(CASES)('of a server that %s', async (_, flaw, wanted) => {
+  test.each(CASES)(
+    'of a server that %s',
+    (...each) => againAfterStall(() => blocked(...each)),
+    TRIES_MS,
+  )
+
+  async function blocked(_: string, flaw: Case[1], wanted: Case[2]): Promise<void> {
     const dependency = await startUpstream((__, res) => void res.end('{}'))
     const outbound = `127.0.0.1:${await freePort()}`
     const server = await startUpstream(
@@ -76,7 +84,7 @@ describe.concurrent('a blocked dependency', () => {
       await server.close()
       await dependency.close()
     }
-  })
+  }
 })
 
 describe.concurrent('twenty held sessions', () => {
@@ -86,25 +94,34 @@ describe.concurrent('twenty held sessions', () => {
     ['returns empty results', 'empty without room', code('SLO')],
   ]
 
-  test.each(CASES)('at a server that %s', async (_, flaw, wanted) => {
+  test.each(CASES)(
+    'at a server that %s',
+    (...each) => againAfterStall(() => held(...each)),
+    TRIES_MS,
+  )
+
+  async function held(_: string, flaw: Case[1], wanted: Case[2]): Promise<void> {
     const server = await startUpstream(dependentListener({ room: 20, flaw }))
-    await withRules(server.url, NO_GUARD, async (directory, listen, admin) => {
-      const addresses = {
-        'http://localhost:3000': server.url,
-        'http://localhost:15300': listen,
-        'http://127.0.0.1:15390': admin,
-      }
-      const result = await runReady('held-sessions', addresses, directory, {
-        ...TIMES,
-        load: { rate: 30 },
+    try {
+      await withRules(server.url, NO_GUARD, async (directory, listen, admin) => {
+        const addresses = {
+          'http://localhost:3000': server.url,
+          'http://localhost:15300': listen,
+          'http://127.0.0.1:15390': admin,
+        }
+        const result = await runReady('held-sessions', addresses, directory, {
+          ...TIMES,
+          load: { rate: 30 },
+        })
+        expect(result.code, result.why).toEqual(
+          wanted === null ? null : expect.stringMatching(wanted),
+        )
+        expect(result).toMatchObject({ restored: true, steadyAfter: true })
+        const notes = result.facts.filter(({ kind }) => kind === 'note').map(({ text }) => text)
+        expect(notes).toEqual(['holds 20 of 20 sessions, 20 with a stream'])
       })
-      expect(result.code, result.why).toEqual(
-        wanted === null ? null : expect.stringMatching(wanted),
-      )
-      expect(result).toMatchObject({ restored: true, steadyAfter: true })
-      const notes = result.facts.filter(({ kind }) => kind === 'note').map(({ text }) => text)
-      expect(notes).toEqual(['holds 20 of 20 sessions, 20 with a stream'])
-    })
-    await server.close()
-  })
+    } finally {
+      await server.close()
+    }
+  }
 })

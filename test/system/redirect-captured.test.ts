@@ -26,6 +26,8 @@ beforeAll(async () => {
   app = await network.peer('pod')
   const captured = Object.values(TARGETS).flatMap((target) => ['--captured', `15301=${target}`])
   captured.push('--captured', `15302=http://${V4}:8080`)
+  // Connections may wait for a machine that stands still.
+  captured.push('--connect-timeout', '30s')
   await network.startExempt(...captured, '--admin', '[::]:15390', '--rules', rules.file)
   const { code, stderr } = await network.squall(
     'redirect',

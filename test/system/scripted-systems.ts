@@ -104,10 +104,10 @@ const STOPS_RESPONDING = [0, 1].map((at) =>
     behaves: ({ stage }) => (stage >= at && stage < Infinity ? 'hang' : 'ok'),
     plan: {
       rules: rule({ delay: { fixed: '10ms' } }),
-      hold: '4s',
-      abortOn: { p95: '1200ms' },
-      load: { rate: 20, timeout: '6s' },
-      steadyState: { within: '12s' },
+      hold: '9s',
+      abortOn: { p95: '6s' },
+      load: { rate: 20, timeout: '12s' },
+      steadyState: { within: '20s' },
     },
     wanted: aborted(at),
   }),
@@ -131,8 +131,8 @@ const TRIPS_THE_GUARD = [0, 1].map((at) =>
   system({
     title: `fails at ${SHARES[at]} so often that the guard disarms the sidecar`,
     behaves: ({ stage }) => (stage >= at && stage < Infinity ? 'tool error' : 'ok'),
-    flags: GUARD_ON,
-    plan: { hold: '2s', abortOn: PATIENT },
+    flags: [...GUARD_ON, '--guard-window', '1s'],
+    plan: { hold: '8s', abortOn: PATIENT },
     wanted: { verdict: 'failed', code: 'GUARD', stage: SHARES[at]! },
   }),
 )
@@ -184,7 +184,7 @@ const ENDURED = [
   system({
     title: 'is slower with each stage, within its limits',
     behaves: ({ stage }) => setTimeout(stage === Infinity ? 0 : 5 * (stage + 1), 'ok' as const),
-    plan: { abortOn: { p95: '3s' } },
+    plan: { abortOn: { p95: '10s' } },
     wanted: PASSED,
   }),
   system({

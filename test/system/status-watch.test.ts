@@ -26,8 +26,8 @@ test('squall status --watch shows changes as lines or JSON, survives an outage, 
       PATIENCE,
     )
   await Promise.all([
-    until(lines, /^\d{4}-\S+Z shop\/shop-1: redirect, armed, rules 0, digest \S+\n/),
-    until(json, /^\{"at":"\d{4}-\S+Z","ok":true,.*"armed":true.*\}\n/),
+    until(lines, /^\d{4}-\S+Z shop\/shop-1: redirect, armed, rules 0, digest \S+\n/m),
+    until(json, /^\{"at":"\d{4}-\S+Z","ok":true,.*"armed":true.*\}\n/m),
   ])
   squall.running.rules!.arming.disarm('operator', 'a pause')
   shop.addPaper('shop-2')

@@ -98,6 +98,7 @@ function start(kubeconfig: string): Program {
       '--certificate-lifetime=30s',
       '--rotate-before=20s',
       '--certificate-check=1s',
+      '--review-timeout=30s',
       '--ca-settle=8s',
     ],
     { KUBECONFIG: kubeconfig },

@@ -28,7 +28,7 @@ class Sidecar:
     def __init__(self, directory: Path):
         self._rules = directory / "rules.yaml"
         self._rules.write_text("rules: []\n")
-        listen, admin = free_port(), free_port()
+        listen, admin = free_ports()
         self.url = f"http://127.0.0.1:{listen}{MCP_URL.path}"
         self._admin = f"http://127.0.0.1:{admin}"
         self._process = subprocess.Popen(
@@ -75,9 +75,10 @@ def squall(tmp_path):
     sidecar.close()
 
 
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return server.getsockname()[1]
+def free_ports() -> tuple[int, int]:
+    here = ("127.0.0.1", 0)
+    with socket.create_server(here) as one, socket.create_server(here) as other:
+        return one.getsockname()[1], other.getsockname()[1]
 
 
 def call_tool(url: str, name: str, tries: int) -> int:

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { ExperimentEvent } from '../../../src/lab/experiment/context.ts'
 import { eventually } from '../../support/eventually.ts'
+import { againAfterStall } from '../../support/stalls.ts'
 import { CONFIG_MAP, during, podsStage, type PodsStage } from '../../lab/experiment/pods-stage.ts'
 
 let stage: PodsStage
@@ -33,28 +34,31 @@ test('the rules of a dead runner are restored by the next experiment', async () 
   expect(stage.configMap()).toEqual(before)
 })
 
-test('a terminating pod that does not respond delays no renewal', async () => {
-  const path = '/api/v1/namespaces/shop/pods/shop-1'
-  const { before: earlier } = stage.shop.api
-  const writes: number[] = []
-  stage.shop.api.before = (seen) => {
-    if (seen.method === 'PATCH' && seen.path === CONFIG_MAP) writes.push(performance.now())
-    return earlier(seen)
-  }
-  const onEvent = during('20%', () => {
-    const pod = stage.shop.api.store.get(path)!
-    const metadata = { ...(pod['metadata'] as object), deletionTimestamp: '2026-01-01T00:00:00Z' }
-    stage.shop.api.put(path, { ...pod, metadata })
-    const { before } = stage.shop.api
-    stage.shop.api.before = (seen) =>
-      seen.path.startsWith(`${path}:`) ? new Promise(() => {}) : before(seen)
-  })
-  const result = await stage.run({ hold: '9s', expiry: '3s' }, { onEvent })
-  const pauses = writes.slice(1).map((at, index) => at - writes[index]!)
-  expect(pauses.length).toBeGreaterThan(3)
-  expect(Math.max(...pauses)).toBeLessThan(ASK_MS)
-  expect(result).toMatchObject({ verdict: 'passed', restored: true })
-})
+test('a terminating pod that does not respond delays no renewal', () =>
+  againAfterStall(async () => {
+    await stage.close()
+    stage = await podsStage()
+    const path = '/api/v1/namespaces/shop/pods/shop-1'
+    const { before: earlier } = stage.shop.api
+    const writes: number[] = []
+    stage.shop.api.before = (seen) => {
+      if (seen.method === 'PATCH' && seen.path === CONFIG_MAP) writes.push(performance.now())
+      return earlier(seen)
+    }
+    const onEvent = during('20%', () => {
+      const pod = stage.shop.api.store.get(path)!
+      const metadata = { ...(pod['metadata'] as object), deletionTimestamp: '2026-01-01T00:00:00Z' }
+      stage.shop.api.put(path, { ...pod, metadata })
+      const { before } = stage.shop.api
+      stage.shop.api.before = (seen) =>
+        seen.path.startsWith(`${path}:`) ? new Promise(() => {}) : before(seen)
+    })
+    const result = await stage.run({ hold: '9s', expiry: '3s' }, { onEvent })
+    const pauses = writes.slice(1).map((at, index) => at - writes[index]!)
+    expect(pauses.length).toBeGreaterThan(3)
+    expect(Math.max(...pauses)).toBeLessThan(ASK_MS)
+    expect(result).toMatchObject({ verdict: 'passed', restored: true })
+  }))
 
 test('a pod that reads several renewals late has no rules of another program', async () => {
   const { before } = stage.shop.api
