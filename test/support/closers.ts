@@ -1,17 +1,27 @@
 import { afterEach } from 'vitest'
 
-type Closer = () => unknown
+/** Notes what has to be closed, and returns it. */
+export type Open = <T extends { close(): unknown }>(opened: T) => T
 
 /**
  * Things that a test opened, closed after it in reverse order. Call once at the top of a test file.
  */
-export function closers(): <T extends { close(): unknown }>(opened: T) => T {
-  const open: Closer[] = []
-  afterEach(async () => {
-    for (const close of open.splice(0).toReversed()) await close()
-  })
-  return (opened) => {
-    open.push(() => opened.close())
-    return opened
+export function closers(): Open {
+  const { open, closeAll } = closeStack()
+  afterEach(closeAll)
+  return open
+}
+
+/** Things that are closed in reverse order. */
+export function closeStack(): { readonly open: Open; readonly closeAll: () => Promise<void> } {
+  const stack: (() => unknown)[] = []
+  return {
+    open: (opened) => {
+      stack.push(() => opened.close())
+      return opened
+    },
+    closeAll: async () => {
+      for (const close of stack.splice(0).toReversed()) await close()
+    },
   }
 }

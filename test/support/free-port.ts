@@ -6,8 +6,8 @@ const LOWEST = 20_000
 /** Where systems usually begin to give ports to connections that go out. */
 const USUAL_GIVEN = 32_768
 const ATTEMPTS = 100
-/** The ports that this process has handed out. */
-const given = new Set<number>()
+/** The ports that were tried: those that were free may not be in use yet. */
+const tried = new Set<number>()
 
 /**
  * A free port of loopback for somebody who has to know it beforehand. It is none that the kernel
@@ -18,8 +18,8 @@ export async function freePort(): Promise<number> {
   const end = Math.max(firstGiven(), LOWEST + 1_000)
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const port = LOWEST + Math.floor(Math.random() * (end - LOWEST))
-    if (given.has(port)) continue
-    given.add(port)
+    if (tried.has(port)) continue
+    tried.add(port)
     if (await isFree(port)) return port
   }
   throw new Error(`no port from ${LOWEST} to ${end} is free`)

@@ -3,9 +3,9 @@ import { get } from 'node:http'
 import { parentPort, workerData } from 'node:worker_threads'
 
 /**
- * Asks after its health, in a thread of its own: this one is busy with the attacks. Does not count
- * how long either thread was ready to run while the machine ran something else, and how long the
- * whole machine stood still.
+ * A thread that asks a sidecar after its health, and reports each wait in milliseconds. Does not
+ * count how long this thread or that of the sidecar was ready to run while the machine ran something
+ * else, nor how long the whole machine stood still.
  */
 const { admin, pid } = workerData
 const threads = ['/proc/thread-self/schedstat', '/proc/' + pid + '/task/' + pid + '/schedstat']

@@ -240,7 +240,8 @@ export async function fuzzMemory(
   }
 }
 
-const ASK = new URL('./health-waits.mjs', import.meta.url)
+/** A thread of its own: this one is busy with the attacks. */
+const HEALTH_WAITS = new URL('./health-waits.mjs', import.meta.url)
 
 async function look(
   squall: SidecarProcess,
@@ -248,7 +249,7 @@ async function look(
   isOver: () => boolean,
 ): Promise<void> {
   const { admin, pid } = squall
-  const worker = new Worker(ASK, { workerData: { admin, pid } })
+  const worker = new Worker(HEALTH_WAITS, { workerData: { admin, pid } })
   worker.on('error', () => undefined)
   worker.on('message', (wait: number) => watch.waits.push(wait))
   while (!isOver()) {

@@ -1,3 +1,5 @@
+import { closeStack, type Open } from './closers.ts'
+
 const BEAT_MS = 50
 const STALL_MS = 300
 const TRIES = 3
@@ -21,18 +23,22 @@ export function stalledMs(): number {
 
 /**
  * For a test of what is measured in time, such as the latency that ends an experiment: runs it again
- * when it fails and the machine stood still meanwhile. Without a stall a failure is final.
+ * when it fails and the machine stood still meanwhile. Without a stall a failure is final. Each
+ * attempt closes what it opened.
  */
-export async function againAfterStall(test: () => Promise<void>): Promise<void> {
+export async function againAfterStall(test: (open: Open) => Promise<void>): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     const before = stalledMs()
+    const { open, closeAll } = closeStack()
     try {
-      await test()
+      await test(open)
       return
     } catch (error) {
       const ms = stalledMs() - before
       if (ms === 0 || attempt === TRIES) throw error
       console.warn(`runs again: the machine stood still for ${Math.round(ms)} ms, and`, error)
+    } finally {
+      await closeAll()
     }
   }
 }

@@ -5,8 +5,9 @@ import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { parseDocument } from 'yaml'
 import { type Agent, openAgent, propose, type ToolResult } from '../cli/mcp/agent.ts'
+import type { Open } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
-import { type Program, startProgram } from '../support/program.ts'
+import { startProgram } from '../support/program.ts'
 import { startSquall, type Squall } from '../support/squall.ts'
 import { againAfterStall } from '../support/stalls.ts'
 import { freePort } from '../support/free-port.ts'
@@ -17,7 +18,6 @@ const EXAMPLE = fileURLToPath(new URL('../../examples/agents/', import.meta.url)
 const PLANS = ['1-latency', '2-unavailable', '3-errors', '4-timeouts']
 
 let directory: string
-let shop: Program
 let orders: string
 let squall: Squall
 
@@ -28,36 +28,33 @@ function at(name: string): string {
 /** Plays with the shop, whose programs end afterwards. */
 function inShop(play: (agent: Agent) => Promise<void>, ...flags: readonly string[]) {
   return () =>
-    againAfterStall(async () => {
-      directory = await mkdtemp(join(tmpdir(), 'squall-shop-'))
+    againAfterStall(async (open) => {
+      const own = await mkdtemp(join(tmpdir(), 'squall-shop-'))
+      open({ close: () => rm(own, { recursive: true, force: true }) })
+      directory = own
       await cp(EXAMPLE, directory, { recursive: true })
-      await open(flags)
-      const agent = await connect()
-      try {
-        await play(agent)
-      } finally {
-        await agent.close()
-        await shop.kill()
-        await squall.close()
-        await rm(directory, { recursive: true, force: true })
-      }
+      await startShop(open, flags)
+      await play(open(await connect()))
     })
 }
 
 /** Starts the shop and the sidecar between its servers. */
-async function open(flags: readonly string[]): Promise<void> {
+async function startShop(open: Open, flags: readonly string[]): Promise<void> {
   const inventory = await freePort()
   const upstream = `http://127.0.0.1:${inventory}`
   const own = ['--upstream', upstream, '--rules', at('rules.yaml'), '--environment', 'staging']
   const [, condition = ''] =
     /--rollback-on '(.+)'/.exec(await readFile(at('README.md'), 'utf8')) ?? []
-  squall = await startSquall(...own, '--rollback-on', condition)
+  squall = open(await startSquall(...own, '--rollback-on', condition))
   const env = {
     INVENTORY_PORT: String(inventory),
     ORDERS_PORT: '0',
     INVENTORY_URL: `http://127.0.0.1:${squall.port}/mcp`,
   }
-  shop = startProgram([join(EXAMPLE, 'shop.mjs'), ...flags], env, { program: process.execPath })
+  const shop = startProgram([join(EXAMPLE, 'shop.mjs'), ...flags], env, {
+    program: process.execPath,
+  })
+  open({ close: () => shop.kill() })
   await until(() => shop.stdout().includes('orders http'), 'the shop does not start')
   orders = /^orders (\S+)$/m.exec(shop.stdout())![1]!
   for (const plan of PLANS) {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { EndCode } from '../../src/lab/experiment/experiment-result.ts'
 import { dependentListener, type Flaw } from '../support/dependent-server.ts'
+import type { Open } from '../support/closers.ts'
 import { startSquall } from '../support/squall.ts'
 import { againAfterStall } from '../support/stalls.ts'
 import { startUpstream } from '../support/upstream.ts'
@@ -50,40 +51,35 @@ describe.concurrent('a blocked dependency', () => {
 
   test.each(CASES)(
     'of a server that %s',
-    (...each) => againAfterStall(() => blocked(...each)),
+    (...each) => againAfterStall((open) => blocked(open, ...each)),
     TRIES_MS,
   )
 
-  async function blocked(_: string, flaw: Case[1], wanted: Case[2]): Promise<void> {
-    const dependency = await startUpstream((__, res) => void res.end('{}'))
+  async function blocked(open: Open, _: string, flaw: Case[1], wanted: Case[2]): Promise<void> {
+    const dependency = open(await startUpstream((__, res) => void res.end('{}')))
     const outbound = `127.0.0.1:${await freePort()}`
-    const server = await startUpstream(
-      dependentListener({ dependency: `http://${outbound}`, flaw }),
+    const server = open(
+      await startUpstream(dependentListener({ dependency: `http://${outbound}`, flaw })),
     )
     const flags = ['--outbound', `${outbound}=127.0.0.1:${dependency.port}`]
-    try {
-      await withRules(server.url, flags, async (directory, listen, admin) => {
-        const addresses = {
-          'http://localhost:3000': server.url,
-          'http://localhost:15300': listen,
-          'http://127.0.0.1:15390': admin,
-          'port: 5432': `port: ${dependency.port}`,
-        }
-        const abortOn = { uptime: { limit: '99%', for: '1s' } }
-        const changes = { ...TIMES, abortOn, load: { rate: 10, timeout: '8s' } }
-        const result = await runReady('dependency-blocked', addresses, directory, changes)
-        expect(result.code, result.why).toEqual(
-          wanted === null ? null : expect.stringMatching(wanted),
-        )
-        expect(result).toMatchObject({
-          restored: true,
-          verdict: wanted === null ? 'passed' : 'failed',
-        })
+    await withRules(server.url, flags, async (directory, listen, admin) => {
+      const addresses = {
+        'http://localhost:3000': server.url,
+        'http://localhost:15300': listen,
+        'http://127.0.0.1:15390': admin,
+        'port: 5432': `port: ${dependency.port}`,
+      }
+      const abortOn = { uptime: { limit: '99%', for: '1s' } }
+      const changes = { ...TIMES, abortOn, load: { rate: 10, timeout: '8s' } }
+      const result = await runReady('dependency-blocked', addresses, directory, changes)
+      expect(result.code, result.why).toEqual(
+        wanted === null ? null : expect.stringMatching(wanted),
+      )
+      expect(result).toMatchObject({
+        restored: true,
+        verdict: wanted === null ? 'passed' : 'failed',
       })
-    } finally {
-      await server.close()
-      await dependency.close()
-    }
+    })
   }
 })
 
@@ -96,32 +92,28 @@ describe.concurrent('twenty held sessions', () => {
 
   test.each(CASES)(
     'at a server that %s',
-    (...each) => againAfterStall(() => held(...each)),
+    (...each) => againAfterStall((open) => held(open, ...each)),
     TRIES_MS,
   )
 
-  async function held(_: string, flaw: Case[1], wanted: Case[2]): Promise<void> {
-    const server = await startUpstream(dependentListener({ room: 20, flaw }))
-    try {
-      await withRules(server.url, NO_GUARD, async (directory, listen, admin) => {
-        const addresses = {
-          'http://localhost:3000': server.url,
-          'http://localhost:15300': listen,
-          'http://127.0.0.1:15390': admin,
-        }
-        const result = await runReady('held-sessions', addresses, directory, {
-          ...TIMES,
-          load: { rate: 30 },
-        })
-        expect(result.code, result.why).toEqual(
-          wanted === null ? null : expect.stringMatching(wanted),
-        )
-        expect(result).toMatchObject({ restored: true, steadyAfter: true })
-        const notes = result.facts.filter(({ kind }) => kind === 'note').map(({ text }) => text)
-        expect(notes).toEqual(['holds 20 of 20 sessions, 20 with a stream'])
+  async function held(open: Open, _: string, flaw: Case[1], wanted: Case[2]): Promise<void> {
+    const server = open(await startUpstream(dependentListener({ room: 20, flaw })))
+    await withRules(server.url, NO_GUARD, async (directory, listen, admin) => {
+      const addresses = {
+        'http://localhost:3000': server.url,
+        'http://localhost:15300': listen,
+        'http://127.0.0.1:15390': admin,
+      }
+      const result = await runReady('held-sessions', addresses, directory, {
+        ...TIMES,
+        load: { rate: 30 },
       })
-    } finally {
-      await server.close()
-    }
+      expect(result.code, result.why).toEqual(
+        wanted === null ? null : expect.stringMatching(wanted),
+      )
+      expect(result).toMatchObject({ restored: true, steadyAfter: true })
+      const notes = result.facts.filter(({ kind }) => kind === 'note').map(({ text }) => text)
+      expect(notes).toEqual(['holds 20 of 20 sessions, 20 with a stream'])
+    })
   }
 })

@@ -1,18 +1,16 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { ExperimentEvent } from '../../../src/lab/experiment/context.ts'
+import { closers } from '../../support/closers.ts'
 import { eventually } from '../../support/eventually.ts'
 import { againAfterStall } from '../../support/stalls.ts'
 import { CONFIG_MAP, during, podsStage, type PodsStage } from '../../lab/experiment/pods-stage.ts'
 
 let stage: PodsStage
 
-beforeEach(async () => {
-  stage = await podsStage()
-})
-
-afterEach(() => stage.close())
+const opened = closers()
 
 test('the rules of a dead runner are restored by the next experiment', async () => {
+  stage = opened(await podsStage())
   const before = stage.configMap()
   await stage.die('1s')
   expect(stage.configMap()).not.toEqual(before)
@@ -35,9 +33,8 @@ test('the rules of a dead runner are restored by the next experiment', async () 
 })
 
 test('a terminating pod that does not respond delays no renewal', () =>
-  againAfterStall(async () => {
-    await stage.close()
-    stage = await podsStage()
+  againAfterStall(async (open) => {
+    stage = open(await podsStage())
     const path = '/api/v1/namespaces/shop/pods/shop-1'
     const { before: earlier } = stage.shop.api
     const writes: number[] = []
@@ -61,6 +58,7 @@ test('a terminating pod that does not respond delays no renewal', () =>
   }))
 
 test('a pod that reads several renewals late has no rules of another program', async () => {
+  stage = opened(await podsStage())
   const { before } = stage.shop.api
   const path = '/api/v1/namespaces/shop/pods/shop-1'
   let missed = 0
