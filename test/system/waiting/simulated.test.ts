@@ -121,7 +121,8 @@ async function compared(changes: Changes, seed: number): Promise<Shifts> {
 }
 
 function shiftOf(measured: number, { value, low, high }: Predicted): Shifts['touched'] {
-  const half = measured > value ? high - value : value - low
+  const [above, below] = [high - value, value - low]
+  const half = measured > value ? above || below : below || above
   return {
     shift: measured === value ? 0 : (measured - value) / half,
     text: `${measured}, predicted ${value} (${low} to ${high})`,
