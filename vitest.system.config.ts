@@ -10,14 +10,14 @@ const BESIDE_EACH_OTHER = [
   ...named('experiment-alerts', 'experiment-endings', 'experiments'),
 ]
 
-/** Tests whose verdicts depend on time, but not on milliseconds. The first takes half of the time. */
-const PAIRS = named('agents-replay', 'database-blocked', 'experiment-verdicts', 'ready-plans*')
-
-/** Tests that measure time or memory. */
+/** Tests that measure time or memory, or whose verdicts depend on time. */
 const ALONE = named(
+  'agents-replay',
   'cluster',
   'cluster-stop',
+  'database-blocked',
   'demo*',
+  'experiment-verdicts',
   'held-streams',
   'indicators-agree',
   'load*',
@@ -25,6 +25,7 @@ const ALONE = named(
   'newcomer',
   'one-budget',
   'prometheus*',
+  'ready-plans*',
   'reload-storm',
   'soak',
   'status-watch',
@@ -47,13 +48,7 @@ const project = (name: string, include: string[], exclude: string[], maxWorkers 
   extends: true as const,
   test: { name, include, exclude, maxWorkers, sequence: { groupOrder: order[name]! } },
 })
-const order: Readonly<Record<string, number>> = {
-  waiting: 1,
-  cluster: 2,
-  other: 3,
-  pairs: 4,
-  alone: 5,
-}
+const order: Readonly<Record<string, number>> = { waiting: 1, cluster: 2, other: 3, alone: 4 }
 
 export default defineConfig({
   test: {
@@ -64,12 +59,7 @@ export default defineConfig({
     projects: [
       project('waiting', BESIDE_EACH_OTHER, [], 3),
       project('cluster', CLUSTER, ALONE),
-      project(
-        'other',
-        ['test/system/**/*.test.ts'],
-        [...BESIDE_EACH_OTHER, ...CLUSTER, ...PAIRS, ...ALONE],
-      ),
-      project('pairs', PAIRS, [], 2),
+      project('other', ['test/system/**/*.test.ts'], [...BESIDE_EACH_OTHER, ...CLUSTER, ...ALONE]),
       project('alone', ALONE, []),
     ],
   },

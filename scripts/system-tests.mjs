@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 const VITEST = fileURLToPath(new URL('../node_modules/vitest/vitest.mjs', import.meta.url))
 
 /** Projects of vitest.system.config.ts; those of one step run at the same time. */
-const STEPS = [['waiting'], ['cluster', 'other'], ['pairs'], ['alone']]
+const STEPS = [['waiting'], ['cluster', 'other'], ['alone']]
 
 /** Runs vitest. The output of a quiet run is printed at its end, so that lines do not mix. */
 async function run(args, quiet = false) {
