@@ -11,7 +11,7 @@ import { asKubeError, isKubeError, type KubeError } from './kube-error.ts'
 import { EVENTS, type Limits } from './resources.ts'
 import { rulesOf } from './targets.ts'
 
-const ASK_MS = 1_000
+const ASK_MS = 3_000
 /** The longest message that the API server accepts. */
 const MAX_MESSAGE = 1_024
 const MAX_RULES = 10
