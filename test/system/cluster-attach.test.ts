@@ -38,10 +38,10 @@ describe.skipIf(missingForCluster() !== undefined)('a running pod', () => {
     const { stage } = bare
     const probed = { ...HEALTH, initialDelaySeconds: 1, failureThreshold: 40 }
     await stage.refusal('shop', loosePod(POD, undefined, probed))
-    await stage.refusal('tight', loosePod(POD))
-    await stage.refusal('live', loosePod(POD))
+    for (const namespace of ['tight', 'live']) await stage.refusal(namespace, loosePod(POD))
+    const wait = ['wait', '--for=condition=Ready', '--timeout=110s', `pod/${POD}`]
     for (const namespace of ['shop', 'tight', 'live']) {
-      await stage.kubectl('-n', namespace, 'wait', '--for=condition=Ready', `pod/${POD}`)
+      await stage.kubectl('-n', namespace, ...wait)
     }
     place = `http://${(await target()).status.podIP}:3000`
     // A pod without a readiness probe counts as ready before its app listens.

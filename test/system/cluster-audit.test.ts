@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { failing } from '../live/rules-directory.ts'
-import { type Installed, missingForCluster, ROLLOUT, SERVERS } from './cluster/installed.ts'
+import { type Installed, missingForCluster, POLL, ROLLOUT, SERVERS } from './cluster/installed.ts'
 import { nameOf } from './cluster/running-pod.ts'
 import type { Stage } from './cluster/stage.ts'
 import { SQUALL_IMAGE } from './pod-images.ts'
@@ -87,7 +87,7 @@ describe.skipIf(missingForCluster() !== undefined)('an audit in a cluster', () =
 
   test('squall attach and detach leave events of the pod', async () => {
     expect(await stage.refusal('shop', loosePod('alone'))).toBe('')
-    await stage.kubectl('-n', 'shop', 'wait', '--for=condition=Ready', 'pod/alone')
+    await stage.kubectl('-n', 'shop', 'wait', '--for=condition=Ready', 'pod/alone', ROLLOUT)
     const attach = ['attach', 'alone', '-n', 'shop', '-f', '-', '--for', '2m', ...IMAGE] as const
     const attached = await stage.squallWith(failing('broken', 'get_weather'), ...attach)
     expect(attached.ok, attached.text).toBe(true)
@@ -106,7 +106,7 @@ describe.skipIf(missingForCluster() !== undefined)('an audit in a cluster', () =
   }
 
   test('a namespace that is labelled production later is named by squall status, which fails', async () => {
-    expect(await stage.squall('status', '-n', 'shop')).toMatchObject({ ok: true })
+    await expect.poll(() => stage.squall('status', '-n', 'shop'), POLL).toMatchObject({ ok: true })
     await label('Prod-EU')
     const { ok, out } = await stage.squall('status', '-n', 'shop')
     expect(ok).toBe(false)
@@ -129,7 +129,7 @@ describe.skipIf(missingForCluster() !== undefined)('an audit in a cluster', () =
     expect(plan.text).toContain('the label environment of the namespace shop, "Prod-EU" counts')
     const stopped = await stage.squall('stop', '-n', 'shop')
     expect(stopped.ok, stopped.text).toBe(true)
-    expect(await stage.squall('status', '-n', 'shop')).toMatchObject({ ok: true })
+    await expect.poll(() => stage.squall('status', '-n', 'shop'), POLL).toMatchObject({ ok: true })
     const resumed = await stage.squall('resume', '-n', 'shop')
     expect(resumed.ok).toBe(false)
     expect(resumed.text).toContain('counts as production')

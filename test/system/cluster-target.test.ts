@@ -83,8 +83,11 @@ describe.skipIf(missingForCluster() !== undefined)('rules in a cluster', () => {
     await stage.kubectl('-n', 'shop', 'scale', 'deploy/a', '--replicas=2')
     await ready('a')
     await stage.kubectl('-n', 'shop', 'delete', 'pod', nameOf(old!), '--wait=false')
-    await expect.poll(async () => (await podsOf('a')).length, POLL).toBe(2)
-    await ready('a')
+    const isReady = ({ status }: RunningPod): boolean => {
+      const all = [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])]
+      return all.length > 1 && all.every((each) => each.ready)
+    }
+    await expect.poll(async () => (await podsOf('a')).map(isReady), POLL).toEqual([true, true])
     const pods = await podsOf('a')
     for (const pod of pods) {
       expect(nameOf(pod)).not.toBe(nameOf(old!))

@@ -106,9 +106,10 @@ describe.skipIf(missingForCluster() !== undefined)('an experiment on pods of a c
     note(`job, stage ${label}: ${matched} matched, ${applied} injected, pod after ${restartMs} ms`)
     expect(applied).toBeGreaterThan(0)
     expect(restartMs).toBeGreaterThan(0)
-    expect(await stage.kubectl('-n', 'shop', 'get', 'cm,jobs', '-o', 'name')).toBe(
-      'configmap/kube-root-ca.crt\n',
-    )
+    // The cluster deletes what belonged to the Job a little later.
+    await expect
+      .poll(() => stage.kubectl('-n', 'shop', 'get', 'cm,jobs', '-o', 'name'), POLL)
+      .toBe('configmap/kube-root-ca.crt\n')
     await installed.cluster.kubectl(['-n', 'shop', 'apply', '-f', '-'], countingServers(RULES))
     await stage.kubectl('-n', 'shop', 'rollout', 'status', 'deploy/counting', ROLLOUT)
     await delivered('applied')
@@ -127,7 +128,7 @@ describe.skipIf(missingForCluster() !== undefined)('an experiment on pods of a c
       out: expect.stringContaining('the experiment was interrupted'),
     })
     expect(await configMap()).toBe(before)
-    expect(await armed()).toEqual([])
+    await expect.poll(armed, POLL).toEqual([])
     await expect
       .poll(() => stage.kubectl('-n', 'shop', 'get', 'jobs,cm', '-o', 'name'), POLL)
       .toBe('configmap/kube-root-ca.crt\nconfigmap/squall-rules\n')

@@ -29,7 +29,8 @@ function serve({ host, port }) {
 /** Calls a tool; a client with a name keeps its connection. */
 function call({ host, port, client }) {
   if (client !== undefined && !agents.has(client)) {
-    agents.set(client, new Agent({ keepAlive: true, maxSockets: 1 }))
+    // A probe of an idle connection would be redirected, and answered by a reset, before a call is.
+    agents.set(client, new Agent({ keepAlive: true, keepAliveMsecs: 600_000, maxSockets: 1 }))
   }
   const body = JSON.stringify({
     jsonrpc: '2.0',

@@ -167,9 +167,14 @@ test('a sidecar outside of its group does not go round in circles', async () => 
   await network.squall('redirect', ...outbound.flatMap((each) => ['--outbound', each]))
   expect(await app.reach(V4, 7000)).toBe('ECONNRESET')
   expect(await app.call(V4, 7001)).toContain('"error"')
-  const { stdout } = await network.run(process.execPath, '-e', METRICS.replace('15390', '15391'))
-  const ended = /^squall_outbound_connections_total\{destination="[^"]*7000".* (\d+)$/m.exec(stdout)
-  expect(Number(ended?.[1])).toBeLessThan(3)
+  let stdout = ''
+  const ended = async (): Promise<number> => {
+    ;({ stdout } = await network.run(process.execPath, '-e', METRICS.replace('15390', '15391')))
+    const line = /^squall_outbound_connections_total\{destination="[^"]*7000".* (\d+)$/m
+    return Number(line.exec(stdout)?.[1])
+  }
+  await expect.poll(ended).toBeGreaterThan(0)
+  expect(await ended()).toBeLessThan(3)
   const calls = [...stdout.matchAll(/^squall_calls_total\{.* (\d+)$/gm)]
   expect(calls.reduce((sum, [, count]) => sum + Number(count), 0)).toBeLessThan(3)
 })
