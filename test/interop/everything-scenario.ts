@@ -24,7 +24,7 @@ export async function playEverything(open: OpenClient, url: string, transport: C
       structured: await client.call('get-structured-content', { location: 'Chicago' }),
       long: await client.call(
         'trigger-long-running-operation',
-        { duration: 0.3, steps: 3 },
+        { duration: 1.5, steps: 3 },
         { onprogress: (step) => progress.push(step) },
       ),
       elicited: await client.call('trigger-elicitation-request'),

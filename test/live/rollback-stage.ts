@@ -21,11 +21,14 @@ export async function closeAll(): Promise<void> {
 export async function start(
   condition: string,
   rules: string,
-  { upstream, flags = [] }: { upstream?: RequestListener; flags?: readonly string[] } = {},
+  {
+    flags = [],
+    ...more
+  }: { upstream?: RequestListener; upstreamPort?: number; flags?: readonly string[] } = {},
 ): Promise<RuledSquall> {
   const all = ['--rollback-on', condition, '--guard-error-rate', 'off', ...flags]
   const env = { SQUALL_ADMIN_TOKEN: TOKEN }
-  const started = await startSquall({ rules, flags: all, upstream, env })
+  const started = await startSquall({ rules, flags: all, env, ...more })
   running.push(started)
   return started
 }

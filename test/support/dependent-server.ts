@@ -51,7 +51,7 @@ export function dependentListener(setup: DependentSetup): RequestListener {
   const call = async (id: unknown, response: ServerResponse): Promise<void> => {
     const works = (await depends()) && !isBroken
     // Each held session makes each call a little slower.
-    if (held > 0) await new Promise((resolve) => setTimeout(resolve, 15 * held))
+    if (held > 0) await new Promise((resolve) => setTimeout(resolve, 50 * held))
     if (!works && flaw === 'hangs') return
     if (!works) return json(response, { id, result: { ...text('no database'), isError: true } })
     // Without room, every second call still gets a connection.

@@ -61,6 +61,8 @@ interface Start {
 interface RuledStart extends Start {
   readonly rules: string | undefined
   readonly upstream?: RequestListener | undefined
+  /** The port of an upstream that is started again on it. */
+  readonly upstreamPort?: number | undefined
 }
 
 /** Squall under a load that the system tests know. */
@@ -121,8 +123,9 @@ async function startRuled({
   flags = [],
   env,
   upstream = responding('fine'),
+  upstreamPort = 0,
 }: RuledStart): Promise<RuledSquall> {
-  const app = await startUpstream(upstream)
+  const app = await startUpstream(upstream, { host: '127.0.0.1', port: upstreamPort })
   const mounted = await mountRules(rules)
   const squall = await start(['--upstream', app.url, '--rules', mounted.file, ...flags], env)
   let id = 0

@@ -125,7 +125,7 @@ test(
     const others = ['--tools=place_order', '--clients=60', '--rate=27/s', '--timeout=5s']
     const load = startProgram(['load', `--target=${orders}`, ...others, '--duration=120s'])
     try {
-      await until(async () => (await squall.metric('squall_calls_total')) > 250, 'few calls')
+      await until(async () => (await squall.metric('squall_calls_total')) > 500, 'few calls')
       const lost = run(agent, PLANS[3]!).catch((error: unknown) => error)
       await until(
         () => agent.progress.some((line) => line.includes('stage 3 of 3')),

@@ -14,7 +14,7 @@ import { startUpstream } from '../support/upstream.ts'
 import { startSquall } from '../support/squall.ts'
 
 const PICTURES = fileURLToPath(new URL('../../build/dashboards/', import.meta.url))
-const SECONDS = { quiet: 12, armed: 16, disarmed: 10, broken: 14, well: 14 }
+const SECONDS = { quiet: 12, armed: 16, disarmed: 12, broken: 14, well: 16 }
 /** The upper part of a dashboard, for the documents. */
 const WINDOW = [1600, 1000] as const
 const EVERY = '500ms'
@@ -22,7 +22,7 @@ const STEP = 0.5
 /** The range of rates, in seconds. */
 const RATE_SECONDS = 3
 /** The time until rates forget past calls, which may end up to two seconds later. */
-const SETTLED = RATE_SECONDS + 2
+const SETTLED = RATE_SECONDS + 4
 /**
  * Errors per second that are seen: there are five or more where clients are not held up by the
  * machine.

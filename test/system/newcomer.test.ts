@@ -11,6 +11,7 @@ import { type Reader } from '../docs/reader.ts'
 import { startTerminal } from '../support/terminal.ts'
 import { startBrowser, type Browser, type BrowserPage } from '../support/browser.ts'
 import { eventually } from '../support/eventually.ts'
+import { stalledMs } from '../support/stalls.ts'
 import { PATIENCE } from './patience.ts'
 
 const run = promisify(execFile)
@@ -51,9 +52,9 @@ async function walk(from: string, typed: (command: string) => string): Promise<v
   expect(commands.length).toBeLessThanOrEqual(MOST_COMMANDS)
   let seconds = 0
   const timed = async (name: string, step: () => Promise<unknown>): Promise<void> => {
-    const begun = performance.now()
+    const begun = performance.now() - stalledMs()
     await step()
-    const took = (performance.now() - begun) / 1000
+    const took = (performance.now() - stalledMs() - begun) / 1000
     seconds += took
     process.stdout.write(`newcomer: ${took.toFixed(1)} s ${name}\n`)
   }

@@ -22,7 +22,7 @@ async def count(steps: int, context: Context) -> str:
     for step in range(steps):
         await context.report_progress(step + 1, steps)
         # The SDKs may overlook a step that comes in one piece with the response.
-        await anyio.sleep(0.1)
+        await anyio.sleep(0.3)
     return "counted"
 
 

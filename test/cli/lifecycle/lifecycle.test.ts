@@ -7,6 +7,7 @@ import { preStopCommand } from '../../../src/cli/commands/pre-stop.ts'
 import { waitReadyCommand } from '../../../src/cli/commands/wait-ready.ts'
 import { failing } from '../../live/rules-directory.ts'
 import { askedBy } from '../../support/asked.ts'
+import { freePort } from '../../support/free-port.ts'
 import { responding } from '../../support/http-app.ts'
 import { startSquall, type RuledSquall } from '../../support/squall.ts'
 import { startUpstream } from '../../support/upstream.ts'
@@ -110,9 +111,8 @@ describe('pre-stop', () => {
 
 describe('wait-ready', () => {
   test('is there once traffic is taken, be the upstream there or not', async () => {
-    const gone = await startUpstream(responding('fine'))
-    await gone.close()
-    const upstream = `http://127.0.0.1:${gone.port}`
+    const port = await freePort()
+    const upstream = `http://127.0.0.1:${port}`
     const squall = await startSquall('--upstream', upstream)
     closers.push(() => squall.close())
     const admin = { kind: 'tcp', host: '127.0.0.1', port: squall.running.admin!.port } as const
@@ -120,7 +120,7 @@ describe('wait-ready', () => {
     await expect(waitReadyCommand({ admin, waitMs: 100, withApp: true })).rejects.toThrow(
       `is not ready after 100 ms: ${upstream} does not accept connections`,
     )
-    const app = await startUpstream(responding('fine'), { host: '127.0.0.1', port: gone.port })
+    const app = await startUpstream(responding('fine'), { host: '127.0.0.1', port })
     closers.push(() => app.close())
     expect(await waitReadyCommand({ admin, waitMs: 5000, withApp: true })).toBe(0)
   })

@@ -37,7 +37,7 @@ test('after SIGKILL the rules expire, and the next experiment restores the rules
   await program.ended
   const killedAt = performance.now()
   await eventually(async () => ((await phaseOf('broken')) === 'expired' ? undefined : 'armed'))
-  expect(performance.now() - killedAt).toBeLessThan(3000)
+  expect(performance.now() - killedAt).toBeLessThan(20_000)
   // The file is left, and the next experiment restores it.
   expect(await stage.rules()).not.toBe(BEFORE)
   const next = await startProgram([

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
 import { closeAll, isNotCounted, NEVER, start } from '../../live/rollback-stage.ts'
 import { eventually } from '../../support/eventually.ts'
+import { freePort } from '../../support/free-port.ts'
 import { responding } from '../../support/http-app.ts'
 import { startUpstream } from '../../support/upstream.ts'
 
@@ -21,9 +22,9 @@ describe('the latency of the upstream', () => {
 
 describe('an upstream that is not ready', () => {
   it('disarms after its time, and not for a short restart', async () => {
-    const pod = await start('not-ready for 6s', NEVER)
+    const port = await freePort()
+    const pod = await start('not-ready for 6s', NEVER, { upstreamPort: port })
     const { arming } = pod.squall.running.rules!
-    const { port } = pod.app
     await eventually(async () => ((await pod.squall.readiness()).ready ? undefined : 'not ready'))
     await pod.text()
     await sleep(1200)
