@@ -10,6 +10,7 @@ import { closers } from '../support/closers.ts'
 import { call, callMessage } from '../support/http-call.ts'
 import { someOf } from '../support/rounds.ts'
 import { startSidecar, type RunningSidecar } from '../support/sidecar.ts'
+import { threadCpuMs } from '../support/thread-cpu.ts'
 import { oneFault } from './one-fault.ts'
 import { whenAsked } from './apps.ts'
 
@@ -55,9 +56,9 @@ async function mostAtOnce(squall: RunningSidecar, over: Promise<unknown>): Promi
   })()
   let most = 0
   while (!all.over) {
-    const before = process.cpuUsage()
+    const before = threadCpuMs()
     await new Promise((resolve) => setImmediate(resolve))
-    most = Math.max(most, process.cpuUsage(before).user / 1000)
+    most = Math.max(most, threadCpuMs() - before)
   }
   await others
   return most
