@@ -11,7 +11,7 @@ import { closers } from '../support/closers.ts'
 import { call, callMessage } from '../support/http-call.ts'
 import { someOf } from '../support/rounds.ts'
 import { startSidecar } from '../support/sidecar.ts'
-import { threadCpuMs } from '../support/thread-cpu.ts'
+import { type Steps, stepsOf } from '../support/thread-cpu.ts'
 import { oneFault } from './one-fault.ts'
 
 const opened = closers()
@@ -41,27 +41,6 @@ async function upstreamInThread(type: string, body: string): Promise<number> {
   opened({ close: async () => void (await worker.terminate()) })
   const [port] = (await once(worker, 'message')) as [number]
   return port
-}
-
-/** The longest step of some work and all of it, in milliseconds of CPU. */
-interface Steps {
-  readonly most: number
-  readonly total: number
-}
-
-async function stepsOf(work: Promise<unknown>): Promise<Steps> {
-  const all = { ended: false }
-  void work.finally(() => (all.ended = true))
-  let most = 0
-  let total = 0
-  while (!all.ended) {
-    const before = threadCpuMs()
-    await new Promise((resolve) => setImmediate(resolve))
-    const spent = threadCpuMs() - before
-    most = Math.max(most, spent)
-    total += spent
-  }
-  return { most, total }
 }
 
 function hasTurns({ most, total }: Steps): boolean {

@@ -10,7 +10,7 @@ import { closers } from '../support/closers.ts'
 import { call, callMessage } from '../support/http-call.ts'
 import { someOf } from '../support/rounds.ts'
 import { startSidecar, type RunningSidecar } from '../support/sidecar.ts'
-import { threadCpuMs } from '../support/thread-cpu.ts'
+import { stepsOf } from '../support/thread-cpu.ts'
 import { oneFault } from './one-fault.ts'
 import { whenAsked } from './apps.ts'
 
@@ -54,12 +54,7 @@ async function mostAtOnce(squall: RunningSidecar, over: Promise<unknown>): Promi
   const others = (async () => {
     for (let id = 2; !all.over; id++) await call(squall, callMessage(id, 'other'))
   })()
-  let most = 0
-  while (!all.over) {
-    const before = threadCpuMs()
-    await new Promise((resolve) => setImmediate(resolve))
-    most = Math.max(most, threadCpuMs() - before)
-  }
+  const { most } = await stepsOf(over)
   await others
   return most
 }

@@ -14,7 +14,8 @@ const tried = new Set<number>()
 
 /**
  * A free port of loopback for somebody who has to know it beforehand. It is none that the kernel
- * would give to a connection or a listener meanwhile, and none that another worker of the same run draws.
+ * would give to a connection or a listener meanwhile, and none that another worker of the same run
+ * draws.
  */
 export async function freePort(): Promise<number> {
   const end = Math.max(firstGiven(), LOWEST + 1_000)

@@ -37,7 +37,7 @@ beforeAll(async () => {
     expect(counts.failedTasks / counts.tasks).toBeLessThan(0.1)
     measurement = measurementOf('calm', before.load!, TOOLS)
   })
-}, 30_000)
+})
 
 afterAll(() => stage.close())
 
