@@ -103,7 +103,7 @@ const BY_TRANSPORT: readonly (readonly [Transport, readonly Key[]])[] = [
 ]
 const PAIRS = BY_TRANSPORT.flatMap(([transport, keys]) => keys.map((key) => ({ transport, key })))
 /** Tasks of each script. */
-const TASKS = rounds(1, 200)
+const TASKS = rounds(1, Number(process.env['SQUALL_AGENT_TASKS'] ?? 200))
 const AT_ONCE = 200
 
 const upstream = agentUpstream()
