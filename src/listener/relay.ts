@@ -3,8 +3,7 @@ import type { HeaderLines, ResponseHead } from '../http/headers.ts'
 import { keepsMethod } from '../http/redirect-target.ts'
 import type { Failure, ResponseSink, Transfer } from '../http/transfer.ts'
 import type { Exchange, ExchangeListener } from './exchange.ts'
-import { nextLoop } from './event-loop.ts'
-import { spendShare } from './event-loop.ts'
+import { nextLoop, spendShare } from './event-loop.ts'
 import type { Observer } from './observer.ts'
 
 /** Receives the events of a relay. */
@@ -39,6 +38,10 @@ export class Relay implements ResponseSink, ExchangeListener {
   #spent = 0
   /** The start of the running clock; negative while it is stopped. */
   #since = -1
+  /** True while other calls are served. */
+  #isResting = false
+  /** False while the client accepts no more data. */
+  #isWanted = true
 
   constructor(exchange: Exchange, observer: Observer | null, end: RelayEnd, now: () => number) {
     this.#exchange = exchange
@@ -151,7 +154,8 @@ export class Relay implements ResponseSink, ExchangeListener {
   }
 
   drained(): void {
-    this.#transfer?.resume()
+    this.#isWanted = true
+    if (!this.#isResting) this.#transfer?.resume()
   }
 
   gone(): void {
@@ -178,9 +182,19 @@ export class Relay implements ResponseSink, ExchangeListener {
 
   /** Stops the clock, and asks for a pause when other calls must be served. */
   #paced(more: boolean): boolean {
-    if (!spendShare(this.#stop()) || !more) return more
-    void nextLoop().then(() => this.#ended || this.drained())
+    if (!spendShare(this.#stop())) return more
+    // The client may drain within this tick, which must not resume the upstream.
+    this.#isWanted = more
+    if (!this.#isResting) {
+      this.#isResting = true
+      void nextLoop().then(() => this.#rested())
+    }
     return false
+  }
+
+  #rested(): void {
+    this.#isResting = false
+    if (this.#isWanted && !this.#ended) this.#transfer?.resume()
   }
 
   /** Stops the clock and returns its time. */
