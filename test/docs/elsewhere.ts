@@ -65,7 +65,7 @@ export const ELSEWHERE: readonly Elsewhere[] = [
   },
   {
     page: 'docs/guides/stdio.md',
-    command: /^squall (?:stdio|explain)/,
+    command: /^npx squall (?:stdio|explain)/,
     because: 'the server is the reader’s own; tests of the command start real ones',
   },
   {
@@ -127,10 +127,6 @@ export const ELSEWHERE: readonly Elsewhere[] = [
     page: 'docs/guides/',
     command: /^kubectl port-forward/,
     because: 'cluster-docs.test.ts forwards a port by the command of get-started/kubernetes.md',
-  },
-  {
-    command: /^xdg-open/,
-    because: 'it opens a window; admin-page.test.ts opens the page in a browser without one',
   },
   { page: 'docs/guides/top.md', command: /./, by: 'docs-programs.test.ts' },
   {

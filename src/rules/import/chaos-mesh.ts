@@ -17,7 +17,7 @@ const SPEC = shape('`spec`', {
   mode: to('nothing for `all`; with `fixed-percent` `pods`; for others the rule is disabled'),
   value: to('`pods`'),
   target: to('`at: request` or `at: response`'),
-  port: leftOut('Squall is in front of one port'),
+  port: leftOut('rules do not compare the port'),
   path: to('`match.http.path`'),
   method: to('`match.http.method`'),
   code: to('`match.http.status`'),
@@ -56,7 +56,7 @@ type SpecEntry = Entry<keyof typeof SPEC.fields>
 export const CHAOS_MESH: Converter = {
   source: 'an HTTPChaos of Chaos Mesh',
   about:
-    'One rule for each object, with its faults in the order of Chaos Mesh: abort, delay, replace. Rules match HTTP exchanges, also those that are no MCP; health checks and OAuth are exempt unless their path is named.',
+    'One rule for each object, with its faults in the order of Chaos Mesh: abort, delay, replace. Rules match all HTTP exchanges, MCP or not; health checks and OAuth are exempt unless their path is named.',
   shapes: [CHAOS, SPEC, SELECTOR, REPLACE],
   recognizes: (value) => manifestsOf(value, KIND).length > 0,
   convert: (report, value) => {

@@ -86,7 +86,7 @@ type HeaderEntry = Entry<keyof typeof HEADER.fields>
 export const ENVOY: Converter = {
   source: 'an Envoy fault filter',
   about:
-    'The filter is found anywhere in a configuration: a listener, a filter chain or the filter alone, in camelCase and snake_case. What is around it is not read. A filter below `typed_per_filter_config` is about one route, so that its rules are disabled. Rules match HTTP exchanges, also those that are no MCP, as Envoy does; health checks and OAuth are exempt.',
+    'The filter is found anywhere in a configuration: a listener, a filter chain or the filter alone, in camelCase and snake_case. What is around it is not read. A filter below `typed_per_filter_config` is about one route, so that its rules are disabled. Rules match all HTTP exchanges, MCP or not, as Envoy does; health checks and OAuth are exempt.',
   shapes: [FAULT, DELAY, ABORT, RATE_LIMIT, FIXED_LIMIT, PERCENT, HEADER, STRING, REGEX],
   recognizes: (value) => faultsIn(value).length > 0,
   convert: (report, value) => {

@@ -25,7 +25,7 @@ const SERVICE = shape('`VirtualService`', {
 })
 const SPEC = shape('`spec`', {
   hosts: leftOut('apply the rules to the pods of these hosts'),
-  http: to('`rules`, in the same order; a route takes what routes before it leave'),
+  http: to('`rules`, in the same order; the first route that matches wins'),
   gateways: to('not needed when it has `mesh`; otherwise its rules are disabled'),
   tls: leftOut('rules are about HTTP'),
   tcp: leftOut('rules are about HTTP'),
@@ -46,7 +46,7 @@ const ROUTE = shape('each of `http`', {
   mirrorPercentage: ROUTING,
   corsPolicy: ROUTING,
   headers: ROUTING,
-  rateLimit: leftOut('a limit and no fault; `rateLimit` with `limit` is one in rules'),
+  rateLimit: leftOut('not a fault; rules have `rateLimit` with `limit`'),
 })
 const MATCH = shape('each of `match`', {
   name: aside('names the match'),
@@ -78,7 +78,7 @@ const SHARE = {
 }
 const DELAY = shape('`fault.delay`', {
   fixedDelay: to('`fixed`'),
-  exponentialDelay: leftOut('not documented by Istio; `exponential` is one in rules'),
+  exponentialDelay: leftOut('not documented by Istio; rules have `exponential`'),
   ...SHARE,
 })
 const ABORT = shape('`fault.abort`', {
@@ -96,7 +96,7 @@ type TextKey = 'uri' | 'method' | 'authority'
 export const ISTIO: Converter = {
   source: 'an Istio VirtualService',
   about:
-    'Fields are read in camelCase and snake_case. Delay and abort of a route are sampled independently. Rules match HTTP exchanges, also those that are no MCP, as Istio does; health checks and OAuth are exempt.',
+    'Fields are read in camelCase and snake_case. Delay and abort of a route are sampled independently. Rules match all HTTP exchanges, MCP or not, as Istio does; health checks and OAuth are exempt.',
   shapes: [SERVICE, SPEC, ROUTE, MATCH, TEXT, FAULT, DELAY, ABORT, PERCENT],
   recognizes: (value) => manifestsOf(value, KIND).length > 0,
   convert: (report, value) => {

@@ -16,13 +16,13 @@ const POLICY = shape('`MeshFaultInjection`', {
   type: aside('names the kind, in the universal format'),
   name: to('the beginning of the names of the rules, in the universal format'),
   mesh: leftOut('apply the rules to pods of this mesh'),
-  labels: aside('says nothing about faults'),
+  labels: aside('unrelated to faults'),
   spec: to('`rules`'),
 })
 const SPEC = shape('`spec`', {
   targetRef: REFERENCE,
   from: to('`rules`, in the same order'),
-  to: leftOut('faults of outgoing requests; Squall is in front of the server'),
+  to: leftOut('faults of outgoing requests; rules have `match.outbound`'),
   rules: to('`rules`, in the same order'),
 })
 const FROM = shape('each of `from`', { targetRef: REFERENCE, default: to('`rules`') })
@@ -48,7 +48,7 @@ const UNITS: Readonly<Record<string, number>> = { kbps: 1, Mbps: 1000, Gbps: 1_0
 export const KUMA: Converter = {
   source: 'a MeshFaultInjection of Kuma',
   about:
-    'Both the Kubernetes and the universal format are read. The faults of a list are sampled one after the other, as in Kuma. Rules match HTTP exchanges, also those that are no MCP; health checks and OAuth are exempt.',
+    'Both the Kubernetes and the universal format are read. The faults of a list are sampled one after the other, as in Kuma. Rules match all HTTP exchanges, MCP or not; health checks and OAuth are exempt.',
   shapes: [POLICY, SPEC, FROM, INBOUND, CONF, FAULT, DELAY, ABORT, BANDWIDTH],
   recognizes: (value) => policiesIn(value).length > 0,
   convert: (report, value) => {

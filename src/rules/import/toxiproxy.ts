@@ -17,7 +17,7 @@ const PROXY = shape('the proxy', {
   upstream: aside('`squall run --upstream`'),
   enabled: to('a rule with `reset`, when it is false'),
   toxics: to('`rules`, in the same order'),
-  Logger: aside('says nothing about faults'),
+  Logger: aside('unrelated to faults'),
 })
 const TOXIC = shape('each toxic', {
   name: to('a part of the name of the rule'),
@@ -106,7 +106,7 @@ const KINDS: Kinds<Faults> = {
 export const TOXIPROXY: Converter = {
   source: 'proxies of toxiproxy',
   about:
-    'Reads what `GET /proxies` returns, a list of such proxies, or one. toxiproxy samples connections and acts on bytes; rules sample HTTP exchanges, and act on the body of each, also of those that are no MCP. Health checks and OAuth are exempt. If several proxies have toxics, all rules are disabled: enable those of the proxy in front of your MCP server.',
+    'The input is the response of `GET /proxies`, a list of proxies, or one proxy. toxiproxy samples connections and acts on bytes; the imported rules sample HTTP exchanges and act on their bodies, MCP or not. For a database, write a rule with `connection`. Health checks and OAuth are exempt. If several proxies have toxics, all rules are disabled: enable those of the proxy in front of your MCP server.',
   shapes: [PROXY, TOXIC, ...shapesOf(KINDS)],
   recognizes: (value) => {
     const proxies = proxiesIn(value)
