@@ -26,6 +26,8 @@ function changedSince(base) {
 
 /** A change of a test helper concerns dozens of tests: `npm test` runs the rest. */
 const MOST_TESTS = 20
+/** Concerns every file of the source: functions that became too long. */
+const SIZES = 'test/architecture/sizes.test.ts'
 
 /**
  * Tests that changed or have the name of a changed module, then those that import a value of one
@@ -39,6 +41,7 @@ function testsOf(changed) {
     (file) => !file.startsWith('test/system/') && existsSync(`${ROOT}${file}`),
   )
   const own = ours.filter((file) => changed.includes(file) || names.has(nameOf(file)))
+  if (changed.some((file) => file.startsWith('src/'))) own.push(SIZES)
   const others = ours.filter((file) => {
     const path = resolve(ROOT, file)
     const imports = readFileSync(path, 'utf8').matchAll(
