@@ -51,6 +51,21 @@ it('links of documents lead to files and sections', async () => {
   expect(dead).toEqual([])
 })
 
+it('links of the forms for bugs and needs lead to files', async () => {
+  const dead: string[] = []
+  let links = 0
+  for (const name of await readdir(join(ROOT, '.github/ISSUE_TEMPLATE'))) {
+    const text = await readFile(join(ROOT, '.github/ISSUE_TEMPLATE', name), 'utf8')
+    // GitHub shows a form at /issues/new of the repository.
+    for (const [, path] of text.matchAll(/\]\(\.\.\/blob\/HEAD\/([^)#]+)/g)) {
+      links++
+      if (!(await isThere(path!))) dead.push(`${name}: ${path}`)
+    }
+  }
+  expect(links).toBeGreaterThan(0)
+  expect(dead).toEqual([])
+})
+
 /** Returns whether a page has a heading with this anchor, as GitHub makes it of the text. */
 async function hasSection(page: string, anchor: string | undefined): Promise<boolean> {
   if (anchor === undefined || !page.endsWith('.md')) return true
