@@ -1,44 +1,14 @@
-import { readdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { type Avoided, AVOIDED, isAvoided, withWordsApart } from './avoided-words.ts'
-
-const ROOT = fileURLToPath(new URL('../../', import.meta.url))
-const DIRECTORIES = ['src', 'docs', 'examples', 'deploy', 'scripts', 'bench', '.github']
-const FILES = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md', 'package.json']
-const READ = /\.(?:[cm]?[jt]s|sh|md|ya?ml|json|tpl|txt|html)$|Dockerfile$/
-
-/** Returns the texts in a directory, by their paths. */
-async function textsIn(directory: string): Promise<[path: string, text: string][]> {
-  const paths = (await readdir(join(ROOT, directory), { recursive: true })).sort()
-  // Decisions and notes keep the words of their time.
-  const read = paths.filter((path) => READ.test(path) && !/decisions\/|notes\//.test(path))
-  return Promise.all(
-    read.map(async (path): Promise<[string, string]> => [
-      `${directory}/${path}`,
-      await readFile(join(ROOT, directory, path), 'utf8'),
-    ]),
-  )
-}
-
-/**
- * Texts that people read: documents, help, messages, descriptions of schemas, identifiers,
- * comments.
- */
-const texts = new Map<string, string>()
-for (const directory of DIRECTORIES) {
-  for (const [path, text] of await textsIn(directory)) texts.set(path, text)
-}
-for (const path of FILES) texts.set(path, await readFile(join(ROOT, path), 'utf8'))
-// The list of renames names the words that were used before.
-texts.set(
-  'CHANGELOG.md',
-  texts.get('CHANGELOG.md')!.replace(/^### Renamed$[^]*?(?=^##|$(?!\n))/m, ''),
-)
+import { texts, textsIn } from './project-texts.ts'
 
 /** Texts by their paths, as they are and with the words of identifiers apart. */
-const forms = [...texts].map(([path, text]) => [path, text, withWordsApart(text)] as const)
+const forms = [...texts].map(([path, whole]) => {
+  // The list of renames names the words that were used before.
+  const text =
+    path === 'CHANGELOG.md' ? whole.replace(/^### Renamed$[^]*?(?=^##|$(?!\n))/m, '') : whole
+  return [path, text, withWordsApart(text)] as const
+})
 
 function found(avoided: Avoided): readonly string[] {
   // Most texts hold none of the words, and need not be read line by line.
