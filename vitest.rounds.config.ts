@@ -1,50 +1,15 @@
+import { readFileSync } from 'node:fs'
 import { defineConfig } from 'vitest/config'
+import { allTestFiles } from './scripts/ci/test-files.mjs'
 
 /** Tests that do a few rounds or cases of what they have in `npm test`, and here all of them. */
-const REPEATING = [
-  'admin/api-fuzz',
-  'bench/search-runs',
-  'cli/any-command-line',
-  'datapath/byte-identity',
-  'datapath/parser-agreement',
-  'datapath/stale-connections',
-  'faults/bursts',
-  'faults/origins',
-  'faults/outlook',
-  'faults/reach',
-  'faults/output-flow',
-  'faults/small-pieces',
-  'interop/drifted-content',
-  'interop/messages',
-  'lab/search/boundary',
-  'live/replicas',
-  'http/fast/response-reader',
-  'rules/hostile-files',
-  'rules/import/hostile',
-  'rules/file/editor-schema',
-  'rules/file/parse-off-thread',
-  'rules/file/schema-findings',
-  'rules/limits',
-  'rules/mutated-files',
-  'rules/rule-index',
-  'rules/watch/rules-watcher',
-  'rules/rules-watcher-invalid-input',
-  'rules/rules-watcher-life',
-  'base/regex/safe-regex',
-  'rules/select/sample-hash',
-  'rules/select/selection',
-  'agents/grouping',
-  'truth/agents',
-  'truth/any-rules',
-  'telemetry/error-samples',
-  'telemetry/hostile-names',
-  'telemetry/rule-metrics',
-  'truth/large-stream',
-]
+const repeating = allTestFiles().filter((path) =>
+  readFileSync(path, 'utf8').includes('support/rounds.ts'),
+)
 
 export default defineConfig({
   test: {
-    include: REPEATING.map((name) => `test/${name}.test.ts`),
+    include: repeating,
     env: { SQUALL_TEST_ROUNDS: 'many' },
     setupFiles: ['test/support/property-seed.ts'],
     testTimeout: 180_000,

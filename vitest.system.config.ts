@@ -1,54 +1,8 @@
 import { defineConfig } from 'vitest/config'
-import { WAITING } from './vitest.config.ts'
+import { PARTS } from './scripts/ci/parts.mjs'
+import { testFilesByPart } from './scripts/ci/test-files.mjs'
 
-const named = (...names: readonly string[]): string[] =>
-  names.map((name) => `test/system/${name}.test.ts`)
-
-/** Tests that mostly wait: several run at a time. */
-const BESIDE_EACH_OTHER = [
-  ...WAITING,
-  ...named('experiment-alerts', 'experiment-endings', 'experiments'),
-]
-
-/** Tests that measure time or memory, or whose verdicts depend on time. */
-const ALONE = named(
-  'agents-replay',
-  'cluster',
-  'cluster-stop',
-  'database-blocked',
-  'demo*',
-  'experiment-verdicts',
-  'held-streams',
-  'indicators-agree',
-  'load*',
-  'memory',
-  'newcomer',
-  'one-budget',
-  'prometheus*',
-  'ready-plans*',
-  'reload-storm',
-  'soak',
-  'status-watch',
-  'stdio-soak',
-)
-
-/** Tests with a cluster, pods or network namespaces, of which there is one at a time. */
-const CLUSTER = named(
-  'api-server',
-  'cluster-*',
-  'experiment-pods',
-  'kube*',
-  'pod',
-  'pod-outbound',
-  'redirect*',
-  'webhook-rotation',
-)
-
-const project = (name: string, include: string[], exclude: string[], maxWorkers = 1) => ({
-  extends: true as const,
-  test: { name, include, exclude, maxWorkers, sequence: { groupOrder: order[name]! } },
-})
-const order: Readonly<Record<string, number>> = { waiting: 1, cluster: 2, other: 3, alone: 4 }
+const files = testFilesByPart()
 
 export default defineConfig({
   test: {
@@ -56,11 +10,16 @@ export default defineConfig({
     hookTimeout: 180_000,
     expect: { poll: { timeout: 30_000 } },
     pool: 'forks',
-    projects: [
-      project('waiting', BESIDE_EACH_OTHER, [], 3),
-      project('cluster', CLUSTER, ALONE),
-      project('other', ['test/system/**/*.test.ts'], [...BESIDE_EACH_OTHER, ...CLUSTER, ...ALONE]),
-      project('alone', ALONE, []),
-    ],
+    projects: [...PARTS.values()]
+      .filter(({ system }) => system)
+      .map(({ name, workers }, groupOrder) => ({
+        extends: true as const,
+        test: {
+          name,
+          include: files.get(name) ?? [],
+          maxWorkers: workers ?? 1,
+          sequence: { groupOrder },
+        },
+      })),
   },
 })

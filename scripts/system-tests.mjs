@@ -1,34 +1,21 @@
-// Runs the system tests. Those with a cluster mostly wait, and run beside those that need neither a
-// cluster nor a quiet machine. Arguments go to vitest: then it runs once.
-
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { text } from 'node:stream/consumers'
+// Runs the system tests: `npm run test:system -- browser pod` runs these parts, with files it runs
+// these, alone it runs all. --list shows the parts and what they need.
+import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { PARTS } from './ci/parts.mjs'
 
 const VITEST = fileURLToPath(new URL('../node_modules/vitest/vitest.mjs', import.meta.url))
+const SYSTEM = new Map([...PARTS].filter(([, { system }]) => system))
 
-/** Projects of vitest.system.config.ts; those of one step run at the same time. */
-const STEPS = [['waiting'], ['cluster', 'other'], ['alone']]
-
-/** Runs vitest. The output of a quiet run is printed at its end, so that lines do not mix. */
-async function run(args, quiet = false) {
-  const stdio = ['inherit', quiet ? 'pipe' : 'inherit', quiet ? 'pipe' : 'inherit']
-  const all = [VITEST, 'run', '--config', 'vitest.system.config.ts', ...args]
-  const child = spawn(process.execPath, all, { stdio })
-  const printed = quiet ? Promise.all([text(child.stdout), text(child.stderr)]) : undefined
-  const [code] = await once(child, 'exit')
-  for (const part of (await printed) ?? []) process.stdout.write(part)
-  return code === 0
-}
-
-let ok = true
 const args = process.argv.slice(2)
-if (args.length > 0) ok = await run(args)
-else {
-  for (const projects of STEPS) {
-    const runs = projects.map((name, index) => run(['--project', name], index > 0))
-    ok = (await Promise.all(runs)).every(Boolean) && ok
+if (args.includes('--list')) {
+  for (const { name, summary, programs = [], tools = [], kubernetes } of SYSTEM.values()) {
+    const needs = [...programs, ...tools, ...(kubernetes === undefined ? [] : ['Kubernetes'])]
+    console.log(`${name.padEnd(16)} ${summary}`)
+    if (needs.length > 0) console.log(`${''.padEnd(17)}needs ${needs.join(', ')}`)
   }
+  process.exit()
 }
-process.exitCode = ok ? 0 : 1
+const projects = args.flatMap((arg) => (SYSTEM.has(arg) ? ['--project', arg] : [arg]))
+const run = [VITEST, 'run', '--config', 'vitest.system.config.ts', ...projects]
+process.exitCode = spawnSync(process.execPath, run, { stdio: 'inherit' }).status ?? 1

@@ -1,3 +1,4 @@
+// part: slow
 import { once } from 'node:events'
 import { describe, expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'

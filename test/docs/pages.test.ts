@@ -1,3 +1,4 @@
+// part: slow
 // A reader follows the pages: every command that needs Node alone is run as it is printed, with
 // free ports.
 import { afterEach, beforeEach, it } from 'vitest'

@@ -1,3 +1,4 @@
+// part: slow
 import { expect, it } from 'vitest'
 import { SampleHash } from '../../src/rules/select/sample-hash.ts'
 import { fates, met, type Agent } from './agent.ts'

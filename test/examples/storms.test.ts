@@ -1,3 +1,4 @@
+// part: slow-nightly
 import { expect, it } from 'vitest'
 import { fates, met, type Agent } from './agent.ts'
 import { examples } from './example.ts'

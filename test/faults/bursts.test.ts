@@ -1,3 +1,4 @@
+// part: slow-nightly
 /**
  * A hostile or broken upstream sends one faulted call a burst that takes Squall a tenth of a second
  * and more to read: events of three bytes, an event of half a million lines, one of 3.9 MB that is

@@ -1,3 +1,4 @@
+// part: slow
 import type { RequestListener } from 'node:http'
 import { array, assert, asyncProperty, nat, uint8Array } from 'fast-check'
 import { expect, it } from 'vitest'

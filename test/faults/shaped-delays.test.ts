@@ -1,3 +1,4 @@
+// part: slow
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { closers } from '../support/closers.ts'
 import { call, callMessage } from '../support/http-call.ts'

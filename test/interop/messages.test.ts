@@ -1,3 +1,4 @@
+// part: slow
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { eventually } from '../support/eventually.ts'
 import type { Everything } from '../support/everything.ts'

@@ -1,3 +1,4 @@
+// part: slow-nightly
 import { it } from 'vitest'
 import { reloadStorm } from './reload-storm.ts'
 

@@ -1,3 +1,4 @@
+// part: slow
 import { afterEach, expect, it } from 'vitest'
 import { responding } from '../support/http-app.ts'
 import { call, callMessage } from '../support/http-call.ts'

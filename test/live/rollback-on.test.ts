@@ -1,3 +1,4 @@
+// part: slow
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
 import { eventually } from '../support/eventually.ts'

@@ -1,3 +1,4 @@
+// part: browser
 import { createRequire } from 'node:module'
 import { readFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'

@@ -1,3 +1,4 @@
+// part: browser
 import { connect } from 'node:net'
 import { test } from 'vitest'
 import { busy, eachInBrowser, open, page, PHONE, PICTURES } from './admin-page.ts'

@@ -1,3 +1,4 @@
+// part: browser
 import { parse } from 'yaml'
 import { describe, expect, it } from 'vitest'
 import { eventually } from '../support/eventually.ts'

@@ -1,3 +1,4 @@
+// part: api-server
 import { describe, expect, it } from 'vitest'
 import { CHART, helmMissing, template } from './helm.ts'
 

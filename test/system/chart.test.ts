@@ -1,3 +1,4 @@
+// part: api-server
 import { execFile } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'

@@ -1,3 +1,4 @@
+// part: cluster
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFailed, test } from 'vitest'

@@ -1,3 +1,4 @@
+// part: cluster
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createCa, issueServer } from '../../src/cluster/webhook/issue-certificate.ts'
 import { type Installed, missingForCluster, POLL } from './cluster/installed.ts'

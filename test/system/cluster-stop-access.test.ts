@@ -1,3 +1,4 @@
+// part: cluster
 import { readFileSync } from 'node:fs'
 import { once } from 'node:events'
 import { parse } from 'yaml'

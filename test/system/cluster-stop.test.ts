@@ -1,3 +1,4 @@
+// part: cluster
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { failing } from '../live/rules-directory.ts'

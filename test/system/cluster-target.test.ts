@@ -1,3 +1,4 @@
+// part: cluster
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { failing } from '../live/rules-directory.ts'
 import { type Installed, missingForCluster, POLL, ROLLOUT } from './cluster/installed.ts'

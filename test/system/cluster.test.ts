@@ -1,3 +1,4 @@
+// part: cluster
 import { afterAll, beforeAll, describe, expect, onTestFailed, test } from 'vitest'
 import {
   armed,

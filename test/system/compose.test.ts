@@ -1,3 +1,4 @@
+// part: prometheus
 // examples/compose.yaml without containers: its commands as processes, with the files that it
 // mounts.
 import { execFile } from 'node:child_process'

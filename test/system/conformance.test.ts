@@ -1,3 +1,4 @@
+// part: clients
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { playTwice } from '../interop/through-squall.ts'
 import type { SessionHost } from '../support/session-host.ts'

@@ -1,3 +1,4 @@
+// part: package
 import { once } from 'node:events'
 import { access, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { connect } from 'node:net'

@@ -1,3 +1,4 @@
+// part: clients
 import { type RequestListener } from 'node:http'
 import { toNodeHandler, type NodeIncomingMessageLike } from '@modelcontextprotocol/node'
 import { McpServer as McpServerV1 } from '@modelcontextprotocol/sdk/server/mcp.js'

@@ -1,3 +1,4 @@
+// part: clients
 import { fileURLToPath } from 'node:url'
 import { afterEach, expect, it } from 'vitest'
 import { disguiseTruth } from '../support/disguise-truth.ts'

@@ -1,3 +1,4 @@
+// part: docs
 // A reader follows the pages whose commands take long; test/docs follows the others.
 import { beforeEach, it } from 'vitest'
 import { RUN_LONG } from '../docs/elsewhere.ts'

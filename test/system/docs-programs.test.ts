@@ -1,3 +1,4 @@
+// part: docs
 // Commands of the documents that need programs of others: the MCP Inspector, bridges, pytest and
 // k6.
 import { readdir, readFile } from 'node:fs/promises'

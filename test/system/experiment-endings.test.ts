@@ -1,3 +1,4 @@
+// part: experiments
 import { writeFile } from 'node:fs/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { ExperimentEvent } from '../../src/lab/experiment/context.ts'

@@ -1,3 +1,4 @@
+// part: experiments
 import { writeFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import type { ExperimentEvent } from '../../src/lab/experiment/context.ts'

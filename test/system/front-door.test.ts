@@ -1,3 +1,4 @@
+// part: package
 // A start in a clone that is not built, which takes the time of a build. Needs Node and npm alone.
 import { execFile } from 'node:child_process'
 import { cp, mkdtemp, readFile, rm, symlink } from 'node:fs/promises'

@@ -1,3 +1,4 @@
+// part: campaigns
 import { homedir } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'

@@ -1,3 +1,4 @@
+// part: experiments
 // Needs Prometheus. The client's indicators and the recording rules made from the sidecar's own
 // series.
 import { fileURLToPath } from 'node:url'

@@ -1,3 +1,4 @@
+// part: api-server
 import { X509Certificate } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { touchPods, writeConfigMap } from '../../src/cluster/kube/apply-rules.ts'

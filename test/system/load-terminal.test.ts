@@ -1,3 +1,4 @@
+// part: terminal
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { ScriptedServer } from '../support/scripted-server.ts'

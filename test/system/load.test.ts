@@ -1,3 +1,4 @@
+// part: experiments
 // Needs nothing but Node, and about two minutes.
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -1,3 +1,4 @@
+// part: clients
 import { describe } from 'vitest'
 import { testSdkMatrix } from '../matrix/matrix-tests.ts'
 import { CLIENTS } from '../matrix/settings.ts'

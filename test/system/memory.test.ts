@@ -1,3 +1,4 @@
+// part: memory
 import { expect, test } from 'vitest'
 import { fuzzMemory } from '../support/memory-fuzz.ts'
 import { Random, seedOfRun } from '../support/random.ts'

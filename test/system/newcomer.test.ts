@@ -1,3 +1,4 @@
+// part: docs
 // A newcomer copies the first five commands of the README, and sees the first injected error on the
 // page.
 import { execFile } from 'node:child_process'

@@ -1,3 +1,4 @@
+// part: memory
 /**
  * Sixty requests that were held took 210 MB, and 400 clients that never read a long stream 280 MB:
  * each was within its own bound, and nothing bounded their sum. The memory limit of a pod ends a

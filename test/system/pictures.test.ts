@@ -1,3 +1,4 @@
+// part: pictures
 // The scene of the README, as docs/pictures shows it: faults on one tool, real errors of another.
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,3 +1,4 @@
+// part: pod
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { PATIENCE } from './patience.ts'
 import { buildImages } from './pod-images.ts'

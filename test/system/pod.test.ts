@@ -1,3 +1,4 @@
+// part: pod
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Container, Handler, Pod } from '../../src/cluster/injector/pod-types.ts'
 import { failing } from '../live/rules-directory.ts'

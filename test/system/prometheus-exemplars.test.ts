@@ -1,3 +1,4 @@
+// part: prometheus
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { eventually } from '../support/eventually.ts'
 import { parseOpenMetrics } from '../telemetry/openmetrics.ts'

@@ -1,3 +1,4 @@
+// part: prometheus
 // Needs Prometheus. Each sidecar is scraped by two jobs, as with annotations and a PodMonitor at
 // the same time: numbers on the dashboards are those of one sidecar, not of two.
 import { fileURLToPath } from 'node:url'

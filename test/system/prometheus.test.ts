@@ -1,3 +1,4 @@
+// part: prometheus
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {

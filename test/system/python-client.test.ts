@@ -1,3 +1,4 @@
+// part: clients
 import { describe, expect, it } from 'vitest'
 import { playTwice } from '../interop/through-squall.ts'
 import { play } from './python-play.ts'

@@ -1,3 +1,4 @@
+// part: clients
 import { describe, expect, it } from 'vitest'
 import { rule } from '../faults/push-app.ts'
 import { closers } from '../support/closers.ts'

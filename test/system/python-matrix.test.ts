@@ -1,3 +1,4 @@
+// part: clients
 import { PYTHON_ROWS } from '../matrix/python-rows.ts'
 import { testMatrix } from '../matrix/matrix-tests.ts'
 import { SETTINGS } from '../matrix/settings.ts'

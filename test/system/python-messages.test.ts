@@ -1,3 +1,4 @@
+// part: clients
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Everything } from '../support/everything.ts'
 import { startSidecar } from '../support/sidecar.ts'

@@ -1,3 +1,4 @@
+// part: pod
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { mountRules, type MountedRules } from '../live/rules-directory.ts'
 import { PATIENCE } from './patience.ts'

@@ -1,3 +1,4 @@
+// part: pod
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { startCluster } from '../support/cluster.ts'
 import { ADDRESSES, EXEMPT, type Peer, type PodNetwork } from './pod-network.ts'

@@ -1,3 +1,4 @@
+// part: pod
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { failing, mountRules, type MountedRules } from '../live/rules-directory.ts'
 import { PATIENCE } from './patience.ts'

@@ -1,3 +1,4 @@
+// part: campaigns
 import { it } from 'vitest'
 import { reloadStorm } from '../live/reload-storm.ts'
 

@@ -1,3 +1,4 @@
+// part: soak
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { OPEN_STREAM, STREAM_HEAD, toolCall } from '../support/mcp-bytes.ts'

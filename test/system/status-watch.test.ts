@@ -1,3 +1,4 @@
+// part: terminal
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'

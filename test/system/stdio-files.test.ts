@@ -1,3 +1,4 @@
+// part: clients
 // The filesystem server, as desktop clients start it, alone and through squall stdio.
 import { mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

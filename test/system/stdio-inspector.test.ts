@@ -1,3 +1,4 @@
+// part: clients
 // The MCP Inspector on the command line, with a server alone and through squall stdio.
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'

@@ -1,3 +1,4 @@
+// part: clients
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { playEverything } from '../interop/everything-scenario.ts'

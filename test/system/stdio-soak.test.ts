@@ -1,3 +1,4 @@
+// part: soak
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { Random, seedOfRun } from '../support/random.ts'

@@ -1,3 +1,4 @@
+// part: campaigns
 import { test } from 'vitest'
 import { tellsTheTruth } from '../truth/truth.ts'
 import { seedOfRun } from '../support/random.ts'

@@ -1,3 +1,4 @@
+// part: api-server
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, request } from 'node:https'
 import type { TLSSocket } from 'node:tls'

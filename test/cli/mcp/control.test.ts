@@ -1,3 +1,4 @@
+// part: slow
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'

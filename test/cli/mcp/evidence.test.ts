@@ -1,3 +1,4 @@
+// part: slow-nightly
 import { writeFile } from 'node:fs/promises'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { startSquall } from '../../support/squall.ts'

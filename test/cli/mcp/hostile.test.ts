@@ -1,3 +1,4 @@
+// part: slow
 import { readFile } from 'node:fs/promises'
 import type { RequestListener } from 'node:http'
 import { join } from 'node:path'

@@ -1,3 +1,4 @@
+// part: slow-nightly
 import { readFile, writeFile } from 'node:fs/promises'
 import { relative } from 'node:path'
 import { describe, expect, it } from 'vitest'

@@ -1,3 +1,4 @@
+// part: slow
 // Files of mcp-chaos and mcp-chaos-monkey as rules of `squall stdio`, seen by clients of the SDKs.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'

@@ -1,3 +1,4 @@
+// part: slow
 import { readFileSync } from 'node:fs'
 import { describe, type ExpectStatic, it } from 'vitest'
 import { type Program, startProgram } from '../../support/program.ts'

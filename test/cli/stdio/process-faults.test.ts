@@ -1,3 +1,4 @@
+// part: slow
 import { existsSync } from 'node:fs'
 import { describe, it } from 'vitest'
 import { type Finished, portOf, startProgram } from '../../support/program.ts'

@@ -1,3 +1,4 @@
+// part: slow-nightly
 import { once } from 'node:events'
 import { describe, it } from 'vitest'
 import { startProgram } from '../../support/program.ts'

@@ -1,3 +1,4 @@
+// part: slow
 import { setTimeout as after } from 'node:timers/promises'
 import { describe, type ExpectStatic, it } from 'vitest'
 import { startProgram } from '../../support/program.ts'

@@ -1,3 +1,4 @@
+// part: slow
 import { once } from 'node:events'
 import { connect } from 'node:tls'
 import { writeFile } from 'node:fs/promises'

@@ -1,3 +1,4 @@
+// part: slow
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

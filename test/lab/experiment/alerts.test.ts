@@ -1,3 +1,4 @@
+// part: slow-nightly
 import { writeFile } from 'node:fs/promises'
 import type { RequestListener } from 'node:http'
 import { join } from 'node:path'

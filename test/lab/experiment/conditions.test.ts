@@ -1,3 +1,4 @@
+// part: slow
 import type { RequestListener } from 'node:http'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { ExperimentEvent } from '../../../src/lab/experiment/context.ts'

@@ -1,3 +1,4 @@
+// part: slow
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { restoreRules, type RestoreRequest } from '../../../src/cli/experiment/restore.ts'
 import { RejectedError } from '../../../src/lab/experiment/rejection.ts'

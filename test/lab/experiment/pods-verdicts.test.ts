@@ -1,3 +1,4 @@
+// part: slow-nightly
 import { expect, test } from 'vitest'
 import { closers } from '../../support/closers.ts'
 import { podsStage } from './pods-stage.ts'

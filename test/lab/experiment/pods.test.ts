@@ -1,3 +1,4 @@
+// part: slow
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { ExperimentEvent } from '../../../src/lab/experiment/context.ts'
 import { during, podsStage, type PodsStage, reached } from './pods-stage.ts'

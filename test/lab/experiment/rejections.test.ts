@@ -1,3 +1,4 @@
+// part: slow
 import { existsSync } from 'node:fs'
 import { readdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,3 +1,4 @@
+// part: slow-nightly
 /*
  * The steady state before was measured while other rules were suspended, the steady state after with
  * these rules active: the verdict was NOT_RECOVERED, with a false MTTR, for a healthy target.

@@ -1,3 +1,4 @@
+// part: slow-nightly
 import { expect, test } from 'vitest'
 import type { LoadResilience } from '../../../src/lab/load/load-options.ts'
 import { parseSlo } from '../../../src/lab/load/results/slo.ts'

@@ -1,3 +1,4 @@
+// part: slow-nightly
 import { expect, it } from 'vitest'
 import { seededRandom } from '../../../src/base/seeded-random.ts'
 import { decide } from '../../../src/lab/search/sequential-test.ts'

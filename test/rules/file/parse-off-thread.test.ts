@@ -1,3 +1,4 @@
+// part: slow-nightly
 import { writeFile } from 'node:fs/promises'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -1,3 +1,4 @@
+// part: slow-nightly
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { ExperimentResult } from '../../../src/lab/experiment/experiment-result.ts'
 import { eventually } from '../../support/eventually.ts'

@@ -1,3 +1,4 @@
+// part: slow-nightly
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { ExperimentEvent } from '../../../src/lab/experiment/context.ts'
 import type { ExperimentResult } from '../../../src/lab/experiment/experiment-result.ts'

@@ -1,3 +1,4 @@
+// part: slow-nightly
 import { expect, test } from 'vitest'
 import type { ExperimentEvent } from '../../../src/lab/experiment/context.ts'
 import { closers } from '../../support/closers.ts'

@@ -1,3 +1,4 @@
+// part: slow-nightly
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
 import { closeAll, isNotCounted, NEVER, start } from '../../live/rollback-stage.ts'

@@ -1,3 +1,4 @@
+// part: slow-nightly
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { seededRandom } from '../../../src/base/seeded-random.ts'

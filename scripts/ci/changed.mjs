@@ -1,0 +1,97 @@
+// Which parts of `.ci/run` a change can break. A path that no row names can break everything.
+import { spawnSync } from 'node:child_process'
+import { MERGE } from './parts.mjs'
+import { FAST, partOf } from './test-files.mjs'
+
+/** Checks of any source. */
+const CODE = ['format', 'lint', 'types', 'reference', 'tests']
+const EVERYTHING = MERGE.map(({ name }) => name)
+
+/** The first row that matches a path counts. */
+const AREAS = [
+  [
+    /^(docs\/(?!decisions\/)|[A-Z]+\.md$|examples\/.*\.md$)/,
+    'documents',
+    ['format', 'reference', 'tests', 'package', 'docs'],
+  ],
+  [
+    /^(docs\/decisions\/|LICENSE$|\.github\/)/,
+    'decisions, forms and workflows',
+    ['format', 'tests', 'docs'],
+  ],
+  [/^bench\//, 'benchmarks', ['format', 'lint', 'types', 'tests']],
+  [/^(src\/admin\/page|src\/lab\/report)\//, 'pages', [...CODE, 'browser', 'slow', 'package']],
+  [/^src\/lab\/(top|tap)\//, 'terminal pages', [...CODE, 'terminal', 'package']],
+  [
+    /^src\/(lab|cli\/(experiment|mcp|policy|load|search|stdio\/control))\//,
+    'experiments',
+    [
+      ...CODE,
+      'demo',
+      'slow',
+      'clients',
+      'api-server',
+      'prometheus',
+      'browser',
+      'terminal',
+      'package',
+    ],
+  ],
+  [
+    /^(src\/(cluster|cli\/(kube|inject|attach|webhook|redirect))|deploy\/(chart|manifests))\//,
+    'Kubernetes',
+    [...CODE, 'slow', 'pod', 'api-server', 'prometheus', 'terminal', 'package'],
+  ],
+  [
+    /^(deploy\/(dashboards|grafana|prometheus|alerts)|scripts\/dashboards)\//,
+    'dashboards and alerts',
+    [...CODE, 'api-server', 'prometheus'],
+  ],
+]
+
+/** Returns the paths that changed since a commit, also those that are not committed. */
+export function changedSince(revision) {
+  const git = (...args) => {
+    const { status, stdout, stderr } = spawnSync('git', args, { encoding: 'utf8' })
+    if (status !== 0) throw new Error(`git ${args[0]}: ${stderr.trim()}`)
+    return stdout.split('\n').filter(Boolean)
+  }
+  const [base] = git('merge-base', revision, 'HEAD')
+  return [
+    ...new Set([
+      ...git('diff', '--name-only', '--no-renames', base),
+      ...git('ls-files', '--others', '--exclude-standard'),
+    ]),
+  ]
+}
+
+/** Returns what a path can break: the name of its area and the parts, or `undefined` for everything. */
+function areaOf(path, exists) {
+  if (path.endsWith('.test.ts') && path.startsWith('test/') && exists(path)) {
+    const part = partOf(path)
+    return { area: `tests of ${part}`, parts: part === FAST ? CODE : [...CODE, part] }
+  }
+  const row = AREAS.find(([pattern]) => pattern.test(path))
+  return row && { area: row[1], parts: row[2] }
+}
+
+/**
+ * Returns the names of the parts to run after a change of these paths, and for each other part of
+ * `.ci/run` why it is left out.
+ */
+export function partsFor(paths, exists) {
+  const areas = paths.map((path) => ({ path, ...areaOf(path, exists) }))
+  const unknown = areas.filter(({ area }) => area === undefined)
+  const known = new Map(areas.filter(({ area }) => area).map(({ area, parts }) => [area, parts]))
+  const run = unknown.length > 0 ? new Set(EVERYTHING) : new Set([...known.values()].flat())
+  const names = [...known.keys()].join(', ')
+  const left = EVERYTHING.filter((name) => !run.has(name))
+  return {
+    run: [
+      ...EVERYTHING.filter((name) => run.has(name)),
+      ...[...run].filter((name) => !EVERYTHING.includes(name)),
+    ],
+    left: left.map((name) => ({ name, why: `a change of ${names} alone cannot break it` })),
+    everythingFor: unknown.map(({ path }) => path),
+  }
+}
