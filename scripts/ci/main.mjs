@@ -11,11 +11,15 @@ const LOGS = 'build/ci'
 /** Minutes after which no part begins. */
 const LIMITS = { run: 85, nightly: 235 }
 
+/** The directory of built tools. Tests must not see it: `squall load --tools` reads the same variable. */
+const toolsDirectory = process.env.SQUALL_TOOLS
+
 class UsageError extends Error {}
 
 const begun = performance.now()
 const rows = []
 const totals = { passed: 0, failed: 0 }
+const running = new Set()
 
 const script = process.argv[2]
 try {
@@ -36,6 +40,7 @@ async function main(args) {
   for (const name of ['SIGINT', 'SIGTERM']) {
     process.once(name, () => {
       endAll()
+      for (const { part, from } of running) record(part, from, false, `ended by ${name}`)
       printSummary()
       process.exit(130)
     })
@@ -95,9 +100,6 @@ function afterChange(revision) {
   return run.map(partNamed)
 }
 
-/** The directory of built tools. Tests must not see it: `squall load --tools` reads the same variable. */
-const toolsDirectory = process.env.SQUALL_TOOLS
-
 /** Sets what all parts see. */
 function prepareEnvironment() {
   delete process.env.SQUALL_TOOLS
@@ -154,7 +156,10 @@ async function step(part) {
     record(part, from, false, 'no time is left')
     return
   }
+  const entry = { part, from }
+  running.add(entry)
   const code = await runCommand(run, { env, milliseconds, log })
+  running.delete(entry)
   process.stdout.write(readFileSync(log))
   const why = code === undefined ? 'ran out of time' : `exit code ${code}`
   if (!tests) {

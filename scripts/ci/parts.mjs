@@ -160,7 +160,9 @@ export const NIGHTLY = [
     env: { SQUALL_ENGINE: 'standard' },
     run: NPX,
   },
-  system('campaigns', 'engines compared, fuzzers, random scripts (SQUALL_ENGINES_EXCHANGES)', 40),
+  system('campaigns', 'engines compared, fuzzers, random scripts (SQUALL_ENGINES_EXCHANGES)', 40, {
+    tools: ['node24', 'conformance', 'bridges'],
+  }),
   system('soak', 'minutes of mixed traffic (SQUALL_SOAK_SECONDS, SQUALL_STDIO_SOAK_SECONDS)', 20),
   system('memory', 'memory under attacks and held calls (SQUALL_MEMORY_SECONDS)', 35),
   system('agents', 'agents whose verdicts are known, replayed', 15),

@@ -1,4 +1,4 @@
-// part: clients
+// part: campaigns
 // The conformance suite speaks HTTP only: supergateway carries its messages to a server on stdio.
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'

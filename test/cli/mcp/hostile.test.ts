@@ -1,4 +1,4 @@
-// part: slow
+// part: slow-nightly
 import { readFile } from 'node:fs/promises'
 import type { RequestListener } from 'node:http'
 import { join } from 'node:path'

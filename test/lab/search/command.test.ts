@@ -1,4 +1,4 @@
-// part: slow
+// part: slow-nightly
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
