@@ -2,20 +2,20 @@ import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import { preStopCommand } from '../../../src/cli/commands/pre-stop.ts'
 import { waitReadyCommand } from '../../../src/cli/commands/wait-ready.ts'
 import { failing } from '../../live/rules-directory.ts'
 import { askedBy } from '../../support/asked.ts'
 import { freePort } from '../../support/free-port.ts'
 import { responding } from '../../support/http-app.ts'
+import { startProgram } from '../../support/program.ts'
 import { startSquall, type RuledSquall } from '../../support/squall.ts'
 import { startUpstream } from '../../support/upstream.ts'
 
 const closers: (() => unknown)[] = []
 
 afterEach(async () => {
-  vi.restoreAllMocks()
   for (const close of closers.splice(0).toReversed()) await close()
 })
 
@@ -38,24 +38,17 @@ async function controlled(): Promise<Controlled> {
 }
 
 /** Returns the output of the command, with its exit code. */
-async function preStop(socketPath: string, waitMs: number): Promise<readonly [number, string]> {
-  let text = ''
-  const write = vi.spyOn(process.stdout, 'write').mockImplementation((part) => {
-    text += String(part)
-    return true
-  })
-  try {
-    return [await preStopCommand({ socketPath, waitMs }), text.trim()]
-  } finally {
-    write.mockRestore()
-  }
+async function preStop(socketPath: string, wait: string): Promise<readonly [number, string]> {
+  const args = ['pre-stop', '--control', `unix:${socketPath}`, '--stop-wait', wait]
+  const { code, stdout } = await startProgram(args, {}, { here: true })
+  return [code, stdout.trim()]
 }
 
 describe('pre-stop', () => {
   test('disarms at once, and traffic is served as before', async () => {
     const { ruled, socketPath } = await controlled()
     expect(await ruled.text()).toBe('broken')
-    expect(await preStop(socketPath, 0)).toEqual([0, 'disarmed; the upstream still runs'])
+    expect(await preStop(socketPath, '0s')).toEqual([0, 'disarmed; the upstream still runs'])
     expect(await ruled.text()).toBe('fine')
     expect((await ruled.squall.readiness()).ready).toBe(true)
     const state = (await (await fetch(`${ruled.squall.admin}/api/state`)).json()) as object
@@ -65,7 +58,7 @@ describe('pre-stop', () => {
   test('returns when the upstream is gone', async () => {
     const { ruled, socketPath } = await controlled()
     let isOver = false
-    const stopped = preStop(socketPath, 10_000).finally(() => (isOver = true))
+    const stopped = preStop(socketPath, '10s').finally(() => (isOver = true))
     await ruled.squall.logged('disarmed')
     expect(await ruled.text()).toBe('fine')
     expect(isOver).toBe(false)

@@ -1,43 +1,64 @@
-import { afterEach, expect, test, vi } from 'vitest'
-import { progressLine, showProgress } from '../../../src/lab/load/load-progress.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { type Progress, progressLine, showProgress } from '../../../src/lab/load/load-progress.ts'
 import { latency, percentage } from '../../../src/lab/report/shown-numbers.ts'
 import { Recorder } from '../../../src/lab/load/results/recorder.ts'
 
-afterEach(() => vi.useRealTimers())
+/** What was written, and after how many milliseconds. */
+interface Written {
+  readonly text: string
+  readonly ms: number
+}
 
-function sampled(isTTY: boolean, env: Readonly<Record<string, string>> = {}): string[] {
-  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
-  const written: string[] = []
+/** Shows the progress of a half-finished load until so much was written. */
+async function shown(
+  count: number,
+  isTTY: boolean,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Written[]> {
+  const written: Written[] = []
   let now = 0
   const recorder = new Recorder(() => now)
-  const output = { isTTY, columns: 200, write: (text: string) => written.push(text) }
-  const progress = showProgress(output, recorder, { calls: undefined, durationMs: 10_000 }, env)
-  now = 5000
-  vi.advanceTimersByTime(10_000)
+  const began = performance.now()
+  const progress = await new Promise<Progress>((resolve) => {
+    const write = (text: string): void => {
+      written.push({ text, ms: performance.now() - began })
+      if (written.length === count) resolve(drawn)
+    }
+    const output = { isTTY, columns: 200, write }
+    const drawn = showProgress(output, recorder, { calls: undefined, durationMs: 10_000 }, env)
+    now = 5000
+  })
   progress.stop()
-  vi.advanceTimersByTime(10_000)
+  await sleep(300)
   return written
 }
 
-test('on a terminal a line is redrawn at most five times a second, in 80 columns', () => {
-  const written = sampled(true)
-  expect(written.length).toBeGreaterThan(10)
-  expect(written.length).toBeLessThanOrEqual(51)
-  expect(written[0]).toMatch(/^\r█{10}░{10} 50% 0 calls {2}0\/s {2}p99 - {2}no errors/)
-  // oxlint-disable-next-line no-control-regex
-  for (const text of written) expect(text.replace(/^\r|\u001b\[K$/g, '').length).toBeLessThan(80)
-  // The progress line is gone at the end.
-  expect(written.at(-1)).toBe('\r\u001b[K')
+test('on a terminal a line is redrawn at most five times a second, in 80 columns', async () => {
+  const written = await shown(5, true)
+  // The progress line is gone at the end, and not drawn again.
+  expect(written.pop()!.text).toBe('\r\u001b[K')
+  expect(written).toHaveLength(5)
+  expect(written[0]!.text).toMatch(/^\r█{10}░{10} 50% 0 calls {2}0\/s {2}p99 - {2}no errors/)
+  for (const [index, { text, ms }] of written.entries()) {
+    // oxlint-disable-next-line no-control-regex
+    expect(text.replace(/^\r|\u001b\[K$/g, '').length).toBeLessThan(80)
+    expect(ms).toBeGreaterThanOrEqual(200 * (index + 1))
+  }
 })
 
-test.each([
-  [false, {}],
-  [true, { CI: 'true' }],
-  [true, { TERM: 'dumb' }],
-])('elsewhere plain lines are written now and then: %s %o', (isTTY, env) => {
-  const written = sampled(isTTY, env)
-  expect(written).toHaveLength(2)
-  expect(written[0]).toBe('50% 0 calls  0/s  p99 -  no errors\n')
+test('elsewhere plain lines are written now and then', async () => {
+  const cases = [
+    [false, {}],
+    [true, { CI: 'true' }],
+    [true, { TERM: 'dumb' }],
+  ] as const
+  // All at once, since the first line comes after seconds.
+  const all = await Promise.all(cases.map(([isTTY, env]) => shown(1, isTTY, env)))
+  for (const written of all) {
+    expect(written.map(({ text }) => text)).toEqual(['50% 0 calls  0/s  p99 -  no errors\n'])
+    expect(written[0]!.ms).toBeGreaterThan(4_000)
+  }
 })
 
 test('the errors are shown by their origin', () => {
