@@ -42,12 +42,14 @@ export const STREAM_HEAD = {
  */
 export class EventStreams {
   readonly #source: EventSource
+  readonly #everyMs: number
   readonly #readers = new Set<Reader>()
   #timer: NodeJS.Timeout | undefined
   #snapshot: EventSnapshot | undefined
 
-  constructor(source: EventSource) {
+  constructor(source: EventSource, everyMs = EVERY_MS) {
     this.#source = source
+    this.#everyMs = everyMs
   }
 
   get size(): number {
@@ -63,7 +65,7 @@ export class EventStreams {
     }
     if (this.#timer === undefined) {
       this.#snapshot = this.#source.snapshot()
-      this.#timer = setInterval(() => this.#tick(), EVERY_MS).unref()
+      this.#timer = setInterval(() => this.#tick(), this.#everyMs).unref()
     }
     const reader: Reader = { response, skipped: 0 }
     this.#readers.add(reader)

@@ -26,11 +26,13 @@ export interface LineSource<Line> {
  */
 export class TapStreams<Line> {
   readonly #source: LineSource<Line>
+  readonly #everyMs: number
   readonly #taps = new Set<Tap<Line>>()
   #timer: NodeJS.Timeout | undefined
 
-  constructor(source: LineSource<Line>) {
+  constructor(source: LineSource<Line>, everyMs = EVERY_MS) {
     this.#source = source
+    this.#everyMs = everyMs
   }
 
   get size(): number {
@@ -54,7 +56,7 @@ export class TapStreams<Line> {
     const tap = new Tap(response, filter)
     const stop = this.#source.read((line) => tap.take(line))
     this.#taps.add(tap)
-    this.#timer ??= setInterval(() => this.#tick(), EVERY_MS).unref()
+    this.#timer ??= setInterval(() => this.#tick(), this.#everyMs).unref()
     response.on('close', () => {
       stop()
       this.#taps.delete(tap)
