@@ -3,7 +3,7 @@ import { closers } from '../support/closers.ts'
 import type { InteropClient } from '../support/interop-client.ts'
 import { startSidecar, type StartOptions } from '../support/sidecar.ts'
 import { familyIn } from '../telemetry/exposition.ts'
-import { rule } from '../faults/push-app.ts'
+import { oneFault } from '../faults/one-fault.ts'
 import { POLL } from './stage.ts'
 import { startUpstream } from '../support/upstream.ts'
 import { openClient } from '../support/open-client.ts'
@@ -12,7 +12,7 @@ import { openClient } from '../support/open-client.ts'
 // cancelled.
 
 const opened = closers()
-const LATE = rule('delay', { fixed: 3_600_000, max: 3_600_000, at: 'request' }, 'wait')
+const LATE = oneFault('delay: { fixed: 1h, max: 1h }', 'match: { tool: wait }')
 const CLIENTS = { v1: openClient('v1'), v2: openClient('v2'), 'v2 auto': openClient('v2 auto') }
 
 /** A server with a tool that never responds, a client of it through Squall, and Squall's counts. */

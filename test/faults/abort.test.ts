@@ -4,18 +4,15 @@ import { closers } from '../support/closers.ts'
 import { valueOf } from '../support/wire.ts'
 import { hears, PushApp, said } from './push-app.ts'
 import { jsonApp, resultText, sseApp, streamText, whenAsked } from './apps.ts'
+import { ECHO, oneFault } from './one-fault.ts'
 import { startSidecar } from '../support/sidecar.ts'
 
 const opened = closers()
 
 type Reply = Record<string, unknown>
 
-function abort(reply: Reply, at: 'request' | 'response' = 'request', name = 'bad') {
-  return {
-    name,
-    match: { tool: ['echo'] },
-    faults: [{ fault: 'abort', config: { ...reply, at } }],
-  } as never
+function abort(reply: Reply, at: 'request' | 'response' = 'request', keys = ECHO) {
+  return oneFault(`abort: ${JSON.stringify({ ...reply, at })}`, keys)
 }
 
 const RPC = { rpcError: { code: -32001, message: 'gone', data: { a: 1 } } }
@@ -176,7 +173,7 @@ it('answers a call of HTTP+SSE by the stream of its session', async () => {
 })
 
 it('keeps the connection for the next call, which is untouched', async () => {
-  const once = { ...(abort(RPC) as object), first: 1 } as never
+  const once = abort(RPC, 'request', `${ECHO}\n    first: 1`)
   const stage = opened(await startSidecar({ rules: [once], upstream: sseApp }))
   expect(JSON.parse((await call(stage, callMessage(1))).text)).toEqual(RPC_TEXT(1))
   const got = await call(stage, callMessage(2))
@@ -185,15 +182,12 @@ it('keeps the connection for the next call, which is untouched', async () => {
 })
 
 it('fails a whole exchange by a rule about HTTP', async () => {
-  const rule = {
-    name: 'all of it',
-    match: { http: { path: ['/mcp'] } },
-    faults: [{ fault: 'abort', config: { status: 500, body: 'no', at: 'request' } }],
-  } as never
+  const fault = 'abort: { status: 500, body: "no" }'
+  const rule = oneFault(fault, 'match: { http: { path: /mcp } }', 'all-of-it')
   const stage = opened(await startSidecar({ rules: [rule], upstream: jsonApp }))
   const got = await call(stage, callMessage(1))
   expect(got.status).toBe(500)
-  expect(got.headers['x-squall-fault']).toBe('all_of_it/abort')
+  expect(got.headers['x-squall-fault']).toBe('all-of-it/abort')
   expect(await textOf(await post(stage, callMessage(1)))).toBe('no')
 })
 

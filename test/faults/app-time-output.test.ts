@@ -10,7 +10,7 @@ import {
   LAST_CHUNK,
 } from '../accounting/stage.ts'
 import type { AppExchange } from '../support/raw-app.ts'
-import { rule } from './push-app.ts'
+import { oneFault } from './one-fault.ts'
 
 let stage: Stage
 
@@ -20,12 +20,12 @@ const JSON_RESPONSE = (exchange: AppExchange): void => void exchange.write(json(
 const STREAM = (exchange: AppExchange): void =>
   void exchange.send([streamHead(), event(result(1)), LAST_CHUNK])
 test.each([
-  ['throttle', 'body', { rate: 200, direction: 'response' }, JSON_RESPONSE],
-  ['throttle', 'stream', { rate: 200, direction: 'response' }, STREAM],
-  ['hang', 'body', { at: 'headers', for: 400, keepAlive: false }, JSON_RESPONSE],
-  ['hang', 'stream', { at: 'headers', for: 400, keepAlive: false }, STREAM],
+  ['throttle', 'body', '{ rate: 200B }', JSON_RESPONSE],
+  ['throttle', 'stream', '{ rate: 200B }', STREAM],
+  ['hang', 'body', '{ at: headers, for: 400ms }', JSON_RESPONSE],
+  ['hang', 'stream', '{ at: headers, for: 400ms }', STREAM],
 ])('%s %s is no time of the upstream', async (fault, _kind, config, script) => {
-  stage = await Stage.open(script, { rules: [rule(fault, config)] })
+  stage = await Stage.open(script, { rules: [oneFault(`${fault}: ${config}`)] })
   await stage.exchange(post(request(1)))
   await stage.ends({ 'tools/call echo: ok': 1 })
   // The shortest takes a quarter of a second, of which each wait may end half a millisecond early.

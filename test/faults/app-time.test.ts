@@ -2,7 +2,7 @@ import { afterEach, expect, test } from 'vitest'
 import { event, json, post, request, result, Stage, streamHead } from '../accounting/stage.ts'
 import { LAST_CHUNK } from '../accounting/stage.ts'
 import type { AppExchange } from '../support/raw-app.ts'
-import { rule } from './push-app.ts'
+import { oneFault } from './one-fault.ts'
 
 let stage: Stage
 afterEach(() => stage.close())
@@ -15,7 +15,7 @@ test.each([
   ['body', JSON_RESPONSE],
   ['stream', STREAM],
 ])('what a fault holds back a %s for is no time of the upstream', async (_kind, script) => {
-  const late = rule('delay', { fixed: 300, max: 1000, at: 'response' })
+  const late = oneFault('delay: { fixed: 300ms, at: response }')
   stage = await Stage.open(script, { rules: [late] })
   await stage.exchange(post(request(1)))
   await stage.ends({ 'tools/call echo: ok': 1 })

@@ -3,16 +3,15 @@ import { expect, it } from 'vitest'
 import { call, callMessage } from '../support/http-call.ts'
 import { closers } from '../support/closers.ts'
 import { jsonApp, resultText, sseApp, streamText } from './apps.ts'
+import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
 import { oneFault } from './one-fault.ts'
 import { startSidecar } from '../support/sidecar.ts'
 
 const opened = closers()
 
-function rule(tool: string, fault: string, config: object) {
-  return { name: `on-${tool}`, match: { tool: [tool] }, faults: [{ fault, config }] } as never
-}
+const onBad = (fault: string): RuleSpec => oneFault(fault, 'match: { tool: bad }', 'on-bad')
 
-const toolError = (at: string) => ({ toolError: 'x', at })
+const TOOL_ERROR = 'abort: { toolError: x }'
 const failed = (id: number) => ({
   jsonrpc: '2.0',
   id,
@@ -33,7 +32,7 @@ it('answers one call of a batch and sends the others on, byte for byte', async (
   const bodies: string[] = []
   const stage = opened(
     await startSidecar({
-      rules: [rule('bad', 'abort', toolError('request'))],
+      rules: [onBad(TOOL_ERROR)],
       upstream: recorded(jsonApp, bodies),
     }),
   )
@@ -49,9 +48,7 @@ it('answers one call of a batch and sends the others on, byte for byte', async (
 })
 
 it('puts the response in front of a stream where the upstream streams the rest', async () => {
-  const stage = opened(
-    await startSidecar({ rules: [rule('bad', 'abort', toolError('request'))], upstream: sseApp }),
-  )
+  const stage = opened(await startSidecar({ rules: [onBad(TOOL_ERROR)], upstream: sseApp }))
   const got = await call(stage, batch)
   const event = `event: message\ndata: ${JSON.stringify(failed(2))}\n\n`
   expect(got.text).toBe(event + streamText(1) + streamText(3))
@@ -61,7 +58,7 @@ it('answers a batch of which nothing is left without the upstream', async () => 
   const bodies: string[] = []
   const stage = opened(
     await startSidecar({
-      rules: [rule('bad', 'abort', toolError('request'))],
+      rules: [onBad(TOOL_ERROR)],
       upstream: recorded(jsonApp, bodies),
     }),
   )
@@ -71,9 +68,7 @@ it('answers a batch of which nothing is left without the upstream', async () => 
 })
 
 it('gives an array for the call of a batch beside which only notifications are left', async () => {
-  const stage = opened(
-    await startSidecar({ rules: [rule('bad', 'abort', toolError('request'))], upstream: jsonApp }),
-  )
+  const stage = opened(await startSidecar({ rules: [onBad(TOOL_ERROR)], upstream: jsonApp }))
   const got = await call(stage, [
     callMessage(1, 'bad'),
     { jsonrpc: '2.0', method: 'notifications/x' },
@@ -85,7 +80,7 @@ it('gives an array for the call of a batch beside which only notifications are l
 it('does not give the whole batch a status that was meant for one call', async () => {
   const stage = opened(
     await startSidecar({
-      rules: [rule('bad', 'abort', { status: 503, at: 'request' })],
+      rules: [onBad('abort: { status: 503 }')],
       upstream: jsonApp,
     }),
   )
@@ -96,16 +91,21 @@ it('does not give the whole batch a status that was meant for one call', async (
 
 it('replaces the response of one call of a batch and leaves the bytes of the others', async () => {
   const stage = opened(
-    await startSidecar({ rules: [rule('bad', 'abort', toolError('response'))], upstream: jsonApp }),
+    await startSidecar({
+      rules: [onBad('abort: { toolError: x, at: response }')],
+      upstream: jsonApp,
+    }),
   )
   const got = await call({ ...stage, headers }, batch)
   expect(got.text).toBe(`[${resultText(1)},${JSON.stringify(failed(2))},${resultText(3)}]`)
 })
 
 it('lets the events of other calls overtake those of a delayed one', async () => {
-  const config = { fixed: 50, max: 3_600_000, at: 'response' }
   const stage = opened(
-    await startSidecar({ rules: [rule('bad', 'delay', config)], upstream: sseApp }),
+    await startSidecar({
+      rules: [onBad('delay: { fixed: 50ms, at: response }')],
+      upstream: sseApp,
+    }),
   )
   const got = await call(stage, batch)
   expect(got.text).toContain(streamText(1))
@@ -114,12 +114,14 @@ it('lets the events of other calls overtake those of a delayed one', async () =>
 })
 
 it('a rule about HTTP acts on a request that carries a call of a tool', async () => {
-  const named = (name: string, at: string) => ({
-    ...oneFault(`abort: { status: 503, at: ${at} }`, 'match: { http: { path: "*" }, tool: bad }'),
-    name,
-  })
+  const keys = 'match: { http: { path: "*" }, tool: bad }'
   for (const at of ['request', 'response']) {
-    const stage = opened(await startSidecar({ rules: [named('r', at)], upstream: jsonApp }))
+    const stage = opened(
+      await startSidecar({
+        rules: [oneFault(`abort: { status: 503, at: ${at} }`, keys)],
+        upstream: jsonApp,
+      }),
+    )
     expect((await call(stage, batch)).status).toBe(503)
     expect((await call(stage, callMessage(4, 'bad'))).status).toBe(503)
     expect((await call(stage, callMessage(5, 'good'))).status).toBe(200)

@@ -6,15 +6,11 @@ import { closers } from '../support/closers.ts'
 import { toolCall } from '../support/mcp-bytes.ts'
 import { RawClient } from '../support/raw-client.ts'
 import { jsonApp, resultText, sseApp, streamText, whenAsked } from './apps.ts'
+import { REPLACED } from './one-fault.ts'
 import { startSidecar } from '../support/sidecar.ts'
 
 const opened = closers()
-const RULE = {
-  name: 'r',
-  match: { tool: ['echo'] },
-  faults: [{ fault: 'delay', config: { fixed: 0, max: 1, at: 'request' } }],
-} as never
-const rules = [RULE]
+const rules = [REPLACED]
 
 const append = (text: string): Fault => ({
   async *onResponse(ctx, frames) {

@@ -8,15 +8,11 @@ import { toolCall } from '../support/mcp-bytes.ts'
 import { RawClient } from '../support/raw-client.ts'
 import { PushApp } from './push-app.ts'
 import { resultText } from './apps.ts'
+import { REPLACED } from './one-fault.ts'
 import { startSidecar, type RuledOptions } from '../support/sidecar.ts'
 import { type RuledSidecar } from '../support/sidecar.ts'
 
 const opened = closers()
-const RULE = {
-  name: 'r',
-  match: { tool: ['echo'] },
-  faults: [{ fault: 'delay', config: { fixed: 0, max: 1, at: 'request' } }],
-} as never
 
 interface Got {
   readonly message: Record<string, unknown>
@@ -61,7 +57,7 @@ async function start(
     response(got.at(-1)!)
     for (const each of wake.splice(0)) each()
   }
-  const stage = await startSidecar({ rules: [RULE], faults, upstream: app, ...more })
+  const stage = await startSidecar({ rules: [REPLACED], faults, upstream: app, ...more })
   const received = async (count: number): Promise<void> => {
     while (got.length < count) await new Promise<void>((resolve) => wake.push(resolve))
   }
@@ -177,7 +173,7 @@ it('sends none of a call that another fault keeps from the upstream', async () =
 })
 
 it('copies nothing that is answered on another connection', async () => {
-  const app = opened(await PushApp.open([RULE], { faults: [copies(2)] }))
+  const app = opened(await PushApp.open([REPLACED], { faults: [copies(2)] }))
   await app.listen('s')
   await app.call('s', 1)
   expect(app.stage.app.requests.filter(({ method }) => method === 'POST')).toHaveLength(1)

@@ -5,18 +5,15 @@ import { closers } from '../support/closers.ts'
 import { toolCall } from '../support/mcp-bytes.ts'
 import { RawClient } from '../support/raw-client.ts'
 import { jsonApp, resultText, sseApp, streamText } from './apps.ts'
+import { oneFault } from './one-fault.ts'
 import { startSidecar } from '../support/sidecar.ts'
 
 const opened = closers()
 
 const MODES = ['garbage', 'bitflip', 'invalid-utf8', 'html', 'empty'] as const
 
-function corrupt(mode: string, more: Readonly<Record<string, unknown>> = {}) {
-  return {
-    name: 'bad',
-    match: { tool: ['echo'] },
-    faults: [{ fault: 'corrupt', config: { mode, ...more } }],
-  } as never
+function corrupt(mode: string, more: object = {}) {
+  return oneFault(`corrupt: ${JSON.stringify({ mode, ...more })}`)
 }
 
 it.each(MODES)('by %s damages a JSON response, and the connection stays open', async (mode) => {

@@ -6,17 +6,14 @@ import { closers } from '../support/closers.ts'
 import { toolCall } from '../support/mcp-bytes.ts'
 import { RawClient } from '../support/raw-client.ts'
 import { jsonApp, resultText, sseApp, streamText, whenAsked } from './apps.ts'
+import { ECHO, oneFault } from './one-fault.ts'
 import { startSidecar } from '../support/sidecar.ts'
 
 const opened = closers()
 const MS = 40
 
-function delay(at: 'request' | 'response' | 'event', fixed = MS, name = 'slow') {
-  return {
-    name,
-    match: { tool: ['echo'] },
-    faults: [{ fault: 'delay', config: { fixed, max: 3_600_000, at } }],
-  } as never
+function delay(at: 'request' | 'response' | 'event', fixed = `${MS}ms`, keys = ECHO) {
+  return oneFault(`delay: { fixed: ${fixed}, max: 1h, at: ${at} }`, keys, 'slow')
 }
 
 const WITHOUT_COMMENTS = /: x-squall-fault [^\n]*\n\n/g
@@ -49,7 +46,7 @@ it('delays the last event of a stream, marks it, and leaves every byte', async (
 })
 
 it('delays each event of a stream and marks each', async () => {
-  const stage = opened(await startSidecar({ rules: [delay('event', 20)], upstream: sseApp }))
+  const stage = opened(await startSidecar({ rules: [delay('event', '20ms')], upstream: sseApp }))
   const start = performance.now()
   const got = await call(stage, callMessage('a'))
   expect(performance.now() - start).toBeGreaterThanOrEqual(55)
@@ -90,7 +87,7 @@ it('passes the coded bytes of a JSON response that it only delays', async () => 
 it('reads a coded stream and sends it plain', async () => {
   const stage = opened(
     await startSidecar({
-      rules: [delay('event', 5)],
+      rules: [delay('event', '5ms')],
       upstream: (req, res) => {
         req.resume()
         res.writeHead(200, { 'content-type': 'text/event-stream', 'content-encoding': 'gzip' })
@@ -109,7 +106,7 @@ it.each(['request', 'response', 'event'] as const)(
     let appGone: Promise<unknown> | undefined
     const stage = opened(
       await startSidecar({
-        rules: [delay(at, 600_000)],
+        rules: [delay(at, '10m')],
         upstream: (req, res) => {
           appGone = once(res, 'close')
           whenAsked(req, () => {
@@ -134,7 +131,7 @@ it.each(['request', 'response', 'event'] as const)(
 )
 
 it('a rule that is taken back frees its sleepers at once, and nothing is lost', async () => {
-  const stage = opened(await startSidecar({ rules: [delay('event', 600_000)], upstream: sseApp }))
+  const stage = opened(await startSidecar({ rules: [delay('event', '10m')], upstream: sseApp }))
   const res = await post(stage, callMessage(1))
   const text = textOf(res)
   await stage.until(() => stage.injected.length === 1)
@@ -146,9 +143,7 @@ it('a rule that is taken back frees its sleepers at once, and nothing is lost', 
 })
 
 it('a rule that is taken back during a request delay sends the call on', async () => {
-  const stage = opened(
-    await startSidecar({ rules: [delay('request', 600_000)], upstream: jsonApp }),
-  )
+  const stage = opened(await startSidecar({ rules: [delay('request', '10m')], upstream: jsonApp }))
   const got = call(stage, callMessage(1))
   await stage.until(() => stage.injected.length === 1)
   stage.disarm()
@@ -156,9 +151,7 @@ it('a rule that is taken back during a request delay sends the call on', async (
 })
 
 it('a drain lets what waits pass untouched', async () => {
-  const stage = opened(
-    await startSidecar({ rules: [delay('request', 600_000)], upstream: jsonApp }),
-  )
+  const stage = opened(await startSidecar({ rules: [delay('request', '10m')], upstream: jsonApp }))
   const got = call(stage, callMessage(1))
   await stage.until(() => stage.injected.length === 1)
   void stage.drain()
@@ -168,7 +161,7 @@ it('a drain lets what waits pass untouched', async () => {
 it('the cap turns away what is too much, which passes untouched', async () => {
   const stage = opened(
     await startSidecar({
-      rules: [delay('request', 600_000)],
+      rules: [delay('request', '10m')],
       file: { maxActive: 1 },
       upstream: jsonApp,
     }),
@@ -184,7 +177,7 @@ it('the cap turns away what is too much, which passes untouched', async () => {
 })
 
 it('a dry-run rule does nothing', async () => {
-  const rule = { ...(delay('request', 600_000) as object), dryRun: true } as never
+  const rule = delay('request', '10m', `${ECHO}\n    dryRun: true`)
   const stage = opened(await startSidecar({ rules: [rule], upstream: jsonApp }))
   const got = await call(stage, callMessage(1))
   expect(got.text).toBe(resultText(1))

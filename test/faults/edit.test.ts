@@ -6,15 +6,11 @@ import { call, callMessage } from '../support/http-call.ts'
 import { closers } from '../support/closers.ts'
 import { rpcPost } from '../support/mcp-bytes.ts'
 import { RawClient } from '../support/raw-client.ts'
+import { REPLACED } from './one-fault.ts'
 import { startSidecar, type RuledOptions } from '../support/sidecar.ts'
 import { type RuledSidecar } from '../support/sidecar.ts'
 
 const opened = closers()
-const RULE = {
-  name: 'r',
-  match: { tool: ['echo'] },
-  faults: [{ fault: 'delay', config: { fixed: 0, max: 1, at: 'request' } }],
-} as never
 
 interface Got {
   readonly headers: string[]
@@ -45,7 +41,7 @@ async function start(
       res.end('{"jsonrpc":"2.0","id":1,"result":{}}')
     })
   }
-  const stage = await startSidecar({ rules: [RULE], faults, upstream: app, ...more })
+  const stage = await startSidecar({ rules: [REPLACED], faults, upstream: app, ...more })
   return opened({ ...stage, got })
 }
 

@@ -1,20 +1,19 @@
 import { describe, expect, test } from 'vitest'
-import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
 import { get, POLL, post, request, result, streamHead } from '../accounting/stage.ts'
 import { chunk } from '../support/raw-app.ts'
 import { giveUp, heldCalls, LATE, SESSION } from './held-calls.ts'
-import { rule } from './push-app.ts'
+import { oneFault } from './one-fault.ts'
 
 // A cancellation used to overtake the call that a fault held: the upstream executed the call behind
 // its own cancellation, and the client got a result that it had given up.
 
 const open = heldCalls()
 
-const SILENT = rule('hang', { at: 'request' })
-const EXCHANGE = {
-  ...LATE,
-  match: { http: { method: ['POST'], path: '/mcp' }, headers: { 'x-hold': '1' } },
-} as unknown as RuleSpec
+const SILENT = oneFault('hang: {}')
+const EXCHANGE = oneFault(
+  'delay: { fixed: 1h, max: 1h }',
+  'match: { http: { method: POST, path: /mcp }, headers: { x-hold: "1" } }',
+)
 
 describe('a cancellation ends the call that a fault holds', () => {
   test.each([

@@ -8,18 +8,15 @@ import { closers } from '../support/closers.ts'
 import { rpcPost, toolCall } from '../support/mcp-bytes.ts'
 import { RawClient } from '../support/raw-client.ts'
 import { jsonApp, resultText, sseApp, streamText, whenAsked } from './apps.ts'
+import { ECHO, oneFault } from './one-fault.ts'
 import { startSidecar } from '../support/sidecar.ts'
 
 const opened = closers()
 
 const MARK = /: x-squall-fault [^\n]*\n\n/g
 
-function hang(config: Readonly<Record<string, unknown>> = {}) {
-  return {
-    name: 'silent',
-    match: { tool: ['echo'] },
-    faults: [{ fault: 'hang', config: { at: 'request', keepAlive: false, ...config } }],
-  } as never
+function hang(config: object = {}) {
+  return oneFault(`hang: ${JSON.stringify(config)}`, ECHO, 'silent')
 }
 
 /** Says something while it waits, as `keepAlive` does in longer intervals. */
@@ -74,7 +71,7 @@ it('releases a call when the rule is removed or its time has passed', async () =
   stage.disarm()
   expect((await got).text).toBe(resultText(1))
 
-  const timed = opened(await startSidecar({ rules: [hang({ for: 30 })], upstream: jsonApp }))
+  const timed = opened(await startSidecar({ rules: [hang({ for: '30ms' })], upstream: jsonApp }))
   const start = performance.now()
   expect((await call(timed, callMessage(1))).text).toBe(resultText(1))
   expect(performance.now() - start).toBeGreaterThanOrEqual(28)

@@ -6,12 +6,12 @@ import { response, type AppExchange } from '../support/raw-app.ts'
 import { closers } from '../support/closers.ts'
 import type { RawClient } from '../support/raw-client.ts'
 import type { StartOptions } from '../support/sidecar.ts'
-import { rule } from './push-app.ts'
+import { oneFault } from './one-fault.ts'
 
 /** The header line of a session. */
 export const SESSION = 'Mcp-Session-Id: s1\r\n'
 /** Holds calls of `echo` until they are given up. */
-export const LATE = rule('delay', { fixed: 3_600_000, max: 3_600_000, at: 'request' })
+export const LATE = oneFault('delay: { fixed: 1h, max: 1h }')
 
 const ACCEPTED = response('202 Accepted', [], '')
 

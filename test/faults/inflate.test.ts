@@ -7,7 +7,7 @@ import { call, callMessage, post } from '../support/http-call.ts'
 import { type RuledSidecar, type StartOptions, startSidecar } from '../support/sidecar.ts'
 import { whenAsked } from './apps.ts'
 import { oneFault } from './one-fault.ts'
-import { heard, PushApp, rule, said } from './push-app.ts'
+import { heard, PushApp, said } from './push-app.ts'
 import { bodyApp, responseText, streamApp, streamOf } from './responding-app.ts'
 
 const opened = closers()
@@ -183,8 +183,8 @@ it('counts the memory of a result until its client has read it or has left', asy
 })
 
 it('grows an event of a shared stream only as far as its observer reads', async () => {
-  const config = { to: 1 * MIB }
-  const app = await PushApp.open([rule('inflate', config), rule('inflate', { to: 5 * MIB }, 'big')])
+  const big = oneFault('inflate: { to: 5MiB }', 'match: { tool: big }')
+  const app = await PushApp.open([oneFault('inflate: { to: 1MiB }'), big])
   opened({ close: () => app.stage.close() })
   const client = await app.listen('a')
   const small = pushed(7, { content: [{ type: 'text', text: 'a' }] })

@@ -2,15 +2,16 @@ import { expect, it } from 'vitest'
 import type { Fault, Verdict } from '../../src/filters/fault.ts'
 import { call, callMessage } from '../support/http-call.ts'
 import { closers } from '../support/closers.ts'
+import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
+import { ECHO, oneFault } from './one-fault.ts'
 import { PushApp } from './push-app.ts'
 import { jsonApp, resultText, sseApp, streamText, whenAsked } from './apps.ts'
 import { startSidecar } from '../support/sidecar.ts'
 
 const opened = closers()
 
-function rules(marker: boolean): never {
-  const faults = [{ fault: 'delay', config: { fixed: 0, max: 1, at: 'request' } }]
-  return [{ name: 'r', match: { tool: ['echo'] }, faults, marker }] as never
+function rules(marker: boolean): readonly RuleSpec[] {
+  return [oneFault('delay: { fixed: 1ms }', `${ECHO}\n    marker: ${marker}`, 'r')]
 }
 
 const RPC: Verdict = { kind: 'respond', reply: { kind: 'rpcError', code: 1, message: 'no' } }

@@ -7,13 +7,14 @@ import { closers } from '../support/closers.ts'
 import { toolCall } from '../support/mcp-bytes.ts'
 import { RawClient, type ClientResponse } from '../support/raw-client.ts'
 import { jsonApp } from './apps.ts'
-import { inPieces, onBody, OUTPUT_RULE, PASSING, type Bytes } from './output-faults.ts'
+import { inPieces, onBody, PASSING, type Bytes } from './output-faults.ts'
+import { REPLACED } from './one-fault.ts'
 import { startSidecar } from '../support/sidecar.ts'
 import { type RuledSidecar } from '../support/sidecar.ts'
 
 const opened = closers()
 async function start(faults: readonly Fault[], app: RequestListener): Promise<RuledSidecar> {
-  return opened(await startSidecar({ rules: [OUTPUT_RULE], faults, upstream: app }))
+  return opened(await startSidecar({ rules: [REPLACED], faults, upstream: app }))
 }
 
 /** The one response, and how the connection is afterwards. */

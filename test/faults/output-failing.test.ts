@@ -6,13 +6,14 @@ import { closers } from '../support/closers.ts'
 import { toolCall } from '../support/mcp-bytes.ts'
 import { RawClient, type ClientResponse } from '../support/raw-client.ts'
 import { jsonApp, resultText } from './apps.ts'
-import { inPieces, onBody, OUTPUT_RULE, PASSING } from './output-faults.ts'
+import { inPieces, onBody, PASSING } from './output-faults.ts'
+import { REPLACED } from './one-fault.ts'
 import { startSidecar } from '../support/sidecar.ts'
 import { type RuledSidecar } from '../support/sidecar.ts'
 
 const opened = closers()
 async function start(faults: readonly Fault[], app: RequestListener): Promise<RuledSidecar> {
-  return opened(await startSidecar({ rules: [OUTPUT_RULE], faults, upstream: app }))
+  return opened(await startSidecar({ rules: [REPLACED], faults, upstream: app }))
 }
 
 /** The one response, and how the connection is afterwards. */
@@ -125,7 +126,7 @@ it('passes the cap by untouched', async () => {
   })
   const stage = opened(
     await startSidecar({
-      rules: [OUTPUT_RULE],
+      rules: [REPLACED],
       file: { maxActive: 1 },
       faults: [slow],
       upstream: jsonApp,

@@ -1,18 +1,9 @@
 import type { RequestListener } from 'node:http'
 import type { Fault, FaultContext, Output } from '../../src/filters/fault.ts'
+import { oneFault } from './one-fault.ts'
 
-/** A rule about the calls that tests make; its fault is replaced. */
-export const OUTPUT_RULE = {
-  name: 'r',
-  match: { tool: ['echo'] },
-  faults: [{ fault: 'delay', config: { fixed: 0, max: 1, at: 'request' } }],
-} as never
-
-/** The same about the exchange as HTTP. */
-export const HTTP_RULE = {
-  ...(OUTPUT_RULE as object),
-  match: { http: { path: ['/mcp'] } },
-} as never
+/** The same as `REPLACED`, about the exchange as HTTP. */
+export const HTTP_RULE = oneFault('delay: { fixed: 1ms }', 'match: { http: { path: /mcp } }', 'r')
 
 export type Bytes = AsyncGenerator<Uint8Array, void>
 

@@ -7,7 +7,8 @@ import { bytesHeld } from '../support/bytes-held.ts'
 import { closers } from '../support/closers.ts'
 import { toolCall } from '../support/mcp-bytes.ts'
 import { RawClient } from '../support/raw-client.ts'
-import { onBody, OUTPUT_RULE } from './output-faults.ts'
+import { onBody } from './output-faults.ts'
+import { REPLACED } from './one-fault.ts'
 import { rounds } from '../support/rounds.ts'
 import { startSidecar } from '../support/sidecar.ts'
 
@@ -58,7 +59,7 @@ it('makes the upstream wait for a slow client, and loses no byte', async () => {
   })
   const half = recut((size) => size >> 1)
   const stage = opened(
-    await startSidecar({ rules: [OUTPUT_RULE], faults: [half, half], upstream: app }),
+    await startSidecar({ rules: [REPLACED], faults: [half, half], upstream: app }),
   )
   const client = await RawClient.connect(stage.port, { keepBytes: false, keepBody: false })
   await client.send(toolCall(1), 'POST')
@@ -77,7 +78,7 @@ it('holds no more of a large body than goes through', async () => {
   const count = 320
   const stage = opened(
     await startSidecar({
-      rules: [OUTPUT_RULE],
+      rules: [REPLACED],
       faults: [recut((size) => size - 1)],
       upstream: pouring(count, () => undefined),
     }),
@@ -104,7 +105,7 @@ it('changes no byte, however often they are cut anew', async () => {
   const cut = (size: number): number => (size === 0 ? 0 : (cuts.shift() ?? 0) % size)
   const stage = opened(
     await startSidecar({
-      rules: [OUTPUT_RULE],
+      rules: [REPLACED],
       faults: [recut(cut), recut(cut)],
       upstream: (req, res) => {
         req.resume()

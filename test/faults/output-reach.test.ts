@@ -7,11 +7,12 @@ import { rpcPost } from '../support/mcp-bytes.ts'
 import { RawClient } from '../support/raw-client.ts'
 import { PushApp } from './push-app.ts'
 import { jsonApp, resultText } from './apps.ts'
-import { HTTP_RULE, onBody, onOutput, OUTPUT_RULE, PASSING, whole } from './output-faults.ts'
+import { HTTP_RULE, onBody, onOutput, PASSING, whole } from './output-faults.ts'
+import { REPLACED } from './one-fault.ts'
 import { startSidecar } from '../support/sidecar.ts'
 
 const opened = closers()
-const rules = [OUTPUT_RULE]
+const rules = [REPLACED]
 
 /** An upstream that responds with these lines and this body. */
 function responding(headers: Record<string, string>, body: string | Buffer): RequestListener {

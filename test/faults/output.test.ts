@@ -8,11 +8,12 @@ import { closers } from '../support/closers.ts'
 import { toolCall } from '../support/mcp-bytes.ts'
 import { RawClient } from '../support/raw-client.ts'
 import { jsonApp, resultText, sseApp, streamText, whenAsked } from './apps.ts'
-import { onOutput, OUTPUT_RULE, PASSING, whole } from './output-faults.ts'
+import { onOutput, PASSING, whole } from './output-faults.ts'
+import { REPLACED } from './one-fault.ts'
 import { startSidecar } from '../support/sidecar.ts'
 
 const opened = closers()
-const rules = [OUTPUT_RULE]
+const rules = [REPLACED]
 
 it.each([jsonApp, sseApp])('passes a response byte for byte, framed as it was', async (app) => {
   const plain = opened(await startSidecar({ rules, faults: [], upstream: app }))

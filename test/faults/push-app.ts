@@ -80,11 +80,6 @@ export function said(message: unknown, lines = ''): string {
   return `${lines}event: message\ndata: ${JSON.stringify(message)}\n\n`
 }
 
-/** A rule about calls of one tool. */
-export function rule(fault: string, config: object, tool = 'echo', name = 'r'): RuleSpec {
-  return { name, match: { tool: [tool] }, faults: [{ fault, config }] } as unknown as RuleSpec
-}
-
 /** The chunks that a client has been sent so far, of a response that is sent in chunks. */
 export function chunksOf(client: RawClient): readonly string[] {
   const chunks: string[] = []

@@ -5,7 +5,7 @@ import type { Everything } from '../support/everything.ts'
 import { outcome, type InteropClient } from '../support/interop-client.ts'
 import { startSidecar, type RunningSidecar } from '../support/sidecar.ts'
 import { metricValue } from '../support/metric-value.ts'
-import { rule } from './push-app.ts'
+import { oneFault } from './one-fault.ts'
 import { startUpstream } from '../support/upstream.ts'
 import { openClient } from '../support/open-client.ts'
 
@@ -44,16 +44,14 @@ async function connect(): Promise<InteropClient> {
 
 const ECHO = { content: [{ type: 'text', text: 'Echo: hi' }] }
 const echo = (client: InteropClient): Promise<unknown> => client.call('echo', { message: 'hi' })
-const named = (name: string, spec: RuleSpec): RuleSpec => ({ ...spec, name })
+const about = (tool: string, fault: string): RuleSpec =>
+  oneFault(fault, `match: { tool: ${tool} }`, tool)
 
 test('the SDK client meets what faults make of its calls, and its neighbours do not', async () => {
   await start(
-    named('late', rule('delay', { fixed: 200, max: 1000, at: 'response' }, 'get-sum')),
-    named('lost', rule('abort', { toolError: 'db lost', at: 'response' }, 'get-env')),
-    named(
-      'never',
-      rule('abort', { rpcError: { code: -5, message: 'no' }, at: 'request' }, 'get-tiny-image'),
-    ),
+    about('get-sum', 'delay: { fixed: 200ms, at: response }'),
+    about('get-env', 'abort: { toolError: db lost, at: response }'),
+    about('get-tiny-image', 'abort: { rpcError: { code: -5, message: "no" } }'),
   )
   const [client, other] = [await connect(), await connect()]
   const began = performance.now()
@@ -89,9 +87,7 @@ test('the SDK client meets what faults make of its calls, and its neighbours do 
 })
 
 test('many calls at once each get their own response', async () => {
-  await start(
-    named('late', rule('delay', { uniform: { min: 0, max: 60 }, max: 100, at: 'event' }, 'echo')),
-  )
+  await start(oneFault('delay: { uniform: { min: 0s, max: 60ms }, at: event }'))
   const client = await connect()
   const texts = Array.from({ length: 200 }, (_, index) => `n${index}`)
   const responses = await Promise.all(texts.map((message) => client.call('echo', { message })))
@@ -102,9 +98,7 @@ test('many calls at once each get their own response', async () => {
 })
 
 test('a client that gives up on a call that hangs continues with others', async () => {
-  await start(
-    named('late', rule('delay', { fixed: 600_000, max: 600_000, at: 'response' }, 'echo')),
-  )
+  await start(oneFault('delay: { fixed: 10m, max: 10m, at: response }'))
   const client = await connect()
   const leaving = new AbortController()
   const call = outcome(client.call('echo', { message: 'hi' }, { signal: leaving.signal }))

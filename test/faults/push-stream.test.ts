@@ -2,7 +2,8 @@ import { afterEach, expect, test } from 'vitest'
 import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
 import { chunk } from '../support/raw-app.ts'
 import { LAST_CHUNK, POLL, post, request, result } from '../accounting/stage.ts'
-import { heard, hears, PushApp, rule, said } from './push-app.ts'
+import { ECHO, oneFault } from './one-fault.ts'
+import { heard, hears, PushApp, said } from './push-app.ts'
 
 let app: PushApp
 afterEach(async () => {
@@ -11,8 +12,7 @@ afterEach(async () => {
   expect(app.faults.active).toBe(0)
 })
 
-const LONG = 600_000
-const hold: RuleSpec = rule('delay', { fixed: LONG, max: LONG, at: 'response' }, 'echo', 'slow')
+const hold: RuleSpec = oneFault('delay: { fixed: 10m, max: 10m, at: response }', ECHO, 'slow')
 const LATE = ': x-squall-fault slow/delay\n\n'
 const reasons = (): readonly string[] => app.faults.notApplicable.map(({ reason }) => reason)
 const giveUp = (session: string, requestId: unknown): string =>
@@ -23,7 +23,7 @@ const giveUp = (session: string, requestId: unknown): string =>
   )
 
 test('a fault that would reset the connection leaves the stream of a session alone', async () => {
-  app = await PushApp.open([rule('reset', { at: 'response', how: 'rst' })])
+  app = await PushApp.open([oneFault('reset: { at: response }')])
   const client = await app.listen('a')
   await app.call('a', 1)
   app.say(said(result(1)))
@@ -35,7 +35,7 @@ test('a fault that would reset the connection leaves the stream of a session alo
 })
 
 test('a fault that takes answers as HTTP has none to take', async () => {
-  app = await PushApp.open([rule('hang', { at: 'headers', keepAlive: false })])
+  app = await PushApp.open([oneFault('hang: { at: headers }')])
   await app.listen('a')
   await app.call('a', 1)
   app.say(said(result(1)))
@@ -44,7 +44,7 @@ test('a fault that takes answers as HTTP has none to take', async () => {
 })
 
 test('a response that a fault swallows leaves the call open until it is given up', async () => {
-  app = await PushApp.open([rule('stream', { drop: 'last' })])
+  app = await PushApp.open([oneFault('stream: { drop: last }')])
   const client = await app.listen('a')
   await app.call('a', 1)
   await app.call('a', 2, 'other')
@@ -61,17 +61,17 @@ test('a response that a fault swallows leaves the call open until it is given up
 })
 
 test('a response that a fault sends twice comes twice', async () => {
-  app = await PushApp.open([rule('stream', { duplicate: 'last' })])
+  app = await PushApp.open([oneFault('stream: { duplicate: last }')])
   const client = await app.listen('a')
   await app.call('a', 1)
   app.say(said(result(1)))
-  const marker = ': x-squall-fault r/stream\n\n'
+  const marker = ': x-squall-fault bad/stream\n\n'
   await hears(client, said(result(1)) + marker + said(result(1)))
   await app.stage.ends({ 'tools/call echo: ok': 1 })
 })
 
 test('where many share an endpoint, nobody is sent what may be for another', async () => {
-  app = await PushApp.open([rule('abort', { toolError: 'no', at: 'request' })])
+  app = await PushApp.open([oneFault('abort: { toolError: "no" }')])
   const first = await app.listen('both')
   await app.listen('both')
   await app.call('both', 1)
@@ -100,7 +100,7 @@ test('a response that sleeps on a shared endpoint is not lost for the others by 
 })
 
 test('faults hold of one call no more than memory is to pay for', async () => {
-  app = await PushApp.open([rule('delay', { fixed: LONG, max: LONG, at: 'event' })], {
+  app = await PushApp.open([oneFault('delay: { fixed: 10m, max: 10m, at: event }')], {
     maxBody: 20_000,
   })
   const client = await app.listen('a')
@@ -111,7 +111,7 @@ test('faults hold of one call no more than memory is to pay for', async () => {
   await expect.poll(() => app.faults.injected.length, POLL).toBe(1)
   for (let count = 1; count < 5; count++) app.say(step)
   app.say(said(result(1)))
-  const marker = ': x-squall-fault r/delay\n\n'
+  const marker = ': x-squall-fault bad/delay\n\n'
   await expect
     .poll(() => heard(client).replaceAll(step, 'STEP '), POLL)
     .toBe(`${marker}${'STEP '.repeat(5)}${said(result(1))}`)
@@ -119,7 +119,7 @@ test('faults hold of one call no more than memory is to pay for', async () => {
 })
 
 test('an event too large to be read passes while it comes, and ours waits for its end', async () => {
-  const abort = rule('abort', { toolError: 'no', at: 'request' }, 'bad', 'bad')
+  const abort = oneFault('abort: { toolError: "no" }', 'match: { tool: bad }')
   app = await PushApp.open([hold, abort], { maxBody: 1000 })
   const client = await app.listen('a')
   await app.call('a', 1)
@@ -139,7 +139,7 @@ test('an event too large to be read passes while it comes, and ours waits for it
 })
 
 test('a client that does not read is not sent more and more', async () => {
-  app = await PushApp.open([rule('abort', { toolError: 'x'.repeat(60_000), at: 'request' })])
+  app = await PushApp.open([oneFault(`abort: { toolError: ${'x'.repeat(60_000)} }`)])
   const client = await app.listen('a')
   client.socket.pause()
   const filler = chunk(`: ${'y'.repeat(60_000)}\n\n`)

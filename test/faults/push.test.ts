@@ -3,7 +3,8 @@ import { afterEach, expect, test } from 'vitest'
 import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
 import { chunk } from '../support/raw-app.ts'
 import { failure, LAST_CHUNK, POLL, post, request, result } from '../accounting/stage.ts'
-import { chunksOf, heard, hears, PushApp, rule, said } from './push-app.ts'
+import { oneFault } from './one-fault.ts'
+import { chunksOf, heard, hears, PushApp, said } from './push-app.ts'
 
 let app: PushApp
 afterEach(async () => {
@@ -12,11 +13,10 @@ afterEach(async () => {
   expect(app.faults.active).toBe(0)
 })
 
-const LONG = 600_000
 const hold = (at: 'response' | 'event', tool = 'echo'): RuleSpec =>
-  rule('delay', { fixed: LONG, max: LONG, at }, tool, 'slow')
+  oneFault(`delay: { fixed: 10m, max: 10m, at: ${at} }`, `match: { tool: ${tool} }`, 'slow')
 const abort = (reply: object, at: 'request' | 'response', tool = 'echo'): RuleSpec =>
-  rule('abort', { ...reply, at }, tool, 'bad')
+  oneFault(`abort: ${JSON.stringify({ ...reply, at })}`, `match: { tool: ${tool} }`)
 const MARK = ': x-squall-fault bad/abort\n\n'
 const LATE = ': x-squall-fault slow/delay\n\n'
 const BAD = { content: [{ type: 'text', text: 'db lost' }], isError: true }
@@ -155,7 +155,7 @@ test('events of a call keep their order, and progress is delayed with its own ca
 })
 
 test('a delay does not count as time of the upstream', async () => {
-  app = await PushApp.open([rule('delay', { fixed: 300, max: LONG, at: 'response' })])
+  app = await PushApp.open([oneFault('delay: { fixed: 300ms, at: response }')])
   await app.listen('a')
   await app.call('a', 1)
   app.say(said(result(1)))
@@ -259,7 +259,7 @@ test('without a stream that can be read, nothing can be done', async () => {
 })
 
 test('a session that a fault has lost loses its stream, and what is posted to it', async () => {
-  const lost = rule('session', { expire: true }, 'lose')
+  const lost = oneFault('session: { expire: true }', 'match: { tool: lose }')
   app = await PushApp.open([lost])
   const client = await app.listen('a')
   const other = await app.listen('b')

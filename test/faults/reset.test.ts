@@ -1,23 +1,21 @@
 import { expect, it } from 'vitest'
+import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
 import { call, callMessage } from '../support/http-call.ts'
 import { closers } from '../support/closers.ts'
 import { toolCall } from '../support/mcp-bytes.ts'
 import { RawClient } from '../support/raw-client.ts'
 import { jsonApp, resultText, sseApp, streamText } from './apps.ts'
+import { ECHO, oneFault } from './one-fault.ts'
 import { startSidecar } from '../support/sidecar.ts'
 
 const opened = closers()
 
-function reset(config: Readonly<Record<string, unknown>> = {}) {
-  return {
-    name: 'cut',
-    match: { tool: ['echo'] },
-    faults: [{ fault: 'reset', config: { at: 'request', how: 'rst', ...config } }],
-  } as never
+function reset(config: object) {
+  return oneFault(`reset: ${JSON.stringify(config)}`, ECHO, 'cut')
 }
 
 /** Returns the response to one call, and the end of its connection. */
-async function cut(rule: never, app: typeof jsonApp) {
+async function cut(rule: RuleSpec, app: typeof jsonApp) {
   let asked = 0
   const stage = opened(
     await startSidecar({ rules: [rule], upstream: (req, res) => (asked++, app(req, res)) }),
@@ -33,7 +31,7 @@ async function cut(rule: never, app: typeof jsonApp) {
  * Cuts until the client sees the reset. libuv reports data and a reset that arrive together as data
  * and an end, so a single try on a busy machine may show the end.
  */
-async function cutByReset(rule: never, app: typeof jsonApp) {
+async function cutByReset(rule: RuleSpec, app: typeof jsonApp) {
   let got = await cut(rule, app)
   for (let tries = 1; tries < 10 && got.fate !== 'reset'; tries++) got = await cut(rule, app)
   return got
@@ -88,7 +86,7 @@ it.each([
   [{ at: 'response' }, jsonApp],
   [{ at: 'stream' }, sseApp],
 ])('turns new connections away as well with %j', async (config, app) => {
-  const { stage } = await cut(reset({ ...config, refuse: 60_000 }), app)
+  const { stage } = await cut(reset({ ...config, refuse: '1m' }), app)
   await expect(call(stage, callMessage(2, 'other'))).rejects.toThrow(/ECONNRESET|socket hang up/)
 })
 
@@ -96,7 +94,7 @@ it.each(['request', 'response', 'stream'])(
   'at %s leaves the other calls of a batch alone, and new connections',
   async (at) => {
     const stage = opened(
-      await startSidecar({ rules: [reset({ at, refuse: 60_000 })], upstream: jsonApp }),
+      await startSidecar({ rules: [reset({ at, refuse: '1m' })], upstream: jsonApp }),
     )
     const got = await call(stage, [callMessage(1), callMessage(2, 'other')])
     expect(JSON.parse(got.text)).toHaveLength(2)

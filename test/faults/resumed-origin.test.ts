@@ -10,7 +10,7 @@ import {
   Stage,
   streamHead,
 } from '../accounting/stage.ts'
-import { rule } from './push-app.ts'
+import { oneFault } from './one-fault.ts'
 
 const opened = closers()
 const SESSION = 'Mcp-Session-Id: s1\r\n'
@@ -38,7 +38,7 @@ async function cutStage(fault: string, config: object): Promise<Stage> {
           LAST_CHUNK,
         ])
       },
-      { rules: [rule(fault, config, 'echo', 'bad')], inFlightTtl: 300 },
+      { rules: [oneFault(`${fault}: ${JSON.stringify(config)}`)], inFlightTtl: 300 },
     ),
   )
   const client = await stage.send(post(request(1), SESSION))

@@ -3,7 +3,7 @@ import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
 import { metricValue } from '../support/metric-value.ts'
 import { startSidecar } from '../support/sidecar.ts'
-import { rule } from './push-app.ts'
+import { oneFault } from './one-fault.ts'
 import { startUpstream } from '../support/upstream.ts'
 import { openClient } from '../support/open-client.ts'
 
@@ -15,7 +15,7 @@ test.each([
 ])('an SDK %s client that resumes a stream meets the faults of its call there', async (_, open) => {
   const server = await startUpstream('session')
   opened(server.host)
-  const late = rule('delay', { fixed: 150, max: 1000, at: 'response' }, 'end the stream')
+  const late = oneFault('delay: { fixed: 150ms, at: response }', 'match: { tool: end the stream }')
   const squall = opened(await startSidecar({ upstream: server.host.origin, rules: [late] }))
   const client = opened(await open(`${squall.url}/mcp`, 'streamableHttp'))
   const began = performance.now()

@@ -15,7 +15,8 @@ import {
   Stage,
   streamHead,
 } from '../accounting/stage.ts'
-import { chunksOf, rule, said } from './push-app.ts'
+import { ECHO, oneFault } from './one-fault.ts'
+import { chunksOf, said } from './push-app.ts'
 
 let stage: Stage
 let pushes: AppExchange[]
@@ -26,7 +27,6 @@ afterEach(async () => {
   expect(faults.active).toBe(0)
 })
 
-const LONG = 600_000
 const SESSION = 'Mcp-Session-Id: s1\r\n'
 const RESUME = `${SESSION}Last-Event-ID: e0\r\n`
 const PRIMER = Buffer.from('9\r\nid: e0\n\n\n\r\n')
@@ -36,7 +36,7 @@ const note = (level: string) => ({
   method: 'notifications/message',
   params: { level },
 })
-const hold: RuleSpec = rule('delay', { fixed: LONG, max: LONG, at: 'response' }, 'echo', 'slow')
+const hold: RuleSpec = oneFault('delay: { fixed: 10m, max: 10m, at: response }', ECHO, 'slow')
 
 /** An upstream that opens a stream for each POST, and leaves the rest to the test. */
 async function open(
@@ -74,7 +74,7 @@ const asleep = (count = 1): Promise<void> =>
   expect.poll(() => faults.injected.length, POLL).toBe(count)
 
 test('a response on a resumed stream meets the faults of its call', async () => {
-  await open([rule('abort', { toolError: 'no', at: 'response' }, 'echo', 'bad')], primeAndEnd)
+  await open([oneFault('abort: { toolError: "no", at: response }')], primeAndEnd)
   await stage.exchange(post(request(1), SESSION))
   expect(await stage.gauges()).toMatchObject({ pending: 1, request: 0 })
   const client = await resume()
@@ -173,12 +173,9 @@ test.each([
 })
 
 test('a call that was answered at once leaves nothing behind', async () => {
-  await open(
-    [rule('delay', { fixed: 1, max: LONG, at: 'response' }, 'echo', 'slow')],
-    (exchange) => {
-      void exchange.send([streamHead(), PRIMER, event(result(1), 'e1'), LAST_CHUNK])
-    },
-  )
+  await open([oneFault('delay: { fixed: 1ms, at: response }', ECHO, 'slow')], (exchange) => {
+    void exchange.send([streamHead(), PRIMER, event(result(1), 'e1'), LAST_CHUNK])
+  })
   await stage.exchange(post(request(1), SESSION))
   await stage.ends({ 'tools/call echo: ok': 1 })
   const client = await resume()
@@ -206,7 +203,7 @@ test('other sessions and the server’s own requests are let alone', async () =>
 })
 
 test('a session that a fault has lost loses its push stream', async () => {
-  await open([rule('session', { expire: true }, 'lose')], prime)
+  await open([oneFault('session: { expire: true }', 'match: { tool: lose }')], prime)
   const push = await stage.send(get('/mcp', SESSION), 'GET')
   await push.head()
   const reported = await stage.exchange(post(request(1, 'tools/call', { name: 'lose' }), SESSION))
@@ -219,7 +216,7 @@ test('a session that a fault has lost loses its push stream', async () => {
 })
 
 test('a stream that a fault cut is made good by the one that resumes it', async () => {
-  const cut = rule('reset', { at: 'stream', how: 'rst' })
+  const cut = oneFault('reset: { at: stream }')
   await open([cut], (exchange) => {
     void exchange.send([streamHead(), PRIMER, event(result(1), 'e1'), LAST_CHUNK])
   })
@@ -234,7 +231,7 @@ test('a stream that a fault cut is made good by the one that resumes it', async 
 })
 
 test('a stream that a fault cut for good was cut by that', async () => {
-  const cut = rule('reset', { at: 'stream', how: 'rst' })
+  const cut = oneFault('reset: { at: stream }')
   await open(
     [cut],
     (exchange) => {

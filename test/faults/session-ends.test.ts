@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
 import { Held } from '../accounting/held.ts'
 import {
   event,
@@ -14,6 +13,7 @@ import {
 } from '../accounting/stage.ts'
 import { closers } from '../support/closers.ts'
 import { response, chunk, type AppExchange } from '../support/raw-app.ts'
+import { oneFault } from './one-fault.ts'
 import { heldCalls, LATE, SESSION } from './held-calls.ts'
 
 // The end of a session used to overtake the calls that a fault held: the upstream got them behind
@@ -67,12 +67,8 @@ describe('the end of a session', () => {
   })
 
   test('that cannot be asked for lets them go on', async () => {
-    const refusing = { ...LATE, name: 'no', match: { http: { method: ['DELETE'] } } }
-    const reset = [{ fault: 'abort', config: { status: 200, at: 'request' } }]
-    const { held, stage } = await open([
-      LATE,
-      { ...refusing, faults: reset } as unknown as RuleSpec,
-    ])
+    const refusing = oneFault('abort: { status: 200 }', 'match: { http: { method: DELETE } }')
+    const { held, stage } = await open([LATE, refusing])
     const client = await held.holds(post(request(1), SESSION))
     await (await stage.send(DELETE, 'DELETE')).response()
     held.free()

@@ -4,16 +4,13 @@ import { closers } from '../support/closers.ts'
 import { toolCall } from '../support/mcp-bytes.ts'
 import { RawClient } from '../support/raw-client.ts'
 import { jsonApp, resultText, sseApp, streamText } from './apps.ts'
+import { ECHO, oneFault } from './one-fault.ts'
 import { startSidecar } from '../support/sidecar.ts'
 
 const opened = closers()
 
-function throttle(config: Readonly<Record<string, unknown>>) {
-  return {
-    name: 'slow',
-    match: { tool: ['echo'] },
-    faults: [{ fault: 'throttle', config: { rate: 1024, direction: 'response', ...config } }],
-  } as never
+function throttle(config: object) {
+  return oneFault(`throttle: ${JSON.stringify(config)}`, ECHO, 'slow')
 }
 
 it.each([
@@ -22,7 +19,7 @@ it.each([
 ])('sends every byte of %s at its rate', async (_, app, text) => {
   const rate = text.length * 8
   const stage = opened(
-    await startSidecar({ rules: [throttle({ rate, chunk: 10 })], upstream: app }),
+    await startSidecar({ rules: [throttle({ rate: `${rate}B`, chunk: '10B' })], upstream: app }),
   )
   const start = performance.now()
   const got = await call(stage, callMessage(1))
@@ -40,7 +37,10 @@ it('lets the upstream wait for a call by its size', async () => {
   const message = JSON.stringify(callMessage(1))
   const rate = message.length * 10
   const stage = opened(
-    await startSidecar({ rules: [throttle({ rate, direction: 'request' })], upstream: jsonApp }),
+    await startSidecar({
+      rules: [throttle({ rate: `${rate}B`, direction: 'request' })],
+      upstream: jsonApp,
+    }),
   )
   const start = performance.now()
   expect((await call(stage, message)).text).toBe(resultText(1))
@@ -50,7 +50,7 @@ it('lets the upstream wait for a call by its size', async () => {
 
 it('shows the first bytes at once when the rule is taken back, and all the others', async () => {
   const stage = opened(
-    await startSidecar({ rules: [throttle({ rate: 20, chunk: 1 })], upstream: sseApp }),
+    await startSidecar({ rules: [throttle({ rate: '20B', chunk: '1B' })], upstream: sseApp }),
   )
   const client = await RawClient.connect(stage.port)
   await client.send(toolCall(1), 'POST')
@@ -62,7 +62,7 @@ it('shows the first bytes at once when the rule is taken back, and all the other
 })
 
 it('frees everything at once when the client leaves', async () => {
-  const stage = opened(await startSidecar({ rules: [throttle({ rate: 1 })], upstream: jsonApp }))
+  const stage = opened(await startSidecar({ rules: [throttle({ rate: '1B' })], upstream: jsonApp }))
   const client = await RawClient.connect(stage.port)
   await client.send(toolCall(1), 'POST')
   await client.head()

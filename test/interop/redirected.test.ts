@@ -2,17 +2,12 @@ import { expect, it } from 'vitest'
 import type { OpenClient } from '../support/interop-client.ts'
 import { metricValue } from '../support/metric-value.ts'
 import { mounted } from '../support/mounted.ts'
-import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
+import { ECHO, oneFault } from '../faults/one-fault.ts'
 import { startSidecar } from '../support/sidecar.ts'
 import { startUpstream } from '../support/upstream.ts'
 import { openClient } from '../support/open-client.ts'
 
-const EVERY_OTHER = {
-  name: 'other',
-  match: { tool: 'echo' },
-  every: 2,
-  faults: [{ fault: 'abort', config: { toolError: 'injected', at: 'request' } }],
-} as unknown as RuleSpec
+const EVERY_OTHER = oneFault('abort: { toolError: injected }', `${ECHO}\n    every: 2`)
 
 it.each<[string, OpenClient]>([
   ['v1', openClient('v1')],

@@ -1,6 +1,6 @@
 // part: clients
 import { describe, expect, it } from 'vitest'
-import { rule } from '../faults/push-app.ts'
+import { oneFault } from '../faults/one-fault.ts'
 import { closers } from '../support/closers.ts'
 import { startSidecar } from '../support/sidecar.ts'
 import { parseExposition } from '../telemetry/exposition.ts'
@@ -8,7 +8,7 @@ import { play } from './python-play.ts'
 import { startUpstream } from '../support/upstream.ts'
 
 const opened = closers()
-const LATE = rule('delay', { fixed: 3_600_000, max: 3_600_000, at: 'request' }, 'wait')
+const LATE = oneFault('delay: { fixed: 1h, max: 1h }', 'match: { tool: wait }')
 
 describe.each([
   ['2025-11-25', { timeout: 1, cancelled: 1 }],

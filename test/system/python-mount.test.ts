@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
-import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
+import { ECHO, oneFault } from '../faults/one-fault.ts'
 import { metricValue } from '../support/metric-value.ts'
 import { startProgram } from '../support/program.ts'
 import { startSidecar } from '../support/sidecar.ts'
@@ -12,12 +12,7 @@ import { systemTool } from './tools.ts'
 const run = promisify(execFile)
 const script = fileURLToPath(new URL('./python_mount.py', import.meta.url))
 
-const EVERY_OTHER = {
-  name: 'other',
-  match: { tool: 'echo' },
-  every: 2,
-  faults: [{ fault: 'abort', config: { toolError: 'injected', at: 'request' } }],
-} as unknown as RuleSpec
+const EVERY_OTHER = oneFault('abort: { toolError: injected }', `${ECHO}\n    every: 2`)
 
 it('calls of the Python SDK to a server mounted in Starlette are sampled and counted once', async () => {
   const python = systemTool('venv/bin/python', 'The Python SDK')
