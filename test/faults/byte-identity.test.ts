@@ -1,13 +1,14 @@
 import { array, assert, asyncProperty, constantFrom, nat } from 'fast-check'
 import { expect, it } from 'vitest'
 import type { Fault } from '../../src/filters/fault.ts'
-import { ExchangeFaults } from '../../src/listener/faults/exchange-faults.ts'
-import { faultedUpstream } from '../../src/listener/faults/source/faulted-upstream.ts'
-import type { HeaderLines, RequestHead } from '../../src/http/headers.ts'
-import type { ResponseSink } from '../../src/http/transfer.ts'
-import { MatchedRule } from '../../src/rules/select/matched-rule.ts'
-import { Bench, facts } from '../rules/facts.ts'
-import { NO_CONTEXT } from './no-context.ts'
+import { closers } from '../support/closers.ts'
+import { toolCall } from '../support/mcp-bytes.ts'
+import { chunk } from '../support/raw-app.ts'
+import { exchange } from '../support/raw-client.ts'
+import { startSidecar } from '../support/sidecar.ts'
+import { REPLACED } from './one-fault.ts'
+
+const opened = closers()
 
 const LOOKING: Fault = {
   beforeResponse: () => ({ kind: 'continue' }),
@@ -16,63 +17,27 @@ const LOOKING: Fault = {
   },
 }
 
-const request: RequestHead = { method: 'POST', target: '/', version: '1.1', headers: [] }
-
 /**
- * Returns the bytes that leave when the response arrives in these chunks and a fault changes
- * nothing.
+ * Starts a sidecar whose faults change nothing. Returns a function that sends chunks through it as
+ * the response to a call, and resolves with the body that the client received.
  */
-async function through(type: string, chunks: readonly Uint8Array[]): Promise<Buffer> {
-  const bench = new Bench([{}])
-  const planned = bench.plan(facts())!.matched[0]!
-  const rule = {
-    ...planned.rule,
-    faults: [LOOKING, LOOKING],
-    uses: [...planned.rule.uses, ...planned.rule.uses],
+async function looking(type: string) {
+  let chunks: readonly Buffer[] = []
+  const head = `HTTP/1.1 200 OK\r\nContent-Type: ${type}\r\nTransfer-Encoding: chunked\r\n\r\n`
+  const squall = opened(
+    await startSidecar({
+      rules: [REPLACED],
+      faults: [LOOKING, LOOKING],
+      maxBody: 200,
+      upstream: { script: (each) => void each.send([head, ...chunks.map(chunk), chunk('')]) },
+    }),
+  )
+  const through = async (sent: readonly Buffer[]): Promise<Buffer> => {
+    chunks = sent.filter((each) => each.length > 0)
+    const { response } = await exchange(squall.port, toolCall(1), 'POST')
+    return response!.body
   }
-  const hit = new MatchedRule(rule, planned.state, bench.states.active, planned.key, false)
-  const run = new ExchangeFaults({
-    ...NO_CONTEXT,
-    request,
-    calls: [{ call: facts().call, plan: { matched: [hit], dryRun: false } }],
-    batch: false,
-    session: '',
-    maxBody: 200,
-    holdTimeout: 120_000,
-    listener: {
-      injected: fail,
-      notApplicable: () => undefined,
-      canaryReturned: () => undefined,
-      failed: fail,
-    },
-  })
-  const out: Uint8Array[] = []
-  await new Promise<void>((resolve, reject) => {
-    const sink: ResponseSink = {
-      info: () => undefined,
-      head: () => undefined,
-      data: (bytes) => out.push(bytes) > 0,
-      end: () => resolve(),
-      fail: reject,
-    }
-    const app = {
-      send: (_head: RequestHead, _body: unknown, to: ResponseSink) => {
-        const headers: HeaderLines = ['content-type', type]
-        setImmediate(() => {
-          to.head({ status: 200, reason: 'OK', headers })
-          for (const chunk of chunks) to.data(chunk)
-          to.end([])
-        })
-        return { resume: () => undefined, abort: () => undefined }
-      },
-    }
-    faultedUpstream(app, run).send(request, null, sink)
-  })
-  return Buffer.concat(out)
-}
-
-function fail(): void {
-  throw new Error('not expected')
+  return { ...squall, through }
 }
 
 const piece = constantFrom(
@@ -95,6 +60,8 @@ const piece = constantFrom(
 it.each(['text/event-stream', 'application/json'])(
   'a fault that only looks changes no byte of %s, whatever the chunks',
   async (type) => {
+    const { faults, through } = await looking(type)
+    let calls = 0
     await assert(
       asyncProperty(array(piece), array(nat(40)), async (pieces, cuts) => {
         const bytes = Buffer.from(pieces.join(''))
@@ -105,9 +72,12 @@ it.each(['text/event-stream', 'application/json'])(
           at += cut
         }
         chunks.push(bytes.subarray(at))
-        expect((await through(type, chunks)).equals(bytes)).toBe(true)
+        calls++
+        expect((await through(chunks)).equals(bytes)).toBe(true)
       }),
       { numRuns: 200 },
     )
+    expect(faults!.counts()).toMatchObject({ matched: calls, injected: 0 })
+    expect([faults!.injected, faults!.broken]).toEqual([[], []])
   },
 )

@@ -1,86 +1,69 @@
 import { expect, it } from 'vitest'
 import type { Fault } from '../../src/filters/fault.ts'
-import type { CallTexts } from '../../src/listener/faults/request/call-texts.ts'
-import { ExchangeFaults } from '../../src/listener/faults/exchange-faults.ts'
 import { FaultStopped } from '../../src/listener/faults/chain/stop.ts'
-import { MatchedRule } from '../../src/rules/select/matched-rule.ts'
-import { Bench, facts } from '../rules/facts.ts'
-import { NO_CONTEXT } from './no-context.ts'
+import { closers } from '../support/closers.ts'
+import { call, callMessage } from '../support/http-call.ts'
+import { type RuledOptions, startSidecar } from '../support/sidecar.ts'
+import { jsonApp } from './apps.ts'
+import { REPLACED } from './one-fault.ts'
 
-const TELLING = 300
+const opened = closers()
 const DELAY = 400
+/** The time for which something keeps the event loop before the delay begins. */
+const BUSY = 300
 
-/**
- * Makes the request phase of one call with these faults; calls `told` for each that is reported.
- */
-async function requested(
-  faults: readonly Fault[],
-  told: () => void,
-  receivedAt?: number,
-): Promise<void> {
-  const bench = new Bench([{}])
-  const { rule, state, key } = bench.plan()!.matched[0]!
-  const own = { ...rule, faults, uses: faults.map(() => rule.uses[0]!) }
-  const hit = new MatchedRule(own, state, bench.states.active, key, false)
-  const run = new ExchangeFaults({
-    ...NO_CONTEXT,
-    request: { method: 'POST', target: '/', version: '1.1', headers: [] },
-    calls: [{ call: facts().call, plan: { matched: [hit], dryRun: false } }],
-    batch: false,
-    session: '',
-    maxBody: 1000,
-    holdTimeout: 120_000,
-    receivedAt,
-    listener: {
-      injected: told,
-      notApplicable: () => undefined,
-      canaryReturned: () => undefined,
-      failed: () => undefined,
-    },
-  })
-  await run.request({} as CallTexts)
-  run.finish()
+function keepBusy(): void {
+  const until = performance.now() + BUSY
+  while (performance.now() < until);
 }
 
-function late(ms: number, heard?: (signal: AbortSignal) => void): Fault {
+/** A fault that delays a call, after `before`. */
+function late(before?: (signal: AbortSignal) => void): Fault {
   return {
     async onRequest(ctx) {
-      heard?.(ctx.signal)
+      before?.(ctx.signal)
       ctx.injected()
-      await ctx.sleep(ms)
+      await ctx.sleep(DELAY)
       return { kind: 'continue' }
     },
   }
 }
 
-/** Returns the shortest time of five attempts: on a busy machine any of them may stand still. */
-async function fastest(act: () => Promise<void>): Promise<number> {
-  let least = Infinity
-  for (let attempt = 0; attempt < 5; attempt++) {
+/** Returns a function that makes a call with these faults and returns its time. */
+async function calls(
+  faults: readonly Fault[],
+  more: Partial<RuledOptions> = {},
+): Promise<() => Promise<number>> {
+  const options = { rules: [REPLACED], faults, upstream: jsonApp, ...more }
+  const stage = opened(await startSidecar(options))
+  return async () => {
     const begun = performance.now()
-    await act()
-    least = Math.min(least, performance.now() - begun)
+    expect((await call(stage, callMessage(1))).status).toBe(200)
+    return performance.now() - begun
   }
+}
+
+/** Returns the shortest time of up to five calls: on a busy machine any of them may stand still. */
+async function fastest(act: () => Promise<number>, enough: number): Promise<number> {
+  let least = Infinity
+  for (let attempt = 0; attempt < 5 && least >= enough; attempt++)
+    least = Math.min(least, await act())
   return least
 }
 
 it('counts the time to report a delay as a part of it', async () => {
   let signal: AbortSignal | undefined
-  const told = (): void => {
-    const until = performance.now() + TELLING
-    while (performance.now() < until);
-  }
-  const took = await fastest(() => requested([late(DELAY, (own) => (signal = own))], told))
+  const faults = [late((own) => (signal = own))]
+  const took = await fastest(await calls(faults, { reported: keepBusy }), DELAY + BUSY)
   expect(took).toBeGreaterThanOrEqual(DELAY - 0.5)
-  expect(took).toBeLessThan(DELAY + TELLING)
-  expect(signal?.reason).toBeInstanceOf(FaultStopped)
+  expect(took).toBeLessThan(DELAY + BUSY)
+  await expect.poll(() => signal?.reason as unknown).toBeInstanceOf(FaultStopped)
 })
 
 it('counts the first delay from when the request was there, and another from the end of the first', async () => {
-  const nothing = (): void => undefined
-  const one = await fastest(() => requested([late(DELAY)], nothing, performance.now() - DELAY))
-  expect(one).toBeLessThan(DELAY / 2)
-  const begun = performance.now()
-  await requested([late(DELAY), late(DELAY)], nothing, begun - DELAY)
-  expect(performance.now() - begun).toBeGreaterThanOrEqual(DELAY - 0.5)
+  const one = await fastest(await calls([late(keepBusy)]), DELAY + BUSY)
+  expect(one).toBeGreaterThanOrEqual(DELAY - 0.5)
+  expect(one).toBeLessThan(DELAY + BUSY)
+  const both = await calls([late(keepBusy), late()])
+  expect(await both()).toBeGreaterThanOrEqual(2 * DELAY - 0.5)
 })

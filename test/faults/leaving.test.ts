@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest'
 import type { Fault } from '../../src/filters/fault.ts'
-import { ExchangeFaults } from '../../src/listener/faults/exchange-faults.ts'
-import { faultedUpstream } from '../../src/listener/faults/source/faulted-upstream.ts'
-import type { RequestHead } from '../../src/http/headers.ts'
-import type { ResponseSink } from '../../src/http/transfer.ts'
-import { MatchedRule } from '../../src/rules/select/matched-rule.ts'
-import { Bench, facts } from '../rules/facts.ts'
-import { NO_CONTEXT } from './no-context.ts'
+import { closers } from '../support/closers.ts'
+import { eventually } from '../support/eventually.ts'
+import { STREAM_HEAD, toolCall } from '../support/mcp-bytes.ts'
+import { type AppExchange, chunk } from '../support/raw-app.ts'
+import { RawClient } from '../support/raw-client.ts'
+import { startSidecar } from '../support/sidecar.ts'
+import { REPLACED } from './one-fault.ts'
 
-const request: RequestHead = { method: 'POST', target: '/', version: '1.1', headers: [] }
+const opened = closers()
 
 it('closes the generators of a client that has stopped reading and leaves', async () => {
   const closed: string[] = []
@@ -21,54 +21,31 @@ it('closes the generators of a client that has stopped reading and leaves', asyn
       }
     },
   })
+  let app: AppExchange | undefined
+  let events = 0
+  const script = async (each: AppExchange): Promise<void> => {
+    app = each
+    await each.write(STREAM_HEAD)
+    const event = chunk(`data: ${'x'.repeat(100_000)}\n\n`)
+    while (await each.write(event)) events++
+  }
   const faults = [passing('a'), passing('b')]
-  const bench = new Bench([{}])
-  const { rule, state, key } = bench.plan()!.matched[0]!
-  const own = { ...rule, faults, uses: [rule.uses[0]!, rule.uses[0]!] }
-  const hit = new MatchedRule(own, state, bench.states.active, key, false)
-  const run = new ExchangeFaults({
-    ...NO_CONTEXT,
-    request,
-    calls: [{ call: facts().call, plan: { matched: [hit], dryRun: false } }],
-    batch: false,
-    session: '',
-    maxBody: 1000,
-    holdTimeout: 120_000,
-    listener: {
-      injected: () => undefined,
-      notApplicable: () => undefined,
-      canaryReturned: () => undefined,
-      failed: () => undefined,
-    },
+  const squall = opened(await startSidecar({ rules: [REPLACED], faults, upstream: { script } }))
+  const client = opened(await RawClient.connect(squall.port, { keepBody: false }))
+  await client.send(toolCall(1), 'POST')
+  await client.sees('data: ')
+  client.socket.pause()
+  let before = -1
+  await eventually(() => {
+    const last = before
+    before = events
+    return last === events ? undefined : 'the upstream is still read'
   })
-  let aborted = 0
-  let told: () => void = () => undefined
-  const sent = new Promise<void>((resolve) => (told = resolve))
-  const sink: ResponseSink = {
-    info: () => undefined,
-    head: () => undefined,
-    data: () => {
-      told()
-      return false
-    },
-    end: () => undefined,
-    fail: () => undefined,
-  }
-  const app = {
-    send: (_head: RequestHead, _body: unknown, to: ResponseSink) => {
-      setImmediate(() => {
-        to.head({ status: 200, reason: 'OK', headers: ['content-type', 'text/event-stream'] })
-        to.data(Buffer.from('data: 1\n\ndata: 2\n\ndata: 3\n\n'))
-      })
-      return { resume: () => undefined, abort: () => void aborted++ }
-    },
-  }
-  const transfer = faultedUpstream(app, run).send(request, null, sink)
-  await sent
-  transfer.abort()
-  transfer.abort()
-  for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve))
+  expect(closed).toEqual([])
+  client.reset()
+  await app!.gone
+  await eventually(() => (closed.length < 2 ? `closed: ${closed.join()}` : undefined))
   expect(closed.toSorted()).toEqual(['a', 'b'])
-  expect(aborted).toBe(1)
-  expect(bench.counts().not_reached).toBe(1)
+  expect(squall.faults!.counts()).toMatchObject({ matched: 1, not_reached: 1 })
+  expect(squall.faults!.broken).toEqual([])
 })

@@ -1,12 +1,13 @@
 // part: slow
-import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
+import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
 import { closers } from '../support/closers.ts'
 import { call, callMessage } from '../support/http-call.ts'
 import { type RuledSidecar, startSidecar } from '../support/sidecar.ts'
 import { jsonApp } from './apps.ts'
 import { oneFault } from './one-fault.ts'
 
-// The date is fake: what a rule does at a moment is known exactly. Timers are real.
+// The clock of the rules is given: what a rule does at a moment is known exactly. Timers are real.
 
 const opened = closers()
 const START = Date.parse('2026-01-01T00:00:00Z')
@@ -14,13 +15,16 @@ const SECOND = 1000
 /** Timers may fire a moment early. */
 const EARLY = 2
 
+let now: number
+const clock = (): number => now
+
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['Date'], now: START })
+  now = START
 })
 
-afterEach(() => {
-  vi.useRealTimers()
-})
+async function start(rule: RuleSpec): Promise<RuledSidecar> {
+  return opened(await startSidecar({ rules: [rule], clock, upstream: jsonApp }))
+}
 
 /** Makes a call, and returns the time that the client waited, in milliseconds. */
 async function waited(stage: RuledSidecar, id: number): Promise<number> {
@@ -33,7 +37,7 @@ const ascending = (values: readonly number[]): number[] => values.toSorted((a, b
 
 it('paretoNormal delays calls by its mean and deviation, with a heavy tail on one side', async () => {
   const fault = 'delay: { paretoNormal: { mean: 300ms, stddev: 50ms } }'
-  const stage = opened(await startSidecar({ rules: [oneFault(fault)], upstream: jsonApp }))
+  const stage = await start(oneFault(fault))
   const measured: number[] = []
   for (let batch = 0; batch < 10; batch++) {
     const ids = Array.from({ length: 100 }, (_, i) => batch * 100 + i)
@@ -56,29 +60,28 @@ it('paretoNormal delays calls by its mean and deviation, with a heavy tail on on
 
 it('period lets the delays of calls swing with the clock', async () => {
   const fault = 'delay: { fixed: 60ms, jitter: 40ms, period: 8s }'
-  const stage = opened(await startSidecar({ rules: [oneFault(fault)], upstream: jsonApp }))
+  const stage = await start(oneFault(fault))
   const wanted = [60, 88, 100, 88, 60, 32, 20, 32, 60, 88, 100]
   const waits: number[] = []
   for (const second of wanted.keys()) {
-    vi.setSystemTime(START + second * SECOND)
+    now = START + second * SECOND
     waits.push(await waited(stage, second))
   }
   expect(stage.injected.map(({ delayMs }) => Math.round(delayMs!))).toEqual(wanted)
   expect(waits.filter((ms, i) => ms < wanted[i]! - EARLY)).toEqual([])
   // The same moment of each period has the same delay, even long after.
-  vi.setSystemTime(START + 8 * SECOND * 10_000 + 2 * SECOND)
+  now = START + 8 * SECOND * 10_000 + 2 * SECOND
   await waited(stage, 99)
   expect(Math.round(stage.injected.at(-1)!.delayMs!)).toBe(100)
 })
 
 it('repeat fails calls in each window, and none between windows', async () => {
   const keys = 'match: { tool: echo }\n    for: 30s\n    repeat: 5m'
-  const rules = [oneFault('abort: { status: 503 }', keys)]
-  const stage = opened(await startSidecar({ rules, upstream: jsonApp }))
+  const stage = await start(oneFault('abort: { status: 503 }', keys))
   const failed: number[] = []
   const passed: number[] = []
   for (let second = 0; second < 1200; second += 15) {
-    vi.setSystemTime(START + second * SECOND)
+    now = START + second * SECOND
     const { status } = await call(stage, callMessage(second))
     expect([200, 503]).toContain(status)
     ;(status === 503 ? failed : passed).push(second)
@@ -91,8 +94,7 @@ it('repeat fails calls in each window, and none between windows', async () => {
 it('an episode within a window fails the tasks of the episode, and only in the window', async () => {
   const keys =
     'match: { tool: echo }\n    for: 30s\n    repeat: 1m\n    stickyBy: trace\n    episode: { tasks: 1, of: 3 }'
-  const rules = [oneFault('abort: { status: 503 }', keys)]
-  const stage = opened(await startSidecar({ rules, upstream: jsonApp }))
+  const stage = await start(oneFault('abort: { status: 503 }', keys))
   const statuses = async (from: number): Promise<readonly number[]> => {
     const found: number[] = []
     for (let task = from; task < from + 6; task++) {
@@ -104,9 +106,9 @@ it('an episode within a window fails the tasks of the episode, and only in the w
   }
   const episodes = [503, 200, 200, 503, 200, 200]
   expect(await statuses(0)).toEqual(episodes)
-  vi.setSystemTime(START + 45 * SECOND)
+  now = START + 45 * SECOND
   expect(await statuses(6)).toEqual(Array.from({ length: 6 }, () => 200))
-  vi.setSystemTime(START + 60 * SECOND)
+  now = START + 60 * SECOND
   const again = await statuses(12)
   expect(again.filter((status) => status === 503)).toHaveLength(2)
 })

@@ -42,14 +42,17 @@ export interface RuleStageOptions {
   readonly file?: Omit<RuleFileSpec, 'rules'>
   /** In the place of the faults of every rule. */
   readonly faults?: readonly Fault[]
+  /** Milliseconds since the epoch; the time of day by default. */
+  readonly clock?: () => number
+  /** Called when the effect of a fault is reported, which then takes as long. */
+  readonly reported?: () => void
 }
 
 /** Activates rules, with a listener that records the reports of their faults. */
 export function ruleStage(
   first: readonly RuleSpec[],
-  { file: keys, faults }: RuleStageOptions = {},
+  { file: keys, faults, clock = Date.now, reported }: RuleStageOptions = {},
 ): RuleStage {
-  const clock = (): number => Date.now()
   const states = new RuleStates()
   const rules = new ActiveRules({ states, arming: new Arming(states, clock), limits: {}, clock })
   const injected: InjectedRecord[] = []
@@ -69,7 +72,10 @@ export function ruleStage(
   }
   take(first)
   const listener: FaultListener = {
-    injected: (record) => void injected.push(record),
+    injected: (record) => {
+      injected.push(record)
+      reported?.()
+    },
     notApplicable: (record) => void notApplicable.push(record),
     canaryReturned: (call) => void canaryCalls.push(call),
     failed: (_place, error) => void broken.push(error),

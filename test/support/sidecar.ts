@@ -105,6 +105,8 @@ async function startBefore(
     rules,
     file,
     faults: replaced,
+    clock,
+    reported,
     tasks,
     outboundPairs = [],
     ...overrides
@@ -150,8 +152,13 @@ async function startBefore(
     ...overrides,
   }
   const metrics = createMetrics({ version: '0.0.0-test' })
-  const faults =
-    rules && ruleStage(rules, { ...(file && { file }), ...(replaced && { faults: replaced }) })
+  const staged: RuleStageOptions = {
+    ...(file && { file }),
+    ...(replaced && { faults: replaced }),
+    ...(clock && { clock }),
+    ...(reported && { reported }),
+  }
+  const faults = rules && ruleStage(rules, staged)
   const agents = tasks && new AgentWatch(tasks, metrics.tasks)
   const { outbound } = metrics
   const sidecar = new Sidecar(options, metrics, silent, faults, undefined, agents, outbound)
