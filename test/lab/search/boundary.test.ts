@@ -33,6 +33,7 @@ it.each(SYSTEMS2)('the band has the true boundary in 95 of 100 searches: $name',
     ),
   )
   expect(inside.length).toBeGreaterThanOrEqual(Math.floor(SEARCHES * 0.95))
+  expect(found.reduce((total, { runs }) => total + runs, 0) / SEARCHES).toBeLessThan(65)
   // A band of the whole range would have the boundary as well.
   const { range } = system
   const all = Math.log(range.strongest / range.mildest)

@@ -19,6 +19,9 @@ it.each(SYSTEMS)('the interval has the true limit in 95 of 100 searches: $name',
   const widths = found.map(({ interval: [low, high] }) => high! / low!)
   expect(widths.reduce((total, width) => total + width, 0) / SEARCHES).toBeLessThan(2.2)
   for (const { where } of found) expect(where).toBe('within')
+  const errors = found.map(({ limit }) => Math.abs(Math.log(limit! / truth)))
+  expect(errors.toSorted((one, other) => one - other)[89]).toBeLessThan(0.11)
+  expect(found.reduce((total, { runs }) => total + runs, 0) / SEARCHES).toBeLessThan(21)
 })
 
 const RATES = { falseFailed: 0.05, falsePassed: 0.05 }
