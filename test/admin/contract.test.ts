@@ -191,7 +191,14 @@ it('knows every path of the server and its methods, and no others', async () => 
     temporary: new TemporaryFaults(api.rules),
     watch: api.watch,
     agents: api.agents,
-    appProbes: [{ key: 'app/livez', check: () => Promise.resolve({ ok: true, why: '' }) } as never],
+    appProbes: [
+      {
+        key: 'app/livez',
+        isHook: false,
+        timeoutMs: 1000,
+        action: { kind: 'tcp', host: '127.0.0.1', port: 1 },
+      },
+    ],
   })
   const isAt = (path: string, served: string): boolean =>
     path.endsWith('…') ? served.startsWith(path.slice(0, -1)) : served === path

@@ -6,6 +6,7 @@ import { ANNOTATIONS } from '../../src/cluster/injector/annotations.ts'
 import { readPlan } from '../../src/lab/experiment/read-plan.ts'
 import { parseSlo } from '../../src/lab/load/results/slo.ts'
 import { parseRules } from '../../src/rules/file/parse.ts'
+import type { Rule } from '../../src/rules/file/schema.ts'
 import { askedBy } from '../support/asked.ts'
 
 type Read = (text: string) => unknown
@@ -26,11 +27,11 @@ const annotation = (key: string): Read => {
   return (text) => check(text) === undefined
 }
 
-const rule = (written: string, at: (rule: never) => unknown): Read => {
+const rule = (written: string, at: (rule: Rule) => unknown): Read => {
   return (text) => {
     const yaml = `rules: [{ name: a, match: { tool: t }, ${written.replace('X', text)} }]`
     const parsed = parseRules(yaml)
-    return parsed.ok ? at(parsed.file.rules[0] as never) : undefined
+    return parsed.ok ? at(parsed.file.rules[0]!) : undefined
   }
 }
 
@@ -62,8 +63,8 @@ const run = (flag: string, of: (options: RunOptions) => unknown): Read => {
 }
 
 const DURATIONS: Readonly<Record<string, Read>> = {
-  'a rule': rule('faults: [delay: { fixed: X }]', ({ faults }: never) => fixedOf(faults)),
-  'a rule, quoted': rule('faults: [delay: { fixed: "X" }]', ({ faults }: never) => fixedOf(faults)),
+  'a rule': rule('faults: [delay: { fixed: X }]', fixedOf),
+  'a rule, quoted': rule('faults: [delay: { fixed: "X" }]', fixedOf),
   'squall run --drain-timeout': run('drain-timeout', ({ drainTimeout }) => drainTimeout),
   'squall wait-ready --ready-wait': (text) =>
     (askedBy('wait-ready', { 'ready-wait': text }) as { waitMs: number }).waitMs,
@@ -74,8 +75,8 @@ const DURATIONS: Readonly<Record<string, Read>> = {
   'a gate of a plan, quoted': planned('p95', '"'),
 }
 
-function fixedOf(faults: readonly { readonly config: { readonly fixed: number } }[]): number {
-  return faults[0]!.config.fixed
+function fixedOf({ faults }: Rule): number {
+  return (faults[0]!.config as { readonly fixed: number }).fixed
 }
 
 describe('a duration', () => {
@@ -99,13 +100,13 @@ describe('a duration', () => {
 })
 
 const SIZES: Readonly<Record<string, Read>> = {
-  'a rule': rule('faults: [inflate: { to: X }]', ({ faults }: never) => toOf(faults)),
-  'a rule, quoted': rule('faults: [inflate: { to: "X" }]', ({ faults }: never) => toOf(faults)),
+  'a rule': rule('faults: [inflate: { to: X }]', toOf),
+  'a rule, quoted': rule('faults: [inflate: { to: "X" }]', toOf),
   'squall run --max-body': run('max-body', ({ maxBody }) => maxBody),
 }
 
-function toOf(faults: readonly { readonly config: { readonly to: number } }[]): number {
-  return faults[0]!.config.to
+function toOf({ faults }: Rule): number {
+  return (faults[0]!.config as { readonly to: number }).to
 }
 
 describe('a size', () => {
@@ -125,11 +126,8 @@ describe('a size', () => {
 })
 
 const SHARES: Readonly<Record<string, Read>> = {
-  'a rule': rule('percent: X, faults: [delay: { fixed: 1s }]', ({ percent }: never) => percent),
-  'a rule, quoted': rule(
-    'percent: "X", faults: [delay: { fixed: 1s }]',
-    ({ percent }: never) => percent,
-  ),
+  'a rule': rule('percent: X, faults: [delay: { fixed: 1s }]', ({ percent }) => percent),
+  'a rule, quoted': rule('percent: "X", faults: [delay: { fixed: 1s }]', ({ percent }) => percent),
   'squall run --max-percent': run('max-percent', ({ rules }) => rules.limits.maxPercent),
   'squall load --slo': (text) => parseSlo(`blast<${text}`).limit * 100,
   'a gate of a plan': async (text) => ofOne(await planned('errors')(text)),

@@ -1,4 +1,4 @@
-import type { RequestListener, ServerResponse } from 'node:http'
+import type { RequestListener } from 'node:http'
 import { expect, it } from 'vitest'
 import { POLL } from '../accounting/stage.ts'
 import { call, callMessage, post, textOf } from '../support/http-call.ts'
@@ -22,14 +22,13 @@ const event = (message: unknown, id = ''): string => `${id}data: ${JSON.stringif
 const result = `data: ${resultText(1)}\n\n`
 const plain = (text: string): string => text.replaceAll(/: x-squall-fault .*\n\n/g, '')
 
-/** An upstream whose streams say these events; `open` keeps them open. */
-function saying(events: readonly string[], open: ServerResponse[] = []): RequestListener {
+/** An upstream whose streams say these events, and end unless they stay open. */
+function saying(events: readonly string[], staysOpen = false): RequestListener {
   return (req, res) => {
     req.resume()
     res.writeHead(200, { 'content-type': 'text/event-stream' })
     for (const each of events) res.write(each)
-    if (open.length === 0) res.end()
-    else open.push(res)
+    if (!staysOpen) res.end()
   }
 }
 
@@ -64,9 +63,8 @@ it('does not hold a request, for whose response the upstream may wait', async ()
 })
 
 it('sends a notification that waits when its rule is taken back', async () => {
-  const open = [undefined as unknown as ServerResponse]
   const stage = opened(
-    await startSidecar({ rules: [oneFault(REORDER, PROGRESS)], upstream: saying([one], open) }),
+    await startSidecar({ rules: [oneFault(REORDER, PROGRESS)], upstream: saying([one], true) }),
   )
   const res = await post(stage, callMessage(1))
   let text = ''

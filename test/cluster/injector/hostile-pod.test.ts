@@ -21,7 +21,7 @@ function spoiled(value: unknown, way: readonly number[], wrong: unknown): unknow
   const keys = Object.keys(value)
   if (keys.length === 0) return wrong
   const key = keys[step % keys.length]!
-  const copy: Record<string, unknown> = Array.isArray(value) ? ([...value] as never) : { ...value }
+  const copy = (Array.isArray(value) ? [...value] : { ...value }) as Record<string, unknown>
   copy[key] = spoiled(copy[key], rest, wrong)
   return copy
 }

@@ -3,6 +3,7 @@ import { Arming } from '../../../src/rules/guard/arming.ts'
 import { compileInSlices } from '../../../src/rules/watch/compile-in-slices.ts'
 import { compileRules } from '../../../src/rules/match/compile.ts'
 import { parseRules } from '../../../src/rules/file/parse.ts'
+import type { Rule } from '../../../src/rules/file/schema.ts'
 import { RuleStates } from '../../../src/rules/select/rule-states.ts'
 import { ActiveRules, type Reload } from '../../../src/rules/watch/active-rules.ts'
 import type { RulesVersion } from '../../../src/rules/file/rules-version.ts'
@@ -155,7 +156,8 @@ describe('active rules', () => {
     const broken = (count: number): RulesVersion => {
       const good = version('broken', count)
       if (good.kind !== 'rules') throw new Error('rejected')
-      const uses = [{ fault: 'unheard-of', config: {} }] as never
+      // The parser rejects such a fault; another bug may not.
+      const uses = JSON.parse('[{ "fault": "unheard-of", "config": {} }]') as Rule['faults']
       const list = good.file.rules.map((rule) => ({ ...rule, faults: uses }))
       return { ...good, file: { ...good.file, rules: list } }
     }
