@@ -38,6 +38,11 @@ async function setup(query = '', everyMs = EVERY_MS) {
   const calls = (): number => client.text.split('data: {"at"').length - 1
   const dropped = (): number =>
     [...client.text.matchAll(/"dropped":(\d+)/g)].reduce((sum, [, count]) => sum + Number(count), 0)
+  /** Waits until the client has what was written for the calls that ended. */
+  const delivered = async (): Promise<void> => {
+    await nextTurn()
+    await client.sawBytes(response.socket!.bytesWritten)
+  }
   /** Ends calls until the client, which does not read, is behind; returns their number. */
   const fallBehind = async (): Promise<number> => {
     client.socket.pause()
@@ -48,7 +53,7 @@ async function setup(query = '', everyMs = EVERY_MS) {
     }
     return ended
   }
-  return { watch, streams, client, response, end, calls, dropped, fallBehind }
+  return { watch, streams, client, response, end, calls, dropped, delivered, fallBehind }
 }
 
 describe('a reader that is slow', () => {
@@ -80,13 +85,14 @@ describe('a reader that is slow', () => {
 })
 
 it('writes the calls of one turn at once, and shows that it lives while there are none', async () => {
-  const { client, end, calls } = await setup()
+  const { client, end, calls, delivered } = await setup()
   for (let i = 0; i < 50; i++) end()
-  await client.sees('\n:\n\n')
+  await delivered()
   expect(calls()).toBe(50)
   // Each write is one chunk.
   const chunks = client.text.split(/\r\n[0-9a-f]+\r\n/).filter((chunk) => chunk.includes('data: '))
   expect(chunks).toHaveLength(1)
+  expect(await client.sees('\n:\n\n')).toBe(true)
 })
 
 it('wants no call that ends well before there is a reader', () => {
@@ -111,7 +117,7 @@ it.each([
   ['errors=true&faults=false', 3],
   ['slowerThan=1s', 1],
 ])('passes with "%s" %i calls', async (query, many) => {
-  const { client, end, calls } = await setup(query)
+  const { end, calls, delivered } = await setup(query)
   const slow = { rule: 'slow', fault: 'delay' }
   end()
   end({ name: 'other', outcome: 'reset' })
@@ -119,7 +125,7 @@ it.each([
   end({ method: 'tools/list', name: undefined })
   end({ seconds: 2, origin: 'injected', faults: [slow] })
   end({ name: 'x', outcome: 'http_error', session: '123456' })
-  await client.sees('\n:\n\n')
+  await delivered()
   expect(calls()).toBe(many)
 })
 
