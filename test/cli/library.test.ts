@@ -145,7 +145,7 @@ it.each([
   ],
   [{ upstream, listen: 'unix:/a' }, "listen needs host:port; write listen: '127.0.0.1:0'"],
 ])('createSquall(%j) is rejected with the right form', async (options, message) => {
-  // As JavaScript calls it, without types.
+  // JavaScript calls it without types.
   const untyped = createSquall as (options: unknown) => Promise<unknown>
   const error = await untyped(options).catch((reason: unknown) => reason)
   expect(error).toBeInstanceOf(TypeError)

@@ -4,7 +4,7 @@ import { type Progress, progressLine, showProgress } from '../../../src/lab/load
 import { latency, percentage } from '../../../src/lab/report/shown-numbers.ts'
 import { Recorder } from '../../../src/lab/load/results/recorder.ts'
 
-/** What was written, and after how many milliseconds. */
+/** A written text, and the milliseconds after which it was written. */
 interface Written {
   readonly text: string
   readonly ms: number
