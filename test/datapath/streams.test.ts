@@ -183,6 +183,17 @@ test('a chunked JSON upload beyond the bound of what is read streams through who
   client.close()
 })
 
+test('a large response of a declared length arrives whole', async () => {
+  // No two pieces are alike, so that a lost or a repeated one is seen.
+  const body = Buffer.alloc(4 * MIB)
+  for (let at = 0; at < body.length; at += 4) body.writeUInt32LE(at, at)
+  await start({ script: (e) => void e.write(response('200 OK', [], body)) })
+  const client = await RawClient.connect(squall.port)
+  await client.send(toolCall(1), 'POST')
+  expect((await client.response())!.body.equals(body)).toBe(true)
+  client.close()
+})
+
 test('the response to an upload can begin, and be refused, before the upload ends', async () => {
   await start({
     onHead: (e) => void e.write(response('413 Too Much', ['Connection', 'close'], 'no')),

@@ -84,6 +84,23 @@ describe('a probe of a taken port', () => {
     expect(probes).toEqual({ 'app/poststart': { httpGet: { path: '/warm', port: 3000 } } })
   })
 
+  it('is made by the sidecar for each taken port', () => {
+    const { app, probes } = injected(
+      {
+        ports: [...ports, { name: 'health', containerPort: 8080 }],
+        livenessProbe: { httpGet: { path: '/live', port: 'health' } },
+        readinessProbe: { tcpSocket: { port: 'mcp' } },
+      },
+      { ports: 'mcp,health' },
+    )
+    expect(app?.livenessProbe).toEqual({ httpGet: { path: '/app-health/app/livez', port: 15390 } })
+    expect(app?.readinessProbe?.httpGet?.path).toBe('/app-health/app/readyz')
+    expect(probes).toEqual({
+      'app/livez': { httpGet: { path: '/live', port: 8080 } },
+      'app/readyz': { tcpSocket: { port: 3000 } },
+    })
+  })
+
   it('stays as it is where that was asked for', () => {
     const probe = { httpGet: { port: 'mcp' } }
     const { app, probes } = injected({ readinessProbe: probe }, { 'rewrite-probes': 'false' })
