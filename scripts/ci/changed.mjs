@@ -50,13 +50,13 @@ const AREAS = [
 ]
 
 /** Returns the paths that changed since a commit, also those that are not committed. */
-export function changedSince(revision) {
+export function changedSince(commit) {
   const git = (...args) => {
     const { status, stdout, stderr } = spawnSync('git', args, { encoding: 'utf8' })
     if (status !== 0) throw new Error(`git ${args[0]}: ${stderr.trim()}`)
     return stdout.split('\n').filter(Boolean)
   }
-  const [base] = git('merge-base', revision, 'HEAD')
+  const [base] = git('merge-base', commit, 'HEAD')
   return [
     ...new Set([
       ...git('diff', '--name-only', '--no-renames', base),

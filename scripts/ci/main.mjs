@@ -85,15 +85,15 @@ function printList(parts) {
   return 0
 }
 
-function afterChange(revision) {
+function afterChange(commit) {
   let paths
   try {
-    paths = changedSince(revision)
+    paths = changedSince(commit)
   } catch (error) {
     throw new UsageError(`--changed: ${error.message}`)
   }
   const { run, left, everythingFor } = partsFor(paths, existsSync)
-  console.log(`${paths.length} paths changed since ${revision}`)
+  console.log(`${paths.length} paths changed since ${commit}`)
   for (const path of everythingFor.slice(0, 3))
     console.log(`everything is run: no area has ${path}`)
   for (const { name, why } of left) console.log(`left out: ${name}: ${why}`)

@@ -39,7 +39,7 @@ export function installPrograms(programs) {
   return still.length === 0
 }
 
-/** Whether node_modules is what `npm ci` makes of the lock file. */
+/** Returns whether node_modules is what `npm ci` makes of the lock file. */
 export function isInstalled() {
   const read = (path) => {
     try {

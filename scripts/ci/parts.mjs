@@ -184,6 +184,12 @@ export const NIGHTLY = [
     tools: ['helm', 'node24'],
     kubernetes: ALL_OF_KUBERNETES,
   }),
+  {
+    name: 'planted-faults',
+    summary: 'known faults in the source, each of which npm test must find',
+    minutes: 30,
+    run: ['node', 'scripts/plant-faults.mjs'],
+  },
   system('docs', 'commands of the docs with the programs that they name', 20, {
     programs: ['python3', 'chromium', 'tmux'],
     tools: ['python', 'node24', 'bridges', 'inspector', 'actionlint', 'k6', 'postgresql'],

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
 
-/** How long a command that is told to end may take for it. */
+/** The time that a command has to end after SIGTERM. */
 const GRACE = 10_000
 
 const running = new Set()
@@ -48,7 +48,7 @@ export async function runCommand([program, ...args], { env, milliseconds, log })
   } finally {
     clearTimeout(limit)
     running.delete(child)
-    // What the command left running in its group.
+    // The command may have left processes in its group.
     signal(child, 'SIGKILL')
     closeSync(output)
   }
