@@ -70,16 +70,19 @@ export function parseAmong(
   let asked: (() => Asked) | undefined
   const program = createProgram(version, (text) => (printed += text))
   const parents = new Map<string, Parser>()
-  for (const command of commands) {
-    const words = command.name.split(' ')
-    const parent = words.length === 1 ? program : parentOf(words[0]!, program, parents)
-    addCommand(parent, words.at(-1)!, command, env, (ask) => (asked = ask))
+  const words = usual(args, commands)
+  const known = commands.filter(({ name }) => name.split(' ')[0] === words[0])
+  // After the name of a command the parser never reads the options of another one.
+  for (const command of known.length > 0 ? known : commands) {
+    const path = command.name.split(' ')
+    const parent = path.length === 1 ? program : parentOf(path[0]!, program, parents)
+    addCommand(parent, path.at(-1)!, command, env, (ask) => (asked = ask))
   }
   for (const [section, names] of Object.entries(SECTIONS)) {
     for (const each of program.commands) if (names.includes(each.name())) each.helpGroup(section)
   }
   try {
-    program.parse(usual(args, commands), { from: 'user' })
+    program.parse(words, { from: 'user' })
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
     if (error.exitCode !== 0) throw commandLineError(error, named(args, commands))
@@ -131,7 +134,8 @@ function helpCommand(): Parser {
 
 /** Adds the description, and the end of the help: examples, and the page to read. */
 function describe(parser: Parser, { description, examples, page }: Family): void {
-  const lines = examples.map((example) => `  ${startWords()} ${example}\n`)
+  const start = startWords()
+  const lines = examples.map((example) => `  ${start} ${example}\n`)
   parser
     .description(description)
     .addHelpText('after', `\nExamples:\n${lines.join('')}\nMore: ${page}`)
