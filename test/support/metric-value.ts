@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { pause } from './eventually.ts'
 import type { RunningSidecar } from './sidecar.ts'
 
 /** The sum of a metric's series that carry all of these labels. */
@@ -28,10 +28,10 @@ export async function metricBecomes(
   labels: Readonly<Record<string, string>> = {},
 ): Promise<number> {
   let seen = Number.NaN
-  for (let tries = 0; tries < 200; tries++) {
+  for (let tries = 0; tries < 100; tries++) {
     seen = metricValue(await squall.metrics(), name, labels)
     if (seen === value) break
-    await sleep(10)
+    await pause(tries)
   }
   return seen
 }

@@ -92,17 +92,19 @@ export function startProgram(
   const waiters = new Set<() => void>()
   let stdout = ''
   let stderr = ''
-  let read = 0
+  let line = ''
   let hasEnded = false
   const wake = (): void => {
     for (const check of waiters) check()
   }
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     stdout += text
-    for (let end = stdout.indexOf('\n', read); end >= 0; end = stdout.indexOf('\n', read)) {
-      const line = stdout.slice(read, end)
-      read = end + 1
+    // Looking for the line in all output would copy the output with each piece of it.
+    const [first = '', ...more] = text.split('\n')
+    line += first
+    for (const next of more) {
       if (line.startsWith('{')) lines.push(JSON.parse(line) as LogLine)
+      line = next
     }
     wake()
   })
