@@ -3,10 +3,11 @@ import { RawClient } from '../support/raw-client.ts'
 import { Random, seedOfRun } from '../support/random.ts'
 import { MANNERS, MixedApp } from './mix.ts'
 import { get, post, request, result, Stage, type Counts } from './stage.ts'
+import { rounds } from '../support/rounds.ts'
 
 const WORKERS = 10
 const SSE_WORKERS = 3
-const STEPS = 40
+const STEPS = rounds(20, 40)
 const TTL = 10_000
 const PATIENCE = { timeout: 30_000, interval: 50 }
 

@@ -159,7 +159,7 @@ describe('requests of all kinds', () => {
         expect(response).toMatch(/^$|^HTTP\/1\.1 [1-4]\d\d /)
         expect(await isAlive(api)).toBe(true)
       }),
-      { numRuns: rounds(250, 500) },
+      { numRuns: rounds(125, 500) },
     )
     expect(changes).toBeGreaterThan(0)
     expect(JSON.stringify(api.log)).not.toContain(TOKEN)
@@ -172,7 +172,7 @@ describe('requests of all kinds', () => {
         await send(locked.port, request(parts), false)
         expect(locked.arming.reasons).toEqual([])
       }),
-      { numRuns: rounds(75, 150) },
+      { numRuns: rounds(40, 150) },
     )
     expect(locked.log.every(isRefusal)).toBe(true)
     expect(await isAlive(locked)).toBe(true)
@@ -203,7 +203,7 @@ describe('requests of all kinds', () => {
         await send(api.port, bytes, true)
         expect(api.arming.reasons).toEqual([])
       }),
-      { numRuns: rounds(100, 200) },
+      { numRuns: rounds(50, 200) },
     )
     await send(api.port, good, false)
     expect(api.arming.reasons).toHaveLength(1)

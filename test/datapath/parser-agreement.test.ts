@@ -10,7 +10,7 @@ import { valuesOf } from '../support/wire.ts'
 import { rounds } from '../support/rounds.ts'
 import { startUpstream } from '../support/upstream.ts'
 
-const CASES = rounds(500, 3200)
+const CASES = rounds(250, 3200)
 const WORKERS = 8
 /** The wait for an unfinished request before the client hangs up. */
 const SILENCE = 40

@@ -2,8 +2,9 @@ import { expect, test } from 'vitest'
 import { seedOfRun } from '../support/random.ts'
 import { Campaign } from './campaign.ts'
 import { resultText } from './report.ts'
+import { rounds } from '../support/rounds.ts'
 
-const EXCHANGES = 200
+const EXCHANGES = rounds(100, 200)
 const WORKERS = 16
 
 test(

@@ -5,6 +5,7 @@ import { closers } from '../support/closers.ts'
 import { toolCall } from '../support/mcp-bytes.ts'
 import { chunk } from '../support/raw-app.ts'
 import { exchange } from '../support/raw-client.ts'
+import { rounds } from '../support/rounds.ts'
 import { startSidecar } from '../support/sidecar.ts'
 import { REPLACED } from './one-fault.ts'
 
@@ -75,7 +76,7 @@ it.each(['text/event-stream', 'application/json'])(
         calls++
         expect((await through(chunks)).equals(bytes)).toBe(true)
       }),
-      { numRuns: 200 },
+      { numRuns: rounds(60, 200) },
     )
     expect(faults!.counts()).toMatchObject({ matched: calls, injected: 0 })
     expect([faults!.injected, faults!.broken]).toEqual([[], []])

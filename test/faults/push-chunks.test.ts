@@ -10,6 +10,7 @@ import type { ResponseSink } from '../../src/http/transfer.ts'
 import { SseFramer, type SseFrame } from '../../src/mcp/sse-framer.ts'
 import { request, result } from '../accounting/stage.ts'
 import { NO_CONTEXT } from './no-context.ts'
+import { rounds } from '../support/rounds.ts'
 
 const HEAD = { status: 200, reason: 'OK', headers: ['Content-Type', 'text/event-stream'] }
 const OURS = 'data: ours\n\n'
@@ -139,7 +140,7 @@ test('no byte is lost, ours stand between events, and what is not a call’s kee
         expect({ own: [], ...theirs }).toEqual(ordered(input.toString()))
       },
     ),
-    { numRuns: 400 },
+    { numRuns: rounds(100, 400) },
   )
 })
 

@@ -7,6 +7,7 @@ import { Context, frames } from './context.ts'
 import { findings, parameters } from './fault-text.ts'
 import { resultFrame } from './results.ts'
 import { ANY_CHARACTER } from '../support/any-character.ts'
+import { rounds } from '../support/rounds.ts'
 
 /** The result of changing the frame that ends a call. */
 async function grown(config: Parameters<typeof inflate.create>[0], frame: Frame): Promise<Frame> {
@@ -44,7 +45,7 @@ describe('inflate', () => {
           }
         },
       ),
-      { numRuns: 50 },
+      { numRuns: rounds(15, 50) },
     )
   })
 

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
@@ -61,6 +62,7 @@ describe('a head', () => {
     while (slow.fate === undefined || mute.fate === undefined) {
       expect((await exchange(squall.port, GET)).response?.status).toBe(200)
       served++
+      await sleep(20)
     }
     expect(served).toBeGreaterThan(1)
     expect(slow.responses.map(({ status }) => status)).toEqual([408])

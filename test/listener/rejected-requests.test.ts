@@ -165,7 +165,7 @@ test('pipelined requests beyond a hundred wait until those before them are answe
     }),
   )
   const client = opened(await RawClient.connect(squall.port))
-  const total = 2000
+  const total = 1000
   const calls = Array.from({ length: total }, (_, id) =>
     toolCall(id, 'echo', 'Content-Language: en\r\n'),
   )

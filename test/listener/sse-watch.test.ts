@@ -10,6 +10,7 @@ import { eachResponse } from '../../src/mcp/event-message.ts'
 import type { EmitFrame } from '../../src/mcp/sse-framer.ts'
 import { signIn } from '../../src/mcp/event-signs.ts'
 import { ChunkReader } from '../../src/http/fast/chunk-reader.ts'
+import { rounds } from '../support/rounds.ts'
 
 const TEXT = 'id: 1\ndata: 日本\n\nevent: x\r\ndata: 2\r\n\r\n'
 
@@ -160,7 +161,7 @@ test('what has no sign may go by unread, chunk by chunk or all at once', () => {
       expect(learnt(chunks, sign, true, learning)).toEqual(all)
       expect(learnt(chunks, everything, true, learning)).toEqual(all)
     }),
-    { numRuns: 3000 },
+    { numRuns: rounds(600, 3000) },
   )
 })
 

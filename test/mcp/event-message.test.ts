@@ -2,6 +2,7 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { eachResponse, eventMessages, isResponse } from '../../src/mcp/event-message.ts'
 import type { SseFields } from '../../src/mcp/sse-fields.ts'
+import { rounds } from '../support/rounds.ts'
 
 const frame = (fields: Partial<SseFields>): SseFields => ({
   event: undefined,
@@ -66,6 +67,6 @@ test('no response is missed by looking for its name first', () => {
         expect(found).toEqual(eventMessages(event).messages.filter(isResponse))
       }
     }),
-    { numRuns: 2000 },
+    { numRuns: rounds(500, 2000) },
   )
 })

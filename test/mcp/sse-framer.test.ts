@@ -2,6 +2,7 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { SseFramer, type SseFrame } from '../../src/mcp/sse-framer.ts'
 import { referenceEvents } from './sse-reference.ts'
+import { rounds } from '../support/rounds.ts'
 
 function frame(bytes: Uint8Array, cuts: readonly number[] = [], limit = 1 << 20) {
   const framer = new SseFramer(limit)
@@ -76,7 +77,7 @@ test('any stream in any chunks keeps every byte and means what the standard says
       expect(events).toEqual(referenceEvents(bytes).events)
       expect(retry).toEqual(referenceEvents(whole).retry)
     }),
-    { numRuns: 2000 },
+    { numRuns: rounds(500, 2000) },
   )
 })
 

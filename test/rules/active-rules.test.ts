@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { RESULTS } from '../../src/rules/select/rule-counts.ts'
 import { expectShare } from './binomial.ts'
 import { Bench, facts } from './facts.ts'
+import { rounds } from '../support/rounds.ts'
 
 const session = (i: number) => facts({}, { session: `session-${i}` })
 
@@ -77,7 +78,7 @@ describe('time', () => {
 
 describe('pods', () => {
   it('takes part with its share of the replicas, and always with the same', () => {
-    const names = Array.from({ length: 4000 }, (_, i) => `weather-7d9f8c6b5-${i.toString(36)}`)
+    const names = Array.from({ length: 1500 }, (_, i) => `weather-7d9f8c6b5-${i.toString(36)}`)
     const tenth = names.filter((name) => isIn(10, name))
     const quarter = new Set(names.filter((name) => isIn(25, name)))
     expectShare(tenth.length, names.length, 0.1)
@@ -165,7 +166,7 @@ describe('counts', () => {
           expect(bench.states.active.active).toBe(0)
         },
       ),
-      { numRuns: 300 },
+      { numRuns: rounds(100, 300) },
     )
   })
 })

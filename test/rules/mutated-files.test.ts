@@ -5,7 +5,7 @@ import { parseRules } from '../../src/rules/file/parse.ts'
 import { rounds } from '../support/rounds.ts'
 import { FILE, mutated } from './mutated-text.ts'
 
-const RUNS = rounds(300, 10_000)
+const RUNS = rounds(150, 10_000)
 function check(input: string | Uint8Array, lines: number): 'accepted' | 'rejected' {
   const parsed = parseRules(input)
   if (parsed.ok) {
@@ -49,7 +49,7 @@ describe('a damaged file', () => {
         damaged[at] = value
         check(damaged, damaged.toString('latin1').split('\n').length)
       }),
-      { numRuns: rounds(100, 1000) },
+      { numRuns: rounds(50, 1000) },
     )
   })
 
@@ -61,7 +61,7 @@ describe('a damaged file', () => {
           : json
         check(text, text.split('\n').length)
       }),
-      { numRuns: rounds(100, 1000) },
+      { numRuns: rounds(50, 1000) },
     )
   })
 })

@@ -13,7 +13,7 @@ import { gist, ruleNamed, WatchBench } from './watch-bench.ts'
 import { rounds } from '../support/rounds.ts'
 import { startUpstream } from '../support/upstream.ts'
 
-const ROUNDS = rounds(12, 50)
+const ROUNDS = rounds(6, 50)
 const benches: WatchBench[] = []
 
 afterEach(async () => {

@@ -9,7 +9,7 @@ import { eventually } from '../support/eventually.ts'
 import { Mount, ruleNamed, WatchBench } from './watch-bench.ts'
 import { rounds } from '../support/rounds.ts'
 
-const CHANGES = rounds(40, 100)
+const CHANGES = rounds(20, 100)
 const benches: WatchBench[] = []
 const { watch } = fs
 

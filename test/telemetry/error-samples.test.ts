@@ -5,7 +5,7 @@ import { ShownIds } from '../../src/telemetry/shown-ids.ts'
 import { rounds } from '../support/rounds.ts'
 
 /** Many more than are kept. */
-const ERRORS = rounds(20_000, 200_000)
+const ERRORS = rounds(10_000, 200_000)
 
 function failed(tool: string, error: EndedCall['error'], more: Partial<EndedCall> = {}): EndedCall {
   return {

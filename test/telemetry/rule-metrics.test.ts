@@ -272,7 +272,7 @@ describe('rules', () => {
         }
         expect(metricOf(text, 'squall_faults_injected_total')).toBe(names.length)
       }),
-      { numRuns: rounds(20, 60) },
+      { numRuns: rounds(10, 60) },
     )
   })
 })

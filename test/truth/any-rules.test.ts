@@ -14,7 +14,7 @@ import { anyRules } from './any-rules.ts'
 import { anyTraffic, type AnyExchange } from './any-traffic.ts'
 import { rounds } from '../support/rounds.ts'
 
-const RUNS = Number(process.env['SQUALL_TEST_RUNS'] ?? rounds(20, 100))
+const RUNS = Number(process.env['SQUALL_TEST_RUNS'] ?? rounds(10, 100))
 const HELD = ['Timeout', 'TCPSocketWrap', 'TCPServerWrap', 'FSEventWrap', 'StatWatcher']
 
 test('under any rules and any traffic nothing breaks, hangs, leaks or is miscounted', async () => {

@@ -11,13 +11,14 @@ import { startSidecar } from '../support/sidecar.ts'
 import { response } from '../support/raw-app.ts'
 import { post } from '../accounting/stage.ts'
 import { SwiftClient } from './swift-client.ts'
+import { rounds } from '../support/rounds.ts'
 
 const DRAWS = 10_000
 /** The statistic that a true sample exceeds once in a thousand times. */
 const critical = (draws: number): number => 1.95 / Math.sqrt(draws)
 
 /** The number of calls to discard: work that is done for the first time distorts the timing. */
-const WARM_UP = 400
+const WARM_UP = rounds(200, 400)
 
 type Cumulative = (ms: number) => number
 
@@ -46,7 +47,7 @@ test.each(CASES)('what the rules engine draws is %s', (_, distribution, cumulati
 
 test('a delay lasts as long as it says, under load', async () => {
   const config = { uniform: { min: 5, max: 40 }, max: 1_000, at: 'request' } as const
-  const reported = await delays({ fault: 'delay', config }, 1_000, 40)
+  const reported = await delays({ fault: 'delay', config }, rounds(600, 1_000), 40)
   const meant = reported.map((each) => each.meant)
   expect(furthest(meant, (ms) => clamp((ms - 5) / 35))).toBeLessThan(critical(meant.length))
   const late = reported

@@ -6,6 +6,7 @@ import { parsePod } from '../../../src/cluster/injector/parse-pod.ts'
 import { uninjectPod } from '../../../src/cluster/injector/uninject-pod.ts'
 import { contextOf, podOf } from './contexts.ts'
 import { pods } from './pod-arbitrary.ts'
+import { rounds } from '../../support/rounds.ts'
 
 const junk = fc.oneof(
   fc.constantFrom<unknown>(null, true, -1, 1.5, 1e300, '', 'x', [], {}, [null], {
@@ -48,7 +49,7 @@ describe('something that is not quite a pod', () => {
           }
         },
       ),
-      { numRuns: 500 },
+      { numRuns: rounds(150, 500) },
     )
   })
 

@@ -9,6 +9,7 @@ import { parsePod } from '../../../src/cluster/injector/parse-pod.ts'
 import type { Pod } from '../../../src/cluster/injector/pod-types.ts'
 import { uninjectPod } from '../../../src/cluster/injector/uninject-pod.ts'
 import { contexts, pods } from './pod-arbitrary.ts'
+import { rounds } from '../../support/rounds.ts'
 
 type Injected = Extract<Injection, { kind: 'injected' }>
 
@@ -44,7 +45,7 @@ describe('injection of any pod', () => {
         expect(injection.reason).toMatch(/^[a-z]+(_[a-z]+)*$/)
         expect(injection.message).toMatch(/^[^\n]{10,}: [^\n]{5,}$/)
       }),
-      { numRuns: 250 },
+      { numRuns: rounds(120, 250) },
     )
     // The pods that are made up are worth something only when they go every way.
     expect([...reasons.keys()]).toEqual(expect.arrayContaining(['redirect', 'port', 'bind']))
@@ -52,7 +53,7 @@ describe('injection of any pod', () => {
   })
 
   it('is undone exactly, does the same twice as once, and is a patch and a pod for others', () => {
-    const count = eachInjected(250, (before, { pod }, context) => {
+    const count = eachInjected(rounds(100, 250), (before, { pod }, context) => {
       expect(uninjectPod(pod)).toStrictEqual(before)
       const again = injectPod(pod, context)
       expect(again.kind === 'injected' && again.pod).toStrictEqual(pod)
@@ -61,11 +62,11 @@ describe('injection of any pod', () => {
       validate(pod)
       expect(parsePod(pod).ok).toBe(true)
     })
-    expect(count).toBeGreaterThan(50)
+    expect(count).toBeGreaterThan(rounds(20, 50))
   })
 
   it('is the same after the API server wrote its defaults in between', () => {
-    eachInjected(100, (_, { pod }, context) => {
+    eachInjected(rounds(50, 100), (_, { pod }, context) => {
       const again = injectPod(withDefaults(pod), context)
       const base = injectPod(uninjectPod(withDefaults(pod)), context)
       expect(again).toStrictEqual(base)
@@ -76,7 +77,7 @@ describe('injection of any pod', () => {
   })
 
   it('keeps what another webhook adds in between', () => {
-    eachInjected(100, (before, { pod }, context) => {
+    eachInjected(rounds(50, 100), (before, { pod }, context) => {
       const more = (base: Pod): Pod => ({
         ...base,
         spec: {

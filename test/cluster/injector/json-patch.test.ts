@@ -2,6 +2,7 @@ import fastJsonPatch, { type Operation } from 'fast-json-patch'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { jsonPatch } from '../../../src/cluster/injector/json-patch.ts'
+import { rounds } from '../../support/rounds.ts'
 
 const key = fc.constantFrom('a', 'b/c', 'd~1e', 'name', '', '0')
 const json = fc.letrec<{ value: unknown }>((tie) => ({
@@ -32,7 +33,7 @@ describe('a patch between two values', () => {
         expect(applied(before, after)).toStrictEqual(after)
         expect(jsonPatch(before, structuredClone(before))).toEqual([])
       }),
-      { numRuns: 1000 },
+      { numRuns: rounds(250, 1000) },
     )
   })
 

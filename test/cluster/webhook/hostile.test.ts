@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../../support/eventually.ts'
 import { ASK, CA, judge, podOf, reviewOf, send, type StagedWebhook } from './stage.ts'
 import { startSquall } from '../../support/squall.ts'
+import { rounds } from '../../support/rounds.ts'
 
 let staged: StagedWebhook
 beforeAll(async () => {
@@ -202,7 +203,7 @@ test('whatever is sent, there is a response with a reason, and the webhook lives
         expect(response.allowed || response.patch === undefined).toBe(true)
       },
     ),
-    { numRuns: 100 },
+    { numRuns: rounds(40, 100) },
   )
   expect(await judge(staged.port, podOf(ASK))).toMatchObject({ allowed: true })
   expect(staged.lines.filter(({ level }) => level === 'error').map(({ err }) => err)).toEqual([])

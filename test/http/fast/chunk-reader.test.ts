@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { checkResponse } from '../../fuzz/targets/responses.ts'
 import { readChunks } from '../../fuzz/targets/chunks-reading.ts'
 import { ChunkReader } from '../../../src/http/fast/chunk-reader.ts'
+import { rounds } from '../../support/rounds.ts'
 
 const HEAD = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n'
 
@@ -82,7 +83,7 @@ describe('chunks are read', () => {
         pieces.push(bytes.subarray(at))
         expect(readChunks(pieces, 0)).toEqual(readChunks([bytes], 0))
       }),
-      { numRuns: 300 },
+      { numRuns: rounds(100, 300) },
     )
   })
 

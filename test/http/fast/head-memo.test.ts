@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { RequestReader } from '../../../src/http/fast/request-reader.ts'
 import { checkMemo } from '../../fuzz/targets/memo.ts'
 import { singleStrokes } from './strokes.ts'
+import { rounds } from '../../support/rounds.ts'
 
 const HEADS = [
   'POST /a HTTP/1.1\r\nHost: b\r\nContent-Length: 2\r\nC: d\r\n\r\n',
@@ -57,7 +58,7 @@ test('a head is read as by a fresh reader, whatever was read before', () => {
     fc.property(limit, heads, (first, rest) => {
       checkMemo(Buffer.from([first, ...rest].join('\0')))
     }),
-    { numRuns: 400 },
+    { numRuns: rounds(100, 400) },
   )
 })
 

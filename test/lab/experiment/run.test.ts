@@ -27,7 +27,6 @@ beforeEach(async () => {
 
 afterEach(() => stage.close())
 
-const BRISK = { hold: '400ms', load: { rate: 200 } }
 const BEFORE_DIGEST = createHash('sha256').update(BEFORE).digest('hex')
 
 test('stages widen the share, and the rules file is restored at the end', async () => {
@@ -44,10 +43,7 @@ test('stages widen the share, and the rules file is restored at the end', async 
       faults: [{ abort: { toolError: 'no' } }],
     },
   ]
-  const result = await stage.run(
-    { rules, stages: ['20%', '40%'], ...BRISK, hold: '1s' },
-    { onEvent },
-  )
+  const result = await stage.run({ rules, stages: ['20%', '40%'], hold: '1s' }, { onEvent })
   expect(result.verdict).toBe('passed')
   expect(shares).toEqual([20, 40])
   const [first, second] = result.stages

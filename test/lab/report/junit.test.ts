@@ -29,7 +29,7 @@ function unbalanced(xml: string): readonly string[] {
 let result: LoadResult
 
 beforeAll(async () => {
-  const { plain } = await sampleRuns(400)
+  const { plain } = await sampleRuns(200)
   result = {
     ...plain,
     slo: [

@@ -8,6 +8,7 @@ import { readSnapshot } from '../../../src/lab/top/read-snapshot.ts'
 import { closers } from '../../support/closers.ts'
 import { event, rule, tool } from './boards.ts'
 import { startUpstream } from '../../support/upstream.ts'
+import { rounds } from '../../support/rounds.ts'
 
 const opened = closers()
 // oxlint-disable-next-line no-control-regex -- that is what it is about
@@ -69,7 +70,7 @@ it('reads any event or reports that it is invalid', () => {
         expect(error).toMatchObject({ name: 'AdminError' })
       }
     }),
-    { numRuns: 300 },
+    { numRuns: rounds(100, 300) },
   )
 })
 

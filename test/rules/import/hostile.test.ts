@@ -41,7 +41,7 @@ const damaged = fc
     }, text),
   )
 
-const RUNS = rounds(150, 5000)
+const RUNS = rounds(75, 5000)
 
 it('a damaged file becomes valid rules, or is rejected with a line', () => {
   let converted = 0

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { gist, Mount, ruleNamed, WatchBench } from '../watch-bench.ts'
 import { rounds } from '../../support/rounds.ts'
 
-const SWAPS = rounds(60, 1000)
+const SWAPS = rounds(30, 1000)
 const benches: WatchBench[] = []
 
 afterEach(async () => {
