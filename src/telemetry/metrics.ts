@@ -5,7 +5,7 @@ import { FaultCounts } from './fault-counts.ts'
 import { HttpCounts } from './http-counts.ts'
 import { inSlices } from './in-slices.ts'
 import { bucketsOf, METRICS, type MetricName } from './metric-table.ts'
-import { CONTENT_TYPE, nodeMetrics, registryTexts } from './prom-registry.ts'
+import { CONTENT_TYPE, nodeTexts } from './prom-registry.ts'
 import { OutboundCounts } from './outbound-counts.ts'
 import { TaskCounts } from './task-counts.ts'
 import { RuleMetrics } from './rule-metrics.ts'
@@ -203,7 +203,7 @@ class PromMetrics implements Metrics {
   }
 
   async #render(format: TextFormat, isLast: () => boolean): Promise<Exposition> {
-    const node = await registryTexts(await nodeMetrics(), format)
+    const node = await nodeTexts(format)
     this.#rules.refresh()
     const out = new TextWriter(this.#pool)
     await inSlices(this.#steps(out, format, node))

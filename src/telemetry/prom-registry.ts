@@ -73,6 +73,26 @@ async function collectNodeMetrics(): Promise<Registry> {
   return registry
 }
 
+/** Limits how old the numbers of Node are: reading them holds calls up for a millisecond. */
+const KEPT_MS = 250
+
+interface NodeTexts {
+  readonly at: number
+  readonly texts: Promise<readonly string[]>
+}
+
+const kept = new Map<TextFormat, NodeTexts>()
+
+/** Writes the metrics of Node and of the process; scrapes that meet get the same numbers. */
+export function nodeTexts(format: TextFormat): Promise<readonly string[]> {
+  const at = performance.now()
+  const last = kept.get(format)
+  if (last !== undefined && at - last.at < KEPT_MS) return last.texts
+  const texts = nodeMetrics().then((registry) => registryTexts(registry, format))
+  kept.set(format, { at, texts })
+  return texts
+}
+
 /**
  * Writes each metric of a registry with its HELP and TYPE lines. prom-client's own text follows
  * OpenMetrics only in part, and renames counters for both formats with the first scrape.

@@ -5,6 +5,7 @@ import { METRICS } from '../../src/telemetry/metric-table.ts'
 import type { CallRecord } from '../../src/telemetry/telemetry.ts'
 import { byText, type Family, labelKey, parseExposition } from './exposition.ts'
 import { ANY_CHARACTER } from '../support/any-character.ts'
+import { eventually } from '../support/eventually.ts'
 
 const CALL: CallRecord = {
   method: 'tools/call',
@@ -58,6 +59,17 @@ describe('a scrape', () => {
       value(families, 'squall_build_info', { version: '1.2.3', node: process.versions.node }),
     ).toBe(1)
     expect((await metrics.render()).contentType).toBe('text/plain; version=0.0.4; charset=utf-8')
+  })
+
+  it('has the numbers of Node that another scrape has just read, and soon new ones', async () => {
+    const numbers = async (): Promise<string> => {
+      const { text } = await createMetrics({ version: '1' }).render()
+      return text.match(/^(?:process|nodejs)_.*$/gm)!.join('\n')
+    }
+    const areKept = async (): Promise<boolean> => (await numbers()) === (await numbers())
+    await eventually(async () => ((await areKept()) ? undefined : 'read again'), 5_000)
+    const last = await numbers()
+    await eventually(async () => ((await numbers()) === last ? 'still the same' : undefined))
   })
 
   it('uses only the labels that are declared', async () => {

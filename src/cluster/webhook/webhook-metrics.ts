@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { MetricSpec } from '../../telemetry/metric-table.ts'
 import type { Exposition } from '../../telemetry/metrics.ts'
-import { CONTENT_TYPE, nodeMetrics, registryTexts } from '../../telemetry/prom-registry.ts'
+import { CONTENT_TYPE, nodeTexts, registryTexts } from '../../telemetry/prom-registry.ts'
 import { END, type TextFormat } from '../../telemetry/text-format.ts'
 import type { Subject } from './decision.ts'
 import { WEBHOOK_METRICS, type WebhookMetric } from './webhook-metric-table.ts'
@@ -65,7 +65,7 @@ export function createWebhookMetrics(version: string): WebhookMetrics {
     },
     render: async (format) => {
       const own = await registryTexts(registry, format)
-      const node = await registryTexts(await nodeMetrics(), format)
+      const node = await nodeTexts(format)
       const text = [...own, ...node, END[format]].join('')
       return { contentType: CONTENT_TYPE[format], body: [Buffer.from(text)], text }
     },
