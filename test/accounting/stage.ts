@@ -2,6 +2,7 @@ import { expect } from 'vitest'
 import { response, chunk, type AppExchange, type RawApp, type Script } from '../support/raw-app.ts'
 import { RawClient } from '../support/raw-client.ts'
 import { startSidecar, type ScriptedSidecar, type StartOptions } from '../support/sidecar.ts'
+import { metricOf } from '../support/metric.ts'
 import { familyIn, type Line } from '../telemetry/exposition.ts'
 
 /** Numbers by what they count. Zeroes are left out. */
@@ -80,9 +81,10 @@ export class Stage {
 
   /** Every gauge, except for connections to the upstream. */
   async gauges(): Promise<Counts> {
-    const open: Counts = { pending: await this.sum('squall_in_flight_requests') }
+    const text = await this.squall.metrics()
+    const open: Counts = { pending: metricOf(text, 'squall_in_flight_requests') }
     for (const name of ['squall_connections', 'squall_open_streams']) {
-      for (const { labels, value } of await this.lines(name)) {
+      for (const { labels, value } of familyIn(text, name)!.lines) {
         if (labels['kind'] !== 'upstream') open[labels['kind']!] = value
       }
     }
@@ -108,7 +110,7 @@ export class Stage {
 }
 
 /** For what happens soon and cannot be awaited. */
-export const POLL = { timeout: 5_000, interval: 5 }
+export const POLL = { timeout: 5_000, interval: 10 }
 
 /** Adds lines up by a name made of their labels. */
 function counts(

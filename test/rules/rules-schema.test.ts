@@ -62,7 +62,7 @@ describe("the rules' schema", () => {
   })
 
   it('has examples that are right', () => {
-    const editor = new Ajv({ strict: false, validateFormats: false })
+    const editor = new Ajv({ strict: false, validateFormats: false, validateSchema: false })
     for (const [path, node] of nodes()) {
       if (node.examples === undefined) continue
       const validate = editor.compile({ ...node, definitions: schema.definitions })

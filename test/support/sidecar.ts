@@ -185,18 +185,19 @@ export type RuledSidecar = ReturnType<typeof withFaults>
 /** Adds what a test asks of the faults; `session` is named by the requests of `call` and `post`. */
 function withFaults(squall: RunningSidecar, session: string | undefined) {
   const faults = squall.faults!
-  const ended = async (name: string): Promise<readonly Line[]> => {
-    const { lines } = familyIn(await squall.metrics(), name) ?? { lines: [] }
-    return lines.filter(({ value }) => value > 0)
-  }
+  const positive = (text: string, name: string): readonly Line[] =>
+    (familyIn(text, name)?.lines ?? []).filter(({ value }) => value > 0)
+  const ended = async (name: string): Promise<readonly Line[]> =>
+    positive(await squall.metrics(), name)
   /** Waits until calls or exchanges without calls have ended, and nothing is open. */
   const settled = (count = 1): Promise<void> =>
     eventually(async () => {
-      const [calls, http, open] = await Promise.all(
-        ['squall_calls_total', 'squall_http_requests_total', 'squall_in_flight_requests'].map(
-          ended,
-        ),
-      )
+      const text = await squall.metrics()
+      const [calls, http, open] = [
+        'squall_calls_total',
+        'squall_http_requests_total',
+        'squall_in_flight_requests',
+      ].map((name) => positive(text, name))
       const total = [...calls!, ...http!].reduce((sum, { value }) => sum + value, 0)
       return total >= count && open!.length === 0 ? undefined : `${total} of ${count} have ended`
     })
