@@ -36,7 +36,7 @@ function count(): () => number {
   return () => calls++
 }
 
-const asked = { work: { tools: ['work', 'rest'] }, pace: { clients: 8, tasks: 120 } }
+const asked = { work: { tools: ['work', 'rest'] }, pace: { clients: 8, tasks: 60 } }
 
 test('errors without a marker are known as injected when the sidecar is queried', async () => {
   const before = await load({ url, ...asked })
