@@ -20,8 +20,9 @@ test('the reference shows the help of each flag as the terminal does', () => {
     const page = reference(name === 'run' ? 'flags' : 'commands')
     const start = name === 'run' ? 0 : page.indexOf(`\n## squall ${name}\n`)
     const section = name === 'run' ? page : page.slice(start, page.indexOf('\n## ', start + 1))
+    const all = rows(section)
     for (const flag of flags) {
-      const row = rows(section).find(([form]) => /--([\w-]+)/.exec(form!)?.[1] === flag.name)
+      const row = all.find(([form]) => /--([\w-]+)/.exec(form!)?.[1] === flag.name)
       expect(row?.at(-1), `squall ${name} --${flag.name}`).toBe(flag.help.replaceAll('\n', ' '))
     }
   }

@@ -83,6 +83,7 @@ async function writeDynamicImports(path: string, text: string): Promise<number> 
     if (to === undefined) throw new Error(`${path}: name what is loaded, found ${call}`)
     return to.startsWith('.') ? [to] : []
   })
+  if (found.length === 0) return 0
   const file = join(temporary, 'src', path)
   await mkdir(dirname(file), { recursive: true })
   await writeFile(file, found.map((to, n) => `export { value as v${n} } from '${to}'\n`).join(''))

@@ -7,7 +7,7 @@ import { rounds } from '../support/rounds.ts'
  * Some files here are a part of what they are where there are many rounds, and still beyond each
  * bound.
  */
-const SMALLER = rounds(8, 1)
+const SMALLER = rounds(24, 1)
 
 function codes(text: string | Uint8Array): string[] {
   return rejected(text).map(({ code }) => code)
