@@ -21,7 +21,12 @@ export const abort = defineFault({
     - abort: { toolError: "connection to db-7 lost" }`,
   schema: section({
     status: Type.Optional(
-      Type.Integer({ minimum: 200, maximum: 599, description: 'An HTTP response of this status.' }),
+      Type.Integer({
+        minimum: 200,
+        maximum: 599,
+        description: 'An HTTP response of this status.',
+        examples: [503],
+      }),
     ),
     body: Type.Optional(
       Type.String({

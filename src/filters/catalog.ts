@@ -187,7 +187,8 @@ function catalogOutlook(
     if (cursor === 'invalid' && asked === INVALID) {
       return { by: 'request', asks: 'message', does: 'responds with error -32602' }
     }
-    if (cursor !== undefined || (add !== undefined && asked === undefined)) return list
+    if (cursor !== undefined) return { ...list, needs: 'a result' }
+    if (add !== undefined && asked === undefined) return { ...list, needs: 'a list in the result' }
     if ((hide ?? duplicate) !== undefined) return { ...list, needs: 'entries by such names' }
     const isKept = stale !== undefined && (by === 'all' || identified)
     if (stale !== undefined && !isKept && (add ?? notify) === undefined) {

@@ -6,7 +6,10 @@ import { closers } from '../support/closers.ts'
 import { toolCall } from '../support/mcp-bytes.ts'
 import { RawClient } from '../support/raw-client.ts'
 import { jsonApp, resultText, sseApp, streamText, whenAsked } from './apps.ts'
-import { REPLACED } from './one-fault.ts'
+import { oneFault, REPLACED } from './one-fault.ts'
+import { explain } from '../../src/rules/explain/explain.ts'
+import { compileRules } from '../../src/rules/match/compile.ts'
+import { facts } from '../rules/facts.ts'
 import { startSidecar } from '../support/sidecar.ts'
 
 const opened = closers()
@@ -257,4 +260,26 @@ it('passes what is too large to hold, and says that no fault could act', async (
   for (const { notApplicable } of [stage, other]) {
     expect(notApplicable.map(({ reason }) => reason)).toEqual(['too_large'])
   }
+})
+
+it.each([
+  ['json', jsonApp],
+  ['sse', sseApp],
+] as const)('acts behind other faults as explain says, on %s', async (on, upstream) => {
+  const [early, late, ends] = [
+    'delay: { fixed: 1ms, at: request }',
+    'delay: { fixed: 1ms, at: response }',
+    'abort: { toolError: lost }',
+  ].map((text) => oneFault(text))
+  const chain = [early!, late!, ends!, early!].map((each, i) => ({ ...each, name: `chain-${i}` }))
+  const predicted = explain(compileRules({ rules: chain }), facts({ name: 'echo' }), 0).rules.map(
+    ({ faults }) => faults[0]!.responses.find((each) => each.on === on)!.acts,
+  )
+  expect(predicted).toEqual(['yes', 'no', 'yes', 'no'])
+  const stage = opened(await startSidecar({ rules: chain, upstream }))
+  await call(stage, callMessage(1))
+  await stage.settled()
+  const counts = chain.map((_, i) => stage.counts(i))
+  expect(counts.map(({ injected, not_reached }) => injected + not_reached)).toEqual([1, 1, 1, 1])
+  expect(counts.map(({ injected }) => (injected > 0 ? 'yes' : 'no'))).toEqual(predicted)
 })

@@ -8,6 +8,11 @@ import type { ReachPlay } from './reach-kind.ts'
 /** Names the play that a request is part of. */
 const CELL = 'x-cell'
 
+/** The trace that the requests of a cell belong to. */
+export function traceOf(cell: string): string {
+  return cell.replace('c', '').padStart(32, '0').replace(/^./, 'f')
+}
+
 /** A server that takes part in many plays at once, and the clients of these plays. */
 export class ReachApp {
   readonly #plays = new Map<string, ReachPlay>()
@@ -41,6 +46,7 @@ export class ReachApp {
     const { session, by, posts, headers = {}, listens, asks } = play
     const lines = Object.entries({
       [CELL]: cell,
+      traceparent: `00-${traceOf(cell)}-0000000000000001-01`,
       ...(session === undefined ? {} : { 'mcp-session-id': `${session}-${cell}` }),
       ...headers,
     })
@@ -111,6 +117,7 @@ function respond(
   const messages = messagesIn(body)
   if (messages === undefined) return void res.writeHead(400).end()
   if (!messages.some(isRequest)) return void res.writeHead(202).end()
+  if (play.responds !== undefined) return play.responds(res, messages[0]!.id)
   const replies = repliesTo(play, messages)
   if (by === 'json') {
     res.writeHead(200, { 'content-type': 'application/json' })

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import type { Call } from '../../src/mcp/call.ts'
 import type { MatchSpec } from '../../src/rules/file/match-spec.ts'
 import type { ResponseKind } from '../../src/rules/explain/response-kind.ts'
@@ -14,6 +15,8 @@ export interface ReachPlay {
   readonly by: 'json' | 'events' | 'push'
   /** The response to a call: its result or error by `id`; undefined for none. */
   readonly reply: (message: { id: unknown; method: string }) => object | undefined
+  /** Responds in place of `reply`. */
+  readonly responds?: (res: ServerResponse, id: unknown) => void
   /** The messages that the client posts, one after another. */
   readonly posts: readonly unknown[]
   /** The stream of a call ends before its response; the client resumes it by GET. */
@@ -37,6 +40,8 @@ export interface ReachKind {
   readonly batched?: true
   /** True for a message to which a server or client responds, which may be with an error. */
   readonly canFail?: true
+  /** True for a response that Squall passes on without reading it. */
+  readonly unread?: true
   readonly play: (how: Variant) => ReachPlay
 }
 
@@ -53,7 +58,8 @@ export function withStdio(kinds: readonly ReachKind[], of = 'HTTP+SSE'): readonl
 }
 
 /** Returns the variants in which a message of a kind is played. */
-export function variantsOf({ canFail }: ReachKind): readonly Variant[] {
+export function variantsOf({ canFail, unread }: ReachKind): readonly Variant[] {
+  if (unread) return ['all']
   return canFail ? ['all', 'nothing', 'error'] : ['all', 'nothing']
 }
 

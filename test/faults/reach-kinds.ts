@@ -3,8 +3,9 @@ import type { MatchSpec } from '../../src/rules/file/match-spec.ts'
 import { type ReachKind, type ReachPlay, type Variant, withStdio } from './reach-kind.ts'
 import { MESSAGES, paramsOf, resultOf } from './reach-messages.ts'
 
-const rpc = { jsonrpc: '2.0' }
-const request = (method: string, full: boolean, id: unknown = 1): object => {
+export const rpc = { jsonrpc: '2.0' }
+/** Returns a request with all parameters, or with those that it cannot be without. */
+export const request = (method: string, full: boolean, id: unknown = 1): object => {
   const params = paramsOf(method, full)
   return { ...rpc, id, method, ...(params && { params }) }
 }
@@ -46,7 +47,8 @@ const nameOf = (method: string): string | undefined => {
   return name ?? uri ?? taskId
 }
 
-const callOf = (method: string): Partial<Call> => ({
+/** Returns the facts of a call. */
+export const callOf = (method: string): Partial<Call> => ({
   method,
   name: nameOf(method),
   params: paramsOf(method, true),
@@ -61,7 +63,8 @@ const CALL_TRANSPORTS = [
   ['batch, event stream', 'batch-sse', 'events'],
 ] as const
 
-function calls(method: string): readonly ReachKind[] {
+/** Returns a call of the client on each transport. */
+export function calls(method: string): readonly ReachKind[] {
   // A client has no session before it is given one, so that the stream cannot be resumed.
   const own = CALL_TRANSPORTS.filter(([, on]) => on !== 'resumed' || method !== 'initialize')
   return own.map(([transport, on, by]) => {

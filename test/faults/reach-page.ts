@@ -1,37 +1,34 @@
 import { isDeepStrictEqual } from 'node:util'
 import { NOT_APPLICABLE, type NotApplicableReason } from '../../src/filters/lib/not-applicable.ts'
+import type { Form } from './forms.ts'
 import type { ReachKind } from './reach-kind.ts'
 import { REACH_KINDS } from './reach-kinds.ts'
-
-/** The effect of a fault on messages of one kind. */
-export interface ReachCell {
-  readonly acts: 'yes' | 'no' | 'depends'
-  readonly reason?: string | undefined
-  readonly needs?: string | undefined
-}
+import { type Prediction, predictionsOf } from './reach-outlook.ts'
+import { alignedTable } from './aligned-table.ts'
 
 const WORDS = { yes: 'acts', depends: 'depends' } as const
-const NOT_CARRIED: ReachCell = { acts: 'no' }
+const NOT_CARRIED: Prediction = { acts: 'no', reason: undefined, needs: undefined }
 
-type CellOf = (shape: string, kind: ReachKind) => ReachCell
-
-/** Writes the page that shows on which messages each fault acts. */
-export function reachPage(shapes: readonly string[], cellOf: CellOf): string {
+/**
+ * Writes the page that shows on which messages each fault acts, as prettier would. The first form
+ * of a group stands for all.
+ */
+export function reachPage(forms: readonly (readonly Form[])[]): string {
   const reasons = new Set<string>()
   const sections = Object.entries(REACH_KINDS).map(([title, kinds]) => {
     const transports = [...new Set(kinds.map(({ transport }) => transport))]
-    const head = `| Fault | Messages | ${transports.join(' | ')} | Depends on |`
-    const rows = shapes.flatMap((shape) =>
-      groupsOf(shape, kinds, transports, cellOf).map(({ messages, cells }) => {
+    const head = ['Fault', 'Messages', ...transports, 'Depends on']
+    const rows = forms.flatMap(([form]) =>
+      groupsOf(form!, kinds, transports).map(({ messages, cells }) => {
         for (const { reason } of cells) if (reason !== undefined) reasons.add(reason)
         const words = cells.map(({ acts, reason }) =>
           acts === 'no' ? (reason === undefined ? '–' : `\`${reason}\``) : WORDS[acts],
         )
         const needs = new Set(cells.flatMap(({ needs: each }) => each ?? []))
-        return `| \`${shape}\` | ${messages} | ${words.join(' | ')} | ${[...needs].join('; ')} |`
+        return [`\`${form!.text}\``, messages, ...words, [...needs].join('; ')]
       }),
     )
-    return `## ${title}\n\n${head}\n|${' --- |'.repeat(transports.length + 3)}\n${rows.join('\n')}`
+    return `## ${title}\n\n${alignedTable([head, ...rows])}`
   })
   const legend = [...reasons]
     .toSorted()
@@ -49,33 +46,45 @@ ${legend.join('\n')}
 After a broken stream a client sends \`Last-Event-ID\`, and the upstream sends the rest on a _resumed GET stream_. The stream of \`initialize\` has no session yet and cannot be resumed (–). On _stdio_ each line is one message.
 
 ${sections.join('\n\n')}
+
+## Forms that act alike
+
+Each form in the tables stands for those that act on the same messages. The forms come from the definition of the fault: its parameters, their values and examples.
+
+${alignedTable([['Form', 'Stands for'], ...standsFor(forms)])}
 `
+}
+
+function standsFor(forms: readonly (readonly Form[])[]): readonly (readonly string[])[] {
+  return forms
+    .filter(({ length }) => length > 1)
+    .map((group) => {
+      const [first, ...others] = group.map(({ text }) => `\`${text}\``)
+      return [first!, others.join(', ')]
+    })
 }
 
 interface Group {
   readonly messages: string
-  readonly cells: readonly ReachCell[]
+  readonly cells: readonly Prediction[]
 }
 
 /** Groups messages on which a fault acts in the same way; the largest group comes last. */
 function groupsOf(
-  shape: string,
+  form: Form,
   kinds: readonly ReachKind[],
   transports: readonly string[],
-  cellOf: CellOf,
 ): readonly Group[] {
-  const groups: { readonly names: string[]; readonly cells: ReachCell[] }[] = []
-  const kindOf = (message: string, transport: string): ReachKind | undefined =>
-    kinds.find((each) => each.message === message && each.transport === transport)
+  const groups: { readonly names: string[]; readonly cells: Prediction[] }[] = []
+  const predictions = predictionsOf(form, kinds)
+  const indexOf = (message: string, transport: string): number =>
+    kinds.findIndex((each) => each.message === message && each.transport === transport)
   const messages = [...new Set(kinds.map((kind) => kind.message))]
   // A message that a transport does not carry joins a group that is otherwise alike.
   const missing = (message: string): number =>
-    transports.filter((transport) => kindOf(message, transport) === undefined).length
+    transports.filter((transport) => indexOf(message, transport) === -1).length
   for (const message of messages.toSorted((a, b) => missing(a) - missing(b))) {
-    const cells = transports.map((transport) => {
-      const kind = kindOf(message, transport)
-      return kind && cellOf(shape, kind)
-    })
+    const cells = transports.map((transport) => predictions[indexOf(message, transport)])
     const group = groups.find((each) =>
       cells.every((cell, n) => cell === undefined || isDeepStrictEqual(cell, each.cells[n])),
     )

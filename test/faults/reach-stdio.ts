@@ -3,15 +3,17 @@ import { expect } from 'vitest'
 import { defaultMemoryBudget, MemoryBudget } from '../../src/listener/memory-budget.ts'
 import { RareLog } from '../../src/listener/rare-log.ts'
 import { StdioPort } from '../../src/listener/stdio/stdio-port.ts'
+import type { CallLine } from '../../src/telemetry/call-line.ts'
+import { CallWatch } from '../../src/telemetry/call-watch.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
 import { rule } from '../rules/facts.ts'
-import { ruleStage } from '../support/rules.ts'
+import { type RuleStage, ruleStage } from '../support/rules.ts'
 import { SETTINGS } from '../engines/limits.ts'
-import { oneFault } from './one-fault.ts'
-import { type ReachKind, type Variant, variantsOf } from './reach-kind.ts'
+import type { ReachKind, Variant } from './reach-kind.ts'
+import { type Cell, endedIn, type Met, metIn } from './reach-stage.ts'
 
 /** Faults that affect other messages of the session. */
-const ALONE = /^process: \{ exit|^stream: \{ reorder/
+const ALONE = /^process: \{.*exit|^stream: \{ reorder/
 
 /** On a machine that is busy, a session takes its time. */
 const PATIENCE = { timeout: 30_000, interval: 10 }
@@ -68,24 +70,26 @@ function serverOf(all: readonly Lines[]): string {
   return `${first}\nwhile IFS= read -r line; do case "$line" in ${cases.join('\n')} *) ;; esac; done`
 }
 
-/** Plays kinds in one session; returns for each: `acts`, or the reason for which not. */
-async function playSession(
-  shape: string,
-  kinds: readonly ReachKind[],
-  how: Variant,
-): Promise<readonly string[]> {
-  const { faults } = oneFault(shape)
+/** Plays cells in one session; returns what came of each. */
+async function playSession(cells: readonly Cell[]): Promise<readonly Met[]> {
   const nameOf = (index: number): string => `s${index}`
   const stage = ruleStage(
-    kinds.map(({ match }, index) => ({ ...rule({ match, name: nameOf(index) }), faults })),
+    cells.map(({ form, kind: { match } }, index) => ({
+      ...rule({ match, name: nameOf(index) }),
+      faults: [form.use],
+    })),
   )
-  // The first response is kept, to be replayed.
-  const rounds = shape.startsWith('replay') && how === 'all' ? ['a', 'b'] : ['a']
-  const all = rounds.map((round) => kinds.map((kind, index) => linesOf(kind, how, index, round)))
+  const rounds = cells.every(({ twice }) => twice) ? ['a', 'b'] : ['a']
+  const all = rounds.map((round) =>
+    cells.map(({ kind, how }, index) => linesOf(kind, how, index, round)),
+  )
   const [input, output, errors] = [new PassThrough(), new PassThrough(), new PassThrough()]
   let text = ''
   output.on('data', (bytes: Buffer) => (text += bytes.toString()))
   errors.on('data', (bytes: Buffer) => console.error(bytes.toString()))
+  const calls: CallLine[] = []
+  const watch = new CallWatch()
+  watch.read((line) => void calls.push(line))
   const server = { command: 'sh', args: ['-c', serverOf(all.flat())] }
   const port = new StdioPort(
     { ...SETTINGS, server, maxBody: 4 * 1024 * 1024 },
@@ -95,7 +99,7 @@ async function playSession(
       rareLog: new RareLog(LOGGER, now),
       faults: stage,
       memory: new MemoryBudget(defaultMemoryBudget()),
-      watch: undefined,
+      watch,
       agents: undefined,
     },
     { input, output, errors },
@@ -107,7 +111,7 @@ async function playSession(
       const asked = played.flatMap(({ first, posts }) => (posts.length === 0 ? [] : first))
       await expect.poll(() => asked.filter((line) => !text.includes(line)), PATIENCE).toEqual([])
       for (const { posts } of played) for (const line of posts) input.write(`${line}\n`)
-      await expect.poll(() => openIn(stage, kinds, index + 1), PATIENCE).toEqual([])
+      await expect.poll(() => openIn(stage, cells, index + 1), PATIENCE).toEqual([])
     }
   } finally {
     input.end()
@@ -115,44 +119,55 @@ async function playSession(
     await carried
   }
   expect(stage.broken).toEqual([])
-  return kinds.map((_, index) => {
-    const { reason } = stage.notApplicable.find((each) => each.rule === nameOf(index)) ?? {}
-    const acted = stage.injected.some((each) => each.rule === nameOf(index))
-    return acted ? 'acts' : (reason ?? 'nothing_to_act_on')
-  })
+  const own = (index: number) => (line: CallLine) =>
+    rounds.some((round) => line.id === `${round}${index}`)
+  return cells.map((_, index) => ({
+    what: metIn(stage, nameOf(index), index),
+    calls: calls.filter(own(index)),
+  }))
 }
 
 /** Returns the messages whose rules have fewer results than plays. */
-function openIn(
-  stage: ReturnType<typeof ruleStage>,
-  kinds: readonly ReachKind[],
-  plays: number,
-): readonly string[] {
-  return kinds.flatMap(({ message }, index) => {
-    const { injected, not_applicable, not_reached, within_limit } = stage.counts(index)
-    const ended = injected + not_applicable + not_reached + within_limit
+function openIn(stage: RuleStage, cells: readonly Cell[], plays: number): readonly string[] {
+  return cells.flatMap(({ kind, form }, index) => {
     const acted = stage.injected.some((each) => each.rule === `s${index}`)
-    return ended >= plays || acted ? [] : [message]
+    return endedIn(stage, index) >= plays || acted ? [] : [`${form.text} on ${kind.message}`]
   })
 }
 
 /**
- * Plays kinds under a fault on stdio; returns what came of each variant: `acts`, or the reason for
- * which not. Faults that end the server or change the order of lines have a session for each message.
+ * Returns cells that share a session: each has a message of its own, of which the rules know
+ * nothing else. Faults that end the server or change the order of lines have a session to
+ * themselves.
  */
-export async function happensOnStdio(
-  shape: string,
-  kinds: readonly ReachKind[],
-): Promise<ReadonlyMap<ReachKind, readonly string[]>> {
-  const came = new Map<ReachKind, string[]>(kinds.map((kind) => [kind, []]))
-  for (const how of ['all', 'nothing', 'error'] as const) {
-    const those = kinds.filter((kind) => variantsOf(kind).includes(how))
-    const sessions = ALONE.test(shape) ? those.map((kind) => [kind]) : [those]
-    for (const session of sessions) {
-      if (session.length === 0) continue
-      const seen = await playSession(shape, session, how)
-      for (const [index, kind] of session.entries()) came.get(kind)!.push(seen[index]!)
+function sessionsOf(cells: readonly Cell[]): readonly (readonly Cell[])[] {
+  const sessions: Cell[][] = []
+  const keys = new Map<Cell[], Set<string>>()
+  for (const cell of cells) {
+    const key = JSON.stringify(cell.kind.match)
+    const isFree = (session: Cell[]): boolean =>
+      !ALONE.test(session[0]!.form.text) &&
+      session[0]!.twice === cell.twice &&
+      !keys.get(session)!.has(key)
+    const session = ALONE.test(cell.form.text) ? undefined : sessions.find(isFree)
+    if (session === undefined) {
+      sessions.push([cell])
+      keys.set(sessions.at(-1)!, new Set([key]))
+    } else {
+      session.push(cell)
+      keys.get(session)!.add(key)
     }
   }
-  return came
+  return sessions
+}
+
+/** Plays cells on stdio; returns what came of each. */
+export async function playOnStdio(cells: readonly Cell[]): Promise<readonly Met[]> {
+  const met = new Map<Cell, Met>()
+  for (const session of sessionsOf(cells)) {
+    for (const [index, each] of (await playSession(session)).entries()) {
+      met.set(session[index]!, each)
+    }
+  }
+  return cells.map((cell) => met.get(cell)!)
 }

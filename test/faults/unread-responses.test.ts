@@ -6,6 +6,7 @@ import { rpcPost, toolCall } from '../support/mcp-bytes.ts'
 import { RawClient } from '../support/raw-client.ts'
 import { whenAsked } from './apps.ts'
 import { oneFault } from './one-fault.ts'
+import { familyIn } from '../telemetry/exposition.ts'
 import { startSidecar, type RuledOptions } from '../support/sidecar.ts'
 
 const opened = closers()
@@ -127,3 +128,15 @@ describe.each([
     expect(stage.notApplicable).toMatchObject([{ reason }])
   })
 })
+
+it.each(['truncate: { framing: clean }', 'truncate: { after: { bytes: 9B }, framing: clean }'])(
+  '%s leaves an unread response incomplete',
+  async (fault) => {
+    const { stage } = await met(fault, largeBody, { maxBody: 65_536 })
+    const { lines } = familyIn(await stage.metrics(), 'squall_calls_total')!
+    expect(lines.filter(({ value }) => value > 0).map(({ labels }) => labels)).toMatchObject([
+      { outcome: 'incomplete', origin: 'injected' },
+    ])
+    expect(stage.counts()).toMatchObject({ injected: 1 })
+  },
+)

@@ -4,6 +4,7 @@ import { Sidecar } from '../../src/listener/sidecar.ts'
 import type { SidecarOptions } from '../../src/listener/sidecar-options.ts'
 import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
+import type { CallWatch } from '../../src/telemetry/call-watch.ts'
 import type { Logger } from '../../src/telemetry/log.ts'
 import { ENGINE_UNDER_TEST } from './engine.ts'
 import type { RawApp, RawAppOptions } from './raw-app.ts'
@@ -30,6 +31,8 @@ export interface StartOptions<U extends Upstream = Upstream>
   readonly session?: string
   /** Groups calls into tasks. */
   readonly tasks?: AgentWatchOptions
+  /** Shows calls that end. */
+  readonly watch?: CallWatch
 }
 
 export interface RuledOptions extends StartOptions<RequestListener> {
@@ -108,6 +111,7 @@ async function startBefore(
     clock,
     reported,
     tasks,
+    watch,
     outboundPairs = [],
     ...overrides
   }: Omit<StartOptions, 'upstream'>,
@@ -161,7 +165,7 @@ async function startBefore(
   const faults = rules && ruleStage(rules, staged)
   const agents = tasks && new AgentWatch(tasks, metrics.tasks)
   const { outbound } = metrics
-  const sidecar = new Sidecar(options, metrics, silent, faults, undefined, agents, outbound)
+  const sidecar = new Sidecar(options, metrics, silent, faults, watch, agents, outbound)
   const ports = (await sidecar.listen()).map(({ port }) => port)
   return {
     url: `http://127.0.0.1:${ports[0]!}`,

@@ -29,7 +29,7 @@ function addition(description: string): TUnsafe<string> {
 const keyName = Type.String({ maxLength: MAX_KEY })
 const bound = { maxProperties: MAX_POINTERS } as const
 
-export const rewriteSchema = section({
+const parameters = {
   rename: Type.Optional(
     Type.Record(Type.String(), Type.String({ minLength: 1, maxLength: MAX_POINTER }), {
       ...bound,
@@ -122,6 +122,17 @@ export const rewriteSchema = section({
     description:
       'With `in: result`: structured content and JSON in texts are changed alike. `false`: only structured content, so that the two say different things.',
   }),
+}
+
+/** The parameters, which the reference describes. */
+export const rewriteSchema = section(parameters, {
+  examples: [
+    { in: 'message', remove: '/result/_meta' },
+    { in: 'message', remove: '/params/_meta/about' },
+    { in: 'message', remove: '/error/data' },
+    { in: 'arguments', rename: { '/city': 'town' } },
+    { in: 'inputSchema', remove: '/properties' },
+  ],
 })
 
 export type RewriteConfig = Static<typeof rewriteSchema>
