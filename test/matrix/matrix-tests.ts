@@ -3,7 +3,7 @@ import type { Cell, Kind } from './run-cells.ts'
 import { sdkKind } from './sdk-kind.ts'
 import { clientsOf, SETTINGS, type ClientId, type Setting } from './settings.ts'
 import { titleOf, verdictsOn } from './variant.ts'
-import { VARIANTS } from './variants/index.ts'
+import { VARIANTS } from './variants.ts'
 import { measureCells } from './run-cells.ts'
 
 /** Measures what a client of the TypeScript SDKs meets: by all variants, or by one in so many. */

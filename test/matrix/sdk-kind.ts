@@ -11,7 +11,7 @@ import { AjvJsonSchemaValidator as AjvV2 } from '@modelcontextprotocol/client/va
 import type { ClientId, Setting } from './settings.ts'
 import { plainResult, wordOf } from './client-word.ts'
 import type { Kind, Meeting, Met } from './run-cells.ts'
-import { expectedOf } from './variant.ts'
+import { expectedOf } from './measured.ts'
 
 const LONG = 10_000
 

@@ -1,4 +1,4 @@
 import { testSdkMatrix } from './matrix-tests.ts'
 
 // The system tests measure all variants.
-testSdkMatrix('v1', 8)
+testSdkMatrix('v1', 15)

@@ -29,3 +29,6 @@ export const CLIENTS: readonly ClientId[] = ['v1', 'v2', 'auto']
 export function clientsOf({ isModern }: Setting): readonly ClientId[] {
   return isModern ? ['auto'] : CLIENTS
 }
+
+/** The settings in which the client of the Python SDK is measured. */
+export const PYTHON_SETTINGS = SETTINGS.filter(({ transport }) => transport === 'streamableHttp')

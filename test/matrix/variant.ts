@@ -1,6 +1,6 @@
 import type { FaultName } from '../../src/filters/index.ts'
 import type { RealFailureName } from './real-failures.ts'
-import type { ClientId, SettingId } from './settings.ts'
+import type { SettingId } from './settings.ts'
 
 /** Describes the client's reports, the execution by the server, and the counted outcome. */
 export interface Observed {
@@ -16,53 +16,25 @@ export interface Observed {
   readonly next: string
 }
 
-/** The expectations for some settings. */
-export interface Row {
-  readonly in: readonly SettingId[]
-  /** For all clients, or for each. */
-  readonly says: string | Readonly<Partial<Record<ClientId, string>>>
-  readonly ran?: number | Readonly<Partial<Record<ClientId, number>>>
-  readonly counted: string | Readonly<Partial<Record<ClientId, string>>>
-  /** `injected` unless given. */
-  readonly rule?: string
-  /** `ok` unless given. */
-  readonly next?: string | Readonly<Partial<Record<ClientId, string>>>
-  /** The real failure in these settings, if it differs from that of the variant. */
-  readonly real?: RealFailureName
-  /** The explanation of the result, if it needs one. */
-  readonly why?: string
-}
-
-/** One way to use a fault, and what is expected of it everywhere. */
-export interface Variant {
-  readonly fault: FaultName
-  /** The parameters, as they are written in a rules file. */
-  readonly config: string
-  /** The method of the request; by default a call of a tool. */
-  readonly method?: 'tools/list'
+/** One way to use a fault, and the knowledge of it that nothing can be derived from. */
+export interface ByHand {
+  /** The fault and its parameters, as in a rules file. */
+  readonly form: string
   /** The client's step before: list the tools, or make a call that the rule matches as well. */
   readonly before?: 'list' | 'call'
   /** The real failure that the fault imitates. */
   readonly real?: RealFailureName
-  readonly rows: readonly Row[]
+  /** The real failure in these settings, where it differs. */
+  readonly reals?: Readonly<Partial<Record<SettingId, RealFailureName>>>
+  /** The explanation of the result, in all settings or in these. */
+  readonly notes?: Readonly<Partial<Record<SettingId | 'all', string>>>
 }
 
-/** Returns the expectations for one client in one setting; undefined if there are none. */
-export function expectedOf(
-  { rows }: Variant,
-  setting: SettingId,
-  client: ClientId,
-): Observed | undefined {
-  const row = rows.find((one) => one.in.includes(setting))
-  if (row === undefined) return undefined
-  const { says, ran = 0, counted, rule = 'injected', next = 'ok' } = row
-  return {
-    says: pick(says, client) ?? '',
-    ran: pick(ran, client) ?? 0,
-    counted: pick(counted, client) ?? '',
-    rule,
-    next: pick(next, client) ?? 'ok',
-  }
+/** One way to use a fault. */
+export interface Variant extends ByHand {
+  readonly fault: FaultName
+  /** The method of the request; by default a call of a tool. */
+  readonly method?: 'tools/list'
 }
 
 /**
@@ -70,13 +42,13 @@ export function expectedOf(
  * these calls, so that the client goes on, or calls the next tool after an error.
  */
 export function verdictsOn(
-  { fault, method, config }: Variant,
+  { fault, method, form }: Variant,
   { says, counted, rule }: Observed,
   listsAfterResult: boolean,
 ): readonly string[] {
   const isDecided = method === undefined && rule.startsWith('injected') && counted !== 'open'
   // A second copy follows when the call has ended.
-  if (!isDecided || config === '{ duplicate: last }') return []
+  if (!isDecided || form.startsWith('stream: { duplicate')) return []
   if (counted.startsWith('ok/')) return ['continued']
   if (says.startsWith('ok')) {
     // The client took the response of another id, and the call stays open until its stream ends.
@@ -91,18 +63,11 @@ export function verdictsOn(
 }
 
 /** Returns the real failure that a fault imitates in a setting; undefined if there is none. */
-export function realOf(variant: Variant, setting: SettingId): RealFailureName | undefined {
-  return variant.rows.find((row) => row.in.includes(setting))?.real ?? variant.real
+export function realOf({ real, reals }: Variant, setting: SettingId): RealFailureName | undefined {
+  return reals?.[setting] ?? real
 }
 
 /** A name for a variant, which no other one has. */
-export function titleOf({ fault, config, before }: Variant): string {
-  return `${fault}: ${config}${before === undefined ? '' : `, behind a ${before}`}`
-}
-
-function pick<T extends string | number>(
-  value: T | Readonly<Partial<Record<ClientId, T>>>,
-  client: ClientId,
-): T | undefined {
-  return typeof value === 'object' ? value[client] : value
+export function titleOf({ form, before }: ByHand): string {
+  return `${form}${before === undefined ? '' : `, behind a ${before}`}`
 }

@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { startProgram } from '../support/program.ts'
+import { expectedOf } from '../matrix/measured.ts'
 import type { Kind, Met } from '../matrix/run-cells.ts'
 import { systemTool } from './tools.ts'
 
@@ -8,9 +9,9 @@ const script = fileURLToPath(new URL('./python_matrix.py', import.meta.url))
 const LONG = 10
 
 /** The client of the Python SDK. */
-export function pythonKind(expected: Kind['expected']): Kind {
+export function pythonKind(): Kind {
   return {
-    expected,
+    expected: (variant, setting) => expectedOf(variant, setting, 'python'),
     listsAfterResult: true,
     async meetAll(_, meetings, { atOnce, patience }) {
       const asked = meetings.map(({ cell, variant, expected: wanted, origin, headers }) => ({
