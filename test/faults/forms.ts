@@ -1,7 +1,10 @@
 import { parse, stringify } from 'yaml'
 import { isRecord } from '../../src/base/values.ts'
 import { DURATION_FORMAT, SIZE_FORMAT } from '../../src/filters/lib/config-schema.ts'
-import { parseRules } from '../../src/rules/file/parse.ts'
+import { faultUses, fileFindings } from '../../src/rules/file/file-findings.ts'
+import { rulesJsonSchema } from '../../src/rules/file/schema.ts'
+import { fileSchema, schemaFindings } from '../../src/rules/file/schema-findings.ts'
+import * as check from '#checks/rules'
 import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
 import { CALL_FAULTS } from './one-fault.ts'
 
@@ -10,6 +13,9 @@ type Definition = Pick<
   'name' | 'example' | 'schema' | 'oneOf' | 'goesWith'
 >
 type Config = Readonly<Record<string, unknown>>
+
+const FILE = rulesJsonSchema()
+const checked = fileSchema(FILE, check, check)
 
 /** One way to write a fault. */
 export interface Form {
@@ -187,24 +193,23 @@ function validOf(
   )
 }
 
-/** Reads faults, all at once; undefined for one that is rejected. */
+/** Reads faults, all at once; undefined for one that a rules file may not have. */
 function read(fault: Form['fault'], configs: readonly Config[]): readonly (Form | undefined)[] {
-  const texts = configs.map((config) =>
-    stringify({ [fault]: config }, { collectionStyle: 'flow', lineWidth: 0 }).trim(),
-  )
-  const fileOf = (some: readonly number[]): string =>
-    `rules:\n${some.map((index) => `- { name: r${index}, faults: [${texts[index]}] }`).join('\n')}`
-  let left = texts.map((_, index) => index)
-  for (;;) {
-    const parsed = parseRules(left.length === 0 ? '' : fileOf(left))
-    if (parsed.ok) {
-      const uses = new Map(parsed.file.rules.map(({ name, faults }) => [name, faults[0]!]))
-      return texts.map((text, index) => {
-        const use = uses.get(`r${index}`)
-        return use && { fault, text: text.slice(1, -1).trim(), use }
-      })
-    }
-    const wrong = new Set(parsed.problems.map(({ line }) => line - 2))
-    left = left.filter((_, at) => !wrong.has(at))
-  }
+  const rules = configs.map((config, index) => ({
+    name: `r${index}`,
+    faults: [{ [fault]: config }],
+  }))
+  const all = schemaFindings({ rules }, checked, Infinity)
+  const wrong = [...all, ...fileFindings({ rules }, all, FILE, Infinity)]
+  const rejected = new Set(wrong.map(({ path }) => path[1]))
+  return configs.map((config, index) => {
+    if (rejected.has(index)) return undefined
+    const options = { collectionStyle: 'flow', lineWidth: 0 } as const
+    const text = stringify({ [fault]: config }, options)
+      .trim()
+      .slice(1, -1)
+      .trim()
+    const [use] = faultUses([{ [fault]: config }]) as RuleSpec['faults']
+    return { fault, text, use: use! }
+  })
 }

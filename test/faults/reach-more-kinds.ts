@@ -60,7 +60,7 @@ const UNREAD: readonly (readonly [string, 'json' | 'sse', Responds])[] = [
 ]
 
 /** Responses that Squall passes on without reading them. */
-const UNREAD_RESPONSES: readonly ReachKind[] = UNREAD.map(([transport, on, responds]) => ({
+export const UNREAD_RESPONSES: readonly ReachKind[] = UNREAD.map(([transport, on, responds]) => ({
   message: 'tools/call',
   transport,
   match: { method: ['tools/call'] },
