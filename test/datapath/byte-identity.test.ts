@@ -9,9 +9,9 @@ import { startSidecar, type ScriptedSidecar } from '../support/sidecar.ts'
 import { valueOf, type WireMessage } from '../support/wire.ts'
 import { rounds } from '../support/rounds.ts'
 
-const COUNT = rounds(75, 2000)
+const COUNT = rounds(50, 2000)
 const MIB = 1024 * 1024
-const BIGS = [rounds(6, 20) * MIB, rounds(1, 5) * MIB, rounds(1, 3) * MIB]
+const BIGS = [rounds(5, 20) * MIB, rounds(1, 5) * MIB, rounds(1, 3) * MIB]
 const WORKERS = 6
 /** An exchange that takes longer has got stuck, which is a difference like any other. */
 const STUCK = 15_000

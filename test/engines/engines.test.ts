@@ -4,7 +4,7 @@ import { Campaign } from './campaign.ts'
 import { resultText } from './report.ts'
 import { rounds } from '../support/rounds.ts'
 
-const EXCHANGES = rounds(100, 200)
+const EXCHANGES = rounds(60, 200)
 const WORKERS = 16
 
 test(

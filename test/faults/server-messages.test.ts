@@ -218,16 +218,16 @@ it('rules about calls leave messages of the server alone', async () => {
 })
 
 it('holds a bounded number of messages, and passes the others', async () => {
-  const events = Array.from({ length: 5_000 }, (_, n) => event(progress(n)))
+  const events = Array.from({ length: 1_500 }, (_, n) => event(progress(n)))
   const stage = await stageOf('delay: { fixed: 10m }', PROGRESS, [...events, result])
   const res = await post(stage, callMessage(1))
   let text = ''
   res.on('data', (part) => (text += String(part)))
   await eventually(() => (text.includes('"result"') ? undefined : 'no result yet'))
-  expect(text.split('"progress":')).toHaveLength(4_000 + 1)
-  expect(stage.counts()).toMatchObject({ injected: 1_000, not_applicable: 4_000 })
+  expect(text.split('"progress":')).toHaveLength(500 + 1)
+  expect(stage.counts()).toMatchObject({ injected: 1_000, not_applicable: 500 })
   stage.faults.take([])
-  await eventually(() => (text.split('"progress":').length === 5_001 ? undefined : 'not all yet'))
+  await eventually(() => (text.split('"progress":').length === 1_501 ? undefined : 'not all yet'))
 })
 
 it.each([

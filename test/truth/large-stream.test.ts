@@ -33,10 +33,10 @@ const FAULTS: readonly (readonly [string, RuleSpec['faults'][number]])[] = [
   ['abort at response', { fault: 'abort', config: { toolError: 'injected', at: 'response' } }],
 ]
 
-// Each fault with either kind of client where there are many rounds; else two of them.
+// Each fault with either kind of client where there are many rounds; else the first.
 const CASES = someOf(
   FAULTS.flatMap(([name, use]) => [false, true].map((slow) => ({ name, use, slow }))),
-  15,
+  16,
 )
 
 let stage: Stage

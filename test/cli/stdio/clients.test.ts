@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { closers } from '../../support/closers.ts'
+import { someOf } from '../../support/rounds.ts'
 import {
   FIXTURE_COMMAND,
   rulesFile,
@@ -37,7 +38,7 @@ ${Object.entries({
 - { name: asked, match: { direction: server, method: roots/list }, faults: [{ abort: { rpcError: { message: denied } } }] }
 `
 
-describe.each(['v1', 'v2'] as const)('a client of SDK %s', (sdk) => {
+describe.each(someOf(['v1', 'v2'] as const, 2))('a client of SDK %s', (sdk) => {
   it('sees the same through Squall as directly, also when the server asks', async () => {
     const [direct, through] = await Promise.all([
       stdioClient(sdk, FIXTURE_COMMAND),

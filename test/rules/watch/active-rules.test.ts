@@ -10,7 +10,7 @@ import type { RulesVersion } from '../../../src/rules/file/rules-version.ts'
 import { eventually } from '../../support/eventually.ts'
 import { accepted } from '../rules-text.ts'
 
-const LARGE = 300
+const LARGE = 120
 
 const versions = new Map<string, RulesVersion>()
 
@@ -172,7 +172,7 @@ describe('active rules', () => {
 
 describe('compiling in slices', () => {
   it('comes to the same, and lets others have their turn', async () => {
-    const found = version('long', 3 * LARGE)
+    const found = version('long', 900)
     if (found.kind !== 'rules') throw new Error('rejected')
     let turns = 0
     let isOver = false
