@@ -38,7 +38,7 @@ describe('any command line and environment', () => {
           expect(error.message.length).toBeLessThan(400)
         }
       }),
-      { numRuns: rounds(250, 1_000) },
+      { numRuns: rounds(150, 1_000) },
     )
   })
 })

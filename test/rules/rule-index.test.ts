@@ -122,7 +122,7 @@ describe('the index with temporary rules', () => {
           }
         },
       ),
-      { numRuns: rounds(60, 1000) },
+      { numRuns: rounds(40, 1000) },
     )
   })
 
@@ -152,7 +152,7 @@ describe('the index', () => {
           }
         },
       ),
-      { numRuns: rounds(60, 1000) },
+      { numRuns: rounds(40, 1000) },
     )
   })
 

@@ -92,7 +92,7 @@ export function startProgram(
   const waiters = new Set<() => void>()
   let stdout = ''
   let stderr = ''
-  let line = ''
+  let begun = ''
   let hasEnded = false
   const wake = (): void => {
     for (const check of waiters) check()
@@ -101,10 +101,10 @@ export function startProgram(
     stdout += text
     // Looking for the line in all output would copy the output with each piece of it.
     const [first = '', ...more] = text.split('\n')
-    line += first
+    begun += first
     for (const next of more) {
-      if (line.startsWith('{')) lines.push(JSON.parse(line) as LogLine)
-      line = next
+      if (begun.startsWith('{')) lines.push(JSON.parse(begun) as LogLine)
+      begun = next
     }
     wake()
   })

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { SampleHash } from '../../../src/rules/select/sample-hash.ts'
 import { rounds } from '../../support/rounds.ts'
 
-const N = rounds(40_000, 200_000)
+const N = rounds(20_000, 200_000)
 
 /**
  * The largest distance of a count from its mean: five standard deviations, passed once in 1.7

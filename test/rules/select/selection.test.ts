@@ -5,7 +5,7 @@ import { Bench, facts } from '../facts.ts'
 import type { LooseRule } from '../facts.ts'
 import { rounds } from '../../support/rounds.ts'
 
-const N = rounds(30_000, 200_000)
+const N = rounds(15_000, 200_000)
 
 const session = (i: number) => facts({}, { session: `session-${i}` })
 const header = (i: number) => facts({}, { headers: ['x-user', `user-${i}`] })
