@@ -92,12 +92,17 @@ function knownOf(kind: ReachKind): Known {
   return known
 }
 
-/** Returns the predictions for many kinds of messages, without a rule of its own for each. */
+/** Returns the prediction for a kind of messages, without a rule of its own. */
+export function outlookOf(form: Form, kind: ReachKind): ResponseOutlook {
+  return knownOf(kind)
+    .outlooksOf(form)
+    .find(({ on }) => on === kind.on)!
+}
+
+/** Returns the predictions for many kinds of messages. */
 export function predictionsOf(form: Form, kinds: readonly ReachKind[]): readonly Prediction[] {
   return kinds.map((kind) => {
-    const { acts, reason, needs } = knownOf(kind)
-      .outlooksOf(form)
-      .find(({ on }) => on === kind.on)!
+    const { acts, reason, needs } = outlookOf(form, kind)
     return { acts, reason, needs }
   })
 }

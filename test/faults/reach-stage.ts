@@ -19,7 +19,7 @@ export interface Cell {
   readonly twice: boolean
 }
 
-/** What came of a cell. */
+/** The result of a cell. */
 export interface Met {
   /** `acts`, or the reason for which the fault did not. */
   readonly what: string

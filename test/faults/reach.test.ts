@@ -8,7 +8,7 @@ import { CALL_FAULTS } from './one-fault.ts'
 import { type ReachKind, variantsOf } from './reach-kind.ts'
 import { REACH_KINDS } from './reach-kinds.ts'
 import { MORE_KINDS, UNREAD_RESPONSES } from './reach-more-kinds.ts'
-import { alike, foretold, predictionsOf } from './reach-outlook.ts'
+import { alike, foretold, outlookOf, predictionsOf } from './reach-outlook.ts'
 import { reachPage } from './reach-page.ts'
 import { type Cell, type Met, ReachStage } from './reach-stage.ts'
 import { playOnStdio } from './reach-stdio.ts'
@@ -35,7 +35,7 @@ function chosen(form: Form, kinds: readonly ReachKind[]): readonly ReachKind[] {
       (kind, index) =>
         FIRST.has(form) ||
         MORE_KINDS.includes(kind) ||
-        predictionsOf(form, [kind])[0]!.acts === 'depends' ||
+        outlookOf(form, kind).acts === 'depends' ||
         (index + turn) % 10 === 0,
     )
   }
@@ -45,7 +45,7 @@ function chosen(form: Form, kinds: readonly ReachKind[]): readonly ReachKind[] {
 
 /** Returns the cells in which a form meets a kind of message. */
 function cellsOf(form: Form, kind: ReachKind): readonly Cell[] {
-  const needsEarlier = predictionsOf(form, [kind])[0]!.needs?.startsWith('an earlier') === true
+  const needsEarlier = outlookOf(form, kind).needs?.startsWith('an earlier') === true
   const variants = ALL || FIRST.has(form) ? variantsOf(kind) : (['all'] as const)
   return variants.map((how) => ({ form, kind, how, twice: needsEarlier && how === 'all' }))
 }
@@ -69,7 +69,7 @@ function complaint({ form, kind, how }: Cell, { what }: Met): string | undefined
         : // Within its limit, a rate limit does not get as far as to find out. Errors are left alone.
           what === reason ||
           (what === 'within_limit' && (form.fault === 'rateLimit' || how === 'error'))
-  // What is not read cannot be acted on in every way.
+  // A fault cannot act in every way on a response that is not read.
   if (isSo || (kind.unread === true && what !== 'acts')) return undefined
   return `${form.text} on ${nameOf(kind)}, ${how}: ${acts} ${reason ?? needs ?? ''}, but ${what}`
 }
@@ -77,7 +77,7 @@ function complaint({ form, kind, how }: Cell, { what }: Met): string | undefined
 /** Returns the calls that count as injected, and should not. */
 function miscounted({ form, kind, how }: Cell, { what, calls }: Met): readonly string[] {
   // A response that nobody read and a fault changed does not count as ok.
-  const isUnknown = kind.unread === true && foretold(form, kind).by !== 'request'
+  const isUnknown = kind.unread === true && outlookOf(form, kind).by !== 'request'
   return calls
     .filter(({ origin }) => origin === 'injected')
     .filter(({ outcome }) => what !== 'acts' || (isUnknown && outcome === 'ok'))

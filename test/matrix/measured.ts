@@ -13,7 +13,7 @@ const ALL_CLIENTS: readonly AnyClient[] = [...CLIENTS, 'python']
 type Reports = Partial<Record<AnyClient, Observed>>
 type Written = Omit<Observed, 'rule' | 'next'> & Partial<Observed>
 
-/** What was measured, by the title of the variant, by setting and client. */
+/** All measured reports, by the title of the variant, by setting and client. */
 export type Measured = Record<string, Partial<Record<SettingId, Reports>>>
 
 const USUAL = { rule: 'injected', next: 'ok' }

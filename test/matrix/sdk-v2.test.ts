@@ -1,4 +1,4 @@
 import { testSdkMatrix } from './matrix-tests.ts'
 
 // The system tests measure all variants.
-testSdkMatrix('v2', 10)
+testSdkMatrix('v2', 15)

@@ -1,7 +1,7 @@
 import { parse } from 'yaml'
 import { type Form, FORMS } from '../faults/forms.ts'
 import { CALL_FAULTS, oneFault } from '../faults/one-fault.ts'
-import { alike, foretold, predictionsOf } from '../faults/reach-outlook.ts'
+import { alike, outlookOf, predictionsOf } from '../faults/reach-outlook.ts'
 import type { ReachKind } from '../faults/reach-kind.ts'
 import { REACH_KINDS } from '../faults/reach-kinds.ts'
 import type { ResponseOutlook } from '../../src/rules/explain/fault-outlook.ts'
@@ -33,19 +33,20 @@ function kindOf(method: Variant['method'], setting: SettingId): ReachKind {
 const kindsOf = (method: Variant['method']): readonly ReachKind[] =>
   (Object.keys(TRANSPORTS) as SettingId[]).map((setting) => kindOf(method, setting))
 
-function formOf(text: string): Form {
-  const [use] = oneFault(text).faults
-  return { fault: use!.fault as Form['fault'], text, use: use! }
-}
+const forms = new Map<string, Form>()
 
-const predictions = new Map<string, ResponseOutlook>()
+function formOf(text: string): Form {
+  const known = forms.get(text)
+  if (known !== undefined) return known
+  const [use] = oneFault(text).faults
+  const form = { fault: use!.fault as Form['fault'], text, use: use! }
+  forms.set(text, form)
+  return form
+}
 
 /** Returns what `explain` predicts of a variant. */
 export function predictionOf({ form, method }: Variant, setting: SettingId): ResponseOutlook {
-  const key = `${form} ${setting}`
-  const known = predictions.get(key) ?? foretold(formOf(form), kindOf(method, setting))
-  predictions.set(key, known)
-  return known
+  return outlookOf(formOf(form), kindOf(method, setting))
 }
 
 /** Returns the method of the rule that a fault has as its example. */
