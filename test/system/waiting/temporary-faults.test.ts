@@ -1,3 +1,4 @@
+// part: slow-nightly
 import { expect, it } from 'vitest'
 import { closers } from '../../support/closers.ts'
 import { startSquall } from '../../support/squall.ts'
