@@ -39,8 +39,9 @@ function chosen(form: Form, kinds: readonly ReachKind[]): readonly ReachKind[] {
         (index + turn) % 10 === 0,
     )
   }
-  const further = turn % 3 === 0 ? [UNREAD_RESPONSES[(turn / 3) % UNREAD_RESPONSES.length]!] : []
-  return [kinds[(turn * 37) % kinds.length]!, ...further]
+  const unread = turn % 3 === 0 ? [UNREAD_RESPONSES[(turn / 3) % UNREAD_RESPONSES.length]!] : []
+  const others = FIRST.has(form) || turn % 2 === 0 ? [kinds[(turn * 37) % kinds.length]!] : []
+  return [...others, ...unread]
 }
 
 /** Returns the cells in which a form meets a kind of message. */
