@@ -1,3 +1,4 @@
+// part: slow
 import { expect, it, onTestFinished } from 'vitest'
 import { eventually } from '../support/eventually.ts'
 import { startTerminal } from '../support/terminal.ts'

@@ -1,3 +1,4 @@
+// part: slow
 import { expect, it } from 'vitest'
 import { fates, met } from './agent.ts'
 import { examples } from './example.ts'

@@ -1,3 +1,4 @@
+// part: slow
 import { beforeEach, expect, it } from 'vitest'
 import { type Agent, propose } from './agent.ts'
 import { agentOf, approveInTerminal, eachOnStage, stage } from './on-stage.ts'

@@ -1,3 +1,4 @@
+// part: slow
 import { expect, it } from 'vitest'
 import { startProgram } from '../../support/program.ts'
 import { rulesFile } from '../../support/stdio-client.ts'

@@ -1,3 +1,4 @@
+// part: slow
 import { createHash } from 'node:crypto'
 import { appendFile, readFile } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,3 +1,4 @@
+// part: slow
 /*
  * Errors that a fault had injected without a mark counted as real, or as nobody's: rules with
  * `marker: false`, resets and hangs leave no room for one.

@@ -1,3 +1,4 @@
+// part: slow
 import { afterEach, expect, test } from 'vitest'
 import { closeAll } from './closing.ts'
 import { load } from './load-run.ts'

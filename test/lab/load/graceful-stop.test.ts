@@ -1,3 +1,4 @@
+// part: slow
 /*
  * A load of five seconds went on for a minute, as one call of many had a made-up argument that kept
  * the server busy for so long.

@@ -1,3 +1,4 @@
+// part: slow
 import { readFile } from 'node:fs/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { binomialBounds } from '../../../src/lab/indicators/indicators.ts'

@@ -1,3 +1,4 @@
+// part: slow
 import { expect, test } from 'vitest'
 import { runLoad } from '../../../src/lab/load/run-load.ts'
 import type { LoadResult } from '../../../src/lab/load/results/result.ts'
