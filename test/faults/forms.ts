@@ -120,6 +120,8 @@ function valuesOf(node: Node): readonly unknown[] {
           (node.required ?? []).map((key) => [key, valuesOf(node.properties![key]!)[0]]),
         ),
       ]
+    case 'string':
+    case undefined:
     default:
       return [node.default ?? 'x']
   }
@@ -132,13 +134,13 @@ function formatOf({ format, anyOf = [] }: Node): string | undefined {
 
 /**
  * Returns a value with short durations, and with small sizes and numbers. The responses of the
- * tests are longer than 20 bytes and shorter than 1 KiB, and their texts longer than 3 characters.
+ * tests are longer than 20 bytes and shorter than 1 KiB, and their streams have two events.
  */
 function small(node: Node, value: unknown, key = ''): unknown {
   const format = typeof value === 'boolean' ? undefined : formatOf(node)
   if (format === DURATION_FORMAT) return '1ms'
   if (format === SIZE_FORMAT) return key === 'bytes' ? '20B' : '1KiB'
-  if (typeof value === 'number' && (node.minimum ?? 0) <= 3) return Math.min(value, 3)
+  if (typeof value === 'number' && (node.minimum ?? 0) <= 1) return Math.min(value, 1)
   if (!isRecord(value) || node.properties === undefined) return value
   return Object.fromEntries(
     Object.entries(value).map(([name, each]) => [

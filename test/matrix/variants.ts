@@ -39,7 +39,7 @@ function formOf(text: string): Form {
   const known = forms.get(text)
   if (known !== undefined) return known
   const [use] = oneFault(text).faults
-  const form = { fault: use!.fault as Form['fault'], text, use: use! }
+  const form = { fault: use!.fault, text, use: use! }
   forms.set(text, form)
   return form
 }
