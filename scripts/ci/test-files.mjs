@@ -11,7 +11,7 @@ export const FAST = 'tests'
 
 /** Returns the paths of all test files, relative to the project. */
 export function allTestFiles() {
-  return readdirSync(`${ROOT}test`, { recursive: true })
+  return readdirSync(`${ROOT}test`, { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.test.ts'))
     .map((path) => `test/${path}`)
     .sort()
