@@ -5,7 +5,7 @@ import { exclusive } from './lib/exclusive.ts'
 import { type Fault, type ParameterProblem, defineFault } from './fault.ts'
 import { cutOutlook } from './lib/offset-outlook.ts'
 import { NOTHING } from './lib/outlook.ts'
-import { mayHaveText } from './lib/text-outlook.ts'
+import { mayHaveItems, mayHaveText } from './lib/text-outlook.ts'
 import { shorten } from './lib/json/shorten.ts'
 import * as Type from 'typebox'
 
@@ -113,7 +113,8 @@ export const truncate = defineFault({
   },
   outlook({ after, framing, content }, setting) {
     if (content !== undefined) {
-      if (!mayHaveText(setting.call)) return NOTHING
+      const hasItems = content.chars === undefined && mayHaveItems(setting.call)
+      if (!hasItems && !mayHaveText(setting.call)) return NOTHING
       const needs = 'longer texts or lists in the result'
       return { by: 'response', does: 'its result holds less', needs }
     }

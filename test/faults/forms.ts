@@ -1,6 +1,10 @@
 import { parse, stringify } from 'yaml'
 import { isRecord } from '../../src/base/values.ts'
-import { DURATION_FORMAT, SIZE_FORMAT } from '../../src/filters/lib/config-schema.ts'
+import {
+  DURATION_FORMAT,
+  PERCENT_FORMAT,
+  SIZE_FORMAT,
+} from '../../src/filters/lib/config-schema.ts'
 import { faultUses, fileFindings } from '../../src/rules/file/file-findings.ts'
 import { rulesJsonSchema } from '../../src/rules/file/schema.ts'
 import { fileSchema, schemaFindings } from '../../src/rules/file/schema-findings.ts'
@@ -72,6 +76,18 @@ export function formsOf(definition: Definition): readonly Form[] {
 
 /** The forms of all faults that rules about calls may have. */
 export const FORMS: readonly Form[] = CALL_FAULTS.flatMap((fault) => formsOf(fault))
+
+/** The same forms with a number that is the smallest, the largest or the next one. */
+export const EDGES: readonly Form[] = CALL_FAULTS.flatMap(({ name, schema }) => {
+  const texts = FORMS.filter(({ fault }) => fault === name).map(({ text }) => text)
+  const configs = texts.flatMap((text) =>
+    edgesOf(schema as Node, (parse(`{ ${text} }`) as Record<string, unknown>)[name], ''),
+  )
+  const edges = read(name, configs as readonly Config[]).flatMap((form) => form ?? [])
+  return [...new Map(edges.map((form) => [form.text, form])).values()].filter(
+    ({ text }) => !texts.includes(text),
+  )
+})
 
 /** Returns the parameters of which the default is too large for a test. */
 function smallest(properties: Readonly<Record<string, Node>>): Config {
@@ -147,6 +163,17 @@ function small(node: Node, value: unknown, key = ''): unknown {
       name,
       small(node.properties![name] ?? {}, each, name),
     ]),
+  )
+}
+
+/** Returns a value once for each other number in each place. */
+function edgesOf(node: Node, value: unknown, key: string): readonly unknown[] {
+  if (formatOf(node) === SIZE_FORMAT) return key === 'bytes' ? ['0B', '1MiB'] : []
+  if (node.anyOf?.some(({ format }) => format === PERCENT_FORMAT) === true) return [0, 100]
+  if (typeof value === 'number') return [0, 2]
+  if (!isRecord(value)) return []
+  return Object.entries(value).flatMap(([name, each]) =>
+    edgesOf(node.properties?.[name] ?? {}, each, name).map((edge) => ({ ...value, [name]: edge })),
   )
 }
 

@@ -25,6 +25,16 @@ const RESULTS = [
   'sampling/createMessage',
 ]
 
+/** Requests whose results are lists. */
+const LISTS = [
+  'tools/list',
+  'prompts/list',
+  'resources/list',
+  'resources/templates/list',
+  'tasks/list',
+  'completion/complete',
+]
+
 /** Returns true for a method of the specification, whose messages have a known form. */
 export function isKnownMethod(method: string): boolean {
   return KNOWN.has(method)
@@ -40,4 +50,10 @@ export function mayHaveText(call: Call | undefined): boolean {
   // From 2026-07-28 on, the result of a task comes with its status.
   const isOfTask = method === 'tasks/get' && isModern(call.protocolVersion) && !isOther(call)
   return isOfTask || RESULTS.includes(method)
+}
+
+/** Returns false when the specification has no list of items in the result of a message. */
+export function mayHaveItems(call: Call | undefined): boolean {
+  if (call === undefined || !isKnownMethod(call.method)) return true
+  return call.from !== 'server' && LISTS.includes(call.method)
 }

@@ -169,7 +169,7 @@ function cannot(
 ): NotApplicableReason | undefined {
   if (way.message === true) return cannotOnMessage(outlook, way, call!)
   const { shared, elsewhere } = way
-  const noOutput = isPushed(way) ? 'responded_elsewhere' : shared ? 'shared_exchange' : undefined
+  const noOutput = noOutputOn(way, call)
   const hears = fault.beforeResponse !== undefined || fault.onResponse !== undefined
   // One that has nothing else is not even asked.
   if (noOutput !== undefined && !hears && fault.onRequest === undefined) return noOutput
@@ -201,6 +201,16 @@ function cannot(
     default:
       return undefined
   }
+}
+
+/** Returns the reason for which the exchange has no HTTP response of this call alone. */
+function noOutputOn(
+  way: Way,
+  call: Call | undefined,
+): 'no_http' | 'responded_elsewhere' | 'shared_exchange' | undefined {
+  if (call?.transport === 'stdio') return 'no_http'
+  if (isPushed(way)) return 'responded_elsewhere'
+  return way.shared === true ? 'shared_exchange' : undefined
 }
 
 /** Returns the reason for which a fault that needs HTTP cannot act on stdio. */
