@@ -19,7 +19,7 @@ const GROUPS = { ...REACH_KINDS, 'Further responses': MORE_KINDS }
 const SHOWN = Object.values(REACH_KINDS).flat()
 const ALIKE = alike(FORMS, SHOWN)
 const PLAYED = [...FORMS, ...EDGES]
-const FIRST = new Set(ALIKE.map(([form]) => form))
+const FIRST = new Set(ALIKE.map(([form]) => form!))
 
 /** Every cell is played in many rounds, and a few of each form otherwise. */
 const ALL = rounds(0, 1) === 1
@@ -40,8 +40,8 @@ function chosen(form: Form, kinds: readonly ReachKind[]): readonly ReachKind[] {
         (index + turn) % 10 === 0,
     )
   }
-  const unread = turn % 3 === 0 ? [UNREAD_RESPONSES[(turn / 3) % UNREAD_RESPONSES.length]!] : []
-  const others = FIRST.has(form) || turn % 3 === 1 ? [kinds[(turn * 37) % kinds.length]!] : []
+  const unread = turn % 4 === 0 ? [UNREAD_RESPONSES[(turn / 4) % UNREAD_RESPONSES.length]!] : []
+  const others = FIRST.has(form) || turn % 4 === 2 ? [kinds[(turn * 37) % kinds.length]!] : []
   return [...others, ...unread]
 }
 
@@ -147,7 +147,7 @@ describe.each(Object.entries(PARTS))('%s', (_, kinds) => {
 })
 
 test('the page says what explain says', async () => {
-  for (const [index, form] of FORMS.entries()) {
+  for (const [index, form] of [...FIRST].entries()) {
     const kind = SHOWN[(index * 61) % SHOWN.length]!
     const { acts, reason, needs } = foretold(form, kind)
     expect(predictionsOf(form, [kind]), form.text).toEqual([{ acts, reason, needs }])
