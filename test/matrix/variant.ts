@@ -51,8 +51,9 @@ export function verdictsOn(
   if (!isDecided || form.startsWith('stream: { duplicate')) return []
   if (counted.startsWith('ok/')) return ['continued']
   if (says.startsWith('ok')) {
-    // The client took the response of another id, and the call stays open until its stream ends.
-    if (counted.startsWith('abandoned/')) return ['gave_up']
+    // The client took the response of another id, and the call stays open until its stream ends:
+    // before or after the next call arrives.
+    if (counted.startsWith('abandoned/')) return ['gave_up or ambiguous']
     if (listsAfterResult) return ['relisted']
   }
   // Before the client leaves the stream, it makes the next call and lists the tools.
@@ -60,6 +61,14 @@ export function verdictsOn(
     return ['ambiguous']
   }
   return [says.startsWith('client dies') ? 'gave_up' : 'switched_tool']
+}
+
+/** Returns whether verdicts are what is expected, where an expected one may name two. */
+export function fit(verdicts: readonly string[], expected: readonly string[]): boolean {
+  return (
+    verdicts.length === expected.length &&
+    verdicts.every((verdict, index) => expected[index]!.split(' or ').includes(verdict))
+  )
 }
 
 /** Returns the real failure that a fault imitates in a setting; undefined if there is none. */
