@@ -39,7 +39,8 @@ const system = (name, summary, minutes, { workers = 1, ...needs } = {}) => ({
   ...needs,
   system: true,
   tests: true,
-  run: [...NPX, '--config', 'vitest.system.config.ts', '--project', name],
+  // With the build: the demo makes one without types.
+  run: ['npm', 'run', '-s', 'test:system', '--', name],
 })
 
 /**
