@@ -1,3 +1,4 @@
+// part: slow
 import { describe, expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
 import type { InteropClient } from '../support/interop-client.ts'

@@ -1,3 +1,4 @@
+// part: slow
 import { spawnSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
 import { COMMANDS } from '../../src/cli/commands/index.ts'

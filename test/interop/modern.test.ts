@@ -1,3 +1,4 @@
+// part: slow
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { OpenClient } from '../support/interop-client.ts'
 import type { ModernServer } from '../support/modern-server.ts'

@@ -1,3 +1,4 @@
+// part: slow
 import { expect, test } from 'vitest'
 import { importFaults } from '../../src/rules/import/import.ts'
 import { accepted } from '../rules/rules-text.ts'

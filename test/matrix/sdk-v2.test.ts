@@ -1,3 +1,4 @@
+// part: slow
 import { testSdkMatrix } from './matrix-tests.ts'
 
 // The system tests measure all variants.

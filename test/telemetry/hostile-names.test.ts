@@ -1,3 +1,4 @@
+// part: slow
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { assemble, type Running } from '../../src/cli/run/assemble.ts'
 import type { RunOptions } from '../../src/cli/run/run-options.ts'

@@ -1,3 +1,4 @@
+// part: slow
 import { describe, expect, it } from 'vitest'
 import { closers } from '../../support/closers.ts'
 import { someOf } from '../../support/rounds.ts'

@@ -1,3 +1,4 @@
+// part: slow
 import { afterEach, expect, test } from 'vitest'
 import { arrivalCount, arrivalTime, runOpenModel } from '../../../src/lab/load/load-models.ts'
 import { Histogram } from '../../../src/lab/load/results/histogram.ts'

@@ -1,3 +1,4 @@
+// part: slow
 import { afterEach, expect, test } from 'vitest'
 import { parseExpectation } from '../../../src/lab/load/expectation.ts'
 import type { ErrorCount, LoadResult } from '../../../src/lab/load/results/result.ts'

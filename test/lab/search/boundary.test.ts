@@ -1,3 +1,4 @@
+// part: slow
 import { expect, it } from 'vitest'
 import type { Magnitudes } from '../../../src/lab/search/bisection.ts'
 import { type Settings, Staircase, type Step } from '../../../src/lab/search/staircase.ts'

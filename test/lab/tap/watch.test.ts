@@ -1,3 +1,4 @@
+// part: slow
 import { expect, it } from 'vitest'
 import { watch } from '../../../src/lab/tap/tap.ts'
 import { closers } from '../../support/closers.ts'

@@ -1,3 +1,4 @@
+// part: slow
 // Each fault of mcp-chaos and mcp-chaos-monkey, converted, then seen by clients of the SDKs.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Host } from '../../matrix/host.ts'

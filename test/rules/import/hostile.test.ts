@@ -1,3 +1,4 @@
+// part: slow
 import { readdirSync, readFileSync } from 'node:fs'
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
