@@ -5,6 +5,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
+import { FAST, partOf } from './ci/test-files.mjs'
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
 /** Lets the compiler check again only what a change affects. */
@@ -37,9 +38,8 @@ function testsOf(changed) {
   const modules = new Set(changed.map((file) => resolve(ROOT, file)))
   const names = new Set(changed.map(nameOf))
   const all = git('ls-files', '--cached', '--others', '--exclude-standard', 'test/*.test.ts')
-  const ours = all.filter(
-    (file) => !file.startsWith('test/system/') && existsSync(`${ROOT}${file}`),
-  )
+  const there = all.filter((file) => existsSync(`${ROOT}${file}`))
+  const ours = there.filter((file) => partOf(file) === FAST)
   const own = ours.filter((file) => changed.includes(file) || names.has(nameOf(file)))
   if (changed.some((file) => file.startsWith('src/'))) own.push(SIZES)
   const others = ours.filter((file) => {
@@ -53,7 +53,8 @@ function testsOf(changed) {
   const built = found.filter((file) => NEEDS_BUILD.test(readFileSync(`${ROOT}${file}`, 'utf8')))
   const mayRun = found.filter((file) => !built.includes(file))
   const tests = mayRun.slice(0, Math.max(MOST_TESTS, own.length))
-  return { tests, skipped: [...built, ...mayRun.slice(tests.length)] }
+  const slow = there.filter((file) => changed.includes(file) && !ours.includes(file))
+  return { tests, skipped: [...built, ...mayRun.slice(tests.length)], slow }
 }
 
 /** `cli/load` for `src/cli/commands/load.ts` and for `test/cli/load.test.ts`. */
@@ -74,7 +75,7 @@ async function run(name, command, ...args) {
 }
 
 const changed = changedSince(process.argv[2] ?? 'HEAD')
-const { tests, skipped } = testsOf(changed)
+const { tests, skipped, slow } = testsOf(changed)
 process.stdout.write(`${changed.length} files changed, ${tests.length} test files to run\n`)
 const code = changed.filter((file) => /\.(ts|js|mjs|cjs)$/.test(file))
 const checks = [run('types', 'tsc', '-p', '.', '--incremental', '--tsBuildInfoFile', BUILD_INFO)]
@@ -94,5 +95,8 @@ if (skipped.length > 0) {
   process.stdout.write(
     `skipped, npm test runs them:\n${skipped.map((file) => `  ${file}\n`).join('')}`,
   )
+}
+if (slow.length > 0) {
+  process.stdout.write(`skipped, run these by: npm run test:system -- ${slow.join(' ')}\n`)
 }
 process.exitCode = passed.every(Boolean) ? 0 : 1
