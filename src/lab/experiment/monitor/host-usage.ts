@@ -9,6 +9,9 @@ interface CpuTimes {
 
 /** The time between the first two readings. */
 const FIRST_MS = 100
+/** The kernel counts in ticks of 10 ms: fewer of them are no share. */
+const MIN_TICKS = 5
+const MAX_READINGS = 20
 
 /** Measures the share of the CPU time of this host that is used. */
 export class CpuMeter {
@@ -16,15 +19,18 @@ export class CpuMeter {
 
   /** Returns the share since the last reading, from 0 to 1. Throws a `MonitorError`. */
   async read(): Promise<number> {
-    if (this.#before === undefined) {
-      this.#before = await cpuTimes()
+    this.#before ??= await cpuTimes()
+    for (let reading = 0; reading < MAX_READINGS; reading++) {
+      const now = await cpuTimes()
+      const total = now.total - this.#before.total
+      if (total >= MIN_TICKS) {
+        const idle = now.idle - this.#before.idle
+        this.#before = now
+        return Math.min(1, Math.max(0, 1 - idle / total))
+      }
       await sleep(FIRST_MS)
     }
-    const now = await cpuTimes()
-    const total = now.total - this.#before.total
-    const idle = now.idle - this.#before.idle
-    this.#before = now
-    return total <= 0 ? 0 : Math.min(1, Math.max(0, 1 - idle / total))
+    throw new MonitorError('/proc/stat does not count')
   }
 }
 
