@@ -7,7 +7,7 @@ import { rounds } from '../support/rounds.ts'
 
 const WORKERS = 10
 const SSE_WORKERS = 3
-const STEPS = rounds(20, 40)
+const STEPS = rounds(12, 40)
 const TTL = 10_000
 const PATIENCE = { timeout: 30_000, interval: 50 }
 

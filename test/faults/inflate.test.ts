@@ -1,3 +1,4 @@
+// part: slow
 import type { RequestListener } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import { expect, it } from 'vitest'

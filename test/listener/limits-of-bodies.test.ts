@@ -1,3 +1,4 @@
+// part: slow
 import { deflateSync, gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'

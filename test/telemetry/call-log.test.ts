@@ -1,3 +1,4 @@
+// part: slow
 import { execFileSync } from 'node:child_process'
 import { constants } from 'node:fs'
 import { mkdir, mkdtemp, open, readFile, rename, rm, stat, symlink } from 'node:fs/promises'

@@ -1,3 +1,4 @@
+// part: slow
 import { expect, test } from 'vitest'
 import { namespaceLabels } from '../../../src/cli/experiment/run-here.ts'
 import { closers } from '../../support/closers.ts'

@@ -1,3 +1,4 @@
+// part: slow
 import { once } from 'node:events'
 import { connect as connectPlain } from 'node:net'
 import { connect, type TLSSocket } from 'node:tls'

@@ -1,3 +1,4 @@
+// part: slow
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { type Progress, progressLine, showProgress } from '../../../src/lab/load/load-progress.ts'

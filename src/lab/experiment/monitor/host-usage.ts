@@ -9,7 +9,7 @@ interface CpuTimes {
 
 /** The time between the first two readings. */
 const FIRST_MS = 100
-/** The kernel counts in ticks of 10 ms: fewer of them are no share. */
+/** The kernel counts in ticks of 10 ms. */
 const MIN_TICKS = 5
 const MAX_READINGS = 20
 
