@@ -105,6 +105,7 @@ export const MERGE = [
       workers: 3,
     },
   ),
+  system('attacks', 'calls counted, and turns of the event loop, under hostile load', 8),
   system('clients', 'real clients and servers of the TypeScript and Python SDKs', 10, {
     programs: ['python3'],
     tools: ['python', 'node24', 'conformance', 'bridges', 'inspector', 'filesystem', 'go-server'],

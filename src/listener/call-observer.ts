@@ -51,6 +51,10 @@ export class CallObserver implements Observer {
     this.#bounds = bounds
   }
 
+  get behind(): boolean {
+    return this.#bounds.memory.isBehind(this.#watch?.unread ?? this.#pieces.size)
+  }
+
   head(head: ResponseHead): void {
     this.#status = head.status
     if (head.status >= 400) this.#noteRetryAfter(head)
@@ -174,15 +178,14 @@ export class CallObserver implements Observer {
       this.#settleUnread(this.#size)
       return
     }
-    // A large body is not parsed, and holds the result of the only call.
+    // A body that is too complex to read may hold the result of the only call.
     const sizes = entries.map(() => (entries.length === 1 ? body?.length : undefined))
     const found: OnResponse = (at, message, bytes) => {
       const { call } = entries[at]!
       this.#inFlight.learn(this.#session, call, message)
       sizes[at] = hasToolResult(call, message) ? bytes : undefined
     }
-    const { readsTools } = this.#inFlight
-    const endings = endingsOfJsonBody(calls, this.#status, body ?? '', found, readsTools)
+    const endings = endingsOfJsonBody(calls, this.#status, body ?? '', found)
     for (let i = 0; i < entries.length; i++) {
       const { outcome, error } = endings[i]!
       this.#inFlight.settle(entries[i]!, outcome, 'real', sizes[i], error)

@@ -3,42 +3,86 @@ import { Fifo } from '../base/fifo.ts'
 /** Work on fewer bytes runs at once. */
 export const HEAVY = 128 * 1024
 
+/** The bytes that may wait for work: a saturated sidecar reads them within a fraction of a second. */
+const MOST_WAITING = 8 * 1024 * 1024
+/** The time for heavy work in one iteration of the event loop, in milliseconds. */
+const HEAVY_SHARE = 4
+
+interface Heavy {
+  readonly bytes: number
+  readonly work: () => void
+  /** True when the work goes on in a promise, so that its time is not known. */
+  readonly isWait: boolean
+}
+
 /**
- * Runs work that may take tens of milliseconds, one piece per iteration of the event loop, so that
- * other events are served in between.
+ * Runs work that may take tens of milliseconds in a share of each iteration of the event loop, so
+ * that other events are served in between.
  */
 class HeavyWork {
-  readonly #waiting = new Fifo<() => void>()
+  readonly #waiting = new Fifo<Heavy>()
+  #bytes = 0
+  #isScheduled = false
+
+  /** True while so many bytes wait that no more should arrive. */
+  get full(): boolean {
+    return this.#bytes > MOST_WAITING
+  }
 
   /** Runs work on `bytes` bytes, at once or later. */
   run(bytes: number, work: () => void): void {
-    if (bytes < HEAVY) {
-      work()
-      return
-    }
-    if (this.#waiting.length === 0) setImmediate(() => this.#next())
-    this.#waiting.push(work)
+    if (bytes < HEAVY) work()
+    else this.later(bytes, work)
   }
 
   /** Resolves when work on `bytes` bytes may run; returns undefined when it may run at once. */
   wait(bytes: number): Promise<void> | undefined {
-    return bytes < HEAVY ? undefined : new Promise((resolve) => this.run(bytes, resolve))
+    if (bytes < HEAVY) return undefined
+    return new Promise((resolve) => this.later(bytes, resolve, true))
+  }
+
+  /** Runs work in a later iteration, or later in this one. */
+  later(bytes: number, work: () => void, isWait = false): void {
+    this.#waiting.push({ bytes, work, isWait })
+    this.#bytes += bytes
+    this.#schedule()
+  }
+
+  /** Counts bytes that wait elsewhere; a negative number ends their wait. */
+  count(bytes: number): void {
+    this.#bytes += bytes
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled || this.#waiting.length === 0) return
+    this.#isScheduled = true
+    setImmediate(() => this.#next())
   }
 
   #next(): void {
-    const work = this.#waiting.shift()
-    if (this.#waiting.length > 0) setImmediate(() => this.#next())
-    work?.()
+    this.#isScheduled = false
+    const until = performance.now() + HEAVY_SHARE
+    try {
+      for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
+        this.#bytes -= next.bytes
+        next.work()
+        if (next.isWait || performance.now() >= until) return
+      }
+    } finally {
+      this.#schedule()
+    }
   }
 }
 
 /** Shared by the process, which has one event loop. */
 export const heavyWork = new HeavyWork()
 
-/** Runs pieces of work in order, heavy ones each in a separate iteration of the event loop. */
+/** Runs pieces of work in order, heavy ones when the event loop has time for them. */
 export class OrderedWork {
   readonly #waiting = new Fifo<{ readonly bytes: number; readonly work: () => void }>()
   readonly #onIdle: () => void
+  /** The bytes that wait. */
+  bytes = 0
 
   /** `onIdle` is called when no work waits any more. */
   constructor(onIdle: () => void = () => undefined) {
@@ -57,18 +101,56 @@ export class OrderedWork {
       return
     }
     this.#waiting.push({ bytes, work })
-    if (this.#waiting.length === 1) heavyWork.run(HEAVY, () => this.#next())
+    this.#count(bytes)
+    if (this.#waiting.length === 1) heavyWork.later(0, () => this.#next())
   }
 
   #next(): void {
     do {
-      this.#waiting.first!.work()
+      const { bytes, work } = this.#waiting.first!
+      work()
       this.#waiting.shift()
+      this.#count(-bytes)
     } while (this.busy && this.#waiting.first!.bytes < HEAVY)
-    if (this.busy) heavyWork.run(HEAVY, () => this.#next())
+    if (this.busy) heavyWork.later(0, () => this.#next())
     else this.#onIdle()
   }
+
+  #count(bytes: number): void {
+    this.bytes += bytes
+    heavyWork.count(bytes)
+  }
 }
+
+/** Responses that arrive no faster than they are read, oldest first. */
+class Crowd {
+  readonly #waiting: { readonly order: number; readonly resume: () => void }[] = []
+  #order = 0
+
+  /** Returns the place of a response that waits for the first time. */
+  enter(): number {
+    return ++this.#order
+  }
+
+  /** Calls `resume` in a later iteration: each continues one, so that the oldest is complete first. */
+  wait(order: number, resume: () => void): void {
+    const waiting = this.#waiting
+    if (waiting.length === 0) setImmediate(() => this.#next())
+    let at = waiting.length
+    // Few are younger than one that waits again.
+    while (at > 0 && waiting[at - 1]!.order > order) at--
+    waiting.splice(at, 0, { order, resume })
+  }
+
+  #next(): void {
+    const first = this.#waiting.shift()
+    if (this.#waiting.length > 0) setImmediate(() => this.#next())
+    first?.resume()
+  }
+}
+
+/** Shared by the process, which has one memory. */
+export const crowd = new Crowd()
 
 /** The pieces of a response that are processed before other calls are served. */
 export const SLICE = 64
@@ -78,7 +160,7 @@ export const SLICE = 64
  * other calls wait for one slice of work, however many responses are processed.
  */
 export function nextLoop(): Promise<void> {
-  return new Promise((resolve) => heavyWork.run(HEAVY, resolve))
+  return new Promise((resolve) => heavyWork.later(0, resolve, true))
 }
 
 /** The time for responses in one iteration of the event loop, in milliseconds. */

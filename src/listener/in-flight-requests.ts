@@ -32,8 +32,6 @@ export class InFlightRequests {
   readonly endpoints: Endpoints
   readonly redirects: RedirectedCalls
   readonly tasks = new TaskTools()
-  /** True when lists of tools are learned from. */
-  readonly readsTools: boolean
   readonly #inFlight: InFlightCalls<CallEntry>
   readonly #sessionless = new SessionlessCalls()
   readonly #telemetry: Telemetry
@@ -53,7 +51,6 @@ export class InFlightRequests {
     this.#now = now
     this.#watch = watch
     this.#agents = agents
-    this.readsTools = agents !== undefined
     this.sessions = new Sessions(options.maxSessions, () => telemetry.evicted('sessions'))
     this.endpoints = new Endpoints(options.maxSessions, () => telemetry.evicted('endpoints'))
     this.redirects = new RedirectedCalls(({ entries, faults }, { sameHost }, full) => {

@@ -28,6 +28,10 @@ export class InitializeObserver implements Observer {
     this.#inner = inner
   }
 
+  get behind(): boolean {
+    return this.#inner.behind
+  }
+
   head(head: ResponseHead): void {
     const id = headerValue(head.headers, 'mcp-session-id') ?? this.#session
     if (head.status < 300 && id !== '') {

@@ -1,4 +1,5 @@
 import { getHeapStatistics } from 'node:v8'
+import { heavyWork } from './event-loop.ts'
 import type { Keeping, Kept, MessageRoom, Room } from '../base/room.ts'
 
 /** Measures that the budget takes when memory is short. */
@@ -69,6 +70,14 @@ export class MemoryBudget implements Room, Keeping {
   /** True while more than the limit is held. */
   get exceeded(): boolean {
     return this.#held > this.limit
+  }
+
+  /**
+   * Returns true for a response with so many unread bytes that it should wait until others are read.
+   * Half of the budget is left for what cannot wait.
+   */
+  isBehind(unread: number): boolean {
+    return unread > SMALL && (heavyWork.full || this.#held > this.limit / 2)
   }
 
   take(bytes: number): boolean {

@@ -12,6 +12,8 @@ export interface ObserverBounds {
 
 /** Observes a response without changing it; a failing observer does not affect the response. */
 export interface Observer {
+  /** True while the response should arrive no faster, because too many bytes were not read yet. */
+  readonly behind: boolean
   head(head: ResponseHead): void
   data(chunk: Uint8Array): void
   /** Observes a run of chunks, like `data`. */

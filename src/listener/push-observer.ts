@@ -44,6 +44,10 @@ export class PushObserver implements Observer, PushPosition {
     this.#session = headerValue(head.headers, 'mcp-session-id') ?? ''
   }
 
+  get behind(): boolean {
+    return this.#bounds.memory.isBehind(this.#watch?.unread ?? 0)
+  }
+
   head(head: ResponseHead): void {
     if (head.status >= 300) return
     if (mediaType(headerValue(head.headers, 'content-type')) !== 'text/event-stream') return

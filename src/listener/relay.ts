@@ -3,7 +3,7 @@ import type { HeaderLines, ResponseHead } from '../http/headers.ts'
 import { keepsMethod } from '../http/redirect-target.ts'
 import type { Failure, ResponseSink, Transfer } from '../http/transfer.ts'
 import type { Exchange, ExchangeListener } from './exchange.ts'
-import { nextLoop, spendShare } from './event-loop.ts'
+import { crowd, nextLoop, spendShare } from './event-loop.ts'
 import type { Observer } from './observer.ts'
 
 /** Receives the events of a relay. */
@@ -38,8 +38,10 @@ export class Relay implements ResponseSink, ExchangeListener {
   #spent = 0
   /** The start of the running clock; negative while it is stopped. */
   #since = -1
-  /** True while other calls are served. */
+  /** True while other calls are served, or other responses are read. */
   #isResting = false
+  /** The place among the responses that wait for each other; 0 before the first wait. */
+  #place = 0
   /** False while the client accepts no more data. */
   #isWanted = true
 
@@ -104,6 +106,7 @@ export class Relay implements ResponseSink, ExchangeListener {
         this.#observerFailed(error)
       }
     }
+    if (this.#observer?.behind === true) return this.#waitInCrowd(more)
     return started || chunk.length > SMALL ? this.#paced(more) : more
   }
 
@@ -119,6 +122,7 @@ export class Relay implements ResponseSink, ExchangeListener {
         this.#observerFailed(error)
       }
     }
+    if (this.#observer?.behind === true) return this.#waitInCrowd(more)
     return started ? this.#paced(more) : more
   }
 
@@ -188,6 +192,18 @@ export class Relay implements ResponseSink, ExchangeListener {
     if (!this.#isResting) {
       this.#isResting = true
       void nextLoop().then(() => this.#rested())
+    }
+    return false
+  }
+
+  /** Stops the clock, and asks for a pause until other responses are read. */
+  #waitInCrowd(more: boolean): boolean {
+    this.tickEnded()
+    this.#isWanted = more
+    if (!this.#isResting) {
+      this.#isResting = true
+      this.#place ||= crowd.enter()
+      crowd.wait(this.#place, () => this.#rested())
     }
     return false
   }

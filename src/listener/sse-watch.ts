@@ -56,6 +56,11 @@ export class SseWatch {
     return this.#missed
   }
 
+  /** The bytes that are held and were not read. */
+  get unread(): number {
+    return this.#framer.held + (this.#reading?.bytes ?? 0)
+  }
+
   /** True between two events. */
   get between(): boolean {
     return this.#framer.between

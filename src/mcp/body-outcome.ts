@@ -1,6 +1,6 @@
 import { asBuffer } from '../base/bytes.ts'
 import { jsonElements } from '../base/json/json-array.ts'
-import type { RequestCall, JsonRpcId, Outcome } from './call.ts'
+import type { RequestCall, Outcome } from './call.ts'
 import { type ErrorText, errorTextOf, httpErrorText } from './error-text.ts'
 import { parseMessages } from './json-rpc.ts'
 import type { Message } from './json-rpc.ts'
@@ -17,9 +17,6 @@ export interface Ending {
 const OK: Ending = { outcome: 'ok' }
 const INCOMPLETE: Ending = { outcome: 'incomplete' }
 
-/** Bodies up to this size are always parsed: a search first would save nothing. */
-const ALWAYS_PARSED = 16 * 1024
-
 /**
  * Receives the response to the n-th call, with its size in bytes: that of the body, or of the
  * element of a batch.
@@ -28,19 +25,17 @@ export type OnResponse = (call: number, response: Message, bytes: number) => voi
 
 /**
  * Returns how each call of an exchange ended from a complete response that is not a stream. `found`
- * gets the responses that were read; with `readsTools` these include every list of tools.
+ * gets the responses that were read.
  */
 export function endingsOfJsonBody(
   calls: readonly RequestCall[],
   status: number,
   body: string | Uint8Array,
   found?: OnResponse,
-  readsTools = false,
 ): Ending[] {
   if (status >= 200 && status < 300) {
     // 202 and 204 carry no response, whatever follows them.
     if (status === 202 || status === 204) return calls.map(() => INCOMPLETE)
-    if (calls.length === 1 && isCertainResult(calls[0]!, body, readsTools)) return [OK]
     const responses = read(body)
     // An unreadable body may be a valid response: only the status decides.
     if (responses === undefined) return calls.map(() => OK)
@@ -141,58 +136,6 @@ function sized({ batch, messages }: ReadMessages, body: string | Uint8Array): Si
   }))
 }
 
-/**
- * Returns true only for a large response that is certainly this call's result and not an error,
- * without parsing it. JSON can escape a letter of a key as \u00XX: a body with such an escape is
- * parsed. The check ignores invalid JSON and a repeated id inside the body, which the client
- * receives anyway.
- */
-function isCertainResult(
-  { id, method }: RequestCall,
-  body: string | Uint8Array,
-  readsTools: boolean,
-): boolean {
-  // These results say more than that the call ended well.
-  const isRead = method === 'tasks/get' || (readsTools && method === 'tools/list')
-  if (body.length <= ALWAYS_PARSED || isRead) return false
-  const hay = typeof body === 'string' ? body : asBuffer(body)
-  return (
-    isFramedAs(id, textOf(hay, 0, EDGE), textOf(hay, hay.length - EDGE, hay.length)) &&
-    !SIGNS.some((sign) => hay.includes(sign))
-  )
-}
-
-/**
- * Parts of `error`, `isError`, `method` and escaped letters, which a result must not contain. The
- * ends of the words are searched, because a search that stops at each quote is ten times as slow in
- * JSON.
- */
-const SIGNS = ['rror"', 'ethod"', 'u00']
-
-/** The bytes that are checked at both ends of a body. */
-const EDGE = 256
-/** The members before a result, and those behind it. */
-const FRONT = /^\{ ?((?:"(?:jsonrpc|id)": ?(?:"[^"\\]*"|-?\d+), ?)*)"result": ?\{/
-const BACK = /\}((?:, ?"(?:jsonrpc|id)": ?(?:"[^"\\]*"|-?\d+))*) ?\}[\r\n]*$/
-const MEMBER = /"(jsonrpc|id)": ?("[^"\\]*"|-?\d+)/g
-
-/** Returns true when the ends of a message have this id in plain spelling. */
-function isFramedAs(id: JsonRpcId, front: string, back: string): boolean {
-  const before = FRONT.exec(front)?.[1]
-  const behind = BACK.exec(back)?.[1]
-  if (before === undefined || behind === undefined) return false
-  const members = new Map<string, string>()
-  for (const [, name, value] of (before + behind).matchAll(MEMBER)) {
-    // As in JSON, the last value of a repeated key counts.
-    members.set(name!, value!)
-  }
-  return members.get('jsonrpc') === '"2.0"' && members.get('id') === JSON.stringify(id)
-}
-
 function bytesOf(body: string | Uint8Array): Uint8Array {
   return typeof body === 'string' ? Buffer.from(body) : body
-}
-
-function textOf(hay: string | Buffer, from: number, to: number): string {
-  return typeof hay === 'string' ? hay.slice(from, to) : hay.toString('latin1', from, to)
 }

@@ -1,6 +1,6 @@
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, test } from 'vitest'
-import { chunk } from '../support/raw-app.ts'
+import { chunk, type AppExchange } from '../support/raw-app.ts'
 import {
   event,
   failure,
@@ -171,4 +171,34 @@ describe('requests that pass unread', () => {
     await stage.exchange(`POST /mcp HTTP/1.1\r\n${lines}\r\n\r\n${body}`)
     await stage.ends({ 'tools/call echo: ok': 2 })
   })
+})
+
+const long = JSON.stringify(result(7, { content: [{ type: 'text', text: 'x '.repeat(10_000) }] }))
+const DAMAGED = [
+  ['a stray quote', long.replace('x x x x', 'x x "x x')],
+  ['a NUL', long.replace('x x x x', 'x x \0x x')],
+  ['an escape that JSON does not have', long.replace('x x x x', 'x x \\q x')],
+  ['a comma too many', `${long.slice(0, -1)},}`],
+  ['a second document', `${long}{}`],
+] as const
+
+describe.each(DAMAGED)('a large response with %s is no result', (_, body) => {
+  test.each([
+    ['as JSON', (exchange: AppExchange) => exchange.send([json(body)])],
+    [
+      'as an event',
+      (exchange: AppExchange) =>
+        exchange.send([streamHead(), chunk(`data: ${body}\n\n`), LAST_CHUNK]),
+    ],
+  ])('%s', async (_form, respond) => {
+    stage = await Stage.open((exchange) => void respond(exchange))
+    await stage.exchange(post(request(7)))
+    await stage.ends({ 'tools/call echo: incomplete': 1 })
+  })
+})
+
+test('a large response that is whole is a result', async () => {
+  stage = await Stage.open((exchange) => void exchange.send([json(long)]))
+  await stage.exchange(post(request(7)))
+  await stage.ends({ 'tools/call echo: ok': 1 })
 })

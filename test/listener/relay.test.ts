@@ -41,6 +41,7 @@ function stage(observer: Partial<Observer> = {}) {
     stall: nothing,
   }
   const watching: Observer = {
+    behind: false,
     head: nothing,
     data: nothing,
     chunks: nothing,

@@ -1,6 +1,5 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { endingsOfJsonBody } from '../../src/mcp/body-outcome.ts'
 import { checkOutcome } from '../fuzz/targets/outcome.ts'
 import { rounds } from '../support/rounds.ts'
 
@@ -96,27 +95,3 @@ test('a response is judged alike on both sides of the size from which on it is l
     }
   }
 })
-
-test.each([
-  ['tools/list', false, 0],
-  ['tools/list', true, 1],
-  ['resources/list', true, 0],
-  ['tasks/get', false, 1],
-])(
-  'a large result of %s is parsed only where it is needed; tools are: %s',
-  (method, tools, times) => {
-    const call = {
-      id: 1,
-      method,
-      name: undefined,
-      params: {},
-      transport: 'streamable-http',
-      protocolVersion: undefined,
-      progressToken: undefined,
-    } as const
-    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, result: { pad: 'x'.repeat(20_000) } })
-    let parsed = 0
-    expect(endingsOfJsonBody([call], 200, body, () => parsed++, tools)).toEqual([{ outcome: 'ok' }])
-    expect(parsed).toBe(times)
-  },
-)

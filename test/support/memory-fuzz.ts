@@ -1,15 +1,10 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Worker } from 'node:worker_threads'
 import { HOSTILE_VALUES, PACKED, anyValue, callWith, posted, resultWith } from './hostile.ts'
 import type { Random } from './random.ts'
 import { response, chunk, type AppExchange } from './raw-app.ts'
 import { RawClient } from './raw-client.ts'
-import { INJECTED_NODE_OPTIONS, type SidecarProcess } from './sidecar-process.ts'
+import { type Load, type UnderLoad, underLoad } from './under-load.ts'
 import { startUpstream } from './upstream.ts'
-import { startSidecar } from './sidecar.ts'
 
 /** Rules by the tools that clients ask for: each kind of holding, changing and cutting. */
 const RULES = `version: 1
@@ -35,24 +30,9 @@ const STREAM =
   'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n'
 
 /** The result of a run. */
-export interface FuzzResult {
+export interface FuzzResult extends UnderLoad {
   readonly attacks: number
-  /** The exit code or signal of a sidecar that ended too early; undefined if it did not. */
-  readonly died: number | string | null | undefined
-  /** In bytes. */
-  readonly peak: number
-  /**
-   * In milliseconds: the longest wait for `/livez`, and the 99th percentile, on an idle machine.
-   */
-  readonly slowest: number
-  readonly p99: number
-  /** In milliseconds of CPU: the longest turn of the sidecar's event loop; 0 when it died. */
-  readonly longestTurn: number
-  /** The bytes that the budget still counts when everything is over. */
-  readonly left: string
 }
-
-const LONGEST_TURN = new URL('./longest-turn.mjs', import.meta.url).href
 
 const LARGE = resultWith(HOSTILE_VALUES['string']!(3_000_000))
 
@@ -184,31 +164,13 @@ export async function fuzzMemory(
   workers: number,
   engine: string,
 ): Promise<FuzzResult> {
-  const directory = mkdtempSync(join(tmpdir(), 'squall-'))
-  const rules = join(directory, 'rules.yaml')
-  writeFileSync(rules, RULES)
   const app = await startUpstream({
     keepBytes: false,
     keepBody: false,
     script: (e) => respond(random)(e).catch(() => undefined),
   })
-  const turns = join(directory, 'longest-turn')
-  const squall = await startSidecar({
-    upstream: app.url,
-    process: {
-      flags: ['--rules', rules, '--engine', engine],
-      nodeOptions: `${INJECTED_NODE_OPTIONS} --import ${LONGEST_TURN}`,
-      env: { SQUALL_TEST_LONGEST_TURN: turns },
-    },
-  })
-  process.kill(squall.pid, 'SIGUSR2')
-  let died: FuzzResult['died']
-  void squall.ended.then((how) => (died = how))
-  const watch = { peak: 0, waits: [] as number[] }
-  const end = performance.now() + seconds * 1000
-  const isOver = (): boolean => performance.now() > end || died !== undefined
   let attacks = 0
-  const worker = async (): Promise<void> => {
+  const worker = async ({ squall, isOver }: Load): Promise<void> => {
     while (!isOver()) {
       attacks++
       await attack(random, squall.port).catch(() => undefined)
@@ -219,62 +181,12 @@ export async function fuzzMemory(
     }
   }
   try {
-    await Promise.all([...Array.from({ length: workers }, worker), look(squall, watch, isOver)])
-    const left = died === undefined ? await settled(squall) : ''
-    const survived = died
-    const waits = watch.waits.toSorted((a, b) => a - b)
-    await squall.stop()
-    return {
-      attacks,
-      died: survived,
-      peak: watch.peak,
-      slowest: waits.at(-1) ?? 0,
-      p99: waits[Math.floor(waits.length * 0.99)] ?? 0,
-      longestTurn: survived === undefined ? Number(readFileSync(turns, 'utf8')) : 0,
-      left,
-    }
+    const seen = await underLoad(
+      { upstream: app.url, engine, seconds, rules: RULES },
+      async (load) => void (await Promise.all(Array.from({ length: workers }, () => worker(load)))),
+    )
+    return { attacks, ...seen }
   } finally {
-    await squall.stop()
     await app.close()
-    rmSync(directory, { recursive: true })
-  }
-}
-
-/** A thread of its own: this one is busy with the attacks. */
-const HEALTH_WAITS = new URL('./health-waits.mjs', import.meta.url)
-
-async function look(
-  squall: SidecarProcess,
-  watch: { peak: number; readonly waits: number[] },
-  isOver: () => boolean,
-): Promise<void> {
-  const { admin, pid } = squall
-  const worker = new Worker(HEALTH_WAITS, { workerData: { admin, pid } })
-  worker.on('error', () => undefined)
-  worker.on('message', (wait: number) => watch.waits.push(wait))
-  while (!isOver()) {
-    await sleep(20)
-    watch.peak = Math.max(watch.peak, rssOf(squall))
-  }
-  await worker.terminate()
-}
-
-/** Returns what is still counted as held; waits, as connections end one by one. */
-async function settled(squall: SidecarProcess): Promise<string> {
-  let held = ''
-  for (let tries = 0; tries < 200; tries++) {
-    held = /^squall_memory_held_bytes .*$/m.exec(await squall.metrics())?.[0] ?? ''
-    if (held.endsWith(' 0')) break
-    await sleep(50)
-  }
-  return held
-}
-
-/** Nothing for one that is gone. */
-function rssOf(squall: SidecarProcess): number {
-  try {
-    return squall.rss()
-  } catch {
-    return 0
   }
 }
