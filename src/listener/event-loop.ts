@@ -184,3 +184,34 @@ export function spendShare(time: number): boolean {
   }
   return spent > SHARE
 }
+
+/** Returns true when the share of this iteration is used up. */
+export function isShareUsed(): boolean {
+  return spent > SHARE
+}
+
+/** Continues input that waits for its share of an iteration, in order. */
+class InputTurns {
+  /** Input of connections without an open request, whose clients wait for nothing else. */
+  readonly #first = new Fifo<() => void>()
+  readonly #later = new Fifo<() => void>()
+
+  /** Calls `act` in a turn; `isFirst` puts it before the others. */
+  add(act: () => void, isFirst: boolean): void {
+    if (this.#first.length + this.#later.length === 0) setImmediate(() => this.#next())
+    const turns = isFirst ? this.#first : this.#later
+    turns.push(act)
+  }
+
+  #next(): void {
+    const { length } = this.#first
+    for (let count = length + this.#later.length; count > 0 && !isShareUsed(); count--) {
+      const act = this.#first.shift() ?? this.#later.shift()
+      act?.()
+    }
+    if (this.#first.length + this.#later.length > 0) setImmediate(() => this.#next())
+  }
+}
+
+/** Shared by the process, which has one event loop. */
+export const inputTurns = new InputTurns()

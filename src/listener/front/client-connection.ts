@@ -1,8 +1,8 @@
-import type { Socket } from 'node:net'
 import { Chain, type Link } from '../../base/linked-list.ts'
 import type { ClientResponse, ExchangeListener } from '../exchange.ts'
 import type { MemoryBudget, Stalled } from '../memory-budget.ts'
 import type { ResponseOwner } from './node-response.ts'
+import type { PacedInput } from './paced-input.ts'
 
 /** An open exchange of a connection, as the front sees it. */
 export interface OpenExchange extends Link<OpenExchange> {
@@ -31,8 +31,8 @@ export interface FastReader {
   sweep(now: number): void
 }
 
-/** The most open requests of one connection; beyond them the connection is not read. */
-export const MOST_OPEN = 100
+/** The most open requests of one connection; beyond them its bytes wait. */
+export const MOST_OPEN = 16
 
 /**
  * Links the open exchanges of a client's connection in a list, because the discarded tables of a
@@ -48,45 +48,30 @@ export class ClientConnection extends Chain<OpenExchange> {
   last: OpenExchange | undefined
   /** The fast reader; undefined when node:http reads the connection. */
   fast: FastReader | undefined
+  /** The bytes of the client; undefined for an upgraded connection. */
+  input: PacedInput | undefined
   /** Requests that were ignored after the last one. */
   #ignored = 0
-  /** Resumes node:http after a pause. */
-  #resume: (() => void) | undefined
 
   constructor(memory: MemoryBudget) {
     super()
     this.memory = memory
   }
 
-  /** Ignores a request that came too late; stops reading after too many of them. */
-  ignore(socket: Socket): void {
-    if (++this.#ignored > MOST_OPEN) this.#hold(socket)
+  /** True while another request may begin, or the body of the last one is arriving. */
+  get mayBegin(): boolean {
+    if (this.#ignored > MOST_OPEN) return false
+    return this.size < MOST_OPEN || this.newest?.body.arrived === false
   }
 
-  /**
-   * Pauses node:http while too many requests are open, because it would read and hold all of them.
-   */
-  boundOpen(socket: Socket): void {
-    if (this.size >= MOST_OPEN) this.#hold(socket)
+  /** Ignores a request that came too late; stops reading after too many of them. */
+  ignore(): void {
+    this.#ignored++
   }
 
   override remove(link: OpenExchange): void {
     super.remove(link)
-    if (this.#resume === undefined || this.size >= MOST_OPEN || this.#ignored > MOST_OPEN) return
-    this.#resume()
-    this.#resume = undefined
-  }
-
-  #hold(socket: Socket): void {
-    if (this.#resume !== undefined) return
-    // The reader of the request body resumes the socket.
-    const pause = (): void => void socket.pause()
-    socket.on('resume', pause)
-    pause()
-    this.#resume = () => {
-      socket.off('resume', pause)
-      socket.resume()
-    }
+    this.input?.resume()
   }
 }
 

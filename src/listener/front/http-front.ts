@@ -11,6 +11,7 @@ import { NodeExchange, requestHead } from './node-exchange.ts'
 import { createNodeServer } from './node-server.ts'
 import { stopListening, waitingSockets } from './drain.ts'
 import { ClientConnection } from './client-connection.ts'
+import { pacedParser } from './paced-input.ts'
 import { type ParserError, WRONG_VERSION, unreadableRequest } from './unreadable-request.ts'
 import { MemoryBudget } from '../memory-budget.ts'
 import { canContinue, mayBeIgnored, relayDeclined, withoutUpgrade } from './upgrade-offer.ts'
@@ -138,11 +139,11 @@ export class HttpFront {
   /** Continues with HTTP after a declined upgrade; returns false when that is impossible. */
   decline(req: IncomingMessage, res: IncomingMessage, socket: Socket): boolean {
     const connection = this.#connections.get(socket)
-    if (this.#draining || connection?.oldest !== undefined || !canContinue(req, res)) return false
+    if (connection === undefined || connection.oldest !== undefined) return false
+    if (this.#draining || !canContinue(req, res)) return false
     this.#upgraded.delete(socket)
     this.#declined.set(socket, res)
-    socket.unshift(withoutUpgrade(req))
-    this.#standard(socket)
+    this.#parse(socket, connection, withoutUpgrade(req))
     return true
   }
 
@@ -173,7 +174,8 @@ export class HttpFront {
       }
       if (this.#connections.size === 0) this.#onEmpty?.()
     })
-    if (this.#fast === undefined || exchanges.surplus || this.#draining) this.#standard(socket)
+    if (this.#fast === undefined || exchanges.surplus || this.#draining)
+      this.#parse(socket, exchanges)
     else exchanges.fast = new FastClientConnection(socket, exchanges, this.#fast, performance.now())
   }
 
@@ -187,25 +189,28 @@ export class HttpFront {
       },
       handOver: (socket, connection, bytes) => {
         connection.fast = undefined
-        socket.unshift(bytes)
-        this.#standard(socket)
-        socket.resume()
-        setImmediate(stopReading, socket)
+        this.#parse(socket, connection, bytes)
       },
       reject: (socket, status, reason, message) =>
         this.#rejectSocket(socket, status, reason, message),
     }
   }
 
+  /** Lets node:http read a connection, these bytes first. */
+  #parse(socket: Socket, connection: ClientConnection, bytes?: Buffer): void {
+    this.#standard(socket)
+    connection.input = pacedParser(socket, connection)
+    if (bytes !== undefined) connection.input.push(bytes)
+  }
+
   #request(req: IncomingMessage, res: ServerResponse, awaitsContinue: boolean): void {
     const connection = this.#connections.get(req.socket)
     // Bytes behind a request that ends the connection may be part of that request.
     if (connection === undefined || connection.closing) {
-      connection?.ignore(req.socket)
+      connection?.ignore()
       return
     }
     const exchange = new NodeExchange(req, res, awaitsContinue, connection)
-    connection.boundOpen(req.socket)
     if (this.#draining) exchange.response.closeAfter()
     // The client announced this request as its last.
     else if (!res.shouldKeepAlive) connection.closing = true
@@ -231,25 +236,28 @@ export class HttpFront {
     return connection.surplus
   }
 
-  #upgrade(req: IncomingMessage, socket: Socket, head: Buffer): void {
+  #upgrade(req: IncomingMessage, socket: Socket, first: Buffer): void {
+    const connection = this.#connections.get(socket)
+    const behind = connection?.input?.release()
+    if (connection !== undefined) connection.input = undefined
+    const head = behind === undefined ? first : Buffer.concat([first, behind])
     if (this.#draining) {
       this.#rejectSocket(socket, 503, 'overload', 'shutting down')
-    } else if (this.#isOverload(this.#connections.get(socket))) {
+    } else if (this.#isOverload(connection)) {
       this.#rejectSocket(socket, 503, 'overload', TOO_MANY)
     } else if (req.httpVersionMajor !== 1) {
       const { status, reason, message } = WRONG_VERSION
       this.#rejectSocket(socket, status, reason, message)
     } else if (mayBeIgnored(req)) {
-      const open = this.#connections.get(socket)?.oldest
+      const open = connection?.oldest
       if (open !== undefined) {
         // node:http would lose track of open responses: the client retries on a new connection.
         open.response.closeAfter()
         return
       }
       // The offer is ignored: the request continues as plain HTTP/1.1.
-      socket.unshift(head)
-      socket.unshift(withoutUpgrade(req))
-      this.#standard(socket)
+      const bytes = Buffer.concat([withoutUpgrade(req), head])
+      if (connection !== undefined) this.#parse(socket, connection, bytes)
     } else {
       const ambiguity = findAmbiguity(requestHead(req))
       if (ambiguity !== undefined) {
@@ -286,9 +294,4 @@ export class HttpFront {
     if (connection !== undefined) connection.closing = true
     rejectBadRequest(socket, { status, reason, message })
   }
-}
-
-/** Repeats a pause, which a stream ignores while it reads bytes that were put back. */
-function stopReading(socket: Socket): void {
-  if (socket.isPaused()) socket.emit('pause')
 }

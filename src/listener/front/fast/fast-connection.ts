@@ -7,7 +7,7 @@ import type { Cut } from '../../exchange.ts'
 import { ResponseQueue } from './response-queue.ts'
 import type { FastResponse, ResponseOutput, ResponseTexts } from './fast-response.ts'
 import { FastExchange } from './fast-exchange.ts'
-import { Readable } from 'node:stream'
+import { type InputTaker, PacedInput } from '../paced-input.ts'
 
 /** Bounds of the fast path; larger requests take the standard path. */
 export interface FastLimits {
@@ -27,11 +27,8 @@ export interface FastConnectionOwner {
   reject(socket: Socket, status: number, reason: RejectionReason, message: string): void
 }
 
-/** The bytes kept for the standard path, beyond which the socket is paused. */
-const MOST_ASIDE = 64 * 1024
-
 /** Reads plain requests from one client connection, until a request is not plain. */
-export class FastClientConnection implements ResponseOutput {
+export class FastClientConnection implements ResponseOutput, InputTaker {
   readonly texts: ResponseTexts
   readonly #socket: Socket
   readonly #connection: ClientConnection
@@ -40,8 +37,8 @@ export class FastClientConnection implements ResponseOutput {
   readonly #queue: ResponseQueue
   /** The request whose body is arriving. */
   #arriving: FastExchange | undefined
-  /** The bytes for the standard path, which wait for the responses to the requests before them. */
-  #rest: Buffer | undefined
+  /** True when the next request is for the standard path, after the responses before it. */
+  #isForStandard = false
   /**
    * The start of the idle time; 0 while a request is open, or before `sweep` has seen the idle
    * state.
@@ -62,8 +59,8 @@ export class FastClientConnection implements ResponseOutput {
     this.texts = owner.texts
     this.#requests = new RequestReader(owner.limits.maxHeaderSize)
     this.#queue = new ResponseQueue(socket)
+    connection.input = new PacedInput(socket, connection, this)
     socket.on('data', this.#onData).on('end', this.#onEnd)
-    readDirectly(socket, this.#onData)
     socket.on('error', this.#onError).on('drain', this.#onDrain)
   }
 
@@ -95,7 +92,6 @@ export class FastClientConnection implements ResponseOutput {
 
   done(response: FastResponse, last: boolean): void {
     this.#queue.done(response, last ? 'fin' : undefined)
-    this.#handOverRest()
   }
 
   cut(response: FastResponse, how: Cut): void {
@@ -106,20 +102,24 @@ export class FastClientConnection implements ResponseOutput {
     this.#queue.endBehind(response)
   }
 
-  readonly #onData = (chunk: Buffer): void => {
+  mayTake(): boolean {
+    if (this.#connection.closing || this.#arriving !== undefined) return true
+    return this.#isForStandard ? this.#queue.empty : this.#queue.size < MOST_OPEN
+  }
+
+  take(bytes: Buffer): number {
     if (this.#connection.closing) {
       // Only the rest of the last request is read.
-      if (this.#arriving !== undefined) this.#body(this.#arriving, chunk)
-      return
-    }
-    if (this.#rest !== undefined) {
-      this.#setAside(chunk)
-      return
+      if (this.#arriving !== undefined) this.#body(this.#arriving, bytes)
+      return bytes.length
     }
     this.#idleSince = 0
     this.#fresh = false
-    this.#read(chunk, this.#arriving === undefined ? 0 : this.#body(this.#arriving, chunk))
+    return this.#arriving === undefined ? this.#read(bytes) : this.#body(this.#arriving, bytes)
   }
+
+  /** Makes the socket flow; its bytes go to the input. */
+  readonly #onData = (): void => undefined
 
   readonly #onEnd = (): void => {
     if (this.#arriving === undefined) {
@@ -138,37 +138,24 @@ export class FastClientConnection implements ResponseOutput {
     this.#queue.drained()
   }
 
-  #read(chunk: Buffer, from: number): void {
+  /** Reads one request; returns the offset behind it, or behind what has arrived of it. */
+  #read(bytes: Buffer): number {
     const requests = this.#requests
-    for (let at = from; at < chunk.length && !this.#connection.closing;) {
-      if (!this.#mayRead() || !requests.read(chunk, at)) {
-        this.#setAside(at === 0 ? chunk : chunk.subarray(at))
-        return
-      }
-      const { head, length, size } = requests
-      const start = at + size
-      const end = Math.min(start + length, chunk.length)
-      const whole = end - start === length
-      if (length > this.#owner.limits.maxBody || (!whole && factsOf(head).kind !== 'post')) {
-        this.#setAside(at === 0 ? chunk : chunk.subarray(at))
-        return
-      }
-      if (!this.#connection.memory.take(length)) {
-        // The standard path waits for memory.
-        this.#setAside(at === 0 ? chunk : chunk.subarray(at))
-        return
-      }
-      const body = chunk.subarray(start, end)
-      const exchange = new FastExchange(head, body, length, this.#socket, this.#connection, this)
-      if (!whole) this.#arriving = exchange
-      this.#queue.add(exchange.response)
-      this.#owner.begin(exchange)
-      at = end
+    if (this.#isForStandard || !requests.read(bytes, 0)) return this.#handOver(bytes)
+    const { head, length, size } = requests
+    const end = Math.min(size + length, bytes.length)
+    const whole = end - size === length
+    if (length > this.#owner.limits.maxBody || (!whole && factsOf(head).kind !== 'post')) {
+      return this.#handOver(bytes)
     }
-  }
-
-  #mayRead(): boolean {
-    return this.#rest === undefined && this.#queue.size < MOST_OPEN
+    // The standard path waits for memory.
+    if (!this.#connection.memory.take(length)) return this.#handOver(bytes)
+    const body = bytes.subarray(size, end)
+    const exchange = new FastExchange(head, body, length, this.#socket, this.#connection, this)
+    if (!whole) this.#arriving = exchange
+    this.#queue.add(exchange.response)
+    this.#owner.begin(exchange)
+    return end
   }
 
   /** Passes on bytes of a body; returns the offset behind them. */
@@ -179,44 +166,16 @@ export class FastClientConnection implements ResponseOutput {
     return end
   }
 
-  /** Keeps bytes for the standard path until the requests before them have responses. */
-  #setAside(bytes: Buffer): void {
-    this.#rest = this.#rest === undefined ? bytes : Buffer.concat([this.#rest, bytes])
-    // Reading continues up to a bound, because only reading detects that a client has left.
-    if (this.#rest.length > MOST_ASIDE) this.#socket.pause()
-    this.#handOverRest()
-  }
-
-  #handOverRest(): void {
-    const rest = this.#rest
-    if (rest === undefined || !this.#queue.empty || this.#connection.closing) return
-    this.#rest = undefined
+  /** Hands bytes over to the standard path, after the responses to the requests before them. */
+  #handOver(bytes: Buffer): number {
+    this.#isForStandard = true
+    if (!this.#queue.empty) return 0
     const socket = this.#socket
-    socket.pause()
-    stopReadingDirectly(socket)
     socket.off('data', this.#onData).off('end', this.#onEnd)
     socket.off('error', this.#onError).off('drain', this.#onDrain)
-    this.#owner.handOver(socket, this.#connection, rest)
+    const behind = this.#connection.input!.release()
+    const all = behind.length === 0 ? bytes : Buffer.concat([bytes, behind])
+    this.#owner.handOver(socket, this.#connection, all)
+    return bytes.length
   }
-}
-
-/**
- * Passes arriving bytes to `take` instead of the socket's stream, while the stream's buffer is
- * empty: the stream would schedule a tick for each piece. Bytes that reach the stream are emitted
- * as `data`.
- */
-export function readDirectly(socket: Socket, take: (chunk: Buffer) => void): void {
-  socket.push = (chunk: Buffer | null, encoding?: BufferEncoding): boolean => {
-    if (chunk === null || socket.readableFlowing !== true || socket.readableLength > 0) {
-      return Readable.prototype.push.call(socket, chunk, encoding)
-    }
-    take(chunk)
-    return true
-  }
-}
-
-/** Restores reading through the stream. */
-export function stopReadingDirectly(socket: Socket): void {
-  socket.push = (chunk: unknown, encoding?: BufferEncoding): boolean =>
-    Readable.prototype.push.call(socket, chunk, encoding)
 }

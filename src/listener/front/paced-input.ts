@@ -1,0 +1,155 @@
+import type { Socket } from 'node:net'
+import { Readable } from 'node:stream'
+import { asBuffer } from '../../base/bytes.ts'
+import { Pieces } from '../../base/pieces.ts'
+import { inputTurns, isShareUsed, spendShare } from '../event-loop.ts'
+import type { ClientConnection } from './client-connection.ts'
+
+/** Waiting bytes beyond which the socket is not read. */
+const MOST_WAITING = 64 * 1024
+/** Times are added up to this, in milliseconds: shorter ones do not count. */
+const MOMENT = 0.1
+/** The bytes that node:http gets at a time: all requests in them are handled in one go. */
+const SLICE = 2 * 1024
+
+/** Reads the bytes of a client. */
+export interface InputTaker {
+  /** Returns false while later bytes must wait. */
+  mayTake(): boolean
+  /** Takes the next bytes, at most one request of them; returns their number. */
+  take(bytes: Buffer): number
+}
+
+/**
+ * Passes the bytes of a client on, no faster than it may have requests open, and no longer than
+ * requests have time in one iteration of the event loop.
+ */
+export class PacedInput {
+  readonly #socket: Socket
+  readonly #connection: ClientConnection
+  readonly #taker: InputTaker
+  readonly #most: number
+  readonly #waiting = new Pieces()
+  /** The bytes behind those that are being taken. */
+  #behind: Buffer | undefined
+  #isQueued = false
+  #isStopped = false
+  #hasEnded = false
+
+  /** Offers at most `most` bytes at a time. */
+  constructor(socket: Socket, connection: ClientConnection, taker: InputTaker, most = Infinity) {
+    this.#socket = socket
+    this.#connection = connection
+    this.#taker = taker
+    this.#most = most
+    // Instead of the stream, which would schedule a tick for each piece and keep what it cannot pass.
+    socket.push = (chunk: Buffer | null) => (chunk === null ? this.#end() : this.#arrived(chunk))
+  }
+
+  /** Passes bytes on, at once or later. */
+  push(bytes: Buffer): void {
+    const mustWait = this.#waiting.size > 0 || this.#behind !== undefined || isShareUsed()
+    if (mustWait || !this.#taker.mayTake()) this.#wait(bytes)
+    else this.#offer(bytes)
+  }
+
+  /** Continues with waiting bytes in a later iteration. */
+  resume(): void {
+    if (this.#isQueued || (this.#waiting.size === 0 && !this.#hasEnded)) return
+    this.#isQueued = true
+    inputTurns.add(() => this.#continue(), this.#connection.oldest === undefined)
+  }
+
+  /** Restores reading through the stream; returns the bytes that were not taken. */
+  release(): Buffer {
+    const socket: Partial<Pick<Socket, 'push'>> = this.#socket
+    delete socket.push
+    this.#start()
+    const rest = [...(this.#behind === undefined ? [] : [this.#behind]), ...this.#waiting.list]
+    this.#behind = undefined
+    this.#waiting.clear()
+    return rest.length === 1 ? asBuffer(rest[0]!) : Buffer.concat(rest)
+  }
+
+  #arrived(chunk: Buffer): boolean {
+    this.push(chunk)
+    this.#isStopped = this.#waiting.size > MOST_WAITING
+    return !this.#isStopped
+  }
+
+  /** A client that ends its side has left, unless its last bytes only wait for their turn. */
+  #end(): boolean {
+    if (this.#waiting.size > 0 && this.#taker.mayTake()) {
+      this.#hasEnded = true
+      return false
+    }
+    this.#waiting.clear()
+    return Readable.prototype.push.call(this.#socket, null)
+  }
+
+  #wait(bytes: Buffer): void {
+    this.#waiting.push(bytes)
+    this.resume()
+  }
+
+  #continue(): void {
+    this.#isQueued = false
+    if (!this.#taker.mayTake()) return
+    const bytes = asBuffer(this.#waiting.joined())
+    this.#waiting.clear()
+    if (bytes.length > 0) this.#offer(bytes)
+    if (this.#waiting.size <= MOST_WAITING) this.#start()
+    if (this.#hasEnded && this.#waiting.size === 0) {
+      this.#hasEnded = false
+      Readable.prototype.push.call(this.#socket, null)
+    }
+  }
+
+  #offer(bytes: Buffer): void {
+    let rest = bytes
+    let begun = performance.now()
+    for (let isUsed = false; rest.length > 0;) {
+      if (isUsed || !this.#taker.mayTake()) {
+        this.#behind = undefined
+        this.#wait(rest)
+        return
+      }
+      const next = rest.length > this.#most ? rest.subarray(0, this.#most) : rest
+      this.#behind = rest.subarray(next.length)
+      const taken = this.#taker.take(next)
+      // Released meanwhile.
+      if (this.#behind === undefined) return
+      rest = rest.subarray(taken)
+      const now = performance.now()
+      if (now - begun < MOMENT) continue
+      isUsed = spendShare(now - begun)
+      begun = now
+    }
+    this.#behind = undefined
+  }
+
+  /** Reads the socket again. */
+  #start(): void {
+    if (!this.#isStopped) return
+    this.#isStopped = false
+    this.#socket._read(0)
+  }
+}
+
+/** Paces a connection that node:http has just begun to read. */
+export function pacedParser(socket: Socket, connection: ClientConnection): PacedInput {
+  // With a listener for its bytes, node:http takes them from the socket and not from its handle.
+  const nothing = (): void => undefined
+  socket.on('data', nothing).off('data', nothing)
+  const parse = socket.listeners('data').at(-1) as (bytes: Buffer) => void
+  const taker: InputTaker = {
+    mayTake: () => connection.mayBegin && !socket.isPaused(),
+    take: (bytes) => {
+      if (!socket.destroyed) parse.call(socket, bytes)
+      return bytes.length
+    },
+  }
+  const input = new PacedInput(socket, connection, taker, SLICE)
+  socket.on('resume', () => input.resume())
+  return input
+}
