@@ -167,6 +167,13 @@ export const NIGHTLY = [
   }),
   system('soak', 'minutes of mixed traffic (SQUALL_SOAK_SECONDS, SQUALL_STDIO_SOAK_SECONDS)', 20),
   system('memory', 'memory under attacks and held calls (SQUALL_MEMORY_SECONDS)', 35),
+  {
+    ...system('attacks', '', 60),
+    name: 'long-attacks',
+    summary: 'the part attacks, two minutes for each (SQUALL_ATTACK_SECONDS)',
+    system: false,
+    env: { SQUALL_ATTACK_SECONDS: '120' },
+  },
   system('agents', 'agents whose verdicts are known, replayed', 15),
   system('experiments', 'experiments, ready plans and searches against real systems', 50, {
     programs: ['python3'],

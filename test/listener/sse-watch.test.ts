@@ -101,6 +101,7 @@ function give(watching: SseWatch, chunks: readonly string[], atOnce: boolean): v
   }
   const written = chunks.map((chunk) => `${chunk.length.toString(16)}\r\n${chunk}\r\n`).join('')
   new ChunkReader().read(Buffer.from(written, 'latin1'), 0, written.length, {
+    paused: false,
     piece: () => expect.unreachable('a chunk that is in no run'),
     run: (run: ChunkRun) => watching.chunks(run),
   })

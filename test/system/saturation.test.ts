@@ -138,7 +138,8 @@ test.each(
     })
     expect(late).toBeLessThan(250)
     expect(seen.peak).toBeLessThan(INJECTED_LIMIT)
-    expect(seen.longestTurn).toBeLessThanOrEqual(50)
+    // On an idle machine 50; a busy one slows the turns themselves.
+    expect(seen.longestTurn).toBeLessThanOrEqual(1.5 * 50)
     expect(seen.left).toBe('squall_memory_held_bytes 0')
   },
   SECONDS * 1000 + 60_000,

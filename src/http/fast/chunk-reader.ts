@@ -8,6 +8,8 @@ const DIGITS = 7
 
 /** Receives the data of a body. */
 export interface PieceTaker {
+  /** True while no more runs are wanted. */
+  readonly paused: boolean
   /** Receives the body bytes from `from` to `to`. */
   piece(bytes: Buffer, from: number, to: number): void
   /** Receives whole chunks. */
@@ -46,7 +48,7 @@ export class ChunkReader {
   }
 
   /**
-   * Reads bytes up to `end`. With `unsupported`, the kept bytes (`takeKept`) precede those at `at`.
+   * Reads bytes up to `end`, or up to the end of a run after which no more are wanted. With `unsupported`, the kept bytes (`takeKept`) precede those at `at`.
    */
   read(bytes: Buffer, from: number, end: number, taker: PieceTaker): ChunksState {
     this.at = from
@@ -56,7 +58,10 @@ export class ChunkReader {
         if (this.#left > 0) return 'more'
       }
       let more = this.#kept === undefined
-      while (more) more = this.#run(bytes, end, taker)
+      while (more) {
+        more = this.#run(bytes, end, taker)
+        if (more && taker.paused) return 'more'
+      }
       const size = this.#size(bytes, end)
       if (typeof size === 'string') return size
       // The chunk's bytes include the line break behind its data.

@@ -10,7 +10,7 @@ const MOST_WAITING = 64 * 1024
 /** Times are added up to this, in milliseconds: shorter ones do not count. */
 const MOMENT = 0.1
 /** The bytes that node:http gets at a time: all requests in them are handled in one go. */
-const SLICE = 2 * 1024
+const SLICE = 512
 
 /** Reads the bytes of a client. */
 export interface InputTaker {

@@ -65,7 +65,9 @@ export class FastConnection implements PooledConnection, PieceTaker {
   #bulk = false
   /** Remaining bytes of a body of known length, or `CHUNKED`; undefined before the headers. */
   #left: number | undefined
-  #paused = false
+  paused = false
+  /** The bytes of a read that came after a pause. */
+  #rest: Buffer | undefined
   #reset = false
   #staleAt = Infinity
   /** A failure found on this side; reported when the connection has closed. */
@@ -102,9 +104,10 @@ export class FastConnection implements PooledConnection, PieceTaker {
   }
 
   resume(): void {
-    if (!this.#paused) return
-    this.#paused = false
-    this.#socket.resume()
+    if (!this.paused) return
+    this.paused = false
+    this.#readRest()
+    if (!this.paused) this.#socket.resume()
   }
 
   destroy(): void {
@@ -180,6 +183,17 @@ export class FastConnection implements PooledConnection, PieceTaker {
     }
   }
 
+  #readRest(): void {
+    const rest = this.#rest
+    this.#rest = undefined
+    if (rest === undefined || this.#user === undefined) return
+    try {
+      this.#chunked(rest, 0, rest.length)
+    } catch (error) {
+      this.#fail({ kind: 'protocol', message: (error as Error).message })
+    }
+  }
+
   #response(size: number): void {
     const user = this.#user
     const input = this.#input!
@@ -216,6 +230,7 @@ export class FastConnection implements PooledConnection, PieceTaker {
     const chunks = this.#chunks
     switch (chunks.read(input, at, size, this)) {
       case 'more':
+        if (chunks.at < size) this.#rest = copyOf(input, chunks.at, size)
         return
       case 'whole':
         this.#whole(isBlank(input, chunks.at, size))
@@ -262,7 +277,7 @@ export class FastConnection implements PooledConnection, PieceTaker {
   }
 
   #pause(): void {
-    this.#paused = true
+    this.paused = true
     this.#socket.pause()
   }
 
@@ -283,6 +298,8 @@ export class FastConnection implements PooledConnection, PieceTaker {
       return
     }
     this.alive = false
+    // No more comes: what has come is read without a pause.
+    while (this.#rest !== undefined) this.#readRest()
     const user = this.#user
     this.#user = undefined
     this.#events.disconnected(this)

@@ -22,6 +22,7 @@ export function readChunks(pieces: readonly Buffer[], offset: number): ChunksRea
   chunks.reset()
   let body = ''
   const taker = {
+    paused: false,
     piece: (bytes: Buffer, from: number, to: number): void => {
       body += bytes.toString('latin1', from, to)
     },

@@ -2,6 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { checkResponse } from '../../fuzz/targets/responses.ts'
 import { readChunks } from '../../fuzz/targets/chunks-reading.ts'
+import type { ChunkRun } from '../../../src/http/chunk-run.ts'
 import { ChunkReader } from '../../../src/http/fast/chunk-reader.ts'
 import { rounds } from '../../support/rounds.ts'
 
@@ -101,6 +102,7 @@ describe('chunks are read', () => {
     const seen: string[] = []
     const bytes = Buffer.from(text)
     new ChunkReader().read(bytes, 0, bytes.length, {
+      paused: false,
       piece: (of, from, to) => seen.push(`(${of.toString('latin1', from, to)})`),
       run: (run) => {
         const data: string[] = []
@@ -111,11 +113,27 @@ describe('chunks are read', () => {
     expect(seen).toEqual(runs)
   })
 
+  test('no more than one run while no more are wanted', () => {
+    const bytes = Buffer.from('1\r\nx\r\n'.repeat(1300) + '0\r\n\r\n')
+    const counts: number[] = []
+    const chunks = new ChunkReader()
+    const taker = {
+      paused: true,
+      piece: () => expect.unreachable(),
+      run: ({ count }: ChunkRun) => void counts.push(count),
+    }
+    expect(chunks.read(bytes, 0, bytes.length, taker)).toBe('more')
+    expect(chunks.read(bytes, chunks.at, bytes.length, taker)).toBe('more')
+    expect(chunks.read(bytes, chunks.at, bytes.length, taker)).toBe('whole')
+    expect(counts).toEqual([512, 512, 276])
+  })
+
   test('more than fit a run as several', () => {
     const bytes = Buffer.from('1\r\nx\r\n'.repeat(1300))
     const counts: number[] = []
     const chunks = new ChunkReader()
     chunks.read(bytes, 0, bytes.length, {
+      paused: false,
       piece: () => expect.unreachable(),
       run: ({ count, text, from, to }) => {
         counts.push(count)
