@@ -14,8 +14,8 @@ export type Pressure =
 /** Requests up to this size may use the reserve: ordinary calls are read while large ones wait. */
 const SMALL = 16 * 1024
 const RESERVE = 0.25
-/** Bytes in both socket buffers of an exchange whose client does not read. */
-const STALLED = 128 * 1024
+/** Bytes in the socket buffers of an exchange or connection whose receiver does not read. */
+export const STALLED = 128 * 1024
 /** The longest wait of a request for room, and of a client that does not read, in milliseconds. */
 const TIMEOUT = 1_000
 
@@ -23,7 +23,7 @@ const HEAP_SHARE = 0.4
 const CONTAINER_SHARE = 0.2
 const LEAST = 4 * 1024 * 1024
 
-/** An exchange whose client does not read. */
+/** An exchange or connection whose bytes wait for a receiver. */
 export interface Stalled {
   readonly stalledAt: number
   /** Ends the client's connection. */
@@ -114,19 +114,19 @@ export class MemoryBudget implements Room, Keeping {
     if (this.#waiting.length > 0) this.#serve()
   }
 
-  /** Counts the buffered bytes of a client that does not read, until `resume`. */
-  stall(exchange: Stalled): void {
+  /** Counts the buffered bytes of a receiver that does not read, until `resume`. */
+  stall(exchange: Stalled, bytes = STALLED): void {
     this.#stalled.add(exchange)
-    this.#held += STALLED
+    this.#held += bytes
   }
 
-  /** Ends `stall` when the client reads again or has left. */
-  resume(exchange: Stalled): void {
-    if (this.#stalled.delete(exchange)) this.give(STALLED)
+  /** Ends `stall` when the receiver reads again or has left. */
+  resume(exchange: Stalled, bytes = STALLED): void {
+    if (this.#stalled.delete(exchange)) this.give(bytes)
   }
 
   /**
-   * Ends the connections of the longest stalled clients while the limit is exceeded. Called once a
+   * Ends the longest stalled connections while the limit is exceeded. Called once a
    * second.
    */
   relieve(now: number): void {

@@ -171,7 +171,7 @@ export class Sidecar {
       counts: this.#outboundCounts,
       faults: faults?.connections,
       // Bytes that a fault holds take no room from calls.
-      memory: new MemoryBudget(this.memory.limit),
+      memory: this.memory,
       rareLog,
       dialled: this.#dialled,
       serve: (target, client) => this.#captured.get(target)?.server.emit('connection', client),

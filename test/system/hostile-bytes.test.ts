@@ -105,7 +105,7 @@ test.each(
       expect(seen.died).toBeUndefined()
       expect(seen.peak).toBeLessThan(INJECTED_LIMIT)
       // On an idle machine 50; a busy one slows the turns themselves.
-    expect(seen.longestTurn).toBeLessThanOrEqual(1.5 * 50)
+      expect(seen.longestTurn).toBeLessThanOrEqual(1.5 * 50)
       expect(seen.slowest).toBeLessThan(150)
       expect(seen.left).toBe('squall_memory_held_bytes 0')
     } finally {

@@ -76,7 +76,7 @@ export class OutboundConnection {
     const effects = (): Effects => this.#effects
     // Without rules nobody asks for the server name or the address.
     const onBytes = parts.faults && ((bytes: Buffer): void => this.#readHello(bytes))
-    this.#up = new Pump({ from: client, memory, effects, onBytes })
+    this.#up = new Pump({ from: client, memory, effects, onBytes, onShort: this.#onShort })
     client.on('error', (error) => this.#failed(error, client))
     client.once('close', () => this.#closed())
     // Nobody waits for a connection whose client left before it was made.
@@ -134,6 +134,8 @@ export class OutboundConnection {
     this.#upstream?.destroySoon()
   }
 
+  readonly #onShort = (): void => this.cut('overload', 'real')
+
   #connect(): void {
     const { host, destination, connectTimeout, counts, memory, faults, dialled } = this.#parts
     const { port } = destination
@@ -161,7 +163,7 @@ export class OutboundConnection {
       }
       const effects = (): Effects => this.#effects
       const onCut = (): void => this.#cutAfterBytes()
-      this.#down = new Pump({ from: upstream, memory, effects, onCut })
+      this.#down = new Pump({ from: upstream, memory, effects, onCut, onShort: this.#onShort })
       this.#down.open(this.#client)
       this.#up.open(upstream)
     })

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { Fifo } from '../../base/fifo.ts'
-import type { MemoryBudget } from '../memory-budget.ts'
+import { type MemoryBudget, STALLED, type Stalled } from '../memory-budget.ts'
 import { type Effects, NO_EFFECTS } from './connection-faults.ts'
 
 /** Bytes of one direction that wait for a fault; beyond this the sender is not read. */
@@ -10,9 +10,19 @@ const MAX_HELD = 16 * 1024
 const LONGEST_TIMER = 2 ** 31 - 1
 /** A slow link carries its bytes in steps of this length, in milliseconds. */
 const STEP = 50
+/** Pieces below this size that arrive within so many milliseconds are joined in blocks. */
+const SMALL = 1024
+const BLOCK = 4 * 1024
+const TOGETHER = 10
+/** The memory of a piece in addition to its bytes. */
+const PIECE = 256
 
 interface Piece {
   bytes: Buffer
+  /** The bytes of the piece may be followed by others in the same block. */
+  readonly block: Buffer | undefined
+  /** The memory that it takes. */
+  readonly weight: number
   readonly arrived: number
   /** From 0 to 1: its share of the jitter. */
   readonly luck: number
@@ -28,14 +38,24 @@ export interface PumpParts {
   readonly onBytes?: ((bytes: Buffer) => void) | undefined
   /** Called once the number of bytes that `cut` lets pass has been sent. */
   readonly onCut?: () => void
+  /** Called when memory is short, and bytes have waited for long. */
+  readonly onShort: () => void
 }
 
 /** Carries the bytes of one direction of a connection, with backpressure. */
-export class Pump {
+export class Pump implements Stalled {
+  /** When bytes began to wait; negative when none do. */
+  stalledAt = -1
   readonly #parts: PumpParts
   #to: Socket | undefined
   readonly #queue = new Fifo<Piece>()
+  /** The piece that was queued last; it may have been sent. */
+  #last: Piece | undefined
   #waiting = 0
+  /** The memory of the waiting pieces. */
+  #weight = 0
+  /** The bytes that the budget counts for the buffers of a receiver that does not read. */
+  #buffered = 0
   #hasEnded = false
   #isFull = false
   /** When a slow link is free again. */
@@ -77,8 +97,17 @@ export class Pump {
     this.flush()
   }
 
+  disconnect(): void {
+    this.#parts.onShort()
+  }
+
   /** Sends what the faults let pass now. Call it when they have changed. */
   flush(): void {
+    this.#flush()
+    this.#noteWait()
+  }
+
+  #flush(): void {
     const { effects, from } = this.#parts
     const now = effects()
     if (now.cut === Infinity) this.#passed = 0
@@ -109,10 +138,13 @@ export class Pump {
   /** Drops what waits. */
   close(): void {
     clearTimeout(this.#timer)
-    this.#parts.memory.give(this.#waiting)
+    this.#parts.memory.give(this.#weight)
+    this.#weight = 0
     this.#waiting = 0
     this.#queue.clear()
     this.#isClosed = true
+    this.#isFull = false
+    this.#noteWait()
   }
 
   #take(bytes: Buffer): void {
@@ -122,14 +154,51 @@ export class Pump {
     if (effects() === NO_EFFECTS && this.#waiting === 0 && this.#to !== undefined) {
       if (this.#to.write(bytes)) return
       this.#isFull = true
+      this.#noteWait()
       from.pause()
       return
     }
-    this.#queue.push({ bytes, arrived: this.lastAt, luck: Math.random() })
     this.#waiting += bytes.length
-    const most = effects().blackhole ? MAX_HELD : MAX_WAITING
-    if (!memory.add(bytes.length) || this.#waiting >= most) from.pause()
+    const isHeld = this.#join(bytes) || memory.add(this.#queued(bytes))
+    if (!isHeld || this.#waiting >= (effects().blackhole ? MAX_HELD : MAX_WAITING)) from.pause()
     this.flush()
+  }
+
+  /** Puts small pieces that arrive together in one block; returns false for another piece. */
+  #join(bytes: Buffer): boolean {
+    const last = this.#last
+    if (last?.block === undefined || this.#queue.length === 0) return false
+    const used = last.bytes.byteOffset - last.block.byteOffset + last.bytes.length
+    const isLate = this.lastAt - last.arrived > TOGETHER && !this.#parts.effects().blackhole
+    if (isLate || used + bytes.length > BLOCK) return false
+    last.block.set(bytes, used)
+    last.bytes = last.block.subarray(used - last.bytes.length, used + bytes.length)
+    return true
+  }
+
+  /** Queues a piece; returns the memory that it takes. */
+  #queued(bytes: Buffer): number {
+    const block = bytes.length < SMALL ? Buffer.allocUnsafeSlow(BLOCK) : undefined
+    block?.set(bytes)
+    const weight = PIECE + (block ?? bytes).length
+    const kept = block?.subarray(0, bytes.length) ?? bytes
+    this.#last = { bytes: kept, block, weight, arrived: this.lastAt, luck: Math.random() }
+    this.#queue.push(this.#last)
+    this.#weight += weight
+    return weight
+  }
+
+  /** Lets the budget end a connection whose bytes wait for long while memory is short. */
+  #noteWait(): void {
+    const isWaiting = this.#isFull || this.#waiting > 0
+    const buffered = this.#isFull ? STALLED : 0
+    if (isWaiting === this.stalledAt >= 0 && buffered === this.#buffered) return
+    const { memory } = this.#parts
+    if (this.stalledAt >= 0) memory.resume(this, this.#buffered)
+    if (!isWaiting) this.stalledAt = -1
+    else if (this.stalledAt < 0) this.stalledAt = performance.now()
+    if (isWaiting) memory.stall(this, buffered)
+    this.#buffered = isWaiting ? buffered : 0
   }
 
   /** Sends a piece, or a part of it; returns false when no more can be sent now. */
@@ -140,10 +209,13 @@ export class Pump {
     const step = bandwidth === Infinity ? Infinity : Math.max(1, (bandwidth * STEP) / 1000)
     const most = Math.min(piece.bytes.length, Math.floor(step), cut - this.#passed)
     const bytes = piece.bytes.subarray(0, most)
-    if (most === piece.bytes.length) this.#queue.shift()
-    else piece.bytes = piece.bytes.subarray(most)
     this.#waiting -= most
-    this.#parts.memory.give(most)
+    if (most < piece.bytes.length) piece.bytes = piece.bytes.subarray(most)
+    else {
+      this.#queue.shift()
+      this.#weight -= piece.weight
+      this.#parts.memory.give(piece.weight)
+    }
     if (cut < Infinity) this.#passed += most
     if (bandwidth < Infinity) {
       this.#freeAt = Math.max(this.#freeAt, performance.now()) + (most / bandwidth) * 1000
