@@ -34,7 +34,7 @@ test('a pod that is added and one that is deleted keep the sum of the counts', a
       onEvent: (event) => {
         onEvent(event)
         noteCalls(event)
-        if (event.kind !== 'moment' || isRemoved || (event.applied ?? 0) < 10) return
+        if (event.kind !== 'moment' || isRemoved || (event.applied ?? 0) < 1) return
         isRemoved = true
         stage.remove('shop-1')
       },
