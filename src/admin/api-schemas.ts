@@ -86,6 +86,7 @@ const process = {
       count: count('The number of rules.'),
       generation: count('The number of versions that became active.'),
       digest: nullableText(DIGEST, 'SHA-256 of the version.'),
+      seed: maybe(count('The seed of the sampling, written or drawn at the start.')),
       since: time('When it became active.'),
       temporary: maybe(count('The number of temporary faults, which `count` leaves out.')),
     },

@@ -76,6 +76,7 @@ export function showState(
       count: file.rules.length,
       generation: current?.generation ?? 0,
       digest: current?.version.digest ?? null,
+      seed: Number(file.seed),
       ...(temporary.length > 0 && { temporary: temporary.length }),
       since: isoTime(current?.at),
     },

@@ -1,3 +1,5 @@
+import { randomInt } from 'node:crypto'
+
 /** Generates numbers from 0 to below 1, equal for equal seeds. */
 export type RandomSource = () => number
 
@@ -10,6 +12,11 @@ export function seededRandom(seed: number, stream = ''): RandomSource {
     mixed = Math.imul(mixed ^ (mixed >>> 15), 0x735a2d97)
     return ((mixed ^ (mixed >>> 15)) >>> 0) / 2 ** 32
   }
+}
+
+/** Draws a seed that a rules file, a plan and a flag accept. */
+export function drawSeed(): number {
+  return randomInt(2 ** 32)
 }
 
 /** Returns an integer from `low` to `high`, both included. */

@@ -108,7 +108,7 @@ export const METRICS = [
   {
     name: 'squall_faults_injected_total',
     type: 'counter',
-    help: 'Faults that took effect, counted once for each fault of a rule and call, however often it acted on the call. The log has one line for each.',
+    help: 'Faults that took effect, counted once for each fault of a rule and call, however often it acted on the call. The log has one line for each, and for each later request of a session that a fault ended.',
     labels: ['rule', 'fault', 'tool'],
   },
   {
@@ -201,8 +201,8 @@ export const METRICS = [
   {
     name: 'squall_rules_info',
     type: 'gauge',
-    help: 'Always 1; the labels say which version of the rules is active.',
-    labels: ['digest', 'generation'],
+    help: 'Always 1; the labels say which version of the rules is active, and the seed of its samples.',
+    labels: ['digest', 'generation', 'seed'],
   },
   {
     name: 'squall_rules_unanchored',

@@ -83,8 +83,9 @@ export class RuleMetrics {
   info(): Sample[] {
     const version = this.#sample?.version
     if (version === undefined) return []
-    const { digest, generation } = version
-    return [{ labels: { digest: toolLabel(digest), generation: String(generation) }, value: 1 }]
+    const { digest, generation, seed } = version
+    const labels = { digest: toolLabel(digest), generation: String(generation), seed }
+    return [{ labels, value: 1 }]
   }
 
   unanchored(): Sample[] {

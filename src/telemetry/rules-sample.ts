@@ -12,6 +12,7 @@ export interface RuleSample {
 export interface RulesVersionSample {
   readonly digest: string
   readonly generation: number
+  readonly seed: string
 }
 
 /** Describes the rules at a scrape in plain data, so that telemetry does not depend on `rules`. */

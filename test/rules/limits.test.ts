@@ -72,6 +72,9 @@ const ATTEMPTS: Readonly<Record<string, readonly string[]>> = {
   'rule.burst.rate': ['burst: { rate: 99%, length: 1000 }, percent: 100'],
   'rule.burst.length': ['burst: { rate: 20%, length: 1000000 }'],
   'rule.stickyBy': [...shared('session'), ...shared('args'), ...shared('trace')],
+  'rule.shareSamples': seeds.map(
+    (seed) => `seed: ${seed}, rules: [{ name: a, ${ABORT}, shareSamples: true }]`,
+  ),
   'rule.stickyBy.header': shared('{ header: x-same }'),
   'rule.episode': ['stickyBy: session, episode: { tasks: 9, of: 10 }'],
   'rule.episode.tasks': ['stickyBy: { header: x-same }, episode: { tasks: 999, of: 1000 }'],

@@ -55,6 +55,8 @@ export interface RuledSquall {
 interface Start {
   readonly flags?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
+  /** Leaves the seed to the start. Otherwise tests know which calls are sampled. */
+  readonly drawsSeed?: boolean
 }
 
 /** The text of a mounted rules file, and the upstream, which responds `fine` by default. */
@@ -115,19 +117,24 @@ export async function startSquall(
   if ('admin' in first) return adminApi(first.admin)
   if ('webhook' in first) return stagedWebhook(first.webhook, first.client)
   if ('experiment' in first) return experimentStage(first.experiment, start)
-  return 'rules' in first ? startRuled(first) : start(first.flags, first.env)
+  return 'rules' in first ? startRuled(first) : start(first.flags, first.env, first.drawsSeed)
 }
 
 async function startRuled({
   rules,
   flags = [],
   env,
+  drawsSeed,
   upstream = responding('fine'),
   upstreamPort = 0,
 }: RuledStart): Promise<RuledSquall> {
   const app = await startUpstream(upstream, { host: '127.0.0.1', port: upstreamPort })
   const mounted = await mountRules(rules)
-  const squall = await start(['--upstream', app.url, '--rules', mounted.file, ...flags], env)
+  const squall = await start(
+    ['--upstream', app.url, '--rules', mounted.file, ...flags],
+    env,
+    drawsSeed,
+  )
   let id = 0
   const ask: RuledSquall['ask'] = (tool = 'probe', headers = {}) =>
     call({ port: squall.port, host: '127.0.0.1', headers }, callMessage(++id, tool))
@@ -153,10 +160,12 @@ async function startRuled({
 async function start(
   flags: readonly string[] = [],
   env: Readonly<Record<string, string>> = {},
+  drawsSeed = false,
 ): Promise<Squall> {
   const listen = flags.includes('--listen') ? [] : ['--listen', '127.0.0.1:0']
+  const seed = drawsSeed || flags.includes('--seed') ? [] : ['--seed', '0']
   const engine = flags.includes('--engine') ? [] : ['--engine', ENGINE_UNDER_TEST]
-  const own = [...listen, ...engine, '--admin', '127.0.0.1:0', '--log-level', 'debug']
+  const own = [...listen, ...engine, ...seed, '--admin', '127.0.0.1:0', '--log-level', 'debug']
   const args = ['run', ...own, ...flags]
   const logs: LogLine[] = []
   const logger = createLogger({

@@ -98,7 +98,7 @@ describe('a scrape', () => {
       ],
       armed: true,
       disarmed: { operator: false },
-      version: { digest: 'abc', generation: 1 },
+      version: { digest: 'abc', generation: 1, seed: '0' },
       ignoredHeaders: 0,
       unanchored: 0,
       lastReload: { applied: true, at: 1 },

@@ -1,4 +1,5 @@
 import { NotKeptError, readKept } from '../../lab/experiment/kept-plan.ts'
+import { readHistory } from '../../lab/experiment/history.ts'
 import { asStarted } from '../../base/started-as.ts'
 import { plain, quoted } from '../../base/text/foreign-text.ts'
 import {
@@ -44,11 +45,20 @@ export async function readAsked({
   }
   const id = await pastId(experiments, plan.id)
   try {
-    return { ...(await readKept(experiments, id, production, policy)), policy, again: id }
+    const { read, kept } = await readKept(experiments, id, production, policy)
+    const past = (await readHistory(experiments)).find((entry) => entry.id === id)
+    return { read: seeded(read, past?.seed), kept, policy, again: id }
   } catch (error) {
     if (!(error instanceof NotKeptError)) throw error
     throw invalidFile(error.message, 'squall experiment list shows the runs')
   }
+}
+
+/** Returns the plan with a seed in place of the drawn one; a written seed takes precedence. */
+function seeded(read: ReadPlan, seed: number | undefined): ReadPlan {
+  if (!read.ok || seed === undefined) return read
+  const { rules, file } = read.plan
+  return { ...read, plan: { ...read.plan, seed: rules?.seed ?? file.seed ?? seed } }
 }
 
 /** Reads the plan in a file. Throws a `UsageError` when it cannot be read. */

@@ -7,6 +7,8 @@ import {
 } from '../../lab/experiment/experiment-report.ts'
 import { RejectedError } from '../../lab/experiment/rejection.ts'
 import { moreRejections } from '../../lab/experiment/run-experiment.ts'
+import { fieldsOf } from '../../base/values.ts'
+import { readYaml } from '../../rules/file/yaml-document.ts'
 import { print } from '../files.ts'
 import { withJunit, writeJunit } from '../junit.ts'
 import { interruption } from '../../base/signals.ts'
@@ -19,7 +21,7 @@ import type { Sidecars } from '../../lab/experiment/sidecars.ts'
 import { type AskedPlan, complaints, complaintsOf, readAsked, rejectedLines } from './read-plans.ts'
 import type { KubeClient } from '../../cluster/kube/kube-client.ts'
 import { PRODUCTION_NAMES } from '../../rules/guard/production-names.ts'
-import type { PodsSpec } from '../../lab/experiment/plan.ts'
+import type { Plan, PodsSpec } from '../../lab/experiment/plan.ts'
 import { type InCluster, runInCluster } from './in-cluster/run-in-cluster.ts'
 import {
   checksOf,
@@ -64,7 +66,8 @@ async function runToReport(request: ExperimentRunRequest): Promise<number> {
   return withSidecars(request, plan, async (sidecars, client) => {
     const { inCluster } = request
     if (inCluster !== undefined && spec.kind === 'pods' && read.rejections.length === 0) {
-      return runAsJob(request, inCluster, { client: client!, spec, kept, policy, again })
+      const own = { ...plan, sidecar: spec }
+      return runAsJob(request, inCluster, client!, own, { ...kept, again })
     }
     return runWith(request, read, { ...kept, again }, sidecars)
   })
@@ -114,44 +117,41 @@ async function runWith(
 async function runAsJob(
   request: ExperimentRunRequest,
   { image, serviceAccount }: NonNullable<ExperimentRunRequest['inCluster']>,
-  {
-    client,
-    spec,
-    kept,
-    policy,
-    again,
-  }: {
-    client: KubeClient
-    spec: PodsSpec
-    kept: KeptPlan
-    policy: Policy | undefined
-    again: string | undefined
-  },
+  client: KubeClient,
+  plan: Plan & { readonly sidecar: PodsSpec },
+  { again, ...kept }: KeptPlan & { readonly again: string | undefined },
 ): Promise<number> {
   const { json, progress, prefix, cluster, production } = request
   const { patterns } = production
   const interrupt = interruption(INTERRUPTED, ['SIGINT', 'SIGTERM', 'SIGHUP'])
   try {
-    const outcome = await runInCluster(client, spec, kept, {
-      image,
-      serviceAccount,
-      prefix,
-      args: [
-        `--annotation-prefix=${prefix}`,
-        `--environment-label=${cluster.environmentLabel}`,
-        ...(patterns === PRODUCTION_NAMES ? [] : [`--production-names=${patterns.join(',')}`]),
-      ],
-      stop: interrupt.signal,
-      onLine: (line) => {
-        if (!json || progress) process.stderr.write(`${plain(line)}\n`)
+    const text = again === undefined ? kept.text : withSeed(kept.text, plan.seed)
+    const outcome = await runInCluster(
+      client,
+      plan.sidecar,
+      { ...kept, text },
+      {
+        image,
+        serviceAccount,
+        prefix,
+        args: [
+          `--annotation-prefix=${prefix}`,
+          `--environment-label=${cluster.environmentLabel}`,
+          ...(patterns === PRODUCTION_NAMES ? [] : [`--production-names=${patterns.join(',')}`]),
+        ],
+        stop: interrupt.signal,
+        onLine: (line) => {
+          if (!json || progress) process.stderr.write(`${plain(line)}\n`)
+        },
       },
-    })
+    )
     if (outcome?.kind === 'rejected') {
       return await rejected(outcome.rejections, request, rejectedLines(outcome.rejections))
     }
     if (outcome === undefined) return INTERRUPTED
-    const result = { ...outcome.result, ...(again !== undefined && { again }) }
-    const code = await reported(request, result, kept, policy)
+    const repeated = again && { again, planDigest: plan.digest }
+    const result = { ...outcome.result, ...repeated }
+    const code = await reported(request, result, kept, plan.policy)
     return interrupt.signal.aborted ? INTERRUPTED : code
   } catch (error) {
     if (!(error instanceof RejectedError)) throw error
@@ -159,6 +159,11 @@ async function runAsJob(
   } finally {
     interrupt.forget()
   }
+}
+
+/** Returns the text of a plan with the seed of the run that is repeated. */
+function withSeed(text: string, seed: number): string {
+  return JSON.stringify({ seed, ...fieldsOf(readYaml(text).value) })
 }
 
 /** Writes the reports of a result; returns the exit code. */

@@ -101,6 +101,13 @@ export async function explainCommand(
     const isFirst = index === 0 && !hasConnection
     write(explainText({ disarmed: isFirst ? disarmed : undefined, rules }))
   }
+  const isSampled = explained.some(({ rules }) =>
+    rules.some(({ forecast }) => forecast?.sample !== undefined && forecast.share < 1),
+  )
+  const written = version.kind === 'rules' ? version.file.seed : 0
+  if (isSampled && (written ?? asked.seed) === undefined) {
+    write('The rules have no seed, so each start draws one; these samples are of seed 0.\n')
+  }
   if (hasConnectionRules && asked.outbound === undefined) {
     write('Rules about connections are left out; --outbound host:port explains them.\n')
   }
@@ -123,21 +130,14 @@ function titleOf({ id, method, name }: Pick<Call, 'id' | 'method' | 'name'>): st
 
 /** Evaluates the rules as a sidecar that has just read them does. */
 function explainAll(
-  { limits, pod, self, neverArmed, outbound }: ExplainOptions,
+  asked: ExplainOptions,
   { facts: known, calls, unread }: ExplainedExchange,
   version: RulesVersion,
 ): ExplainedRequest {
   const now = Date.now()
   const clock = (): number => now
-  const options = {
-    limits,
-    pod,
-    self,
-    neverArmed,
-    guard: undefined,
-    rollbackOn: [],
-    headerFaults: undefined,
-  }
+  const { outbound, seed = '0' } = asked
+  const options = { ...asked, seed, guard: undefined, rollbackOn: [], headerFaults: undefined }
   const { isActive, states } = createGuardedRules(options, { clock })
   isActive.take(version)
   const { ruleSet } = isActive

@@ -78,7 +78,7 @@ export function createRulesEngine(
     clock: steadyClock(),
     onReload: (reload) => {
       metrics.reloaded(reload.version.kind === 'rules' ? 'applied' : reload.version.kind)
-      log.reloaded(reload)
+      log.reloaded(reload, isActive.ruleSet.seed)
       if (reload.version.kind === 'rules') log.unanchored(states.unanchored)
       expiry.follow()
     },

@@ -74,14 +74,15 @@ export class RulesLog {
     this.#isForPeople = isForPeople
   }
 
-  /** Logs a version of the rules. */
-  reloaded({ version, generation }: Reload): void {
+  /** Logs a version of the rules, and the seed of the active ones. */
+  reloaded({ version, generation }: Reload, seed: string): void {
     const digest = this.#isForPeople ? shortDigest(version.digest) : version.digest
     switch (version.kind) {
       case 'rules': {
         const rules = version.file.rules.length
         this.#hasRules = rules > 0
-        const fields = { digest, generation, rules, enabled: version.file.enabled }
+        const { enabled } = version.file
+        const fields = { digest, generation, rules, enabled, seed: Number(seed) }
         this.#logger.info(fields, 'active rules')
         this.#imported(version.imported ?? [])
         return

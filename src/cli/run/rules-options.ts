@@ -51,6 +51,10 @@ export const LIMIT_FLAGS = {
       'name of this pod, for rules about a share of the pods (default: POD_NAME or HOSTNAME)',
       parsePod,
     ),
+    seed: count('seed of the sampling where the rules have none (default: each start draws one)', {
+      min: 0,
+      max: Number.MAX_SAFE_INTEGER,
+    }),
     workload: one(
       'name',
       'name of the Deployment, StatefulSet or Job of this pod, for rules with match.workload',
@@ -152,7 +156,10 @@ export interface RunRules extends GuardedRulesOptions {
 }
 
 /** The limits on rules. */
-export type RuleBounds = Pick<GuardedRulesOptions, 'limits' | 'pod' | 'self' | 'neverArmed'>
+export type RuleBounds = Pick<
+  GuardedRulesOptions,
+  'limits' | 'pod' | 'seed' | 'self' | 'neverArmed'
+>
 
 /** Returns the limits on rules that options and environment set. */
 export function boundsOf(
@@ -166,6 +173,7 @@ export function boundsOf(
     name !== undefined && name !== '' && name.length <= MAX_POD
   return {
     pod: names.find(isPod),
+    seed: flags.seed?.toString(),
     self: { workload: flags.workload },
     neverArmed: neverArmed(flags, env, own),
     limits: { maxPercent, maxDuration, allowFaults, denyTools, excludePaths, dryRun },

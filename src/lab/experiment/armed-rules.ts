@@ -64,9 +64,18 @@ function narrowed(rule: WrittenRule, by: Plan['by'], share: number, until: numbe
   const end = typeof own === 'string' ? Math.min(until, readInstant(own) ?? until) : until
   const timed = { until: new Date(end).toISOString() }
   if (by === 'pods') return { ...rest, ...timed, pods: share }
-  const { probability, percent, ...others } = rest
+  const { probability: _, ...others } = rest
+  return { ...others, ...timed, percent: narrowedPercent(rule, by, share) }
+}
+
+/** Returns the percentage of calls that a rule samples in a stage, on the pods of the stage. */
+export function narrowedPercent(
+  { probability, percent }: WrittenRule,
+  by: Plan['by'],
+  share: number,
+): number {
   const given = typeof probability === 'number' ? probability * 100 : percentOf(percent)
-  return { ...others, ...timed, percent: Math.round(given * share * 1e4) / 1e6 }
+  return by === 'pods' ? given : Math.round(given * share * 1e4) / 1e6
 }
 
 function percentOf(written: unknown): number {

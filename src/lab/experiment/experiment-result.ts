@@ -22,6 +22,7 @@ export type EndCode =
   | 'UNNOTICED'
   | 'NO_INJECTIONS'
   | 'NO_CALLS'
+  | 'IMPROBABLE_SHARE'
   | 'INTERRUPTED'
   | 'RULES_CHANGED'
   | 'DISARMED'
@@ -77,6 +78,11 @@ export interface StageResult extends PhaseResult {
   /** The sidecar's counts, summed over all rules. */
   readonly matched: number
   readonly sampled: number
+  /** The matched calls of which the share was to be sampled, and the samples that it leads to. */
+  readonly considered?: number
+  readonly expected?: number | null
+  /** The probability of such a difference by chance; null where it cannot be computed. */
+  readonly chance?: number | null
   readonly applied: number
   /** The downtime of the killed process; null when no process was killed, or none came back. */
   readonly restartMs: number | null

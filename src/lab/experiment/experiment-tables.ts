@@ -28,18 +28,32 @@ export function errorShare({ load }: PhaseResult): number | null {
   return (load.counts.calls - load.counts.responded) / load.counts.calls
 }
 
+/** Returns the expected samples in words after the sampled ones; empty when they are not known. */
+export function expectedText(expected: number | null | undefined): string {
+  return typeof expected === 'number' ? ` (${expectedNumber(expected)} expected)` : ''
+}
+
+function expectedNumber(expected: number | null | undefined): string {
+  return typeof expected === 'number' ? plainNumber(Number(expected.toFixed(1))) : ''
+}
+
 /** Tabulates the load of each phase. */
 export function phaseTable(result: ExperimentResult): ReportTable {
   return {
     title: 'Phases',
     columns: [
       { name: 'Phase' },
-      ...['Calls', 'Success', 'Errors', 'p50', 'p95', 'Sampled', 'Injected'].map(number),
+      ...['Calls', 'Success', 'Errors', 'p50', 'p95', 'Sampled', 'Expected', 'Injected'].map(
+        number,
+      ),
     ],
     rows: phasesOf(result).map((phase) => {
       const { load } = phase
       const summary = load?.latency.summary
-      const counts = 'sampled' in phase ? [phase.sampled, phase.applied].map(integerText) : ['', '']
+      const counts =
+        'sampled' in phase
+          ? [integerText(phase.sampled), expectedNumber(phase.expected), integerText(phase.applied)]
+          : ['', '', '']
       return [
         phase.label,
         integerText(load?.counts.calls ?? 0),

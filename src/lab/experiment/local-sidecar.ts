@@ -9,7 +9,15 @@ import type { LockHolder } from './lock.ts'
 import type { LocalSpec } from './plan.ts'
 import { restoreFile, RulesFile } from './rules-file.ts'
 import { askRules, askState } from './sidecar-admin.ts'
-import type { Killing, ReplacedRules, Sidecars, SidecarState, Totals } from './sidecars.ts'
+import {
+  type Counts,
+  countsOf,
+  type Killing,
+  type ReplacedRules,
+  type Sidecars,
+  type SidecarState,
+  totalsOf,
+} from './sidecars.ts'
 
 const WAIT_MS = 3000
 const POLL_MS = 50
@@ -53,11 +61,12 @@ export class LocalSidecar implements Sidecars {
     return askRules(this.#admin, signal)
   }
 
-  async totals(names: ReadonlySet<string>, signal?: AbortSignal): Promise<Totals> {
-    const rules = (await this.rules(signal)).filter(({ name }) => names.has(name))
-    const sum = (key: 'matched' | 'sampled' | 'injected'): number =>
-      rules.reduce((total, rule) => total + (rule.counts[key] ?? 0), 0)
-    return { matched: sum('matched'), sampled: sum('sampled'), applied: sum('injected') }
+  async counts(names: ReadonlySet<string>, signal?: AbortSignal): Promise<Counts> {
+    const rules = await this.rules(signal)
+    return countsOf(
+      names,
+      rules.map((rule) => [rule.name, totalsOf(rule)]),
+    )
   }
 
   readTasks(): Promise<readonly TaskReading[]> {

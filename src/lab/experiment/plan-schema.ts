@@ -231,10 +231,12 @@ const plan = section({
   target,
   sidecar,
   steadyState,
-  seed: number(0, 2 ** 32 - 1, {
-    default: 1,
-    description: 'Seed of calls, arguments and sampling; a seed in the rules takes precedence.',
-  }),
+  seed: Type.Optional(
+    number(0, 2 ** 32 - 1, {
+      description:
+        'Seed of calls, arguments and sampling; a seed in the rules takes precedence. Without a seed, each run draws one and its result has it.',
+    }),
+  ),
   rules: Type.Optional(
     Type.Unsafe<unknown>({
       anyOf: [

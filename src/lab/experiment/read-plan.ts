@@ -1,3 +1,4 @@
+import { drawSeed } from '../../base/seeded-random.ts'
 import { sha256Of } from '../../base/digest.ts'
 import { dirname, resolve } from 'node:path'
 import type { CallSpec } from '../load/load-options.ts'
@@ -104,7 +105,7 @@ function planOf(
     file,
     digest: planDigest(file, rules, calls),
     rules,
-    seed: rules?.seed ?? file.seed,
+    seed: rules?.seed ?? file.seed ?? drawSeed(),
     target: new URL(file.target.url),
     sidecar: sidecarOf(file, directory),
     calls,

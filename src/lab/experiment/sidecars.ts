@@ -13,14 +13,39 @@ export interface SidecarState extends State {
   readonly aheadMs: number
 }
 
-/** The summed counts of the rules of a stage. */
+/** The counts of a rule, or of several. */
 export interface Totals {
   readonly matched: number
   readonly sampled: number
   readonly applied: number
+  /** The matched calls of which the share was to be sampled. */
+  readonly considered: number
 }
 
-export const NO_TOTALS: Totals = { matched: 0, sampled: 0, applied: 0 }
+/** The counts by the name of the rule. */
+export type Counts = ReadonlyMap<string, Totals>
+
+export function totalsOf({ counts }: Pick<Rule, 'counts'>): Totals {
+  const { matched = 0, sampled = 0, injected: applied = 0, not_sampled: others = 0 } = counts
+  return { matched, sampled, applied, considered: sampled + others }
+}
+
+export function sumOf(all: Iterable<Totals>): Totals {
+  const sum = { matched: 0, sampled: 0, applied: 0, considered: 0 }
+  for (const each of all) {
+    for (const key of Object.keys(sum) as (keyof Totals)[]) sum[key] += each[key]
+  }
+  return sum
+}
+
+/** Sums the counts of the named rules. */
+export function countsOf(names: ReadonlySet<string>, all: Iterable<[string, Totals]>): Counts {
+  const counts = new Map<string, Totals>()
+  for (const [name, each] of all) {
+    if (names.has(name)) counts.set(name, sumOf([counts.get(name) ?? sumOf([]), each]))
+  }
+  return counts
+}
 
 /** The rules that an experiment replaces. */
 export interface ReplacedRules {
@@ -83,7 +108,7 @@ export interface Sidecars {
   /** Returns the active rules of all sidecars. */
   rules(signal?: AbortSignal): Promise<readonly Rule[]>
   /** Returns the counts of rules since the last `write` with another `appliedAt`. */
-  totals(names: ReadonlySet<string>, signal?: AbortSignal): Promise<Totals>
+  counts(names: ReadonlySet<string>, signal?: AbortSignal): Promise<Counts>
   /** Returns what the sidecars count about tasks of agents. */
   readTasks(): Promise<readonly TaskReading[]>
   /** Restores the rules of an experiment whose process died; returns its id. */

@@ -9,15 +9,19 @@ import {
   type StageResult,
 } from './experiment-result.ts'
 import { type Moment, measuredOf, phaseLoad, runPhase } from './phase.ts'
-import type { Stage } from './plan.ts'
+import type { Plan, Stage } from './plan.ts'
 import { RejectedError, RulesChangedError } from './rejection.ts'
 import type { Context, Stages } from './context.ts'
 import { sidecarPoll } from './sidecar-admin.ts'
-import { type Killing, NO_TOTALS, type SidecarState, type Totals } from './sidecars.ts'
+import { type Counts, type Killing, type SidecarState, sumOf } from './sidecars.ts'
+import { expectedSamples } from './expected-samples.ts'
+import { expectedText } from './experiment-tables.ts'
 import { isUnready } from './steady-phases.ts'
 
 /** Long enough for a target that is slow, or that restarts after a kill. */
 const BEGIN_MS = 2000
+/** By chance alone, one of 1,000 runs is inconclusive. */
+const IMPROBABLE = 1 / 1000
 
 /** Runs the stages until one fails. */
 export async function runStages(context: Context): Promise<Stages> {
@@ -66,14 +70,14 @@ async function runStage(
   steadiness.injected(began)
   const observations = new Observations(isLast ? plan.expected : [])
   let held: Promise<HeldSessions | undefined> | undefined
-  let totals: Totals = NO_TOTALS
+  let counts: Counts = new Map()
   let restartMs: number | null = null
   let watched = false
   let rolledBack: Promise<number> | undefined
   const tick = (moment: Moment): EarlyEnd | 'drain' | undefined => {
     const { at, load, steady, calls, draining, timeline } = moment
     const elapsedMs = at - began
-    const { applied } = totals
+    const { matched, applied } = sumOf(counts.values())
     onEvent({ kind: 'moment', elapsedMs, durationMs, calls, measured: load, applied })
     if (draining) return undefined
     observations.add(load)
@@ -84,7 +88,7 @@ async function runStage(
     if (failedGate === undefined) {
       const isOver = isLast && elapsedMs >= hold && elapsedMs < durationMs && alerts.allFired
       // Without the counts of the sidecars a stage proves nothing.
-      const early = totals.matched > 0 ? context.endEarly?.(timeline) : undefined
+      const early = matched > 0 ? context.endEarly?.(timeline) : undefined
       return alerts.lost(at) ?? early ?? (isOver ? 'drain' : undefined)
     }
     const { gate, measure, measured } = failedGate
@@ -109,7 +113,7 @@ async function runStage(
     onEnd,
     poll: sidecarPoll(sidecars, async (states, signal) => {
       const ended = states.map((state) => sidecarEnd(state, context)).find(Boolean)
-      if (ended === undefined) totals = await sidecars.totals(names, signal)
+      if (ended === undefined) counts = await sidecars.counts(names, signal)
       return ended
     }),
     pollMs: sidecars.paces.pollMs,
@@ -124,8 +128,8 @@ async function runStage(
   })
   const phase = await closingAfter(running, () => held)
   if (phase.end === undefined && !stop.aborted)
-    totals = await sidecars.totals(names).catch(() => totals)
-  const result = { ...phase.result, share: stage.share ?? null, ...totals, restartMs }
+    counts = await sidecars.counts(names).catch(() => counts)
+  const result = { ...phase.result, ...samplesOf(plan, stage, counts), restartMs }
   let end =
     phase.end ?? (stop.aborted ? undefined : stageProblem(context, result, watched, observations))
   if (isLast && !stop.aborted) end = await noticed(context, began, end, phase.end === undefined)
@@ -133,6 +137,11 @@ async function runStage(
   const text = end === undefined ? stageWords(result) : end.why
   onEvent({ kind: 'phase-over', label: stage.label, text })
   return { result, end, rollbackMs: rolledBack === undefined ? null : await rolledBack }
+}
+
+function samplesOf(plan: Plan, stage: Stage, counts: Counts) {
+  const share = stage.share ?? null
+  return { share, ...sumOf(counts.values()), ...expectedSamples(plan, share, counts) }
 }
 
 function notArmed(error: unknown): EarlyEnd {
@@ -144,10 +153,11 @@ function notArmed(error: unknown): EarlyEnd {
 /** Returns the reason to stop after a completed stage, if there is one. */
 function stageProblem(
   { plan }: Context,
-  { load, share, matched, applied }: StageResult,
+  result: StageResult,
   watched: boolean,
   observations: Observations,
 ): EarlyEnd | undefined {
+  const { load, share, matched, applied } = result
   if (load === undefined || load.counts.calls === 0) {
     return { code: 'NO_CALLS', why: 'no call ended' }
   }
@@ -172,7 +182,14 @@ function stageProblem(
         : `no fault was injected into the ${matched} matched calls: increase load or hold`
     return { code: 'NO_INJECTIONS', why }
   }
-  return observations.missing()
+  return observations.missing() ?? improbable(result)
+}
+
+/** Returns the reason why a stage proves nothing that sampled far more or fewer calls than planned. */
+function improbable({ sampled, considered, expected, chance }: StageResult): EarlyEnd | undefined {
+  if (typeof chance !== 'number' || chance >= IMPROBABLE) return undefined
+  const why = `${sampled} of ${considered} calls were sampled${expectedText(expected)}, which chance explains in fewer than 1 of 1,000 runs: run the plan with another seed; if it happens again, check --max-percent of the sidecar`
+  return { code: 'IMPROBABLE_SHARE', why }
 }
 
 const NOTHING_HELD: EarlyEnd = {
@@ -250,11 +267,11 @@ async function killOnce(
   }
 }
 
-function stageWords({ load, sampled, applied, share }: StageResult): string {
+function stageWords({ load, sampled, expected, applied, share }: StageResult): string {
   const calls = `${load?.counts.calls ?? 0} calls`
   return share === null
     ? `passed, ${calls}`
-    : `passed, ${calls}, ${sampled} sampled, ${applied} injected`
+    : `passed, ${calls}, ${sampled} sampled${expectedText(expected)}, ${applied} injected`
 }
 
 /** Returns the reason why the sidecar no longer injects the faults of the stage, if any. */

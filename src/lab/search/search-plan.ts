@@ -116,7 +116,7 @@ function textWith(
   { plan, directory, written, variations, condition }: SearchPlan,
   place: Magnitudes,
   stages: readonly number[],
-  seed = plan.seed,
+  seed = plan.rules!.seed ?? plan.file.seed,
 ): string {
   const { expect: _, rules: __, ...rest } = written
   const { sidecar, load, slo } = rest
@@ -128,7 +128,7 @@ function textWith(
   const [gate, limit] = condition.gate
   const text = {
     ...rest,
-    seed,
+    ...(seed !== undefined && { seed }),
     sidecar: withPath(fieldsOf(sidecar), 'rulesFile', directory),
     ...(load !== undefined && { load: withPath(fieldsOf(load), 'calls', directory) }),
     rules,

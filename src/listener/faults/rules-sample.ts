@@ -25,7 +25,11 @@ export function sampleRules(rules: ActiveRules, ignoredHeaders?: number): RulesS
     unanchored: states.unanchored.length,
     armed: reasons.length === 0 && ruleSet.enabled,
     disarmed,
-    version: current && { digest: current.version.digest, generation: current.generation },
+    version: current && {
+      digest: current.version.digest,
+      generation: current.generation,
+      seed: ruleSet.seed,
+    },
     lastReload: last && { applied: last.version.kind !== 'rejected', at: last.at / 1000 },
   }
 }

@@ -15,6 +15,7 @@ export interface RuleSpec {
   readonly burst?: { readonly rate: number; readonly length: number } | undefined
   readonly episode?: { readonly tasks: number; readonly of: number } | undefined
   readonly stickyBy?: StickyBy | undefined
+  readonly shareSamples?: boolean | undefined
   readonly from?: number | undefined
   readonly until?: number | undefined
   readonly for?: number | undefined

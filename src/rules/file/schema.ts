@@ -73,7 +73,7 @@ const stickyBy = Type.Unsafe<
   ],
   default: 'ordinal',
   description:
-    'Selects the key by which calls are sampled. `ordinal`: the k-th matching call gets the same result in every run. `session`, `args`, `trace` or `{header: name}`: calls that share the value get the same result, on every replica.',
+    'Selects the key by which calls are sampled. `ordinal`: the number of the call, counted by each replica for itself. `session`, `args`, `trace` or `{header: name}`: calls that share the value get the same result, on every replica.',
 })
 
 const rule = section({
@@ -124,6 +124,11 @@ const rule = section({
     ),
   ),
   stickyBy,
+  shareSamples: Type.Boolean({
+    default: false,
+    description:
+      'The n-th matching call gets the same result on every replica. Otherwise replicas sample independently of each other.',
+  }),
   from: Type.Optional(instant({ description: 'Not before this time.' })),
   until: Type.Optional(instant({ description: 'Not from this time on.' })),
   for: Type.Optional(
@@ -210,13 +215,15 @@ const file = section({
     default: 1,
     description: 'The version of this format.',
   }),
-  seed: Type.Unsafe<number>({
-    type: 'integer',
-    minimum: 0,
-    maximum: Number.MAX_SAFE_INTEGER,
-    default: 0,
-    description: 'The same seed and the same calls give the same faults.',
-  }),
+  seed: Type.Optional(
+    Type.Unsafe<number>({
+      type: 'integer',
+      minimum: 0,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description:
+        'The same seed, replicas and calls give the same faults. Without a seed, each start of a sidecar draws one and reports it.',
+    }),
+  ),
   enabled: Type.Boolean({ default: true, description: '`false` disarms everything at once.' }),
   maxActive: Type.Unsafe<number>({
     type: 'integer',

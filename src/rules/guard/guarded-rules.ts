@@ -1,3 +1,4 @@
+import { drawSeed } from '../../base/seeded-random.ts'
 import { Arming, type Disarmed } from './arming.ts'
 import { Guard, type GuardConfig } from './guard.ts'
 import type { RollbackCondition } from './rollback-condition.ts'
@@ -17,6 +18,8 @@ export interface GuardedRulesOptions {
   readonly limits: RuleLimits
   /** The pod's name; without one a rule for a share of the pods is not active. */
   readonly pod: string | undefined
+  /** The seed where the rules have none; drawn without it. */
+  readonly seed?: string | undefined
   /** The labels and workload that rules about certain pods are compared with. */
   readonly self: PodSelf
   /** Why no rule may ever act here; undefined when rules may. */
@@ -56,14 +59,15 @@ export function createGuardedRules(
   options: GuardedRulesOptions,
   { clock, onReload, onArming, onTrip, ...rollback }: GuardedRulesHost,
 ): GuardedRules {
-  const { limits, pod, self, neverArmed, guard, rollbackOn } = options
+  const { limits, pod, seed = String(drawSeed()), self, neverArmed, guard, rollbackOn } = options
   const states = new RuleStates(limits)
   const arming = new Arming(states, clock, onArming)
   if (neverArmed !== undefined) arming.disarm('environment', neverArmed)
-  const parts = { states, arming, limits: { ...limits, pod, self }, clock }
+  const known = { ...limits, pod, seed, self }
+  const parts = { states, arming, limits: known, clock }
   const isActive = new ActiveRules(onReload === undefined ? parts : { ...parts, onReload })
   const headerFaults =
-    options.headerFaults && new HeaderFaults(options.headerFaults, limits, states, clock())
+    options.headerFaults && new HeaderFaults(options.headerFaults, known, states, clock())
   return {
     isActive,
     states,

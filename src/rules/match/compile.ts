@@ -7,12 +7,17 @@ import { notForPod, type PodSelf } from './pod-match.ts'
 import { RuleIndex, type RuleSet } from './rule-set.ts'
 import type { RuleFileSpec, RuleSpec } from '../file/rule-spec.ts'
 import { forbiddenFault, type RuleLimits } from '../guard/rule-limits.ts'
-import { isPodIn, ruleHashes, type Selection } from '../select/selection.ts'
+import {
+  COMMON_SEED,
+  isPodIn,
+  type Replica,
+  replicaSampling,
+  ruleHashes,
+  type Selection,
+} from '../select/selection.ts'
 
 /** Settings from outside the file: the pod, and the limits that the file cannot loosen. */
-export interface CompileOptions extends RuleLimits {
-  /** The pod's name; without one a rule for a share of the pods is not active. */
-  readonly pod?: string | undefined
+export interface CompileOptions extends RuleLimits, Replica {
   /** The labels and workload that rules about certain pods are compared with. */
   readonly self?: PodSelf | undefined
 }
@@ -22,28 +27,33 @@ export const MAX_ACTIVE = 100
 /** Far below the index of every other rule. */
 const FIRST_TEMPORARY = -2_000_000_000
 
-export const NO_RULES: RuleSet = compileRules({ rules: [] })
-
 /** Makes a validated file ready to be planned with. */
 export function compileRules(file: RuleFileSpec, options: CompileOptions = {}): RuleSet {
   const seed = seedOf(file)
   return ruleSetOf(
     file,
     file.rules.map((rule, index) => compileRule(rule, index, seed, options)),
+    options,
   )
 }
 
-/** Returns the seed of the hashes that sample calls. */
-export function seedOf(file: RuleFileSpec): string {
-  return String(file.seed ?? 0)
+/** Returns the written seed of the hashes that sample calls. */
+export function seedOf({ seed }: RuleFileSpec): string | undefined {
+  return seed === undefined ? undefined : String(seed)
 }
 
 /** Puts the compiled rules of a file together. */
-export function ruleSetOf(file: RuleFileSpec, rules: readonly CompiledRule[]): RuleSet {
+export function ruleSetOf(
+  file: RuleFileSpec,
+  rules: readonly CompiledRule[],
+  { seed }: CompileOptions = {},
+): RuleSet {
+  const written = seedOf(file)
   return Object.freeze({
     rules: Object.freeze(rules),
     enabled: file.enabled ?? true,
-    seed: seedOf(file),
+    seed: written ?? seed ?? COMMON_SEED,
+    written,
     maxActive: file.maxActive ?? Infinity,
     index: new RuleIndex(rules),
   })
@@ -52,7 +62,7 @@ export function ruleSetOf(file: RuleFileSpec, rules: readonly CompiledRule[]): R
 export function compileRule(
   rule: RuleSpec,
   index: number,
-  seed: string,
+  written: string | undefined,
   options: CompileOptions,
 ): CompiledRule {
   const spec = rule.match ?? {}
@@ -62,6 +72,7 @@ export function compileRule(
   const isCall = !isHttp && !isConnection
   const match = isCall ? compileCallMatch(spec, self) : compilePlainMatch(spec, self)
   const elsewhere = Object.freeze(notForPod(spec, self ?? {}))
+  const { seed, replica } = replicaSampling(rule, written, options)
   return Object.freeze({
     name: rule.name,
     index,
@@ -74,7 +85,10 @@ export function compileRule(
     match,
     tests: match.tests,
     rest: match.rest,
-    selection: Object.freeze(selectionOf(rule, seed, options, elsewhere.length === 0)),
+    selection: Object.freeze({
+      ...selectionOf(rule, written, options, elsewhere.length === 0),
+      replica,
+    }),
     hashes: ruleHashes(seed, rule.name),
     uses: rule.faults,
     faults: Object.freeze(rule.faults.map((use) => createFault(use))),
@@ -94,7 +108,7 @@ export function compileRule(
 export function compileTemporary(
   rule: RuleSpec,
   order: number,
-  seed: string,
+  seed: string | undefined,
   options: CompileOptions,
 ): CompiledRule {
   const compiled = compileRule(rule, FIRST_TEMPORARY + order, seed, options)
@@ -109,17 +123,17 @@ export function withTemporary(file: RuleSet, temporary: readonly CompiledRule[])
     ...file,
     // In this list the rules of the file keep their places.
     rules: Object.freeze([...file.rules, ...temporary]),
-    maxActive: file === NO_RULES ? MAX_ACTIVE : file.maxActive,
+    maxActive: file.maxActive === Infinity ? MAX_ACTIVE : file.maxActive,
     index: new RuleIndex(temporary, file.index),
   })
 }
 
 function selectionOf(
   rule: RuleSpec,
-  seed: string,
+  seed: string | undefined,
   options: CompileOptions,
   isHere: boolean,
-): Selection {
+): Omit<Selection, 'replica'> {
   const highest = (options.maxPercent ?? 100) / 100
   const capped = (share: number): number => Math.min(share, highest)
   const { ramp, stages, burst, pods, percent, probability } = rule
@@ -146,13 +160,14 @@ function selectionOf(
     burst,
     episode: rule.episode,
     stickyBy: lowerCase(rule.stickyBy ?? 'ordinal'),
-    inPod: isHere && (pods === undefined || pods >= 100 || isInPods(seed, pods / 100, options.pod)),
+    inPod: isHere && (pods === undefined || pods >= 100 || isInPods(pods / 100, options.pod, seed)),
     maxActive: rule.maxActive ?? Infinity,
     highest,
   }
 }
 
-function isInPods(seed: string, share: number, pod: string | undefined): boolean {
+/** The choice must outlive restarts, which draw another seed, and programs outside compute it. */
+function isInPods(share: number, pod: string | undefined, seed = COMMON_SEED): boolean {
   return pod !== undefined && isPodIn(seed, share, pod)
 }
 

@@ -33,7 +33,9 @@ export interface RuleSet {
   readonly rules: readonly CompiledRule[]
   /** False disarms everything. */
   readonly enabled: boolean
+  /** The seed of samples that replicas do not share: written, or of this process. */
   readonly seed: string
+  readonly written: string | undefined
   /** Faults in progress at the same moment, over all rules. */
   readonly maxActive: number
   readonly index: RuleIndex

@@ -3,11 +3,11 @@ import { createFault, type FaultUse } from '../../filters/index.ts'
 import { isHandshake } from '../../mcp/classify.ts'
 import { type AskedFaults, readAskedFaults } from './asked-faults.ts'
 import type { CallFacts } from '../match/call-facts.ts'
-import { compileRules, MAX_ACTIVE } from '../match/compile.ts'
+import { type CompileOptions, compileRules, MAX_ACTIVE } from '../match/compile.ts'
 import type { CompiledRule } from '../match/compiled-rule.ts'
 import { MatchedRule } from './matched-rule.ts'
 import type { Clock, Plan } from './plan.ts'
-import { forbiddenFault, type RuleLimits } from '../guard/rule-limits.ts'
+import { forbiddenFault } from '../guard/rule-limits.ts'
 import type { RuleSet } from '../match/rule-set.ts'
 import type { RuleState } from './rule-state.ts'
 import type { RuleStates } from './rule-states.ts'
@@ -35,12 +35,12 @@ export class HeaderFaults {
   readonly #maxPercent: number
   readonly #maxDelay: number
   #ofSeed: CompiledRule
-  #seed = '0'
+  #seed: string | undefined
   #invalid = 0
 
   constructor(
     options: HeaderFaultOptions,
-    limits: RuleLimits,
+    limits: CompileOptions,
     states: RuleStates,
     /** When it became active, in milliseconds since the epoch. */
     now: number,
@@ -51,10 +51,8 @@ export class HeaderFaults {
     this.#maxPercent = Math.min(options.maxPercent, limits.maxPercent ?? 100)
     this.#maxDelay = Math.min(MAX_ASKED_DELAY_MS, limits.maxDuration ?? Infinity)
     const maxActive = limits.maxActive ?? MAX_ACTIVE
-    const { rules } = compileRules({
-      seed: this.#seed,
-      rules: [{ name: HEADER_FAULTS, faults: [], maxActive }],
-    })
+    const spec = { name: HEADER_FAULTS, faults: [], maxActive }
+    const { rules } = compileRules({ rules: [spec] }, { pod: limits.pod })
     // The rule precedes the file, and no rule of a file has this digest.
     this.rule = Object.freeze({ ...rules[0]!, index: -1, digest: HEADER_FAULTS })
     this.#ofSeed = this.rule

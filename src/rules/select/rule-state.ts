@@ -120,14 +120,14 @@ export class RuleState {
     if (this.#quotaUsed(selection)) return this.#skip('quota_used')
     if (!isConsidered(selection, ordinal)) return this.#skip('not_selected')
     const episodes = this.#episodes
-    if (episodes !== undefined && !episodes.add(stickyKey(selection.stickyBy, facts, ordinal))) {
+    if (episodes !== undefined && !episodes.add(stickyKey(selection, facts, ordinal))) {
       return this.#skip('not_selected')
     }
-    if (this.#burst?.next(rule.hashes.burst.number(String(ordinal))) === false) {
+    if (this.#burst?.next(rule.hashes.burst.number(`${selection.replica}${ordinal}`)) === false) {
       return this.#skip('not_sampled')
     }
     const share = shareAt(selection, now - windowStart(selection, this.since))
-    const key = stickyKey(selection.stickyBy, facts, ordinal)
+    const key = stickyKey(selection, facts, ordinal)
     if (share < 1 && (share <= 0 || rule.hashes.share.number(key) >= share)) {
       return this.#skip('not_sampled')
     }
@@ -151,14 +151,17 @@ export class RuleState {
     const skipped = this.#outOfWindow(selection, now)
     if (skipped !== undefined) return { ...without, result: skipped, ordinal: this.#ordinal }
     if (this.#quotaUsed(selection)) return { ...without, result: 'quota_used' }
-    const key = stickyKey(selection.stickyBy, facts, ordinal)
+    const key = stickyKey(selection, facts, ordinal)
     if (!isConsidered(selection, ordinal) || this.#episodes?.has(key) === false) {
       return { ...without, result: 'not_selected' }
     }
     const burst =
       this.#burst === undefined
         ? undefined
-        : { sample: rule.hashes.burst.number(String(ordinal)), chance: this.#burst.chance }
+        : {
+            sample: rule.hashes.burst.number(`${selection.replica}${ordinal}`),
+            chance: this.#burst.chance,
+          }
     const sample = rule.hashes.share.number(key)
     const isBelow = (burst === undefined || burst.sample < burst.chance) && sample < share
     const isSampled = isBelow && !this.#isAhead(selection, ordinal)

@@ -17,6 +17,8 @@ export interface Selection extends ShareConfig, WindowConfig, OrdinalConfig {
   readonly burst?: BurstConfig | undefined
   readonly episode?: EpisodeConfig | undefined
   readonly stickyBy: StickyBy
+  /** Precedes an ordinal in a key, so that replicas sample independently; empty when they share. */
+  readonly replica: string
   /** False when this replica is not among the rule's share of pods. */
   readonly inPod: boolean
   /** Limits the faults of this rule in progress. */
@@ -36,6 +38,38 @@ export interface RuleHashes {
 export function ruleHashes(seed: string, rule: string): RuleHashes {
   const share = SampleHash.of(seed, rule)
   return { share, burst: share.with('burst'), fault: share.with('fault') }
+}
+
+/** Names a replica, and the seed that its start drew or its options set. */
+export interface Replica {
+  readonly pod?: string | undefined
+  readonly seed?: string | undefined
+}
+
+/** The samples that a rule has in common on all replicas. */
+interface SharedSampling {
+  readonly stickyBy?: StickyBy | undefined
+  readonly shareSamples?: boolean | undefined
+}
+
+/** Replaces a missing seed where replicas must agree. */
+export const COMMON_SEED = '0'
+
+/**
+ * Returns the seed of a rule's hashes, and the prefix of ordinals in its keys. Each replica counts
+ * ordinals for itself: without the prefix, and the seed of its own, all would sample in lockstep.
+ * Replicas must agree about calls that share a property, such as a session.
+ */
+export function replicaSampling(
+  { stickyBy = 'ordinal', shareSamples = false }: SharedSampling,
+  written: string | undefined,
+  { pod, seed: own }: Replica,
+): { readonly seed: string; readonly replica: string } {
+  const isSticky = stickyBy !== 'ordinal'
+  const seed = written ?? (isSticky || shareSamples ? COMMON_SEED : (own ?? COMMON_SEED))
+  if (shareSamples) return { seed, replica: '' }
+  const fields = [isSticky && written === undefined ? own : undefined, pod]
+  return { seed, replica: fields.map((each) => (each === undefined ? '' : `${each}/`)).join('') }
 }
 
 /** Returns true when a pod is in a share (0 to 1) of all pods; the pods are equal for all rules. */
@@ -143,8 +177,8 @@ export function isConsidered(config: OrdinalConfig, k: number): boolean {
 export type StickyBy = 'ordinal' | 'session' | 'args' | 'trace' | { readonly header: string }
 
 /** Returns the sampling key of a call; its ordinal where the call lacks the property. */
-export function stickyKey(stickyBy: StickyBy, facts: Facts, ordinal: number): string {
-  return sharedKey(stickyBy, facts) ?? String(ordinal)
+export function stickyKey({ stickyBy, replica }: Selection, facts: Facts, ordinal: number): string {
+  return sharedKey(stickyBy, facts) ?? `${replica}${ordinal}`
 }
 
 /** Returns the arguments of a call, from the parameter of its method. */

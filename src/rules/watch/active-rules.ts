@@ -5,7 +5,6 @@ import {
   type CompileOptions,
   compileRules,
   compileTemporary,
-  NO_RULES,
   withTemporary,
 } from '../match/compile.ts'
 import type { CompiledRule } from '../match/compiled-rule.ts'
@@ -63,11 +62,12 @@ export class ActiveRules {
   readonly clock: () => number
   #limits: CompileOptions
   readonly #onReload: (reload: Reload) => void
+  readonly #none: RuleSet
   /** The rules of the file alone. */
-  #file: RuleSet = NO_RULES
+  #file: RuleSet
   #temporary: readonly TemporaryRule[] = []
   #added = 0
-  #ruleSet: RuleSet = NO_RULES
+  #ruleSet: RuleSet
   #current: Reload | undefined
   #last: Reload | undefined
   #compiling: Compiling | undefined
@@ -79,6 +79,7 @@ export class ActiveRules {
     this.clock = clock
     this.#limits = limits
     this.#onReload = onReload
+    this.#none = this.#file = this.#ruleSet = compileRules({ rules: [] }, limits)
   }
 
   /** The temporary rules and those of the file. */
@@ -127,7 +128,7 @@ export class ActiveRules {
     this.#compiling = undefined
     // Before the first version there are no calls to delay.
     const isFirst = this.#last === undefined
-    if (version.kind === 'absent') this.#adopt(version, NO_RULES)
+    if (version.kind === 'absent') this.#adopt(version, this.#none)
     else if (isFirst || version.file.rules.length <= MAX_AT_ONCE) this.#takeNow(version)
     // A listener may throw; the rules are active then, and the error has no recipient.
     else this.#takeLater(version).catch(() => undefined)
@@ -139,7 +140,7 @@ export class ActiveRules {
    */
   addTemporary(spec: RuleSpec, text: string): TemporaryRule {
     const order = this.#added++
-    const rule = compileTemporary(spec, order, this.#file.seed, this.#limits)
+    const rule = compileTemporary(spec, order, this.#file.written, this.#limits)
     const added = { spec, text, order, rule }
     if (rule.forbidden === undefined) this.#setTemporary([...this.#temporary, added])
     return added
@@ -215,11 +216,11 @@ export class ActiveRules {
 
   #identifyTemporary(): void {
     if (!this.#temporary.some(({ spec }) => isAboutPods(spec.match ?? {}))) return
-    const { seed } = this.#file
+    const { written } = this.#file
     this.#setTemporary(
       this.#temporary.map((each) => ({
         ...each,
-        rule: compileTemporary(each.spec, each.order, seed, this.#limits),
+        rule: compileTemporary(each.spec, each.order, written, this.#limits),
       })),
     )
   }

@@ -34,5 +34,5 @@ export async function compileInSlices(
   }
   // The index is built in one slice.
   await nextTurn()
-  return signal.aborted ? undefined : ruleSetOf(file, rules)
+  return signal.aborted ? undefined : ruleSetOf(file, rules, options)
 }

@@ -191,6 +191,7 @@ function inTurn(ports: ReadonlyMap<string, number>): RequestListener {
 function usual(port: number) {
   return {
     name: 'pods',
+    seed: 1,
     target: { url: `http://127.0.0.1:${port}/mcp`, environment: 'staging' },
     sidecar: { kubernetes: { namespace: 'shop', selector: { app: 'shop' } }, expiry: '5s' },
     steadyState: { errors: '1%', for: '300ms', within: '20s' },

@@ -115,6 +115,7 @@ export async function experimentStage(
 function usual({ port, admin }: Squall, rulesFile: string): Changes {
   return {
     name: 'test',
+    seed: 1,
     target: { url: `http://127.0.0.1:${port}/mcp`, environment: 'staging' },
     sidecar: { admin, rulesFile },
     steadyState: { errors: '1%', for: '300ms', within: '8s' },

@@ -34,6 +34,7 @@ describe('a rules file', () => {
           match: { tool: 'search_*', headers: { 'x-chaos': 'on' } },
           percent: 30,
           stickyBy: 'ordinal',
+          shareSamples: false,
           enabled: true,
           dryRun: false,
           marker: true,
@@ -49,6 +50,7 @@ describe('a rules file', () => {
           match: { tool: ['query_db', 'list_tables'] },
           first: 2,
           stickyBy: 'ordinal',
+          shareSamples: false,
           enabled: true,
           dryRun: false,
           marker: true,
@@ -109,7 +111,6 @@ describe('a rules file', () => {
   ])('of %j has no rules: %s', (text) => {
     expect(accepted(text)).toEqual({
       version: 1,
-      seed: 0,
       enabled: true,
       maxActive: 100,
       rules: [],

@@ -25,6 +25,7 @@ function excess(counts: ArrayLike<number>, total: number): number {
 const hex = '0123456789abcdef'
 const kinds: readonly (readonly [string, (i: number) => string])[] = [
   ['ordinals', (i) => String(i)],
+  ['ordinals of a replica', (i) => `weather-7f9c5d6b8-x2k4q/${i}`],
   ['session ids', (i) => `5b2c9e1a-${String(i).padStart(8, '0')}-4a7f`],
   [
     'trace ids',

@@ -1,5 +1,5 @@
 import type { Rule } from '../../../admin/api.ts'
-import { NO_TOTALS, type Totals } from '../../../lab/experiment/sidecars.ts'
+import { type Counts, countsOf, type Totals, totalsOf } from '../../../lab/experiment/sidecars.ts'
 
 /** A process that counts, and the counts of its rules at the last look. */
 interface Counter {
@@ -41,22 +41,9 @@ export class PodCounts {
     for (const rule of own) counter.counts.set(rule.name, totalsOf(rule))
   }
 
-  /** Returns the sum over the named rules. */
-  sum(names: ReadonlySet<string>): Totals {
+  /** Returns the sums of the named rules. */
+  sum(names: ReadonlySet<string>): Counts {
     const all = [...this.#counters.values()].flat().flatMap(({ counts }) => [...counts])
-    return all
-      .filter(([name]) => names.has(name))
-      .reduce(
-        (sum, [, each]) => ({
-          matched: sum.matched + each.matched,
-          sampled: sum.sampled + each.sampled,
-          applied: sum.applied + each.applied,
-        }),
-        NO_TOTALS,
-      )
+    return countsOf(names, all)
   }
-}
-
-function totalsOf({ counts: { matched = 0, sampled = 0, injected: applied = 0 } }: Rule): Totals {
-  return { matched, sampled, applied }
 }

@@ -22,11 +22,11 @@ import type { LockHolder } from '../../../lab/experiment/lock.ts'
 import type { PodsSpec } from '../../../lab/experiment/plan.ts'
 import { podsUnreachable, RejectedError } from '../../../lab/experiment/rejection.ts'
 import type {
+  Counts,
   Killing,
   ReplacedRules,
   Sidecars,
   SidecarState,
-  Totals,
 } from '../../../lab/experiment/sidecars.ts'
 import { openRejections, runningRejection } from './open-rejections.ts'
 import { PodCounts } from './pod-counts.ts'
@@ -119,7 +119,7 @@ export class PodSidecars implements Sidecars {
     return pods.filter(({ isTerminating }) => !isTerminating).flatMap(({ rules }) => rules)
   }
 
-  async totals(names: ReadonlySet<string>, signal?: AbortSignal): Promise<Totals> {
+  async counts(names: ReadonlySet<string>, signal?: AbortSignal): Promise<Counts> {
     await this.#look(signal)
     return this.#counts.sum(names)
   }
