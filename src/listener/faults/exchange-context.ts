@@ -66,6 +66,8 @@ export interface InjectedRecord extends FaultRef {
   readonly delayMs: number | undefined
   /** False when the fault took effect on the call before, as with each event of a stream. */
   readonly first: boolean
+  /** True for a later request that the effect on a sampled call reaches: not counted again. */
+  readonly isLater?: true
 }
 
 export type { NotApplicableReason }

@@ -123,7 +123,13 @@ export class FaultPlanner {
     trace: string | undefined,
   ): void {
     const listener = this.#parts.listenerOf(session, trace)
-    const callbacks = { ...ref, effect: 'expired', delayMs: undefined, first: true }
+    const callbacks = {
+      ...ref,
+      effect: 'expired',
+      delayMs: undefined,
+      first: true,
+      isLater: true,
+    } as const
     if (calls.length === 0) listener.injected({ ...callbacks, call: undefined })
     for (const call of calls) listener.injected({ ...callbacks, call })
   }

@@ -119,14 +119,14 @@ class ExchangeReport implements FaultListener {
 
   injected(record: InjectedRecord): void {
     const { telemetry, logger, ruleLabel, recent, now, injections } = this.#parts
-    const { rule, fault, call, first, effect } = record
+    const { rule, fault, call, first, effect, isLater = false } = record
     // An infinite wait has no duration.
     const delayMs = Number.isFinite(record.delayMs) ? record.delayMs : undefined
     telemetry.injected({
       rule: ruleLabel(rule),
       fault,
       tool: toolOf(call),
-      first,
+      first: first && !isLater,
       delaySeconds: delayMs === undefined ? undefined : delayMs / 1000,
       trace: this.#trace,
     })
