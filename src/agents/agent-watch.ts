@@ -207,10 +207,13 @@ export class AgentWatch {
   }
 
   #follow(action: Action): void {
-    const { task } = action
+    const { task, receivedAt } = action
+    const others = task.open - (action.isPassive ? 0 : 1)
     for (const event of task.undecided.slice()) {
-      if (action.isPassive && !event.isRepeatedBy(action)) continue
-      if (event.followedBy(action)) this.#decide(task, event)
+      // The window ended since the last sweep.
+      const isLate = others === 0 && event.expectedAt + this.window <= receivedAt
+      if (!isLate && action.isPassive && !event.isRepeatedBy(action)) continue
+      if (isLate || event.followedBy(action)) this.#decide(task, event)
     }
   }
 

@@ -29,6 +29,8 @@ export interface Readiness {
 }
 
 const SWEEP_INTERVAL = 1_000
+/** A verdict is at most this late. */
+const VERDICT_INTERVAL = 50
 
 /** Runs all listeners of the process. */
 export class Sidecar {
@@ -47,6 +49,7 @@ export class Sidecar {
   readonly #files: readonly TlsFiles[]
   #state: 'starting' | 'listening' | 'draining' = 'starting'
   #sweeper: NodeJS.Timeout | undefined
+  #judge: NodeJS.Timeout | undefined
   #drained: Promise<void> | undefined
 
   constructor(
@@ -129,6 +132,10 @@ export class Sidecar {
     // Bytes that arrived while the process stood still are read before a client counts as slow.
     this.#sweeper = setInterval(() => afterReads(() => this.sweep()), SWEEP_INTERVAL)
     this.#sweeper.unref()
+    const agents = this.#agents
+    if (agents !== undefined) {
+      this.#judge = setInterval(() => agents.sweep(performance.now()), VERDICT_INTERVAL).unref()
+    }
     this.#state = 'listening'
     return bound
   }
@@ -221,6 +228,7 @@ export class Sidecar {
   async close(): Promise<void> {
     this.#state = 'draining'
     clearInterval(this.#sweeper)
+    clearInterval(this.#judge)
     for (const port of this.#ports) port.close()
     this.stdio?.close()
     this.#outbound?.close()

@@ -116,6 +116,10 @@ export function watched(
     evicted: () => evicted,
     now: () => at,
     call: (asked: Asked, ended?: Ended): void => end(begin(asked), ended),
+    /** Passes time without a sweep. */
+    pass: (ms: number): void => {
+      at += ms
+    },
     wait: (ms: number): void => {
       at += ms
       watch.sweep(at)

@@ -2,7 +2,7 @@ import * as Type from 'typebox'
 import { API, type ErrorKind } from '../../admin/api.ts'
 import { matchesGlob } from '../../base/glob.ts'
 import { oneLine } from '../../base/text/foreign-text.ts'
-import { trafficIn, type Traffic } from '../../lab/slo/traffic.ts'
+import { NEWEST_MISSING, trafficIn, type Traffic } from '../../lab/slo/traffic.ts'
 import type { Control } from './control.ts'
 import { type ControlTool, defineTool, FOREIGN, READ_ONLY } from './control-tool.ts'
 import { adminUrl, askSidecar, chosenSidecar, SIDECAR } from './open-sidecars.ts'
@@ -55,7 +55,9 @@ export function observeTool({ bounds, access }: Control): ControlTool {
       note: Type.String(),
       sidecar: Type.String(),
       armed: Type.Boolean(),
-      seconds: Type.Number({ description: 'The time that the figures are about.' }),
+      seconds: Type.Number({
+        description: 'The time that the figures are about, in steps of 5 s.',
+      }),
       traffic: Type.Array(trafficShape),
       errors: Type.Array(
         Type.Object({
@@ -84,7 +86,7 @@ export function observeTool({ bounds, access }: Control): ControlTool {
       const wanted = (tool: string | undefined): boolean =>
         glob === undefined || (tool !== undefined && matchesGlob(glob, tool))
       const data = {
-        note: FOREIGN,
+        note: `${FOREIGN} ${NEWEST_MISSING}`,
         sidecar: adminUrl(sidecar).origin,
         armed,
         seconds,
@@ -94,7 +96,7 @@ export function observeTool({ bounds, access }: Control): ControlTool {
           .slice(0, MAX_ERRORS)
           .map(shownError),
       }
-      return { text: `${FOREIGN}\n${JSON.stringify(data, null, 1)}`, data }
+      return { text: `${FOREIGN} ${NEWEST_MISSING}\n${JSON.stringify(data, null, 1)}`, data }
     },
   })
 }

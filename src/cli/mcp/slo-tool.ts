@@ -7,6 +7,7 @@ import { prometheusBaselines } from '../../lab/slo/prometheus-baseline.ts'
 import { type Baseline, baselinesOf } from '../../lab/slo/baseline.ts'
 import { LABEL_NAME, PROMQL_DURATION } from '../../lab/slo/series.ts'
 import { suggestSlos, whyNoSuccessSlo } from '../../lab/slo/suggest-slo.ts'
+import { NEWEST_MISSING } from '../../lab/slo/traffic.ts'
 import { monitorHeadersOf } from '../experiment/run-here.ts'
 import type { Control } from './control.ts'
 import { type ControlTool, defineTool, FOREIGN, READ_ONLY } from './control-tool.ts'
@@ -105,11 +106,16 @@ export function sloTool(control: Control): ControlTool {
         )
       })
       return {
-        text: [FOREIGN, ...lines, ...without].join('\n'),
-        data: { note: FOREIGN, slos, without },
+        text: [noteOn(prometheus), ...lines, ...without].join('\n'),
+        data: { note: noteOn(prometheus), slos, without },
       }
     },
   })
+}
+
+/** Returns what to know about figures of a sidecar, or of Prometheus. */
+function noteOn(prometheus: string | undefined): string {
+  return prometheus === undefined ? `${FOREIGN} ${NEWEST_MISSING}` : FOREIGN
 }
 
 async function sidecarBaselines(

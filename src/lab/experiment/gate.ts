@@ -74,7 +74,7 @@ export function fails({ measure, operator, limit }: Gate, measured: Measured): b
 /** Formats a measured value. */
 export function shownMeasure(measure: Measure, value: number | null): string {
   if (value === null) return 'nothing'
-  if (measure.startsWith('health ')) return value < 1 ? 'failing' : 'ok'
+  if (measure.startsWith('health ')) return `met by ${percentage(value)} of the responses`
   if (measure.startsWith('promql ')) return String(Number(value.toPrecision(4)))
   return isShare(measure) ? percentage(value) : latency(value)
 }

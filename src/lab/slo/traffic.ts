@@ -23,6 +23,10 @@ export interface Window {
   readonly traffic: readonly Traffic[]
 }
 
+/** The points are of whole steps, so the newest calls are in none. */
+export const NEWEST_MISSING =
+  'Calls are counted in steps of 5 s: those of the last 5 s may be missing.'
+
 /** Adds up the points of the last seconds. The p50 is their median, the p95 the highest of them. */
 export function trafficIn({ stepSeconds, at, series }: History, seconds: number): Window {
   // The first point is compared with nothing.

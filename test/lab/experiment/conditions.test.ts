@@ -68,9 +68,11 @@ test('a health endpoint that fails in a stage ends the experiment', async () => 
   const result = await stage.run(usual({ health: { ...health, for: '500ms' } }), { onEvent })
   expect(result).toMatchObject({ verdict: 'failed', code: 'ABORT_CONDITION', restored: true })
   const measure = `health ${observed.url} body "\\"ready\\""`
-  expect(result.why).toBe(`${measure} for 500ms: it is failing`)
+  expect(result.why).toBe(`${measure} for 500ms: it is met by 0 % of the responses`)
   expect(result.failedGate).toEqual({ gate: `${measure} for 500ms`, measure, measured: 0 })
-  expect(noteLines(result).join('\n')).toContain(`Conditions of "before": ${measure} ok.`)
+  expect(noteLines(result).join('\n')).toContain(
+    `Conditions of "before": ${measure} met by 100 % of the responses.`,
+  )
 })
 
 test.each([
@@ -79,7 +81,9 @@ test.each([
   ['match in the body', { body: { regex: '^ready' } }],
 ])('a health endpoint without the expected %s is no steady state', async (_, expected) => {
   const health = { url: observed.url, ...expected }
-  expect(await reasons({ steadyState: { health } })).toMatch(/^NOT_STEADY: .* is failing;/)
+  expect(await reasons({ steadyState: { health } })).toMatch(
+    /^NOT_STEADY: .* is met by 0 % of the responses;/,
+  )
 })
 
 test('health endpoints with the expected status and bodies are a steady state', async () => {
@@ -206,4 +210,14 @@ ${written}
   const readText = (): Promise<string> => Promise.reject(new Error('no file is named'))
   const read = await readPlan(text, { file: 'plan.yaml', directory: '/nowhere', readText })
   expect(read.ok ? '' : read.problems.map(problemLines).join('')).toContain(complaint)
+})
+
+test('an expected status is reported by its share of the responses, not as failing', async () => {
+  const health = { url: observed.url, status: 503 }
+  const onEvent = inStage(unhealthy)
+  const result = await stage.run({ expect: { during: { health } } }, { onEvent })
+  expect(result, result.why).toMatchObject({ verdict: 'passed' })
+  const [before, during] = noteLines(result).filter((line) => line.includes('status 503'))
+  expect(before).toContain('status 503 met by 0 % of the responses.')
+  expect(during).toMatch(/status 503 met by [1-9][\d.]* % of the responses\.$/)
 })

@@ -120,12 +120,12 @@ export class Samplers {
   }
 }
 
-/** Returns the mean of shares; of others the last value, or the worst of a whole phase. */
+/** Returns the mean of shares; of others the last value. Over a phase, that of a query is the worst. */
 function valueOf(spec: SamplerSpec, samples: readonly Sample[], isNow: boolean): number | null {
   const last = samples.at(-1)!.value
   const values = samples.map(({ value }) => value).filter((value) => value !== null)
   if (values.length === 0) return null
-  if (spec.kind === 'health') return isNow ? last : Math.min(...values)
+  if (spec.kind === 'health' && isNow) return last
   if (spec.kind === 'promql') {
     if (isNow || last === null) return last
     return spec.promql.max === undefined ? Math.min(...values) : Math.max(...values)
