@@ -23,6 +23,7 @@ import type { AppProbes } from './probes/app-probe.ts'
 import { changeGuard, type ReadAccess, readGuard } from './guards.ts'
 import { TrafficHistory } from './traffic-history.ts'
 import type { PlanSetting } from './next/next-plan.ts'
+import { serveWithin } from './connection-limit.ts'
 import { createHandler } from './handler.ts'
 import { liveSnapshots } from './live-snapshot.ts'
 import { pageResponse, pageRoutes } from './page-files.ts'
@@ -95,19 +96,14 @@ export function createAdmin(options: AdminOptions): Admin {
     bodyTimeoutMs: options.bodyTimeoutMs ?? BODY_TIMEOUT_MS,
     countRejection: (reason) => options.metrics.adminRejected?.(reason),
   })
-  const server = createServer(
-    {
-      maxHeaderSize: MAX_HEADER_BYTES,
-      headersTimeout: HEADER_TIMEOUT_MS,
-      requestTimeout: REQUEST_TIMEOUT_MS,
-      keepAliveTimeout: KEEP_ALIVE_MS,
-      connectionsCheckingInterval: SWEEP_MS,
-    },
-    handler,
-  )
-  server.maxConnections = options.maxConnections ?? MAX_CONNECTIONS
-  // No `100 Continue` for a body that is not read.
-  server.on('checkContinue', handler)
+  const server = createServer({
+    maxHeaderSize: MAX_HEADER_BYTES,
+    headersTimeout: HEADER_TIMEOUT_MS,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    connectionsCheckingInterval: SWEEP_MS,
+  })
+  serveWithin(options.maxConnections ?? MAX_CONNECTIONS, server, handler)
   return {
     paths: [...routes.keys()],
     listen: async (given) => {

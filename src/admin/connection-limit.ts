@@ -1,0 +1,42 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { AdminHandler } from './handler.ts'
+
+/**
+ * Serves requests and bounds connections so that clients without a token cannot keep probes out:
+ * above the limit, a new connection ends the one that has been idle longest. Above half of the
+ * limit, connections end after their response.
+ */
+export function serveWithin(limit: number, server: Server, handler: AdminHandler): void {
+  /** The least recently used first, each with its last response. */
+  const connections = new Map<Socket, ServerResponse | undefined>()
+  server.on('connection', (socket: Socket) => {
+    if (connections.size >= limit) {
+      const ended = leastNeeded(connections)
+      connections.delete(ended)
+      ended.destroy()
+    }
+    connections.set(socket, undefined)
+    socket.once('close', () => connections.delete(socket))
+  })
+  const serve = (request: IncomingMessage, response: ServerResponse): void => {
+    // A connection that made room for another one is not served any more.
+    if (!connections.delete(request.socket)) return
+    connections.set(request.socket, response)
+    if (connections.size > limit / 2) response.shouldKeepAlive = false
+    handler(request, response)
+  }
+  server.on('request', serve)
+  // No `100 Continue` for a body that is not read.
+  server.on('checkContinue', serve)
+}
+
+/** Returns the oldest connection without an open response, or else the oldest. */
+function leastNeeded(connections: ReadonlyMap<Socket, ServerResponse | undefined>): Socket {
+  let oldest: Socket | undefined
+  for (const [socket, response] of connections) {
+    if (response === undefined || response.writableEnded) return socket
+    oldest ??= socket
+  }
+  return oldest!
+}
