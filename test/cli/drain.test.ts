@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, describe, expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
+import { eventually } from '../support/eventually.ts'
 import { OPEN_STREAM, STREAM_HEAD, toolCall } from '../support/mcp-bytes.ts'
 import { portOf, startProgram, type Program } from '../support/program.ts'
 import {
@@ -102,6 +103,29 @@ describe('a drain', () => {
     expect(program.lines.at(-1)?.['msg']).toBe('stopped')
     expect(program.stderr()).toBe('')
   })
+
+  test.each(['fast', 'standard'])(
+    'serves the connections that wait to be accepted when the signal comes (%s)',
+    async (engine) => {
+      const { program, port, held } = await stand('--engine', engine)
+      // The kernel accepts for a process that stands still, and keeps the bytes.
+      program.signal('SIGSTOP')
+      const clients = await Promise.all(Array.from({ length: 50 }, async () => client(port)))
+      await Promise.all(clients.map(async (each, id) => each.send(toolCall(id), 'POST')))
+      program.signal('SIGTERM')
+      program.signal('SIGCONT')
+      await eventually(() => (held.length === 50 ? undefined : `${held.length} requests`))
+      const ok = response('200 OK', ['Content-Type', 'application/json'], '{}')
+      await Promise.all(held.map(async (exchange) => exchange.write(ok)))
+      const given = await Promise.all(clients.map(async (each) => each.response()))
+      expect(given.map((each) => each?.status)).toEqual(Array<number>(50).fill(200))
+      expect(new Set(given.map((each) => valueOf(each!.headers, 'connection')))).toEqual(
+        new Set(['close']),
+      )
+      for (const each of clients) each.close()
+      expect(await program.ended).toEqual({ code: 0, signal: null })
+    },
+  )
 
   test('lets an event stream go on, and ends when the upstream has ended it', async () => {
     const { app, program, port, admin } = await stand()

@@ -105,12 +105,12 @@ export class HttpFront {
   }
 
   /**
-   * Stops accepting connections; ends idle ones now, and others after their last request, which may
-   * still be arriving. Resolves when all connections have ended, with upgraded ones.
+   * Stops accepting connections, after those that wait; ends idle ones now, and others after their
+   * last request, which may still be arriving. Resolves when all connections have ended, with upgraded ones.
    */
-  drain(): Promise<void> {
+  async drain(): Promise<void> {
     this.#draining = true
-    stopListening(this.server)
+    await stopListening(this.server)
     afterReads(() => this.#endAfterLast())
     return new Promise((resolve) => {
       this.#onEmpty = resolve
