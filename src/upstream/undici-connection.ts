@@ -6,6 +6,7 @@ import type { ConnectionEvents, PooledConnection } from './connection-pool.ts'
 import { SocketGuard } from './socket-guard.ts'
 import { StatusLine } from './status-line.ts'
 import { undiciClient } from './undici-module.ts'
+import { wasReset } from './was-reset.ts'
 
 /** Configures the connections of one upstream. */
 export interface ConnectionOptions {
@@ -88,7 +89,7 @@ export class UndiciConnection implements PooledConnection {
       else if (this.fate === 'open') this.fate = 'broken'
     })
     socket.once('end', () => {
-      if (this.fate === 'open') this.fate = 'closed'
+      if (this.fate === 'open') this.fate = wasReset(socket) ? 'reset' : 'closed'
     })
     socket.once('close', () => {
       if (this.fate === 'open') this.fate = 'closed'

@@ -71,7 +71,8 @@ export class RawClient {
         this.#wake()
         resolve(fate)
       }
-      socket.on('end', () => depart('fin'))
+      // libuv reports a reset that arrives together with bytes as an end.
+      socket.on('end', () => depart(socket.remoteAddress === undefined ? 'reset' : 'fin'))
       socket.on('error', () => depart('reset'))
       socket.on('close', () => depart('fin'))
     })

@@ -6,6 +6,7 @@ import type { ChunkRun } from '../../http/chunk-run.ts'
 import type { Failure } from '../../http/transfer.ts'
 import { ConnectError, type Connector } from '../connector.ts'
 import type { ConnectionEvents, PooledConnection } from '../connection-pool.ts'
+import { wasReset } from '../was-reset.ts'
 import { BridgedSocket } from './bridged-socket.ts'
 
 /** Configures the connections of one upstream. */
@@ -39,6 +40,7 @@ const READ_SIZE = 64 * 1024
 const BULK = 2 * READ_SIZE
 
 const RESET: Failure = { kind: 'reset', message: 'the upstream reset the connection' }
+const RESET_CODE = { code: 'ECONNRESET' }
 const CLOSED: Failure = {
   kind: 'closed',
   message: 'the upstream closed the connection before its response was whole',
@@ -288,7 +290,9 @@ export class FastConnection implements PooledConnection, PieceTaker {
   }
 
   #ended(): void {
-    if (this.#bridge === undefined) this.#socket.destroy()
+    const socket = this.#socket
+    if (wasReset(socket)) socket.destroy(Object.assign(new Error(RESET.message), RESET_CODE))
+    else if (this.#bridge === undefined) socket.destroy()
     else this.#bridge.feed(null)
   }
 
