@@ -8,6 +8,10 @@ export interface ConnectionEvents<C> {
 export interface PooledConnection {
   alive: boolean
   busy: boolean
+  /** The end of the last exchange, by the pool's clock. */
+  idleSince: number
+  /** True when a request waits until an end that has arrived already is read. */
+  looksFirst: boolean
   /** Returns true when the idle time of the connection has ended. */
   isStale(now: number): boolean
   /** Ends the connection at once, whatever it is doing. */
@@ -23,6 +27,9 @@ export interface ConnectionPoolOptions<C> {
   readonly onConnections: (delta: number) => void
   readonly now: () => number
 }
+
+/** Servers close connections that are idle for some seconds; the end may have arrived unread. */
+const LONG_IDLE = 1_000
 
 /**
  * Connections to one upstream. The one used last is used first, so that as few as possible idle
@@ -78,6 +85,7 @@ export class ConnectionPool<C extends PooledConnection> {
         continue
       }
       connection.busy = true
+      connection.looksFirst = now - connection.idleSince > LONG_IDLE
       return connection
     }
     return undefined
@@ -101,6 +109,7 @@ export class ConnectionPool<C extends PooledConnection> {
   /** Returns a reusable connection to the pool after an exchange. */
   release(connection: C): void {
     connection.busy = false
+    connection.idleSince = this.#options.now()
     if (this.#options.reuse) this.#idle.push(connection)
     else this.discard(connection)
   }

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import type { Client, Dispatcher } from 'undici'
+import { afterReads } from '../base/after-reads.ts'
 import type { Connector } from './connector.ts'
 import { RequestHeadWriter } from './request-head-writer.ts'
 import type { ConnectionEvents, PooledConnection } from './connection-pool.ts'
@@ -38,6 +39,8 @@ export class UndiciConnection implements PooledConnection {
   fate: SocketFate = 'open'
   alive = true
   busy = false
+  idleSince = 0
+  looksFirst = false
   readonly #client: Client
   #connecting: Socket | undefined
 
@@ -66,7 +69,9 @@ export class UndiciConnection implements PooledConnection {
   }
 
   dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
-    this.#client.dispatch(options, handler)
+    // undici sends a request whose connection has ended on a new one.
+    if (this.looksFirst) afterReads(() => this.#client.dispatch(options, handler))
+    else this.#client.dispatch(options, handler)
   }
 
   /** Returns false: undici itself ends idle connections. */

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import { CHUNKED, ResponseReader } from '../../http/fast/response-reader.ts'
 import { ChunkReader, type PieceTaker } from '../../http/fast/chunk-reader.ts'
+import { afterReads } from '../../base/after-reads.ts'
 import { copyOf } from '../../base/bytes.ts'
 import type { ChunkRun } from '../../http/chunk-run.ts'
 import type { Failure } from '../../http/transfer.ts'
@@ -15,7 +16,6 @@ export interface FastConnectionOptions {
   /** Retires an idle connection after this, or 2 s before the announced timeout of the upstream. */
   readonly idle: number
   readonly maxResponseHead: number
-  readonly now: () => number
 }
 
 /** Receives the response to the request on a connection. */
@@ -26,6 +26,8 @@ export interface ConnectionUser {
   /** Ends a complete response; `reusable` is true when the connection can carry another request. */
   end(reusable: boolean): void
   fail(failure: Failure): void
+  /** Returns a request of which the upstream got no byte, because it had closed the connection. */
+  unsent(text: string, body: Uint8Array | undefined): void
   /** Hands the connection to another parser; `begun` is true after the headers were delivered. */
   handOver(socket: BridgedSocket, begun: boolean): void
 }
@@ -53,6 +55,8 @@ const INPUT = Buffer.allocUnsafeSlow(READ_SIZE)
 export class FastConnection implements PooledConnection, PieceTaker {
   alive = true
   busy = false
+  idleSince = 0
+  looksFirst = false
   readonly #options: FastConnectionOptions
   readonly #events: ConnectionEvents<FastConnection>
   readonly #responses: ResponseReader
@@ -71,7 +75,8 @@ export class FastConnection implements PooledConnection, PieceTaker {
   /** The bytes of a read that came after a pause. */
   #rest: Buffer | undefined
   #reset = false
-  #staleAt = Infinity
+  /** The idle time after which the connection is retired. */
+  #idle = Infinity
   /** A failure found on this side; reported when the connection has closed. */
   #failure: Failure | undefined
   #bridge: BridgedSocket | undefined
@@ -94,15 +99,19 @@ export class FastConnection implements PooledConnection, PieceTaker {
   }
 
   isStale(now: number): boolean {
-    return now >= this.#staleAt
+    return now >= this.idleSince + this.#idle
   }
 
   /** Sends a request; `body` holds a body that is too large to be part of `text`. */
   send(user: ConnectionUser, text: string, body: Uint8Array | undefined): void {
     this.#user = user
     this.#left = undefined
-    if (this.#ready) this.#write(text, body)
-    else this.#waiting = [text, body]
+    if (this.#ready && !this.looksFirst) {
+      this.#write(text, body)
+      return
+    }
+    this.#waiting = [text, body]
+    if (this.#ready) afterReads(() => this.#sendWaiting())
   }
 
   resume(): void {
@@ -168,9 +177,14 @@ export class FastConnection implements PooledConnection, PieceTaker {
     socket.on('close', () => this.#closed())
     this.#ready = true
     this.#events.connected()
+    this.#sendWaiting()
+  }
+
+  #sendWaiting(): void {
     const waiting = this.#waiting
+    if (waiting === undefined || this.#socket.destroyed) return
     this.#waiting = undefined
-    if (waiting !== undefined) this.#write(...waiting)
+    this.#write(...waiting)
   }
 
   #read(size: number): void {
@@ -199,9 +213,11 @@ export class FastConnection implements PooledConnection, PieceTaker {
   #response(size: number): void {
     const user = this.#user
     const input = this.#input!
-    if (user === undefined) {
+    if (user === undefined || this.#waiting !== undefined) {
       // Unsolicited bytes must not be read as the response to the next request.
-      if (!isBlank(input, 0, size)) this.destroy()
+      if (isBlank(input, 0, size)) return
+      this.alive = false
+      this.#socket.destroy()
       return
     }
     let at = 0
@@ -255,7 +271,7 @@ export class FastConnection implements PooledConnection, PieceTaker {
       keptFor === undefined
         ? this.#options.idle
         : Math.min(keptFor - RETIRE_BEFORE_APP, LONGEST_IDLE)
-    this.#staleAt = this.#options.now() + idle
+    this.#idle = idle
     this.resume()
     user.end(clean && !closes && idle > 0 && this.alive)
   }
@@ -307,7 +323,8 @@ export class FastConnection implements PooledConnection, PieceTaker {
     const user = this.#user
     this.#user = undefined
     this.#events.disconnected(this)
-    user?.fail(this.#failure ?? (this.#reset ? RESET : CLOSED))
+    if (this.#waiting !== undefined) user?.unsent(...this.#waiting)
+    else user?.fail(this.#failure ?? (this.#reset ? RESET : CLOSED))
   }
 }
 

@@ -60,7 +60,7 @@ function isPlain(head: RequestHead, body: Body): body is Uint8Array | null {
 /** Carries one request on the fast path. */
 class FastTransfer implements Transfer, ConnectionUser {
   readonly #pool: ConnectionPool<FastConnection>
-  readonly #connection: FastConnection
+  #connection: FastConnection
   #sink: ResponseSink
   readonly #standard: UndiciUpstream
   #done = false
@@ -121,6 +121,17 @@ class FastTransfer implements Transfer, ConnectionUser {
     this.#done = true
     this.#pool.discard(this.#connection)
     this.#sink.fail(failure)
+  }
+
+  unsent(text: string, body: Uint8Array | undefined): void {
+    this.#pool.discard(this.#connection)
+    const connection = this.#pool.acquire()
+    if (connection === undefined) {
+      this.fail(OVERLOAD)
+      return
+    }
+    this.#connection = connection
+    connection.send(this, text, body)
   }
 
   handOver(socket: BridgedSocket, begun: boolean): void {
