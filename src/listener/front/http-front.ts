@@ -75,9 +75,11 @@ export class HttpFront {
     server.on('connect', (_req: IncomingMessage, socket: Socket) =>
       this.#rejectSocket(socket, 405, 'bad_request', 'CONNECT is not for this port'),
     )
-    server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) =>
-      this.#clientError(error, socket),
-    )
+    server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+      if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') this.#expired(socket, error)
+      else this.#clientError(error, socket)
+    })
+    server.on('timeout', (socket: Socket) => this.#expired(socket))
   }
 
   get connections(): number {
@@ -210,6 +212,7 @@ export class HttpFront {
       connection?.ignore()
       return
     }
+    connection.requests++
     const exchange = new NodeExchange(req, res, awaitsContinue, connection)
     if (this.#draining) exchange.response.closeAfter()
     // The client announced this request as its last.
@@ -267,6 +270,19 @@ export class HttpFront {
       this.#upgraded.add(socket)
       this.#target.upgrade(req, socket, head)
     }
+  }
+
+  /** Ends a connection whose time has passed, unless a request is among the bytes that wait. */
+  #expired(socket: Socket, error?: ParserError): void {
+    const connection = this.#connections.get(socket)
+    const requests = connection?.requests
+    const { bytesRead } = socket
+    // After a pause of the process, timers come before the bytes that arrived meanwhile.
+    afterReads(() => {
+      if (connection?.requests !== requests || socket.destroyed) return
+      if (error !== undefined) this.#clientError(error, socket)
+      else if (socket.bytesRead === bytesRead) socket.destroy()
+    })
   }
 
   #clientError(error: ParserError, socket: Socket): void {
