@@ -34,8 +34,11 @@ export type InjectedReply =
  */
 export type Verdict =
   | { readonly kind: 'continue' }
-  /** Sends the upstream a changed call. Only before the upstream has the call. */
-  | { readonly kind: 'edit'; readonly edit: EditCall }
+  /**
+   * Sends the upstream a changed call. Headers that repeat changed values follow, unless
+   * `keepsHeaders`. Only before the upstream has the call.
+   */
+  | { readonly kind: 'edit'; readonly edit: EditCall; readonly keepsHeaders?: boolean }
   /**
    * Sends the upstream so many more copies of the call, each with its own id, and `spacing`
    * milliseconds apart. Their responses are dropped. Only before the upstream has the call.

@@ -67,8 +67,10 @@ export const rewrite = defineFault({
     }
     const requestParts = where === 'arguments' ? argumentsIn : wholeOf
     const asks = where === 'arguments' || (where === 'message' && ofRequest.length > 0)
+    const edited = (ctx: FaultContext, text: string): Promise<Rewritten | undefined> =>
+      rewritten(ctx, text, requestParts, ofRequest)
     const onRequest = (ctx: FaultContext): Promise<Verdict> =>
-      editing(ctx, requestParts, (text) => rewritten(ctx, text, requestParts, ofRequest))
+      editing(ctx, requestParts, edited, config.headers === 'keep')
     if (where === 'arguments' || (ofResponse.length + drift === 0 && texts === undefined)) {
       return { changes: true, onRequest }
     }
@@ -175,16 +177,18 @@ function partsOfResponse({ in: where, consistent, tools }: RewriteConfig): FindP
 async function editing(
   ctx: FaultContext,
   parts: FindParts,
-  rewritten: (text: string) => Promise<Rewritten | undefined>,
+  rewritten: (ctx: FaultContext, text: string) => Promise<Rewritten | undefined>,
+  keepsHeaders: boolean,
 ): Promise<Verdict> {
   const { params, kind } = ctx.call ?? {}
   if (kind === 'response') return CONTINUE
   // Tried on a copy first: only what finds something to change is to be counted.
-  const tried = await rewritten(JSON.stringify({ params }))
+  const tried = await rewritten(ctx, JSON.stringify({ params }))
   if (tried === undefined) return CONTINUE
   ctx.injected(doneText(tried.done))
   return {
     kind: 'edit',
+    keepsHeaders,
     edit: async (text) => {
       const work = new TextRewrite(text, parts, ctx.nextLoop)
       for (const operation of tried.done) await work.apply(operation)

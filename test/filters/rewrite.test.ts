@@ -8,7 +8,7 @@ import { resultFrame, resultJson } from './results.ts'
 type Config = Parameters<typeof rewrite.create>[0]
 
 function config(some: Partial<Config>): Config {
-  return { in: 'result', consistent: true, ...some }
+  return { in: 'result', headers: 'follow', consistent: true, ...some }
 }
 
 async function through(fault: Fault, result: string, ctx = new Context()): Promise<string> {

@@ -194,7 +194,8 @@ function headerText(lines: HeaderLines, name: string): string | undefined {
 
 /** Decodes a header value: names that HTTP cannot carry are sent encoded. */
 export function readHeaderText(name: string, value: string): string {
-  return name === 'mcp-name' ? (decodeHeaderValue(value) ?? value) : value
+  const isEncoded = name === 'mcp-name' || name.startsWith('mcp-param-')
+  return isEncoded ? (decodeHeaderValue(value) ?? value) : value
 }
 
 function sharedKey(stickyBy: StickyBy, facts: Facts): string | undefined {

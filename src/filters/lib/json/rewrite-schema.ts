@@ -110,6 +110,11 @@ const parameters = {
     description:
       '`result`: pointers begin in the structured content, and in each text that is a JSON object or array. `message`: in the message as a whole, for every method. Pointers begin with `/params` in requests and notifications of either side, before the receiver gets them, and with `/result` or `/error` in responses. `arguments`: in the arguments of the call, before the upstream gets it. `inputSchema`, `outputSchema`, `tool`: in that part of each tool, or in all of it; for rules about `tools/list`.',
   }),
+  headers: oneOf(['follow', 'keep'], {
+    default: 'follow',
+    description:
+      'With `in: arguments` or `message`: `follow` changes the `Mcp-Param-*` and `Mcp-Name` headers that repeat changed values. `keep` leaves them, and servers reject the mismatch (-32020).',
+  }),
   tools: Type.Optional(
     names({
       description:
@@ -131,6 +136,7 @@ export const rewriteSchema = section(parameters, {
     { in: 'message', remove: '/params/_meta/about' },
     { in: 'message', remove: '/error/data' },
     { in: 'arguments', rename: { '/city': 'town' } },
+    { in: 'arguments', set: { '/city': 'Oslo' }, headers: 'keep' },
     { in: 'inputSchema', remove: '/properties' },
   ],
 })
@@ -172,6 +178,10 @@ function scopeProblems(config: RewriteConfig): readonly ParameterProblem[] {
   }
   if (!config.consistent && config.in !== 'result') {
     problems.push({ path: ['consistent'], message: '`consistent` goes with `in: result` only' })
+  }
+  if (config.headers === 'keep' && config.in !== 'arguments' && config.in !== 'message') {
+    const message = '`headers` goes with `in: arguments` or `message` only'
+    problems.push({ path: ['headers'], message })
   }
   if (config.text !== undefined && config.in !== 'result') {
     problems.push({ path: ['text'], message: '`text` goes with `in: result` only' })

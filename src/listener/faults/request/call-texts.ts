@@ -8,6 +8,7 @@ import type { EditCall } from '../../../filters/fault.ts'
 import { jsonArray, jsonElements } from '../../../base/json/json-array.ts'
 import { parseJson } from '../../../base/json/json-bounds.ts'
 import { asBuffer } from '../../../base/bytes.ts'
+import { followMessage } from '../../../mcp/argument-headers.ts'
 import { toMessage } from '../../../mcp/json-rpc.ts'
 import type { Body } from '../../../http/transfer.ts'
 import { codingOf, decodeWhole } from '../../../http/content-coding.ts'
@@ -94,7 +95,7 @@ interface Parts {
  * changes. The calls have the first indexes.
  */
 export class CallTexts {
-  readonly #head: RequestHead
+  #head: RequestHead
   readonly #limit: number
   #body: Body
   #parts: Promise<Parts | undefined> | undefined
@@ -118,8 +119,15 @@ export class CallTexts {
     return element === undefined ? undefined : asBuffer(element).toString()
   }
 
-  /** Edits a call; returns the reason when that is impossible. */
-  async edit(index: number, edit: EditCall): Promise<NotApplicableReason | undefined> {
+  /**
+   * Edits a call, and the headers that repeat its values unless `keepsHeaders`; returns the reason
+   * when that is impossible.
+   */
+  async edit(
+    index: number,
+    edit: EditCall,
+    keepsHeaders = false,
+  ): Promise<NotApplicableReason | undefined> {
     const text = await this.text(index)
     if (text === undefined) return 'unreadable'
     const edited = await edit(text)
@@ -130,6 +138,8 @@ export class CallTexts {
       throw new BrokenEditError(`an edited call is no JSON: ${(error as Error).message}`)
     }
     this.replace(index, edited)
+    if (keepsHeaders) return undefined
+    this.#head = { ...this.#head, headers: followMessage(this.#head.headers, text, edited) }
     return undefined
   }
 

@@ -128,7 +128,7 @@ async function checkChange(
   index: number,
 ): Promise<NotApplicableReason | undefined> {
   if (call === undefined) return 'nothing_to_act_on'
-  if (verdict.kind === 'edit') return texts.edit(index, verdict.edit)
+  if (verdict.kind === 'edit') return texts.edit(index, verdict.edit, verdict.keepsHeaders)
   if (!(verdict.copies > 0)) return 'nothing_to_act_on'
   const isCall = call.kind === undefined
   // The responses to copies would arrive on the stream that the client reads.
