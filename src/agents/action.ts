@@ -14,10 +14,8 @@ export interface ActionFacts {
   /** The tools of the server to which the call goes. */
   readonly server: ServerTools
   readonly receivedAt: number
-  /** The call while it is open: its arguments are not kept. */
-  call: RequestCall | undefined
-  /** A keyed hash of the arguments, once `hashOf` has returned it. */
-  hash: number | undefined
+  /** A keyed hash of the arguments, which are not kept. */
+  readonly hash: number
 }
 
 /** Methods that show nothing of what an agent does, unless they fail themselves. */
@@ -43,13 +41,11 @@ export function keptName(name: string): string {
   return name.length > MAX_TOOL_LABEL ? cutText(name, MAX_TOOL_LABEL) + digest(name) : name
 }
 
-/** Returns the hash of what an action asks for; NaN when nothing asked for it before its end. */
-export function hashOf(action: ActionFacts): number {
-  return (action.hash ??= action.call === undefined ? NaN : hashOfCall(action.call))
-}
-
-/** Leaves out `_meta`, which differs with each try. */
-function hashOfCall({ method, params }: RequestCall): number {
+/**
+ * Returns a hash of what a call asks for, equal where the canonical JSON is equal. Leaves out
+ * `_meta`, which differs with each try.
+ */
+export function hashOf({ method, params }: RequestCall): number {
   if (!isRecord(params)) return jsonHash(params)
   if (method === 'tools/call' || method === 'prompts/get')
     return jsonHash(params['arguments'] ?? {})
@@ -60,7 +56,7 @@ function hashOfCall({ method, params }: RequestCall): number {
 
 /** Returns a key that calls of the same tool with the same arguments share: a number, as many are kept. */
 export function callKey(action: ActionFacts): number {
-  return jsonHash([hashOf(action), action.method, action.name ?? '', action.server.id])
+  return jsonHash([action.hash, action.method, action.name ?? '', action.server.id])
 }
 
 /** Returns the value of a key of `_meta`, as text. */

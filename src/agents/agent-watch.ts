@@ -6,7 +6,7 @@ import { callKey, hashOf, isHandshake, isPassive, keptName } from './action.ts'
 import { type ActionEnd, causesOf, factsOf, FaultEvent } from './fault-event.ts'
 import { ServerTools } from './server-tools.ts'
 import { ShownEvents } from './shown-events.ts'
-import { type Action, type Decided, earlyReaction, isComparedLater, type Task } from './task.ts'
+import { type Action, type Decided, earlyReaction, type Task } from './task.ts'
 import { TaskFinder } from './task-finder.ts'
 import type { TaskFacts, TaskKeys } from './task-key.ts'
 import { MAX_TASKS, TaskTable } from './task-table.ts'
@@ -108,12 +108,13 @@ export class AgentWatch {
       method,
       name,
       server: facts.server,
-      call,
-      hash: undefined,
+      // The arguments are released before the call ends.
+      hash: hashOf(call),
       receivedAt: now,
       seq,
       overlaps,
       isPassive: passive,
+      hasEnded: false,
       isRetry: false,
       isOk: false,
       isExecuted: false,
@@ -141,7 +142,7 @@ export class AgentWatch {
   /** Takes the end of a call. */
   ended(action: Action, end: ActionEnd, now: number): void {
     if (!action.task.isEnded) this.#settle(action, end, now)
-    action.call = undefined
+    action.hasEnded = true
   }
 
   #settle(action: Action, end: ActionEnd, now: number): void {
@@ -162,8 +163,6 @@ export class AgentWatch {
     if (isDuplicate || (action.isRetry && isError(outcome))) this.#wasted(task)
     const causes = causesOf(end)
     if (action.isRetry && isOk && end.record.changed !== true) task.retrySucceeded(callKey(action))
-    // The arguments go with the end of the call: what is compared later is hashed now.
-    if (isComparedLater(action) || causes.length > 0) hashOf(action)
     if (causes.length === 0) return
     this.#count(task)
     task.events++
@@ -238,7 +237,7 @@ export class AgentWatch {
         this.#counts.retries++
       }
       const decides = event.followedBy(reaction)
-      const hasEnded = reaction.call === undefined
+      const { hasEnded } = reaction
       if (hasEnded && !decides) {
         event.followEnded(reaction, reaction.isOk, reaction.isExecuted)
         if (event.verdict === 'duplicate_execution') this.#wasted(task)

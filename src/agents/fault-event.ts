@@ -2,7 +2,7 @@ import { inOnePiece } from '../base/bytes.ts'
 import type { ClientInfo, Origin, Outcome } from '../mcp/call.ts'
 import { isError } from '../telemetry/outcome-index.ts'
 import type { CallRecord, FaultEffect } from '../telemetry/telemetry.ts'
-import { type ActionFacts, hashOf, isHandshake } from './action.ts'
+import { type ActionFacts, isHandshake } from './action.ts'
 import type { Verdict } from './verdicts.ts'
 
 /** Describes the end of a call. */
@@ -65,7 +65,7 @@ export class FaultEvent {
 
   /** Returns true for a call that repeats the call of the event. */
   isRepeatedBy(next: ActionFacts): boolean {
-    return this.#isOfSameTool(next) && hashOf(this.facts.action) === hashOf(next)
+    return this.#isOfSameTool(next) && this.facts.action.hash === next.hash
   }
 
   /** Takes a call that arrives after the event; returns true when the verdict is final. */

@@ -21,6 +21,7 @@ export interface Action extends ActionFacts {
   readonly overlaps: boolean
   /** True for calls that programs make beside the work of an agent. */
   readonly isPassive: boolean
+  hasEnded: boolean
   /** True when the call repeats one that failed. */
   isRetry: boolean
   /** Once it has ended: true for a correct response. */
@@ -47,11 +48,6 @@ export function earlyReaction(
   const isAlone = latest === undefined || latest.seq === seq
   if (isAlone || task.isShared || !LEFT.has(outcome)) return undefined
   return leftAt - latest.receivedAt < READ_EARLY_MS ? latest : undefined
-}
-
-/** Returns true for a call that may be the early reaction to one that is still open. */
-export function isComparedLater({ task }: Action): boolean {
-  return !task.isShared && task.open > 0
 }
 
 /** The most failed calls by which a retry is recognized. */
@@ -132,6 +128,6 @@ export class Task {
     action.isRetry = true
     this.calls--
     this.retries++
-    if (action.call === undefined) this.retrySucceeded(callKey(action))
+    if (action.hasEnded) this.retrySucceeded(callKey(action))
   }
 }
