@@ -35,13 +35,19 @@ export const agents = [
   series({
     title: 'Runaways and duplicate executions',
     description:
-      'Agents per second that called a tool again and again without a success, and calls per second that the upstream executed twice; after faults and after real errors.',
+      'Agents per second that called a tool again and again without a success, and calls per second that the upstream executed twice, or may have; after faults and after real errors.',
     unit: 'ops',
     queries: [
       {
         expr: rate(AFTER, `${TOOL}, verdict="runaway"`, 'tool'),
         legend: 'runaway: {{tool}}',
         role: 'client',
+        shades: true,
+      },
+      {
+        expr: rate(AFTER, `${TOOL}, verdict="possible_duplicate"`, 'tool'),
+        legend: 'maybe executed twice: {{tool}}',
+        role: 'plain',
         shades: true,
       },
       {

@@ -18,6 +18,9 @@ export interface ActionFacts {
   readonly hash: number
 }
 
+/** What is known of the execution of a call; `possible` for one that was sent and got no response. */
+export type Execution = 'none' | 'possible' | 'known'
+
 /** Methods that show nothing of what an agent does, unless they fail themselves. */
 const PASSIVE: ReadonlySet<string> = new Set([
   'ping',

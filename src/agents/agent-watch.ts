@@ -98,6 +98,7 @@ export class AgentWatch {
     const task = this.#finder.taskOf(call, facts)
     if (task === undefined) return undefined
     this.#tasks.use(task, now)
+    if (task.isLeft) this.#tasks.returned(task)
     const method = keptName(call.method)
     const passive = isPassive(method)
     const name = call.name === undefined ? undefined : keptName(call.name)
@@ -117,7 +118,7 @@ export class AgentWatch {
       hasEnded: false,
       isRetry: false,
       isOk: false,
-      isExecuted: false,
+      execution: 'none',
     }
     action.isRetry = task.failed.size > 0 && task.failed.has(callKey(action))
     if (!passive) {
@@ -150,7 +151,7 @@ export class AgentWatch {
     const { outcome } = end.record
     const isOk = outcome === 'ok'
     action.isOk = isOk
-    action.isExecuted = end.isExecuted
+    action.execution = end.execution
     this.#tasks.use(task, now)
     if (!action.isPassive) {
       task.open--
@@ -175,12 +176,18 @@ export class AgentWatch {
 
   /** Returns true for a call that was executed twice. */
   #followEnded(action: Action): boolean {
-    const { task, isOk, isExecuted } = action
+    const { task, isOk, execution } = action
     let isDuplicate = false
+    // One call repeats the execution of one other.
+    let repeats = execution
     for (const event of task.undecided.slice()) {
       if (event.facts.endedAt > action.receivedAt) continue
-      const decides = event.followEnded(action, isOk, isExecuted && !isDuplicate)
+      const { verdict } = event
+      const decides = event.followEnded(action, isOk, repeats)
       isDuplicate ||= event.verdict === 'duplicate_execution'
+      if (isDuplicate || (event.verdict !== verdict && event.verdict === 'possible_duplicate')) {
+        repeats = 'none'
+      }
       if (decides) this.#decide(task, event)
     }
     return isDuplicate
@@ -190,6 +197,11 @@ export class AgentWatch {
   sessionBegan({ task }: Action, session: string): void {
     if (task.kind !== 'session' || task.isEnded || session === '') return
     this.#tasks.alias(task, session)
+  }
+
+  /** Takes the end of a session by its client. */
+  sessionLeft(session: string): void {
+    this.#tasks.left(session)
   }
 
   /** Decides events whose time is over, and ends tasks that were not used for the window. */
@@ -239,10 +251,11 @@ export class AgentWatch {
       const decides = event.followedBy(reaction)
       const { hasEnded } = reaction
       if (hasEnded && !decides) {
-        event.followEnded(reaction, reaction.isOk, reaction.isExecuted)
+        event.followEnded(reaction, reaction.isOk, reaction.execution)
         if (event.verdict === 'duplicate_execution') this.#wasted(task)
       }
-      if (hasEnded || decides) this.#decide(task, event)
+      // The step to a call is followed by that call.
+      if (decides || (hasEnded && !isHandshake(reaction.method))) this.#decide(task, event)
       return
     }
     if (reaction !== undefined || (task.isShared && (overlaps || seq !== task.seq))) {

@@ -2,7 +2,7 @@ import { inOnePiece } from '../base/bytes.ts'
 import type { ClientInfo, Origin, Outcome } from '../mcp/call.ts'
 import { isError } from '../telemetry/outcome-index.ts'
 import type { CallRecord, FaultEffect } from '../telemetry/telemetry.ts'
-import { type ActionFacts, isHandshake } from './action.ts'
+import { type ActionFacts, type Execution, isHandshake } from './action.ts'
 import type { Verdict } from './verdicts.ts'
 
 /** Describes the end of a call. */
@@ -11,8 +11,9 @@ export interface ActionEnd {
   /** The faults that took effect on the call. */
   readonly faults: readonly FaultEffect[]
   readonly retryAt?: number | undefined
-  /** True when the upstream is known to have executed the call. */
-  readonly isExecuted: boolean
+  /** The execution of the call by the upstream. */
+  readonly execution: Execution
+  readonly isSessionLost: boolean
   readonly client: ClientInfo | undefined
   readonly session: string
 }
@@ -26,10 +27,12 @@ export interface EventFacts {
   readonly origin: Origin
   /** True when the client learned that something went wrong, or got a changed result. */
   readonly isNoticed: boolean
-  /** True when the upstream is known to have executed the tool, and the client did not learn it. */
-  readonly isExecuted: boolean
+  /** The execution of the tool by the upstream, of which the client did not learn. */
+  readonly execution: Execution
   /** The time before which the client was asked not to come back. */
   readonly retryAt: number | undefined
+  /** True when the response was that the session does not exist any more. */
+  readonly isSessionLost: boolean
   readonly endedAt: number
   readonly trace: string | undefined
   readonly client: ClientInfo | undefined
@@ -77,25 +80,31 @@ export class FaultEvent {
     }
     if (!isSame || !this.#mayRetry(next)) return false
     if (++this.retries <= this.#maxRetries) return false
-    this.verdict = 'runaway'
+    if (this.verdict !== 'possible_duplicate') this.verdict = 'runaway'
     // A second execution is worse, and is known when the call ends.
-    return !this.facts.isExecuted
+    return this.facts.execution === 'none'
   }
 
   /** Takes the end of a call that arrived after the event; returns true when it decides. */
-  followEnded(next: ActionFacts, isOk: boolean, isExecuted: boolean): boolean {
+  followEnded(next: ActionFacts, isOk: boolean, execution: Execution): boolean {
     const { facts } = this
-    if (facts.isExecuted && isExecuted && this.isRepeatedBy(next)) {
-      this.verdict = 'duplicate_execution'
-      return true
+    const isExecuted = facts.execution !== 'none'
+    if (isExecuted && execution !== 'none' && this.isRepeatedBy(next)) {
+      if (facts.execution === 'known' && execution === 'known') {
+        this.verdict = 'duplicate_execution'
+        return true
+      }
+      const { server, name } = facts.action
+      if (!server.isSafe(name)) this.verdict = 'possible_duplicate'
     }
     if (next === this.#reaction) {
-      this.#isConfirmed = true
+      this.#isConfirmed = !this.#isStep(next)
       this.#reaction = undefined
     }
-    if (this.#isOfSameTool(next)) return isOk && (!facts.isExecuted || this.isRepeatedBy(next))
-    // A session or a list is followed by what it was asked for.
-    return this.#isConfirmed && !facts.isExecuted && this.retries === 0
+    if (this.#isOfSameTool(next)) return isOk && (!isExecuted || this.isRepeatedBy(next))
+    // A session or a list is followed by what it was asked for, which may be one of many retries.
+    if (isHandshake(next.method) || isList(next)) return false
+    return this.#isConfirmed && !isExecuted && this.retries === 0
   }
 
   /** Takes the news that calls of the task overlap, which may belong to other tasks. */
@@ -125,7 +134,13 @@ export class FaultEvent {
     }
     if (outcome === 'ok') return 'continued'
     if (isHandshake(next.method)) return 'reinitialized'
-    return next.method.endsWith('/list') ? 'relisted' : 'switched_tool'
+    return isList(next) ? 'relisted' : 'switched_tool'
+  }
+
+  /** Returns true for a call that only begins a session in which the next call is made. */
+  #isStep(next: ActionFacts): boolean {
+    const { isSessionLost, action } = this.facts
+    return isHandshake(next.method) && !isSessionLost && !isHandshake(action.method)
   }
 
   #mayRetry(next: ActionFacts): boolean {
@@ -138,10 +153,14 @@ export class FaultEvent {
   }
 }
 
+function isList({ method }: ActionFacts): boolean {
+  return method.endsWith('/list')
+}
+
 /** Returns the facts of an event, without parts of longer texts. */
 export function factsOf(
   action: ActionFacts,
-  { record, isExecuted, retryAt, client, session }: ActionEnd,
+  { record, execution, isSessionLost, retryAt, client, session }: ActionEnd,
   causes: readonly string[],
   now: number,
 ): EventFacts {
@@ -154,8 +173,9 @@ export function factsOf(
     origin,
     isNoticed: !isOk || changed === true,
     // Other methods only read, and may be repeated.
-    isExecuted: isExecuted && !isOk && action.method === 'tools/call',
+    execution: isOk || action.method !== 'tools/call' ? 'none' : execution,
     retryAt: retryAt === undefined ? undefined : Math.min(retryAt, now + MAX_RETRY_AFTER),
+    isSessionLost,
     endedAt: now,
     trace: trace === undefined ? undefined : inOnePiece(trace),
     client,

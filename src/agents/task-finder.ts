@@ -42,20 +42,28 @@ export class TaskFinder {
   }
 
   /**
-   * Returns the task whose agent begins a new session: the only one of its caller, with an event
-   * that waits. With several, it may be any of them.
+   * Returns the task whose agent begins a new session: one with an event that waits, where no other
+   * task of its caller has such an event or an open session. With several, it may be any of them.
    */
   #reinitialized(caller: string, known: Task | undefined): Task | undefined {
     const sessions = this.#tasks.sessionsOf(caller)
     if (sessions === undefined) return undefined
-    const others = sessions.all.size - (known !== undefined && sessions.all.has(known) ? 1 : 0)
-    for (const task of sessions.waiting) {
+    const { live, waiting } = sessions
+    let others = live.size - (known !== undefined && live.has(known) ? 1 : 0)
+    const candidates: Task[] = []
+    for (const task of waiting) {
       if (task === known) continue
-      const waits = task.undecided.some((event) => event.isOpen)
-      if (waits && others === 1) return task
+      if (task.undecided.length === 0) waiting.delete(task)
+      else {
+        candidates.push(task)
+        if (!live.has(task)) others++
+      }
+    }
+    if (candidates.length === 1 && others === 1) return candidates[0]
+    for (const task of candidates) {
       // Each is looked at once for an event, however many sessions a caller has.
-      sessions.waiting.delete(task)
-      if (waits) this.#onOverlap(task)
+      waiting.delete(task)
+      if (task.undecided.some((event) => event.isOpen)) this.#onOverlap(task)
     }
     return undefined
   }

@@ -8,13 +8,14 @@ import { Task } from './task.ts'
 export const MAX_TASKS = 10_000
 /** Longer keys are kept as a digest, because the table bounds tasks and not bytes. */
 const MAX_KEY = 256
-/** The most sessions of one task that are remembered. */
+/** The sessions of one task that are remembered beside its first. */
 const MAX_ALIASES = 8
 
 /** The tasks of the sessions of one caller. */
 class CallerSessions {
-  readonly all = new Set<Task>()
-  /** Those with an event for which the first call that follows may be missing. */
+  /** Those that their client did not end. */
+  readonly live = new Set<Task>()
+  /** Those with an event for which a call that follows may be missing. */
   readonly waiting = new Set<Task>()
 }
 
@@ -69,11 +70,7 @@ export class TaskTable {
     const task = new Task(kind, bounded(isOfHeader ? inOnePiece(key) : key), caller, beganAt)
     this.#tasks[kind].set(task.key, task)
     this.#used.add(task)
-    if (kind === 'session') {
-      const sessions = this.#ofCaller.get(caller) ?? new CallerSessions()
-      this.#ofCaller.set(caller, sessions)
-      sessions.all.add(task)
-    }
+    if (kind === 'session') this.#sessionsFor(caller).live.add(task)
     return task
   }
 
@@ -84,17 +81,32 @@ export class TaskTable {
     this.#used.add(task)
   }
 
-  /** Adds a session to a task. */
+  /** Adds a session to a task, which forgets an older one. */
   alias(task: Task, session: string): void {
     const key = inOnePiece(bounded(session))
-    if (this.#tasks.session.has(key) || task.aliases.length >= MAX_ALIASES) return
+    if (this.#tasks.session.has(key)) return
     task.aliases.push(key)
     this.#tasks.session.set(key, task)
+    if (task.aliases.length > MAX_ALIASES) this.#tasks.session.delete(task.aliases.shift()!)
   }
 
-  /** Takes an event of a task that waits for the first call that follows. */
+  /** Takes the end of a session by its client. */
+  left(session: string): void {
+    const task = this.find('session', session)
+    if (task === undefined || task.isLeft) return
+    task.isLeft = true
+    this.#ofCaller.get(task.caller)?.live.delete(task)
+  }
+
+  /** Takes a call of a task whose client had ended a session. */
+  returned(task: Task): void {
+    task.isLeft = false
+    if (task.kind === 'session') this.#sessionsFor(task.caller).live.add(task)
+  }
+
+  /** Takes an event of a task that waits for the calls that follow. */
   waits(task: Task): void {
-    if (task.kind === 'session') this.#ofCaller.get(task.caller)?.waiting.add(task)
+    if (task.kind === 'session') this.#sessionsFor(task.caller).waiting.add(task)
   }
 
   /** Returns the tasks of the sessions of a caller; undefined without any. */
@@ -108,9 +120,16 @@ export class TaskTable {
     this.#used.remove(task)
     const sessions = this.#ofCaller.get(task.caller)
     sessions?.waiting.delete(task)
-    if (sessions?.all.delete(task) === true && sessions.all.size === 0) {
+    sessions?.live.delete(task)
+    if (sessions?.live.size === 0 && sessions.waiting.size === 0) {
       this.#ofCaller.delete(task.caller)
     }
+  }
+
+  #sessionsFor(caller: string): CallerSessions {
+    const sessions = this.#ofCaller.get(caller) ?? new CallerSessions()
+    this.#ofCaller.set(caller, sessions)
+    return sessions
   }
 }
 

@@ -1,4 +1,4 @@
-import { type ActionFacts, callKey } from './action.ts'
+import { type ActionFacts, callKey, type Execution } from './action.ts'
 import type { Outcome } from '../mcp/call.ts'
 import type { FaultEvent } from './fault-event.ts'
 import type { KeyKind } from './key-kinds.ts'
@@ -26,8 +26,8 @@ export interface Action extends ActionFacts {
   isRetry: boolean
   /** Once it has ended: true for a correct response. */
   isOk: boolean
-  /** Once it has ended: true when the upstream is known to have executed it. */
-  isExecuted: boolean
+  /** Once it has ended: its execution by the upstream. */
+  execution: Execution
 }
 
 /** The outcomes of calls that their client left. */
@@ -72,6 +72,8 @@ export class Task {
   /** Those among them in flight. */
   open = 0
   isEnded = false
+  /** True when its client has ended a session, and made no call since. */
+  isLeft = false
   /** Calls without retries and handshakes. */
   calls = 0
   retries = 0

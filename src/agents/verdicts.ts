@@ -4,15 +4,18 @@
  */
 export const VERDICTS = {
   ambiguous:
-    'calls overlapped, or a new session began, where only the session or the client names the task: they may belong to several tasks; or the client cancelled the call and made several others before it ended',
+    'calls overlapped, or a session began while others of the same client were open, where only the session or the client names the task: they may belong to several tasks; or the client cancelled the call and made several others before it ended',
   duplicate_execution:
     'the upstream had executed a tool, the client did not learn of it, and a retry with the same arguments was executed again',
+  possible_duplicate:
+    'a call of a tool that declares neither `idempotentHint` nor `readOnlyHint` was repeated with the same arguments, and each may have been executed: at least one got no response',
   runaway: 'the tool was called again more than `--task-retries` times without a success',
   ignored_retry_after: 'the tool was called again before the time that `Retry-After` named',
   honoured_retry_after: 'the tool was called again at or after the time that `Retry-After` named',
-  retried: 'the next call was the same: the same tool and arguments',
+  retried: 'the next call was the same: the same tool and arguments, also in a new session',
   retried_changed: 'the next call was of the same tool, with other arguments',
-  reinitialized: 'the client began a session, by `initialize` or `server/discover`',
+  reinitialized:
+    'the session was lost, and the client began another; or it began one, by `initialize` or `server/discover`, and made no call',
   relisted: 'the agent asked for a list, such as `tools/list`',
   switched_tool: 'the agent called another tool, or read a resource or prompt',
   continued: 'the call ended well in spite of the fault, and was not repeated',

@@ -1,3 +1,4 @@
+import type { Execution } from '../agents/action.ts'
 import type { ActionEnd } from '../agents/fault-event.ts'
 import type { ClientInfo, Origin, Outcome } from '../mcp/call.ts'
 import type { ErrorText } from '../mcp/error-text.ts'
@@ -11,6 +12,8 @@ export interface Explained extends ErrorText {
 }
 
 const NO_FAULTS: readonly FaultEffect[] = []
+
+const NO_RESPONSE: ReadonlySet<Outcome> = new Set(['reset', 'incomplete', 'timeout', 'abandoned'])
 
 /** Calls that stay open until the client leaves: their duration is not measured. */
 const LONG_LIVED = new Set(['subscriptions/listen'])
@@ -50,18 +53,29 @@ export function actionEnd(
   client: ClientInfo | undefined,
   error: Explained | undefined,
 ): ActionEnd {
-  const { call, session, sentAt, respondedAt, faults, retryAfter = error?.retryAfter } = entry
+  const { session, retryAfter = error?.retryAfter } = entry
   const isOk = record.outcome === 'ok'
-  // The status of a stream comes before the tool runs: only a complete response counts.
-  const isHidden = respondedAt >= 0 && faults?.of(call)?.isExecuted === true
   return {
     record,
     faults: effectsOn(entry, error),
     retryAt: retryAfter === undefined || isOk ? undefined : now + retryAfter,
-    isExecuted: sentAt >= 0 && (isOk || isHidden),
+    isSessionLost: error?.status === 404 && (session !== '' || error.by !== undefined),
+    execution: executionOf(entry, record),
     client,
     session,
   }
+}
+
+/** Returns what is known of the execution of a call by the upstream. */
+function executionOf(
+  { call, sentAt, respondedAt, faults }: CallEntry,
+  { outcome, origin }: CallRecord,
+): Execution {
+  if (sentAt < 0) return 'none'
+  if (outcome === 'ok') return 'known'
+  // The status of a stream comes before the tool runs: only a complete response counts.
+  if (respondedAt >= 0) return faults?.of(call)?.isExecuted === true ? 'known' : 'none'
+  return NO_RESPONSE.has(outcome) || origin === 'injected' ? 'possible' : 'none'
 }
 
 /** Returns the faults that took effect on a call. */

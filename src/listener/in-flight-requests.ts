@@ -241,6 +241,7 @@ export class InFlightRequests {
 
   /** Closes a stream of HTTP+SSE; the last stream ends the session. */
   closeEndpoint(session: string, outcome: Outcome, origin: Origin = 'real'): void {
+    this.#agents?.watch.sessionLeft(session)
     if (this.endpoints.forget(session)) this.endSession(session, outcome, origin)
   }
 
@@ -250,6 +251,7 @@ export class InFlightRequests {
    */
   sessionEnding(session: string): (status: number) => void {
     let resume: () => void = () => undefined
+    this.#agents?.watch.sessionLeft(session)
     const until = new Promise<void>((resolve) => (resume = resolve))
     for (const { faults } of this.#inFlight.ofSession(session)) faults?.suspend(until)
     return (status) => {

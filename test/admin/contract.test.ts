@@ -80,7 +80,8 @@ function endTask({ agents }: Api): void {
       {
         record: { ...CALL, outcome },
         faults: outcome === 'ok' ? [] : [{ rule: 'slow', fault: 'abort' }],
-        isExecuted: true,
+        execution: 'known' as const,
+        isSessionLost: false,
         client: { name: 'agent', version: '1' },
         session: 's',
       },

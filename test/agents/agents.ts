@@ -25,7 +25,8 @@ export interface Ended {
   readonly times?: number
   readonly outcome?: ActionEnd['record']['outcome']
   readonly changed?: boolean
-  readonly executed?: boolean
+  readonly executed?: boolean | 'possible'
+  readonly sessionLost?: boolean
   readonly retryAfter?: number
   /** The time at which the client left, where the call is settled later. */
   readonly leftAt?: number
@@ -100,7 +101,8 @@ export function watched(
           fault: fault!,
         })),
         retryAt: retryAfter === undefined ? undefined : at + retryAfter,
-        isExecuted: executed ?? outcome === 'ok',
+        execution: EXECUTION[String(executed ?? outcome === 'ok')]!,
+        isSessionLost: ended.sessionLost === true,
         client: undefined,
         session: 's',
       },
@@ -125,6 +127,12 @@ export function watched(
       watch.sweep(at)
     },
   }
+}
+
+const EXECUTION: Readonly<Record<string, ActionEnd['execution']>> = {
+  true: 'known',
+  possible: 'possible',
+  false: 'none',
 }
 
 export const FAILED: Ended = { fault: 'abort', outcome: 'http_error', executed: false }

@@ -7,7 +7,7 @@ import { startSquall } from '../support/squall.ts'
 const opened = closers()
 const RULES = 'rules: [{ name: slow, match: { tool: pay }, faults: [delay: { fixed: 1ms }] }]'
 
-it('a stream that its client left before the response is no execution', async () => {
+it('a stream that its client left before the response may be an execution', async () => {
   let calls = 0
   const { squall } = opened(
     await startSquall({
@@ -43,5 +43,5 @@ it('a stream that its client left before the response is no execution', async ()
   await eventually(() => (watch.waiting === 1 ? undefined : 'the call has not ended'))
   await (await pay()).text()
   await eventually(() => (watch.waiting === 0 ? undefined : 'no verdict'))
-  expect(verdicts).toEqual(['retried', 'continued'])
+  expect(verdicts).toEqual(['possible_duplicate', 'continued'])
 })

@@ -206,7 +206,7 @@ it('a session begun after an error belongs to its task where sessions alone name
   agent.watch.sessionBegan(begun!, 'b')
   agent.end(begun)
   agent.call({ tool: 'x', session: 'b' })
-  expect(agent.verdicts).toEqual(['reinitialized'])
+  expect(agent.verdicts).toEqual(['retried'])
   expect(agent.watch.size).toBe(1)
   expect(agent.begin({ method: 'initialize', session: '', peer: '127.0.0.2' })).toBeUndefined()
 })

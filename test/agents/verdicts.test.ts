@@ -6,6 +6,9 @@ const CALL: Asked = { tool: 'search', args: { q: 1, deep: { a: [1, 2], b: 'x' } 
 const SAME: Asked = { tool: 'search', args: { deep: { b: 'x', a: [1, 2] }, q: 1 } }
 const CHANGED: Asked = { tool: 'search', args: { q: 2 } }
 const OTHER: Asked = { tool: 'lookup', args: { q: 1 } }
+const BEGIN: Asked = { method: 'initialize', session: '' }
+/** Sent, and without a response. */
+const CUT: Ended = { outcome: 'incomplete', executed: 'possible' }
 
 type Step = readonly [Asked, Ended?] | number
 
@@ -28,7 +31,40 @@ const SCRIPTS: readonly (readonly [verdict: string, what: string, ...steps: Step
   ['switched_tool', 'another tool', [CALL, FAILED], [OTHER]],
   ['switched_tool', 'a resource', [CALL, FAILED], [{ method: 'resources/read', tool: 'x:/y' }]],
   ['relisted', 'then called again', [CALL, FAILED], [{ method: 'tools/list' }], [SAME]],
-  ['reinitialized', 'a new session', [CALL, FAILED], [{ method: 'initialize', session: '' }]],
+  ['reinitialized', 'a new session, and no call in it', [CALL, FAILED], [BEGIN], 1100],
+  ['reinitialized', 'a lost session', [CALL, { ...FAILED, sessionLost: true }], [BEGIN], [SAME]],
+  ['retried', 'in a new session', [CALL, FAILED], [BEGIN], [SAME]],
+  ['retried_changed', 'in a new session', [CALL, FAILED], [BEGIN], [CHANGED]],
+  ['switched_tool', 'in a new session', [CALL, FAILED], [BEGIN], [OTHER]],
+  ['relisted', 'in a new session', [CALL, FAILED], [BEGIN], [{ method: 'tools/list' }], [SAME]],
+  ['duplicate_execution', 'in a new session', [CALL, LOST], [BEGIN], [SAME]],
+  [
+    'honoured_retry_after',
+    'by the call in a new session',
+    [CALL, { ...FAILED, retryAfter: 500 }],
+    [BEGIN],
+    501,
+    [SAME],
+  ],
+  [
+    'runaway',
+    'each time in a new session',
+    [CALL, FAILED],
+    ...Array.from({ length: 4 }, (): Step[] => [[BEGIN], [SAME, FAILED]]).flat(),
+  ],
+  [
+    'runaway',
+    'each time after a list',
+    [CALL, FAILED],
+    ...Array.from({ length: 4 }, (): Step[] => [[{ method: 'tools/list' }], [SAME, FAILED]]).flat(),
+  ],
+  ['possible_duplicate', 'no response, and then one', [CALL, CUT], [SAME]],
+  ['possible_duplicate', 'in a new session', [CALL, CUT], [BEGIN], [SAME]],
+  ['possible_duplicate', 'one response that was hidden, and none', [CALL, LOST], [SAME, CUT], 1100],
+  ['possible_duplicate', 'two times no response', [CALL, CUT], [SAME, CUT], 1100],
+  ['duplicate_execution', 'known in the end', [CALL, LOST], [SAME, CUT], [SAME]],
+  ['retried', 'no response to the first, and an error', [CALL, CUT], [SAME, FAILED], 1100],
+  ['retried_changed', 'no response, and other arguments', [CALL, CUT], [CHANGED], 1100],
   ['gave_up', 'nothing', [CALL, FAILED], 1100],
   ['gave_up', 'pings do not count', [CALL, FAILED], [{ method: 'ping' }], 1100],
   ['gave_up', 'Retry-After makes the window longer', [CALL, { ...FAILED, retryAfter: 500 }], 1600],

@@ -73,11 +73,16 @@ const SCRIPTS: Readonly<Record<string, Script>> = {
   },
   reinitialized: {
     fault: 'failed',
+    does: (agent) => agent.begin(),
+    verdicts: ['reinitialized'],
+  },
+  'retried in a new session': {
+    fault: 'failed',
     does: async (agent, tool) => {
       await agent.begin()
       await again(agent, tool)
     },
-    verdicts: ['reinitialized'],
+    verdicts: ['retried'],
   },
   'gave up': { fault: 'failed', does: () => Promise.resolve(), verdicts: ['gave_up'] },
   runaway: {

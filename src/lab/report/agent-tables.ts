@@ -6,6 +6,7 @@ import { type Cell, cell, type ReportTable, withoutEmpty } from './report-table.
 import { integerText, percentage, plainNumber } from './shown-numbers.ts'
 
 const MAX_ROWS = 50
+const BAD: ReadonlySet<string> = new Set(['runaway', 'duplicate_execution', 'possible_duplicate'])
 
 /** Tabulates the tasks that sidecars counted; empty without such sidecars. */
 export function agentTable({ agents }: LoadResult): ReportTable {
@@ -25,6 +26,7 @@ export function agentTable({ agents }: LoadResult): ReportTable {
     ['Wasted calls', integerText(tasks.wasted)],
     ['Changed results used', integerText(tasks.silent)],
     ['Executed twice', twice === '' ? '0' : twice],
+    ['Maybe executed twice', integerText(agents.totals['possible_duplicate'] ?? 0)],
     ...(compared === undefined ? [] : [['Own counts', compared] satisfies [string, string]]),
     ...(problem === undefined ? [] : [['Problem', problem] satisfies [string, string]]),
   ]
@@ -62,8 +64,7 @@ export function verdictTable({ agents }: LoadResult): ReportTable {
       cell(foreign(tool)),
       ...VERDICT_NAMES.map((name): Cell => {
         const text = integerText(counts[name] ?? 0)
-        const isBad = name === 'runaway' || name === 'duplicate_execution'
-        return isBad && text !== '0' ? { text, tone: 'bad' } : cell(text)
+        return BAD.has(name) && text !== '0' ? { text, tone: 'bad' } : cell(text)
       }),
     ]),
   })

@@ -8,7 +8,12 @@ const FAULT = 16
 const OUTCOME = 12
 const VERDICT = 20
 
-const BAD: ReadonlySet<string> = new Set(['duplicate_execution', 'runaway', 'ignored_retry_after'])
+const BAD: ReadonlySet<string> = new Set([
+  'duplicate_execution',
+  'possible_duplicate',
+  'runaway',
+  'ignored_retry_after',
+])
 const UNCLEAR: ReadonlySet<string> = new Set(['ambiguous', 'gave_up'])
 
 /** Returns the names of the columns. */

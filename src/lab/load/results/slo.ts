@@ -84,6 +84,13 @@ const DUPLICATES: Metric = {
       : agents.duplicates.reduce((sum, { idempotent, count }) => sum + (idempotent ? 0 : count), 0),
 }
 
+/** Counts calls that may have been executed twice, of tools that do not declare this as safe. */
+const POSSIBLE_DUPLICATES: Metric = {
+  unit: 'number',
+  ofVerdicts: true,
+  of: ({ agents }) => clearVerdicts(agents)?.of('possible_duplicate') ?? null,
+}
+
 const FORM =
   'write a metric, <, <=, > or >=, and a limit with its unit: "p99<2s", "success>99%", "blast<5%"'
 
@@ -106,6 +113,7 @@ export const METRICS: Readonly<Record<string, Metric>> = {
   'gave-up': ofVerdicts('gave_up'),
   'ignored-retry-after': ofVerdicts('ignored_retry_after'),
   'duplicate-execution': DUPLICATES,
+  'possible-duplicates': POSSIBLE_DUPLICATES,
   mean: { unit: 'ms', of: ({ latency }) => latency.summary.mean },
   max: { unit: 'ms', of: ({ latency }) => latency.summary.max },
 }
