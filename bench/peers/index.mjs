@@ -43,7 +43,7 @@ export const PEERS = [
   direct,
   squall,
   squallWith('squall-general', { engine: 'standard' }),
-  squallWith('squall-tasks', { flags: ['--tasks'] }),
+  squallWith('squall-no-tasks', { flags: ['--tasks=false'] }),
   squallWith('squall-before', { main: BEFORE }),
   squallWith('squall-before-general', { main: BEFORE, engine: 'standard' }),
   squallWith('squall-0-rules', { rules: 0 }),

@@ -15,12 +15,11 @@ const RESULTS = Object.entries({ ok: 'good', recovered: 'app', failed: 'client' 
   }),
 )
 
-/** The panels of tasks and verdicts, which sidecars with `--tasks` have. */
+/** The panels of tasks and verdicts. */
 export const agents = [
   series({
     title: 'Verdicts after faults',
-    description:
-      'What agents did after calls on which a fault took effect, per second; needs --tasks.',
+    description: 'What agents did after calls on which a fault took effect, per second.',
     unit: 'ops',
     stack: true,
     queries: [

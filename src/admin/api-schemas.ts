@@ -247,7 +247,7 @@ const event = Type.Object({
     Type.Object(errors, { description: 'As `/api/errors`: the last 30 kinds, one sample each.' }),
   ),
   destinations: maybe(destinationsSchema),
-  tasks: maybe(count('Tasks of agents that have not ended; missing without `--tasks`.')),
+  tasks: maybe(count('Tasks of agents that have not ended; missing with `--tasks=false`.')),
   faults: Type.Object(
     { whole: flag('Whether these are all that are kept, and not only new ones.'), ...faults },
     { description: 'The faults since the event before.' },

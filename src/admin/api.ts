@@ -88,14 +88,14 @@ export const API = {
   tasks: {
     method: 'GET',
     path: '/api/tasks',
-    summary: 'with --tasks: tasks of agents, and what they did after faults, as JSON',
+    summary: 'tasks of agents, and what they did after faults, as JSON',
     query: verdictQuery,
     response: SCHEMAS.tasks,
   },
   verdicts: {
     method: 'GET',
     path: '/api/verdicts',
-    summary: 'with --tasks: what agents do after faults and errors, as server-sent events',
+    summary: 'what agents do after faults and errors, as server-sent events',
     query: verdictQuery,
     response: SCHEMAS.verdict,
     stream: true,

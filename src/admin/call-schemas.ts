@@ -35,9 +35,7 @@ export const callSchema = Type.Object({
   method,
   tool,
   ...who,
-  task: maybe(
-    text(NAME, 'The task, with `--tasks`: its key as `--log-ids` says, or the start of a hash.'),
-  ),
+  task: maybe(text(NAME, 'The task: its key as `--log-ids` says, or the start of a hash.')),
   outcome,
   origin,
   status,

@@ -3,7 +3,7 @@ export const TASK_METRICS = [
   {
     name: 'squall_after_fault_total',
     type: 'counter',
-    help: 'Verdicts about what agents did after faults and errors, with --tasks: one for each fault that took effect on a call, and one for an error that no fault caused.',
+    help: 'Verdicts about what agents did after faults and errors: one for each fault that took effect on a call, and one for an error that no fault caused.',
     labels: ['tool', 'fault', 'verdict'],
   },
   {

@@ -35,6 +35,13 @@ describe('squall run', () => {
       ],
       admin: { kind: 'tcp', host: '127.0.0.1', port: 15390 },
       adminAccess: { hosts: expect.any(Array) as unknown },
+      tasks: {
+        by: ['header', 'trace', 'meta', 'session', 'client'],
+        header: 'x-task-id',
+        meta: undefined,
+        window: 30_000,
+        maxRetries: 3,
+      },
       outbound: [],
       outboundTls: {},
       upstreamReuse: true,
@@ -77,7 +84,7 @@ describe('squall run', () => {
         '--max-body 2KiB --max-connections 3 --max-upstream-connections 4 --max-in-flight 5 ' +
         '--max-sessions 6 --header-timeout 7ms --body-timeout 8ms --hold-timeout 13ms --in-flight-ttl 9ms ' +
         '--connect-timeout 10ms --upstream-idle 11ms --client-keepalive 12ms --drain-timeout 0s ' +
-        '--public-url https://GW.example:443/mcp/ --upstream-reuse never --engine standard --log-level debug --log-format pretty --log-ids hash --log-injections sample --error-messages off --call-log - --call-log-size 8MiB --outbound :7=db:5432',
+        '--public-url https://GW.example:443/mcp/ --upstream-reuse never --engine standard --log-level debug --log-format pretty --log-ids hash --log-injections sample --error-messages off --call-log - --call-log-size 8MiB --outbound :7=db:5432 --tasks=false',
     )
     expect(given).toEqual({
       appProbes: [],

@@ -52,7 +52,7 @@ export const ELSEWHERE: readonly Elsewhere[] = [
   {
     page: 'docs/guides/what-the-agent-did.md',
     command: /^npx squall load /,
-    because: 'it needs a sidecar with --tasks; a test in test/lab/load has one, and these gates',
+    because: 'it needs a sidecar; a test in test/lab/load has one, and these gates',
   },
   {
     command: /^npx squall watch/,

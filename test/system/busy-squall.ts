@@ -57,7 +57,7 @@ export interface BusySquall extends RuledSquall {
 export async function busySquall(): Promise<BusySquall> {
   const tokenFile = join(tmpdir(), `squall-token-${process.pid}-${Date.now()}`)
   await writeFile(tokenFile, `${TOKEN}\n`, { mode: 0o600 })
-  const tasks = ['--tasks', '--task-window', '1s']
+  const tasks = ['--task-window', '1s']
   // Nobody listens at the port of the service discard.
   const more = [...tasks, '--outbound', '127.0.0.1:0=127.0.0.1:9']
   // A successor may take this port, unlike one that the kernel gives to others.

@@ -205,6 +205,7 @@ describe('an exemplar', () => {
       all('squall_faults_injected_total', 'fail'),
       all('squall_faults_injected_total', 'fail'),
       all('squall_injected_delay_seconds_bucket', undefined),
+      all('squall_after_fault_total', 'cut'),
     ])
   })
 })

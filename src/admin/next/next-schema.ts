@@ -7,9 +7,7 @@ const behaviour = Type.Object({
   errors: count('The calls among them that failed.'),
   p95: seconds('The 95th percentile of the latency of the upstream; `null` when unknown.'),
   bytes: nullableNumber('The mean size of a result; `null` when unknown.'),
-  perTask: nullableNumber(
-    'With --tasks: calls by a task that calls the tool since the start, without retries.',
-  ),
+  perTask: nullableNumber('Calls by a task that calls the tool since the start, without retries.'),
 })
 
 const rank = Type.Object({

@@ -11,7 +11,7 @@ export const WATCH = defineCommand({
   examples: ['watch', 'watch --verdict runaway --verdict duplicate_execution', 'watch --json'],
   page: 'docs/guides/what-the-agent-did.md',
   description:
-    'watch what agents do after faults and errors, with --tasks of squall run or squall stdio',
+    'watch what agents do after faults and errors, by the tasks of squall run or squall stdio',
   operands: { form: '[addresses...]', most: Infinity },
   flags: {
     ...group('Verdicts:', {

@@ -187,7 +187,8 @@ function named(args: readonly string[], commands: readonly Command[]): string {
 function addFlag(parser: Parser, spec: NamedFlag, raw: Map<string, string[]>): void {
   const { name, value, help } = spec
   const note = spec.default === undefined ? '' : ` (default: ${spec.default})`
-  const form = value === undefined ? `--${name}` : `--${name} <${value}>`
+  const none = spec.default === undefined ? `--${name}` : `--${name} [boolean]`
+  const form = value === undefined ? none : `--${name} <${value}>`
   const short = spec.short === undefined ? '' : `-${spec.short}, `
   parser.addOption(new Option(`${short}${form}`, `${help}${note}`).helpGroup(spec.group))
   // Values are collected unparsed: they are parsed together with the environment.

@@ -19,7 +19,10 @@ interface Rest {
 type Always = { readonly default: string } | { readonly required: string }
 
 /** Declares a switch. */
-export function toggle(help: string, rest: { readonly short?: string } = {}): Kind<boolean> {
+export function toggle(
+  help: string,
+  rest: { readonly short?: string; readonly default?: 'true' } = {},
+): Kind<boolean> {
   return {
     help,
     ...rest,

@@ -52,7 +52,7 @@ export const LOAD_FLAGS = {
     ),
     sidecar: many(
       'url',
-      'admin port of the sidecar, such as http://127.0.0.1:15390, for the origin of errors without a marker (resets, hangs, rules with marker: false), and with --tasks for what agents did; repeat it for more',
+      'admin port of the sidecar, such as http://127.0.0.1:15390, for the origin of errors without a marker (resets, hangs, rules with marker: false), and for what agents did; repeat it for more',
       parseSidecars,
     ),
   }),

@@ -14,7 +14,8 @@ const kindOf = oneOf(KEY_KINDS)
 
 export const TASK_FLAGS = group('Tasks of agents:', {
   tasks: toggle(
-    'group calls into tasks, and report what agents do after faults and errors; implied by the other --task options',
+    'group calls into tasks, and report what agents do after faults and errors; --tasks=false does not',
+    { default: 'true' },
   ),
   taskBy: many(
     'kinds',
@@ -33,11 +34,10 @@ export const TASK_FLAGS = group('Tasks of agents:', {
   }),
 })
 
-/** Returns the options of tasks; undefined when no flag asks for them. */
+/** Returns the options of tasks; undefined without tasks. */
 export function tasksOf(flags: Values<typeof TASK_FLAGS>): AgentWatchOptions | undefined {
   const { tasks, taskBy, taskHeader, taskMeta, taskWindow, taskRetries } = flags
-  const given = [taskBy, taskHeader, taskMeta, taskWindow, taskRetries]
-  if (!tasks && given.every((value) => value === undefined)) return undefined
+  if (!tasks) return undefined
   return {
     by: KEY_KINDS.filter((kind) => taskBy === undefined || taskBy.includes(kind)),
     header: taskHeader ?? HEADER,

@@ -238,8 +238,8 @@ export const ANNOTATIONS = [
     key: 'tasks',
     targets: BOTH,
     form: '`true`, `false`',
-    fallback: '`false`',
-    meaning: 'watch what agents do after faults and errors, as `squall run --tasks` does',
+    fallback: '`true`',
+    meaning: 'watch what agents do after faults and errors, as `squall run` does',
     check: BOOLEAN,
   },
   {

@@ -67,7 +67,7 @@ export function sidecarArgs(plan: Plan): readonly string[] {
     const value = options.get(key)
     if (value !== undefined) args.push(`--${key}`, value)
   }
-  if (options.get('tasks') === 'true') args.push('--tasks')
+  if (options.get('tasks') === 'false') args.push('--tasks=false')
   return ['run', ...args]
 }
 

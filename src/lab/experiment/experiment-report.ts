@@ -77,7 +77,7 @@ function conditionTexts({ label, measured }: PhaseResult): readonly string[] {
   return [`Conditions of ${quoted(label)}: ${texts.join('; ')}.`]
 }
 
-/** Describes what sidecars with `--tasks` counted in a phase. */
+/** Describes what sidecars counted in a phase. */
 function agentTexts({ label, load }: PhaseResult): readonly string[] {
   const { agents } = load ?? {}
   if (agents === undefined) return []

@@ -91,7 +91,7 @@ export function marginTable({ gates }: ExperimentResult): ReportTable {
   })
 }
 
-/** Tabulates the tasks of agents in each phase; empty without a sidecar with `--tasks`. */
+/** Tabulates the tasks of agents in each phase; empty without a sidecar that counts them. */
 export function agentsTable(result: ExperimentResult): ReportTable {
   const names = [
     'Tasks',

@@ -41,9 +41,9 @@ export interface TaskWatch {
 }
 
 export const NAME_SIDECAR =
-  'add --sidecar with the admin port of a sidecar that runs with --tasks, such as http://127.0.0.1:15390'
+  'add --sidecar with the admin port of a sidecar, such as http://127.0.0.1:15390'
 export const START_WITH_TASKS =
-  'start it with squall run --tasks, or in a pod with the annotation squall.dev/tasks: "true"'
+  'start it without --tasks=false, in a pod without the annotation squall.dev/tasks: "false"'
 
 /** Reads the counts by admin ports. */
 export function tasksReader(admins: readonly SidecarAdmin[]): ReadTasks {

@@ -33,7 +33,7 @@ const VERDICTS: Lines<typeof API.verdicts> = {
   endpoint: API.verdicts,
   client: 'watch',
   what: 'verdicts',
-  missing: 'watches no agents: start squall run or squall stdio with --tasks',
+  missing: 'watches no agents: start squall run or squall stdio without --tasks=false',
   head: verdictHead,
   show: (line, _, address) => verdictText(line, address),
 }

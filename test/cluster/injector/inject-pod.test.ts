@@ -115,7 +115,7 @@ describe('the sidecar', () => {
         'log-injections': 'sample',
         'call-log': '-',
         'compat-api': 'chaos-monkey',
-        tasks: 'true',
+        tasks: 'false',
       }
       const injected = inject(podOf(annotations))
       const args = (containerOf(injected, 'squall').args ?? []).map((arg) =>
@@ -127,9 +127,9 @@ describe('the sidecar', () => {
       expect(asked).toMatchObject({
         kind: 'command',
         name: 'run',
-        request: { compatApi: { tools: {} } },
+        request: { compatApi: { tools: {} }, tasks: undefined },
       })
-      expect(args).toContain('--tasks')
+      expect(args).toContain('--tasks=false')
       const hook = parseCommandLine(['pre-stop'], env, '1.2.3')
       expect(hook).toMatchObject({
         request: { socketPath: '/run/squall/control.sock', waitMs: 20_000 },

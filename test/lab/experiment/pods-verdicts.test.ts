@@ -35,8 +35,8 @@ test('a pod that goes away takes its verdicts with it, so that the gate fails', 
   expect(result.stages[0]!.load!.agents!.problem).toContain('the sidecar of pod shop-2 ended')
 })
 
-test('pods without --tasks reject a gate on verdicts, and report no agents', async () => {
-  const stage = opened(await podsStage())
+test('pods with --tasks=false reject a gate on verdicts, and report no agents', async () => {
+  const stage = opened(await podsStage('--tasks=false'))
   const [rejection, ...more] = await stage.rejected({ slo: { runaway: '1%' } })
   expect(rejection).toMatch(/^NO_VERDICTS: .* the sidecar of pod shop-[12] groups no calls/)
   expect(more).toEqual([])

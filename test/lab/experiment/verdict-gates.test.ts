@@ -66,7 +66,9 @@ test('an agent before the sidecar that runs away fails the gate, and its tasks a
   expect(page).toContain('What agents did next')
 })
 
-test('without --tasks, a gate on verdicts rejects the plan', async () => {
-  const stage = opened(await startSquall({ experiment: {} }))
+test('with --tasks=false, a gate on verdicts rejects the plan', async () => {
+  const stage = opened(
+    await startSquall({ experiment: { flags: [...FLAGS.slice(0, 2), '--tasks=false'] } }),
+  )
   expect(await stage.rejected({ slo })).toEqual(['NO_VERDICTS'])
 })

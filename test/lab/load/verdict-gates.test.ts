@@ -140,12 +140,12 @@ test('tasks that the headers name cannot be compared', async () => {
   expect(result.agents).not.toHaveProperty('compared')
 })
 
-test('without --tasks a gate on verdicts rejects the load, and others say nothing of agents', async () => {
-  const running = loaded({ flags: [], gates: ['runaway<1%'] })
+test('with --tasks=false a gate on verdicts rejects the load, and others say nothing of agents', async () => {
+  const running = loaded({ flags: ['--tasks=false'], gates: ['runaway<1%'] })
   await expect(running).rejects.toThrow(
-    /the gate runaway<1% needs the verdicts of a sidecar.*groups no calls into tasks; start it with squall run --tasks/,
+    /the gate runaway<1% needs the verdicts of a sidecar.*groups no calls into tasks; start it without --tasks=false/,
   )
-  const { result } = await loaded({ flags: [], gates: ['success>0%'] })
+  const { result } = await loaded({ flags: ['--tasks=false'], gates: ['success>0%'] })
   expect(result).not.toHaveProperty('agents')
 })
 

@@ -52,9 +52,9 @@ it('writes lines of JSON, of verdicts that the filters select', async () => {
 })
 
 it('names the option of a sidecar that watches no agents', async () => {
-  const { problems, ended, terminal } = await begin({ json: false }, [])
+  const { problems, ended, terminal } = await begin({ json: false }, ['--tasks=false'])
   expect(await ended).toBe(1)
-  expect(problems.join('')).toContain('start squall run or squall stdio with --tasks')
+  expect(problems.join('')).toContain('start squall run or squall stdio without --tasks=false')
   expect(terminal.written).toBe('')
 })
 

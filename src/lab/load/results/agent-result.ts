@@ -12,7 +12,7 @@ export type SentCounts = Readonly<Record<(typeof SENT_NAMES)[number], number>>
 /** Tasks of all clients with their results so far; `wasted` and `silent` as in `/api/tasks`. */
 export type AgentTasks = Readonly<Record<(typeof TASK_NAMES)[number], number>>
 
-/** Reports what sidecars with `--tasks` counted during a run, about all of their clients. */
+/** Reports what sidecars counted during a run, about all of their clients. */
 export interface AgentResult {
   readonly tasks: AgentTasks
   /** The faults and errors by verdict. */

@@ -213,7 +213,7 @@ export interface LoadResult {
   readonly faults: readonly FaultSeen[]
   readonly timeline: Timeline
   readonly held: HeldStreams
-  /** Absent without sidecars with `--tasks`. */
+  /** Absent without sidecars that group calls into tasks. */
   readonly agents?: AgentResult
   readonly slo: readonly SloVerdict[]
 }

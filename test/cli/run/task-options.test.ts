@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { parseCommandLine } from '../../../src/cli/commands/index.ts'
 import { startProgram } from '../../support/program.ts'
 
 it.each([
@@ -13,4 +14,21 @@ it.each([
   expect(code).toBe(2)
   expect(stderr).toContain(reason)
   expect(stderr).toContain('x-task-id')
+})
+
+it.each([
+  [[], {}, true],
+  [['--tasks'], {}, true],
+  [['--tasks=true'], {}, true],
+  [['--tasks=false'], {}, false],
+  [['--tasks=false', '--task-window', '5s'], {}, false],
+  [[], { SQUALL_TASKS: 'false' }, false],
+])('squall run and squall stdio group calls into tasks with %j and %j: %s', (args, env, isOn) => {
+  for (const line of [
+    ['run', ...args],
+    ['stdio', ...args, '--', 'cat'],
+  ]) {
+    const { request } = parseCommandLine(line, env, '1.2.3') as { request: { tasks?: object } }
+    expect(request.tasks !== undefined).toBe(isOn)
+  }
 })
