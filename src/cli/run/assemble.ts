@@ -248,7 +248,7 @@ function urlOf({ host, port }: BoundAddress, scheme = 'http'): string | undefine
  * active.
  */
 async function rulesEngine(
-  options: RunOptions,
+  options: RunOptions & Pick<SidecarOptions, 'stdio'>,
   metrics: Metrics,
   logger: Logger,
   given: GivenRules | undefined,
@@ -260,7 +260,8 @@ async function rulesEngine(
     return undefined
   }
   const { createRulesEngine } = await import('./rules-engine.ts')
-  return createRulesEngine(rules, metrics, logger, { ...options, ...given })
+  const idle = options.stdio && (await import('../../rules/explain/idle-faults.ts')).idleOnStdio
+  return createRulesEngine(rules, metrics, logger, { ...options, ...given, idle })
 }
 
 /** Creates the paths of `--compat-api`; loads nothing without it. */

@@ -20,6 +20,7 @@ import {
   type Logger,
 } from '../../telemetry/log.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
+import type { RulesFile } from '../../rules/file/schema.ts'
 import type { RunRules } from './rules-options.ts'
 import { ExpiryLog, RulesLog } from './rules-log.ts'
 
@@ -63,6 +64,8 @@ export interface LoggedFaults {
   readonly logInjections: LogInjections
   readonly logFormat: LogFormat
   readonly keptFaults?: number
+  /** Returns the faults of a file that can never act here, each with its reason. */
+  readonly idle?: ((file: RulesFile) => readonly string[]) | undefined
 }
 
 /** Creates the parts that rules need. */
@@ -70,7 +73,7 @@ export function createRulesEngine(
   options: RunRules,
   metrics: Metrics,
   logger: Logger,
-  { logIds: ids, logInjections: injections, logFormat, keptFaults }: LoggedFaults,
+  { logIds: ids, logInjections: injections, logFormat, keptFaults, idle }: LoggedFaults,
 ): RulesEngine {
   const { path, pollMs, podLabelsFile, self } = options
   const log = new RulesLog(logger, path, isForPeople(logFormat))
@@ -79,7 +82,10 @@ export function createRulesEngine(
     onReload: (reload) => {
       metrics.reloaded(reload.version.kind === 'rules' ? 'applied' : reload.version.kind)
       log.reloaded(reload, isActive.ruleSet.seed)
-      if (reload.version.kind === 'rules') log.unanchored(states.unanchored)
+      if (reload.version.kind === 'rules') {
+        log.unanchored(states.unanchored)
+        log.idle(idle?.(reload.version.file) ?? [])
+      }
       expiry.follow()
     },
     onArming: (reasons) => log.arming(reasons),

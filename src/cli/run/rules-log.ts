@@ -124,6 +124,13 @@ export class RulesLog {
     )
   }
 
+  /** Logs faults that can act on nothing that goes by stdio. */
+  idle(faults: readonly string[]): void {
+    if (faults.length === 0) return
+    const fields = { count: faults.length, faults: faults.slice(0, MAX_PROBLEMS) }
+    this.#logger.warn(fields, 'faults that cannot act on stdio; squall explain shows why')
+  }
+
   /** Logs expired rules. */
   expired(names: readonly string[]): void {
     const fields = { count: names.length, rules: names.slice(0, MAX_PROBLEMS) }

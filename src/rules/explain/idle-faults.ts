@@ -44,9 +44,26 @@ export function idleFaults(file: RuleFileSpec): readonly IdleFault[] {
   )
 }
 
-/** Returns the reason for which a fault of a rule can never act; undefined when it may. */
-function idleReason(rule: CompiledRule, index: number): NotApplicableReason | undefined {
-  const calls = rule.isHttp ? [undefined] : callsOf(rule)
+/** Returns the faults of a file that can act on nothing that goes by stdio, each with its reason. */
+export function idleOnStdio(file: RuleFileSpec): readonly string[] {
+  return compileRules(file).rules.flatMap((rule) => {
+    const isElsewhere = rule.isHttp || rule.isConnection
+    const calls = isElsewhere ? [] : callsOf(rule, ['stdio'])
+    return rule.uses.flatMap(({ fault }, index) => {
+      const reason = idleReason(rule, index, calls)
+      if (reason === undefined && calls.length > 0) return []
+      const why = reason === undefined ? 'the rule matches nothing there' : NOT_APPLICABLE[reason]
+      return [`${rule.name}/${fault}: ${why}`]
+    })
+  })
+}
+
+/** Returns the reason for which a fault of a rule can act on none of the calls. */
+function idleReason(
+  rule: CompiledRule,
+  index: number,
+  calls: readonly (Call | undefined)[] = rule.isHttp ? [undefined] : callsOf(rule),
+): NotApplicableReason | undefined {
   let reason: NotApplicableReason | undefined
   for (const call of calls) {
     const facts = { ...FACTS, call }
@@ -61,14 +78,20 @@ const HTTP = { method: 'POST', path: '/mcp' }
 const FACTS = { headers: [], session: 's', client: undefined, http: HTTP }
 
 /** Returns a message of each known form that a rule may match. */
-function callsOf({ match, direction, tests }: CompiledRule): readonly Call[] {
+function callsOf(
+  { match, direction, tests }: CompiledRule,
+  transports: readonly Transport[] = TRANSPORTS,
+): readonly Call[] {
   const known = [...new Set([...METHODS[direction], ...match.methods])]
-  const byTransport = tests.filter(({ dimension }) => dimension === 'transport')
+  const isStdio = transports.every((each) => each === 'stdio')
+  const byTransport = tests.filter(
+    ({ dimension }) => dimension === 'transport' || (isStdio && dimension.startsWith('headers.')),
+  )
   return known
     .filter((method) => match.reach(method) !== false)
     .flatMap((method) =>
       VERSIONS.flatMap((version) =>
-        TRANSPORTS.map((transport) => callOf(method, direction, version, transport)),
+        transports.map((transport) => callOf(method, direction, version, transport)),
       ),
     )
     .filter((call) => byTransport.every((each) => each.test({ ...FACTS, call })))

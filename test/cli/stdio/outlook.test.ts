@@ -40,3 +40,28 @@ it('a reset at the response is left out for the reason that explain shows', asyn
   expect(await program.complained('a fault could not act')).toMatchObject({ reason: 'no_http' })
   expect((await program.finished()).stdout).toBe(`${reply}\n`)
 })
+
+it('the start names the faults that cannot act, as explain does, and no others', async () => {
+  const rules = rulesFile(`rules:
+- { name: status, match: { tool: a }, faults: [{ abort: { status: 503 } }, { delay: { fixed: 1s } }] }
+- { name: page, match: { http: { path: /mcp } }, faults: [{ delay: { fixed: 1s } }] }
+- { name: team, match: { headers: { x-team: a } }, faults: [{ delay: { fixed: 1s } }] }
+- { name: remote, match: { transport: streamable-http }, faults: [{ delay: { fixed: 1s } }] }
+- { name: error, match: { tool: a }, faults: [{ abort: { toolError: no } }] }
+`)
+  const program = startProgram(['stdio', '--rules', rules, '--', 'cat'], {}, { input: '' })
+  const found = await program.complained(
+    'faults that cannot act on stdio; squall explain shows why',
+  )
+  const nothing = 'the rule matches nothing there'
+  expect(found).toMatchObject({
+    count: 4,
+    faults: [
+      'status/abort: stdio has neither an HTTP status nor a connection that could be reset',
+      `page/delay: ${nothing}`,
+      `team/delay: ${nothing}`,
+      `remote/delay: ${nothing}`,
+    ],
+  })
+  await program.finished()
+})
