@@ -152,6 +152,22 @@ it.each([
   await hears(client, said(elicit))
 })
 
+it.each(['abort: { status: 503 }', 'rateLimit: { retryAfter: 1s }', 'unauthorized: {}'])(
+  'does not count %s on the response of a client, which passes',
+  async (fault) => {
+    app = await PushApp.open([oneFault(fault, ELICITED)])
+    const client = await app.listen('a')
+    app.say(said(elicit))
+    await client.sees('elicitation')
+    const answered = await app.stage.exchange(post(accepted, '', '/message?sessionId=a'))
+    expect(answered.responses[0]!.status).toBe(202)
+    await gets(1)
+    expect(posted().map((body): unknown => JSON.parse(body))).toEqual([accepted])
+    expect(app.faults.counts()).toMatchObject({ matched: 1, injected: 0, not_applicable: 1 })
+    expect(app.faults.notApplicable[0]).toMatchObject({ reason: 'no_response' })
+  },
+)
+
 it.each(['ping', 'tasks/get', 'tasks/result', 'roots/list', 'custom/question'])(
   'matches the response of a client to %s by its kind',
   async (method) => {
