@@ -6,7 +6,8 @@ import { isModern } from './protocol-version.ts'
 /** Returns the outcome of a message, independent of the called method. */
 export function outcomeOfMessage(message: Message): Outcome {
   if (message.kind === 'error') return 'rpc_error'
-  if (message.kind !== 'result') return 'incomplete'
+  // Clients reject a result that is no object as no response at all.
+  if (message.kind !== 'result' || !isRecord(message.result)) return 'incomplete'
   return isFailedResult(message.result) ? 'tool_error' : 'ok'
 }
 

@@ -18,7 +18,11 @@ const META = 'io.modelcontextprotocol/'
  * An upstream that responds to every request with a result, in JSON or by a stream, and notes what
  * it gets.
  */
-function noting(bodies: string[], result: object = { content: [] }): RequestListener {
+function noting(
+  bodies: string[],
+  result: object = { content: [] },
+  streams = false,
+): RequestListener {
   return (req, res) => {
     const parts: Buffer[] = []
     req.on('data', (part: Buffer) => parts.push(part))
@@ -30,16 +34,23 @@ function noting(bodies: string[], result: object = { content: [] }): RequestList
         id === undefined ? [] : [{ jsonrpc: '2.0', id, result }],
       )
       if (responses.length === 0) return void res.writeHead(202).end()
+      if (streams) {
+        res.writeHead(200, { 'content-type': 'text/event-stream' })
+        return void res.end(`data: ${JSON.stringify(responses[0])}\n\n`)
+      }
       res.writeHead(200, { 'content-type': 'application/json' })
       return void res.end(JSON.stringify(messages.length === 1 ? responses[0] : responses))
     })
   }
 }
 
-async function stageOf(fault: string, keys: string, result?: object) {
+async function stageOf(fault: string, keys: string, result?: object, streams?: boolean) {
   const bodies: string[] = []
   const stage = opened(
-    await startSidecar({ rules: [oneFault(fault, keys)], upstream: noting(bodies, result) }),
+    await startSidecar({
+      rules: [oneFault(fault, keys)],
+      upstream: noting(bodies, result, streams),
+    }),
   )
   return { stage, bodies }
 }
@@ -223,4 +234,21 @@ it.each([
   expect(matches).toBe(true)
   const { acts, by: hook } = faults[0]!.responses[0]!
   expect(acts === 'no' ? acts : hook).toBe(by)
+})
+
+it.each([
+  'nullify: /result',
+  'retype: { /result: string }',
+  'set: { /result: [] }',
+  'remove: /result',
+])('a response that is none any more is an injected error: %s', async (operation) => {
+  for (const streams of [false, true]) {
+    const fault = `rewrite: { in: message, ${operation} }`
+    const { stage } = await stageOf(fault, TOOL, undefined, streams)
+    await call(stage, request('tools/call', CALL))
+    await stage.settled()
+    expect(await stage.metrics()).toContain(
+      'squall_calls_total{outcome="incomplete",origin="injected",method="tools/call",tool="echo"} 1',
+    )
+  }
 })
