@@ -24,7 +24,7 @@ class HeavyWork {
   #bytes = 0
   #isScheduled = false
 
-  /** True while so many bytes wait that no more should arrive. */
+  /** True while the waiting bytes exceed the limit: no more should arrive. */
   get full(): boolean {
     return this.#bytes > MOST_WAITING
   }

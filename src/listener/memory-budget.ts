@@ -73,8 +73,8 @@ export class MemoryBudget implements Room, Keeping {
   }
 
   /**
-   * Returns true for a response with so many unread bytes that it should wait until others are read.
-   * Half of the budget is left for what cannot wait.
+   * Returns true when a response with these unread bytes should wait until others are read. Half of
+   * the budget is left for what cannot wait.
    */
   isBehind(unread: number): boolean {
     return unread > SMALL && (heavyWork.full || this.#held > this.limit / 2)

@@ -22,7 +22,7 @@ export interface LoadOptions {
   readonly flags?: readonly string[]
 }
 
-/** What was seen of a sidecar under load. */
+/** The state of a sidecar under load. */
 export interface UnderLoad {
   /** The exit code or signal of a sidecar that ended too early; undefined if it did not. */
   readonly died: number | string | null | undefined

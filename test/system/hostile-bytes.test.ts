@@ -21,7 +21,7 @@ const CALL = posted(callWith('1')).toString()
 const repeated = (text: string): string => text.repeat(Math.ceil(SIZE / text.length))
 
 interface Attack {
-  /** What each client sends on a new connection. */
+  /** The bytes that each client sends on a new connection. */
   readonly request: string
   readonly clients: number
   readonly response?: string

@@ -3,7 +3,6 @@ import { Readable } from 'node:stream'
 import { asBuffer } from '../../base/bytes.ts'
 import { Pieces } from '../../base/pieces.ts'
 import { inputTurns, isShareUsed, spendShare } from '../event-loop.ts'
-import type { ClientConnection } from './client-connection.ts'
 
 /** Waiting bytes beyond which the socket is not read. */
 const MOST_WAITING = 64 * 1024
@@ -11,6 +10,14 @@ const MOST_WAITING = 64 * 1024
 const MOMENT = 0.1
 /** The bytes that node:http gets at a time: all requests in them are handled in one go. */
 const SLICE = 512
+
+/** The requests of a connection. */
+interface Requests {
+  /** Undefined while no request is open. */
+  readonly oldest: unknown
+  /** True while another request may begin, or the body of the last one is arriving. */
+  readonly mayBegin: boolean
+}
 
 /** Reads the bytes of a client. */
 export interface InputTaker {
@@ -26,7 +33,7 @@ export interface InputTaker {
  */
 export class PacedInput {
   readonly #socket: Socket
-  readonly #connection: ClientConnection
+  readonly #connection: Requests
   readonly #taker: InputTaker
   readonly #most: number
   readonly #waiting = new Pieces()
@@ -37,7 +44,7 @@ export class PacedInput {
   #hasEnded = false
 
   /** Offers at most `most` bytes at a time. */
-  constructor(socket: Socket, connection: ClientConnection, taker: InputTaker, most = Infinity) {
+  constructor(socket: Socket, connection: Requests, taker: InputTaker, most = Infinity) {
     this.#socket = socket
     this.#connection = connection
     this.#taker = taker
@@ -137,7 +144,7 @@ export class PacedInput {
 }
 
 /** Paces a connection that node:http has just begun to read. */
-export function pacedParser(socket: Socket, connection: ClientConnection): PacedInput {
+export function pacedParser(socket: Socket, connection: Requests): PacedInput {
   // With a listener for its bytes, node:http takes them from the socket and not from its handle.
   const nothing = (): void => undefined
   socket.on('data', nothing).off('data', nothing)

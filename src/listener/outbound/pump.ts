@@ -10,9 +10,10 @@ const MAX_HELD = 16 * 1024
 const LONGEST_TIMER = 2 ** 31 - 1
 /** A slow link carries its bytes in steps of this length, in milliseconds. */
 const STEP = 50
-/** Pieces below this size that arrive within so many milliseconds are joined in blocks. */
+/** Pieces below this size are joined in blocks. */
 const SMALL = 1024
 const BLOCK = 4 * 1024
+/** The longest time between the first and the last piece of a block, in milliseconds. */
 const TOGETHER = 10
 /** The memory of a piece in addition to its bytes. */
 const PIECE = 256
