@@ -5,8 +5,6 @@ export const MAX_JSON_PIECES = 50_000
 /** Limits the nesting of values. */
 export const MAX_JSON_DEPTH = 500
 
-/** Characters of a string that are read one by one before a search for the next quote. */
-const NEAR = 64
 /** The most bytes of memory of a parsed value, key or separator. */
 const PIECE = 64
 
@@ -63,24 +61,14 @@ export function jsonPieces(text: string): number {
   return pieces
 }
 
-/**
- * Returns the offset of the quote that ends a string, or the end of the text. Reads some characters
- * one by one before each search, because escaped quotes may be close together.
- */
+/** Returns the offset of the quote that ends a string, or the end of the text. */
 function endOfString(text: string, from: number): number {
-  const { length } = text
-  for (let at = from + 1; at < length; at++) {
-    for (const near = at + NEAR; at < near && at < length; at++) {
-      const code = text.charCodeAt(at)
-      if (code === 0x22) return at
-      if (code === 0x5c) at++
-    }
-    const start = at
-    at = text.indexOf('"', start)
-    if (at < 0) return length
-    let escapes = at
-    while (escapes > start && text.charCodeAt(escapes - 1) === 0x5c) escapes--
-    if ((at - escapes) % 2 === 0) return at
+  for (let at = from + 1; ;) {
+    const quote = text.indexOf('"', at)
+    if (quote < 0) return text.length
+    let first = quote
+    while (first > at && text.charCodeAt(first - 1) === 0x5c) first--
+    if ((quote - first) % 2 === 0) return quote
+    at = quote + 1
   }
-  return length
 }
