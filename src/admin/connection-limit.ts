@@ -1,15 +1,20 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { pacedParser, type PacedInput } from '../listener/front/paced-input.ts'
 import type { AdminHandler } from './handler.ts'
+
+/** At most two requests fit: their responses are expensive, and their number is small. */
+const SLICE = 48
 
 /**
  * Serves requests and bounds connections so that clients without a token cannot keep probes out:
  * above the limit, a new connection ends the one that has been idle longest. Above half of the
- * limit, connections end after their response.
+ * limit, connections end after their response. Pipelined requests wait for the response before.
  */
 export function serveWithin(limit: number, server: Server, handler: AdminHandler): void {
   /** The least recently used first, each with its last response. */
   const connections = new Map<Socket, ServerResponse | undefined>()
+  const inputs = new WeakMap<Socket, PacedInput>()
   server.on('connection', (socket: Socket) => {
     if (connections.size >= limit) {
       const ended = leastNeeded(connections)
@@ -17,12 +22,24 @@ export function serveWithin(limit: number, server: Server, handler: AdminHandler
       ended.destroy()
     }
     connections.set(socket, undefined)
+    const requests = {
+      get oldest() {
+        return isOpen(connections.get(socket)) || undefined
+      },
+      get mayBegin() {
+        const response = connections.get(socket)
+        return !isOpen(response) || response?.req.complete === false
+      },
+    }
+    const input = pacedParser(socket, requests, SLICE)
+    inputs.set(socket, input)
     socket.once('close', () => connections.delete(socket))
   })
   const serve = (request: IncomingMessage, response: ServerResponse): void => {
     // A connection that made room for another one is not served any more.
     if (!connections.delete(request.socket)) return
     connections.set(request.socket, response)
+    response.once('close', () => inputs.get(request.socket)?.resume())
     if (connections.size > limit / 2) response.shouldKeepAlive = false
     handler(request, response)
   }
@@ -35,8 +52,12 @@ export function serveWithin(limit: number, server: Server, handler: AdminHandler
 function leastNeeded(connections: ReadonlyMap<Socket, ServerResponse | undefined>): Socket {
   let oldest: Socket | undefined
   for (const [socket, response] of connections) {
-    if (response === undefined || response.writableEnded) return socket
+    if (!isOpen(response)) return socket
     oldest ??= socket
   }
   return oldest!
+}
+
+function isOpen(response: ServerResponse | undefined): boolean {
+  return response?.writableEnded === false
 }

@@ -65,3 +65,28 @@ it('keeps connections alive while less than half of the limit is in use', async 
   await fill(Number(new URL(squall.admin).port), '', false)
   expect(await probe(`${squall.admin}/livez`)).toBe('200 close')
 })
+
+it.each(['livez', 'metrics', 'api/state'])(
+  'responds to a probe between pipelined requests of /%s, which are answered in order',
+  async (path) => {
+    const squall = open(await startSquall('--upstream', 'http://127.0.0.1:1'))
+    const total = 500
+    const socket = connect(Number(new URL(squall.admin).port), '127.0.0.1')
+    sockets.push(socket)
+    let responses = 0
+    const all = new Promise<void>((resolve) => {
+      let tail = ''
+      socket.on('data', (bytes: Buffer) => {
+        const parts = (tail + bytes.toString('latin1')).split('HTTP/1.1 200')
+        responses += parts.length - 1
+        tail = parts.at(-1)!.slice(-11)
+        if (responses === total) resolve()
+      })
+    })
+    socket.write(`GET /${path} HTTP/1.1\r\nhost: a\r\n\r\n`.repeat(total))
+    while (responses === 0) await once(socket, 'data')
+    expect(await probe(`${squall.admin}/livez`)).toMatch('200')
+    expect(responses).toBeLessThan(total)
+    await all
+  },
+)

@@ -143,8 +143,8 @@ export class PacedInput {
   }
 }
 
-/** Paces a connection that node:http has just begun to read. */
-export function pacedParser(socket: Socket, connection: Requests): PacedInput {
+/** Paces a connection that node:http has just begun to read, `most` bytes at a time. */
+export function pacedParser(socket: Socket, connection: Requests, most = SLICE): PacedInput {
   // With a listener for its bytes, node:http takes them from the socket and not from its handle.
   const nothing = (): void => undefined
   socket.on('data', nothing).off('data', nothing)
@@ -156,7 +156,7 @@ export function pacedParser(socket: Socket, connection: Requests): PacedInput {
       return bytes.length
     },
   }
-  const input = new PacedInput(socket, connection, taker, SLICE)
+  const input = new PacedInput(socket, connection, taker, most)
   socket.on('resume', () => input.resume())
   return input
 }
