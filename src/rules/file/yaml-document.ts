@@ -20,6 +20,10 @@ import { type Finding, type Path, pathText, type Problem, type ProblemCode } fro
 const MAX_STACK = 2 * MAX_DEPTH + 20
 /** Limits the documents of a text. */
 const MAX_DOCUMENTS = 100
+const MORE_DOCUMENTS = `a file may have ${MAX_DOCUMENTS} documents`
+const SECOND_DOCUMENT = 'a file is one document; this is a second one'
+/** Marks the start or the end of a document, wherever a line begins with it. */
+const MARKER = /^(?:---|\.\.\.)(?=\s|$)/gm
 
 /** A key that its object already has. */
 export interface DuplicateKey {
@@ -82,17 +86,26 @@ const START: Position = { line: 1, column: 1 }
 
 /** Reads a text of one document. Never throws. */
 export function readYaml(text: string): YamlDocument {
-  return guarded(text, readSingle)
+  return guarded(text, readSingle, SECOND_DOCUMENT)
 }
 
 /** Reads a text of several documents into a list of their values. Never throws. */
 export function readYamlList(text: string): YamlDocument {
-  return guarded(text, readList)
+  return guarded(text, readList, MORE_DOCUMENTS)
 }
 
-function guarded(text: string, read: (source: ReadSource) => YamlDocument): YamlDocument {
+function guarded(
+  text: string,
+  read: (source: ReadSource) => YamlDocument,
+  tooMany: string,
+): YamlDocument {
   // The byte order mark would shift the columns of the first line.
   const body = text.startsWith('\uFEFF') ? text.slice(1) : text
+  const excess = excessMarker(body)
+  if (excess !== undefined) {
+    const line = body.slice(0, excess).split('\n').length
+    return failed('several_documents', tooMany, { line, column: 1 })
+  }
   try {
     const source = parseSource(body)
     const positionAt = (offset: number): Position => {
@@ -107,13 +120,20 @@ function guarded(text: string, read: (source: ReadSource) => YamlDocument): Yaml
   }
 }
 
+/** Returns the offset of a marker for which no allowed document is left; parsing takes longer. */
+function excessMarker(text: string): number | undefined {
+  let markers = 0
+  for (const { index } of text.matchAll(MARKER)) if (++markers > 2 * MAX_DOCUMENTS) return index
+  return undefined
+}
+
 function readSingle({ documents, positionAt }: ReadSource): YamlDocument {
   const [document, ...others] = documents
   if (document === undefined) return empty
   const second = others.find((other) => !isNothing(other.contents))
   if (second !== undefined) {
     const position = positionAt(startOfDocument(second))
-    return failed('several_documents', 'a file is one document; this is a second one', position)
+    return failed('several_documents', SECOND_DOCUMENT, position)
   }
   const errors = [...document.errors, ...document.warnings, ...others.flatMap((o) => o.errors)]
   return (
@@ -128,8 +148,7 @@ function readList({ documents, positionAt }: ReadSource): YamlDocument {
   if (wrong !== undefined) return wrong
   const last = documents[MAX_DOCUMENTS]
   if (last !== undefined) {
-    const message = `a file may have ${MAX_DOCUMENTS} documents`
-    return failed('several_documents', message, positionAt(startOfDocument(last)))
+    return failed('several_documents', MORE_DOCUMENTS, positionAt(startOfDocument(last)))
   }
   const written = documents.filter(({ contents }) => !isNothing(contents))
   let values = 0
