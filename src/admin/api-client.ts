@@ -22,6 +22,7 @@ export interface AskOptions {
   /** The admin token, for a change. */
   readonly token?: string
   readonly body?: object
+  /** Limits the time of both attempts together. */
   readonly timeoutMs?: number
 }
 
@@ -43,7 +44,8 @@ export class AdminError extends Error {
 /** The largest response, and the largest event, that is read. */
 export const MAX_BYTES = 4 * 1024 * 1024
 const MAX_FAILURE_BYTES = 16 * 1024
-const TIMEOUT_MS = 2_000
+/** A busy sidecar may take seconds to respond, and a packet may be lost. */
+export const PATIENCE_MS = 10_000
 const NO_READ = 'needs the read token: --admin-read-token-file or SQUALL_ADMIN_READ_TOKEN'
 
 /** Checks an object that has one response under the name of its schema. */
@@ -63,14 +65,41 @@ const WORDS: ReadonlyMap<string, string> = new Map([
   ['ETIMEDOUT', 'no response'],
 ])
 
-/** Asks an admin port for JSON, or for a change. Throws an `AdminError`. */
+/** The JSON of a response, and the time of the server. */
+interface Asked<E extends Endpoint> {
+  readonly value: ResponseOf<E>
+  readonly date: number | undefined
+}
+
+/**
+ * Asks an admin port for JSON, or for a change. Repeats a request that changes nothing once, when
+ * half of the time has passed or the connection failed. Throws an `AdminError`.
+ */
 export async function askAdmin<E extends Endpoint>(
+  admin: SidecarAdmin,
+  endpoint: E,
+  options: AskOptions,
+): Promise<Asked<E>> {
+  const { timeoutMs = PATIENCE_MS, signal } = options
+  const until = performance.now() + timeoutMs
+  if (endpoint.method !== 'GET') return askOnce(admin, endpoint, options, timeoutMs)
+  try {
+    return await askOnce(admin, endpoint, options, timeoutMs / 2)
+  } catch (error) {
+    const isSilent = error instanceof AdminError && error.cause !== undefined
+    if (!isSilent || signal?.aborted === true) throw error
+    return askOnce(admin, endpoint, options, Math.max(1, until - performance.now()))
+  }
+}
+
+async function askOnce<E extends Endpoint>(
   { url, readToken }: SidecarAdmin,
   endpoint: E,
-  { client, signal, token = readToken, body, timeoutMs = TIMEOUT_MS }: AskOptions,
-): Promise<{ readonly value: ResponseOf<E>; readonly date: number | undefined }> {
+  { client, signal, token = readToken, body, timeoutMs = PATIENCE_MS }: AskOptions,
+  limitMs: number,
+): Promise<Asked<E>> {
   const { method, path } = endpoint
-  const limit = AbortSignal.timeout(timeoutMs)
+  const limit = AbortSignal.timeout(Math.ceil(limitMs))
   const either = signal === undefined ? limit : AbortSignal.any([limit, signal])
   const aborted = rejectedBy(either)
   try {
@@ -98,8 +127,9 @@ export async function askAdmin<E extends Endpoint>(
     return { value: readResponse(endpoint, text), date: Number.isNaN(date) ? undefined : date }
   } catch (error) {
     if (error instanceof AdminError) throw error
-    if (limit.aborted) throw new AdminError(`no response within ${timeoutMs / 1000} s`)
-    throw new AdminError(connectionProblem(error as Error), { cause: error })
+    const cause = error as Error
+    if (limit.aborted) throw new AdminError(`no response within ${timeoutMs / 1000} s`, { cause })
+    throw new AdminError(connectionProblem(cause), { cause })
   }
 }
 

@@ -20,3 +20,36 @@ it('gives up a body that never ends, also when garbage was collected meanwhile',
   await expect(asked).rejects.toThrow('no response within 0.2 s')
   clearInterval(often)
 })
+
+it('waits for a busy sidecar for more than two seconds', async () => {
+  const server = opened(
+    await startUpstream((_, res) => void setTimeout(() => res.end('{"changed":true}'), 2_300)),
+  )
+  const asked = askAdmin({ url: new URL(server.url) }, API.arm, { client: 'test', token: 't' })
+  // The response came: it is not what a sidecar sends.
+  await expect(asked).rejects.toThrow('is not understood')
+})
+
+it.each([
+  ['sends what changes nothing again', API.rules, 2],
+  ['sends a change once', API.arm, 1],
+] as const)('%s when there is no response', async (_, endpoint, expected) => {
+  let requests = 0
+  const server = opened(await startUpstream(() => void requests++))
+  const asked = askAdmin({ url: new URL(server.url) }, endpoint, { client: 'test', timeoutMs: 300 })
+  await expect(asked).rejects.toThrow('no response within 0.3 s')
+  expect(requests).toBe(expected)
+})
+
+it('takes the response to the second request', async () => {
+  let requests = 0
+  const server = opened(
+    await startUpstream((_, res) => {
+      if (++requests === 1) res.destroy()
+      else res.writeHead(503).end()
+    }),
+  )
+  const asked = askAdmin({ url: new URL(server.url) }, API.rules, { client: 'test' })
+  await expect(asked).rejects.toThrow('responded 503')
+  expect(requests).toBe(2)
+})

@@ -11,6 +11,7 @@ const DEFAULT_SECONDS = 300
 const MAX_SECONDS = 900
 const MAX_ERRORS = 50
 const MAX_NAME = 128
+const NOTE = `${FOREIGN} ${NEWEST_MISSING}`
 
 const ms = (description: string) => Type.Union([Type.Number(), Type.Null()], { description })
 const optional = { count: Type.Optional(Type.Number()), text: Type.Optional(Type.String()) }
@@ -55,9 +56,7 @@ export function observeTool({ bounds, access }: Control): ControlTool {
       note: Type.String(),
       sidecar: Type.String(),
       armed: Type.Boolean(),
-      seconds: Type.Number({
-        description: 'The time that the figures are about, in steps of 5 s.',
-      }),
+      seconds: Type.Number({ description: 'The time that the figures are about.' }),
       traffic: Type.Array(trafficShape),
       errors: Type.Array(
         Type.Object({
@@ -86,7 +85,7 @@ export function observeTool({ bounds, access }: Control): ControlTool {
       const wanted = (tool: string | undefined): boolean =>
         glob === undefined || (tool !== undefined && matchesGlob(glob, tool))
       const data = {
-        note: `${FOREIGN} ${NEWEST_MISSING}`,
+        note: NOTE,
         sidecar: adminUrl(sidecar).origin,
         armed,
         seconds,
@@ -96,7 +95,7 @@ export function observeTool({ bounds, access }: Control): ControlTool {
           .slice(0, MAX_ERRORS)
           .map(shownError),
       }
-      return { text: `${FOREIGN} ${NEWEST_MISSING}\n${JSON.stringify(data, null, 1)}`, data }
+      return { text: `${NOTE}\n${JSON.stringify(data, null, 1)}`, data }
     },
   })
 }

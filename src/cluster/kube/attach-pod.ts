@@ -15,7 +15,7 @@ import {
 import type { KubeClient } from './kube-client.ts'
 import { asKubeError, KubeError } from './kube-error.ts'
 import { pathOf, PODS } from './resources.ts'
-import { type AskOptions, askSidecar } from './sidecar-api.ts'
+import { ASK_MS, type AskOptions, askSidecar } from './sidecar-api.ts'
 
 export interface PodRef {
   readonly namespace: string
@@ -28,7 +28,6 @@ export interface WaitOptions extends Pick<AskOptions, 'readToken'> {
 }
 
 const POLL_MS = 250
-const ASK_MS = 3_000
 /** Matches reasons of kubelet that waiting rarely resolves. */
 const TROUBLES =
   /^(?:ErrImage|ImagePullBackOff|InvalidImageName|CreateContainer.*Error|RunContainerError)/
@@ -67,7 +66,10 @@ export async function awaitAttached(
     why = state.detail
     if (state.kind === 'running') {
       try {
-        const reported = await askSidecar(client, pod, API.state, { ...options, timeoutMs: ASK_MS })
+        const reported = await askSidecar(client, pod, API.state, {
+          ...options,
+          timeoutMs: ASK_MS,
+        })
         if (reported.lastReload?.digest === digest) return reported
       } catch (error) {
         if (!(error instanceof KubeError) || error.code === 'forbidden') throw error

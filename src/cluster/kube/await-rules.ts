@@ -5,7 +5,7 @@ import { inParallel } from './in-parallel.ts'
 import type { KubeClient } from './kube-client.ts'
 import { asKubeError, isKubeError, KubeError } from './kube-error.ts'
 import { API, type Problem, type State } from '../../admin/api.ts'
-import { type AskOptions, askSidecar } from './sidecar-api.ts'
+import { ASK_MS, type AskOptions, askSidecar } from './sidecar-api.ts'
 
 /** The progress of a pod towards new rules. */
 export type PodProgress =
@@ -49,7 +49,6 @@ export type PodCheck = (
 /** The first pause: kubelet may be quick. Later pauses are longer. */
 const POLL_MS = 200
 const MAX_POLL_MS = 2_000
-const ASK_MS = 3_000
 
 /**
  * Asks the sidecars until each has read or rejected the new rules, or the time limit is reached.

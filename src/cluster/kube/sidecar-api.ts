@@ -1,11 +1,14 @@
 import type { Endpoint, ResponseOf } from '../../admin/api.ts'
-import { AdminError, checkResponse, MAX_BYTES } from '../../admin/api-client.ts'
+import { AdminError, checkResponse, MAX_BYTES, PATIENCE_MS } from '../../admin/api-client.ts'
 import { CLIENT_HEADER, TOKEN_HEADER } from '../../http/trusted-host.ts'
 import type { InjectedPod } from './injected-pod.ts'
 import type { KubeClient } from './kube-client.ts'
 import { asKubeError, isKubeError, jsonOf, KubeError, responseError } from './kube-error.ts'
 import { requestForwarded } from './port-forward.ts'
 import { type Limits, pathOf, PODS } from './resources.ts'
+
+/** A sidecar is asked once by each of the two ways. */
+export const ASK_MS = PATIENCE_MS / 2
 
 export interface AskOptions extends Limits {
   /** The read token, for a sidecar that asks for one. */
@@ -69,7 +72,7 @@ function askProxied(
   client: KubeClient,
   pod: AskedPod,
   { method, path }: Endpoint,
-  { readToken, ...limits }: AskOptions,
+  { readToken, timeoutMs = ASK_MS, ...limits }: AskOptions,
 ): Promise<unknown> {
   const { namespace, name, adminPort } = pod
   const proxy = pathOf({ kind: PODS, namespace, name: `${name}:${adminPort}` })
@@ -81,6 +84,7 @@ function askProxied(
     what: whatOf(pod),
     maxBytes: MAX_BYTES,
     headers: headersOf(readToken),
+    timeoutMs,
     ...limits,
   })
 }
@@ -89,7 +93,7 @@ async function askForwarded(
   client: KubeClient,
   pod: AskedPod,
   { method, path }: Endpoint,
-  { readToken, signal, timeoutMs = 10_000 }: AskOptions,
+  { readToken, signal, timeoutMs = ASK_MS }: AskOptions,
 ): Promise<unknown> {
   const what = whatOf(pod)
   const headers = headersOf(readToken)

@@ -36,8 +36,6 @@ export interface OverviewScope {
   readonly readToken?: string | undefined
 }
 
-const ASK_MS = 3_000
-
 /** Asks every sidecar of a namespace, or of all, for its state and rules. */
 export async function sidecarOverview(
   client: KubeClient,
@@ -62,10 +60,9 @@ async function report(
 ): Promise<Omit<SidecarReport, 'warnings'>> {
   const nothing = { pod, state: undefined, rules: [], digest: 'unknown' } as const
   if (pod.sidecar !== 'running') return { ...nothing, trouble: TROUBLE[pod.sidecar] }
-  const limits = { ...options, timeoutMs: ASK_MS }
   try {
-    const state = await askSidecar(client, pod, API.state, limits)
-    const { rules } = await askSidecar(client, pod, API.rules, limits)
+    const state = await askSidecar(client, pod, API.state, options)
+    const { rules } = await askSidecar(client, pod, API.rules, options)
     return { pod, state, rules, trouble: undefined, digest: compared(state, expected) }
   } catch (error) {
     return { ...nothing, trouble: asKubeError(error).message }

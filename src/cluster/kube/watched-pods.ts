@@ -33,7 +33,6 @@ export interface WatchScope {
   readonly readToken: string | undefined
 }
 
-const ASK_MS = 3_000
 const UNASKED = { state: undefined, rules: [], trouble: undefined }
 
 /** Looks at the pods of a selector again and again, and asks their sidecars. */
@@ -87,7 +86,7 @@ export class WatchedPods {
     signal: AbortSignal | undefined,
   ): Promise<Pick<WatchedPod, 'state' | 'rules' | 'trouble'>> {
     if (pod.sidecar !== 'running') return UNASKED
-    const options = { signal, timeoutMs: ASK_MS, readToken: this.#scope.readToken }
+    const options = { signal, readToken: this.#scope.readToken }
     try {
       const state = await askSidecar(this.#client, pod, API.state, options)
       const { rules } = await askSidecar(this.#client, pod, API.rules, options)
@@ -106,7 +105,7 @@ export class WatchedPods {
   async tasksOf(pod: InjectedPod): Promise<Tasks | undefined> {
     const { readToken } = this.#scope
     try {
-      return await askSidecar(this.#client, pod, API.tasks, { timeoutMs: ASK_MS, readToken })
+      return await askSidecar(this.#client, pod, API.tasks, { readToken })
     } catch (error) {
       const { code, message } = asKubeError(error)
       if (code === 'not_found') return undefined

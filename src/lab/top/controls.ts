@@ -128,7 +128,6 @@ export function keysOf(sent: string): readonly string[] {
 
 export type Change = 'disarm' | 'arm'
 
-const TIMEOUT_MS = 5_000
 const MAX_TEXT = 250
 
 /** Disarms or arms a sidecar, and describes the result. */
@@ -139,7 +138,7 @@ export async function changeArming(
 ): Promise<string> {
   const admin = { url: new URL(`http://${endpointText(endpoint)}`) }
   const body = change === 'disarm' ? { body: { reason: 'by squall top' } } : {}
-  const options = { client: 'top', token, timeoutMs: TIMEOUT_MS, ...body }
+  const options = { client: 'top', token, ...body }
   try {
     const { armed, changed } = (await askAdmin(admin, API[change], options)).value
     const state = armed ? 'armed' : 'disarmed'
