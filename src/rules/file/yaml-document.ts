@@ -22,8 +22,8 @@ const MAX_STACK = 2 * MAX_DEPTH + 20
 const MAX_DOCUMENTS = 100
 const MORE_DOCUMENTS = `a file may have ${MAX_DOCUMENTS} documents`
 const SECOND_DOCUMENT = 'a file is one document; this is a second one'
-/** Marks the start or the end of a document, wherever a line begins with it. */
-const MARKER = /^(?:---|\.\.\.)(?=\s|$)/gm
+/** A line that begins so starts or ends a document. Markers with nothing until the next are free. */
+const MARKER = /^(?:---|\.\.\.)(?=\s+\S)(?!\s+(?:---|\.\.\.)\s)/gm
 
 /** A key that its object already has. */
 export interface DuplicateKey {

@@ -6,14 +6,12 @@ const MANIFEST = 'apiVersion: v1\nkind: Pod\n'
 it.each([
   ['that begin with ---', '---\na: 1\n'],
   ['that end with ...', 'a: 1\n...\n'],
-  ['without content', '---\n'],
 ])('rejects 60,000 documents %s before they are parsed', (_, document) => {
   const text = document.repeat(60_000)
-  const { cpuUsage } = process
-  const before = cpuUsage()
+  const before = process.cpuUsage()
   const imported = importFaults(text)
   // The time of this thread and not of the clock: other processes may be busy.
-  expect(cpuUsage(before).user / 1000).toBeLessThan(400)
+  expect(process.cpuUsage(before).user / 1000).toBeLessThan(400)
   expect(imported).toMatchObject({
     ok: false,
     problems: [{ code: 'several_documents', message: 'a file may have 100 documents' }],
