@@ -1,45 +1,31 @@
 import { narrowedPercent } from './armed-rules.ts'
-import type { Plan, WrittenRule } from './plan.ts'
-import type { Counts } from './sidecars.ts'
+import type { StageResult } from './experiment-result.ts'
+import type { Plan } from './plan.ts'
+import { type Counts, sumOf } from './sidecars.ts'
 
 /** The share of these rules changes with time, or from call to call. */
 const VARYING = ['burst', 'ramp', 'stages']
 
-/** Compares the sampled calls of a stage with its share. */
-export interface ExpectedSamples {
-  /** The mean of the sampled calls over many runs; null where a share is not fixed. */
-  readonly expected: number | null
-  /** The probability of a difference like this; null where calls are not sampled one by one. */
-  readonly chance: number | null
-}
-
+/** Returns the mean of the sampled calls, and the probability of their difference from it. */
 export function expectedSamples(
   { rules, by }: Pick<Plan, 'rules' | 'by'>,
   share: number | null,
   counts: Counts,
-): ExpectedSamples {
-  const counted = (rules?.rules ?? []).flatMap((rule) => {
-    const found = counts.get(rule.name)
-    if (found === undefined || share === null) return []
-    return [{ rule, ...found, p: narrowedPercent(rule, by, share) / 100 }]
+): Required<Pick<StageResult, 'expected' | 'chance'>> {
+  const counted = (rules?.rules ?? []).map((rule) => {
+    const { sampled, considered } = sumOf(counts.filter(([name]) => name === rule.name))
+    const p = narrowedPercent(rule, by, share ?? 0) / 100
+    const isFixed = share !== null && !VARYING.some((key) => key in rule)
+    // Calls that share a key are sampled together.
+    const isTested = isFixed && (rule['stickyBy'] ?? 'ordinal') === 'ordinal'
+    return { isFixed, mean: considered * p, chance: isTested ? chance(sampled, considered, p) : 1 }
   })
-  const isFixed = counted.length > 0 && !counted.some(({ rule }) => isVarying(rule))
-  const tested = counted.filter(({ rule }) => !isVarying(rule) && isByOrdinal(rule))
-  const chances = tested.map(({ sampled, considered, p }) => chance(sampled, considered, p))
+  const isFixed = counted.length > 0 && counted.every((each) => each.isFixed)
   return {
-    expected: isFixed ? counted.reduce((sum, { considered, p }) => sum + considered * p, 0) : null,
+    expected: isFixed ? counted.reduce((sum, { mean }) => sum + mean, 0) : null,
     // One of several tests is more often improbable.
-    chance: chances.length === 0 ? null : Math.min(1, Math.min(...chances) * chances.length),
+    chance: isFixed ? Math.min(1, ...counted.map((each) => each.chance * counted.length)) : null,
   }
-}
-
-function isVarying(rule: WrittenRule): boolean {
-  return VARYING.some((key) => key in rule)
-}
-
-/** Returns false for calls that are sampled together, by a key that they share. */
-function isByOrdinal({ stickyBy = 'ordinal' }: WrittenRule): boolean {
-  return stickyBy === 'ordinal'
 }
 
 /** Returns the two-sided probability of at least this distance from the mean of a binomial. */

@@ -4,12 +4,7 @@ import { shortDigest } from '../../base/digest.ts'
 import { comparedText, tasksText, verdictsText } from '../report/agent-text.ts'
 import { duration } from '../report/shown-numbers.ts'
 import { markdownText } from '../report/foreign-text.ts'
-import type {
-  AlertResult,
-  ExperimentResult,
-  PhaseResult,
-  StageResult,
-} from './experiment-result.ts'
+import type { AlertResult, ExperimentResult, PhaseResult } from './experiment-result.ts'
 import { type Measure, MEASURES, shownMeasure } from './gate.ts'
 import type { Rejection } from './rejection.ts'
 import { mkdir, writeFile } from 'node:fs/promises'
@@ -19,7 +14,6 @@ import { tableBlocks } from '../report/markdown.ts'
 import type { ReportTable, TitledRun } from '../report/report-table.ts'
 import {
   agentsTable,
-  expectedText,
   marginTable,
   phasesOf,
   phaseTable,
@@ -43,7 +37,6 @@ export function noteLines(result: ExperimentResult): readonly string[] {
       ? 'No gate failed after an injection.'
       : `Detected ${duration(mttdMs)} after the injection (MTTD); ${recoveryText(result)}.`,
     ...alerts.map(alertText),
-    ...result.stages.flatMap(sampleTexts),
     ...phasesOf(result).flatMap(conditionTexts),
     ...phasesOf(result).flatMap(agentTexts),
   ]
@@ -58,12 +51,6 @@ export function noteLines(result: ExperimentResult): readonly string[] {
   }
   for (const { why, write } of proposals) lines.push(`Widen next: ${write} (${why}).`)
   return lines
-}
-
-/** Describes the sampled calls of a stage beside the number that its share leads to. */
-function sampleTexts({ label, share, sampled, expected }: StageResult): readonly string[] {
-  if (share === null || typeof expected !== 'number') return []
-  return [`Stage ${quoted(label)}: ${sampled} calls sampled${expectedText(expected)}.`]
 }
 
 /** Describes the conditions of a phase besides the calls. */

@@ -11,7 +11,6 @@ import { restoreFile, RulesFile } from './rules-file.ts'
 import { askRules, askState } from './sidecar-admin.ts'
 import {
   type Counts,
-  countsOf,
   type Killing,
   type ReplacedRules,
   type Sidecars,
@@ -62,11 +61,8 @@ export class LocalSidecar implements Sidecars {
   }
 
   async counts(names: ReadonlySet<string>, signal?: AbortSignal): Promise<Counts> {
-    const rules = await this.rules(signal)
-    return countsOf(
-      names,
-      rules.map((rule) => [rule.name, totalsOf(rule)]),
-    )
+    const rules = (await this.rules(signal)).filter(({ name }) => names.has(name))
+    return rules.map((rule) => [rule.name, totalsOf(rule)])
   }
 
   readTasks(): Promise<readonly TaskReading[]> {

@@ -22,29 +22,20 @@ export interface Totals {
   readonly considered: number
 }
 
-/** The counts by the name of the rule. */
-export type Counts = ReadonlyMap<string, Totals>
+/** The counts of rules by name; each sidecar has its own. */
+export type Counts = readonly (readonly [string, Totals])[]
 
 export function totalsOf({ counts }: Pick<Rule, 'counts'>): Totals {
   const { matched = 0, sampled = 0, injected: applied = 0, not_sampled: others = 0 } = counts
   return { matched, sampled, applied, considered: sampled + others }
 }
 
-export function sumOf(all: Iterable<Totals>): Totals {
+export function sumOf(counts: Counts): Totals {
   const sum = { matched: 0, sampled: 0, applied: 0, considered: 0 }
-  for (const each of all) {
+  for (const [, each] of counts) {
     for (const key of Object.keys(sum) as (keyof Totals)[]) sum[key] += each[key]
   }
   return sum
-}
-
-/** Sums the counts of the named rules. */
-export function countsOf(names: ReadonlySet<string>, all: Iterable<[string, Totals]>): Counts {
-  const counts = new Map<string, Totals>()
-  for (const [name, each] of all) {
-    if (names.has(name)) counts.set(name, sumOf([counts.get(name) ?? sumOf([]), each]))
-  }
-  return counts
 }
 
 /** The rules that an experiment replaces. */

@@ -70,14 +70,14 @@ async function runStage(
   steadiness.injected(began)
   const observations = new Observations(isLast ? plan.expected : [])
   let held: Promise<HeldSessions | undefined> | undefined
-  let counts: Counts = new Map()
+  let counts: Counts = []
   let restartMs: number | null = null
   let watched = false
   let rolledBack: Promise<number> | undefined
   const tick = (moment: Moment): EarlyEnd | 'drain' | undefined => {
     const { at, load, steady, calls, draining, timeline } = moment
     const elapsedMs = at - began
-    const { matched, applied } = sumOf(counts.values())
+    const { matched, applied } = sumOf(counts)
     onEvent({ kind: 'moment', elapsedMs, durationMs, calls, measured: load, applied })
     if (draining) return undefined
     observations.add(load)
@@ -141,7 +141,7 @@ async function runStage(
 
 function samplesOf(plan: Plan, stage: Stage, counts: Counts) {
   const share = stage.share ?? null
-  return { share, ...sumOf(counts.values()), ...expectedSamples(plan, share, counts) }
+  return { share, ...sumOf(counts), ...expectedSamples(plan, share, counts) }
 }
 
 function notArmed(error: unknown): EarlyEnd {

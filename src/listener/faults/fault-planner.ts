@@ -123,15 +123,10 @@ export class FaultPlanner {
     trace: string | undefined,
   ): void {
     const listener = this.#parts.listenerOf(session, trace)
-    const callbacks = {
-      ...ref,
-      effect: 'expired',
-      delayMs: undefined,
-      first: true,
-      isLater: true,
-    } as const
-    if (calls.length === 0) listener.injected({ ...callbacks, call: undefined })
-    for (const call of calls) listener.injected({ ...callbacks, call })
+    const effect = { ...ref, effect: 'expired', delayMs: undefined, first: true }
+    const later = { ...effect, isLater: true } as const
+    if (calls.length === 0) listener.injected({ ...later, call: undefined })
+    for (const call of calls) listener.injected({ ...later, call })
   }
 
   /** Plans the faults of a POST with calls; undefined when no rule matches. */

@@ -1,5 +1,5 @@
 import type { Rule } from '../../../admin/api.ts'
-import { type Counts, countsOf, type Totals, totalsOf } from '../../../lab/experiment/sidecars.ts'
+import { type Counts, type Totals, totalsOf } from '../../../lab/experiment/sidecars.ts'
 
 /** A process that counts, and the counts of its rules at the last look. */
 interface Counter {
@@ -41,9 +41,9 @@ export class PodCounts {
     for (const rule of own) counter.counts.set(rule.name, totalsOf(rule))
   }
 
-  /** Returns the sums of the named rules. */
-  sum(names: ReadonlySet<string>): Counts {
+  /** Returns the counts of the named rules. */
+  of(names: ReadonlySet<string>): Counts {
     const all = [...this.#counters.values()].flat().flatMap(({ counts }) => [...counts])
-    return countsOf(names, all)
+    return all.filter(([name]) => names.has(name))
   }
 }

@@ -121,7 +121,7 @@ export class PodSidecars implements Sidecars {
 
   async counts(names: ReadonlySet<string>, signal?: AbortSignal): Promise<Counts> {
     await this.#look(signal)
-    return this.#counts.sum(names)
+    return this.#counts.of(names)
   }
 
   async readTasks(): Promise<readonly TaskReading[]> {
