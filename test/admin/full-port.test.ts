@@ -71,7 +71,8 @@ it.each(['livez', 'metrics', 'api/state'])(
   async (path) => {
     const squall = open(await startSquall('--upstream', 'http://127.0.0.1:1'))
     const total = 500
-    const socket = connect(Number(new URL(squall.admin).port), '127.0.0.1')
+    const { host, port } = new URL(squall.admin)
+    const socket = connect(Number(port), '127.0.0.1')
     sockets.push(socket)
     let responses = 0
     const all = new Promise<void>((resolve) => {
@@ -83,7 +84,7 @@ it.each(['livez', 'metrics', 'api/state'])(
         if (responses === total) resolve()
       })
     })
-    socket.write(`GET /${path} HTTP/1.1\r\nhost: a\r\n\r\n`.repeat(total))
+    socket.write(`GET /${path} HTTP/1.1\r\nhost: ${host}\r\n\r\n`.repeat(total))
     while (responses === 0) await once(socket, 'data')
     expect(await probe(`${squall.admin}/livez`)).toMatch('200')
     expect(responses).toBeLessThan(total)
