@@ -6,7 +6,7 @@ import { isModern } from './protocol-version.ts'
 /** Returns the outcome of a message, independent of the called method. */
 export function outcomeOfMessage(message: Message): Outcome {
   if (message.kind === 'error') return 'rpc_error'
-  // Clients reject a result that is no object as no response at all.
+  // Clients reject any other result than an object, and the call does not end well for them.
   if (message.kind !== 'result' || !isRecord(message.result)) return 'incomplete'
   return isFailedResult(message.result) ? 'tool_error' : 'ok'
 }

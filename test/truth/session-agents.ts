@@ -13,7 +13,7 @@ import { SETTINGS } from '../engines/limits.ts'
 import { failingTools } from '../fixtures/failing-tools.mjs'
 import { ruleStage } from '../support/rules.ts'
 
-/** How an agent uses sessions: one, one for each call, or none, as since 2026-07-28. */
+/** The use of sessions: one, one for each call, or none, as since 2026-07-28. */
 export const SESSIONS = ['one session', 'a session for each call', '2026-07-28'] as const
 export type Sessions = (typeof SESSIONS)[number]
 
@@ -23,7 +23,7 @@ interface Message {
   readonly params?: Readonly<Record<string, unknown>>
 }
 
-/** What an agent of a script can do. */
+/** Does the steps of a script. */
 export interface SessionAgent {
   /** Begins a session, as after a lost one. */
   begin(): Promise<void>

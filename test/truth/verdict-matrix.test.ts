@@ -14,7 +14,7 @@ import {
   stdioAgent,
 } from './session-agents.ts'
 
-/** How the first calls of a tool fail. */
+/** The failure of the first calls of a tool. */
 interface Cause {
   readonly kind: 'error' | 'wait' | 'limit' | 'lost' | 'cut' | 'hidden' | 'slow'
   readonly times?: number

@@ -76,16 +76,13 @@ export function createRulesEngine(
   { logIds: ids, logInjections: injections, logFormat, keptFaults, idle }: LoggedFaults,
 ): RulesEngine {
   const { path, pollMs, podLabelsFile, self } = options
-  const log = new RulesLog(logger, path, isForPeople(logFormat))
+  const log = new RulesLog(logger, path, isForPeople(logFormat), idle)
   const guarded = createGuardedRules(options, {
     clock: steadyClock(),
     onReload: (reload) => {
       metrics.reloaded(reload.version.kind === 'rules' ? 'applied' : reload.version.kind)
       log.reloaded(reload, isActive.ruleSet.seed)
-      if (reload.version.kind === 'rules') {
-        log.unanchored(states.unanchored)
-        log.idle(idle?.(reload.version.file) ?? [])
-      }
+      if (reload.version.kind === 'rules') log.unanchored(states.unanchored)
       expiry.follow()
     },
     onArming: (reasons) => log.arming(reasons),

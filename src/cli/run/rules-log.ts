@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import { shortDigest } from '../../base/digest.ts'
 import { windowEnd } from '../../rules/select/selection.ts'
 import type { ActiveRules, Reload } from '../../rules/watch/active-rules.ts'
+import type { RulesFile } from '../../rules/file/schema.ts'
 import type { Disarmed } from '../../rules/guard/arming.ts'
 import { problemLines } from '../../rules/file/problem-format.ts'
 import type { Logger } from '../../telemetry/log.ts'
@@ -61,14 +62,21 @@ export class RulesLog {
   readonly #logger: Logger
   readonly #path: string | undefined
   readonly #isForPeople: boolean
+  readonly #idleIn: (file: RulesFile) => readonly string[]
   #armed = true
   #hasRules = false
 
   /**
    * The path is that of the rules. People get short digests, and problems with their place in the
-   * text.
+   * text. `idleIn` returns the faults of a file that can never act, each with its reason.
    */
-  constructor(logger: Logger, path: string | undefined, isForPeople: boolean) {
+  constructor(
+    logger: Logger,
+    path: string | undefined,
+    isForPeople: boolean,
+    idleIn: (file: RulesFile) => readonly string[] = () => [],
+  ) {
+    this.#idleIn = idleIn
     this.#logger = logger
     this.#path = path
     this.#isForPeople = isForPeople
@@ -85,6 +93,7 @@ export class RulesLog {
         const fields = { digest, generation, rules, enabled, seed: Number(seed) }
         this.#logger.info(fields, 'active rules')
         this.#imported(version.imported ?? [])
+        this.#idle(this.#idleIn(version.file))
         return
       }
       case 'absent':
@@ -114,6 +123,12 @@ export class RulesLog {
     )
   }
 
+  #idle(faults: readonly string[]): void {
+    if (faults.length === 0) return
+    const fields = { count: faults.length, faults: faults.slice(0, MAX_PROBLEMS) }
+    this.#logger.warn(fields, 'faults that cannot act on stdio; squall explain shows why')
+  }
+
   /** Logs rules that have a duration but no start. */
   unanchored(names: readonly string[]): void {
     if (names.length === 0) return
@@ -122,13 +137,6 @@ export class RulesLog {
       fields,
       'rules without appliedAt: their times count from now, in every new pod again; squall apply sets appliedAt',
     )
-  }
-
-  /** Logs faults that can act on nothing that goes by stdio. */
-  idle(faults: readonly string[]): void {
-    if (faults.length === 0) return
-    const fields = { count: faults.length, faults: faults.slice(0, MAX_PROBLEMS) }
-    this.#logger.warn(fields, 'faults that cannot act on stdio; squall explain shows why')
   }
 
   /** Logs expired rules. */
