@@ -18,7 +18,7 @@ export interface ActionFacts {
   readonly hash: number
 }
 
-/** Tells the execution of a call; `possible` for a call that was sent and got no response. */
+/** The execution of a call; `possible` for a call that was sent and got no response. */
 export type Execution = 'none' | 'possible' | 'known'
 
 /** Methods that show nothing of what an agent does, unless they fail themselves. */

@@ -14,7 +14,7 @@ const kindOf = oneOf(KEY_KINDS)
 
 export const TASK_FLAGS = group('Tasks of agents:', {
   tasks: toggle(
-    'group calls into tasks, and report what agents do after faults and errors; --tasks=false does not',
+    'group calls into tasks, and report what agents do after faults and errors; turn it off with --tasks=false',
     { default: 'true' },
   ),
   taskBy: many(
