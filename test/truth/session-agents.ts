@@ -140,14 +140,15 @@ export class HttpAgent implements SessionAgent {
       'user-agent': this.#name,
       ...(this.#session !== '' && { 'mcp-session-id': this.#session }),
     }
-    // A response that breaks off is what the script is about.
-    await request(this.#url, { method, headers, body: body ?? null, dispatcher: this.#connections })
-      .then(async (response) => {
-        const session = response.headers['mcp-session-id']
-        if (session !== undefined) this.#session = String(session)
-        await response.body.text()
-      })
-      .catch(() => undefined)
+    const options = { method, headers, body: body ?? null, dispatcher: this.#connections }
+    try {
+      const response = await request(this.#url, options)
+      const session = response.headers['mcp-session-id']
+      if (session !== undefined) this.#session = String(session)
+      await response.body.text()
+    } catch {
+      // A response that breaks off is what the script is about.
+    }
   }
 }
 
