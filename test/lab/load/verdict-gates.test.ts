@@ -182,6 +182,31 @@ test.each([
 )
 
 test.each([
+  [MAY_WRITE, 1, /failed possible-duplicates=0 1 /],
+  [READS, 0, /passed possible-duplicates=0 0 /],
+] as const)(
+  'a retry after a response that broke off fails squall load unless its tool is safe: %j',
+  async (tool, expected, gate) => {
+    let calls = 0
+    const upstream = scriptedListener(
+      (call): Step => (call === 1 ? 'cut stream' : 'ok'),
+      () => ++calls,
+      [tool],
+    )
+    const { squall } = opened(await startSquall({ rules: 'rules: []', flags: TASKS, upstream }))
+    const target = ['--target', `http://127.0.0.1:${squall.port}/mcp`, '--tools', 'rest']
+    const gates = ['--slo', 'possible-duplicates=0', '--slo', 'duplicate-execution=0']
+    const more = ['--sidecar', squall.admin, '--tasks', '5', '--clients', '1', '--retries', '1']
+    const args = ['load', ...target, ...more, ...gates]
+    const { code, stdout } = await startProgram(args, {}, { here: true })
+    expect(calls).toBe(6)
+    expect(stdout).toMatch(gate)
+    expect(stdout).toContain('passed duplicate-execution=0 0')
+    expect(code).toBe(expected)
+  },
+)
+
+test.each([
   [['--slo', 'runaway<1%'], '--slo: the gate runaway<1% needs the verdicts', 'add --sidecar'],
   [
     ['--slo', 'duplicate-execution=0', '--sidecar', 'http://127.0.0.1:9', '--shard', '0/2'],
