@@ -17,7 +17,8 @@ export function serveWithin(limit: number, server: Server, handler: AdminHandler
   const inputs = new WeakMap<Socket, PacedInput>()
   server.on('connection', (socket: Socket) => {
     if (connections.size >= limit) {
-      const ended = leastNeeded(connections)
+      const all = [...connections]
+      const [ended] = all.find(([, response]) => !isOpen(response)) ?? all[0]!
       connections.delete(ended)
       ended.destroy()
     }
@@ -46,16 +47,6 @@ export function serveWithin(limit: number, server: Server, handler: AdminHandler
   server.on('request', serve)
   // No `100 Continue` for a body that is not read.
   server.on('checkContinue', serve)
-}
-
-/** Returns the oldest connection without an open response, or else the oldest. */
-function leastNeeded(connections: ReadonlyMap<Socket, ServerResponse | undefined>): Socket {
-  let oldest: Socket | undefined
-  for (const [socket, response] of connections) {
-    if (!isOpen(response)) return socket
-    oldest ??= socket
-  }
-  return oldest!
 }
 
 function isOpen(response: ServerResponse | undefined): boolean {

@@ -34,10 +34,7 @@ export type InjectedReply =
  */
 export type Verdict =
   | { readonly kind: 'continue' }
-  /**
-   * Sends the upstream a changed call. Headers that repeat changed values follow, unless
-   * `keepsHeaders`. Only before the upstream has the call.
-   */
+  /** Sends a changed call, and headers that repeat its values. Only before the upstream has it. */
   | { readonly kind: 'edit'; readonly edit: EditCall; readonly keepsHeaders?: boolean }
   /**
    * Sends the upstream so many more copies of the call, each with its own id, and `spacing`

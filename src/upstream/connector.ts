@@ -37,20 +37,18 @@ export function createConnector(options: ConnectorOptions): Connector {
     if (options.dialled !== undefined) noteDial(socket, options.dialled)
     const ready =
       options.address.kind === 'tcp' && options.address.tls ? 'secureConnect' : 'connect'
-    let isOver = false
     const expire = (): void => {
-      if (!isOver) socket.destroy(new ConnectError(`no connection within ${options.timeout} ms`))
+      if (!socket.listeners(ready).includes(onReady)) return
+      socket.destroy(new ConnectError(`no connection within ${options.timeout} ms`))
     }
     // After a pause of the process, timers come before the connections that were made meanwhile.
     const timer = setTimeout(afterReads, options.timeout, expire)
     const onReady = (): void => {
-      isOver = true
       clearTimeout(timer)
       socket.off('error', onError).off('close', onClose)
       done(null, socket)
     }
     const onError = (error: Error): void => {
-      isOver = true
       clearTimeout(timer)
       socket.off(ready, onReady).off('close', onClose)
       // Every error here is a connect error: nothing of the request was sent.

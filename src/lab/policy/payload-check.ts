@@ -3,6 +3,7 @@ import { plain, quoted } from '../../base/text/foreign-text.ts'
 import { productionPattern } from '../../rules/guard/production-names.ts'
 import { readYaml } from '../../rules/file/yaml-document.ts'
 import { stageRejections } from '../experiment/plan-rejections.ts'
+import { readShell } from './shell-text.ts'
 import type { Policy } from './policy-schema.ts'
 
 /** The limits of a payload: a larger one is rejected without a look at the rest. */
@@ -17,9 +18,10 @@ const EXPERIMENT_KEYS =
   /^(?:stages?|pods|faults?|fault_?type|rules|plan|experiment|chaos|percent(?:age)?|magnitude|probability|kill|exhaust|outbound)$/i
 const GATE_KEYS =
   /^(?:abort_?(?:on|if|when)?|rollback_?(?:on|if|when)?|stop_?(?:on|if|when|conditions?)?|gates?|slos?|thresholds?|limits?)$/i
-const SHARE_KEYS = /^(?:percent(?:age)?|percentage_?affected|error_?rate)$/i
-
-const APPROVAL = /\bsquall(?:\.cjs)?["']?\s+["']?approve\b/i
+const SHARE_KEYS = /^(?:percent(?:age)?|percentage_?affected|error_?rate|probability|share|ramp)$/i
+const TIME_KEYS = /^(?:for|window|over|after|within|interval|every)$/i
+/** Letters with something between them: p-r-o-d. */
+const SPELLED = /(?<![a-z])(?:[a-z][-._ ]){3,}[a-z](?![a-z])/gi
 
 /** Returns all reasons for which a policy rejects the payload of a tool call. */
 export function payloadProblems(payload: unknown, policy: Policy): readonly string[] {
@@ -34,6 +36,8 @@ class PayloadLook {
   #values = 0
   #isExperiment = false
   #hasGate = false
+  #isStaged = false
+  #wideRule: string | undefined
 
   constructor(policy: Policy) {
     this.#policy = policy
@@ -43,6 +47,9 @@ class PayloadLook {
     const found = [...this.#found]
     if (this.#isExperiment && !this.#hasGate) {
       found.push('it has no numeric gate; add abortOn: { errors: 5% } or slo: { success: 99% }')
+    }
+    if (this.#wideRule !== undefined && !this.#isStaged && this.#policy.maxPercent < 100) {
+      found.push(`${where(this.#wideRule)} has no percent, which means 100%`)
     }
     return found
   }
@@ -70,8 +77,8 @@ class PayloadLook {
 
   #text(text: string, path: string, depth: number, nested: number): void {
     for (const form of formsOf(text)) {
-      if (APPROVAL.test(form)) {
-        this.#found.add(`${where(path)} starts squall approve, which is for a person at a terminal`)
+      if (readShell(form).approves) {
+        this.#found.add(`${where(path)} may run squall approve; only a person at a terminal may`)
       }
       for (let at = 0; at < form.length; at += PIECE - OVERLAP) {
         this.#name(form.slice(at, at + PIECE), path)
@@ -93,8 +100,12 @@ class PayloadLook {
 
   #key(key: string, value: unknown, path: string): void {
     if (EXPERIMENT_KEYS.test(key)) this.#isExperiment = true
-    if (GATE_KEYS.test(key)) this.#hasGate ||= hasNumber(value, 0)
+    if (GATE_KEYS.test(key)) this.#hasGate ||= hasBound(value, path, 0)
     if (/^(?:stages|pods)$/i.test(key) && Array.isArray(value)) this.#stages(value, path)
+    if (key === 'rules' && Array.isArray(value)) {
+      const at = value.findIndex((rule) => isRecord(rule) && rule['faults'] && !rule['percent'])
+      if (at >= 0) this.#wideRule ??= `${path}/${at}`
+    }
     const share = SHARE_KEYS.test(key) ? shareOf(value) : undefined
     if (share === undefined || share <= this.#policy.maxPercent) return
     this.#found.add(
@@ -103,6 +114,7 @@ class PayloadLook {
   }
 
   #stages(stages: readonly unknown[], path: string): void {
+    this.#isStaged = true
     const { firstStage, maxPercent } = this.#policy
     const shares = stages.map((stage) =>
       shareOf(isRecord(stage) ? Object.values(stage).find((each) => shareOf(each)) : stage),
@@ -135,29 +147,38 @@ function formsOf(text: string): readonly string[] {
   if (/%[0-9a-f]{2}/i.test(text)) {
     forms.push(text.replaceAll(/%([0-9a-f]{2})/gi, (_, hex: string) => charOf(hex)))
   }
-  if (/^[A-Za-z0-9+/_-]{8,65536}={0,2}$/.test(text)) {
-    const read = Buffer.from(text, 'base64').toString('latin1')
+  for (const [word] of text.matchAll(/[A-Za-z0-9+/_-]{8,65536}={0,2}/g)) {
+    const read = Buffer.from(word, 'base64').toString('latin1')
     if (/^[\t\n\r -~]+$/.test(read)) forms.push(read)
   }
-  return forms
+  const { words } = readShell(text)
+  return [...forms, words.replaceAll(SPELLED, (letters) => letters.replaceAll(/[-._ ]/g, ''))]
 }
 
 function charOf(hex: string): string {
   return String.fromCodePoint(Number.parseInt(hex, 16))
 }
 
-function hasNumber(value: unknown, depth: number): boolean {
-  if (typeof value === 'number') return Number.isFinite(value)
-  if (typeof value === 'string') return /\d/.test(value)
-  if (typeof value !== 'object' || value === null || depth > 8) return false
-  return Object.values(value).some((each) => hasNumber(each, depth + 1))
+/** Returns true for a limit that can be exceeded: not `success: 0%`, nor `errors: 100%`. */
+function hasBound(value: unknown, name: string, depth: number): boolean {
+  if (typeof value === 'object' && value !== null && depth <= 8) {
+    return Object.entries(value).some(
+      ([key, each]) => !TIME_KEYS.test(key) && hasBound(each, `${name} ${key}`, depth + 1),
+    )
+  }
+  const limit = Number.parseFloat(/\d[\d.]*/.exec(String(value))?.[0] ?? '')
+  if (/success|avail/i.test(name)) return limit > 0
+  return /error|fail/i.test(name) ? limit < 100 : limit >= 0
 }
 
-/** Returns a share in percent: `25`, `25%`, or a fraction below 1. */
-function shareOf(value: unknown): number | undefined {
-  const written =
-    typeof value === 'string' ? /^\s*(\d+(?:\.\d+)?)\s*%?\s*$/.exec(value)?.[1] : value
-  const number = typeof written === 'string' ? Number(written) : written
-  if (typeof number !== 'number' || !Number.isFinite(number) || number < 0) return undefined
-  return typeof value === 'number' && number <= 1 ? number * 100 : number
+/** Returns a share in percent: `25`, `25%`, a fraction up to 1, or the largest in a list. */
+function shareOf(value: unknown, depth = 0): number | undefined {
+  if (typeof value === 'object' && value !== null && depth < 8) {
+    const highest = Math.max(...Object.values(value).map((each) => shareOf(each, depth + 1) ?? -1))
+    return highest < 0 ? undefined : highest
+  }
+  const share =
+    typeof value === 'string' && /\d/.test(value) ? Number(value.replace('%', '')) : value
+  if (typeof share !== 'number' || !(share >= 0 && share < Infinity)) return undefined
+  return typeof value === 'number' && share <= 1 ? share * 100 : share
 }

@@ -44,7 +44,6 @@ export class ClientConnection extends Chain<OpenExchange> {
   closing = false
   /** True for a connection above the bound, which is rejected while the bound is met. */
   surplus = false
-  /** Requests that node:http has read. */
   requests = 0
   /** The last request if it was pipelined behind open ones; it may have ended. */
   last: OpenExchange | undefined

@@ -107,8 +107,8 @@ export class HttpFront {
   }
 
   /**
-   * Stops accepting connections, after those that wait; ends idle ones now, and others after their
-   * last request, which may still be arriving. Resolves when all connections have ended, with upgraded ones.
+   * Accepts what waits; then ends idle connections, and others after their last request, which may
+   * still be arriving. Resolves when all connections have ended, with upgraded ones.
    */
   async drain(): Promise<void> {
     this.#draining = true
@@ -274,9 +274,9 @@ export class HttpFront {
 
   /** Ends a connection whose time has passed, unless a request is among the bytes that wait. */
   #expired(socket: Socket, error?: ParserError): void {
+    const { bytesRead } = socket
     const connection = this.#connections.get(socket)
     const requests = connection?.requests
-    const { bytesRead } = socket
     // After a pause of the process, timers come before the bytes that arrived meanwhile.
     afterReads(() => {
       if (connection?.requests !== requests || socket.destroyed) return

@@ -75,8 +75,7 @@ export class FastConnection implements PooledConnection, PieceTaker {
   /** The bytes of a read that came after a pause. */
   #rest: Buffer | undefined
   #reset = false
-  /** The idle time after which the connection is retired. */
-  #idle = Infinity
+  #idleLimit = Infinity
   /** A failure found on this side; reported when the connection has closed. */
   #failure: Failure | undefined
   #bridge: BridgedSocket | undefined
@@ -99,7 +98,7 @@ export class FastConnection implements PooledConnection, PieceTaker {
   }
 
   isStale(now: number): boolean {
-    return now >= this.idleSince + this.#idle
+    return now >= this.idleSince + this.#idleLimit
   }
 
   /** Sends a request; `body` holds a body that is too large to be part of `text`. */
@@ -215,9 +214,7 @@ export class FastConnection implements PooledConnection, PieceTaker {
     const input = this.#input!
     if (user === undefined || this.#waiting !== undefined) {
       // Unsolicited bytes must not be read as the response to the next request.
-      if (isBlank(input, 0, size)) return
-      this.alive = false
-      this.#socket.destroy()
+      if (!isBlank(input, 0, size)) this.#fail(CLOSED)
       return
     }
     let at = 0
@@ -271,7 +268,7 @@ export class FastConnection implements PooledConnection, PieceTaker {
       keptFor === undefined
         ? this.#options.idle
         : Math.min(keptFor - RETIRE_BEFORE_APP, LONGEST_IDLE)
-    this.#idle = idle
+    this.#idleLimit = idle
     this.resume()
     user.end(clean && !closes && idle > 0 && this.alive)
   }

@@ -126,12 +126,11 @@ class FastTransfer implements Transfer, ConnectionUser {
   unsent(text: string, body: Uint8Array | undefined): void {
     this.#pool.discard(this.#connection)
     const connection = this.#pool.acquire()
-    if (connection === undefined) {
-      this.fail(OVERLOAD)
-      return
+    if (connection === undefined) this.fail(OVERLOAD)
+    else {
+      this.#connection = connection
+      connection.send(this, text, body)
     }
-    this.#connection = connection
-    connection.send(this, text, body)
   }
 
   handOver(socket: BridgedSocket, begun: boolean): void {

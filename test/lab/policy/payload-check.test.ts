@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { payloadProblems } from '../../../src/lab/policy/payload-check.ts'
 import type { Policy } from '../../../src/lab/policy/policy-schema.ts'
+import { APPROVING, HARMLESS } from './approve-forms.ts'
 import { PRODUCTION } from './production-spellings.ts'
+import { readShell } from '../../../src/lab/policy/shell-text.ts'
 import { readPolicy } from '../../../src/lab/policy/read-policy.ts'
 
 const POLICY = policyOf()
@@ -31,6 +33,10 @@ const GATELESS = [
   { ...GOOD, abortOn: { errors: Number.NaN } },
   { fault_type: 'latency', service: 'search', duration: 60 },
   { fault: 'error', percentage: 5 },
+  { ...GOOD, abortOn: { success: '0%' } },
+  { ...GOOD, abortOn: { errors: '100%' } },
+  { ...GOOD, abortOn: { errors: { limit: '100%', for: '30s' } } },
+  { ...GOOD, abortOn: { errors: { for: '30s' } } },
   { experiment: { kill: { pod: 1 } } },
   { exhaust: { sessions: 500 } },
   { dependency: { outbound: { port: 5432 } } },
@@ -50,6 +56,13 @@ const SKIPPING = [
   { ...GOOD, stages: [{ percent: 25, hold: '1m' }] },
   { ...GOOD, pods: ['100%'] },
   { ...GOOD, percent: 100 },
+  { ...GOOD, probability: 1 },
+  { ...GOOD, percent: [90] },
+  { ...GOOD, percent: '9e1' },
+  { ...GOOD, percent: { from: 5, to: 90 } },
+  { ...GOOD, ramp: { to: '90%' } },
+  { ...GOOD, stages: undefined, rules: [{ name: 'x', faults: ['reset'] }] },
+  { ...GOOD, stages: undefined, rules: [{ name: 'x', first: 100_000, faults: ['reset'] }] },
   { ...GOOD, percentage: '80%' },
   { ...GOOD, plan: 'stages: [25%, 50%]\n' },
   { ...GOOD, plan: '{"stages":[100]}' },
@@ -80,6 +93,28 @@ describe('the payload of a tool call', () => {
 
   it.each(SKIPPING)('is refused when it skips a stage or is too wide: %j', (payload) => {
     expect(problems(payload)).not.toEqual([])
+  })
+
+  it.each(APPROVING)('is refused where it may start squall approve: %j', (command) => {
+    expect(problems({ command })).toContainEqual(expect.stringContaining('squall approve'))
+  })
+
+  it.each(HARMLESS)('is allowed: %j', (command) => {
+    expect(problems({ command })).toEqual([])
+  })
+
+  it('allows rules with a share, or with stages', () => {
+    const rule = { name: 'x', faults: ['reset'] }
+    expect(problems({ ...GOOD, rules: [rule] })).toEqual([])
+    expect(problems({ ...GOOD, stages: undefined, rules: [{ ...rule, percent: 5 }] })).toEqual([])
+  })
+
+  it('reads a hostile command in time that grows with its length', () => {
+    const began = performance.now()
+    for (const piece of ['[', '${a:-', '$(', '`', "$'", 'squall -a ', 'a=', '\\', 'p-', '{']) {
+      readShell(piece.repeat(100_000))
+    }
+    expect(performance.now() - began).toBeLessThan(5_000)
   })
 
   it('is refused when it is too large or too deep to be checked', () => {

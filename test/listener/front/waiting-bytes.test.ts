@@ -3,7 +3,7 @@ import { toolCall } from '../../support/mcp-bytes.ts'
 import { RawClient } from '../../support/raw-client.ts'
 import { startSidecar } from '../../support/sidecar.ts'
 
-const TIMEOUT = 200
+const TIMEOUT = 500
 /** node:http adds a second to the time for idle connections. */
 const PAUSE = TIMEOUT + 1_300
 
@@ -21,11 +21,11 @@ test.each(['fast', 'standard'] as const)(
       headerTimeout: TIMEOUT,
       clientKeepalive: TIMEOUT,
     })
-    const fresh = await RawClient.connect(squall.port)
-    const half = await RawClient.connect(squall.port)
     const kept = await RawClient.connect(squall.port)
     await kept.send(toolCall(1), 'POST')
     expect((await kept.response())?.status).toBe(200)
+    const fresh = await RawClient.connect(squall.port)
+    const half = await RawClient.connect(squall.port)
     const [start, rest] = [toolCall(3).slice(0, 50), toolCall(3).slice(50)]
     await half.send(start, 'POST')
     const sent = [fresh.send(toolCall(2), 'POST'), half.send(rest), kept.send(toolCall(4), 'POST')]

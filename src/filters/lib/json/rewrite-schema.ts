@@ -179,9 +179,11 @@ function scopeProblems(config: RewriteConfig): readonly ParameterProblem[] {
   if (!config.consistent && config.in !== 'result') {
     problems.push({ path: ['consistent'], message: '`consistent` goes with `in: result` only' })
   }
-  if (config.headers === 'keep' && config.in !== 'arguments' && config.in !== 'message') {
-    const message = '`headers` goes with `in: arguments` or `message` only'
-    problems.push({ path: ['headers'], message })
+  if (config.headers === 'keep' && !/^(?:arguments|message)$/.test(config.in)) {
+    problems.push({
+      path: ['headers'],
+      message: '`headers` goes with `in: arguments` or `message`',
+    })
   }
   if (config.text !== undefined && config.in !== 'result') {
     problems.push({ path: ['text'], message: '`text` goes with `in: result` only' })

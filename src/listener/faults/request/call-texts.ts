@@ -119,14 +119,11 @@ export class CallTexts {
     return element === undefined ? undefined : asBuffer(element).toString()
   }
 
-  /**
-   * Edits a call, and the headers that repeat its values unless `keepsHeaders`; returns the reason
-   * when that is impossible.
-   */
+  /** Edits a call, and its headers unless `keep`; returns the reason when that is impossible. */
   async edit(
     index: number,
     edit: EditCall,
-    keepsHeaders = false,
+    keep = false,
   ): Promise<NotApplicableReason | undefined> {
     const text = await this.text(index)
     if (text === undefined) return 'unreadable'
@@ -138,8 +135,8 @@ export class CallTexts {
       throw new BrokenEditError(`an edited call is no JSON: ${(error as Error).message}`)
     }
     this.replace(index, edited)
-    if (keepsHeaders) return undefined
-    this.#head = { ...this.#head, headers: followMessage(this.#head.headers, text, edited) }
+    const { headers } = this.#head
+    if (!keep) this.#head = { ...this.#head, headers: followMessage(headers, text, edited) }
     return undefined
   }
 
