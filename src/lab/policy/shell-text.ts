@@ -1,5 +1,5 @@
 /** Stands for what only the shell knows: an unset variable, a substitution, a glob. */
-const UNKNOWN = '\u0001'
+const UNKNOWN = '\uE000'
 const ESCAPES = /\\(?:x([\da-f]{1,2})|u([\da-f]{1,4})|0?([0-7]{1,3})|(.))/gi
 const ASSIGNED = /(?<![\w$-])([a-z_]\w*)=([^\s;&|)]*)/gi
 const VARIABLE =
@@ -7,12 +7,12 @@ const VARIABLE =
 const GLOB = /[*?]|\[[^\]]{0,200}\]|\{[^}]{0,200}\}/g
 /** The command behind Squall's flags and their values. */
 const APPROVE =
-  /(?:^|[\s/\\;&|(])(?:(?:mcp-)?squall(?:\.cjs|@\S*)?|main\.js)\s+(?:-\S*\s+(?:[^-\s]\S*\s+)?){0,20}(?:approve\b|\S*\u0001)|\u0001\S{0,200}\s+approve\b/i
+  /(?:^|[\s/\\;&|(])(?:(?:mcp-)?squall(?:\.cjs|@\S*)?|main\.js)\s+(?:-\S*\s+(?:[^-\s]\S*\s+)?){0,20}(?:approve\b|\S*\uE000)|\uE000\S{0,200}\s+approve\b/i
 const INDIRECT = /\b(?:xargs|eval|alias|source|(?:ba|da|z|k)?sh|exec|parallel)\b/i
 
 /**
- * Reads a command as the shell does, without quotes and escapes, and with known variables. What
- * cannot be read is left out of the words, and may start `squall approve`.
+ * Reads a command as the shell does, without quotes and escapes, and with known variables. The
+ * words leave unknown parts out, which may start `squall approve`.
  */
 export function readShell(text: string): { readonly words: string; readonly approves: boolean } {
   const plain = text

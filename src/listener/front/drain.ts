@@ -8,12 +8,12 @@ import { afterReads } from '../../base/after-reads.ts'
  * timeout of request heads.
  */
 export async function stopListening(server: Server): Promise<void> {
-  let accepted = 0
-  const count = (): number => ++accepted
+  const seen = { accepted: 0 }
+  const count = (): number => ++seen.accepted
   server.on('connection', count)
   // The queue of up to 1024 cannot be seen: it is empty when none came while the loop polled once.
-  for (let before = -1; server.listening && before < accepted && accepted < 1024;) {
-    before = accepted
+  for (let before = -1; server.listening && before < seen.accepted && seen.accepted < 1024;) {
+    before = seen.accepted
     await new Promise<void>((resolve) => afterReads(resolve))
   }
   server.off('connection', count)
