@@ -66,7 +66,7 @@ it('keeps connections alive while less than half of the limit is in use', async 
   expect(await probe(`${squall.admin}/livez`)).toBe('200 close')
 })
 
-it.each(['livez', 'metrics', 'api/state'])(
+it.each(['livez', 'metrics', 'api/errors'])(
   'responds to a probe between pipelined requests of /%s, which are answered in order',
   async (path) => {
     const squall = open(await startSquall('--upstream', 'http://127.0.0.1:1'))
