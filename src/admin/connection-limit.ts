@@ -4,7 +4,7 @@ import { pacedParser, type PacedInput } from '../listener/front/paced-input.ts'
 import type { AdminHandler } from './handler.ts'
 
 /** At most two requests fit: their responses are expensive, and their number is small. */
-const SLICE = 48
+const LINES = 4
 
 /**
  * Serves requests and bounds connections so that clients without a token cannot keep probes out:
@@ -32,7 +32,7 @@ export function serveWithin(limit: number, server: Server, handler: AdminHandler
         return !isOpen(response) || response?.req.complete === false
       },
     }
-    const input = pacedParser(socket, requests, SLICE)
+    const input = pacedParser(socket, requests, LINES)
     inputs.set(socket, input)
     socket.once('close', () => connections.delete(socket))
   })

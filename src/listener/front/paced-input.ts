@@ -8,8 +8,12 @@ import { inputTurns, isShareUsed, spendShare } from '../event-loop.ts'
 const MOST_WAITING = 64 * 1024
 /** Times are added up to this, in milliseconds: shorter ones do not count. */
 const MOMENT = 0.1
-/** The bytes that node:http gets at a time: all requests in them are handled in one go. */
-const SLICE = 512
+/**
+ * The lines that node:http gets at a time: it handles all requests and chunks in them in one go, and
+ * each has two lines or more.
+ */
+const LINES = 48
+const LF = 10
 
 /** The requests of a connection. */
 interface Requests {
@@ -35,7 +39,7 @@ export class PacedInput {
   readonly #socket: Socket
   readonly #connection: Requests
   readonly #taker: InputTaker
-  readonly #most: number
+  readonly #lines: number
   readonly #waiting = new Pieces()
   /** The bytes behind those that are being taken. */
   #behind: Buffer | undefined
@@ -43,12 +47,12 @@ export class PacedInput {
   #isStopped = false
   #hasEnded = false
 
-  /** Offers at most `most` bytes at a time. */
-  constructor(socket: Socket, connection: Requests, taker: InputTaker, most = Infinity) {
+  /** Offers at most `lines` lines at a time. */
+  constructor(socket: Socket, connection: Requests, taker: InputTaker, lines = Infinity) {
     this.#socket = socket
     this.#connection = connection
     this.#taker = taker
-    this.#most = most
+    this.#lines = lines
     // Instead of the stream, which would schedule a tick for each piece and keep what it cannot pass.
     socket.push = (chunk: Buffer | null) => (chunk === null ? this.#end() : this.#arrived(chunk))
   }
@@ -121,7 +125,7 @@ export class PacedInput {
         this.#wait(rest)
         return
       }
-      const next = rest.length > this.#most ? rest.subarray(0, this.#most) : rest
+      const next = this.#lines === Infinity ? rest : firstLines(rest, this.#lines)
       this.#behind = rest.subarray(next.length)
       const taken = this.#taker.take(next)
       // Released meanwhile.
@@ -143,8 +147,8 @@ export class PacedInput {
   }
 }
 
-/** Paces a connection that node:http has just begun to read, `most` bytes at a time. */
-export function pacedParser(socket: Socket, connection: Requests, most = SLICE): PacedInput {
+/** Paces a connection that node:http has just begun to read, some lines at a time. */
+export function pacedParser(socket: Socket, connection: Requests, lines = LINES): PacedInput {
   // With a listener for its bytes, node:http takes them from the socket and not from its handle.
   const nothing = (): void => undefined
   socket.on('data', nothing).off('data', nothing)
@@ -156,7 +160,16 @@ export function pacedParser(socket: Socket, connection: Requests, most = SLICE):
       return bytes.length
     },
   }
-  const input = new PacedInput(socket, connection, taker, most)
+  const input = new PacedInput(socket, connection, taker, lines)
   socket.on('resume', () => input.resume())
   return input
+}
+
+function firstLines(bytes: Buffer, lines: number): Buffer {
+  let end = 0
+  for (let line = 0; line < lines; line++) {
+    end = bytes.indexOf(LF, end) + 1
+    if (end === 0) return bytes
+  }
+  return bytes.subarray(0, end)
 }
