@@ -1,3 +1,4 @@
+// part: slow
 import { once } from 'node:events'
 import { request } from 'node:http'
 import { connect, type Socket } from 'node:net'

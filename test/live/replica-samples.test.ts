@@ -1,3 +1,4 @@
+// part: slow
 import { afterEach, expect, it } from 'vitest'
 import { type RuledSquall, startSquall } from '../support/squall.ts'
 

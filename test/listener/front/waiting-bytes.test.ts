@@ -1,3 +1,4 @@
+// part: slow
 import { expect, test } from 'vitest'
 import { toolCall } from '../../support/mcp-bytes.ts'
 import { RawClient } from '../../support/raw-client.ts'
