@@ -71,14 +71,15 @@ export async function applyCommand(
   const { text: written, problems, canAct } = await readCheckedRules(request.file)
   if (problems.length > 0) return rejected(problems, request, output)
   const text = textForPods(written, request.cluster.selector)
-  return withClient(request.cluster, async (client, signal) => {
+  const until = performance.now() + request.timeoutMs
+  const act = async (client: KubeClient, signal: AbortSignal): Promise<number> => {
     const namespace = request.cluster.namespace ?? client.namespace
     const { configMap, key, cluster } = request
     const target = { namespace, configMap, key, text, prefix: cluster.prefix, canAct }
     try {
       // Rules that do nothing are allowed everywhere: they end faults.
       if (canAct) await rejectProductionNamespace(client, namespace, request, signal)
-      const outcome = await apply(client, target, request, output, signal)
+      const outcome = await apply(client, target, { ...request, until }, output, signal)
       output.out.write((request.json ? outcomeJson : outcomeText)(outcome, request))
       return hasFailed(outcome, isWaited(request)) ? FAILED : 0
     } catch (error) {
@@ -87,13 +88,19 @@ export async function applyCommand(
       output.err.write('stopped; nothing more is done\n')
       return FAILED
     }
-  })
+  }
+  return withClient(request.cluster, act, request.timeoutMs)
+}
+
+interface ApplyRun extends ApplyRequest {
+  /** When the command's time is over, by `performance.now()`. */
+  readonly until: number
 }
 
 async function apply(
   client: KubeClient,
   asked: RulesTarget & { readonly canAct: boolean },
-  request: ApplyRequest,
+  request: ApplyRun,
   { err }: ApplyOutput,
   signal: AbortSignal,
 ): Promise<Outcome> {
@@ -170,14 +177,14 @@ function isWaited({ wait, dryRun }: ApplyRequest): boolean {
 async function follow(
   client: KubeClient,
   pods: readonly AwaitedPod[],
-  { timeoutMs, json, cluster }: ApplyRequest,
+  { until, json, cluster }: ApplyRun,
   err: LineOutput,
   signal: AbortSignal,
 ): Promise<Progress> {
   const shown = json ? undefined : progressOutput(err)
   try {
     return await awaitRules(client, pods, {
-      timeoutMs,
+      until,
       signal,
       readToken: cluster.readToken,
       onProgress: (progress) => shown?.show(progress),

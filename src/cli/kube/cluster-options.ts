@@ -86,14 +86,13 @@ export function parseMinor(given: Given): number {
 }
 
 /** Connects to the cluster. Throws a `UsageError` for a kubeconfig that cannot be used. */
-export async function clientFor({
-  kubeconfig,
-  context,
-  env,
-}: Pick<ClusterOptions, 'kubeconfig' | 'context' | 'env'>): Promise<KubeClient> {
+export async function clientFor(
+  { kubeconfig, context, env }: Pick<ClusterOptions, 'kubeconfig' | 'context' | 'env'>,
+  patienceMs?: number,
+): Promise<KubeClient> {
   const { connectKube } = await import('../../cluster/kube/connect.ts')
   try {
-    return connectKube({ kubeconfig, context, env, version: readVersion() })
+    return connectKube({ kubeconfig, context, env, patienceMs, version: readVersion() })
   } catch (error) {
     if (!isKubeError(error, 'config')) throw error
     const [wrong = '', ...fix] = (error as Error).message.split('; ')
@@ -101,12 +100,16 @@ export async function clientFor({
   }
 }
 
-/** Runs a command until the first Ctrl-C; the second ends the program. */
+/**
+ * Runs a command until the first Ctrl-C; the second ends the program. Requests that the API server
+ * did not serve are repeated for `patienceMs`.
+ */
 export async function withClient(
   cluster: ClusterOptions,
   act: (client: KubeClient, signal: AbortSignal) => Promise<number>,
+  patienceMs = 0,
 ): Promise<number> {
-  const client = await clientFor(cluster)
+  const client = await clientFor(cluster, patienceMs)
   const { signal, forget } = interruption(1, ['SIGINT', 'SIGTERM'])
   try {
     return await act(client, signal)

@@ -36,6 +36,8 @@ export interface StopRun {
   readonly warn: (text: string) => void
   /** True when some namespaces may be production without being known as such. */
   isIncomplete: boolean
+  /** When the command's time is over, by `performance.now()`. */
+  readonly until: number
   readonly changes: Map<
     string,
     { readonly ref: ConfigMapRef; readonly change: StopChange | KubeError }
@@ -66,6 +68,8 @@ export function stopText(run: StopRun): string {
     const text = change instanceof KubeError ? change.message : `${would}${TEXTS[change]}`
     return `configmap ${ref.name} in ${ref.namespace}: ${text}\n`
   })
+  const failed = [...changes.values()].filter(({ change }) => change instanceof KubeError).length
+  if (failed > 0) lines.unshift(notDone(request, failed, changes.size))
   const all = [...progress].filter(([, { state }]) => state !== 'gone')
   const open = all.filter(([, { state }]) => state !== wanted)
   const count = all.length - open.length
@@ -80,7 +84,7 @@ export function stopText(run: StopRun): string {
     return run.isIncomplete ? UNKNOWN_PRODUCTION : NO_PRODUCTION
   }
   const where = namespace === undefined ? '-A' : `-n ${namespace}`
-  if (request.action === 'stop' && !dryRun) {
+  if (request.action === 'stop' && !dryRun && failed < changes.size) {
     if (namespace === undefined && request.onlyProduction === undefined) lines.push(UNCOVERED)
     lines.push(
       request.onlyProduction === undefined
@@ -136,4 +140,11 @@ const UNCOVERED =
 
 function selectorText({ cluster: { selector } }: StopRequest): string {
   return selector === undefined ? '' : ` -l '${selector}'`
+}
+
+function notDone({ action }: StopRequest, failed: number, all: number): string {
+  const of = all === 1 ? 'the ConfigMap was' : `${failed} of ${all} ConfigMaps were`
+  return action === 'stop'
+    ? `NOT stopped: ${of} not written, and sidecars that read ${all === 1 ? 'it' : 'them'} go on; run the command again\n`
+    : `not resumed: ${of} not written; run the command again\n`
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { touchPods } from '../../cluster/kube/apply-rules.ts'
 import { recordEvent, userName } from '../../cluster/kube/audit.ts'
 import { awaitPods, type PodProgress } from '../../cluster/kube/await-rules.ts'
@@ -22,6 +23,8 @@ import { progressOutput } from '../../cluster/kube/progress-output.ts'
 import { hasFailed, stopJson, type StopRequest, type StopRun, stopText } from './stop-output.ts'
 
 const MAX_POLL_MS = 500
+/** The time for the name of the user before the first write. */
+const NAME_MS = 500
 
 /** Runs `squall stop` or `squall resume`; returns the exit code. */
 export function stopCommand(
@@ -29,35 +32,55 @@ export function stopCommand(
   output: ApplyOutput = { out: process.stdout, err: process.stderr },
 ): Promise<number> {
   const { cluster, allNamespaces, json } = request
-  return withClient(cluster, async (client, signal) => {
-    const warnings: string[] = []
-    const run: StopRun = {
-      client,
-      request,
-      signal,
-      namespace: allNamespaces ? undefined : (cluster.namespace ?? client.namespace),
-      warnings,
-      warn: (text) => {
-        warnings.push(text)
-        if (!json) output.err.write(`warning: ${text}\n`)
-      },
-      isIncomplete: false,
-      changes: new Map(),
-      progress: new Map(),
-    }
-    await act(run, output).catch((error: unknown) => {
-      if (!signal.aborted) throw error
-    })
-    output.out.write(json ? stopJson(run) : stopText(run))
-    return signal.aborted ? INTERRUPTED : hasFailed(run) ? 1 : 0
-  })
+  return withClient(
+    cluster,
+    async (client, signal) => {
+      const warnings: string[] = []
+      const run: StopRun = {
+        client,
+        request,
+        signal,
+        namespace: allNamespaces ? undefined : (cluster.namespace ?? client.namespace),
+        warnings,
+        warn: (text) => {
+          warnings.push(text)
+          if (!json) output.err.write(`warning: ${text}\n`)
+        },
+        isIncomplete: false,
+        until: performance.now() + request.timeoutMs,
+        changes: new Map(),
+        progress: new Map(),
+      }
+      await act(run, output).catch((error: unknown) => {
+        if (!signal.aborted) throw error
+      })
+      output.out.write(json ? stopJson(run) : stopText(run))
+      return signal.aborted ? INTERRUPTED : hasFailed(run) ? 1 : 0
+    },
+    request.timeoutMs,
+  )
 }
 
 async function act(run: StopRun, output: ApplyOutput): Promise<void> {
   const { client, request, signal, namespace, progress } = run
-  const [by, first] = await Promise.all([userName(client, { signal }), listPods(run)])
-  await rejectProductions(run, first ?? [])
   const at = new Date()
+  const name = userName(client, { signal })
+  if (
+    namespace !== undefined &&
+    request.action === 'stop' &&
+    request.onlyProduction === undefined
+  ) {
+    // Before anything is asked: this ConfigMap alone may be all that an ailing API server stores.
+    const ref = { namespace, name: request.configMap }
+    await change(
+      run,
+      [ref],
+      at,
+      await Promise.race([name, sleep(NAME_MS, undefined, { ref: false })]),
+    )
+  }
+  const [by, first] = await Promise.all([name, listPodsDespite(run)])
+  await rejectProductions(run, first ?? [])
   // The list has no pods of other namespaces than production; their ConfigMaps stay unchanged.
   const within = request.onlyProduction === undefined ? namespace : undefined
   await change(run, stopConfigMaps(first ?? [], within, request.configMap), at, by)
@@ -67,7 +90,7 @@ async function act(run: StopRun, output: ApplyOutput): Promise<void> {
   const [pods = first] = await Promise.all([listAgain(run), touch(run, first, at)])
   await change(run, stopConfigMaps(pods, within, request.configMap), at, by)
   for (const pod of pods.filter((each) => isConcerned(run, each))) {
-    progress.set({ pod, digest: undefined, isReached: true }, begin(request, pod))
+    progress.set({ pod, digest: undefined, isReached: true }, begin(run, pod))
   }
   if (request.dryRun) return
   const known = new Set(first.map(refKey))
@@ -76,8 +99,12 @@ async function act(run: StopRun, output: ApplyOutput): Promise<void> {
   await confirm(run, output)
 }
 
-function begin({ dryRun, action }: StopRequest, pod: InjectedPod): PodProgress {
+function begin(run: StopRun, pod: InjectedPod): PodProgress {
+  const { dryRun, action } = run.request
   const progress = beginStop(pod)
+  if (progress.state === 'waiting' && changeOf(run, pod) instanceof KubeError) {
+    return { state: 'unconfirmed', detail: 'its ConfigMap was not changed' }
+  }
   if (!dryRun || progress.state !== 'waiting') return progress
   return { state: 'skipped', detail: `would be ${action === 'stop' ? 'stopped' : 'resumed'}` }
 }
@@ -93,6 +120,18 @@ async function touch(run: StopRun, pods: readonly InjectedPod[], at: Date): Prom
   warn(`pods cannot be annotated, so the kubelet may take up to two minutes: ${trouble.message}`)
 }
 
+/** Lists the pods; undefined when they cannot be listed, but the stop is written. */
+async function listPodsDespite(run: StopRun): Promise<readonly InjectedPod[] | undefined> {
+  try {
+    return await listPods(run)
+  } catch (error) {
+    if (!(error instanceof KubeError) || run.changes.size === 0) throw error
+    run.isIncomplete = true
+    run.warn(`pods with a sidecar are not known: ${error.message}`)
+    return undefined
+  }
+}
+
 /** Lists the pods again; without the list, the known pods are stopped nevertheless. */
 async function listAgain(run: StopRun): Promise<readonly InjectedPod[] | undefined> {
   try {
@@ -105,7 +144,7 @@ async function listAgain(run: StopRun): Promise<readonly InjectedPod[] | undefin
 }
 
 async function confirm(
-  { client, request, signal, progress }: StopRun,
+  { client, request, signal, progress, until }: StopRun,
   { err }: ApplyOutput,
 ): Promise<void> {
   const shown = request.json ? undefined : progressOutput(err)
@@ -115,7 +154,7 @@ async function confirm(
       progress,
       stopCheck(request.action === 'stop' ? 'stopped' : 'resumed'),
       {
-        timeoutMs: request.timeoutMs,
+        until,
         maxPollMs: MAX_POLL_MS,
         signal,
         readToken: request.cluster.readToken,

@@ -31,7 +31,8 @@ export type PodProgress =
 export type Progress = ReadonlyMap<AwaitedPod, PodProgress>
 
 export interface AwaitOptions {
-  readonly timeoutMs: number
+  /** The time limit, by `performance.now()`. */
+  readonly until: number
   readonly signal: AbortSignal
   readonly readToken?: string | undefined
   /** Called after each round. */
@@ -49,6 +50,8 @@ export type PodCheck = (
 /** The first pause: kubelet may be quick. Later pauses are longer. */
 const POLL_MS = 200
 const MAX_POLL_MS = 2_000
+/** The time for a response in the first round; it doubles for a pod that did not respond. */
+const FIRST_ASK_MS = 300
 
 /**
  * Asks the sidecars until each has read or rejected the new rules, or the time limit is reached.
@@ -69,23 +72,23 @@ export async function awaitPods(
   ask: PodCheck,
   options: AwaitOptions,
 ): Promise<Progress> {
-  const { timeoutMs, signal, readToken, onProgress, maxPollMs = MAX_POLL_MS } = options
+  const { until, signal, readToken, onProgress, maxPollMs = MAX_POLL_MS } = options
   const pods = [...progress.keys()]
-  const until = performance.now() + timeoutMs
+  /** The rounds in which a pod could not be asked: such pods are asked last, and wait longer. */
+  const misses = new Map<AwaitedPod, number>()
   for (let pollMs = POLL_MS; ; pollMs = Math.min(maxPollMs, 1.5 * pollMs)) {
-    const open = pods.filter((pod) => progress.get(pod)?.state === 'waiting')
-    const left = until - performance.now()
-    if (open.length === 0 || left <= 0 || signal.aborted) break
+    const open = pods
+      .filter((pod) => progress.get(pod)?.state === 'waiting')
+      .toSorted((a, b) => (misses.get(a) ?? 0) - (misses.get(b) ?? 0))
+    if (open.length === 0 || performance.now() >= until || signal.aborted) break
     await inParallel(open, async (pod) => {
-      if (signal.aborted) return
-      progress.set(
-        pod,
-        await ask(client, pod, {
-          signal,
-          readToken,
-          timeoutMs: Math.ceil(Math.min(ASK_MS, Math.max(left, 100))),
-        }),
-      )
+      const begun = performance.now()
+      if (signal.aborted || begun >= until) return
+      const missed = misses.get(pod) ?? 0
+      const patience = Math.min(ASK_MS, FIRST_ASK_MS * 2 ** missed)
+      const timeoutMs = Math.ceil(Math.min(patience, Math.max(until - begun, 100)))
+      progress.set(pod, await ask(client, pod, { signal, readToken, timeoutMs }))
+      if (performance.now() - begun >= timeoutMs) misses.set(pod, missed + 1)
     })
     onProgress(progress)
     if ([...progress.values()].some(({ state }) => state === 'waiting')) {

@@ -12,20 +12,28 @@ export interface Connection {
   readonly context: string | undefined
   readonly env: Environment
   readonly version: string
+  /** Requests that the API server did not serve are repeated for this time; 0 by default. */
+  readonly patienceMs?: number | undefined
 }
 
 /** The directory in which a pod finds its service account. */
 const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'
 
 /** Returns a client for the cluster that kubectl would choose. */
-export function connectKube({ kubeconfig, context, env, version }: Connection): KubeClient {
+export function connectKube({
+  kubeconfig,
+  context,
+  env,
+  version,
+  patienceMs,
+}: Connection): KubeClient {
   const asksForOne = kubeconfig !== undefined || context !== undefined || env['KUBECONFIG']
   const paths = kubeconfigPaths(kubeconfig, env)
   const access =
     !asksForOne && isInCluster(env)
       ? inClusterAccess(env)
       : kubeconfigAccess(readKubeconfig(paths, kubeconfig !== undefined), context)
-  return new KubeClient(access, `squall/${version}`)
+  return new KubeClient(access, `squall/${version}`, patienceMs)
 }
 
 /**

@@ -1,7 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool, WebSocket } from 'undici'
 import { readUpTo } from '../../base/read-bounded.ts'
 import { type Fields, fieldsOf, listOf, textOf } from '../../base/values.ts'
 import { clockAhead } from '../../http/http-date.ts'
+import { retryAfterOf } from '../../http/retry-after.ts'
 import type { ClusterAccess, Credentials } from './cluster-access.ts'
 import { connectionProblem, isKubeError, jsonOf, KubeError, responseError } from './kube-error.ts'
 import { describe, type Limits, type ObjectRef, pathOf, type WriteLimits } from './resources.ts'
@@ -20,6 +22,8 @@ export interface KubeRequest {
   readonly signal?: AbortSignal | undefined
   readonly timeoutMs?: number
   readonly maxBytes?: number
+  /** False for a request that its caller repeats. */
+  readonly mayRepeat?: boolean
   /** The operation, for messages: `read configmaps "rules" in namespace "shop"`. */
   readonly what: string
 }
@@ -37,6 +41,11 @@ const MAX_PAGES = 200
 const CONNECTIONS = 8
 const CONNECT_TIMEOUT_MS = 5_000
 const KEEP_ALIVE_MS = 20_000
+/** The pauses before a request is repeated; each is shorter by up to half. */
+const FIRST_PAUSE_MS = 200
+const MAX_PAUSE_MS = 2_000
+/** The time of a request that begins when the patience is over. */
+const LAST_MS = 1_000
 
 /** Sends requests to one API server; nothing is connected before the first request. */
 export class KubeClient {
@@ -50,8 +59,14 @@ export class KubeClient {
   /** The client certificate of the pool. */
   #certificate: string | undefined
   #aheadMs = 0
+  /** When requests are no longer repeated, by `performance.now()`. */
+  readonly #until: number
+  readonly #isPatient: boolean
 
-  constructor(access: ClusterAccess, userAgent: string) {
+  /** Repeats requests that an API server did not serve for `patienceMs` from now. */
+  constructor(access: ClusterAccess, userAgent: string, patienceMs = 0) {
+    this.#isPatient = patienceMs > 0
+    this.#until = performance.now() + patienceMs
     this.namespace = access.namespace
     this.name = access.name
     this.#access = access
@@ -130,6 +145,21 @@ export class KubeClient {
   }
 
   async #bytes(request: KubeRequest, accept: string): Promise<Buffer> {
+    for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)) {
+      try {
+        return await this.#authorized(request, accept)
+      } catch (error) {
+        const left = this.#until - performance.now()
+        if (left <= 0 || !mayRepeat(request, error)) throw error
+        // A request at the very end may find the API server again.
+        const wait = Math.min(error.retryAfterMs ?? jittered(pauseMs), left)
+        await sleep(wait, undefined, { signal: request.signal }).catch(() => undefined)
+        request.signal?.throwIfAborted()
+      }
+    }
+  }
+
+  async #authorized(request: KubeRequest, accept: string): Promise<Buffer> {
     const { credentials } = this.#access
     try {
       return await this.#send(request, accept, await credentials.get(false))
@@ -181,7 +211,8 @@ export class KubeClient {
   }
 
   async #send(request: KubeRequest, accept: string, credentials: Credentials): Promise<Buffer> {
-    const { method, body, patch, timeoutMs = TIMEOUT_MS, maxBytes = MAX_BYTES, what } = request
+    const { method, body, patch, maxBytes = MAX_BYTES, what } = request
+    const timeoutMs = Math.ceil(this.#within(request.timeoutMs ?? TIMEOUT_MS))
     const { server, name } = this.#access
     const type = patch === undefined ? 'application/json' : `application/${patch}-patch+json`
     const sentAt = Date.now()
@@ -211,7 +242,11 @@ export class KubeClient {
         this.#aheadMs = clockAhead(theirs, { sentAt, receivedAt: Date.now() }, this.#aheadMs)
       }
       if (statusCode < 200 || statusCode > 299) {
-        throw responseError(what, statusCode, jsonOf(bytes), bytes, name)
+        const failed = responseError(what, statusCode, jsonOf(bytes), bytes, name)
+        const wait = headers['retry-after']
+        failed.retryAfterMs =
+          wait === undefined ? undefined : retryAfterOf(String(wait), Date.now())
+        throw failed
       }
       return bytes
     } catch (error) {
@@ -224,6 +259,12 @@ export class KubeClient {
       const why = connectionProblem(error as NodeJS.ErrnoException, server)
       throw new KubeError('unreachable', `cannot ${what} (${name}): ${why}`)
     }
+  }
+
+  /** Shortens a time limit to what is left of the patience, if there was any. */
+  #within(timeoutMs: number): number {
+    const left = this.#until - performance.now()
+    return this.#isPatient ? Math.min(timeoutMs, Math.max(left, LAST_MS)) : timeoutMs
   }
 
   #pathOf({ path, query = {} }: Pick<KubeRequest, 'path' | 'query'>): string {
@@ -264,4 +305,18 @@ export class KubeClient {
     })
     return this.#pool
   }
+}
+
+/** Returns true where a repeated request may succeed, and does no harm. */
+function mayRepeat({ method, mayRepeat: may }: KubeRequest, error: unknown): error is KubeError {
+  if (!(error instanceof KubeError) || may === false) return false
+  const { code, status } = error
+  if (status === 429 || status === 503) return true
+  // A request without a response may have been served: what it created or deleted may be there again.
+  const isSafe = method !== 'POST' && method !== 'DELETE'
+  return isSafe && (status === 504 || code === 'unreachable' || code === 'timeout')
+}
+
+function jittered(ms: number): number {
+  return ms * (0.5 + Math.random() / 2)
 }

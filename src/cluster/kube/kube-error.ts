@@ -25,6 +25,8 @@ export class KubeError extends Error {
   readonly code: KubeErrorCode
   /** The HTTP status, where there was a response. */
   readonly status: number | undefined
+  /** The wait that the response asked for. */
+  retryAfterMs: number | undefined
 
   constructor(code: KubeErrorCode, message: string, status?: number) {
     super(message)

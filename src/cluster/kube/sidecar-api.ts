@@ -85,6 +85,7 @@ function askProxied(
     maxBytes: MAX_BYTES,
     headers: headersOf(readToken),
     timeoutMs,
+    mayRepeat: false,
     ...limits,
   })
 }

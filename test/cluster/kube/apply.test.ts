@@ -110,10 +110,10 @@ test('a pod that hears of nothing lets the wait end with the next step', async (
   const { shop, write } = await start()
   await shop.addPod('shop-1')
   await shop.addPod('shop-2', { isDeaf: true })
-  const { code, out } = await shop.apply('-f', await write(failing('first')), '--timeout', '1s')
+  const { code, out } = await shop.apply('-f', await write(failing('first')), '--timeout', '3s')
   expect(code).toBe(1)
   expect(out).toMatch(/active rules in 1 of 2 pods\n {2}shop-2: waiting, still has /)
-  expect(out).toContain('not done after 1 s; check again with npx squall status -n shop')
+  expect(out).toContain('not done after 3 s; check again with npx squall status -n shop')
 })
 
 test('only sidecars that read this are waited for', async () => {
