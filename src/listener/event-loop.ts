@@ -185,6 +185,21 @@ export function spendShare(time: number): boolean {
   return spent > SHARE
 }
 
+/**
+ * Returns a function to call after each step of a loop: its promise resolves in a later iteration
+ * when the share of this one is used up.
+ */
+export function pacedLoop(): () => Promise<void> | undefined {
+  let begun = performance.now()
+  return () => {
+    const now = performance.now()
+    if (now - begun < MOMENT) return undefined
+    const isUsed = spendShare(now - begun)
+    begun = now
+    return isUsed ? nextLoop().then(() => void (begun = performance.now())) : undefined
+  }
+}
+
 /** Returns true when the share of this iteration is used up. */
 export function isShareUsed(): boolean {
   return spent > SHARE

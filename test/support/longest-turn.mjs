@@ -1,5 +1,6 @@
 /**
- * Preloaded into a sidecar, from SIGUSR2 on: measures the CPU time that its main thread takes for
+ * Preloaded into a sidecar, from SIGUSR2 on, or after the milliseconds in SQUALL_TEST_TURNS_AFTER,
+ * for a program that passes the signal on: measures the CPU time that its main thread takes for
  * each turn of the event loop, garbage collections on that thread included. At its end it writes
  * the longest, in milliseconds, to the file that SQUALL_TEST_LONGEST_TURN names.
  */
@@ -23,10 +24,14 @@ function turn() {
   setImmediate(turn).unref()
 }
 
+function begin() {
+  before = cpuTime()
+  setImmediate(turn).unref()
+}
+
 if (isMainThread && file !== undefined) {
-  process.once('SIGUSR2', () => {
-    before = cpuTime()
-    setImmediate(turn).unref()
-  })
+  const after = process.env['SQUALL_TEST_TURNS_AFTER']
+  if (after === undefined) process.once('SIGUSR2', begin)
+  else setTimeout(begin, Number(after)).unref()
   process.on('exit', () => writeFileSync(file, String(longest)))
 }

@@ -7,6 +7,7 @@ import type { InFlightRequests } from '../in-flight-requests.ts'
 import type { Pipeline } from '../pipeline.ts'
 import { createPipeline, type PipelineBounds, type PortContext } from '../port-pipeline.ts'
 import { eventsOfText } from './event-lines.ts'
+import { pacedLoop } from '../event-loop.ts'
 import { isBlank, type LinePart, LineSplitter, mayBeMessage } from './lines.ts'
 import { PipeWriter, withResolver } from './pipe-writer.ts'
 import { ServerCheck } from './server-check.ts'
@@ -172,7 +173,11 @@ export class StdioPort {
   async #readClient(server: ServerProcess): Promise<void> {
     const splitter = new LineSplitter(this.#options.maxBody)
     for await (const chunk of chunksOf(this.#pipes.input)) {
-      for (const part of splitter.push(chunk)) await this.#fromClient(part, server)
+      const pause = pacedLoop()
+      for (const part of splitter.push(chunk)) {
+        await this.#fromClient(part, server)
+        await pause()
+      }
     }
     const tail = splitter.end()
     if (tail !== undefined) await this.#fromClient(tail, server)
@@ -223,10 +228,12 @@ export class StdioPort {
   async #readServer(server: ServerProcess): Promise<void> {
     const splitter = new LineSplitter(this.#options.maxBody)
     for await (const chunk of chunksOf(server.output)) {
+      const pause = pacedLoop()
       for (const part of splitter.push(chunk)) {
         this.#parts++
         this.#check?.fromServer(part)
         await this.#upstream!.stream.push(part)
+        await pause()
       }
     }
     const tail = splitter.end()

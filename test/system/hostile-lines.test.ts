@@ -1,0 +1,62 @@
+// part: attacks
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Writable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { closers } from '../support/closers.ts'
+
+const SECONDS = Number(process.env['SQUALL_ATTACK_SECONDS'] ?? 10)
+const PROGRAM = new URL('../../dist/cli/main.js', import.meta.url).pathname
+const LONGEST_TURN = new URL('../support/longest-turn.mjs', import.meta.url).href
+const opened = closers()
+
+const LINE = '{"jsonrpc":"2.0","id":1,"method":"a"}\n'
+const LINES = LINE.repeat(3000)
+const READS = 'process.stdin.resume()'
+const FLOODS = `const lines = ${JSON.stringify(LINE)}.repeat(3000)
+process.stdin.resume().on('end', () => process.exit())
+;(function write() { while (process.stdout.write(lines)); process.stdout.once('drain', write) })()`
+
+/** Writes lines as fast as they are read. */
+async function flood(to: Writable, until: number): Promise<void> {
+  while (performance.now() < until) {
+    if (!to.write(LINES)) await Promise.race([once(to, 'drain'), sleep(500)])
+  }
+}
+
+test.each([
+  ['the client', READS, true],
+  ['the server', FLOODS, false],
+])(
+  'no turn is long for short lines of %s on stdio',
+  async (_, server, isClient) => {
+    const directory = mkdtempSync(join(tmpdir(), 'squall-'))
+    opened({ close: () => rm(directory, { recursive: true }) })
+    const file = join(directory, 'longest-turn')
+    const args = [PROGRAM, 'stdio', '--', process.execPath, '-e', server]
+    const squall = spawn(process.execPath, ['--import', LONGEST_TURN, ...args], {
+      env: { ...process.env, SQUALL_TEST_LONGEST_TURN: file, SQUALL_TEST_TURNS_AFTER: '1500' },
+    })
+    opened({ close: () => squall.kill('SIGKILL') })
+    squall.stdin.on('error', () => undefined)
+    squall.stdout.resume()
+    squall.stderr.resume()
+    const until = performance.now() + 1_500 + SECONDS * 1000
+    if (isClient) await flood(squall.stdin, until)
+    else await sleep(1_500 + SECONDS * 1000)
+    const ended = once(squall, 'exit')
+    squall.stdin.end()
+    await ended
+    const longest = Number(readFileSync(file, 'utf8'))
+    console.log(JSON.stringify({ isClient, longest }))
+    expect(longest).toBeGreaterThan(0)
+    // On an idle machine 50; a busy one slows the turns themselves.
+    expect(longest).toBeLessThanOrEqual(1.5 * 50)
+  },
+  SECONDS * 1000 + 60_000,
+)
