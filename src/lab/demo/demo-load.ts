@@ -1,7 +1,7 @@
 import { LOAD_DEFAULTS, type LoadOptions, type LoadResilience } from '../load/load-options.ts'
 import type { ErrorCount, LoadResult } from '../load/results/result.ts'
 import { endingsOf } from '../report/endings.ts'
-import { type LoadHooks, type RunningLoad, runLoad } from '../load/run-load.ts'
+import { type RunningLoad, runLoad } from '../load/run-load.ts'
 import { noCounts, type OriginCounts, originCounts } from './counts.ts'
 import { DEMO_TOOLS } from './demo-tools.ts'
 import type { Screen } from './screen.ts'
@@ -17,12 +17,7 @@ const SETTLE_MS = 1_000
 export interface DemoLoad {
   readonly seed: number
   readonly durationMs: number
-  /** The number of tasks, where these end the load before its duration. */
-  readonly tasks?: number
-  /** Sends one call at a time. */
-  readonly sequential?: boolean
   readonly resilience?: Partial<LoadResilience>
-  readonly hooks?: LoadHooks
   /** Goes on beside the load; resolves with the counts of its own calls. */
   readonly beside?: () => Promise<OriginCounts>
 }
@@ -44,13 +39,12 @@ export async function demoLoad(stage: Stage, screen: Screen, asked: DemoLoad): P
   let drawing: NodeJS.Timeout | undefined
   const begun = ({ recorder }: RunningLoad): void => {
     drawing = setInterval(() => {
-      const passed = (performance.now() - startedAt) / asked.durationMs
-      const share = asked.tasks === undefined ? passed : recorder.counts.tasks / asked.tasks
+      const share = (performance.now() - startedAt) / asked.durationMs
       screen.progress(share, recorder.counts.calls, 'calls')
     }, 60)
   }
   const [{ result }, beside] = await Promise.all([
-    runLoad(optionsOf(stage, asked), { ...asked.hooks, begun }),
+    runLoad(optionsOf(stage, asked), { begun }),
     asked.beside?.() ?? noCounts(),
   ]).finally(() => clearInterval(drawing))
   screen.clearBar()
@@ -84,19 +78,14 @@ function attributed(result: LoadResult, counted: OriginCounts): LoadResult {
 /** The options of a load against the sidecar. */
 export function optionsOf(
   stage: Stage,
-  { seed, durationMs, tasks, sequential = false, resilience = {} }: DemoLoad,
+  { seed, durationMs, resilience = {} }: DemoLoad,
 ): LoadOptions {
   const url = new URL(`http://127.0.0.1:${stage.sidecar.port}/mcp`)
   return {
     ...LOAD_DEFAULTS,
     target: { url, client: 'lean', headers: {} },
-    work: { tools: DEMO_TOOLS.map(({ name }) => name), calls: [], fanOut: FAN_OUT, sequential },
-    pace: {
-      ...LOAD_DEFAULTS.pace,
-      clients: sequential ? 1 : CLIENTS,
-      durationMs,
-      ...(tasks !== undefined && { tasks }),
-    },
+    work: { ...LOAD_DEFAULTS.work, tools: DEMO_TOOLS.map(({ name }) => name), fanOut: FAN_OUT },
+    pace: { ...LOAD_DEFAULTS.pace, clients: CLIENTS, durationMs },
     resilience: { ...LOAD_DEFAULTS.resilience, ...resilience },
     seed,
     version: stage.version,

@@ -58,14 +58,6 @@ export interface CallTimes {
   readonly requests: RequestCounts
 }
 
-/** A call that has ended, with its retries. */
-export interface EndedCall {
-  readonly tool: string
-  readonly task: string | undefined
-  readonly retries: number
-  readonly outcome: CallOutcome
-}
-
 export interface CallContext {
   readonly resilience: LoadResilience
   readonly recorder: Recorder
@@ -74,7 +66,6 @@ export interface CallContext {
   readonly signal: AbortSignal
   readonly seed: number
   readonly faults: FaultLookup | undefined
-  readonly ended: ((call: EndedCall) => void) | undefined
 }
 
 interface Attempt {
@@ -119,16 +110,7 @@ export class CallRunner {
         recorder.abandoned(call.tool)
         return 'abandoned'
       }
-      if (!retry) {
-        const outcome = this.#end(call, attempted, injected, times)
-        this.#context.ended?.({
-          tool: call.tool,
-          task: times.task,
-          retries: attempt - 1,
-          outcome,
-        })
-        return outcome
-      }
+      if (!retry) return this.#end(call, attempted, injected, times)
       recorder.retried(call.tool)
     }
   }

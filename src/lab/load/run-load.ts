@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { type Baseline, BaselineRecorder } from './baseline.ts'
 import { buildResult } from './results/build-result.ts'
 import { planCalls } from './call-plan.ts'
-import { CallRunner, type EndedCall } from './call-runner.ts'
+import { CallRunner } from './call-runner.ts'
 import { type Consent, chooseTools } from './choose-tools.ts'
 import { HeldStreamSet } from './clients/held-stream.ts'
 import { GracefulStop, type StopSignals } from './graceful-stop.ts'
@@ -24,8 +24,6 @@ import { tasksReader, watchTasks } from './sidecar-tasks.ts'
 export interface LoadHooks extends StopSignals {
   /** Called once, when the target has responded and the load begins. */
   readonly begun?: (run: RunningLoad) => void
-  /** Called for each call that has ended, with its retries. */
-  readonly callEnded?: (call: EndedCall) => void
   /**
    * Asks for consent to call tools without a `readOnlyHint`; without this hook such tools must be
    * named.
@@ -78,7 +76,7 @@ export async function runLoad(options: LoadOptions, hooks: LoadHooks = {}): Prom
     const recording = hooks.recordBaseline === true ? new BaselineRecorder() : undefined
     const { baseline } = checks
     const shared = { resilience, recorder, baseline, recording, signal: cut, seed, faults }
-    const runner = new CallRunner({ ...shared, ended: hooks.callEnded })
+    const runner = new CallRunner(shared)
     const runTask = taskRunner(plan, runner, recorder, work, resilience, taskIds(target))
     const called = [...new Set([...work.tools, ...work.calls.map(({ tool }) => tool)])]
     hooks.begun?.({ endpoint, recorder, called, waitsMs: () => ending.waitsMs() })
