@@ -1,6 +1,5 @@
 import type { Static, TUnsafe } from 'typebox'
 import type { RuleCounts } from '../rules/select/rule-counts.ts'
-import { nextSchema } from './next/next-schema.ts'
 import { destinationsSchema } from './destinations-schema.ts'
 import { tasksSchema, verdictSchema } from './task-schemas.ts'
 import { callSchema, errors, errorsSchema, historySchema } from './call-schemas.ts'
@@ -291,7 +290,6 @@ export const SCHEMAS = {
   verdict: verdictSchema,
   tasks: tasksSchema,
   history: historySchema,
-  next: nextSchema,
   event,
   change,
   changed,

@@ -39,8 +39,6 @@ export interface ProcessFacts {
   readonly workload?: string | undefined
   /** The addresses of the listeners, each with its upstream. */
   readonly listeners?: readonly { readonly listen: string; readonly upstream: string }[]
-  /** The rules file, for plans. */
-  readonly rulesFile?: string | undefined
   /** The token that changes need; without one nothing can be changed. */
   readonly token?: string | undefined
 }

@@ -106,12 +106,6 @@ export const API = {
     summary: 'rates and latencies of the last 15 minutes, by tool, as JSON',
     response: SCHEMAS.history,
   },
-  next: {
-    method: 'GET',
-    path: '/api/next',
-    summary: 'which tool and fault to test next, with reasons and plans, as JSON',
-    response: SCHEMAS.next,
-  },
   events: {
     method: 'GET',
     path: '/api/events',
@@ -165,7 +159,6 @@ export type TappedCall = ResponseOf<typeof API.tap>
 export type Tasks = ResponseOf<typeof API.tasks>
 export type VerdictLine = ResponseOf<typeof API.verdicts>
 export type History = ResponseOf<typeof API.history>
-export type Next = ResponseOf<typeof API.next>
 export type LiveEvent = ResponseOf<typeof API.events>
 export type Tool = LiveEvent['tools'][number]
 export type Changed = ResponseOf<typeof API.disarm>

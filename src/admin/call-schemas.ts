@@ -1,7 +1,18 @@
 import * as Type from 'typebox'
 import type { Static, TUnsafe } from 'typebox'
 import { ORIGINS, OUTCOMES } from '../telemetry/outcome-index.ts'
-import { count, flag, list, maybe, NAME, text, time, word } from './schema-parts.ts'
+import {
+  count,
+  flag,
+  list,
+  maybe,
+  NAME,
+  nullableNumber,
+  seconds,
+  text,
+  time,
+  word,
+} from './schema-parts.ts'
 
 // The JSON of single calls: /api/tap, /api/errors and the call log.
 
@@ -92,7 +103,16 @@ export const errorsSchema = Type.Object(errors)
 const column = (description: string) =>
   list(Type.Unsafe<number | null>({ type: ['number', 'null'], description: '' }), 180, description)
 
-/** The last minutes, point by point. */
+const recentTool = Type.Object({
+  tool: text(130, 'The tool, as in metrics.'),
+  calls: count('Calls, without those that a fault ended.'),
+  errors: count('The calls among them that failed.'),
+  p95: seconds('The 95th percentile of the latency of the upstream; `null` when unknown.'),
+  bytes: nullableNumber('The mean size of a result; `null` when unknown.'),
+  perTask: nullableNumber('Calls by a task that calls the tool since the start, without retries.'),
+})
+
+/** The last minutes: point by point, and tool by tool. */
 export const historySchema = Type.Object({
   stepSeconds: count('The seconds between two points.'),
   at: list(
@@ -114,6 +134,13 @@ export const historySchema = Type.Object({
     }),
     21,
     'The series of all calls, and of the first 20 tools that were called.',
+  ),
+  tools: maybe(
+    list(
+      recentTool,
+      250,
+      'The tools that were called in the last 10 to 15 minutes, without what faults ended.',
+    ),
   ),
 })
 

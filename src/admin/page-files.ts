@@ -46,7 +46,6 @@ const OWN = [
   'faults-table.js',
   'format.js',
   'history.js',
-  'next-card.js',
   'reload-card.js',
   'rows.js',
   'rule-filter.js',

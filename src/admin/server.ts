@@ -22,7 +22,6 @@ import { appHealthRoutes } from './probes/app-health.ts'
 import type { AppProbes } from './probes/app-probe.ts'
 import { changeGuard, type ReadAccess, readGuard } from './guards.ts'
 import { TrafficHistory } from './traffic-history.ts'
-import type { PlanSetting } from './next/next-plan.ts'
 import { serveWithin } from './connection-limit.ts'
 import { createHandler } from './handler.ts'
 import { liveSnapshots } from './live-snapshot.ts'
@@ -78,8 +77,7 @@ const CLOSE_GRACE_MS = 1_000
 export function createAdmin(options: AdminOptions): Admin {
   const { rules, token, logger } = options
   // Without rules there is nothing to show.
-  let address: string | undefined
-  const api = rules && createApi(rules, options, () => address)
+  const api = rules && createApi(rules, options)
   const health = appHealthRoutes(options.appProbes ?? [], logger)
   const calls = options.watch && createCalls(options.watch)
   const agents = options.agents && createAgents(options.agents)
@@ -106,11 +104,9 @@ export function createAdmin(options: AdminOptions): Admin {
   serveWithin(options.maxConnections ?? MAX_CONNECTIONS, server, handler)
   return {
     paths: [...routes.keys()],
-    listen: async (given) => {
+    listen: (address) => {
       api?.history.start()
-      const bound = await bind(server, given)
-      address = bound.text
-      return bound
+      return bind(server, address)
     },
     close: () => {
       api?.streams.close()
@@ -163,7 +159,6 @@ function createCalls(watch: CallWatch): Streamed<CallLine> {
 function createApi(
   rules: ActiveRules,
   options: AdminOptions,
-  address: () => string | undefined,
 ): {
   readonly routes: Routes
   readonly streams: EventStreams
@@ -186,23 +181,8 @@ function createApi(
     }),
     routeOf(API.rules, { read: () => apiResponse(API.rules, showRules(rules)) }),
     routeOf(API.injections, { read: () => apiResponse(API.injections, showFaults(recent)) }),
-    routeOf(API.history, { read: () => apiResponse(API.history, history.show()) }),
-    routeOf(API.next, {
-      read: async () => {
-        const { showNext } = await import('./next/show-next.ts')
-        const now = rules.clock()
-        const next = showNext({
-          samples: tools(),
-          earlier: history.earlier,
-          injected: recent?.tally.list() ?? [],
-          tasks: agents?.counts.tools ?? new Map(),
-          trips: rules.arming.trips,
-          startedAt: now - process.uptime() * 1000,
-          now,
-          setting: settingOf(options, address()),
-        })
-        return apiResponse(API.next, next)
-      },
+    routeOf(API.history, {
+      read: () => apiResponse(API.history, history.show(agents?.counts.tools)),
     }),
     routeOf(API.events, { stream: (response) => streams.open(response) }),
     routeOf(API.disarm, { change: (request) => disarm(parts, request) }),
@@ -210,28 +190,6 @@ function createApi(
     ...(temporary === undefined ? [] : [faultsRoute({ ...parts, temporary })]),
   ]
   return { routes, streams, history }
-}
-
-/** Returns the addresses for plans, as this machine reaches them. */
-function settingOf(
-  { listeners = [], environment, namespace, workload, rulesFile = 'rules.yaml' }: AdminOptions,
-  admin: string | undefined,
-): PlanSetting {
-  const target = listeners.find(({ listen }) => HAS_PORT.test(listen))?.listen
-  const isInPod = namespace !== undefined && workload !== undefined
-  return {
-    url: `${localUrl(target ?? '127.0.0.1:15300')}/mcp`,
-    environment,
-    sidecar: isInPod
-      ? { kubernetes: { namespace, deployment: workload } }
-      : { admin: localUrl(admin ?? '127.0.0.1:15390'), rulesFile },
-  }
-}
-
-const HAS_PORT = /:\d+$/
-
-function localUrl(address: string): string {
-  return `http://${address.replace(/^(0\.0\.0\.0|\[::\])(?=:)/, 'localhost')}`
 }
 
 function close(server: Server): Promise<void> {

@@ -1,6 +1,6 @@
 import type { ToolSample, ToolsSource } from '../telemetry/tool-sample.ts'
 import type { History } from './api.ts'
-import { LatencyWindow } from './live-snapshot.ts'
+import { bucketQuantile, LatencyWindow, newer } from './live-snapshot.ts'
 
 /** Columns of a point, in the order in which they are stored. */
 export const COLUMNS = [
@@ -28,12 +28,13 @@ const NONE = new Float64Array()
 
 type Origin = (typeof ORIGINS)[number]
 
+type RecentTool = NonNullable<History['tools']>[number]
+
 /** The counts of an earlier time, by tool. */
-export interface Mark {
-  /** Milliseconds since the epoch. */
-  readonly at: number
-  readonly samples: ReadonlyMap<string, ToolSample>
-}
+type Mark = ReadonlyMap<string, ToolSample>
+
+/** Calls of tasks since the start, by tool. */
+type CallsOfTasks = ReadonlyMap<string, { readonly tasks: number; readonly calls: number }>
 
 /** The name of all calls together, which is no label of a tool. */
 const ALL = '\u0000'
@@ -78,7 +79,7 @@ export class TrafficHistory {
     const before = this.#before
     this.#before = new Map(kept.map((each) => [each.tool, each]))
     const at = this.#now()
-    if (this.#looks++ % MARK_POINTS === 0) this.#mark(at, samples)
+    if (this.#looks++ % MARK_POINTS === 0) this.#mark(samples)
     const since = this.#times[(this.#next + MAX_POINTS - 1) % MAX_POINTS] ?? at
     const seconds = Math.max(1, (at - since) / 1000)
     const start = this.#next * WIDTH
@@ -107,18 +108,14 @@ export class TrafficHistory {
     }
   }
 
-  /** The counts of ten to fifteen minutes ago, or of the start; undefined before it. */
-  get earlier(): Mark | undefined {
-    return this.#marks[0]
-  }
-
-  #mark(at: number, samples: readonly ToolSample[]): void {
-    this.#marks.push({ at, samples: new Map(samples.map((each) => [each.tool, each])) })
+  #mark(samples: readonly ToolSample[]): void {
+    this.#marks.push(new Map(samples.map((each) => [each.tool, each])))
     if (this.#marks.length > MAX_MARKS) this.#marks.shift()
   }
 
-  /** Shows the points, oldest first. */
-  show(): History {
+  /** Shows the points, oldest first, and the tools since the oldest mark. */
+  show(tasks: CallsOfTasks = new Map()): History {
+    const [earlier] = this.#marks
     const many = this.#times.length
     const order = Array.from({ length: many }, (_, i) => (this.#next + i) % many)
     return {
@@ -128,6 +125,9 @@ export class TrafficHistory {
         ...(tool !== ALL && { tool }),
         ...columnsOf(order, series),
       })),
+      tools: this.#tools().flatMap((sample) =>
+        recentTool(sample, earlier?.get(sample.tool), tasks.get(sample.tool)),
+      ),
     }
   }
 
@@ -152,6 +152,33 @@ function columnsOf(
     })
   const entries = COLUMNS.map((name, i) => [name, column(i)] as const)
   return Object.fromEntries(entries) as Record<(typeof COLUMNS)[number], (number | null)[]>
+}
+
+/** Returns the behaviour of a tool since an earlier sample; none without calls. */
+function recentTool(
+  sample: ToolSample,
+  then: ToolSample | undefined,
+  ofTasks: { readonly tasks: number; readonly calls: number } | undefined,
+): readonly RecentTool[] {
+  const { tool, upstreamSeconds, results } = sample
+  const counted = (part: 'calls' | 'errors'): number =>
+    sample[part].real + sample[part].squall - (then?.[part].real ?? 0) - (then?.[part].squall ?? 0)
+  const calls = counted('calls')
+  // The calls of other methods have no tool.
+  if (tool === '' || calls <= 0) return []
+  const { bounds, counts } = newer(upstreamSeconds, then?.upstreamSeconds)
+  const sized = results.count - (then?.results.count ?? 0)
+  const bytes = results.bytes - (then?.results.bytes ?? 0)
+  return [
+    {
+      tool,
+      calls,
+      errors: counted('errors'),
+      p95: bucketQuantile(0.95, bounds, counts),
+      bytes: sized > 0 ? Math.round(bytes / sized) : null,
+      perTask: ofTasks === undefined ? null : ofTasks.calls / ofTasks.tasks,
+    },
+  ]
 }
 
 /** Adds up the samples of all tools. */

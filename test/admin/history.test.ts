@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest'
+import type { History } from '../../src/admin/api.ts'
 import { TrafficHistory } from '../../src/admin/traffic-history.ts'
+import { createMetrics } from '../../src/telemetry/metrics.ts'
 import type { ToolSample } from '../../src/telemetry/tool-sample.ts'
 import { closers } from '../support/closers.ts'
 import { startSquall } from '../support/squall.ts'
@@ -74,4 +76,55 @@ it('is there before anybody has looked at the page', async () => {
     at: [expect.any(Number)],
     series: [{ calls: [null] }],
   })
+})
+
+const RULES = `seed: 1
+rules:
+  - { name: down, match: { tool: search }, first: 3, faults: [abort: { status: 503 }] }
+  - { name: bad, match: { tool: fetch }, first: 1, faults: [abort: { toolError: no }] }
+`
+
+it('has the calls of each tool without those that faults ended, with sizes and calls by task', async () => {
+  const { squall, ask } = opened(await startSquall({ rules: RULES, flags: ['--tasks'] }))
+  for (let i = 0; i < 8; i++) await ask('search')
+  // The first one fails, and the second is its retry.
+  for (const task of ['a', 'a', 'b', 'b']) await ask('fetch', { 'x-task-id': task })
+  const { tools = [] } = (await (await fetch(`${squall.admin}/api/history`)).json()) as History
+  const latency = { p95: expect.any(Number), bytes: expect.any(Number) }
+  expect(tools).toMatchObject([
+    { tool: 'search', calls: 5, errors: 0, ...latency },
+    { tool: 'fetch', calls: 3, errors: 0, ...latency, perTask: 1.5 },
+  ])
+  expect(tools[0]!.bytes).toBeGreaterThan(20)
+})
+
+it('compares the tools with ten to fifteen minutes ago, to the call and the byte', () => {
+  const metrics = createMetrics({ version: '1' })
+  const history = new TrafficHistory(
+    () => metrics.tools(),
+    () => 0,
+  )
+  const end = { outcome: 'ok', origin: 'real', trace: undefined } as const
+  const calls = (count: number, seconds: number, responseBytes: number): void => {
+    for (let i = 0; i < count; i++) {
+      const sizes = { seconds, upstreamSeconds: seconds, responseBytes }
+      metrics.call({ ...end, method: 'tools/call', name: 'search', ...sizes })
+    }
+  }
+  const pass = (minutes: number): void => {
+    for (let step = 0; step < minutes * 12; step++) history.look()
+  }
+  const search = { tool: 'search', errors: 0, p95: expect.any(Number), perTask: null }
+  metrics.call({ ...end, method: 'initialize', name: undefined, seconds: 1, upstreamSeconds: 1 })
+  pass(1)
+  calls(100, 0.02, 1000)
+  pass(6)
+  expect(history.show().tools).toEqual([{ ...search, calls: 100, bytes: 1000 }])
+  pass(30)
+  calls(50, 0.2, 4000)
+  expect(history.show().tools).toEqual([{ ...search, calls: 50, bytes: 4000 }])
+  pass(9)
+  expect(history.show().tools).toEqual([{ ...search, calls: 50, bytes: 4000 }])
+  pass(6)
+  expect(history.show().tools).toEqual([])
 })

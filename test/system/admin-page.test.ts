@@ -1,5 +1,4 @@
 // part: browser
-import { parse } from 'yaml'
 import { describe, expect, it } from 'vitest'
 import { eventually } from '../support/eventually.ts'
 import { startSquall } from '../support/squall.ts'
@@ -115,41 +114,6 @@ describe('the admin page in a browser', () => {
     await page.click('#errors-filter a')
     await page.reads('#errors-rows', /no such row/)
     expect(await page.text('#errors-filter')).toBe('')
-  })
-
-  it('shows what to test next, with the reasons and a plan to copy', async () => {
-    await open()
-    await page.reads('#next-rows', /No tool was called lately/)
-    for (let i = 0; i < 4; i++) await busy.ask('send_mail')
-    // The page asks again when there are calls.
-    await page.reads('#next-rows tr:first-child', /^send_mail\s+delay\s+Do its callers wait/)
-    await page.reads('#next-rows tr:first-child', /1\.00\s+\d calls?: weight 1\.00\s+not injected/)
-    await page.evaluate('location.reload()')
-    await page.reads('#next-about', /^By 4 calls since \d\d:\d\d:\d\d\.$/)
-    await page.reads('#next-rows tr:first-child', /^send_mail/)
-    // The page still moves while other cards are filled, so that a pointer may miss.
-    await page.evaluate(`document.querySelector('#next-rows tr:first-child summary').click()`)
-    await page.reads(
-      '#next-rows tr:first-child pre',
-      /name: slow-send-mail[^]*tools:\s+- send_mail/,
-    )
-    await page.evaluate(`navigator.clipboard.writeText = (text) => {
-      window.copied = text
-      return Promise.resolve()
-    }`)
-    await page.click('#next-rows tr:first-child button')
-    await page.reads('#next-rows tr:first-child button', /^Copied$/)
-    const copied = await page.evaluate<string>('window.copied')
-    expect(parse(copied)).toMatchObject({
-      target: { url: `http://127.0.0.1:${busy.squall.port}/mcp`, environment: 'staging' },
-      sidecar: { admin: busy.squall.admin },
-    })
-    await page.evaluate(`document.querySelector('#next').scrollIntoView()`)
-    await page.screenshot(`${PICTURES}next.png`)
-    await page.look(...PHONE, 'dark')
-    await page.evaluate(`document.querySelector('#next').scrollIntoView()`)
-    await page.screenshot(`${PICTURES}next-phone-dark.png`)
-    expect(await page.evaluate<string[]>(TOO_WIDE)).toEqual([])
   })
 
   it('sorts its tables by column, and says so', async () => {

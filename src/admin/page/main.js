@@ -6,7 +6,6 @@ import { createErrorsTable } from './errors-table.js'
 import { createFaultsTable } from './faults-table.js'
 import { rate, seconds } from './format.js'
 import { ALL, key, Traffic } from './history.js'
-import { createNextCard } from './next-card.js'
 import { createReloadCard } from './reload-card.js'
 import { RuleFilter } from './rule-filter.js'
 import { createRulesTable } from './rules-table.js'
@@ -18,7 +17,7 @@ const STALE_MS = 4_000
 const AGAIN_MS = 3_000
 const FEED = { waiting: 'Connecting…', live: 'Live', paused: 'Paused', lost: 'No connection' }
 
-/** After this time, points of the sidecar replace those of the page, and it is asked what to test. */
+/** After this time, points of the sidecar replace those of the page. */
 const HISTORY_MS = 60_000
 
 const traffic = new Traffic()
@@ -28,7 +27,6 @@ const filter = new RuleFilter(() => newest !== undefined && show())
 const errorsTable = createErrorsTable(filter)
 const faultsTable = createFaultsTable(filter)
 const tasksCard = createTasksCard()
-const nextCard = createNextCard()
 const parts = [
   stateCard,
   createReloadCard(),
@@ -38,7 +36,6 @@ const parts = [
   tasksCard,
   errorsTable,
   faultsTable,
-  nextCard,
 ]
 const toolSelect = byId('tool')
 const pauseButton = byId('pause')
@@ -47,8 +44,8 @@ let feed = 'waiting'
 /** @type {import('../api.ts').LiveEvent | undefined} */
 let newest
 
-askAll()
-setInterval(askAll, HISTORY_MS)
+void askHistory()
+setInterval(() => void askHistory(), HISTORY_MS)
 listenForChanges((arming) => stateCard.showArming(arming))
 listen()
 toolSelect.addEventListener('change', showTraffic)
@@ -62,17 +59,11 @@ pauseButton.addEventListener('click', () => {
 /** @param {import('../api.ts').LiveEvent} event */
 function take(event) {
   newest = event
-  if (!traffic.add(event)) askAll()
+  if (!traffic.add(event)) void askHistory()
   faultsTable.take(event)
   void tasksCard.take(event).then(() => !paused && tasksCard.show())
   void errorsTable.take(event).then(() => !paused && errorsTable.show())
   if (!paused) show()
-}
-
-/** Asks for what events do not contain. */
-function askAll() {
-  void askHistory()
-  if (!paused) void nextCard.ask()
 }
 
 /** Takes the last minutes from the sidecar, so that a page that was just opened has charts. */

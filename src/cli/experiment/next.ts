@@ -2,12 +2,12 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { API } from '../../admin/api.ts'
 import { AdminError, askAdmin } from '../../admin/api-client.ts'
-import { planFor, type PlanSetting } from '../../admin/next/next-plan.ts'
-import type { Rank } from '../../admin/next/rank.ts'
 import { plain } from '../../base/text/foreign-text.ts'
 import { shownUrl } from '../../base/text/shown-url.ts'
 import { MonitorError } from '../../lab/experiment/monitor/ask.ts'
 import { BaselinesError } from '../../lab/next/baselines.ts'
+import { planFor, type PlanSetting } from '../../lab/next/next-plan.ts'
+import type { Rank } from '../../lab/next/rank.ts'
 import { allowedRanks, whatNext } from '../../lab/next/what-next.ts'
 import type { Policy } from '../../lab/policy/policy-schema.ts'
 import type { SeriesChoice } from '../../lab/slo/prometheus-baseline.ts'
@@ -87,11 +87,11 @@ async function evidence(url: URL, request: NextRequest) {
   const { target, experiments, prometheus, readToken } = request
   const admin = { url, readToken }
   const { value: state } = await askAdmin(admin, API.state, { client: 'experiment' })
-  const { value: next } = await askAdmin(admin, API.next, { client: 'experiment' })
+  const { value: recent } = await askAdmin(admin, API.history, { client: 'experiment' })
   const ranks = await whatNext({
     target: shownUrl(target),
     experiments,
-    recent: next.tools,
+    recent,
     baselines: join(experiments, BASELINES),
     prometheus: prometheus && { ...prometheus, headers: await monitorHeadersOf(request) },
     learns: true,

@@ -62,7 +62,7 @@ export function nextTool({ policy: policyFile, bounds, access, targets }: Contro
       const found = await whatNext({
         target: shownUrl(url),
         experiments,
-        recent: (await askSidecar(sidecar, access.readToken, API.next)).tools,
+        recent: await askSidecar(sidecar, access.readToken, API.history),
         baselines: join(experiments, BASELINES),
         learns: false,
       }).catch((error: unknown) => {

@@ -118,7 +118,6 @@ export async function assemble(
     maxConnections: room.adminConnections,
     environment: options.rules.environment,
     namespace: options.rules.namespace,
-    rulesFile: options.rules.path,
     pod: options.rules.pod,
     workload: options.rules.self?.workload,
     listeners: [

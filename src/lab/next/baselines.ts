@@ -2,7 +2,7 @@ import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { readBounded } from '../../base/read-bounded.ts'
 import { fieldsOf } from '../../base/values.ts'
-import type { Behaviour } from '../../admin/next/rank.ts'
+import type { Behaviour } from './rank.ts'
 
 const SCHEMA = 'squall.baselines/1'
 const MAX_BYTES = 1024 * 1024

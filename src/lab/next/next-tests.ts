@@ -1,7 +1,6 @@
 import { join } from 'node:path'
-import { planFor, type PlanSetting } from '../../admin/next/next-plan.ts'
-import { type Behaviour, type Rank, rank } from '../../admin/next/rank.ts'
-import { isPlainName } from '../../admin/next/show-next.ts'
+import { planFor, type PlanSetting } from './next-plan.ts'
+import { type Behaviour, type Rank, rank } from './rank.ts'
 import { asStarted } from '../../base/started-as.ts'
 import { foreign } from '../../base/text/foreign-text.ts'
 import { NEXT, type NextTests } from '../experiment/experiment-report.ts'
@@ -13,7 +12,7 @@ import { cell, type ReportTable } from '../report/report-table.ts'
 import { merged } from './baselines.ts'
 import type { Policy } from '../policy/policy-schema.ts'
 import { pastRuns, testsOf } from './past-tests.ts'
-import { allowedRanks } from './what-next.ts'
+import { allowedRanks, isPlainName } from './what-next.ts'
 
 const SHOWN = 3
 

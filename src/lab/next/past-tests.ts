@@ -6,8 +6,8 @@ import type { WrittenRule } from '../experiment/plan.ts'
 import { toolMatcher } from '../experiment/plan-rejections.ts'
 import { readKept } from '../experiment/kept-plan.ts'
 import { readSearch } from '../search/search-result.ts'
-import { questionsOf } from '../../admin/next/questions.ts'
-import type { PastTest } from '../../admin/next/rank.ts'
+import { questionsOf } from './questions.ts'
+import type { PastTest } from './rank.ts'
 
 /** The share of calls in percent at which a passed test counts in full. */
 const WIDE = 50

@@ -1,10 +1,12 @@
-import { type Behaviour, type Rank, rank } from '../../admin/next/rank.ts'
-import { isPlainName } from '../../admin/next/show-next.ts'
+import type { History } from '../../admin/api.ts'
 import { matchesGlob } from '../../base/glob.ts'
+import { hasUnseen } from '../../base/text/foreign-text.ts'
 import type { Policy } from '../policy/policy-schema.ts'
+import { baselinesOf } from '../slo/baseline.ts'
 import { prometheusBaselines, type SeriesChoice } from '../slo/prometheus-baseline.ts'
 import { learn, readBaselines } from './baselines.ts'
 import { pastTests } from './past-tests.ts'
+import { type Behaviour, type Rank, rank } from './rank.ts'
 
 /** The sources of a ranking. */
 export interface NextSources {
@@ -13,7 +15,7 @@ export interface NextSources {
   /** The directory of the history. */
   readonly experiments: string
   /** The last minutes of the sidecar. */
-  readonly recent: readonly Behaviour[]
+  readonly recent: History
   /** The file of the learned behaviour. */
   readonly baselines: string
   /** A Prometheus, in place of that file. */
@@ -30,16 +32,36 @@ export async function whatNext(sources: NextSources): Promise<readonly Rank[]> {
   const { target, experiments, recent, baselines, prometheus, learns } = sources
   const at = Date.now()
   // Both sides of a comparison come from the same source: quantiles over other times differ.
-  const now =
-    prometheus === undefined ? recent : await prometheusBaselines({ ...prometheus, over: '15m' })
+  const seen =
+    prometheus === undefined
+      ? recentTools(recent)
+      : await prometheusBaselines({ ...prometheus, over: '15m' })
+  const now = seen.filter(({ tool }) => isPlainName(tool))
   const usual =
     prometheus === undefined
       ? await readBaselines(baselines, target)
       : byTool(await prometheusBaselines(prometheus))
   const past = await pastTests(experiments, target)
-  const ranks = rank({ now: now.filter(({ tool }) => isPlainName(tool)), usual, past, at })
+  const ranks = rank({ now, usual, past, at })
   if (learns && prometheus === undefined) await learn(baselines, target, now, at)
   return ranks
+}
+
+/** Returns the behaviour of tools in the last minutes; an older sidecar has only points of it. */
+function recentTools(history: History): readonly Behaviour[] {
+  // The highest p95 of the points is above that of the whole time, and must not be learned for it.
+  return history.tools ?? baselinesOf(history).map((each) => ({ ...each, p95: null }))
+}
+
+const MAX_NAME = 128
+
+/** Returns true for a name that a plan can name exactly, and that a message can show. */
+export function isPlainName(tool: string): boolean {
+  // Calls of other methods, and of tools beyond the bound, have these labels.
+  if (tool === '' || tool === 'other') return false
+  // Labels are cut to this length, and have U+FFFD for what a label cannot hold. Text of an admin port
+  // is read with a backslash for characters that a message cannot show.
+  return tool.length < MAX_NAME && !/[*?\\\ufffd]/.test(tool) && !hasUnseen(tool)
 }
 
 /** Returns the ranks that a policy allows to test. */

@@ -2,7 +2,6 @@ import { type Call, isOther, toolOf } from '../../mcp/call.ts'
 import type { LogIds, LogInjections, Logger } from '../../telemetry/log.ts'
 import { ShownIds, cutText } from '../../telemetry/shown-ids.ts'
 import type { FaultEffect, Telemetry } from '../../telemetry/telemetry.ts'
-import { FaultTally } from './fault-tally.ts'
 import type {
   FaultListener,
   FaultRef,
@@ -241,9 +240,8 @@ export interface RecentFault {
 
 const CAPACITY = 200
 
-/** Keeps the last injected faults, and counts all by tool. */
+/** Keeps the last injected faults, and counts all. */
 export class RecentFaults {
-  readonly tally = new FaultTally()
   /** A ring; the oldest is at `total` modulo the capacity, once the ring is full. */
   readonly #kept: RecentFault[] = []
   readonly #capacity: number
@@ -260,8 +258,6 @@ export class RecentFaults {
 
   add(fault: RecentFault): void {
     this.#kept[this.#total++ % this.#capacity] = fault
-    const { at, entry } = fault
-    if (entry.tool !== undefined) this.tally.add(entry.tool, entry.fault, entry.effect, at)
   }
 
   /** Returns the kept faults, newest first. */

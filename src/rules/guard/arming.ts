@@ -15,16 +15,12 @@ export interface Disarmed {
   readonly at: number
 }
 
-const TRIPS: ReadonlySet<DisarmedBy> = new Set<DisarmedBy>(['guard', 'rollback-on'])
-const MAX_TRIPS = 20
-
 /** Keeps why rules may not act. They act when nothing speaks against it. */
 export class Arming {
   readonly #states: RuleStates
   readonly #clock: () => number
   readonly #onChange: (reasons: readonly Disarmed[]) => void
   readonly #reasons = new Map<DisarmedBy, Disarmed>()
-  #trips: readonly Disarmed[] = []
 
   constructor(
     states: RuleStates,
@@ -45,11 +41,6 @@ export class Arming {
     return this.#reasons.size === 0
   }
 
-  /** The last times that the guard or a condition of `--rollback-on` disarmed, oldest first. */
-  get trips(): readonly Disarmed[] {
-    return this.#trips
-  }
-
   /** True while this is among what speaks against it. */
   has(by: DisarmedBy): boolean {
     return this.#reasons.has(by)
@@ -58,9 +49,7 @@ export class Arming {
   /** No rule acts until this is lifted; what waits on behalf of one wakes up. */
   disarm(by: DisarmedBy, reason: string): void {
     if (this.#reasons.has(by)) return
-    const disarmed = { by, reason, at: this.#clock() }
-    this.#reasons.set(by, disarmed)
-    if (TRIPS.has(by)) this.#trips = [...this.#trips, disarmed].slice(-MAX_TRIPS)
+    this.#reasons.set(by, { by, reason, at: this.#clock() })
     this.#apply()
   }
 

@@ -1,5 +1,4 @@
 import { fieldsOf } from '../../base/values.ts'
-import type { InjectedInto } from '../../listener/faults/fault-tally.ts'
 
 /** The behaviour of a tool that a change of it makes worth testing. */
 export type Symptom = 'latency' | 'errors' | 'size'
@@ -82,15 +81,5 @@ export function questionsOf({ faults }: Readonly<Record<string, unknown>>): read
       const config = fieldsOf(each)[fault]
       return config !== undefined && (key === undefined || key in fieldsOf(config))
     }),
-  )
-}
-
-/** Returns the question that an injected fault asked; undefined for none of the list. */
-export function questionAsked({
-  fault,
-  effect = '',
-}: Pick<InjectedInto, 'fault' | 'effect'>): Question | undefined {
-  return QUESTIONS.find(
-    (each) => each.fault === fault && (each.key === undefined || effect.startsWith(each.key)),
   )
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { seededRandom } from '../../../src/base/seeded-random.ts'
-import { QUESTIONS } from '../../../src/admin/next/questions.ts'
-import { type Behaviour, type Evidence, type PastTest, rank } from '../../../src/admin/next/rank.ts'
+import { QUESTIONS } from '../../../src/lab/next/questions.ts'
+import { type Behaviour, type Evidence, type PastTest, rank } from '../../../src/lab/next/rank.ts'
 
 const NOW = Date.parse('2026-11-20T12:00:00Z')
 const DAY = 86_400_000

@@ -54,8 +54,6 @@ export interface Evidence {
   readonly past: readonly PastTest[]
   /** Milliseconds since 1970. */
   readonly at: number
-  /** The reason for a question without a past; `never tested` by default. */
-  readonly untested?: string
 }
 
 const DAY_MS = 86_400_000
@@ -105,9 +103,9 @@ interface Part {
 const NOTHING: Part = { score: 0, why: '' }
 
 /** Scores how long ago, and with what result, the question was asked. */
-function gap(past: readonly PastTest[], { at, untested = 'never tested' }: Evidence): Part {
+function gap(past: readonly PastTest[], { at }: Evidence): Part {
   const last = past.at(-1)
-  if (last === undefined) return { score: 1, why: untested }
+  if (last === undefined) return { score: 1, why: 'never tested' }
   const ms = Math.max(0, at - last.at)
   const known = last.known * Math.exp(-ms / DAY_MS / MEMORY_DAYS)
   return { score: 1 - known, why: `${last.result}, ${roundedDuration(ms)} ago` }
@@ -134,7 +132,7 @@ function change(now: Behaviour, usual: Behaviour | undefined, symptom: Symptom):
   return { score: Math.min(1, distance / 2), why: `${name} is ${ratio.toFixed(1)} times the usual` }
 }
 
-/** Scores how much more often tasks call the tool: agents repeat what fails in ways that are no error. */
+/** Scores how much more often tasks call the tool: agents also repeat calls after a failure that is not an error. */
 function repetition(now: number | null = null, before: number | null = null): Part {
   if (now === null || before === null || before === 0 || now < before * Math.SQRT2) return NOTHING
   const why = `${now.toFixed(1)} calls per task, usually ${before.toFixed(1)}`
