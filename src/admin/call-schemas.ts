@@ -1,5 +1,5 @@
 import * as Type from 'typebox'
-import type { Static, TUnsafe } from 'typebox'
+import type { TUnsafe } from 'typebox'
 import { ORIGINS, OUTCOMES } from '../telemetry/outcome-index.ts'
 import {
   count,
@@ -159,4 +159,3 @@ export const tapQuery = Type.Object({
   faults: maybe(flag('With `true`, calls on which a fault took effect.')),
   slowerThan: maybe(text(20, 'Calls that took longer, such as `250ms`.')),
 })
-export type TapQuery = Static<typeof tapQuery>

@@ -4,7 +4,9 @@ import { basename, delimiter, dirname } from 'node:path'
  * Returns the words that start this program again: `squall` where the shell finds it, else
  * `npx squall`.
  */
-export function startWords(path = process.argv[1] ?? '', env = process.env): string {
+export function startWords(): string {
+  const { env, argv } = process
+  const path = argv[1] ?? ''
   // npm puts its own directories into the path of the programs that it starts.
   const isByNpm = env['npm_command'] !== undefined
   const isInPath = (env['PATH'] ?? '').split(delimiter).includes(dirname(path))

@@ -136,11 +136,6 @@ export interface FaultContext {
   readonly response: ResponseHead | undefined
   /** The size of the request body in bytes. */
   readonly requestBytes: number
-  /**
-   * Returns true when the rule matches the tool, prompt or resource of this name, by which lists
-   * are narrowed.
-   */
-  readonly matchesName: (name: string) => boolean
   /** False when the rule disables markers: nothing on the wire reveals the fault. */
   readonly marked: boolean
   readonly host: FaultHost

@@ -32,7 +32,6 @@ export class Context implements FaultContext {
   effects = 0
   readonly #draws: number[]
   readonly #headers: Readonly<Record<string, string>>
-  readonly #means: ((name: string) => boolean) | undefined
   readonly #memory: { value?: unknown }
 
   constructor(
@@ -45,7 +44,6 @@ export class Context implements FaultContext {
       headers?: Readonly<Record<string, string>>
       requestBytes?: number
       response?: FaultContext['response']
-      means?: (name: string) => boolean
       /** Another context of the same rule, whose memory this one shares. */
       after?: Context
     } = {},
@@ -56,7 +54,6 @@ export class Context implements FaultContext {
     this.client = options.client
     this.requestBytes = options.requestBytes ?? 0
     this.response = options.response
-    this.#means = options.means
     this.#headers = options.headers ?? {}
     this.#memory = options.after === undefined ? {} : options.after.#memory
     this.#draws = [...(options.draws ?? [])]
@@ -77,7 +74,6 @@ export class Context implements FaultContext {
   readonly retired = (): Promise<void> => new Promise((resolve) => (this.retire = resolve))
   retire: () => void = () => undefined
   readonly now = (): number => this.time
-  readonly matchesName = (name: string): boolean => this.#means?.(name) ?? true
   readonly header = (name: string): string | undefined => this.#headers[name]
   readonly headers = (name: string): readonly string[] =>
     this.#headers[name] === undefined ? [] : [this.#headers[name]]

@@ -26,7 +26,6 @@ export interface Program {
   readonly members: Uint8Array
   /** 1 for classes of word characters; all 0 when no step asks. */
   readonly word: Uint8Array
-  readonly usesWord: boolean
 }
 
 /** Translates a pattern; throws a `RegexError`. */
@@ -66,7 +65,7 @@ export function compileProgram(pattern: string): Program {
     while (i + 1 < stretches.length && stretches[i + 1]! <= code) i++
     ascii[code] = stretchClass[i]!
   }
-  return { steps, classes, ascii, stretches, stretchClass, members, word, usesWord }
+  return { steps, classes, ascii, stretches, stretchClass, members, word }
 }
 
 export function classOf(program: Program, code: number): number {

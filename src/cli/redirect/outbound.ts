@@ -88,7 +88,6 @@ function rejectClash({ network, port, to }: Capture, others: readonly Capture[],
 export function rejectListeners(
   captures: readonly Capture[],
   redirects: readonly Redirect[],
-  source = '--outbound',
 ): void {
   const ports = [
     ...captures.map(({ port }) => port),
@@ -99,7 +98,11 @@ export function rejectListeners(
     captures.find(({ port }) => redirects.some(({ to }) => to === port))
   if (clash === undefined) return
   const wrong = `${clash.port}=${clash.to} has a port of another redirect`
-  throw invalidOption(source, wrong, 'use listeners whose ports are not redirected themselves')
+  throw invalidOption(
+    '--outbound',
+    wrong,
+    'use listeners whose ports are not redirected themselves',
+  )
 }
 
 /** Formats a capture for the output of the command. */

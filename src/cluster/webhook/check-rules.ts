@@ -13,16 +13,16 @@ interface CheckedKeys {
   readonly canAct: boolean
 }
 
+const MOST_WAITING = 32
+
 /** Checks the rules of ConfigMaps one after another: a large one needs a thread and its memory. */
 export class RulesChecker {
   readonly #timeoutMs: number
-  readonly #mostWaiting: number
   #last: Promise<unknown> = Promise.resolve()
   #waiting = 0
 
-  constructor(timeoutMs: number, mostWaiting = 32) {
+  constructor(timeoutMs: number) {
     this.#timeoutMs = timeoutMs
-    this.#mostWaiting = mostWaiting
   }
 
   /** Checks all keys together, as a sidecar reads them, or each by itself. */
@@ -32,7 +32,7 @@ export class RulesChecker {
 
   /** Runs checks in order. The time limit of a review includes its wait. */
   async inTurn<T>(run: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    if (this.#waiting >= this.#mostWaiting) {
+    if (this.#waiting >= MOST_WAITING) {
       throw new DecideError(
         'overload',
         'too many checks of rules are waiting; try again',

@@ -18,7 +18,6 @@ export class DemoServer {
   #server: Server | undefined
   #port = 0
   readonly #nth = new Map<string, number>()
-  readonly #waiting: (() => void)[] = []
   readonly #pushes = new Set<ServerResponse>()
 
   get port(): number {
@@ -56,11 +55,6 @@ export class DemoServer {
     const params = { level: 'info', data }
     const message = { jsonrpc: '2.0', method: 'notifications/message', params }
     for (const stream of this.#pushes) stream.write(`data: ${JSON.stringify(message)}\n\n`)
-  }
-
-  /** Resolves with the next tool call. */
-  callArrived(): Promise<void> {
-    return new Promise((resolve) => this.#waiting.push(resolve))
   }
 
   async #listen(): Promise<void> {
@@ -118,7 +112,6 @@ export class DemoServer {
       const ending = this.failing ? plannedEnding(tool, nth) : 'ok'
       this.truth.add(tool, { calls: 1, [ending]: 1 })
       respondToCall(message, ending, response)
-      for (const arrived of this.#waiting.splice(0)) arrived()
     })
   }
 }

@@ -23,11 +23,6 @@ export interface MatchNode {
   readonly tests: readonly MatchTest[]
   /** The tests that remain for calls that `reach` selected exactly. */
   readonly rest: readonly MatchTest[]
-  /**
-   * The names that the `tool`, `prompt` or `resource` matches: faults on lists select entries by
-   * it.
-   */
-  readonly names: TextMatcher | undefined
   /** The paths of the HTTP exchanges that are meant; undefined where it does not say. */
   readonly paths: TextMatcher | undefined
   readonly wants: string
@@ -130,7 +125,6 @@ function compileNode(
   return {
     tests,
     rest: isDecidedByReach ? plain : tests,
-    names: byName[0]?.matcher,
     paths: spec.http?.path === undefined ? undefined : compileText(spec.http.path),
     wants: tests.map(({ dimension, wants }) => `${dimension} ${wants}`).join(', ') || 'anything',
     methods: [

@@ -24,8 +24,8 @@ const RUN_ID = /^[0-9]{8}-[0-9]{6}-[0-9a-f]{6}$/
 const STAMPED = /^(\S+) (.*)$/
 
 /** Reads the log of the runner to its end, as far as it has got. */
-export function readLog(client: KubeClient, pod: LoggedPod, signal?: AbortSignal): Promise<string> {
-  return client.text(logRequest(pod, {}, signal))
+export function readLog(client: KubeClient, pod: LoggedPod): Promise<string> {
+  return client.text(logRequest(pod, {}))
 }
 
 /** Reads the log while it is written; resolves when the runner has ended. */

@@ -24,8 +24,8 @@ interface Counted extends ErrorCount {
 export class ErrorCounts {
   readonly #counts = new Map<string, Counted>()
 
-  add(kind: ErrorKind, origin: Origin, code: number | undefined, count = 1): void {
-    this.#of(kind, origin, code).count += count
+  add(kind: ErrorKind, origin: Origin, code: number | undefined): void {
+    this.#of(kind, origin, code).count++
   }
 
   /** Counts the error of a response, and keeps its message unless there are many of its kind. */

@@ -119,10 +119,6 @@ export abstract class ActiveContext implements FaultContext {
     return headerValues(this.owner.exchangeContext.facts.headers, name)
   }
 
-  matchesName(name: string): boolean {
-    return this.matched.rule.match.names?.test(name) ?? true
-  }
-
   memory<Memory>(make: () => Memory): Memory {
     return this.matched.memory(this.#index, make)
   }
