@@ -94,8 +94,13 @@ export type EditCall = (text: string) => string | undefined | Promise<string | u
 
 /** Offers effects beyond the call. */
 export interface FaultHost {
-  /** Refuses new connections to the listener for so many milliseconds. */
+  /** Resets new connections to the listener for so many milliseconds. */
   refuseConnections(ms: number): void
+  /**
+   * Closes the listener for a time, so that the kernel refuses new connections; undefined where no
+   * TCP port is open.
+   */
+  readonly closePort: ((ms: number) => void) | undefined
   /** Reports later calls that contain this word. */
   watchFor(word: string): void
   /** The process of the upstream; undefined where Squall does not run it. */

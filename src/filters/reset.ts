@@ -1,8 +1,9 @@
+import { durationText } from '../base/units.ts'
 import { after, afterProblems } from './lib/after-parameter.ts'
 import { canHaveOffset, fromOffset, type ResponseOffset } from './lib/response-offset.ts'
 import { duration, oneOf, section } from './lib/config-schema.ts'
 import { CutResponse } from './lib/cut-response.ts'
-import { defineFault } from './fault.ts'
+import { CONTINUE, defineFault } from './fault.ts'
 import type { Fault, FaultContext, Output, ParameterProblem, Verdict } from './fault.ts'
 import { offsetOutlook } from './lib/offset-outlook.ts'
 import { takesEffect } from './lib/takes-effect.ts'
@@ -18,30 +19,33 @@ const MAX_REFUSE = 3_600_000
 export const reset = defineFault({
   name: 'reset',
   summary: 'ends the connection that a call came by',
-  schema: section({
-    at: oneOf(['request', 'response', 'stream'], {
-      default: 'request',
-      description:
-        '`request`: the upstream never gets the call. `response`: the upstream executed it, and nothing of its response is sent. `stream`: in the middle of the response, by default before the event with the response.',
-    }),
-    after,
-    how: oneOf(['rst', 'fin'], {
-      default: 'rst',
-      description:
-        '`rst`: the connection is reset. `fin`: it is closed in order, but before the response is whole.',
-    }),
-    refuse: Type.Optional(
-      duration({
+  schema: section(
+    {
+      at: oneOf(['request', 'response', 'stream', 'connect'], {
+        default: 'request',
         description:
-          'New connections are refused as well for this long, at most 1h: every caller is affected, not the call alone.',
-        examples: ['5s'],
+          '`request`: the upstream never gets the call. `response`: the upstream executed it, and nothing of its response is sent. `stream`: in the middle of the response, by default before the event with the response. `connect`: with `refuse`, the port is closed, so that new connections get ECONNREFUSED; the call and open connections continue.',
       }),
-    ),
-  }),
+      after,
+      how: oneOf(['rst', 'fin'], {
+        default: 'rst',
+        description:
+          '`rst`: the connection is reset. `fin`: it is closed in order, but before the response is whole.',
+      }),
+      refuse: Type.Optional(
+        duration({
+          description:
+            'New connections fail as well for this long, at most 1h: every caller is affected, not the call alone. They are reset, and with `at: connect` refused.',
+          examples: ['5s'],
+        }),
+      ),
+    },
+    { examples: [{ at: 'connect', refuse: '30s' }] },
+  ),
   meets:
-    'A failed request: `fetch failed` or `terminated` in the TypeScript SDK, while the Python SDK ends its whole client when a connection breaks before the headers. A stream that ends without its response and without event ids leaves the TypeScript SDK waiting for its own timeout; with event ids, clients come back by a GET with `Last-Event-ID`. With `at: response` and `at: stream` the upstream did execute the call. No SDK repeats a call by itself.',
+    'A failed request: `fetch failed` or `terminated` in the TypeScript SDK, while the Python SDK ends its whole client when a connection breaks before the headers. A stream that ends without its response and without event ids leaves the TypeScript SDK waiting for its own timeout; with event ids, clients come back by a GET with `Last-Event-ID`. With `at: response` and `at: stream` the upstream did execute the call. No SDK repeats a call by itself. With `at: connect`, clients with an open connection notice nothing; others report `ECONNREFUSED`.',
   elsewhere:
-    'toxiproxy: `reset_peer`; with `after`, `limit_data`. Envoy has no such fault: its `abort` responds with a status. With `refuse`, what toxiproxy does with `enabled: false`.',
+    'toxiproxy: `reset_peer`; with `after`, `limit_data`. Envoy has no such fault: its `abort` responds with a status. With `at: connect`, what toxiproxy does with `enabled: false`.',
   example: `- name: search-drops
   match: { tool: search }
   percent: 10
@@ -52,9 +56,16 @@ export const reset = defineFault({
     if (config.refuse !== undefined && config.refuse > MAX_REFUSE) {
       problems.push({ path: ['refuse'], message: 'longer than 1h' })
     }
+    if (config.at === 'connect' && config.refuse === undefined) {
+      problems.push({ path: ['at'], message: '`at: connect` goes with `refuse`' })
+    }
     return problems
   },
-  outlook({ at, after: offset }, setting) {
+  outlook({ at, after: offset, refuse = 0 }, setting) {
+    if (at === 'connect') {
+      if (setting.call?.transport === 'stdio') return { cannot: 'no_port' }
+      return { by: 'request', does: `new connections are refused for ${durationText(refuse)}` }
+    }
     if (at === 'stream')
       return offsetOutlook(offset, setting, 'its connection ends within the response')
     const does = 'its connection ends without a response'
@@ -63,6 +74,7 @@ export const reset = defineFault({
   create(config): Fault {
     if (config.at === 'stream') return { onOutput: (ctx, output) => cutting(ctx, output, config) }
     const { how, refuse } = config
+    if (config.at === 'connect') return { onRequest: (ctx) => closing(ctx, refuse!) }
     const verdict: Verdict = { kind: 'reset', how, ...(refuse === undefined ? {} : { refuse }) }
     const response = (ctx: FaultContext): Verdict => {
       ctx.injected()
@@ -71,6 +83,16 @@ export const reset = defineFault({
     return config.at === 'request' ? { onRequest: response } : { beforeResponse: response }
   },
 })
+
+function closing(ctx: FaultContext, ms: number): Verdict {
+  const { closePort } = ctx.host
+  if (closePort === undefined) ctx.cannot('no_port')
+  else {
+    ctx.injected()
+    closePort(ms)
+  }
+  return CONTINUE
+}
 
 interface ResetConfig {
   readonly after?: ResponseOffset

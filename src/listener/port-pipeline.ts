@@ -5,6 +5,7 @@ import type { Logger } from '../telemetry/log.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import type { Destination } from '../rules/match/call-facts.ts'
 import type { FaultParts } from './faults/fault-planner.ts'
+import type { NewConnections } from './faults/session-control.ts'
 import { PushStreams } from './faults/source/push-streams.ts'
 import { InFlightRequests, type InFlightOptions } from './in-flight-requests.ts'
 import type { MemoryBudget } from './memory-budget.ts'
@@ -33,8 +34,7 @@ interface TransportParts extends Pick<
 > {
   /** The destination of outgoing traffic. */
   readonly outbound?: Destination | undefined
-  /** Resets new connections while `isDown` returns true. */
-  readonly resetWhile: (isDown: () => boolean) => void
+  readonly newConnections: NewConnections
   /** The process of the upstream, where the port runs it. */
   readonly server?: ServerHandle
   /** Aborted when the port drains or closes. */
@@ -47,7 +47,7 @@ interface TransportParts extends Pick<
 export function createPipeline(
   bounds: PipelineBounds,
   { faults, watch, agents, ...shared }: PortContext,
-  { closing, resetWhile, server, serverName, outbound, ...own }: TransportParts,
+  { closing, newConnections, server, serverName, outbound, ...own }: TransportParts,
 ): {
   readonly pipeline: Pipeline
   readonly inFlight: InFlightRequests
@@ -77,7 +77,7 @@ export function createPipeline(
       memory,
       closing,
       outbound,
-      resetWhile,
+      newConnections,
       server,
     })
   const parts = { maxBody, holdTimeout, strict, inFlight, planner, push }

@@ -15,7 +15,9 @@ import { Tunnel } from '../upstream/tunnel.ts'
 import { rejectBadRequest } from './front/bad-request.ts'
 import { cutSocket } from './front/cut-socket.ts'
 import { HttpFront } from './front/http-front.ts'
+import { ClosedPort } from './front/closed-port.ts'
 import type { InFlightRequests } from './in-flight-requests.ts'
+import type { NewConnections } from './faults/session-control.ts'
 import { createPipeline, type PortContext } from './port-pipeline.ts'
 import { PublicAddress } from './public-address.ts'
 import { publicUpstream } from './public-upstream.ts'
@@ -89,7 +91,7 @@ export class Port {
       streamTransport: 'http+sse',
       suspect: (failure) => options.diagnose !== false && this.#diagnosis.suspect(failure),
       outbound: isOutbound ? destinationOf(address) : undefined,
-      resetWhile: (isDown) => this.#front.resetWhile(isDown),
+      newConnections: this.#newConnections(rareLog),
       closing: this.#closing.signal,
       serverName: this.upstreamName,
       now,
@@ -162,6 +164,17 @@ export class Port {
     this.#inFlight.close()
     this.#tunnel.close()
     this.#connections.close()
+  }
+
+  #newConnections(rareLog: RareLog): NewConnections {
+    let closed: ClosedPort | undefined
+    return {
+      resetWhile: (isDown) => this.#front.resetWhile(isDown),
+      closePort: () => {
+        closed ??= new ClosedPort(this.#front.server, this.#closing.signal, rareLog)
+        return closed.close
+      },
+    }
   }
 
   #report(name: 'sessions' | 'in_flight_calls', size: number): void {

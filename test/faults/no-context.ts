@@ -19,6 +19,7 @@ export const NO_CONTEXT: ExchangeContext = {
     hasSessionEnded: () => false,
     refuseConnections: () => undefined,
     server: undefined,
+    closePort: undefined,
     watchFor: () => undefined,
   },
 }

@@ -86,6 +86,7 @@ export class Context implements FaultContext {
     (this.#memory.value ??= make()) as Memory
   readonly host = {
     server: undefined,
+    closePort: (ms: number): void => void this.reached.push(`close ${ms}`),
     refuseConnections: (ms: number): void => void this.reached.push(`refuse ${ms}`),
     watchFor: (word: string): void => void this.reached.push(`watch ${word}`),
   }

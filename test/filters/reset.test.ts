@@ -88,6 +88,9 @@ describe('reset', () => {
     [{ at: 'stream', after: { bytes: 1, events: 2 } }, ['after.events']],
     [{ refuse: 3_600_001 }, ['refuse']],
     [{ refuse: 3_600_000 }, []],
+    [{ at: 'connect' }, ['at']],
+    [{ at: 'connect', refuse: 1 }, []],
+    [{ at: 'connect', refuse: 3_600_001 }, ['refuse']],
     [{}, []],
   ] as const)('of %j has the problems %j', (parameters, paths) => {
     const problems = reset.check!({ at: 'request', how: 'rst', ...parameters })

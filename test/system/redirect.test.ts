@@ -91,6 +91,22 @@ describe('what comes from outside', () => {
   })
 })
 
+test('a captured port is refused by the kernel while a rule keeps the listener closed', async () => {
+  await redirect()
+  const rule =
+    '{ name: shut, match: { tool: probe }, faults: [reset: { at: connect, refuse: 1h }] }'
+  await rules.swap(`rules: [${rule}]`)
+  try {
+    for (const host of [POD4, POD6]) {
+      await expect.poll(() => outside.call(host, 3000), POLL).toBe('ECONNREFUSED')
+    }
+    expect(await outside.call(POD4, 15390)).not.toBe('ECONNREFUSED')
+  } finally {
+    await rules.swap(failing('broken'))
+    await expect.poll(() => outside.call(POD4, 3000), POLL).toBe('broken')
+  }
+})
+
 describe('what comes from within', () => {
   test('goes to the sidecar by loopback, the way of a port-forward', async () => {
     await redirect()

@@ -9,6 +9,7 @@ export const NOT_APPLICABLE = {
   responded_elsewhere: 'the response to the call goes by another connection',
   headers_sent: 'the status was sent before the fault could act',
   no_http: 'stdio has neither an HTTP status nor a connection that could be reset',
+  no_port: 'no TCP port of Squall is open that could be refused',
   no_process: 'Squall does not run the MCP server, as it does on stdio',
   too_large: 'the response, or one event of it, is too large to hold',
   too_slow: 'the response is too slow to be held until it is complete',

@@ -24,6 +24,8 @@ export interface ExchangeControl {
   hasSessionEnded(): boolean
   /** Resets new connections for `ms` milliseconds. */
   refuseConnections(ms: number, by: FaultOrigin): void
+  /** Closes the listener for `ms` milliseconds; undefined where no TCP port is open. */
+  readonly closePort: ((ms: number, by: FaultOrigin) => void) | undefined
   /** Reports later calls that contain this word. */
   watchFor(word: string): void
   /** The process of the upstream; undefined where Squall does not run it. */

@@ -72,13 +72,20 @@ export class Canaries {
   }
 }
 
+/** Keeps a listener from serving new connections. */
+export interface NewConnections {
+  /** Resets new connections while `isDown` returns true. */
+  resetWhile(isDown: () => boolean): void
+  /** Returns what closes the listener for a time; undefined where no TCP port is open. */
+  closePort(): ((ms: number, retired: AbortSignal) => void) | undefined
+}
+
 /** The parts of the listener on which faults act beyond their exchange. */
 export interface SessionEffects {
   readonly sessions: Sessions
   readonly endpoints: Endpoints
   readonly push: PushStreams
-  /** Resets new connections while `isDown` returns true. */
-  resetWhile(isDown: () => boolean): void
+  readonly newConnections: NewConnections
   /** The process of the upstream; undefined where Squall does not run it. */
   readonly server?: ServerHandle | undefined
 }
@@ -120,7 +127,12 @@ export class SessionControl implements ExchangeControl {
 
   refuseConnections(ms: number, { retired }: FaultOrigin): void {
     const until = performance.now() + ms
-    this.#context.resetWhile(() => performance.now() < until && !retired.aborted)
+    this.#context.newConnections.resetWhile(() => performance.now() < until && !retired.aborted)
+  }
+
+  get closePort(): ExchangeControl['closePort'] {
+    const close = this.#context.newConnections.closePort()
+    return close && ((ms, { retired }) => close(ms, retired))
   }
 
   get server(): ServerHandle | undefined {

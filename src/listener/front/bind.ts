@@ -50,11 +50,16 @@ export async function bind(server: Server, address: ListenAddress): Promise<Boun
 
 function listen(server: Server, address: ListenAddress): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once('error', reject)
     const bound = (): void => {
-      server.off('error', reject)
+      server.off('error', failed)
       resolve()
     }
+    // A server that tries again keeps no listener of a failed try.
+    const failed = (error: Error): void => {
+      server.off('listening', bound)
+      reject(error)
+    }
+    server.once('error', failed)
     if (address.kind === 'unix') server.listen({ path: address.path, backlog: 1024 }, bound)
     else server.listen({ host: address.host, port: address.port, backlog: 1024 }, bound)
   })

@@ -106,7 +106,7 @@ export class StdioPort {
       {
         upstream: this.#upstream,
         streamTransport: 'stdio',
-        resetWhile: () => undefined,
+        newConnections: { resetWhile: () => undefined, closePort: () => undefined },
         server: {
           exit: (code, tail) => this.#exit(server, code, tail),
           suspend: () => server.suspend(),

@@ -1,4 +1,5 @@
 import type { ActiveLimit, RuleState } from './rule-state.ts'
+import { windowEnd } from './selection.ts'
 import type { CompiledRule } from '../match/compiled-rule.ts'
 
 /**
@@ -38,6 +39,11 @@ export class MatchedRule {
   /** Aborted when the rule is removed or disarmed. */
   get retired(): AbortSignal {
     return this.state.retired
+  }
+
+  /** Returns the milliseconds until the rule expires. */
+  endsIn(now: number): number {
+    return Math.max(0, windowEnd(this.rule.selection, this.state.since) - now)
   }
 
   /** True once a fault of the rule took effect on the call. */

@@ -75,9 +75,11 @@ export abstract class ActiveContext implements FaultContext {
 
   get host(): FaultHost {
     const { control } = this.owner.exchangeContext
-    const { origin } = this
+    const { origin, matched } = this
+    const { closePort } = control
     return {
       refuseConnections: (ms) => control.refuseConnections(ms, origin),
+      closePort: closePort && ((ms) => closePort(Math.min(ms, matched.endsIn(this.now())), origin)),
       watchFor: (word) => control.watchFor(word),
       server: control.server,
     }
