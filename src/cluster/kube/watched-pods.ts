@@ -1,6 +1,7 @@
 import { API, type Rule, type State, type Tasks } from '../../admin/api.ts'
 import { AdminError } from '../../admin/api-client.ts'
-import { fieldsOf, type Fields, listOf } from '../../base/values.ts'
+import { fieldsOf, type Fields, listOf, textOf } from '../../base/values.ts'
+import { SIDECAR } from '../injector/injected-names.ts'
 import { inParallel } from './in-parallel.ts'
 import { type InjectedPod, readInjectedPod } from './injected-pod.ts'
 import type { KubeClient } from './kube-client.ts'
@@ -13,6 +14,13 @@ export interface WatchedPod {
   readonly pod: InjectedPod
   readonly isReady: boolean
   readonly isTerminating: boolean
+  /** The containers but the sidecar. */
+  readonly containers: readonly {
+    readonly id: string
+    readonly restarts: number
+    /** Milliseconds since the epoch; undefined while it does not run. */
+    readonly startedAt: number | undefined
+  }[]
   /**
    * The time of `performance.now()` at which the pod was new; before all time for those of the
    * first look.
@@ -64,7 +72,7 @@ export class WatchedPods {
     fields: Fields,
     prefix: string,
     now: number,
-  ): Pick<WatchedPod, 'pod' | 'isReady' | 'isTerminating' | 'firstSeen'>[] {
+  ): Pick<WatchedPod, 'pod' | 'isReady' | 'isTerminating' | 'firstSeen' | 'containers'>[] {
     const { isTerminating } = metadataOf(fields)
     const metadata = { ...fieldsOf(fields['metadata']), deletionTimestamp: undefined }
     const pod = readInjectedPod({ ...fields, metadata }, prefix)
@@ -77,7 +85,7 @@ export class WatchedPods {
       listOf(fieldsOf(fields['status'])['conditions']).some(
         ({ type, status }) => type === 'Ready' && status === 'True',
       )
-    return [{ pod, isReady, isTerminating, firstSeen }]
+    return [{ pod, isReady, isTerminating, firstSeen, containers: containersOf(fields, id) }]
   }
 
   /** Asks one sidecar. */
@@ -112,6 +120,16 @@ export class WatchedPods {
       throw new AdminError(message, { cause: error })
     }
   }
+}
+
+function containersOf(pod: Fields, id: string): WatchedPod['containers'] {
+  return listOf(fieldsOf(pod['status'])['containerStatuses'])
+    .filter(({ name }) => name !== SIDECAR)
+    .map(({ name, restartCount, state }) => {
+      const at = Date.parse(textOf(fieldsOf(fieldsOf(state)['running'])['startedAt']) ?? '')
+      const restarts = typeof restartCount === 'number' ? restartCount : 0
+      return { id: `${id}/${String(name)}`, restarts, startedAt: at || undefined }
+    })
 }
 
 /** Identifies a pod: a StatefulSet gives a name again. */

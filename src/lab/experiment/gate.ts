@@ -7,11 +7,17 @@ export const MEASURES = ['errors', 'success', 'p50', 'p95', 'p99'] as const
 
 export type CallMeasure = (typeof MEASURES)[number]
 
+/** The measures of the processes of the server. */
+export const PROCESS_MEASURES = ['processUptime', 'restarts'] as const
+
+export type ProcessMeasure = (typeof PROCESS_MEASURES)[number]
+
 /**
  * The measures that are sampled: rates, 1 for a healthy endpoint and 0 for others, and values of
  * queries.
  */
-export type Extra = 'uptime' | 'cpu' | 'memory' | `health ${string}` | `promql ${string}`
+export type Extra =
+  'uptime' | 'cpu' | 'memory' | ProcessMeasure | `health ${string}` | `promql ${string}`
 
 export type Measure = CallMeasure | Extra
 
@@ -38,13 +44,13 @@ export type Measured = Readonly<Record<CallMeasure, number | null>> &
  * multiple such as `2x` has no limit before `withBaseline`.
  */
 export function gateOf(measure: Measure, written: number | string, forMs = 0): Gate {
-  const operator = measure === 'success' || measure === 'uptime' ? '<' : '>'
+  const operator = MINIMA.has(measure) ? '<' : '>'
   if (typeof written === 'string') {
     const text = `${measure} ${operator}${written}${lastingText(forMs)}`
     return { measure, text, operator, limit: Infinity, forMs, factor: readFactor(written)! }
   }
   const limit = isShare(measure) ? written / 100 : written
-  const shown = isShare(measure) ? `${written}%` : durationText(written)
+  const shown = isShare(measure) ? `${written}%` : plainMeasure(measure, written)
   const text = `${measure} ${operator}${shown}${lastingText(forMs)}`
   return { measure, text, operator, limit, forMs }
 }
@@ -76,10 +82,17 @@ export function shownMeasure(measure: Measure, value: number | null): string {
   if (value === null) return 'nothing'
   if (measure.startsWith('health ')) return `met by ${percentage(value)} of the responses`
   if (measure.startsWith('promql ')) return String(Number(value.toPrecision(4)))
+  if (measure === 'processUptime' || measure === 'restarts') return plainMeasure(measure, value)
   return isShare(measure) ? percentage(value) : latency(value)
 }
 
+function plainMeasure(measure: Measure, value: number): string {
+  return measure === 'restarts' ? String(value) : durationText(Math.round(value))
+}
+
 const SHARES: ReadonlySet<Measure> = new Set(['errors', 'success', 'uptime', 'cpu', 'memory'])
+
+const MINIMA: ReadonlySet<Measure> = new Set(['success', 'uptime', 'processUptime'])
 
 function isShare(measure: Measure): boolean {
   return SHARES.has(measure)

@@ -6,6 +6,7 @@ import { type TaskReading, tasksReader } from '../load/sidecar-tasks.ts'
 import { CLAIM_PREFIX } from './armed-rules.ts'
 import { awaitSuccessor, findVictim, killVictim, type Victim } from './kill.ts'
 import type { LockHolder } from './lock.ts'
+import type { ServerProcesses } from './monitor/server-processes.ts'
 import type { LocalSpec } from './plan.ts'
 import { restoreFile, RulesFile } from './rules-file.ts'
 import { askRules, askState } from './sidecar-admin.ts'
@@ -25,6 +26,8 @@ const POLL_MS = 50
 export class LocalSidecar implements Sidecars {
   readonly #admin: SidecarAdmin
   readonly #rulesFile: string
+  #server = { startedAt: 0, uptime: 0 }
+  #restarts = 0
   readonly rulesName = 'rules file'
   readonly rulesSetting = 'sidecar.rulesFile'
   // A sidecar polls its rules file where it has no inotify.
@@ -63,6 +66,20 @@ export class LocalSidecar implements Sidecars {
   async counts(names: ReadonlySet<string>, signal?: AbortSignal): Promise<Counts> {
     const rules = (await this.rules(signal)).filter(({ name }) => names.has(name))
     return rules.map((rule) => [rule.name, totalsOf(rule)])
+  }
+
+  /** The server of `squall stdio` starts and ends with it. */
+  readonly processes: ServerProcesses = async (signal) => {
+    const { listeners = [], ...state } = await askState(this.#admin, signal)
+    if (!listeners.some(({ listen }) => listen === 'stdio')) return undefined
+    const uptime = state.uptimeSeconds * 1000
+    const startedAt = Date.parse(state.startedAt ?? '')
+    const { startedAt: before, uptime: last } = this.#server
+    // A clock that was set moves the start, and responses may overtake each other.
+    if (startedAt > before + 1000 && uptime < last) this.#restarts++
+    this.#server = { startedAt, uptime }
+    const processes = [{ id: 'stdio', restarts: this.#restarts, startedAt }]
+    return { now: startedAt + uptime, processes }
   }
 
   readTasks(): Promise<readonly TaskReading[]> {

@@ -97,6 +97,10 @@ function planOf(
   const { steadyState, abortOn = {} } = file
   const steady = conditionsOf(steadyState)
   const aborts = conditionsOf(abortOn)
+  // After a restart too many, no later measurement passes.
+  const unrecoverable = steady
+    .flatMap(({ gates }) => gates)
+    .filter(({ measure }) => measure === 'restarts')
   const expected = expectedDuring(file)
   const samplers = [...[...steady, ...aborts].map(({ spec }) => spec), ...expected.samplers].map(
     (spec) => [spec.measure, spec] as const,
@@ -111,7 +115,7 @@ function planOf(
     calls,
     expectations: (file.load.expect ?? []).map((each) => parseExpectation(each)),
     steady: [...gatesOf(steadyState), ...steady.flatMap(({ gates }) => gates)],
-    aborts: [...gatesOf(abortOn), ...aborts.flatMap(({ gates }) => gates)],
+    aborts: [...gatesOf(abortOn), ...aborts.flatMap(({ gates }) => gates), ...unrecoverable],
     samplers: [...new Map(samplers).values()],
     slo: Object.entries(file.slo ?? {}).map(([name, limit]) => limitGate(name, limit)),
     expected: expected.gates,

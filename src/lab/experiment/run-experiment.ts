@@ -1,3 +1,4 @@
+import type { LoadTarget } from '../load/load-options.ts'
 import { ruleNames } from './armed-rules.ts'
 import { type Lock, takeLock } from './lock.ts'
 import type { ReplacedRules } from './sidecars.ts'
@@ -69,9 +70,7 @@ async function locked(asked: ExperimentOptions, id: string, lock: Lock): Promise
   const names = new Set(ruleNames(plan))
   const steadiness = new Steadiness()
   const alerts = alertWatch(options)
-  const { monitorHeaders = {}, monitorLostMs } = options
-  const access = { target, version, headers: monitorHeaders, lostMs: monitorLostMs }
-  const samplers = new Samplers(plan.samplers, access)
+  const samplers = samplersOf(options, target)
   const first: Context = { ...options, id, arming, probe, steadiness, alerts, samplers, names }
   const startedAt = new Date()
   try {
@@ -142,6 +141,15 @@ function measuredPlan(plan: Plan, { measured, load }: PhaseResult): Plan {
 
 function alertWatch({ plan, monitorHeaders = {}, monitorLostMs }: PreflightOptions): AlertWatch {
   return new AlertWatch(plan.alerts, monitorHeaders, monitorLostMs)
+}
+
+function samplersOf(
+  { plan, version, sidecars, monitorHeaders: headers = {}, monitorLostMs }: ExperimentOptions,
+  target: LoadTarget,
+): Samplers {
+  const { processes } = sidecars
+  const access = { target, version, headers, lostMs: monitorLostMs, processes }
+  return new Samplers(plan.samplers, access)
 }
 
 /** Writes the claim, so that the later of two experiments that begin at once fails. */

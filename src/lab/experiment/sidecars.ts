@@ -2,6 +2,7 @@ import type { Rule, State } from '../../admin/api.ts'
 import type { SidecarAdmin } from '../../admin/api-client.ts'
 import type { TaskReading } from '../load/sidecar-tasks.ts'
 import type { LockHolder } from './lock.ts'
+import type { ServerProcesses } from './monitor/server-processes.ts'
 import type { Previous } from './rules-file.ts'
 
 /** The state of one sidecar. */
@@ -100,6 +101,7 @@ export interface Sidecars {
   rules(signal?: AbortSignal): Promise<readonly Rule[]>
   /** Returns the counts of rules since the last `write` with another `appliedAt`. */
   counts(names: ReadonlySet<string>, signal?: AbortSignal): Promise<Counts>
+  readonly processes: ServerProcesses
   /** Returns what the sidecars count about tasks of agents. */
   readTasks(): Promise<readonly TaskReading[]>
   /** Restores the rules of an experiment whose process died; returns its id. */

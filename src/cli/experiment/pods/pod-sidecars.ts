@@ -19,6 +19,7 @@ import { inParallel } from '../../../cluster/kube/in-parallel.ts'
 import { podId, type WatchedPod, WatchedPods } from '../../../cluster/kube/watched-pods.ts'
 import type { TaskReading } from '../../../lab/load/sidecar-tasks.ts'
 import type { LockHolder } from '../../../lab/experiment/lock.ts'
+import type { ServerProcesses } from '../../../lab/experiment/monitor/server-processes.ts'
 import type { PodsSpec } from '../../../lab/experiment/plan.ts'
 import { podsUnreachable, RejectedError } from '../../../lab/experiment/rejection.ts'
 import type {
@@ -69,6 +70,7 @@ export class PodSidecars implements Sidecars {
   readonly #counts = new PodCounts()
   #begun: Promise<Begin> | undefined
   #pods: readonly WatchedPod[] = []
+  #lookedAt = -Infinity
   readonly #followed = new Set<string>()
 
   constructor(
@@ -122,6 +124,14 @@ export class PodSidecars implements Sidecars {
   async counts(names: ReadonlySet<string>, signal?: AbortSignal): Promise<Counts> {
     await this.#look(signal)
     return this.#counts.of(names)
+  }
+
+  readonly processes: ServerProcesses = async (signal) => {
+    // Looks of other checks are recent enough.
+    if (performance.now() - this.#lookedAt > this.paces.pollMs) await this.#look(signal)
+    const running = this.#pods.filter(({ isTerminating }) => !isTerminating)
+    const processes = running.flatMap(({ containers }) => containers)
+    return { now: this.#client.now(), processes }
   }
 
   async readTasks(): Promise<readonly TaskReading[]> {
@@ -198,6 +208,7 @@ export class PodSidecars implements Sidecars {
       this.#pods = pods.filter(
         ({ pod: { rules } }) => rules?.configMap === configMap && readsKey(rules, key),
       )
+      this.#lookedAt = performance.now()
       for (const each of this.#pods) {
         this.#count(each.pod, each)
         if (each.isTerminating) void this.#follow(each.pod, watched)

@@ -10,6 +10,8 @@ export interface WrittenConditions {
   readonly uptime?: number | WrittenLimit
   readonly cpu?: number | WrittenLimit
   readonly memory?: number | WrittenLimit
+  readonly processUptime?: number
+  readonly restarts?: number
   readonly health?: WrittenHealth | readonly WrittenHealth[]
   readonly promql?: WrittenQuery | readonly WrittenQuery[]
 }
@@ -40,14 +42,33 @@ const SHARES = {
   memory: 'Maximum memory usage of this host (Linux).',
 }
 
+const LASTING = {
+  for: duration({ default: 0, description: 'Time for which the condition must fail.' }),
+}
+
+const PROCESSES = {
+  processUptime: Type.Optional(
+    duration({
+      description:
+        'Minimum time for which each process of the server runs: each container of the pods but the sidecar, or the server of `squall stdio`.',
+      examples: ['1h'],
+    }),
+  ),
+  restarts: Type.Optional(
+    number(0, 1000, {
+      description:
+        'Maximum number of restarts of these processes since the first measurement. In `steadyState` it also ends a stage, because the number never decreases.',
+      examples: [0],
+    }),
+  ),
+}
+
 /** Declares the sampled conditions; those of `abortOn` may have to fail for a time. */
 export function conditions<Limit>(
   withFor: boolean,
   limitOf: (description: string) => TUnsafe<Limit>,
 ) {
-  const lasting = withFor
-    ? { for: duration({ default: 0, description: 'Time for which the condition must fail.' }) }
-    : {}
+  const lasting = withFor ? LASTING : {}
   const health = section(
     {
       url: text('URL that is requested twice a second.'),
@@ -86,6 +107,7 @@ export function conditions<Limit>(
     uptime: Type.Optional(limitOf(SHARES.uptime)),
     cpu: Type.Optional(limitOf(SHARES.cpu)),
     memory: Type.Optional(limitOf(SHARES.memory)),
+    ...PROCESSES,
     health: Type.Optional(
       oneOrMore(health as unknown as TUnsafe<WrittenHealth>, 'A health endpoint, or a list.'),
     ),

@@ -1,5 +1,5 @@
 import { durationText } from '../../../base/units.ts'
-import { type Extra, type Gate, gateOf } from '../gate.ts'
+import { type Extra, type Gate, gateOf, PROCESS_MEASURES } from '../gate.ts'
 import type { WrittenConditions, WrittenHealth, WrittenQuery } from './condition-schema.ts'
 import type { SamplerSpec } from './samplers.ts'
 
@@ -20,8 +20,14 @@ export function conditionsOf(written: WrittenConditions): readonly Condition[] {
       typeof limit === 'number' ? gateOf(measure, limit) : gateOf(measure, limit.limit, limit.for)
     return [{ spec: { kind: measure, measure }, gates: [gate] }]
   })
+  const processes = PROCESS_MEASURES.flatMap((measure): Condition[] => {
+    const limit = written[measure]
+    if (limit === undefined) return []
+    return [{ spec: { kind: measure, measure }, gates: [gateOf(measure, limit)] }]
+  })
   return [
     ...shares,
+    ...processes,
     ...[written.health ?? []].flat().map(healthCondition),
     ...[written.promql ?? []].flat().map(queryCondition),
   ]

@@ -4,16 +4,17 @@ import { fieldsOf, listOf } from '../../../base/values.ts'
 import type { LoadTarget } from '../../load/load-options.ts'
 import { openEndpoint } from '../../load/clients/open-endpoint.ts'
 import type { EarlyEnd } from '../experiment-result.ts'
-import type { Extra } from '../gate.ts'
+import type { Extra, ProcessMeasure } from '../gate.ts'
 import { type Rejection, RejectedError } from '../rejection.ts'
 import { MONITOR_LOST_MS } from './alert-watch.ts'
 import { ask, askJson, MonitorError } from './ask.ts'
 import type { WrittenHealth, WrittenQuery } from './condition-schema.ts'
 import { CpuMeter, memoryUsage } from './host-usage.ts'
+import { processReader, type ServerProcesses } from './server-processes.ts'
 
 /** Selects a measurement; the measure names its values in gates and results. */
 export type SamplerSpec = { readonly measure: Extra } & (
-  | { readonly kind: 'uptime' | 'cpu' | 'memory' }
+  | { readonly kind: 'uptime' | 'cpu' | 'memory' | ProcessMeasure }
   | { readonly kind: 'health'; readonly health: WrittenHealth }
   | { readonly kind: 'promql'; readonly promql: WrittenQuery }
 )
@@ -24,6 +25,7 @@ export interface SamplerAccess {
   /** Headers for Prometheus. */
   readonly headers: Readonly<Record<string, string>>
   readonly lostMs?: number | undefined
+  readonly processes: ServerProcesses
 }
 
 interface Sample {
@@ -125,6 +127,7 @@ function valueOf(spec: SamplerSpec, samples: readonly Sample[], isNow: boolean):
   const last = samples.at(-1)!.value
   const values = samples.map(({ value }) => value).filter((value) => value !== null)
   if (values.length === 0) return null
+  if (spec.kind === 'processUptime' || spec.kind === 'restarts') return last
   if (spec.kind === 'health' && isNow) return last
   if (spec.kind === 'promql') {
     if (isNow || last === null) return last
@@ -137,11 +140,16 @@ function unreadable({ spec, problem }: Sampler): Rejection {
   return {
     code: 'MONITOR_UNREACHABLE',
     wrong: `${spec.measure} cannot be read: ${problem}`,
-    fix:
-      spec.kind === 'promql'
-        ? 'check the url and the query, and --monitor-token-file where a token is required'
-        : 'run on Linux, or measure another host by promql',
+    fix: FIXES[spec.kind] ?? 'run on Linux, or measure another host by promql',
   }
+}
+
+const OF_PROCESSES = 'use it with sidecar.kubernetes, or with squall stdio, which runs the server'
+
+const FIXES: Readonly<Partial<Record<SamplerSpec['kind'], string>>> = {
+  promql: 'check the url and the query, and --monitor-token-file where a token is required',
+  processUptime: OF_PROCESSES,
+  restarts: OF_PROCESSES,
 }
 
 function reader(spec: SamplerSpec, access: SamplerAccess): Read {
@@ -152,6 +160,9 @@ function reader(spec: SamplerSpec, access: SamplerAccess): Read {
       return healthReader(spec.health)
     case 'promql':
       return (signal) => queryValue(spec.promql, access.headers, signal)
+    case 'processUptime':
+    case 'restarts':
+      return processReader(spec.kind, access.processes)
     case 'memory':
       return memoryUsage
     case 'cpu':
