@@ -15,6 +15,8 @@ npx squall import examples/import/mcp-chaos.yaml -o imported.yaml
 npx squall validate imported.yaml
 \`\`\`
 
+With \`--as experiment\`, a scenario of mcp-chaos-monkey with \`expectedBehavior\` or \`assertions\` becomes a plan of \`squall experiment\`. A text such as \`p95 is below 2s\` or \`the error rate stays under 5%\` becomes a gate in \`slo\`, any other text a comment that begins with \`# TODO\`. Addresses, environment and load are placeholders.
+
 The format is recognized from the content, or named by \`--from\`. Standard error, or \`--json\`, reports with line and column:
 
 - \`changed\`: a field with another meaning, such as a random interval that became a fixed one;

@@ -6,7 +6,11 @@ import { FORMATS } from '../../rules/import/formats.ts'
 
 export const IMPORT = defineCommand({
   name: 'import',
-  examples: ['import plan.yaml > rules.yaml', 'import listener.json --from envoy -o rules.yaml'],
+  examples: [
+    'import plan.yaml > rules.yaml',
+    'import listener.json --from envoy -o rules.yaml',
+    'import scenario.json --as experiment -o plan.yaml',
+  ],
   page: 'docs/reference/import.md',
   description: 'convert the faults of another tool into rules; - is standard input',
   operands: { form: '[file]', most: 1 },
@@ -15,7 +19,12 @@ export const IMPORT = defineCommand({
       from: one('format', `one of ${FORMATS.join(', ')} (default: recognized)`, oneOf(FORMATS)),
     }),
     ...group('Output:', {
-      out: one('file', 'rules file to write (default: standard output)', asText, { short: 'o' }),
+      out: one('file', 'file to write (default: standard output)', asText, { short: 'o' }),
+      as: one(
+        'form',
+        'rules, or experiment: a plan from a scenario with expectedBehavior or assertions (default: rules)',
+        oneOf(['rules', 'experiment']),
+      ),
       json: toggle('print rules and notes as JSON'),
     }),
   },

@@ -1,6 +1,6 @@
 import { readBounded } from '../../base/read-bounded.ts'
 import { plain, quoted } from '../../base/text/foreign-text.ts'
-import { MAX_FILE_BYTES } from '../../rules/file/parse.ts'
+import { MAX_FILE_BYTES, parseWithPositions } from '../../rules/file/parse.ts'
 import { problemFrames } from '../../rules/file/problem-format.ts'
 import type { Format } from '../../rules/import/formats.ts'
 import { importFaults, type Imported } from '../../rules/import/import.ts'
@@ -16,13 +16,16 @@ export interface ImportRequest {
   /** Undefined recognizes the format. */
   readonly from: Format | undefined
   readonly out: string | undefined
+  readonly as: 'rules' | 'experiment' | undefined
   readonly json: boolean
 }
 
 /** Converts one file and writes the rules; returns the exit code. */
-export async function importCommand({ file, from, out, json }: ImportRequest): Promise<number> {
+export async function importCommand(request: ImportRequest): Promise<number> {
+  const { file, from, out, json, as } = request
   const bytes = await read(file)
-  const imported = importFaults(bytes, from)
+  const rules = importFaults(bytes, from)
+  const imported = as === 'experiment' && rules.ok ? await asPlan(rules, file, bytes) : rules
   if (imported.ok && (out !== undefined || !json)) await writeText(out, '--out', imported.text)
   if (json) {
     const { ok, ...rest } = imported
@@ -31,6 +34,28 @@ export async function importCommand({ file, from, out, json }: ImportRequest): P
     process.stderr.write(reportText(file, imported, bytes))
   }
   return imported.ok ? 0 : FAILED
+}
+
+/** Puts a plan in the place of the rules. */
+async function asPlan(
+  rules: Imported & { readonly ok: true },
+  file: string,
+  bytes: Uint8Array,
+): Promise<Imported> {
+  const { scenarioPlan } = await import('../../lab/experiment/scenario-plan.ts')
+  const { readPlan } = await import('../../lab/experiment/read-plan.ts')
+  const text = scenarioPlan(parseWithPositions(bytes).document?.value, rules.text)
+  if (text === undefined) {
+    throw invalidFile(
+      `${quoted(file)} has neither expectedBehavior nor assertions`,
+      'import it as rules, and begin a plan with squall experiment catalog',
+    )
+  }
+  const source = { file, directory: '/', readText: () => Promise.reject(new Error('no file')) }
+  const plan = await readPlan(text, source)
+  if (!plan.ok) return { ok: false, problems: plan.problems.flatMap(({ problems }) => problems) }
+  const notes = rules.notes.filter(({ path }) => !/^(expected_?behavior|assertions)$/i.test(path))
+  return { ...rules, text, notes }
 }
 
 async function read(file: string): Promise<Uint8Array> {

@@ -16,7 +16,7 @@ import { leftOut, shape, to } from './fields.ts'
 import { Report } from './report.ts'
 import { exactName, fixedDelay, msText, sharedBy } from './values.ts'
 
-const NO_ASSERTIONS = leftOut('rules assert nothing; an experiment has `expect` and thresholds')
+const NO_ASSERTIONS = leftOut('rules assert nothing; `--as experiment` makes a plan of it')
 const BOTH = 'camel or snake'
 const JSON_TYPE = { 'content-type': 'application/json' }
 
