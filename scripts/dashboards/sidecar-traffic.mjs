@@ -56,13 +56,13 @@ export const traffic = [
     unit: 'reqps',
     queries: [
       {
-        expr: rate('squall_http_requests_total', `${POD}, origin!="injected"`, 'class, code'),
+        expr: rate('squall_http_requests_total', `${POD}, origin!~"injected.*"`, 'class, code'),
         legend: '{{class}} {{code}}',
         role: 'app',
         shades: true,
       },
       {
-        expr: rate('squall_http_requests_total', `${POD}, origin="injected"`, 'class, code'),
+        expr: rate('squall_http_requests_total', `${POD}, origin=~"injected.*"`, 'class, code'),
         legend: 'injected: {{class}} {{code}}',
         role: 'injected',
         shades: true,

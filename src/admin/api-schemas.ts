@@ -1,4 +1,5 @@
 import type { Static, TUnsafe } from 'typebox'
+import type { Origin } from '../mcp/call.ts'
 import type { RuleCounts } from '../rules/select/rule-counts.ts'
 import { destinationsSchema } from './destinations-schema.ts'
 import { tasksSchema, verdictSchema } from './task-schemas.ts'
@@ -90,6 +91,12 @@ const process = {
       temporary: maybe(count('The number of temporary faults, which `count` leaves out.')),
     },
     { description: 'The active version of the rules; after a rejected one still the one before.' },
+  ),
+  foreignMarkers: maybe(
+    word(
+      ['ignored', 'trusted'],
+      'Responses of the upstream have carried markers of another Squall: `ignored` counts its errors as real, `trusted` believes the markers, by `--trust-markers`.',
+    ),
   ),
   unanchored: list(
     text(NAME, ''),
@@ -198,11 +205,10 @@ const byOrigin = (description: string): TUnsafe<Readonly<Record<Origin, number>>
       real: count('By the upstream or the client, without a fault.'),
       injected: count('By a fault.'),
       squall: count('By Squall itself.'),
+      injected_elsewhere: count('By a fault of another Squall, with `--trust-markers`.'),
     }),
     description,
   })
-
-type Origin = 'real' | 'injected' | 'squall'
 
 const quantiles = (description: string): TUnsafe<Quantiles> =>
   Type.Unsafe<Quantiles>({

@@ -127,6 +127,7 @@ export const historySchema = Type.Object({
       real: column('Errors of the upstream a second.'),
       injected: column('Errors of faults a second.'),
       squall: column('Errors of Squall itself a second.'),
+      injected_elsewhere: column('Errors of faults of another Squall a second.'),
       p50: column('The median latency for clients in seconds.'),
       p95: column('The 95th percentile of it.'),
       upstreamP50: column('The median latency of the upstream.'),

@@ -1,3 +1,5 @@
+import type { Origin } from '../mcp/call.ts'
+import { noCounts, ORIGINS } from '../telemetry/outcome-index.ts'
 import type { ToolSample, ToolsSource } from '../telemetry/tool-sample.ts'
 import type { History } from './api.ts'
 import { bucketQuantile, LatencyWindow, newer } from './live-snapshot.ts'
@@ -8,6 +10,7 @@ export const COLUMNS = [
   'real',
   'injected',
   'squall',
+  'injected_elsewhere',
   'p50',
   'p95',
   'upstreamP50',
@@ -23,10 +26,7 @@ const MAX_TOOLS = 20
 const MARK_POINTS = 60
 const MAX_MARKS = 3
 const WIDTH = COLUMNS.length
-const ORIGINS = ['real', 'injected', 'squall'] as const
 const NONE = new Float64Array()
-
-type Origin = (typeof ORIGINS)[number]
 
 type RecentTool = NonNullable<History['tools']>[number]
 
@@ -184,7 +184,7 @@ function recentTool(
 /** Adds up the samples of all tools. */
 function sumOf(samples: readonly ToolSample[]): ToolSample {
   const byOrigin = (part: 'calls' | 'errors'): ToolSample['calls'] => {
-    const sum = { real: 0, injected: 0, squall: 0 }
+    const sum = noCounts()
     for (const each of samples) for (const origin of ORIGINS) sum[origin] += each[part][origin]
     return sum
   }

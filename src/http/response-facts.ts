@@ -1,3 +1,4 @@
+import { markInHeaders } from './foreign-markers.ts'
 import { headerValue, mediaType, type ResponseHead } from './headers.ts'
 import { FastResponseHead, type ResponseFacts } from './fast/fast-response-head.ts'
 
@@ -17,5 +18,6 @@ function readFacts({ headers }: ResponseHead): ResponseFacts {
   return {
     coding: headerValue(headers, 'content-encoding'),
     streams: mediaType(headerValue(headers, 'content-type')) === 'text/event-stream',
+    mark: markInHeaders(headers),
   }
 }

@@ -22,7 +22,7 @@ import type { RedirectedPost } from './redirected-calls.ts'
 
 /** Receives the events of exchanges. */
 export interface ActiveExchangeOwner {
-  finished(active: ActiveExchange, status: number): void
+  finished(active: ActiveExchange, head: ResponseHead | undefined): void
   redirected(active: ActiveExchange, head: ResponseHead): boolean
   upstreamFailed(active: ActiveExchange, failure: Failure): void
   observerFailed(active: ActiveExchange, error: unknown): void
@@ -68,8 +68,8 @@ export class ActiveExchange implements RelayEnd {
     this.faults = faults
   }
 
-  finished(status: number): void {
-    this.#owner.finished(this, status)
+  finished(head: ResponseHead | undefined): void {
+    this.#owner.finished(this, head)
   }
 
   redirected(head: ResponseHead): boolean {

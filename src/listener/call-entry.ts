@@ -3,6 +3,7 @@ import type { ClientInfo, JsonRpcId, Outcome, RequestCall } from '../mcp/call.ts
 import type { OpenCall } from './disturbance.ts'
 import type { ExchangeFaults } from './faults/exchange-faults.ts'
 import { Chain } from '../base/linked-list.ts'
+import type { ForeignMark } from '../http/foreign-markers.ts'
 import { type Caller, isSameCaller } from '../http/caller.ts'
 import { SendBarrier } from './send-barrier.ts'
 
@@ -42,6 +43,8 @@ export interface CallEntry extends OpenCall {
   action: Action | undefined
   /** The wait that the response asks for, in milliseconds. */
   retryAfter: number | undefined
+  /** The effect of faults of another Squall, whose markers are trusted. */
+  mark: ForeignMark | undefined
   newer: CallEntry | undefined
   older: CallEntry | undefined
 }
@@ -73,6 +76,7 @@ export function newEntry(
     fallback: 'incomplete',
     action: undefined,
     retryAfter: undefined,
+    mark: undefined,
     newer: undefined,
     older: undefined,
   }

@@ -1,6 +1,7 @@
 import { type Outcome, sharesStream } from '../mcp/call.ts'
 import { responseFactsOf, declaredLength } from '../http/response-facts.ts'
 import type { ChunkRun } from '../http/chunk-run.ts'
+import type { ForeignMark } from '../http/foreign-markers.ts'
 import { headerValue, type ResponseHead } from '../http/headers.ts'
 import { retryAfterOf } from '../http/retry-after.ts'
 import { eachResponse, type Response } from '../mcp/event-message.ts'
@@ -31,6 +32,8 @@ export class CallObserver implements Observer {
   #coding: Coding = 'identity'
   #watch: SseWatch | undefined
   #sawEventIds = false
+  /** The mark of the current event. */
+  #mark: ForeignMark | undefined
   readonly #pieces = new Pieces()
   /** The bytes of the response so far. */
   #size = 0
@@ -58,7 +61,8 @@ export class CallObserver implements Observer {
   head(head: ResponseHead): void {
     this.#status = head.status
     if (head.status >= 400) this.#noteRetryAfter(head)
-    const { coding, streams } = responseFactsOf(head)
+    const { coding, streams, mark } = responseFactsOf(head)
+    if (mark !== undefined) this.#inFlight.markers.mark(this.#entries, mark)
     this.#coding = codingOf(coding)
     // A response that will be too large is not kept.
     if (declaredLength(head) > this.#bounds.limit) this.#isUnread = true
@@ -68,7 +72,7 @@ export class CallObserver implements Observer {
       this.#coding,
       this.#bounds.limit,
       (text, from) => signIn(text, from, !this.#sawEventIds),
-      (frame) => this.#event(frame),
+      (frame, mark) => this.#event(frame, mark),
       this.#bounds.memory,
     )
   }
@@ -147,8 +151,12 @@ export class CallObserver implements Observer {
     this.#telemetry.gauge('request_streams', -1)
   }
 
-  #event(frame: SseFrame): void {
+  #event(frame: SseFrame, mark: ForeignMark | undefined): void {
     if (frame.id !== undefined) this.#sawEventIds = true
+    this.#mark = mark
+    // The stream may end behind a marker, without a response.
+    const isAlone = mark !== undefined && this.#entries.length === 1
+    if (isAlone) this.#inFlight.markers.mark(this.#entries, mark)
     eachResponse(frame, this.#onResponse)
   }
 
@@ -158,7 +166,7 @@ export class CallObserver implements Observer {
     const entry =
       this.#entries.find((own) => !own.settled && own.call.id === id) ??
       this.#inFlight.find(this.#session, id)
-    if (entry !== undefined) this.#inFlight.response(entry, message, bytes)
+    if (entry !== undefined) this.#inFlight.response(entry, message, bytes, this.#mark)
   }
 
   /** Settles the calls by a complete response that is not a stream. */

@@ -2,6 +2,7 @@ import type { Execution } from '../agents/action.ts'
 import type { ActionEnd } from '../agents/fault-event.ts'
 import type { ClientInfo, Origin, Outcome } from '../mcp/call.ts'
 import type { ErrorText } from '../mcp/error-text.ts'
+import { isError } from '../telemetry/outcome-index.ts'
 import type { CallRecord, FaultEffect } from '../telemetry/telemetry.ts'
 import type { CallEntry } from './call-entry.ts'
 
@@ -26,7 +27,7 @@ export function recordOf(
   now: number,
   resultBytes: number | undefined,
 ): CallRecord {
-  const { call, sentAt, respondedAt } = entry
+  const { call, sentAt, respondedAt, mark } = entry
   // Time for which a fault held the response back is not the upstream's.
   const respondedOrNow = respondedAt >= 0 ? respondedAt : now
   const timed = !LONG_LIVED.has(call.method)
@@ -38,7 +39,10 @@ export function recordOf(
     origin: origin === 'real' ? originOf(entry, end) : origin,
     seconds: timed ? (now - entry.receivedAt) / 1000 : undefined,
     upstreamSeconds:
-      timed && origin !== 'squall' && sentAt >= 0 ? (respondedOrNow - sentAt) / 1000 : undefined,
+      // A delay of another Squall is not the upstream's either.
+      timed && origin !== 'squall' && sentAt >= 0 && mark === undefined
+        ? (respondedOrNow - sentAt) / 1000
+        : undefined,
     responseBytes: resultBytes,
     changed: end === 'ok' && entry.faults?.hasChanged(call) === true,
     trace: entry.trace,
@@ -73,6 +77,7 @@ function executionOf(
 ): Execution {
   if (sentAt < 0) return 'none'
   if (outcome === 'ok') return 'known'
+  if (origin === 'injected_elsewhere') return 'possible'
   // The status of a stream comes before the tool runs: only a complete response counts.
   if (respondedAt >= 0) return faults?.of(call)?.isExecuted === true ? 'known' : 'none'
   return NO_RESPONSE.has(outcome) || origin === 'injected' ? 'possible' : 'none'
@@ -84,7 +89,10 @@ export function effectsOn({ call, faults }: CallEntry, error?: Explained): reado
 }
 
 /** Returns the origin of an outcome that faults may have caused. */
-function originOf({ call, faults, disturbance }: CallEntry, outcome: Outcome): Origin {
-  if (disturbance?.mayCause(outcome) === true) return 'injected'
-  return faults?.originOf(call) ?? 'real'
+function originOf({ call, faults, disturbance, mark }: CallEntry, outcome: Outcome): Origin {
+  if (disturbance?.mayCause(outcome) === true || faults?.originOf(call) === 'injected') {
+    return 'injected'
+  }
+  if (mark === undefined || !isError(outcome)) return 'real'
+  return mark === 'fault' || NO_RESPONSE.has(outcome) ? 'injected_elsewhere' : 'real'
 }

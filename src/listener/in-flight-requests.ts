@@ -10,17 +10,20 @@ import { TaskTools, hasToolResult } from '../mcp/task-tools.ts'
 import type { CallWatch } from '../telemetry/call-watch.ts'
 import type { CallRecord, Telemetry } from '../telemetry/telemetry.ts'
 import type { Caller } from '../http/caller.ts'
+import type { ForeignMark } from '../http/foreign-markers.ts'
 import type { AgentsOfServer } from './agents-of-server.ts'
 import { type CallEntry, SessionlessCalls, newEntry } from './call-entry.ts'
 import { actionEnd, effectsOn, type Explained, recordOf } from './ended-call.ts'
 import type { SendBarrier } from './send-barrier.ts'
 import { RedirectedCalls } from './redirected-calls.ts'
+import { TrustedMarkers } from './trusted-markers.ts'
 
 /** Bounds the tables that are kept between exchanges. */
 export interface InFlightOptions {
   readonly maxInFlight: number
   readonly inFlightTtl: number
   readonly maxSessions: number
+  readonly markers?: TrustedMarkers | undefined
 }
 
 /**
@@ -32,6 +35,7 @@ export class InFlightRequests {
   readonly endpoints: Endpoints
   readonly redirects: RedirectedCalls
   readonly tasks = new TaskTools()
+  readonly markers: TrustedMarkers
   readonly #inFlight: InFlightCalls<CallEntry>
   readonly #sessionless = new SessionlessCalls()
   readonly #telemetry: Telemetry
@@ -47,6 +51,7 @@ export class InFlightRequests {
     watch?: CallWatch,
     agents?: AgentsOfServer,
   ) {
+    this.markers = options.markers ?? new TrustedMarkers(false)
     this.#telemetry = telemetry
     this.#now = now
     this.#watch = watch
@@ -181,7 +186,8 @@ export class InFlightRequests {
   }
 
   /** Settles the call of a result or error of so many bytes. */
-  response(entry: CallEntry, message: Message, bytes: number): void {
+  response(entry: CallEntry, message: Message, bytes: number, mark?: ForeignMark): void {
+    if (mark !== undefined) this.markers.mark([entry], mark)
     entry.faults?.responded(entry.call)
     this.learn(entry.session, entry.call, message)
     const { outcome, error } = endingOf(entry.call, message)

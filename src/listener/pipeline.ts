@@ -38,6 +38,8 @@ export interface PipelineOptions extends PostedReaderOptions {
   readonly push?: PushStreams | undefined
 }
 
+const NO_HEAD = { status: 0 }
+
 /** Carries every exchange: classifies, sends, relays and records it. */
 export class Pipeline implements ActiveExchangeOwner {
   readonly #parts: PipelineOptions
@@ -233,10 +235,14 @@ export class Pipeline implements ActiveExchangeOwner {
     relay.requestSent((isHeld ? now() : markSent(entries, now)) - active.receivedAt)
   }
 
-  finished(active: ActiveExchange, status: number): void {
+  finished(active: ActiveExchange, head: ResponseHead | undefined): void {
+    const { status } = head ?? NO_HEAD
     if (status === 0 || status === 400) this.#parts.suspect?.()
     if (active.entries.length > 0) return
-    const origin = active.faults?.origin ?? 'real'
+    let origin = active.faults?.origin ?? 'real'
+    if (origin === 'real' && head !== undefined && status >= 400) {
+      origin = this.#parts.inFlight.markers.originOf(head)
+    }
     active.sessionEnded?.(origin === 'real' ? status : 0)
     this.#parts.telemetry.http({ class: active.class, status, origin })
   }

@@ -11,6 +11,7 @@ import { InFlightRequests, type InFlightOptions } from './in-flight-requests.ts'
 import type { MemoryBudget } from './memory-budget.ts'
 import { Pipeline, type PipelineOptions } from './pipeline.ts'
 import type { RareLog } from './rare-log.ts'
+import type { TrustedMarkers } from './trusted-markers.ts'
 
 /** Holds the parts that all ports share. */
 export interface PortContext {
@@ -21,6 +22,7 @@ export interface PortContext {
   readonly memory: MemoryBudget
   readonly watch: CallWatch | undefined
   readonly agents: AgentWatch | undefined
+  readonly markers?: TrustedMarkers
 }
 
 /** Bounds the pipeline of a port. */
@@ -46,7 +48,7 @@ interface TransportParts extends Pick<
 /** Creates the pipeline of a port, the table of its open calls, and its streams under faults. */
 export function createPipeline(
   bounds: PipelineBounds,
-  { faults, watch, agents, ...shared }: PortContext,
+  { faults, watch, agents, markers, ...shared }: PortContext,
   { closing, newConnections, server, serverName, outbound, ...own }: TransportParts,
 ): {
   readonly pipeline: Pipeline
@@ -56,7 +58,7 @@ export function createPipeline(
   const { maxBody, holdTimeout, strict } = bounds
   const { telemetry, logger, memory } = shared
   const inFlight = new InFlightRequests(
-    bounds,
+    { ...bounds, markers },
     telemetry,
     own.now,
     watch,

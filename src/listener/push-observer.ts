@@ -1,5 +1,6 @@
 import type { Outcome } from '../mcp/call.ts'
 import type { ChunkRun } from '../http/chunk-run.ts'
+import type { ForeignMark } from '../http/foreign-markers.ts'
 import { headerValue, mediaType, type RequestHead, type ResponseHead } from '../http/headers.ts'
 import { eachResponse } from '../mcp/event-message.ts'
 import { signIn } from '../mcp/event-signs.ts'
@@ -57,7 +58,7 @@ export class PushObserver implements Observer, PushPosition {
       coding,
       this.#bounds.limit,
       (text, from) => this.#sign(text, from),
-      (frame) => this.#event(frame),
+      (frame, mark) => this.#event(frame, mark),
       this.#bounds.memory,
     )
     this.#stream?.setSession(this.#session, false)
@@ -120,7 +121,7 @@ export class PushObserver implements Observer, PushPosition {
     return endpoint < 0 ? sign : Math.min(sign, endpoint)
   }
 
-  #event(frame: SseFrame): void {
+  #event(frame: SseFrame, mark: ForeignMark | undefined): void {
     if (frame.event === 'endpoint' && this.#endpoint === undefined && frame.data !== undefined) {
       this.#endpoint = this.#inFlight.endpoints.announce(this.#target, frame.data)
       this.#session = this.#endpoint ?? this.#session
@@ -130,7 +131,7 @@ export class PushObserver implements Observer, PushPosition {
     eachResponse(frame, (message, bytes) => {
       if (message.id === null) return
       const entry = this.#inFlight.find(this.#session, message.id)
-      if (entry !== undefined) this.#inFlight.response(entry, message, bytes)
+      if (entry !== undefined) this.#inFlight.response(entry, message, bytes, mark)
     })
   }
 }

@@ -8,8 +8,8 @@ import type { Observer } from './observer.ts'
 
 /** Receives the events of a relay. */
 export interface RelayEnd {
-  /** The exchange has ended: completed, cut, or left by the client; 0 without a head. */
-  finished(status: number): void
+  /** The exchange has ended: completed, cut, or left by the client. */
+  finished(head: ResponseHead | undefined): void
   /** The response redirects the request. True takes the calls from the observer. */
   redirected(head: ResponseHead): boolean
   /** The upstream gave no usable response: the receiver must respond. */
@@ -32,7 +32,7 @@ export class Relay implements ResponseSink, ExchangeListener {
   readonly #now: () => number
   #observer: Observer | null
   #transfer: Transfer | undefined
-  #status = 0
+  #head: ResponseHead | undefined
   #ended = false
   #requestSent = false
   #spent = 0
@@ -81,7 +81,7 @@ export class Relay implements ResponseSink, ExchangeListener {
       this.fail({ kind: 'protocol', message: `unusable head: ${(error as Error).message}` })
       return
     }
-    this.#status = head.status
+    this.#head = head
     if (this.#observer === null) return
     if (keepsMethod(head.status) && this.#end.redirected(head)) {
       this.#observer = null
@@ -138,7 +138,7 @@ export class Relay implements ResponseSink, ExchangeListener {
         this.#observerFailed(error)
       }
     }
-    this.#end.finished(this.#status)
+    this.#end.finished(this.#head)
     this.#account()
   }
 
@@ -152,7 +152,7 @@ export class Relay implements ResponseSink, ExchangeListener {
     } else {
       response.cut(failure.kind === 'closed' ? 'fin' : 'rst')
       this.#observe((observer) => observer.fail(failure))
-      this.#end.finished(this.#status)
+      this.#end.finished(this.#head)
     }
     this.#account()
   }
@@ -168,7 +168,7 @@ export class Relay implements ResponseSink, ExchangeListener {
     this.#begin()
     this.#transfer?.abort()
     this.#observe((observer) => observer.gone())
-    this.#end.finished(this.#status)
+    this.#end.finished(this.#head)
     this.#account()
   }
 

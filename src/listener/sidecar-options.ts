@@ -32,6 +32,8 @@ export interface SidecarOptions extends FrontOptions {
   readonly upstreamInsecure: boolean
   readonly readyWithoutUpstream: boolean
   readonly strict: boolean
+  /** True when errors with markers of another Squall do not count as real. */
+  readonly trustMarkers?: boolean
   /** The bound on bytes of messages in flight; a share of the available memory by default. */
   readonly maxMemory?: number | undefined
   readonly maxInFlight: number

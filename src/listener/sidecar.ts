@@ -16,6 +16,7 @@ import { RareLog } from './rare-log.ts'
 import type { Target } from './outbound/target.ts'
 import type { OutboundListeners } from './outbound/outbound-listeners.ts'
 import type { SidecarOptions } from './sidecar-options.ts'
+import { TrustedMarkers } from './trusted-markers.ts'
 import type { StdioPort } from './stdio/stdio-port.ts'
 import { TlsFiles } from './front/tls-files.ts'
 import type { DialledSockets } from '../upstream/dialled.ts'
@@ -35,6 +36,7 @@ const VERDICT_INTERVAL = 50
 /** Runs all listeners of the process. */
 export class Sidecar {
   readonly memory: MemoryBudget
+  readonly markers: TrustedMarkers
   readonly #options: SidecarOptions
   readonly #context: PortContext
   #stdio: StdioPort | undefined
@@ -85,7 +87,9 @@ export class Sidecar {
           })
     const rareLog = new RareLog(logger, () => performance.now())
     this.#files = [upstreamFiles, outboundFiles, ...(listenFiles ? [listenFiles] : [])]
-    const context = { telemetry, logger, rareLog, faults, memory: this.memory, watch, agents }
+    this.markers = new TrustedMarkers(options.trustMarkers === true, rareLog)
+    const { memory, markers } = this
+    const context = { telemetry, logger, rareLog, faults, memory, markers, watch, agents }
     this.#context = context
     const served = options.pairs.map((pair) =>
       pair.isOutbound

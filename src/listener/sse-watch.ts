@@ -2,6 +2,7 @@ import type { Transform } from 'node:stream'
 import { asBuffer } from '../base/bytes.ts'
 import type { ChunkRun } from '../http/chunk-run.ts'
 import { ENDLESS, type Room } from '../base/room.ts'
+import { type ForeignMark, bothMarks, markInComments } from '../http/foreign-markers.ts'
 import type { EmitFrame, SseFrame } from '../mcp/sse-framer.ts'
 import { type ReadMessages, keepRead, readOf } from '../mcp/read-messages.ts'
 import { SseFramer } from '../mcp/sse-framer.ts'
@@ -12,9 +13,13 @@ import { HEAVY, OrderedWork } from './event-loop.ts'
 const MOST_QUEUED = 1024 * 1024
 /** Memory of a waiting event in addition to its bytes. */
 const EVENT = 256
+const COLON = 0x3a
 
 /** Returns the offset of the first sign in the text of whole events; Infinity without a sign. */
 export type FindSign = (text: string, from: number) => number
+
+/** Receives an event with the mark of the comments before it, or those comments with their mark. */
+export type OnFrame = (frame: SseFrame, mark: ForeignMark | undefined) => void
 
 /** Reads the events of a stream in any coding, without affecting the stream. */
 export class SseWatch {
@@ -23,11 +28,12 @@ export class SseWatch {
   /** Created for the first large event. */
   #reading: OrderedWork | undefined
   readonly #emit: EmitFrame
-  readonly #onFrame: EmitFrame
+  readonly #onFrame: OnFrame
   readonly #sign: FindSign
   readonly #decoder: Transform | undefined
   readonly #readable: boolean
   #missed: boolean
+  #mark: ForeignMark | undefined
   /** The bytes of events that could not be read. */
   missedBytes = 0
   /** Bytes before and after decoding. */
@@ -35,7 +41,7 @@ export class SseWatch {
   #plain = 0
 
   /** Events without a sign may be skipped. */
-  constructor(coding: Coding, limit: number, sign: FindSign, onFrame: EmitFrame, room = ENDLESS) {
+  constructor(coding: Coding, limit: number, sign: FindSign, onFrame: OnFrame, room = ENDLESS) {
     this.#framer = new SseFramer(limit, room)
     this.#sign = sign
     this.#room = room
@@ -131,8 +137,13 @@ export class SseWatch {
   }
 
   #deliver(frame: SseFrame): void {
-    if (frame.oversized) this.#miss(frame.raw.length)
-    else this.#onFrame(frame)
+    if (frame.oversized) {
+      this.#miss(frame.raw.length)
+      return
+    }
+    if (frame.raw[0] === COLON) this.#mark = bothMarks(this.#mark, markInComments(frame.raw))
+    this.#onFrame(frame, this.#mark)
+    if (this.#mark !== undefined && frame.data !== undefined) this.#mark = undefined
   }
 
   #miss(bytes: number): void {
@@ -143,7 +154,7 @@ export class SseWatch {
   #read(bytes: Buffer): void {
     const framer = this.#framer
     const quiet =
-      framer.passes(bytes, 0, bytes.length) && this.#sign(bytes.toString('latin1'), 0) === Infinity
+      passes(framer, bytes, 0, bytes.length) && this.#sign(bytes.toString('latin1'), 0) === Infinity
     if (quiet) return
     const read = framer.between ? readOf(bytes) : undefined
     if (read === undefined) framer.push(bytes, this.#emit)
@@ -164,7 +175,7 @@ export class SseWatch {
       const begin = run.begins(i)
       const end = run.ends(i)
       const quiet = end - from <= sign
-      if (quiet && framer.passes(bytes, begin, end)) continue
+      if (quiet && passes(framer, bytes, begin, end)) continue
       framer.push(bytes.subarray(begin, end), this.#emit)
       if (!quiet) sign = this.#sign(text, end - from)
     }
@@ -182,4 +193,9 @@ export class SseWatch {
       this.#decoder?.destroy()
     }
   }
+}
+
+/** Returns true for whole events that may be skipped; comments in front of them may be markers. */
+function passes(framer: SseFramer, bytes: Buffer, from: number, to: number): boolean {
+  return bytes[from] !== COLON && framer.passes(bytes, from, to)
 }

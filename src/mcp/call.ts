@@ -76,5 +76,10 @@ export type Outcome =
   | 'incomplete'
   | 'abandoned'
 
-/** The cause of the outcome: the upstream, a fault, or Squall itself. */
-export type Origin = 'real' | 'injected' | 'squall'
+/** The cause of the outcome: the upstream, a fault, Squall itself, or a fault of another Squall. */
+export type Origin = 'real' | 'injected' | 'squall' | 'injected_elsewhere'
+
+/** Returns true for an outcome that a fault caused, in this Squall or in another one. */
+export function isInjected(origin: Origin): boolean {
+  return origin === 'injected' || origin === 'injected_elsewhere'
+}

@@ -7,7 +7,7 @@ export const LABELS: Readonly<Record<(typeof METRICS)[number]['labels'][number],
   outcome:
     '`ok`, `tool_error`, `rpc_error`, `http_error`, `reset`, `timeout`, `cancelled`, `incomplete`, `abandoned`. For connections to dependencies `ok`, `refused`, `timeout`, `unreachable`, `dns`, `reset`, `cut`, `blackhole`, `overload`, `error`.',
   origin:
-    'Cause of the outcome: `real` (your MCP server), `injected` (a fault), `squall` (Squall itself).',
+    'Cause of the outcome: `real` (your MCP server), `injected` (a fault), `squall` (Squall itself), `injected_elsewhere` (a fault of another Squall, with `--trust-markers`).',
   destination:
     'The dependency as configured, such as `db:5432`; `other` for addresses that no target names.',
   direction: '`sent` to the dependency, `received` from it.',

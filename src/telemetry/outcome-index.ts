@@ -12,9 +12,18 @@ const OUTCOME: Readonly<Record<Outcome, number>> = {
   abandoned: 8,
 }
 /** The index of each origin in arrays of counters. */
-export const ORIGIN: Readonly<Record<Origin, number>> = { real: 0, injected: 1, squall: 2 }
+export const ORIGIN: Readonly<Record<Origin, number>> = {
+  real: 0,
+  injected: 1,
+  squall: 2,
+  injected_elsewhere: 3,
+}
 /** Origins by index. */
 export const ORIGINS = Object.keys(ORIGIN) as readonly Origin[]
+/** Returns a count of 0 for each origin. */
+export function noCounts(): Record<Origin, number> {
+  return { real: 0, injected: 0, squall: 0, injected_elsewhere: 0 }
+}
 /** Outcomes by index. */
 export const OUTCOMES = Object.keys(OUTCOME) as readonly Outcome[]
 const RESULTS = new Set<Outcome>(['ok', 'tool_error'])

@@ -2,7 +2,7 @@ import type { Origin } from '../mcp/call.ts'
 import { BucketCounts, HistogramText } from './bucket-counts.ts'
 import { exemplified, type Exemplar } from './exemplar.ts'
 import { bucketsOf } from './metric-table.ts'
-import { ENDS, ORIGIN, ORIGINS } from './outcome-index.ts'
+import { ENDS, noCounts, ORIGIN, ORIGINS } from './outcome-index.ts'
 import type { CallRecord } from './telemetry.ts'
 import { labelsText, seriesText, type TextFormat } from './text-format.ts'
 import { type LineStart, lineStart, type TextWriter } from './text-writer.ts'
@@ -99,8 +99,8 @@ export class ToolCell {
     this.#upstream?.addTo(upstreamSeconds)
     return {
       tool: this.tool,
-      calls: { real: 0, injected: 0, squall: 0 },
-      errors: { real: 0, injected: 0, squall: 0 },
+      calls: noCounts(),
+      errors: noCounts(),
       seconds: { bounds: CALL_BOUNDS, counts: seconds },
       upstreamSeconds: { bounds: UPSTREAM_BOUNDS, counts: upstreamSeconds },
       results: { count: this.#result?.count ?? 0, bytes: this.#result?.sum ?? 0 },

@@ -94,7 +94,7 @@ describe('the event stream', () => {
       tools: [
         {
           tool: 'search',
-          calls: { real: 0, injected: 1, squall: 0 },
+          calls: { real: 0, injected: 1, squall: 0, injected_elsewhere: 0 },
           errors: { injected: 1 },
           client: { p50: 0.0175, p95: 0.02425 },
           upstream: { p50: null, p95: null },

@@ -15,8 +15,8 @@ function sample(tool: string, fine: number, real = 0, injected = 0): ToolSample 
   const durations = { bounds: BOUNDS, counts }
   return {
     tool,
-    calls: { real: fine + real, injected, squall: 0 },
-    errors: { real, injected, squall: 0 },
+    calls: { real: fine + real, injected, squall: 0, injected_elsewhere: 0 },
+    errors: { real, injected, squall: 0, injected_elsewhere: 0 },
     seconds: durations,
     upstreamSeconds: durations,
     results: { count: 0, bytes: 0 },

@@ -3,7 +3,7 @@ import { LatencyWindow } from '../../src/admin/live-snapshot.ts'
 import type { ToolSample } from '../../src/telemetry/tool-sample.ts'
 
 const BOUNDS = Float64Array.of(1, 2)
-const NONE = { real: 0, injected: 0, squall: 0 }
+const NONE = { real: 0, injected: 0, squall: 0, injected_elsewhere: 0 }
 
 function sample(tool: string, ...counts: number[]): ToolSample {
   const durations = { bounds: BOUNDS, counts: Float64Array.from(counts) }

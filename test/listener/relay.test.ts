@@ -51,7 +51,7 @@ function stage(observer: Partial<Observer> = {}) {
     ...observer,
   }
   const end = {
-    finished: (status: number) => told.push(`finished ${status}`),
+    finished: (head: ResponseHead | undefined) => told.push(`finished ${head?.status ?? 0}`),
     redirected: () => false,
     upstreamFailed: () => told.push('upstreamFailed'),
     dropped: nothing,

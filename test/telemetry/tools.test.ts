@@ -32,8 +32,8 @@ describe('the calls by tool', () => {
     expect(others).toEqual([])
     expect(search).toMatchObject({
       tool: 'search',
-      calls: { real: 3, injected: 1, squall: 0 },
-      errors: { real: 1, injected: 1, squall: 0 },
+      calls: { real: 3, injected: 1, squall: 0, injected_elsewhere: 0 },
+      errors: { real: 1, injected: 1, squall: 0, injected_elsewhere: 0 },
     })
     expect(filled(search!.seconds)).toEqual({ '0.005': 3, more: 1 })
     expect(filled(search!.upstreamSeconds)).toEqual({ '0.0025': 3 })

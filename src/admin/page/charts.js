@@ -14,6 +14,13 @@ const ERRORS = {
   series: [
     { column: 'real', label: 'Real', color: '--real', dash: [], width: 2 },
     { column: 'injected', label: 'Injected', color: '--injected', dash: [7, 4], width: 2 },
+    {
+      column: 'injected_elsewhere',
+      label: 'Injected elsewhere',
+      color: '--injected',
+      dash: [2, 3],
+      width: 1.5,
+    },
     { column: 'squall', label: 'Squall’s own', color: '--own', dash: [2, 3], width: 1.5 },
   ],
 }

@@ -5,7 +5,12 @@ import { Sorting } from './sorting.js'
 
 const SHOWN = 50
 const AGAIN_MS = 2_000
-const ORIGINS = { real: 'Real', injected: 'Injected', squall: 'Squall’s own' }
+const ORIGINS = {
+  real: 'Real',
+  injected: 'Injected',
+  squall: 'Squall’s own',
+  injected_elsewhere: 'Injected elsewhere',
+}
 
 /** Shows the errors by kind, with what they say. */
 export function createErrorsTable(filter) {

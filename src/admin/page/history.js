@@ -1,8 +1,8 @@
 /** The key of all calls together. */
 export const ALL = '*'
 
-const ORIGINS = ['real', 'injected', 'squall']
-const COLUMNS = ['calls', 'real', 'injected', 'squall', 'p50', 'p95', 'upstreamP50', 'upstreamP95']
+const ORIGINS = ['real', 'injected', 'squall', 'injected_elsewhere']
+const COLUMNS = ['calls', ...ORIGINS, 'p50', 'p95', 'upstreamP50', 'upstreamP95']
 
 /**
  * Keeps the last minutes of each tool: the points that the sidecar has kept, and newer ones made
@@ -110,9 +110,9 @@ function point(before, { calls, errors, client, upstream }, elapsed) {
   const perSecond = (now, then) => Math.max(0, now - (then ?? 0)) / elapsed
   const all = (counts) => ORIGINS.reduce((sum, origin) => sum + counts[origin], 0)
   return {
-    real: perSecond(errors.real, before?.errors.real),
-    injected: perSecond(errors.injected, before?.errors.injected),
-    squall: perSecond(errors.squall, before?.errors.squall),
+    ...Object.fromEntries(
+      ORIGINS.map((origin) => [origin, perSecond(errors[origin], before?.errors[origin])]),
+    ),
     calls: perSecond(all(calls), before === undefined ? 0 : all(before.calls)),
     p50: client?.p50 ?? null,
     p95: client?.p95 ?? null,

@@ -49,6 +49,7 @@ export function createStateCard() {
       showArming(state)
       setFacts(byId('place'), placeOf(state))
       if (state.pod !== undefined) where = ` · ${foreign(state.pod, 60)}`
+      byId('foreign-markers').hidden = state.foreignMarkers !== 'ignored'
       byId('changes').hidden = !state.canChange
       byId('no-changes').hidden = state.canChange
     },

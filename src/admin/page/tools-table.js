@@ -16,7 +16,7 @@ export function createToolsTable() {
   const rows = new Rows(byId('tools-rows'), {
     key,
     create: createRow,
-    columns: 8,
+    columns: 9,
     empty: 'No call has ended yet.',
   })
   const show = () => {
@@ -31,6 +31,7 @@ export function createToolsTable() {
       calls,
       real: ({ errors }) => errors.real,
       injected: ({ errors }) => errors.injected,
+      elsewhere: ({ errors }) => errors.injected_elsewhere,
       own: ({ errors }) => errors.squall,
       p50: ({ client }) => client?.p50,
       p95: ({ client }) => client?.p95,
@@ -49,7 +50,7 @@ export function createToolsTable() {
 
 /** @param {import('../api.ts').Tool} tool */
 function createRow(tool) {
-  const kinds = ['', 'real', 'injected', 'own', '', '', '']
+  const kinds = ['', 'real', 'injected', 'injected', 'own', '', '', '']
   const cells = kinds.map((kind) => make('td', { class: `number ${kind}` }))
   const row = make(
     'tr',
@@ -64,6 +65,7 @@ function createRow(tool) {
       count(calls(now)),
       count(errors.real),
       count(errors.injected),
+      count(errors.injected_elsewhere),
       count(errors.squall),
       seconds(client?.p50),
       seconds(client?.p95),
@@ -71,15 +73,15 @@ function createRow(tool) {
     ]
     for (const [i, text] of texts.entries()) setText(cells[i], text)
     row.dataset.real = String(errors.real > 0)
-    row.dataset.injected = String(errors.injected > 0)
+    row.dataset.injected = String(errors.injected + errors.injected_elsewhere > 0)
     row.dataset.own = String(errors.squall > 0)
   }
   return { row, update }
 }
 
 /** @param {import('../api.ts').Tool} tool */
-function calls({ calls: { real, injected, squall } }) {
-  return real + injected + squall
+function calls({ calls: { real, injected, squall, injected_elsewhere: elsewhere } }) {
+  return real + injected + squall + elsewhere
 }
 
 /** Sorts by name; calls without a tool come last. */

@@ -111,6 +111,7 @@ export async function assemble(
     tools: () => metrics.tools(),
     watch,
     agents,
+    markers: sidecar.markers,
     outbound: options.outbound.length > 0 ? metrics.outbound : undefined,
     token: options.adminToken,
     access: options.adminAccess,

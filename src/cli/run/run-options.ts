@@ -28,6 +28,9 @@ const OWN_FLAGS = {
   ...group('Behaviour:', {
     readyWithoutUpstream: toggle('be ready also while the upstream is unreachable'),
     strict: toggle('treat doubt as an error instead of letting traffic pass'),
+    trustMarkers: toggle(
+      'believe the markers of another Squall in front of the upstream: its injected errors do not count as real; set it only where the upstream cannot set markers itself',
+    ),
     engine: one(
       'name',
       'fast forwards common exchanges as bytes, standard uses node:http and undici for all; clients and the upstream see the same',

@@ -1,3 +1,4 @@
+import type { ForeignMark } from '../foreign-markers.ts'
 import type { HeaderLines, ResponseHead } from '../headers.ts'
 
 /** Properties of a response's body, as its head declares them. */
@@ -5,6 +6,8 @@ export interface ResponseFacts {
   readonly coding: string | undefined
   /** True for an event stream. */
   readonly streams: boolean
+  /** Undefined without a marker of another Squall. */
+  readonly mark: ForeignMark | undefined
 }
 
 /** The head as clients get it, split around the digits of its declared length, if any. */

@@ -143,6 +143,8 @@ export interface CombinedTool {
   readonly injected: number
   readonly real: number
   readonly squall: number
+  /** Errors that faults of another Squall injected. */
+  readonly elsewhere: number
   /** Undefined until a sidecar reports rates. */
   readonly rates: Rates | undefined
   /** Seconds of the last calls, as clients saw them; of several sidecars the largest. */
@@ -172,12 +174,14 @@ export function combineTools(views: readonly SidecarView[]): readonly CombinedTo
         injected: (before?.injected ?? 0) + errors.injected,
         real: (before?.real ?? 0) + errors.real,
         squall: (before?.squall ?? 0) + errors.squall,
+        elsewhere: (before?.elsewhere ?? 0) + errors.injected_elsewhere,
         rates: known.length === 0 ? undefined : sumRates(known),
         latency: largest(before?.latency ?? UNKNOWN, client),
       })
     }
   }
-  const errors = ({ injected, real, squall }: CombinedTool): number => injected + real + squall
+  const errors = ({ injected, real, squall, elsewhere }: CombinedTool): number =>
+    injected + real + squall + elsewhere
   return [...found.values()].sort(
     (a, b) => errors(b) - errors(a) || b.calls - a.calls || (a.tool < b.tool ? -1 : 1),
   )

@@ -1,3 +1,4 @@
+import { noCounts, ORIGINS } from '../../telemetry/outcome-index.ts'
 import type { Snapshot } from './read-snapshot.ts'
 
 type Tool = Snapshot['tools'][number]
@@ -17,7 +18,7 @@ export interface SidecarRates extends Rates {
   readonly tools: ReadonlyMap<string, Rates>
 }
 
-const NO_CALLS: ByOrigin = { real: 0, injected: 0, squall: 0 }
+const NO_CALLS: ByOrigin = noCounts()
 const NOTHING: Rates = { calls: 0, injected: 0, real: 0, squall: 0 }
 const ALL_MEMBERS = ['calls', 'injected', 'real', 'squall'] as const
 
@@ -67,12 +68,12 @@ function perSecond(previous: Tool | undefined, { calls, errors }: Tool, seconds:
 /** Returns true when a count decreased, which means that the process restarted. */
 function decreased(previous: Tool | undefined, now: Tool): boolean {
   if (previous === undefined) return false
-  return (['real', 'injected', 'squall'] as const).some(
+  return ORIGINS.some(
     (origin) =>
       now.calls[origin] < previous.calls[origin] || now.errors[origin] < previous.errors[origin],
   )
 }
 
-export function sumOf({ real, injected, squall }: ByOrigin): number {
-  return real + injected + squall
+export function sumOf(counts: ByOrigin): number {
+  return ORIGINS.reduce((sum, origin) => sum + counts[origin], 0)
 }

@@ -1,4 +1,4 @@
-import type { Origin, Outcome } from '../../mcp/call.ts'
+import { isInjected, type Origin, type Outcome } from '../../mcp/call.ts'
 import type { Arming } from './arming.ts'
 import { WindowCounts } from './window-counts.ts'
 
@@ -24,7 +24,7 @@ const BUCKETS = 30
  * cancelled.
  */
 export function isJudged(outcome: Outcome, origin: Origin): boolean {
-  return origin !== 'injected' && outcome !== 'cancelled'
+  return !isInjected(origin) && outcome !== 'cancelled'
 }
 
 /**

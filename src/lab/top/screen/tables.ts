@@ -1,5 +1,5 @@
 import { latency } from '../../report/shown-numbers.ts'
-import { type Line, type Span, type Tone, span } from './line.ts'
+import { type Line, type Span, type Tone, originText, span } from './line.ts'
 import { type Column, type Table, table } from './table.ts'
 import type { Combined, CombinedRule, CombinedTool } from '../combined.ts'
 import { count, rate, sparkline, timeOfDay } from '../figures.ts'
@@ -74,6 +74,7 @@ const TOOL_COLUMNS: readonly Column[] = [
   { title: 'INJECTED', width: 8, align: 'right', from: 70 },
   { title: 'REAL', width: 7, align: 'right', from: 70 },
   { title: 'SQUALL', width: 6, align: 'right', from: 90 },
+  { title: 'ELSEWHERE', width: 9, align: 'right', from: 120 },
 ]
 
 /** Tabulates injected and real errors by tool. */
@@ -82,7 +83,7 @@ export function toolLines(tools: readonly CombinedTool[], width: number): Table 
 }
 
 function toolRow({ tool, rates, calls, ...more }: CombinedTool): readonly Span[] {
-  const { injected, real, squall, latency: of } = more
+  const { injected, real, squall, elsewhere, latency: of } = more
   return [
     tool === '' ? span('(other methods)', 'quiet') : span(tool, 'strong'),
     span(rate(rates?.calls)),
@@ -95,6 +96,7 @@ function toolRow({ tool, rates, calls, ...more }: CombinedTool): readonly Span[]
     span(count(injected), toneOf(injected, 'injected')),
     span(count(real), toneOf(real, 'bad')),
     span(count(squall), toneOf(squall, 'bad')),
+    span(count(elsewhere), toneOf(elsewhere, 'injected')),
   ]
 }
 
@@ -104,7 +106,7 @@ function toneOf(value: number | undefined, tone: Tone): Tone {
 
 const ERROR_COLUMNS: readonly Column[] = [
   { title: 'LAST ERRORS', width: 11 },
-  { title: 'ORIGIN', width: 8 },
+  { title: 'ORIGIN', width: 9 },
   { title: 'CALLED', grow: 3 },
   { title: 'OUTCOME', width: 10, from: 120 },
   { title: 'STATUS', width: 6, align: 'right', from: 70 },
@@ -122,7 +124,7 @@ export function errorLines(errors: readonly ErrorKind[], width: number): Table {
 function errorRow({ origin, called, outcome, status, ...kind }: ErrorKind): readonly Span[] {
   return [
     span(timeOfDay(kind.last), 'quiet'),
-    span(origin, origin === 'injected' ? 'injected' : 'bad'),
+    span(originText(origin), origin.startsWith('injected') ? 'injected' : 'bad'),
     span(called, 'strong'),
     span(outcome),
     span(status === null ? '-' : String(status)),
