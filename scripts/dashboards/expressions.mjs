@@ -42,11 +42,11 @@ export const CALLS = `${TOOL}, ${ENDED}`
 /** … that ended well. */
 export const RESPONDED = `${TOOL}, method="tools/call", outcome="ok"`
 /** … whose outcome no fault made. */
-export const OWN_CALLS = `${CALLS}, origin!~"injected.*"`
+export const OWN_CALLS = `${CALLS}, origin!~"injected|injected_elsewhere"`
 /** … and that failed. */
-export const REAL_ERRORS = `${TOOL}, method="tools/call", outcome!~"ok|cancelled", origin!~"injected.*"`
+export const REAL_ERRORS = `${TOOL}, method="tools/call", outcome!~"ok|cancelled", origin!~"injected|injected_elsewhere"`
 /** Calls that failed by a fault. */
-export const INJECTED_ERRORS = `${TOOL}, method="tools/call", outcome!~"ok|cancelled", origin=~"injected.*"`
+export const INJECTED_ERRORS = `${TOOL}, method="tools/call", outcome!~"ok|cancelled", origin=~"injected|injected_elsewhere"`
 /** Faults of the chosen rules on the chosen tools. */
 export const FAULTS = `${RULE}, tool=~"$tool"`
 

@@ -100,12 +100,12 @@ const errors = [
     stack: true,
     queries: [
       {
-        expr: orZero(rate('squall_errors_total', `${TOOL}, origin=~"injected.*"`)),
+        expr: orZero(rate('squall_errors_total', `${TOOL}, origin=~"injected|injected_elsewhere"`)),
         legend: 'injected',
         role: 'injected',
       },
       {
-        expr: orZero(rate('squall_errors_total', `${TOOL}, origin!~"injected.*"`)),
+        expr: orZero(rate('squall_errors_total', `${TOOL}, origin!~"injected|injected_elsewhere"`)),
         legend: 'real',
         role: 'real',
       },
@@ -119,13 +119,13 @@ const errors = [
     stack: true,
     queries: [
       {
-        expr: rate('squall_errors_total', `${TOOL}, origin=~"injected.*"`, 'tool'),
+        expr: rate('squall_errors_total', `${TOOL}, origin=~"injected|injected_elsewhere"`, 'tool'),
         legend: 'injected: {{tool}}',
         role: 'injected',
         shades: true,
       },
       {
-        expr: rate('squall_errors_total', `${TOOL}, origin!~"injected.*"`, 'tool'),
+        expr: rate('squall_errors_total', `${TOOL}, origin!~"injected|injected_elsewhere"`, 'tool'),
         legend: 'real: {{tool}}',
         role: 'real',
         shades: true,
@@ -154,13 +154,13 @@ const errors = [
     stack: true,
     queries: [
       {
-        expr: rate('squall_errors_total', `${TOOL}, origin=~"injected.*"`, 'kind'),
+        expr: rate('squall_errors_total', `${TOOL}, origin=~"injected|injected_elsewhere"`, 'kind'),
         legend: 'injected: {{kind}}',
         role: 'injected',
         shades: true,
       },
       {
-        expr: rate('squall_errors_total', `${TOOL}, origin!~"injected.*"`, 'kind'),
+        expr: rate('squall_errors_total', `${TOOL}, origin!~"injected|injected_elsewhere"`, 'kind'),
         legend: 'real: {{kind}}',
         role: 'real',
         shades: true,

@@ -56,13 +56,21 @@ export const traffic = [
     unit: 'reqps',
     queries: [
       {
-        expr: rate('squall_http_requests_total', `${POD}, origin!~"injected.*"`, 'class, code'),
+        expr: rate(
+          'squall_http_requests_total',
+          `${POD}, origin!~"injected|injected_elsewhere"`,
+          'class, code',
+        ),
         legend: '{{class}} {{code}}',
         role: 'app',
         shades: true,
       },
       {
-        expr: rate('squall_http_requests_total', `${POD}, origin=~"injected.*"`, 'class, code'),
+        expr: rate(
+          'squall_http_requests_total',
+          `${POD}, origin=~"injected|injected_elsewhere"`,
+          'class, code',
+        ),
         legend: 'injected: {{class}} {{code}}',
         role: 'injected',
         shades: true,

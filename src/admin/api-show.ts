@@ -1,6 +1,7 @@
 import { plain } from '../base/text/foreign-text.ts'
 import type { RecentFault, RecentFaults } from '../listener/faults/fault-report.ts'
 import { sentence } from '../rules/file/problem-format.ts'
+import type { TrustedMarkers } from '../listener/trusted-markers.ts'
 import type { CompiledRule } from '../rules/match/compiled-rule.ts'
 import type { ErrorKind, ErrorSamples } from '../telemetry/error-samples.ts'
 import { redactText } from '../telemetry/redact-text.ts'
@@ -28,7 +29,7 @@ const MAX_NAMES = 20
 // A file may hold more rules; the count shows how many are left out.
 const MAX_RULES = 1_000
 
-/** Facts about the process that do not change. */
+/** Facts about the process. */
 export interface ProcessFacts {
   readonly version: string
   /** The environment, as the operator names it. */
@@ -41,6 +42,8 @@ export interface ProcessFacts {
   readonly listeners?: readonly { readonly listen: string; readonly upstream: string }[]
   /** The token that changes need; without one nothing can be changed. */
   readonly token?: string | undefined
+  /** Shows whether the upstream has sent markers of another Squall. */
+  readonly markers?: Pick<TrustedMarkers, 'seen'>
 }
 
 /** Shows milliseconds since the epoch as ISO 8601; null for values that are no time. */
@@ -52,7 +55,7 @@ export function isoTime(ms: number | undefined): string | null {
 /** Shows the state of the process and its rules that is known without I/O. */
 export function showState(
   rules: ActiveRules,
-  { version, environment, namespace, pod, workload, listeners = [], token }: ProcessFacts,
+  { version, environment, namespace, pod, workload, listeners = [], token, markers }: ProcessFacts,
 ): LiveEvent['state'] {
   const uptime = process.uptime()
   const { states, file, temporary, current, last } = rules
@@ -78,6 +81,7 @@ export function showState(
       ...(temporary.length > 0 && { temporary: temporary.length }),
       since: isoTime(current?.at),
     },
+    ...(markers?.seen && { foreignMarkers: markers.seen }),
     unanchored: states.unanchored.slice(0, MAX_NAMES),
     lastReload: last === undefined ? null : showReload(last),
   }

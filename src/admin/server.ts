@@ -24,7 +24,6 @@ import { changeGuard, type ReadAccess, readGuard } from './guards.ts'
 import { TrafficHistory } from './traffic-history.ts'
 import { serveWithin } from './connection-limit.ts'
 import { createHandler } from './handler.ts'
-import type { TrustedMarkers } from '../listener/trusted-markers.ts'
 import { liveSnapshots } from './live-snapshot.ts'
 import { pageResponse, pageRoutes } from './page-files.ts'
 import { type AgentSource, parseVerdictFilter, showTasks, verdictLine } from './show-tasks.ts'
@@ -45,8 +44,6 @@ export interface AdminOptions extends RouteSources, ProcessFacts {
   /** Shows single calls, with or without rules. */
   readonly watch?: CallWatch | undefined
   /** Shows connections to dependencies; undefined without any. */
-  /** Shows whether the upstream sends markers of another Squall. */
-  readonly markers?: Pick<TrustedMarkers, 'seen'>
   readonly outbound?: OutboundCounts | undefined
   /** Shows tasks of agents; undefined where they are not watched. */
   readonly agents?: AgentSource | undefined
@@ -170,10 +167,7 @@ function createApi(
   const { recent, tools = () => [], watch, outbound, agents, readiness, logger } = options
   const parts = { rules, logger }
   const { temporary } = options
-  const state = (): LiveEvent['state'] => {
-    const foreignMarkers = options.markers?.seen
-    return { ...showState(rules, options), ...(foreignMarkers && { foreignMarkers }) }
-  }
+  const state = (): LiveEvent['state'] => showState(rules, options)
   const streams = new EventStreams(
     liveSnapshots({ rules, recent, tools, samples: watch?.errors, outbound, agents, state }),
   )

@@ -27,7 +27,7 @@ export function markInComments(raw: Uint8Array): ForeignMark | undefined {
   return markOf(Array.from(text.matchAll(COMMENT), ([, marker]) => marker!))
 }
 
-/** Returns the mark of two in which the other one is included. */
+/** Combines two marks: `fault` includes `slow`. */
 export function bothMarks(
   one: ForeignMark | undefined,
   other: ForeignMark | undefined,

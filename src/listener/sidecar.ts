@@ -66,7 +66,7 @@ export class Sidecar {
     this.#outboundCounts = outboundCounts
     this.#agents = agents
     this.#options = options
-    this.memory = new MemoryBudget(options.maxMemory ?? defaultMemoryBudget())
+    const memory = (this.memory = new MemoryBudget(options.maxMemory ?? defaultMemoryBudget()))
     this.#arming = faults?.rules.arming
     const upstreamFiles = new TlsFiles(options.upstreamTls, logger)
     const tls = (): ConnectionOptions => ({
@@ -78,17 +78,15 @@ export class Sidecar {
     })
     const outboundFiles = new TlsFiles(options.outboundTls ?? {}, logger)
     const outboundTls = (): ConnectionOptions => outboundFiles.material
-    const { listenTls } = options
     const listenFiles =
-      listenTls === undefined
+      options.listenTls === undefined
         ? undefined
-        : new TlsFiles(listenTls, logger, (material) => {
+        : new TlsFiles(options.listenTls, logger, (material) => {
             for (const port of this.#ports) if (!port.isOutbound) port.secure(material)
           })
     const rareLog = new RareLog(logger, () => performance.now())
     this.#files = [upstreamFiles, outboundFiles, ...(listenFiles ? [listenFiles] : [])]
-    this.markers = new TrustedMarkers(options.trustMarkers === true, rareLog)
-    const { memory, markers } = this
+    const markers = (this.markers = new TrustedMarkers(options.trustMarkers === true, rareLog))
     const context = { telemetry, logger, rareLog, faults, memory, markers, watch, agents }
     this.#context = context
     const served = options.pairs.map((pair) =>

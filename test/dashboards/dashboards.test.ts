@@ -144,8 +144,9 @@ describe.each(all.map((dashboard) => [dashboard.title, dashboard] as const))('%s
         // Availability is what is left of both.
         if (type === 'table' || expr.includes('clamp_min')) continue
         const parts =
-          /origin="injected"|faults_injected|injected_delay|evaluations_total.*result="applied"/
-        if (/squall_errors_total.*origin!=/.test(expr)) expect(legendFormat, title).toMatch(/^real/)
+          /origin=~?"injected|faults_injected|injected_delay|evaluations_total.*result="applied"/
+        if (/squall_errors_total.*origin![=~]/.test(expr))
+          expect(legendFormat, title).toMatch(/^real/)
         else if (parts.test(expr) && !expr.includes('== 0')) {
           expect(legendFormat, title).toMatch(/injected/)
         }

@@ -95,6 +95,7 @@ export async function assemble(
     throw error
   }
   metrics.violations = sidecar.stdio?.violations ?? {}
+  const watched = { watch, agents, markers: sidecar.markers }
   const compat = await compatRoutes(options, engine, logger)
   const admin = createAdmin({
     metrics: {
@@ -109,9 +110,7 @@ export async function assemble(
     temporary: engine?.temporary,
     compat,
     tools: () => metrics.tools(),
-    watch,
-    agents,
-    markers: sidecar.markers,
+    ...watched,
     outbound: options.outbound.length > 0 ? metrics.outbound : undefined,
     token: options.adminToken,
     access: options.adminAccess,

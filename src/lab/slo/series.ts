@@ -4,13 +4,13 @@
 export const CALLS: readonly string[] = [
   'method="tools/call"',
   'outcome!="cancelled"',
-  'origin!~"injected.*"',
+  'origin!~"injected|injected_elsewhere"',
 ]
 /** Matches those that failed. */
 export const ERRORS: readonly string[] = [
   'method="tools/call"',
   'outcome!~"ok|cancelled"',
-  'origin!~"injected.*"',
+  'origin!~"injected|injected_elsewhere"',
 ]
 
 /** Matches a duration of PromQL with one unit. */
