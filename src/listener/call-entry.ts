@@ -44,7 +44,7 @@ export interface CallEntry extends OpenCall {
   /** The wait that the response asks for, in milliseconds. */
   retryAfter: number | undefined
   /** The effect of faults of another Squall, whose markers are trusted. */
-  mark: ForeignMark | undefined
+  mark: ForeignMark
   newer: CallEntry | undefined
   older: CallEntry | undefined
 }
@@ -76,7 +76,7 @@ export function newEntry(
     fallback: 'incomplete',
     action: undefined,
     retryAfter: undefined,
-    mark: undefined,
+    mark: 0,
     newer: undefined,
     older: undefined,
   }

@@ -33,7 +33,7 @@ export class CallObserver implements Observer {
   #watch: SseWatch | undefined
   #sawEventIds = false
   /** The mark of the current event. */
-  #mark: ForeignMark | undefined
+  #mark: ForeignMark = 0
   readonly #pieces = new Pieces()
   /** The bytes of the response so far. */
   #size = 0
@@ -62,7 +62,7 @@ export class CallObserver implements Observer {
     this.#status = head.status
     if (head.status >= 400) this.#noteRetryAfter(head)
     const { coding, streams, mark } = responseFactsOf(head)
-    if (mark !== undefined) this.#inFlight.markers.mark(this.#entries, mark)
+    if (mark > 0) this.#note(mark)
     this.#coding = codingOf(coding)
     // A response that will be too large is not kept.
     if (declaredLength(head) > this.#bounds.limit) this.#isUnread = true
@@ -75,6 +75,11 @@ export class CallObserver implements Observer {
       (frame, mark) => this.#event(frame, mark),
       this.#bounds.memory,
     )
+  }
+
+  #note(mark: ForeignMark): void {
+    const believed = this.#inFlight.markers.believed(mark)
+    for (const entry of this.#entries) entry.mark = Math.max(entry.mark, believed)
   }
 
   #noteRetryAfter({ headers }: ResponseHead): void {
@@ -151,12 +156,11 @@ export class CallObserver implements Observer {
     this.#telemetry.gauge('request_streams', -1)
   }
 
-  #event(frame: SseFrame, mark: ForeignMark | undefined): void {
+  #event(frame: SseFrame, mark: ForeignMark): void {
     if (frame.id !== undefined) this.#sawEventIds = true
     this.#mark = mark
     // The stream may end behind a marker, without a response.
-    const isAlone = mark !== undefined && this.#entries.length === 1
-    if (isAlone) this.#inFlight.markers.mark(this.#entries, mark)
+    if (mark > 0 && this.#entries.length === 1) this.#note(mark)
     eachResponse(frame, this.#onResponse)
   }
 

@@ -1,5 +1,6 @@
 import type { Execution } from '../agents/action.ts'
 import type { ActionEnd } from '../agents/fault-event.ts'
+import { FAULT } from '../http/foreign-markers.ts'
 import type { ClientInfo, Origin, Outcome } from '../mcp/call.ts'
 import type { ErrorText } from '../mcp/error-text.ts'
 import { isError } from '../telemetry/outcome-index.ts'
@@ -40,7 +41,7 @@ export function recordOf(
     seconds: timed ? (now - entry.receivedAt) / 1000 : undefined,
     upstreamSeconds:
       // A delay of another Squall is not the upstream's either.
-      timed && origin !== 'squall' && sentAt >= 0 && mark === undefined
+      timed && origin !== 'squall' && sentAt >= 0 && mark === 0
         ? (respondedOrNow - sentAt) / 1000
         : undefined,
     responseBytes: resultBytes,
@@ -93,6 +94,6 @@ function originOf({ call, faults, disturbance, mark }: CallEntry, outcome: Outco
   if (disturbance?.mayCause(outcome) === true || faults?.originOf(call) === 'injected') {
     return 'injected'
   }
-  if (mark === undefined || !isError(outcome)) return 'real'
-  return mark === 'fault' || NO_RESPONSE.has(outcome) ? 'injected_elsewhere' : 'real'
+  if (mark === 0 || !isError(outcome)) return 'real'
+  return mark === FAULT || NO_RESPONSE.has(outcome) ? 'injected_elsewhere' : 'real'
 }

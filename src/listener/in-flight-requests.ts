@@ -186,8 +186,8 @@ export class InFlightRequests {
   }
 
   /** Settles the call of a result or error of so many bytes. */
-  response(entry: CallEntry, message: Message, bytes: number, mark?: ForeignMark): void {
-    if (mark !== undefined) this.markers.mark([entry], mark)
+  response(entry: CallEntry, message: Message, bytes: number, mark: ForeignMark = 0): void {
+    entry.mark = Math.max(entry.mark, this.markers.believed(mark))
     entry.faults?.responded(entry.call)
     this.learn(entry.session, entry.call, message)
     const { outcome, error } = endingOf(entry.call, message)

@@ -1,8 +1,10 @@
 import type { Call, RequestCall } from '../mcp/call.ts'
 import type { PostedMessages } from '../mcp/classify.ts'
 import { type HeadFacts, factsOf } from '../mcp/request-facts.ts'
+import { FAULT } from '../http/foreign-markers.ts'
 import type { ResponseHead } from '../http/headers.ts'
 import { FastRequestHead } from '../http/fast/fast-request-head.ts'
+import { responseFactsOf } from '../http/response-facts.ts'
 import type { Failure, Upstream } from '../http/transfer.ts'
 import type { RejectionReason } from '../telemetry/telemetry.ts'
 import { findAmbiguity } from '../http/ambiguity.ts'
@@ -37,8 +39,6 @@ export interface PipelineOptions extends PostedReaderOptions {
   /** The push streams, on which faults act on responses that arrive there. */
   readonly push?: PushStreams | undefined
 }
-
-const NO_HEAD = { status: 0 }
 
 /** Carries every exchange: classifies, sends, relays and records it. */
 export class Pipeline implements ActiveExchangeOwner {
@@ -236,12 +236,13 @@ export class Pipeline implements ActiveExchangeOwner {
   }
 
   finished(active: ActiveExchange, head: ResponseHead | undefined): void {
-    const { status } = head ?? NO_HEAD
+    const status = head?.status ?? 0
     if (status === 0 || status === 400) this.#parts.suspect?.()
     if (active.entries.length > 0) return
     let origin = active.faults?.origin ?? 'real'
     if (origin === 'real' && head !== undefined && status >= 400) {
-      origin = this.#parts.inFlight.markers.originOf(head)
+      const mark = this.#parts.inFlight.markers.believed(responseFactsOf(head).mark)
+      if (mark === FAULT) origin = 'injected_elsewhere'
     }
     active.sessionEnded?.(origin === 'real' ? status : 0)
     this.#parts.telemetry.http({ class: active.class, status, origin })

@@ -121,7 +121,7 @@ export class PushObserver implements Observer, PushPosition {
     return endpoint < 0 ? sign : Math.min(sign, endpoint)
   }
 
-  #event(frame: SseFrame, mark: ForeignMark | undefined): void {
+  #event(frame: SseFrame, mark: ForeignMark): void {
     if (frame.event === 'endpoint' && this.#endpoint === undefined && frame.data !== undefined) {
       this.#endpoint = this.#inFlight.endpoints.announce(this.#target, frame.data)
       this.#session = this.#endpoint ?? this.#session

@@ -2,7 +2,7 @@ import type { Transform } from 'node:stream'
 import { asBuffer } from '../base/bytes.ts'
 import type { ChunkRun } from '../http/chunk-run.ts'
 import { ENDLESS, type Room } from '../base/room.ts'
-import { type ForeignMark, bothMarks, markInComments } from '../http/foreign-markers.ts'
+import { type ForeignMark, markInComments } from '../http/foreign-markers.ts'
 import type { EmitFrame, SseFrame } from '../mcp/sse-framer.ts'
 import { type ReadMessages, keepRead, readOf } from '../mcp/read-messages.ts'
 import { SseFramer } from '../mcp/sse-framer.ts'
@@ -19,7 +19,7 @@ const COLON = 0x3a
 export type FindSign = (text: string, from: number) => number
 
 /** Receives an event with the mark of the comments before it, or those comments with their mark. */
-export type OnFrame = (frame: SseFrame, mark: ForeignMark | undefined) => void
+export type OnFrame = (frame: SseFrame, mark: ForeignMark) => void
 
 /** Reads the events of a stream in any coding, without affecting the stream. */
 export class SseWatch {
@@ -33,7 +33,7 @@ export class SseWatch {
   readonly #decoder: Transform | undefined
   readonly #readable: boolean
   #missed: boolean
-  #mark: ForeignMark | undefined
+  #mark: ForeignMark = 0
   /** The bytes of events that could not be read. */
   missedBytes = 0
   /** Bytes before and after decoding. */
@@ -137,13 +137,10 @@ export class SseWatch {
   }
 
   #deliver(frame: SseFrame): void {
-    if (frame.oversized) {
-      this.#miss(frame.raw.length)
-      return
-    }
-    if (frame.raw[0] === COLON) this.#mark = bothMarks(this.#mark, markInComments(frame.raw))
-    this.#onFrame(frame, this.#mark)
-    if (this.#mark !== undefined && frame.data !== undefined) this.#mark = undefined
+    if (frame.raw[0] === COLON) this.#mark = Math.max(this.#mark, markInComments(frame.raw))
+    if (frame.oversized) this.#miss(frame.raw.length)
+    else this.#onFrame(frame, this.#mark)
+    if (this.#mark > 0 && frame.data !== undefined) this.#mark = 0
   }
 
   #miss(bytes: number): void {
@@ -154,7 +151,9 @@ export class SseWatch {
   #read(bytes: Buffer): void {
     const framer = this.#framer
     const quiet =
-      passes(framer, bytes, 0, bytes.length) && this.#sign(bytes.toString('latin1'), 0) === Infinity
+      bytes[0] !== COLON &&
+      framer.passes(bytes, 0, bytes.length) &&
+      this.#sign(bytes.toString('latin1'), 0) === Infinity
     if (quiet) return
     const read = framer.between ? readOf(bytes) : undefined
     if (read === undefined) framer.push(bytes, this.#emit)
@@ -175,7 +174,8 @@ export class SseWatch {
       const begin = run.begins(i)
       const end = run.ends(i)
       const quiet = end - from <= sign
-      if (quiet && passes(framer, bytes, begin, end)) continue
+      // Comments in front may be markers.
+      if (quiet && bytes[begin] !== COLON && framer.passes(bytes, begin, end)) continue
       framer.push(bytes.subarray(begin, end), this.#emit)
       if (!quiet) sign = this.#sign(text, end - from)
     }
@@ -193,9 +193,4 @@ export class SseWatch {
       this.#decoder?.destroy()
     }
   }
-}
-
-/** Returns true for whole events that may be skipped; comments in front of them may be markers. */
-function passes(framer: SseFramer, bytes: Buffer, from: number, to: number): boolean {
-  return bytes[from] !== COLON && framer.passes(bytes, from, to)
 }

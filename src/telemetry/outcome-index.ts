@@ -21,9 +21,7 @@ export const ORIGIN: Readonly<Record<Origin, number>> = {
 /** Origins by index. */
 export const ORIGINS = Object.keys(ORIGIN) as readonly Origin[]
 /** Returns a count of 0 for each origin. */
-export function noCounts(): Record<Origin, number> {
-  return { real: 0, injected: 0, squall: 0, injected_elsewhere: 0 }
-}
+export const noCounts = () => ({ real: 0, injected: 0, squall: 0, injected_elsewhere: 0 })
 /** Outcomes by index. */
 export const OUTCOMES = Object.keys(OUTCOME) as readonly Outcome[]
 const RESULTS = new Set<Outcome>(['ok', 'tool_error'])

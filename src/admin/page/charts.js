@@ -16,10 +16,10 @@ const ERRORS = {
     { column: 'injected', label: 'Injected', color: '--injected', dash: [7, 4], width: 2 },
     {
       column: 'injected_elsewhere',
-      label: 'Injected elsewhere',
+      label: 'Elsewhere',
       color: '--injected',
       dash: [2, 3],
-      width: 1.5,
+      width: 1,
     },
     { column: 'squall', label: 'Squall’s own', color: '--own', dash: [2, 3], width: 1.5 },
   ],

@@ -6,8 +6,7 @@ export interface ResponseFacts {
   readonly coding: string | undefined
   /** True for an event stream. */
   readonly streams: boolean
-  /** Undefined without a marker of another Squall. */
-  readonly mark: ForeignMark | undefined
+  readonly mark: ForeignMark
 }
 
 /** The head as clients get it, split around the digits of its declared length, if any. */

@@ -1,6 +1,6 @@
 import { isError, type TappedCall } from '../../admin/api.ts'
 import { latency } from '../report/shown-numbers.ts'
-import { originText, type Line, pad, span, type Tone } from '../top/screen/line.ts'
+import { type Line, pad, span, type Tone } from '../top/screen/line.ts'
 
 const TIME = 12
 const NAME = 24
@@ -8,6 +8,7 @@ const CLIENT = 18
 const SESSION = 8
 const LATENCY = 9
 const OUTCOME = 17
+/** Of `injected_elsewhere` the last word. */
 const ORIGIN = 9
 /** From this width on, client and session are columns; below, they follow where they are known. */
 const WIDE = 120
@@ -43,7 +44,7 @@ function row(cells: readonly string[], rest: readonly string[], tone: Tone = 'qu
     span(`${pad(time, TIME)}  `, 'quiet'),
     span(`${pad(call, NAME)}  `, tone === 'quiet' ? tone : 'strong'),
     span(`${pad(took, LATENCY, 'right')}  `),
-    span(`${pad(outcome, OUTCOME)}  ${pad(originText(origin), ORIGIN)}  `, tone),
+    span(`${pad(outcome, OUTCOME)}  ${pad(origin.slice(-ORIGIN), ORIGIN)}  `, tone),
     span(rest.join('  '), 'quiet'),
   ]
 }

@@ -76,11 +76,6 @@ export function plainText(lines: readonly Line[]): string {
     .join('')
 }
 
-/** Returns an origin in nine cells. */
-export function originText(origin: string): string {
-  return origin === 'injected_elsewhere' ? 'elsewhere' : origin
-}
-
 const CODES: Readonly<Record<Tone, string>> = {
   plain: '',
   strong: '1',

@@ -1,5 +1,5 @@
 import { latency } from '../../report/shown-numbers.ts'
-import { type Line, type Span, type Tone, originText, span } from './line.ts'
+import { type Line, type Span, type Tone, span } from './line.ts'
 import { type Column, type Table, table } from './table.ts'
 import type { Combined, CombinedRule, CombinedTool } from '../combined.ts'
 import { count, rate, sparkline, timeOfDay } from '../figures.ts'
@@ -124,7 +124,8 @@ export function errorLines(errors: readonly ErrorKind[], width: number): Table {
 function errorRow({ origin, called, outcome, status, ...kind }: ErrorKind): readonly Span[] {
   return [
     span(timeOfDay(kind.last), 'quiet'),
-    span(originText(origin), origin.startsWith('injected') ? 'injected' : 'bad'),
+    // Of `injected_elsewhere` the last word.
+    span(origin.slice(-9), origin.startsWith('injected') ? 'injected' : 'bad'),
     span(called, 'strong'),
     span(outcome),
     span(status === null ? '-' : String(status)),
