@@ -12,7 +12,13 @@ beforeAll(async () => {
 afterAll(() => rm(experiments, { recursive: true, force: true }))
 
 /** A minute of ten calls a second, of which one failed and two were ended by a fault. */
-const POINTS = { calls: [null, 10], real: [null, 1], injected: [null, 2], squall: [null, 0] }
+const POINTS = {
+  calls: [null, 10],
+  real: [null, 1],
+  injected: [null, 2],
+  squall: [null, 0],
+  injected_elsewhere: [null, 0],
+}
 const LATENCIES = {
   p50: [null, 0.1],
   p95: [null, 0.2],
