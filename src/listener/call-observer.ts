@@ -72,7 +72,7 @@ export class CallObserver implements Observer {
       this.#coding,
       this.#bounds.limit,
       (text, from) => signIn(text, from, !this.#sawEventIds),
-      (frame, mark) => this.#event(frame, mark),
+      (frame, before) => this.#event(frame, before),
       this.#bounds.memory,
     )
   }

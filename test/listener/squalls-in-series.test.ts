@@ -65,7 +65,7 @@ async function judged(ask: Awaited<ReturnType<typeof inSeries>>['ask']): Promise
   return `${JSON.stringify(headers)} ${text}`
 }
 
-const FLAGS = ['--header-faults', '--task-window', '100ms']
+const FLAGS = ['--header-faults', '--task-window', '1s']
 
 describe.each(APPS)('errors of another Squall, %s engine, %s', (engine, form, app) => {
   it('have an origin of their own with --trust-markers', async () => {

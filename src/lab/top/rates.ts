@@ -1,4 +1,3 @@
-import { noCounts, ORIGINS } from '../../telemetry/outcome-index.ts'
 import type { Snapshot } from './read-snapshot.ts'
 
 type Tool = Snapshot['tools'][number]
@@ -18,7 +17,8 @@ export interface SidecarRates extends Rates {
   readonly tools: ReadonlyMap<string, Rates>
 }
 
-const NO_CALLS: ByOrigin = noCounts()
+const ORIGINS = ['real', 'injected', 'squall', 'injected_elsewhere'] as const
+const NO_CALLS: ByOrigin = { real: 0, injected: 0, squall: 0, injected_elsewhere: 0 }
 const NOTHING: Rates = { calls: 0, injected: 0, real: 0, squall: 0 }
 const ALL_MEMBERS = ['calls', 'injected', 'real', 'squall'] as const
 

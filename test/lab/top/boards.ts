@@ -71,10 +71,10 @@ export function tool(
   squall = 0,
   client?: readonly [number, number, number],
 ): object {
-  const errors = { real, injected, squall }
+  const errors = { real, injected, squall, injected_elsewhere: 0 }
   return {
     tool: name,
-    calls: { real: real + 100, injected, squall },
+    calls: { real: real + 100, injected, squall, injected_elsewhere: 0 },
     errors,
     ...(client && { client: latencies(client) }),
   }

@@ -84,7 +84,7 @@ it('writes the state of several sidecars as lines or JSON without a screen, and 
       { name: 'two', state: 'on', on: 1, of: 1, matched: 1, sampled: 1, applied: 1 },
     ],
     tools: [
-      { tool: 'probe', calls: 4, injected: 4, real: 0, squall: 0 },
+      { tool: 'probe', calls: 4, injected: 4, real: 0, squall: 0, elsewhere: 0 },
       { tool: '\ufffd]0;owned\ufffd\ufffd2J\ufffdtool', calls: 1, injected: 0 },
     ],
     faults: [{ called: 'probe' }, { called: 'probe' }, { called: 'probe' }, { called: 'probe' }],

@@ -138,9 +138,9 @@ it('shows all columns on 200 columns, beside each other, and one sidecar alone',
  slow-search   delay+abort  on               120        40        40       1
  never-called  abort        IDLE               0         0         0       1
 
- TOOL         CALLS/S   INJ/S  REAL/S      P50      P95      P99     CALLS  INJECTED     REAL  SQUALL
- search           8.0     8.0       0  2.10 ms    60 ms   1.20 s       111        10        1       0
- list_orders      101       0     1.0  1.50 ms  4.00 ms  9.00 ms       101         0        1       0
+ TOOL         CALLS/S   INJ/S  REAL/S      P50      P95      P99     CALLS  INJECTED     REAL  SQUALL  ELSEWHERE
+ search           8.0     8.0       0  2.10 ms    60 ms   1.20 s       111        10        1       0          0
+ list_orders      101       0     1.0  1.50 ms  4.00 ms  9.00 ms       101         0        1       0          0
 
  LAST ERRORS  ORIGIN    CALLED       OUTCOME     STATUS  COUNT  MESSAGE                     BY                 TRACE
  09:04:18     injected  search       http_error     503     10  injected by Squall: 503     slow-search/abort  4bf92f3577b34da6a3ce929d0e0e4736

@@ -106,7 +106,7 @@ function toneOf(value: number | undefined, tone: Tone): Tone {
 
 const ERROR_COLUMNS: readonly Column[] = [
   { title: 'LAST ERRORS', width: 11 },
-  { title: 'ORIGIN', width: 9 },
+  { title: 'ORIGIN', width: 8 },
   { title: 'CALLED', grow: 3 },
   { title: 'OUTCOME', width: 10, from: 120 },
   { title: 'STATUS', width: 6, align: 'right', from: 70 },
