@@ -5,7 +5,7 @@ const DETAIL = 'responses carry markers of another Squall; --trust-markers belie
 
 /** Believes markers of the upstream on request: any server could hide its errors behind one. */
 export class TrustedMarkers {
-  /** What is done with the markers; undefined before the first one. */
+  /** Says whether markers are believed; undefined before the first one. */
   seen: 'trusted' | 'ignored' | undefined
   readonly #trusted: boolean
   readonly #log: RareLog | undefined

@@ -76,6 +76,7 @@ it.each(['livez', 'metrics', 'api/errors'])(
     const socket = connect(Number(port), '127.0.0.1')
     sockets.push(socket)
     let responses = 0
+    const begun = once(socket, 'data')
     const all = new Promise<void>((resolve) => {
       let tail = ''
       socket.on('data', (bytes: Buffer) => {
@@ -86,7 +87,7 @@ it.each(['livez', 'metrics', 'api/errors'])(
       })
     })
     socket.write(`GET /${path} HTTP/1.1\r\nhost: ${host}\r\n\r\n`.repeat(total))
-    while (responses === 0) await once(socket, 'data')
+    await begun
     expect(await probe(`${squall.admin}/livez`)).toMatch('200')
     expect(responses).toBeLessThan(total)
     await all

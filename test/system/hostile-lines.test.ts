@@ -1,5 +1,4 @@
 // part: attacks
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
@@ -9,6 +8,7 @@ import type { Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
+import { startProgram } from '../support/program.ts'
 
 const SECONDS = Number(process.env['SQUALL_ATTACK_SECONDS'] ?? 10)
 const PROGRAM = new URL('../../dist/cli/main.js', import.meta.url).pathname
@@ -39,19 +39,20 @@ test.each([
     opened({ close: () => rm(directory, { recursive: true }) })
     const file = join(directory, 'longest-turn')
     const args = [PROGRAM, 'stdio', '--', process.execPath, '-e', server]
-    const squall = spawn(process.execPath, ['--import', LONGEST_TURN, ...args], {
-      env: { ...process.env, SQUALL_TEST_LONGEST_TURN: file, SQUALL_TEST_TURNS_AFTER: '1500' },
-    })
-    opened({ close: () => squall.kill('SIGKILL') })
-    squall.stdin.on('error', () => undefined)
-    squall.stdout.resume()
-    squall.stderr.resume()
+    const silent = ['-c', 'exec "$0" "$@" >/dev/null', process.execPath, ...args]
+    const env = {
+      NODE_OPTIONS: `--import ${LONGEST_TURN}`,
+      SQUALL_TEST_LONGEST_TURN: file,
+      SQUALL_TEST_TURNS_AFTER: '1500',
+    }
+    const squall = startProgram(silent, env, { program: '/bin/sh', open: true })
+    opened({ close: () => squall.kill() })
+    const input = squall.child.stdin!
     const until = performance.now() + 1_500 + SECONDS * 1000
-    if (isClient) await flood(squall.stdin, until)
+    if (isClient) await flood(input, until)
     else await sleep(1_500 + SECONDS * 1000)
-    const ended = once(squall, 'exit')
-    squall.stdin.end()
-    await ended
+    input.end()
+    await squall.ended
     const longest = Number(readFileSync(file, 'utf8'))
     console.log(JSON.stringify({ isClient, longest }))
     expect(longest).toBeGreaterThan(0)

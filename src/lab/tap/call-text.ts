@@ -8,7 +8,7 @@ const CLIENT = 18
 const SESSION = 8
 const LATENCY = 9
 const OUTCOME = 17
-/** Of `injected_elsewhere` the last word. */
+/** The origin as one word: the last one of `injected_elsewhere`. */
 const ORIGIN = 9
 /** From this width on, client and session are columns; below, they follow where they are known. */
 const WIDE = 120

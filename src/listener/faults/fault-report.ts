@@ -145,7 +145,8 @@ class ExchangeReport implements FaultListener {
     }
     const at = now()
     recent.add({ at, entry })
-    if (injections !== 'off' && this.#sample.admits(at)) logger.info(entry, 'fault injected')
+    if (injections === 'off' || !this.#sample.admits(at)) return
+    logger.info(entry, isLater ? 'injected fault goes on' : 'fault injected')
   }
 
   effectsOn(call: Call): readonly FaultEffect[] {

@@ -124,7 +124,7 @@ export function errorLines(errors: readonly ErrorKind[], width: number): Table {
 function errorRow({ origin, called, outcome, status, ...kind }: ErrorKind): readonly Span[] {
   return [
     span(timeOfDay(kind.last), 'quiet'),
-    // Of `injected_elsewhere` the last word.
+    // `injected_elsewhere` is shown by its last word.
     span(origin.slice(-9), origin.startsWith('injected') ? 'injected' : 'bad'),
     span(called, 'strong'),
     span(outcome),
