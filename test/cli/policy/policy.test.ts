@@ -83,7 +83,10 @@ describe('squall hook', () => {
     [{ tool_input: '{"namespace":"prod"}' }, 'names production'],
     [{ tool_input: {}, url: 'http://mcp.prod.svc' }, 'names production'],
     [{ tool_input: { faults: ['reset'] } }, 'no numeric gate'],
-    [{ tool_input: { command: 'npx squall approve 3f9c1a07be' } }, 'only a person at a terminal may'],
+    [
+      { tool_input: { command: 'npx squall approve 3f9c1a07be' } },
+      'only a person at a terminal may',
+    ],
     [{ tool_name: 'x' }, 'it has no tool_input'],
   ])('refuses %j with exit code 2', async (event, wanted) => {
     const { code, stdout, stderr } = await hook(JSON.stringify(event))
