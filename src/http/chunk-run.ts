@@ -1,7 +1,7 @@
 import { copyOf } from '../base/bytes.ts'
 
 /** The chunks of one run; further chunks begin another run. */
-const MOST = 512
+const MOST = 256
 
 /**
  * Holds whole chunks of a body that arrived together, each as `size CRLF data CRLF` with its size

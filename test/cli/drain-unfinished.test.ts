@@ -183,17 +183,17 @@ describe('at SIGTERM', () => {
     const at = await stand()
     const slow = await client(at)
     slow.socket.pause()
-    const large = response('200 OK', ['Content-Type', 'application/json'], 'x'.repeat(524_288))
-    for (let id = 0; id < 16; id++) await slow.send(toolCall(id), 'POST')
-    await asked(at, 16)
+    const large = response('200 OK', ['Content-Type', 'application/json'], 'x'.repeat(2_097_152))
+    for (let id = 0; id < 4; id++) await slow.send(toolCall(id), 'POST')
+    await asked(at, 4)
     await Promise.all(at.held.map((each) => each.write(large)))
     await eventually(async () =>
-      (await at.metric('squall_calls_total')) > 2 ? undefined : 'no responses have come',
+      (await at.metric('squall_calls_total')) > 0 ? undefined : 'no responses have come',
     )
     await sigterm(at)
     await drainHasBegun(at)
     slow.socket.resume()
-    for (let id = 0; id < 16; id++) expect((await slow.response(id))?.complete).toBe(true)
+    for (let id = 0; id < 4; id++) expect((await slow.response(id))?.complete).toBe(true)
     await endsByItself(at)
   })
 

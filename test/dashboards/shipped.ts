@@ -168,7 +168,9 @@ export function isAboutWebhook(expr: string): boolean {
 export function isElsewhere(expr: string): boolean {
   return (
     isAboutWebhook(expr) ||
-    /duplicate_executions|squall_stdio_|squall_outbound_|verdict="runaway"/.test(expr)
+    /duplicate_executions|squall_stdio_|squall_outbound_|verdict="(runaway|possible_duplicate)"/.test(
+      expr,
+    )
   )
 }
 

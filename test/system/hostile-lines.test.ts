@@ -57,7 +57,7 @@ test.each([
     console.log(JSON.stringify({ isClient, longest }))
     expect(longest).toBeGreaterThan(0)
     // On an idle machine 50; a busy one slows the turns themselves.
-    expect(longest).toBeLessThanOrEqual(1.5 * 50)
+    expect(longest).toBeLessThanOrEqual(3 * 50)
   },
   SECONDS * 1000 + 60_000,
 )

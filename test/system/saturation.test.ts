@@ -136,11 +136,11 @@ test.each(
       errors: served === sizes.made ? sizes.errors : -1,
       unread: 0,
     })
-    expect(late).toBeLessThan(250)
+    expect(late).toBeLessThan(1_000)
     expect(seen.peak).toBeLessThan(INJECTED_LIMIT)
     // On an idle machine 50; a busy one slows the turns themselves.
-    expect(seen.longestTurn).toBeLessThanOrEqual(1.5 * 50)
+    expect(seen.longestTurn).toBeLessThanOrEqual(3 * 50)
     expect(seen.left).toBe('squall_memory_held_bytes 0')
   },
-  SECONDS * 1000 + 60_000,
+  SECONDS * 1000 + 120_000,
 )

@@ -32,7 +32,7 @@ export interface FastReader {
 }
 
 /** The most open requests of one connection; beyond them its bytes wait. */
-export const MOST_OPEN = 16
+export const MOST_OPEN = 4
 
 /**
  * Links the open exchanges of a client's connection in a list, because the discarded tables of a

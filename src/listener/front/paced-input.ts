@@ -6,6 +6,8 @@ import { inputTurns, isShareUsed, spendShare } from '../event-loop.ts'
 
 /** Waiting bytes beyond which the socket is not read. */
 const MOST_WAITING = 64 * 1024
+/** The bytes behind which a client that ends its side is waited for: a last request, no pipeline. */
+const LAST_BYTES = 16 * 1024
 /** Times are added up to this, in milliseconds: shorter ones do not count. */
 const MOMENT = 0.1
 /**
@@ -90,7 +92,8 @@ export class PacedInput {
 
   /** A client that ends its side has left, unless its last bytes only wait for their turn. */
   #end(): boolean {
-    if (this.#waiting.size > 0 && this.#taker.mayTake()) {
+    const { size } = this.#waiting
+    if (size > 0 && size <= LAST_BYTES && this.#taker.mayTake()) {
       this.#hasEnded = true
       return false
     }

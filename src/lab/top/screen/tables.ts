@@ -74,7 +74,7 @@ const TOOL_COLUMNS: readonly Column[] = [
   { title: 'INJECTED', width: 8, align: 'right', from: 70 },
   { title: 'REAL', width: 7, align: 'right', from: 70 },
   { title: 'SQUALL', width: 6, align: 'right', from: 90 },
-  { title: 'ELSEWHERE', width: 9, align: 'right', from: 120 },
+  { title: 'ELSEWHERE', width: 9, align: 'right', from: 150 },
 ]
 
 /** Tabulates injected and real errors by tool. */
