@@ -14,6 +14,11 @@ export class Fifo<T> {
     return this.#items[this.#taken]
   }
 
+  /** The item that was added last; undefined when there is none. */
+  get last(): T | undefined {
+    return this.#items.at(-1)
+  }
+
   push(item: T): void {
     this.#items.push(item)
   }

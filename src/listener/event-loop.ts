@@ -182,7 +182,7 @@ export function spendShare(time: number): boolean {
     if (spent === 0) setImmediate(resetShare)
     spent += time
   }
-  return spent > SHARE
+  return isShareUsed()
 }
 
 /**

@@ -126,8 +126,7 @@ export class MemoryBudget implements Room, Keeping {
   }
 
   /**
-   * Ends the longest stalled connections while the limit is exceeded. Called once a
-   * second.
+   * Ends the longest stalled connections while the limit is exceeded. Called once a second.
    */
   relieve(now: number): void {
     for (const exchange of this.#stalled) {

@@ -187,23 +187,22 @@ export class Relay implements ResponseSink, ExchangeListener {
   /** Stops the clock, and asks for a pause when other calls must be served. */
   #paced(more: boolean): boolean {
     if (!spendShare(this.#stop())) return more
-    // The client may drain within this tick, which must not resume the upstream.
-    this.#isWanted = more
-    if (!this.#isResting) {
-      this.#isResting = true
-      void nextLoop().then(() => this.#rested())
-    }
-    return false
+    return this.#rest(more, (resume) => void nextLoop().then(resume))
   }
 
   /** Stops the clock, and asks for a pause until other responses are read. */
   #waitInCrowd(more: boolean): boolean {
     this.tickEnded()
+    return this.#rest(more, (resume) => crowd.wait((this.#place ||= crowd.enter()), resume))
+  }
+
+  /** Asks for a pause, until `wait` calls what it gets. */
+  #rest(more: boolean, wait: (resume: () => void) => void): boolean {
+    // The client may drain within this tick, which must not resume the upstream.
     this.#isWanted = more
     if (!this.#isResting) {
       this.#isResting = true
-      this.#place ||= crowd.enter()
-      crowd.wait(this.#place, () => this.#rested())
+      wait(() => this.#rested())
     }
     return false
   }

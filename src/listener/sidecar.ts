@@ -179,7 +179,6 @@ export class Sidecar {
     this.#outbound = new OutboundListeners(outbound, {
       counts: this.#outboundCounts,
       faults: faults?.connections,
-      // Bytes that a fault holds take no room from calls.
       memory: this.memory,
       rareLog,
       dialled: this.#dialled,

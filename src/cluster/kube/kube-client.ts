@@ -59,14 +59,12 @@ export class KubeClient {
   /** The client certificate of the pool. */
   #certificate: string | undefined
   #aheadMs = 0
-  /** When requests are no longer repeated, by `performance.now()`. */
+  /** The time until which requests are repeated, by `performance.now()`; 0 repeats none. */
   readonly #until: number
-  readonly #isPatient: boolean
 
   /** Repeats requests that an API server did not serve for `patienceMs` from now. */
   constructor(access: ClusterAccess, userAgent: string, patienceMs = 0) {
-    this.#isPatient = patienceMs > 0
-    this.#until = performance.now() + patienceMs
+    this.#until = patienceMs > 0 ? performance.now() + patienceMs : 0
     this.namespace = access.namespace
     this.name = access.name
     this.#access = access
@@ -263,8 +261,8 @@ export class KubeClient {
 
   /** Shortens a time limit to what is left of the patience, if there was any. */
   #within(timeoutMs: number): number {
-    const left = this.#until - performance.now()
-    return this.#isPatient ? Math.min(timeoutMs, Math.max(left, LAST_MS)) : timeoutMs
+    if (this.#until === 0) return timeoutMs
+    return Math.min(timeoutMs, Math.max(this.#until - performance.now(), LAST_MS))
   }
 
   #pathOf({ path, query = {} }: Pick<KubeRequest, 'path' | 'query'>): string {

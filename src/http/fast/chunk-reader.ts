@@ -48,7 +48,8 @@ export class ChunkReader {
   }
 
   /**
-   * Reads bytes up to `end`, or up to the end of a run after which no more are wanted. With `unsupported`, the kept bytes (`takeKept`) precede those at `at`.
+   * Reads bytes up to `end`, or up to the end of a run after which no more are wanted. With
+   * `unsupported`, the kept bytes (`takeKept`) precede those at `at`.
    */
   read(bytes: Buffer, from: number, end: number, taker: PieceTaker): ChunksState {
     this.at = from

@@ -50,8 +50,6 @@ export class Pump implements Stalled {
   readonly #parts: PumpParts
   #to: Socket | undefined
   readonly #queue = new Fifo<Piece>()
-  /** The piece that was queued last; it may have been sent. */
-  #last: Piece | undefined
   #waiting = 0
   /** The memory of the waiting pieces. */
   #weight = 0
@@ -167,8 +165,8 @@ export class Pump implements Stalled {
 
   /** Puts small pieces that arrive together in one block; returns false for another piece. */
   #join(bytes: Buffer): boolean {
-    const last = this.#last
-    if (last?.block === undefined || this.#queue.length === 0) return false
+    const { last } = this.#queue
+    if (last?.block === undefined) return false
     const used = last.bytes.byteOffset - last.block.byteOffset + last.bytes.length
     const isLate = this.lastAt - last.arrived > TOGETHER && !this.#parts.effects().blackhole
     if (isLate || used + bytes.length > BLOCK) return false
@@ -183,8 +181,7 @@ export class Pump implements Stalled {
     block?.set(bytes)
     const weight = PIECE + (block ?? bytes).length
     const kept = block?.subarray(0, bytes.length) ?? bytes
-    this.#last = { bytes: kept, block, weight, arrived: this.lastAt, luck: Math.random() }
-    this.#queue.push(this.#last)
+    this.#queue.push({ bytes: kept, block, weight, arrived: this.lastAt, luck: Math.random() })
     this.#weight += weight
     return weight
   }
