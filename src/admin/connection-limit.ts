@@ -12,35 +12,26 @@ const LINES = 4
  * limit, connections end after their response. Pipelined requests wait for the response before.
  */
 export function serveWithin(limit: number, server: Server, handler: AdminHandler): void {
-  /** The least recently used first, each with its last response. */
-  const connections = new Map<Socket, ServerResponse | undefined>()
-  const inputs = new WeakMap<Socket, PacedInput>()
+  /** The least recently used first. */
+  const connections = new Map<Socket, Connection>()
   server.on('connection', (socket: Socket) => {
     if (connections.size >= limit) {
       const all = [...connections]
-      const [ended] = all.find(([, response]) => !isOpen(response)) ?? all[0]!
+      const [ended] = all.find(([, { isOpen }]) => !isOpen) ?? all[0]!
       connections.delete(ended)
       ended.destroy()
     }
-    connections.set(socket, undefined)
-    const requests = {
-      get oldest() {
-        return isOpen(connections.get(socket)) || undefined
-      },
-      get mayBegin() {
-        const response = connections.get(socket)
-        return !isOpen(response) || response?.req.complete === false
-      },
-    }
-    const input = pacedParser(socket, requests, LINES)
-    inputs.set(socket, input)
+    connections.set(socket, new Connection(socket))
     socket.once('close', () => connections.delete(socket))
   })
   const serve = (request: IncomingMessage, response: ServerResponse): void => {
+    const { socket } = request
+    const connection = connections.get(socket)
     // A connection that made room for another one is not served any more.
-    if (!connections.delete(request.socket)) return
-    connections.set(request.socket, response)
-    response.once('close', () => inputs.get(request.socket)?.resume())
+    if (connection === undefined) return
+    connections.delete(socket)
+    connections.set(socket, connection)
+    connection.respond(response)
     if (connections.size > limit / 2) response.shouldKeepAlive = false
     handler(request, response)
   }
@@ -49,6 +40,30 @@ export function serveWithin(limit: number, server: Server, handler: AdminHandler
   server.on('checkContinue', serve)
 }
 
-function isOpen(response: ServerResponse | undefined): boolean {
-  return response?.writableEnded === false
+/** A connection with one open request at a time. */
+class Connection {
+  readonly #input: PacedInput
+  #response: ServerResponse | undefined
+
+  constructor(socket: Socket) {
+    this.#input = pacedParser(socket, this, LINES)
+  }
+
+  /** True while a request has no whole response. */
+  get isOpen(): boolean {
+    return this.#response?.writableEnded === false
+  }
+
+  get oldest(): ServerResponse | undefined {
+    return this.isOpen ? this.#response : undefined
+  }
+
+  get mayBegin(): boolean {
+    return !this.isOpen || this.#response?.req.complete === false
+  }
+
+  respond(response: ServerResponse): void {
+    this.#response = response
+    response.once('close', () => this.#input.resume())
+  }
 }
