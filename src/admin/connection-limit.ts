@@ -59,7 +59,11 @@ class Connection {
   }
 
   get mayBegin(): boolean {
-    return !this.isOpen || this.#response?.req.complete === false
+    return !this.isOpen
+  }
+
+  get isArriving(): boolean {
+    return this.#response?.req.complete === false
   }
 
   respond(response: ServerResponse): void {

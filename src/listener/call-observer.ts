@@ -17,7 +17,7 @@ import type { Telemetry } from '../telemetry/telemetry.ts'
 import type { CallEntry } from './call-entry.ts'
 import { codingOf, decodedLimit, decodeWhole, type Coding } from '../http/content-coding.ts'
 import type { InFlightRequests } from './in-flight-requests.ts'
-import { heavyWork } from './event-loop.ts'
+import { heavyWork } from '../base/event-loop.ts'
 import type { Observer, ObserverBounds } from './observer.ts'
 import { SseWatch } from './sse-watch.ts'
 

@@ -1,5 +1,5 @@
 import { getHeapStatistics } from 'node:v8'
-import { heavyWork } from './event-loop.ts'
+import { heavyWork } from '../base/event-loop.ts'
 import type { Keeping, Kept, MessageRoom, Room } from '../base/room.ts'
 
 /** Measures that the budget takes when memory is short. */

@@ -3,7 +3,7 @@ import type { HeaderLines, ResponseHead } from '../http/headers.ts'
 import { keepsMethod } from '../http/redirect-target.ts'
 import type { Failure, ResponseSink, Transfer } from '../http/transfer.ts'
 import type { Exchange, ExchangeListener } from './exchange.ts'
-import { crowd, nextLoop, spendShare } from './event-loop.ts'
+import { crowd, nextLoop, spendShare } from '../base/event-loop.ts'
 import type { Observer } from './observer.ts'
 
 /** Receives the events of a relay. */

@@ -7,7 +7,7 @@ import type { EmitFrame, SseFrame } from '../mcp/sse-framer.ts'
 import { type ReadMessages, keepRead, readOf } from '../mcp/read-messages.ts'
 import { SseFramer } from '../mcp/sse-framer.ts'
 import { decodedLimit, decoderFor, type Coding } from '../http/content-coding.ts'
-import { HEAVY, OrderedWork } from './event-loop.ts'
+import { HEAVY, OrderedWork } from '../base/event-loop.ts'
 
 /** The bound on coded bytes that wait for the decoder. */
 const MOST_QUEUED = 1024 * 1024

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import type { Client, Dispatcher } from 'undici'
 import { afterReads } from '../base/after-reads.ts'
 import type { Connector } from './connector.ts'
+import { paceReads } from './paced-reads.ts'
 import { RequestHeadWriter } from './request-head-writer.ts'
 import type { ConnectionEvents, PooledConnection } from './connection-pool.ts'
 import { SocketGuard } from './socket-guard.ts'
@@ -89,6 +90,7 @@ export class UndiciConnection implements PooledConnection {
     this.guard.attach(socket)
     this.head.attach(socket)
     this.statusLine.attach(socket)
+    paceReads(socket)
     socket.once('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'ECONNRESET' || error.code === 'EPIPE') this.fate = 'reset'
       else if (this.fate === 'open') this.fate = 'broken'

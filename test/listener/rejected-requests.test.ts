@@ -150,38 +150,42 @@ describe('behind a request that ends its connection', () => {
  * A client that pipelines without end and reads nothing makes a server that starts every request
  * hold them all, with their bodies and connections to the upstream.
  */
-test('pipelined requests beyond four wait until those before them are answered', async () => {
-  const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
-  const held: (() => void)[] = []
-  let open = false
-  const squall = opened(
-    await startSidecar({
-      upstream: {
-        script: (each) => {
-          if (open || each.request.method === 'GET') void each.write(OK)
-          else held.push(() => void each.write(OK))
+test.each([6, 7])(
+  'pipelined requests of %i lines wait until the first are answered',
+  async (lines) => {
+    const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
+    const held: (() => void)[] = []
+    let open = false
+    const squall = opened(
+      await startSidecar({
+        upstream: {
+          script: (each) => {
+            if (open || each.request.method === 'GET') void each.write(OK)
+            else held.push(() => void each.write(OK))
+          },
         },
-      },
-    }),
-  )
-  const client = opened(await RawClient.connect(squall.port))
-  const total = 1000
-  const calls = Array.from({ length: total }, (_, id) =>
-    toolCall(id, 'echo', 'Content-Language: en\r\n'),
-  )
-  const sent = client.send(calls.join(''), 'POST')
-  await squall.app.received(4)
-  // These are read behind whatever is read of the first connection.
-  const other = opened(await RawClient.connect(squall.port))
-  for (let i = 0; i < 10; i++) {
-    await other.send(`${GET}\r\n`, 'GET')
-    expect((await other.response(i))?.status).toBe(200)
-  }
-  // All requests of the piece in which the fourth comes are begun.
-  expect(held.length).toBeGreaterThanOrEqual(4)
-  expect(held.length).toBeLessThan(24)
-  open = true
-  for (const response of held) response()
-  await sent
-  expect((await client.response(total - 1))?.status).toBe(200)
-})
+      }),
+    )
+    const client = opened(await RawClient.connect(squall.port))
+    const total = 1000
+    const calls = Array.from({ length: total }, (_, id) =>
+      // node:http gets 48 lines at a time: of these, whole requests or a part of the last one.
+      toolCall(id, 'echo', lines === 6 ? '' : 'Content-Language: en\r\n'),
+    )
+    const sent = client.send(calls.join(''), 'POST')
+    await squall.app.received(4)
+    // These are read behind whatever is read of the first connection.
+    const other = opened(await RawClient.connect(squall.port))
+    for (let i = 0; i < 10; i++) {
+      await other.send(`${GET}\r\n`, 'GET')
+      expect((await other.response(i))?.status).toBe(200)
+    }
+    // All requests of the piece in which the fourth comes are begun.
+    expect(held.length).toBeGreaterThanOrEqual(4)
+    expect(held.length).toBeLessThan(24)
+    open = true
+    for (const response of held) response()
+    await sent
+    expect((await client.response(total - 1))?.status).toBe(200)
+  },
+)

@@ -20,6 +20,11 @@ export interface LoadOptions {
   /** The text of a rules file. */
   readonly rules?: string
   readonly flags?: readonly string[]
+  /**
+   * Turns are measured from this many milliseconds on, as first calls run code that is not compiled
+   * yet.
+   */
+  readonly turnsAfter?: number
 }
 
 /** The state of a sidecar under load. */
@@ -43,7 +48,7 @@ const LONGEST_TURN = new URL('./longest-turn.mjs', import.meta.url).href
 
 /** Runs a load against a sidecar in its own process, with the memory that injection gives it. */
 export async function underLoad(
-  { upstream, engine, seconds, rules, flags = [] }: LoadOptions,
+  { upstream, engine, seconds, rules, flags = [], turnsAfter = 0 }: LoadOptions,
   load: (load: Load) => Promise<void>,
 ): Promise<UnderLoad> {
   const directory = mkdtempSync(join(tmpdir(), 'squall-'))
@@ -56,10 +61,13 @@ export async function underLoad(
     process: {
       flags: [...ruled, '--engine', engine, ...flags],
       nodeOptions: `${INJECTED_NODE_OPTIONS} --import ${LONGEST_TURN}`,
-      env: { SQUALL_TEST_LONGEST_TURN: turns },
+      env: {
+        SQUALL_TEST_LONGEST_TURN: turns,
+        ...(turnsAfter > 0 && { SQUALL_TEST_TURNS_AFTER: String(turnsAfter) }),
+      },
     },
   })
-  process.kill(squall.pid, 'SIGUSR2')
+  if (turnsAfter === 0) process.kill(squall.pid, 'SIGUSR2')
   let died: UnderLoad['died']
   void squall.ended.then((how) => (died = how))
   const watch = { peak: 0, waits: [] as number[] }

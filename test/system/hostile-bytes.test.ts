@@ -7,7 +7,7 @@ import { INJECTED_LIMIT } from '../support/sidecar-process.ts'
 import { type Load, underLoad } from '../support/under-load.ts'
 import { startUpstream } from '../support/upstream.ts'
 
-const SECONDS = Number(process.env['SQUALL_ATTACK_SECONDS'] ?? 4)
+const SECONDS = Number(process.env['SQUALL_ATTACK_SECONDS'] ?? 10)
 const SIZE = 70_000
 
 const RESULT = '{"jsonrpc":"2.0","id":1,"result":{"content":[]}}'
@@ -96,7 +96,13 @@ test.each(
     )
     try {
       const seen = await underLoad(
-        { upstream: `http://127.0.0.1:${port}`, engine, seconds: SECONDS, flags },
+        {
+          upstream: `http://127.0.0.1:${port}`,
+          engine,
+          seconds: SECONDS,
+          flags,
+          turnsAfter: 2_000,
+        },
         async (load) => {
           await Promise.all(Array.from({ length: clients }, () => client(request, load)))
         },
@@ -104,9 +110,9 @@ test.each(
       console.log(JSON.stringify({ engine, name, ...seen }))
       expect(seen.died).toBeUndefined()
       expect(seen.peak).toBeLessThan(INJECTED_LIMIT)
-      // On an idle machine mostly below 50; one that is shared slows the turns themselves.
-      expect(seen.longestTurn).toBeLessThanOrEqual(6 * 50)
-      expect(seen.slowest).toBeLessThan(1_000)
+      // On an idle machine below 50; one that is shared slows the turns themselves.
+      expect(seen.longestTurn).toBeLessThanOrEqual(2 * 50)
+      expect(seen.slowest).toBeLessThan(500)
       expect(seen.left).toBe('squall_memory_held_bytes 0')
     } finally {
       await close()

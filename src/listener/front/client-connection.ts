@@ -59,10 +59,12 @@ export class ClientConnection extends Chain<OpenExchange> {
     this.memory = memory
   }
 
-  /** True while another request may begin, or the body of the last one is arriving. */
   get mayBegin(): boolean {
-    if (this.#ignored > MOST_OPEN) return false
-    return this.size < MOST_OPEN || this.newest?.body.arrived === false
+    return this.size < MOST_OPEN && this.#ignored <= MOST_OPEN
+  }
+
+  get isArriving(): boolean {
+    return this.newest?.body.arrived === false && this.#ignored <= MOST_OPEN
   }
 
   /** Ignores a request that came too late; stops reading after too many of them. */

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { asBuffer } from '../../base/bytes.ts'
 import { Pieces } from '../../base/pieces.ts'
-import { inputTurns, isShareUsed, spendShare } from '../event-loop.ts'
+import { inputTurns, isShareUsed, spendShare } from '../../base/event-loop.ts'
 
 /** Waiting bytes beyond which the socket is not read. */
 const MOST_WAITING = 64 * 1024
@@ -21,14 +21,18 @@ const LF = 10
 interface Requests {
   /** Undefined while no request is open. */
   readonly oldest: unknown
-  /** True while another request may begin, or the body of the last one is arriving. */
+  /** True while another request may begin. */
   readonly mayBegin: boolean
+  /** True while the body of the last request is arriving. */
+  readonly isArriving: boolean
 }
 
 /** Reads the bytes of a client. */
 export interface InputTaker {
   /** Returns false while later bytes must wait. */
   mayTake(): boolean
+  /** The lines that it gets at a time. */
+  readonly lines: number
   /** Takes the next bytes, at most one request of them; returns their number. */
   take(bytes: Buffer): number
 }
@@ -41,7 +45,6 @@ export class PacedInput {
   readonly #socket: Socket
   readonly #connection: Requests
   readonly #taker: InputTaker
-  readonly #lines: number
   readonly #waiting = new Pieces()
   /** The bytes behind those that are being taken. */
   #behind: Buffer | undefined
@@ -49,12 +52,10 @@ export class PacedInput {
   #isStopped = false
   #hasEnded = false
 
-  /** Offers at most `lines` lines at a time. */
-  constructor(socket: Socket, connection: Requests, taker: InputTaker, lines = Infinity) {
+  constructor(socket: Socket, connection: Requests, taker: InputTaker) {
     this.#socket = socket
     this.#connection = connection
     this.#taker = taker
-    this.#lines = lines
     // Instead of the stream, which would schedule a tick for each piece and keep what it cannot pass.
     socket.push = (chunk: Buffer | null) => (chunk === null ? this.#end() : this.#arrived(chunk))
   }
@@ -128,7 +129,8 @@ export class PacedInput {
         this.#wait(rest)
         return
       }
-      const next = this.#lines === Infinity ? rest : firstLines(rest, this.#lines)
+      const { lines } = this.#taker
+      const next = lines === Infinity ? rest : firstLines(rest, lines)
       this.#behind = rest.subarray(next.length)
       const taken = this.#taker.take(next)
       // Released meanwhile.
@@ -157,13 +159,17 @@ export function pacedParser(socket: Socket, connection: Requests, lines = LINES)
   socket.on('data', nothing).off('data', nothing)
   const parse = socket.listeners('data').at(-1) as (bytes: Buffer) => void
   const taker: InputTaker = {
-    mayTake: () => connection.mayBegin && !socket.isPaused(),
+    mayTake: () => (connection.mayBegin || connection.isArriving) && !socket.isPaused(),
+    get lines() {
+      // Where only a body may end, the requests behind its end must wait.
+      return connection.mayBegin ? lines : 1
+    },
     take: (bytes) => {
       if (!socket.destroyed) parse.call(socket, bytes)
       return bytes.length
     },
   }
-  const input = new PacedInput(socket, connection, taker, lines)
+  const input = new PacedInput(socket, connection, taker)
   socket.on('resume', () => input.resume())
   return input
 }

@@ -3,6 +3,7 @@ import { CHUNKED, ResponseReader } from '../../http/fast/response-reader.ts'
 import { ChunkReader, type PieceTaker } from '../../http/fast/chunk-reader.ts'
 import { afterReads } from '../../base/after-reads.ts'
 import { copyOf } from '../../base/bytes.ts'
+import { deferRead } from '../../base/event-loop.ts'
 import type { ChunkRun } from '../../http/chunk-run.ts'
 import type { Failure } from '../../http/transfer.ts'
 import { ConnectError, type Connector } from '../connector.ts'
@@ -72,8 +73,9 @@ export class FastConnection implements PooledConnection, PieceTaker {
   /** Remaining bytes of a body of known length, or `CHUNKED`; undefined before the headers. */
   #left: number | undefined
   paused = false
-  /** The bytes of a read that came after a pause. */
+  /** The bytes of a read that came after a pause, or that wait for their share of the event loop. */
   #rest: Buffer | undefined
+  #isDeferred = false
   #reset = false
   #idleLimit = Infinity
   /** A failure found on this side; reported when the connection has closed. */
@@ -114,7 +116,7 @@ export class FastConnection implements PooledConnection, PieceTaker {
   }
 
   resume(): void {
-    if (!this.paused) return
+    if (!this.paused || this.#isDeferred) return
     this.paused = false
     this.#readRest()
     if (!this.paused) this.#socket.resume()
@@ -187,31 +189,41 @@ export class FastConnection implements PooledConnection, PieceTaker {
   }
 
   #read(size: number): void {
-    if (this.#bridge !== undefined) {
-      if (!this.#bridge.feed(Buffer.from(this.#input!.subarray(0, size)))) this.#pause()
-      return
-    }
-    try {
-      this.#response(size)
-    } catch (error) {
-      this.#fail({ kind: 'protocol', message: (error as Error).message })
-    }
+    const input = this.#input!
+    // Bytes that nobody waits for must end the connection before it gets another request.
+    const isExpected = this.#user !== undefined || this.#bridge !== undefined
+    if (isExpected && deferRead(size, () => this.#continue())) {
+      this.#isDeferred = true
+      this.#rest = copyOf(input, 0, size)
+      this.#pause()
+    } else this.#take(input, size)
+  }
+
+  #continue(): void {
+    this.#isDeferred = false
+    this.resume()
   }
 
   #readRest(): void {
     const rest = this.#rest
     this.#rest = undefined
-    if (rest === undefined || this.#user === undefined) return
+    if (rest !== undefined) this.#take(rest, rest.length)
+  }
+
+  #take(input: Buffer, size: number): void {
+    if (this.#bridge !== undefined) {
+      if (!this.#bridge.feed(Buffer.from(input.subarray(0, size)))) this.#pause()
+      return
+    }
     try {
-      this.#chunked(rest, 0, rest.length)
+      this.#response(input, size)
     } catch (error) {
       this.#fail({ kind: 'protocol', message: (error as Error).message })
     }
   }
 
-  #response(size: number): void {
+  #response(input: Buffer, size: number): void {
     const user = this.#user
-    const input = this.#input!
     if (user === undefined || this.#waiting !== undefined) {
       // Unsolicited bytes must not be read as the response to the next request.
       if (!isBlank(input, 0, size)) this.#fail(CLOSED)
@@ -310,13 +322,13 @@ export class FastConnection implements PooledConnection, PieceTaker {
   }
 
   #closed(): void {
+    // No more comes: what has come is read without a pause.
+    while (this.#rest !== undefined) this.#readRest()
     if (this.#bridge !== undefined) {
       this.#bridge.disconnected()
       return
     }
     this.alive = false
-    // No more comes: what has come is read without a pause.
-    while (this.#rest !== undefined) this.#readRest()
     const user = this.#user
     this.#user = undefined
     this.#events.disconnected(this)

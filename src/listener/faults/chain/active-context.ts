@@ -5,7 +5,7 @@ import { callerText } from '../../../http/caller-identity.ts'
 import { type ResponseHead, headerValue, headerValues } from '../../../http/headers.ts'
 import type { Call, ClientInfo } from '../../../mcp/call.ts'
 import type { MatchedRule } from '../../../rules/select/matched-rule.ts'
-import { nextLoop } from '../../event-loop.ts'
+import { nextLoop } from '../../../base/event-loop.ts'
 import type {
   ExchangeContext,
   FaultListener,

@@ -1,6 +1,6 @@
 import { CutResponse } from '../../../filters/lib/cut-response.ts'
 import type { Frame, Verdict } from '../../../filters/fault.ts'
-import { heavyWork } from '../../event-loop.ts'
+import { heavyWork } from '../../../base/event-loop.ts'
 import type { NotApplicableReason } from '../exchange-context.ts'
 import type { ActiveFault } from './active-fault.ts'
 import {

@@ -2,7 +2,7 @@ import type { Message } from '../../../mcp/json-rpc.ts'
 import type { Frame, InjectedReply } from '../../../filters/fault.ts'
 import { Fifo } from '../../../base/fifo.ts'
 import type { Room } from '../../../base/room.ts'
-import { SLICE, nextLoop } from '../../event-loop.ts'
+import { SLICE, nextLoop } from '../../../base/event-loop.ts'
 
 /** A part of a response as the upstream sent it. */
 export interface UpstreamFrame extends Frame {

@@ -6,7 +6,7 @@ import type { CallFaults } from '../call-faults.ts'
 import { PieceQueue } from './frame.ts'
 import { hasNoBody, withMarkers } from '../emit/injected-response.ts'
 import type { ExchangeFaults } from '../exchange-faults.ts'
-import { SLICE, nextLoop } from '../../event-loop.ts'
+import { SLICE, nextLoop } from '../../../base/event-loop.ts'
 import { type OutputFlow, outputLayer } from './output-layer.ts'
 
 /** The waiting bytes beyond which the upstream is asked to pause. */

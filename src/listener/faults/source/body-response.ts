@@ -7,7 +7,7 @@ import { jsonWeight } from '../../../base/json/json-weight.ts'
 import type { Failure } from '../../../http/transfer.ts'
 import { HoldTimer } from '../../hold-watch.ts'
 import { decodeWhole, decodedLimit } from '../../../http/content-coding.ts'
-import { heavyWork } from '../../event-loop.ts'
+import { heavyWork } from '../../../base/event-loop.ts'
 import { pipeInputRequests } from './input-requests.ts'
 import type { ResponseContext, ResponsePart } from './response-part.ts'
 import {

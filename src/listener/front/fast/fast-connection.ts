@@ -34,6 +34,7 @@ export class FastClientConnection implements ResponseOutput, InputTaker {
   readonly #connection: ClientConnection
   readonly #owner: FastConnectionOwner
   readonly #requests: RequestReader
+  readonly lines = Infinity
   readonly #queue: ResponseQueue
   /** The request whose body is arriving. */
   #arriving: FastExchange | undefined

@@ -1,4 +1,4 @@
-import { Fifo } from '../base/fifo.ts'
+import { Fifo } from './fifo.ts'
 
 /** Work on fewer bytes runs at once. */
 export const HEAVY = 128 * 1024
@@ -203,6 +203,26 @@ export function pacedLoop(): () => Promise<void> | undefined {
 /** Returns true when the share of this iteration is used up. */
 export function isShareUsed(): boolean {
   return spent > SHARE
+}
+
+/** The bytes of upstreams that may wait for their share; beyond them they are read at once. */
+const MOST_DEFERRED = 8 * 1024 * 1024
+let deferred = 0
+
+/**
+ * Calls `act` in a later iteration when the share of this one is used up: the connections that are
+ * ready at the same time are all read before a pause can stop them. Returns false when the bytes
+ * may be processed at once.
+ */
+export function deferRead(bytes: number, act: () => void): boolean {
+  if (!isShareUsed() || deferred + bytes > MOST_DEFERRED) return false
+  deferred += bytes
+  const work = (): void => {
+    deferred -= bytes
+    act()
+  }
+  heavyWork.later(0, work, true)
+  return true
 }
 
 /** Continues input that waits for its share of an iteration, in order. */
