@@ -85,11 +85,11 @@ export const MERGE = [
   },
   {
     name: 'newest-node',
-    summary: 'tests of the data path, on Node 24',
+    summary: 'tests of the data path, and engines compared, on Node 24',
     minutes: 6,
     tests: true,
     tools: ['node24'],
-    run: ['test/system/on-node.sh', '24', ...DATA_PATH_TESTS],
+    run: ['test/system/on-node.sh', '24', ...DATA_PATH_TESTS, 'test/engines'],
   },
   {
     name: 'demo',

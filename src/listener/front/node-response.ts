@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { endWhole, informationalText, prepareHead } from './response-head.ts'
 import type { ChunkRun } from '../../http/chunk-run.ts'
 import type { HeaderLines, ResponseHead } from '../../http/headers.ts'
@@ -67,7 +68,7 @@ export class NodeResponse implements ClientResponse {
     }
     this.#flushAsked = false
     this.#release()
-    if (this.#res.write(chunk)) return true
+    if (this.#write(chunk)) return true
     if (!this.#draining) {
       this.#draining = true
       this.#res.once('drain', () => {
@@ -100,7 +101,7 @@ export class NodeResponse implements ClientResponse {
     if (this.#flushAsked && this.#held === undefined && how === 'fin') {
       // node:http sends a response without a body only at its end.
       if (this.#bodyless) this.#res.end()
-      else this.#res.write(NO_BYTES)
+      else this.#write(NO_BYTES)
     }
     this.#flushAsked = false
     this.#release()
@@ -129,7 +130,7 @@ export class NodeResponse implements ClientResponse {
     if (!this.#flushAsked || this.#res.destroyed) return
     this.#flushAsked = false
     // `flushHeaders` would send the head as UTF-8.
-    if (this.#held === undefined) this.#res.write(NO_BYTES)
+    if (this.#held === undefined) this.#write(NO_BYTES)
     else this.#release()
   }
 
@@ -142,12 +143,26 @@ export class NodeResponse implements ClientResponse {
     const held = this.#held
     if (held === undefined) return
     this.#held = undefined
-    this.#res.write(held)
+    this.#write(held)
+  }
+
+  /** Writes to a corked socket: from Node 24.22 on, node:http corks and joins chunks itself. */
+  #write(chunk: Uint8Array): boolean {
+    const { socket } = this.#res
+    if (socket?.writableCorked === 0) {
+      socket.cork()
+      process.nextTick(uncork, socket)
+    }
+    return this.#res.write(chunk)
   }
 }
 
 function flushHead(response: NodeResponse): void {
   response.flush()
+}
+
+function uncork(socket: Socket): void {
+  socket.uncork()
 }
 
 function notifyDrained(owner: ResponseOwner): void {
