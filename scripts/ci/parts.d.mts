@@ -4,6 +4,7 @@ export interface Part {
   readonly minutes: number
   readonly run: readonly string[]
   readonly workers?: number
+  readonly tools?: readonly string[]
   readonly system?: true
 }
 export const MERGE: readonly Part[]

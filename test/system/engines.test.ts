@@ -62,7 +62,7 @@ function added(results: readonly CampaignResult[]): CampaignResult {
   }
 }
 
-test(`both engines do the same in ${EXCHANGES} exchanges`, { timeout: 900_000 }, async () => {
+test(`both engines do the same in ${EXCHANGES} exchanges`, { timeout: 1_800_000 }, async () => {
   const seed = seedOfRun()
   const block = process.env['SQUALL_ENGINES_BLOCK']
   const file = await bundle()
