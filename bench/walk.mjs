@@ -1,5 +1,5 @@
-// Counts the files of src whose functions run for one call: plain, delayed and truncated. Run npm
-// run build first.
+// Counts the functions of src that run for one call, and their files: plain, delayed and truncated.
+// Run npm run build first; --files prints each of them.
 import { rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { Session } from 'node:inspector/promises'
@@ -83,7 +83,10 @@ for (const [name, faults] of Object.entries(RULES)) {
     parts.set(part, (parts.get(part) ?? 0) + 1)
   }
   const counts = [...parts].map(([part, count]) => `${part} ${count}`)
-  process.stdout.write(`${name}: ${files.length} files (${counts.join(', ')})\n`)
+  const functions = files.reduce((sum, { ran }) => sum + ran.length, 0)
+  process.stdout.write(
+    `${name}: ${functions} functions in ${files.length} files (${counts.join(', ')})\n`,
+  )
   if (!process.argv.includes('--files')) continue
   for (const { file, ran } of files) process.stdout.write(`  ${file}: ${ran.join(' ')}\n`)
 }

@@ -4,7 +4,7 @@ import { MERGE } from './parts.mjs'
 import { FAST, partOf } from './test-files.mjs'
 
 /** Checks of any source. */
-const CODE = ['format', 'lint', 'types', 'reference', 'tests']
+const CODE = ['format', 'lint', 'weight', 'types', 'reference', 'tests']
 const EVERYTHING = MERGE.map(({ name }) => name)
 
 /** The first row that matches a path counts. */

@@ -63,6 +63,12 @@ export const MERGE = [
     run: ['npm', 'run', 'lint'],
   },
   {
+    name: 'weight',
+    summary: 'lines of each part of the source, within its budget',
+    minutes: 2,
+    run: ['node', 'scripts/weight.mjs', '--walk'],
+  },
+  {
     name: 'types',
     summary: 'types of source, tests and pages',
     minutes: 3,

@@ -1,8 +1,11 @@
 import { parseSync } from 'rolldown/utils'
 
-const LIMITS = { lines: 50, parameters: 5 } as const
+const LIMITS = { lines: 50, parameters: 5, members: 12 } as const
 
-/** A function and one of its measures. `Class.method` is named by all that it is declared in. */
+/**
+ * A function or class and one of its measures. `Class.method` is named by all that it is declared
+ * in.
+ */
 interface Size {
   readonly file: string
   readonly name: string
@@ -24,8 +27,9 @@ interface Node {
 const FUNCTION = /^(?:FunctionDeclaration|FunctionExpression|ArrowFunctionExpression)$/
 
 /**
- * Returns the functions of a file that exceed a limit. Lines count from the first to the last, with
- * comments and empty lines. Types of functions have parameters, too.
+ * Returns the functions and classes of a file that exceed a limit. Lines count from the first to the last, with
+ * comments and empty lines. Types of functions have parameters, too. A class has as many members as
+ * others can name.
  */
 export function oversized(file: string, text: string): readonly Measured[] {
   const { program, errors } = parseSync(file, text)
@@ -45,6 +49,7 @@ export function oversized(file: string, text: string): readonly Measured[] {
     if (isFunction && !isScope && name === enclosing) name = join(name, 'callback')
     if (isFunction && !isScope) add(node, name, 'lines', lines(text.slice(node.start, node.end)))
     add(node, name, 'parameters', parameters(node))
+    if (node.type === 'ClassBody') add(node, outer, 'members', publicMembers(node))
     for (const child of Object.values(node)) visit(child, name, isFunction ? name : enclosing)
   }
   visit(program, '', '')
@@ -76,9 +81,23 @@ function parameters({ type, params }: Node): number {
   return params.filter((each: Node) => each['name'] !== 'this').length
 }
 
+/** A getter and its setter are one member; constructors and what is private or protected are none. */
+function publicMembers({ body }: Node): number {
+  const named = (body as readonly Node[]).filter(
+    ({ kind, key, accessibility }) =>
+      kind !== 'constructor' &&
+      (accessibility ?? 'public') === 'public' &&
+      isNode(key) &&
+      key.type !== 'PrivateIdentifier',
+  )
+  const nameOf = ({ key, static: isStatic }: Node): string =>
+    `${String(isStatic)} ${JSON.stringify((key as Node)['name'] ?? (key as Node)['value'])}`
+  return new Set(named.map(nameOf)).size
+}
+
 /** Reads lines such as: `src/mcp/classify.ts classifyBody 57 lines`. */
 export function parseList(text: string): readonly Size[] {
-  return [...text.matchAll(/^(\S+) (\S+) (\d+) (lines|parameters)$/gm)].map(
+  return [...text.matchAll(/^(\S+) (\S+) (\d+) (lines|parameters|members)$/gm)].map(
     ([, file, name, value, unit]) => ({ file, name, value: Number(value), unit }) as Size,
   )
 }
@@ -124,6 +143,7 @@ function largestFirst(a: Size, b: Size): number {
 
 const ADVICE: Readonly<Record<Size['unit'], string>> = {
   lines: 'move a step that has a name of its own into another function',
+  members: 'move a group of them into a class of its own',
   parameters: 'join those that belong together, or move the function to the class that has them',
 }
 

@@ -3,12 +3,7 @@ import { type Avoided, AVOIDED, isAvoided, withWordsApart } from './avoided-word
 import { texts, textsIn } from './project-texts.ts'
 
 /** Texts by their paths, as they are and with the words of identifiers apart. */
-const forms = [...texts].map(([path, whole]) => {
-  // The list of renames names the words that were used before.
-  const text =
-    path === 'CHANGELOG.md' ? whole.replace(/^### Renamed$[^]*?(?=^##|$(?!\n))/m, '') : whole
-  return [path, text, withWordsApart(text)] as const
-})
+const forms = [...texts].map(([path, text]) => [path, text, withWordsApart(text)] as const)
 
 function found(avoided: Avoided): readonly string[] {
   // Most texts hold none of the words, and need not be read line by line.
