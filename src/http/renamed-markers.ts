@@ -60,20 +60,33 @@ export class MarkerRenamer {
   }
 
   #clean(bytes: Uint8Array, from: number, to: number): void {
+    const part = asBuffer(bytes).subarray(from, to)
     let matched = this.#matched
-    for (let at = from; at < to; at++) {
-      const byte = bytes[at]!
+    let lf = -1
+    let cr = -1
+    for (let at = 0; at < part.length; at++) {
+      if (matched < 0) {
+        // Nothing but the end of the line matters.
+        if (lf < at) lf = endAt(part, LF, at)
+        if (cr < at) cr = endAt(part, CR, at)
+        at = Math.min(lf, cr)
+        if (at === part.length) break
+      }
+      const byte = part[at]!
       if (byte === LF || byte === CR) matched = 0
-      else if (matched >= 0) {
-        if (byte !== COMMENT[matched]) matched = -1
-        else if (++matched === COMMENT.length) {
-          bytes[at] = REPLACEMENT
-          matched = -1
-        }
+      else if (byte !== COMMENT[matched]) matched = -1
+      else if (++matched === COMMENT.length) {
+        part[at] = REPLACEMENT
+        matched = -1
       }
     }
     this.#matched = matched
   }
+}
+
+function endAt(bytes: Buffer, byte: number, from: number): number {
+  const at = bytes.indexOf(byte, from)
+  return at < 0 ? bytes.length : at
 }
 
 /** Returns a sink for the body behind a head that changes foreign markers in event streams. */
