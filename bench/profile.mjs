@@ -20,7 +20,7 @@ async function main() {
   const named = args.includes('--peers') ? args : ['--peers', 'squall', ...args]
   const plan = parseOptions(named)
   const [peer] = plan.peers ?? []
-  const work = workload(plan.sections[0]?.name ?? 'small')
+  const work = workload(process.env['BENCH_BODIES'] ?? plan.sections[0]?.name ?? 'small')
   if (!peer?.command) throw new Error('not a proxy')
   endChildrenWithThisProcess()
   const directory = mkdtempSync(join(tmpdir(), 'squall-profile-'))

@@ -1,3 +1,5 @@
+import { shaped } from './shapes.mjs'
+
 /**
  * Describes a request and its response. `answer` is the body; `events` of them make an SSE stream.
  * @typedef {object} Workload
@@ -95,8 +97,39 @@ export const REQUEST_HEADERS = {
   'mcp-protocol-version': '2025-11-25',
 }
 
+/**
+ * Returns the workload of a body: `json-log-64`, `event-log-64` and `request-log-64` have 64 KiB of
+ * the shape `log`. Python servers write `isError` into each result; `bare-log-64` is without.
+ * @param {string} name
+ * @returns {Workload | undefined}
+ */
+function bodyWorkload(name) {
+  const [, kind, shape = '', kib] = /^(json|event|bare|request)-([a-z]+)-(\d+)$/.exec(name) ?? []
+  if (kind === undefined) return undefined
+  const value = shaped(shape, Number(kib))
+  const isRequest = kind === 'request'
+  const params = { name: 'echo', arguments: value }
+  const request = { jsonrpc: '2.0', id: 1, method: 'tools/call', params }
+  const ended = kind === 'bare' ? value : { ...value, isError: false }
+  const response = JSON.stringify({ jsonrpc: '2.0', id: 1, result: ended })
+  const isEvent = kind === 'event'
+  return {
+    name,
+    summary: `${kib} KiB of ${shape} as ${isRequest ? 'arguments' : isEvent ? 'one event' : 'JSON'}`,
+    request: isRequest ? JSON.stringify(request) : SMALL_REQUEST,
+    contentType: isEvent ? 'text/event-stream' : 'application/json',
+    response: isRequest
+      ? Buffer.from(SMALL_RESPONSE)
+      : Buffer.from(isEvent ? `event: message\ndata: ${response}\n\n` : response),
+    events: isEvent ? 1 : 0,
+    connections: 16,
+  }
+}
+
 /** @param {string} name @returns {Workload} */
 export function workload(name) {
+  const body = bodyWorkload(name)
+  if (body !== undefined) return body
   const make = MAKERS[name]
   if (!make) throw new Error(`no workload '${name}'; there are: ${WORKLOAD_NAMES.join(', ')}`)
   return make()

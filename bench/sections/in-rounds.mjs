@@ -13,7 +13,7 @@ import { startUpstream } from '../upstream/index.mjs'
  * @param {import('../lib/workloads.mjs').Workload} work
  * @param {(port: number, seconds: number) => Promise<import('../lib/rounds.mjs').Loaded>} load
  */
-async function inRounds(session, plan, work, load) {
+export async function inRounds(session, plan, work, load) {
   const sound = await session.sound.of(plan.peers)
   const upstream = await startUpstream(work, session.directory)
   const running = []

@@ -1,4 +1,5 @@
 import { DELAY } from '../peers/index.mjs'
+import { bodies } from './bodies.mjs'
 import { faults } from './faults.mjs'
 import { faultsMemory } from './faults-memory.mjs'
 import { held2000 } from './held-streams.mjs'
@@ -116,6 +117,7 @@ export const SECTIONS = [
     peers: [...NODE_AND_C, 'http-proxy'],
     rounds: 3,
   }),
+  bodies(['squall', 'squall-before', 'socket-pipe', 'haproxy', 'envoy', 'http-proxy']),
   saturated({ name: 'stream10m', title: 'Responses of 10 MiB', peers: NODE_AND_C, rounds: 3 }),
   saturated({ name: 'sse100', title: 'Streams of events', peers: NODE_AND_C, rounds: 3 }),
   faults(),

@@ -5,6 +5,8 @@ import { NGINX_HTTP, NGINX_PREAMBLE, nginxArgs } from '../peers/nginx.mjs'
 
 /** The longest text that an nginx `return` takes in one directive, with room to spare. */
 const INLINE_LIMIT = 2048
+/** Characters that an nginx string does not take as they are. */
+const SPECIAL = /['\\$]/
 
 /**
  * @param {number} port
@@ -17,9 +19,10 @@ export function nginxUpstream(port, workload, directory) {
   const file = join(directory, 'nginx.conf')
   writeFileSync(join(directory, 'mcp'), workload.response)
   // A file is not given in answer to POST; the page for that error may be the file itself.
+  const text = workload.response.toString('utf8')
   const response =
-    workload.response.length <= INLINE_LIMIT
-      ? `return 200 '${workload.response.toString('utf8')}';`
+    workload.response.length <= INLINE_LIMIT && !SPECIAL.test(text)
+      ? `return 200 '${text}';`
       : `root ${directory}; error_page 405 =200 /mcp;`
   writeFileSync(
     file,
