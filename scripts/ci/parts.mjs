@@ -80,6 +80,12 @@ export const MERGE = [
     minutes: 3,
     run: ['npm', 'run', 'reference:check'],
   },
+  {
+    name: 'scan',
+    summary: 'the compiled JSON scan is current',
+    minutes: 3,
+    run: ['npm', 'run', '-s', 'scan:check'],
+  },
   { name: 'tests', summary: 'npm test', minutes: 8, tests: true, run: ['npm', 'test'] },
   {
     name: 'standard-engine',

@@ -6,7 +6,8 @@ import { headerValue, type ResponseHead } from '../http/headers.ts'
 import { retryAfterOf } from '../http/retry-after.ts'
 import { eachResponse, type Response } from '../mcp/event-message.ts'
 import { signIn } from '../mcp/event-signs.ts'
-import { endingsOfJsonBody, type OnResponse } from '../mcp/body-outcome.ts'
+import { endingsOfJsonBody, type OnResponse, type ReadBody } from '../mcp/body-outcome.ts'
+import { outlineOf } from '../mcp/outline.ts'
 import { readingCost } from '../base/json/json-bounds.ts'
 import { Pieces } from '../base/pieces.ts'
 import { hasToolResult } from '../mcp/task-tools.ts'
@@ -183,7 +184,7 @@ export class CallObserver implements Observer {
       return
     }
     const calls = entries.map((entry) => entry.call)
-    const body = this.#body()
+    const body = this.#outline() ?? this.#body()
     this.#release()
     // A body that is too large, or has an unknown coding: only the status decides.
     if (body === undefined && this.#size > 0 && mayResponse(this.#status)) {
@@ -202,6 +203,15 @@ export class CallObserver implements Observer {
       const { outcome, error } = endings[i]!
       this.#inFlight.settle(entries[i]!, outcome, 'real', sizes[i], error)
     }
+  }
+
+  /** Reads a large successful body in its pieces; undefined where a parser should read it. */
+  #outline(): ReadBody | undefined {
+    if (this.#isUnread || this.#coding !== 'identity' || !mayResponse(this.#status))
+      return undefined
+    const { list, size: length } = this.#pieces
+    const read = outlineOf(list, length)
+    return read && { length, read }
   }
 
   /** Returns the decoded body; undefined when it cannot be read. */

@@ -58,15 +58,19 @@ export function nameKey(method: string): 'name' | 'uri' | 'taskId' | undefined {
   }
 }
 
-/** Finds the first ambiguity in a body that was parsed as JSON-RPC. */
+/**
+ * Finds the first ambiguity in a body that was parsed as JSON-RPC; `keys` are counted where they are
+ * not known.
+ */
 export function findBodyAmbiguity(
   bytes: Uint8Array,
   value: unknown,
   head: StatedFacts,
+  keys = countKeys(bytes),
 ): BodyAmbiguity | undefined {
   const members = countMembers(value)
   if (Number.isNaN(members)) return 'too_complex'
-  if (members !== countKeys(bytes)) return 'duplicate_key'
+  if (members !== keys) return 'duplicate_key'
   if (!Array.isArray(value)) return ambiguityOf(value, head)
   for (const message of value) {
     const ambiguity = ambiguityOf(message, head)

@@ -23,6 +23,12 @@ const INCOMPLETE: Ending = { outcome: 'incomplete' }
  */
 export type OnResponse = (call: number, response: Message, bytes: number) => void
 
+/** The messages and the length of a body that is not kept. */
+export interface ReadBody {
+  readonly length: number
+  readonly read: ReadMessages
+}
+
 /**
  * Returns how each call of an exchange ended from a complete response that is not a stream. `found`
  * gets the responses that were read.
@@ -30,7 +36,7 @@ export type OnResponse = (call: number, response: Message, bytes: number) => voi
 export function endingsOfJsonBody(
   calls: readonly RequestCall[],
   status: number,
-  body: string | Uint8Array,
+  body: string | Uint8Array | ReadBody,
   found?: OnResponse,
 ): Ending[] {
   if (status >= 200 && status < 300) {
@@ -61,7 +67,8 @@ export function endingsOfJsonBody(
     if (response?.message.kind === 'error') {
       return { outcome: 'rpc_error', error: errorTextOf(response.message) }
     }
-    return { outcome: 'http_error', error: (error ??= httpErrorText(status, body)) }
+    error ??= typeof body === 'object' && 'read' in body ? { status } : httpErrorText(status, body)
+    return { outcome: 'http_error', error }
   })
 }
 
@@ -119,7 +126,10 @@ function takeResponse(responses: Sized[], call: RequestCall, orNull: boolean): S
 }
 
 /** Returns undefined for a body that is too complex to be read. */
-function read(body: string | Uint8Array): Sized[] | undefined {
+function read(body: string | Uint8Array | ReadBody): Sized[] | undefined {
+  if (typeof body === 'object' && 'read' in body) {
+    return body.read.messages.map((message) => ({ message, bytes: body.length }))
+  }
   const known = typeof body === 'string' ? undefined : readOf(body)
   if (known !== undefined) return sized(known, body)
   const text = typeof body === 'string' ? body : asBuffer(body).toString('utf8')

@@ -1,5 +1,6 @@
 import { isRecord } from '../base/values.ts'
 import { asBuffer, strictText } from '../base/bytes.ts'
+import { scanKeys } from '../base/json/json-scan.ts'
 import type { Call, ClientInfo, RequestCall, Transport } from './call.ts'
 import { findBodyAmbiguity, nameKey, type BodyAmbiguity } from './body-ambiguity.ts'
 import type { HeadFacts } from './request-facts.ts'
@@ -47,12 +48,13 @@ export type BodyFacts = Pick<HeadFacts, 'session' | 'protocolVersion' | 'mcpMeth
  * mistaken for another.
  */
 export function classifyBody(head: BodyFacts, bytes: Uint8Array, transport: Transport): PostClass {
+  const keys = scanKeys(bytes)
   const text = asBuffer(bytes).toString()
-  const parsed = parseMessages(text)
+  const parsed = parseMessages(text, keys !== undefined)
   if (!parsed.ok) return unclassified(parsed.reason)
   // The client may have sent the replacement character itself.
   if (text.includes('\ufffd') && strictText(bytes) === undefined) return unclassified('not_utf8')
-  const ambiguity = findBodyAmbiguity(bytes, parsed.value, head)
+  const ambiguity = findBodyAmbiguity(bytes, parsed.value, head, keys)
   if (ambiguity !== undefined) return unclassified(ambiguity)
   const { session } = head
   const stated = boundedProtocolVersion(head.protocolVersion)
@@ -92,10 +94,9 @@ export function classifyBody(head: BodyFacts, bytes: Uint8Array, transport: Tran
     }
   }
   const protocolVersion = calls.length > 0 ? calls[0]!.protocolVersion : stated
-  const batch = parsed.batch
   return {
     kind: 'messages',
-    batch,
+    batch: parsed.batch,
     calls,
     others,
     protocolVersion,

@@ -7,7 +7,7 @@ import type { SseFields } from './sse-fields.ts'
 import type { SseFrame } from './sse-framer.ts'
 
 /** The fields of an event; `oversized` is true when a frame is too complex to be read. */
-type Event = SseFields & Partial<Pick<SseFrame, 'oversized' | 'raw'>>
+type Event = SseFields & Partial<Pick<SseFrame, 'oversized' | 'raw' | 'outline'>>
 
 /** A message that is the response to a call. */
 export type Response = Extract<Message, { readonly kind: 'result' | 'error' }>
@@ -52,6 +52,12 @@ export function eachResponse(
   frame: Event & Pick<SseFrame, 'raw'>,
   found: (response: Response, bytes: number) => void,
 ): void {
+  const { outline } = frame
+  if (outline !== undefined) {
+    for (const message of outline.messages)
+      if (isResponse(message)) found(message, frame.raw.length)
+    return
+  }
   const { data } = frame
   if (data === undefined || !SIGNS.some((sign) => data.includes(sign))) return
   const { messages, batch } = eventMessages(frame)

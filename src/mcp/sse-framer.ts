@@ -1,6 +1,8 @@
 import { asBuffer } from '../base/bytes.ts'
 import { isTooComplex, SMALL_JSON } from '../base/json/json-bounds.ts'
 import { ENDLESS, type Room } from '../base/room.ts'
+import { outlineOfEvent, type EventOutline } from './event-outline.ts'
+import type { ReadMessages } from './read-messages.ts'
 import { NO_FIELDS, parseSseFields } from './sse-fields.ts'
 import type { SseFields } from './sse-fields.ts'
 
@@ -15,6 +17,8 @@ export interface SseFrame extends SseFields {
   readonly oversized: boolean
   /** False for a piece that more of the same event follows. */
   readonly ends: boolean
+  /** The message of a large event without its large members; undefined where a parser reads it. */
+  readonly outline?: ReadMessages | undefined
 }
 
 /** Receives frames in the order of the stream. */
@@ -237,6 +241,8 @@ class Frame implements SseFrame {
   readonly ends: boolean
   #oversized: boolean | undefined
   #fields: SseFields | undefined
+  /** Null before it was looked for. */
+  #outline: EventOutline | undefined | null = null
   readonly #first: boolean
 
   constructor(
@@ -254,23 +260,35 @@ class Frame implements SseFrame {
   }
 
   get oversized(): boolean {
-    return (this.#oversized ??= hasManyLines(this.raw) || isTooComplex(this.#read().data ?? ''))
+    return (this.#oversized ??=
+      this.#large === undefined &&
+      (hasManyLines(this.raw) || isTooComplex(this.#read().data ?? '')))
+  }
+
+  get outline(): ReadMessages | undefined {
+    return this.#large?.read
   }
 
   get event(): string | undefined {
-    return this.#read().event
+    return (this.#large?.fields ?? this.#read()).event
   }
 
   get id(): string | undefined {
-    return this.#read().id
+    return (this.#large?.fields ?? this.#read()).id
   }
 
   get retry(): number | undefined {
-    return this.#read().retry
+    return (this.#large?.fields ?? this.#read()).retry
   }
 
   get data(): string | undefined {
     return this.#read().data
+  }
+
+  get #large(): EventOutline | undefined {
+    if (this.#outline !== null) return this.#outline
+    return (this.#outline =
+      this.#fields === undefined ? outlineOfEvent(this.raw, this.#first) : undefined)
   }
 
   #read(): SseFields {
