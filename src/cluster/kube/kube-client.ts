@@ -34,10 +34,15 @@ interface DeleteOptions {
   readonly propagationPolicy?: 'Background' | 'Foreground'
 }
 
+/** Returns what is kept of a page of a list, so that large lists need little memory. */
+type KeepPage<Kept> = (page: readonly Fields[]) => readonly Kept[] | Promise<readonly Kept[]>
+
 const TIMEOUT_MS = 10_000
 const MAX_BYTES = 32 * 1024 * 1024
-const PAGE = '500'
-const MAX_PAGES = 200
+const PAGE = 500
+/** More than the pods of the largest clusters, with some lists that start over. */
+const MAX_PAGES = 400
+const GONE = 410
 const CONNECTIONS = 8
 const CONNECT_TIMEOUT_MS = 5_000
 const KEEP_ALIVE_MS = 20_000
@@ -102,18 +107,33 @@ export class KubeClient {
     return this.#resource('delete', ref, { method: 'DELETE', body }, limits)
   }
 
-  /** Reads all resources of a kind, page by page. */
-  async list(ref: ObjectRef, selector?: string, limits: Limits = {}): Promise<readonly Fields[]> {
-    const items: Fields[] = []
+  /**
+   * Lists the resources of a kind, and keeps of each page what `keep` returns. Starts over when the
+   * API server no longer knows the list that the pages belong to.
+   */
+  async list<Kept = Fields>(
+    ref: ObjectRef,
+    selector?: string,
+    limits: Limits = {},
+    keep: KeepPage<Kept> = (page) => page as readonly Kept[],
+  ): Promise<readonly Kept[]> {
+    let kept: Kept[] = []
     let next: string | undefined
     for (let page = 0; page < MAX_PAGES; page++) {
-      const query = { limit: PAGE, continue: next, labelSelector: selector }
-      const response = await this.#resource('list', ref, { method: 'GET', query }, limits)
-      items.push(...listOf(response['items']))
-      next = textOf(fieldsOf(response['metadata'])['continue'])
-      if (next === undefined) break
+      const query = { limit: String(PAGE), continue: next, labelSelector: selector }
+      try {
+        const response = await this.#resource('list', ref, { method: 'GET', query }, limits)
+        kept.push(...(await keep(listOf(response['items']))))
+        next = textOf(fieldsOf(response['metadata'])['continue'])
+        if (!next) return kept
+      } catch (error) {
+        if (!next || !(error instanceof KubeError) || error.status !== GONE) throw error
+        kept = []
+        next = undefined
+      }
     }
-    return items
+    const wrong = `cannot ${describe('list', ref)}: there are more than ${MAX_PAGES * PAGE}`
+    throw new KubeError('too_large', `${wrong}; name a namespace or labels`)
   }
 
   async #resource(

@@ -39,6 +39,28 @@ test('things are made, read, changed and listed page by page', async () => {
   expect(await cluster.client.list(place, 'n=1')).toHaveLength(2)
 })
 
+test('a list starts over when the API server no longer knows its pages', async () => {
+  let pages = 0
+  cluster.api.before = ({ query }) => (query.has('continue') && ++pages === 2 ? 410 : undefined)
+  const pods = await cluster.client.list({ kind: PODS, namespace: 'shop' })
+  cluster.api.before = () => undefined
+  expect(pods).toHaveLength(5)
+  expect(pages).toBeGreaterThan(2)
+})
+
+test('a list without an end fails instead of ending early', async () => {
+  const endless = opened(
+    await startUpstream((_, response) => {
+      response.end(JSON.stringify({ metadata: { continue: 'more' }, items: [{}] }))
+    }),
+  )
+  const error = await errorOf(clientOf(endless.url).list({ kind: PODS }))
+  expect(isKubeError(error, 'too_large')).toBe(true)
+  expect(error.message).toMatch(
+    /^cannot list pods in all namespaces: there are more than \d+; name/,
+  )
+})
+
 test('each kind of refusal has its code and says what to do', async () => {
   const stale = { metadata: { name: 'rules', resourceVersion: '0' } }
   const conflict = await errorOf(cluster.client.replace(PLACE, stale))
