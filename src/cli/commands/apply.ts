@@ -5,7 +5,12 @@ import { type Given, group } from '../flags/flag.ts'
 import { asText, duration, one, toggle } from '../flags/kinds.ts'
 import { environmentLabelFlag, productionFlags, productionOf } from '../flags/production.ts'
 import { invalidValue } from '../flags/usage-error.ts'
-import { CLUSTER_FLAGS, clusterOf, parseObjectName } from '../kube/cluster-options.ts'
+import {
+  CLUSTER_FLAGS,
+  clusterOf,
+  parseObjectName,
+  UNLABELLED_FLAG,
+} from '../kube/cluster-options.ts'
 
 const KEY = /^(?!\.\.)[-_A-Za-z0-9.]{1,253}$/
 
@@ -41,6 +46,7 @@ export const APPLY = defineCommand({
       ),
     }),
     ...CLUSTER_FLAGS,
+    ...UNLABELLED_FLAG,
     selector: {
       ...CLUSTER_FLAGS.selector,
       help: 'rules act only in pods with these labels, as in app=shop,tier=front; written into each rule',
@@ -69,6 +75,7 @@ pods are annotated so that the kubelet delivers it at once.`,
     environmentLabel: flags.environmentLabel,
     lastsMs: flags.for,
     dryRun: flags.dryRun,
+    unlabelled: flags.unlabelled,
     timeoutMs: flags.timeout,
     wait: !flags.noWait,
     json: flags.json,

@@ -15,6 +15,7 @@ import {
   clusterOf,
   isEveryNamespace,
   parseObjectName,
+  UNLABELLED_FLAG,
 } from '../kube/cluster-options.ts'
 import type { StopRequest } from '../kube/stop-output.ts'
 
@@ -22,6 +23,7 @@ const CLUSTER = 'The cluster:'
 
 const COMMON_FLAGS = {
   ...CLUSTER_FLAGS,
+  ...UNLABELLED_FLAG,
   ...group(CLUSTER, {
     allNamespaces: toggle('every namespace that has sidecars now', { short: 'A' }),
     configmap: one(
@@ -100,7 +102,8 @@ async function start(request: StopRequest): Promise<number> {
 }
 
 function commonOf(flags: Values<typeof COMMON_FLAGS>, context: Context) {
-  const { configmap: configMap, timeout: timeoutMs, dryRun, json, environmentLabel } = flags
+  const { configmap: configMap, timeout: timeoutMs, environmentLabel } = flags
+  const { unlabelled, dryRun, json } = flags
   const cluster = clusterOf(flags, context)
   const { selector } = cluster
   if (selector !== undefined && parseLabelSelector(selector) === undefined) {
@@ -111,5 +114,14 @@ function commonOf(flags: Values<typeof COMMON_FLAGS>, context: Context) {
     )
   }
   const allNamespaces = isEveryNamespace(flags, context)
-  return { cluster, allNamespaces, configMap, timeoutMs, dryRun, json, environmentLabel }
+  return {
+    cluster,
+    allNamespaces,
+    configMap,
+    timeoutMs,
+    unlabelled,
+    dryRun,
+    json,
+    environmentLabel,
+  }
 }

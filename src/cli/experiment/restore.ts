@@ -45,7 +45,7 @@ export function restoreRules(
             : 'claimed'
       }
       if (outcome === 'restored') {
-        const pods = await podsWithRules(client, target, { signal })
+        const pods = await podsWithRules(client, target, true, { signal })
         // Without the right to annotate pods, the kubelet delivers the rules later.
         await touchPods(client, pods, target.prefix, new Date(), { signal })
       }

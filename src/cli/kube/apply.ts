@@ -40,6 +40,7 @@ export interface ApplyRequest {
   /** The time from now after which no rule acts. */
   readonly lastsMs: number | undefined
   readonly dryRun: boolean
+  readonly unlabelled: boolean
   readonly timeoutMs: number
   readonly wait: boolean
   readonly json: boolean
@@ -109,7 +110,7 @@ async function apply(
     warnings.push(text)
     if (!request.json) err.write(`warning: ${text}\n`)
   }
-  const pods = await podsWithRules(client, asked, { signal })
+  const pods = await podsWithRules(client, asked, request.unlabelled, { signal })
   const ref = { kind: CONFIG_MAPS, namespace: asked.namespace, name: asked.configMap }
   const before = await client.find(ref, { signal })
   if (isStopped(before)) {

@@ -5,6 +5,7 @@ import {
   attachToPod,
   awaitAttached,
   detachFromPod,
+  labelAttached,
   type PodRef,
   podSecurityError,
 } from '../../cluster/kube/attach-pod.ts'
@@ -67,7 +68,8 @@ export async function attachCommand(
     const wait = { timeoutMs, signal, readToken: cluster.readToken }
     const { image, pullPolicy, port, forMs } = request
     const startBefore = new Date(Date.now() + timeoutMs)
-    const attachment = { image, pullPolicy, port, forMs, startBefore, rulesText: text }
+    const { prefix } = cluster
+    const attachment = { image, pullPolicy, port, forMs, startBefore, rulesText: text, prefix }
     const env = sidecarEnv(request)
     const made = await attachToPod(client, ref, { ...attachment, env }, wait)
     const where = `${namespace}/${pod}`
@@ -77,6 +79,9 @@ export async function attachCommand(
     const report = { namespace, pod, container, ports, probePaths }
     const notice = (line: string): void => void (json || err.write(`${where}: ${line}\n`))
     notice(`container ${container} added; it ends after ${durationText(forMs)}, or with: ${undo}`)
+    if (made.unlabelled !== undefined) {
+      notice(`squall stop finds it with --unlabelled only: ${made.unlabelled.message}`)
+    }
     if (probePaths.length > 0) {
       notice(`no rule acts on ${probePaths.join(', ')}, the paths of probes`)
     }
@@ -114,6 +119,7 @@ export function detachCommand(
     const ref = { namespace, name: pod }
     const said = await detachFromPod(client, ref, wait)
     if (said !== undefined) {
+      await labelAttached(client, ref, cluster.prefix, null, signal)
       const trouble = await recordAttached(client, ref, 'detached', '', signal)
       if (trouble !== undefined) err.write(`no event was recorded: ${trouble.message}\n`)
     }

@@ -16,6 +16,7 @@ export interface StopRequest {
   readonly allNamespaces: boolean
   readonly configMap: string
   readonly timeoutMs: number
+  readonly unlabelled: boolean
   readonly dryRun: boolean
   readonly json: boolean
   /** Undefined where no namespace is rejected. */

@@ -196,13 +196,13 @@ async function ofProduction(
 
 async function listSidecars({
   client,
-  request: { cluster, allNamespaces, onlyProduction },
+  request: { cluster, allNamespaces, onlyProduction, unlabelled },
   namespace,
   signal,
   warn,
 }: StopRun): Promise<readonly InjectedPod[] | undefined> {
   try {
-    const pods = await listInjectedPods(client, { ...cluster, namespace }, { signal })
+    const pods = await listInjectedPods(client, { ...cluster, namespace, unlabelled }, { signal })
     return pods.filter(({ sidecar }) => sidecar !== 'absent')
   } catch (error) {
     const needsList = allNamespaces || onlyProduction !== undefined

@@ -21,7 +21,7 @@ import {
   namespaceEnvironment,
   namespaceProduction,
 } from './gatekeeper.ts'
-import { REDIRECT, SIDECAR, VOLUMES, STATUS_KEY } from './injected-names.ts'
+import { REDIRECT, SIDECAR, SIDECAR_LABEL, STATUS_KEY, VOLUMES } from './injected-names.ts'
 import {
   type InjectionStatus,
   StatusError,
@@ -224,6 +224,7 @@ function assemble(
     ...pod,
     metadata: {
       ...metadata,
+      labels: { ...metadata?.labels, [`${settings.prefix}${SIDECAR_LABEL}`]: 'injected' },
       annotations: {
         ...metadata?.annotations,
         ...added,
@@ -243,6 +244,7 @@ function assemble(
 function emptyParts({ metadata, spec }: Pod): Pick<Undo, 'empty'> {
   const parts = {
     annotations: metadata?.annotations,
+    labels: metadata?.labels,
     initContainers: spec?.initContainers,
     volumes: spec?.volumes,
   }

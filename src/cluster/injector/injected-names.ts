@@ -54,8 +54,16 @@ export const NO_TOKEN = {
 /** The key of the record that the injector writes. */
 export const STATUS_KEY = 'status'
 
+/** The label by which pods with a sidecar are listed. */
+export const SIDECAR_LABEL = 'sidecar'
+
 /** Keys that Squall writes on pods; they are no options. */
-export const OUTPUT_KEYS: readonly string[] = [STATUS_KEY, 'rules-digest', 'rules-touched']
+export const OUTPUT_KEYS: readonly string[] = [
+  STATUS_KEY,
+  SIDECAR_LABEL,
+  'rules-digest',
+  'rules-touched',
+]
 
 /** The label of namespaces that forbids injection with the value `disabled`. */
 export const INJECTION_LABEL = 'injection'

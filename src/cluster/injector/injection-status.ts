@@ -33,7 +33,7 @@ export interface Undo {
 }
 
 /** The lists and maps of a pod that injection adds to. */
-export type Emptiable = 'annotations' | 'initContainers' | 'volumes'
+export type Emptiable = 'annotations' | 'labels' | 'initContainers' | 'volumes'
 
 /** Reports a status that the injector did not write. */
 export class StatusError extends Error {

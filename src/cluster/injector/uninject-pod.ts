@@ -1,4 +1,11 @@
-import { ADMIN_PORT_NAME, REDIRECT, SIDECAR, VOLUMES, STATUS_KEY } from './injected-names.ts'
+import {
+  ADMIN_PORT_NAME,
+  REDIRECT,
+  SIDECAR,
+  SIDECAR_LABEL,
+  STATUS_KEY,
+  VOLUMES,
+} from './injected-names.ts'
 import { type Emptiable, readStatus, type Undo } from './injection-status.ts'
 import { restoreNames } from './move-names.ts'
 import type { Container, Handler, ObjectMeta, Pod, PodSpec } from './pod-types.ts'
@@ -32,7 +39,7 @@ export function takeBack(pod: Pod, prefix: string): TakenBack {
   return {
     pod: {
       ...pod,
-      metadata: restoredMeta(pod.metadata ?? {}, undo, key),
+      metadata: restoredMeta(pod.metadata ?? {}, undo, prefix),
       spec: restoredSpec(pod.spec ?? {}, back),
     },
     kept,
@@ -53,12 +60,21 @@ function adminPortOf({ containers, initContainers }: PodSpec): number | undefine
     ?.ports?.find(({ name }) => name === ADMIN_PORT_NAME)?.containerPort
 }
 
-function restoredMeta(metadata: ObjectMeta, undo: Undo, status: string): ObjectMeta {
+function restoredMeta(metadata: ObjectMeta, undo: Undo, prefix: string): ObjectMeta {
   const added = undo.annotations ?? {}
-  const left = Object.entries(metadata.annotations ?? {}).filter(
-    ([key, value]) => key !== status && !(Object.hasOwn(added, key) && added[key] === value),
+  const annotations = Object.entries(metadata.annotations ?? {}).filter(
+    ([key, value]) =>
+      key !== `${prefix}${STATUS_KEY}` && !(Object.hasOwn(added, key) && added[key] === value),
   )
-  return withRest(metadata, 'annotations', left.length > 0 && Object.fromEntries(left), undo)
+  const labels = Object.entries(metadata.labels ?? {}).filter(
+    ([key]) => key !== `${prefix}${SIDECAR_LABEL}`,
+  )
+  const result = withRest(metadata, 'annotations', entries(annotations), undo)
+  return withRest(result, 'labels', entries(labels), undo)
+}
+
+function entries(left: readonly (readonly [string, string])[]): object | false {
+  return left.length > 0 && Object.fromEntries(left)
 }
 
 function restoredSpec(spec: PodSpec, back: Back): PodSpec {

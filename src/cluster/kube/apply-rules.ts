@@ -60,9 +60,11 @@ export class MergedRulesError extends Error {
 export async function podsWithRules(
   client: KubeClient,
   { namespace, configMap, prefix }: Pick<RulesTarget, 'namespace' | 'configMap' | 'prefix'>,
+  unlabelled: boolean,
   limits: Limits,
 ): Promise<readonly InjectedPod[]> {
-  const pods = await listInjectedPods(client, { namespace, selector: undefined, prefix }, limits)
+  const scope = { namespace, selector: undefined, prefix, unlabelled }
+  const pods = await listInjectedPods(client, scope, limits)
   return pods.filter(({ rules }) => rules?.configMap === configMap)
 }
 

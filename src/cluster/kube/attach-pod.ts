@@ -2,6 +2,7 @@ import { API, type State } from '../../admin/api.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Fields, fieldsOf, textOf } from '../../base/values.ts'
 import { oneLine } from '../../base/text/foreign-text.ts'
+import { SIDECAR_LABEL } from '../injector/injected-names.ts'
 import { digestOf } from '../../rules/file/rules-file.ts'
 import {
   attachContainer,
@@ -38,13 +39,33 @@ const TROUBLES =
 export async function attachToPod(
   client: KubeClient,
   ref: PodRef,
-  attachment: Attachment,
+  { prefix, ...attachment }: Attachment & { readonly prefix: string },
   { signal }: WaitOptions,
-): Promise<AttachContainer> {
+): Promise<AttachContainer & { readonly unlabelled: KubeError | undefined }> {
   const pod = await client.get({ kind: PODS, ...ref }, { signal })
   const made = attachContainer(pod, attachment)
+  // Before it can act: squall stop finds it by the label.
+  const unlabelled = await labelAttached(client, ref, prefix, 'attached', signal)
   await addContainer(client, ref, made.container, signal)
-  return made
+  return { ...made, unlabelled }
+}
+
+/**
+ * Labels a pod as one with an attached sidecar, or removes the label. Returns the error, which
+ * leaves the sidecar to `squall stop --unlabelled`.
+ */
+export async function labelAttached(
+  client: KubeClient,
+  ref: PodRef,
+  prefix: string,
+  value: 'attached' | null,
+  signal: AbortSignal,
+): Promise<KubeError | undefined> {
+  const body = { metadata: { labels: { [`${prefix}${SIDECAR_LABEL}`]: value } } }
+  return client.patch({ kind: PODS, ...ref }, 'merge', body, { signal }).then(
+    () => undefined,
+    (error: unknown) => asKubeError(error),
+  )
 }
 
 /** Waits until an attached sidecar has its rules, which it reads once traffic reaches it. */

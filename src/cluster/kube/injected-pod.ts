@@ -5,6 +5,7 @@ import {
   LABELS_VARIABLE,
   RULES_VOLUME,
   SIDECAR,
+  SIDECAR_LABEL,
   WORKLOAD_VARIABLE,
 } from '../injector/injected-names.ts'
 import { ATTACHED_ADMIN_PORT, attachedContainers, ephemeralState } from './attach-container.ts'
@@ -27,6 +28,8 @@ export interface InjectedPod {
   readonly namespace: string
   readonly name: string
   readonly uid: string | undefined
+  /** The node that the pod is on. */
+  readonly node: string | undefined
   /** `absent` for a pod that asks for a sidecar and has none. */
   readonly sidecar: 'running' | 'starting' | 'ended' | 'absent'
   readonly adminPort: number
@@ -45,21 +48,35 @@ export interface InjectedPod {
 const ADMIN_PORT = 15390
 const MAX_WARNINGS = 10
 
-/** Lists the pods that have or ask for a sidecar, by namespace and name. */
+/** Selects pods with a sidecar. */
+export interface PodScope {
+  /** Undefined for all namespaces. */
+  readonly namespace: string | undefined
+  readonly selector: string | undefined
+  readonly prefix: string
+  /** Lists also pods without the label of the injector, among them those without a sidecar. */
+  readonly unlabelled: boolean
+}
+
+/**
+ * Lists the pods that have or ask for a sidecar, by namespace and name. `onPage` gets the pods of
+ * each page before the next page is read.
+ */
 export async function listInjectedPods(
   client: KubeClient,
-  scope: Readonly<Record<'namespace' | 'selector', string | undefined>> & {
-    readonly prefix: string
-  },
+  { namespace, selector, prefix, unlabelled }: PodScope,
   limits: Limits,
+  onPage?: (pods: readonly InjectedPod[]) => Promise<void>,
 ): Promise<readonly InjectedPod[]> {
-  const ref = { kind: PODS, namespace: scope.namespace }
-  const found = await client.list(ref, scope.selector, limits)
-  const key = ({ namespace, name }: InjectedPod): string => `${namespace}/${name}`
-  return found
-    .map((pod) => readInjectedPod(pod, scope.prefix))
-    .filter((pod) => pod !== undefined)
-    .sort((one, other) => (key(one) < key(other) ? -1 : 1))
+  const label = unlabelled ? undefined : `${prefix}${SIDECAR_LABEL}`
+  const labels = [selector, label].filter(Boolean).join(',') || undefined
+  const found = await client.list({ kind: PODS, namespace }, labels, limits, async (page) => {
+    const pods = page.flatMap((pod) => readInjectedPod(pod, prefix) ?? [])
+    await onPage?.(pods)
+    return pods
+  })
+  const key = (pod: InjectedPod): string => `${pod.namespace}/${pod.name}`
+  return found.toSorted((one, other) => (key(one) < key(other) ? -1 : 1))
 }
 
 /**
@@ -72,7 +89,8 @@ export function readInjectedPod(pod: Fields, prefix: string): InjectedPod | unde
   const container = [...listOf(spec['containers']), ...listOf(spec['initContainers'])].find(
     (each) => each['name'] === SIDECAR,
   )
-  const common = { namespace, name, uid, labels, rules: undefined, self: {} }
+  const node = textOf(spec['nodeName'])
+  const common = { namespace, name, uid, node, labels, rules: undefined, self: {} }
   const [attached] = attachedContainers(pod)
   if (container === undefined && attached !== undefined) {
     const sidecar = 'running' in ephemeralState(pod, attached['name']) ? 'running' : 'starting'

@@ -42,7 +42,9 @@ export async function sidecarOverview(
   { namespace, selector, prefix, readToken }: OverviewScope,
   { signal }: Limits,
 ): Promise<SidecarOverview> {
-  const pods = await listInjectedPods(client, { namespace, selector, prefix }, { signal })
+  // Pods that should have a sidecar and have none have no label either.
+  const scope = { namespace, selector, prefix, unlabelled: true }
+  const pods = await listInjectedPods(client, scope, { signal })
   const expected = expectedDigests(client, { signal })
   const bypasses = await findBypasses(client, pods, prefix, { signal })
   const reports = await inParallel(pods, async (pod) => ({

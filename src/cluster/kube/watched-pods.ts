@@ -58,10 +58,12 @@ export class WatchedPods {
   /** Lists the pods and asks the sidecars of those that do not terminate. Throws a `KubeError`. */
   async look({ signal }: Limits): Promise<readonly WatchedPod[]> {
     const { namespace, selector, prefix } = this.#scope
-    const found = await this.#client.list({ kind: PODS, namespace }, selector, { signal })
     const now = this.#isFirst ? -Infinity : performance.now()
+    const ref = { kind: PODS, namespace }
+    const pods = await this.#client.list(ref, selector, { signal }, (page) =>
+      page.flatMap((pod) => this.#read(pod, prefix, now)),
+    )
     this.#isFirst = false
-    const pods = found.flatMap((pod) => this.#read(pod, prefix, now))
     return inParallel(pods, async (each) => ({
       ...each,
       ...(each.isTerminating ? UNASKED : await this.ask(each.pod, signal)),

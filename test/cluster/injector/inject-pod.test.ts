@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { parseCommandLine } from '../../../src/cli/commands/index.ts'
 import { injectPod } from '../../../src/cluster/injector/inject-pod.ts'
+import { uninjectPod } from '../../../src/cluster/injector/uninject-pod.ts'
 import type { Injection, InjectionContext } from '../../../src/cluster/injector/injection.ts'
 import type { Container, Pod } from '../../../src/cluster/injector/pod-types.ts'
 import { parseInjectorSettings } from '../../../src/cluster/injector/parse-settings.ts'
@@ -280,4 +281,20 @@ describe('what comes first', () => {
     expect(args).toContain('--log-level warn')
     expect(injected.pod.spec?.volumes?.[0]?.configMap?.name).toBe('team')
   })
+})
+
+describe('the label', () => {
+  const label = { 'squall.dev/sidecar': 'injected' }
+
+  it.each([undefined, null, {}, { app: 'shop' }])(
+    'is added to %o, and removed with the sidecar',
+    (labels) => {
+      const before = podOf()
+      const pod = { ...before, metadata: { ...before.metadata, labels } } as Pod
+      const injected = inject(pod)
+      expect(injected.pod.metadata?.labels).toEqual({ ...labels, ...label })
+      expect(inject(injected.pod).pod).toEqual(injected.pod)
+      expect(uninjectPod(injected.pod).metadata?.labels).toEqual(labels)
+    },
+  )
 })

@@ -40,7 +40,7 @@ export function selects(selector: string | null, thing: Fields): boolean {
     .filter((term) => term !== '')
     .every((term) => {
       const [key = '', value] = term.split('=')
-      return labels[key] === value
+      return value === undefined ? key in labels : labels[key] === value
     })
 }
 

@@ -36,6 +36,8 @@ export interface ApiServer {
   readonly logs: Map<string, () => string>
   /** Tokens that are accepted; all of them while there are none. */
   readonly tokens: Set<string>
+  /** Things in a page of a list: few, so that a few things need several pages. */
+  pageSize: number
   /** Does something before a request is handled; a number is the status of the response. */
   before: (seen: Seen) => Promise<number | undefined> | number | undefined
   put(path: string, thing: Fields): void
@@ -53,7 +55,6 @@ const VERBS: Readonly<Record<string, string>> = {
   PATCH: 'patch',
   DELETE: 'delete',
 }
-const PAGE = 2
 
 /** Starts one on a free port of loopback; without TLS only where a test needs to see the bytes. */
 export async function apiServer(): Promise<ApiServer> {
@@ -75,6 +76,7 @@ export async function apiServer(): Promise<ApiServer> {
     port: 0,
     ca: ca.cert,
     seen,
+    pageSize: 2,
     before: () => undefined,
     put: (path, thing) => void save(state, path, thing),
     close: async () => {
@@ -139,7 +141,7 @@ async function handle(
     const message = `${resource}${which} is forbidden: User "tester" cannot ${verb} resource "${resource}" in API group "${group}"${where}`
     return fail(response, 403, 'Forbidden', message)
   }
-  if (verb === 'list') return list(state, url, response)
+  if (verb === 'list') return list(state, url, api.pageSize, response)
   if (verb === 'create') {
     if (resource === 'selfsubjectreviews') {
       return send(response, 201, { ...body, status: { userInfo: { username: 'tester' } } })
@@ -197,8 +199,7 @@ function save(state: State, path: string, thing: Fields): Fields {
   return saved
 }
 
-/** In pages, small enough that a few things need several. */
-function list(state: State, url: URL, response: ServerResponse): void {
+function list(state: State, url: URL, size: number, response: ServerResponse): void {
   const [, root = '', plural = ''] = /^(.*)\/([a-z]+)$/.exec(url.pathname) ?? []
   const all = [...state.store]
     .filter(([path]) => {
@@ -208,8 +209,8 @@ function list(state: State, url: URL, response: ServerResponse): void {
     .map(([, thing]) => thing)
     .filter((thing) => selects(url.searchParams.get('labelSelector'), thing))
   const from = Number(url.searchParams.get('continue') ?? 0)
-  const more = from + PAGE < all.length ? { continue: String(from + PAGE) } : {}
-  send(response, 200, { kind: 'List', metadata: more, items: all.slice(from, from + PAGE) })
+  const more = from + size < all.length ? { continue: String(from + size) } : {}
+  send(response, 200, { kind: 'List', metadata: more, items: all.slice(from, from + size) })
 }
 
 async function proxy(
