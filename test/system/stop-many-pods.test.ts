@@ -45,7 +45,7 @@ test.skipIf(cgroup === undefined).each([
   ['by their label', []],
   ['among all pods', ['--unlabelled']],
 ])(
-  `squall stop --production finds ${INJECTED} sidecars ${'%s'} in 256 MiB, where the cluster has ${PODS} pods`,
+  `squall stop --production finds ${INJECTED} sidecars %s in 256 MiB, where the cluster has ${PODS} pods`,
   async (_, flags) => {
     const shop = opened(await startCluster('shop'))
     shop.api.pageSize = 500

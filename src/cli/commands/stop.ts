@@ -15,6 +15,7 @@ import {
   clusterOf,
   isEveryNamespace,
   parseObjectName,
+  QUORUM_FLAGS,
   UNLABELLED_FLAG,
 } from '../kube/cluster-options.ts'
 import type { StopRequest } from '../kube/stop-output.ts'
@@ -39,6 +40,7 @@ const COMMON_FLAGS = {
       { min: 1_000, max: 3_600_000 },
       '30s',
     ),
+    ...QUORUM_FLAGS,
     dryRun: toggle('validate every change with the API server, and change nothing'),
     json: toggle('print the outcome as one JSON document'),
   }),
@@ -103,7 +105,7 @@ async function start(request: StopRequest): Promise<number> {
 
 function commonOf(flags: Values<typeof COMMON_FLAGS>, context: Context) {
   const { configmap: configMap, timeout: timeoutMs, environmentLabel } = flags
-  const { unlabelled, dryRun, json } = flags
+  const { unlabelled, min, all, dryRun, json } = flags
   const cluster = clusterOf(flags, context)
   const { selector } = cluster
   if (selector !== undefined && parseLabelSelector(selector) === undefined) {
@@ -120,6 +122,8 @@ function commonOf(flags: Values<typeof COMMON_FLAGS>, context: Context) {
     configMap,
     timeoutMs,
     unlabelled,
+    min,
+    all,
     dryRun,
     json,
     environmentLabel,

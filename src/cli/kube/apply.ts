@@ -11,7 +11,12 @@ import {
   type WrittenRules,
 } from '../../cluster/kube/apply-rules.ts'
 import { recordApplied, recordWarnings, userName } from '../../cluster/kube/audit.ts'
-import { awaitRules, type PodProgress, type Progress } from '../../cluster/kube/await-rules.ts'
+import {
+  awaitRules,
+  isEnough,
+  type PodProgress,
+  type Progress,
+} from '../../cluster/kube/await-rules.ts'
 import { configMapKeys, textBefore } from '../../cluster/kube/config-map-rules.ts'
 import type { KubeClient } from '../../cluster/kube/kube-client.ts'
 import { findBypasses } from '../../cluster/kube/bypassed-pods.ts'
@@ -24,7 +29,7 @@ import type { ProductionCheck } from '../../rules/guard/production-names.ts'
 import { textForPods, textWithTimes } from './applied-text.ts'
 import { readCheckedRules } from '../rules/rules-source.ts'
 import { type ClusterOptions, rejectProductionNamespace, withClient } from './cluster-options.ts'
-import { progressLines, progressOutput } from '../../cluster/kube/progress-output.ts'
+import { podLines, progressOutput } from '../../cluster/kube/progress-output.ts'
 import { plain } from '../../base/text/foreign-text.ts'
 import type { LineOutput } from '../../base/text/status-line.ts'
 
@@ -41,6 +46,10 @@ export interface ApplyRequest {
   readonly lastsMs: number | undefined
   readonly dryRun: boolean
   readonly unlabelled: boolean
+  /** The percentage of pods that has to have the rules. */
+  readonly min: number
+  /** Lists each pod, however many there are. */
+  readonly all: boolean
   readonly timeoutMs: number
   readonly wait: boolean
   readonly json: boolean
@@ -82,7 +91,7 @@ export async function applyCommand(
       if (canAct) await rejectProductionNamespace(client, namespace, request, signal)
       const outcome = await apply(client, target, { ...request, until }, output, signal)
       output.out.write((request.json ? outcomeJson : outcomeText)(outcome, request))
-      return hasFailed(outcome, isWaited(request)) ? FAILED : 0
+      return hasFailed(outcome, request) ? FAILED : 0
     } catch (error) {
       if (error instanceof MergedRulesError) return rejected(error.problems, request, output)
       if (!signal.aborted) throw error
@@ -150,7 +159,7 @@ async function apply(
     running.map(({ pod }) => pod),
     target.prefix,
     new Date(),
-    { signal },
+    { signal: AbortSignal.any([signal, AbortSignal.timeout(left(request))]) },
   )
   if (bypasses.trouble !== undefined) warn(bypasses.trouble)
   for (const text of new Set([...bypasses.warnings.values()].flat())) warn(text)
@@ -159,6 +168,10 @@ async function apply(
     ? await follow(client, waitFor, request, err, signal)
     : notAwaited(waitFor, 'not waited for')
   return { target, targets, change, progress, stopped: signal.aborted, warnings }
+}
+
+function left({ until }: ApplyRun): number {
+  return Math.max(0, Math.ceil(until - performance.now()))
 }
 
 function notAwaited(pods: readonly AwaitedPod[], detail: string): Progress {
@@ -178,15 +191,16 @@ function isWaited({ wait, dryRun }: ApplyRequest): boolean {
 async function follow(
   client: KubeClient,
   pods: readonly AwaitedPod[],
-  { until, json, cluster }: ApplyRun,
+  { until, json, cluster, min, all }: ApplyRun,
   err: LineOutput,
   signal: AbortSignal,
 ): Promise<Progress> {
-  const shown = json ? undefined : progressOutput(err)
+  const shown = json ? undefined : progressOutput(err, all)
   try {
     return await awaitRules(client, pods, {
       until,
       signal,
+      min,
       readToken: cluster.readToken,
       onProgress: (progress) => shown?.show(progress),
     })
@@ -212,12 +226,15 @@ function rejected(
   return FAILED
 }
 
-function hasFailed({ progress, stopped }: Outcome, wait: boolean): boolean {
-  const states = [...progress.values()].map(({ state }) => state)
-  return stopped || states.includes('rejected') || (wait && states.includes('waiting'))
+function hasFailed({ progress, stopped }: Outcome, request: ApplyRequest): boolean {
+  const isRejected = [...progress.values()].some(({ state }) => state === 'rejected')
+  return stopped || isRejected || (isWaited(request) && !isEnough(progress, request.min))
 }
 
-function outcomeText(outcome: Outcome, { wait, dryRun, timeoutMs }: ApplyRequest): string {
+function outcomeText(
+  outcome: Outcome,
+  { wait, dryRun, timeoutMs, min, all: isAll }: ApplyRequest,
+): string {
   const { target, progress, stopped } = outcome
   const { namespace, configMap } = target
   if (dryRun) return `${target.text.trimEnd()}\n`
@@ -231,19 +248,20 @@ function outcomeText(outcome: Outcome, { wait, dryRun, timeoutMs }: ApplyRequest
     all.filter(([, each]) => each.state === state).length
   const applied = count('applied')
   const skipped = count('skipped') + count('gone')
-  const lines = all
-    .filter(([, { state }]) => state !== 'applied' && state !== 'gone')
-    .map(([{ pod }, each]) => progressLines(pod.name, each))
+  const open = all.filter(([, { state }]) => state !== 'applied' && state !== 'gone')
+  const lines = open.map(([{ pod }, each]): [string, PodProgress] => [pod.name, each])
   const rest = skipped === 0 ? '' : `, ${skipped} not waited for`
   const head = `active rules in ${applied} of ${all.length} pods${rest}\n`
   const next = stopped
     ? `stopped; the configmap stays changed and the kubelet delivers it: ${status}\n`
     : count('rejected') > 0
       ? 'the sidecars keep their last good rules; fix the file and apply it again\n'
-      : count('waiting') > 0
-        ? `not done after ${timeoutMs / 1000} s; check again with ${status}, and see a sidecar with kubectl logs -n ${namespace} POD -c squall\n`
-        : ''
-  return `${head}${lines.join('')}${next}`
+      : count('waiting') > 0 && isEnough(progress, min)
+        ? `enough pods have the rules (--min ${min}%)\n`
+        : count('waiting') > 0
+          ? `not done after ${timeoutMs / 1000} s; check again with ${status}, and see a sidecar with kubectl logs -n ${namespace} POD -c squall\n`
+          : ''
+  return `${head}${podLines(lines, isAll)}${next}`
 }
 
 function outcomeJson(outcome: Outcome, request: ApplyRequest): string {
@@ -258,7 +276,7 @@ function outcomeJson(outcome: Outcome, request: ApplyRequest): string {
     ...each,
   }))
   const report = {
-    ok: !hasFailed(outcome, waited),
+    ok: !hasFailed(outcome, request),
     namespace,
     configMap,
     key,

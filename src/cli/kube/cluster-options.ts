@@ -3,7 +3,7 @@ import type { KubeClient } from '../../cluster/kube/kube-client.ts'
 import { isKubeError } from '../../cluster/kube/kube-error.ts'
 import type { Context } from '../flags/command.ts'
 import { type Environment, type Given, group, type Values } from '../flags/flag.ts'
-import { asText, one, toggle } from '../flags/kinds.ts'
+import { asText, one, percent, toggle } from '../flags/kinds.ts'
 import { readTokenFlag, readTokenOf } from '../flags/admin-access.ts'
 import { invalidCombination, invalidFile, invalidValue, UsageError } from '../flags/usage-error.ts'
 import { rejectProduction } from '../flags/production.ts'
@@ -191,4 +191,10 @@ export const CLUSTER_FLAGS = {
 /** The option of the commands that list pods by the label of the injector. */
 export const UNLABELLED_FLAG = group(CLUSTER, {
   unlabelled: toggle('list all pods, also sidecars without the label squall.dev/sidecar'),
+})
+
+/** The options of the commands that wait for pods. */
+export const QUORUM_FLAGS = group('Waiting and output:', {
+  min: percent('percentage of the pods that has to confirm', { min: 1, max: 100 }, '100%'),
+  all: toggle('list each pod, also where there are more than 40'),
 })

@@ -1,10 +1,10 @@
 import { asStarted } from '../../base/started-as.ts'
 import type { AwaitedPod } from '../../cluster/kube/apply-rules.ts'
-import type { PodProgress } from '../../cluster/kube/await-rules.ts'
+import { countedPods, isEnough, type PodProgress } from '../../cluster/kube/await-rules.ts'
 import type { KubeClient } from '../../cluster/kube/kube-client.ts'
 import { KubeError } from '../../cluster/kube/kube-error.ts'
 import type { StopChange, ConfigMapRef } from '../../cluster/kube/stop-sidecars.ts'
-import { progressLines } from '../../cluster/kube/progress-output.ts'
+import { podLines } from '../../cluster/kube/progress-output.ts'
 import type { NamespaceCheck } from '../../cluster/kube/production-namespaces.ts'
 import type { ProductionCheck } from '../../rules/guard/production-names.ts'
 import type { ClusterOptions } from './cluster-options.ts'
@@ -17,6 +17,10 @@ export interface StopRequest {
   readonly configMap: string
   readonly timeoutMs: number
   readonly unlabelled: boolean
+  /** The percentage of pods that has to confirm. */
+  readonly min: number
+  /** Lists each pod, however many there are. */
+  readonly all: boolean
   readonly dryRun: boolean
   readonly json: boolean
   /** Undefined where no namespace is rejected. */
@@ -31,32 +35,37 @@ export interface StopRun {
   readonly client: KubeClient
   readonly request: StopRequest
   readonly signal: AbortSignal
+  /** Ends the run: Ctrl-C, or the end of its time. */
+  readonly limit: AbortSignal
   /** Undefined for all namespaces. */
   readonly namespace: string | undefined
   readonly warnings: readonly string[]
-  readonly warn: (text: string) => void
-  /** True when some namespaces may be production without being known as such. */
+  readonly warn: (text: string) => undefined
+  /** True when some pods, or namespaces of production, are not known. */
   isIncomplete: boolean
   /** When the command's time is over, by `performance.now()`. */
   readonly until: number
+  /** With `--production`, whether the pods of a namespace are stopped, by its name. */
+  readonly isStopped: Map<string, boolean>
   readonly changes: Map<
     string,
     { readonly ref: ConfigMapRef; readonly change: StopChange | KubeError }
   >
   /** The pods that have to confirm. */
   readonly progress: Map<AwaitedPod, PodProgress>
+  /** The pods for which the kubelet was told to read their ConfigMap. */
+  readonly touched: Set<string>
 }
 
-const UNDONE: ReadonlySet<string> = new Set(['waiting', 'rejected', 'unconfirmed'])
+/** Returns true when a ConfigMap was not changed, or too few sidecars confirmed. */
+export function hasFailed(run: StopRun): boolean {
+  const { progress, signal, isIncomplete, request } = run
+  return signal.aborted || isIncomplete || unwritten(run) > 0 || !isEnough(progress, request.min)
+}
 
-/** Returns true when a ConfigMap was not changed, or a sidecar did not confirm. */
-export function hasFailed({ changes, progress, signal, isIncomplete }: StopRun): boolean {
-  return (
-    signal.aborted ||
-    isIncomplete ||
-    [...progress.values()].some(({ state }) => UNDONE.has(state)) ||
-    [...changes.values()].some(({ change }) => change instanceof KubeError)
-  )
+function unwritten({ changes }: StopRun): number {
+  const all = [...changes.values()]
+  return all.filter(({ change }) => change instanceof KubeError || change === 'left').length
 }
 
 /** Describes a run to people. */
@@ -69,21 +78,25 @@ export function stopText(run: StopRun): string {
     const text = change instanceof KubeError ? change.message : `${would}${TEXTS[change]}`
     return `configmap ${ref.name} in ${ref.namespace}: ${text}\n`
   })
-  const failed = [...changes.values()].filter(({ change }) => change instanceof KubeError).length
+  const failed = unwritten(run)
   if (failed > 0) lines.unshift(notDone(request, failed, changes.size))
-  const all = [...progress].filter(([, { state }]) => state !== 'gone')
-  const open = all.filter(([, { state }]) => state !== wanted)
-  const count = all.length - open.length
+  const open = [...progress].filter(([, { state }]) => state !== 'gone' && state !== wanted)
+  const counted = countedPods(progress)
+  const count = counted.filter(({ state }) => state === wanted).length
+  const skipped = open.filter(([, { state }]) => state === 'skipped').length
+  const rest = skipped === 0 ? '' : `, ${skipped} not waited for`
   lines.push(
-    dryRun ? DRY_RUN : `${wanted}: confirmed by ${count} of ${all.length} pods\n`,
+    dryRun ? DRY_RUN : `${wanted}: confirmed by ${count} of ${counted.length} pods${rest}\n`,
     run.signal.aborted ? INTERRUPTED : '',
+    podLines(
+      open.map(([{ pod }, each]) => [`${pod.namespace}/${pod.name}`, each]),
+      request.all,
+    ),
   )
-  for (const [{ pod }, each] of open) {
-    lines.push(progressLines(`${pod.namespace}/${pod.name}`, each))
-  }
   if (request.onlyProduction !== undefined && changes.size === 0) {
     return run.isIncomplete ? UNKNOWN_PRODUCTION : NO_PRODUCTION
   }
+  if (run.isIncomplete && changes.size === 0) lines.unshift(NOTHING_DONE[request.action])
   const where = namespace === undefined ? '-A' : `-n ${namespace}`
   if (request.action === 'stop' && !dryRun && failed < changes.size) {
     if (namespace === undefined && request.onlyProduction === undefined) lines.push(UNCOVERED)
@@ -135,6 +148,11 @@ const NO_PRODUCTION = 'no sidecar runs in a production namespace\n'
 const UNKNOWN_PRODUCTION = 'nothing was stopped: the production namespaces are not known\n'
 const UNTIL_NO_PRODUCTION =
   'until: squall resume, which is rejected while the namespace is production\n'
+
+const NOTHING_DONE = {
+  stop: 'NOT stopped: pods with a sidecar are not known; run the command again\n',
+  resume: 'not resumed: pods with a sidecar are not known; run the command again\n',
+} as const
 
 const UNCOVERED =
   'not covered: namespaces that have no sidecar now, and ConfigMaps that no sidecar reads now\n'

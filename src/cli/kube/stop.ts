@@ -1,11 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { touchPods } from '../../cluster/kube/apply-rules.ts'
+import { detachFromPod, labelAttached } from '../../cluster/kube/attach-pod.ts'
 import { recordEvent, userName } from '../../cluster/kube/audit.ts'
 import { awaitPods, type PodProgress } from '../../cluster/kube/await-rules.ts'
 import { inParallel } from '../../cluster/kube/in-parallel.ts'
 import { type InjectedPod, listInjectedPods } from '../../cluster/kube/injected-pod.ts'
-import { findArmedProduction } from '../../cluster/kube/production-namespaces.ts'
-import { isKubeError, KubeError } from '../../cluster/kube/kube-error.ts'
+import {
+  findArmedProduction,
+  type NamespaceCheck,
+} from '../../cluster/kube/production-namespaces.ts'
+import { asKubeError, isKubeError, KubeError } from '../../cluster/kube/kube-error.ts'
 import {
   beginStop,
   liftStop,
@@ -25,13 +29,21 @@ import { hasFailed, stopJson, type StopRequest, type StopRun, stopText } from '.
 const MAX_POLL_MS = 500
 /** The time for the name of the user before the first write. */
 const NAME_MS = 500
+/** The pause before writes that failed are repeated. */
+const REPEAT_MS = 1_000
+
+/** Says when a stop was written, and by whom. */
+interface Writer {
+  readonly at: Date
+  readonly by: string | undefined
+}
 
 /** Runs `squall stop` or `squall resume`; returns the exit code. */
 export function stopCommand(
   request: StopRequest,
   output: ApplyOutput = { out: process.stdout, err: process.stderr },
 ): Promise<number> {
-  const { cluster, allNamespaces, json } = request
+  const { cluster, allNamespaces, json, timeoutMs } = request
   return withClient(
     cluster,
     async (client, signal) => {
@@ -40,6 +52,7 @@ export function stopCommand(
         client,
         request,
         signal,
+        limit: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
         namespace: allNamespaces ? undefined : (cluster.namespace ?? client.namespace),
         warnings,
         warn: (text) => {
@@ -47,107 +60,113 @@ export function stopCommand(
           if (!json) output.err.write(`warning: ${text}\n`)
         },
         isIncomplete: false,
-        until: performance.now() + request.timeoutMs,
+        until: performance.now() + timeoutMs,
+        isStopped: new Map(),
         changes: new Map(),
         progress: new Map(),
+        touched: new Set(),
       }
       await act(run, output).catch((error: unknown) => {
-        if (!signal.aborted) throw error
+        if (!run.limit.aborted) throw error
+        if (signal.aborted) return
+        const unknown = run.progress.size === 0 ? ': pods with a sidecar are not known' : ''
+        incomplete(run, `not done after ${timeoutMs / 1000} s${unknown}`)
       })
       output.out.write(json ? stopJson(run) : stopText(run))
       return signal.aborted ? INTERRUPTED : hasFailed(run) ? 1 : 0
     },
-    request.timeoutMs,
+    timeoutMs,
   )
 }
 
+function incomplete(run: StopRun, text: string): undefined {
+  run.isIncomplete = true
+  run.warn(text)
+}
+
 async function act(run: StopRun, output: ApplyOutput): Promise<void> {
-  const { client, request, signal, namespace, progress } = run
+  const { client, request, limit, namespace, warn } = run
+  const { action, onlyProduction, configMap } = request
   const at = new Date()
-  const name = userName(client, { signal })
-  if (
-    namespace !== undefined &&
-    request.action === 'stop' &&
-    request.onlyProduction === undefined
-  ) {
+  const name = userName(client, { signal: limit }).catch(() => undefined)
+  if (namespace !== undefined && action === 'stop' && onlyProduction === undefined) {
     // Before anything is asked: this ConfigMap alone may be all that an ailing API server stores.
-    const ref = { namespace, name: request.configMap }
-    await change(
-      run,
-      [ref],
-      at,
-      await Promise.race([name, sleep(NAME_MS, undefined, { ref: false })]),
-    )
+    const early = await Promise.race([name, sleep(NAME_MS, undefined, { ref: false })])
+    await change(run, [{ namespace, name: configMap }], { at, by: early })
   }
-  const [by, first] = await Promise.all([name, listPodsDespite(run)])
-  await rejectProductions(run, first ?? [])
+  const writer = { at, by: await name }
   // The list has no pods of other namespaces than production; their ConfigMaps stay unchanged.
-  const within = request.onlyProduction === undefined ? namespace : undefined
-  await change(run, stopConfigMaps(first ?? [], within, request.configMap), at, by)
-  if (first === undefined || signal.aborted) return
+  const within = onlyProduction === undefined ? namespace : undefined
+  const changeFor = (pods: readonly InjectedPod[]): Promise<void> =>
+    change(run, stopConfigMaps(pods, within, configMap), writer)
+  const list = (): Promise<readonly InjectedPod[] | undefined> =>
+    listPods(run, action === 'stop' ? changeFor : undefined)
+  const first = await list().catch((error: unknown) =>
+    incomplete(run, `pods with a sidecar are not known: ${asKubeError(error).message}`),
+  )
+  await rejectProductions(run, first ?? [])
+  await changeFor(first ?? [])
+  if (first === undefined || limit.aborted) return
+  begin(run, first)
   // The pods are touched early, so that the kubelet begins. Pods created meanwhile may read other
   // ConfigMaps.
-  const [pods = first] = await Promise.all([listAgain(run), touch(run, first, at)])
-  await change(run, stopConfigMaps(pods, within, request.configMap), at, by)
-  for (const pod of pods.filter((each) => isConcerned(run, each))) {
-    progress.set({ pod, digest: undefined, isReached: true }, begin(run, pod))
-  }
+  const again = list().catch((error: unknown) =>
+    warn(`pods created meanwhile are not known: ${asKubeError(error).message}`),
+  )
+  const [pods] = await Promise.all([again, touch(run, first, at)])
+  await changeFor(pods ?? first)
+  begin(run, pods ?? first)
   if (request.dryRun) return
-  const known = new Set(first.map(refKey))
-  const later = pods.filter((pod) => !known.has(refKey(pod)))
-  await Promise.all([touch(run, later, at), record(run, by)])
+  await Promise.all([touch(run, pods ?? first, at), record(run, writer.by)])
+  await Promise.all([confirm(run, output), detachAll(run, writer.by), repeatWrites(run, writer)])
+  // Pods whose ConfigMap was written late.
   await confirm(run, output)
 }
 
-function begin(run: StopRun, pod: InjectedPod): PodProgress {
+/** Takes the pods that have to confirm. */
+function begin(run: StopRun, pods: readonly InjectedPod[]): void {
+  run.progress.clear()
+  for (const pod of pods.filter((each) => isConcerned(run, each))) {
+    run.progress.set({ pod, digest: undefined, isReached: true }, firstProgress(run, pod))
+  }
+}
+
+function firstProgress(run: StopRun, pod: InjectedPod): PodProgress {
   const { dryRun, action } = run.request
+  const would = `would be ${action === 'stop' ? 'stopped' : 'resumed'}`
+  if (isAttached(pod)) {
+    if (action === 'resume') return { state: 'skipped', detail: 'attached: it reads no stop key' }
+    if (dryRun) return { state: 'skipped', detail: would }
+    return { state: 'unconfirmed', detail: 'attached: it has not ended' }
+  }
   const progress = beginStop(pod)
   if (progress.state === 'waiting' && changeOf(run, pod) instanceof KubeError) {
     return { state: 'unconfirmed', detail: 'its ConfigMap was not changed' }
   }
   if (!dryRun || progress.state !== 'waiting') return progress
-  return { state: 'skipped', detail: `would be ${action === 'stop' ? 'stopped' : 'resumed'}` }
+  return { state: 'skipped', detail: would }
 }
 
+function isAttached({ mode }: InjectedPod): boolean {
+  return mode === 'attached'
+}
+
+/** Has the kubelet deliver what was written, once for each pod. */
 async function touch(run: StopRun, pods: readonly InjectedPod[], at: Date): Promise<void> {
-  const { client, request, signal, warn } = run
+  const { client, request, limit, warn, touched } = run
   if (request.dryRun) return
-  const running = pods.filter(
-    (pod) => pod.sidecar === 'running' && isConcerned(run, pod) && needsTouch(run, pod),
-  )
-  const [trouble] = await touchPods(client, running, request.cluster.prefix, at, { signal })
+  const open = pods.filter((pod) => needsTouch(run, pod) && !touched.has(refKey(pod)))
+  for (const pod of open) touched.add(refKey(pod))
+  const [trouble] = await touchPods(client, open, request.cluster.prefix, at, { signal: limit })
   if (trouble === undefined) return
   warn(`pods cannot be annotated, so the kubelet may take up to two minutes: ${trouble.message}`)
-}
-
-/** Lists the pods; undefined when they cannot be listed, but the stop is written. */
-async function listPodsDespite(run: StopRun): Promise<readonly InjectedPod[] | undefined> {
-  try {
-    return await listPods(run)
-  } catch (error) {
-    if (!(error instanceof KubeError) || run.changes.size === 0) throw error
-    run.isIncomplete = true
-    run.warn(`pods with a sidecar are not known: ${error.message}`)
-    return undefined
-  }
-}
-
-/** Lists the pods again; without the list, the known pods are stopped nevertheless. */
-async function listAgain(run: StopRun): Promise<readonly InjectedPod[] | undefined> {
-  try {
-    return await listPods(run)
-  } catch (error) {
-    if (!(error instanceof KubeError)) throw error
-    run.warn(`pods created meanwhile are not known: ${error.message}`)
-    return undefined
-  }
 }
 
 async function confirm(
   { client, request, signal, progress, until }: StopRun,
   { err }: ApplyOutput,
 ): Promise<void> {
-  const shown = request.json ? undefined : progressOutput(err)
+  const shown = request.json ? undefined : progressOutput(err, request.all)
   try {
     await awaitPods(
       client,
@@ -157,6 +176,7 @@ async function confirm(
         until,
         maxPollMs: MAX_POLL_MS,
         signal,
+        min: request.min,
         readToken: request.cluster.readToken,
         onProgress: (now) => shown?.show(now),
       },
@@ -166,79 +186,117 @@ async function confirm(
   }
 }
 
-/** Lists the pods to stop or resume; undefined without the right to list pods. */
-async function listPods(run: StopRun): Promise<readonly InjectedPod[] | undefined> {
-  const pods = await listSidecars(run)
-  return pods && ofProduction(run, pods)
+/** Ends attached sidecars, as squall detach does: they read no stop key. */
+async function detachAll(run: StopRun, by = 'an unknown user'): Promise<void> {
+  const { client, request, limit, progress, until } = run
+  const { readToken, prefix } = request.cluster
+  const attached = [...progress.keys()].filter(({ pod }) => isAttached(pod))
+  if (request.action === 'resume') return
+  await inParallel(attached, async (each) => {
+    const { namespace, name, uid } = each.pod
+    const options = { timeoutMs: until - performance.now(), signal: limit, readToken }
+    try {
+      await detachFromPod(client, { namespace, name }, options)
+      progress.set(each, { state: 'stopped', detail: 'detached' })
+      await labelAttached(client, { namespace, name }, prefix, null, limit)
+      const event = { reason: 'SquallDetached', message: `a sidecar was detached by ${by}` }
+      await recordEvent(client, { kind: 'Pod', namespace, name, uid }, event, { signal: limit })
+    } catch (error) {
+      if (!limit.aborted) {
+        progress.set(each, { state: 'unconfirmed', detail: asKubeError(error).message })
+      }
+    }
+  })
 }
 
-/** Returns the pods to stop: with --production, those in production namespaces. */
-async function ofProduction(
-  run: StopRun,
-  pods: readonly InjectedPod[],
-): Promise<readonly InjectedPod[]> {
-  const { onlyProduction: check, cluster } = run.request
-  if (check === undefined) return pods
-  const counts = new Map(pods.map(({ namespace }) => [namespace, 1]))
-  const { found, trouble } = await findArmedProduction(
-    run.client,
-    counts,
-    { ...check, prefix: cluster.prefix },
-    { signal: run.signal },
-  )
-  if (trouble !== undefined) {
-    run.isIncomplete = true
-    run.warn(trouble)
+/** Repeats writes that failed until the time is over, and has their pods confirm. */
+async function repeatWrites(run: StopRun, writer: Writer): Promise<void> {
+  const { changes, limit, progress } = run
+  for (;;) {
+    const failed = [...changes.values()].filter(({ change: done }) => mayRepeat(done))
+    if (failed.length === 0 || limit.aborted) return
+    await sleep(REPEAT_MS, undefined, { signal: limit }).catch(() => undefined)
+    const refs = failed.map(({ ref }) => ref)
+    await change(run, refs, writer)
+    for (const [each, { state }] of progress) {
+      const { pod } = each
+      const isHere = refs.some(({ namespace, name }) => {
+        return namespace === pod.namespace && name === pod.rules?.configMap
+      })
+      if (isHere && state === 'unconfirmed') progress.set(each, firstProgress(run, pod))
+    }
+    const pods = [...progress.keys()].map(({ pod }) => pod)
+    await touch(run, pods, writer.at)
   }
-  const names = new Set(found.filter(({ isAllowed }) => !isAllowed).map((each) => each.namespace))
-  return pods.filter(({ namespace }) => names.has(namespace))
 }
 
-async function listSidecars({
-  client,
-  request: { cluster, allNamespaces, onlyProduction, unlabelled },
-  namespace,
-  signal,
-  warn,
-}: StopRun): Promise<readonly InjectedPod[] | undefined> {
+/** Lists the pods to stop or resume; undefined without the right to list pods. */
+async function listPods(
+  run: StopRun,
+  onPage: (pods: readonly InjectedPod[]) => Promise<void> = async () => {},
+): Promise<readonly InjectedPod[] | undefined> {
+  const { client, request, namespace, limit, warn } = run
+  const { cluster, unlabelled, allNamespaces, onlyProduction } = request
+  const isConcernedPod = ({ sidecar, namespace: name }: InjectedPod): boolean =>
+    sidecar !== 'absent' && run.isStopped.get(name) !== false
   try {
-    const pods = await listInjectedPods(client, { ...cluster, namespace, unlabelled }, { signal })
-    return pods.filter(({ sidecar }) => sidecar !== 'absent')
+    const scope = { ...cluster, namespace, unlabelled }
+    const pods = await listInjectedPods(client, scope, { signal: limit }, async (page) => {
+      if (onlyProduction !== undefined) await findProductions(run, onlyProduction, page)
+      await onPage(page.filter(isConcernedPod))
+    })
+    return pods.filter(isConcernedPod)
   } catch (error) {
     const needsList = allNamespaces || onlyProduction !== undefined
     if (needsList || !isKubeError(error, 'forbidden')) throw error
-    warn(`pods with a sidecar are not known: ${(error as Error).message}`)
+    warn(`pods with a sidecar are not known: ${error.message}`)
     return undefined
   }
 }
 
+/** Finds out which namespaces of pods are production. */
+async function findProductions(
+  run: StopRun,
+  check: NamespaceCheck,
+  pods: readonly InjectedPod[],
+): Promise<void> {
+  const { client, request, limit, isStopped } = run
+  const open = pods.filter(({ namespace }) => !isStopped.has(namespace))
+  const counts = new Map(open.map(({ namespace }) => [namespace, 1]))
+  const options = { ...check, prefix: request.cluster.prefix }
+  const { found, trouble } = await findArmedProduction(client, counts, options, { signal: limit })
+  if (trouble !== undefined && !run.isIncomplete) incomplete(run, trouble)
+  for (const namespace of counts.keys()) isStopped.set(namespace, false)
+  for (const { namespace, isAllowed } of found) isStopped.set(namespace, !isAllowed)
+}
+
 /** Rejects to resume in production, where rules must not be armed. */
 async function rejectProductions(
-  { client, request, namespace, signal }: StopRun,
+  { client, request, namespace, limit }: StopRun,
   pods: readonly InjectedPod[],
 ): Promise<void> {
   if (request.production === undefined) return
   const namespaces = namespace === undefined ? pods.map((pod) => pod.namespace) : [namespace]
   for (const name of new Set(namespaces)) {
-    await rejectProductionNamespace(client, name, request, signal)
+    await rejectProductionNamespace(client, name, request, limit)
   }
 }
 
 /** Changes the ConfigMaps that were not changed yet. */
 async function change(
-  { client, request, signal, changes }: StopRun,
+  { client, request, limit, changes }: StopRun,
   refs: readonly ConfigMapRef[],
-  at: Date,
-  by: string | undefined,
+  { at, by }: Writer,
 ): Promise<void> {
   const { selector, prefix } = request.cluster
   const annotations = by === undefined ? {} : { [`${prefix}applied-by`]: by }
-  const open = refs.filter((ref) => !changes.has(refKey(ref)))
-  const { dryRun } = request
-  await inParallel(open, async (ref) => {
+  const { dryRun, onlyProduction } = request
+  await inParallel(refs, async (ref) => {
+    const before = changes.get(refKey(ref))
+    if (before !== undefined && !mayRepeat(before.change)) return
     const stop = { selector, at: at.toISOString(), by }
-    if (signal.aborted) {
-      changes.set(refKey(ref), { ref, change: 'left' })
+    if (limit.aborted) {
+      if (before === undefined) changes.set(refKey(ref), { ref, change: 'left' })
       return
     }
     // Without the signal: the outcome has to be known after Ctrl-C.
@@ -246,15 +304,19 @@ async function change(
       request.action === 'stop'
         ? writeStop(client, ref, stop, annotations, {
             dryRun,
-            keepStopped: request.onlyProduction !== undefined,
+            keepStopped: onlyProduction !== undefined,
           })
         : liftStop(client, ref, selector, annotations, { dryRun })
-    ).catch((error: unknown) => {
-      if (error instanceof KubeError) return error
-      throw error
-    })
+    ).catch(asKubeError)
     changes.set(refKey(ref), { ref, change: done })
   })
+}
+
+const HOPELESS: ReadonlySet<string> = new Set(['forbidden', 'unauthorized', 'invalid', 'too_large'])
+
+/** Returns whether a write failed, and may succeed later. */
+function mayRepeat(done: StopChange | KubeError): boolean {
+  return done instanceof KubeError && !HOPELESS.has(done.code)
 }
 
 /** Returns false for pods that another stop keeps stopped after a resume. */
@@ -262,9 +324,14 @@ function isConcerned(run: StopRun, pod: InjectedPod): boolean {
   return run.request.action === 'stop' || changeOf(run, pod) !== 'others'
 }
 
-/** Returns false for pods whose stop was written by an earlier `squall stop --production`. */
+/**
+ * Returns false for pods whose ConfigMap was not written, or had its stop by an earlier `squall
+ * stop --production`.
+ */
 function needsTouch(run: StopRun, pod: InjectedPod): boolean {
-  return run.request.onlyProduction === undefined || changeOf(run, pod) !== 'unchanged'
+  const done = changeOf(run, pod)
+  if (pod.sidecar !== 'running' || done === undefined || done instanceof KubeError) return false
+  return isConcerned(run, pod) && (run.request.onlyProduction === undefined || done !== 'unchanged')
 }
 
 function changeOf(
@@ -275,7 +342,7 @@ function changeOf(
 }
 
 async function record(
-  { client, request, signal, changes, warn }: StopRun,
+  { client, request, limit, changes, warn }: StopRun,
   by?: string,
 ): Promise<void> {
   const { selector } = request.cluster
@@ -287,7 +354,7 @@ async function record(
     (each) => each.change === 'stopped' || each.change === 'resumed',
   )
   const troubles = await inParallel(done, ({ ref }) =>
-    recordEvent(client, { kind: 'ConfigMap', ...ref }, { reason, message }, { signal }),
+    recordEvent(client, { kind: 'ConfigMap', ...ref }, { reason, message }, { signal: limit }),
   )
   const trouble = troubles.find((each) => each !== undefined)
   if (trouble !== undefined) warn(`no event was recorded: ${trouble.message}`)

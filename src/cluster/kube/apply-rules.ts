@@ -156,7 +156,7 @@ function parseKeys(keys: ConfigMapKeys, mount: RulesConfigMap): RulesVersion {
   return parseFound(foundTexts(mountedTexts(keys, mount), true))
 }
 
-/** Makes the kubelet read the ConfigMap at once. Returns the errors. */
+/** Makes the kubelet read the ConfigMap at once, until an abort. Returns the errors. */
 export async function touchPods(
   client: KubeClient,
   pods: readonly InjectedPod[],
@@ -166,13 +166,15 @@ export async function touchPods(
 ): Promise<readonly KubeError[]> {
   const annotations = { [`${prefix}rules-touched`]: at.toISOString() }
   const troubles = await inParallel(pods, async ({ namespace, name }) => {
+    if (limits.signal?.aborted) return undefined
     try {
       const ref = { kind: PODS, namespace, name }
       await client.patch(ref, 'merge', { metadata: { annotations } }, limits)
       return undefined
     } catch (error) {
       // A deleted pod needs no rules.
-      return isKubeError(error, 'not_found') ? undefined : asKubeError(error)
+      if (isKubeError(error, 'not_found') || limits.signal?.aborted) return undefined
+      return asKubeError(error)
     }
   })
   return troubles.filter((trouble) => trouble !== undefined)

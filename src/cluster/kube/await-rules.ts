@@ -2,6 +2,7 @@ import { shortDigest } from '../../base/digest.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AwaitedPod } from './apply-rules.ts'
 import { inParallel } from './in-parallel.ts'
+import { isNodeReady } from './nodes.ts'
 import type { KubeClient } from './kube-client.ts'
 import { asKubeError, isKubeError, KubeError } from './kube-error.ts'
 import { API, type Problem, type State } from '../../admin/api.ts'
@@ -17,10 +18,12 @@ export type PodProgress =
         | 'resumed'
         /** The right to ask its sidecar is missing. */
         | 'unconfirmed'
-        /** Its sidecar does not run, or reads other rules: it is not waited for. */
+        /** Its sidecar or node does not run, or it reads other rules: it does not count. */
         | 'skipped'
         | 'gone'
       readonly detail: string
+      /** True when its sidecar does not respond. */
+      readonly silent?: true
     }
   | {
       readonly state: 'rejected'
@@ -35,6 +38,8 @@ export interface AwaitOptions {
   readonly until: number
   readonly signal: AbortSignal
   readonly readToken?: string | undefined
+  /** The percentage of pods that has to be done; silent pods beyond it are not waited for. */
+  readonly min: number
   /** Called after each round. */
   readonly onProgress: (progress: Progress) => void
   /** The longest pause between two rounds; 2,000 ms when left out. */
@@ -52,6 +57,22 @@ const POLL_MS = 200
 const MAX_POLL_MS = 2_000
 /** The time for a response in the first round; it doubles for a pod that did not respond. */
 const FIRST_ASK_MS = 300
+/** A pod that did not respond so many times is silent. */
+const MISSES = 2
+const NODE_MS = 1_000
+const DONE: ReadonlySet<string> = new Set(['applied', 'stopped', 'resumed'])
+
+/** Returns the pods that count: those that run a sidecar that should follow. */
+export function countedPods(progress: Progress): readonly PodProgress[] {
+  return [...progress.values()].filter(({ state }) => state !== 'skipped' && state !== 'gone')
+}
+
+/** Returns whether enough of the pods that count are done. */
+export function isEnough(progress: Progress, min: number): boolean {
+  const counted = countedPods(progress)
+  const done = counted.filter(({ state }) => DONE.has(state))
+  return done.length * 100 >= counted.length * min
+}
 
 /**
  * Asks the sidecars until each has read or rejected the new rules, or the time limit is reached.
@@ -72,24 +93,30 @@ export async function awaitPods(
   ask: PodCheck,
   options: AwaitOptions,
 ): Promise<Progress> {
-  const { until, signal, readToken, onProgress, maxPollMs = MAX_POLL_MS } = options
+  const { until, readToken, onProgress, min, maxPollMs = MAX_POLL_MS } = options
+  const end = AbortSignal.timeout(Math.max(0, Math.ceil(until - performance.now())))
+  const signal = AbortSignal.any([options.signal, end])
   const pods = [...progress.keys()]
-  /** The rounds in which a pod could not be asked: such pods are asked last, and wait longer. */
+  /** The times that a pod did not respond: such pods are asked last, and wait longer. */
   const misses = new Map<AwaitedPod, number>()
+  const isSilent = (pod: AwaitedPod): boolean => (misses.get(pod) ?? 0) >= MISSES
   for (let pollMs = POLL_MS; ; pollMs = Math.min(maxPollMs, 1.5 * pollMs)) {
     const open = pods
       .filter((pod) => progress.get(pod)?.state === 'waiting')
       .toSorted((a, b) => (misses.get(a) ?? 0) - (misses.get(b) ?? 0))
-    if (open.length === 0 || performance.now() >= until || signal.aborted) break
+    if (open.length === 0 || signal.aborted) break
+    if (open.every(isSilent) && isEnough(progress, min)) break
     await inParallel(open, async (pod) => {
-      const begun = performance.now()
-      if (signal.aborted || begun >= until) return
+      if (signal.aborted) return
       const missed = misses.get(pod) ?? 0
-      const patience = Math.min(ASK_MS, FIRST_ASK_MS * 2 ** missed)
-      const timeoutMs = Math.ceil(Math.min(patience, Math.max(until - begun, 100)))
-      progress.set(pod, await ask(client, pod, { signal, readToken, timeoutMs }))
-      if (performance.now() - begun >= timeoutMs) misses.set(pod, missed + 1)
+      const timeoutMs = Math.min(ASK_MS, FIRST_ASK_MS * 2 ** missed)
+      const asked = await ask(client, pod, { signal, readToken, timeoutMs })
+      // What was known before says more than the end of the time.
+      if (end.aborted && asked.state === 'waiting') return
+      progress.set(pod, asked)
+      if (asked.state === 'waiting' && asked.silent) misses.set(pod, missed + 1)
     })
+    await skipLost(client, progress, open.filter(isSilent), signal)
     onProgress(progress)
     if ([...progress.values()].some(({ state }) => state === 'waiting')) {
       const pause = Math.max(0, Math.min(pollMs, until - performance.now()))
@@ -97,6 +124,28 @@ export async function awaitPods(
     }
   }
   return progress
+}
+
+/** Skips silent pods whose nodes are not ready: their sidecars cannot respond. */
+async function skipLost(
+  client: KubeClient,
+  progress: Map<AwaitedPod, PodProgress>,
+  silent: readonly AwaitedPod[],
+  signal: AbortSignal,
+): Promise<void> {
+  const nodes = [...new Set(silent.flatMap(({ pod }) => pod.node ?? []))]
+  const lost = new Set<string | undefined>()
+  await inParallel(nodes, async (name) => {
+    if (signal.aborted) return
+    // Without the right to read nodes, their pods count.
+    const isReady = await isNodeReady(client, name, { signal, timeoutMs: NODE_MS }).catch(
+      () => true,
+    )
+    if (!isReady) lost.add(name)
+  })
+  for (const each of silent.filter(({ pod }) => lost.has(pod.node))) {
+    progress.set(each, { state: 'skipped', detail: `its node ${each.pod.node} is not ready` })
+  }
 }
 
 function begin({ pod, digest, isReached }: AwaitedPod): PodProgress {
@@ -142,7 +191,7 @@ export function waitingDespite(
   if (!(error instanceof KubeError) && signal?.aborted === true) {
     return { state: 'waiting', detail: aborted }
   }
-  return { state: 'waiting', detail: asKubeError(error).message }
+  return { state: 'waiting', detail: asKubeError(error).message, silent: true }
 }
 
 /** Describes whether rules may act, with every reason against it. */

@@ -10,24 +10,36 @@ export interface ProgressOutput {
   end(): void
 }
 
-export function progressOutput(stream: LineOutput): ProgressOutput {
-  if (stream.isTTY !== true) return onPlain(stream)
+/** More pods than this are summed up, unless `--all` asks for each. */
+const MANY = 40
+
+export function progressOutput(stream: LineOutput, isAll: boolean): ProgressOutput {
+  if (stream.isTTY !== true) return onPlain(stream, isAll)
   return {
     show: (progress) => {
-      const all = [...progress]
-      const done = all.filter(([, { state }]) => state !== 'waiting').length
-      const waiting = all.find(([, { state }]) => state === 'waiting')
+      const waiting = [...progress].find(([, { state }]) => state === 'waiting')
       const next = waiting ? `; ${waiting[0].pod.name}: ${plain(waiting[1].detail)}` : ''
-      redraw(stream, `${done} of ${all.length} pods${next}`)
+      redraw(stream, `${countText(progress)}${next}`)
     },
     end: () => void stream.write(CLEAR_LINE),
   }
 }
 
-function onPlain(stream: LineOutput): ProgressOutput {
+function countText(progress: Progress): string {
+  const done = [...progress.values()].filter(({ state }) => state !== 'waiting').length
+  return `${done} of ${progress.size} pods`
+}
+
+function onPlain(stream: LineOutput, isAll: boolean): ProgressOutput {
   const shown = new Map<unknown, string>()
   return {
     show: (progress) => {
+      if (progress.size > MANY && !isAll) {
+        const count = countText(progress)
+        if (shown.get(MANY) !== count) stream.write(`${count}\n`)
+        shown.set(MANY, count)
+        return
+      }
       for (const [awaited, { state, detail }] of progress) {
         if (shown.get(awaited) === state) continue
         shown.set(awaited, state)
@@ -38,7 +50,18 @@ function onPlain(stream: LineOutput): ProgressOutput {
   }
 }
 
-export function progressLines(name: string, progress: PodProgress): string {
+/** Lists pods by their names, of many pods the first ones. */
+export function podLines(
+  pods: readonly (readonly [name: string, progress: PodProgress])[],
+  isAll: boolean,
+): string {
+  const shown = isAll ? pods : pods.slice(0, MANY)
+  const more = pods.length - shown.length
+  const rest = more === 0 ? '' : `  and ${more} more; --all lists them\n`
+  return `${shown.map(([name, each]) => progressLines(name, each)).join('')}${rest}`
+}
+
+function progressLines(name: string, progress: PodProgress): string {
   const head = `  ${name}: ${progress.state}, ${plain(progress.detail)}\n`
   if (progress.state !== 'rejected') return head
   return `${head}${progress.problems.map((each) => `    ${problemLine(each)}\n`).join('')}`

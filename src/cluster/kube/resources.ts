@@ -14,6 +14,7 @@ export const EVENTS = resourceKind('events')
 export const SERVICE_ACCOUNTS = resourceKind('serviceaccounts')
 export const DEPLOYMENTS = resourceKind('deployments', 'apps')
 export const JOBS = resourceKind('jobs', 'batch')
+export const NODES = resourceKind('nodes', '', false)
 export const NAMESPACES = resourceKind('namespaces', '', false)
 
 const ADMISSION = 'admissionregistration.k8s.io'

@@ -130,11 +130,13 @@ async function handle(
   const [, within, pod] = LOG.exec(url.pathname) ?? []
   const log = api.logs.get(`${within}/${pod}/${url.searchParams.get('container')}`)
   if (log !== undefined) return logOf(log(), url.searchParams.has('timestamps'), response)
-  const match = RESOURCE.exec(url.pathname)
+  const thing = url.pathname.replace(/\/ephemeralcontainers$/, '')
+  const match = RESOURCE.exec(thing)
   if (match === null) return fail(response, 404, 'NotFound', 'the path is not known')
   const [, group = '', namespace, resource = '', name] = match
   const verb = VERBS[method] ?? (name === undefined ? 'list' : 'get')
-  if (api.denied.has(`${verb} ${resource}`)) {
+  const asked = thing === url.pathname ? resource : `${resource}/ephemeralcontainers`
+  if (api.denied.has(`${verb} ${asked}`)) {
     const where =
       namespace === undefined ? ' at the cluster scope' : ` in the namespace "${namespace}"`
     const which = name === undefined ? '' : ` "${name}"`
@@ -160,7 +162,7 @@ async function handle(
     }
     return send(response, 201, save(state, path, body))
   }
-  const found = state.store.get(url.pathname)
+  const found = state.store.get(thing)
   if (found === undefined) return fail(response, 404, 'NotFound', `${resource} "${name}" not found`)
   if (verb === 'get') return send(response, 200, found)
   const conditions = (verb === 'delete' ? body['preconditions'] : body['metadata']) as
@@ -181,7 +183,7 @@ async function handle(
       : type === 'application/strategic-merge-patch+json'
         ? strategicPatch(found, body)
         : mergePatch(found, body)
-  return send(response, 200, save(state, url.pathname, next as Fields))
+  return send(response, 200, save(state, thing, next as Fields))
 }
 
 function save(state: State, path: string, thing: Fields): Fields {
