@@ -7,7 +7,7 @@ import { type InjectedPod, readInjectedPod } from './injected-pod.ts'
 import type { KubeClient } from './kube-client.ts'
 import { asKubeError } from './kube-error.ts'
 import { type Limits, metadataOf, PODS } from './resources.ts'
-import { askSidecar } from './sidecar-api.ts'
+import { ASK_MS, askSidecar } from './sidecar-api.ts'
 
 /** A pod with a sidecar at the time of a look. */
 export interface WatchedPod {
@@ -41,6 +41,13 @@ export interface WatchScope {
   readonly readToken: string | undefined
 }
 
+type Asked = Pick<WatchedPod, 'state' | 'rules' | 'trouble'>
+
+/** The time for a response of a pod that is not ready, or did not respond. */
+const SILENT_ASK_MS = 1_000
+/** The pause before a pod that did not respond is asked again doubles. */
+const FIRST_SILENCE_MS = 250
+const MAX_SILENCE_MS = 8_000
 const UNASKED = { state: undefined, rules: [], trouble: undefined }
 
 /** Looks at the pods of a selector again and again, and asks their sidecars. */
@@ -48,6 +55,8 @@ export class WatchedPods {
   readonly #client: KubeClient
   readonly #scope: WatchScope
   readonly #firstSeen = new Map<string, number>()
+  /** The pods that did not respond, and until when they are not asked. */
+  readonly #silent = new Map<string, { asked: Asked; pauseMs: number; until: number }>()
   #isFirst = true
 
   constructor(client: KubeClient, scope: WatchScope) {
@@ -66,7 +75,7 @@ export class WatchedPods {
     this.#isFirst = false
     return inParallel(pods, async (each) => ({
       ...each,
-      ...(each.isTerminating ? UNASKED : await this.ask(each.pod, signal)),
+      ...(each.isTerminating ? UNASKED : await this.#askOften(each, signal)),
     }))
   }
 
@@ -90,13 +99,27 @@ export class WatchedPods {
     return [{ pod, isReady, isTerminating, firstSeen, containers: containersOf(fields, id) }]
   }
 
-  /** Asks one sidecar. */
-  async ask(
-    pod: InjectedPod,
+  /** Asks a sidecar, and one that did not respond ever more rarely: it delays the look. */
+  async #askOften(
+    { pod, isReady }: Pick<WatchedPod, 'pod' | 'isReady'>,
     signal: AbortSignal | undefined,
-  ): Promise<Pick<WatchedPod, 'state' | 'rules' | 'trouble'>> {
+  ): Promise<Asked> {
+    const silence = this.#silent.get(podId(pod))
+    if (silence !== undefined && performance.now() < silence.until) return silence.asked
+    const isLikely = isReady && silence === undefined
+    const asked = await this.ask(pod, signal, isLikely ? ASK_MS : SILENT_ASK_MS)
+    this.#silent.delete(podId(pod))
+    if (asked.trouble !== undefined) {
+      const pauseMs = Math.min(2 * (silence?.pauseMs ?? FIRST_SILENCE_MS), MAX_SILENCE_MS)
+      this.#silent.set(podId(pod), { asked, pauseMs, until: performance.now() + pauseMs })
+    }
+    return asked
+  }
+
+  /** Asks one sidecar. */
+  async ask(pod: InjectedPod, signal: AbortSignal | undefined, timeoutMs = ASK_MS): Promise<Asked> {
     if (pod.sidecar !== 'running') return UNASKED
-    const options = { signal, readToken: this.#scope.readToken }
+    const options = { signal, readToken: this.#scope.readToken, timeoutMs }
     try {
       const state = await askSidecar(this.#client, pod, API.state, options)
       const { rules } = await askSidecar(this.#client, pod, API.rules, options)

@@ -1,5 +1,5 @@
 import type { TUnsafe } from 'typebox'
-import { duration, GLOB_FORMAT, oneOf, section } from '../../filters/lib/config-schema.ts'
+import { duration, GLOB_FORMAT, oneOf, percentage, section } from '../../filters/lib/config-schema.ts'
 import type { NodeOptions } from '../../filters/lib/config-schema.ts'
 import { CIDR_FORMAT } from '../../rules/file/formats.ts'
 import * as Type from 'typebox'
@@ -42,6 +42,10 @@ const kubernetes = section(
       pattern: '^[A-Za-z0-9._-]{1,249}[.](yaml|yml|json)$',
       default: 'rules.yaml',
       description: 'Key of the ConfigMap that the experiment replaces, and restores at the end.',
+    }),
+    min: percentage({
+      default: 90,
+      description: 'Minimum percentage of ready pods whose sidecars respond.',
     }),
   },
   { description: 'Pods with sidecars that read their rules from a ConfigMap.' },

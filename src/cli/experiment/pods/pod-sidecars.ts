@@ -97,18 +97,29 @@ export class PodSidecars implements Sidecars {
       ({ pod, isTerminating }) => pod.sidecar === 'running' && !isTerminating,
     )
     if (running.length === 0) throw new AdminError('no pod with a sidecar runs')
+    this.#rejectSilent(running)
     const { versions } = await this.#begin()
     const aheadMs = this.#client.aheadMs
     return running.flatMap((each) => {
       const isNew = performance.now() - each.firstSeen < JOIN_MS
-      const { state, trouble, pod } = each
-      if (state === undefined) {
-        if (isNew) return []
-        throw new AdminError(trouble ?? `pod ${pod.name} does not respond`)
-      }
+      const { state, pod } = each
+      if (state === undefined) return []
       const translated = versions.translated(state, pod)
       return isNew && translated.rules.digest !== versions.last ? [] : [{ ...translated, aheadMs }]
     })
+  }
+
+  /** Throws where too many pods do not respond; of these, pods that are not ready do not count. */
+  #rejectSilent(running: readonly WatchedPod[]): void {
+    const responding = running.filter(({ state }) => state !== undefined).length
+    const silent = running.filter(
+      ({ state, firstSeen }) => state === undefined && performance.now() - firstSeen >= JOIN_MS,
+    )
+    const counted = silent.filter(({ isReady }) => isReady).length
+    const isEnough = responding * 100 >= (responding + counted) * this.#spec.min
+    if (silent.length === 0 || (responding > 0 && isEnough)) return
+    const [{ trouble, pod }] = silent as [WatchedPod]
+    throw new AdminError(trouble ?? `pod ${pod.name} does not respond`)
   }
 
   /** Decides by the last look: a renewal must not wait for a pod that does not respond. */
