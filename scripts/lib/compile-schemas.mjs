@@ -10,6 +10,10 @@ const DESCRIBED = { allErrors: true, verbose: true, strict: true, allowUnionType
 export async function compileSchemas(own) {
   const built = (path) => import(`${own}js/${path}`)
   const { FAULTS } = await built('filters/index.js')
+  // The schema of the settings reads the names.
+  await mkdir(`${own}checks`, { recursive: true })
+  const names = JSON.stringify(FAULTS.map(({ name }) => name))
+  await writeFile(`${own}checks/fault-names.js`, `export const FAULT_NAMES = ${names}\n`)
   const { FORMATS } = await built('rules/file/formats.js')
   const { SCHEMAS } = await built('admin/api-schemas.js')
   const { SETTINGS_SCHEMA } = await built('cluster/injector/settings-schema.js')
@@ -25,9 +29,6 @@ export async function compileSchemas(own) {
       checkOf(schema, { ...options, formats: formatsOf(FORMATS) }),
     )
   }
-  await mkdir(`${own}checks`, { recursive: true })
-  const names = JSON.stringify(FAULTS.map(({ name }) => name))
-  await writeFile(`${own}checks/fault-names.js`, `export const FAULT_NAMES = ${names}\n`)
   await write('rules', sharedSchema(rulesJsonSchema()), DESCRIBED)
   // The check of rules files checks the rules of a plan as well.
   const definitions = { rule: { type: 'object' } }

@@ -2,15 +2,18 @@ import {
   caSource,
   containerName,
   duration,
+  faults,
   guardRate,
   image,
   like,
+  maxActive,
   maxDuration,
   objectName,
   oneOf,
   paths,
   percent,
   ports,
+  tools,
   upstreamHost,
 } from './value-checks.ts'
 import { RESOURCE_ANNOTATIONS } from './resource-annotations.ts'
@@ -154,6 +157,31 @@ export const ANNOTATIONS = [
     check: maxDuration,
   },
   {
+    key: 'max-active',
+    targets: BOTH,
+    form: 'a number',
+    fallback: '',
+    meaning: 'most faults in progress, over all rules',
+    check: maxActive,
+  },
+  {
+    key: 'allow-faults',
+    targets: BOTH,
+    form: '`delay,abort`',
+    fallback: 'rules may use all faults',
+    meaning: 'faults that rules may use; a rule with another fault never acts',
+    check: faults,
+  },
+  {
+    key: 'deny-tools',
+    targets: BOTH,
+    form: '`pay_*,delete_*`',
+    fallback: '',
+    meaning:
+      'tools whose calls no rule touches, by name or glob; those of the pod, the namespace and the settings apply together',
+    check: tools,
+  },
+  {
     key: 'guard-error-rate',
     targets: BOTH,
     form: 'a percentage, `off`',
@@ -183,7 +211,8 @@ export const ANNOTATIONS = [
     targets: BOTH,
     form: '`/admin/*`, `/a,/b`',
     fallback: '',
-    meaning: 'paths on which no rule acts, by exact path or glob',
+    meaning:
+      'paths on which no rule acts, by exact path or glob; those of the pod, the namespace and the settings apply together',
     check: paths,
   },
   {

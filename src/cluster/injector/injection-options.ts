@@ -2,15 +2,19 @@ import { quoted } from '../../base/text/foreign-text.ts'
 import { nearestName } from '../../base/nearest-name.ts'
 import type { AnnotationSpec, AnnotationTarget } from './annotation-spec.ts'
 import { type AnnotationKey, ANNOTATIONS } from './annotations.ts'
+import { belowCeiling } from './ceilings.ts'
 import { INJECTION_LABEL, OUTPUT_KEYS } from './injected-names.ts'
 import { Denial, type InjectionContext } from './injection.ts'
 import type { Pod } from './pod-types.ts'
 
 /**
  * The injection options by key: the pod's own value, or else the namespace's, or else the
- * settings'.
+ * settings'. Limits on rules can only be stricter than those above them.
  */
 export type InjectionOptions = ReadonlyMap<AnnotationKey, string>
+
+/** The options with the object that each is from. */
+type OptionsBySource = Map<AnnotationKey, { readonly value: string; readonly from: string }>
 
 type Texts = Readonly<Record<string, string>>
 
@@ -47,20 +51,21 @@ export function readInjectionOptions(
   { namespace, settings }: InjectionContext,
 ): InjectionOptions {
   const { prefix, defaults } = settings
-  const options = new Map<AnnotationKey, string>()
-  take(options, defaults, '', 'namespace', 'the settings of the injector')
+  const found: OptionsBySource = new Map()
+  take(found, defaults, '', 'namespace', 'the settings of the injector')
   const target = `the namespace ${quoted(namespace.name)}`
-  take(options, namespace.annotations, prefix, 'namespace', target)
+  take(found, namespace.annotations, prefix, 'namespace', target)
   // Only the owner of the namespace may allow production.
   const allowed = namespace.annotations[`${prefix}allow-production`]
-  take(options, pod.metadata?.annotations ?? {}, prefix, 'pod', 'the pod')
+  take(found, pod.metadata?.annotations ?? {}, prefix, 'pod', 'the pod')
+  const options = new Map([...found].map(([key, { value }]) => [key, value]))
   options.delete('allow-production')
   if (allowed !== undefined) options.set('allow-production', allowed)
   return options
 }
 
 function take(
-  options: Map<AnnotationKey, string>,
+  options: OptionsBySource,
   texts: Texts,
   prefix: string,
   target: AnnotationTarget,
@@ -70,23 +75,21 @@ function take(
     if (OUTPUT_KEYS.includes(key) || key === INJECTION_LABEL) continue
     rejectUnknown(key, target, prefix, who)
     const given = texts[`${prefix}${key}`] ?? ''
-    const value = given === '' ? given : joined(options, key, given)
-    const fix = checked(key, value)
-    if (fix !== undefined) {
-      const wrong = `${prefix}${key} of ${who} is ${quoted(given)}`
-      throw new Denial('invalid_value', wrong, fix)
+    const wrong = `${prefix}${key} of ${who} is ${quoted(given)}`
+    const known = key as AnnotationKey
+    const above = options.get(known)
+    const fix = checked(key, given)
+    if (fix !== undefined) throw new Denial('invalid_value', wrong, fix)
+    const value = above === undefined ? given : belowCeiling(known, above.value, given)
+    if (value === undefined) {
+      const ceiling = `the ceiling of ${above?.from} is ${quoted(above?.value ?? '')}`
+      throw new Denial('above_ceiling', wrong, `${ceiling}; use a stricter value, or leave it out`)
     }
-    options.set(key as AnnotationKey, value)
+    // Lists grow by those above them.
+    const long = checked(key, value)
+    if (long !== undefined) throw new Denial('invalid_value', wrong, long)
+    options.set(known, { value, from: who })
   }
-}
-
-/**
- * Returns the value of an option: conditions of `rollback-on` add to those above them, other values
- * replace.
- */
-function joined(options: InjectionOptions, key: string, given: string): string {
-  const before = key === 'rollback-on' ? options.get(key) : undefined
-  return before === undefined ? given : `${before},${given}`
 }
 
 /** Returns the correction of an invalid value; undefined for a valid one. */

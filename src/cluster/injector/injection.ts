@@ -74,6 +74,7 @@ export type DenialReason =
   | 'invalid_status'
   | 'unknown_key'
   | 'invalid_value'
+  | 'above_ceiling'
   | 'excluded_namespace'
   | 'production'
   | 'host_network'
@@ -129,7 +130,10 @@ export interface InjectorSettings {
   readonly excludedNamespaces: readonly string[]
   /** Add `prometheus.io/…` annotations to pods that have none. */
   readonly scrapeAnnotations: boolean
-  /** Defaults for every pod, by annotation without prefix, such as `max-percent`. */
+  /**
+   * Defaults for every pod, by annotation without prefix; for limits on rules such as `max-percent`,
+   * ceilings.
+   */
   readonly defaults: Readonly<Record<string, string>>
 }
 

@@ -27,6 +27,9 @@ export function shutdownTimes(graceSeconds: number) {
 const PASSED_ON = [
   'max-percent',
   'max-duration',
+  'max-active',
+  'allow-faults',
+  'deny-tools',
   'guard-error-rate',
   'guard-window',
   'rollback-on',

@@ -3,7 +3,7 @@ import { isMesh } from './mesh.ts'
 import type { Container, ContainerPort, Pod } from './pod-types.ts'
 import { Denial, type InjectorSettings } from './injection.ts'
 import { type OutboundPort, outboundPorts, portsOf } from './outbound.ts'
-import { portList } from './value-checks.ts'
+import { elements } from './value-checks.ts'
 import type { InjectionOptions } from './injection-options.ts'
 
 /** One port of the upstream that the sidecar takes over. */
@@ -42,7 +42,7 @@ export function takenPorts(
   const chosen =
     wanted === undefined
       ? onlyPort(declared, options, prefix)
-      : portList(wanted).map((text) => portOf(text, declared, prefix))
+      : elements(wanted).map((text) => portOf(text, declared, prefix))
   const unique = chosen.filter(
     (port, i) => chosen.findIndex((other) => other.number === port.number) === i,
   )

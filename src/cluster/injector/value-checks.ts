@@ -1,3 +1,5 @@
+import { FAULT_NAMES } from '#checks/fault-names'
+import { MAX_GLOB } from '../../base/glob.ts'
 import { hasUnseen } from '../../base/text/foreign-text.ts'
 import { MAX_DURATION_MS, readPercent, readDuration } from '../../base/units.ts'
 
@@ -7,6 +9,8 @@ export type ValueCheck = (value: string) => string | undefined
 const LABEL = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/
 const MAX_PORTS = 16
 const MAX_PATHS = 100
+const MAX_TOOLS = 1000
+const MAX_ACTIVE = 1_000_000
 const PATH = /^[/*][^\s?#]{0,511}$/
 /** The memory that the program needs, with room for a hook beside it. */
 const LEAST_MEMORY = 128 * 2 ** 20
@@ -35,6 +39,30 @@ export const maxDuration: ValueCheck = duration(
   MAX_DURATION_MS,
   'write a number with its unit, such as 10m',
 )
+
+export function maxActive(value: string): string | undefined {
+  return /^[1-9]\d{0,6}$/.test(value) && Number(value) <= MAX_ACTIVE
+    ? undefined
+    : `write an integer from 1 to ${MAX_ACTIVE}`
+}
+
+/** Accepts names of faults, separated by commas. */
+export function faults(value: string): string | undefined {
+  const known: readonly string[] = FAULT_NAMES
+  return elements(value).every((name) => known.includes(name))
+    ? undefined
+    : `write faults, separated by commas: ${known.join(', ')}`
+}
+
+/** Accepts names and globs of tools, separated by commas. */
+export function tools(value: string): string | undefined {
+  const parts = elements(value)
+  const isTool = (part: string): boolean =>
+    part !== '' && !part.startsWith('-') && part.length <= MAX_GLOB && !hasUnseen(part)
+  return parts.length <= MAX_TOOLS && parts.every(isTool)
+    ? undefined
+    : `write tools, separated by commas, such as pay_*, at most ${MAX_TOOLS}`
+}
 
 export function percent(value: string): string | undefined {
   const share = readPercent(value)
@@ -79,18 +107,18 @@ export function containerName(value: string): string | undefined {
 
 export function ports(value: string): string | undefined {
   const fix = `write numbers or names of ports, separated by commas, such as 3000 or mcp, at most ${MAX_PORTS}`
-  const parts = portList(value)
+  const parts = elements(value)
   return parts.length <= MAX_PORTS && parts.every(isPort) ? undefined : fix
 }
 
-/** Returns the ports in a value. */
-export function portList(value: string): readonly string[] {
+/** Returns the elements of a list, which are separated by commas. */
+export function elements(value: string): readonly string[] {
   return value.split(',').map((part) => part.trim())
 }
 
 /** Accepts exact paths and globs, separated by commas. */
 export function paths(value: string): string | undefined {
-  const parts = value.split(',').map((part) => part.trim())
+  const parts = elements(value)
   return parts.length <= MAX_PATHS && parts.every((part) => PATH.test(part) && !hasUnseen(part))
     ? undefined
     : `write paths, separated by commas, such as /admin/*, without queries, at most ${MAX_PATHS}`

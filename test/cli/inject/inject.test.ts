@@ -5,6 +5,7 @@ import { inject, uninject } from './manifests.ts'
 
 const GOLDEN = new URL('../../cluster/injector/golden/', import.meta.url)
 const SETTINGS = new URL('settings.yaml', import.meta.url)
+const CEILINGS = new URL('ceilings.yaml', import.meta.url)
 const INPUTS = readdirSync(GOLDEN)
   .filter((name) => name.endsWith('.in.yaml'))
   .map((name) => ({ name, text: readFileSync(new URL(name, GOLDEN), 'utf8') }))
@@ -203,6 +204,17 @@ other: *meta
     const { told } = await inject(pod().replace('name: tools', 'name: "\\e[2J\\u202ex"'))
     // oxlint-disable-next-line no-control-regex
     expect(told.replace(/\n/g, '')).not.toMatch(/[\u0000-\u001f\u202e]/)
+  })
+})
+
+describe('squall inject with settings', () => {
+  it('denies a pod that asks for more than their ceiling, and writes nothing', async () => {
+    const loose = pod().replace('inject: "true"', 'inject: "true"\n    squall.dev/max-percent: 50%')
+    const { code, text, told } = await inject(loose, { settings: [CEILINGS.pathname] })
+    expect({ code, text }).toEqual({ code: 1, text: '' })
+    expect(told).toContain(
+      'denied (above_ceiling): squall.dev/max-percent of the pod is "50%": the ceiling of the settings of the injector is "20%"; use a stricter value, or leave it out',
+    )
   })
 })
 

@@ -108,6 +108,9 @@ describe('the sidecar', () => {
         environment: 'staging',
         'max-percent': '12.5%',
         'max-duration': '10m',
+        'max-active': '3',
+        'allow-faults': 'delay, abort',
+        'deny-tools': 'pay_*,delete_order',
         'guard-error-rate': 'off',
         'guard-window': '1m',
         'rollback-on': 'real-errors>1% for 30s, not-ready for 10s',
@@ -141,16 +144,16 @@ describe('the sidecar', () => {
   )
 
   it('has the conditions of settings, namespace and pod together, which none of them loosens', () => {
-    const defaults = { 'rollback-on': 'real-errors>1% for 30s', 'max-percent': '10%' }
+    const defaults = { 'rollback-on': 'real-errors>1% for 30s', 'max-percent': '30%' }
     const settings = parseInjectorSettings({ defaults }, '1.2.3')
     const above = { 'rollback-on': 'not-ready for 10s', 'max-percent': '20%' }
     const context = contextOf({ settings, namespace: { annotations: prefixed(above) } })
-    const own = { 'rollback-on': 'real-errors>90% for 1h', 'max-percent': '30%' }
+    const own = { 'rollback-on': 'real-errors>90% for 1h', 'max-percent': '10%' }
     const args = containerOf(inject(podOf(own), context), 'squall').args ?? []
     expect(args[args.indexOf('--rollback-on') + 1]).toBe(
       'real-errors>1% for 30s,not-ready for 10s,real-errors>90% for 1h',
     )
-    expect(args[args.indexOf('--max-percent') + 1]).toBe('30%')
+    expect(args[args.indexOf('--max-percent') + 1]).toBe('10%')
   })
 
   it('redirects in a way that squall redirect takes', () => {
@@ -271,13 +274,15 @@ describe('what comes first', () => {
     const context = contextOf({
       settings: {
         ...settings,
-        defaults: { 'max-percent': '1%', 'log-level': 'warn', rules: 'all' },
+        defaults: { 'log-injections': 'all', 'log-level': 'warn', rules: 'all' },
       },
-      namespace: { annotations: { 'squall.dev/max-percent': '2%', 'squall.dev/rules': 'team' } },
+      namespace: {
+        annotations: { 'squall.dev/log-injections': 'off', 'squall.dev/rules': 'team' },
+      },
     })
-    const injected = inject(podOf({ 'max-percent': '3%' }), context)
+    const injected = inject(podOf({ 'log-injections': 'sample' }), context)
     const args = containerOf(injected, 'squall').args?.join(' ')
-    expect(args).toContain('--max-percent 3%')
+    expect(args).toContain('--log-injections sample')
     expect(args).toContain('--log-level warn')
     expect(injected.pod.spec?.volumes?.[0]?.configMap?.name).toBe('team')
   })

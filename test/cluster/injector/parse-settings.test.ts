@@ -56,6 +56,9 @@ describe('settings of the injector', () => {
       { defaults: { 'rollback-on': 'not-ready' } },
       'defaults.rollback-on: "not-ready": write "not-ready for 10s"',
     ],
+    [{ defaults: { 'max-active': '0' } }, 'max-active: "0": write an integer from 1'],
+    [{ defaults: { 'allow-faults': 'delay,abrot' } }, 'write faults, separated by commas: delay'],
+    [{ defaults: { 'deny-tools': 'pay,--help' } }, 'write tools, separated by commas'],
     [{ defaults: { 'allow-production': 'true' } }, 'defaults.allow-production: unknown key'],
     [
       { defaults: { 'max-percent': 20 } },
