@@ -42,6 +42,9 @@ export const APPLY = defineCommand({
         min: 1_000,
         max: MAX_DURATION_MS,
       }),
+      force: toggle(
+        'replace rules that an experiment has claimed, and rules that end by rules without an end',
+      ),
       dryRun: toggle(
         'print what would be written and the pods in which it would act, and write nothing',
       ),
@@ -76,6 +79,7 @@ pods are annotated so that the kubelet delivers it at once.`,
     production: productionOf(flags, context.env),
     environmentLabel: flags.environmentLabel,
     lastsMs: flags.for,
+    force: flags.force,
     dryRun: flags.dryRun,
     unlabelled: flags.unlabelled,
     min: flags.min,

@@ -76,6 +76,7 @@ kubeconfig. It overrides all rules, header faults and the admin API. The rules s
     return {
       action: 'stop',
       ...common,
+      force: false,
       allNamespaces: common.allNamespaces || (production && !context.names('namespace')),
       production: undefined,
       onlyProduction: production ? { patterns, environmentLabel } : undefined,
@@ -89,9 +90,14 @@ export const RESUME = defineCommand({
   examples: ['resume -n shop', 'resume -A'],
   page: 'docs/guides/apply.md',
   description: 'let rules act again after squall stop',
-  flags: { ...COMMON_FLAGS, ...productionFlags(CLUSTER) },
+  flags: {
+    ...COMMON_FLAGS,
+    ...productionFlags(CLUSTER),
+    ...group(CLUSTER, { force: toggle('resume although an experiment has claimed the ConfigMap') }),
+  },
   parse: (flags, context): StopRequest => ({
     action: 'resume',
+    force: flags.force,
     ...commonOf(flags, context),
     production: productionOf(flags, context.env),
     onlyProduction: undefined,

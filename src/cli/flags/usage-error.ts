@@ -16,6 +16,7 @@ export type UsageCode =
   | 'CANNOT_LISTEN'
   | 'CANNOT_START'
   | 'PRODUCTION'
+  | 'IN_USE'
 
 /** Invalid input on the command line or in the environment: what is wrong, and how to fix it. */
 export class UsageError extends Error {

@@ -17,15 +17,17 @@ import {
   type PodProgress,
   type Progress,
 } from '../../cluster/kube/await-rules.ts'
-import { configMapKeys, textBefore } from '../../cluster/kube/config-map-rules.ts'
+import { configMapKeys, lastChange, textBefore } from '../../cluster/kube/config-map-rules.ts'
 import type { KubeClient } from '../../cluster/kube/kube-client.ts'
 import { findBypasses } from '../../cluster/kube/bypassed-pods.ts'
-import type { KubeError } from '../../cluster/kube/kube-error.ts'
+import { type KubeError, retryConflicts } from '../../cluster/kube/kube-error.ts'
 import { CONFIG_MAPS } from '../../cluster/kube/resources.ts'
 import { type Targets, targetsOf, type PodTarget } from '../../cluster/kube/targets.ts'
 import { problemLines, problemsJson, type FileProblems } from '../../rules/file/problem-format.ts'
 import { isStopped } from '../../cluster/kube/stop-sidecars.ts'
 import type { ProductionCheck } from '../../rules/guard/production-names.ts'
+import type { InjectedPod } from '../../cluster/kube/injected-pod.ts'
+import { confirmEndless, rejectAhead, rejectClaimed } from './apply-checks.ts'
 import { textForPods, textWithTimes } from './applied-text.ts'
 import { readCheckedRules } from '../rules/rules-source.ts'
 import { type ClusterOptions, rejectProductionNamespace, withClient } from './cluster-options.ts'
@@ -44,6 +46,8 @@ export interface ApplyRequest {
   readonly environmentLabel: string
   /** The time from now after which no rule acts. */
   readonly lastsMs: number | undefined
+  /** Replaces claimed rules, and rules that end by rules without an end. */
+  readonly force: boolean
   readonly dryRun: boolean
   readonly unlabelled: boolean
   /** The percentage of pods that has to have the rules. */
@@ -107,63 +111,50 @@ interface ApplyRun extends ApplyRequest {
   readonly until: number
 }
 
+type Asked = RulesTarget & { readonly canAct: boolean }
+
+/** A run, with its warnings so far. */
+interface Run extends ApplyRun {
+  readonly warnings: string[]
+  readonly warn: (text: string) => void
+}
+
 async function apply(
   client: KubeClient,
-  asked: RulesTarget & { readonly canAct: boolean },
+  asked: Asked,
   request: ApplyRun,
   { err }: ApplyOutput,
   signal: AbortSignal,
 ): Promise<Outcome> {
   const warnings: string[] = []
   const warn = (text: string): void => {
+    if (warnings.includes(text)) return
     warnings.push(text)
     if (!request.json) err.write(`warning: ${text}\n`)
   }
+  const run: Run = { ...request, warnings, warn }
+  const { key, configMap, namespace } = asked
   const pods = await podsWithRules(client, asked, request.unlabelled, { signal })
-  const ref = { kind: CONFIG_MAPS, namespace: asked.namespace, name: asked.configMap }
-  const before = await client.find(ref, { signal })
-  if (isStopped(before)) {
-    const resume = asStarted(`squall resume -n ${asked.namespace}`)
-    warn(`${asked.namespace} is stopped: no rule acts until ${resume}`)
+  const plan = async () => {
+    const planned = await planWrite(client, asked, pods, run, signal)
+    const was = lastChange(planned.before, key, asked.prefix)
+    if (!request.json) err.write(targetsText(planned.targets, was, request.dryRun))
+    return planned
   }
-  const { key } = asked
-  const writing = { before, key, now: client.now(), lastsMs: request.lastsMs }
-  const target = { ...asked, text: textWithTimes(asked.text, writing) }
-  const targets = targetsOf(pods, target.text, textBefore(before, key))
-  const planned = mergedKeys(before, target, targets.pods)
-  if (!request.json) err.write(targetsText(targets, request.dryRun))
   if (request.dryRun) {
-    const waitFor = awaitedPods(planned, key, targets.pods)
-    const progress = notAwaited(waitFor, 'nothing was written')
+    const { target, targets, keys } = await plan()
+    const progress = notAwaited(awaitedPods(keys, key, targets.pods), 'nothing was written')
     return { target, targets, change: undefined, progress, stopped: false, warnings }
   }
-  const reached = targets.pods.filter(({ isReached }) => isReached).map(({ pod }) => pod)
-  const bypasses = await findBypasses(client, reached, asked.prefix, { signal })
   const by = await userName(client, { signal })
-  const { change, kept } = await writeConfigMap(client, { ...target, by }, before, { signal })
+  const { target, targets, change, kept } = await retryConflicts(async () => {
+    const planned = await plan()
+    const written = { ...planned.target, by }
+    return { ...planned, ...(await writeConfigMap(client, written, planned.before, { signal })) }
+  })
+  if (!request.json) err.write(`configmap ${configMap} in ${namespace}: ${change}\n`)
   const waitFor = awaitedPods(configMapKeys(kept), key, targets.pods)
-  const applied =
-    change === 'unchanged'
-      ? undefined
-      : await recordApplied(client, { ...target, by }, asked.canAct, { signal })
-  const unrecorded = applied ?? (await recordWarnings(client, reached, bypasses, { signal }))
-  if (unrecorded !== undefined) warn(`no event was recorded: ${unrecorded.message}`)
-  if (!request.json) {
-    err.write(`configmap ${target.configMap} in ${target.namespace}: ${change}\n`)
-  }
-  const running = waitFor.filter(
-    ({ pod, digest, isReached }) => isReached && digest && pod.sidecar === 'running',
-  )
-  const troubles = await touchPods(
-    client,
-    running.map(({ pod }) => pod),
-    target.prefix,
-    new Date(),
-    { signal: AbortSignal.any([signal, AbortSignal.timeout(left(request))]) },
-  )
-  if (bypasses.trouble !== undefined) warn(bypasses.trouble)
-  for (const text of new Set([...bypasses.warnings.values()].flat())) warn(text)
-  if (troubles[0] !== undefined) warn(untouched(troubles[0]))
+  await announce(client, { ...asked, ...target, by, change }, waitFor, run, signal)
   const progress = request.wait
     ? await follow(client, waitFor, request, err, signal)
     : notAwaited(waitFor, 'not waited for')
@@ -172,6 +163,63 @@ async function apply(
 
 function left({ until }: ApplyRun): number {
   return Math.max(0, Math.ceil(until - performance.now()))
+}
+
+/** Reads the ConfigMap, and decides what to write into it. Throws where it must stay as it is. */
+async function planWrite(
+  client: KubeClient,
+  asked: Asked,
+  pods: readonly InjectedPod[],
+  request: Run,
+  signal: AbortSignal,
+) {
+  const { key, namespace, configMap: name, prefix, canAct } = asked
+  const before = await client.find({ kind: CONFIG_MAPS, namespace, name }, { signal })
+  if (isStopped(before)) {
+    const resume = asStarted(`squall resume -n ${namespace}`)
+    request.warn(`${namespace} is stopped: no rule acts until ${resume}`)
+  }
+  const now = client.now()
+  const writing = { before, key, now, lastsMs: request.lastsMs }
+  const target = { ...asked, text: textWithTimes(asked.text, writing) }
+  const replacing = { before, key, text: target.text, prefix, now }
+  if (canAct) rejectAhead(replacing)
+  // Rules that do nothing end faults, and a dry run changes nothing.
+  if (canAct && !request.force && !request.dryRun) {
+    rejectClaimed(replacing)
+    const isTerminal = process.stdin.isTTY && process.stderr.isTTY && !request.json
+    await confirmEndless(replacing, isTerminal, signal)
+  }
+  const targets = targetsOf(pods, target.text, textBefore(before, key))
+  return { before, target, targets, keys: mergedKeys(before, target, targets.pods) }
+}
+
+/** Records the change, and makes the kubelet deliver it. */
+async function announce(
+  client: KubeClient,
+  applied: Asked & { readonly change: WrittenRules['change'] },
+  waitFor: readonly AwaitedPod[],
+  run: Run,
+  signal: AbortSignal,
+): Promise<void> {
+  const { warn } = run
+  const { prefix, change, canAct } = applied
+  const reached = waitFor.filter(({ isReached }) => isReached).map(({ pod }) => pod)
+  const bypasses = await findBypasses(client, reached, prefix, { signal })
+  const recorded =
+    change === 'unchanged' ? undefined : await recordApplied(client, applied, canAct, { signal })
+  const unrecorded = recorded ?? (await recordWarnings(client, reached, bypasses, { signal }))
+  if (unrecorded !== undefined) warn(`no event was recorded: ${unrecorded.message}`)
+  const running = waitFor.filter(
+    ({ pod, digest, isReached }) => isReached && digest && pod.sidecar === 'running',
+  )
+  const touched = running.map(({ pod }) => pod)
+  const [trouble] = await touchPods(client, touched, prefix, new Date(), {
+    signal: AbortSignal.any([signal, AbortSignal.timeout(left(run))]),
+  })
+  if (bypasses.trouble !== undefined) warn(bypasses.trouble)
+  for (const text of new Set([...bypasses.warnings.values()].flat())) warn(text)
+  if (trouble !== undefined) warn(untouched(trouble))
 }
 
 function notAwaited(pods: readonly AwaitedPod[], detail: string): Progress {
@@ -298,7 +346,7 @@ const MAX_NAMES = 40
 /**
  * Lists the pods in which rules act, and the others; empty where rules act in all and replace none.
  */
-function targetsText({ pods, replaced }: Targets, isDryRun: boolean): string {
+function targetsText({ pods, replaced }: Targets, was: string, isDryRun: boolean): string {
   const others = pods.filter(({ isTarget }) => !isTarget)
   const lines: string[] = []
   if (others.length > 0 || isDryRun) {
@@ -310,7 +358,7 @@ function targetsText({ pods, replaced }: Targets, isDryRun: boolean): string {
   if (replaced.length > 0) {
     const some = replaced.slice(0, MAX_NAMES).join(', ')
     const more = replaced.length > MAX_NAMES ? ` and ${replaced.length - MAX_NAMES} more` : ''
-    lines.push(`replaces the rules ${some}${more}; to keep them use another --key`)
+    lines.push(`replaces the rules ${some}${more}, ${was}; to keep them use another --key`)
   }
   return lines.map((line) => `${plain(line)}\n`).join('')
 }

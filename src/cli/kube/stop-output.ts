@@ -15,6 +15,8 @@ export interface StopRequest {
   readonly cluster: ClusterOptions
   readonly allNamespaces: boolean
   readonly configMap: string
+  /** Resumes despite the claim of an experiment. */
+  readonly force: boolean
   readonly timeoutMs: number
   readonly unlabelled: boolean
   /** The percentage of pods that has to confirm. */

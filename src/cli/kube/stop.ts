@@ -3,6 +3,7 @@ import { touchPods } from '../../cluster/kube/apply-rules.ts'
 import { detachFromPod, labelAttached } from '../../cluster/kube/attach-pod.ts'
 import { recordEvent, userName } from '../../cluster/kube/audit.ts'
 import { awaitPods, type PodProgress } from '../../cluster/kube/await-rules.ts'
+import { claimText, runningClaim } from '../../cluster/kube/claimed-rules.ts'
 import { inParallel } from '../../cluster/kube/in-parallel.ts'
 import { type InjectedPod, listInjectedPods } from '../../cluster/kube/injected-pod.ts'
 import {
@@ -306,7 +307,14 @@ async function change(
             dryRun,
             keepStopped: onlyProduction !== undefined,
           })
-        : liftStop(client, ref, selector, annotations, { dryRun })
+        : liftStop(client, ref, selector, annotations, {
+            dryRun,
+            check: (found) => {
+              const claim = request.force ? undefined : runningClaim(found, prefix, client.now())
+              if (claim === undefined) return
+              throw new KubeError('response', `${claimText(claim)}; wait, or use --force`)
+            },
+          })
     ).catch(asKubeError)
     changes.set(refKey(ref), { ref, change: done })
   })

@@ -7,14 +7,16 @@ import {
   WHOLE_MOUNT,
   type ConfigMapKeys,
   configMapKeys,
+  lastChange,
   expectedDigest,
   mountedTexts,
   readsKey,
+  textBefore,
 } from './config-map-rules.ts'
 import { inParallel } from './in-parallel.ts'
 import { type InjectedPod, listInjectedPods, type RulesConfigMap } from './injected-pod.ts'
 import type { KubeClient } from './kube-client.ts'
-import { asKubeError, isKubeError, type KubeError } from './kube-error.ts'
+import { asKubeError, isKubeError, KubeError } from './kube-error.ts'
 import { foundTexts } from '../../rules/file/rules-file.ts'
 import { CONFIG_MAPS, type Limits, metadataOf, PODS } from './resources.ts'
 import type { PodTarget } from './targets.ts'
@@ -102,9 +104,32 @@ export function awaitedPods(
 
 /**
  * Writes the rules into their key of the ConfigMap and leaves the other keys alone. The result has
- * the ConfigMap as the API server keeps it: a webhook may have changed other keys, too.
+ * the ConfigMap as the API server keeps it: a webhook may have changed other keys, too. Throws a
+ * `KubeError`: `conflict` or `exists` when another client has changed anything but the key since
+ * `before`, otherwise who changed it.
  */
 export async function writeConfigMap(
+  client: KubeClient,
+  target: RulesTarget,
+  before: Fields | undefined,
+  limits: Limits,
+): Promise<WrittenRules> {
+  try {
+    return await writeKey(client, target, before, limits)
+  } catch (error) {
+    if (!isKubeError(error, 'conflict', 'exists')) throw error
+    const { namespace, configMap: name, key, text, prefix } = target
+    const kept = await client.find({ kind: CONFIG_MAPS, namespace, name }, limits)
+    const now = textBefore(kept, key)
+    // The response to the first attempt was lost.
+    if (kept !== undefined && now === text) return { change: 'changed', kept }
+    if (now === textBefore(before, key)) throw error
+    const first = `${key} of the ConfigMap ${name} was changed meanwhile, ${lastChange(kept, key, prefix)}`
+    throw new KubeError('response', `${first}; nothing was applied: look at it, and run it again`)
+  }
+}
+
+async function writeKey(
   client: KubeClient,
   target: RulesTarget,
   before: Fields | undefined,
@@ -126,16 +151,12 @@ export async function writeConfigMap(
       annotations,
     }
     const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data }
-    try {
-      return { change: 'created', kept: await client.create(ref, body, limits) }
-    } catch (error) {
-      // Another client has created it meanwhile.
-      if (!isKubeError(error, 'exists')) throw error
-    }
+    return { change: 'created', kept: await client.create(ref, body, limits) }
   }
-  const known = metadataOf(before ?? {}).labels[label]
+  const { labels: given, resourceVersion } = metadataOf(before)
+  const known = given[label]
   const labels = { [label]: known ?? labelFor(before, target) }
-  const patch = { metadata: { labels, annotations }, data }
+  const patch = { metadata: { resourceVersion, labels, annotations }, data }
   return { change: 'changed', kept: await client.patch(ref, 'merge', patch, limits) }
 }
 

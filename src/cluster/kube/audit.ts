@@ -1,7 +1,7 @@
 import { sha256Of } from '../../base/digest.ts'
 import { fieldsOf, textOf } from '../../base/values.ts'
 import { oneLine } from '../../base/text/foreign-text.ts'
-import { ruleStart, windowEnd } from '../../rules/select/selection.ts'
+import { ruleEnd } from '../../rules/select/selection.ts'
 import type { RulesTarget } from './apply-rules.ts'
 import { type Bypasses, podWarnings } from './bypassed-pods.ts'
 import { inParallel } from './in-parallel.ts'
@@ -125,9 +125,7 @@ export async function recordWarnings(
 function endsText(text: string, now: number): string {
   const rules = rulesOf(text)
   const named = rules.slice(0, MAX_RULES).map((rule) => {
-    // A repeating rule begins again after its `for`.
-    const window = rule.repeat === undefined ? rule : { from: rule.from, until: rule.until }
-    const end = windowEnd(window, ruleStart(rule.appliedAt, now))
+    const end = ruleEnd(rule, now)
     const when = end === Infinity ? 'has no end' : `ends ${new Date(end).toISOString()}`
     return `${rule.name} ${when}`
   })

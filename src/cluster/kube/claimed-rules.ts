@@ -1,5 +1,6 @@
 import { sha256Of } from '../../base/digest.ts'
 import { type Fields, fieldsOf, textOf, textsOf } from '../../base/values.ts'
+import { foreign } from '../../base/text/foreign-text.ts'
 import { textBefore } from './config-map-rules.ts'
 import type { KubeClient } from './kube-client.ts'
 import { isKubeError, jsonOf, retryConflicts } from './kube-error.ts'
@@ -49,6 +50,21 @@ export function claimOf(configMap: Fields | undefined, prefix: string): Claim | 
   const { id, by, until, key, digest } = fields
   if (!id || !by || !until || !key || !digest) return undefined
   return { id, by, until, key, digest }
+}
+
+/** Returns the claim of an experiment that renews it, by the time of the API server. */
+export function runningClaim(
+  configMap: Fields | undefined,
+  prefix: string,
+  now: number,
+): Claim | undefined {
+  const claim = claimOf(configMap, prefix)
+  return claim === undefined || Date.parse(claim.until) < now ? undefined : claim
+}
+
+/** Describes a claim. */
+export function claimText({ id, by, until }: Claim): string {
+  return `the experiment ${foreign(id)} of ${foreign(by)} has claimed the ConfigMap until ${foreign(until)}, and renews the claim while it runs`
 }
 
 /** Reads a ConfigMap; undefined where it does not exist. */

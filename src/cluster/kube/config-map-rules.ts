@@ -1,6 +1,9 @@
 import { posix } from 'node:path'
+import { instantText } from '../../base/instant.ts'
+import { foreign } from '../../base/text/foreign-text.ts'
 import { type Fields, fieldsOf, listOf, textOf, textsOf } from '../../base/values.ts'
 import { digestOf, isRulesFileName, type RulesText } from '../../rules/file/rules-file.ts'
+import { metadataOf } from './resources.ts'
 import type { RulesConfigMap } from './injected-pod.ts'
 
 /** The keys of a ConfigMap with their contents. */
@@ -61,14 +64,34 @@ export function textBefore(configMap: Fields | undefined, key: string): string |
   return bytes === undefined ? undefined : Buffer.from(bytes).toString('utf8')
 }
 
+/** Describes who wrote a key last, and when. */
+export function lastChange(configMap: Fields | undefined, key: string, prefix: string): string {
+  const { manager = 'squall' } = writesOf(configMap, key).at(-1) ?? {}
+  // Other programs leave the annotation as it is.
+  const by = metadataOf(configMap ?? {}).annotations[`${prefix}applied-by`]
+  const who = manager.startsWith('squall') ? (by ?? manager) : manager
+  const at = instantText(writtenAt(configMap, key))
+  return `by ${foreign(who)}${at === undefined ? '' : ` at ${at}`}`
+}
+
 /** Returns when a key last changed, or else when the ConfigMap was created. */
 export function writtenAt(configMap: Fields | undefined, key: string): number | undefined {
-  const metadata = fieldsOf(configMap?.['metadata'])
-  const times = listOf(metadata['managedFields']).flatMap(({ fieldsV1, time }) => {
-    const data = fieldsOf(fieldsOf(fieldsV1)['f:data'])
-    return Object.hasOwn(data, `f:${key}`) ? [Date.parse(textOf(time) ?? '')] : []
-  })
-  const made = Date.parse(textOf(metadata['creationTimestamp']) ?? '')
-  const known = [...times, made].filter((at) => Number.isFinite(at))
+  const made = Date.parse(textOf(fieldsOf(configMap?.['metadata'])['creationTimestamp']) ?? '')
+  const times = [...writesOf(configMap, key).map(({ at }) => at), made]
+  const known = times.filter((at) => Number.isFinite(at))
   return known.length === 0 ? undefined : Math.max(...known)
+}
+
+/** Returns the programs that wrote a key, by time. */
+function writesOf(
+  configMap: Fields | undefined,
+  key: string,
+): readonly { readonly at: number; readonly manager?: string | undefined }[] {
+  const fields = listOf(fieldsOf(configMap?.['metadata'])['managedFields'])
+  const writes = fields.flatMap(({ fieldsV1, time, manager }) => {
+    const data = fieldsOf(fieldsOf(fieldsV1)['f:data'])
+    if (!Object.hasOwn(data, `f:${key}`)) return []
+    return [{ at: Date.parse(textOf(time) ?? ''), manager: textOf(manager) }]
+  })
+  return writes.sort((one, other) => one.at - other.at)
 }

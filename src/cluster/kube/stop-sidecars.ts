@@ -1,10 +1,11 @@
 import { API } from '../../admin/api.ts'
+import { foreign } from '../../base/text/foreign-text.ts'
 import { type Fields, fieldsOf } from '../../base/values.ts'
 import { parseStops, type Stop, STOP_KEY, stopsText } from '../../rules/guard/stop-key.ts'
 import { armedText, type PodCheck, type PodProgress, waitingDespite } from './await-rules.ts'
 import type { InjectedPod } from './injected-pod.ts'
 import type { KubeClient } from './kube-client.ts'
-import { isKubeError, retryConflicts } from './kube-error.ts'
+import { isKubeError, KubeError, retryConflicts } from './kube-error.ts'
 import { askSidecar } from './sidecar-api.ts'
 import { CONFIG_MAPS, type Limits, metadataOf, type WriteLimits } from './resources.ts'
 
@@ -89,17 +90,28 @@ export function writeStop(
   })
 }
 
-/** Removes the stop of a selector from a ConfigMap; without a selector all stops. */
+/**
+ * Removes the stop of a selector from a ConfigMap; without a selector all stops. A stop that is
+ * written meanwhile stays. `check` throws for a ConfigMap that must stay as it is.
+ */
 export function liftStop(
   client: KubeClient,
   ref: ConfigMapRef,
   selector: string | undefined,
   annotations: Readonly<Record<string, string>>,
-  limits: WriteLimits,
+  { check, ...limits }: WriteLimits & { readonly check: (found: Fields | undefined) => void },
 ): Promise<StopChange> {
+  let first: string | undefined
   return retryConflicts(async () => {
     const before = await readStops(client, ref, limits)
     if (before.stops?.length === 0) return 'unchanged'
+    check(before.found)
+    first ??= stopsText(before.stops ?? [])
+    if (first !== stopsText(before.stops ?? [])) {
+      const [last] = before.stops?.slice(-1) ?? []
+      const who = `${foreign(last?.by ?? 'somebody')} stopped them${last?.at === undefined ? '' : ` at ${foreign(last.at)}`}`
+      throw new KubeError('response', `not resumed: ${who}, after this command began`)
+    }
     const left =
       selector === undefined ? [] : before.stops?.filter((each) => each.selector !== selector)
     if (left === undefined || left.length === before.stops?.length) return 'others'
@@ -163,10 +175,14 @@ async function readStops(
   client: KubeClient,
   ref: ConfigMapRef,
   limits: Limits,
-): Promise<{ readonly stops: readonly Stop[] | undefined; readonly version: string | undefined }> {
+): Promise<{
+  readonly found: Fields | undefined
+  readonly stops: readonly Stop[] | undefined
+  readonly version: string | undefined
+}> {
   const found = await client.find({ kind: CONFIG_MAPS, ...ref }, limits)
   const version = metadataOf(found ?? {}).resourceVersion
-  return { stops: stopsOf(found), version }
+  return { found, stops: stopsOf(found), version }
 }
 
 function stopData(stops: readonly Stop[]): Fields {

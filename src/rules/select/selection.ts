@@ -129,6 +129,16 @@ export function windowEnd(config: WindowConfig, since: number): number {
   return config.until !== undefined && config.until < end ? config.until : end
 }
 
+/** Returns after which time a rule never acts again; Infinity without an end. */
+export function ruleEnd(
+  rule: WindowConfig & { readonly repeat?: unknown; readonly appliedAt?: number | undefined },
+  now: number,
+): number {
+  // A repeating rule begins again after its `for`.
+  const window = rule.repeat === undefined ? rule : { from: rule.from, until: rule.until }
+  return windowEnd(window, ruleStart(rule.appliedAt, now))
+}
+
 /** Returns true when a repeating rule pauses, so many milliseconds after its start. */
 export function isPausing({ cycle }: WindowConfig, elapsed: number): boolean {
   return cycle !== undefined && elapsed % cycle.period >= cycle.lasting

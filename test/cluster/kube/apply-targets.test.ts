@@ -59,7 +59,7 @@ test('pods that lose their rules to others are waited for, too, and the rules ar
   await shop.apply('-f', await write(failing('first')), '-l', 'app=a')
   const { code, err, out } = await shop.apply('-f', await write(failing('second')), '-l', 'app=b')
   expect({ code, out }).toEqual({ code: 0, out: 'active rules in 2 of 2 pods\n' })
-  expect(err).toContain('replaces the rules first; to keep them use another --key\n')
+  expect(err).toContain('replaces the rules first, by tester; to keep them use another --key\n')
   expect(await shop.ask(a)).toContain('fine')
   expect(await shop.ask(b)).toContain('second')
 })
@@ -92,7 +92,7 @@ test.each(['app!=a', 'app in (a,b)', 'app', '!app', 'app=a,app=b'])(
     const { shop, write } = await start()
     const file = await write(failing('first'))
     const { code, out, err } = await shop.apply('-f', file, '-l', selector)
-    expect([code, out]).toEqual([1, ''])
+    expect([code, out]).toEqual([2, ''])
     expect(err).toContain('write match: { podLabels: { app: shop } }')
     expect(shop.api.seen).toHaveLength(0)
   },

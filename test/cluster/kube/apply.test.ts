@@ -266,7 +266,7 @@ test('rules for production are refused, by the name or the label of the namespac
   await shop.addPod('shop-1')
   const file = await write(failing('first'))
   const named = await shop.apply('-f', file, '-n', 'shop-prod')
-  expect(named.code).toBe(1)
+  expect(named.code).toBe(2)
   expect(named.err).toContain('the namespace "shop-prod" counts as production (it matches prod*)')
   expect(named.err).toContain('--allow-production')
   expect(shop.api.seen).toHaveLength(0)

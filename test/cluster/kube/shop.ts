@@ -13,6 +13,7 @@ import type { StopRequest } from '../../../src/cli/kube/stop-output.ts'
 import { applyCommand } from '../../../src/cli/kube/apply.ts'
 import { statusCommand } from '../../../src/cli/kube/status.ts'
 import { stopCommand } from '../../../src/cli/kube/stop.ts'
+import { UsageError } from '../../../src/cli/flags/usage-error.ts'
 import { STOP_KEY } from '../../../src/rules/guard/stop-key.ts'
 import { type Cluster, apiCluster } from './cluster.ts'
 import { startUpstream } from '../../support/upstream.ts'
@@ -180,7 +181,7 @@ async function run(
   const sink = (name: 'out' | 'err'): Sink => ({ write: (text) => void (written[name] += text) })
   const code = await command({ out: sink('out'), err: sink('err') }).catch((error: unknown) => {
     written.err += (error as Error).message
-    return 1
+    return error instanceof UsageError ? 2 : 1
   })
   return { code, ...written }
 }

@@ -1,6 +1,6 @@
 import type { Fields } from '../../../base/values.ts'
 import { fieldsOf } from '../../../base/values.ts'
-import type { Claim, ClaimedKey } from '../../../cluster/kube/claimed-rules.ts'
+import { type Claim, type ClaimedKey, claimText } from '../../../cluster/kube/claimed-rules.ts'
 import { configMapKeys } from '../../../cluster/kube/config-map-rules.ts'
 import type { WatchedPod } from '../../../cluster/kube/watched-pods.ts'
 import type { Rejection } from '../../../lab/experiment/rejection.ts'
@@ -17,10 +17,10 @@ export interface Found {
 }
 
 /** Returns the rejection of a ConfigMap that another experiment has claimed. */
-export function runningRejection({ id, by, until }: Claim): Rejection {
+export function runningRejection(claim: Claim): Rejection {
   return {
     code: 'EXPERIMENT_RUNNING',
-    wrong: `the experiment ${id} of ${by} has claimed the ConfigMap until ${until}, and renews the claim while it runs`,
+    wrong: claimText(claim),
     fix: 'wait until it has ended; squall experiment restore --force ends it',
   }
 }

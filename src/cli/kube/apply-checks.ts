@@ -1,0 +1,73 @@
+import { once } from 'node:events'
+import { createInterface } from 'node:readline/promises'
+import { instantText } from '../../base/instant.ts'
+import { foreign } from '../../base/text/foreign-text.ts'
+import type { Fields } from '../../base/values.ts'
+import { claimText, runningClaim } from '../../cluster/kube/claimed-rules.ts'
+import { lastChange, textBefore } from '../../cluster/kube/config-map-rules.ts'
+import { rulesOf } from '../../cluster/kube/targets.ts'
+import { ruleEnd } from '../../rules/select/selection.ts'
+import { invalidCombination, invalidFile, UsageError } from '../flags/usage-error.ts'
+
+/** A clock that is read from a header has whole seconds, and a response takes its time. */
+const MAX_AHEAD_MS = 60_000
+
+/** The rules to write, and what they replace. */
+export interface Replacing {
+  readonly before: Fields | undefined
+  readonly key: string
+  readonly text: string
+  readonly prefix: string
+  /** The time of the API server. */
+  readonly now: number
+}
+
+/** Rejects to replace rules while an experiment has claimed their ConfigMap. */
+export function rejectClaimed({ before, prefix, now }: Replacing): void {
+  const claim = runningClaim(before, prefix, now)
+  if (claim === undefined) return
+  throw new UsageError('IN_USE', claimText(claim), 'wait until it has ended, or use --force')
+}
+
+/** Rejects rules whose times would count from a time that has not come. */
+export function rejectAhead({ text, now }: Replacing): void {
+  const ahead = rulesOf(text).find(({ appliedAt = now }) => appliedAt - now > MAX_AHEAD_MS)
+  if (ahead === undefined) return
+  const at = `appliedAt of ${foreign(ahead.name)} is ${instantText(ahead.appliedAt)}`
+  throw invalidFile(
+    `${at}, and the clock of the API server says ${instantText(Math.floor(now / 1000) * 1000)}`,
+    'leave appliedAt out, and write from: for a later start',
+  )
+}
+
+/** Asks before rules without an end replace rules that have one; without a terminal, throws. */
+export async function confirmEndless(
+  replacing: Replacing,
+  isTerminal: boolean,
+  signal: AbortSignal,
+): Promise<void> {
+  const { before, key, text, prefix, now } = replacing
+  const old = textBefore(before, key)
+  if (old === undefined || !allEnd(old, now) || allEnd(text, now)) return
+  const wrong = `the rules in ${key}, ${lastChange(before, key, prefix)}, have an end, and the new ones have none`
+  if (isTerminal && (await isConfirmed(`${wrong}; apply them? [y/N] `, signal))) return
+  throw invalidCombination(wrong, 'end them with --for 15m, or use --force')
+}
+
+function allEnd(text: string, now: number): boolean {
+  const rules = rulesOf(text)
+  return rules.length > 0 && rules.every((rule) => ruleEnd(rule, now) !== Infinity)
+}
+
+async function isConfirmed(question: string, signal: AbortSignal): Promise<boolean> {
+  // Ctrl-C stays a signal.
+  const { stdin: input, stderr: output } = process
+  const prompt = createInterface({ input, output, terminal: false })
+  try {
+    const closed = once(prompt, 'close').then(() => '')
+    const text = await Promise.race([prompt.question(question, { signal }), closed])
+    return /^y(es)?$/i.test(text.trim())
+  } finally {
+    prompt.close()
+  }
+}
