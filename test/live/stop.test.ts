@@ -54,6 +54,27 @@ it('a stop key beside the rules outweighs rules and header faults', async () => 
   })
   expect(await pod.squall.metric('squall_disarmed_reason', { reason: 'stopped' })).toBe(1)
   expect(await pod.text()).toBe('fine')
+  await writeFile(keyOf(pod), stopsText([]))
+  await responses(pod, 'broken')
+})
+
+// A tool that replaced the whole ConfigMap ended a confirmed stop without a word.
+it('a stop whose key goes is kept until a key says resume', async () => {
+  const pod = await start()
+  await stop(pod)
+  await responses(pod, 'fine')
+  await rm(keyOf(pod))
+  await eventually(async () => {
+    const state = (await (await fetch(`${pod.squall.admin}/api/state`)).json()) as object
+    const reason =
+      'squall stop by alice at 2026-01-01T00:00:00Z; the key squall-stop is gone, and squall resume ends the stop'
+    return JSON.stringify(state).includes(reason) ? undefined : JSON.stringify(state)
+  })
+  await pod.mounted.swap(`${failing('broken')}# by the tool\n`)
+  for (let i = 0; i < 20; i++) expect(await pod.text()).toBe('fine')
+  expect(pod.squall.logs.some(({ msg }) => msg === 'armed')).toBe(false)
+  await writeFile(keyOf(pod), stopsText([]))
+  await responses(pod, 'broken')
   await rm(keyOf(pod))
   await responses(pod, 'broken')
 })
@@ -73,7 +94,7 @@ it('the rules of a directory are read without the stop key, and stopped by it fr
   const pod = await start('--rules', mounted.directory)
   expect(await pod.text()).toBe('fine')
   expect(pod.squall.logs.some(({ msg }) => msg === 'the rules are invalid')).toBe(false)
-  await rm(join(mounted.directory, STOP_KEY))
+  await writeFile(join(mounted.directory, STOP_KEY), stopsText([]))
   await responses(pod, 'broken')
 })
 

@@ -17,7 +17,12 @@ import {
   type PodProgress,
   type Progress,
 } from '../../cluster/kube/await-rules.ts'
-import { configMapKeys, lastChange, textBefore } from '../../cluster/kube/config-map-rules.ts'
+import {
+  configMapKeys,
+  gitOpsWarning,
+  lastChange,
+  textBefore,
+} from '../../cluster/kube/config-map-rules.ts'
 import type { KubeClient } from '../../cluster/kube/kube-client.ts'
 import { findBypasses } from '../../cluster/kube/bypassed-pods.ts'
 import { type KubeError, retryConflicts } from '../../cluster/kube/kube-error.ts'
@@ -179,6 +184,8 @@ async function planWrite(
     const resume = asStarted(`squall resume -n ${namespace}`)
     request.warn(`${namespace} is stopped: no rule acts until ${resume}`)
   }
+  const undone = gitOpsWarning(before, 'the rules')
+  if (undone !== undefined) request.warn(undone)
   const now = client.now()
   const writing = { before, key, now, lastsMs: request.lastsMs }
   const target = { ...asked, text: textWithTimes(asked.text, writing) }

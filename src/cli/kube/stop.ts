@@ -4,6 +4,7 @@ import { detachFromPod, labelAttached } from '../../cluster/kube/attach-pod.ts'
 import { recordEvent, userName } from '../../cluster/kube/audit.ts'
 import { awaitPods, type PodProgress } from '../../cluster/kube/await-rules.ts'
 import { claimText, runningClaim } from '../../cluster/kube/claimed-rules.ts'
+import { gitOpsWarning } from '../../cluster/kube/config-map-rules.ts'
 import { inParallel } from '../../cluster/kube/in-parallel.ts'
 import { type InjectedPod, listInjectedPods } from '../../cluster/kube/injected-pod.ts'
 import {
@@ -285,7 +286,7 @@ async function rejectProductions(
 
 /** Changes the ConfigMaps that were not changed yet. */
 async function change(
-  { client, request, limit, changes }: StopRun,
+  { client, request, limit, changes, warn }: StopRun,
   refs: readonly ConfigMapRef[],
   { at, by }: Writer,
 ): Promise<void> {
@@ -306,13 +307,17 @@ async function change(
         ? writeStop(client, ref, stop, annotations, {
             dryRun,
             keepStopped: onlyProduction !== undefined,
+            onWritten: (kept) => {
+              const undone = gitOpsWarning(kept, 'the key squall-stop')
+              if (undone !== undefined) warn(undone)
+            },
           })
         : liftStop(client, ref, selector, annotations, {
             dryRun,
             check: (found) => {
               const claim = request.force ? undefined : runningClaim(found, prefix, client.now())
-              if (claim === undefined) return
-              throw new KubeError('response', `${claimText(claim)}; wait, or use --force`)
+              if (claim === undefined) return undefined
+              return new KubeError('response', `${claimText(claim)}; wait, or use --force`)
             },
           })
     ).catch(asKubeError)

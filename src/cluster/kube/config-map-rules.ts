@@ -74,6 +74,20 @@ export function lastChange(configMap: Fields | undefined, key: string, prefix: s
   return `by ${foreign(who)}${at === undefined ? '' : ` at ${at}`}`
 }
 
+/** Returns a warning for a ConfigMap that a GitOps tool manages; `what` was written into it. */
+export function gitOpsWarning(configMap: Fields | undefined, what: string): string | undefined {
+  const { name, namespace, labels, annotations } = metadataOf(configMap ?? {})
+  const keys = Object.keys({ ...labels, ...annotations })
+  const has = (part: string): boolean => keys.some((key) => key.includes(part))
+  const tool = has('argocd.argoproj.io/')
+    ? 'Argo CD'
+    : has('.toolkit.fluxcd.io/')
+      ? 'Flux'
+      : undefined
+  if (tool === undefined) return undefined
+  return `${tool} manages the ConfigMap ${name} in ${namespace} and may undo the change at its next sync; write ${what} into Git as well, or suspend the sync`
+}
+
 /** Returns when a key last changed, or else when the ConfigMap was created. */
 export function writtenAt(configMap: Fields | undefined, key: string): number | undefined {
   const made = Date.parse(textOf(fieldsOf(configMap?.['metadata'])['creationTimestamp']) ?? '')

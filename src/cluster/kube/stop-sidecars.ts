@@ -70,7 +70,14 @@ export function writeStop(
   ref: ConfigMapRef,
   stop: Stop,
   annotations: Readonly<Record<string, string>>,
-  { keepStopped = false, ...limits }: WriteLimits & { readonly keepStopped?: boolean },
+  {
+    keepStopped = false,
+    onWritten,
+    ...limits
+  }: WriteLimits & {
+    readonly keepStopped?: boolean
+    readonly onWritten: (kept: Fields) => void
+  },
 ): Promise<StopChange> {
   return retryConflicts(async () => {
     let stops: readonly Stop[] = [stop]
@@ -85,41 +92,57 @@ export function writeStop(
       version = before.version
     }
     const body = { metadata: { resourceVersion: version, annotations }, data: stopData(stops) }
-    await patchOrCreate(client, ref, body, limits)
+    onWritten(await patchOrCreate(client, ref, body, limits))
     return 'stopped'
   })
 }
 
 /**
  * Removes the stop of a selector from a ConfigMap; without a selector all stops. A stop that is
- * written meanwhile stays. `check` throws for a ConfigMap that must stay as it is.
+ * written meanwhile stays.
  */
 export function liftStop(
   client: KubeClient,
   ref: ConfigMapRef,
   selector: string | undefined,
   annotations: Readonly<Record<string, string>>,
-  { check, ...limits }: WriteLimits & { readonly check: (found: Fields | undefined) => void },
+  { check, ...limits }: WriteLimits & ResumeCheck,
 ): Promise<StopChange> {
   let first: string | undefined
   return retryConflicts(async () => {
-    const before = await readStops(client, ref, limits)
-    if (before.stops?.length === 0) return 'unchanged'
-    check(before.found)
-    first ??= stopsText(before.stops ?? [])
-    if (first !== stopsText(before.stops ?? [])) {
-      const [last] = before.stops?.slice(-1) ?? []
-      const who = `${foreign(last?.by ?? 'somebody')} stopped them${last?.at === undefined ? '' : ` at ${foreign(last.at)}`}`
-      throw new KubeError('response', `not resumed: ${who}, after this command began`)
+    const found = await client.find({ kind: CONFIG_MAPS, ...ref }, limits)
+    const text = fieldsOf(found?.['data'])[STOP_KEY]
+    const stops = stopsOf(found)
+    // Without the key, sidecars may remember a stop that another tool has removed.
+    const isWritten = text !== undefined
+    if (found === undefined || (stops?.length === 0 && (isWritten || selector !== undefined))) {
+      return 'unchanged'
     }
-    const left =
-      selector === undefined ? [] : before.stops?.filter((each) => each.selector !== selector)
-    if (left === undefined || left.length === before.stops?.length) return 'others'
-    const data = left.length === 0 ? { [STOP_KEY]: null } : stopData(left)
-    const body = { metadata: { resourceVersion: before.version, annotations }, data }
+    const problem = check(found)
+    if (problem !== undefined && !isWritten) return 'unchanged'
+    if (problem !== undefined) throw problem
+    first ??= stopsText(stops ?? [])
+    if (first !== stopsText(stops ?? [])) throw stoppedAgain(stops)
+    const left = selector === undefined ? [] : stops?.filter((each) => each.selector !== selector)
+    if (left === undefined || (isWritten && left.length === stops?.length)) return 'others'
+    const { resourceVersion } = metadataOf(found)
+    // An absent key would be no resume: sidecars remember a stop.
+    const body = { metadata: { resourceVersion, annotations }, data: stopData(left) }
     await client.patch({ kind: CONFIG_MAPS, ...ref }, 'merge', body, limits)
     return left.length === 0 ? 'resumed' : 'others'
   })
+}
+
+interface ResumeCheck {
+  /** Returns the reason why a ConfigMap must stay as it is. */
+  readonly check: (found: Fields) => KubeError | undefined
+}
+
+function stoppedAgain(stops: readonly Stop[] | undefined): KubeError {
+  const { by = 'somebody', at } = stops?.at(-1) ?? {}
+  const when = at === undefined ? '' : ` at ${foreign(at)}`
+  const wrong = `not resumed: ${foreign(by)} stopped them${when}, after this command began`
+  return new KubeError('response', wrong)
 }
 
 /** Returns the first progress of a sidecar: waiting, or the reason not to wait. */
@@ -158,16 +181,16 @@ async function patchOrCreate(
   ref: ConfigMapRef,
   body: { readonly metadata: Fields; readonly data: Fields },
   limits: WriteLimits,
-): Promise<void> {
+): Promise<Fields> {
   const { namespace, name } = ref
   try {
-    await client.patch({ kind: CONFIG_MAPS, ...ref }, 'merge', body, limits)
+    return await client.patch({ kind: CONFIG_MAPS, ...ref }, 'merge', body, limits)
   } catch (error) {
     if (!isKubeError(error, 'not_found')) throw error
     const labels = { 'app.kubernetes.io/part-of': 'squall' }
     const metadata = { ...body.metadata, resourceVersion: undefined, name, namespace, labels }
     const whole = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: body.data }
-    await client.create({ kind: CONFIG_MAPS, namespace }, whole, limits)
+    return client.create({ kind: CONFIG_MAPS, namespace }, whole, limits)
   }
 }
 
@@ -175,14 +198,10 @@ async function readStops(
   client: KubeClient,
   ref: ConfigMapRef,
   limits: Limits,
-): Promise<{
-  readonly found: Fields | undefined
-  readonly stops: readonly Stop[] | undefined
-  readonly version: string | undefined
-}> {
+): Promise<{ readonly stops: readonly Stop[] | undefined; readonly version: string | undefined }> {
   const found = await client.find({ kind: CONFIG_MAPS, ...ref }, limits)
   const version = metadataOf(found ?? {}).resourceVersion
-  return { found, stops: stopsOf(found), version }
+  return { stops: stopsOf(found), version }
 }
 
 function stopData(stops: readonly Stop[]): Fields {

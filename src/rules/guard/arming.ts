@@ -48,8 +48,9 @@ export class Arming {
 
   /** No rule acts until this is lifted; what waits on behalf of one wakes up. */
   disarm(by: DisarmedBy, reason: string): void {
-    if (this.#reasons.has(by)) return
-    this.#reasons.set(by, { by, reason, at: this.#clock() })
+    const known = this.#reasons.get(by)
+    if (known?.reason === reason) return
+    this.#reasons.set(by, { by, reason, at: known?.at ?? this.#clock() })
     this.#apply()
   }
 

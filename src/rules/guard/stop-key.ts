@@ -21,7 +21,8 @@ const MAX_STOPS = 100
 
 /**
  * Reads the stops in a stop key; undefined when the text is anything else, which then stops all
- * pods. An empty text is one stop of all pods, so that the key can be written by hand.
+ * pods. An empty text is one stop of all pods, so that the key can be written by hand. No stops end
+ * those that sidecars remember.
  */
 export function parseStops(text: string): readonly Stop[] | undefined {
   if (text.trim() === '') return [{}]

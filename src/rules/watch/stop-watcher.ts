@@ -1,6 +1,5 @@
 import { stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Arming } from '../guard/arming.ts'
 import type { PodLabels } from './pod-labels.ts'
 import { isRulesFileName } from '../file/rules-file.ts'
@@ -8,17 +7,19 @@ import { type SmallFile, watchSmallFile } from '../../base/watch/small-file-watc
 import type { WatchedFiles } from '../../base/watch/watched-files.ts'
 import { STOP_KEY, stopReason } from '../guard/stop-key.ts'
 
-/** The kubelet swaps all files of a ConfigMap, so a file may be missing for a moment. */
-const SETTLE = 50
+const GONE = `; the key ${STOP_KEY} is gone, and squall resume ends the stop`
 
-/** Disarms all rules while a stop key beside the rules matches this pod. */
+/**
+ * Disarms all rules while a stop key beside the rules matches this pod. A key that goes keeps its
+ * stop: a tool may have replaced the whole ConfigMap. A key without stops ends it.
+ */
 export class StopWatcher {
   readonly #rules: string
   readonly #arming: Arming
   #labels: PodLabels | undefined
   #watcher: WatchedFiles | undefined
   #text: string | undefined
-  #isAbsent = false
+  #isGone = false
 
   constructor(rules: string, labels: PodLabels | undefined, arming: Arming) {
     this.#rules = rules
@@ -43,25 +44,18 @@ export class StopWatcher {
     await this.#watcher?.close()
   }
 
-  async #take(file: SmallFile): Promise<void> {
-    const wasAbsent = this.#isAbsent
-    this.#isAbsent = 'absent' in file && file.absent
+  #take(file: SmallFile): void {
+    this.#isGone = 'absent' in file && file.absent
     if ('text' in file) this.#text = file.text
-    else if (!file.absent) {
-      // An unreadable key may be a stop.
-      this.#text = '?'
-    } else if (this.#text !== undefined && !wasAbsent) {
-      await sleep(SETTLE, undefined, { ref: false })
-      void this.#watcher?.look()
-      return
-    } else this.#text = undefined
+    // An unreadable key may be a stop.
+    else if (!file.absent) this.#text = '?'
     this.#judge()
   }
 
   #judge(): void {
     const reason = this.#text === undefined ? undefined : stopReason(this.#text, this.#labels)
     if (reason === undefined) this.#arming.lift('stopped')
-    else this.#arming.disarm('stopped', reason)
+    else this.#arming.disarm('stopped', `${reason}${this.#isGone ? GONE : ''}`)
   }
 }
 

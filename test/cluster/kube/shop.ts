@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises'
+import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { injectPod } from '../../../src/cluster/injector/inject-pod.ts'
 import { parseInjectorSettings } from '../../../src/cluster/injector/parse-settings.ts'
@@ -69,6 +69,7 @@ export async function shopCluster(): Promise<Shop> {
     const mount = mounts.get(touched ?? '')
     const { 'rules.yaml': text, 'squall-stop': stop } = mount ? rules(mount.configMap) : {}
     if (mount && stop !== undefined) await writeFile(join(mount.mounted.directory, STOP_KEY), stop)
+    else if (mount) await rm(join(mount.mounted.directory, STOP_KEY), { force: true })
     if (text !== undefined && !cluster.api.denied.has('patch pods')) await mount?.mounted.swap(text)
     return undefined
   }
