@@ -10,12 +10,14 @@ rules:
   - { name: late, match: { tool: late_* }, percent: 50, faults: [delay: { fixed: 1ms }] }
   - { name: gone, match: { tool: gone, headers: { x-run: { regex: a.b } } }, faults: [abort: { status: 503 }] }
 RULES
+# The build may share the network of a machine on which another sidecar runs.
+port=$(node -e 'const s = net.createServer().listen(0, "127.0.0.1", () => { console.log(s.address().port); s.close() })')
 node "$squall" validate "$directory/rules.yaml"
-node "$squall" run --listen 127.0.0.1:0 --admin 127.0.0.1:15390 --control "unix:$directory/squall.sock" \
+node "$squall" run --listen 127.0.0.1:0 --admin "127.0.0.1:$port" --control "unix:$directory/squall.sock" \
   --upstream http://127.0.0.1:9 --rules "$directory/rules.yaml" &
 sidecar=$!
 trap 'kill -TERM "$sidecar"' EXIT
-node "$squall" wait-ready --admin 127.0.0.1:15390 --ready-wait 2s
+node "$squall" wait-ready --admin "127.0.0.1:$port" --ready-wait 2s
 node "$squall" pre-stop --control "unix:$directory/squall.sock" --stop-wait 0s
 # Node writes the cache when a program ends by itself.
 trap - EXIT

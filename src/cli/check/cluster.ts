@@ -195,6 +195,12 @@ async function namespaceChecks(
       status,
     ),
     byProblems(
+      'clocks agree with that of the API server',
+      count,
+      of(({ clock }) => clock),
+      'set the time of the node, as with chronyc makestep',
+    ),
+    byProblems(
       'rules may act',
       'armed',
       of(({ state }) => (state === undefined || state.armed ? undefined : armedText(state))),

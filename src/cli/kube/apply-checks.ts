@@ -6,11 +6,8 @@ import type { Fields } from '../../base/values.ts'
 import { claimText, runningClaim } from '../../cluster/kube/claimed-rules.ts'
 import { lastChange, textBefore } from '../../cluster/kube/config-map-rules.ts'
 import { rulesOf } from '../../cluster/kube/targets.ts'
-import { ruleEnd } from '../../rules/select/selection.ts'
+import { isAhead, ruleEnd } from '../../rules/select/selection.ts'
 import { invalidCombination, invalidFile, UsageError } from '../flags/usage-error.ts'
-
-/** A clock that is read from a header has whole seconds, and a response takes its time. */
-const MAX_AHEAD_MS = 60_000
 
 /** The rules to write, and what they replace. */
 export interface Replacing {
@@ -31,7 +28,7 @@ export function rejectClaimed({ before, prefix, now }: Replacing): void {
 
 /** Rejects rules whose times would count from a time that has not come. */
 export function rejectAhead({ text, now }: Replacing): void {
-  const ahead = rulesOf(text).find(({ appliedAt = now }) => appliedAt - now > MAX_AHEAD_MS)
+  const ahead = rulesOf(text).find(({ appliedAt }) => isAhead(appliedAt, now))
   if (ahead === undefined) return
   const at = `appliedAt of ${foreign(ahead.name)} is ${instantText(ahead.appliedAt)}`
   throw invalidFile(

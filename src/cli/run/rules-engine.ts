@@ -82,7 +82,10 @@ export function createRulesEngine(
     onReload: (reload) => {
       metrics.reloaded(reload.version.kind === 'rules' ? 'applied' : reload.version.kind)
       log.reloaded(reload, isActive.ruleSet.seed)
-      if (reload.version.kind === 'rules') log.unanchored(states.unanchored)
+      if (reload.version.kind === 'rules') {
+        log.unanchored(states.unanchored)
+        log.ahead(states.ahead)
+      }
       expiry.follow()
     },
     onArming: (reasons) => log.arming(reasons),

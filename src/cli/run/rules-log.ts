@@ -139,6 +139,16 @@ export class RulesLog {
     )
   }
 
+  /** Logs rules that were applied at a time that this clock has not reached. */
+  ahead(names: readonly string[]): void {
+    if (names.length === 0) return
+    const fields = { count: names.length, rules: names.slice(0, MAX_PROBLEMS) }
+    this.#logger.warn(
+      fields,
+      'appliedAt of rules is ahead of this clock: up to an hour counts as now; check the time of the node',
+    )
+  }
+
   /** Logs expired rules. */
   expired(names: readonly string[]): void {
     const fields = { count: names.length, rules: names.slice(0, MAX_PROBLEMS) }

@@ -5,6 +5,7 @@ import { inParallel } from './in-parallel.ts'
 import { isNodeReady } from './nodes.ts'
 import type { KubeClient } from './kube-client.ts'
 import { asKubeError, isKubeError, KubeError } from './kube-error.ts'
+import { clockProblem } from './node-clock.ts'
 import { API, type Problem, type State } from '../../admin/api.ts'
 import { ASK_MS, type AskOptions, askSidecar } from './sidecar-api.ts'
 
@@ -170,7 +171,9 @@ async function look(
     }
     if (state.rules.digest === digest || last?.digest === digest) {
       const how = last?.result === 'absent' ? `, no rules: ${last.reason ?? ''}` : ''
-      return { state: 'applied', detail: `${armedText(state)}${how}` }
+      const clock = clockProblem(state, client.now())
+      const detail = [`${armedText(state)}${how}`, clock].filter((each) => each !== undefined)
+      return { state: 'applied', detail: detail.join('; ') }
     }
     return { state: 'waiting', detail: `still has ${shortDigest(state.rules.digest)}` }
   } catch (error) {

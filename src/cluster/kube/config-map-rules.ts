@@ -96,13 +96,26 @@ export function writtenAt(configMap: Fields | undefined, key: string): number | 
   return known.length === 0 ? undefined : Math.max(...known)
 }
 
+/**
+ * Returns the time of the API server, which notes it in a changed object before admission; that of
+ * this process where it does not.
+ */
+export function serverTime(object: Fields): number {
+  const times = managedFields(object).map(({ time }) => Date.parse(textOf(time) ?? ''))
+  const known = times.filter((at) => Number.isFinite(at))
+  return known.length === 0 ? Date.now() : Math.max(...known)
+}
+
+function managedFields(object: Fields | undefined): readonly Fields[] {
+  return listOf(fieldsOf(object?.['metadata'])['managedFields'])
+}
+
 /** Returns the programs that wrote a key, by time. */
 function writesOf(
   configMap: Fields | undefined,
   key: string,
 ): readonly { readonly at: number; readonly manager?: string | undefined }[] {
-  const fields = listOf(fieldsOf(configMap?.['metadata'])['managedFields'])
-  const writes = fields.flatMap(({ fieldsV1, time, manager }) => {
+  const writes = managedFields(configMap).flatMap(({ fieldsV1, time, manager }) => {
     const data = fieldsOf(fieldsOf(fieldsV1)['f:data'])
     if (!Object.hasOwn(data, `f:${key}`)) return []
     return [{ at: Date.parse(textOf(time) ?? ''), manager: textOf(manager) }]

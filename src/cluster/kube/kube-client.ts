@@ -93,6 +93,14 @@ export class KubeClient {
     return this.#resource('create', ref, { method: 'POST', path, body }, limits)
   }
 
+  /** Asks to remove a pod; a PodDisruptionBudget may reject that with 429 for a time. */
+  evict({ namespace, name, ...ref }: ObjectRef, limits: Limits = {}): Promise<Fields> {
+    const path = `${pathOf({ ...ref, namespace, name })}/eviction`
+    const body = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { namespace, name } }
+    const request = { method: 'POST', path, body } as const
+    return this.#resource('evict', { ...ref, namespace, name }, request, limits)
+  }
+
   /** Replaces one resource; with a `resourceVersion` in it only when nobody changed it since. */
   replace(ref: ObjectRef, body: Fields, limits: Limits = {}): Promise<Fields> {
     return this.#resource('update', ref, { method: 'PUT', body }, limits)
@@ -255,7 +263,9 @@ export class KubeClient {
         const why = `the response has more than ${maxBytes} bytes`
         throw new KubeError('too_large', `cannot ${what}: ${why}`)
       }
-      const theirs = Date.parse(String(headers['date']))
+      // The proxy of a pod passes on the clock of its node.
+      const isProxied = request.path.includes('/proxy/')
+      const theirs = isProxied ? NaN : Date.parse(String(headers['date']))
       if (Number.isFinite(theirs)) {
         this.#aheadMs = clockAhead(theirs, { sentAt, receivedAt: Date.now() }, this.#aheadMs)
       }

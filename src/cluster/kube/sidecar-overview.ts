@@ -6,6 +6,7 @@ import { type InjectedPod, listInjectedPods } from './injected-pod.ts'
 import type { KubeClient } from './kube-client.ts'
 import { asKubeError, isKubeError } from './kube-error.ts'
 import { CONFIG_MAPS, type Limits } from './resources.ts'
+import { clockProblem } from './node-clock.ts'
 import { API, type Rule, type State } from '../../admin/api.ts'
 import { type AskOptions, askSidecar } from './sidecar-api.ts'
 
@@ -18,6 +19,8 @@ export interface SidecarReport {
   readonly trouble: string | undefined
   /** `other` when its rules are not those of its ConfigMap. */
   readonly digest: 'current' | 'other' | 'unknown'
+  /** Describes a clock that differs from that of the API server. */
+  readonly clock?: string | undefined
   /** Warnings of the injector, and Services that lead past the sidecar now. */
   readonly warnings: readonly string[]
 }
@@ -65,7 +68,8 @@ async function report(
   try {
     const state = await askSidecar(client, pod, API.state, options)
     const { rules } = await askSidecar(client, pod, API.rules, options)
-    return { pod, state, rules, trouble: undefined, digest: compared(state, expected) }
+    const clock = clockProblem(state, client.now())
+    return { pod, state, rules, trouble: undefined, clock, digest: compared(state, expected) }
   } catch (error) {
     return { ...nothing, trouble: asKubeError(error).message }
   }

@@ -77,11 +77,12 @@ export function rowOf({ pod, state, rules, digest }: SidecarReport): readonly st
 }
 
 function notesOf(report: SidecarReport): readonly string[] {
-  const { pod, state, rules, trouble, digest } = report
+  const { pod, state, rules, trouble, digest, clock } = report
   const name = `${plain(pod.namespace)}/${plain(pod.name)}`
   if (state === undefined) return [`${name}: ${plain(trouble ?? 'not known')}`]
   const notes: string[] = []
   if (!state.armed) notes.push(`${name}: ${armedText(state)}`)
+  if (clock !== undefined) notes.push(`${name}: ${clock}`)
   const last = state.lastReload
   if (last?.result === 'rejected') {
     notes.push(`${name}: the newest rules are invalid, the last valid ones stay active`)
@@ -131,7 +132,7 @@ export function statusDocument(status: Status): object {
     servicesTrouble: servicesTrouble ?? null,
     production: production.map(({ isAllowed, ...each }) => ({ ...each, allowed: isAllowed })),
     productionTrouble: productionTrouble ?? null,
-    pods: reports.map(({ pod, state, rules, trouble, digest, warnings }) => ({
+    pods: reports.map(({ pod, state, rules, trouble, digest, clock, warnings }) => ({
       namespace: pod.namespace,
       pod: pod.name,
       sidecar: pod.sidecar,
@@ -139,6 +140,7 @@ export function statusDocument(status: Status): object {
       configMap: pod.rules?.configMap ?? null,
       trouble: trouble ?? null,
       digestIs: digest,
+      clock: clock ?? null,
       warnings,
       state: state ?? null,
       sampled: rules.reduce((sum, rule) => sum + rule.sampled, 0),

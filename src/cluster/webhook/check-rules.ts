@@ -11,6 +11,8 @@ interface CheckedKeys {
   readonly lines: readonly string[]
   /** True when any rule could ever act. */
   readonly canAct: boolean
+  /** The latest `appliedAt` of a rule; -Infinity without one. */
+  readonly appliedAt: number
 }
 
 const MOST_WAITING = 32
@@ -59,14 +61,19 @@ export async function checkKeys(
 ): Promise<CheckedKeys> {
   const texts = mountedTexts(keys, WHOLE_MOUNT)
   if (texts.length > MAX_FILES && !separate) {
-    return { lines: [`has more than ${MAX_FILES} rules files`], canAct: false }
+    return {
+      lines: [`has more than ${MAX_FILES} rules files`],
+      canAct: false,
+      appliedAt: -Infinity,
+    }
   }
   const groups = separate ? texts.map((text) => [text]) : [texts]
-  const found = { lines: [] as string[], canAct: false }
+  const found = { lines: [] as string[], canAct: false, appliedAt: -Infinity }
   for (const group of groups) {
     const one = await checkTexts(group, !separate, signal)
     found.lines.push(...one.lines)
     found.canAct ||= one.canAct
+    found.appliedAt = Math.max(found.appliedAt, one.appliedAt)
   }
   return found
 }
@@ -78,9 +85,13 @@ async function checkTexts(
 ): Promise<CheckedKeys> {
   const version = await parseWherever(foundTexts(texts, isDirectory), signal)
   if (version === undefined) throw tooSlow()
-  if (version.kind !== 'rejected') return { lines: [], canAct: canAct(version) }
+  if (version.kind !== 'rejected') {
+    const rules = version.kind === 'rules' ? version.file.rules : []
+    const times = rules.map(({ appliedAt = -Infinity }) => appliedAt)
+    return { lines: [], canAct: canAct(version), appliedAt: Math.max(-Infinity, ...times) }
+  }
   const lines = version.problems.flatMap((each) => problemLines(each).trimEnd().split('\n'))
-  return { lines, canAct: false }
+  return { lines, canAct: false, appliedAt: -Infinity }
 }
 
 /** Returns the error for rules that took too long. */

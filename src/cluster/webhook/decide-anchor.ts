@@ -1,5 +1,5 @@
 import { fieldsOf, textsOf } from '../../base/values.ts'
-import { configMapKeys, textBefore, writtenAt } from '../kube/config-map-rules.ts'
+import { configMapKeys, serverTime, textBefore, writtenAt } from '../kube/config-map-rules.ts'
 import { jsonPatch } from '../injector/json-patch.ts'
 import { anchorWherever } from '../../rules/file/anchor-off-thread.ts'
 import { isRulesFileName } from '../../rules/file/rules-file.ts'
@@ -24,7 +24,7 @@ export function decideAnchor(review: Review, parts: RulesParts): Promise<Decisio
     if (oldObject?.['immutable'] === true) return notChecked('immutable')
     const data = Object.entries(textsOf(object['data'])).filter(([key]) => isRulesFileName(key))
     if (data.length === 0) return notChecked('no_rules')
-    const now = Date.now()
+    const now = serverTime(object)
     const texts = data.map(([key, text]) => ({
       text,
       applying: { now, before: textBefore(oldObject, key), beforeAt: writtenAt(oldObject, key) },

@@ -1,7 +1,9 @@
 import { sameJson } from '../../base/json/canonical-json.ts'
 import { type Fields, textsOf } from '../../base/values.ts'
 import { namespaceProduction } from '../injector/gatekeeper.ts'
-import { configMapKeys } from '../kube/config-map-rules.ts'
+import { instantText } from '../../base/instant.ts'
+import { isAhead } from '../../rules/select/selection.ts'
+import { configMapKeys, serverTime } from '../kube/config-map-rules.ts'
 import { metadataOf } from '../kube/resources.ts'
 import { productionText } from '../../rules/guard/production-names.ts'
 import { RULES_LABEL, SEPARATE_KEYS } from '../../rules/file/rules-label.ts'
@@ -28,6 +30,13 @@ export function decideRules(review: Review, parts: RulesParts): Promise<Decision
     if (checked.lines.length > 0) {
       const [first = '', ...rest] = checked.lines
       return denied('invalid_rules', first, rest)
+    }
+    if (checked.canAct && isAhead(checked.appliedAt, serverTime(object))) {
+      const at = `appliedAt ${instantText(checked.appliedAt)} is ahead of the clock of the API server`
+      return denied(
+        'applied_ahead',
+        `${at}; leave appliedAt out, and write from: for a later start`,
+      )
     }
     return checked.canAct ? inProduction(review, parts) : accepted('valid')
   })

@@ -172,6 +172,9 @@ function sidecarFindings({ sidecar, kill, steadyState }: WrittenPlan): readonly 
   if (kubernetes === undefined) {
     take(sidecar, ['sidecar'], ['admin', 'rulesFile'], PODS)
     if (kill !== undefined) take(kill, ['kill'], ['pidFile', 'command'], PODS)
+    if (fieldOf(kill, 'force') !== undefined) {
+      found.push(conflict(`\`force\` is for ${PODS}`, ['kill', 'force']))
+    }
     take(steadyState, ['steadyState'], [], PODS)
     return found
   }

@@ -90,8 +90,8 @@ export interface LocalSpec {
 /** Pods of a cluster. */
 export interface PodsSpec extends Kubernetes {
   readonly kind: 'pods'
-  /** The number of pods that each stage deletes. */
-  readonly kills: number | undefined
+  /** The number of pods that each stage evicts, or deletes with `force`. */
+  readonly kills: { readonly pod: number; readonly force: boolean } | undefined
   readonly expiryMs: number
 }
 

@@ -133,7 +133,11 @@ function planOf(
  */
 function sidecarOf({ sidecar, kill }: PlanFile, directory: string): Plan['sidecar'] {
   const { kubernetes, expiry: expiryMs, admin, rulesFile } = sidecar
-  if (kubernetes !== undefined) return { ...kubernetes, kind: 'pods', kills: kill?.pod, expiryMs }
+  if (kubernetes !== undefined) {
+    const kills =
+      kill?.pod === undefined ? undefined : { pod: kill.pod, force: kill.force === true }
+    return { ...kubernetes, kind: 'pods', kills, expiryMs }
+  }
   return {
     kind: 'local',
     admin: { url: new URL(admin!) },

@@ -82,7 +82,12 @@ export const kill = section(
     command: Type.Optional(
       text('Part of the command line of the process. Another process may have reused the ID.', 256),
     ),
-    pod: Type.Optional(number(1, 1000, { description: 'Number of pods to delete.' })),
+    pod: Type.Optional(number(1, 1000, { description: 'Number of pods to evict.' })),
+    force: Type.Optional(
+      Type.Boolean({
+        description: 'Deletes the pods, against the PodDisruptionBudget that blocks an eviction.',
+      }),
+    ),
     restartWithin: duration({
       default: '30s',
       description:

@@ -57,8 +57,8 @@ export interface ReplacedRules {
 export interface Killing {
   /** Throws a `RejectedError` when there is nothing to kill. */
   check(): Promise<unknown>
-  /** Kills for a stage. Throws a `RejectedError`. */
-  kill(stage: number): Promise<Killed>
+  /** Kills for a stage, and tries for a time where that is blocked. Throws a `RejectedError`. */
+  kill(stage: number, withinMs: number, signal: AbortSignal): Promise<Killed>
 }
 
 export interface Killed {

@@ -249,7 +249,7 @@ async function killOnce(
 ): Promise<{ readonly end: EarlyEnd | undefined; readonly ms: number | null }> {
   const { restartWithin } = plan.file.kill!
   try {
-    const { what, successor } = await killing.kill(index)
+    const { what, successor } = await killing.kill(index, plan.file.hold, signal)
     const at = performance.now()
     onEvent({ kind: 'note', text: `killed ${what}` })
     const next = await successor(restartWithin, signal)

@@ -7,8 +7,10 @@ import { decodeHeaderValue } from '../../mcp/name-header.ts'
 import type { Facts } from '../match/call-facts.ts'
 import { canonicalJson } from '../../base/json/canonical-json.ts'
 
+/** The clock of a node may be behind that of the API server by this much. */
+const MAX_SKEW = 3_600_000
 /** Clocks that differ by this much or less count as equal. */
-const MAX_SKEW = 5 * 60_000
+const MIN_SKEW = 60_000
 
 /** Selects among the matching calls of a rule. */
 export interface Selection extends ShareConfig, WindowConfig, OrdinalConfig {
@@ -111,11 +113,16 @@ export interface WindowConfig {
 
 /**
  * Returns the start of a rule's times: its `appliedAt`, or else when the rule was first seen. A
- * time a little ahead of this clock counts as now; a later one is awaited.
+ * time up to an hour ahead of this clock counts as now; a later one is awaited.
  */
 export function ruleStart(appliedAt: number | undefined, now: number): number {
   if (appliedAt === undefined) return now
   return appliedAt > now && appliedAt - now <= MAX_SKEW ? now : appliedAt
+}
+
+/** Returns true for a time that shows that the clocks differ. */
+export function isAhead(appliedAt: number | undefined, now: number): boolean {
+  return appliedAt !== undefined && appliedAt - now > MIN_SKEW
 }
 
 /** Returns when the rule begins to act, given the start of its times. */

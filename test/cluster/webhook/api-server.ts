@@ -130,6 +130,11 @@ async function handle(
   const [, within, pod] = LOG.exec(url.pathname) ?? []
   const log = api.logs.get(`${within}/${pod}/${url.searchParams.get('container')}`)
   if (log !== undefined) return logOf(log(), url.searchParams.has('timestamps'), response)
+  const evicted = /^(.*\/pods\/[^/]+)\/eviction$/.exec(url.pathname)?.[1]
+  if (evicted !== undefined && method === 'POST') {
+    state.store.delete(evicted)
+    return send(response, 201, { kind: 'Status', status: 'Success' })
+  }
   const thing = url.pathname.replace(/\/ephemeralcontainers$/, '')
   const match = RESOURCE.exec(thing)
   if (match === null) return fail(response, 404, 'NotFound', 'the path is not known')
@@ -242,7 +247,9 @@ async function proxy(
     agent: false,
   })
   const [answer] = (await once(asked.end(), 'response')) as [IncomingMessage]
-  response.writeHead(answer.statusCode ?? 0, { 'content-type': 'application/json' })
+  // The clock is that of the pod.
+  const { date } = answer.headers
+  response.writeHead(answer.statusCode ?? 0, { 'content-type': 'application/json', date })
   answer.pipe(response)
 }
 

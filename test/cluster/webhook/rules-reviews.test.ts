@@ -87,3 +87,18 @@ test('hostile contents are answered', async () => {
   const get = await send(staged.port, '', { path: '/validate-rules', method: 'GET' })
   expect(get.status).toBe(405)
 })
+
+test('an appliedAt that is ahead of the clock of the API server is denied', async () => {
+  const at = (ms: number): string => new Date(Date.now() + ms).toISOString().replace(/\.\d+/, '')
+  const rules = { 'rules.yaml': `appliedAt: ${at(120_000)}\n${GOOD}` }
+  const denied = await ask(configMap(rules))
+  expect(message(denied)).toMatch(
+    /^appliedAt 20\S+Z is ahead of the clock of the API server; leave/,
+  )
+  expect(denied.auditAnnotations).toEqual({ rules: 'denied: applied_ahead' })
+  // The API server notes its time; the clock of this process may be slow.
+  const managedFields = [{ manager: 'squall', time: at(90_000), fieldsV1: {} }]
+  expect(message(await ask(configMap(rules, 'true', { managedFields })))).toBe('allowed')
+  const off = { 'rules.yaml': `enabled: false\n${rules['rules.yaml']}` }
+  expect(message(await ask(configMap(off)))).toBe('allowed')
+})

@@ -9,12 +9,20 @@ import type { Killing } from '../../../lab/experiment/sidecars.ts'
 
 type Look = (signal?: AbortSignal) => Promise<readonly WatchedPod[]>
 
+/** The pods to kill in each stage. */
+interface Kills {
+  readonly pod: number
+  /** Deletes pods whatever their PodDisruptionBudget says. */
+  readonly force: boolean
+}
+
 const POLL_MS = 500
 
 /**
  * Returns the killing of some ready pods in each stage, others in each stage as far as there are.
  */
-export function podKilling(client: KubeClient, count: number, look: Look): Killing {
+export function podKilling(client: KubeClient, kills: Kills, look: Look): Killing {
+  const { pod: count } = kills
   const readyPods = async (signal?: AbortSignal): Promise<readonly WatchedPod[]> =>
     (await look(signal)).filter(({ isReady }) => isReady)
   const check = async (): Promise<readonly WatchedPod[]> => {
@@ -35,25 +43,26 @@ export function podKilling(client: KubeClient, count: number, look: Look): Killi
         if (!(error instanceof AdminError)) throw error
       }
     },
-    kill: async (stage) => {
+    kill: async (stage, withinMs, signal) => {
       const pods = await check().catch((error: unknown) => {
         if (!(error instanceof AdminError)) throw error
         throw rejectionError('NOT_ENOUGH_PODS', error.message, 'check the access to the cluster')
       })
       const dead = Array.from({ length: count }, (_, i) => pods[(stage * count + i) % pods.length]!)
-      for (const { pod } of dead) await deletePod(client, pod)
+      const until = AbortSignal.any([signal, AbortSignal.timeout(withinMs)])
+      for (const { pod } of dead) await removePod(client, pod, kills, until)
       const gone = new Set(dead.map(({ pod }) => podId(pod)))
       return {
         what: names(dead),
-        successor: async (withinMs, signal) => {
-          const until = performance.now() + withinMs
-          while (performance.now() < until && !signal.aborted) {
-            const ready = await readyPods(signal).catch(() => [])
+        successor: async (restartMs, stop) => {
+          const end = performance.now() + restartMs
+          while (performance.now() < end && !stop.aborted) {
+            const ready = await readyPods(stop).catch(() => [])
             const left = ready.filter(({ pod }) => !gone.has(podId(pod)))
             const known = new Set(pods.map(({ pod }) => podId(pod)))
             if (left.length >= pods.length)
               return names(left.filter((each) => !known.has(podId(each.pod))))
-            await sleep(POLL_MS, undefined, { signal }).catch(() => {})
+            await sleep(POLL_MS, undefined, { signal: stop }).catch(() => {})
           }
           return undefined
         },
@@ -62,16 +71,30 @@ export function podKilling(client: KubeClient, count: number, look: Look): Killi
   }
 }
 
-async function deletePod(
+/** Evicts a pod, which a PodDisruptionBudget may block for a time; `force` deletes it instead. */
+async function removePod(
   client: KubeClient,
   { namespace, name }: WatchedPod['pod'],
+  { force }: Kills,
+  until: AbortSignal,
 ): Promise<void> {
-  try {
-    await client.delete({ kind: PODS, namespace, name })
-  } catch (error) {
-    if (isKubeError(error, 'not_found')) return
-    if (!(error instanceof KubeError)) throw error
-    throw rejectionError('NOT_ENOUGH_PODS', error.message, 'get the right to delete pods')
+  const ref = { kind: PODS, namespace, name }
+  const right = force ? 'delete pods' : 'create pods/eviction'
+  for (;;) {
+    try {
+      return void (await (force ? client.delete(ref) : client.evict(ref)))
+    } catch (error) {
+      if (isKubeError(error, 'not_found')) return
+      if (!(error instanceof KubeError)) throw error
+      const isBlocked = error.code === 'too_many_requests'
+      if (!isBlocked || until.aborted) {
+        const fix = isBlocked
+          ? 'add replicas, or set kill.force: true'
+          : `get the right to ${right}`
+        throw rejectionError('NOT_ENOUGH_PODS', error.message, fix)
+      }
+      await sleep(POLL_MS, undefined, { signal: until }).catch(() => {})
+    }
   }
 }
 
