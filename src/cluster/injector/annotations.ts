@@ -272,6 +272,15 @@ export const ANNOTATIONS = [
     check: BOOLEAN,
   },
   {
+    key: 'trust-markers',
+    targets: BOTH,
+    form: '`true`, `false`',
+    fallback: '`false`',
+    meaning:
+      'count errors that another sidecar injected as `injected_elsewhere`, as `squall run --trust-markers` does; for a pod whose `outbound` destinations have a sidecar, too',
+    check: BOOLEAN,
+  },
+  {
     key: 'compat-api',
     targets: BOTH,
     form: '`chaos-monkey`',

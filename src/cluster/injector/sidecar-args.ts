@@ -71,6 +71,7 @@ export function sidecarArgs(plan: Plan): readonly string[] {
     if (value !== undefined) args.push(`--${key}`, value)
   }
   if (options.get('tasks') === 'false') args.push('--tasks=false')
+  if (options.get('trust-markers') === 'true') args.push('--trust-markers')
   return ['run', ...args]
 }
 

@@ -120,6 +120,7 @@ describe('the sidecar', () => {
         'call-log': '-',
         'compat-api': 'chaos-monkey',
         tasks: 'false',
+        'trust-markers': 'true',
       }
       const injected = inject(podOf(annotations))
       const args = (containerOf(injected, 'squall').args ?? []).map((arg) =>
@@ -131,7 +132,7 @@ describe('the sidecar', () => {
       expect(asked).toMatchObject({
         kind: 'command',
         name: 'run',
-        request: { compatApi: { tools: {} }, tasks: undefined },
+        request: { compatApi: { tools: {} }, tasks: undefined, trustMarkers: true },
       })
       expect(args).toContain('--tasks=false')
       const hook = parseCommandLine(['pre-stop'], env, '1.2.3')
