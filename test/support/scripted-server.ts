@@ -8,6 +8,7 @@ export type Ending =
   | 'bad arguments'
   | 'rpc error'
   | 'status 503'
+  | 'status 404'
   | 'status 429'
   | 'squall 502'
   | 'reset'
@@ -145,8 +146,9 @@ function end(ending: Ending, id: unknown, response: ServerResponse): void {
     case 'status 503':
       response.writeHead(503, { 'content-type': 'text/html' }).end('<h1>no</h1>')
       return
+    case 'status 404':
     case 'status 429':
-      response.writeHead(429).end()
+      response.writeHead(Number(ending.slice(-3))).end()
       return
     case 'squall 502':
       response.writeHead(502, { 'x-squall-error': 'connect' }).end()

@@ -37,6 +37,8 @@ test('squall status --watch shows changes as lines or JSON, survives an outage, 
     until(lines, /Z shop\/shop-2: redirect, starting/),
     until(json, /"ok":true,.*"armed":false.*\}\n/),
   ])
+  shop.api.store.delete('/api/v1/namespaces/shop/pods/shop-2')
+  await until(lines, /Z shop\/shop-2: gone\n/)
   shop.api.denied.add('list pods')
   await Promise.all([
     until(lines, /Z cannot list pods .*; trying again\n/),

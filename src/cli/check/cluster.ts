@@ -10,7 +10,9 @@ import {
   PODS,
   SERVICES,
 } from '../../cluster/kube/resources.ts'
-import { sidecarOverview } from '../../cluster/kube/sidecar-overview.ts'
+import { findArmedProduction } from '../../cluster/kube/production-namespaces.ts'
+import { PRODUCTION_NAMES } from '../../rules/guard/production-names.ts'
+import { type SidecarReport, sidecarOverview } from '../../cluster/kube/sidecar-overview.ts'
 import { type ClusterOptions, clientFor } from '../kube/cluster-options.ts'
 import { byProblems, type Check, type CheckGroup, failed, passed, skipped } from './result.ts'
 
@@ -42,12 +44,13 @@ export async function checkCluster(options: ClusterOptions): Promise<readonly Ch
     }
     const rights = await orError('rights are given', () => rightsCheck(client, namespace))
     const webhook = await orError('the webhook is installed', () => webhookChecks(client))
+    const production = await productionCheck(client, namespace, options.prefix)
     const sidecars = await orError('sidecars run', () =>
-      namespaceChecks(client, namespace, options),
+      namespaceChecks(client, namespace, options, production.fix),
     )
     return [
       { group: 'cluster', checks: [...server, ...rights, ...webhook] },
-      { group: 'namespace', checks: sidecars },
+      { group: 'namespace', checks: [production, ...sidecars] },
     ]
   } finally {
     await client.close()
@@ -161,10 +164,28 @@ async function serviceCheck(client: KubeClient, service: unknown): Promise<reado
   return [failed(check, `none of ${pods.length} ${where}; no new pod gets a sidecar`, fix)]
 }
 
+/** Checks whether the namespace is production; its `fix` says what that prevents. */
+async function productionCheck(
+  client: KubeClient,
+  namespace: string,
+  prefix: string,
+): Promise<Check> {
+  const check = 'the namespace is not production'
+  const asked = { patterns: PRODUCTION_NAMES, environmentLabel: 'environment', prefix }
+  const one = new Map([[namespace, 1]])
+  const { found, trouble } = await findArmedProduction(client, one, asked, LIMITS)
+  const [{ why, isAllowed } = { why: undefined, isAllowed: false }] = found
+  if (why === undefined) return passed(check, trouble === undefined ? namespace : 'by its name')
+  if (isAllowed) return passed(check, `its owner allows faults: ${why}`)
+  const fix = `no pod gets a sidecar and no rule acts here, unless the owner annotates the namespace ${prefix}allow-production: "true"`
+  return skipped(check, why, fix)
+}
+
 async function namespaceChecks(
   client: KubeClient,
   namespace: string,
   { selector, prefix, readToken }: ClusterOptions,
+  forbidden: string | undefined,
 ): Promise<readonly Check[]> {
   const scope = { namespace, selector, prefix, readToken }
   const { reports, servicesTrouble } = await sidecarOverview(client, scope, {})
@@ -174,8 +195,8 @@ async function namespaceChecks(
       return problem === undefined ? [] : [`${report.pod.name}: ${problem}`]
     })
   if (reports.length === 0) {
-    const fix = `annotate a pod template with ${prefix}inject: "true": ${PAGE}`
-    return [failed('sidecars run', `no pod of ${namespace} has a sidecar`, fix)]
+    const fix = forbidden ?? `annotate a pod template with ${prefix}inject: "true": ${PAGE}`
+    return [skipped('sidecars run', `no pod of ${namespace} has a sidecar`, fix)]
   }
   const count = `${reports.length} in ${namespace}`
   const status = `squall status -n ${namespace} shows each`
@@ -185,7 +206,8 @@ async function namespaceChecks(
     byProblems(
       'sidecars run',
       count,
-      of(({ trouble }) => trouble),
+      // A Job that has finished needs no sidecar.
+      of(({ trouble, pod }) => (pod.sidecar === 'ended' ? undefined : trouble)),
       status,
     ),
     byProblems(
@@ -204,10 +226,21 @@ async function namespaceChecks(
       'rules may act',
       'armed',
       of(({ state }) => (state === undefined || state.armed ? undefined : armedText(state))),
-      `squall resume -n ${namespace} ends a stop; ${status}`,
+      `${remedies(reports, namespace)}; ${status}`,
     ),
     servicesTrouble === undefined
       ? byProblems(services, count, bypassed, 'lead the Service to the named port of the sidecar')
       : skipped(services, servicesTrouble, 'ask for the right to list services'),
   ]
+}
+
+/** Returns how the rules of sidecars are armed again. */
+function remedies(reports: readonly SidecarReport[], namespace: string): string {
+  const by = new Set(reports.flatMap(({ state }) => state?.reasons.map((each) => each.by) ?? []))
+  const all = [
+    by.has('stopped') ? `squall resume -n ${namespace} ends a stop` : undefined,
+    by.has('environment') ? 'use a namespace that is not production' : undefined,
+    by.has('file') ? 'remove enabled: false from the rules' : undefined,
+  ].filter((each) => each !== undefined)
+  return all.length === 0 ? 'squall arm arms a sidecar again' : all.join('; ')
 }

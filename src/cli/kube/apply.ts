@@ -27,7 +27,7 @@ import type { KubeClient } from '../../cluster/kube/kube-client.ts'
 import { findBypasses } from '../../cluster/kube/bypassed-pods.ts'
 import { type KubeError, retryConflicts } from '../../cluster/kube/kube-error.ts'
 import { CONFIG_MAPS } from '../../cluster/kube/resources.ts'
-import { type Targets, targetsOf, type PodTarget } from '../../cluster/kube/targets.ts'
+import { rulesOf, type Targets, targetsOf, type PodTarget } from '../../cluster/kube/targets.ts'
 import { problemLines, problemsJson, type FileProblems } from '../../rules/file/problem-format.ts'
 import { isStopped } from '../../cluster/kube/stop-sidecars.ts'
 import type { ProductionCheck } from '../../rules/guard/production-names.ts'
@@ -118,9 +118,7 @@ interface ApplyRun extends ApplyRequest {
 
 type Asked = RulesTarget & { readonly canAct: boolean }
 
-/** A run, with its warnings so far. */
 interface Run extends ApplyRun {
-  readonly warnings: string[]
   readonly warn: (text: string) => void
 }
 
@@ -137,7 +135,7 @@ async function apply(
     warnings.push(text)
     if (!request.json) err.write(`warning: ${text}\n`)
   }
-  const run: Run = { ...request, warnings, warn }
+  const run: Run = { ...request, warn }
   const { key, configMap, namespace } = asked
   const pods = await podsWithRules(client, asked, request.unlabelled, { signal })
   const plan = async () => {
@@ -306,7 +304,8 @@ function outcomeText(
   const open = all.filter(([, { state }]) => state !== 'applied' && state !== 'gone')
   const lines = open.map(([{ pod }, each]): [string, PodProgress] => [pod.name, each])
   const rest = skipped === 0 ? '' : `, ${skipped} not waited for`
-  const head = `active rules in ${applied} of ${all.length} pods${rest}\n`
+  const what = rulesOf(target.text).length === 0 ? 'no rules' : 'active rules'
+  const head = `${what} in ${applied} of ${all.length} pods${rest}\n`
   const next = stopped
     ? `stopped; the configmap stays changed and the kubelet delivers it: ${status}\n`
     : count('rejected') > 0

@@ -158,6 +158,7 @@ function jsonView(output: Output): View {
 /** Prints a line for each pod whose state has changed, and for each new note. */
 function linesView(output: Output, namespace: string | undefined): View {
   let shown = new Set<string>()
+  let pods: readonly string[] = []
   const print = (lines: readonly string[]): void => {
     const at = new Date().toISOString()
     for (const line of lines) if (!shown.has(line)) output.write(`${at} ${line}\n`)
@@ -165,13 +166,16 @@ function linesView(output: Output, namespace: string | undefined): View {
   }
   return {
     show: (status) => {
-      const rows = status.reports.map((report) => {
-        const [within = '', pod = '', mode = '', state = '', rules = '', digest = ''] =
-          rowOf(report)
-        return `${within}/${pod}: ${mode}, ${state}, rules ${rules}, digest ${digest}`
-      })
-      const lines = rows.length === 0 ? [statusText(status, namespace).trimEnd()] : rows
-      print([...lines, ...statusNotes(status)])
+      const before = pods
+      const rows = status.reports.map(rowOf)
+      pods = rows.map(([within, pod]) => `${within}/${pod}`)
+      const gone = before.filter((pod) => !pods.includes(pod)).map((pod) => `${pod}: gone`)
+      const lines = rows.map(
+        ([, , mode, state, rules, digest], i) =>
+          `${pods[i]}: ${mode}, ${state}, rules ${rules}, digest ${digest}`,
+      )
+      if (lines.length === 0) lines.push(statusText(status, namespace).trimEnd())
+      print([...gone, ...lines, ...statusNotes(status)])
     },
     fail: (message) => print([`${message}; trying again`]),
     close: () => undefined,

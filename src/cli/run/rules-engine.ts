@@ -82,10 +82,7 @@ export function createRulesEngine(
     onReload: (reload) => {
       metrics.reloaded(reload.version.kind === 'rules' ? 'applied' : reload.version.kind)
       log.reloaded(reload, isActive.ruleSet.seed)
-      if (reload.version.kind === 'rules') {
-        log.unanchored(states.unanchored)
-        log.ahead(states.ahead)
-      }
+      if (reload.version.kind === 'rules') log.times(states.unanchored, isActive.ruleSet, reload.at)
       expiry.follow()
     },
     onArming: (reasons) => log.arming(reasons),

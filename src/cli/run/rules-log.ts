@@ -1,3 +1,5 @@
+import { isAhead } from '../../rules/select/selection.ts'
+import type { RuleSet } from '../../rules/match/rule-set.ts'
 import { resolve } from 'node:path'
 import { shortDigest } from '../../base/digest.ts'
 import { windowEnd } from '../../rules/select/selection.ts'
@@ -55,6 +57,10 @@ export class ExpiryLog {
 }
 
 /** Limits the problems in one log entry. */
+const UNANCHORED =
+  'rules without appliedAt: their times count from now, in every new pod again; squall apply sets appliedAt'
+const AHEAD =
+  'appliedAt of rules is ahead of this clock: up to an hour counts as now; check the time of the node'
 const MAX_PROBLEMS = 20
 
 /** Logs each change of the rules once; the level error is for failures inside Squall. */
@@ -129,24 +135,16 @@ export class RulesLog {
     this.#logger.warn(fields, 'faults that cannot act on stdio; squall explain shows why')
   }
 
-  /** Logs rules that have a duration but no start. */
-  unanchored(names: readonly string[]): void {
-    if (names.length === 0) return
-    const fields = { count: names.length, rules: names.slice(0, MAX_PROBLEMS) }
-    this.#logger.warn(
-      fields,
-      'rules without appliedAt: their times count from now, in every new pod again; squall apply sets appliedAt',
-    )
-  }
-
-  /** Logs rules that were applied at a time that this clock has not reached. */
-  ahead(names: readonly string[]): void {
-    if (names.length === 0) return
-    const fields = { count: names.length, rules: names.slice(0, MAX_PROBLEMS) }
-    this.#logger.warn(
-      fields,
-      'appliedAt of rules is ahead of this clock: up to an hour counts as now; check the time of the node',
-    )
+  /** Logs rules that have a duration but no start, and those that start ahead of this clock. */
+  times(unanchored: readonly string[], { rules }: Pick<RuleSet, 'rules'>, now: number): void {
+    const ahead = rules.filter(({ appliedAt }) => isAhead(appliedAt, now)).map(({ name }) => name)
+    for (const [names, message] of [
+      [unanchored, UNANCHORED],
+      [ahead, AHEAD],
+    ] as const) {
+      const fields = { count: names.length, rules: names.slice(0, MAX_PROBLEMS) }
+      if (names.length > 0) this.#logger.warn(fields, message)
+    }
   }
 
   /** Logs expired rules. */

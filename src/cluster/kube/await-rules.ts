@@ -172,7 +172,10 @@ async function look(
     if (state.rules.digest === digest || last?.digest === digest) {
       const how = last?.result === 'absent' ? `, no rules: ${last.reason ?? ''}` : ''
       const clock = clockProblem(state, client.now())
-      const detail = [`${armedText(state)}${how}`, clock].filter((each) => each !== undefined)
+      const isEmpty = state.armed && state.rules.count === 0 && how === ''
+      const detail = [isEmpty ? 'no rules' : `${armedText(state)}${how}`, clock].filter(
+        (each) => each !== undefined,
+      )
       return { state: 'applied', detail: detail.join('; ') }
     }
     return { state: 'waiting', detail: `still has ${shortDigest(state.rules.digest)}` }

@@ -222,7 +222,7 @@ export class KubeClient {
     return isOpen ? socket : undefined
   }
 
-  /** The milliseconds by which the clock of the API server is ahead. */
+  /** The milliseconds by which the clock of the API server is ahead; a proxied Date is of a pod. */
   get aheadMs(): number {
     return this.#aheadMs
   }
@@ -263,9 +263,7 @@ export class KubeClient {
         const why = `the response has more than ${maxBytes} bytes`
         throw new KubeError('too_large', `cannot ${what}: ${why}`)
       }
-      // The proxy of a pod passes on the clock of its node.
-      const isProxied = request.path.includes('/proxy/')
-      const theirs = isProxied ? NaN : Date.parse(String(headers['date']))
+      const theirs = Date.parse(String(request.path.includes('/proxy/') ? '' : headers['date']))
       if (Number.isFinite(theirs)) {
         this.#aheadMs = clockAhead(theirs, { sentAt, receivedAt: Date.now() }, this.#aheadMs)
       }

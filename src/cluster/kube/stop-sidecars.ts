@@ -126,7 +126,7 @@ export function liftStop(
     const left = selector === undefined ? [] : stops?.filter((each) => each.selector !== selector)
     if (left === undefined || (isWritten && left.length === stops?.length)) return 'others'
     const { resourceVersion } = metadataOf(found)
-    // An absent key would be no resume: sidecars remember a stop.
+    // Sidecars remember a stop whose key is absent.
     const body = { metadata: { resourceVersion, annotations }, data: stopData(left) }
     await client.patch({ kind: CONFIG_MAPS, ...ref }, 'merge', body, limits)
     return left.length === 0 ? 'resumed' : 'others'

@@ -4,6 +4,7 @@ import { type EarlyEnd, INTERRUPTED, type PhaseResult, RULES_CHANGED } from './e
 import { phaseLoad, runPhase } from './phase.ts'
 import { RejectedError, rejectionError } from './rejection.ts'
 import { destructiveRejections, matchNothing } from './plan-rejections.ts'
+import type { ErrorCount } from '../load/results/result.ts'
 import type { Context } from './context.ts'
 import { sidecarPoll } from './sidecar-admin.ts'
 
@@ -51,13 +52,7 @@ export async function runBeforePhase(context: Context): Promise<Before> {
     )
   }
   const wrong = end === undefined ? failureTexts(plan.steady, result.measured) : [end.why]
-  if (wrong.length > 0) {
-    throw rejectionError(
-      'NOT_STEADY',
-      `the target is not in steady state before the first stage: ${wrong.join('; ')}`,
-      'fix the target, or adapt steadyState to its normal operation',
-    )
-  }
+  if (wrong.length > 0) throw notSteady(wrong, result.load?.errors[0])
   const nothing =
     plan.rules === undefined ? undefined : matchNothing(plan.rules, called, plan.file.target)
   if (nothing !== undefined) throw new RejectedError(nothing)
@@ -67,6 +62,19 @@ export async function runBeforePhase(context: Context): Promise<Before> {
   await context.alerts.check()
   onEvent({ kind: 'phase-over', label: 'steady state before', text: 'passed' })
   return before
+}
+
+function notSteady(wrong: readonly string[], error: ErrorCount | undefined): RejectedError {
+  const { kind, code, count, samples: [sample] = [] } = error ?? {}
+  const message = sample === undefined ? '' : ` (${sample.message})`
+  const most = `most errors: ${count} × ${kind}${code === undefined ? '' : ` ${code}`}${message}`
+  const all = [...wrong, ...(error === undefined ? [] : [most])].join('; ')
+  const affinity = 'let a Service of several pods have sessionAffinity: ClientIP'
+  return rejectionError(
+    'NOT_STEADY',
+    `the target is not in steady state before the first stage: ${all}`,
+    `${code === 404 ? `${affinity}, ` : ''}fix the target, or adapt steadyState to its normal operation`,
+  )
 }
 
 function rejectUnnamed(error: unknown): never {

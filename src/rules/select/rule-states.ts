@@ -3,7 +3,6 @@ import { ActiveLimit, RuleState } from './rule-state.ts'
 import type { CompiledRule } from '../match/compiled-rule.ts'
 import { type RuleLimits, deniedCalls, excludedPaths } from '../guard/rule-limits.ts'
 import type { RuleSet } from '../match/rule-set.ts'
-import { isAhead } from './selection.ts'
 import { RuleTotals } from './rule-totals.ts'
 
 /** Keeps the states of all active rules, and disarms them. */
@@ -25,7 +24,6 @@ export class RuleStates {
   #inOrder: readonly RuleState[] = []
   #disarmed: string | undefined
   #unanchored: readonly string[] = []
-  #ahead: readonly string[] = []
 
   constructor(limits: RuleLimits = {}) {
     this.#maxActive = limits.maxActive ?? Infinity
@@ -65,11 +63,6 @@ export class RuleStates {
     return this.#unanchored
   }
 
-  /** The rules whose `appliedAt` was ahead of the clock. */
-  get ahead(): readonly string[] {
-    return this.#ahead
-  }
-
   /** The reason why rules are disarmed; undefined while they may act. */
   get disarmed(): string | undefined {
     return this.#disarmed
@@ -97,8 +90,6 @@ export class RuleStates {
       return state
     })
     this.#unanchored = ruleSet.rules.filter(isUnanchored).map(({ name }) => name)
-    const ahead = ruleSet.rules.filter(({ appliedAt }) => isAhead(appliedAt, now))
-    this.#ahead = ahead.map(({ name }) => name)
     this.totals.adopt(
       ruleSet.rules.flatMap(({ name, enabled, temporary }, index) =>
         enabled ? { name, temporary, state: this.#inOrder[index]! } : [],

@@ -65,6 +65,14 @@ test('the ConfigMap and an event say who applied rules, once for each change', a
   expect(shop.rules()['rules.yaml']).toContain('second')
 })
 
+test('a file without rules reports no rules, and not that they are armed', async () => {
+  const { shop, write } = await start()
+  await shop.addPod('shop-1')
+  const { code, out, err } = await shop.apply('-f', await write('rules: []\n'))
+  expect({ code, out }).toEqual({ code: 0, out: 'no rules in 1 of 1 pods\n' })
+  expect(err).toMatch(/shop-1: applied, no rules\n/)
+})
+
 test('invalid rules change nothing', async () => {
   const { shop, write } = await start()
   await shop.addPod('shop-1')

@@ -53,6 +53,7 @@ async function check(): Promise<Readonly<Record<string, string>>> {
 }
 
 const GOOD = {
+  'the namespace is not production': 'passed',
   'the API server responds': 'passed',
   'rights are given': 'passed',
   'the webhook is installed': 'passed',
@@ -98,7 +99,7 @@ test('rights that the user lacks are named, and what cannot be read is left out'
   expect(results['the webhook is installed']).toMatch(/^skipped: .*cannot list resource/)
 })
 
-test('sidecars that cannot be asked or are disarmed, and namespaces without any, fail', async () => {
+test('sidecars that cannot be asked or are disarmed fail, and a namespace may have none yet', async () => {
   install(30 * DAY)
   shop.addPaper('shop-2')
   await shop.stop('-n', 'shop', '--timeout', '1s')
@@ -109,11 +110,41 @@ test('sidecars that cannot be asked or are disarmed, and namespaces without any,
   const { stdout } = await startProgram(args, {}, { here: true })
   expect(stdout).toContain(`namespace
 ---------
-× sidecars run: no pod of empty has a sidecar
+√ the namespace is not production: by its name
+‼ sidecars run: no pod of empty has a sidecar
     annotate a pod template with squall.dev/inject: "true": docs/get-started/kubernetes.md
 
-1 of 6 checks failed.
+No check failed.
 `)
+})
+
+test('production is named, and no next step leads into it', async () => {
+  install(30 * DAY)
+  const args = ['check', '-n', 'prod-eu', '--kubeconfig', shop.kubeconfig]
+  const { code, stdout } = await startProgram(args, {}, { here: true })
+  const next =
+    'no pod gets a sidecar and no rule acts here, unless the owner annotates the namespace squall.dev/allow-production: "true"'
+  expect(stdout).toMatch(/‼ the namespace is not production: the namespace "prod-eu" .*production/)
+  expect(stdout.split(next)).toHaveLength(3)
+  expect(code).toBe(0)
+})
+
+test('a Job that has finished does not fail the check', async () => {
+  install(30 * DAY)
+  shop.addPaper('job-1', { sidecar: { terminated: {} } })
+  const path = '/api/v1/namespaces/shop/pods/job-1'
+  shop.api.put(path, { ...shop.api.store.get(path), status: { phase: 'Succeeded' } })
+  expect(await check()).toEqual(GOOD)
+})
+
+test('the next step for disarmed sidecars is that of their reason', async () => {
+  install(30 * DAY)
+  const squall = await shop.addPod('shop-2')
+  squall.running.rules!.arming.disarm('guard', 'too many errors')
+  const args = ['check', '-n', 'shop', '--kubeconfig', shop.kubeconfig]
+  const { stdout } = await startProgram(args, {}, { here: true })
+  expect(stdout).toMatch(/shop-2: disarmed by guard \(too many errors\)\n {4}.*squall arm arms/)
+  expect(stdout).not.toContain('squall resume')
 })
 
 test('an API server that does not respond is the only result', async () => {

@@ -90,6 +90,13 @@ test('no fault is injected when the target is not in steady state', async () => 
   expect(Math.max(...most.map(({ rules }) => Number(rules)))).toBe(1)
 })
 
+test('a target that is not in steady state is named with its most frequent error', async () => {
+  ending = 'status 404'
+  await expect(stage.run({})).rejects.toThrow(
+    /^NOT_STEADY: .*; most errors: \d+ × http 404.*; let a Service of several pods have sessionAffinity: ClientIP, fix the target/,
+  )
+})
+
 test('proposes what to widen after three passed runs in a row', async () => {
   const asked = { hold: '300ms' }
   const plan = await stage.plan(asked)
