@@ -160,7 +160,7 @@ async function serviceCheck(client: KubeClient, service: unknown): Promise<reado
   )
   const where = `behind the Service ${namespace}/${name}`
   if (ready.length > 0) return [passed(check, `${ready.length} of ${pods.length} ${where}`)]
-  const fix = `see kubectl -n ${namespace} describe pods -l ${selector}`
+  const fix = `see kubectl -n ${namespace} describe pods -l ${selector}; rollouts go on minutes after it responds, or at once after kubectl -n NAMESPACE annotate replicasets --all retried-at=now --overwrite`
   return [failed(check, `none of ${pods.length} ${where}; no new pod gets a sidecar`, fix)]
 }
 

@@ -41,6 +41,47 @@ test('the program takes reviews, and a signal drains it', async () => {
   expect(program.stderr()).toBe('')
 })
 
+// As the chart rolls them out and drains them: one at a time, the new one first.
+test('two replicas that are replaced one after the other fail no review', async () => {
+  const replica = async () => {
+    const delay = ['--shutdown-delay', '2s']
+    const program = start(['webhook', '--tls-dir', mounted.directory, ...ANYWHERE, ...delay])
+    const line = await program.logged('taking reviews')
+    const isReady = async (): Promise<boolean> =>
+      fetch(`http://${String(line['admin'])}/readyz`).then(
+        ({ status }) => status === 200,
+        () => false,
+      )
+    return { program, port: portOf(line), isReady }
+  }
+  const replicas = [await replica(), await replica()]
+  const failed: unknown[] = []
+  let reviews = 0
+  let isOver = false
+  const reviewed = (async () => {
+    while (!isOver) {
+      const states = await Promise.all(replicas.map(({ isReady }) => isReady()))
+      const endpoints = replicas.filter((_, i) => states[i])
+      // An API server hears of a change some reviews later.
+      for (let i = 0; i < 10; i++) {
+        const { port } = endpoints[i % endpoints.length]!
+        await judge(port, podOf(ASK)).catch((error: unknown) => failed.push(error))
+        reviews++
+      }
+    }
+  })()
+  for (let i = 0; i < 2; i++) {
+    const [old] = [replicas[0]!, replicas.push(await replica())]
+    old.program.signal('SIGTERM')
+    expect(await old.program.ended).toEqual({ code: 0, signal: null })
+    replicas.shift()
+  }
+  isOver = true
+  await reviewed
+  expect(failed).toEqual([])
+  expect(reviews).toBeGreaterThan(50)
+})
+
 test('reviews are taken where the CA of the cluster cannot be read', async () => {
   const program = start(
     ['webhook', '--tls-dir', mounted.directory, '--cluster-ca', '/nowhere', ...ANYWHERE],
