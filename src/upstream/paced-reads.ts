@@ -12,10 +12,11 @@ export function paceReads(socket: Socket): void {
   const waiting: (Buffer | null)[] = []
   const push = socket.push.bind(socket)
   const pass = (chunk: Buffer | null): boolean => {
+    if (chunk === null || chunk.length <= SMALL) return push(chunk)
     const begun = performance.now()
     const more = push(chunk)
     // undici parses in the next tick.
-    if (chunk !== null && chunk.length > SMALL) process.nextTick(spendSince, begun)
+    process.nextTick(spendSince, begun)
     return more
   }
   const passWaiting = (): void => {
