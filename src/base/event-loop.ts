@@ -210,18 +210,23 @@ const MOST_DEFERRED = 8 * 1024 * 1024
 let deferred = 0
 
 /**
- * Calls `act` in a later iteration when the share of this one is used up: the connections that are
- * ready at the same time are all read before a pause can stop them. Returns false when the bytes
- * may be processed at once.
+ * Calls `act` when responses have time again, if the share of this iteration is used up: the
+ * connections that are ready at the same time are all read before a pause can stop them. Returns
+ * false when the bytes may be processed at once.
  */
 export function deferRead(bytes: number, act: () => void): boolean {
   if (!isShareUsed() || deferred + bytes > MOST_DEFERRED) return false
   deferred += bytes
-  const work = (): void => {
+  // Each has an immediate of its own: undici parses in the ticks between them.
+  const turn = (): void => {
+    if (isShareUsed()) {
+      setImmediate(turn)
+      return
+    }
     deferred -= bytes
     act()
   }
-  heavyWork.later(0, work, true)
+  setImmediate(turn)
   return true
 }
 
