@@ -28,6 +28,10 @@ export interface ApiServer {
   run(program: string, args: readonly string[], input?: string): Promise<CommandRun>
   /** The file of a kubeconfig for whoever has this token. */
   kubeconfigFor(token: string): string
+  /** Kills the API server, and starts it again on the same etcd; resolves before it is ready. */
+  restart(): Promise<void>
+  /** Sends a signal to the API server, as to freeze it. */
+  signal(signal: NodeJS.Signals): void
   close(): Promise<void>
 }
 
@@ -95,19 +99,19 @@ async function start(): Promise<ApiServer> {
   const kubeconfig = kubeconfigFor(token)
   const etcdUrl = `http://127.0.0.1:${client}`
   const peerUrl = `http://127.0.0.1:${peer}`
-  const children = [
-    spawn(
-      ETCD,
-      [
-        `--data-dir=${join(directory, 'etcd')}`,
-        `--listen-client-urls=${etcdUrl}`,
-        `--advertise-client-urls=${etcdUrl}`,
-        `--listen-peer-urls=${peerUrl}`,
-        `--initial-advertise-peer-urls=${peerUrl}`,
-        `--initial-cluster=default=${peerUrl}`,
-      ],
-      { env, stdio: 'ignore' },
-    ),
+  const etcd = spawn(
+    ETCD,
+    [
+      `--data-dir=${join(directory, 'etcd')}`,
+      `--listen-client-urls=${etcdUrl}`,
+      `--advertise-client-urls=${etcdUrl}`,
+      `--listen-peer-urls=${peerUrl}`,
+      `--initial-advertise-peer-urls=${peerUrl}`,
+      `--initial-cluster=default=${peerUrl}`,
+    ],
+    { env, stdio: 'ignore' },
+  )
+  const startServer = (): ChildProcess =>
     spawn(
       API_SERVER,
       [
@@ -127,8 +131,8 @@ async function start(): Promise<ApiServer> {
         '--disable-admission-plugins=ServiceAccount',
       ],
       { env, stdio: 'ignore' },
-    ),
-  ]
+    )
+  const children = [etcd, startServer()]
   const close = async (): Promise<void> => {
     for (const child of children.toReversed()) await end(child)
     rmSync(directory, { recursive: true, force: true })
@@ -137,6 +141,11 @@ async function start(): Promise<ApiServer> {
     kubeconfig,
     kubeconfigFor,
     close,
+    restart: async () => {
+      await end(children[1]!)
+      children[1] = startServer()
+    },
+    signal: (signal) => void children[1]!.kill(signal),
     run: async (program, args, input) => {
       const asked = run(program, args, {
         env: { ...env, KUBECONFIG: kubeconfig },

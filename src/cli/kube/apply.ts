@@ -13,6 +13,7 @@ import {
 import { recordApplied, recordWarnings, userName } from '../../cluster/kube/audit.ts'
 import {
   awaitRules,
+  endingAt,
   isEnough,
   type PodProgress,
   type Progress,
@@ -164,10 +165,6 @@ async function apply(
   return { target, targets, change, progress, stopped: signal.aborted, warnings }
 }
 
-function left({ until }: ApplyRun): number {
-  return Math.max(0, Math.ceil(until - performance.now()))
-}
-
 /** Reads the ConfigMap, and decides what to write into it. Throws where it must stay as it is. */
 async function planWrite(
   client: KubeClient,
@@ -220,7 +217,7 @@ async function announce(
   )
   const touched = running.map(({ pod }) => pod)
   const [trouble] = await touchPods(client, touched, prefix, new Date(), {
-    signal: AbortSignal.any([signal, AbortSignal.timeout(left(run))]),
+    signal: endingAt(run.until, signal),
   })
   if (bypasses.trouble !== undefined) warn(bypasses.trouble)
   for (const text of new Set([...bypasses.warnings.values()].flat())) warn(text)

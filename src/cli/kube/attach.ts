@@ -2,6 +2,7 @@ import { asStarted } from '../../base/started-as.ts'
 import { durationText } from '../../base/units.ts'
 import { plain } from '../../base/text/foreign-text.ts'
 import {
+  type AttachedContainer,
   attachToPod,
   awaitAttached,
   detachFromPod,
@@ -68,10 +69,9 @@ export async function attachCommand(
     const wait = { timeoutMs, signal, readToken: cluster.readToken }
     const { image, pullPolicy, port, forMs } = request
     const startBefore = new Date(Date.now() + timeoutMs)
-    const { prefix } = cluster
-    const attachment = { image, pullPolicy, port, forMs, startBefore, rulesText: text, prefix }
-    const env = sidecarEnv(request)
-    const made = await attachToPod(client, ref, { ...attachment, env }, wait)
+    const attachment = { image, pullPolicy, port, forMs, startBefore, rulesText: text }
+    const more = { env: sidecarEnv(request), prefix: cluster.prefix }
+    const made = await attachToPod(client, ref, { ...attachment, ...more }, wait)
     const where = `${namespace}/${pod}`
     const undo = asStarted(`squall detach ${pod} -n ${namespace}`)
     const ports = made.ports.map(({ number }) => number)
@@ -79,12 +79,7 @@ export async function attachCommand(
     const report = { namespace, pod, container, ports, probePaths }
     const notice = (line: string): void => void (json || err.write(`${where}: ${line}\n`))
     notice(`container ${container} added; it ends after ${durationText(forMs)}, or with: ${undo}`)
-    if (made.unlabelled !== undefined) {
-      notice(`squall stop finds it with --unlabelled only: ${made.unlabelled.message}`)
-    }
-    if (probePaths.length > 0) {
-      notice(`no rule acts on ${probePaths.join(', ')}, the paths of probes`)
-    }
+    for (const line of notesOf(made)) notice(line)
     try {
       const until = new Date(Date.now() + forMs).toISOString().replace(/\.\d+/, '')
       const trouble = await recordAttached(client, ref, 'attached', `, until ${until}`, signal)
@@ -106,6 +101,14 @@ export async function attachCommand(
       return FAILED
     }
   })
+}
+
+function notesOf({ unlabelled, probePaths }: AttachedContainer): readonly string[] {
+  const paths = probePaths.join(', ')
+  return [
+    ...(unlabelled ? [`squall stop finds it with --unlabelled only: ${unlabelled.message}`] : []),
+    ...(paths === '' ? [] : [`no rule acts on ${paths}, the paths of probes`]),
+  ]
 }
 
 /** Runs `squall detach`: ends the attached sidecar of a pod; returns the exit code. */

@@ -55,7 +55,7 @@ export interface StopRun {
   >
   /** The pods that have to confirm. */
   readonly progress: Map<AwaitedPod, PodProgress>
-  /** The pods for which the kubelet was told to read their ConfigMap. */
+  /** The pods whose kubelet was asked to read their ConfigMap. */
   readonly touched: Set<string>
 }
 

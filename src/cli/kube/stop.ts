@@ -218,16 +218,16 @@ async function repeatWrites(run: StopRun, writer: Writer): Promise<void> {
     const failed = [...changes.values()].filter(({ change: done }) => mayRepeat(done))
     if (failed.length === 0 || limit.aborted) return
     await sleep(REPEAT_MS, undefined, { signal: limit }).catch(() => undefined)
-    const refs = failed.map(({ ref }) => ref)
-    await change(run, refs, writer)
-    for (const [each, { state }] of progress) {
-      const { pod } = each
-      const isHere = refs.some(({ namespace, name }) => {
-        return namespace === pod.namespace && name === pod.rules?.configMap
-      })
-      if (isHere && state === 'unconfirmed') progress.set(each, firstProgress(run, pod))
-    }
-    const pods = [...progress.keys()].map(({ pod }) => pod)
+    await change(
+      run,
+      failed.map(({ ref }) => ref),
+      writer,
+    )
+    const late = [...progress].filter(([{ pod }, { state }]) => {
+      return state === 'unconfirmed' && !isAttached(pod)
+    })
+    for (const [each] of late) progress.set(each, firstProgress(run, each.pod))
+    const pods = late.map(([{ pod }]) => pod)
     await touch(run, pods, writer.at)
   }
 }

@@ -31,7 +31,7 @@ import {
 } from './injection-status.ts'
 import { Denial, type Injection, type InjectionContext } from './injection.ts'
 import type { Plan } from './sidecar-args.ts'
-import type { Pod } from './pod-types.ts'
+import type { ObjectMeta, Pod } from './pod-types.ts'
 import { sidecarResources } from './sidecar-resources.ts'
 import { capturedPorts, takenPorts } from './taken-ports.ts'
 import { type TakenBack, takeBack } from './uninject-pod.ts'
@@ -188,6 +188,7 @@ function assemble(
   notes: Pick<InjectionStatus, 'why' | 'warnings'>,
 ): Pod {
   const { mode, ports, outbound, native, settings } = plan
+  const { prefix, version } = settings
   const { metadata, spec } = pod
   const sidecar = sidecarContainer(plan)
   const added = addedAnnotations(pod, plan)
@@ -204,7 +205,7 @@ function assemble(
   const status = writeStatus({
     mode,
     why: notes.why,
-    version: settings.version,
+    version,
     ports: Object.fromEntries(
       ports.map(({ number, listen }) => [String(number), mode === 'bind' ? number : listen]),
     ),
@@ -222,15 +223,7 @@ function assemble(
   }
   return {
     ...pod,
-    metadata: {
-      ...metadata,
-      labels: { ...metadata?.labels, [`${settings.prefix}${SIDECAR_LABEL}`]: 'injected' },
-      annotations: {
-        ...metadata?.annotations,
-        ...added,
-        [`${settings.prefix}${STATUS_KEY}`]: status,
-      },
-    },
+    metadata: markedMeta(metadata ?? {}, { ...added, [`${prefix}${STATUS_KEY}`]: status }, prefix),
     spec: {
       ...spec,
       containers: native ? changed.containers : [sidecar, ...changed.containers],
@@ -238,6 +231,12 @@ function assemble(
       volumes: [...(spec?.volumes ?? []), ...sidecarVolumes(plan)],
     },
   }
+}
+
+/** Adds annotations, and the label by which the pod is listed. */
+function markedMeta(metadata: ObjectMeta, added: Readonly<Record<string, string>>, prefix: string) {
+  const labels = { ...metadata.labels, [`${prefix}${SIDECAR_LABEL}`]: 'injected' }
+  return { ...metadata, labels, annotations: { ...metadata.annotations, ...added } }
 }
 
 /** Returns the empty lists and maps, which differ from missing ones. */

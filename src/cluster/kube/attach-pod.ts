@@ -28,6 +28,11 @@ export interface WaitOptions extends Pick<AskOptions, 'readToken'> {
   readonly signal: AbortSignal
 }
 
+export interface AttachedContainer extends AttachContainer {
+  /** The reason why the pod was not labelled. */
+  readonly unlabelled: KubeError | undefined
+}
+
 const POLL_MS = 250
 /** Matches reasons of kubelet that waiting rarely resolves. */
 const TROUBLES =
@@ -41,7 +46,7 @@ export async function attachToPod(
   ref: PodRef,
   { prefix, ...attachment }: Attachment & { readonly prefix: string },
   { signal }: WaitOptions,
-): Promise<AttachContainer & { readonly unlabelled: KubeError | undefined }> {
+): Promise<AttachedContainer> {
   const pod = await client.get({ kind: PODS, ...ref }, { signal })
   const made = attachContainer(pod, attachment)
   // Before it can act: squall stop finds it by the label.

@@ -1,12 +1,13 @@
 import { shortDigest } from '../../base/digest.ts'
+import { fieldsOf, listOf } from '../../base/values.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AwaitedPod } from './apply-rules.ts'
 import { inParallel } from './in-parallel.ts'
-import { isNodeReady } from './nodes.ts'
 import type { KubeClient } from './kube-client.ts'
 import { asKubeError, isKubeError, KubeError } from './kube-error.ts'
 import { clockProblem } from './node-clock.ts'
 import { API, type Problem, type State } from '../../admin/api.ts'
+import { type Limits, NODES } from './resources.ts'
 import { ASK_MS, type AskOptions, askSidecar } from './sidecar-api.ts'
 
 /** The progress of a pod towards new rules. */
@@ -58,7 +59,7 @@ const POLL_MS = 200
 const MAX_POLL_MS = 2_000
 /** The time for a response in the first round; it doubles for a pod that did not respond. */
 const FIRST_ASK_MS = 300
-/** A pod that did not respond so many times is silent. */
+/** The number of missing responses after which a pod is silent. */
 const MISSES = 2
 const NODE_MS = 1_000
 const DONE: ReadonlySet<string> = new Set(['applied', 'stopped', 'resumed'])
@@ -95,8 +96,7 @@ export async function awaitPods(
   options: AwaitOptions,
 ): Promise<Progress> {
   const { until, readToken, onProgress, min, maxPollMs = MAX_POLL_MS } = options
-  const end = AbortSignal.timeout(Math.max(0, Math.ceil(until - performance.now())))
-  const signal = AbortSignal.any([options.signal, end])
+  const signal = endingAt(until, options.signal)
   const pods = [...progress.keys()]
   /** The times that a pod did not respond: such pods are asked last, and wait longer. */
   const misses = new Map<AwaitedPod, number>()
@@ -112,8 +112,8 @@ export async function awaitPods(
       const missed = misses.get(pod) ?? 0
       const timeoutMs = Math.min(ASK_MS, FIRST_ASK_MS * 2 ** missed)
       const asked = await ask(client, pod, { signal, readToken, timeoutMs })
-      // What was known before says more than the end of the time.
-      if (end.aborted && asked.state === 'waiting') return
+      // The last response says more than the end of the time.
+      if (signal.aborted && asked.state === 'waiting') return
       progress.set(pod, asked)
       if (asked.state === 'waiting' && asked.silent) misses.set(pod, missed + 1)
     })
@@ -125,6 +125,12 @@ export async function awaitPods(
     }
   }
   return progress
+}
+
+/** Returns a signal that is aborted at a time, too, by `performance.now()`. */
+export function endingAt(until: number, signal: AbortSignal): AbortSignal {
+  const leftMs = Math.max(0, Math.ceil(until - performance.now()))
+  return AbortSignal.any([signal, AbortSignal.timeout(leftMs)])
 }
 
 /** Skips silent pods whose nodes are not ready: their sidecars cannot respond. */
@@ -147,6 +153,14 @@ async function skipLost(
   for (const each of silent.filter(({ pod }) => lost.has(pod.node))) {
     progress.set(each, { state: 'skipped', detail: `its node ${each.pod.node} is not ready` })
   }
+}
+
+/** Returns false also for a node that was deleted. */
+async function isNodeReady(client: KubeClient, name: string, limits: Limits): Promise<boolean> {
+  const node = await client.find({ kind: NODES, name }, limits)
+  return listOf(fieldsOf(node?.['status'])['conditions']).some(
+    ({ type, status }) => type === 'Ready' && status === 'True',
+  )
 }
 
 function begin({ pod, digest, isReached }: AwaitedPod): PodProgress {

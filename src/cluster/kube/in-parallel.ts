@@ -1,6 +1,6 @@
-const AT_A_TIME = 8
+const AT_A_TIME = 16
 
-/** Runs an action for each item, eight at a time; the results are in the order of the items. */
+/** Runs an action for each item, sixteen at a time; the results are in the order of the items. */
 export async function inParallel<Item, Result>(
   items: readonly Item[],
   action: (item: Item) => Promise<Result>,

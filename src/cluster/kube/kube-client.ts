@@ -43,7 +43,7 @@ const PAGE = 500
 /** More than the pods of the largest clusters, with some lists that start over. */
 const MAX_PAGES = 400
 const GONE = 410
-const CONNECTIONS = 8
+const CONNECTIONS = 16
 const CONNECT_TIMEOUT_MS = 5_000
 const KEEP_ALIVE_MS = 20_000
 /** The pauses before a request is repeated; each is shorter by up to half. */

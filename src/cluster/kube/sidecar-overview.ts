@@ -2,7 +2,7 @@ import type { Fields } from '../../base/values.ts'
 import { configMapKeys, expectedDigest } from './config-map-rules.ts'
 import { findBypasses, podWarnings } from './bypassed-pods.ts'
 import { inParallel } from './in-parallel.ts'
-import { type InjectedPod, listInjectedPods } from './injected-pod.ts'
+import { type InjectedPod, listInjectedPods, type PodScope } from './injected-pod.ts'
 import type { KubeClient } from './kube-client.ts'
 import { asKubeError, isKubeError } from './kube-error.ts'
 import { CONFIG_MAPS, type Limits } from './resources.ts'
@@ -31,11 +31,7 @@ export interface SidecarOverview {
   readonly servicesTrouble: string | undefined
 }
 
-export interface OverviewScope {
-  /** Undefined for all namespaces. */
-  readonly namespace: string | undefined
-  readonly selector: string | undefined
-  readonly prefix: string
+export interface OverviewScope extends Omit<PodScope, 'unlabelled'> {
   readonly readToken?: string | undefined
 }
 

@@ -74,7 +74,10 @@ export async function shopCluster(): Promise<Shop> {
     return undefined
   }
   const add = (name: string, directory: string, options: PodOptions, status: object): void => {
-    cluster.api.put(`/api/v1/namespaces/shop/pods/${name}`, podOf(name, directory, options, status))
+    cluster.api.put(
+      `/api/v1/namespaces/shop/pods/${name}`,
+      injectedPod(name, directory, options, status),
+    )
   }
   let id = 0
   const stopOrResume = (action: string, args: readonly string[]): Promise<CommandResult> =>
@@ -140,7 +143,7 @@ export async function shopCluster(): Promise<Shop> {
  * As the injector leaves it, but for the directory of the rules, which is another for each process
  * here.
  */
-function podOf(
+export function injectedPod(
   name: string,
   directory: string,
   options: PodOptions,
