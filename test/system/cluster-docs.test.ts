@@ -93,14 +93,15 @@ describe.skipIf(missingForCluster() !== undefined)('docs/get-started/kubernetes.
 
   test('applies, stops and attaches, by the guides', async () => {
     const apply = await shellBlocks('docs/guides/apply.md')
-    const [applied, labelled, stopped, keyed, status] = apply
-    expect(apply).toHaveLength(5)
+    const [applied, labelled, stopped, keyed, unkeyed, status] = apply
+    expect(apply).toHaveLength(6)
     expect(await run(applied!)).toContain('active rules in 1 of 1 pods')
     expect(await run(labelled!)).toContain('active rules in 1 of 1 pods')
     expect(await run(stopped!)).toContain('stopped: confirmed by 1 of 1 pods')
     await run(keyed!)
     expect(await run(status!)).toContain('disarmed')
     expect(await run('npx squall resume -n shop')).toContain('resumed')
+    expect(await run(unkeyed!)).toContain('configmap/squall-rules patched')
     const [bind] = await shellBlocks('docs/guides/cluster-cli.md')
     expect(await run(bind!)).toContain('squall-stop created')
     expect(await bare.stage.refusal('shop', workload('plain', {}))).toBe('')

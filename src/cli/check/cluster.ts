@@ -189,11 +189,7 @@ async function namespaceChecks(
 ): Promise<readonly Check[]> {
   const scope = { namespace, selector, prefix, readToken }
   const { reports, servicesTrouble } = await sidecarOverview(client, scope, {})
-  const of = (test: (report: (typeof reports)[number]) => string | undefined) =>
-    reports.flatMap((report) => {
-      const problem = test(report)
-      return problem === undefined ? [] : [`${report.pod.name}: ${problem}`]
-    })
+  const of = (test: PodTest): readonly string[] => reports.flatMap((each) => problemOf(each, test))
   if (reports.length === 0) {
     const fix = forbidden ?? `annotate a pod template with ${prefix}inject: "true": ${PAGE}`
     return [skipped('sidecars run', `no pod of ${namespace} has a sidecar`, fix)]
@@ -232,6 +228,13 @@ async function namespaceChecks(
       ? byProblems(services, count, bypassed, 'lead the Service to the named port of the sidecar')
       : skipped(services, servicesTrouble, 'ask for the right to list services'),
   ]
+}
+
+type PodTest = (report: SidecarReport) => string | undefined
+
+function problemOf(report: SidecarReport, test: PodTest): readonly string[] {
+  const problem = test(report)
+  return problem === undefined ? [] : [`${report.pod.name}: ${problem}`]
 }
 
 /** Returns how the rules of sidecars are armed again. */

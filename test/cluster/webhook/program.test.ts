@@ -57,9 +57,9 @@ test('two replicas that are replaced one after the other fail no review', async 
   const replicas = [await replica(), await replica()]
   const failed: unknown[] = []
   let reviews = 0
-  let isOver = false
+  const over = new AbortController()
   const reviewed = (async () => {
-    while (!isOver) {
+    while (!over.signal.aborted) {
       const states = await Promise.all(replicas.map(({ isReady }) => isReady()))
       const endpoints = replicas.filter((_, i) => states[i])
       // An API server hears of a change some reviews later.
@@ -76,7 +76,7 @@ test('two replicas that are replaced one after the other fail no review', async 
     expect(await old.program.ended).toEqual({ code: 0, signal: null })
     replicas.shift()
   }
-  isOver = true
+  over.abort()
   await reviewed
   expect(failed).toEqual([])
   expect(reviews).toBeGreaterThan(50)
