@@ -114,7 +114,7 @@ export class SseWatch {
 
   /** Reads an event at once; a large event, and those behind it, later. */
   #event(frame: SseFrame): void {
-    const { length } = frame.raw
+    const { size: length } = frame
     if (length < HEAVY && this.#reading?.busy !== true) {
       this.#deliver(frame)
       return
@@ -137,8 +137,8 @@ export class SseWatch {
   }
 
   #deliver(frame: SseFrame): void {
-    if (frame.raw[0] === COLON) this.#mark = Math.max(this.#mark, markInComments(frame.raw))
-    if (frame.oversized) this.#miss(frame.raw.length)
+    if (frame.firstByte === COLON) this.#mark = Math.max(this.#mark, markInComments(frame.raw))
+    if (frame.oversized) this.#miss(frame.size)
     else this.#onFrame(frame, this.#mark)
     if (this.#mark > 0 && frame.data !== undefined) this.#mark = 0
   }

@@ -7,7 +7,7 @@ import type { SseFields } from './sse-fields.ts'
 import type { SseFrame } from './sse-framer.ts'
 
 /** The fields of an event; `oversized` is true when a frame is too complex to be read. */
-type Event = SseFields & Partial<Pick<SseFrame, 'oversized' | 'raw' | 'outline'>>
+type Event = SseFields & Partial<Pick<SseFrame, 'oversized' | 'raw' | 'outline' | 'size'>>
 
 /** A message that is the response to a call. */
 export type Response = Extract<Message, { readonly kind: 'result' | 'error' }>
@@ -55,7 +55,7 @@ export function eachResponse(
   const { outline } = frame
   if (outline !== undefined) {
     for (const message of outline.messages)
-      if (isResponse(message)) found(message, frame.raw.length)
+      if (isResponse(message)) found(message, frame.size ?? frame.raw.length)
     return
   }
   const { data } = frame

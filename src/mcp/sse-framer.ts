@@ -10,6 +10,9 @@ import type { SseFields } from './sse-fields.ts'
 export interface SseFrame extends SseFields {
   /** The bytes of the event, with its blank line. */
   readonly raw: Uint8Array
+  /** The number of bytes, and the first of them: `raw` may have to be joined. */
+  readonly size: number
+  readonly firstByte: number | undefined
   /**
    * True for frames that are forwarded unread: pieces of an event above the limit, and too complex
    * events.
@@ -28,6 +31,8 @@ const LF = 10
 const CR = 13
 const COLON = 0x3a
 const NOTHING = Buffer.alloc(0)
+/** Larger parts of an incomplete event are kept as they arrived. */
+const LARGE = 16 * 1024
 /** The most lines of an event that is read. */
 const MAX_LINES = 10_000
 
@@ -41,9 +46,13 @@ const MAX_LINES = 10_000
 export class SseFramer {
   readonly #limit: number
   readonly #room: Room
-  /** The start of an incomplete event; its first `#size` bytes are valid. */
+  /** The start of an incomplete event: its parts, and the first `#used` bytes behind them. */
+  #parts: Buffer[] = []
   #held: Buffer = NOTHING
+  #used = 0
+  /** The bytes of both, and the memory that they take. */
   #size = 0
+  #taken = 0
   /** True at the beginning of a line. */
   #lineEmpty = true
   /** True after a CR that ended a line: a following LF belongs to it. */
@@ -158,7 +167,8 @@ export class SseFramer {
 
   /** Ends the stream; returns the buffered bytes of an incomplete event. */
   end(): Uint8Array {
-    return this.#taken()
+    const size = this.#size
+    return joined(this.#take(), size)
   }
 
   /** Emits the buffered part of an incomplete event; the rest follows in pieces. */
@@ -185,7 +195,7 @@ export class SseFramer {
     } else if (this.#size === 0) {
       emit(new Frame(part, false, true, undefined, first))
     } else if (this.#append(part)) {
-      emit(new Frame(this.#taken(), false, true, undefined, first))
+      emit(new Frame(this.#take(), false, true, undefined, first))
     } else {
       this.#release(emit)
       emit(new Frame(part, true, true, NO_FIELDS))
@@ -205,40 +215,64 @@ export class SseFramer {
   /** Emits the buffered part of an event that is too large. */
   #release(emit: EmitFrame): void {
     if (this.#size === 0) return
-    emit(new Frame(this.#taken(), true, false, NO_FIELDS))
+    emit(new Frame(this.#take(), true, false, NO_FIELDS))
   }
 
-  #taken(): Buffer {
-    const taken = this.#held.subarray(0, this.#size)
-    this.#room.give(this.#held.length)
+  /** Takes the bytes of the incomplete event, in at least one piece. */
+  #take(): readonly Buffer[] {
+    const parts = this.#parts
+    if (this.#used > 0 || parts.length === 0) parts.push(this.#held.subarray(0, this.#used))
+    this.#room.give(this.#taken)
+    this.#parts = []
     this.#held = NOTHING
+    this.#used = 0
     this.#size = 0
-    return taken
+    this.#taken = 0
+    return parts
   }
 
-  /**
-   * Copies `part`, because a slice would keep its whole chunk alive; doubles the buffer to stay
-   * linear. Returns false when there is no room.
-   */
+  /** Keeps a part; returns false when there is no room. */
   #append(part: Buffer): boolean {
-    const size = this.#size + part.length
-    if (size > this.#held.length) {
-      const length = Math.max(size, Math.min(size * 2, this.#limit))
-      if (!this.#room.take(length - this.#held.length)) return false
-      const grown = Buffer.allocUnsafe(length)
-      this.#held.copy(grown, 0, 0, this.#size)
-      this.#held = grown
+    // A small slice would keep its whole chunk alive.
+    const isLarge = part.length >= LARGE && part.length * 2 >= part.buffer.byteLength
+    if (isLarge ? !this.#reserve(part.length) : !this.#grow(this.#used + part.length)) return false
+    this.#size += part.length
+    if (isLarge) {
+      if (this.#used > 0) this.#parts.push(this.#held.subarray(0, this.#used))
+      this.#parts.push(part)
+      this.#held = NOTHING
+      this.#used = 0
+    } else {
+      part.copy(this.#held, this.#used)
+      this.#used += part.length
     }
-    part.copy(this.#held, this.#size)
-    this.#size = size
+    return true
+  }
+
+  /** Doubles the buffer, to stay linear, until it has this size. */
+  #grow(size: number): boolean {
+    if (size <= this.#held.length) return true
+    const length = Math.max(size, Math.min(size * 2, this.#limit))
+    if (!this.#reserve(length - this.#held.length)) return false
+    const grown = Buffer.allocUnsafe(length)
+    this.#held.copy(grown, 0, 0, this.#used)
+    this.#held = grown
+    return true
+  }
+
+  #reserve(bytes: number): boolean {
+    if (!this.#room.take(bytes)) return false
+    this.#taken += bytes
     return true
   }
 }
 
-/** Parses its fields on first access, because most frames are only forwarded. */
+/** Joins its pieces and parses its fields on first access, because most frames are only forwarded. */
 class Frame implements SseFrame {
-  readonly raw: Buffer
+  readonly size: number
   readonly ends: boolean
+  #raw: Buffer | undefined
+  readonly #pieces: readonly Buffer[] | undefined
   #oversized: boolean | undefined
   #fields: SseFields | undefined
   /** Null before it was looked for. */
@@ -246,17 +280,31 @@ class Frame implements SseFrame {
   readonly #first: boolean
 
   constructor(
-    raw: Buffer,
+    bytes: Buffer | readonly Buffer[],
     oversized: boolean,
     ends: boolean,
     fields: SseFields | undefined,
     first = false,
   ) {
-    this.raw = raw
-    this.#oversized = oversized || (raw.length > SMALL_JSON ? undefined : false)
+    if (Buffer.isBuffer(bytes)) {
+      this.#raw = bytes
+      this.size = bytes.length
+    } else {
+      this.#pieces = bytes
+      this.size = bytes.reduce((size, piece) => size + piece.length, 0)
+    }
+    this.#oversized = oversized || (this.size > SMALL_JSON ? undefined : false)
     this.ends = ends
     this.#fields = fields
     this.#first = first
+  }
+
+  get raw(): Buffer {
+    return (this.#raw ??= joined(this.#pieces!, this.size))
+  }
+
+  get firstByte(): number | undefined {
+    return (this.#pieces?.[0] ?? this.raw)[0]
   }
 
   get oversized(): boolean {
@@ -288,12 +336,18 @@ class Frame implements SseFrame {
   get #large(): EventOutline | undefined {
     if (this.#outline !== null) return this.#outline
     return (this.#outline =
-      this.#fields === undefined ? outlineOfEvent(this.raw, this.#first) : undefined)
+      this.#fields === undefined
+        ? outlineOfEvent(this.#pieces ?? [this.raw], this.#first)
+        : undefined)
   }
 
   #read(): SseFields {
     return (this.#fields ??= parseSseFields(this.raw, this.#first))
   }
+}
+
+function joined(pieces: readonly Buffer[], size: number): Buffer {
+  return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces, size)
 }
 
 function hasManyLines(bytes: Buffer): boolean {
