@@ -9,6 +9,7 @@ import { DASHBOARDS } from './lib/dashboards.mjs'
 import { flagsPage } from './lib/flags-page.mjs'
 import { importPage } from './lib/import-page.mjs'
 import { metricsPage } from './lib/metrics-page.mjs'
+import { programHelp } from './lib/program-help.mjs'
 import { experimentSchema, policySchema, rulesPage, rulesSchema } from './lib/rules-pages.mjs'
 
 const ROOT = new URL('../', import.meta.url)
@@ -24,6 +25,7 @@ const PAGES = [
   { path: 'deploy/rules.schema.json', make: rulesSchema },
   { path: 'deploy/experiment.schema.json', make: experimentSchema },
   { path: 'deploy/policy.schema.json', make: policySchema },
+  { path: 'src/cli/commands/program-help.ts', make: programHelp },
   ...DASHBOARDS,
   ...CHART_FILES,
 ]

@@ -1,6 +1,5 @@
 import { asStarted } from '../base/started-as.ts'
 import { oneLine } from '../base/text/foreign-text.ts'
-import { parseAmong } from './flags/command-parser.ts'
 import { UsageError } from './flags/usage-error.ts'
 import { readVersion } from './version.ts'
 import type { Command } from './flags/command.ts'
@@ -23,9 +22,25 @@ async function commandsFor([first = '']: readonly string[]): Promise<readonly Co
 const FAILED = 1
 const INVALID_USAGE = 2
 
+/** Returns the text of the options of the program itself, for which no command is loaded. */
+async function printed([option, ...others]: readonly string[]): Promise<string | undefined> {
+  if (others.length > 0) return undefined
+  if (option === '--version' || option === '-v') return `${readVersion()}\n`
+  if (option !== '--help' && option !== '-h') return undefined
+  const { PROGRAM_HELP } = await import('./commands/program-help.ts')
+  const { endOfHelp, PROGRAM } = await import('./commands/families.ts')
+  return `${PROGRAM_HELP}${endOfHelp(PROGRAM)}\n`
+}
+
 /** Runs the program; returns its exit code. */
 async function main(): Promise<number> {
   const args = process.argv.slice(2)
+  const text = await printed(args)
+  if (text !== undefined) {
+    process.stdout.write(text)
+    return 0
+  }
+  const { parseAmong } = await import('./flags/command-parser.ts')
   const invocation = parseAmong(await commandsFor(args), args, process.env, readVersion())
   if (invocation.kind === 'print') {
     process.stdout.write(invocation.text)

@@ -64,6 +64,26 @@ function nameOf(path: string): string {
   return ofPackage ?? path.replace(/^build\/js\//, '')
 }
 
+it.concurrent.each(['--help', '--version'])(
+  'squall %s loads no command and no parser',
+  async (flag) => {
+    const loaded = await loadedAtEnd(flag, [flag])
+    expect(loaded).toContain('cli/squall.js')
+    const needless = [
+      'commander',
+      'cli/commands/index.js',
+      'cli/commands/run.js',
+      'cli/flags/flag.js',
+    ]
+    expect(needless.filter((name) => loaded.has(name))).toEqual([])
+  },
+)
+
+it('squall --help prints what the parser of all commands would', async () => {
+  const { stdout } = await startProgram(['--help']).finished()
+  expect(stdout).toBe((await startProgram(['help']).finished()).stdout)
+})
+
 describe('squall run', () => {
   it.concurrent(
     'loads nothing without rules that only rules, upgrades, odd responses or other commands need',

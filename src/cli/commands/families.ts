@@ -1,3 +1,5 @@
+import { startWords } from '../../base/started-as.ts'
+
 /** Describes the program, or the first word of commands with two, for its help. */
 export interface Family {
   readonly description: string
@@ -5,6 +7,13 @@ export interface Family {
   readonly examples: readonly string[]
   /** The path of the page in docs. */
   readonly page: string
+}
+
+/** Returns the end of a help: examples, and the page to read. */
+export function endOfHelp({ examples, page }: Omit<Family, 'description'>): string {
+  const start = startWords()
+  const lines = examples.map((example) => `  ${start} ${example}\n`)
+  return `\nExamples:\n${lines.join('')}\nMore: ${page}`
 }
 
 export const PROGRAM: Family = {

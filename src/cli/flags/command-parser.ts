@@ -1,7 +1,6 @@
 import { Command as Parser, CommanderError, Option } from 'commander'
-import { startWords } from '../../base/started-as.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
-import { FAMILIES, type Family, PROGRAM, SECTIONS } from '../commands/families.ts'
+import { endOfHelp, FAMILIES, type Family, PROGRAM, SECTIONS } from '../commands/families.ts'
 import { missing, UsageError } from './usage-error.ts'
 import type { Asked, Command } from './command.ts'
 import type { Environment, NamedFlag } from './flag.ts'
@@ -132,13 +131,9 @@ function helpCommand(): Parser {
   return parser.description('print the help of a command').helpGroup('Help:')
 }
 
-/** Adds the description, and the end of the help: examples, and the page to read. */
-function describe(parser: Parser, { description, examples, page }: Family): void {
-  const start = startWords()
-  const lines = examples.map((example) => `  ${start} ${example}\n`)
-  parser
-    .description(description)
-    .addHelpText('after', `\nExamples:\n${lines.join('')}\nMore: ${page}`)
+/** Adds the description, and the end of the help. */
+function describe(parser: Parser, family: Family): void {
+  parser.description(family.description).addHelpText('after', endOfHelp(family))
 }
 
 /**
