@@ -29,6 +29,8 @@ export function outlineOfEvent(
   first: boolean,
 ): EventOutline | undefined {
   const [head] = pieces
+  // Most events are small.
+  if (pieces.length === 1 && head!.length < LARGE) return undefined
   const begin = head === undefined ? -1 : dataBegin(head)
   if (begin < 0) return undefined
   const { line, others, length } = linesOf(pieces, begin)
