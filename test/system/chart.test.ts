@@ -167,7 +167,9 @@ describe.skipIf(missing !== undefined)('the chart', () => {
     })
     const rules = only(manifests, 'ClusterRole')['rules'] as readonly Record<string, string[]>[]
     expect(rules.map(({ resources, verbs }) => `${resources?.join()}: ${verbs?.join()}`)).toEqual([
-      'pods: list,patch',
+      'pods: get,list,patch',
+      'pods/ephemeralcontainers: patch',
+      'nodes: get',
       'configmaps: create,patch',
       'pods/proxy: get',
       'events: create',

@@ -1,5 +1,11 @@
 import type { TUnsafe } from 'typebox'
-import { duration, GLOB_FORMAT, oneOf, percentage, section } from '../../filters/lib/config-schema.ts'
+import {
+  duration,
+  GLOB_FORMAT,
+  oneOf,
+  percentage,
+  section,
+} from '../../filters/lib/config-schema.ts'
 import type { NodeOptions } from '../../filters/lib/config-schema.ts'
 import { CIDR_FORMAT } from '../../rules/file/formats.ts'
 import * as Type from 'typebox'

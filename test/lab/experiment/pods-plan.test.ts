@@ -22,7 +22,8 @@ async function read(changes: object): Promise<unknown> {
 }
 
 test('a plan for pods names them by Deployment or labels', async () => {
-  const pods = { kind: 'pods', namespace: 'shop', configMap: 'squall-rules', key: 'rules.yaml' }
+  const rules = { configMap: 'squall-rules', key: 'rules.yaml' }
+  const pods = { kind: 'pods', namespace: 'shop', ...rules, min: 90 }
   expect(await read({ sidecar: { kubernetes: KUBERNETES }, kill: { pod: 2 } })).toEqual({
     sidecar: { ...pods, deployment: 'mcp-server', kills: 2, expiryMs: 30_000 },
     rejections: [],
