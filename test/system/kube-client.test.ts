@@ -89,8 +89,27 @@ describe.skipIf(missing !== undefined)('with a real API server', () => {
     }
     const first = await writeConfigMap(client, target, undefined, {})
     expect(first.change).toBe('created')
-    const second = await writeConfigMap(client, { ...target, text: '# none\n' }, undefined, {})
+    const none = { ...target, text: '# none\n', by: 'alice' }
+    const second = await writeConfigMap(client, none, first.kept, {})
     expect(second.change).toBe('changed')
+    // Two people who saw what was there before learn who was first, and when.
+    for (const before of [undefined, first.kept]) {
+      await expect(
+        writeConfigMap(client, { ...target, text: '# other\n' }, before, {}),
+      ).rejects.toThrow(/was changed meanwhile, by alice at 20\S+Z; nothing was applied/)
+    }
+    // A program that does not know of the annotation goes by its own name.
+    await client.request({
+      method: 'PATCH',
+      path: '/api/v1/namespaces/default/configmaps/squall-rules',
+      query: { fieldManager: 'editor' },
+      patch: 'merge',
+      body: { data: { 'rules.yaml': '# edited\n' } },
+      what: 'edit the rules',
+    })
+    await expect(
+      writeConfigMap(client, { ...target, text: '# other\n' }, second.kept, {}),
+    ).rejects.toThrow(/was changed meanwhile, by editor at 20/)
     const pods = { kind: PODS, namespace: 'default' }
     for (const name of ['one', 'two', 'three']) {
       await client.create(
