@@ -44,16 +44,13 @@ export async function confirmEndless(
   signal: AbortSignal,
 ): Promise<void> {
   const { before, key, text, prefix, now } = replacing
-  const old = textBefore(before, key)
-  if (old === undefined || !allEnd(old, now) || allEnd(text, now)) return
+  const old = rulesOf(textBefore(before, key) ?? '')
+  // As --for writes it.
+  const hadEnd = old.length > 0 && old.every(({ until }) => until !== undefined)
+  if (!hadEnd || rulesOf(text).every((rule) => ruleEnd(rule, now) !== Infinity)) return
   const wrong = `the rules in ${key}, ${lastChange(before, key, prefix)}, have an end, and the new ones have none`
   if (isTerminal && (await isConfirmed(`${wrong}; apply them? [y/N] `, signal))) return
   throw invalidCombination(wrong, 'end them with --for 15m, or use --force')
-}
-
-function allEnd(text: string, now: number): boolean {
-  const rules = rulesOf(text)
-  return rules.length > 0 && rules.every((rule) => ruleEnd(rule, now) !== Infinity)
 }
 
 async function isConfirmed(question: string, signal: AbortSignal): Promise<boolean> {

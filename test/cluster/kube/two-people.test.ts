@@ -157,6 +157,9 @@ test('apply and resume respect the claim of an experiment, and --force overrides
 
 test('rules without an end replace rules with one only by --for or --force', async () => {
   const { shop, file } = await start()
+  // A duration of each rule is no end of the file.
+  shop.api.put(PATH, { data: { 'rules.yaml': `${failing('own')}    for: 30m\n` } })
+  expect(await shop.apply('-f', await file('new'))).toMatchObject({ code: 0 })
   await shop.apply('-f', await file('old'), '--for', '15m')
   const before = shop.rules()['rules.yaml']
   const refused = await shop.apply('-f', await file('new'))
