@@ -317,7 +317,7 @@ async function change(
             check: (found) => {
               const claim = request.force ? undefined : runningClaim(found, prefix, client.now())
               if (claim === undefined) return undefined
-              return new KubeError('response', `${claimText(claim)}; wait, or use --force`)
+              return new KubeError('not_permitted', `${claimText(claim)}; wait, or use --force`)
             },
           })
     ).catch(asKubeError)
@@ -325,7 +325,13 @@ async function change(
   })
 }
 
-const HOPELESS: ReadonlySet<string> = new Set(['forbidden', 'unauthorized', 'invalid', 'too_large'])
+const HOPELESS: ReadonlySet<string> = new Set([
+  'forbidden',
+  'unauthorized',
+  'invalid',
+  'too_large',
+  'not_permitted',
+])
 
 /** Returns whether a write failed, and may succeed later. */
 function mayRepeat(done: StopChange | KubeError): boolean {

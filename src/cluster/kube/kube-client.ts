@@ -93,14 +93,6 @@ export class KubeClient {
     return this.#resource('create', ref, { method: 'POST', path, body }, limits)
   }
 
-  /** Asks to remove a pod; a PodDisruptionBudget may reject that with 429 for a time. */
-  evict({ namespace, name, ...ref }: ObjectRef, limits: Limits = {}): Promise<Fields> {
-    const path = `${pathOf({ ...ref, namespace, name })}/eviction`
-    const body = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { namespace, name } }
-    const request = { method: 'POST', path, body } as const
-    return this.#resource('evict', { ...ref, namespace, name }, request, limits)
-  }
-
   /** Replaces one resource; with a `resourceVersion` in it only when nobody changed it since. */
   replace(ref: ObjectRef, body: Fields, limits: Limits = {}): Promise<Fields> {
     return this.#resource('update', ref, { method: 'PUT', body }, limits)

@@ -18,6 +18,8 @@ export type KubeErrorCode =
   | 'too_large'
   /** Any other response that is no success. */
   | 'response'
+  /** What somebody else wrote must stay. */
+  | 'not_permitted'
 
 /** Reports a failed request to the API server, with the next step. */
 export class KubeError extends Error {

@@ -142,7 +142,7 @@ function stoppedAgain(stops: readonly Stop[] | undefined): KubeError {
   const { by = 'somebody', at } = stops?.at(-1) ?? {}
   const when = at === undefined ? '' : ` at ${foreign(at)}`
   const wrong = `not resumed: ${foreign(by)} stopped them${when}, after this command began`
-  return new KubeError('response', wrong)
+  return new KubeError('not_permitted', wrong)
 }
 
 /** Returns the first progress of a sidecar: waiting, or the reason not to wait. */

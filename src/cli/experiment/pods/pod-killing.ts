@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { AdminError } from '../../../admin/api-client.ts'
 import type { KubeClient } from '../../../cluster/kube/kube-client.ts'
 import { isKubeError, KubeError } from '../../../cluster/kube/kube-error.ts'
-import { PODS } from '../../../cluster/kube/resources.ts'
+import { describe, type ObjectRef, pathOf, PODS } from '../../../cluster/kube/resources.ts'
 import { podId, type WatchedPod } from '../../../cluster/kube/watched-pods.ts'
 import { rejectionError } from '../../../lab/experiment/rejection.ts'
 import type { Killing } from '../../../lab/experiment/sidecars.ts'
@@ -82,7 +82,7 @@ async function removePod(
   const right = force ? 'delete pods' : 'create pods/eviction'
   for (;;) {
     try {
-      return void (await (force ? client.delete(ref) : client.evict(ref)))
+      return void (await (force ? client.delete(ref) : evict(client, ref)))
     } catch (error) {
       if (isKubeError(error, 'not_found')) return
       if (!(error instanceof KubeError)) throw error
@@ -96,6 +96,13 @@ async function removePod(
       await sleep(POLL_MS, undefined, { signal: until }).catch(() => {})
     }
   }
+}
+
+function evict(client: KubeClient, ref: ObjectRef): Promise<unknown> {
+  const { namespace, name } = ref
+  const body = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { namespace, name } }
+  const path = `${pathOf(ref)}/eviction`
+  return client.request({ method: 'POST', path, body, what: describe('evict', ref) })
 }
 
 function names(pods: readonly WatchedPod[]): string {
