@@ -10,24 +10,24 @@ const COUNTED = /\.(?:[jt]s|html|css)$/
 
 /** The parts, their directories below src, and the lines that they may have. */
 const PARTS = [
-  { name: 'base http mcp', directories: ['base', 'http', 'mcp'], budget: 7389 },
+  { name: 'base http mcp', directories: ['base', 'http', 'mcp'], budget: 7738 },
   { name: 'filters', directories: ['filters'], budget: 5798 },
-  { name: 'rules', directories: ['rules'], budget: 9811 },
+  { name: 'rules', directories: ['rules'], budget: 9824 },
   { name: 'telemetry agents', directories: ['telemetry', 'agents'], budget: 4549 },
-  { name: 'upstream', directories: ['upstream'], budget: 2074 },
-  { name: 'listener', directories: ['listener'], budget: 16551 },
+  { name: 'upstream', directories: ['upstream'], budget: 2075 },
+  { name: 'listener', directories: ['listener'], budget: 16561 },
   { name: 'admin', directories: ['admin'], budget: 6864 },
-  { name: 'sidecar', directories: ['cli/run', 'cli/library'], budget: 2022 },
-  { name: 'cli', directories: ['cli'], budget: 6726 },
+  { name: 'sidecar', directories: ['cli/run', 'cli/library'], budget: 2030 },
+  { name: 'cli', directories: ['cli'], budget: 6830 },
   {
     name: 'kubernetes',
     directories: ['cluster', 'cli/kube', 'cli/inject', 'cli/attach', 'cli/redirect', 'cli/webhook'],
-    budget: 12796,
+    budget: 13554,
   },
   {
     name: 'experiments',
     directories: ['lab', 'cli/experiment', 'cli/load', 'cli/mcp', 'cli/policy'],
-    budget: 26635,
+    budget: 26706,
   },
   { name: 'tools', directories: ['lab/top', 'lab/tap', 'rules/import'], budget: 4518 },
 ]

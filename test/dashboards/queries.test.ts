@@ -22,7 +22,12 @@ const known = await knownMetrics()
 
 /** The labels of every series that there can be, by its name. */
 async function knownMetrics(): Promise<ReadonlyMap<string, readonly string[]>> {
-  const metrics = new Map<string, readonly string[]>([['up', []]])
+  const metrics = new Map<string, readonly string[]>([
+    ['up', []],
+    // From kube-state-metrics.
+    ['kube_job_status_failed', ['job_name']],
+    ['kube_job_created', ['job_name']],
+  ])
   const declare = (name: string, type: string, labels: readonly string[]): void => {
     if (type !== 'histogram') metrics.set(name, labels)
     else {

@@ -18,7 +18,7 @@ export type KubeErrorCode =
   | 'too_large'
   /** Any other response that is no success. */
   | 'response'
-  /** What somebody else wrote must stay. */
+  /** The change would undo what another person has written. */
   | 'not_permitted'
 
 /** Reports a failed request to the API server, with the next step. */

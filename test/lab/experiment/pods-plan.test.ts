@@ -25,7 +25,12 @@ test('a plan for pods names them by Deployment or labels', async () => {
   const rules = { configMap: 'squall-rules', key: 'rules.yaml' }
   const pods = { kind: 'pods', namespace: 'shop', ...rules, min: 90 }
   expect(await read({ sidecar: { kubernetes: KUBERNETES }, kill: { pod: 2 } })).toEqual({
-    sidecar: { ...pods, deployment: 'mcp-server', kills: 2, expiryMs: 30_000 },
+    sidecar: {
+      ...pods,
+      deployment: 'mcp-server',
+      kills: { pod: 2, force: false },
+      expiryMs: 30_000,
+    },
     rejections: [],
   })
   const kubernetes = { namespace: 'shop', selector: { app: 'shop' }, context: 'kind' }
