@@ -10,7 +10,7 @@ const COUNTED = /\.(?:[jt]s|html|css)$/
 
 /** The parts, their directories below src, and the lines that they may have. */
 const PARTS = [
-  { name: 'base http mcp', directories: ['base', 'http', 'mcp'], budget: 7738 },
+  { name: 'base http mcp', directories: ['base', 'http', 'mcp'], budget: 7741 },
   { name: 'filters', directories: ['filters'], budget: 5798 },
   { name: 'rules', directories: ['rules'], budget: 9824 },
   { name: 'telemetry agents', directories: ['telemetry', 'agents'], budget: 4549 },

@@ -1,5 +1,8 @@
-/** Further small pieces beyond this number are joined. */
-const MOST_APART = 256
+/**
+ * Further small pieces beyond this number are joined: each would keep its object, and the buffer of
+ * the read that it is a part of, until a collection of the old generation.
+ */
+const MOST_APART = 4
 const SMALL = 4 * 1024
 const BLOCK = 16 * 1024
 
