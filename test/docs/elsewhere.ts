@@ -167,7 +167,7 @@ export const ELSEWHERE: readonly Elsewhere[] = [
   },
   {
     page: 'deploy/',
-    command: /^(?:helm|kubectl|for pod|npx squall (?:status|report merge)) /,
+    command: /^(?:helm|kubectl|for pod|sed|npx squall (?:status|report merge)) /,
     because: 'the cluster tests apply the same files, with images that exist',
   },
   {

@@ -14,7 +14,8 @@ test('large responses are read without WebAssembly', async () => {
   })
   const upstream = `http://127.0.0.1:${app.port}`
   // Node warns that it has no WebAssembly.
-  const setup = { nodeOptions: '--jitless --no-warnings' }
+  // undici, and so the standard engine, needs WebAssembly.
+  const setup = { nodeOptions: '--jitless --no-warnings', flags: ['--engine', 'fast'] }
   const squall = await startSidecar({ upstream, process: setup })
   try {
     const place = { port: squall.port, path: '/mcp' }
