@@ -1,11 +1,11 @@
 import type { Transform } from 'node:stream'
-import { asBuffer } from '../base/bytes.ts'
+import { asBuffer, copyOf } from '../base/bytes.ts'
 import type { ChunkRun } from '../http/chunk-run.ts'
 import { ENDLESS, type Room } from '../base/room.ts'
 import { type ForeignMark, markInComments } from '../http/foreign-markers.ts'
 import type { EmitFrame, SseFrame } from '../mcp/sse-framer.ts'
 import { type ReadMessages, keepRead, readOf } from '../mcp/read-messages.ts'
-import { SseFramer } from '../mcp/sse-framer.ts'
+import { LARGE_PART, SseFramer } from '../mcp/sse-framer.ts'
 import { decodedLimit, decoderFor, type Coding } from '../http/content-coding.ts'
 import { HEAVY, OrderedWork } from '../base/event-loop.ts'
 
@@ -176,7 +176,9 @@ export class SseWatch {
       const quiet = end - from <= sign
       // Comments in front may be markers.
       if (quiet && bytes[begin] !== COLON && framer.passes(bytes, begin, end)) continue
-      framer.push(bytes.subarray(begin, end), this.#emit)
+      // The bytes of a run are overwritten by the next read.
+      const isKept = end - begin >= LARGE_PART || this.#reading?.busy === true
+      framer.push(isKept ? copyOf(bytes, begin, end) : bytes.subarray(begin, end), this.#emit)
       if (!quiet) sign = this.#sign(text, end - from)
     }
   }

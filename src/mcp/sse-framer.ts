@@ -31,8 +31,8 @@ const LF = 10
 const CR = 13
 const COLON = 0x3a
 const NOTHING = Buffer.alloc(0)
-/** Larger parts of an incomplete event are kept as they arrived. */
-const LARGE = 16 * 1024
+/** Larger parts of an incomplete event are kept as they arrived, so that nobody may overwrite them. */
+export const LARGE_PART = 16 * 1024
 /** The most lines of an event that is read. */
 const MAX_LINES = 10_000
 
@@ -234,7 +234,7 @@ export class SseFramer {
   /** Keeps a part; returns false when there is no room. */
   #append(part: Buffer): boolean {
     // A small slice would keep its whole chunk alive.
-    const isLarge = part.length >= LARGE && part.length * 2 >= part.buffer.byteLength
+    const isLarge = part.length >= LARGE_PART && part.length * 2 >= part.buffer.byteLength
     if (isLarge ? !this.#reserve(part.length) : !this.#grow(this.#used + part.length)) return false
     this.#size += part.length
     if (isLarge) {

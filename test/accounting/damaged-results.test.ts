@@ -73,3 +73,21 @@ test.each(
     expect(ends['tools/call echo: ok']).toBe(2)
   },
 )
+
+test('an event in large chunks, of which others follow later, is read as it came', async () => {
+  const text = LINE.repeat((70 * 1024) / LINE.length)
+  const event = `data: ${JSON.stringify(result(7, { content: [{ type: 'text', text }] }))}\n\n`
+  const bytes = Buffer.from(event)
+  let sendRest: (() => void) | undefined
+  stage = await Stage.open((exchange) => {
+    const head = Buffer.from(streamHead())
+    void exchange.write(Buffer.concat([head, chunk(bytes.subarray(0, 40_000))]))
+    sendRest = () => void exchange.send([chunk(bytes.subarray(40_000)), LAST_CHUNK])
+  })
+  const client = await stage.send(post(request(7)))
+  await expect.poll(() => client.received).toBeGreaterThan(40_000)
+  sendRest?.()
+  await client.response()
+  await stage.ends({ 'tools/call echo: ok': 1 })
+  client.close()
+})
