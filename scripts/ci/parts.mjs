@@ -117,7 +117,7 @@ export const MERGE = [
       workers: 3,
     },
   ),
-  system('attacks', 'calls counted, and turns of the event loop, under hostile load', 8),
+  system('attacks', 'calls counted, and turns of the event loop, under hostile load', 12),
   system('clients', 'real clients and servers of the TypeScript and Python SDKs', 10, {
     programs: ['python3'],
     tools: [
@@ -190,7 +190,7 @@ export const NIGHTLY = [
   system('soak', 'minutes of mixed traffic (SQUALL_SOAK_SECONDS, SQUALL_STDIO_SOAK_SECONDS)', 20),
   system('memory', 'memory under attacks and held calls (SQUALL_MEMORY_SECONDS)', 35),
   {
-    ...system('attacks', '', 60),
+    ...system('attacks', '', 75),
     name: 'long-attacks',
     summary: 'the part attacks, two minutes for each (SQUALL_ATTACK_SECONDS)',
     system: false,
