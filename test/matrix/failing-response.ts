@@ -56,7 +56,11 @@ export function failAtResponse(
     },
     write: (bytes) => void write(bytes),
     end: () => void end(),
-    fin: () => void response.socket?.end(),
+    fin() {
+      // From Node 24.22 on, the message itself holds what this tick has written.
+      while (response.writableCorked > 0) response.uncork()
+      response.socket?.end()
+    },
     reset() {
       // The client has to read the bytes already sent before the reset discards them.
       if (response.headersSent) setTimeout(() => response.socket?.resetAndDestroy(), 100)
