@@ -58,7 +58,7 @@ describe.skipIf(helmMissing() !== undefined)('options of the chart', () => {
       string[]
     >[]
     expect(rules.map(({ resources, verbs }) => `${resources?.join()}: ${verbs?.join()}`)).toEqual([
-      'namespaces: get',
+      'namespaces,nodes: get',
       'pods: list,patch',
       'configmaps: get,create,patch',
       'pods/proxy: get',
