@@ -15,7 +15,7 @@ const PARTS = [
   { name: 'rules', directories: ['rules'], budget: 9824 },
   { name: 'telemetry agents', directories: ['telemetry', 'agents'], budget: 4549 },
   { name: 'upstream', directories: ['upstream'], budget: 2075 },
-  { name: 'listener', directories: ['listener'], budget: 16561 },
+  { name: 'listener', directories: ['listener'], budget: 16563 },
   { name: 'admin', directories: ['admin'], budget: 6864 },
   { name: 'sidecar', directories: ['cli/run', 'cli/library'], budget: 2030 },
   { name: 'cli', directories: ['cli'], budget: 6830 },
