@@ -1,5 +1,7 @@
 // Counts the functions of src that run for one call, and their files: plain, delayed and truncated.
-// Run npm run build first; --files prints each of them.
+// Run npm run build first; --files prints each of them. A faulted call runs through the files of a
+// plain one and through those of its fault: what one screen cannot hold is an idea with a file of
+// its own.
 import { rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { Session } from 'node:inspector/promises'
