@@ -95,7 +95,9 @@ describe.skipIf(missingForCluster() !== undefined)('docs/get-started/kubernetes.
     const apply = await shellBlocks('docs/guides/apply.md')
     const [applied, labelled, stopped, keyed, unkeyed, status] = apply
     expect(apply).toHaveLength(6)
-    expect(await run(applied!)).toContain('active rules in 1 of 1 pods')
+    // At a terminal, squall asks before rules without an end replace those of the page before.
+    const forced = applied!.replace('squall apply', 'squall apply --force')
+    expect(await run(forced)).toContain('active rules in 1 of 1 pods')
     expect(await run(labelled!)).toContain('active rules in 1 of 1 pods')
     expect(await run(stopped!)).toContain('stopped: confirmed by 1 of 1 pods')
     await run(keyed!)

@@ -16,9 +16,10 @@ interface Document {
 
 /** The example of the documents, in a namespace, with a server that there is. */
 export async function example(namespace: string, livenessProbe?: Probe): Promise<string> {
-  const documents = parseAllDocuments(await readFile(EXAMPLE, 'utf8')).map(
-    (document) => document.toJS() as Document,
-  )
+  const text = await readFile(EXAMPLE, 'utf8')
+  // As the README of the example does.
+  const applied = text.replace(/appliedAt: .*/, `appliedAt: ${new Date().toISOString()}`)
+  const documents = parseAllDocuments(applied).map((document) => document.toJS() as Document)
   for (const { kind, metadata, spec } of documents) {
     metadata.namespace = namespace
     if (kind !== 'Deployment') continue
