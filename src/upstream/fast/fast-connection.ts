@@ -322,13 +322,13 @@ export class FastConnection implements PooledConnection, PieceTaker {
   }
 
   #closed(): void {
+    this.alive = false
     // No more comes: what has come is read without a pause.
     while (this.#rest !== undefined) this.#readRest()
     if (this.#bridge !== undefined) {
       this.#bridge.disconnected()
       return
     }
-    this.alive = false
     const user = this.#user
     this.#user = undefined
     this.#events.disconnected(this)
