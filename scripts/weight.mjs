@@ -22,7 +22,7 @@ const PARTS = [
   {
     name: 'kubernetes',
     directories: ['cluster', 'cli/kube', 'cli/inject', 'cli/attach', 'cli/redirect', 'cli/webhook'],
-    budget: 13554,
+    budget: 13555,
   },
   {
     name: 'experiments',

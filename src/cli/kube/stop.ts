@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { touchPods } from '../../cluster/kube/apply-rules.ts'
 import { detachFromPod, labelAttached } from '../../cluster/kube/attach-pod.ts'
 import { recordEvent, userName } from '../../cluster/kube/audit.ts'
-import { awaitPods, type PodProgress } from '../../cluster/kube/await-rules.ts'
+import { awaitPods, endingAt, type PodProgress } from '../../cluster/kube/await-rules.ts'
 import { claimText, runningClaim } from '../../cluster/kube/claimed-rules.ts'
 import { gitOpsWarning } from '../../cluster/kube/config-map-rules.ts'
 import { inParallel } from '../../cluster/kube/in-parallel.ts'
@@ -50,11 +50,12 @@ export function stopCommand(
     cluster,
     async (client, signal) => {
       const warnings: string[] = []
+      const until = performance.now() + timeoutMs
       const run: StopRun = {
         client,
         request,
         signal,
-        limit: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+        limit: endingAt(until, signal),
         namespace: allNamespaces ? undefined : (cluster.namespace ?? client.namespace),
         warnings,
         warn: (text) => {
@@ -62,7 +63,7 @@ export function stopCommand(
           if (!json) output.err.write(`warning: ${text}\n`)
         },
         isIncomplete: false,
-        until: performance.now() + timeoutMs,
+        until,
         isStopped: new Map(),
         changes: new Map(),
         progress: new Map(),
