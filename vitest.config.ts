@@ -1,12 +1,14 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
+import { ALIASES } from './scripts/lib/doors.mjs'
 import { testFilesByPart } from './scripts/ci/test-files.mjs'
 
 const slow = [...testFilesByPart()].flatMap(([part, files]) => (part === 'tests' ? [] : files))
 
 export default defineConfig({
+  resolve: { alias: ALIASES },
   test: {
-    include: ['test/**/*.test.ts'],
+    include: ['{test,packages/*/test}/**/*.test.ts'],
     // What `npm test` leaves to a part of `.ci/run` or `.ci/nightly`.
     exclude: slow,
     setupFiles: ['test/support/property-seed.ts'],
@@ -19,6 +21,6 @@ export default defineConfig({
     isolate: false,
     // Much of the time is waiting: on two cores four workers finish sooner than two.
     maxWorkers: Math.max(4, availableParallelism()),
-    coverage: { include: ['src/**'], reporter: ['text-summary', 'json-summary'] },
+    coverage: { include: ['{src,packages/*/src}/**'], reporter: ['text-summary', 'json-summary'] },
   },
 })

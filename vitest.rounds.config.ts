@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { defineConfig } from 'vitest/config'
 import { allTestFiles } from './scripts/ci/test-files.mjs'
+import { ALIASES } from './scripts/lib/doors.mjs'
 
 /** Tests that do a few rounds or cases of what they have in `npm test`, and here all of them. */
 const repeating = allTestFiles().filter((path) =>
@@ -8,6 +9,7 @@ const repeating = allTestFiles().filter((path) =>
 )
 
 export default defineConfig({
+  resolve: { alias: ALIASES },
   test: {
     include: repeating,
     env: { SQUALL_TEST_ROUNDS: 'many' },

@@ -1,10 +1,12 @@
 import { defineConfig } from 'vitest/config'
 import { PARTS } from './scripts/ci/parts.mjs'
 import { testFilesByPart } from './scripts/ci/test-files.mjs'
+import { ALIASES } from './scripts/lib/doors.mjs'
 
 const files = testFilesByPart()
 
 export default defineConfig({
+  resolve: { alias: ALIASES },
   test: {
     testTimeout: 180_000,
     hookTimeout: 180_000,

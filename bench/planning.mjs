@@ -6,9 +6,9 @@ import { resolve } from 'node:path'
 const modules = pathToFileURL(
   `${resolve(process.argv[2] ?? new URL('../build/js', import.meta.url).pathname)}/`,
 )
-const { compileRules } = await import(new URL('rules/match/compile.js', modules).href)
-const { planCall, finishPlan } = await import(new URL('rules/select/plan.js', modules).href)
-const { RuleStates } = await import(new URL('rules/select/rule-states.js', modules).href)
+const { compileRules } = await import(new URL('src/rules/match/compile.js', modules).href)
+const { planCall, finishPlan } = await import(new URL('src/rules/select/plan.js', modules).href)
+const { RuleStates } = await import(new URL('src/rules/select/rule-states.js', modules).href)
 
 const COUNTS = [1, 100, 1000]
 const CALLS = 200_000

@@ -31,7 +31,7 @@ function ran() {
  * {number} hits
  */
 async function filled(modules, hits) {
-  const { createMetrics } = await import(new URL('telemetry/metrics.js', modules).href)
+  const { createMetrics } = await import(new URL('src/telemetry/metrics.js', modules).href)
   const metrics = createMetrics({ version: '0' })
   const call = { method: 'tools/call', outcome: 'ok', origin: 'real', seconds: 0.02 }
   for (let tool = 0; tool < TOOLS; tool++) {
@@ -53,7 +53,7 @@ async function filled(modules, hits) {
 
 /** The admin port over such metrics. @param {URL} modules @param {number} hits */
 async function startAdmin(modules, hits) {
-  const { createAdmin } = await import(new URL('admin/server.js', modules).href)
+  const { createAdmin } = await import(new URL('src/admin/server.js', modules).href)
   const quiet = () => undefined
   const logger = { debug: quiet, info: quiet, warn: quiet, error: quiet }
   const readiness = () => ({ ready: true, reason: 'serving' })

@@ -10,7 +10,7 @@ import { Session } from 'node:inspector/promises'
 const MANIFEST = new URL('../build/package.json', import.meta.url)
 const manifest = { type: 'module', version: '0.0.0', imports: { '#checks/*': './checks/*.js' } }
 await writeFile(MANIFEST, JSON.stringify(manifest))
-const { createSquall } = await import('../build/js/cli/library/index.js')
+const { createSquall } = await import('../build/js/src/sidecar/create-squall.js')
 
 const RULES = {
   plain: [],

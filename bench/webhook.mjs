@@ -18,7 +18,7 @@ const CONNECTIONS = 6
 const WARM_UP = 5
 
 const { createCa, issueServer } = await import(
-  pathToFileURL(join(PROJECT, 'build/js/cluster/webhook/issue-certificate.js')).href
+  pathToFileURL(join(PROJECT, 'build/js/packages/kubernetes/src/webhook/issue-certificate.js')).href
 )
 const validity = { from: new Date(Date.now() - 60_000), until: new Date(Date.now() + 86_400_000) }
 const ca = createCa('bench', validity)

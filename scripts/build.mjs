@@ -1,4 +1,4 @@
-// Compiles src into build/js, its schemas into build/checks, and bundles the program into dist.
+// Compiles src and packages into build/js, its schemas into build/checks, and bundles the program into dist.
 // With --no-check, types are neither checked nor written for users of the library, in a third of
 // the time. With --if-changed, a build of the same sources is left as it is.
 import { spawnSync } from 'node:child_process'
@@ -15,13 +15,14 @@ const ROOT = fileURLToPath(new URL('../', import.meta.url))
 const OPTIONS = ['--no-check', '--if-changed']
 const INPUTS = [
   'src',
+  'packages',
   'scripts',
   'package.json',
   'package-lock.json',
   'tsconfig.json',
   'tsconfig.build.json',
 ]
-const OUTPUTS = ['build/js/cli/main.js', 'build/checks/rules.js', 'dist/cli/main.js']
+const OUTPUTS = ['build/js/src/cli/main.js', 'build/checks/rules.js', 'dist/cli/main.js']
 /** Holds the digest of the sources of the last build that checked types. */
 const STAMP = `${ROOT}build/inputs.sha256`
 
@@ -39,7 +40,8 @@ if (args.includes('--if-changed') && isBuilt) process.exit()
 
 // Programs may use the last build meanwhile, and other builds may run.
 await ownDirectory(`${ROOT}build/`, async (own) => {
-  const imports = { '#checks/*': './checks/*.js' }
+  const { imports: named } = JSON.parse(await readFile(`${ROOT}package.json`, 'utf8'))
+  const imports = JSON.parse(JSON.stringify(named).replaceAll('./build/', './'))
   await mkdir(`${own}dist`, { recursive: true })
   await writeFile(`${own}package.json`, JSON.stringify({ type: 'module', imports }))
   // Each checker checks again what its files share: four take twice the time of one processor.
@@ -54,8 +56,11 @@ await ownDirectory(`${ROOT}build/`, async (own) => {
   await compileSchemas(own)
   await bundle(own)
   await cp(`${ROOT}src/admin/page`, `${own}dist/admin/page`, { recursive: true })
-  await cp(`${ROOT}src/lab/report/page`, `${own}dist/report/page`, { recursive: true })
-  if (withTypes) await cp(`${own}js/cli/library/index.d.ts`, `${own}dist/library/index.d.ts`)
+  await cp(`${ROOT}packages/experiments/src/report/page`, `${own}dist/report/page`, {
+    recursive: true,
+  })
+  if (withTypes)
+    await cp(`${own}js/src/sidecar/create-squall.d.ts`, `${own}dist/library/index.d.ts`)
   // A build that is killed from here on leaves files of two builds.
   await rm(STAMP, { force: true })
   await putDirectory(`${own}js`, `${ROOT}build/js`)

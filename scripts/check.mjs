@@ -37,11 +37,11 @@ const SIZES = 'test/architecture/sizes.test.ts'
 function testsOf(changed) {
   const modules = new Set(changed.map((file) => resolve(ROOT, file)))
   const names = new Set(changed.map(nameOf))
-  const all = git('ls-files', '--cached', '--others', '--exclude-standard', 'test/*.test.ts')
+  const all = git('ls-files', '--cached', '--others', '--exclude-standard', '*.test.ts')
   const there = all.filter((file) => existsSync(`${ROOT}${file}`))
   const ours = there.filter((file) => partOf(file) === FAST)
   const own = ours.filter((file) => changed.includes(file) || names.has(nameOf(file)))
-  if (changed.some((file) => file.startsWith('src/'))) own.push(SIZES)
+  if (changed.some((file) => /^(?:packages\/\w+\/)?src\//.test(file))) own.push(SIZES)
   const others = ours.filter((file) => {
     const path = resolve(ROOT, file)
     const imports = readFileSync(path, 'utf8').matchAll(
@@ -57,9 +57,9 @@ function testsOf(changed) {
   return { tests, skipped: [...built, ...mayRun.slice(tests.length)], slow }
 }
 
-/** `cli/load` for `src/cli/commands/load.ts` and for `test/cli/load.test.ts`. */
+/** `rules/parse` for `src/rules/file/parse.ts` and for `test/rules/parse.test.ts`; also in packages. */
 function nameOf(file) {
-  const [, layer, name] = /^(?:src|test)\/(\w+)\/(?:.*\/)?([^/]+?)(?:\.test)?\.ts$/.exec(file) ?? []
+  const [, layer, name] = /^(?:packages\/\w+\/)?(?:src|test)\/(\w+)\/(?:.*\/)?([^/]+?)(?:\.test)?\.ts$/.exec(file) ?? []
   return `${layer}/${name ?? file}`
 }
 

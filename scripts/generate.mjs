@@ -24,7 +24,7 @@ const helm = findHelm()
 run('scripts/generate-reference.mjs')
 // docs/reference/matrix.md, docs/reference/reach.md, manifests with a sidecar
 const PAGES = ['test/matrix/page.test.ts', 'test/faults/reach.test.ts']
-run(VITEST, 'run', ...PAGES, 'test/cluster/injector/golden.test.ts', '-u')
+run(VITEST, 'run', ...PAGES, 'packages/kubernetes/test/injector/golden.test.ts', '-u')
 if (helm === undefined) {
   process.stderr.write(
     'helm is missing: deploy/manifests and test/system/golden were not generated. ' +

@@ -10,11 +10,12 @@ const modules = pathToFileURL(`${join(dirname(main), '../../build/js')}/`)
 /** @param {string} path */
 const built = (path) => import(new URL(path, modules).href)
 
-await built('cli/settle-memory.js')
-const { parseCommandLine } = await built('cli/commands/index.js')
-const { Sidecar } = await built('listener/sidecar.js')
-const { createLogger } = await built('telemetry/log.js')
-const { createMetrics } = await built('telemetry/metrics.js')
+await built('src/cli/settle-memory.js')
+const { parseAmong } = await built('src/cli/flags/command-parser.js')
+const { RUN } = await built('src/cli/commands/run.js')
+const { Sidecar } = await built('src/listener/sidecar.js')
+const { createLogger } = await built('src/telemetry/log.js')
+const { createMetrics } = await built('src/telemetry/metrics.js')
 
 const nothing = () => undefined
 const off = {
@@ -30,7 +31,7 @@ const off = {
   guardTripped: nothing,
 }
 
-const { request } = parseCommandLine(['run', ...flags], {}, '0.0.0')
+const { request } = parseAmong([RUN], ['run', ...flags], {}, '0.0.0')
 const logger = createLogger({ level: request.logLevel, format: request.logFormat })
 const telemetry = metrics === 'off' ? off : createMetrics({ version: '0.0.0' })
 const sidecar = new Sidecar(request, telemetry, logger)

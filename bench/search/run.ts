@@ -1,15 +1,15 @@
 // Counts the runs after which a genetic search is as exact as Squall's, on simulated targets.
 import { seededRandom } from '../../src/base/seeded-random.ts'
-import { magnitudeAt } from '../../src/lab/search/range.ts'
-import { sum } from '../../src/lab/search/sequential-test.ts'
-import { search, search2 } from '../../test/lab/search/searched.ts'
+import { magnitudeAt } from '../../packages/experiments/src/search/range.ts'
+import { sum } from '../../packages/experiments/src/search/sequential-test.ts'
+import { search, search2 } from '../../packages/experiments/test/search/searched.ts'
 import {
   type System,
   type System2,
   SYSTEMS,
   SYSTEMS2,
   trueLimit,
-} from '../../test/lab/search/systems.ts'
+} from '../../packages/experiments/test/search/systems.ts'
 import { geneticSearch } from './genetic-search.ts'
 
 const SEARCHES = 100

@@ -20,10 +20,14 @@ const AREAS = [
     ['format', 'tests', 'docs'],
   ],
   [/^bench\//, 'benchmarks', ['format', 'lint', 'types', 'tests']],
-  [/^(src\/admin\/page|src\/lab\/report)\//, 'pages', [...CODE, 'browser', 'slow', 'package']],
-  [/^src\/lab\/(top|tap)\//, 'terminal pages', [...CODE, 'terminal', 'package']],
   [
-    /^src\/(lab|cli\/(experiment|mcp|policy|load|search|stdio\/control))\//,
+    /^(src\/admin\/page|packages\/experiments\/src\/report)\//,
+    'pages',
+    [...CODE, 'browser', 'slow', 'package'],
+  ],
+  [/^packages\/tools\//, 'views in a terminal', [...CODE, 'terminal', 'package']],
+  [
+    /^packages\/experiments\//,
     'experiments',
     [
       ...CODE,
@@ -38,7 +42,7 @@ const AREAS = [
     ],
   ],
   [
-    /^(src\/(cluster|cli\/(kube|inject|attach|webhook|redirect))|deploy\/(chart|manifests))\//,
+    /^(packages\/kubernetes|deploy\/(chart|manifests))\//,
     'Kubernetes',
     [...CODE, 'slow', 'pod', 'api-server', 'prometheus', 'terminal', 'package'],
   ],
@@ -67,7 +71,7 @@ export function changedSince(commit) {
 
 /** Returns what a path can break: the name of its area and the parts, or `undefined` for everything. */
 function areaOf(path, exists) {
-  if (path.endsWith('.test.ts') && path.startsWith('test/') && exists(path)) {
+  if (path.endsWith('.test.ts') && exists(path)) {
     const part = partOf(path)
     return { area: `tests of ${part}`, parts: part === FAST ? CODE : [...CODE, part] }
   }

@@ -11,10 +11,16 @@ export const FAST = 'tests'
 
 /** Returns the paths of all test files, relative to the project. */
 export function allTestFiles() {
-  return readdirSync(`${ROOT}test`, { recursive: true, encoding: 'utf8' })
-    .filter((path) => path.endsWith('.test.ts'))
-    .map((path) => `test/${path}`)
-    .sort()
+  const directories = [
+    'test',
+    ...readdirSync(`${ROOT}packages`).map((name) => `packages/${name}/test`),
+  ]
+  const all = directories.flatMap((directory) =>
+    readdirSync(`${ROOT}${directory}`, { recursive: true, encoding: 'utf8' }).map(
+      (path) => `${directory}/${path}`,
+    ),
+  )
+  return all.filter((path) => path.endsWith('.test.ts')).sort()
 }
 
 /** Returns the part that a test file belongs to. */

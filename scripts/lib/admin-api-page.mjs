@@ -2,8 +2,8 @@ import { cell, GENERATED, table } from './markdown.mjs'
 
 /** The reference of the admin API, from its contract in the code. */
 export async function adminApiPage(built) {
-  const { API, OTHER_PATHS } = await built('admin/api.js')
-  const { SCHEMAS } = await built('admin/api-schemas.js')
+  const { API, OTHER_PATHS } = await built('src/admin/contract/api.js')
+  const { SCHEMAS } = await built('src/admin/contract/api-schemas.js')
   const all = [...Object.values(API), ...Object.values(OTHER_PATHS)]
   const list = all.map(({ path, method, summary, open }) => [
     `\`${path}\``,

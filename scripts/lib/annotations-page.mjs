@@ -2,7 +2,7 @@ import { cell, GENERATED, table } from './markdown.mjs'
 
 /** The reference of all annotations, from their table in the code. */
 export async function annotationsPage(built) {
-  const { ANNOTATIONS } = await built('cluster/injector/annotations.js')
+  const { ANNOTATIONS } = await built('packages/kubernetes/src/injector/annotations.js')
   const forPods = ANNOTATIONS.filter(({ targets }) => targets.includes('pod'))
   const forNamespaces = ANNOTATIONS.filter(({ targets }) => !targets.includes('pod'))
   return `${GENERATED}

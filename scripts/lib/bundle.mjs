@@ -13,12 +13,16 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 export async function bundle(own) {
   const { output } = await build({
     input: {
-      'cli/main': `${own}js/cli/main.js`,
-      'library/index': `${own}js/cli/library/index.js`,
-      'rules/file/parse-worker': `${own}js/rules/file/parse-worker.js`,
+      'cli/main': `${own}js/src/cli/main.js`,
+      'library/index': `${own}js/src/sidecar/create-squall.js`,
+      'rules/file/parse-worker': `${own}js/src/rules/file/parse-worker.js`,
     },
     cwd: own,
     platform: 'node',
+    // A door only passes names on: what nobody imports by it is not loaded with it.
+    treeshake: {
+      moduleSideEffects: [{ test: /\/src\/(?:[a-z]+\/){0,2}index\.js$/, sideEffects: false }],
+    },
     // Optional, or needed by few commands.
     external: [/^@modelcontextprotocol\/(?:client|sdk)(?:\/|$)/, /^ajv/, /^undici/],
     output: {
@@ -42,10 +46,26 @@ export async function bundle(own) {
     join(own, 'js', 'packages.json'),
     JSON.stringify(packages.map(({ name, version }) => `${name}@${version}`)),
   )
+  await writeFile(join(own, 'js', 'sidecar-files.txt'), `${sidecarFiles(chunks).join('\n')}\n`)
   // Which modules are in which file, for tests of what is loaded when.
   const contents = chunks.map(({ fileName, moduleIds }) => [
     fileName,
     moduleIds.map((id) => relative(ROOT, id).replace(relative(ROOT, own), 'build')),
   ])
   await writeFile(join(own, 'js', 'chunks.json'), JSON.stringify(Object.fromEntries(contents)))
+}
+
+/** The commands of a package: pods load one of them at most, by itself. */
+const PACKAGE = /\/packages\/[a-z]+\/src\/commands\/index\.js$/
+
+/** Returns the files of `dist` that the image of the sidecar has: those that pods can load. */
+function sidecarFiles(chunks) {
+  const byName = new Map(chunks.map((chunk) => [chunk.fileName, chunk]))
+  const found = new Set(['rules/file/parse-worker.js', 'cli/main.js'])
+  for (const name of found) {
+    const { imports, dynamicImports } = byName.get(name)
+    const later = dynamicImports.filter((each) => !PACKAGE.test(byName.get(each)?.facadeModuleId))
+    for (const each of [...imports, ...later]) if (byName.has(each)) found.add(each)
+  }
+  return [...found, 'package.json', 'third-party-notices.txt'].sort()
 }

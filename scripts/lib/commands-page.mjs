@@ -4,9 +4,10 @@ import { cell, GENERATED, table } from './markdown.mjs'
  * The reference of all commands but run, which has a page of its own, from their list in the code.
  */
 export async function commandsPage(built) {
-  const { COMMANDS } = await built('cli/commands/index.js')
-  const { envName } = await built('cli/flags/flag.js')
-  const others = COMMANDS.filter(({ name }) => name !== 'run')
+  const { allCommands } = await built('src/cli/squall.js')
+  const commands = await allCommands()
+  const { envName } = await built('src/base/flags/flag.js')
+  const others = commands.filter(({ name }) => name !== 'run')
   const rows = others.map(({ name, description }) => [
     `[\`squall ${name}\`](#${anchor(name)})`,
     cell(description),

@@ -6,24 +6,51 @@ import { sharedSchema, withoutSizes } from './shared-schema.mjs'
 /** Errors with the value and the node that they are about, for messages. */
 const DESCRIBED = { allErrors: true, verbose: true, strict: true, allowUnionTypes: true }
 
+/** The checks of schemas. */
+const CHECKS = [
+  'admin',
+  'baseline',
+  'calls',
+  'change',
+  'experiment',
+  'history',
+  'plan',
+  'policy',
+  'result',
+  'rules',
+  'settings',
+]
+
 /** Compiles the schemas of files with ajv: `js` in a directory has the schemas, `checks` gets the checks, imported as `#checks/*`. */
 export async function compileSchemas(own) {
   const built = (path) => import(`${own}js/${path}`)
-  const { FAULTS } = await built('filters/index.js')
-  // The schema of the settings reads the names.
   await mkdir(`${own}checks`, { recursive: true })
+  // Modules that use checks are loaded with the schemas, before there are any.
+  for (const name of CHECKS) {
+    await writeFile(
+      `${own}checks/${name}.js`,
+      'export const schema = {}, makeCheck = () => () => true\n',
+    )
+  }
+  const { FAULTS } = await built('src/filters/index.js')
+  // The schema of the settings reads the names.
   const names = JSON.stringify(FAULTS.map(({ name }) => name))
   await writeFile(`${own}checks/fault-names.js`, `export const FAULT_NAMES = ${names}\n`)
-  const { FORMATS } = await built('rules/file/formats.js')
-  const { SCHEMAS } = await built('admin/api-schemas.js')
-  const { SETTINGS_SCHEMA } = await built('cluster/injector/settings-schema.js')
-  const { BASELINE_SCHEMA, CALLS_SCHEMA } = await built('lab/load/file-schemas.js')
-  const { RESULT_SCHEMA } = await built('lab/load/results/result-schema.js')
-  const { HISTORY_SCHEMA, STORED_SCHEMA } = await built('lab/experiment/experiment-result.js')
-  const { planJsonSchema } = await built('lab/experiment/plan-schema.js')
-  const { policyJsonSchema } = await built('lab/policy/policy-schema.js')
-  const { rulesJsonSchema } = await built('rules/file/schema.js')
+  const { FORMATS } = await built('src/rules/file/formats.js')
+  const { SCHEMAS } = await built('src/admin/contract/api-schemas.js')
+  const { SETTINGS_SCHEMA } = await built('packages/kubernetes/src/injector/settings-schema.js')
+  const { BASELINE_SCHEMA, CALLS_SCHEMA } = await built(
+    'packages/experiments/src/load/file-schemas.js',
+  )
+  const { RESULT_SCHEMA } = await built('packages/experiments/src/load/results/result-schema.js')
+  const { HISTORY_SCHEMA, STORED_SCHEMA } = await built(
+    'packages/experiments/src/experiment/experiment-result.js',
+  )
+  const { planJsonSchema } = await built('packages/experiments/src/experiment/plan-schema.js')
+  const { policyJsonSchema } = await built('packages/experiments/src/policy/policy-schema.js')
+  const { rulesJsonSchema } = await built('src/rules/file/schema.js')
   const write = async (name, schema, options) => {
+    if (!CHECKS.includes(name)) throw new Error(`add ${name} to CHECKS`)
     await writeFile(
       `${own}checks/${name}.js`,
       checkOf(schema, { ...options, formats: formatsOf(FORMATS) }),

@@ -2,8 +2,8 @@ import { cell, GENERATED, table } from './markdown.mjs'
 
 /** The reference of all flags, from their table in the code. */
 export async function flagsPage(built) {
-  const { envName, namedFlags } = await built('cli/flags/flag.js')
-  const { RUN_FLAGS } = await built('cli/run/run-options.js')
+  const { envName, namedFlags } = await built('src/base/flags/flag.js')
+  const { RUN_FLAGS } = await built('src/sidecar/run-options.js')
   const groups = new Map()
   for (const flag of namedFlags(RUN_FLAGS)) {
     groups.set(flag.group, [...(groups.get(flag.group) ?? []), flag])

@@ -2,8 +2,8 @@ import { cell, GENERATED, table } from './markdown.mjs'
 
 /** The reference of imports, from the declared fields of each format. */
 export async function importPage(built) {
-  const { CONVERTERS } = await built('rules/import/import.js')
-  const { FORMATS } = await built('rules/import/formats.js')
+  const { CONVERTERS } = await built('src/rules/import/import.js')
+  const { FORMATS } = await built('src/rules/import/formats.js')
   return `${GENERATED}
 
 # Import from other tools

@@ -2,9 +2,9 @@ import { cell, GENERATED, table } from './markdown.mjs'
 
 /** The reference of all metrics, from their table in the code. */
 export async function metricsPage(built) {
-  const { LABELS } = await built('telemetry/metric-labels.js')
-  const { METRICS } = await built('telemetry/metric-table.js')
-  const { sizeText } = await built('base/units.js')
+  const { LABELS } = await built('src/telemetry/metric-labels.js')
+  const { METRICS } = await built('src/telemetry/metric-table.js')
+  const { sizeText } = await built('src/base/units.js')
   const metrics = METRICS.map(({ name, type, labels, help, buckets }) => {
     const show = name.endsWith('_bytes') ? sizeText : seconds
     const range = buckets === undefined ? '' : ` Buckets: ${buckets.map(show).join(', ')}.`

@@ -70,10 +70,10 @@ export const PLANTS = [
   {
     name: 'probe-not-rewritten',
     fault: 'probes of a second port reach the faults',
-    file: 'src/cluster/injector/rewrite-probes.ts',
+    file: 'packages/kubernetes/src/injector/rewrite-probes.ts',
     from: '!ports.some(({ number }) => number === aim.number)) continue\n    const key',
     to: 'ports[0]?.number !== aim.number) continue\n    const key',
-    tests: ['test/cluster/injector/rewrite-probes.test.ts'],
+    tests: ['packages/kubernetes/test/injector/rewrite-probes.test.ts'],
   },
   {
     name: 'event-lost',
@@ -126,10 +126,10 @@ export const PLANTS = [
   {
     name: 'armed-expiry-ignored',
     fault: 'a rule of an experiment that dies acts until its own later end',
-    file: 'src/lab/experiment/armed-rules.ts',
+    file: 'packages/experiments/src/experiment/armed-rules.ts',
     from: 'Math.min(until, readInstant(own) ?? until)',
     to: '(readInstant(own) ?? until)',
-    tests: ['test/lab/experiment/read-plan.test.ts'],
+    tests: ['packages/experiments/test/experiment/read-plan.test.ts'],
   },
   {
     name: 'exit-code-of-validate',
@@ -142,10 +142,10 @@ export const PLANTS = [
   {
     name: 'exit-code-of-experiment',
     fault: '`squall experiment run` exits with 0 when the experiment is inconclusive',
-    file: 'src/cli/experiment/run.ts',
+    file: 'packages/experiments/src/runs/run.ts',
     from: "return result.verdict === 'passed' ? 0 : FAILED",
     to: "return result.verdict === 'failed' ? FAILED : 0",
-    tests: ['test/lab/experiment/exit-code.test.ts'],
+    tests: ['packages/experiments/test/experiment/exit-code.test.ts'],
   },
   {
     name: 'origin-real',

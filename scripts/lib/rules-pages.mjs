@@ -2,9 +2,9 @@ import { cell, GENERATED, table } from './markdown.mjs'
 
 /** The reference of the rules file, from its schema in the code: all keys and faults. */
 export async function rulesPage(built) {
-  const { FAULTS } = await built('filters/index.js')
-  const { FORMATS } = await built('rules/file/formats.js')
-  const { rulesJsonSchema } = await built('rules/file/schema.js')
+  const { FAULTS } = await built('src/filters/index.js')
+  const { FORMATS } = await built('src/rules/file/formats.js')
+  const { rulesJsonSchema } = await built('src/rules/file/schema.js')
   const root = rulesJsonSchema()
   const { rule, match, headerValue, value } = root.definitions
   const operators = (node) => node?.anyOf?.find((branch) => branch.properties !== undefined) ?? {}
@@ -60,19 +60,19 @@ export async function rulesPage(built) {
 
 /** The JSON Schema of rules files, as the program prints it. */
 export async function rulesSchema(built) {
-  const { rulesSchemaText } = await built('rules/file/schema.js')
+  const { rulesSchemaText } = await built('src/rules/file/schema.js')
   return rulesSchemaText()
 }
 
 /** The JSON Schema of the plans of experiments, as the program prints it. */
 export async function experimentSchema(built) {
-  const { planSchemaText } = await built('lab/experiment/plan-schema.js')
+  const { planSchemaText } = await built('packages/experiments/src/experiment/plan-schema.js')
   return planSchemaText()
 }
 
 /** The JSON Schema of policies, as the program prints it. */
 export async function policySchema(built) {
-  const { policySchemaText } = await built('lab/policy/policy-schema.js')
+  const { policySchemaText } = await built('packages/experiments/src/policy/policy-schema.js')
   return policySchemaText()
 }
 

@@ -1,4 +1,4 @@
-import type { Endpoint, Failure, ResponseOf } from './api.ts'
+import type { Endpoint, Failure, ResponseOf } from './contract/api.ts'
 
 export interface AdminResponse {
   readonly status: number

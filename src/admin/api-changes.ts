@@ -5,8 +5,8 @@ import type { DisarmedBy } from '../rules/guard/arming.ts'
 import type { ActiveRules } from '../rules/watch/active-rules.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { type AdminResponse, apiResponse, rejection } from './admin-response.ts'
-import { API } from './api.ts'
-import type { SCHEMAS } from './api-schemas.ts'
+import { API } from './contract/api.ts'
+import type { SCHEMAS } from './contract/api-schemas.ts'
 import { showArming } from './api-show.ts'
 
 export interface ChangeParts {

@@ -19,7 +19,7 @@ import type {
   Reload as ShownReload,
   Rule,
   Rules,
-} from './api.ts'
+} from './contract/api.ts'
 
 // The JSON of the API, made from what runs.
 

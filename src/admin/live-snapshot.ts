@@ -1,7 +1,7 @@
 import type { RecentFault, RecentFaults } from '../listener/faults/fault-report.ts'
 import type { ActiveRules } from '../rules/watch/active-rules.ts'
 import type { Durations, ToolSample, ToolsSource } from '../telemetry/tool-sample.ts'
-import type { LiveEvent } from './api.ts'
+import type { LiveEvent } from './contract/api.ts'
 import type { ErrorSamples } from '../telemetry/error-samples.ts'
 import { isoTime, showErrors, showFault, showRules } from './api-show.ts'
 import type { EventSource } from './event-streams.ts'

@@ -5,7 +5,7 @@ import { acceptsType } from '../http/accept.ts'
 import type { Exposition } from '../telemetry/metrics.ts'
 import { type AdminResponse, jsonResponse } from './admin-response.ts'
 import type { Guard } from './guards.ts'
-import { API, type Endpoint, OTHER_PATHS, type ResponseOf } from './api.ts'
+import { API, type Endpoint, OTHER_PATHS, type ResponseOf } from './contract/api.ts'
 import type { ChangeRequest } from './api-changes.ts'
 
 const OPENMETRICS = 'application/openmetrics-text'

@@ -7,9 +7,9 @@ import { toolOf } from '../mcp/call.ts'
 import { shownClient, traceId } from '../telemetry/call-line.ts'
 import type { ShownIds } from '../telemetry/shown-ids.ts'
 import type { TaskCounts } from '../telemetry/task-counts.ts'
-import type { Tasks, VerdictLine } from './api.ts'
-import { globs, type LineFilter, parseFilter, words } from './call-filter.ts'
-import { MAX_SERIES, verdictQuery } from './task-schemas.ts'
+import type { Tasks, VerdictLine } from './contract/api.ts'
+import { globs, type LineFilter, parseFilter, words } from './contract/call-filter.ts'
+import { MAX_SERIES, verdictQuery } from './contract/task-schemas.ts'
 
 /** The agents that the admin port shows. */
 export interface AgentSource {

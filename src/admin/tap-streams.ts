@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { type AdminResponse, jsonResponse, rejection } from './admin-response.ts'
-import { CallFilterError, type LineFilter } from './call-filter.ts'
+import { CallFilterError, type LineFilter } from './contract/call-filter.ts'
 import { STREAM_HEAD } from './event-streams.ts'
 
 const MAX_TAPS = 16

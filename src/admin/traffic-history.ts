@@ -1,7 +1,7 @@
 import type { Origin } from '../mcp/call.ts'
 import { noCounts, ORIGINS } from '../telemetry/outcome-index.ts'
 import type { ToolSample, ToolsSource } from '../telemetry/tool-sample.ts'
-import type { History } from './api.ts'
+import type { History } from './contract/api.ts'
 import { bucketQuantile, LatencyWindow, newer } from './live-snapshot.ts'
 
 /** Columns of a point, in the order in which they are stored. */

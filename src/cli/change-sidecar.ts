@@ -1,5 +1,5 @@
 import { asStarted } from '../base/started-as.ts'
-import { type AdminEndpoint, endpointText } from '../lab/top/sidecar-view.ts'
+import { type AdminEndpoint, endpointText } from '../admin/contract/endpoint.ts'
 
 /** A change of the state of a sidecar. */
 export interface SidecarChange {
@@ -23,8 +23,8 @@ export async function changeSidecar(
   endpoint: AdminEndpoint,
   { what, token, reason, timeout }: SidecarChange,
 ): Promise<SidecarOutcome> {
-  const { AdminError, askAdmin } = await import('../admin/api-client.ts')
-  const { API } = await import('../admin/api.ts')
+  const { AdminError, askAdmin } = await import('../admin/contract/api-client.ts')
+  const { API } = await import('../admin/contract/api.ts')
   const address = endpointText(endpoint)
   const body = what === 'disarm' ? { body: { reason } } : {}
   try {

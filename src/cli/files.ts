@@ -1,9 +1,8 @@
 import { writeFile } from 'node:fs/promises'
 import { quoted } from '../base/text/foreign-text.ts'
 import { sizeText } from '../base/units.ts'
-import { LoadError } from '../lab/load/load-error.ts'
 import { readBounded } from '../base/read-bounded.ts'
-import { invalidFile } from './flags/usage-error.ts'
+import { invalidFile } from '../base/flags/usage-error.ts'
 
 /**
  * Reads a text file, `-` being standard input. `label` names the file in the `UsageError` that it
@@ -26,22 +25,6 @@ export async function readText(path: string, most: number, label: string): Promi
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
   } catch {
     throw invalidFile(`${label} is not UTF-8`, 'write it as UTF-8')
-  }
-}
-
-/** Reads and parses an input of `squall load`. Throws a `UsageError`. */
-export async function readAs<T>(
-  path: string,
-  source: string,
-  most: number,
-  parse: (text: string) => T,
-): Promise<T> {
-  const text = await readText(path, most, `${source}: ${quoted(path)}`)
-  try {
-    return parse(text)
-  } catch (error) {
-    if (!(error instanceof LoadError)) throw error
-    throw invalidFile(`${source}: ${error.wrong}`, error.fix)
   }
 }
 

@@ -2,5 +2,6 @@
 // First, because loading the rest already makes the heap grow.
 // oxlint-disable-next-line import/no-unassigned-import -- it only has to run, and first
 import './settle-memory.ts'
-// oxlint-disable-next-line import/no-unassigned-import -- it runs the program
-import './squall.ts'
+import { runProgram } from './squall.ts'
+
+runProgram()

@@ -1,22 +1,65 @@
 import { asStarted } from '../base/started-as.ts'
 import { oneLine } from '../base/text/foreign-text.ts'
-import { UsageError } from './flags/usage-error.ts'
-import { readVersion } from './version.ts'
+import { UsageError } from '../base/flags/usage-error.ts'
+import { endOfHelp, HOMES, type Home, PROGRAM } from './catalog.ts'
+import { readVersion } from '../sidecar/version.ts'
 import type { Command } from './flags/command.ts'
 
-/** Commands that pods, probes and hooks run often: each loads no other command. */
-const ALONE: Readonly<Record<string, () => Promise<readonly Command[]>>> = {
-  run: async () => [(await import('./commands/run.ts')).RUN],
-  stdio: async () => [(await import('./commands/stdio.ts')).STDIO],
-  'wait-ready': async () => [(await import('./commands/wait-ready.ts')).WAIT_READY],
-  'pre-stop': async () => [(await import('./commands/pre-stop.ts')).PRE_STOP],
-  redirect: async () => [(await import('./commands/redirect.ts')).REDIRECT],
-  attached: async () => [(await import('./commands/attached.ts')).ATTACHED],
+/** Loads the commands of each part: nothing else loads a package. */
+const LOAD: Readonly<Record<Home, () => Promise<readonly Command[]>>> = {
+  sidecar: async () => [
+    ...(await import('./commands/index.ts')).COMMANDS,
+    (await import('./commands/completion.ts')).completionCommand(allCommands),
+  ],
+  kubernetes: async () =>
+    (await import('../../packages/kubernetes/src/commands/index.ts')).COMMANDS,
+  experiments: async () =>
+    (await import('../../packages/experiments/src/commands/index.ts')).COMMANDS,
+  tools: async () => (await import('../../packages/tools/src/commands/index.ts')).COMMANDS,
 }
 
-async function commandsFor([first = '']: readonly string[]): Promise<readonly Command[]> {
-  if (Object.hasOwn(ALONE, first)) return ALONE[first]!()
-  return (await import('./commands/index.ts')).COMMANDS
+/** Commands that pods, probes and hooks run often: each loads no other command. */
+const ALONE: Readonly<Record<string, () => Promise<Command>>> = {
+  run: async () => (await import('./commands/run.ts')).RUN,
+  stdio: async () => (await import('./commands/stdio.ts')).STDIO,
+  'wait-ready': async () => (await import('./commands/wait-ready.ts')).WAIT_READY,
+  'pre-stop': async () => (await import('./commands/pre-stop.ts')).PRE_STOP,
+  redirect: async () =>
+    (await import('../../packages/kubernetes/src/commands/redirect.ts')).REDIRECT,
+  attached: async () =>
+    (await import('../../packages/kubernetes/src/commands/attached.ts')).ATTACHED,
+}
+
+/** Returns the commands of a part of the program; none where its files are not installed. */
+async function commandsOf(home: Home): Promise<readonly Command[]> {
+  try {
+    return await LOAD[home]()
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'MODULE_NOT_FOUND') throw error
+    return []
+  }
+}
+
+/** Returns the commands that are installed, in the order in which the help lists them. */
+export async function allCommands(): Promise<readonly Command[]> {
+  const words = [...HOMES.keys()]
+  const loaded = await Promise.all((Object.keys(LOAD) as Home[]).map(commandsOf))
+  const place = ({ name }: Command): number => words.indexOf(name.split(' ')[0]!)
+  return loaded.flat().toSorted((a, b) => place(a) - place(b))
+}
+
+/** Returns the commands that a command line may mean. Throws a `UsageError`. */
+export async function commandsFor([first = '']: readonly string[]): Promise<readonly Command[]> {
+  if (Object.hasOwn(ALONE, first)) return [await ALONE[first]!()]
+  const home = HOMES.get(first)
+  if (home === undefined || first === 'help') return allCommands()
+  const commands = await commandsOf(home)
+  if (commands.length > 0) return commands
+  throw new UsageError(
+    'NOT_INSTALLED',
+    `this image has no squall ${first}: it has what pods need`,
+    'use the image squall, or the npm package',
+  )
 }
 
 const FAILED = 1
@@ -28,11 +71,10 @@ async function printed([option, ...others]: readonly string[]): Promise<string |
   if (option === '--version' || option === '-v') return `${readVersion()}\n`
   if (option !== '--help' && option !== '-h') return undefined
   const { PROGRAM_HELP } = await import('./commands/program-help.ts')
-  const { endOfHelp, PROGRAM } = await import('./commands/families.ts')
   return `${PROGRAM_HELP}${endOfHelp(PROGRAM)}\n`
 }
 
-/** Runs the program; returns its exit code. */
+/** Runs the command line of the process; returns its exit code. */
 async function main(): Promise<number> {
   const args = process.argv.slice(2)
   const text = await printed(args)
@@ -55,17 +97,19 @@ function withFix(message: string): string {
   return fix < 0 ? message : `${message.slice(0, fix)}${asStarted(message.slice(fix))}`
 }
 
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  // The reader closed the pipe, as `head` does.
-  if (error.code !== 'EPIPE') throw error
-})
-
-main().then(
-  // Exiting at once would lose text that is still being written to a pipe.
-  (code) => process.stdout.write('', () => process.exit(code)),
-  (error: unknown) => {
-    const reason = error instanceof Error ? error.message : String(error)
-    process.stderr.write(`squall: ${oneLine(withFix(reason), 2_000)}\n`)
-    process.exit(error instanceof UsageError ? INVALID_USAGE : FAILED)
-  },
-)
+/** Runs the program, and ends the process. */
+export function runProgram(): void {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    // The reader closed the pipe, as `head` does.
+    if (error.code !== 'EPIPE') throw error
+  })
+  main().then(
+    // Exiting at once would lose text that is still being written to a pipe.
+    (code) => process.stdout.write('', () => process.exit(code)),
+    (error: unknown) => {
+      const reason = error instanceof Error ? error.message : String(error)
+      process.stderr.write(`squall: ${oneLine(withFix(reason), 2_000)}\n`)
+      process.exit(error instanceof UsageError ? INVALID_USAGE : FAILED)
+    },
+  )
+}

@@ -1,8 +1,8 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, it } from 'vitest'
-import { askAdmin } from '../../src/admin/api-client.ts'
-import { API } from '../../src/admin/api.ts'
+import { askAdmin } from '../../src/admin/contract/api-client.ts'
+import { API } from '../../src/admin/contract/api.ts'
 import { closers } from '../support/closers.ts'
 import { startUpstream } from '../support/upstream.ts'
 

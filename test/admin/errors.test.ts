@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http'
 import { expect, it } from 'vitest'
-import type { Errors } from '../../src/admin/api.ts'
+import type { Errors } from '../../src/admin/contract/api.ts'
 import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
 import { call } from '../support/http-call.ts'

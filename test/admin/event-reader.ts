@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
-import type { TappedCall } from '../../src/admin/api.ts'
+import type { TappedCall } from '../../src/admin/contract/api.ts'
 
 /** One event of `/api/events`, as far as tests look at it. */
 export interface ReadEvent {

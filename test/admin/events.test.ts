@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { InjectedFaultEntry } from '../../src/listener/faults/fault-report.ts'
-import type { LiveEvent } from '../../src/admin/api.ts'
+import type { LiveEvent } from '../../src/admin/contract/api.ts'
 import { OutboundCounts } from '../../src/telemetry/outbound-counts.ts'
 import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'

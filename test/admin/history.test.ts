@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { History } from '../../src/admin/api.ts'
+import type { History } from '../../src/admin/contract/api.ts'
 import { TrafficHistory } from '../../src/admin/traffic-history.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
 import type { ToolSample } from '../../src/telemetry/tool-sample.ts'

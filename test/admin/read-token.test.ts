@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { askRules, askState } from '../../src/lab/experiment/sidecar-admin.ts'
-import { topOnce } from '../../src/lab/top/top.ts'
+import { askRules, askState } from '../../packages/experiments/src/experiment/sidecar-admin.ts'
+import { topOnce } from '../../packages/tools/src/top/top.ts'
 import { askedAs } from '../support/asked-as.ts'
 import { closers } from '../support/closers.ts'
 import { RULES, TOKEN } from './api-setup.ts'

@@ -6,7 +6,7 @@
  * browsers send no `sec-fetch-site` either. What gives such a page away is its `Host` alone.
  */
 import { expect, it } from 'vitest'
-import { serveMetrics } from '../../src/lab/load/results/metrics-server.ts'
+import { serveMetrics } from '../../packages/experiments/src/load/results/metrics-server.ts'
 import { isTrustedHost } from '../../src/http/trusted-host.ts'
 import { askedAs } from '../support/asked-as.ts'
 import { closers } from '../support/closers.ts'

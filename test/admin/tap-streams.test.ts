@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { parseCallFilter } from '../../src/admin/call-filter.ts'
+import { parseCallFilter } from '../../src/admin/contract/call-filter.ts'
 import { TapStreams } from '../../src/admin/tap-streams.ts'
 import type { EndedCall } from '../../src/telemetry/call-line.ts'
 import { CallWatch } from '../../src/telemetry/call-watch.ts'

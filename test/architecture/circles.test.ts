@@ -1,21 +1,32 @@
-import { readdir, readFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { dirname, join, normalize } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
+import { sourceFiles } from './source-files.ts'
 
-const SOURCE = fileURLToPath(new URL('../../src/', import.meta.url))
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+const { paths: DOORS } = (
+  JSON.parse(await readFile(join(ROOT, 'tsconfig.json'), 'utf8')) as {
+    readonly compilerOptions: { readonly paths: Readonly<Record<string, readonly [string]>> }
+  }
+).compilerOptions
 type Graph = ReadonlyMap<string, readonly string[]>
 
-/** The imports of each file of src: of values and types, also those that are loaded later. */
+/**
+ * The imports of each file of the source: of values and types, also by doors, and those that are
+ * loaded later.
+ */
 async function imports(): Promise<Graph> {
   const graph = new Map<string, readonly string[]>()
-  for (const file of await readdir(SOURCE, { recursive: true })) {
+  for (const file of await sourceFiles()) {
     if (!/\.[jt]s$/.test(file)) continue
-    const text = await readFile(join(SOURCE, file), 'utf8')
-    const found = text.matchAll(/(?:\bfrom |^import |\bimport\()'(\.[^']+)'/gm)
+    const text = await readFile(join(ROOT, file), 'utf8')
+    const found = text.matchAll(/(?:\bfrom |^import |\bimport\()'([.#][^']+)'/gm)
     graph.set(
       file,
-      [...found].map(([, to]) => normalize(join(dirname(file), to!))),
+      [...found].map(([, to = '']) =>
+        to.startsWith('#') ? normalize(DOORS[to]?.[0] ?? to) : normalize(join(dirname(file), to)),
+      ),
     )
   }
   return graph
@@ -65,6 +76,8 @@ it('finds a circle of types, and one through a file that is loaded later', () =>
 it('no files of src import each other', async () => {
   const graph = await imports()
   expect(graph.size).toBeGreaterThan(400)
-  expect(graph.get('cli/commands/load.ts')).toContain('cli/load/load.ts')
+  expect(graph.get('packages/experiments/src/commands/load.ts')).toContain(
+    'packages/experiments/src/cli/load.ts',
+  )
   expect(circles(graph)).toEqual([])
 })

@@ -1,9 +1,10 @@
-import { readdir, readFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
+import { testSources } from './source-files.ts'
 
-const TEST = fileURLToPath(new URL('../', import.meta.url))
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const MAX_DOORS = 9
 /** Matches imports of the Node modules that can start a process or create a server. */
 const NODE_IMPORT =
@@ -21,11 +22,11 @@ interface Module {
 }
 
 const modules = new Map<string, Module>()
-for (const path of await readdir(TEST, { recursive: true })) {
+for (const path of await testSources()) {
   if (!path.endsWith('.ts')) continue
-  modules.set(path, readModule(path, await readFile(TEST + path, 'utf8')))
+  modules.set(path, readModule(path, await readFile(ROOT + path, 'utf8')))
 }
-const contributing = await readFile(join(TEST, '../CONTRIBUTING.md'), 'utf8')
+const contributing = await readFile(join(ROOT, 'CONTRIBUTING.md'), 'utf8')
 const doors = [...contributing.matchAll(/^ {2}- `(\w+)`/gm)].map(([, name]) => name!)
 
 function namesIn(list: string): readonly (readonly [name: string, local: string])[] {
@@ -99,7 +100,7 @@ it('CONTRIBUTING.md names fewer than ten doors, and test/support exports each on
     const homes = [...modules.values()].filter(({ text }) =>
       new RegExp(`^export (?:async )?(?:function|const) ${door}\\b`, 'm').test(text),
     )
-    expect(homes.map(({ path }) => dirname(path))).toEqual(['support'])
+    expect(homes.map(({ path }) => dirname(path))).toEqual(['test/support'])
   }
 })
 

@@ -1,8 +1,9 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
+import { testSources } from './source-files.ts'
 
-const TEST = fileURLToPath(new URL('../', import.meta.url))
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
 interface Rule {
   readonly what: string
@@ -25,8 +26,8 @@ const RULES: readonly Rule[] = [
       ['vi', 'spyOn(process, "exit")'].join('.'),
     ],
     unless: {
-      'faults/parses.test.ts': 'counts the calls of JSON.parse, which parses as ever',
-      'support/here.ts': 'keeps what a command in this process prints to standard output',
+      'test/faults/parses.test.ts': 'counts the calls of JSON.parse, which parses as ever',
+      'test/support/here.ts': 'keeps what a command in this process prints to standard output',
     },
   },
   {
@@ -38,9 +39,9 @@ const RULES: readonly Rule[] = [
   },
 ]
 
-const texts = readdirSync(TEST, { recursive: true, encoding: 'utf8' })
+const texts = (await testSources())
   .filter((path) => path.endsWith('.ts'))
-  .map((path) => [path, readFileSync(TEST + path, 'utf8')] as const)
+  .map((path) => [path, readFileSync(ROOT + path, 'utf8')] as const)
 
 it.each(RULES)('tests have no $what', ({ say, not, examples, unless }) => {
   for (const example of examples) expect(example).toMatch(not)

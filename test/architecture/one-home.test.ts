@@ -1,12 +1,14 @@
-import { readdir, readFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
+import { sourceFiles } from './source-files.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const texts = new Map<string, string>()
-for (const path of (await readdir(join(ROOT, 'src'), { recursive: true })).sort()) {
-  if (/\.[jt]s$/.test(path)) texts.set(path, await readFile(join(ROOT, 'src', path), 'utf8'))
+for (const path of await sourceFiles()) {
+  const name = path.replace(/^src\//, '')
+  if (/\.[jt]s$/.test(path)) texts.set(name, await readFile(join(ROOT, path), 'utf8'))
 }
 
 /** The places outside `home` where a line matches, as `file: line`. */

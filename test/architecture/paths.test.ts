@@ -21,7 +21,7 @@ async function isThere(path: string): Promise<boolean> {
 }
 
 const ROOT_PAGES = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md']
-const PATH = /`((?:src|test|docs|scripts|bench|deploy|examples)\/[\w./-]+)`/g
+const PATH = /`((?:src|packages|test|docs|scripts|bench|deploy|examples)\/[\w./-]+)`/g
 
 it('documents name files that exist', async () => {
   const pages = [...ROOT_PAGES, ...(await pagesIn('docs'))]

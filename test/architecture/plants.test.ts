@@ -22,7 +22,7 @@ it('at least ten faults can be planted, each by its own name', () => {
 
 it.each(PLANTS)('the plant $name changes one place of a source file', async (plant) => {
   const source = await readFile(join(ROOT, plant.file), 'utf8')
-  expect(plant.file).toMatch(/^src\//)
+  expect(plant.file).toMatch(/^(?:src|packages\/\w+\/src)\//)
   expect(source.split(plant.from)).toHaveLength(2)
   expect(plant.to).not.toBe(plant.from)
   for (const test of plant.tests) await access(join(ROOT, test))

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
-const DIRECTORIES = ['src', 'docs', 'examples', 'deploy', 'scripts', 'bench', '.github']
+const DIRECTORIES = ['src', 'packages', 'docs', 'examples', 'deploy', 'scripts', 'bench', '.github']
 const FILES = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md', 'package.json']
 const READ = /\.(?:[cm]?[jt]s|sh|md|ya?ml|json|tpl|txt|html)$|Dockerfile$/
 
@@ -11,7 +11,9 @@ const READ = /\.(?:[cm]?[jt]s|sh|md|ya?ml|json|tpl|txt|html)$|Dockerfile$/
 export async function textsIn(directory: string): Promise<[path: string, text: string][]> {
   const paths = (await readdir(join(ROOT, directory), { recursive: true })).sort()
   // Decisions and notes keep the words of their time.
-  const read = paths.filter((path) => READ.test(path) && !/decisions\/|notes\//.test(path))
+  const read = paths.filter(
+    (path) => READ.test(path) && !/decisions\/|notes\/|^\w+\/test\//.test(path),
+  )
   return Promise.all(
     read.map(async (path): Promise<[string, string]> => [
       `${directory}/${path}`,

@@ -1,19 +1,19 @@
-import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
 import { compare, formatList, oversized, parseList } from './sizes.ts'
+import { sourceFiles } from './source-files.ts'
 
-const SOURCE = new URL('../../src/', import.meta.url)
+const ROOT = new URL('../../', import.meta.url)
 const LIST = new URL('large-functions.txt', import.meta.url)
 const SHRINK = 'UPDATE=1 npx vitest run test/architecture/sizes.test.ts'
 const FILE_LINES = 500
 
-/** Every text file of src, with its content. */
+/** Every text file of the source, with its content. */
 async function sources(): Promise<ReadonlyMap<string, string>> {
-  const files = (await readdir(SOURCE, { recursive: true })).filter((file) => /\.\w+$/.test(file))
   return new Map(
     await Promise.all(
-      files.map(
-        async (file) => [`src/${file}`, await readFile(new URL(file, SOURCE), 'utf8')] as const,
+      (await sourceFiles()).map(
+        async (file) => [file, await readFile(new URL(file, ROOT), 'utf8')] as const,
       ),
     ),
   )

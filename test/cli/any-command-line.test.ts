@@ -1,9 +1,9 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { envName, namedFlags } from '../../src/cli/flags/flag.ts'
-import { RUN_FLAGS } from '../../src/cli/run/run-options.ts'
-import { parseCommandLine } from '../../src/cli/commands/index.ts'
-import { UsageError } from '../../src/cli/flags/usage-error.ts'
+import { envName, namedFlags } from '../../src/base/flags/flag.ts'
+import { RUN_FLAGS } from '../../src/sidecar/run-options.ts'
+import { parseCommandLine } from '../support/commands.ts'
+import { UsageError } from '../../src/base/flags/usage-error.ts'
 import { rounds } from '../support/rounds.ts'
 import { ANY_CHARACTER } from '../support/any-character.ts'
 

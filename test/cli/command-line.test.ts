@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { type Environment, namedFlags } from '../../src/cli/flags/flag.ts'
-import { RUN_FLAGS, type RunOptions } from '../../src/cli/run/run-options.ts'
-import { parseCommandLine } from '../../src/cli/commands/index.ts'
-import { UsageError } from '../../src/cli/flags/usage-error.ts'
+import { type Environment, namedFlags } from '../../src/base/flags/flag.ts'
+import { RUN_FLAGS, type RunOptions } from '../../src/sidecar/run-options.ts'
+import { parseCommandLine } from '../support/commands.ts'
+import { UsageError } from '../../src/base/flags/usage-error.ts'
 import { asked } from '../support/asked.ts'
 
 function options(args: string, env: Environment = {}): RunOptions {

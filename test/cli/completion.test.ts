@@ -1,7 +1,7 @@
 // part: slow
 import { spawnSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
-import { COMMANDS } from '../../src/cli/commands/index.ts'
+import { COMMANDS } from '../support/commands.ts'
 import { completionScript, SHELLS } from '../../src/cli/commands/completion.ts'
 import { startProgram } from '../support/program.ts'
 

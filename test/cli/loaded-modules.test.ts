@@ -68,12 +68,12 @@ it.concurrent.each(['--help', '--version'])(
   'squall %s loads no command and no parser',
   async (flag) => {
     const loaded = await loadedAtEnd(flag, [flag])
-    expect(loaded).toContain('cli/squall.js')
+    expect(loaded).toContain('src/cli/squall.js')
     const needless = [
       'commander',
-      'cli/commands/index.js',
-      'cli/commands/run.js',
-      'cli/flags/flag.js',
+      'src/cli/commands/index.js',
+      'src/cli/commands/run.js',
+      'src/base/flags/flag.js',
     ]
     expect(needless.filter((name) => loaded.has(name))).toEqual([])
   },
@@ -89,20 +89,20 @@ describe('squall run', () => {
     'loads nothing without rules that only rules, upgrades, odd responses or other commands need',
     async () => {
       const loaded = await loadedBy('without', '--engine', 'fast')
-      expect(loaded).toContain('cli/run/assemble.js')
+      expect(loaded).toContain('src/sidecar/assemble.js')
       const needless = [
         'ajv',
         'yaml',
         'http-proxy',
         'undici',
         'loaded:http2',
-        'cli/commands/index.js',
-        'cli/run/rules-engine.js',
-        'filters/index.js',
+        'src/cli/commands/index.js',
+        'src/sidecar/rules-engine.js',
+        'src/filters/index.js',
         'build/checks/rules.js',
-        'rules/file/parse.js',
-        'rules/select/plan.js',
-        'rules/watch/rules-watcher.js',
+        'src/rules/file/parse.js',
+        'src/rules/select/plan.js',
+        'src/rules/watch/rules-watcher.js',
       ].filter((name) => loaded.has(name))
       expect(needless).toEqual([])
     },
@@ -118,7 +118,7 @@ describe('squall run', () => {
     const rules = join(directory, 'rules.yaml')
     await writeFile(rules, RULES)
     const loaded = await loadedBy('with', '--rules', rules)
-    for (const name of ['yaml', 'rules/file/parse.js', 'filters/delay.js']) {
+    for (const name of ['yaml', 'src/rules/file/parse.js', 'src/filters/delay.js']) {
       expect(loaded).toContain(name)
     }
     // The build compiled the schemas.
@@ -131,16 +131,16 @@ describe('squall run', () => {
 
 describe('squall pre-stop and wait-ready', () => {
   it.concurrent.each([
-    ['pre-stop', ['--control', 'unix:/nowhere/squall.sock'], 'cli/commands/pre-stop.js'],
-    ['wait-ready', ['--ready-wait', '0s'], 'cli/commands/wait-ready.js'],
+    ['pre-stop', ['--control', 'unix:/nowhere/squall.sock'], 'src/cli/commands/pre-stop.js'],
+    ['wait-ready', ['--ready-wait', '0s'], 'src/cli/commands/wait-ready.js'],
   ])('load nothing of what serves traffic: %s', async (command, flags, own) => {
     const loaded = await loadedAtEnd(command, [command, ...flags])
     expect(loaded).toContain(own)
     const needless = [
       'pino',
       'prom-client',
-      'cli/run/assemble.js',
-      'listener/sidecar.js',
+      'src/sidecar/assemble.js',
+      'src/listener/sidecar.js',
       'cli/demo.js',
     ]
     expect(needless.filter((name) => loaded.has(name))).toEqual([])

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { UsageError } from '../../src/cli/flags/usage-error.ts'
-import type { RunOptions } from '../../src/cli/run/run-options.ts'
+import { UsageError } from '../../src/base/flags/usage-error.ts'
+import type { RunOptions } from '../../src/sidecar/run-options.ts'
 import { asked } from '../support/asked.ts'
 
 const options = (args: string): RunOptions => asked(['run', ...args.split(' ')]) as RunOptions

@@ -1,6 +1,6 @@
 import { networkInterfaces } from 'node:os'
 import { expect, test } from 'vitest'
-import type { RunOptions } from '../../src/cli/run/run-options.ts'
+import type { RunOptions } from '../../src/sidecar/run-options.ts'
 import { asked } from '../support/asked.ts'
 import { call, callMessage } from '../support/http-call.ts'
 import { responding } from '../support/http-app.ts'

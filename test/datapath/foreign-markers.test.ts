@@ -7,7 +7,7 @@
 import { gzipSync } from 'node:zlib'
 import { afterEach, expect, it } from 'vitest'
 import { SseFramer } from '../../src/mcp/sse-framer.ts'
-import { markerIn } from '../../src/lab/load/clients/markers.ts'
+import { markerIn } from '../../packages/experiments/src/load/clients/markers.ts'
 import { json, LAST_CHUNK, post, request, result, Stage, streamHead } from '../accounting/stage.ts'
 import { chunk } from '../support/raw-app.ts'
 

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { ANNOTATIONS } from '../../src/cluster/injector/annotations.ts'
+import { ANNOTATIONS } from '../../packages/kubernetes/src/injector/annotations.ts'
 
 const CHART = new URL('../../deploy/chart/', import.meta.url)
 

@@ -52,7 +52,8 @@ export const ELSEWHERE: readonly Elsewhere[] = [
   {
     page: 'docs/guides/what-the-agent-did.md',
     command: /^npx squall load /,
-    because: 'it needs a sidecar; a test in test/lab/load has one, and these gates',
+    because:
+      'it needs a sidecar; a test in packages/experiments/test/load has one, and these gates',
   },
   {
     command: /^npx squall watch/,
@@ -92,7 +93,7 @@ export const ELSEWHERE: readonly Elsewhere[] = [
   {
     page: 'docs/guides/simulate.md',
     command: /^npx squall /,
-    because: 'test/lab/simulate measures and predicts with less of both',
+    because: 'packages/experiments/test/simulate measures and predicts with less of both',
   },
   {
     page: 'docs/guides/experiments.md',
@@ -107,7 +108,7 @@ export const ELSEWHERE: readonly Elsewhere[] = [
   {
     page: 'docs/guides/agents.md',
     command: /squall (mcp|approve)/,
-    because: 'test/cli/mcp runs both, with real clients before a real sidecar',
+    because: 'packages/experiments/test/control runs both, with real clients before a real sidecar',
   },
   {
     page: 'docs/guides/policy.md',

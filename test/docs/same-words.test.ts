@@ -36,9 +36,13 @@ async function sources(...paths: readonly string[]): Promise<string> {
 }
 
 it.each([
-  ['terminal', 1, ['src/lab/top/screen', 'src/lab/report/load-table.ts']],
+  [
+    'terminal',
+    1,
+    ['packages/tools/src/top/screen', 'packages/experiments/src/report/load-table.ts'],
+  ],
   ['admin page', 2, ['src/admin/page']],
-  ['report', 3, ['src/lab/report']],
+  ['report', 3, ['packages/experiments/src/report']],
 ])('the %s shows the words of the table as whole titles', async (_where, column, paths) => {
   const shown = await sources(...paths)
   // A title is a whole string or the whole text of an element; a rate adds its unit.

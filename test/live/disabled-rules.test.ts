@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { Rules } from '../../src/admin/api.ts'
+import type { Rules } from '../../src/admin/contract/api.ts'
 import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
 import { startSquall, type RuledSquall } from '../support/squall.ts'

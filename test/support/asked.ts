@@ -1,5 +1,5 @@
-import type { Environment } from '../../src/cli/flags/flag.ts'
-import { COMMANDS, parseCommandLine } from '../../src/cli/commands/index.ts'
+import type { Environment } from '../../src/base/flags/flag.ts'
+import { COMMANDS, parseCommandLine } from './commands.ts'
 
 /** Returns the request of a command line, as its command parses it. */
 export function asked(args: readonly string[], env: Environment = {}): unknown {

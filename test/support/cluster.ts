@@ -1,6 +1,6 @@
-import type { Pod } from '../../src/cluster/injector/pod-types.ts'
-import { apiCluster } from '../cluster/kube/cluster.ts'
-import { shopCluster } from '../cluster/kube/shop.ts'
+import type { Pod } from '../../packages/kubernetes/src/injector/pod-types.ts'
+import { apiCluster } from '../../packages/kubernetes/test/kube/cluster.ts'
+import { shopCluster } from '../../packages/kubernetes/test/kube/shop.ts'
 
 /**
  * Clusters by name, or what of a cluster a test needs. Modules of real ones are loaded when one is

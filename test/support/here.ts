@@ -1,8 +1,8 @@
 import { vi } from 'vitest'
 import { oneLine } from '../../src/base/text/foreign-text.ts'
-import type { Environment } from '../../src/cli/flags/flag.ts'
-import { parseCommandLine } from '../../src/cli/commands/index.ts'
-import { UsageError } from '../../src/cli/flags/usage-error.ts'
+import type { Environment } from '../../src/base/flags/flag.ts'
+import { parseCommandLine } from './commands.ts'
+import { UsageError } from '../../src/base/flags/usage-error.ts'
 
 /** The exit code and output of a command line. */
 export interface Came {

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { createInterface } from 'node:readline'
-import { heapOption } from '../../src/cluster/injector/sidecar-resources.ts'
+import { heapOption } from '../../packages/kubernetes/src/injector/sidecar-resources.ts'
 
 /** The sidecar in its own process, so that its memory and sockets are separate from the test's. */
 export interface SidecarProcess {

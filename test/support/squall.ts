@@ -1,16 +1,16 @@
 import type { RequestListener } from 'node:http'
-import type { RunOptions } from '../../src/cli/run/run-options.ts'
-import type { KubeClient } from '../../src/cluster/kube/kube-client.ts'
-import type { WebhookOptions } from '../../src/cluster/webhook/webhook.ts'
-import { assemble, type Running } from '../../src/cli/run/assemble.ts'
+import type { RunOptions } from '../../src/sidecar/run-options.ts'
+import type { KubeClient } from '../../packages/kubernetes/src/kube/kube-client.ts'
+import type { WebhookOptions } from '../../packages/kubernetes/src/webhook/webhook.ts'
+import { assemble, type Running } from '../../src/sidecar/assemble.ts'
 import { createLogger } from '../../src/telemetry/log.ts'
 import { type Api, adminApi, type ApiSetup } from '../admin/api-setup.ts'
-import { type StagedWebhook, stagedWebhook } from '../cluster/webhook/stage.ts'
+import { type StagedWebhook, stagedWebhook } from '../../packages/kubernetes/test/webhook/stage.ts'
 import {
   type ExperimentSetup,
   type ExperimentStage,
   experimentStage,
-} from '../lab/experiment/stage.ts'
+} from '../../packages/experiments/test/experiment/stage.ts'
 import { asked } from './asked.ts'
 import { ENGINE_UNDER_TEST } from './engine.ts'
 import { eventually } from './eventually.ts'

@@ -5,7 +5,12 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { parseDocument } from 'yaml'
-import { type Agent, openAgent, propose, type ToolResult } from '../cli/mcp/agent.ts'
+import {
+  type Agent,
+  openAgent,
+  propose,
+  type ToolResult,
+} from '../../packages/experiments/test/control/agent.ts'
 import type { Open } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
 import { startProgram } from '../support/program.ts'

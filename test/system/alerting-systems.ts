@@ -1,4 +1,4 @@
-import type { Changes } from '../lab/experiment/stage.ts'
+import type { Changes } from '../../packages/experiments/test/experiment/stage.ts'
 import type { Moment } from './experiment-clock.ts'
 import { PASSED, type ScriptedSystem, system, type Wanted } from './scripted-systems.ts'
 

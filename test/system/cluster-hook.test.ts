@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createCa, issueServer } from '../../src/cluster/webhook/issue-certificate.ts'
+import { createCa, issueServer } from '../../packages/kubernetes/src/webhook/issue-certificate.ts'
 import { failing } from '../live/rules-directory.ts'
 import { certManagerKinds, certManagerSecret, hour } from './cluster/cert-manager.ts'
 import { createWithoutPause } from './cluster/creations.ts'

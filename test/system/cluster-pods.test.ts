@@ -1,6 +1,6 @@
 // part: cluster
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createCa, issueServer } from '../../src/cluster/webhook/issue-certificate.ts'
+import { createCa, issueServer } from '../../packages/kubernetes/src/webhook/issue-certificate.ts'
 import { type Installed, missingForCluster, POLL } from './cluster/installed.ts'
 import { AGENT_PORT, meshManifests } from './cluster/mesh-stand-in.ts'
 import { ASKS } from './cluster/questions.ts'

@@ -5,10 +5,13 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { PHASES } from '../../src/lab/demo/demo.ts'
-import type { IndicatorCounts, Indicators } from '../../src/lab/indicators/indicators.ts'
-import type { ErrorCount } from '../../src/lab/load/results/result.ts'
-import { integerText } from '../../src/lab/report/shown-numbers.ts'
+import { PHASES } from '../../packages/experiments/src/demo/demo.ts'
+import type {
+  IndicatorCounts,
+  Indicators,
+} from '../../packages/experiments/src/indicators/indicators.ts'
+import type { ErrorCount } from '../../packages/experiments/src/load/results/result.ts'
+import { integerText } from '../../src/base/text/shown-numbers.ts'
 import { type Program, startProgram } from '../support/program.ts'
 
 interface Row {

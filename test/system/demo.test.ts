@@ -3,9 +3,9 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { PHASES } from '../../src/lab/demo/demo.ts'
-import type { LoadResult } from '../../src/lab/load/results/result.ts'
-import { endingsOf, toolEndings } from '../../src/lab/report/endings.ts'
+import { PHASES } from '../../packages/experiments/src/demo/demo.ts'
+import type { LoadResult } from '../../packages/experiments/src/load/results/result.ts'
+import { endingsOf, toolEndings } from '../../packages/experiments/src/report/endings.ts'
 import { startProgram, type Finished } from '../support/program.ts'
 
 let directory: string

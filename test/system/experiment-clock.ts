@@ -1,4 +1,4 @@
-import type { ExperimentEvent } from '../../src/lab/experiment/context.ts'
+import type { ExperimentEvent } from '../../packages/experiments/src/experiment/context.ts'
 
 /** The moment of an experiment at which a call comes. */
 export interface Moment {

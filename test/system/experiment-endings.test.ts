@@ -1,8 +1,8 @@
 // part: experiments
 import { writeFile } from 'node:fs/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { ExperimentEvent } from '../../src/lab/experiment/context.ts'
-import type { ExperimentStage } from '../lab/experiment/stage.ts'
+import type { ExperimentEvent } from '../../packages/experiments/src/experiment/context.ts'
+import type { ExperimentStage } from '../../packages/experiments/test/experiment/stage.ts'
 import type { Step } from '../support/scripted-server.ts'
 import { startSquall } from '../support/squall.ts'
 

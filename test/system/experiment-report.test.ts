@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import { type Browser, type BrowserPage, startBrowser } from '../support/browser.ts'
 import { startProgram } from '../support/program.ts'
 import { startSquall } from '../support/squall.ts'
-import type { ExperimentStage } from '../lab/experiment/stage.ts'
+import type { ExperimentStage } from '../../packages/experiments/test/experiment/stage.ts'
 
 const PICTURES = fileURLToPath(new URL('../../build/experiment-report/', import.meta.url))
 const WIDE = [1280, 900] as const

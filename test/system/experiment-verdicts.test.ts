@@ -1,9 +1,9 @@
 // part: experiments
 import { writeFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
-import type { ExperimentEvent } from '../../src/lab/experiment/context.ts'
-import { FIRING, startMonitor } from '../lab/experiment/monitor.ts'
-import { type Changes, mergePlans } from '../lab/experiment/stage.ts'
+import type { ExperimentEvent } from '../../packages/experiments/src/experiment/context.ts'
+import { FIRING, startMonitor } from '../../packages/experiments/test/experiment/monitor.ts'
+import { type Changes, mergePlans } from '../../packages/experiments/test/experiment/stage.ts'
 import { startSquall } from '../support/squall.ts'
 import { againAfterStall } from '../support/stalls.ts'
 import { ALERTING } from './alerting-systems.ts'

@@ -3,10 +3,10 @@
 // series.
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { predictedBlastRadius } from '../../src/lab/indicators/indicators.ts'
-import { parseExpectation } from '../../src/lab/load/expectation.ts'
-import type { LoadResult, ToolResult } from '../../src/lab/load/results/result.ts'
-import { load } from '../lab/load/load-run.ts'
+import { predictedBlastRadius } from '../../packages/experiments/src/indicators/indicators.ts'
+import { parseExpectation } from '../../packages/experiments/src/load/expectation.ts'
+import type { LoadResult, ToolResult } from '../../packages/experiments/src/load/results/result.ts'
+import { load } from '../../packages/experiments/test/load/load-run.ts'
 import { scriptedListener } from '../support/scripted-server.ts'
 import {
   evaluatedAnew,

@@ -1,21 +1,21 @@
 // part: api-server
 import { X509Certificate } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { touchPods, writeConfigMap } from '../../src/cluster/kube/apply-rules.ts'
-import { connectKube } from '../../src/cluster/kube/connect.ts'
-import { readInjectedPod } from '../../src/cluster/kube/injected-pod.ts'
-import type { KubeClient } from '../../src/cluster/kube/kube-client.ts'
-import { isKubeError } from '../../src/cluster/kube/kube-error.ts'
+import { touchPods, writeConfigMap } from '../../packages/kubernetes/src/kube/apply-rules.ts'
+import { connectKube } from '../../packages/kubernetes/src/kube/connect.ts'
+import { readInjectedPod } from '../../packages/kubernetes/src/kube/injected-pod.ts'
+import type { KubeClient } from '../../packages/kubernetes/src/kube/kube-client.ts'
+import { isKubeError } from '../../packages/kubernetes/src/kube/kube-error.ts'
 import {
   CONFIG_MAPS,
   metadataOf,
   MUTATING_WEBHOOKS,
   PODS,
-} from '../../src/cluster/kube/resources.ts'
-import { splitPem } from '../../src/cluster/webhook/managed-secret.ts'
-import { ManagedCertificate } from '../../src/cluster/webhook/managed-certificate.ts'
-import { ServingCertificate } from '../../src/cluster/webhook/serving-certificate.ts'
-import { createWebhookMetrics } from '../../src/cluster/webhook/webhook-metrics.ts'
+} from '../../packages/kubernetes/src/kube/resources.ts'
+import { splitPem } from '../../packages/kubernetes/src/webhook/managed-secret.ts'
+import { ManagedCertificate } from '../../packages/kubernetes/src/webhook/managed-certificate.ts'
+import { ServingCertificate } from '../../packages/kubernetes/src/webhook/serving-certificate.ts'
+import { createWebhookMetrics } from '../../packages/kubernetes/src/webhook/webhook-metrics.ts'
 import { type ApiServer, apiServerMissing } from './api-server-process.ts'
 import { startCluster } from '../support/cluster.ts'
 

@@ -5,13 +5,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { injectPod } from '../../src/cluster/injector/inject-pod.ts'
-import { jsonPatch } from '../../src/cluster/injector/json-patch.ts'
-import type { Pod } from '../../src/cluster/injector/pod-types.ts'
-import { inject } from '../cli/inject/manifests.ts'
-import { contexts, pods } from '../cluster/injector/pod-arbitrary.ts'
+import { injectPod } from '../../packages/kubernetes/src/injector/inject-pod.ts'
+import { jsonPatch } from '../../packages/kubernetes/src/injector/json-patch.ts'
+import type { Pod } from '../../packages/kubernetes/src/injector/pod-types.ts'
+import { inject } from '../../packages/kubernetes/test/commands/inject/manifests.ts'
+import { contexts, pods } from '../../packages/kubernetes/test/injector/pod-arbitrary.ts'
 
-const GOLDEN = new URL('../cluster/injector/golden/', import.meta.url)
+const GOLDEN = new URL('../../packages/kubernetes/test/injector/golden/', import.meta.url)
 const PODS = 25
 
 let directory = ''

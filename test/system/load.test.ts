@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { binomialBounds } from '../../src/lab/indicators/indicators.ts'
-import type { LoadResult } from '../../src/lab/load/results/result.ts'
+import { binomialBounds } from '../../packages/experiments/src/indicators/indicators.ts'
+import type { LoadResult } from '../../packages/experiments/src/load/results/result.ts'
 import { type Program, startProgram } from '../support/program.ts'
 
 const APP = fileURLToPath(new URL('load-app.mjs', import.meta.url))

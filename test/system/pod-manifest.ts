@@ -3,10 +3,15 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { parse, parseAllDocuments, stringify } from 'yaml'
-import type { Container, Pod, PodSpec, Volume } from '../../src/cluster/injector/pod-types.ts'
-import { parseInjectorSettings } from '../../src/cluster/injector/parse-settings.ts'
-import { patched } from '../cluster/webhook/patched.ts'
-import { judge } from '../cluster/webhook/stage.ts'
+import type {
+  Container,
+  Pod,
+  PodSpec,
+  Volume,
+} from '../../packages/kubernetes/src/injector/pod-types.ts'
+import { parseInjectorSettings } from '../../packages/kubernetes/src/injector/parse-settings.ts'
+import { patched } from '../../packages/kubernetes/test/webhook/patched.ts'
+import { judge } from '../../packages/kubernetes/test/webhook/stage.ts'
 import { APP_IMAGE, SQUALL_IMAGE } from './pod-images.ts'
 import { startSquall } from '../support/squall.ts'
 

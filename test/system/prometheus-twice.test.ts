@@ -11,7 +11,12 @@ import {
   queriesOf,
 } from '../dashboards/shipped.ts'
 import { metricOf } from '../support/metric.ts'
-import { ASK, judge, podOf, type StagedWebhook } from '../cluster/webhook/stage.ts'
+import {
+  ASK,
+  judge,
+  podOf,
+  type StagedWebhook,
+} from '../../packages/kubernetes/test/webhook/stage.ts'
 import { chosen } from './pictures/chosen.ts'
 import {
   evaluatedAnew,

@@ -2,9 +2,9 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import { parse } from 'yaml'
-import { CATALOG } from '../../src/lab/experiment/catalog.ts'
-import type { ExperimentResult } from '../../src/lab/experiment/experiment-result.ts'
-import { type Changes, mergePlans } from '../lab/experiment/stage.ts'
+import { CATALOG } from '../../packages/experiments/src/experiment/catalog.ts'
+import type { ExperimentResult } from '../../packages/experiments/src/experiment/experiment-result.ts'
+import { type Changes, mergePlans } from '../../packages/experiments/test/experiment/stage.ts'
 import { startProgram } from '../support/program.ts'
 
 /** The addresses in a ready plan, and those of a test. */

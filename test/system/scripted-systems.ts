@@ -1,8 +1,11 @@
 import { writeFile } from 'node:fs/promises'
 import { setTimeout } from 'node:timers/promises'
-import type { EndCode, Verdict } from '../../src/lab/experiment/experiment-result.ts'
-import type { RejectionCode } from '../../src/lab/experiment/rejection.ts'
-import type { Changes, ExperimentStage } from '../lab/experiment/stage.ts'
+import type {
+  EndCode,
+  Verdict,
+} from '../../packages/experiments/src/experiment/experiment-result.ts'
+import type { RejectionCode } from '../../packages/experiments/src/experiment/rejection.ts'
+import type { Changes, ExperimentStage } from '../../packages/experiments/test/experiment/stage.ts'
 import type { Moment } from './experiment-clock.ts'
 import type { Step } from '../support/scripted-server.ts'
 import { failing } from '../live/rules-directory.ts'

@@ -3,10 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, request } from 'node:https'
 import type { TLSSocket } from 'node:tls'
 import { expect, test } from 'vitest'
-import { splitPem } from '../../src/cluster/webhook/managed-secret.ts'
+import { splitPem } from '../../packages/kubernetes/src/webhook/managed-secret.ts'
 import { closers } from '../support/closers.ts'
 import { portOf, startProgram, type Program } from '../support/program.ts'
-import { ASK, podOf, reviewOf } from '../cluster/webhook/stage.ts'
+import { ASK, podOf, reviewOf } from '../../packages/kubernetes/test/webhook/stage.ts'
 import { startCluster } from '../support/cluster.ts'
 
 // Needs the built program and nothing more.

@@ -1,7 +1,7 @@
 // part: slow
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { assemble, type Running } from '../../src/cli/run/assemble.ts'
-import type { RunOptions } from '../../src/cli/run/run-options.ts'
+import { assemble, type Running } from '../../src/sidecar/assemble.ts'
+import type { RunOptions } from '../../src/sidecar/run-options.ts'
 import { createLogger } from '../../src/telemetry/log.ts'
 import { METRICS } from '../../src/telemetry/metric-table.ts'
 import { asked } from '../support/asked.ts'

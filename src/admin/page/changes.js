@@ -6,7 +6,7 @@ const KEY = 'squall-token'
 /**
  * Disarms and arms with the token, which stays in this tab and is never in a URL.
  *
- * @param {(changed: import('../api.ts').Changed) => void} onChange
+ * @param {(changed: import('../contract/api.ts').Changed) => void} onChange
  */
 export function listenForChanges(onChange) {
   const token = byId('token')
@@ -67,7 +67,7 @@ function remember(token) {
 /**
  * Requests a change; returns the new state, or the reason of the rejection.
  *
- * @returns {Promise<{ body?: import('../api.ts').Changed, error?: string }>}
+ * @returns {Promise<{ body?: import('../contract/api.ts').Changed, error?: string }>}
  */
 async function change(path, token, reason) {
   let response

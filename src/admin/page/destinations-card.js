@@ -13,7 +13,7 @@ export function createDestinationsCard() {
     empty: 'No dependency is configured.',
   })
   return {
-    /** @param {import('../api.ts').LiveEvent} event */
+    /** @param {import('../contract/api.ts').LiveEvent} event */
     show: ({ destinations }) => {
       byId('destinations').hidden = destinations === undefined
       if (destinations !== undefined) rows.show(destinations)
@@ -21,12 +21,12 @@ export function createDestinationsCard() {
   }
 }
 
-/** @param {NonNullable<import('../api.ts').LiveEvent['destinations']>[number]} destination */
+/** @param {NonNullable<import('../contract/api.ts').LiveEvent['destinations']>[number]} destination */
 function createRow({ destination }) {
   const cells = COLUMNS.map((column) => make('td', { class: `number ${column}` }))
   const name = make('span', { class: 'name' }, foreign(destination))
   const row = make('tr', {}, make('th', { scope: 'row' }, name), ...cells)
-  /** @param {NonNullable<import('../api.ts').LiveEvent['destinations']>[number]} now */
+  /** @param {NonNullable<import('../contract/api.ts').LiveEvent['destinations']>[number]} now */
   const update = (now) => {
     for (const [i, column] of COLUMNS.entries()) setText(cells[i], count(now[column]))
   }

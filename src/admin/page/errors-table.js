@@ -14,7 +14,7 @@ const ORIGINS = {
 
 /** Shows the errors by kind, with what they say. */
 export function createErrorsTable(filter) {
-  /** @type {import('../api.ts').Errors} */
+  /** @type {import('../contract/api.ts').Errors} */
   let errors = { total: 0, dropped: 0, errors: [] }
   let askedAt = -Infinity
   const rows = new Rows(byId('errors-rows'), {
@@ -44,7 +44,7 @@ export function createErrorsTable(filter) {
     /**
      * Asks for the errors when there are new ones, but not each time.
      *
-     * @param {import('../api.ts').LiveEvent} event
+     * @param {import('../contract/api.ts').LiveEvent} event
      */
     take: async ({ errors: { total } = errors }) => {
       const now = performance.now()
@@ -64,12 +64,12 @@ function about(kinds, { total, dropped }) {
   return `${many(total, 'error')} since the start, alike ones in one row.${shown}${gone}`
 }
 
-/** @param {import('../api.ts').ErrorKind} kind */
+/** @param {import('../contract/api.ts').ErrorKind} kind */
 function keyOf({ method, tool, outcome, origin, status, code, rule, fault }) {
   return JSON.stringify([method, tool, outcome, origin, status, code, rule, fault])
 }
 
-/** @param {import('../api.ts').ErrorKind} kind */
+/** @param {import('../contract/api.ts').ErrorKind} kind */
 function createRow({ method, tool, outcome, origin, status, code, rule, fault }) {
   const number = status ?? code
   const kind = number === undefined ? outcome : `${outcome} ${number}`
@@ -96,7 +96,7 @@ function createRow({ method, tool, outcome, origin, status, code, rule, fault })
     make('td', { class: 'time' }, last),
   )
   let before = ''
-  /** @param {import('../api.ts').ErrorKind} now */
+  /** @param {import('../contract/api.ts').ErrorKind} now */
   const update = (now) => {
     setText(number_, count(now.count))
     setText(last, moment(now.last))
@@ -110,12 +110,12 @@ function createRow({ method, tool, outcome, origin, status, code, rule, fault })
   return { row, update }
 }
 
-/** @param {import('../api.ts').ErrorKind['samples'][number] | undefined} sample */
+/** @param {import('../contract/api.ts').ErrorKind['samples'][number] | undefined} sample */
 function said(sample) {
   return sample?.message === undefined ? 'No message' : foreign(sample.message, 250)
 }
 
-/** @param {import('../api.ts').ErrorKind['samples'][number]} sample */
+/** @param {import('../contract/api.ts').ErrorKind['samples'][number]} sample */
 function showSample(sample) {
   const { at, client, session, id, trace } = sample
   const facts = [

@@ -8,7 +8,7 @@ const SHOWN = 50
 
 /** Shows the last injected faults, newest first. */
 export function createFaultsTable(filter) {
-  /** @type {(import('../api.ts').Fault & { number: number })[]} */
+  /** @type {(import('../contract/api.ts').Fault & { number: number })[]} */
   let faults = []
   let total = 0
   const rows = new Rows(byId('faults-rows'), {
@@ -39,7 +39,7 @@ export function createFaultsTable(filter) {
     /**
      * Keeps new faults, also while the page is paused.
      *
-     * @param {import('../api.ts').LiveEvent} event
+     * @param {import('../contract/api.ts').LiveEvent} event
      */
     take: ({ faults: { whole, total: all, faults: fresh } }) => {
       const numbered = fresh.map((fault, i) => ({ ...fault, number: all - i }))
@@ -50,7 +50,7 @@ export function createFaultsTable(filter) {
   }
 }
 
-/** @param {import('../api.ts').Fault} fault */
+/** @param {import('../contract/api.ts').Fault} fault */
 function createRow({ at, rule, fault, tool, method, id, session, effect, delayMs }) {
   const called = tool ?? method
   const markers = [

@@ -16,7 +16,7 @@ export class Traffic {
   /**
    * Replaces all points up to the last one that the sidecar has kept.
    *
-   * @param {import('../api.ts').History} history
+   * @param {import('../contract/api.ts').History} history
    */
   take({ at, series }) {
     const last = at.at(-1) ?? 0
@@ -43,7 +43,7 @@ export class Traffic {
   /**
    * Adds a point.
    *
-   * @param {import('../api.ts').LiveEvent} event
+   * @param {import('../contract/api.ts').LiveEvent} event
    * @returns {boolean} whether the process is the same as before
    */
   add({ at, tools, latency }) {
@@ -95,7 +95,7 @@ function pointOf(columns, i) {
   return Object.fromEntries(COLUMNS.map((name) => [name, columns[name][i] ?? null]))
 }
 
-/** @param {readonly import('../api.ts').Tool[]} tools */
+/** @param {readonly import('../contract/api.ts').Tool[]} tools */
 function total(tools, latency) {
   const sum = (part, origin) => tools.reduce((all, tool) => all + tool[part][origin], 0)
   const sums = (part) => Object.fromEntries(ORIGINS.map((origin) => [origin, sum(part, origin)]))
@@ -103,8 +103,8 @@ function total(tools, latency) {
 }
 
 /**
- * @param {import('../api.ts').Tool} before
- * @param {import('../api.ts').Tool} tool
+ * @param {import('../contract/api.ts').Tool} before
+ * @param {import('../contract/api.ts').Tool} tool
  */
 function point(before, { calls, errors, client, upstream }, elapsed) {
   const perSecond = (now, then) => Math.max(0, now - (then ?? 0)) / elapsed

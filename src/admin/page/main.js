@@ -41,7 +41,7 @@ const toolSelect = byId('tool')
 const pauseButton = byId('pause')
 let paused = false
 let feed = 'waiting'
-/** @type {import('../api.ts').LiveEvent | undefined} */
+/** @type {import('../contract/api.ts').LiveEvent | undefined} */
 let newest
 
 void askHistory()
@@ -56,7 +56,7 @@ pauseButton.addEventListener('click', () => {
   if (!paused && newest !== undefined) show()
 })
 
-/** @param {import('../api.ts').LiveEvent} event */
+/** @param {import('../contract/api.ts').LiveEvent} event */
 function take(event) {
   newest = event
   if (!traffic.add(event)) void askHistory()

@@ -16,7 +16,7 @@ export function createReloadCard() {
   let before = ''
 
   return {
-    /** @param {import('../api.ts').LiveEvent} event */
+    /** @param {import('../contract/api.ts').LiveEvent} event */
     show: ({ state: { rules, lastReload } }) => {
       const result = lastReload?.result ?? 'none'
       card.dataset.result = result
@@ -33,8 +33,8 @@ export function createReloadCard() {
 }
 
 /**
- * @param {import('../api.ts').Reload | null} reload
- * @param {import('../api.ts').State['rules']} rules
+ * @param {import('../contract/api.ts').Reload | null} reload
+ * @param {import('../contract/api.ts').State['rules']} rules
  */
 function about(reload, { generation, since }) {
   if (reload === null) return 'No version of the rules was found yet.'
@@ -48,7 +48,7 @@ function about(reload, { generation, since }) {
   return `Found at ${when}, with ${many(reload.problemCount, 'error')}. ${stays}`
 }
 
-/** @param {import('../api.ts').State['rules']} rules */
+/** @param {import('../contract/api.ts').State['rules']} rules */
 function facts({ count, generation, digest, since }) {
   return [
     ['Rules', String(count)],
@@ -58,7 +58,7 @@ function facts({ count, generation, digest, since }) {
   ]
 }
 
-/** @param {import('../api.ts').Problem} problem */
+/** @param {import('../contract/api.ts').Problem} problem */
 function showProblem({ file, line, column, path, message }) {
   const location = `${foreign(file)}:${line}:${column}`
   return make(
@@ -70,7 +70,7 @@ function showProblem({ file, line, column, path, message }) {
   )
 }
 
-/** @param {import('../api.ts').Reload | null} reload */
+/** @param {import('../contract/api.ts').Reload | null} reload */
 function more(reload) {
   const left = (reload?.problemCount ?? 0) - (reload?.problems?.length ?? 0)
   return left > 0 ? [make('li', { class: 'muted' }, `and ${many(left, 'more', 'more')}`)] : []

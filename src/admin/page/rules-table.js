@@ -23,7 +23,7 @@ const WHY_NOT = [
 
 /** Shows the rules with their counts; idle rules stand out. */
 export function createRulesTable() {
-  /** @type {import('../api.ts').LiveEvent | undefined} */
+  /** @type {import('../contract/api.ts').LiveEvent | undefined} */
   let event
   let version
   /** The text of each rule, by its key. */
@@ -60,13 +60,13 @@ export function createRulesTable() {
   const askTexts = async () => {
     const response = await fetch('api/rules').catch(() => undefined)
     if (response?.ok !== true) return
-    /** @type {import('../api.ts').Rules} */
+    /** @type {import('../contract/api.ts').Rules} */
     const { rules } = await response.json()
     texts = new Map(rules.map((rule) => [keyOf(rule), foreign(rule.text ?? '', 500)]))
     show()
   }
   return {
-    /** @param {import('../api.ts').LiveEvent} now */
+    /** @param {import('../contract/api.ts').LiveEvent} now */
     show: (now) => {
       event = now
       const { generation, digest, rules } = now.rules
@@ -81,13 +81,13 @@ export function createRulesTable() {
   }
 }
 
-/** @param {import('../api.ts').Rule} rule */
+/** @param {import('../contract/api.ts').Rule} rule */
 function keyOf({ name, builtIn, temporary, since }) {
   // Another temporary fault may have the name of an earlier one.
   return `${builtIn === true}${temporary === true ? since : ''}${name}`
 }
 
-/** @param {readonly import('../api.ts').Rule[]} rules */
+/** @param {readonly import('../contract/api.ts').Rule[]} rules */
 function about(rules, all) {
   if (rules.length === 0) return ''
   const idle = rules.filter(({ sampled, phase }) => sampled === 0 && phase !== 'disabled').length
@@ -98,7 +98,7 @@ function about(rules, all) {
   return `${text}${left} Counts are of this version of each rule.`
 }
 
-/** @param {import('../api.ts').Rule} rule */
+/** @param {import('../contract/api.ts').Rule} rule */
 function createRow({ name, faults, about: what, builtIn, temporary, dryRun }) {
   const details = [
     faults.map((fault) => foreign(fault, 40)).join(' + '),
@@ -135,7 +135,7 @@ function createRow({ name, faults, about: what, builtIn, temporary, dryRun }) {
     active,
     make('td', {}, badge, until),
   )
-  /** @param {import('../api.ts').Rule & { armed: boolean, text: string }} rule */
+  /** @param {import('../contract/api.ts').Rule & { armed: boolean, text: string }} rule */
   const update = (rule) => {
     const status = statusOf(rule)
     row.dataset.status = status.kind
@@ -152,7 +152,7 @@ function createRow({ name, faults, about: what, builtIn, temporary, dryRun }) {
   return { row, update }
 }
 
-/** @param {import('../api.ts').Rule & { armed: boolean }} rule */
+/** @param {import('../contract/api.ts').Rule & { armed: boolean }} rule */
 function statusOf({ phase, sampled, from, until, armed }) {
   if (phase === 'disabled') return { kind: 'over', text: 'Disabled in the file' }
   if (phase === 'expired') return { kind: 'over', text: `Over since ${moment(until)}` }
@@ -162,7 +162,7 @@ function statusOf({ phase, sampled, from, until, armed }) {
   return armed ? { kind: 'on', text: 'On' } : { kind: 'over', text: 'Disarmed' }
 }
 
-/** @param {import('../api.ts').Rule} rule */
+/** @param {import('../contract/api.ts').Rule} rule */
 function reasonsOf({ counts }) {
   return WHY_NOT.filter(([result]) => counts[result] > 0)
     .map(([result, word]) => `${word} ${count(counts[result])}`)

@@ -18,10 +18,10 @@ export function createStateCard() {
   const announce = byId('announce')
   let before
   let where = ''
-  /** @type {import('../api.ts').LiveEvent | undefined} */
+  /** @type {import('../contract/api.ts').LiveEvent | undefined} */
   let snapshot
 
-  /** @param {Pick<import('../api.ts').State, 'armed' | 'reasons'>} arming */
+  /** @param {Pick<import('../contract/api.ts').State, 'armed' | 'reasons'>} arming */
   const showArming = ({ armed, reasons: list }) => {
     const word = armed ? 'Armed' : 'Disarmed'
     card.dataset.armed = String(armed)
@@ -42,7 +42,7 @@ export function createStateCard() {
 
   return {
     showArming,
-    /** @param {import('../api.ts').LiveEvent} now */
+    /** @param {import('../contract/api.ts').LiveEvent} now */
     show: (now) => {
       snapshot = now
       const { state } = now
@@ -57,8 +57,8 @@ export function createStateCard() {
 }
 
 /**
- * @param {import('../api.ts').LiveEvent['state']} state
- * @param {import('../api.ts').Rules} rules
+ * @param {import('../contract/api.ts').LiveEvent['state']} state
+ * @param {import('../contract/api.ts').Rules} rules
  */
 function about({ armed, dryRun, activeFaults, maxActiveFaults }, { count }) {
   const most = maxActiveFaults === null ? '' : ` of at most ${maxActiveFaults}`
@@ -72,7 +72,7 @@ function about({ armed, dryRun, activeFaults, maxActiveFaults }, { count }) {
 /**
  * Returns what identifies this sidecar.
  *
- * @param {import('../api.ts').LiveEvent['state']} state
+ * @param {import('../contract/api.ts').LiveEvent['state']} state
  */
 function placeOf({
   pod,

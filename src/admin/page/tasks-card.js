@@ -9,7 +9,7 @@ const RESULTS = { ok: 'OK', recovered: 'Recovered', failed: 'Failed' }
 
 /** Shows tasks of agents, and what the agents did after faults and errors. */
 export function createTasksCard() {
-  /** @type {import('../api.ts').Tasks | undefined} */
+  /** @type {import('../contract/api.ts').Tasks | undefined} */
   let tasks
   let askedAt = -Infinity
   const rows = new Rows(byId('tasks-rows'), {
@@ -52,7 +52,7 @@ export function createTasksCard() {
     /**
      * Asks for the tasks where calls are grouped, but not each time.
      *
-     * @param {import('../api.ts').LiveEvent} event
+     * @param {import('../contract/api.ts').LiveEvent} event
      */
     take: async ({ tasks: open }) => {
       const now = performance.now()
@@ -65,7 +65,7 @@ export function createTasksCard() {
   }
 }
 
-/** @param {import('../api.ts').Tasks['tasks'][number]} task */
+/** @param {import('../contract/api.ts').Tasks['tasks'][number]} task */
 function createRow({ task, by }) {
   const list = make('ul', { class: 'plain' })
   const numbers = [0, 1, 2].map(() => make('td', { class: 'number' }))
@@ -84,7 +84,7 @@ function createRow({ task, by }) {
     result,
   )
   let before = ''
-  /** @param {import('../api.ts').Tasks['tasks'][number]} now */
+  /** @param {import('../contract/api.ts').Tasks['tasks'][number]} now */
   const update = (now) => {
     for (const [i, value] of [now.calls, now.retries, now.wasted].entries()) {
       setText(numbers[i], count(value))
@@ -100,7 +100,7 @@ function createRow({ task, by }) {
   return { row, update }
 }
 
-/** @param {import('../api.ts').VerdictLine} line */
+/** @param {import('../contract/api.ts').VerdictLine} line */
 function showVerdict({ faults, tool, method, verdict, retries }) {
   const times = retries > 1 ? ` (${many(retries, 'retry', 'retries')})` : ''
   return make(

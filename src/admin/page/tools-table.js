@@ -11,7 +11,7 @@ export function toolName({ tool }) {
 
 /** Shows the calls by tool, by name. */
 export function createToolsTable() {
-  /** @type {readonly import('../api.ts').Tool[]} */
+  /** @type {readonly import('../contract/api.ts').Tool[]} */
   let tools = []
   const rows = new Rows(byId('tools-rows'), {
     key,
@@ -40,7 +40,7 @@ export function createToolsTable() {
     show,
   )
   return {
-    /** @param {import('../api.ts').LiveEvent} event */
+    /** @param {import('../contract/api.ts').LiveEvent} event */
     show: (event) => {
       tools = event.tools
       show()
@@ -48,7 +48,7 @@ export function createToolsTable() {
   }
 }
 
-/** @param {import('../api.ts').Tool} tool */
+/** @param {import('../contract/api.ts').Tool} tool */
 function createRow(tool) {
   const kinds = ['', 'real', 'injected', 'injected', 'own', '', '', '']
   const cells = kinds.map((kind) => make('td', { class: `number ${kind}` }))
@@ -58,7 +58,7 @@ function createRow(tool) {
     make('th', { scope: 'row' }, make('span', { class: 'name' }, toolName(tool))),
     ...cells,
   )
-  /** @param {import('../api.ts').Tool} now */
+  /** @param {import('../contract/api.ts').Tool} now */
   const update = (now) => {
     const { errors, client, upstream } = now
     const texts = [
@@ -79,7 +79,7 @@ function createRow(tool) {
   return { row, update }
 }
 
-/** @param {import('../api.ts').Tool} tool */
+/** @param {import('../contract/api.ts').Tool} tool */
 function calls({ calls: { real, injected, squall, injected_elsewhere: elsewhere } }) {
   return real + injected + squall + elsewhere
 }

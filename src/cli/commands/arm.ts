@@ -1,10 +1,10 @@
 import { changeSidecar, type SidecarChange } from '../change-sidecar.ts'
-import { requiredAdminToken, SIDECAR_CHANGE_FLAGS } from '../flags/admin-access.ts'
+import { requiredAdminToken, SIDECAR_CHANGE_FLAGS } from '../../sidecar/flags/admin-access.ts'
 import { parseEndpoints } from '../flags/admin-endpoints.ts'
 import { type Command, defineCommand } from '../flags/command.ts'
-import { type Given, group } from '../flags/flag.ts'
-import { one } from '../flags/kinds.ts'
-import { invalidOption } from '../flags/usage-error.ts'
+import { type Given, group } from '../../base/flags/flag.ts'
+import { one } from '../../base/flags/kinds.ts'
+import { invalidOption } from '../../base/flags/usage-error.ts'
 import { printOutcomes } from '../sidecar-outcomes.ts'
 
 const MAX_REASON = 200

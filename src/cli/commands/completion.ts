@@ -1,6 +1,6 @@
 import { quoted } from '../../base/text/foreign-text.ts'
 import { type Command, defineCommand } from '../flags/command.ts'
-import { missing, UsageError } from '../flags/usage-error.ts'
+import { missing, UsageError } from '../../base/flags/usage-error.ts'
 
 /** The shells for which there is a completion script. */
 export const SHELLS = ['bash', 'zsh', 'fish'] as const
@@ -9,7 +9,7 @@ type Shell = (typeof SHELLS)[number]
 const FIX = `use one of ${SHELLS.join(', ')}`
 
 /** Declares the command that prints completion scripts for commands. */
-export function completionCommand(commands: () => readonly Command[]): Command {
+export function completionCommand(commands: () => Promise<readonly Command[]>): Command {
   return defineCommand({
     name: 'completion',
     examples: [
@@ -26,7 +26,7 @@ also with zsh, or npx squall completion fish | source`,
     fromEnvironment: false,
     parse: (_flags, { operands: [shell] }) => parseShell(shell),
     start: async (shell) => {
-      process.stdout.write(completionScript(shell, commands()))
+      process.stdout.write(completionScript(shell, await commands()))
       return 0
     },
   })

@@ -6,12 +6,12 @@ import {
   readTokenOf,
   requiredAdminToken,
   SIDECAR_CHANGE_FLAGS,
-} from '../flags/admin-access.ts'
+} from '../../sidecar/flags/admin-access.ts'
 import { parseEndpoints } from '../flags/admin-endpoints.ts'
 import { type Context, defineCommand } from '../flags/command.ts'
-import { group, type Values } from '../flags/flag.ts'
-import { many } from '../flags/kinds.ts'
-import { missing } from '../flags/usage-error.ts'
+import { group, type Values } from '../../base/flags/flag.ts'
+import { many } from '../../base/flags/kinds.ts'
+import { missing } from '../../base/flags/usage-error.ts'
 
 const SIDECARS = 'Sidecars:'
 const PAGE = 'docs/guides/one-command-faults.md'

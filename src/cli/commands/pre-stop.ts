@@ -1,9 +1,9 @@
 import { PRE_STOP_PATH } from '../../admin/control-paths.ts'
 import { askLocal } from '../ask-local.ts'
-import { parseControl } from '../flags/address.ts'
+import { parseControl } from '../../sidecar/flags/address.ts'
 import { defineCommand } from '../flags/command.ts'
-import { group } from '../flags/flag.ts'
-import { duration, one } from '../flags/kinds.ts'
+import { group } from '../../base/flags/flag.ts'
+import { duration, one } from '../../base/flags/kinds.ts'
 
 export const PRE_STOP = defineCommand({
   name: 'pre-stop',

@@ -2,11 +2,11 @@ import { once } from 'node:events'
 import type { Sidecar } from '../../listener/sidecar.ts'
 import { createLogger, isForPeople, type Logger } from '../../telemetry/log.ts'
 import { defineCommand } from '../flags/command.ts'
-import { UsageError } from '../flags/usage-error.ts'
+import { UsageError } from '../../base/flags/usage-error.ts'
 import { drainSignal, surviveOwnErrors } from '../long-running.ts'
-import type { Running } from '../run/assemble.ts'
-import { RUN_FLAGS, type RunOptions, runOptionsOf } from '../run/run-options.ts'
-import { checkTlsFiles } from '../run/run-tls.ts'
+import type { Running } from '../../sidecar/assemble.ts'
+import { RUN_FLAGS, type RunOptions, runOptionsOf } from '../../sidecar/run-options.ts'
+import { checkTlsFiles } from '../../sidecar/run-tls.ts'
 
 export const RUN = defineCommand({
   name: 'run',
@@ -33,7 +33,7 @@ async function run(options: RunOptions): Promise<number> {
   surviveOwnErrors(logger, options.strict)
   // Before the start: a supervisor may stop the sidecar as soon as the log says that it listens.
   const stop = drainSignal(logger)
-  const { assemble } = await import('../run/assemble.ts')
+  const { assemble } = await import('../../sidecar/assemble.ts')
   const started = assemble(options, logger)
   if (options.callLog !== undefined) {
     const reopen = ({ callLog }: Running): void => callLog?.reopen()

@@ -6,13 +6,13 @@ import { PipeWriter } from '../../listener/stdio/pipe-writer.ts'
 import type { ServerExit } from '../../listener/stdio/server-process.ts'
 import { boundedOutput, createLogger } from '../../telemetry/log.ts'
 import { defineCommand } from '../flags/command.ts'
-import { type Environment, readFlags, type Values } from '../flags/flag.ts'
-import { size } from '../flags/kinds.ts'
-import { invalidCombination, missing, UsageError } from '../flags/usage-error.ts'
+import { type Environment, readFlags, type Values } from '../../base/flags/flag.ts'
+import { size } from '../../base/flags/kinds.ts'
+import { invalidCombination, missing, UsageError } from '../../base/flags/usage-error.ts'
 import { surviveOwnErrors } from '../long-running.ts'
-import { RULES_FLAGS } from '../run/rules-options.ts'
-import { RUN_FLAGS, runOptionsOf } from '../run/run-options.ts'
-import { TASK_FLAGS } from '../run/task-options.ts'
+import { RULES_FLAGS } from '../../sidecar/rules-options.ts'
+import { RUN_FLAGS, runOptionsOf } from '../../sidecar/run-options.ts'
+import { TASK_FLAGS } from '../../sidecar/task-options.ts'
 
 const MIB = 1024 * 1024
 
@@ -111,7 +111,7 @@ async function stdio(options: ReturnType<typeof stdioOptionsOf>): Promise<number
   const early: NodeJS.Signals[] = []
   let forward = (signal: NodeJS.Signals): void => void early.push(signal)
   const forget = onSignals(FORWARDED, (signal) => forward(signal))
-  const { assemble } = await import('../run/assemble.ts')
+  const { assemble } = await import('../../sidecar/assemble.ts')
   const running = await assemble(options, logger).catch(startFailed)
   const { stdio: port } = running.sidecar
   if (port === undefined) return 1

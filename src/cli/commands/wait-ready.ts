@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { API } from '../../admin/api.ts'
-import { readResponse } from '../../admin/api-client.ts'
+import { API } from '../../admin/contract/api.ts'
+import { readResponse } from '../../admin/contract/api-client.ts'
 import { formatListen, type ListenAddress } from '../../http/address.ts'
 import { askLocal } from '../ask-local.ts'
-import { adminToAsk } from '../flags/address.ts'
+import { adminToAsk } from '../../sidecar/flags/address.ts'
 import { defineCommand } from '../flags/command.ts'
-import { group } from '../flags/flag.ts'
-import { duration, one, toggle } from '../flags/kinds.ts'
+import { group } from '../../base/flags/flag.ts'
+import { duration, one, toggle } from '../../base/flags/kinds.ts'
 
 export const WAIT_READY = defineCommand({
   name: 'wait-ready',

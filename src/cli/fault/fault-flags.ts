@@ -1,7 +1,16 @@
 import { MAX_DURATION_MS } from '../../base/units.ts'
-import { type Given, group, type Values } from '../flags/flag.ts'
-import { asGiven, asText, count, duration, many, one, pairs, percent } from '../flags/kinds.ts'
-import { invalidValue } from '../flags/usage-error.ts'
+import { type Given, group, type Values } from '../../base/flags/flag.ts'
+import {
+  asGiven,
+  asText,
+  count,
+  duration,
+  many,
+  one,
+  pairs,
+  percent,
+} from '../../base/flags/kinds.ts'
+import { invalidValue } from '../../base/flags/usage-error.ts'
 
 const RPC_CODE = /^-?\d{1,10}$/
 const texts = (given: readonly Given[]): readonly string[] => given.map(({ text }) => text)

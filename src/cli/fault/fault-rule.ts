@@ -1,7 +1,7 @@
 import { isRecord } from '../../base/values.ts'
 import { readYaml } from '../../rules/file/yaml-document.ts'
-import type { Given } from '../flags/flag.ts'
-import { invalidValue, missing } from '../flags/usage-error.ts'
+import type { Given } from '../../base/flags/flag.ts'
+import { invalidValue, missing } from '../../base/flags/usage-error.ts'
 import type { FaultFlags } from './fault-flags.ts'
 
 const FAULT_FORM = 'write a fault as in a rules file: reset, or "hang: { for: 30s }"'

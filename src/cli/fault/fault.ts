@@ -1,7 +1,7 @@
 import { roundedDuration } from '../../base/units.ts'
-import { AdminError, askAdmin } from '../../admin/api-client.ts'
-import { API, type Endpoint, type ResponseOf, type Rule } from '../../admin/api.ts'
-import { type AdminEndpoint, endpointText } from '../../lab/top/sidecar-view.ts'
+import { AdminError, askAdmin } from '../../admin/contract/api-client.ts'
+import { API, type Endpoint, type ResponseOf, type Rule } from '../../admin/contract/api.ts'
+import { type AdminEndpoint, endpointText } from '../../admin/contract/endpoint.ts'
 import { printOutcomes } from '../sidecar-outcomes.ts'
 
 const NO_FAULTS =

@@ -1,7 +1,13 @@
 import { quoted } from '../../base/text/foreign-text.ts'
-import type { AdminEndpoint } from '../../lab/top/sidecar-view.ts'
-import { canonicalHost, isHost, isWildcard, parsePort, splitHostPort } from './host.ts'
-import { UsageError } from './usage-error.ts'
+import type { AdminEndpoint } from '../../admin/contract/endpoint.ts'
+import {
+  canonicalHost,
+  isHost,
+  isWildcard,
+  parsePort,
+  splitHostPort,
+} from '../../base/flags/host.ts'
+import { UsageError } from '../../base/flags/usage-error.ts'
 
 const DEFAULT = '127.0.0.1:15390'
 const DEFAULT_PORT = '15390'

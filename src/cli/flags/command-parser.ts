@@ -1,9 +1,9 @@
 import { Command as Parser, CommanderError, Option } from 'commander'
 import { quoted } from '../../base/text/foreign-text.ts'
-import { endOfHelp, FAMILIES, type Family, PROGRAM, SECTIONS } from '../commands/families.ts'
-import { missing, UsageError } from './usage-error.ts'
+import { endOfHelp, FAMILIES, type Family, PROGRAM, SECTIONS } from '../catalog.ts'
+import { missing, UsageError } from '../../base/flags/usage-error.ts'
 import type { Asked, Command } from './command.ts'
-import type { Environment, NamedFlag } from './flag.ts'
+import type { Environment, NamedFlag } from '../../base/flags/flag.ts'
 
 /** Returns the parser's error as one line with a fix. */
 function commandLineError(error: CommanderError, command: string): UsageError {
@@ -78,7 +78,8 @@ export function parseAmong(
     addCommand(parent, path.at(-1)!, command, env, (ask) => (asked = ask))
   }
   for (const [section, names] of Object.entries(SECTIONS)) {
-    for (const each of program.commands) if (names.includes(each.name())) each.helpGroup(section)
+    const isIn = (each: Parser): boolean => Object.hasOwn(names, each.name())
+    for (const each of program.commands.filter(isIn)) each.helpGroup(section)
   }
   try {
     program.parse(words, { from: 'user' })

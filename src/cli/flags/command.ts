@@ -6,7 +6,7 @@ import {
   type RawFlags,
   readFlags,
   type Values,
-} from './flag.ts'
+} from '../../base/flags/flag.ts'
 
 /** The context of a command line. */
 export interface Context {

@@ -4,7 +4,7 @@ import { type HeaderLines, headerValue } from '../../http/headers.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
 import { parseMessages } from '../../mcp/json-rpc.ts'
 import { readText } from '../files.ts'
-import { invalidFile, type UsageError } from '../flags/usage-error.ts'
+import { invalidFile, type UsageError } from '../../base/flags/usage-error.ts'
 
 interface RecordedHttp {
   readonly method: string

@@ -7,7 +7,7 @@ import { parseFound } from '../../rules/file/rules-parser.ts'
 import { canAct, type RulesVersion } from '../../rules/file/rules-version.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
 import { readRulesDirectory, type Skipped } from './rules-directory.ts'
-import { invalidFile } from '../flags/usage-error.ts'
+import { invalidFile } from '../../base/flags/usage-error.ts'
 import { readBounded } from '../../base/read-bounded.ts'
 
 /** A file with its problems, and its text where it could be read. */

@@ -2,9 +2,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ManifestError, readManifest } from '../../../src/cluster/manifests/manifest.ts'
-import { readInjectorSettings } from '../../../src/cli/inject/injector-settings.ts'
-import { parseCalls } from '../../../src/lab/load/calls-file.ts'
+import { ManifestError, readManifest } from '../../../packages/kubernetes/src/manifests/manifest.ts'
+import { readInjectorSettings } from '../../../packages/kubernetes/src/cli/injector-settings.ts'
+import { parseCalls } from '../../../packages/experiments/src/load/calls-file.ts'
 import { assertShallow } from '../../../src/base/yaml/yaml-depth.ts'
 
 const flow = (depth: number): string => `a: ${'['.repeat(depth)}${']'.repeat(depth)}\n`

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { planJsonSchema } from '../../../src/lab/experiment/plan-schema.ts'
+import { planJsonSchema } from '../../../packages/experiments/src/experiment/plan-schema.ts'
 import { FAULTS } from '../../../src/filters/index.ts'
 import { FORMATS } from '../../../src/rules/file/formats.ts'
 import * as check from '#checks/rules'

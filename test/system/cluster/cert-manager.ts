@@ -1,4 +1,7 @@
-import { createCa, issueServer } from '../../../src/cluster/webhook/issue-certificate.ts'
+import {
+  createCa,
+  issueServer,
+} from '../../../packages/kubernetes/src/webhook/issue-certificate.ts'
 import { NAMESPACE } from '../helm.ts'
 
 const KINDS = ['Issuer', 'Certificate']

@@ -1,4 +1,7 @@
-import { createCa, issueServer } from '../../../src/cluster/webhook/issue-certificate.ts'
+import {
+  createCa,
+  issueServer,
+} from '../../../packages/kubernetes/src/webhook/issue-certificate.ts'
 import { APP_IMAGE } from '../pod-images.ts'
 
 const NAMESPACE = 'mesh'

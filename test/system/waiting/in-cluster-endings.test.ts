@@ -1,9 +1,13 @@
 // part: slow-nightly
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { ExperimentResult } from '../../../src/lab/experiment/experiment-result.ts'
+import type { ExperimentResult } from '../../../packages/experiments/src/experiment/experiment-result.ts'
 import { eventually } from '../../support/eventually.ts'
 import { type Program, startProgram } from '../../support/program.ts'
-import { CONFIG_MAP, podsStage, type PodsStage } from '../../lab/experiment/pods-stage.ts'
+import {
+  CONFIG_MAP,
+  podsStage,
+  type PodsStage,
+} from '../../../packages/experiments/test/experiment/pods-stage.ts'
 import {
   ACCOUNT,
   inCluster,
@@ -11,7 +15,7 @@ import {
   planFile,
   type PlayedJobs,
   playJobs,
-} from '../../lab/experiment/played-job.ts'
+} from '../../../packages/experiments/test/experiment/played-job.ts'
 
 let stage: PodsStage
 let played: PlayedJobs

@@ -1,14 +1,14 @@
 // part: slow-nightly
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { ExperimentEvent } from '../../../src/lab/experiment/context.ts'
-import type { ExperimentResult } from '../../../src/lab/experiment/experiment-result.ts'
+import type { ExperimentEvent } from '../../../packages/experiments/src/experiment/context.ts'
+import type { ExperimentResult } from '../../../packages/experiments/src/experiment/experiment-result.ts'
 import {
   during,
   NONE_YET,
   podsStage,
   type PodsStage,
   reached,
-} from '../../lab/experiment/pods-stage.ts'
+} from '../../../packages/experiments/test/experiment/pods-stage.ts'
 
 let stage: PodsStage
 let atServer: number

@@ -5,7 +5,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { eventually } from '../../support/eventually.ts'
 import { startProgram } from '../../support/program.ts'
-import { podsStage, type PodsStage } from '../../lab/experiment/pods-stage.ts'
+import {
+  podsStage,
+  type PodsStage,
+} from '../../../packages/experiments/test/experiment/pods-stage.ts'
 
 const KILLS = Number(process.env['SQUALL_TEST_KILLS'] ?? 2)
 /** The longest time from the start of the program to its death. */

@@ -1,10 +1,15 @@
 // part: slow-nightly
 import { expect, test } from 'vitest'
-import type { ExperimentEvent } from '../../../src/lab/experiment/context.ts'
+import type { ExperimentEvent } from '../../../packages/experiments/src/experiment/context.ts'
 import { closers } from '../../support/closers.ts'
 import { eventually } from '../../support/eventually.ts'
 import { againAfterStall } from '../../support/stalls.ts'
-import { CONFIG_MAP, during, podsStage, type PodsStage } from '../../lab/experiment/pods-stage.ts'
+import {
+  CONFIG_MAP,
+  during,
+  podsStage,
+  type PodsStage,
+} from '../../../packages/experiments/test/experiment/pods-stage.ts'
 
 let stage: PodsStage
 

@@ -3,9 +3,14 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { ExperimentEvent } from '../../../src/lab/experiment/context.ts'
-import { RejectedError } from '../../../src/lab/experiment/rejection.ts'
-import { CONFIG_MAP, NONE_YET, podsStage, type PodsStage } from '../../lab/experiment/pods-stage.ts'
+import type { ExperimentEvent } from '../../../packages/experiments/src/experiment/context.ts'
+import { RejectedError } from '../../../packages/experiments/src/experiment/rejection.ts'
+import {
+  CONFIG_MAP,
+  NONE_YET,
+  podsStage,
+  type PodsStage,
+} from '../../../packages/experiments/test/experiment/pods-stage.ts'
 
 let stage: PodsStage
 

@@ -2,10 +2,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { seededRandom } from '../../../src/base/seeded-random.ts'
-import { type Measurement, measurementOf } from '../../../src/lab/simulate/measured.ts'
-import type { Predicted } from '../../../src/lab/simulate/interval.ts'
-import { type Quantity, simulate } from '../../../src/lab/simulate/simulate.ts'
-import type { Changes, ExperimentStage } from '../../lab/experiment/stage.ts'
+import {
+  type Measurement,
+  measurementOf,
+} from '../../../packages/experiments/src/simulate/measured.ts'
+import type { Predicted } from '../../../packages/experiments/src/simulate/interval.ts'
+import { type Quantity, simulate } from '../../../packages/experiments/src/simulate/simulate.ts'
+import type {
+  Changes,
+  ExperimentStage,
+} from '../../../packages/experiments/test/experiment/stage.ts'
 import { startSquall } from '../../support/squall.ts'
 import { againAfterStall } from '../../support/stalls.ts'
 

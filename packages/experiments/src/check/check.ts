@@ -1,0 +1,25 @@
+import { print } from '#cli'
+import type { ClusterOptions } from '#kubernetes'
+import { type CheckGroup, checksJson, checksText } from './result.ts'
+import { checkLocal, type LocalRequest } from './local.ts'
+
+interface CheckRequest extends LocalRequest {
+  /** Undefined where no cluster is to be checked. */
+  readonly cluster: ClusterOptions | undefined
+  readonly json: boolean
+}
+
+const FAILED = 1
+
+/** Checks server, rules, sidecar and cluster; returns the exit code. */
+export async function checkCommand({ cluster, json, ...local }: CheckRequest): Promise<number> {
+  const groups: CheckGroup[] = []
+  const isLocal = [local.url, local.rules, local.admin].some((named) => named !== undefined)
+  if (isLocal || cluster === undefined) groups.push(...(await checkLocal(local)))
+  if (cluster !== undefined) {
+    groups.push(...(await (await import('./cluster.ts')).checkCluster(cluster)))
+  }
+  const ok = groups.every(({ checks }) => checks.every(({ result }) => result !== 'failed'))
+  await print(json ? checksJson(groups, ok) : checksText(groups))
+  return ok ? 0 : FAILED
+}

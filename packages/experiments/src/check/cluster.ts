@@ -1,0 +1,252 @@
+import {
+  armedText,
+  asKubeError,
+  clientFor,
+  type ClusterOptions,
+  endOf,
+  findArmedProduction,
+  isKubeError,
+  type KubeClient,
+  type Limits,
+  metadataOf,
+  MUTATING_WEBHOOKS,
+  PODS,
+  SERVICES,
+  sidecarOverview,
+  type SidecarReport,
+} from '#kubernetes'
+import { fieldsOf, isRecord, listOf, textOf, textsOf } from '#base'
+import { PRODUCTION_NAMES } from '#rules'
+import { byProblems, type Check, type CheckGroup, failed, passed, skipped } from './result.ts'
+
+/** The webhook that injects sidecars, as the chart names it. */
+const WEBHOOK = 'inject.squall.dev'
+const PAGE = 'docs/get-started/kubernetes.md'
+const LIMITS: Limits = { timeoutMs: 5_000 }
+
+/** Rights that the commands need; each list is satisfied by one of its members. */
+const RIGHTS: readonly (readonly (readonly [verb: string, resource: string])[])[] = [
+  [['list', 'pods']],
+  [['get', 'configmaps']],
+  [['patch', 'configmaps']],
+  [
+    ['get', 'pods/proxy'],
+    ['create', 'pods/portforward'],
+  ],
+  [['list', 'services']],
+]
+
+/** Checks the API server, the rights of the user, the webhook, and a namespace. */
+export async function checkCluster(options: ClusterOptions): Promise<readonly CheckGroup[]> {
+  const client = await clientFor(options)
+  const namespace = options.namespace ?? client.namespace
+  try {
+    const server = await orError('the API server responds', () => serverCheck(client))
+    if (server.some(({ result }) => result === 'failed')) {
+      return [{ group: 'cluster', checks: server }]
+    }
+    const rights = await orError('rights are given', () => rightsCheck(client, namespace))
+    const webhook = await orError('the webhook is installed', () => webhookChecks(client))
+    const production = await productionCheck(client, namespace, options.prefix)
+    const sidecars = await orError('sidecars run', () =>
+      namespaceChecks(client, namespace, options, production.fix),
+    )
+    return [
+      { group: 'cluster', checks: [...server, ...rights, ...webhook] },
+      { group: 'namespace', checks: [production, ...sidecars] },
+    ]
+  } finally {
+    await client.close()
+  }
+}
+
+/** Turns an error of the API server into a result: a missing right leaves the check out. */
+async function orError(
+  check: string,
+  run: () => Promise<readonly Check[]>,
+): Promise<readonly Check[]> {
+  try {
+    return await run()
+  } catch (error) {
+    const { message } = asKubeError(error)
+    const [found = '', ...fix] = message.split('; ')
+    const result = isKubeError(error, 'forbidden') ? skipped : failed
+    return [result(check, found, fix.join('; ') || 'check --kubeconfig and --context')]
+  }
+}
+
+async function serverCheck(client: KubeClient): Promise<readonly Check[]> {
+  const asked = { method: 'GET', path: '/version', what: 'read the version', ...LIMITS } as const
+  const version = textOf(fieldsOf(await client.request(asked))['gitVersion'])
+  return [passed('the API server responds', version ?? 'its version is not known')]
+}
+
+async function rightsCheck(client: KubeClient, namespace: string): Promise<readonly Check[]> {
+  const missing = await Promise.all(
+    RIGHTS.map(async (alternatives) => {
+      const answers = await Promise.all(alternatives.map((each) => may(client, namespace, each)))
+      return answers.includes(true) ? [] : [alternatives[0]!]
+    }),
+  )
+  const lacking = missing.flat()
+  const names = lacking.map(([verb, resource]) => `no right to ${verb} ${resource}`)
+  const rules = lacking.map(
+    ([verb, resource]) => `{ apiGroups: [""], resources: [${resource}], verbs: [${verb}] }`,
+  )
+  const fix = `give the user a Role in ${namespace} with rules: [${rules.join(', ')}]`
+  return [byProblems('rights are given', 'apply, status and stop have theirs', names, fix)]
+}
+
+async function may(
+  client: KubeClient,
+  namespace: string,
+  [verb, name]: readonly [string, string],
+): Promise<boolean> {
+  const [resource, subresource] = name.split('/')
+  const group = 'authorization.k8s.io'
+  const response = await client.request({
+    method: 'POST',
+    path: `/apis/${group}/v1/selfsubjectaccessreviews`,
+    body: {
+      apiVersion: `${group}/v1`,
+      kind: 'SelfSubjectAccessReview',
+      spec: { resourceAttributes: { namespace, verb, resource, subresource } },
+    },
+    what: 'ask for the rights of the user',
+    ...LIMITS,
+  })
+  return fieldsOf(fieldsOf(response)['status'])['allowed'] === true
+}
+
+async function webhookChecks(client: KubeClient): Promise<readonly Check[]> {
+  const check = 'the webhook is installed'
+  const configurations = await client.list({ kind: MUTATING_WEBHOOKS }, undefined, LIMITS)
+  for (const configuration of configurations) {
+    const webhook = listOf(configuration['webhooks']).find(({ name }) => name === WEBHOOK)
+    if (webhook === undefined) continue
+    const { service, caBundle } = fieldsOf(webhook['clientConfig'])
+    return [
+      passed(check, metadataOf(configuration).name),
+      certificateCheck(Buffer.from(textOf(caBundle) ?? '', 'base64').toString('utf8')),
+      ...(await orError('the webhook has ready pods', () => serviceCheck(client, service))),
+    ]
+  }
+  const fix = `install the chart: ${PAGE}; squall inject puts sidecars into manifests without it`
+  return [failed(check, `no webhook ${WEBHOOK}`, fix)]
+}
+
+/** Checks the CAs by which the API server trusts the webhook. */
+function certificateCheck(pem: string): Check {
+  const check = 'the API server trusts the certificate of the webhook'
+  const fix =
+    'read the log of the webhook; with cert-manager, check its Certificate and ca-injector'
+  const ends = (pem.match(/-----BEGIN[^]+?-----END CERTIFICATE-----/g) ?? []).map(endOf)
+  if (ends.length === 0) return failed(check, 'the webhook configuration has no CA', fix)
+  const last = new Date(Math.max(...ends)).toISOString()
+  const isValid = ends.some((end) => end > Date.now())
+  return isValid ? passed(check, `until ${last}`) : failed(check, `its CA ended ${last}`, fix)
+}
+
+async function serviceCheck(client: KubeClient, service: unknown): Promise<readonly Check[]> {
+  // A webhook by URL is outside of the cluster.
+  if (!isRecord(service)) return []
+  const check = 'the webhook has ready pods'
+  const [namespace, name] = [textOf(service['namespace']), textOf(service['name'])]
+  const found = await client.get({ kind: SERVICES, namespace, name }, LIMITS)
+  const labels = Object.entries(textsOf(fieldsOf(found['spec'])['selector']))
+  const selector = labels.map(([key, value]) => `${key}=${value}`).join(',')
+  const pods = await client.list({ kind: PODS, namespace }, selector, LIMITS)
+  const ready = pods.filter((pod) =>
+    listOf(fieldsOf(pod['status'])['conditions']).some(
+      ({ type, status }) => type === 'Ready' && status === 'True',
+    ),
+  )
+  const where = `behind the Service ${namespace}/${name}`
+  if (ready.length > 0) return [passed(check, `${ready.length} of ${pods.length} ${where}`)]
+  const fix = `see kubectl -n ${namespace} describe pods -l ${selector}; rollouts go on minutes after it responds, or at once after kubectl -n NAMESPACE annotate replicasets --all retried-at=now --overwrite`
+  return [failed(check, `none of ${pods.length} ${where}; no new pod gets a sidecar`, fix)]
+}
+
+/** Checks whether the namespace is production; its `fix` says what that prevents. */
+async function productionCheck(
+  client: KubeClient,
+  namespace: string,
+  prefix: string,
+): Promise<Check> {
+  const check = 'the namespace is not production'
+  const asked = { patterns: PRODUCTION_NAMES, environmentLabel: 'environment', prefix }
+  const one = new Map([[namespace, 1]])
+  const { found, trouble } = await findArmedProduction(client, one, asked, LIMITS)
+  const [{ why, isAllowed } = { why: undefined, isAllowed: false }] = found
+  if (why === undefined) return passed(check, trouble === undefined ? namespace : 'by its name')
+  if (isAllowed) return passed(check, `its owner allows faults: ${why}`)
+  const fix = `no pod gets a sidecar and no rule acts here, unless the owner annotates the namespace ${prefix}allow-production: "true"`
+  return skipped(check, why, fix)
+}
+
+async function namespaceChecks(
+  client: KubeClient,
+  namespace: string,
+  { selector, prefix, readToken }: ClusterOptions,
+  forbidden: string | undefined,
+): Promise<readonly Check[]> {
+  const scope = { namespace, selector, prefix, readToken }
+  const { reports, servicesTrouble } = await sidecarOverview(client, scope, {})
+  const of = (test: PodTest): readonly string[] => reports.flatMap((each) => problemOf(each, test))
+  if (reports.length === 0) {
+    const fix = forbidden ?? `annotate a pod template with ${prefix}inject: "true": ${PAGE}`
+    return [skipped('sidecars run', `no pod of ${namespace} has a sidecar`, fix)]
+  }
+  const count = `${reports.length} in ${namespace}`
+  const status = `squall status -n ${namespace} shows each`
+  const bypassed = of(({ warnings }) => (warnings.length === 0 ? undefined : warnings.join(', ')))
+  const services = 'Services lead to sidecars'
+  return [
+    byProblems(
+      'sidecars run',
+      count,
+      // A Job that has finished needs no sidecar.
+      of(({ trouble, pod }) => (pod.sidecar === 'ended' ? undefined : trouble)),
+      status,
+    ),
+    byProblems(
+      'sidecars have the rules of their ConfigMap',
+      count,
+      of(({ digest }) => (digest === 'other' ? 'has other rules' : undefined)),
+      status,
+    ),
+    byProblems(
+      'clocks agree with that of the API server',
+      count,
+      of(({ clock }) => clock),
+      'set the time of the node, as with chronyc makestep',
+    ),
+    byProblems(
+      'rules may act',
+      'armed',
+      of(({ state }) => (state === undefined || state.armed ? undefined : armedText(state))),
+      `${remedies(reports, namespace)}; ${status}`,
+    ),
+    servicesTrouble === undefined
+      ? byProblems(services, count, bypassed, 'lead the Service to the named port of the sidecar')
+      : skipped(services, servicesTrouble, 'ask for the right to list services'),
+  ]
+}
+
+type PodTest = (report: SidecarReport) => string | undefined
+
+function problemOf(report: SidecarReport, test: PodTest): readonly string[] {
+  const problem = test(report)
+  return problem === undefined ? [] : [`${report.pod.name}: ${problem}`]
+}
+
+/** Returns how the rules of sidecars are armed again. */
+function remedies(reports: readonly SidecarReport[], namespace: string): string {
+  const by = new Set(reports.flatMap(({ state }) => state?.reasons.map((each) => each.by) ?? []))
+  const all = [
+    by.has('stopped') ? `squall resume -n ${namespace} ends a stop` : undefined,
+    by.has('environment') ? 'use a namespace that is not production' : undefined,
+    by.has('file') ? 'remove enabled: false from the rules' : undefined,
+  ].filter((each) => each !== undefined)
+  return all.length === 0 ? 'squall arm arms a sidecar again' : all.join('; ')
+}

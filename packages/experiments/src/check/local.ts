@@ -1,0 +1,191 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { type AdminEndpoint, AdminError, API, askAdmin, endpointText } from '#admin-api'
+import { nearestName, oneLine, quoted } from '#base'
+import type { ListenAddress } from '#protocol'
+import { LoadError } from '../load/load-error.ts'
+import { compileText, problemFrames, type RuleSpec, sentence } from '#rules'
+import { type ListedServer, listTools } from '../cli/list-tools.ts'
+import { readRulesSource } from '#cli'
+import { byProblems, type Check, type CheckGroup, failed, passed, skipped } from './result.ts'
+
+/** The server, the rules and the sidecar to check. */
+export interface LocalRequest {
+  readonly url: URL | undefined
+  readonly headers: Readonly<Record<string, string>>
+  readonly authTokenFile: string | undefined
+  readonly rules: string | undefined
+  /** Undefined for the default port, on which no sidecar needs to run. */
+  readonly admin: AdminEndpoint | undefined
+  readonly defaultAdmin: AdminEndpoint
+  /** The address that a sidecar would take. */
+  readonly listen: ListenAddress
+  readonly readToken: string | undefined
+}
+
+/** The next step for each reason to be disarmed. */
+const NEXT: Readonly<Record<string, string>> = {
+  operator: 'squall arm arms it again',
+  guard: 'squall arm arms it again, when the real errors have ended',
+  'rollback-on': 'squall arm arms it again, when the condition has ended',
+  stopped: 'squall resume ends the stop',
+  file: 'write enabled: true in the rules file',
+  environment: 'no rule acts in production; check --environment, ENVIRONMENT and NODE_ENV',
+  draining: 'the sidecar ends; start it again',
+}
+const MAX_PROBLEMS = 5
+const MAX_TEXT = 300
+
+/** Checks server, rules and sidecar on this machine. */
+export async function checkLocal(request: LocalRequest): Promise<readonly CheckGroup[]> {
+  const server = await checkServer(request)
+  const rules = await checkRules(request)
+  return [
+    { group: 'server', checks: server.checks },
+    { group: 'rules', checks: [...rules.checks, ...checkTools(rules.rules, server.listed)] },
+    { group: 'sidecar', checks: await checkSidecar(request) },
+  ]
+}
+
+async function checkServer(request: LocalRequest): Promise<{
+  readonly checks: readonly Check[]
+  readonly listed?: ListedServer
+}> {
+  const check = 'the server speaks MCP'
+  const { url } = request
+  if (url === undefined) {
+    return { checks: [skipped(check, 'no server is named', 'name it with --target')] }
+  }
+  try {
+    const listed = await listTools({ ...request, url })
+    const { server, protocolVersion, tools } = listed
+    const found = `${oneLine(server, 100)}, protocol ${protocolVersion}, ${tools.length} tools`
+    return { checks: [passed(check, found)], listed }
+  } catch (error) {
+    if (!(error instanceof LoadError)) throw error
+    return { checks: [failed(check, error.wrong, error.fix)] }
+  }
+}
+
+async function checkRules({ rules: path }: LocalRequest): Promise<{
+  readonly checks: readonly Check[]
+  readonly rules?: readonly RuleSpec[]
+}> {
+  const check = 'the rules are valid'
+  if (path === undefined) {
+    return { checks: [skipped(check, 'no rules are named', 'name a file with --rules')] }
+  }
+  const { version, files } = await readRulesSource(path)
+  if (version.kind === 'rules') {
+    const { rules } = version.file
+    return { checks: [passed(check, `${rules.length} in ${quoted(path)}`)], rules }
+  }
+  const fix = `squall validate ${path} checks again`
+  if (version.kind === 'absent') return { checks: [failed(check, version.reason, fix)] }
+  const problems = files.flatMap((each) =>
+    each.problems.map((problem) => `${each.file}:${problem.line}: ${sentence(problem)}`),
+  )
+  const lines = files.flatMap((each) =>
+    problemFrames({ ...each, problems: each.problems.slice(0, MAX_PROBLEMS) }, each.text ?? '')
+      .trimEnd()
+      .split('\n'),
+  )
+  const found = problems.slice(0, MAX_PROBLEMS).join('; ')
+  return { checks: [{ ...failed(check, found, fix), lines }] }
+}
+
+/** Checks that each rule about a tool matches a tool that exists. */
+function checkTools(
+  rules: readonly RuleSpec[] | undefined,
+  listed: ListedServer | undefined,
+): readonly Check[] {
+  if (rules === undefined || listed === undefined) return []
+  const names = listed.tools.map(({ name }) => name)
+  const about = rules.filter(({ enabled, match }) => enabled && match?.tool !== undefined)
+  const missing = about.flatMap(({ name, match }) => {
+    const tool = compileText(match!.tool!)
+    if (names.some((each) => tool.test(each))) return []
+    const near = tool.exact.map((each) => nearestName(each, names)).find((each) => each)
+    const meant = near === undefined ? '' : `, did you mean ${quoted(near)}?`
+    return [`${quoted(name)} wants ${tool.wants}: no such tool${meant}`]
+  })
+  const check = 'rules match tools that exist'
+  if (missing.length === 0) return [passed(check, `${about.length} rules name tools`)]
+  const shown = missing.slice(0, MAX_PROBLEMS).join('; ')
+  return [failed(check, shown, `the server lists ${oneLine(names.join(', '), MAX_TEXT)}`)]
+}
+
+async function checkSidecar({
+  admin,
+  defaultAdmin,
+  listen,
+  readToken,
+}: LocalRequest): Promise<readonly Check[]> {
+  const check = 'the sidecar runs'
+  const address = endpointText(admin ?? defaultAdmin)
+  try {
+    const target = { url: new URL(`http://${address}`), readToken }
+    const { armed, reasons, rules, readiness, listeners, lastReload } = (
+      await askAdmin(target, API.state, { client: 'check' })
+    ).value
+    const why = reasons.map(({ by, reason }) => `${by}: ${reason}`).join('; ')
+    const ports = (listeners ?? []).map(({ listen: from, upstream }) => `${from} to ${upstream}`)
+    const isRejected = lastReload?.result === 'rejected'
+    return [
+      passed(check, `on ${address}, ${rules.count} rules`),
+      ...(ports.length > 0 ? [passed('the ports are bound', ports.join(', '))] : []),
+      readiness.ready
+        ? passed('the sidecar reaches the server', readiness.reason)
+        : failed('the sidecar reaches the server', readiness.reason, 'check --upstream'),
+      byProblems(
+        'the sidecar has the newest rules',
+        `version ${rules.digest?.slice(0, 8) ?? 'none'}`,
+        isRejected ? ['the newest rules are invalid, the last valid ones stay active'] : [],
+        'squall validate shows the errors of the rules file; the sidecar reads it again when it changes',
+      ),
+      armed
+        ? passed('rules may act', 'armed')
+        : failed(
+            'rules may act',
+            `disarmed, ${why}`,
+            reasons.map(({ by }) => NEXT[by] ?? `end ${by}`).join('; '),
+          ),
+    ]
+  } catch (error) {
+    if (!(error instanceof AdminError)) throw error
+    const fix = 'squall run starts one; --admin names another address'
+    const found = `${address}: ${error.message}`
+    const { host } = admin ?? defaultAdmin
+    const isHere = ['127.0.0.1', '::1', 'localhost'].includes(host)
+    return [
+      (admin === undefined ? skipped : failed)(check, found, fix),
+      ...(isHere ? [await checkPorts(listen, admin ?? defaultAdmin)] : []),
+    ]
+  }
+}
+
+/** Checks that a sidecar could take its ports. */
+async function checkPorts(listen: ListenAddress, admin: AdminEndpoint): Promise<Check> {
+  const addresses = [...(listen.kind === 'tcp' ? [listen] : []), admin]
+  const taken = await Promise.all(addresses.map(whyTaken))
+  const problems = taken.filter((each) => each !== undefined)
+  const fix = 'squall run takes other ports with --listen and --admin'
+  const good = `${addresses.map(endpointText).join(' and ')}, for squall run`
+  return byProblems('the ports are free', good, problems, fix)
+}
+
+/** Returns why a server cannot listen at an address; undefined where it can. */
+async function whyTaken(address: AdminEndpoint): Promise<string | undefined> {
+  const server = createServer()
+  try {
+    server.listen(address.port, address.host)
+    await once(server, 'listening')
+    return undefined
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    const why = code === 'EADDRINUSE' ? 'another program listens there' : `${code}`
+    return `${endpointText(address)}: ${why}`
+  } finally {
+    server.close()
+  }
+}

@@ -1,0 +1,90 @@
+import { plain, quoted, readBounded } from '#base'
+import {
+  type Format,
+  type Imported,
+  importFaults,
+  kindText,
+  MAX_FILE_BYTES,
+  NOTE_KINDS,
+  noteLine,
+  parseWithPositions,
+  problemFrames,
+} from '#rules'
+import { invalidFile, print, writeText } from '#cli'
+
+const FAILED = 1
+
+export interface ImportRequest {
+  readonly file: string
+  /** Undefined recognizes the format. */
+  readonly from: Format | undefined
+  readonly out: string | undefined
+  readonly as: 'rules' | 'experiment' | undefined
+  readonly json: boolean
+}
+
+/** Converts one file and writes the rules; returns the exit code. */
+export async function importCommand(request: ImportRequest): Promise<number> {
+  const { file, from, out, json, as } = request
+  const bytes = await read(file)
+  const rules = importFaults(bytes, from)
+  const imported = as === 'experiment' && rules.ok ? await asPlan(rules, file, bytes) : rules
+  if (imported.ok && (out !== undefined || !json)) await writeText(out, '--out', imported.text)
+  if (json) {
+    const { ok, ...rest } = imported
+    await print(`${JSON.stringify({ ok, file, ...rest }, null, 2)}\n`)
+  } else {
+    process.stderr.write(reportText(file, imported, bytes))
+  }
+  return imported.ok ? 0 : FAILED
+}
+
+/** Puts a plan in the place of the rules. */
+async function asPlan(
+  rules: Imported & { readonly ok: true },
+  file: string,
+  bytes: Uint8Array,
+): Promise<Imported> {
+  const { scenarioPlan } = await import('../experiment/scenario-plan.ts')
+  const { readPlan } = await import('../experiment/read-plan.ts')
+  const text = scenarioPlan(parseWithPositions(bytes).document?.value, rules.text)
+  if (text === undefined) {
+    throw invalidFile(
+      `${quoted(file)} has neither expectedBehavior nor assertions`,
+      'import it as rules, and begin a plan with squall experiment catalog',
+    )
+  }
+  const source = { file, directory: '/', readText: () => Promise.reject(new Error('no file')) }
+  const plan = await readPlan(text, source)
+  if (!plan.ok) return { ok: false, problems: plan.problems.flatMap(({ problems }) => problems) }
+  const notes = rules.notes.filter(({ path }) => !/^(expected_?behavior|assertions)$/i.test(path))
+  return { ...rules, text, notes }
+}
+
+async function read(file: string): Promise<Uint8Array> {
+  try {
+    return await readBounded(file, MAX_FILE_BYTES)
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    throw invalidFile(
+      `${quoted(file)} cannot be read (${code ?? message})`,
+      'check the path and its permissions',
+    )
+  }
+}
+
+function reportText(file: string, imported: Imported, bytes: Uint8Array): string {
+  if (!imported.ok) return problemFrames({ file, problems: imported.problems }, textOf(bytes))
+  const { format, rules, notes } = imported
+  const counts = NOTE_KINDS.flatMap((kind) => {
+    const count = notes.filter((note) => note.kind === kind).length
+    return count === 0 ? [] : `${count} ${kindText(kind)}`
+  })
+  const total = `${rules} ${rules === 1 ? 'rule' : 'rules'} from ${format}`
+  const end = counts.length === 0 ? 'every field was carried over' : `fields: ${counts.join(', ')}`
+  return `${notes.map((note) => `${noteLine(file, note)}\n`).join('')}${plain(file)}: ${total}; ${end}\n`
+}
+
+function textOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('utf8')
+}

@@ -1,0 +1,24 @@
+import { junitText, type JUnitSuite } from '../report/junit.ts'
+import { writeText } from '#cli'
+
+/** Writes a suite as JUnit XML where `--junit` names a file. */
+export async function writeJunit(file: string | undefined, suite: JUnitSuite): Promise<void> {
+  if (file !== undefined) await writeText(file, '--junit', junitText(suite))
+}
+
+/** Runs a command. An error that ends it without a result becomes the suite of the JUnit file. */
+export async function withJunit(
+  file: string | undefined,
+  name: string,
+  run: () => Promise<number>,
+): Promise<number> {
+  const startedAt = new Date().toISOString()
+  try {
+    return await run()
+  } catch (error) {
+    const cases = [{ name: 'it can run', seconds: 0, error: (error as Error).message }]
+    // The error is reported, and not that its file cannot be written either.
+    await writeJunit(file, { name, startedAt, seconds: 0, cases }).catch(() => undefined)
+    throw error
+  }
+}

@@ -1,0 +1,28 @@
+import type { ToolInfo } from '../load/clients/load-client.ts'
+import { openEndpoint } from '../load/clients/open-endpoint.ts'
+import { withToken } from './server-flags.ts'
+import { readVersion } from '#cli'
+
+/** An MCP server with its tools. */
+export interface ListedServer {
+  readonly server: string
+  readonly protocolVersion: string
+  readonly tools: readonly ToolInfo[]
+}
+
+/** Asks an MCP server for its tools. Throws a `LoadError` or a `UsageError`. */
+export async function listTools({
+  url,
+  headers,
+  authTokenFile,
+}: {
+  readonly url: URL
+  readonly headers: Readonly<Record<string, string>>
+  readonly authTokenFile: string | undefined
+}): Promise<ListedServer> {
+  const target = { url, client: 'lean' as const, headers: await withToken(headers, authTokenFile) }
+  const endpoint = await openEndpoint(target, readVersion())
+  const { server, protocolVersion, tools } = endpoint
+  await endpoint.close()
+  return { server, protocolVersion, tools }
+}

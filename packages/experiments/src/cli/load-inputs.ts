@@ -1,0 +1,81 @@
+import { parseBaseline } from '../load/baseline.ts'
+import { parseCalls } from '../load/calls-file.ts'
+import type { LoadOptions } from '../load/load-options.ts'
+import { urlNames } from '#rules'
+import { type Given, invalidOption, rejectProduction } from '#cli'
+import { readAs } from './read-input.ts'
+import type { LoadRequest } from './load-flags.ts'
+import { type Expectation, parseExpectation } from '../load/expectation.ts'
+import { LoadError } from '../load/load-error.ts'
+import { parseSlo, type SloGate } from '../load/results/slo.ts'
+import { NAME_SIDECAR, needsVerdicts } from '../load/sidecar-tasks.ts'
+import { withToken } from './server-flags.ts'
+
+const MAX_CALLS_FILE = 1024 * 1024
+const MAX_BASELINE = 64 * 1024 * 1024
+
+/** Builds the options of the load; reads the files in the request. Throws a `UsageError`. */
+export async function loadInputs(request: LoadRequest, version: string): Promise<LoadOptions> {
+  const { callsFile, baselineFile, authTokenFile, protocolVersion, shard } = request
+  rejectProduction(request.production, urlNames('--target', request.url))
+  // Before any file is read: these are errors of the command line.
+  const expectations = expectationsOf(request.expect)
+  const slo = gatesOf(request)
+  const calls =
+    callsFile === undefined ? [] : await readAs(callsFile, '--calls', MAX_CALLS_FILE, parseCalls)
+  const baseline =
+    baselineFile === undefined
+      ? undefined
+      : await readAs(baselineFile, '--baseline', MAX_BASELINE, parseBaseline)
+  const headers = await withToken(request.headers, authTokenFile)
+  return {
+    target: {
+      url: request.url,
+      client: request.client,
+      connections: request.connections,
+      headers,
+      ...(protocolVersion !== undefined && { protocolVersion }),
+      ...(request.sidecars.length > 0 && { sidecars: request.sidecars }),
+    },
+    work: { tools: request.tools, calls, fanOut: request.fanOut, sequential: request.sequential },
+    pace: request.pace,
+    resilience: request.resilience,
+    checks: {
+      expectations,
+      slo,
+      ...(baseline !== undefined && { baseline }),
+    },
+    seed: request.seed,
+    version,
+    ...(shard !== undefined && { shard }),
+  }
+}
+
+function expectationsOf(all: readonly Given[]): Expectation[] {
+  return all.map((given) => asUsage(given, () => parseExpectation(given.text)))
+}
+
+function gatesOf({ slo, sidecars, shard }: LoadRequest): SloGate[] {
+  return slo.map((given) => {
+    const gate = asUsage(given, () => parseSlo(given.text))
+    if (gate.metric.ofVerdicts === true) {
+      if (sidecars.length === 0) {
+        throw invalidOption(given.source, needsVerdicts(gate), NAME_SIDECAR)
+      }
+      if (shard !== undefined) {
+        const wrong = `the gate ${gate.text} is about the tasks of all shards`
+        throw invalidOption(given.source, wrong, 'leave out --shard')
+      }
+    }
+    return gate
+  })
+}
+
+function asUsage<T>({ source }: Given, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof LoadError)) throw error
+    throw invalidOption(source, error.wrong, error.fix)
+  }
+}

@@ -1,0 +1,196 @@
+import { type RunningLoad, runLoad, shardOf } from '../load/run-load.ts'
+import type { ListenAddress } from '#protocol'
+import { metricsPage, type MetricsServer, serveMetrics } from '../load/results/metrics-server.ts'
+import { type Consent, ToolsNotNamedError } from '../load/choose-tools.ts'
+import type { LoadOptions } from '../load/load-options.ts'
+import type { LoadResult } from '../load/results/result.ts'
+import { INTERRUPTED, missing, print, readVersion, UsageError, writeText } from '#cli'
+import { withJunit, writeJunit } from './junit.ts'
+import { loadInputs } from './load-inputs.ts'
+import { type Progress, showProgress } from '../load/load-progress.ts'
+import type { LoadRequest } from './load-flags.ts'
+import { loadSuite } from '../report/junit.ts'
+import { type Paint, loadTable } from '../report/load-table.ts'
+import { createInterface } from 'node:readline'
+import { foreign, onStopSignals } from '#base'
+
+/** The signals that end a load: Ctrl-C and SIGTERM. */
+interface LoadSignals {
+  /** Aborted by the first signal: no further tasks begin. */
+  readonly stop: AbortSignal
+  /**
+   * Aborted by the second signal, or by the first where tasks no longer begin: calls in flight are
+   * cut.
+   */
+  readonly cut: AbortSignal
+  /**
+   * Sets the running load, whose result is kept. Before this call, the first signal ends the
+   * program.
+   */
+  begun(run: Pick<RunningLoad, 'waitsMs'>): void
+  forget(): void
+}
+
+/** Listens to the signals and calls `onStop` at the first; the third ends the program. */
+function loadSignals(onStop: () => void): LoadSignals {
+  const stop = new AbortController()
+  const cut = new AbortController()
+  let running: Pick<RunningLoad, 'waitsMs'> | undefined
+  const forget = onStopSignals(['SIGINT', 'SIGTERM'], () => {
+    if (running === undefined || cut.signal.aborted) process.exit(INTERRUPTED)
+    if (running.waitsMs() === undefined) onStop()
+    else cut.abort()
+    stop.abort()
+  })
+  return { stop: stop.signal, cut: cut.signal, begun: (run) => void (running = run), forget }
+}
+
+const CODES = { strong: '1', good: '32', bad: '31' } as const
+
+const GATE_FAILED = 1
+
+/** Runs a load with its progress, and writes its results; returns the exit code. */
+export function loadCommand(request: LoadRequest): Promise<number> {
+  return withJunit(request.junit, 'squall load', () => loadToResult(request))
+}
+
+async function loadToResult(request: LoadRequest): Promise<number> {
+  const options = await loadInputs(request, readVersion())
+  // Before the load: a missing module must not end the load without a report.
+  const writeReport = request.report === undefined ? undefined : await reportWriter()
+  const interrupt = loadSignals(() => {
+    const under = running?.recorder.inFlight ?? 0
+    if (request.json || under === 0) return
+    const limit = (request.pace.gracefulStopMs ?? 0) / 1000
+    process.stderr.write(`\nending: ${under} calls may end within ${limit}s; Ctrl-C cuts them\n`)
+  })
+  let progress: Progress | undefined
+  let metrics: MetricsServer | undefined
+  let running: RunningLoad | undefined
+  if (request.metrics !== undefined) {
+    metrics = await openMetrics(
+      request.metrics,
+      () => running && metricsPage(running.recorder),
+      request.metricsHosts,
+    )
+    if (!request.json) process.stderr.write(`metrics: http://${metrics.address}/metrics\n`)
+  }
+  try {
+    const { result, baseline } = await runLoad(options, {
+      stop: interrupt.stop,
+      cut: interrupt.cut,
+      ...consentOf(request.yes),
+      recordBaseline: request.recordBaseline !== undefined,
+      verdictWait: (limitMs) => {
+        progress?.stop()
+        if (request.json) return
+        const most = Math.ceil(limitMs / 1000)
+        process.stderr.write(`waiting up to ${most}s for verdicts about agents; Ctrl-C ends it\n`)
+      },
+      begun: (run) => {
+        running = run
+        interrupt.begun(run)
+        if (request.json) return
+        const goal = { ...goalOf(options), waitsMs: run.waitsMs }
+        progress = showProgress(process.stderr, run.recorder, goal, process.env)
+      },
+    })
+    progress?.stop()
+    if (request.recordBaseline !== undefined) {
+      const text = `${JSON.stringify(baseline)}\n`
+      await writeText(request.recordBaseline, '--record-baseline', text)
+    }
+    await writeResult(request, result, writeReport)
+    if (!result.run.complete) return INTERRUPTED
+    return result.slo.every(({ ok }) => ok) ? 0 : GATE_FAILED
+  } catch (error) {
+    throw error instanceof ToolsNotNamedError ? unnamed(error) : error
+  } finally {
+    progress?.stop()
+    interrupt.forget()
+    await metrics?.close()
+  }
+}
+
+function unnamed({ wrong, names, mayConsent }: ToolsNotNamedError): UsageError {
+  const fix = `name the tools to call: --tools '${names}'`
+  return missing(wrong, mayConsent ? `${fix}, or add --yes` : fix)
+}
+
+async function writeResult(
+  request: LoadRequest,
+  result: LoadResult,
+  writeReport: WriteReport | undefined,
+): Promise<void> {
+  const json = `${JSON.stringify(result)}\n`
+  if (request.out !== undefined) await writeText(request.out, '--out', json)
+  if (request.report !== undefined) await writeReport?.(request.report, result)
+  await writeJunit(request.junit, loadSuite(result))
+  const text = request.json ? json : loadTable(result, painter(process.stdout, process.env))
+  await print(text)
+}
+
+async function openMetrics(
+  address: ListenAddress,
+  page: () => string | undefined,
+  hosts: readonly string[],
+): Promise<MetricsServer> {
+  const place =
+    address.kind === 'unix' ? { path: address.path } : { host: address.host, port: address.port }
+  try {
+    return await serveMetrics(place, () => page() ?? '', hosts)
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException
+    throw new UsageError(
+      'CANNOT_LISTEN',
+      `--metrics: the address cannot be bound (${code})`,
+      'choose another address, such as 127.0.0.1:0',
+    )
+  }
+}
+
+function goalOf({ pace, shard, work }: LoadOptions): {
+  readonly calls: number | undefined
+  readonly durationMs: number | undefined
+} {
+  const { tasks, durationMs } = shardOf(pace, shard)
+  return { calls: tasks === undefined ? undefined : tasks * work.fanOut, durationMs }
+}
+
+/** Returns a painter that colours text on a terminal, unless NO_COLOR or TERM=dumb is set. */
+function painter(
+  output: { readonly isTTY?: boolean | undefined },
+  env: Readonly<Record<string, string | undefined>>,
+): Paint {
+  const plain = output.isTTY !== true || (env['NO_COLOR'] ?? '') !== '' || env['TERM'] === 'dumb'
+  return (tone, text) => (plain ? text : `\u001b[${CODES[tone]}m${text}\u001b[0m`)
+}
+
+type WriteReport = (path: string, result: LoadResult) => Promise<void>
+
+/** Loads the module that writes reports. */
+async function reportWriter(): Promise<WriteReport> {
+  const { writeReport } = await import('../report/write-report.ts')
+  return (path, result) =>
+    writeText(path, '--report', writeReport([{ title: result.run.server, result }]))
+}
+
+/** Returns the consent to call tools without hints: given by --yes, or asked for on a terminal. */
+function consentOf(yes: boolean): { readonly consent?: Consent } {
+  if (yes) return { consent: () => true }
+  return process.stdin.isTTY && process.stderr.isTTY ? { consent: ask } : {}
+}
+
+function ask(tools: readonly string[]): Promise<boolean> {
+  const list = tools.map((name) => `  ${foreign(name, 100)}\n`).join('')
+  process.stderr.write(`These tools do not declare whether they are read-only:\n${list}`)
+  // Without `terminal`, Ctrl-C stays a signal.
+  const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: false })
+  return new Promise((resolve) => {
+    lines.question('Call them too? [y/N] ', (response) => {
+      resolve(/^y(es)?$/i.test(response.trim()))
+      lines.close()
+    })
+    lines.on('close', () => resolve(false))
+  })
+}

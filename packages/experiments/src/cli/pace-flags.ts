@@ -1,0 +1,147 @@
+import { readRate } from '#base'
+import type { LoadPace, LoadResilience } from '../load/load-options.ts'
+import {
+  asGiven,
+  count,
+  duration,
+  type Given,
+  group,
+  invalidCombination,
+  invalidValue,
+  one,
+  parsePercent,
+  percent,
+  toggle,
+  type Values,
+} from '#cli'
+
+const MAX_MS = 7 * 86_400_000
+const DURATION = { min: 1, max: MAX_MS }
+const DURATION_OR_NONE = { min: 0, max: MAX_MS }
+const DEFAULT_DURATION_MS = 10_000
+
+/** Declares the options of `squall load` for its pace and for the client's resilience. */
+export const PACE_FLAGS = {
+  ...group('Pace:', {
+    clients: count('clients, each with its own session', { min: 1, max: 100_000 }, '10'),
+    rate: one(
+      'rate',
+      'calls that arrive per second, such as 200/s, also while earlier calls are in flight; without it each client begins a task when its last task ends',
+      parseRate,
+    ),
+    duration: duration('how long tasks begin (default: 10s without --tasks)', DURATION),
+    gracefulStop: duration(
+      'time for calls in flight to end after --duration or Ctrl-C; then they are cut, and counted separately',
+      DURATION_OR_NONE,
+      '10s',
+    ),
+    tasks: count('how many tasks to run', { min: 1, max: 1_000_000_000 }),
+    ramp: duration(
+      'time over which the rate, or the number of clients, grows to its target',
+      DURATION_OR_NONE,
+      '0s',
+    ),
+    fanOut: count(
+      'calls of one task, which fails when one of its calls fails',
+      { min: 1, max: 1000 },
+      '1',
+    ),
+    sequential: toggle('send the calls of a task one after another'),
+    maxInFlight: count(
+      'most calls in flight with --rate; further arrivals are dropped and counted',
+      { min: 1, max: 100_000 },
+      '10000',
+    ),
+    connections: count(
+      'most connections of the lean client; further calls wait for a connection, which counts as latency',
+      { min: 1, max: 50_000 },
+      '500',
+    ),
+    hold: count('streams to hold open beside the calls', { min: 0, max: 100_000 }, '0'),
+    seed: count(
+      'seed for the choice of tools and arguments; the same seed repeats the choice',
+      { min: 0, max: 2 ** 32 - 1 },
+      '1',
+    ),
+    shard: one(
+      'index/count',
+      'run one part of the load, from 0/count; merge the results with squall report merge',
+      asGiven<Given>,
+    ),
+  }),
+  ...group('Resilience of the client (none by default):', {
+    timeout: duration('time for one attempt of a call', { min: 1, max: 3_600_000 }, '60s'),
+    retries: count(
+      'retries of a call after a failure that a retry may fix',
+      { min: 0, max: 10 },
+      '0',
+    ),
+    retryBudget: percent('most retries per hundred calls', { min: 0, max: 100 }),
+    breaker: one(
+      'share',
+      'share of failures, such as 0.5, at which calls of a tool are not sent for a second',
+      parseShare,
+    ),
+    degrade: count('number of optional calls at the end of a task', { min: 0, max: 1000 }, '0'),
+    deadline: duration('time for a task; a call that ends later does not succeed', DURATION),
+    skipLate: toggle('do not send calls and retries that would miss the deadline'),
+  }),
+}
+
+type PaceValues = Values<typeof PACE_FLAGS>
+
+/** Returns the amount of load and its timing. */
+export function paceOf({ rate, tasks, duration: asked, ...flags }: PaceValues): LoadPace {
+  const durationMs = asked ?? (tasks === undefined ? DEFAULT_DURATION_MS : undefined)
+  return {
+    clients: flags.clients,
+    rampMs: flags.ramp,
+    gracefulStopMs: flags.gracefulStop,
+    maxInFlight: flags.maxInFlight,
+    hold: flags.hold,
+    ...(rate !== undefined && { rate }),
+    ...(durationMs !== undefined && { durationMs }),
+    ...(tasks !== undefined && { tasks }),
+  }
+}
+
+/** Returns the client's handling of failures. Throws a `UsageError`. */
+export function resilienceOf(flags: PaceValues): LoadResilience {
+  const { retries, degrade, fanOut, skipLate, retryBudget, breaker, deadline: deadlineMs } = flags
+  if (degrade >= fanOut && degrade > 0) {
+    throw invalidCombination(
+      `--degrade ${degrade} makes all ${fanOut} calls of a task optional`,
+      'use a larger --fan-out',
+    )
+  }
+  if (skipLate && deadlineMs === undefined) {
+    throw invalidCombination('--skip-late needs --deadline', 'add --deadline 2s')
+  }
+  return {
+    retries,
+    timeoutMs: flags.timeout,
+    degrade,
+    skipLate,
+    ...(retryBudget !== undefined && { retryBudget: retryBudget / 100 }),
+    ...(breaker !== undefined && { breaker }),
+    ...(deadlineMs !== undefined && { deadlineMs }),
+  }
+}
+
+function parseRate(given: Given): number {
+  const rate = readRate(given.text)
+  if (rate !== undefined) return rate
+  throw invalidValue(given, 'is not a rate', 'write calls per second or per minute: 200/s or 30/m')
+}
+
+function parseShare(given: Given): number {
+  const { text, source } = given
+  if (text.endsWith('%')) return parsePercent(given, { min: 1, max: 100 }) / 100
+  const share = /^(0?\.\d{1,6}|1(\.0{1,6})?|0\.\d{1,6})$/.test(text) ? Number(text) : 0
+  if (share > 0) return share
+  throw invalidValue(
+    { text, source },
+    'is not a share',
+    'write a number above 0 and up to 1, such as 0.5',
+  )
+}

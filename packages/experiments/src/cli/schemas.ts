@@ -1,0 +1,1 @@
+export { rulesSchemaText } from '#rules'

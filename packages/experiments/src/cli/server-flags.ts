@@ -1,0 +1,105 @@
+import { quoted } from '#base'
+import { isToken } from '#protocol'
+import { readAs } from './read-input.ts'
+import {
+  asText,
+  type Given,
+  group,
+  invalidAddress,
+  invalidFile,
+  invalidOption,
+  many,
+  one,
+} from '#cli'
+
+const TARGET_FORM = 'write the URL of the MCP endpoint, such as http://localhost:3000/mcp'
+const MAX_TOKEN_FILE = 64 * 1024
+const MAX_NAME = 128
+const VALUE = /^[\t\x20-\x7e\x80-\xff]{0,8192}$/
+/** Headers that the load client sets. */
+const OWN = new Set([
+  'accept',
+  'connection',
+  'content-length',
+  'content-type',
+  'host',
+  'mcp-method',
+  'mcp-name',
+  'mcp-protocol-version',
+  'mcp-session-id',
+  'transfer-encoding',
+])
+
+/** Parses headers written as `name=value`. Errors do not repeat values, which may be secret. */
+function parseHeaders(all: readonly Given[]): Readonly<Record<string, string>> {
+  const headers: Record<string, string> = {}
+  for (const { text, source } of all) {
+    const at = text.indexOf('=')
+    const name = text.slice(0, Math.max(0, at)).trim().toLowerCase()
+    if (at === -1 || !isToken(name, MAX_NAME)) {
+      throw invalidOption(source, 'the header has no name', 'write name=value')
+    }
+    if (OWN.has(name)) {
+      throw invalidOption(source, `squall load sets ${name}`, 'leave it out')
+    }
+    const value = text.slice(at + 1).trim()
+    if (!VALUE.test(value)) {
+      throw invalidOption(
+        source,
+        `the value of ${name} is not a valid header value`,
+        'write it on one line',
+      )
+    }
+    headers[name] = value
+  }
+  return headers
+}
+
+/** Parses the URL of an MCP endpoint, or of another form. */
+export function parseTarget({ text, source }: Given, form = TARGET_FORM): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  // The text may hold a password, so it is not repeated.
+  if (url !== undefined && (url.username !== '' || url.password !== '')) {
+    throw invalidAddress(
+      source,
+      'the URL holds a user name or password',
+      'use --header or --auth-token-file',
+    )
+  }
+  if (url?.protocol === 'http:' || url?.protocol === 'https:') return url
+  throw invalidAddress(source, `${quoted(text)} is not an http or https URL`, form)
+}
+
+/** Declares the headers of the requests to an MCP endpoint. */
+export function headerFlags(title: string) {
+  return group(title, {
+    header: many('name=value', 'header of every request; neither shown nor stored', parseHeaders),
+    authTokenFile: one('file', 'file with a token that is sent as Authorization: Bearer', asText),
+  })
+}
+
+/** Declares the MCP endpoint, which may be required, and the headers of the requests to it. */
+export function targetFlag(title: string) {
+  const help = 'URL of the MCP endpoint, such as http://localhost:3000/mcp'
+  return group(title, {
+    target: one('url', help, (given) => parseTarget(given), { required: TARGET_FORM }),
+  })
+}
+
+/** Adds the token in a file, if there is one, to headers. Throws a `UsageError`. */
+export async function withToken(
+  headers: Readonly<Record<string, string>>,
+  file: string | undefined,
+  flag = '--auth-token-file',
+): Promise<Readonly<Record<string, string>>> {
+  if (file === undefined) return headers
+  const token = await readAs(file, flag, MAX_TOKEN_FILE, (text) => tokenIn(text, flag))
+  return { ...headers, authorization: `Bearer ${token}` }
+}
+
+/** Returns the token in the text of a file that holds a token alone. Throws a `UsageError`. */
+export function tokenIn(text: string, source: string): string {
+  const token = text.trim()
+  if (/^[\x21-\x7e]{1,16384}$/.test(token)) return token
+  throw invalidFile(`${source}: there is not a single token`, 'write only the token, on one line')
+}

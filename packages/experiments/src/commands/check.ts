@@ -1,0 +1,66 @@
+import {
+  asText,
+  defineCommand,
+  group,
+  one,
+  parseEndpoints,
+  parseListen,
+  readTokenOf,
+  toggle,
+} from '#cli'
+import { headerFlags, parseTarget } from '../cli/server-flags.ts'
+import { CLUSTER_FLAGS, clusterOf } from '#kubernetes'
+
+const WHAT = 'What to check:'
+
+export const CHECK = defineCommand({
+  name: 'check',
+  examples: [
+    'check --target http://localhost:3000/mcp --rules rules.yaml',
+    'check --admin 127.0.0.1:15390 --json',
+    'check -n shop',
+  ],
+  page: 'docs/guides/faults-do-not-fire.md',
+  description:
+    'check server, rules and sidecar on this machine, or a cluster, and name the next step',
+  flags: {
+    ...group(WHAT, {
+      target: one('url', 'URL of the MCP endpoint, such as http://localhost:3000/mcp', (given) =>
+        parseTarget(given),
+      ),
+    }),
+    ...headerFlags(WHAT),
+    ...group(WHAT, {
+      rules: one('path', 'rules file, or a directory of them', asText),
+      admin: one(
+        'address',
+        'admin port of the sidecar, host:port (default: 127.0.0.1:15390, if one runs there)',
+        ({ text }) => parseEndpoints([text])[0]!,
+      ),
+      listen: one('address', 'port that has to be free where no sidecar runs', parseListen, {
+        default: '127.0.0.1:15300',
+      }),
+    }),
+    ...CLUSTER_FLAGS,
+    ...group('Output:', { json: toggle('print the outcome as one JSON document') }),
+  },
+  note: `
+--namespace, --kubeconfig or --context checks the cluster: the API server, the rights of the user, the
+webhook with its certificate, and the sidecars and Services of the namespace.
+No tool is called, and nothing is changed. Exit code: 1 when a check failed.`,
+  parse: (flags, context) => ({
+    url: flags.target,
+    headers: flags.header,
+    authTokenFile: flags.authTokenFile,
+    rules: flags.rules,
+    admin: flags.admin,
+    defaultAdmin: parseEndpoints([])[0]!,
+    listen: flags.listen,
+    readToken: readTokenOf(flags.adminReadTokenFile, context.env),
+    cluster: [flags.namespace, flags.kubeconfig, flags.context].some((each) => each !== undefined)
+      ? clusterOf(flags, context)
+      : undefined,
+    json: flags.json,
+  }),
+  start: async (request) => (await import('../check/check.ts')).checkCommand(request),
+})

@@ -1,0 +1,28 @@
+import { asText, defineCommand, group, one, toggle } from '#cli'
+
+export const DEMO = defineCommand({
+  name: 'demo',
+  examples: ['demo', 'demo --stay'],
+  page: 'docs/get-started/demo.md',
+  description:
+    'see Squall work on this machine in seconds: an MCP server, a sidecar in front of it, and clients',
+  flags: {
+    ...group('Demo:', {
+      json: toggle('print the results as one line of JSON, and nothing else'),
+      stay: toggle(
+        'keep the MCP server, the sidecar and a light load running until Ctrl-C, with the admin page and a rules file to edit',
+      ),
+      report: one(
+        'file',
+        'HTML report to write (default: a temporary file, and none with --json)',
+        asText,
+      ),
+    }),
+  },
+  fromEnvironment: false,
+  parse: (options) => options,
+  start: async (options) => {
+    const { DEMO_PROGRAM } = await import('../cli/demo-program.ts')
+    return (await import('../demo/demo.ts')).demo(options, DEMO_PROGRAM)
+  },
+})

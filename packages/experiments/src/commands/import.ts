@@ -1,0 +1,37 @@
+import { asText, defineCommand, group, missing, one, oneOf, toggle } from '#cli'
+import { FORMATS } from '#rules'
+
+export const IMPORT = defineCommand({
+  name: 'import',
+  examples: [
+    'import plan.yaml > rules.yaml',
+    'import listener.json --from envoy -o rules.yaml',
+    'import scenario.json --as experiment -o plan.yaml',
+  ],
+  page: 'docs/reference/import.md',
+  description: 'convert the faults of another tool into rules; - is standard input',
+  operands: { form: '[file]', most: 1 },
+  flags: {
+    ...group('The file:', {
+      from: one('format', `one of ${FORMATS.join(', ')} (default: recognized)`, oneOf(FORMATS)),
+    }),
+    ...group('Output:', {
+      out: one('file', 'file to write (default: standard output)', asText, { short: 'o' }),
+      as: one(
+        'form',
+        'rules, or experiment: a plan from a scenario with expectedBehavior or assertions (default: rules)',
+        oneOf(['rules', 'experiment']),
+      ),
+      json: toggle('print rules and notes as JSON'),
+    }),
+  },
+  note: `
+Standard error names each field that rules cannot express, and each unknown one, with its line. Where
+such a field limits the fault, its rule is written with enabled: false.`,
+  fromEnvironment: false,
+  parse: (flags, { operands: [file] }) => {
+    if (file === undefined) throw missing('no file to import', 'see squall import --help')
+    return { file, ...flags }
+  },
+  start: async (request) => (await import('../cli/import.ts')).importCommand(request),
+})

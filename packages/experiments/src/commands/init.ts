@@ -1,0 +1,113 @@
+import { writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { asStarted, oneLine, quoted, startWords } from '#base'
+import type { ToolInfo } from '../load/clients/load-client.ts'
+import {
+  asText,
+  defineCommand,
+  group,
+  invalidFile,
+  one,
+  print,
+  toggle,
+  UsageError,
+  schemaLine,
+} from '#cli'
+import { headerFlags, targetFlag } from '../cli/server-flags.ts'
+import type { ListedServer } from '../cli/list-tools.ts'
+
+const SERVER = 'The server:'
+const MAX_LISTED = 50
+const MAX_SLUG = 40
+
+export const INIT = defineCommand({
+  name: 'init',
+  examples: [
+    'init --target http://localhost:3000/mcp',
+    'init --target http://localhost:3000/mcp --out -',
+  ],
+  page: 'docs/get-started/laptop.md',
+  description: 'write a first rules file for an MCP server, from its list of tools',
+  flags: {
+    ...targetFlag(SERVER),
+    ...headerFlags(SERVER),
+    ...group('Output:', {
+      out: one('file', 'rules file to write; - is standard output', asText, {
+        default: 'rules.yaml',
+      }),
+      force: toggle('replace the file if it exists'),
+    }),
+  },
+  note: `
+No tool is called. The first rule fails a tenth of the calls of a tool that declares to be read-only.`,
+  parse: (flags) => flags,
+  start: async ({ target: url, header: headers, authTokenFile, out, force }) => {
+    const { listTools } = await import('../cli/list-tools.ts')
+    const listed = await listTools({ url, headers, authTokenFile })
+    const directory = out === '-' ? '.' : dirname(out)
+    const text = `${schemaLine('rules', directory)}${firstRules(listed, url)}`
+    if (out === '-') await print(text)
+    else await writeRules(out, text, force)
+    if (out === '-') return 0
+    const run = `${startWords()} run --upstream ${url.origin} --rules ${quoted(out).replaceAll('"', '')}`
+    await print(`${oneLine(out, 200)} is written. Start Squall with it:\n  ${run}\n`)
+    return 0
+  },
+})
+
+async function writeRules(file: string, text: string, force: boolean): Promise<void> {
+  try {
+    await writeFile(file, text, { flag: force ? 'w' : 'wx' })
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST') {
+      throw invalidFile(
+        `${quoted(file)} exists already`,
+        'use --force to replace it, or --out for another file',
+      )
+    }
+    throw invalidFile(`${quoted(file)} cannot be written (${code})`, 'check its directory')
+  }
+}
+/** Returns a rules file with a rule that acts, a disabled one, and the names of all tools. */
+export function firstRules({ server, tools }: ListedServer, url: URL): string {
+  const [tool, another = tool] = inOrder(tools)
+  if (tool === undefined || another === undefined) {
+    throw new UsageError(
+      'INVALID_VALUE',
+      'the server lists no tools',
+      'check --target, and its rights',
+    )
+  }
+  const names = tools.slice(0, MAX_LISTED).map(({ name }) => `#   ${oneLine(name, 100)}\n`)
+  const left = tools.length - names.length
+  const more = left > 0 ? `#   and ${left} more\n` : ''
+  return `# Rules for ${oneLine(server, 100)} at ${url.origin}.
+# ${asStarted('squall validate checks this file, squall explain shows what it does')}.
+rules:
+  - name: ${slug(tool.name)}-fails
+    match: { tool: ${JSON.stringify(tool.name)} }
+    percent: 10
+    faults: [abort: { toolError: 'this error was injected' }]
+
+  - name: ${slug(another.name)}-is-slow
+    enabled: false
+    match: { tool: ${JSON.stringify(another.name)} }
+    percent: 50
+    faults: [delay: { fixed: 2s }]
+
+# The tools of the server:
+${names.join('')}${more}`
+}
+
+/** Returns the tools, read-only ones first. */
+function inOrder(tools: readonly ToolInfo[]): readonly ToolInfo[] {
+  const reads = tools.filter(({ hint }) => hint === 'reads')
+  return [...reads, ...tools.filter(({ hint }) => hint !== 'reads')]
+}
+
+/** Returns a name of a tool as a part of the name of a rule. */
+function slug(name: string): string {
+  const text = name.replaceAll(/[^A-Za-z0-9]+/g, '-').replaceAll(/^-|-$/g, '')
+  return text.slice(0, MAX_SLUG).toLowerCase() || 'tool'
+}

@@ -1,0 +1,153 @@
+import type { ListenAddress } from '#protocol'
+import type { AdminEndpoint } from '#admin-api'
+import {
+  adminTokenOf,
+  asText,
+  atMost,
+  defineCommand,
+  type Given,
+  group,
+  invalidCombination,
+  invalidValue,
+  many,
+  mcpTokenOf,
+  missing,
+  one,
+  parseEndpoints,
+  parseListen,
+} from '#cli'
+import { parseTarget } from '../cli/server-flags.ts'
+import { parseObjectName } from '#kubernetes'
+import { ACCESS_FLAGS, accessOf, STATE, stateOf } from './experiment.ts'
+
+const PAGE = 'docs/guides/agents.md'
+const BOUNDS = 'What agents may use:'
+const SERVER = 'The server:'
+const MOST = 64
+
+const MCP_FLAGS = {
+  ...group(BOUNDS, {
+    policy: one('file', 'policy that limits experiments', asText, {
+      default: 'squall-policy.yaml',
+    }),
+    target: many('url', 'MCP endpoint whose tools agents may list; repeat it for more', targetsOf),
+    sidecar: many(
+      'host:port=file',
+      'admin port of a sidecar and its rules file, which experiments may replace; repeat it for more',
+      sidecarsOf,
+    ),
+    namespace: many(
+      'name',
+      'namespace whose pods experiments may use; repeat it for more',
+      namesOf,
+    ),
+    monitor: many(
+      'url',
+      'Prometheus, Alertmanager or health endpoint that experiments may read; repeat it for more',
+      (given) => targetsOf(given).map(({ origin }) => origin),
+    ),
+    adminTokenFile: one(
+      'path',
+      'file with the admin token of the sidecars, for the tool disarm (or SQUALL_ADMIN_TOKEN itself)',
+      asText,
+    ),
+  }),
+  ...group(SERVER, {
+    listen: one(
+      'address',
+      'serve Streamable HTTP at this address, such as 127.0.0.1:15391, in place of standard input and output',
+      parseListen,
+    ),
+    tokenFile: one(
+      'path',
+      'file with the token of the clients (or SQUALL_MCP_TOKEN itself); required for an address that other machines reach',
+      asText,
+    ),
+    audit: one('file', 'append each call of a tool to this file, as JSON lines', asText),
+  }),
+  ...ACCESS_FLAGS,
+}
+
+export const MCP = defineCommand({
+  name: 'mcp',
+  examples: [
+    'mcp --policy squall-policy.yaml --sidecar 127.0.0.1:15390=rules.yaml',
+    'mcp --sidecar 127.0.0.1:15390=rules.yaml --listen 127.0.0.1:15391 --audit audit.jsonl',
+  ],
+  page: PAGE,
+  description: 'serve MCP to AI agents: they propose experiments, and run what a person approves',
+  flags: MCP_FLAGS,
+  parse: (flags, { env }) => {
+    const { production, ...access } = accessOf(flags, env)
+    const token = mcpTokenOf(flags.tokenFile, env)
+    if (flags.listen === undefined && flags.tokenFile !== undefined) {
+      throw invalidCombination('--token-file is for HTTP', 'add --listen, or leave it out')
+    }
+    if (flags.listen !== undefined && token === undefined && !isLoopback(flags.listen)) {
+      throw missing(
+        '--listen: other machines reach this address, and there is no token',
+        'add --token-file, or listen on 127.0.0.1',
+      )
+    }
+    const { sidecar: sidecars, namespace: namespaces, monitor: monitors } = flags
+    return {
+      policy: flags.policy,
+      production,
+      access,
+      bounds: { sidecars, namespaces, monitors, context: flags.context },
+      targets: flags.target,
+      adminToken: adminTokenOf(flags.adminTokenFile, env),
+      listen: flags.listen,
+      token,
+      audit: flags.audit,
+    }
+  },
+  start: async (request) => (await import('../control/serve.ts')).serveControl(request),
+})
+
+export const APPROVE = defineCommand({
+  name: 'approve',
+  examples: ['approve 3f9c1a07be', 'approve 3f9c1a07be --state-dir /var/lib/squall'],
+  page: PAGE,
+  description: 'approve one run of an experiment that an agent proposed, at a terminal',
+  operands: { form: '[id]', most: 1 },
+  flags: STATE,
+  parse: ({ stateDir }, { operands: [id], env }) => {
+    if (id === undefined) throw missing('no proposal', 'name the id that run_experiment returned')
+    return { id, stateDirectory: stateOf(stateDir, env) }
+  },
+  start: async (request) => (await import('../control/approve.ts')).approveProposal(request),
+})
+
+function targetsOf(given: readonly Given[]): readonly URL[] {
+  atMost(MOST, given)
+  return given.map((each) => parseTarget(each))
+}
+
+function namesOf(given: readonly Given[]): readonly string[] {
+  atMost(MOST, given)
+  return given.map((each) => parseObjectName(each))
+}
+
+function sidecarsOf(
+  given: readonly Given[],
+): readonly { readonly admin: AdminEndpoint; readonly rulesFile: string }[] {
+  atMost(MOST, given)
+  return given.map((each) => {
+    const at = each.text.indexOf('=')
+    if (at < 1 || at === each.text.length - 1) {
+      throw invalidValue(
+        each,
+        'is not a sidecar with its rules file',
+        'write host:port=file, such as 127.0.0.1:15390=rules.yaml',
+      )
+    }
+    const [admin] = parseEndpoints([each.text.slice(0, at)])
+    return { admin: admin!, rulesFile: each.text.slice(at + 1) }
+  })
+}
+
+function isLoopback(address: ListenAddress): boolean {
+  if (address.kind === 'unix') return true
+  return /^(?:127(?:\.\d{1,3}){3}|::1|localhost)$/i.test(address.host)
+}

@@ -1,0 +1,96 @@
+import { LABEL_NAME, PROMQL_DURATION } from '../slo/series.ts'
+import {
+  asText,
+  count,
+  defineCommand,
+  type Given,
+  group,
+  invalidValue,
+  many,
+  one,
+  pairs,
+  parseEndpoints,
+  readTokenFlag,
+  readTokenOf,
+} from '#cli'
+import { parseTarget, targetFlag } from '../cli/server-flags.ts'
+import { EXPERIMENTS, JSON_OUT } from './past-experiments.ts'
+
+const EVIDENCE = 'Evidence:'
+const PLANS = 'Plans:'
+
+export const EXPERIMENT_NEXT = defineCommand({
+  name: 'experiment next',
+  examples: [
+    'experiment next --target http://127.0.0.1:15300/mcp --plans next',
+    'experiment next --target http://127.0.0.1:15300/mcp --prometheus http://127.0.0.1:9090 --label namespace=shop --json',
+  ],
+  page: 'docs/guides/what-next.md',
+  description:
+    'rank what to test next, by traffic, earlier tests and changes, with reasons and plans',
+  flags: {
+    ...targetFlag(EVIDENCE),
+    ...group(EVIDENCE, {
+      admin: one('host:port', 'admin port of the sidecar', parseAdmin, {
+        default: '127.0.0.1:15390',
+      }),
+      prometheus: one(
+        'url',
+        'Prometheus with the usual behaviour (default: what earlier calls of this command learned)',
+        parseTarget,
+      ),
+      label: many(
+        'name=value',
+        'label of the series of that Prometheus; repeat it for more',
+        parseLabels,
+      ),
+      usual: one('duration', 'the time of the usual behaviour in Prometheus', parseRange, {
+        default: '7d',
+      }),
+      monitorTokenFile: one(
+        'file',
+        'file with a token for Prometheus, sent as Authorization: Bearer (or SQUALL_MONITOR_TOKEN itself)',
+        asText,
+      ),
+    }),
+    ...readTokenFlag(EVIDENCE),
+    ...EXPERIMENTS,
+    ...group(PLANS, {
+      top: count('how many to show', { min: 1, max: 1000 }, '5'),
+      plans: one('directory', 'write a plan for each into this directory', asText),
+      rules: one('file', 'rules file of the sidecar, for the plans', asText, {
+        default: 'rules.yaml',
+      }),
+      policy: one('file', 'policy that limits the plans', asText),
+    }),
+    ...JSON_OUT,
+  },
+  parse: ({ prometheus: url, label: labels, usual, rules, ...flags }, { env }) => {
+    return {
+      ...flags,
+      rulesFile: rules,
+      prometheus: url && { url, labels, over: usual },
+      readToken: readTokenOf(flags.adminReadTokenFile, env),
+      monitorToken: env['SQUALL_MONITOR_TOKEN'],
+    }
+  },
+  start: async (request) => (await import('../runs/next.ts')).showNext(request),
+})
+
+function parseAdmin({ text }: Given) {
+  return parseEndpoints([text])[0]!
+}
+
+function parseLabels(all: readonly Given[]): Readonly<Record<string, string>> {
+  for (const given of all) {
+    const [name = ''] = given.text.split('=', 1)
+    if (new RegExp(LABEL_NAME).test(name)) continue
+    throw invalidValue(given, 'does not begin with the name of a label', 'write namespace=shop')
+  }
+  return pairs(all)
+}
+
+function parseRange(given: Given): string {
+  if (new RegExp(PROMQL_DURATION).test(given.text)) return given.text
+  throw invalidValue(given, 'is not a duration of PromQL', 'write 7d or 12h')
+}

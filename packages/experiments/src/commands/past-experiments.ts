@@ -1,0 +1,92 @@
+import { VERDICTS } from '../experiment/verdicts.ts'
+import { asText, count, defineCommand, group, missing, one, oneOf, toggle } from '#cli'
+
+export const STORAGE = 'Storage:'
+export const PAGE = 'docs/guides/experiments.md'
+
+export const EXPERIMENTS = group(STORAGE, {
+  experiments: one('directory', 'directory of the history and of the reports', asText, {
+    default: 'experiments',
+  }),
+})
+
+export const JSON_OUT = group('Output:', {
+  json: toggle('print JSON on standard output, and nothing on standard error'),
+})
+
+export const RUN_OPERAND = { form: '[run]', most: 1 }
+const RUN_FORM = 'last, or an id or its beginning, of squall experiment list'
+
+/** Returns the run that a command names. Throws a `UsageError`. */
+export function runOf([id]: readonly string[]): string {
+  if (id === undefined) throw missing('no run', `name ${RUN_FORM}`)
+  return id
+}
+
+export const EXPERIMENT_LIST = defineCommand({
+  name: 'experiment list',
+  examples: ['experiment list --last 10', 'experiment list --verdict failed --json'],
+  page: PAGE,
+  description: 'list past experiments, the newest last',
+  flags: {
+    ...EXPERIMENTS,
+    ...group('Runs:', {
+      name: one('name', 'list only runs of the plan with this name', asText),
+      verdict: one(
+        'verdict',
+        `list only runs with this verdict: ${VERDICTS.join(', ')}`,
+        oneOf(VERDICTS),
+      ),
+      last: count('list only so many of the newest runs', { min: 1, max: 100_000 }),
+    }),
+    ...JSON_OUT,
+  },
+  parse: (flags) => flags,
+  start: async (request) => (await import('../runs/list.ts')).listExperiments(request),
+})
+
+export const EXPERIMENT_SHOW = defineCommand({
+  name: 'experiment show',
+  examples: ['experiment show last', 'experiment show 20261125-1804 --json'],
+  page: PAGE,
+  description:
+    'show the result of a past run: verdict, what happened, phases, and margins of gates',
+  operands: RUN_OPERAND,
+  flags: { ...EXPERIMENTS, ...JSON_OUT },
+  parse: (flags, { operands }) => ({ id: runOf(operands), ...flags }),
+  start: async (request) => (await import('../runs/past.ts')).showExperiment(request),
+})
+
+const MOST_COMPARED = 10
+
+export const EXPERIMENT_COMPARE = defineCommand({
+  name: 'experiment compare',
+  examples: [
+    'experiment compare 20261124 last',
+    'experiment compare 20261124 last --html compared.html',
+  ],
+  page: PAGE,
+  description: 'compare past runs with the first one, phase by phase',
+  operands: { form: '[runs...]', most: MOST_COMPARED },
+  flags: {
+    ...EXPERIMENTS,
+    ...JSON_OUT,
+    ...group('Output:', { html: one('file', 'write an HTML report as well', asText) }),
+  },
+  parse: (flags, { operands: ids }) => {
+    if (ids.length < 2) throw missing('fewer than two runs', `name ${RUN_FORM}, each`)
+    return { ids, ...flags }
+  },
+  start: async (request) => (await import('../runs/past.ts')).compareExperiments(request),
+})
+
+export const EXPERIMENT_CATALOG = defineCommand({
+  name: 'experiment catalog',
+  examples: ['experiment catalog', 'experiment catalog latency > plan.yaml'],
+  page: PAGE,
+  description: 'list ready plans, or print one',
+  operands: { form: '[name]', most: 1 },
+  flags: {},
+  parse: (_flags, { operands: [name] }) => name,
+  start: async (name) => (await import('../runs/list.ts')).showCatalog(name),
+})

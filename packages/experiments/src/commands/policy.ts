@@ -1,0 +1,58 @@
+import { AGENTS } from '../policy/agents.ts'
+import { asText, defineCommand, group, missing, one, oneOf, toggle, type UsageError } from '#cli'
+
+const PAGE = 'docs/guides/policy.md'
+const DEFAULT_FILE = 'squall-policy.yaml'
+
+export const POLICY_VALIDATE = defineCommand({
+  name: 'policy validate',
+  examples: ['policy validate squall-policy.yaml', 'policy validate squall-policy.yaml --json'],
+  page: PAGE,
+  description: 'check policies; - is standard input',
+  operands: { form: '[paths...]', most: Infinity },
+  flags: group('Output:', { json: toggle('print JSON') }),
+  fromEnvironment: false,
+  parse: ({ json }, { operands: paths }) => {
+    if (paths.length === 0) throw noPolicy('validate')
+    return { paths, json }
+  },
+  start: async ({ paths, json }) =>
+    (await import('../cli/policy.ts')).validatePolicies(paths, json),
+})
+
+export const POLICY_PRINT = defineCommand({
+  name: 'policy print',
+  examples: ['policy print squall-policy.yaml', 'policy print squall-policy.yaml --for cursor'],
+  page: PAGE,
+  description: 'print a policy as a block for the instructions file of an agent',
+  operands: { form: '[path]', most: 1 },
+  flags: group('Output:', {
+    for: one('agent', AGENTS.join(' or '), oneOf(AGENTS), { default: 'claude' }),
+  }),
+  fromEnvironment: false,
+  parse: ({ for: agent }, { operands: [path] }) => {
+    if (path === undefined) throw noPolicy('print')
+    return { path, agent }
+  },
+  start: async ({ path, agent }) => (await import('../cli/policy.ts')).printPolicy(path, agent),
+})
+
+export const HOOK = defineCommand({
+  name: 'hook',
+  examples: ['hook', 'hook --policy squall-policy.yaml'],
+  page: PAGE,
+  description:
+    'check a tool call of an agent before it is made, from its hook event on standard input',
+  flags: group('Policy:', {
+    policy: one('file', 'the policy', asText, { default: DEFAULT_FILE }),
+  }),
+  note: `
+Exit code: 0 when the policy allows the call, 2 with the reasons on standard error when it does not, or when the
+event or the policy cannot be read.`,
+  parse: ({ policy }) => policy,
+  start: async (policy) => (await import('../cli/hook.ts')).checkHook(policy),
+})
+
+function noPolicy(command: string): UsageError {
+  return missing('no policy', `see squall policy ${command} --help`)
+}

@@ -1,0 +1,29 @@
+import { quoted } from '#base'
+import { defineCommand, UsageError } from '#cli'
+
+/** The text of each schema. */
+const SCHEMAS: ReadonlyMap<string, () => Promise<string>> = new Map([
+  ['rules', async () => (await import('../cli/schemas.ts')).rulesSchemaText()],
+  ['experiment', async () => (await import('../experiment/plan-schema.ts')).planSchemaText()],
+  ['policy', async () => (await import('../policy/policy-schema.ts')).policySchemaText()],
+])
+
+export const SCHEMA = defineCommand({
+  name: 'schema',
+  examples: ['schema > rules.schema.json', 'schema experiment > experiment.schema.json'],
+  page: 'docs/concepts/rules.md',
+  description: 'print the JSON Schema of rules files, experiments or policies, for editors',
+  operands: { form: '[rules|experiment|policy]', most: 1 },
+  flags: {},
+  fromEnvironment: false,
+  parse: (_flags, { operands: [name = 'rules'] }) => {
+    const text = SCHEMAS.get(name)
+    if (text !== undefined) return text
+    const fix = `use one of ${[...SCHEMAS.keys()].join(', ')}`
+    throw new UsageError('INVALID_VALUE', `there is no schema ${quoted(name)}`, fix)
+  },
+  start: async (text) => {
+    process.stdout.write(await text())
+    return 0
+  },
+})

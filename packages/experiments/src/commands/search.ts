@@ -1,0 +1,129 @@
+import {
+  asText,
+  atMost,
+  count,
+  defineCommand,
+  duration,
+  type Given,
+  group,
+  invalidCombination,
+  invalidValue,
+  many,
+  missing,
+  one,
+  percent,
+} from '#cli'
+import { readPercent } from '#base'
+import { ACCESS_FLAGS, accessOf, POLICY } from './experiment.ts'
+import { JSON_OUT } from './past-experiments.ts'
+
+const SEARCH = 'Search:'
+const BUDGET = 'Budget:'
+
+const FLAGS = {
+  ...group(SEARCH, {
+    vary: many(
+      'range',
+      'magnitude and its range, from the mildest to the strongest: percent=1%..50%, delay=50ms..5s, throttle=1MiB..1KiB, rateLimit=100..1, or FAULT.PARAMETER=FROM..TO; twice for the boundary of two parameters',
+      asRanges,
+    ),
+    until: one(
+      'condition',
+      'condition under which a magnitude fails: success<99%, errors>5% or p95>2s',
+      asText,
+    ),
+    errorRates: one(
+      'percents',
+      'accepted shares of wrong decisions: a magnitude that passes decided as failed, and the reverse',
+      asErrorRates,
+      { default: '5%,5%' },
+    ),
+    precision: percent(
+      'width of the interval at which the search ends, as a share of the limit; without it 10%, or 25% for two parameters',
+      { min: 1, max: 100 },
+    ),
+    confidence: percent(
+      'probability with which the interval has the limit',
+      { min: 50, max: 99.9 },
+      '95%',
+    ),
+    runsAtOne: count(
+      'most runs at one magnitude before it counts as undecided',
+      { min: 1, max: 20 },
+      '2',
+    ),
+    resume: one('search', 'go on with a search that ended early, by its id', asText),
+  }),
+  ...group(BUDGET, {
+    maxRuns: count('most runs', { min: 1, max: 1000 }, '80'),
+    maxTime: duration('most time', { min: 1000, max: 86_400_000 }, '1h'),
+    maxCalls: count('most calls', { min: 1, max: 1_000_000_000 }, '1000000'),
+  }),
+  ...ACCESS_FLAGS,
+  ...POLICY,
+  ...JSON_OUT,
+}
+
+export const EXPERIMENT_SEARCH = defineCommand({
+  name: 'experiment search',
+  examples: [
+    'experiment search plan.yaml --vary percent=1%..50% --until "success<99%"',
+    'experiment search plan.yaml --vary delay=50ms..5s --until "p95>2s" --max-time 30m',
+    'experiment search plan.yaml --vary percent=1%..50% --vary delay=50ms..5s --until "success<99%"',
+    'experiment search --resume 20261125-180412-3fa9c1',
+  ],
+  page: 'docs/guides/find-limits.md',
+  description: 'find the smallest magnitudes of a fault that make a condition true',
+  operands: { form: '[plan]', most: 1 },
+  flags: FLAGS,
+  note: `
+Exit code: 0 when the limit was found or lies beyond the range, 1 when the search ended early or was rejected, 2
+for a usage error or an invalid plan, 130 when it was interrupted.`,
+  parse: (flags, { operands: [path], env, names }) => {
+    const { vary, until, resume, errorRates, precision, confidence, runsAtOne } = flags
+    const budget = {
+      maxRuns: flags.maxRuns,
+      maxTimeMs: flags.maxTime,
+      maxCalls: flags.maxCalls,
+    }
+    const rest = { ...accessOf(flags, env), ...budget, policy: flags.policy, json: flags.json }
+    if (resume !== undefined) {
+      const settled = ['vary', 'until', 'error-rates', 'precision', 'confidence', 'runs-at-one']
+      const other = path === undefined ? settled.find((flag) => names(flag)) : 'plan'
+      if (other === undefined) return { search: { kind: 'resume' as const, id: resume }, ...rest }
+      const wrong = `--resume keeps the ${other === 'plan' ? 'plan' : `--${other}`} of the search`
+      throw invalidCombination(wrong, 'leave it out')
+    }
+    if (path === undefined) throw missing('no plan', 'name a plan, or a search with --resume')
+    if (vary.length === 0) throw missing('--vary is missing', 'write --vary percent=1%..50%')
+    if (until === undefined) throw missing('--until is missing', 'write --until "success<99%"')
+    const settings = {
+      vary,
+      until,
+      ...errorRates,
+      precision: (precision ?? (vary.length === 1 ? 10 : 25)) / 100,
+      confidence: confidence / 100,
+      runsAtOne,
+    }
+    return { search: { kind: 'new' as const, path, settings }, ...rest }
+  },
+  start: async (request) => (await import('../runs/search.ts')).searchLimit(request),
+})
+
+function asRanges(given: readonly Given[]): readonly string[] {
+  atMost(2, given, ', because a search has one parameter or two')
+  return given.map(asText)
+}
+
+function asErrorRates(given: Given): {
+  readonly falseFailed: number
+  readonly falsePassed: number
+} {
+  const shares = given.text.split(',').map((text) => readPercent(text.trim()) ?? 0)
+  const [falseFailed = 0, falsePassed = 0, ...more] = shares
+  const isValid = [falseFailed, falsePassed].every((share) => share >= 0.1 && share <= 40)
+  if (isValid && more.length === 0) {
+    return { falseFailed: falseFailed / 100, falsePassed: falsePassed / 100 }
+  }
+  throw invalidValue(given, 'is not two shares from 0.1% to 40%', 'write 5%,5%')
+}

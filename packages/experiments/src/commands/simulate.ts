@@ -1,0 +1,68 @@
+import {
+  atMost,
+  count,
+  defineCommand,
+  type Given,
+  group,
+  invalidValue,
+  many,
+  missing,
+  one,
+} from '#cli'
+import { EXPERIMENTS, JSON_OUT } from './past-experiments.ts'
+
+const FLEET = 'Fleet:'
+/** Each round takes one, and there are at least 39. */
+const MOST_FILES = 39
+const MOST_TASKS = 100_000_000
+
+export const EXPERIMENT_SIMULATE = defineCommand({
+  name: 'experiment simulate',
+  examples: [
+    'experiment simulate plan.yaml --pods 500 --tasks 1e6',
+    'experiment simulate plan.yaml --pods 500 --from result.json --json',
+  ],
+  page: 'docs/guides/simulate.md',
+  description: 'predict what a plan would do to a fleet, from measured latencies and errors',
+  operands: { form: '[plan]', most: 1 },
+  flags: {
+    ...group(FLEET, {
+      pods: count(
+        'pods, each with a sidecar and the load of the plan',
+        { min: 1, max: 100_000 },
+        '1',
+      ),
+      tasks: one(
+        'number',
+        'tasks of the fleet in each stage, such as 1e6 (default: those of hold)',
+        asTasks,
+      ),
+      from: many(
+        'file',
+        'result of squall load, or report.json of an experiment, that measured the tools without faults; repeat it for more (default: the past experiments on the target)',
+        (all) => {
+          atMost(MOST_FILES, all)
+          return all.map(({ text }) => text)
+        },
+      ),
+      seed: count('seed of the simulation', { min: 0, max: 2 ** 32 - 1 }, '1'),
+    }),
+    ...EXPERIMENTS,
+    ...JSON_OUT,
+  },
+  note: `
+Exit code: 0 with a prediction, 1 when the plan or the measurements were rejected, 2 for a usage error or an
+invalid plan, 130 when it was interrupted.`,
+  parse: (flags, { operands: [path] }) => {
+    if (path === undefined) throw missing('no plan', 'name a plan, such as plan.yaml')
+    return { path, ...flags }
+  },
+  start: async (request) => (await import('../runs/simulate.ts')).simulatePlan(request),
+})
+
+/** Parses an integer, also in exponential form. */
+function asTasks(given: Given): number {
+  const value = /^\d{1,9}(e\d)?$/i.test(given.text) ? Number(given.text) : 0
+  if (value >= 1 && value <= MOST_TASKS) return value
+  throw invalidValue(given, `is no number from 1 to ${MOST_TASKS}`, 'write 1000000 or 1e6')
+}

@@ -1,0 +1,53 @@
+import { userInfo } from 'node:os'
+import { createInterface } from 'node:readline/promises'
+import { durationText, plain } from '#base'
+import { print, UsageError } from '#cli'
+import { APPROVAL_MS, Proposals } from './proposals.ts'
+import { DeniedError } from './denied-error.ts'
+
+const FAILED = 1
+
+/** Asks the person at the terminal to approve one run of a proposal; returns the exit code. */
+export async function approveProposal({
+  id,
+  stateDirectory,
+}: {
+  readonly id: string
+  readonly stateDirectory: string
+}): Promise<number> {
+  const proposals = new Proposals(stateDirectory)
+  try {
+    const { summary, search } = await proposals.find(id)
+    const [what, tool] =
+      search === undefined ? ['this', 'run_experiment'] : ['this search', 'find_limit']
+    await print(`${summary.map(plain).join('\n')}\n`)
+    if (!process.stdin.isTTY || !process.stdout.isTTY) {
+      throw new UsageError(
+        'INVALID_VALUE',
+        'only a person at a terminal approves a run',
+        'run squall approve in a terminal',
+      )
+    }
+    const within = durationText(APPROVAL_MS)
+    if (!(await isAgreed(`Run ${what} once, within ${within}? [y/N] `))) {
+      await print('not approved\n')
+      return FAILED
+    }
+    await proposals.approve(id, userInfo().username)
+    await print(`approved ${id}: the agent may call ${tool} once, within ${within}\n`)
+    return 0
+  } catch (error) {
+    if (!(error instanceof DeniedError)) throw error
+    process.stderr.write(`${plain(error.message)}\n`)
+    return FAILED
+  }
+}
+
+async function isAgreed(question: string): Promise<boolean> {
+  const lines = createInterface({ input: process.stdin, output: process.stdout })
+  try {
+    return /^y(?:es)?$/i.test((await lines.question(question)).trim())
+  } finally {
+    lines.close()
+  }
+}

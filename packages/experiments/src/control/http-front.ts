@@ -1,0 +1,147 @@
+import { randomUUID } from 'node:crypto'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { type NodeIncomingMessageLike, toNodeHandler } from '@modelcontextprotocol/node'
+import {
+  createMcpHandler,
+  isLegacyRequest,
+  type McpServer,
+  WebStandardStreamableHTTPServerTransport,
+} from '@modelcontextprotocol/server'
+import { type Guard, originGuard, readGuard } from '#admin-api'
+import type { ListenAddress } from '#protocol'
+import { bind, type BoundAddress } from '#sidecar'
+
+/** The path of the MCP endpoint. */
+export const PATH = '/mcp'
+const MAX_BODY = 1024 * 1024
+const MAX_CONNECTIONS = 256
+const MAX_SESSIONS = 64
+const IDLE_MS = 3_600_000
+const HEADER_TIMEOUT_MS = 5_000
+const REQUEST_TIMEOUT_MS = 30_000
+
+/** Access to the HTTP endpoint. */
+export interface FrontAccess {
+  /** The token that every request needs; undefined for a loopback address without one. */
+  readonly token: string | undefined
+  readonly hosts: readonly string[]
+}
+
+/** A control server that listens for HTTP. */
+export interface HttpFront {
+  readonly address: BoundAddress
+  close(): Promise<void>
+}
+
+/** Serves MCP over Streamable HTTP. Throws a `BindError`. */
+export async function listenHttp(
+  address: ListenAddress,
+  { token, hosts }: FrontAccess,
+  create: () => McpServer,
+): Promise<HttpFront> {
+  const sessions = new Sessions(create)
+  const modern = createMcpHandler(create, { legacy: 'reject', maxRequestBodySize: MAX_BODY })
+  const fetch = async (request: Request): Promise<Response> => {
+    const isOld = await isLegacyRequest(request, undefined, { maxRequestBodySize: MAX_BODY })
+    return isOld ? sessions.fetch(request) : modern.fetch(request)
+  }
+  const serve = toNodeHandler({ fetch }, { maxRequestBodySize: MAX_BODY })
+  const guards = [originGuard(), readGuard({ readToken: token, hosts })]
+  const server = createServer(
+    { headersTimeout: HEADER_TIMEOUT_MS, requestTimeout: REQUEST_TIMEOUT_MS },
+    (request, response) => {
+      response.on('error', () => {})
+      if (!isDenied(request, response, guards)) {
+        serve(request as NodeIncomingMessageLike, response).catch(() => response.destroy())
+      }
+    },
+  )
+  server.maxConnections = MAX_CONNECTIONS
+  const bound = await bind(server, address)
+  return {
+    address: bound,
+    close: async () => {
+      await Promise.all([sessions.close(), modern.close()])
+      await new Promise<void>((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      })
+    },
+  }
+}
+
+function isDenied(
+  { url = '', headers }: IncomingMessage,
+  response: ServerResponse,
+  guards: readonly Guard[],
+): boolean {
+  const denied = guards.map((guard) => guard(headers)).find((each) => each !== undefined)
+  const isFound = url.split('?')[0] === PATH
+  if (denied === undefined && isFound) return false
+  const { status = 404, type = 'application/json', headers: more = {} } = denied ?? {}
+  const body = denied === undefined ? `{"error":"not found, use ${PATH}"}\n` : String(denied.body)
+  response.writeHead(status, { 'content-type': type, connection: 'close', ...more }).end(body)
+  return true
+}
+
+interface Session {
+  readonly transport: WebStandardStreamableHTTPServerTransport
+  readonly server: McpServer
+  lastUsed: number
+}
+
+/** The sessions of clients of protocol versions before 2026-07-28. */
+class Sessions {
+  readonly #create: () => McpServer
+  readonly #sessions = new Map<string, Session>()
+
+  constructor(create: () => McpServer) {
+    this.#create = create
+  }
+
+  async fetch(request: Request): Promise<Response> {
+    const id = request.headers.get('mcp-session-id')
+    if (id === null) return this.#begin(request)
+    const session = this.#sessions.get(id)
+    if (session === undefined) return failure(404, -32_001, 'there is no such session; initialize')
+    session.lastUsed = performance.now()
+    return session.transport.handleRequest(request)
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#sessions.values()].map(({ server }) => server.close()))
+  }
+
+  async #begin(request: Request): Promise<Response> {
+    await this.#dropIdle()
+    if (this.#sessions.size >= MAX_SESSIONS) {
+      return failure(503, -32_000, 'there are too many sessions; end one with DELETE')
+    }
+    const server = this.#create()
+    const transport = new WebStandardStreamableHTTPServerTransport({
+      sessionIdGenerator: randomUUID,
+      maxRequestBodySize: MAX_BODY,
+      onsessioninitialized: (id) => {
+        this.#sessions.set(id, { transport, server, lastUsed: performance.now() })
+      },
+      onsessionclosed: (id) => void this.#sessions.delete(id),
+    })
+    await server.connect(transport)
+    const response = await transport.handleRequest(request)
+    if (transport.sessionId === undefined) await server.close()
+    return response
+  }
+
+  async #dropIdle(): Promise<void> {
+    const oldest = performance.now() - IDLE_MS
+    for (const [id, { server, lastUsed }] of this.#sessions) {
+      if (lastUsed > oldest) continue
+      this.#sessions.delete(id)
+      await server.close()
+    }
+  }
+}
+
+function failure(status: number, code: number, message: string): Response {
+  return Response.json({ jsonrpc: '2.0', id: null, error: { code, message } }, { status })
+}

@@ -1,0 +1,197 @@
+import { isInputRequiredResult } from '@modelcontextprotocol/server'
+import * as Type from 'typebox'
+import { API } from '#admin-api'
+import { experimentMarkdown } from '../experiment/experiment-report.ts'
+import type { ExperimentResult, PhaseResult } from '../experiment/experiment-result.ts'
+import { FIRST_STAGE, stagesTo } from '#rules'
+import type { Policy } from '../policy/policy-schema.ts'
+import { readPolicyFile } from '../cli/policy.ts'
+import type { Control } from './control.ts'
+import { type ControlTool, defineTool, DESTRUCTIVE } from './control-tool.ts'
+import { DeniedError } from './denied-error.ts'
+import {
+  adminUrl,
+  askSidecar,
+  chosenSidecar,
+  chosenTarget,
+  SIDECAR,
+  TARGET,
+} from './open-sidecars.ts'
+import { type Asked, proposePlan, RUN_OUTPUT, runProposal, type RunSetup } from './run-proposal.ts'
+
+const NAMES = ['latency', 'jitter', 'bandwidth', 'loss', 'blackhole', 'http_error'] as const
+type Scenario = (typeof NAMES)[number]
+
+interface ScenarioSpec {
+  /** Undefined for a scenario without a magnitude. */
+  readonly magnitude?: { readonly unit: string; readonly usual: number; readonly most: number }
+  readonly fault: (magnitude: number) => object
+  /** True when each call with the fault fails. */
+  readonly fails?: true
+}
+
+const MILLISECONDS = { unit: 'ms', usual: 500, most: 60_000 }
+
+const SCENARIOS: Readonly<Record<Scenario, ScenarioSpec>> = {
+  latency: { magnitude: MILLISECONDS, fault: (ms) => ({ delay: { fixed: `${ms}ms` } }) },
+  jitter: {
+    magnitude: MILLISECONDS,
+    fault: (ms) => ({ delay: { uniform: { min: '0ms', max: `${ms}ms` } } }),
+  },
+  bandwidth: {
+    magnitude: { unit: 'bytes a second', usual: 4096, most: 1e9 },
+    fault: (bytes) => ({ throttle: { rate: `${bytes}B` } }),
+  },
+  loss: { fault: () => ({ reset: {} }), fails: true },
+  blackhole: { fault: () => ({ hang: {} }), fails: true },
+  http_error: {
+    magnitude: { unit: 'the HTTP status', usual: 503, most: 599 },
+    fault: (status) => ({ abort: { status } }),
+    fails: true,
+  },
+}
+
+const MAGNITUDES = NAMES.flatMap((name) => {
+  const { magnitude } = SCENARIOS[name]
+  return magnitude === undefined
+    ? []
+    : [`${name}: ${magnitude.unit}, ${magnitude.usual} by default`]
+}).join('; ')
+
+const INPUT = Type.Object(
+  {
+    scenario: Type.Unsafe<Scenario>({
+      type: 'string',
+      enum: NAMES,
+      description: 'loss resets connections of calls; blackhole never responds to them.',
+    }),
+    magnitude: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 1e9, description: `${MAGNITUDES}.` }),
+    ),
+    tools: Type.Array(Type.String({ minLength: 1, maxLength: 256, pattern: '^[^*?]+$' }), {
+      minItems: 1,
+      maxItems: 20,
+      description: 'The tools that are called and that the fault affects.',
+    }),
+    target: TARGET,
+    sidecar: SIDECAR,
+    percent: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 100,
+        description: 'The share of the calls; the first stage of the policy by default.',
+      }),
+    ),
+    seconds: Type.Optional(
+      Type.Integer({ minimum: 2, maximum: 300, description: 'Time of a stage; 20 by default.' }),
+    ),
+    rate: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 1000, description: 'Calls a second; 10 by default.' }),
+    ),
+    success: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 100,
+        description:
+          'The share of calls in percent that must succeed; by default 95, less the share whose calls fail.',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+)
+
+type Impact = Type.Static<typeof INPUT>
+
+const figures = Type.Object({
+  label: Type.String(),
+  measured: Type.Object({}, { description: 'Shares from 0 to 1 and latencies in ms.' }),
+})
+
+/** Returns the tool that runs one scenario with load in a call. */
+export function impactTool(setup: RunSetup): ControlTool {
+  const { control } = setup
+  return defineTool({
+    name: 'run_impact',
+    title: 'Measure the impact of one fault',
+    description:
+      'Runs one scenario with load at a sidecar of this machine, from the first stage of the policy to the given share, and returns figures before, during and after it with a report. Needs the approval of a plan. Use propose_experiment for pods and for more than one fault.',
+    annotations: DESTRUCTIVE,
+    input: INPUT,
+    output: Type.Object({
+      ...RUN_OUTPUT,
+      id: Type.Optional(Type.String({ description: 'The proposal, for run_experiment.' })),
+      digest: Type.Optional(Type.String()),
+      phases: Type.Optional(Type.Array(figures)),
+      summary: Type.Optional(Type.String({ description: 'The report as Markdown.' })),
+    }),
+    run: async (impact, call) => {
+      const { inputResponses, requestState } = call.context.mcpReq
+      // With the response of a person the client repeats the call.
+      const asked = inputResponses === undefined ? undefined : requestState<Asked>()
+      const { id, digest } = asked ?? (await propose(impact, control))
+      const show = (result: ExperimentResult) => ({
+        phases: phasesOf(result),
+        summary: experimentMarkdown(result),
+      })
+      const outcome = await runProposal({ id, digest }, call, { ...setup, show })
+      if (isInputRequiredResult(outcome) || outcome.data['status'] === 'done') return outcome
+      const next = `Then call run_experiment with id ${id} and digest ${digest}.`
+      return {
+        ...outcome,
+        text: `A person must approve this run: ${String(outcome.data['next'])}\n${next}`,
+        data: { ...outcome.data, id, digest },
+      }
+    },
+  })
+}
+
+async function propose(impact: Impact, control: Control): Promise<Asked> {
+  const { bounds, access } = control
+  const policy = await readPolicyFile(control.policy)
+  const sidecar = chosenSidecar(bounds.sidecars, impact.sidecar)
+  const { environment } = await askSidecar(sidecar, access.readToken, API.state)
+  const plan = {
+    ...planOf(impact, policy),
+    target: {
+      url: chosenTarget(control.targets, impact.target).href,
+      ...(environment && { environment }),
+    },
+    sidecar: { admin: adminUrl(sidecar).origin, rulesFile: sidecar.rulesFile },
+  }
+  const { kept } = await proposePlan(JSON.stringify(plan, null, 1), control)
+  return kept
+}
+
+/** Writes the plan of a scenario, but for its target and its sidecar. */
+function planOf(impact: Impact, { firstStage, maxRate }: Policy): object {
+  const { scenario, tools, seconds = 20, rate = Math.min(10, maxRate ?? 10) } = impact
+  const { percent = Math.min(firstStage, FIRST_STAGE) } = impact
+  const { magnitude: known, fault, fails } = SCENARIOS[scenario]
+  // The calls of the load are not repeated.
+  const { success = fails ? Math.max(1, 95 - percent) : 95 } = impact
+  const { magnitude = known?.usual ?? 0 } = impact
+  if (known === undefined && impact.magnitude !== undefined) {
+    throw new DeniedError(`${scenario} has no magnitude; leave it out`)
+  }
+  if (known !== undefined && magnitude > known.most) {
+    throw new DeniedError(`the magnitude of ${scenario} is at most ${known.most} (${known.unit})`)
+  }
+  return {
+    name: `impact-${scenario.replace('_', '-')}`,
+    steadyState: { errors: '5%', for: '3s', within: '30s' },
+    rules: [{ name: 'impact', match: { tool: tools }, faults: [fault(magnitude)] }],
+    stages: stagesTo(Math.min(percent, firstStage, FIRST_STAGE), percent).map(
+      (share) => `${share}%`,
+    ),
+    hold: `${seconds}s`,
+    load: { clients: 10, rate, tools, timeout: '5s' },
+    // Above the share that the fault itself can make fail.
+    abortOn: { errors: { limit: `${Math.min(99, percent + 25)}%`, for: '3s' } },
+    slo: { success: `${success}%` },
+  }
+}
+
+function phasesOf({ before, stages, after }: ExperimentResult) {
+  const all: readonly (PhaseResult | null)[] = [before, ...stages, after]
+  return all.filter((phase) => phase !== null).map(({ label, measured }) => ({ label, measured }))
+}

@@ -1,0 +1,235 @@
+import { isInputRequiredResult } from '@modelcontextprotocol/server'
+import * as Type from 'typebox'
+import { durationText, plain, plainText } from '#base'
+import { LoadError } from '../load/load-error.ts'
+import { parseCondition } from '../search/condition.ts'
+import { rangeTexts, searchRejection } from '../search/search-plan.ts'
+import type { SearchResult } from '../search/search-result.ts'
+import { searchText } from '../search/search-text.ts'
+import { parseVariations } from '../search/variation.ts'
+import { type OpenedSearch, searchPlan } from '../runs/open-search.ts'
+import { runSearch } from '../runs/search.ts'
+import { checkPlan, MAX_PLAN, reasonsOf } from './checked-plan.ts'
+import type { Control } from './control.ts'
+import { type ControlTool, defineTool, DESTRUCTIVE } from './control-tool.ts'
+import { DeniedError } from './denied-error.ts'
+import type { ProposedSearch } from './proposals.ts'
+import { type Asked, progressOf, proposePlan, type RunSetup, takeApproved } from './run-proposal.ts'
+
+/** For each parameter. */
+const MAX_RUNS = 40
+const MAX_MINUTES = 60
+const MAX_CALLS = 1_000_000
+/** As `squall experiment search` without options. */
+const SETTINGS = {
+  falseFailed: 0.05,
+  falsePassed: 0.05,
+  confidence: 0.95,
+  runsAtOne: 2,
+}
+
+const maybeNumber = Type.Union([Type.Number(), Type.Null()])
+const text = (description: string, maxLength = 200) => Type.String({ description, maxLength })
+
+const INPUT = Type.Object(
+  {
+    plan: Type.Optional(text('The plan as YAML or JSON, with its rules in the plan.', MAX_PLAN)),
+    vary: Type.Optional(
+      text(
+        'The magnitude and its range, the mildest first: percent=1%..50%, delay=50ms..5s, or FAULT.PARAMETER=FROM..TO.',
+      ),
+    ),
+    second: Type.Optional(
+      text(
+        'A second magnitude and its range, as delay=50ms..5s: finds the limit of the first at 5 or more magnitudes of the second. Takes several times the runs.',
+      ),
+    ),
+    until: Type.Optional(
+      text('The condition under which a magnitude fails: success<99%, errors>5% or p95>2s.'),
+    ),
+    maxRuns: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 2 * MAX_RUNS,
+        description: `Most runs, each an experiment for perHour of the policy, and all together within its maxDuration; at most ${MAX_RUNS}, or ${2 * MAX_RUNS} with \`second\`.`,
+      }),
+    ),
+    maxMinutes: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: MAX_MINUTES,
+        description: `Most time; ${MAX_MINUTES} by default.`,
+      }),
+    ),
+    id: Type.Optional(text('After an approval at a terminal: the proposal alone.', 20)),
+  },
+  { additionalProperties: false },
+)
+
+type Input = Type.Static<typeof INPUT>
+
+/** Returns the tool that searches the smallest magnitude that fails. */
+export function limitTool(setup: RunSetup): ControlTool {
+  const { control } = setup
+  return defineTool({
+    name: 'find_limit',
+    title: 'Find the limit of a target',
+    description:
+      'Finds the smallest magnitude of a fault that makes a condition true, by many short runs of a plan with rollback between them; or the boundary of two magnitudes. One approval is for all runs up to the strongest magnitudes. Cancelling the call rolls back.',
+    annotations: DESTRUCTIVE,
+    input: INPUT,
+    output: Type.Object({
+      status: Type.Union([Type.Literal('done'), Type.Literal('approval_required')]),
+      next: Type.Optional(Type.String({ description: 'How to continue.' })),
+      id: Type.Optional(Type.String({ description: 'The proposal.' })),
+      search: Type.Optional(Type.String({ description: 'The id of the search.' })),
+      where: Type.Optional(
+        Type.String({ description: 'within the range, below it (all fail), or above it.' }),
+      ),
+      limit: Type.Optional(maybeNumber),
+      interval: Type.Optional(Type.Array(maybeNumber)),
+      boundary: Type.Optional(
+        Type.Array(
+          Type.Object({
+            second: Type.Number(),
+            where: Type.String(),
+            limit: maybeNumber,
+            interval: Type.Array(maybeNumber),
+          }),
+          { description: 'With a second magnitude: the limit of the first at each of its values.' },
+        ),
+      ),
+      points: Type.Optional(
+        Type.Array(
+          Type.Object({
+            magnitude: Type.Number(),
+            second: Type.Optional(Type.Number()),
+            calls: Type.Number(),
+            failed: Type.Number(),
+            decision: Type.String(),
+          }),
+        ),
+      ),
+      end: Type.Optional(Type.Object({ code: Type.String(), why: Type.String() })),
+      failingPlan: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+    }),
+    run: async (input, call) => {
+      const { inputResponses, requestState } = call.context.mcpReq
+      const answered = inputResponses === undefined ? undefined : requestState<Asked>()
+      const asked = answered ?? (await proposed(input, control))
+      const approved = await takeApproved(asked, call, setup, 'find_limit')
+      if (approved.kind === 'asked') {
+        const { response } = approved
+        if (isInputRequiredResult(response)) return response
+        const { id } = asked
+        const command = String(response.data['next'])
+        return {
+          text: `A person must approve this search: ${command}\nThen call find_limit with id ${id} alone.`,
+          data: { status: 'approval_required', next: command, id },
+        }
+      }
+      const { proposal, checked, by: approvedBy } = approved
+      const { maxRuns, maxMinutes, ...asProposed } = proposal.search!
+      const search = await searchOf(asProposed, control)
+      const { id, digest, target } = proposal
+      const about = { proposal: id, digest, target, approvedBy }
+      await call.audit({ outcome: 'started', ...about })
+      const result = await control.running.run({ id, target }, call.context.mcpReq.signal, (stop) =>
+        runSearch(
+          {
+            ...control.access,
+            production: control.production,
+            maxRuns,
+            maxTimeMs: maxMinutes * 60_000,
+            maxCalls: MAX_CALLS,
+          },
+          search,
+          {
+            policy: checked.policy,
+            stop,
+            onProgress: progressOf(call) ?? (() => {}),
+            // A person may change the policy meanwhile.
+            beforeRun: async () => void (await checkPlan(proposal.plan, control)),
+          },
+        ),
+      )
+      return {
+        text: plainText(searchText(result, search.variations)),
+        data: shown(result),
+        entry: { ...about, experiment: result.id, verdict: result.end.code },
+      }
+    },
+  })
+}
+
+/** Reads the plan and the range. Throws a `DeniedError`. */
+async function searchOf(
+  { plan: written, vary, until }: Pick<ProposedSearch, 'plan' | 'vary' | 'until'>,
+  control: Control,
+): Promise<OpenedSearch> {
+  const checked = await checkPlan(written, control)
+  try {
+    const search: OpenedSearch = {
+      ...searchPlan(checked, parseVariations(vary), parseCondition(until)),
+      kept: checked.kept,
+      settings: { vary, until, ...SETTINGS, precision: vary.length === 1 ? 0.1 : 0.25 },
+      rejections: [],
+    }
+    const rejection = searchRejection(search)
+    if (rejection !== undefined) throw new DeniedError(...reasonsOf([rejection]))
+    return search
+  } catch (error) {
+    if (!(error instanceof LoadError)) throw error
+    throw new DeniedError(error.message)
+  }
+}
+
+/** Returns the named proposal, or else proposes the plan with the strongest magnitudes. */
+async function proposed(input: Input, control: Control): Promise<Asked> {
+  const { id, plan, vary: first, second, until, maxMinutes = MAX_MINUTES } = input
+  if (id !== undefined) {
+    if (Object.keys(input).length === 1) return control.proposals.find(id)
+    throw new DeniedError('a proposal has everything else: call find_limit with the id alone')
+  }
+  if (plan === undefined || first === undefined || until === undefined) {
+    throw new DeniedError('write plan, vary and until, or the id of an approved proposal')
+  }
+  const vary = second === undefined ? [first] : [first, second]
+  const search = await searchOf({ plan, vary, until }, control)
+  const { maxDuration } = search.plan.policy!
+  const most = Math.min(MAX_RUNS * vary.length, Math.floor(maxDuration / search.plan.file.hold))
+  const { maxRuns = most } = input
+  if (maxRuns > most || most === 0) {
+    throw new DeniedError(
+      `POLICY: ${maxRuns} runs of ${durationText(search.plan.file.hold)} last longer than maxDuration; use at most ${most} runs, or a shorter hold`,
+    )
+  }
+  const proposedSearch = { plan, vary, until, maxRuns, maxMinutes }
+  const range = `${vary.join(' and ')}, until ${search.condition.text}`
+  const about = [plain(`Search: ${range}; up to ${maxRuns} runs in up to ${maxMinutes} minutes`)]
+  const [strongest, ...others] = rangeTexts(search)
+  for (const other of others) await checkPlan(other, control)
+  const { kept } = await proposePlan(strongest, control, { search: proposedSearch, about })
+  return kept
+}
+
+function shown(result: SearchResult) {
+  const { id: search, where, limit, interval, boundary, points, end, failingPlan } = result
+  return {
+    status: 'done',
+    search,
+    where,
+    limit,
+    interval,
+    ...(boundary !== undefined && { boundary }),
+    points: points.map(({ magnitude, second, calls, failed, decision }) => ({
+      magnitude,
+      ...(second !== undefined && { second }),
+      calls,
+      failed,
+      decision,
+    })),
+    end,
+    failingPlan,
+  }
+}

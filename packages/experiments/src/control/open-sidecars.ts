@@ -1,0 +1,87 @@
+import * as Type from 'typebox'
+import { shownUrl } from '#base'
+import {
+  type AdminEndpoint,
+  AdminError,
+  askAdmin,
+  type Endpoint,
+  endpointText,
+  type ResponseOf,
+} from '#admin-api'
+import { DeniedError } from './denied-error.ts'
+
+/** A sidecar of this machine that plans may arm. */
+export interface OpenSidecar {
+  readonly admin: AdminEndpoint
+  /** As written on the command line. */
+  readonly rulesFile: string
+}
+
+/** The input that selects one of the open sidecars. */
+export const SIDECAR = Type.Optional(
+  Type.String({
+    description: 'The admin URL of a sidecar, as in list_targets; needed when there are several.',
+    maxLength: 200,
+  }),
+)
+
+/** The input that selects one of the MCP endpoints. */
+export const TARGET = Type.Optional(
+  Type.String({
+    description: 'The MCP endpoint, as in list_targets; needed when there are several.',
+    maxLength: 500,
+  }),
+)
+
+/** Returns the named endpoint, or else the only one. Throws a `DeniedError`. */
+export function chosenTarget(targets: readonly URL[], asked: string | undefined): URL {
+  if (asked !== undefined) {
+    if (!URL.canParse(asked)) throw new DeniedError('the target is no URL')
+    const url = new URL(asked)
+    // The list shows no query, which may be needed.
+    return targets.find((each) => shownUrl(each) === url.href) ?? url
+  }
+  if (targets.length === 1) return targets[0]!
+  throw new DeniedError(
+    targets.length === 0
+      ? 'name the target'
+      : `there are several targets; name one of ${targets.map(shownUrl).join(', ')}`,
+  )
+}
+
+/** Returns the URL of an admin port. */
+export function adminUrl({ admin }: OpenSidecar): URL {
+  return new URL(`http://${endpointText(admin)}`)
+}
+
+/** Returns the named sidecar, or else the only one. Throws a `DeniedError`. */
+export function chosenSidecar(
+  sidecars: readonly OpenSidecar[],
+  asked: string | undefined,
+): OpenSidecar {
+  const all = sidecars.map((each) => adminUrl(each).origin)
+  const origin = asked === undefined || !URL.canParse(asked) ? asked : new URL(asked).origin
+  const found = origin === undefined ? sidecars : sidecars.filter((_, i) => all[i] === origin)
+  if (found.length === 1) return found[0]!
+  const open = all.length === 0 ? 'no sidecar; ask for --sidecar' : `the sidecars ${all.join(', ')}`
+  throw new DeniedError(
+    asked === undefined && all.length > 1
+      ? `there are several sidecars; name one of ${all.join(', ')}`
+      : `squall mcp opens ${open}`,
+  )
+}
+
+/** Asks the admin port of a sidecar. Throws a `DeniedError`. */
+export async function askSidecar<E extends Endpoint>(
+  sidecar: OpenSidecar,
+  readToken: string | undefined,
+  endpoint: E,
+): Promise<ResponseOf<E>> {
+  const url = adminUrl(sidecar)
+  try {
+    return (await askAdmin({ url, readToken }, endpoint, { client: 'mcp' })).value
+  } catch (error) {
+    if (!(error instanceof AdminError)) throw error
+    throw new DeniedError(`${url.origin}: ${error.message}; check that the sidecar runs`)
+  }
+}

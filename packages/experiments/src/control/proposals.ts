@@ -1,0 +1,131 @@
+import { randomBytes } from 'node:crypto'
+import { mkdir, readdir, readFile, rename, unlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { isRecord } from '#base'
+import { DeniedError } from './denied-error.ts'
+
+/** Everything that a search depends on. */
+export interface ProposedSearch {
+  readonly plan: string
+  readonly vary: readonly string[]
+  readonly until: string
+  readonly maxRuns: number
+  readonly maxMinutes: number
+}
+
+/** A plan that passed all checks, waiting for its run. */
+export interface Proposal {
+  readonly id: string
+  /** The digest of everything that determines the experiment. */
+  readonly digest: string
+  readonly plan: string
+  /** The search that the plan is the strongest run of; undefined for a single run. */
+  readonly search?: ProposedSearch
+  readonly target: string
+  /** Describes the plan to the person who approves it. */
+  readonly summary: readonly string[]
+  /** Milliseconds since 1970. */
+  readonly expiresAt: number
+}
+
+/** The approval of a proposal by a person. */
+export interface Approval {
+  readonly digest: string
+  readonly by: string
+  /** Milliseconds since 1970. */
+  readonly expiresAt: number
+}
+
+export const PROPOSAL_MS = 3_600_000
+export const APPROVAL_MS = 15 * 60_000
+const MAX_PROPOSALS = 100
+const ID = /^[0-9a-f]{10}$/
+
+/** Keeps proposals and their approvals as files that only their user can read. */
+export class Proposals {
+  readonly #directory: string
+  readonly #now: () => number
+
+  constructor(stateDirectory: string, now: () => number = Date.now) {
+    this.#directory = join(stateDirectory, 'proposals')
+    this.#now = now
+  }
+
+  /** Stores a proposal. The oldest ones make room for it. */
+  async add(proposal: Omit<Proposal, 'id' | 'expiresAt'>): Promise<Proposal> {
+    await mkdir(this.#directory, { recursive: true, mode: 0o700 })
+    await this.#prune()
+    const id = randomBytes(5).toString('hex')
+    const kept = { ...proposal, id, expiresAt: this.#now() + PROPOSAL_MS }
+    await this.#write(`${id}.json`, kept)
+    return kept
+  }
+
+  /** Returns a proposal. Throws a `DeniedError` when there is none, or when it has expired. */
+  async find(id: string): Promise<Proposal> {
+    const found = ID.test(id) ? await this.#read<Proposal>(`${id}.json`) : undefined
+    if (found === undefined) {
+      throw new DeniedError(`there is no proposal of this id; call propose_experiment`)
+    }
+    if (found.expiresAt > this.#now()) return found
+    throw new DeniedError(`the proposal ${id} has expired; call propose_experiment again`)
+  }
+
+  /** Approves one run of a proposal. Throws a `DeniedError`. */
+  async approve(id: string, by: string): Promise<Approval> {
+    const { digest } = await this.find(id)
+    const approval = { digest, by, expiresAt: this.#now() + APPROVAL_MS }
+    await this.#write(`${id}.approved`, approval)
+    return approval
+  }
+
+  /** Returns the approval of a proposal, unless it has expired or is for another plan. */
+  async approvalOf({ id, digest }: Proposal): Promise<Approval | undefined> {
+    const found = await this.#read<Approval>(`${id}.approved`)
+    return found?.digest === digest && found.expiresAt > this.#now() ? found : undefined
+  }
+
+  /** Removes a proposal and its approval. Throws a `DeniedError` when another call removed it. */
+  async take({ id }: Proposal): Promise<void> {
+    try {
+      await unlink(join(this.#directory, `${id}.json`))
+    } catch {
+      throw new DeniedError(`the proposal ${id} was used already; call propose_experiment again`)
+    }
+    await this.#remove(`${id}.approved`)
+  }
+
+  async #prune(): Promise<void> {
+    const names = (await readdir(this.#directory)).filter((name) => name.endsWith('.json'))
+    const all = []
+    for (const name of names) {
+      all.push({ name, expiresAt: (await this.#read<Proposal>(name))?.expiresAt ?? 0 })
+    }
+    all.sort((one, other) => other.expiresAt - one.expiresAt)
+    for (const [index, { name, expiresAt }] of all.entries()) {
+      if (expiresAt > this.#now() && index < MAX_PROPOSALS - 1) continue
+      await this.#remove(name)
+      await this.#remove(name.replace(/json$/, 'approved'))
+    }
+  }
+
+  async #read<T>(name: string): Promise<T | undefined> {
+    try {
+      const value: unknown = JSON.parse(await readFile(join(this.#directory, name), 'utf8'))
+      return isRecord(value) ? (value as T) : undefined
+    } catch {
+      return undefined
+    }
+  }
+
+  async #write(name: string, value: object): Promise<void> {
+    const path = join(this.#directory, name)
+    // Nobody reads half of a file.
+    await writeFile(`${path}.new`, JSON.stringify(value), { mode: 0o600 })
+    await rename(`${path}.new`, path)
+  }
+
+  async #remove(name: string): Promise<void> {
+    await unlink(join(this.#directory, name)).catch(() => {})
+  }
+}

@@ -1,0 +1,140 @@
+import * as Type from 'typebox'
+import { explainText, FAULTS, idleFaults, problemLines } from '#rules'
+import { checkRulesText, explainCall, readFlags } from '#cli'
+import { boundsOf, LIMIT_FLAGS } from '#sidecar'
+import { type ControlTool, defineTool, READ_ONLY } from './control-tool.ts'
+import { DeniedError } from './denied-error.ts'
+
+const MAX_RULES = 256 * 1024
+const FILE = 'rules.yaml'
+/** The limits of a sidecar without options about them. */
+const DEFAULT_BOUNDS = boundsOf(readFlags(LIMIT_FLAGS, new Map(), {}), {})
+
+const text = (description: string, maxLength = 256) => Type.String({ description, maxLength })
+const rules = text('Rules as YAML or JSON; squall://schemas/rules is their JSON Schema.', MAX_RULES)
+
+/** Lists what is known about faults and rules without a sidecar. */
+export const REFERENCE_TOOLS: readonly ControlTool[] = [
+  defineTool({
+    name: 'describe_faults',
+    title: 'Describe the faults',
+    description:
+      'Lists the faults with one sentence each, or shows one fault with its parameters and an example.',
+    annotations: READ_ONLY,
+    input: Type.Object(
+      { name: Type.Optional(text('The name of a fault.')) },
+      { additionalProperties: false },
+    ),
+    output: Type.Object({
+      faults: Type.Array(
+        Type.Object({
+          name: Type.String(),
+          summary: Type.String(),
+          meets: Type.Optional(Type.String({ description: 'What clients see.' })),
+          example: Type.Optional(Type.String({ description: 'A rule as YAML.' })),
+          parameters: Type.Optional(Type.Object({}, { description: 'JSON Schema.' })),
+        }),
+      ),
+    }),
+    run: async ({ name }) => {
+      if (name === undefined) {
+        const faults = FAULTS.map((fault) => ({ name: fault.name, summary: fault.summary }))
+        const lines = faults.map((fault) => `${fault.name}: ${fault.summary}`)
+        return { text: lines.join('\n'), data: { faults } }
+      }
+      const found = FAULTS.find((fault) => fault.name === name)
+      if (found === undefined) {
+        const names = FAULTS.map((fault) => fault.name)
+        throw new DeniedError(`there is no such fault; use one of ${names.join(', ')}`)
+      }
+      const { summary, meets, example, schema: parameters } = found
+      const shown = { name: found.name, summary, meets, example, parameters }
+      return { text: `${summary}\n${meets}\n\n${example}`, data: { faults: [shown] } }
+    },
+  }),
+  defineTool({
+    name: 'validate_rules',
+    title: 'Check rules',
+    description: 'Checks rules as squall validate does, and returns all problems with their lines.',
+    annotations: READ_ONLY,
+    input: Type.Object({ rules }, { additionalProperties: false }),
+    output: Type.Object({
+      ok: Type.Boolean(),
+      problems: Type.Array(
+        Type.Object({
+          line: Type.Number(),
+          column: Type.Number(),
+          path: Type.String(),
+          message: Type.String(),
+        }),
+      ),
+      warnings: Type.Array(Type.String(), { description: 'Faults that can never act.' }),
+    }),
+    run: async ({ rules: written }) => {
+      const { version, files } = checkRulesText(written, FILE)
+      const problems = files.flatMap((each) => each.problems)
+      const idle = version.kind === 'rules' ? idleFaults(version.file) : []
+      const warnings = idle.map(({ rule, fault, message }) => `${rule}: ${fault}: ${message}`)
+      const ok = problems.length === 0
+      const lines = ok ? 'The rules are valid.' : files.map(problemLines).join('')
+      const shown = problems.map(({ line, column, path, message }) => ({
+        line,
+        column,
+        path,
+        message,
+      }))
+      return { text: [lines, ...warnings].join('\n'), data: { ok, problems: shown, warnings } }
+    },
+  }),
+  defineTool({
+    name: 'explain_rules',
+    title: 'Explain rules for a call',
+    description:
+      'Predicts which rules match a call, whether they sample it, and what their faults do.',
+    annotations: READ_ONLY,
+    input: Type.Object(
+      {
+        rules,
+        tool: Type.Optional(text('The called tool.')),
+        method: Type.Optional(text('The method; tools/call by default.')),
+        args: Type.Optional(
+          Type.Record(Type.String(), Type.Unknown(), { description: 'The arguments of the call.' }),
+        ),
+        headers: Type.Optional(
+          Type.Record(Type.String(), Type.String(), { description: 'Headers of the request.' }),
+        ),
+        session: Type.Optional(text('The session of the call.')),
+      },
+      { additionalProperties: false },
+    ),
+    output: Type.Object({
+      disarmed: Type.Optional(Type.String({ description: 'Why no rule may act.' })),
+      rules: Type.Array(Type.Object({ rule: Type.String(), matches: Type.Boolean() })),
+    }),
+    run: async ({ rules: written, tool, method = 'tools/call', args, headers = {}, session }) => {
+      const { version, files } = checkRulesText(written, FILE)
+      if (version.kind === 'rejected') throw new DeniedError(...files.map(problemLines))
+      const subject = {
+        kind: 'call',
+        direction: 'client',
+        method,
+        name: tool,
+        args,
+        path: '/mcp',
+      } as const
+      const explained = await explainCall(
+        {
+          subject,
+          headers: Object.entries(headers).flat(),
+          session,
+          client: undefined,
+          transport: 'streamable-http',
+          protocolVersion: undefined,
+          ...DEFAULT_BOUNDS,
+        },
+        version,
+      )
+      return { text: explainText(explained), data: { ...explained } }
+    },
+  }),
+]

@@ -1,0 +1,178 @@
+import * as Type from 'typebox'
+import { matchesGlob, oneLine, shownUrl } from '#base'
+import { AdminError, API, askAdmin, endpointText } from '#admin-api'
+import { LoadError } from '../load/load-error.ts'
+import type { Policy } from '../policy/policy-schema.ts'
+import { changeSidecar } from '#cli'
+import { listTools } from '../cli/list-tools.ts'
+import { readPolicyFile } from '../cli/policy.ts'
+import type { Control } from './control.ts'
+import { type ControlTool, defineTool, FOREIGN, READ_ONLY, ROLLBACK } from './control-tool.ts'
+import { adminUrl, type OpenSidecar } from './open-sidecars.ts'
+import { DeniedError } from './denied-error.ts'
+
+const MAX_TOOLS = 100
+const MAX_NAME = 128
+const MAX_RULES = 50
+const DISARM_MS = 5_000
+
+const texts = (description: string) => Type.Array(Type.String(), { description })
+const problem = Type.Optional(Type.String({ description: 'Why it cannot be read.' }))
+
+/** Returns the tools about targets and sidecars. */
+export function targetTools(control: Control): readonly ControlTool[] {
+  const { adminToken } = control
+  return [listTool(control), ...(adminToken === undefined ? [] : [disarmTool(control, adminToken)])]
+}
+
+function listTool(control: Control): ControlTool {
+  return defineTool({
+    name: 'list_targets',
+    title: 'List targets',
+    description:
+      'Lists what may be tested: the targets of the policy, the sidecars with their state and rules, and the tools of the servers with their hints.',
+    annotations: READ_ONLY,
+    input: Type.Object(
+      {
+        tools: Type.Optional(
+          Type.String({ description: 'Lists only tools that match, as read_*.', maxLength: 256 }),
+        ),
+      },
+      { additionalProperties: false },
+    ),
+    output: Type.Object({
+      note: Type.String(),
+      targets: texts('URLs that the policy allows.'),
+      environments: texts('Environments that the policy allows.'),
+      namespaces: texts('Namespaces whose pods plans may name.'),
+      sidecars: Type.Array(
+        Type.Object({
+          admin: Type.String(),
+          rulesFile: Type.String(),
+          environment: Type.Optional(Type.String()),
+          armed: Type.Optional(Type.Boolean()),
+          reasons: Type.Optional(texts('Why no rule may act.')),
+          rules: Type.Optional(
+            Type.Array(Type.Object({ name: Type.String(), phase: Type.String() })),
+          ),
+          problem,
+        }),
+      ),
+      servers: Type.Array(
+        Type.Object({
+          url: Type.String(),
+          server: Type.Optional(Type.String()),
+          protocolVersion: Type.Optional(Type.String()),
+          matching: Type.Optional(Type.Number({ description: 'Number of matching tools.' })),
+          tools: Type.Optional(
+            Type.Array(
+              Type.Object({
+                name: Type.String(),
+                untrustedDescription: Type.Optional(Type.String()),
+                hint: Type.String({ description: 'The effects, by the annotations.' }),
+                forbidden: Type.Boolean({ description: 'True when the policy forbids the tool.' }),
+              }),
+            ),
+          ),
+          problem,
+        }),
+      ),
+    }),
+    run: async ({ tools: glob = '*' }) => {
+      const policy = await readPolicyFile(control.policy)
+      const [sidecars, servers] = await Promise.all([
+        Promise.all(control.bounds.sidecars.map((each) => sidecarState(each, control))),
+        Promise.all(control.targets.map((url) => serverTools(url, glob, policy, control))),
+      ])
+      const { targets, environments } = policy
+      const { namespaces } = control.bounds
+      const data = { note: FOREIGN, targets, environments, namespaces, sidecars, servers }
+      return { text: `${FOREIGN}\n${JSON.stringify(data, null, 1)}`, data }
+    },
+  })
+}
+
+async function sidecarState(sidecar: OpenSidecar, { access }: Control): Promise<object> {
+  const url = adminUrl(sidecar)
+  const known = { admin: url.origin, rulesFile: sidecar.rulesFile }
+  try {
+    const admin = { url, readToken: access.readToken }
+    const { value: state } = await askAdmin(admin, API.state, { client: 'mcp' })
+    const { value: active } = await askAdmin(admin, API.rules, { client: 'mcp' })
+    const reasons = state.reasons.map(({ by, reason }) => `${by}: ${reason}`)
+    const rules = active.rules.slice(0, MAX_RULES).map(({ name, phase }) => ({ name, phase }))
+    const environment = state.environment ?? undefined
+    return { ...known, environment, armed: state.armed, reasons, rules }
+  } catch (error) {
+    if (!(error instanceof AdminError)) throw error
+    return { ...known, problem: error.message }
+  }
+}
+
+async function serverTools(
+  url: URL,
+  glob: string,
+  { targets, neverTools = [] }: Policy,
+  { access }: Control,
+): Promise<object> {
+  const shown = shownUrl(url)
+  if (!targets.some((target) => matchesGlob(target, shown))) {
+    return { url: shown, problem: 'the policy does not allow this target' }
+  }
+  try {
+    const { headers, authTokenFile } = access
+    const { server, protocolVersion, tools } = await listTools({ url, headers, authTokenFile })
+    const matching = tools.filter(({ name }) => matchesGlob(glob, name))
+    const listed = matching.slice(0, MAX_TOOLS).map(({ name, description, hint }) => ({
+      name: oneLine(name, MAX_NAME),
+      untrustedDescription: description,
+      hint,
+      forbidden: neverTools.some((never) => matchesGlob(never, name)),
+    }))
+    return { url: shown, server, protocolVersion, matching: matching.length, tools: listed }
+  } catch (error) {
+    if (!(error instanceof LoadError)) throw error
+    return { url: shown, problem: oneLine(error.message) }
+  }
+}
+
+function disarmTool({ bounds }: Control, token: string): ControlTool {
+  return defineTool({
+    name: 'disarm',
+    title: 'Disarm the sidecars',
+    description:
+      'Ends all faults of the sidecars of this machine at once, until a person arms them. Always allowed.',
+    annotations: ROLLBACK,
+    input: Type.Object(
+      {
+        reason: Type.String({
+          description: 'The reason, for the log.',
+          minLength: 1,
+          maxLength: 150,
+        }),
+      },
+      { additionalProperties: false },
+    ),
+    output: Type.Object({
+      sidecars: Type.Array(
+        Type.Object({ address: Type.String(), ok: Type.Boolean(), text: Type.String() }),
+      ),
+    }),
+    run: async ({ reason }) => {
+      const change = {
+        what: 'disarm',
+        token,
+        reason: `${oneLine(reason)} (squall mcp)`,
+        timeout: DISARM_MS,
+      } as const
+      const sidecars = await Promise.all(
+        bounds.sidecars.map(({ admin }) => changeSidecar(admin, change)),
+      )
+      const lines = sidecars.map(({ address, text }) => `${address}: ${text}`)
+      const failed = sidecars.filter(({ ok }) => !ok)
+      if (failed.length > 0) throw new DeniedError(...lines)
+      const target = bounds.sidecars.map(({ admin }) => endpointText(admin)).join(', ')
+      return { text: lines.join('\n'), data: { sidecars }, entry: { target } }
+    },
+  })
+}

@@ -1,0 +1,187 @@
+import { duration, foreign, integerText, latency, moment, percentage, shortDigest } from '#base'
+import type { ReportTable, TitledRun } from '../report/report-table.ts'
+import type { ExperimentResult, PhaseResult, StageResult } from './experiment-result.ts'
+import { errorShare, phasesOf } from './experiment-tables.ts'
+
+/** Identifies the format of a comparison. Incompatible changes increase the number. */
+const COMPARISON_SCHEMA = 'squall.comparison/1'
+
+/** One metric of a phase, with a value for each run. */
+export interface MetricRow {
+  readonly metric: string
+  readonly unit: 'count' | 'share' | 'ms'
+  /** Null where a run lacks the phase or the metric. */
+  readonly values: readonly (number | null)[]
+  /** True where a value differs from the first run by more than chance explains, or by 10 %. */
+  readonly differs: readonly boolean[]
+}
+
+/** Runs of experiments side by side; the first one is what the others are compared with. */
+export interface Comparison {
+  readonly schema: typeof COMPARISON_SCHEMA
+  readonly runs: readonly RunFacts[]
+  readonly phases: readonly { readonly phase: string; readonly metrics: readonly MetricRow[] }[]
+}
+
+const FACTS = [
+  'id',
+  'name',
+  'verdict',
+  'stage',
+  'code',
+  'why',
+  'startedAt',
+  'squall',
+  'server',
+  'target',
+  'planDigest',
+  'rulesDigest',
+  'seed',
+  'mttdMs',
+  'mttrMs',
+  'rollbackMs',
+] as const satisfies readonly (keyof ExperimentResult)[]
+
+type RunFacts = Pick<ExperimentResult, (typeof FACTS)[number]>
+
+type Phase = PhaseResult | StageResult
+
+interface Metric {
+  readonly metric: string
+  readonly unit: MetricRow['unit']
+  readonly of: (phase: Phase) => number | null
+}
+
+const METRICS: readonly Metric[] = [
+  { metric: 'calls', unit: 'count', of: ({ load }) => load?.counts.calls ?? null },
+  { metric: 'injected', unit: 'count', of: (phase) => ('applied' in phase ? phase.applied : null) },
+  { metric: 'success', unit: 'share', of: ({ load }) => load?.indicators.tcsr ?? null },
+  { metric: 'errors', unit: 'share', of: errorShare },
+  { metric: 'p50', unit: 'ms', of: ({ load }) => load?.latency.summary.p50 ?? null },
+  { metric: 'p95', unit: 'ms', of: ({ load }) => load?.latency.summary.p95 ?? null },
+  { metric: 'p99', unit: 'ms', of: ({ load }) => load?.latency.summary.p99 ?? null },
+]
+
+/** Compares runs phase by phase; phases belong together by their labels. */
+export function compareResults(results: readonly ExperimentResult[]): Comparison {
+  const all = results.map((result) => phasesOf(result))
+  const labels = [...new Set(all.flat().map(({ label }) => label))]
+  // The phase after the stages is the last, also when the runs have different stages.
+  labels.sort((a, b) => Number(a === 'after') - Number(b === 'after'))
+  return {
+    schema: COMPARISON_SCHEMA,
+    runs: results.map(
+      (result) => Object.fromEntries(FACTS.map((name) => [name, result[name] ?? null])) as RunFacts,
+    ),
+    phases: labels.map((phase) => {
+      const found = all.map((phases) => phases.find(({ label }) => label === phase))
+      return { phase, metrics: METRICS.map((metric) => rowOf(metric, found)) }
+    }),
+  }
+}
+
+function rowOf({ metric, unit, of }: Metric, phases: readonly (Phase | undefined)[]): MetricRow {
+  const values = phases.map((phase) => (phase === undefined ? null : of(phase)))
+  const counts = phases.map((phase) => phase?.load?.counts.calls ?? 0)
+  const differs = values.map((value, i) => {
+    const [first = null] = values
+    if (unit === 'count' || i === 0) return false
+    if (value === null || first === null) return value !== first
+    return unit === 'share'
+      ? sharesDiffer(first, counts[0]!, value, counts[i]!)
+      : Math.abs(value - first) > 0.1 * first
+  })
+  return { metric, unit, values, differs }
+}
+
+/** The standard deviations that 95 % of equal shares stay within. */
+const Z = 1.96
+
+/**
+ * Tests two shares of `n` and `m` calls: returns true when chance explains the difference in less
+ * than 5 %.
+ */
+function sharesDiffer(a: number, n: number, b: number, m: number): boolean {
+  const pooled = (a * n + b * m) / (n + m)
+  const deviation = Math.sqrt(pooled * (1 - pooled) * (1 / n + 1 / m))
+  return Math.abs(a - b) > Z * deviation
+}
+
+const MARK = '≠ '
+
+/** Returns the tables of a comparison; a value that differs from the first run begins with ≠. */
+export function comparisonTables({ runs, phases }: Comparison): readonly ReportTable[] {
+  const columnsOf = (name: string) => [
+    { name },
+    ...runs.map(({ id }) => ({ name: foreign(id), number: true })),
+  ]
+  const row = (name: string, texts: readonly string[], differs: readonly boolean[]) => [
+    { text: name },
+    ...texts.map((text, i) => ({ text: foreign(`${differs[i] === true ? MARK : ''}${text}`) })),
+  ]
+  const facts: readonly [string, (run: RunFacts) => string][] = [
+    ['Name', ({ name }) => name],
+    ['Verdict', ({ verdict, stage }) => `${verdict}${stage === null ? '' : ` at ${stage}`}`],
+    ['Reason', ({ code }) => code ?? '-'],
+    ['Server', ({ server }) => server ?? '-'],
+    ['Squall', ({ squall }) => squall],
+    ['Target', ({ target }) => target],
+    ['Plan', ({ planDigest }) => shortDigest(planDigest)],
+    ['Rules', ({ rulesDigest }) => shortDigest(rulesDigest)],
+    ['Seed', ({ seed }) => String(seed)],
+  ]
+  const times: readonly [string, (run: RunFacts) => string][] = [
+    ['Started', ({ startedAt }) => moment(startedAt)],
+    ['MTTD', ({ mttdMs }) => timeText(mttdMs)],
+    ['MTTR', ({ mttrMs }) => timeText(mttrMs)],
+    ['Rollback', ({ rollbackMs }) => timeText(rollbackMs)],
+  ]
+  const texts = facts.map(([name, of]) => {
+    const all = runs.map(of)
+    return row(
+      name,
+      all,
+      all.map((text) => text !== all[0]),
+    )
+  })
+  return [
+    {
+      title: 'Runs',
+      about:
+        '≠ marks a value unlike that of the first run: another text, a share whose difference chance explains in less than 5 % of cases, or a latency that differs by more than 10 %.',
+      columns: columnsOf('Run'),
+      rows: [...texts, ...times.map(([name, of]) => row(name, runs.map(of), []))],
+    },
+    ...phases.map(({ phase, metrics }) => ({
+      title: `Phase ${foreign(phase, 60)}`,
+      columns: columnsOf('Figure'),
+      rows: metrics.map(({ metric, unit, values, differs }) =>
+        row(
+          metric,
+          values.map((value) => valueText(value, unit)),
+          differs,
+        ),
+      ),
+    })),
+  ]
+}
+
+/** Returns the last stage of each run, for the charts of a report. */
+export function comparedRuns(results: readonly ExperimentResult[]): readonly TitledRun[] {
+  return results.flatMap(({ id, verdict, before, stages }) => {
+    const phase = stages.findLast(({ load }) => load !== undefined) ?? before
+    const { load: result, label } = phase
+    const title = `${id} ${label === 'before' ? label : `stage ${label}`}`
+    return result === undefined ? [] : [{ title, about: verdict, result }]
+  })
+}
+
+function timeText(ms: number | null): string {
+  return ms === null ? '-' : duration(ms)
+}
+
+function valueText(value: number | null, unit: MetricRow['unit']): string {
+  if (unit === 'share') return percentage(value)
+  if (unit === 'ms') return latency(value)
+  return value === null ? '-' : integerText(value)
+}

@@ -1,0 +1,72 @@
+import type { SourcedName } from '#rules'
+import type { Arming } from './arming.ts'
+import type { AlertWatch } from './monitor/alert-watch.ts'
+import type { Samplers } from './monitor/samplers.ts'
+import type { EarlyEnd, StageResult } from './experiment-result.ts'
+import type { Timeline } from '../load/results/result.ts'
+import type { HistoryEntry } from './history.ts'
+import type { LoadContext } from './phase.ts'
+import type { Plan } from './plan.ts'
+import type { Probe } from './probe.ts'
+import type { Measured, Steadiness } from './gate.ts'
+
+export interface ExperimentOptions extends LoadContext {
+  readonly plan: Plan
+  /** The directory of locks. */
+  readonly stateDirectory: string
+  /** Aborted by Ctrl-C: the rules file is restored at once. */
+  readonly stop: AbortSignal
+  readonly onEvent: (event: ExperimentEvent) => void
+  /** Reads the environment label of a namespace; undefined when the label cannot be read. */
+  readonly namespaceLabel?: (namespace: string) => Promise<SourcedName | undefined>
+  readonly past: readonly HistoryEntry[]
+  /** The time limit for the sidecar to activate new rules. */
+  readonly activationMs?: number
+  readonly again?: string
+  /** Headers of requests to monitoring systems; never stored. */
+  readonly monitorHeaders?: Readonly<Record<string, string>> | undefined
+  /** The time without a response after which the monitoring is lost. */
+  readonly monitorLostMs?: number
+  /** Ends a stage by its counts; called ten times a second. */
+  readonly endEarly?: (timeline: () => Timeline) => EarlyEnd | undefined
+}
+
+export interface Context extends ExperimentOptions {
+  readonly id: string
+  readonly arming: Arming
+  readonly probe: Probe | undefined
+  readonly steadiness: Steadiness
+  readonly alerts: AlertWatch
+  readonly samplers: Samplers
+  readonly names: ReadonlySet<string>
+  /** The tools that all phases call; undefined until the first phase has chosen them. */
+  readonly called?: readonly string[]
+}
+
+export interface Stages {
+  readonly results: readonly StageResult[]
+  readonly end: (EarlyEnd & { readonly stage: string | null }) | undefined
+  /** The milliseconds from the detected end until the rules were restored. */
+  readonly rollbackMs: number | null
+}
+
+export type ExperimentEvent =
+  | { readonly kind: 'note'; readonly text: string }
+  | {
+      readonly kind: 'phase'
+      readonly label: string
+      /** The index and the number of stages; undefined before and after the stages. */
+      readonly stage?: { readonly index: number; readonly count: number }
+      readonly durationMs: number
+    }
+  | {
+      readonly kind: 'moment'
+      readonly elapsedMs: number
+      readonly durationMs: number
+      readonly calls: number
+      readonly measured: Measured
+      readonly applied: number | undefined
+    }
+  | { readonly kind: 'phase-over'; readonly label: string; readonly text: string }
+  | { readonly kind: 'seen'; readonly end: EarlyEnd }
+  | { readonly kind: 'rolled-back'; readonly restored: boolean }

@@ -1,0 +1,69 @@
+import { latencyLimit, section } from '#rules'
+import { alert, oneOrMore } from './monitor/alert-schema.ts'
+import { conditions, plainShare } from './monitor/condition-schema.ts'
+import * as Type from 'typebox'
+
+/** The ways in which a call can fail, as plans name them. */
+export const FAILURES = [
+  'tool_error',
+  'rpc_error',
+  'http_error',
+  'timeout',
+  'reset',
+  'incomplete',
+  'malformed',
+  'connection_refused',
+] as const
+
+export type Failure = (typeof FAILURES)[number]
+
+const { health, promql } = conditions(false, plainShare)
+
+const rise = (name: string) =>
+  Type.Optional(
+    latencyLimit({
+      description: `Value that \`${name}\` must reach, or a multiple of the value before the stages (\`2x\`).`,
+    }),
+  )
+
+/** Declares what must be observed during the last stage. */
+const during = section(
+  { health, promql, p50: rise('p50'), p95: rise('p95'), p99: rise('p99') },
+  {
+    description:
+      'Conditions that must each pass at least once during the last stage, such as a readiness endpoint that responds with 503.',
+    examples: [{ health: { url: 'http://localhost:3000/health', status: 503 } }],
+  },
+)
+
+/** Declares what the faults must cause. */
+export const expectation = section(
+  {
+    alert: Type.Optional(oneOrMore(alert, 'The alert that must fire, or a list of alerts.')),
+    during: Type.Optional(during),
+    errors: Type.Optional(
+      Type.Unsafe<readonly Failure[]>({
+        type: 'array',
+        items: { type: 'string', enum: FAILURES },
+        minItems: 1,
+        maxItems: FAILURES.length,
+        description:
+          'The only errors with which calls may fail in the stages, apart from injected errors. `connection_refused` includes the 502 of a sidecar that cannot reach the server.',
+        examples: [['tool_error']],
+      }),
+    ),
+  },
+  {
+    description: 'Reactions that the faults must cause: alerts, conditions, and kinds of errors.',
+    examples: [
+      {
+        alert: {
+          name: 'McpErrorsHigh',
+          within: '2m',
+          resolved: '5m',
+          alertmanager: 'http://localhost:9093',
+        },
+      },
+    ],
+  },
+)

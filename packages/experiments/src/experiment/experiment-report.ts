@@ -1,0 +1,196 @@
+import { asStarted, duration, quoted, shortDigest } from '#base'
+import { comparedText, tasksText, verdictsText } from '../report/agent-text.ts'
+import { markdownText } from '../report/foreign-text.ts'
+import type { AlertResult, ExperimentResult, PhaseResult } from './experiment-result.ts'
+import { type Measure, MEASURES, shownMeasure } from './gate.ts'
+import type { Rejection } from './rejection.ts'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { JUnitSuite } from '../report/junit.ts'
+import { tableBlocks } from '../report/markdown.ts'
+import type { ReportTable, TitledRun } from '../report/report-table.ts'
+import {
+  agentsTable,
+  marginTable,
+  phasesOf,
+  phaseTable,
+  timelineTable,
+} from './experiment-tables.ts'
+import { writeReport } from '../report/write-report.ts'
+import type { KeptPlan } from './read-plan.ts'
+
+/** Describes the result of an experiment on one line. */
+export function verdictLine({ verdict, stage, code, why }: ExperimentResult): string {
+  const where = stage === null || verdict === 'passed' ? '' : ` at ${stage}`
+  return `${verdict}${where}: ${why}${code === null ? '' : ` (${code})`}`
+}
+
+/** Describes what the load results do not show, one sentence per line. */
+export function noteLines(result: ExperimentResult): readonly string[] {
+  const { mttdMs, rollbackMs, steadyAfter, restored, proposals, alerts } = result
+  const lines = [
+    `Verdict: ${verdictLine(result)}.`,
+    mttdMs === null
+      ? 'No gate failed after an injection.'
+      : `Detected ${duration(mttdMs)} after the injection (MTTD); ${recoveryText(result)}.`,
+    ...alerts.map(alertText),
+    ...phasesOf(result).flatMap(conditionTexts),
+    ...phasesOf(result).flatMap(agentTexts),
+  ]
+  if (rollbackMs !== null) lines.push(`The rules were rolled back within ${duration(rollbackMs)}.`)
+  if (!restored) {
+    lines.push(
+      'The rules file was not restored: another program has changed it. The rules of the experiment expire.',
+    )
+  }
+  if (steadyAfter !== null) {
+    lines.push(`Steady state after the stages: ${steadyAfter ? 'passed' : 'failed'}.`)
+  }
+  for (const { why, write } of proposals) lines.push(`Widen next: ${write} (${why}).`)
+  return lines
+}
+
+/** Describes the conditions of a phase besides the calls. */
+function conditionTexts({ label, measured }: PhaseResult): readonly string[] {
+  const calls: readonly string[] = MEASURES
+  const extras = Object.entries(measured).filter(([measure]) => !calls.includes(measure))
+  if (extras.length === 0) return []
+  const texts = extras.map(
+    ([name, value]) => `${name} ${shownMeasure(name as Measure, value ?? null)}`,
+  )
+  return [`Conditions of ${quoted(label)}: ${texts.join('; ')}.`]
+}
+
+/** Describes what sidecars counted in a phase. */
+function agentTexts({ label, load }: PhaseResult): readonly string[] {
+  const { agents } = load ?? {}
+  if (agents === undefined) return []
+  const { problem } = agents
+  const compared = agents.compared === undefined ? '' : ` Own counts: ${comparedText(agents)}.`
+  const text = `Agents of ${quoted(label)}: ${tasksText(agents)}; verdicts: ${verdictsText(agents)}.${compared}`
+  return [text, ...(problem === undefined ? [] : [`Agents of ${quoted(label)}: ${problem}.`])]
+}
+
+function alertText(alert: AlertResult): string {
+  const { name, monitor, mttdMs, mttrMs, withinMs, startsAt } = alert
+  const subject = `Alert ${quoted(name)} (${monitor})`
+  if (mttdMs === null) {
+    return `${subject}: did not fire by the end; the limit is ${duration(withinMs)}.`
+  }
+  const end = mttrMs === null ? 'not resolved by the end' : `resolved after ${duration(mttrMs)}`
+  const since = startsAt === null ? '' : `, since ${startsAt} by its own clock`
+  return `${subject}: fired ${duration(mttdMs)} after the injection${since}; ${end}.`
+}
+
+function recoveryText({ mttrMs, steadyAfter }: ExperimentResult): string {
+  if (mttrMs !== null) return `recovered ${duration(mttrMs)} after the injection (MTTR)`
+  return steadyAfter === null ? 'the recovery was not measured' : 'not recovered in time'
+}
+
+/** Formats the report as Markdown. */
+export function experimentMarkdown(result: ExperimentResult, next?: ReportTable): string {
+  const { name, description, id, again, target, environment, startedAt } = result
+  const { seed, planDigest, rulesDigest, server, squall } = result
+  const blocks = [
+    `# ${markdownText(name)}: ${result.verdict}`,
+    ...(description === undefined ? [] : [markdownText(description)]),
+    noteLines(result)
+      .map((line) => `- ${markdownText(line)}`)
+      .join('\n'),
+    ...[...resultTables(result), ...(next === undefined ? [] : [next])].flatMap((table) =>
+      tableBlocks(table, 2),
+    ),
+    [
+      `- run ${id}${again === undefined ? '' : `, a repetition of ${markdownText(again)}`}, started ${startedAt}`,
+      `- target ${markdownText(target)}, environment ${markdownText(environment)}`,
+      `- server ${markdownText(server ?? 'unknown')}, Squall ${markdownText(squall)}`,
+      `- seed ${seed}, plan ${shortDigest(planDigest)}, rules ${shortDigest(rulesDigest)}`,
+      `- repeat exactly: \`${asStarted('squall experiment again')} ${id}\``,
+    ].join('\n'),
+  ]
+  return `${blocks.join('\n\n')}\n`
+}
+
+/** Returns the tables of a result: what happened, the phases, the margins, and the agents. */
+export function resultTables(result: ExperimentResult): readonly ReportTable[] {
+  return [timelineTable(result), phaseTable(result), marginTable(result), agentsTable(result)]
+}
+
+/** Returns the rejection of an experiment as a test that could not run, with each reason. */
+export function rejectedSuite(reasons: readonly Rejection[]): JUnitSuite {
+  const error = reasons.map(({ code, wrong, fix }) => `${code}: ${wrong}; ${fix}`).join('\n')
+  const cases = [{ name: 'the experiment is not rejected', seconds: 0, error }]
+  return { name: 'squall experiment', startedAt: new Date().toISOString(), seconds: 0, cases }
+}
+
+/** Returns the phases of an experiment as tests, and its verdict. */
+export function experimentSuite(result: ExperimentResult): JUnitSuite {
+  const { name, startedAt, endedAt, verdict, restored } = result
+  const took = (Date.parse(endedAt) - Date.parse(startedAt)) / 1000
+  const line = verdict === 'passed' ? undefined : verdictLine(result)
+  const phases = phasesOf(result).map((phase) => ({
+    name: phase.label,
+    seconds: phase.durationMs / 1000,
+    failure: phase.label === result.stage ? line : undefined,
+  }))
+  const files = {
+    name: 'the rules are restored',
+    seconds: 0,
+    failure: restored ? undefined : 'another program has changed the rules file',
+  }
+  const end = { name: 'the experiment passes', seconds: 0, failure: line }
+  const cases = [...phases, files, end]
+  return { name: `squall experiment: ${name}`, startedAt, seconds: took, cases }
+}
+
+/** The tests to run after a run: a table, and the plans that it names. */
+export interface NextTests {
+  readonly table: ReportTable
+  readonly plans: readonly { readonly name: string; readonly plan: string }[]
+}
+
+/** The directory of these plans beside the reports of the run. */
+export const NEXT = 'next'
+
+/** Writes the reports of a run to a new directory and returns its path. */
+export async function writeReports(
+  experiments: string,
+  result: ExperimentResult,
+  kept: KeptPlan,
+  next?: NextTests,
+): Promise<string> {
+  const directory = join(experiments, result.id)
+  await mkdir(directory, { recursive: true })
+  const runs = runsOf(result)
+  const title = `${result.name}: ${result.verdict}`
+  const files: [string, string][] = [
+    ['report.json', `${JSON.stringify(result)}\n`],
+    ['report.md', experimentMarkdown(result, next?.table)],
+    ['plan.json', `${JSON.stringify(kept, null, 2)}\n`],
+  ]
+  if (runs.length > 0) {
+    const about = {
+      title,
+      notes: noteLines(result),
+      tables: [...resultTables(result), ...(next === undefined ? [] : [next.table])],
+    }
+    files.push(['report.html', writeReport(runs, about)])
+  }
+  if (next !== undefined) {
+    await mkdir(join(directory, NEXT), { recursive: true })
+    for (const { name, plan } of next.plans) files.push([join(NEXT, name), plan])
+  }
+  for (const [name, text] of files) await writeFile(join(directory, name), text)
+  return directory
+}
+
+function runsOf({ before, stages, after }: ExperimentResult): readonly TitledRun[] {
+  const phases = [
+    { ...before, label: 'Before' },
+    ...stages.map((stage) => ({ ...stage, label: `Stage ${stage.label}` })),
+    ...(after === null ? [] : [{ ...after, label: 'After' }]),
+  ]
+  return phases.flatMap(({ label, load }) =>
+    load === undefined ? [] : [{ title: label, result: load }],
+  )
+}

@@ -1,0 +1,176 @@
+import { quoted, shownUrl } from '#base'
+import {
+  EXPERIMENT_SCHEMA,
+  type EarlyEnd,
+  type ExperimentResult,
+  INTERRUPTED,
+  isFailure,
+  type PhaseResult,
+  type Proposal,
+  type Verdict,
+} from './experiment-result.ts'
+import type { After } from './steady-phases.ts'
+import type { Context, Stages } from './context.ts'
+import type { HistoryEntry } from './history.ts'
+import type { Plan } from './plan.ts'
+import { phaseGates } from './phase-gates.ts'
+import { widest } from '#rules'
+import type { Timeline } from './timeline.ts'
+
+export interface Parts {
+  readonly startedAt: Date
+  readonly before: PhaseResult
+  /** The read-only tools of the server. */
+  readonly tools: readonly string[]
+  readonly stages: Stages
+  readonly restored: boolean
+  readonly after: After | undefined
+  readonly timeline: Timeline
+}
+
+export function experimentResult(context: Context, parts: Parts): ExperimentResult {
+  const { plan, id, version, again, past, steadiness, alerts } = context
+  const { startedAt, before, tools, stages, restored, after, timeline } = parts
+  const end = endOf(parts)
+  const verdict = verdictOf(end)
+  const steadyForMs = plan.file.steadyState.for
+  const { detectMs, recoverMs } = steadiness.recovery(steadyForMs)
+  const noticed = alerts.results((at) => steadiness.sinceInjection(at))
+  const phases = [before, ...stages.results, ...(after === undefined ? [] : [after.phase])]
+  const { description } = plan.file
+  return {
+    schema: EXPERIMENT_SCHEMA,
+    squall: version,
+    id,
+    ...(again !== undefined && { again }),
+    name: plan.file.name,
+    ...(description !== undefined && { description }),
+    planDigest: plan.digest,
+    rulesDigest: plan.rules?.digest ?? null,
+    seed: plan.seed,
+    target: shownUrl(plan.target),
+    server: phases.find(({ load }) => load !== undefined)?.load?.run.server ?? null,
+    environment: plan.file.target.environment ?? '',
+    startedAt: startedAt.toISOString(),
+    endedAt: new Date().toISOString(),
+    verdict,
+    stage: end?.stage ?? null,
+    code: end?.code ?? null,
+    why: end?.why ?? passedText(context),
+    failedGate: end?.failedGate ?? null,
+    rollbackMs: stages.rollbackMs === null ? null : Math.round(stages.rollbackMs),
+    restored,
+    mttdMs: detectMs === undefined ? null : Math.round(detectMs),
+    mttrMs: recoverMs === undefined ? null : Math.round(recoverMs),
+    alerts: noticed,
+    before,
+    stages: stages.results,
+    after: after?.phase ?? null,
+    steadyAfter: after === undefined || after.end !== undefined ? null : after.steady,
+    proposals: verdict === 'passed' ? proposals(plan, past, tools) : [],
+    gates: phaseGates(plan, before, stages.results),
+    facts: timeline.facts({
+      phases,
+      detectedAt: later(steadiness.injectedAt, detectMs),
+      recoveredAt: later(steadiness.injectedAt, recoverMs),
+      rollbackMs: stages.rollbackMs,
+      alerts: noticed,
+    }),
+  }
+}
+
+function later(at: number | undefined, ms: number | undefined): number | undefined {
+  return at === undefined || ms === undefined ? undefined : at + ms
+}
+
+function verdictOf(end: EarlyEnd | undefined): Verdict {
+  if (end === undefined) return 'passed'
+  if (end.code === 'UNNOTICED') return 'unnoticed'
+  return isFailure(end) ? 'failed' : 'inconclusive'
+}
+
+function endOf({
+  stages,
+  after,
+}: Parts): (EarlyEnd & { readonly stage: string | null }) | undefined {
+  if (stages.end !== undefined) return stages.end
+  if (after === undefined) return { ...INTERRUPTED, stage: null }
+  if (after.end !== undefined) return { ...after.end, stage: null }
+  if (!after.steady) {
+    const why = 'all stages passed, but the target did not return to steady state in time'
+    return { code: 'NOT_RECOVERED', why, stage: null }
+  }
+  if (after.unresolved.length === 0) return undefined
+  const names = after.unresolved.map((name) => quoted(name)).join(', ')
+  const why = `all stages passed, but after the rollback the alert ${names} did not resolve in time`
+  return { code: 'NOT_RESOLVED', why, stage: null }
+}
+
+function passedText({ plan }: Context): string {
+  const last = plan.stages.at(-1)!.label
+  const stages = plan.stages.length === 1 ? `the stage ${last}` : `all stages up to ${last}`
+  return `${stages} passed, and so did the steady state after`
+}
+
+/** The number of consecutive passed runs before a proposal. */
+const PASSES = 3
+
+const MAX_TOOLS = 20
+
+/**
+ * Proposes wider experiments after three consecutive passed runs of the same plan, including this
+ * one. Only tools of `readers`, the read-only tools, are proposed.
+ */
+export function proposals(
+  plan: Plan,
+  past: readonly HistoryEntry[],
+  readers: readonly string[],
+): readonly Proposal[] {
+  const same = past.filter(({ planDigest }) => planDigest === plan.digest)
+  const before = same.slice(1 - PASSES)
+  if (before.length < PASSES - 1 || before.some(({ verdict }) => verdict !== 'passed')) return []
+  return [...stageProposal(plan), ...toolsProposal(plan, readers), ...holdProposal(plan)]
+}
+
+function stageProposal({ file, by }: Plan): readonly Proposal[] {
+  const key = by === 'pods' ? 'pods' : 'stages'
+  const stages = file[key]
+  const last = stages?.at(-1)
+  if (stages === undefined || last === undefined || last >= 100) return []
+  const next = Math.min(widest(last), last * 2)
+  const written = [...stages, next].map((share) => `${share}%`).join(', ')
+  return [
+    {
+      kind: 'stage',
+      why: `${last}% passed ${PASSES} times in a row`,
+      write: `${key}: [${written}]`,
+    },
+  ]
+}
+
+function toolsProposal({ file, calls }: Plan, readers: readonly string[]): readonly Proposal[] {
+  const called = [...(file.load.tools ?? []), ...calls.map(({ tool }) => tool)]
+  if (called.length === 0) return []
+  const others = readers.filter((tool) => !called.includes(tool))
+  if (others.length === 0) return []
+  const all = [...(file.load.tools ?? []), ...others].slice(0, MAX_TOOLS)
+  return [
+    {
+      kind: 'tools',
+      why: `the server has ${others.length} more read-only tools`,
+      write: `load: { tools: ${JSON.stringify(all)} }`,
+    },
+  ]
+}
+
+function holdProposal({ file }: Plan): readonly Proposal[] {
+  const longer = file.hold * 2
+  const written = longer % 60_000 === 0 ? `${longer / 60_000}m` : `${longer / 1000}s`
+  return [
+    {
+      kind: 'hold',
+      why: 'leaks, full pools and expiries show only after a longer time',
+      write: `hold: ${written}`,
+    },
+  ]
+}

@@ -1,0 +1,123 @@
+import { appendFile, mkdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { makeCheck as makeStoredCheck } from '#checks/experiment'
+import { makeCheck } from '#checks/history'
+import { plain, quoted, readBounded } from '#base'
+import { type ExperimentResult, HISTORY_MEMBERS, type HistoryEntry } from './experiment-result.ts'
+
+export type { HistoryEntry } from './experiment-result.ts'
+
+const HISTORY_FILE = 'history.jsonl'
+const MAX_BYTES = 64 * 1024 * 1024
+
+/** Appends the entry of a result. */
+export async function addToHistory(directory: string, result: ExperimentResult): Promise<void> {
+  const entry = Object.fromEntries(HISTORY_MEMBERS.map((member) => [member, result[member]]))
+  await mkdir(directory, { recursive: true })
+  await appendFile(join(directory, HISTORY_FILE), `${JSON.stringify(entry)}\n`)
+}
+
+/** Reads all runs, the oldest first. Skips invalid lines: a run may have died while writing. */
+export async function readHistory(directory: string): Promise<readonly HistoryEntry[]> {
+  let text: string
+  try {
+    text = await readFile(join(directory, HISTORY_FILE), 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    throw error
+  }
+  return text
+    .slice(-MAX_BYTES)
+    .split('\n')
+    .map(entryOf)
+    .filter((entry) => entry !== undefined)
+}
+
+const fits = makeCheck(() => ({}))
+
+function entryOf(line: string): HistoryEntry | undefined {
+  const value = parsed(line)
+  return fits(value) ? (value as HistoryEntry) : undefined
+}
+
+/** Reports a run that is not in the history, or that cannot be read. */
+export class PastRunError extends Error {
+  override readonly name = 'PastRunError'
+  readonly fix: string
+
+  constructor(wrong: string, fix: string) {
+    super(wrong)
+    this.fix = fix
+  }
+}
+
+const ID = /^[0-9]{8}-[0-9]{6}-[0-9a-f]{6}$/
+const MAX_SHOWN = 5
+const LIST = 'squall experiment list shows the runs'
+
+/**
+ * Returns the id of a run: of the last one for `last`, else of the only one that begins so. Throws
+ * a `PastRunError`.
+ */
+export async function findRun(directory: string, begin: string): Promise<string> {
+  const ids = (await readHistory(directory)).map(({ id }) => id).filter((id) => ID.test(id))
+  const where = `the history in ${plain(directory)}`
+  const last = ids.at(-1)
+  if (last === undefined) {
+    throw new PastRunError(`${where} has no runs`, 'name the directory with --experiments')
+  }
+  if (begin === 'last') return last
+  const found = [...new Set(ids.filter((id) => id.startsWith(begin)))]
+  if (begin === '' || found.length === 0) {
+    throw new PastRunError(`${where} has no run ${quoted(begin)}`, LIST)
+  }
+  if (found.length === 1) return found[0]!
+  const shown = found.slice(-MAX_SHOWN).join(', ')
+  const more = found.length > MAX_SHOWN ? `, and ${found.length - MAX_SHOWN} more` : ''
+  throw new PastRunError(
+    `${found.length} runs begin with ${quoted(begin)}: ${shown}${more}`,
+    'write more of the id',
+  )
+}
+
+const fitsResult = makeStoredCheck(() => ({}))
+
+/** Reads the result of a run. Throws a `PastRunError`. */
+export async function readPastResult(directory: string, id: string): Promise<ExperimentResult> {
+  const file = join(directory, id, 'report.json')
+  let text = ''
+  try {
+    const bytes = await readBounded(file, MAX_BYTES)
+    if (bytes.length > MAX_BYTES) throw new Error('it is larger than 64 MiB')
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw new PastRunError(
+      `${plain(file)} cannot be read (${code ?? (error as Error).message})`,
+      LIST,
+    )
+  }
+  const result = parsePastResult(text)
+  if (result !== undefined) return result
+  throw new PastRunError(
+    `${plain(file)} is no result of an experiment`,
+    'compare it with report.json of another run',
+  )
+}
+
+/** Parses the result of a run; undefined when the text is none. */
+export function parsePastResult(text: string): ExperimentResult | undefined {
+  const value = parsed(text)
+  if (!fitsResult(value)) return undefined
+  // Earlier builds did not store these members.
+  const unknown = { server: null, gates: [], facts: [], proposals: [], alerts: [] }
+  return { ...unknown, ...(value as ExperimentResult) }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,133 @@
+import { readFile } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Rule, SidecarAdmin } from '#admin-api'
+import { type TaskReading, tasksReader } from '../load/sidecar-tasks.ts'
+import { CLAIM_PREFIX } from './armed-rules.ts'
+import { awaitSuccessor, findVictim, killVictim, type Victim } from './kill.ts'
+import type { LockHolder } from './lock.ts'
+import type { ServerProcesses } from './monitor/server-processes.ts'
+import type { LocalSpec } from './plan.ts'
+import { restoreFile, RulesFile } from './rules-file.ts'
+import { askRules, askState } from './sidecar-admin.ts'
+import {
+  type Counts,
+  type Killing,
+  type ReplacedRules,
+  type Sidecars,
+  type SidecarState,
+  totalsOf,
+} from './sidecars.ts'
+
+const WAIT_MS = 3000
+const POLL_MS = 50
+
+/** A sidecar of this machine that reads a rules file. */
+export class LocalSidecar implements Sidecars {
+  readonly #admin: SidecarAdmin
+  readonly #rulesFile: string
+  #server = { startedAt: 0, uptime: 0 }
+  #restarts = 0
+  readonly rulesName = 'rules file'
+  readonly rulesSetting = 'sidecar.rulesFile'
+  // A sidecar polls its rules file where it has no inotify.
+  readonly paces = {
+    activationMs: 10_000,
+    activationPollMs: 25,
+    pollMs: 300,
+    versions: 2,
+    lostMs: 3000,
+  }
+  readonly ready = undefined
+  readonly killing: Killing | undefined
+
+  constructor({ admin, rulesFile, victim }: Omit<LocalSpec, 'kind'>) {
+    this.#admin = admin
+    this.#rulesFile = rulesFile
+    this.killing = victim && processKilling(victim)
+  }
+
+  get admins(): readonly SidecarAdmin[] {
+    return [this.#admin]
+  }
+
+  async states(signal?: AbortSignal): Promise<readonly SidecarState[]> {
+    return [await askState(this.#admin, signal)]
+  }
+
+  async isGuarded(): Promise<boolean> {
+    return (await askState(this.#admin)).reasons.some(({ by }) => by === 'guard')
+  }
+
+  rules(signal?: AbortSignal): Promise<readonly Rule[]> {
+    return askRules(this.#admin, signal)
+  }
+
+  async counts(names: ReadonlySet<string>, signal?: AbortSignal): Promise<Counts> {
+    const rules = (await this.rules(signal)).filter(({ name }) => names.has(name))
+    return rules.map((rule) => [rule.name, totalsOf(rule)])
+  }
+
+  /** The server of `squall stdio` starts and ends with it. */
+  readonly processes: ServerProcesses = async (signal) => {
+    const { listeners = [], ...state } = await askState(this.#admin, signal)
+    if (!listeners.some(({ listen }) => listen === 'stdio')) return undefined
+    const uptime = state.uptimeSeconds * 1000
+    const startedAt = Date.parse(state.startedAt ?? '')
+    const { startedAt: before, uptime: last } = this.#server
+    // A clock that was set moves the start, and responses may overtake each other.
+    if (startedAt > before + 1000 && uptime < last) this.#restarts++
+    this.#server = { startedAt, uptime }
+    const processes = [{ id: 'stdio', restarts: this.#restarts, startedAt }]
+    return { now: startedAt + uptime, processes }
+  }
+
+  readTasks(): Promise<readonly TaskReading[]> {
+    return tasksReader([this.#admin])()
+  }
+
+  /** Ignores failures, because the rules expire by themselves. */
+  async recover(dead: LockHolder | undefined): Promise<string | undefined> {
+    if (dead?.backup === undefined) return undefined
+    const { backup, id } = dead
+    try {
+      const now = await readFile(backup.path, 'utf8')
+      if (!now.includes(`"${CLAIM_PREFIX}${id}"`)) return undefined
+      const before = (await askState(this.#admin)).rules.digest
+      const { path, bytes, ...rest } = backup
+      const previous = bytes === null ? undefined : Buffer.from(bytes, 'base64')
+      await restoreFile(path, { ...rest, bytes: previous })
+      for (let waited = 0; waited < WAIT_MS; waited += POLL_MS) {
+        if ((await askState(this.#admin)).rules.digest !== before) break
+        await sleep(POLL_MS)
+      }
+      return id
+    } catch {
+      return undefined
+    }
+  }
+
+  async open(): Promise<ReplacedRules> {
+    const file = await RulesFile.open(this.#rulesFile)
+    return {
+      backup: { path: this.#rulesFile, previous: file.previous },
+      write: (text) => file.write(text),
+      restore: () => file.restore(),
+    }
+  }
+}
+
+function processKilling(victim: Victim): Killing {
+  return {
+    check: () => findVictim(victim),
+    kill: async () => {
+      const dead = await killVictim(victim)
+      return {
+        what: `process ${dead.pid}`,
+        successor: async (withinMs, signal) => {
+          const next = await awaitSuccessor(victim, dead, withinMs, signal)
+          return next && `process ${next.pid}`
+        },
+      }
+    },
+  }
+}

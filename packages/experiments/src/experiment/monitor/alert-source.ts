@@ -1,0 +1,68 @@
+import { fieldsOf, listOf, textOf, textsOf } from '#base'
+import { askJson, MonitorError } from './ask.ts'
+
+/** An alert that must fire. */
+export interface AlertSpec {
+  readonly name: string
+  readonly labels: Readonly<Record<string, string>>
+  readonly withinMs: number
+  /** Undefined when the alert need not resolve. */
+  readonly resolvedMs: number | undefined
+  readonly monitor: 'alertmanager' | 'prometheus'
+  readonly url: URL
+}
+
+/** The state of an alert, as a monitoring system reports it. */
+export interface AlertReport {
+  readonly firing: boolean
+  /** True for an alert that is about to fire. */
+  readonly pending: boolean
+  /** The start of the alert, by the clock of the monitoring system. */
+  readonly startsAt: string | undefined
+}
+
+export interface AlertAccess {
+  readonly headers: Readonly<Record<string, string>>
+  readonly signal?: AbortSignal | undefined
+}
+
+/** Asks whether an alert fires. Throws a `MonitorError`. */
+export async function askAlert(spec: AlertSpec, access: AlertAccess): Promise<AlertReport> {
+  const found = spec.monitor === 'alertmanager' ? askAlertmanager : askPrometheus
+  const alerts = (await found(spec, access)).filter((alert) => {
+    const labels = textsOf(alert['labels'])
+    const wanted = Object.entries({ ...spec.labels, alertname: spec.name })
+    return wanted.every(([name, value]) => labels[name] === value)
+  })
+  const firing = alerts.filter(({ state }) => state !== 'pending')
+  const starts = firing.flatMap(({ startsAt, activeAt }) => textOf(startsAt ?? activeAt) ?? [])
+  return {
+    firing: firing.length > 0,
+    pending: alerts.length > firing.length,
+    startsAt: starts.filter((text) => !Number.isNaN(Date.parse(text))).toSorted()[0],
+  }
+}
+
+type Found = Promise<readonly Readonly<Record<string, unknown>>[]>
+
+/** Returns the alerts that reach receivers: neither silenced nor inhibited ones. */
+async function askAlertmanager({ name, url }: AlertSpec, access: AlertAccess): Found {
+  const query = {
+    active: 'true',
+    silenced: 'false',
+    inhibited: 'false',
+    filter: `alertname=${JSON.stringify(name)}`,
+  }
+  const alerts = await askJson(url, '/api/v2/alerts', query, access)
+  if (!Array.isArray(alerts)) throw new MonitorError('the response is not that of Alertmanager')
+  return listOf(alerts)
+}
+
+async function askPrometheus({ url }: AlertSpec, access: AlertAccess): Found {
+  const { status, data } = fieldsOf(await askJson(url, '/api/v1/alerts', {}, access))
+  const { alerts } = fieldsOf(data)
+  if (status !== 'success' || !Array.isArray(alerts)) {
+    throw new MonitorError('the response is not that of Prometheus')
+  }
+  return listOf(alerts).filter(({ state }) => state === 'firing' || state === 'pending')
+}

@@ -1,0 +1,62 @@
+import { request } from 'undici'
+import { oneLine, readUpTo } from '#base'
+
+/** Reports that a monitoring system could not be read. */
+export class MonitorError extends Error {
+  override readonly name = 'MonitorError'
+}
+
+/** Configures one request. */
+export interface AskOptions {
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  readonly signal?: AbortSignal | undefined
+  /** The number of bytes after which the body is too long. */
+  readonly most: number
+}
+
+const TIMEOUT_MS = 5_000
+const MAX_JSON = 4 * 1024 * 1024
+
+/**
+ * Gets a URL; redirects are not followed. The body ends beyond the maximum. Throws a
+ * `MonitorError`.
+ */
+export async function ask(
+  url: URL,
+  { headers = {}, signal, most }: AskOptions,
+): Promise<{ readonly status: number; readonly text: string }> {
+  const limit = AbortSignal.timeout(TIMEOUT_MS)
+  const either = signal === undefined ? limit : AbortSignal.any([limit, signal])
+  try {
+    const { statusCode, body } = await request(url, { headers: { ...headers }, signal: either })
+    const bytes = await readUpTo(body, most)
+    return { status: statusCode, text: bytes.toString('utf8') }
+  } catch (error) {
+    if (limit.aborted) throw new MonitorError(`no response within ${TIMEOUT_MS / 1000} s`)
+    // The code of an abort is a number.
+    const { code, message } = error as { readonly code?: unknown; readonly message: string }
+    const why = typeof code === 'string' ? code : message
+    throw new MonitorError(oneLine(why, 120), { cause: error })
+  }
+}
+
+/** Asks an API below a base URL for JSON. Throws a `MonitorError`. */
+export async function askJson(
+  base: URL,
+  path: string,
+  query: Readonly<Record<string, string>>,
+  options: Omit<AskOptions, 'most'>,
+): Promise<unknown> {
+  const url = new URL(base)
+  // A path that begins with two slashes would be another host if it were resolved.
+  url.pathname = `${base.pathname.replace(/\/+$/, '')}${path}`
+  url.search = new URLSearchParams(query).toString()
+  const { status, text } = await ask(url, { ...options, most: MAX_JSON })
+  if (status !== 200) throw new MonitorError(`${path} responds with status ${status}`)
+  if (Buffer.byteLength(text) > MAX_JSON) throw new MonitorError(`${path} sends more than 4 MiB`)
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    throw new MonitorError(`${path} sends no JSON`)
+  }
+}

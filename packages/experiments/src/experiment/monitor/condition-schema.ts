@@ -1,0 +1,123 @@
+import type { TUnsafe } from 'typebox'
+import { duration, percentage, REGEX_FORMAT, section } from '#rules'
+import { number, text } from '../sidecar-schema.ts'
+import { oneOrMore } from './alert-schema.ts'
+import * as Type from 'typebox'
+
+/** Sampled conditions as written: in `steadyState`, and in `abortOn` with `for`. */
+export interface WrittenConditions {
+  readonly uptime?: number | WrittenLimit
+  readonly cpu?: number | WrittenLimit
+  readonly memory?: number | WrittenLimit
+  readonly processUptime?: number
+  readonly restarts?: number
+  readonly health?: WrittenHealth | readonly WrittenHealth[]
+  readonly promql?: WrittenQuery | readonly WrittenQuery[]
+}
+
+interface WrittenLimit {
+  readonly limit: number
+  readonly for: number
+}
+
+export interface WrittenHealth {
+  readonly url: string
+  readonly status: number
+  readonly body?: string | { readonly regex: string }
+  readonly for?: number
+}
+
+export interface WrittenQuery {
+  readonly url: string
+  readonly query: string
+  readonly max?: number
+  readonly min?: number
+  readonly for?: number
+}
+
+const SHARES = {
+  uptime: 'Minimum share of successful MCP probes: `initialize` and `tools/list`, twice a second.',
+  cpu: 'Maximum CPU usage of this host (Linux).',
+  memory: 'Maximum memory usage of this host (Linux).',
+}
+
+const LASTING = {
+  for: duration({ default: 0, description: 'Time for which the condition must fail.' }),
+}
+
+const PROCESSES = {
+  processUptime: Type.Optional(
+    duration({
+      description:
+        'Minimum time for which each process of the server runs: each container of the pods but the sidecar, or the server of `squall stdio`.',
+      examples: ['1h'],
+    }),
+  ),
+  restarts: Type.Optional(
+    number(0, 1000, {
+      description:
+        'Maximum number of restarts of these processes since the first measurement. In `steadyState` it also ends a stage, because the number never decreases.',
+      examples: [0],
+    }),
+  ),
+}
+
+/** Declares the sampled conditions; those of `abortOn` may have to fail for a time. */
+export function conditions<Limit>(
+  withFor: boolean,
+  limitOf: (description: string) => TUnsafe<Limit>,
+) {
+  const lasting = withFor ? LASTING : {}
+  const health = section(
+    {
+      url: text('URL that is requested twice a second.'),
+      status: number(100, 599, { default: 200, description: 'Expected status.' }),
+      body: Type.Optional(
+        Type.Unsafe<string | { readonly regex: string }>({
+          anyOf: [
+            { type: 'string', minLength: 1, maxLength: 1024 },
+            section({
+              regex: Type.Unsafe<string>({
+                type: 'string',
+                format: REGEX_FORMAT,
+                maxLength: 1000,
+                description: 'Regular expression with a match in the first 32,768 characters.',
+              }),
+            }),
+          ],
+          description: 'Text that the body contains, or `{ regex }`.',
+        }),
+      ),
+      ...lasting,
+    },
+    { description: 'A health endpoint.' },
+  )
+  const promql = section(
+    {
+      url: text('URL of Prometheus.'),
+      query: text('PromQL expression with a single value.', 4096),
+      max: Type.Optional(Type.Number({ description: 'Maximum of the value.' })),
+      min: Type.Optional(Type.Number({ description: 'Minimum of the value.' })),
+      ...lasting,
+    },
+    { description: 'A PromQL expression with a bound.' },
+  )
+  return {
+    uptime: Type.Optional(limitOf(SHARES.uptime)),
+    cpu: Type.Optional(limitOf(SHARES.cpu)),
+    memory: Type.Optional(limitOf(SHARES.memory)),
+    ...PROCESSES,
+    health: Type.Optional(
+      oneOrMore(health as unknown as TUnsafe<WrittenHealth>, 'A health endpoint, or a list.'),
+    ),
+    promql: Type.Optional(
+      oneOrMore(
+        promql as unknown as TUnsafe<WrittenQuery>,
+        'A PromQL expression with a bound, or a list.',
+      ),
+    ),
+  }
+}
+
+/** Declares a share without a time. */
+export const plainShare = (description: string): TUnsafe<number> => percentage({ description })

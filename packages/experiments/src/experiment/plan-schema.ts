@@ -1,0 +1,284 @@
+import type { Static, TUnsafe } from 'typebox'
+import {
+  duration,
+  editorSchema,
+  latencyLimit,
+  oneOf,
+  percentage,
+  rate,
+  rulesJsonSchema,
+  type SchemaNode,
+  section,
+} from '#rules'
+import { HEADER_NAME_PATTERN } from '#protocol'
+import type { CallMeasure } from './gate.ts'
+import { conditions, plainShare } from './monitor/condition-schema.ts'
+import { expectation } from './expectation-schema.ts'
+import { dependency, exhaust, kill, number, sidecar, text } from './sidecar-schema.ts'
+import { METRICS, type Metric } from '../load/results/slo.ts'
+import { CLIENT_KINDS } from '../load/results/result.ts'
+import * as Type from 'typebox'
+
+const shares = (description: string): TUnsafe<readonly number[]> =>
+  Type.Unsafe<readonly number[]>({
+    type: 'array',
+    items: percentage({}),
+    minItems: 1,
+    maxItems: 20,
+    description,
+    examples: [['10%', '25%', '50%']],
+  })
+
+const QUANTILES = ['p50', 'p90', 'p95', 'p99', 'p99.9']
+
+const gate = (name: string, { unit, isMinimum }: Pick<Metric, 'unit' | 'isMinimum'>) => {
+  const description = `${isMinimum === true ? 'Minimum' : 'Maximum'} of \`${name}\`.`
+  if (unit === 'ms') return duration({ description })
+  if (unit === 'share') return percentage({ description })
+  return Type.Number({ minimum: 0, maximum: 1_000_000, description })
+}
+
+const slo = Type.Unsafe<Readonly<Record<string, number>>>(
+  section(
+    Object.fromEntries([
+      ...Object.entries(METRICS).map(([name, metric]) => [name, Type.Optional(gate(name, metric))]),
+      ...QUANTILES.map((name) => [name, Type.Optional(gate(name, { unit: 'ms' }))]),
+    ]) as Readonly<Record<string, TUnsafe<number>>>,
+    {
+      description:
+        'Limits that each stage must pass at its end, by the names of `squall load --slo`.',
+      examples: [{ success: '99%', blast: '5%' }],
+    },
+  ),
+)
+
+const target = section(
+  {
+    url: text('URL of the MCP endpoint. The sidecar must be on the path of the requests.'),
+    environment: Type.Optional(
+      text('Environment of the sidecar: the value of its `--environment` (case-insensitive).', 63),
+    ),
+    indirect: Type.Boolean({
+      default: false,
+      description:
+        'True when the target itself calls the MCP server behind the sidecar, so that the rules match other tools than the load calls.',
+    }),
+    client: oneOf(CLIENT_KINDS, {
+      default: 'lean',
+      description:
+        'Client that makes the calls: `lean` for a high call rate, `sdk-v1` and `sdk-v2` for the behaviour of the official SDKs.',
+    }),
+    headers: Type.Optional(
+      Type.Unsafe<Readonly<Record<string, string>>>({
+        type: 'object',
+        patternProperties: {
+          [HEADER_NAME_PATTERN]: { type: 'string', maxLength: 8192 },
+        },
+        additionalProperties: false,
+        maxProperties: 50,
+        description:
+          'Headers of every request. They are stored with the plan of each run: pass secrets with `--header` or `--auth-token-file`.',
+      }),
+    ),
+  },
+  {
+    description: 'The MCP endpoint under test.',
+    examples: [{ url: 'http://localhost:15300/mcp', environment: 'staging' }],
+  },
+)
+
+const steadyState = section(
+  {
+    probe: oneOf(['load', 'tools/list'] as const, {
+      default: 'load',
+      description:
+        'What is measured: the calls of the load, or a `tools/list` request about five times a second.',
+    }),
+    errors: Type.Optional(percentage({ description: 'Maximum share of failed calls.' })),
+    success: Type.Optional(
+      percentage({ description: 'Minimum share of calls with a correct result in time.' }),
+    ),
+    p50: Type.Optional(
+      latencyLimit({
+        description: 'Maximum median latency, or a multiple of the value before the stages (`2x`).',
+      }),
+    ),
+    p95: Type.Optional(
+      latencyLimit({
+        description: 'Maximum p95 latency, or a multiple of the value before the stages (`2x`).',
+      }),
+    ),
+    p99: Type.Optional(
+      latencyLimit({
+        description: 'Maximum p99 latency, or a multiple of the value before the stages (`2x`).',
+      }),
+    ),
+    ready: Type.Optional(
+      number(1, 10_000, {
+        description: 'Minimum number of ready pods, with `sidecar.kubernetes`.',
+      }),
+    ),
+    ...conditions(false, plainShare),
+    for: duration({
+      default: '20s',
+      description: 'Time for which the limits must pass, before the stages and after them.',
+    }),
+    within: duration({
+      default: '2m',
+      description: 'Time limit for the return to the steady state after the stages.',
+    }),
+  },
+  {
+    description: 'Limits of normal operation, checked before and after the stages.',
+    examples: [{ errors: '1%', p95: '1s', for: '20s' }],
+  },
+)
+
+const load = section(
+  {
+    clients: number(1, 10_000, { default: 10, description: 'Clients, each with its own session.' }),
+    rate: Type.Optional(
+      rate(100_000, {
+        description:
+          'Calls per second, or as `10/s` or `30/m`. Without `rate`, each client begins its next task when its previous task ends.',
+      }),
+    ),
+    tools: Type.Optional(
+      Type.Unsafe<readonly string[]>({
+        type: 'array',
+        items: { type: 'string', minLength: 1, maxLength: 256 },
+        maxItems: 200,
+        description:
+          'Tools to call, with arguments generated from their schemas. Without `tools` and `calls`: the tools with `readOnlyHint: true`.',
+      }),
+    ),
+    calls: Type.Optional(text('File of calls with arguments, as for `squall load --calls`.')),
+    fanOut: number(1, 1000, { default: 1, description: 'Number of calls in a task.' }),
+    streams: number(0, 100_000, { default: 0, description: 'Streams held open during the calls.' }),
+    timeout: duration({ default: '10s', description: 'Time limit of one attempt of a call.' }),
+    retries: number(0, 20, { default: 0, description: 'Maximum retries of a failed call.' }),
+    retryBudget: Type.Optional(
+      percentage({ description: 'Maximum retries, in percent of the calls.' }),
+    ),
+    deadline: Type.Optional(duration({ description: 'Time limit of a task.' })),
+    degrade: number(0, 1000, {
+      default: 0,
+      description: 'Number of optional calls at the end of each task.',
+    }),
+    expect: Type.Optional(
+      Type.Unsafe<readonly string[]>({
+        type: 'array',
+        items: { type: 'string', minLength: 1, maxLength: 1024 },
+        maxItems: 100,
+        description: 'Conditions on the results, as for `squall load --expect`.',
+      }),
+    ),
+  },
+  { description: 'The load during all phases of the experiment.', default: {} },
+)
+
+/** A limit that fails at once, or after a time. */
+export interface AbortLimit<Limit = number> {
+  readonly limit: Limit
+  readonly for: number
+}
+
+function lasting<Limit>(limit: TUnsafe<Limit>): TUnsafe<Limit | AbortLimit<Limit>> {
+  const { anyOf = [], description } = limit as SchemaNode
+  const withTime = section(
+    {
+      limit,
+      for: duration({ default: 0, description: 'Time for which the limit must fail.' }),
+    },
+    { description: 'A limit that has to fail for a time.' },
+  )
+  return Type.Unsafe<Limit | AbortLimit<Limit>>({
+    anyOf: [...anyOf, withTime],
+    description: `${description?.replace(/[.]$/, '')}, or \`{ limit, for }\`.`,
+  })
+}
+
+const abortShare = (name: CallMeasure): TUnsafe<number | AbortLimit> =>
+  lasting(gate(name, METRICS[name]!) as TUnsafe<number>)
+
+const abortLatency = (name: CallMeasure): TUnsafe<number | string | AbortLimit<number | string>> =>
+  lasting(latencyLimit({ description: `Maximum of \`${name}\`.` }))
+
+const abortOn = section(
+  {
+    errors: Type.Optional(abortShare('errors')),
+    success: Type.Optional(abortShare('success')),
+    p50: Type.Optional(abortLatency('p50')),
+    p95: Type.Optional(abortLatency('p95')),
+    p99: Type.Optional(abortLatency('p99')),
+    ...conditions(true, (description) => lasting(plainShare(description))),
+  },
+  {
+    description:
+      'Limits that end the experiment at once when they fail, checked ten times a second. `for` gives the time for which a limit must fail.',
+    examples: [{ errors: { limit: '5%', for: '30s' }, p95: '10s' }],
+  },
+)
+
+const plan = section({
+  name: Type.String({
+    pattern: '^[A-Za-z0-9][A-Za-z0-9._-]*$',
+    minLength: 1,
+    maxLength: 40,
+    description: 'Name of the experiment in history and reports.',
+  }),
+  description: Type.Optional(text('The question that the experiment answers.', 2000)),
+  target,
+  sidecar,
+  steadyState,
+  seed: Type.Optional(
+    number(0, 2 ** 32 - 1, {
+      description:
+        'Seed of calls, arguments and sampling; a seed in the rules takes precedence. Without a seed, each run draws one and its result has it.',
+    }),
+  ),
+  rules: Type.Optional(
+    Type.Unsafe<unknown>({
+      anyOf: [
+        { type: 'string', minLength: 1, maxLength: 1024 },
+        { type: 'array', items: { $ref: '#/definitions/rule' }, maxItems: 100 },
+      ],
+      description: 'Rules, or the path of a rules file relative to the plan.',
+      examples: ['./rules/slow-search.yaml'],
+    }),
+  ),
+  kill: Type.Optional(kill),
+  exhaust: Type.Optional(exhaust),
+  dependency: Type.Optional(dependency),
+  stages: Type.Optional(
+    shares('Shares of the calls that the rules may sample, one per stage, ascending.'),
+  ),
+  pods: Type.Optional(
+    shares('Shares of the replicas that may inject faults, instead of `stages`.'),
+  ),
+  hold: duration({ default: '60s', description: 'Duration of each stage.' }),
+  load,
+  abortOn: Type.Optional(abortOn),
+  slo: Type.Optional(slo),
+  expect: Type.Optional(expectation),
+})
+
+/** A plan file with its defaults; durations are in milliseconds, shares in percent. */
+export type PlanFile = Static<typeof plan>
+
+/** Returns the JSON Schema of plans. */
+export function planJsonSchema(): SchemaNode {
+  const { definitions } = rulesJsonSchema()
+  const root = {
+    $schema: 'http://json-schema.org/draft-07/schema#',
+    title: 'Squall experiment',
+    ...plan,
+    definitions,
+  }
+  return JSON.parse(JSON.stringify(root)) as SchemaNode
+}
+
+/** Returns the schema that `squall schema experiment` prints. */
+export function planSchemaText(): string {
+  return `${JSON.stringify(editorSchema(planJsonSchema()), null, 2)}\n`
+}

@@ -1,0 +1,123 @@
+import type { Policy } from '../policy/policy-schema.ts'
+import { sha256Of } from '#base'
+import { parseWithPositions, type Problem, type ProductionCheck } from '#rules'
+import type { SidecarAdmin } from '#admin-api'
+import type { CallSpec } from '../load/load-options.ts'
+import type { Expectation } from '../load/expectation.ts'
+import type { SloGate } from '../load/results/slo.ts'
+import type { Gate } from './gate.ts'
+import type { AlertSpec } from './monitor/alert-source.ts'
+import type { SamplerSpec } from './monitor/samplers.ts'
+import type { Victim } from './kill.ts'
+import type { PlanFile } from './plan-schema.ts'
+
+type Kubernetes = NonNullable<PlanFile['sidecar']['kubernetes']>
+
+/** A rule as written in the file, without defaults. */
+export type WrittenRule = Readonly<Record<string, unknown>> & { readonly name: string }
+
+/** Valid rules as written, without defaults. */
+export interface RulesSource {
+  readonly digest: string
+  /** The text, so that a run can be repeated after the file has changed. */
+  readonly text: string
+  readonly seed: number | undefined
+  readonly maxActive: number | undefined
+  readonly enabled: boolean
+  readonly rules: readonly WrittenRule[]
+}
+
+export function readRulesText(
+  text: string,
+): RulesSource | { readonly problems: readonly Problem[] } {
+  const { parsed, document } = parseWithPositions(text)
+  if (!parsed.ok) return { problems: parsed.problems }
+  const written = (document?.value ?? {}) as Readonly<Record<string, unknown>>
+  return {
+    digest: sha256Of(text),
+    text,
+    seed: numberIn(written, 'seed'),
+    maxActive: numberIn(written, 'maxActive'),
+    enabled: parsed.file.enabled,
+    rules: (written['rules'] ?? []) as readonly WrittenRule[],
+  }
+}
+
+/** Converts the inline rules of a plan, which are valid because the plan is. */
+export function inlineRules(rules: readonly WrittenRule[]): RulesSource {
+  const text = `${JSON.stringify({ version: 1, rules }, null, 2)}\n`
+  return {
+    digest: sha256Of(text),
+    text,
+    seed: undefined,
+    maxActive: undefined,
+    enabled: true,
+    rules,
+  }
+}
+
+function numberIn(value: Readonly<Record<string, unknown>>, key: string): number | undefined {
+  const found = value[key]
+  return typeof found === 'number' ? found : undefined
+}
+
+export interface Stage {
+  /** `10%`, `10% of pods`, `kill`, `exhaust`, or `blocked`. */
+  readonly label: string
+  /** In percent; undefined when no rule is armed. */
+  readonly share: number | undefined
+}
+
+/** Returns the rule that blocks a dependency. */
+export function blockingRules({
+  outbound,
+  blocked,
+}: NonNullable<PlanFile['dependency']>): RulesSource {
+  const faults = [{ connection: { [blocked]: true } }]
+  return inlineRules([{ name: 'dependency-blocked', match: { outbound }, faults }])
+}
+
+/** A sidecar of this machine. All paths are absolute. */
+export interface LocalSpec {
+  readonly kind: 'local'
+  readonly admin: SidecarAdmin
+  readonly rulesFile: string
+  readonly victim: Victim | undefined
+}
+
+/** Pods of a cluster. */
+export interface PodsSpec extends Kubernetes {
+  readonly kind: 'pods'
+  /** The number of pods that each stage evicts, or deletes with `force`. */
+  readonly kills: { readonly pod: number; readonly force: boolean } | undefined
+  readonly expiryMs: number
+}
+
+/** A valid plan. */
+export interface Plan {
+  readonly file: PlanFile
+  /** The digest of everything that determines the experiment, including the rules. */
+  readonly digest: string
+  /** Undefined when the plan only kills a process or holds sessions. */
+  readonly rules: RulesSource | undefined
+  readonly seed: number
+  readonly target: URL
+  readonly sidecar: LocalSpec | PodsSpec
+  readonly calls: readonly CallSpec[]
+  readonly expectations: readonly Expectation[]
+  readonly steady: readonly Gate[]
+  readonly aborts: readonly Gate[]
+  readonly slo: readonly SloGate[]
+  /** The sampled conditions of the steady state and of the abort conditions. */
+  readonly samplers: readonly SamplerSpec[]
+  /** The conditions that must pass at least once during the last stage. */
+  readonly expected: readonly Gate[]
+  /** The alerts that must fire. */
+  readonly alerts: readonly AlertSpec[]
+  readonly by: 'calls' | 'pods'
+  readonly stages: readonly Stage[]
+  /** The patterns of production names. */
+  readonly production: ProductionCheck
+  /** Undefined without a policy. */
+  readonly policy: Policy | undefined
+}

@@ -1,0 +1,148 @@
+import type { TUnsafe } from 'typebox'
+import {
+  CIDR_FORMAT,
+  duration,
+  GLOB_FORMAT,
+  type NodeOptions,
+  oneOf,
+  percentage,
+  section,
+} from '#rules'
+import * as Type from 'typebox'
+
+/** Declares a text. */
+export const text = (description: string, maxLength = 1024): TUnsafe<string> =>
+  Type.Unsafe<string>({ type: 'string', minLength: 1, maxLength, description })
+
+/** Declares an integer. */
+export const number = (minimum: number, maximum: number, options: NodeOptions): TUnsafe<number> =>
+  Type.Unsafe<number>({ type: 'integer', minimum, maximum, ...options })
+
+const objectName = (description: string, more: object = {}): TUnsafe<string> =>
+  Type.Unsafe<string>({
+    type: 'string',
+    pattern: '^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$',
+    maxLength: 253,
+    description,
+    ...more,
+  })
+
+const kubernetes = section(
+  {
+    context: Type.Optional(text('Context of the kubeconfig; the default is the current one.', 253)),
+    namespace: objectName('Namespace of the pods.'),
+    deployment: Type.Optional(objectName('Deployment whose pods take part.')),
+    selector: Type.Optional(
+      Type.Unsafe<Readonly<Record<string, string>>>({
+        type: 'object',
+        additionalProperties: { type: 'string', maxLength: 63 },
+        minProperties: 1,
+        maxProperties: 20,
+        description: 'Labels of the pods that take part, instead of `deployment`.',
+        examples: [{ app: 'shop' }],
+      }),
+    ),
+    configMap: objectName('ConfigMap with the rules of the pods.', { default: 'squall-rules' }),
+    key: Type.Unsafe<string>({
+      type: 'string',
+      pattern: '^[A-Za-z0-9._-]{1,249}[.](yaml|yml|json)$',
+      default: 'rules.yaml',
+      description: 'Key of the ConfigMap that the experiment replaces, and restores at the end.',
+    }),
+    min: percentage({
+      default: 90,
+      description: 'Minimum percentage of ready pods whose sidecars respond.',
+    }),
+  },
+  { description: 'Pods with sidecars that read their rules from a ConfigMap.' },
+)
+
+export const sidecar = section(
+  {
+    admin: Type.Optional(text('URL of the admin port of the sidecar.')),
+    rulesFile: Type.Optional(
+      text(
+        'The rules file that the sidecar watches (`--rules`). The experiment replaces the file and restores it at the end.',
+      ),
+    ),
+    kubernetes: Type.Optional(kubernetes),
+    replaceRules: Type.Boolean({
+      default: false,
+      description: 'Accepts other active rules, which are suspended during the experiment.',
+    }),
+    expiry: duration({
+      default: '30s',
+      description: 'Time until the rules expire if the experiment dies; renewed while it runs.',
+    }),
+  },
+  {
+    description:
+      'The sidecar in front of the MCP endpoint: `admin` and `rulesFile`, or pods with `kubernetes`.',
+    examples: [{ admin: 'http://127.0.0.1:15390', rulesFile: './rules.yaml' }],
+  },
+)
+
+export const kill = section(
+  {
+    pidFile: Type.Optional(text('File with the process ID.')),
+    command: Type.Optional(
+      text('Part of the command line of the process. Another process may have reused the ID.', 256),
+    ),
+    pod: Type.Optional(number(1, 1000, { description: 'Number of pods to evict.' })),
+    force: Type.Optional(
+      Type.Boolean({
+        description: 'Deletes the pods, against the PodDisruptionBudget that blocks an eviction.',
+      }),
+    ),
+    restartWithin: duration({
+      default: '30s',
+      description:
+        'Time limit until the file names another running process, or as many pods are ready as before.',
+    }),
+  },
+  {
+    description:
+      'What dies at the start of each stage: a process, with `pidFile` and `command`, or pods, with `pod`.',
+  },
+)
+
+const formatted = (format: string, maxLength: number, description: string): TUnsafe<string> =>
+  Type.Unsafe<string>({ type: 'string', format, minLength: 1, maxLength, description })
+
+const outbound = section(
+  {
+    host: Type.Optional(formatted(GLOB_FORMAT, 253, 'Host of the target, as in `--outbound`.')),
+    port: Type.Optional(number(1, 65_535, { description: 'Port of the target.' })),
+    sni: Type.Optional(formatted(GLOB_FORMAT, 253, 'Server name in the TLS handshake.')),
+    cidr: Type.Optional(formatted(CIDR_FORMAT, 49, 'Range of the address of the target.')),
+  },
+  { minProperties: 1, description: 'Connections to block, as `match.outbound` of a rule.' },
+)
+
+export const dependency = section(
+  {
+    outbound,
+    blocked: oneOf(['blackhole', 'refuse'] as const, {
+      default: 'blackhole',
+      description:
+        'How the connections fail: `blackhole` leaves them open without a byte, `refuse` refuses new ones and resets open ones.',
+    }),
+  },
+  {
+    description:
+      'A dependency of the server that is blocked for the whole stage, by the connections of the sidecar that lead to it.',
+    examples: [{ outbound: { host: 'db', port: 5432 } }],
+  },
+)
+
+export const exhaust = section(
+  {
+    sessions: number(1, 1000, {
+      description: 'Sessions that are held open during each stage, each with a stream.',
+    }),
+  },
+  {
+    description: 'Resources of the server that the experiment uses up during the stages.',
+    examples: [{ sessions: 20 }],
+  },
+)

@@ -1,0 +1,217 @@
+import { isRecord, type RandomSource, seededRandom } from '#base'
+import { type Baseline, type BaselineRecorder, asInBaseline } from './baseline.ts'
+import type { PlannedCall } from './call-plan.ts'
+import { type CallResponse, type LoadClient, originOf } from './clients/load-client.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { LoadResilience } from './load-options.ts'
+import type { Recorder, RequestCounts } from './results/recorder.ts'
+import type { CallOutcome, ResponseChecks } from './results/tool-recorder.ts'
+import type { FaultLookup } from './sidecar-faults.ts'
+import {
+  type Breaker,
+  backoffMs,
+  createBreaker,
+  createRetryBudget,
+  isRetryable,
+} from './resilience.ts'
+
+const FAILED: ResponseChecks = { responded: false, schemaOk: false, usable: false }
+
+/** Checks a response against the schema of its tool, the expectations and the baseline. */
+export function checkResponse(
+  call: PlannedCall,
+  response: CallResponse,
+  baseline: Baseline | undefined,
+): ResponseChecks {
+  if (response.kind !== 'ok') return FAILED
+  const { result } = response
+  return {
+    responded: true,
+    schemaOk: fits(call, result),
+    usable:
+      call.expect.every((expectation) => expectation.holds(result)) &&
+      (baseline === undefined || asInBaseline(baseline, call.key, result)),
+  }
+}
+
+function fits({ fitsSchema }: PlannedCall, result: unknown): boolean {
+  if (fitsSchema === undefined || !isRecord(result)) return true
+  const { resultType, structuredContent } = result
+  // A request for input is not the final result.
+  if (resultType !== undefined && resultType !== 'complete') return true
+  return structuredContent !== undefined && fitsSchema(structuredContent)
+}
+
+/** A call without an outcome: not sent, or cut at the end of the run. */
+export type NoOutcome = 'skipped' | 'abandoned'
+
+/** The due time of a call, its deadline and its task. */
+export interface CallTimes {
+  /** The planned send time; latency counts from here. */
+  readonly intendedAt: number
+  /** Infinity without a deadline. */
+  readonly deadlineAt: number
+  /** The id that requests name; undefined where the user's headers name one. */
+  readonly task?: string | undefined
+  /** Counts the requests that are sent. */
+  readonly requests: RequestCounts
+}
+
+export interface CallContext {
+  readonly resilience: LoadResilience
+  readonly recorder: Recorder
+  readonly baseline: Baseline | undefined
+  readonly recording: BaselineRecorder | undefined
+  readonly signal: AbortSignal
+  readonly seed: number
+  readonly faults: FaultLookup | undefined
+}
+
+interface Attempt {
+  readonly response: CallResponse
+  readonly checks: ResponseChecks
+  readonly endedAt: number
+}
+
+/** Sends calls with retries, circuit breakers and deadlines. */
+export class CallRunner {
+  readonly #context: CallContext
+  readonly #budget: ReturnType<typeof createRetryBudget>
+  readonly #breakers = new Map<string, Breaker>()
+  readonly #jitter: RandomSource
+
+  constructor(context: CallContext) {
+    this.#context = context
+    this.#budget = createRetryBudget(context.resilience.retryBudget)
+    this.#jitter = seededRandom(context.seed, 'jitter')
+  }
+
+  /** Sends a call and its retries. Never rejects. */
+  async run(
+    client: LoadClient,
+    call: PlannedCall,
+    times: CallTimes,
+  ): Promise<CallOutcome | NoOutcome> {
+    const { recorder, signal } = this.#context
+    if (this.#isTooLate(call.tool, times)) {
+      recorder.skipped()
+      return 'skipped'
+    }
+    this.#budget.earn()
+    recorder.begin(call.tool)
+    let injected = false
+    for (let attempt = 1; ; attempt++) {
+      const attempted = await this.#attempt(client, call, times, attempt)
+      const { response } = attempted
+      injected ||= response.markers.length > 0
+      const retry = await this.#mayRetry(response, attempt, call.tool, times)
+      if (signal.aborted) {
+        recorder.abandoned(call.tool)
+        return 'abandoned'
+      }
+      if (!retry) return this.#end(call, attempted, injected, times)
+      recorder.retried(call.tool)
+    }
+  }
+
+  async #attempt(
+    client: LoadClient,
+    call: PlannedCall,
+    times: CallTimes,
+    number: number,
+  ): Promise<Attempt> {
+    const { resilience, recorder, signal, baseline } = this.#context
+    const breaker = this.#breakerOf(call.tool)
+    if (breaker?.allows(performance.now()) === false) {
+      const message = 'not sent: too many calls failed before'
+      const response: CallResponse = { kind: 'breaker', markers: [], message }
+      return { response, checks: FAILED, endedAt: performance.now() }
+    }
+    times.requests[number === 1 ? 'calls' : 'retries']++
+    const sentAt = performance.now()
+    const left = resilience.skipLate ? Math.ceil(times.deadlineAt - sentAt) : Infinity
+    const timeoutMs = Math.min(resilience.timeoutMs, left)
+    const unattributed = await client.call(call.tool, call.args, {
+      timeoutMs,
+      signal,
+      task: times.task,
+    })
+    const endedAt = performance.now()
+    if (signal.aborted) return { response: unattributed, checks: FAILED, endedAt }
+    breaker?.record(unattributed.kind === 'ok', endedAt)
+    const checks = checkResponse(call, unattributed, baseline)
+    const correct = checks.schemaOk && checks.usable
+    const response = correct ? unattributed : await this.#attributed(call.tool, unattributed)
+    recorder.attempt(call.tool, response, endedAt - sentAt, correct)
+    return { response, checks, endedAt }
+  }
+
+  /** Asks the sidecar for the faults of an incorrect response without a marker. */
+  async #attributed(tool: string, response: CallResponse): Promise<CallResponse> {
+    const { faults } = this.#context
+    if (faults === undefined || response.markers.length > 0 || response.id === undefined)
+      return response
+    return { ...response, markers: await faults.markersOf(tool, response.id) }
+  }
+
+  /** Waits before a retry; false when the call is not retried. */
+  async #mayRetry(
+    response: CallResponse,
+    attempt: number,
+    tool: string,
+    times: CallTimes,
+  ): Promise<boolean> {
+    const { resilience, signal } = this.#context
+    if (attempt > resilience.retries || !isRetryable(response)) return false
+    const wait = backoffMs(attempt, response, this.#jitter)
+    const then = performance.now() + wait
+    if (resilience.skipLate && then + this.#medianLatency(tool) > times.deadlineAt) return false
+    if (!this.#budget.spend()) return false
+    await sleep(wait, undefined, { signal }).catch(() => {})
+    return !signal.aborted
+  }
+
+  #end(
+    call: PlannedCall,
+    { response, checks, endedAt }: Attempt,
+    injected: boolean,
+    times: CallTimes,
+  ): CallOutcome {
+    const { recorder, recording } = this.#context
+    if (checks.responded) recording?.add(call.key, response.result)
+    const correct = checks.responded && checks.schemaOk && checks.usable
+    const inTime = response.kind !== 'timeout' && endedAt <= times.deadlineAt
+    const outcome: CallOutcome = {
+      ...checks,
+      response,
+      origin: originOf(response),
+      injected,
+      correct,
+      inTime,
+      success: correct && inTime,
+      latencyMs: endedAt - times.intendedAt,
+    }
+    recorder.call(call.tool, outcome)
+    return outcome
+  }
+
+  #isTooLate(tool: string, { deadlineAt }: CallTimes): boolean {
+    if (!this.#context.resilience.skipLate) return false
+    return performance.now() + this.#medianLatency(tool) > deadlineAt
+  }
+
+  /** Returns the median latency of a tool, at least a millisecond. */
+  #medianLatency(tool: string): number {
+    return Math.max(1, this.#context.recorder.medianOf(tool) ?? 0)
+  }
+
+  #breakerOf(tool: string): Breaker | undefined {
+    const { breaker: share } = this.#context.resilience
+    if (share === undefined) return undefined
+    const known = this.#breakers.get(tool)
+    if (known !== undefined) return known
+    const made = createBreaker(share)
+    this.#breakers.set(tool, made)
+    return made
+  }
+}

@@ -1,0 +1,169 @@
+import type { CallBounds, CallResponse, LoadClient } from './load-client.ts'
+import { openHeldStream } from './held-stream.ts'
+import { type MarkerFetch, type SeenResponse, createMarkerFetch } from './marker-fetch.ts'
+import type { LoadTarget } from '../load-options.ts'
+import { isRecord } from '#base'
+import { limitCall } from './call-limit.ts'
+import { codeOf, connectionFailure } from './connection-failure.ts'
+import { toolResponse } from './read-response.ts'
+import { LoadError } from '../load-error.ts'
+import type { ClientKind } from '../results/result.ts'
+
+interface SdkTransport {
+  readonly sessionId?: string | undefined
+  terminateSession(): Promise<void>
+}
+
+interface CallLimits {
+  readonly signal: AbortSignal
+  /** Longer than the limit of the attempt. */
+  readonly timeout: number
+}
+
+type CallTool = (
+  params: { readonly name: string; readonly arguments: Record<string, unknown> },
+  limits: CallLimits,
+) => Promise<unknown>
+
+/** Loads the SDK of version 1 and returns a function that opens clients. */
+export async function loadSdkV1(
+  target: LoadTarget,
+  version: string,
+): Promise<() => Promise<LoadClient>> {
+  const { Client, StreamableHTTPClientTransport } = await importV1()
+  return () => {
+    const client = new Client({ name: 'squall-load', version }, { capabilities: {} })
+    return openSdkClient(target, client, StreamableHTTPClientTransport, (params, limits) =>
+      client.callTool(params, undefined, limits),
+    )
+  }
+}
+
+/** Loads the SDK of version 2 and returns a function that opens clients. */
+export async function loadSdkV2(
+  target: LoadTarget,
+  version: string,
+  modern: boolean,
+): Promise<() => Promise<LoadClient>> {
+  const { Client, StreamableHTTPClientTransport } = await importV2()
+  const mode = modern ? 'auto' : 'legacy'
+  const options = { capabilities: {}, versionNegotiation: { mode } } as const
+  return () => {
+    const client = new Client({ name: 'squall-load', version }, options)
+    return openSdkClient(target, client, StreamableHTTPClientTransport, (params, limits) =>
+      client.callTool(params, limits),
+    )
+  }
+}
+
+async function openSdkClient<Transport extends SdkTransport>(
+  { url, headers }: LoadTarget,
+  client: { connect(transport: NoInfer<Transport>): Promise<void>; close(): Promise<void> },
+  Transport: new (
+    url: URL,
+    options: { fetch: typeof fetch; requestInit: RequestInit },
+  ) => Transport,
+  callTool: CallTool,
+): Promise<LoadClient> {
+  const markerFetch = createMarkerFetch()
+  const transport = new Transport(url, { fetch: markerFetch.fetch, requestInit: { headers } })
+  await client.connect(transport)
+  return {
+    call: (name, args, bounds) =>
+      sdkResponse(markerFetch, (limits) => callTool({ name, arguments: args }, limits), bounds),
+    hold: (signal) => {
+      const { sessionId } = transport
+      const session = sessionId === undefined ? {} : { 'mcp-session-id': sessionId }
+      return openHeldStream(url, { ...headers, ...session }, signal)
+    },
+    async close() {
+      await transport.terminateSession().catch(() => {})
+      await client.close()
+    },
+  }
+}
+
+async function importV1() {
+  try {
+    const [{ Client }, { StreamableHTTPClientTransport }] = await Promise.all([
+      import('@modelcontextprotocol/sdk/client/index.js'),
+      import('@modelcontextprotocol/sdk/client/streamableHttp.js'),
+    ])
+    return { Client, StreamableHTTPClientTransport }
+  } catch (error) {
+    throw missingClient('sdk-v1', '@modelcontextprotocol/sdk', error)
+  }
+}
+
+async function importV2() {
+  try {
+    return await import('@modelcontextprotocol/client')
+  } catch (error) {
+    throw missingClient('sdk-v2', '@modelcontextprotocol/client', error)
+  }
+}
+
+const CONNECTION_CLOSED = -32000
+
+/** Converts the result or error of an SDK call to an outcome. Never rejects. */
+async function sdkResponse(
+  markerFetch: MarkerFetch,
+  call: (limits: CallLimits) => Promise<unknown>,
+  bounds: CallBounds,
+): Promise<CallResponse> {
+  const seen: SeenResponse = {
+    task: bounds.task,
+    status: undefined,
+    fromSquall: false,
+    retryAfterMs: undefined,
+    markers: [],
+  }
+  const limit = limitCall(bounds)
+  try {
+    const options = { signal: limit.signal, timeout: bounds.timeoutMs + 10_000 }
+    const result = await markerFetch.watch(seen, () => call(options))
+    if (isRecord(result)) return toolResponse(result, seen.markers)
+    return { kind: 'malformed', markers: seen.markers, message: 'the result is no object' }
+  } catch (error) {
+    return failure(error, seen, limit.late)
+  } finally {
+    limit.release()
+  }
+}
+
+function failure(error: unknown, seen: SeenResponse, late: boolean): CallResponse {
+  const { markers, status, fromSquall, retryAfterMs } = seen
+  const message = error instanceof Error ? error.message.slice(0, 200) : String(error)
+  const common = {
+    markers,
+    fromSquall,
+    message,
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  }
+  if (!late && status !== undefined && status >= 400)
+    return { ...common, kind: 'http', code: status }
+  const code = isRecord(error) || error instanceof Error ? (error as { code?: unknown }).code : 0
+  // The SDK of version 1 uses -1 for a response that it cannot parse.
+  if (!late && typeof code === 'number' && code !== -1) {
+    if (code === CONNECTION_CLOSED && /closed/i.test(message))
+      return { ...common, kind: 'incomplete' }
+    return { ...common, kind: 'rpc', code }
+  }
+  const ofSocket = /^(E|UND_)/.test(codeOf(error) ?? '')
+  const ofFetch = error instanceof TypeError && /fetch failed|terminated/.test(error.message)
+  if (late || ofSocket || ofFetch) {
+    return connectionFailure(error, { late, headSeen: status !== undefined, markers })
+  }
+  return { ...common, kind: 'malformed' }
+}
+
+/** Reports that the package of an optional client is not installed. */
+function missingClient(kind: ClientKind, name: string, cause: unknown): unknown {
+  const { code } = cause as { readonly code?: unknown }
+  if (code !== 'ERR_MODULE_NOT_FOUND') return cause
+  return new LoadError(
+    'CLIENT_MISSING',
+    `--client ${kind} needs the package ${name}, which is not installed`,
+    `install it beside squall with npm install ${name}, or use --client lean`,
+  )
+}

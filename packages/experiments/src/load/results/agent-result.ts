@@ -1,0 +1,129 @@
+import type { Tasks } from '#admin-api'
+
+export const SENT_NAMES = ['tasks', 'calls', 'retries'] as const
+export const TASK_NAMES = [...SENT_NAMES, 'ok', 'recovered', 'failed', 'wasted', 'silent'] as const
+
+/**
+ * The requests of a load that were sent, or that sidecars counted: tasks, calls without retries,
+ * and retries.
+ */
+export type SentCounts = Readonly<Record<(typeof SENT_NAMES)[number], number>>
+
+/** Tasks of all clients with their results so far; `wasted` and `silent` as in `/api/tasks`. */
+export type AgentTasks = Readonly<Record<(typeof TASK_NAMES)[number], number>>
+
+/** Reports what sidecars counted during a run, about all of their clients. */
+export interface AgentResult {
+  readonly tasks: AgentTasks
+  /** The faults and errors by verdict. */
+  readonly totals: Readonly<Record<string, number>>
+  /** Faults and errors without a verdict at the end. */
+  readonly waiting: number
+  /** The verdicts by tool and fault, the most frequent first. */
+  readonly after: Tasks['after']
+  /** The calls that were executed twice, by tool. */
+  readonly duplicates: Tasks['duplicates']
+  /** Both counts of the requests of this load; absent where they cannot be compared. */
+  readonly compared?: Compared
+  /** The reason for which counts are missing; absent when they are complete. */
+  readonly problem?: string
+}
+
+/** The requests of a load by its own counts and by those of the sidecars. */
+export interface Compared {
+  readonly load: SentCounts
+  readonly sidecar: SentCounts
+}
+
+/** Returns the counts of sidecars between two times. */
+export function agentsBetween(before: readonly Tasks[], after: readonly Tasks[]): AgentResult {
+  const results = [...after.map(agentsOf), ...before.map(agentsOf).map(negated)]
+  const { tasks, ...sums } = sumAgents(results)
+  const [ok, recovered, failed] = [tasks.ok, tasks.recovered, tasks.failed].map((count) =>
+    // A task that had failed before may recover.
+    Math.max(0, count),
+  )
+  return { ...sums, tasks: { ...tasks, ok: ok!, recovered: recovered!, failed: failed! } }
+}
+
+/** Adds the counts of several runs; those that are compared are left out. */
+export function sumAgents(results: readonly AgentResult[]): AgentResult {
+  const tasks = noTasks()
+  const totals: Record<string, number> = {}
+  for (const result of results) {
+    for (const name of TASK_NAMES) tasks[name] += result.tasks[name]
+    for (const [verdict, count] of Object.entries(result.totals)) {
+      totals[verdict] = (totals[verdict] ?? 0) + count
+    }
+  }
+  const problem = results.find((each) => each.problem !== undefined)?.problem
+  return {
+    tasks,
+    totals,
+    waiting: results.reduce((sum, { waiting }) => sum + waiting, 0),
+    after: summed(results.flatMap(({ after }) => after)),
+    duplicates: summed(results.flatMap(({ duplicates }) => duplicates)),
+    ...(problem !== undefined && { problem }),
+  }
+}
+
+function noTasks(): Record<keyof AgentTasks, number> {
+  return { tasks: 0, calls: 0, retries: 0, ok: 0, recovered: 0, failed: 0, wasted: 0, silent: 0 }
+}
+
+/** Names the counts in which a load and the sidecars differ. */
+export function differences({ load, sidecar }: Compared): readonly (keyof SentCounts)[] {
+  return SENT_NAMES.filter((name) => load[name] !== sidecar[name])
+}
+
+function agentsOf({
+  open,
+  ended,
+  soFar,
+  calls,
+  retries,
+  wasted,
+  silent,
+  ...rest
+}: Tasks): AgentResult {
+  const { totals, waiting, after, duplicates } = rest
+  const { ok, recovered, failed } = ended
+  const tasks = {
+    tasks: open + ok + recovered + failed,
+    calls,
+    retries,
+    ok: ok + soFar.ok,
+    recovered: recovered + soFar.recovered,
+    failed: failed + soFar.failed,
+    wasted,
+    silent,
+  }
+  return { tasks, totals, waiting, after, duplicates }
+}
+
+/** Returns counts to subtract. What still waits is not subtracted: it may get its verdict later. */
+function negated({ tasks, totals, after, duplicates }: AgentResult): AgentResult {
+  const negative = ([name, count]: [string, number]): [string, number] => [name, -count]
+  const minus = <Row extends { readonly count: number }>(rows: readonly Row[]): readonly Row[] =>
+    rows.map((row) => ({ ...row, count: -row.count }))
+  const counts = noTasks()
+  for (const name of TASK_NAMES) counts[name] = -tasks[name]
+  return {
+    tasks: counts,
+    totals: Object.fromEntries(Object.entries(totals).map(negative)),
+    waiting: 0,
+    after: minus(after),
+    duplicates: minus(duplicates),
+  }
+}
+
+/** Joins the rows that differ only in their counts, the most frequent first. */
+function summed<Row extends { readonly count: number }>(rows: readonly Row[]): readonly Row[] {
+  const sums = new Map<string, Row>()
+  for (const row of rows) {
+    const key = JSON.stringify({ ...row, count: 0 })
+    const known = sums.get(key)
+    sums.set(key, known === undefined ? row : { ...row, count: known.count + row.count })
+  }
+  return [...sums.values()].filter(({ count }) => count > 0).sort((a, b) => b.count - a.count)
+}

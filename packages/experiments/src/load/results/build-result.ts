@@ -1,0 +1,93 @@
+import { indicatorsOf } from '../../indicators/indicators.ts'
+import { shownUrl } from '#base'
+import type { AgentResult } from './agent-result.ts'
+import type { Endpoint } from '../clients/load-client.ts'
+import type { LoadOptions } from '../load-options.ts'
+import type { Recorder } from './recorder.ts'
+import {
+  type HeldStreams,
+  type LeftOutTool,
+  LOAD_SCHEMA,
+  type LoadResult,
+  type RunInfo,
+} from './result.ts'
+import { evaluateSlo } from './slo.ts'
+
+/** Describes the time and the completeness of a run. */
+interface RunTimes extends Pick<RunInfo, 'durationMs' | 'complete'> {
+  readonly startedAt: Date
+  readonly leftOut: readonly LeftOutTool[]
+  readonly missedFaults: number | undefined
+  readonly agents: AgentResult | undefined
+}
+
+/** Builds the result of a run, without secrets. */
+export function buildResult(
+  options: LoadOptions,
+  endpoint: Endpoint,
+  recorder: Recorder,
+  held: HeldStreams,
+  { startedAt, durationMs, complete, leftOut, missedFaults, agents }: RunTimes,
+): LoadResult {
+  const { target, pace, shard, seed, checks, version } = options
+  const counts = { ...recorder.counts }
+  const indicators = indicatorsOf(counts)
+  const latency = recorder.latency.latency()
+  const tools = [...recorder.tools.values()].map((tool) => tool.result())
+  return {
+    schema: LOAD_SCHEMA,
+    squall: version,
+    run: {
+      target: shownUrl(target.url),
+      server: endpoint.server,
+      protocolVersion: endpoint.protocolVersion,
+      client: target.client,
+      startedAt: startedAt.toISOString(),
+      durationMs: Math.round(durationMs),
+      seed,
+      model: pace.rate === undefined ? 'closed' : 'open',
+      complete,
+      ...(shard !== undefined && { shard }),
+      ...(leftOut.length > 0 && { leftOut }),
+      ...(missedFaults !== undefined && { missedFaults }),
+      options: shownOptions(options),
+    },
+    counts,
+    indicators,
+    arrivals: { ...recorder.arrivals },
+    errors: recorder.errors.list(),
+    latency,
+    tools: tools.sort((a, b) => (a.tool < b.tool ? -1 : 1)),
+    faults: recorder.faults.list(),
+    timeline: recorder.timeline.timeline(),
+    held,
+    ...(agents !== undefined && { agents }),
+    slo: evaluateSlo(checks.slo, { counts, indicators, latency, agents }),
+  }
+}
+
+function shownOptions({ work, pace, resilience, checks, target }: LoadOptions): RunInfo['options'] {
+  const options = {
+    tools: work.tools,
+    calls: work.calls.map(({ tool }) => tool),
+    fanOut: work.fanOut,
+    sequential: work.sequential,
+    clients: pace.clients,
+    rate: pace.rate,
+    rampMs: pace.rampMs,
+    durationMs: pace.durationMs,
+    gracefulStopMs: pace.gracefulStopMs,
+    tasks: pace.tasks,
+    maxInFlight: pace.maxInFlight,
+    connections: target.connections,
+    hold: pace.hold,
+    ...resilience,
+    expect: checks.expectations.map(({ text }) => text),
+    baseline: checks.baseline !== undefined,
+    slo: checks.slo.map(({ text }) => text),
+    // Only the names, because values may be secret.
+    headers: Object.keys(target.headers),
+  }
+  const given = Object.entries(options).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(given) as RunInfo['options']
+}

@@ -1,0 +1,118 @@
+import { indicatorsOf, noCounts, sumCounts } from '../../indicators/indicators.ts'
+import { sumAgents } from './agent-result.ts'
+import { ToolRecorder } from './tool-recorder.ts'
+import { ErrorCounts } from './error-counts.ts'
+import { FaultRecorder } from './fault-recorder.ts'
+import { Histogram } from './histogram.ts'
+import { LoadError } from '../load-error.ts'
+import {
+  type Arrivals,
+  type HeldStreams,
+  LOAD_SCHEMA,
+  type LoadResult,
+  type ToolResult,
+} from './result.ts'
+import { evaluateSlo, parseSlo } from './slo.ts'
+import { mergeTimelines } from './timeline-recorder.ts'
+import { makeCheck } from '#checks/result'
+import { isRecord } from '#base'
+
+/** Merges the results of shards. Latencies are merged by bucket, not averaged. */
+export function mergeResults(results: readonly LoadResult[]): LoadResult {
+  const [first] = results
+  if (first === undefined)
+    throw new LoadError('CANNOT_MERGE', 'there is nothing to merge', 'name files')
+  const starts = results.map(({ run }) => Date.parse(run.startedAt))
+  const start = Math.min(...starts)
+  const counts = results.reduce((sum, each) => sumCounts(sum, each.counts), noCounts())
+  const indicators = indicatorsOf(counts)
+  const gates = [...new Set(results.flatMap(({ slo }) => slo.map(({ gate }) => gate)))]
+  const ends = results.map(({ run }, i) => starts[i]! + run.durationMs)
+  const errors = new ErrorCounts()
+  const faults = new FaultRecorder()
+  const histogram = new Histogram()
+  for (const each of results) {
+    errors.addAll(each.errors)
+    histogram.addAll(each.latency.histogram)
+    for (const fault of each.faults) faults.merge(fault)
+  }
+  const latency = histogram.latency()
+  // The parts of one load saw the same sidecars: their counts overlap.
+  const isWhole = results.every(
+    ({ run, agents }) => run.shard === undefined && agents !== undefined,
+  )
+  const agents = isWhole ? sumAgents(results.flatMap((each) => each.agents ?? [])) : undefined
+  const { shard: _, ...run } = first.run
+  return {
+    schema: first.schema,
+    squall: first.squall,
+    run: {
+      ...run,
+      target: [...new Set(results.map((each) => each.run.target))].join(', '),
+      startedAt: new Date(start).toISOString(),
+      durationMs: Math.max(...ends) - start,
+      complete: results.every((each) => each.run.complete),
+      mergedFrom: results.reduce((sum, each) => sum + (each.run.mergedFrom ?? 1), 0),
+    },
+    counts,
+    indicators,
+    arrivals: sumOf(results.map((each) => each.arrivals)),
+    errors: errors.list(),
+    latency,
+    tools: mergedTools(results.flatMap(({ tools }) => tools)),
+    faults: faults.list(),
+    timeline: mergeTimelines(
+      results.map(({ timeline }) => timeline),
+      starts.map((each) => each - start),
+    ),
+    held: sumOf(results.map((each) => each.held)),
+    ...(agents !== undefined && { agents }),
+    slo: evaluateSlo(gates.map(parseSlo), { counts, indicators, latency, agents }),
+  }
+}
+
+function mergedTools(parts: readonly ToolResult[]): ToolResult[] {
+  const tools = new Map<string, ToolRecorder>()
+  for (const part of parts) {
+    const tool = tools.get(part.tool) ?? new ToolRecorder(part.tool)
+    tools.set(part.tool, tool)
+    tool.merge(part)
+  }
+  return [...tools.values()].map((tool) => tool.result()).sort((a, b) => (a.tool < b.tool ? -1 : 1))
+}
+
+function sumOf<Counts extends Arrivals | HeldStreams>(parts: readonly Counts[]): Counts {
+  const sum: Record<string, number> = {}
+  for (const part of parts) {
+    for (const [name, count] of Object.entries(part)) {
+      sum[name] = (sum[name] ?? 0) + (count as number)
+    }
+  }
+  return sum as unknown as Counts
+}
+
+const fits = makeCheck(() => ({}))
+
+/** Parses a result file. Throws a `LoadError`. */
+export function parseResult(source: string, file: string): LoadResult {
+  let value: unknown
+  try {
+    value = JSON.parse(source)
+  } catch {
+    throw invalid(file, 'is no JSON')
+  }
+  const schema = isRecord(value) ? value['schema'] : undefined
+  if (typeof schema === 'string' && schema !== LOAD_SCHEMA) {
+    throw invalid(file, `has schema ${schema.slice(0, 40)} and not ${LOAD_SCHEMA}`)
+  }
+  if (schema === undefined || !fits(value)) {
+    throw invalid(file, 'is no result of squall load')
+  }
+  const result = value as LoadResult
+  if (Number.isNaN(Date.parse(result.run.startedAt))) throw invalid(file, 'has no valid start')
+  return result
+}
+
+function invalid(file: string, why: string): LoadError {
+  return new LoadError('CANNOT_MERGE', `${file} ${why}`, 'give files that squall load --out wrote')
+}

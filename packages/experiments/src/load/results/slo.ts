@@ -1,0 +1,231 @@
+import { readDuration, readPercent } from '#base'
+import type { Indicators } from '../../indicators/indicators.ts'
+import { Histogram } from './histogram.ts'
+import { LoadError } from '../load-error.ts'
+import type { Verdict } from '#sidecar'
+import type { LoadResult, SloVerdict } from './result.ts'
+import {
+  clearVerdicts,
+  failedCalls,
+  marginOf,
+  mostAllowed,
+  type RateCounts,
+  type SloMargin,
+  tasksIn,
+  type Verdicts,
+  verdictsIn,
+} from './slo-margin.ts'
+
+/** A threshold that a run must meet. */
+export interface SloGate {
+  /** The text as written. */
+  readonly text: string
+  readonly metric: Metric
+  readonly operator: '<' | '<=' | '>' | '>='
+  /** Milliseconds, a fraction, or a plain number, depending on the metric. */
+  readonly limit: number
+}
+
+/** The measurements that gates are evaluated on. */
+type Measurements = Pick<LoadResult, 'counts' | 'indicators' | 'latency'> & Verdicts
+
+/** A measurement with its unit. */
+export interface Metric {
+  readonly unit: 'ms' | 'share' | 'number'
+  /** True when a higher value is better, so that its limit is a minimum. */
+  readonly isMinimum?: boolean
+  readonly of: (measured: Measurements) => number | null
+  /** The failures of a rate. */
+  readonly counts?: RateCounts
+  /** The rank of a quantile, from 0 to 1. */
+  readonly rank?: number
+  /** True when a sidecar measures it. */
+  readonly ofVerdicts?: true
+}
+
+type OfIndicators = (indicators: Indicators) => number | null
+
+const share = (counts: RateCounts, of: OfIndicators): Metric => ({
+  unit: 'share',
+  of: ({ indicators }) => of(indicators),
+  counts,
+})
+
+const atLeast = (counts: RateCounts, of: OfIndicators): Metric => ({
+  ...share(counts, of),
+  isMinimum: true,
+})
+
+/** Counts the failures exactly: 1 - 0.95 is above 0.05. */
+const ERRORS: Metric = {
+  unit: 'share',
+  of: ({ counts: { calls, responded } }) => (calls === 0 ? null : (calls - responded) / calls),
+  counts: failedCalls('responded', 'calls'),
+}
+
+/** Measures a share of the verdicts; null when no fault or error has a clear verdict. */
+const ofVerdicts = (verdict: Verdict): Metric => ({
+  unit: 'share',
+  ofVerdicts: true,
+  of: ({ agents }) => {
+    const totals = clearVerdicts(agents)
+    return totals === undefined || totals.all === 0 ? null : totals.of(verdict) / totals.all
+  },
+  counts: verdictsIn(verdict),
+})
+
+/** Counts calls that were executed twice, of tools that do not declare this as safe. */
+const DUPLICATES: Metric = {
+  unit: 'number',
+  ofVerdicts: true,
+  of: ({ agents }) =>
+    agents === undefined || agents.problem !== undefined
+      ? null
+      : agents.duplicates.reduce((sum, { idempotent, count }) => sum + (idempotent ? 0 : count), 0),
+}
+
+/** Counts calls that may have been executed twice, of tools that do not declare this as safe. */
+const POSSIBLE_DUPLICATES: Metric = {
+  unit: 'number',
+  ofVerdicts: true,
+  of: ({ agents }) => clearVerdicts(agents)?.of('possible_duplicate') ?? null,
+}
+
+const FORM =
+  'write a metric, <, <=, > or >=, and a limit with its unit: "p99<2s", "success>99%", "blast<5%"'
+
+/** The metrics besides quantiles, by name. */
+export const METRICS: Readonly<Record<string, Metric>> = {
+  success: atLeast(failedCalls('success', 'calls'), ({ tcsr }) => tcsr),
+  tcsr: atLeast(failedCalls('success', 'calls'), ({ tcsr }) => tcsr),
+  errors: ERRORS,
+  availability: atLeast(failedCalls('responded', 'calls'), ({ availability }) => availability),
+  correctness: atLeast(failedCalls('correct', 'responded'), ({ correctness }) => correctness),
+  eta: atLeast(failedCalls('correct', 'calls'), ({ eta }) => eta),
+  scr: atLeast(failedCalls('schemaOk', 'calls'), ({ scr }) => scr),
+  deadline: atLeast(failedCalls('inTime', 'calls'), ({ deadlineAdherence: rate }) => rate),
+  blast: share(tasksIn('failedTasks'), ({ blastRadius }) => blastRadius),
+  silent: share(tasksIn('silentFailures'), ({ silentFailures }) => silentFailures),
+  degraded: share(tasksIn('degradedTasks'), ({ degraded }) => degraded),
+  tcaf: { unit: 'number', of: ({ indicators }) => indicators.tcaf },
+  retries: { unit: 'number', of: ({ indicators }) => indicators.retriesPerTask },
+  runaway: ofVerdicts('runaway'),
+  'gave-up': ofVerdicts('gave_up'),
+  'ignored-retry-after': ofVerdicts('ignored_retry_after'),
+  'duplicate-execution': DUPLICATES,
+  'possible-duplicates': POSSIBLE_DUPLICATES,
+  mean: { unit: 'ms', of: ({ latency }) => latency.summary.mean },
+  max: { unit: 'ms', of: ({ latency }) => latency.summary.max },
+}
+
+/** Parses `p99<2s`, `success>99%`, `blast<5%`. Throws a `LoadError`. */
+export function parseSlo(text: string): SloGate {
+  const match = /^\s*([A-Za-z][A-Za-z0-9.-]*)\s*(<=|>=|<|>|=)\s*(\S*)\s*$/.exec(text)
+  if (match === null) throw invalid(text, 'cannot be read', FORM)
+  const [, name = '', sign = '', written = ''] = match
+  const metric = metricOf(text, name.toLowerCase())
+  if (sign === '=' && (metric.ofVerdicts !== true || !/^0%?$/.test(written))) {
+    throw invalid(text, 'has "=", which only verdicts take, and only with 0', FORM)
+  }
+  const operator = sign === '=' ? '<=' : sign
+  const limit = readLimit(metric.unit, written)
+  if (typeof limit === 'string') throw invalid(text, limit, LIMITS[metric.unit])
+  // Reports show the measured value in the unit of the text.
+  const unit = metric.unit === 'share' && !written.endsWith('%') ? '%' : ''
+  return { text: `${text.trim()}${unit}`, metric, operator: operator as SloGate['operator'], limit }
+}
+
+/** Returns the gate of a metric with a limit: milliseconds, percent or a number. */
+export function limitGate(name: string, limit: number): SloGate {
+  const metric = metricOf(name, name)
+  const { unit } = metric
+  const operator = metric.isMinimum === true ? '>=' : '<='
+  const suffix = unit === 'share' ? '%' : unit === 'ms' ? 'ms' : ''
+  const text = `${name}${operator}${limit}${suffix}`
+  return { text, metric, operator, limit: unit === 'share' ? limit / 100 : limit }
+}
+
+/** Evaluates each gate. A gate without a measurement fails. */
+export function evaluateSlo(gates: readonly SloGate[], measurements: Measurements): SloVerdict[] {
+  return gates.map((gate) => {
+    const measured = gate.metric.of(measurements)
+    const ok = measured !== null && passes(measured, gate.operator, gate.limit)
+    const margin = measured === null ? null : gateMargin(gate, measured, measurements)
+    return { gate: gate.text, limit: gate.limit, measured, ok, margin }
+  })
+}
+
+function gateMargin(
+  { metric, operator, limit }: SloGate,
+  measured: number,
+  measurements: Measurements,
+): SloMargin {
+  const { latency } = measurements
+  const isMaximum = operator.startsWith('<')
+  const margin = marginOf(measured, limit, isMaximum)
+  if (metric.unit === 'ms') {
+    const histogram = Histogram.from(latency.histogram)
+    const total = histogram.count
+    const beyond = isMaximum ? total - histogram.countUpTo(limit) : histogram.countUpTo(limit)
+    const { rank } = metric
+    const isDecided = rank !== undefined && isMaximum
+    const allowed = isDecided ? total - Math.max(1, Math.ceil(rank * total)) : null
+    return { ...margin, counted: { unit: 'calls', total, beyond, allowed } }
+  }
+  const counted = metric.counts?.(measurements)
+  // A gate in the unusual direction, such as errors>5%, allows no number of failures.
+  if (counted === undefined || isMaximum === (metric.isMinimum === true)) return margin
+  const { total } = counted
+  const allowed = mostAllowed(total, isMaximum ? limit : 1 - limit, (failed) =>
+    passes(isMaximum ? failed / total : (total - failed) / total, operator, limit),
+  )
+  return { ...margin, counted: { ...counted, allowed } }
+}
+
+function passes(measured: number, operator: SloGate['operator'], limit: number): boolean {
+  if (operator === '<') return measured < limit
+  if (operator === '<=') return measured <= limit
+  return operator === '>' ? measured > limit : measured >= limit
+}
+
+function metricOf(text: string, name: string): Metric {
+  const quantile = /^p(\d{1,2}(?:\.\d{1,3})?)$/.exec(name)
+  if (quantile !== null) {
+    const rank = Number(quantile[1]) / 100
+    return {
+      unit: 'ms',
+      rank,
+      of: ({ latency }) => Histogram.from(latency.histogram).quantile(rank),
+    }
+  }
+  if (Object.hasOwn(METRICS, name)) return METRICS[name]!
+  const names = Object.keys(METRICS).join(', ')
+  throw invalid(
+    text,
+    `names "${name.slice(0, 40)}", which is not measured`,
+    `use p50 to p99.9, ${names}`,
+  )
+}
+
+const LIMITS = {
+  share: 'write it as 99% or 0.5%',
+  ms: 'write it as 250ms or 2s',
+  number: 'write it as 8 or 0.5',
+} as const
+
+/** Parses a limit: milliseconds, a share of 1, or a number; returns the problem of another text. */
+function readLimit(unit: Metric['unit'], text: string): number | string {
+  if (unit === 'share') {
+    const percent = readPercent(text)
+    if (percent === undefined) return 'needs a limit from 0% to 100%'
+    // 0.99 may be meant as 99%.
+    const isClear = text.endsWith('%') || percent === 0 || percent > 1
+    return isClear ? percent / 100 : `has two readings, ${text}% and ${percent * 100}%`
+  }
+  if (unit === 'ms') return readDuration(text) ?? 'needs a limit with a unit of time'
+  return /^\d{1,9}(\.\d{1,9})?$/.test(text) ? Number(text) : 'needs a plain number as its limit'
+}
+
+function invalid(text: string, why: string, fix: string): LoadError {
+  return new LoadError('INVALID_INPUT', `the gate "${text.slice(0, 60)}" ${why}`, fix)
+}

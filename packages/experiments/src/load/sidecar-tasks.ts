@@ -1,0 +1,185 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { AdminError, API, askAdmin, type SidecarAdmin, type Tasks } from '#admin-api'
+import { LoadError } from './load-error.ts'
+import { type AgentResult, agentsBetween, type SentCounts } from './results/agent-result.ts'
+import type { SloGate } from './results/slo.ts'
+
+const POLL_MS = 500
+/** The time beyond the window in which a sidecar decides. */
+const MARGIN_MS = 2_000
+/** Verdicts are not waited for any longer, whatever `--task-window` says. */
+const MAX_WAIT_MS = 120_000
+
+/** Clocks of pods differ by less. */
+const CLOCK_BLUR_MS = 2_000
+
+/** The counts of one sidecar; without `tasks` it does not group calls into tasks. */
+export interface TaskReading {
+  /** Names the sidecar: `the sidecar at http://127.0.0.1:15390`. */
+  readonly name: string
+  readonly tasks: Tasks | undefined
+}
+
+/** Reads the counts of all sidecars. Throws an `AdminError`. */
+export type ReadTasks = () => Promise<readonly TaskReading[]>
+
+/** Limits the wait for verdicts at the end of a load. */
+export interface VerdictWait {
+  readonly signal: AbortSignal
+  /** Called when the wait begins, with its limit. */
+  readonly begins: ((limitMs: number) => void) | undefined
+}
+
+/** Reads what sidecars count about tasks during a load. */
+export interface TaskWatch {
+  /**
+   * Returns the counts since the start. With gates on verdicts, waits until each fault and error
+   * has its verdict. Never rejects.
+   */
+  ended(sent: SentCounts | undefined, wait: VerdictWait): Promise<AgentResult>
+}
+
+export const NAME_SIDECAR =
+  'add --sidecar with the admin port of a sidecar, such as http://127.0.0.1:15390'
+export const START_WITH_TASKS =
+  'start it without --tasks=false, in a pod without the annotation squall.dev/tasks: "false"'
+
+/** Reads the counts by admin ports. */
+export function tasksReader(admins: readonly SidecarAdmin[]): ReadTasks {
+  return () =>
+    Promise.all(
+      admins.map(async (admin) => ({
+        name: `the sidecar at ${admin.url.origin}`,
+        tasks: await readTasks(admin),
+      })),
+    )
+}
+
+async function readTasks(admin: SidecarAdmin): Promise<Tasks | undefined> {
+  try {
+    return (await askAdmin(admin, API.tasks, { client: 'load' })).value
+  } catch (error) {
+    if (error instanceof AdminError && error.status === 404) return undefined
+    throw error
+  }
+}
+
+/** Returns the gate that only verdicts can measure, if any. */
+export function verdictGate(gates: readonly SloGate[]): SloGate | undefined {
+  return gates.find(({ metric }) => metric.ofVerdicts === true)
+}
+
+/** Describes that a gate cannot be measured without verdicts. */
+export function needsVerdicts({ text }: SloGate): string {
+  return `the gate ${text} needs the verdicts of a sidecar about what agents do`
+}
+
+/** Describes that a gate cannot be measured by a sidecar that gives no verdicts. */
+export function needsTasks(gate: SloGate, sidecar: string): string {
+  return `${needsVerdicts(gate)}, but ${sidecar} groups no calls into tasks`
+}
+
+/** Names the first sidecar that does not group calls into tasks. */
+export function withoutTasks(readings: readonly TaskReading[]): string | undefined {
+  return readings.find(({ tasks }) => tasks === undefined)?.name
+}
+
+/**
+ * Begins to count; undefined when the sidecars do not group calls into tasks. Throws a `LoadError`
+ * when they cannot be read, or when a gate could not be measured.
+ */
+export async function watchTasks(
+  read: ReadTasks | undefined,
+  gates: readonly SloGate[],
+): Promise<TaskWatch | undefined> {
+  const gate = verdictGate(gates)
+  const beganAt = Date.now()
+  const before = await readBefore(read, gate)
+  const without = withoutTasks(before)
+  if (read !== undefined && before.length > 0 && without === undefined) {
+    return { ended: (sent, wait) => readEnd(read, { beganAt, before }, sent, gate && wait) }
+  }
+  if (gate === undefined) return undefined
+  if (without === undefined) throw new LoadError('NO_VERDICTS', needsVerdicts(gate), NAME_SIDECAR)
+  throw new LoadError('NO_VERDICTS', needsTasks(gate, without), START_WITH_TASKS)
+}
+
+/** The counts before the load. */
+interface TasksBefore {
+  readonly before: readonly TaskReading[]
+  /** Milliseconds since the epoch. */
+  readonly beganAt: number
+}
+
+async function readBefore(
+  read: ReadTasks | undefined,
+  gate: SloGate | undefined,
+): Promise<readonly TaskReading[]> {
+  try {
+    return (await read?.()) ?? []
+  } catch (error) {
+    if (!(error instanceof AdminError)) throw error
+    if (gate === undefined) return []
+    const wrong = `the sidecar cannot be asked for tasks: ${error.message}`
+    throw new LoadError('UNREACHABLE', wrong, 'check --sidecar')
+  }
+}
+
+async function readEnd(
+  read: ReadTasks,
+  begin: TasksBefore,
+  sent: SentCounts | undefined,
+  wait: VerdictWait | undefined,
+): Promise<AgentResult> {
+  const start = begin.before.flatMap(({ tasks }) => tasks ?? [])
+  try {
+    const reading = await read()
+    const first = countsOf(begin, reading)
+    const last = wait === undefined ? first : countsOf(begin, await settled(read, reading, wait))
+    const agents = agentsBetween(start, last)
+    if (sent === undefined) return agents
+    const { tasks, calls, retries } = agentsBetween(start, first).tasks
+    return { ...agents, compared: { load: { ...sent }, sidecar: { tasks, calls, retries } } }
+  } catch (error) {
+    if (!(error instanceof AdminError)) throw error
+    const problem = `the verdicts about agents are incomplete: ${error.message}`
+    return { ...agentsBetween(start, start), problem }
+  }
+}
+
+/** Returns the counts of all sidecars. Throws an `AdminError` when counts of one were lost. */
+function countsOf({ before, beganAt }: TasksBefore, now: readonly TaskReading[]): readonly Tasks[] {
+  const lost = before.find(({ name, tasks }) => {
+    const found = now.find((each) => each.name === name)
+    return found?.tasks?.since !== tasks?.since
+  })
+  if (lost !== undefined) throw new AdminError(`${lost.name} ended or restarted during the load`)
+  // A sidecar that began later counts from zero; of others the counts before the load are needed.
+  const unread = now.find(
+    ({ name, tasks }) =>
+      tasks !== undefined &&
+      !before.some((each) => each.name === name) &&
+      Date.parse(tasks.since ?? '') < beganAt - CLOCK_BLUR_MS,
+  )
+  if (unread !== undefined) throw new AdminError(`${unread.name} did not respond before the load`)
+  return now.flatMap(({ tasks }) => tasks ?? [])
+}
+
+/** Waits until no fault or error is without a verdict, at most for the windows of the sidecars. */
+async function settled(
+  read: ReadTasks,
+  first: readonly TaskReading[],
+  { signal, begins }: VerdictWait,
+): Promise<readonly TaskReading[]> {
+  const windowMs = Math.max(0, ...first.map(({ tasks }) => (tasks?.windowSeconds ?? 0) * 1000))
+  const limitMs = Math.min(MAX_WAIT_MS, windowMs + MARGIN_MS)
+  const until = performance.now() + limitMs
+  let now = first
+  const isOpen = (): boolean => now.some(({ tasks }) => (tasks?.waiting ?? 0) > 0)
+  if (isOpen()) begins?.(limitMs)
+  while (isOpen() && !signal.aborted && performance.now() < until) {
+    await sleep(POLL_MS, undefined, { signal }).catch(() => {})
+    now = await read()
+  }
+  return now
+}

@@ -1,0 +1,105 @@
+import type { Static, TUnsafe } from 'typebox'
+import * as Type from 'typebox'
+import {
+  duration,
+  FAULTS,
+  oneOf,
+  percentage,
+  PRODUCTION_NAMES,
+  rate,
+  type SchemaNode,
+  section,
+} from '#rules'
+
+const texts = (description: string, more: object = {}): TUnsafe<readonly string[]> =>
+  Type.Unsafe<readonly string[]>({
+    type: 'array',
+    items: { type: 'string', minLength: 1, maxLength: 512 },
+    minItems: 1,
+    maxItems: 100,
+    description,
+    ...more,
+  })
+
+/** The sections of a plan that a policy may require. */
+export const REQUIRABLE = ['abortOn', 'slo', 'steadyState'] as const
+
+const APPROVALS = ['ask', 'terminal', 'none'] as const
+
+const policy = section({
+  targets: texts('URLs of the targets that may be tested; `*` stands for any characters.', {
+    examples: [['http://127.0.0.1:15300/mcp']],
+  }),
+  environments: texts('Environments that may be tested (case-insensitive).', {
+    examples: [['staging', 'dev']],
+  }),
+  forbidden: texts(
+    'Words in names that mean production, as globs; `!` excludes, and the last match decides. They are checked in environment, namespace, context and URLs.',
+    { default: PRODUCTION_NAMES },
+  ),
+  require: Type.Unsafe<readonly (typeof REQUIRABLE)[number][]>({
+    type: 'array',
+    items: oneOf(REQUIRABLE, {}),
+    minItems: 1,
+    maxItems: REQUIRABLE.length,
+    default: REQUIRABLE,
+    description: 'Sections that each plan must have, with at least one limit.',
+  }),
+  firstStage: percentage({ default: 10, description: 'Maximum of the first stage.' }),
+  maxPercent: percentage({ default: 50, description: 'Maximum of the last stage.' }),
+  maxDuration: duration({
+    default: '30m',
+    description: 'Maximum time of all stages together.',
+  }),
+  maxRate: Type.Optional(
+    rate(100_000, {
+      description: 'Maximum `rate` of the load, which each plan must then have; without it, any.',
+      examples: ['50/s'],
+    }),
+  ),
+  perHour: Type.Unsafe<number>({
+    type: 'integer',
+    minimum: 1,
+    maximum: 1000,
+    default: 6,
+    description: 'Maximum experiments on a target in an hour.',
+  }),
+  faults: Type.Optional(
+    Type.Unsafe<readonly string[]>({
+      type: 'array',
+      items: { type: 'string', enum: FAULTS.map(({ name }) => name) },
+      minItems: 1,
+      description: 'Faults that may be injected; without it, all.',
+      examples: [['delay', 'abort']],
+    }),
+  ),
+  approval: oneOf(APPROVALS, {
+    default: 'ask',
+    description:
+      'Approval of runs by `squall mcp`: `ask` for a person who answers the question of the client or runs `squall approve`, `terminal` for `squall approve` alone, `none` for runs without a person.',
+  }),
+  neverTools: Type.Optional(
+    texts('Tools that no experiment may touch, as globs. Rules must then name their tools.', {
+      examples: [['delete_*', 'pay']],
+    }),
+  ),
+})
+
+/** A policy with its defaults; durations are in milliseconds, shares in percent. */
+export type Policy = Static<typeof policy>
+
+/** Returns the JSON Schema of policies. */
+export function policyJsonSchema(): SchemaNode {
+  const root = {
+    $schema: 'http://json-schema.org/draft-07/schema#',
+    title: 'Squall policy',
+    ...policy,
+    definitions: {},
+  }
+  return JSON.parse(JSON.stringify(root)) as SchemaNode
+}
+
+/** Returns the schema that `squall schema policy` prints. */
+export function policySchemaText(): string {
+  return `${JSON.stringify(policyJsonSchema(), null, 2)}\n`
+}

@@ -1,0 +1,50 @@
+import { foreign, integerText, percentage, plainNumber } from '#base'
+import { type AgentResult, differences } from '../load/results/agent-result.ts'
+
+/** Returns a share of the tasks of agents; null without tasks. */
+export function perTask({ tasks }: AgentResult, count: number): number | null {
+  return tasks.tasks === 0 ? null : count / tasks.tasks
+}
+
+/** Describes the tasks that sidecars counted. */
+export function tasksText(agents: AgentResult): string {
+  const { tasks } = agents
+  const failed = `${integerText(tasks.failed)} failed (${percentage(perTask(agents, tasks.failed))})`
+  const each = `${plainNumber(perTask(agents, tasks.calls))} calls per task`
+  return `${integerText(tasks.tasks)} tasks, ${failed}; ${each}, ${integerText(tasks.retries)} retries, ${integerText(tasks.wasted)} wasted, ${integerText(tasks.silent)} changed results used`
+}
+
+/** Lists the verdicts, the most frequent first. */
+export function verdictsText({ totals, waiting }: AgentResult): string {
+  const counted = Object.entries(totals).filter(([, count]) => count > 0)
+  const texts = counted
+    .sort(([, a], [, b]) => b - a)
+    .map(([verdict, count]) => `${foreign(verdict, 40)} ${integerText(count)}`)
+  if (waiting > 0) texts.push(`without a verdict ${integerText(waiting)}`)
+  return texts.length === 0 ? 'none' : texts.join(', ')
+}
+
+/** Lists the tools whose calls were executed twice; empty without any. */
+export function duplicatesText({ duplicates }: AgentResult): string {
+  return duplicates
+    .slice(0, 10)
+    .map(({ tool, idempotent, count }) => {
+      const hint = idempotent ? 'idempotent' : 'not declared idempotent'
+      return `${foreign(tool, 60)} ${integerText(count)} (${hint})`
+    })
+    .join(', ')
+}
+
+/** Compares the requests of a load with the counts of the sidecars; undefined without both. */
+export function comparedText({ compared }: AgentResult): string | undefined {
+  if (compared === undefined) return undefined
+  const { load, sidecar } = compared
+  const different = differences(compared)
+  if (different.length === 0) {
+    return `the sidecar counted the same ${integerText(load.tasks)} tasks, ${integerText(load.calls)} calls and ${integerText(load.retries)} retries`
+  }
+  const texts = different.map(
+    (name) => `${name} ${integerText(load[name])} sent, ${integerText(sidecar[name])} counted`,
+  )
+  return `the sidecar counted otherwise: ${texts.join('; ')}`
+}

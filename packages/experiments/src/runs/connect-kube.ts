@@ -1,0 +1,1 @@
+export { connectKube } from '#kubernetes'

@@ -1,0 +1,88 @@
+import { fieldsOf } from '#base'
+import { jsonOf, type KubeClient, type KubeRequest, pathOf, PODS } from '#kubernetes'
+import { EXPERIMENT_SCHEMA, type ExperimentResult } from '../../experiment/experiment-result.ts'
+import type { Rejection } from '../../experiment/rejection.ts'
+import { RUNNER } from './job-manifest.ts'
+
+/** The last line that a runner prints with `--json`. */
+export type Outcome =
+  | { readonly kind: 'result'; readonly result: ExperimentResult }
+  | { readonly kind: 'rejected'; readonly rejections: readonly Rejection[] }
+
+/** A pod whose log is read. */
+export interface LoggedPod {
+  readonly namespace: string
+  readonly name: string
+}
+
+const RUN_ID = /^[0-9]{8}-[0-9]{6}-[0-9a-f]{6}$/
+const STAMPED = /^(\S+) (.*)$/
+
+/** Reads the log of the runner to its end, as far as it has got. */
+export function readLog(client: KubeClient, pod: LoggedPod): Promise<string> {
+  return client.text(logRequest(pod, {}))
+}
+
+/** Reads the log while it is written; resolves when the runner has ended. */
+export function followLog(client: KubeClient, pod: LoggedPod, timeoutMs: number): Promise<string> {
+  return client.text({ ...logRequest(pod, { follow: 'true' }), timeoutMs })
+}
+
+/** Reads the lines of a log that are new since the last call. */
+export class NewLines {
+  readonly #client: KubeClient
+  readonly #pod: LoggedPod
+  #last = ''
+
+  constructor(client: KubeClient, pod: LoggedPod) {
+    this.#client = client
+    this.#pod = pod
+  }
+
+  async read(signal?: AbortSignal): Promise<readonly string[]> {
+    // The API server knows this time to the second.
+    const sinceTime = this.#last === '' ? undefined : `${this.#last.slice(0, 19)}Z`
+    const query = { timestamps: 'true', sinceTime }
+    const text = await this.#client.text(logRequest(this.#pod, query, signal))
+    const lines = text.split('\n').flatMap((line) => {
+      const [, at = '', rest = ''] = STAMPED.exec(line) ?? []
+      return at > this.#last ? [{ at, rest }] : []
+    })
+    this.#last = lines.at(-1)?.at ?? this.#last
+    return lines.map(({ rest }) => rest)
+  }
+}
+
+/** Returns the outcome that a line of the log has; undefined for every other line. */
+export function outcomeOf(line: string): Outcome | undefined {
+  if (!line.startsWith('{')) return undefined
+  const fields = fieldsOf(jsonOf(Buffer.from(line)))
+  const { schema, id, rejected } = fields
+  if (schema === EXPERIMENT_SCHEMA && RUN_ID.test(String(id))) {
+    return { kind: 'result', result: fields as unknown as ExperimentResult }
+  }
+  if (Array.isArray(rejected)) return { kind: 'rejected', rejections: rejected as Rejection[] }
+  return undefined
+}
+
+/** Returns the last outcome in a log. */
+export function lastOutcome(log: string): Outcome | undefined {
+  return log
+    .split('\n')
+    .map(outcomeOf)
+    .findLast((each) => each !== undefined)
+}
+
+function logRequest(
+  { namespace, name }: LoggedPod,
+  query: NonNullable<KubeRequest['query']>,
+  signal?: AbortSignal,
+): KubeRequest {
+  return {
+    method: 'GET',
+    path: `${pathOf({ kind: PODS, namespace, name })}/log`,
+    query: { container: RUNNER, ...query },
+    what: `read the log of pod "${name}" in namespace "${namespace}"`,
+    signal,
+  }
+}

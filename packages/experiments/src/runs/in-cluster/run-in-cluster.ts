@@ -1,0 +1,243 @@
+import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Fields, fieldsOf, listOf, textOf } from '#base'
+import {
+  CONFIG_MAPS,
+  isKubeError,
+  JOBS,
+  type KubeClient,
+  KubeError,
+  metadataOf,
+  PODS,
+  SERVICE_ACCOUNTS,
+} from '#kubernetes'
+import type { PodsSpec } from '../../experiment/plan.ts'
+import type { KeptPlan } from '../../experiment/read-plan.ts'
+import { invalidFile, invalidOption } from '#cli'
+import { podLabels, selectorText } from '../pods/pod-labels.ts'
+import {
+  experimentJob,
+  JOB_LABEL,
+  type JobOptions,
+  namedImage,
+  planConfigMap,
+  RUNNER,
+  sidecarImage,
+  type SidecarImage,
+} from './job-manifest.ts'
+import { followLog, lastOutcome, NewLines, type Outcome, outcomeOf, readLog } from './job-log.ts'
+import { planFiles, PlanFilesError } from './plan-files.ts'
+
+/** The options of a run as a Job. */
+export interface InCluster {
+  readonly serviceAccount: string
+  /** Undefined for the image of the sidecars. */
+  readonly image: string | undefined
+  /** Further arguments of `squall experiment run`. */
+  readonly args: readonly string[]
+  readonly prefix: string
+  readonly stop: AbortSignal
+  /** Shows a line of the log, or of what the pod waits for. */
+  readonly onLine: (line: string) => void
+}
+
+const POLL_MS = 1_000
+/** Nodes pull the image within this time, or the run fails. */
+const START_MS = 300_000
+/** The time for which a stopped runner restores, and its pod ends. */
+const STOP_MS = 90_000
+/** The API server may be away for this long while the Job runs. */
+const AWAY_MS = 300_000
+
+/** Runs a plan as a Job beside its pods; undefined for a Job stopped without an outcome. */
+export async function runInCluster(
+  client: KubeClient,
+  spec: PodsSpec,
+  kept: KeptPlan,
+  options: InCluster,
+): Promise<Outcome | undefined> {
+  if (spec.context !== undefined) {
+    throw invalidFile(
+      'the plan names a context, which the pod of a Job does not have',
+      'leave sidecar.kubernetes.context out, and name it with --context',
+    )
+  }
+  const { namespace } = spec
+  const files = await planFiles(kept).catch((error: unknown) => {
+    if (!(error instanceof PlanFilesError)) throw error
+    throw invalidFile(error.message, error.fix)
+  })
+  const { serviceAccount, args, prefix } = options
+  await checkServiceAccount(client, namespace, serviceAccount)
+  const sidecar = await imageFor(client, spec, options.image)
+  const name = `squall-experiment-${randomBytes(4).toString('hex')}`
+  const job: JobOptions = { name, namespace, serviceAccount, sidecar, files, args, prefix }
+  await createJob(client, job)
+  options.onLine(`runs as job ${name} in ${namespace}, with ${sidecar.image}`)
+  try {
+    return await watchJob(client, job, options)
+  } finally {
+    await deleteJob(client, job)
+  }
+}
+
+async function checkServiceAccount(
+  client: KubeClient,
+  namespace: string,
+  name: string,
+): Promise<void> {
+  try {
+    await client.get({ kind: SERVICE_ACCOUNTS, namespace, name })
+  } catch (error) {
+    if (isKubeError(error, 'forbidden')) return
+    if (!isKubeError(error, 'not_found')) throw error
+    throw invalidOption(
+      '--service-account',
+      `the namespace ${namespace} has no service account ${name}`,
+      `add ${namespace} to experiments.namespaces of the chart, or name another with --service-account`,
+    )
+  }
+}
+
+async function imageFor(
+  client: KubeClient,
+  spec: PodsSpec,
+  image: string | undefined,
+): Promise<SidecarImage> {
+  const selector = selectorText(await podLabels(client, spec))
+  const pods = await client.list({ kind: PODS, namespace: spec.namespace }, selector)
+  const found = pods.map(sidecarImage).find((each) => each !== undefined)
+  if (image !== undefined) return namedImage(image, found)
+  if (found !== undefined) return found
+  throw invalidOption(
+    '--in-cluster',
+    `no pod with ${selector} in ${spec.namespace} has a sidecar whose image could be used`,
+    'name the image of Squall with --image',
+  )
+}
+
+/** Creates the Job and the ConfigMap with its plan, which Kubernetes deletes with the Job. */
+async function createJob(client: KubeClient, job: JobOptions): Promise<void> {
+  const { namespace, name } = job
+  const configMap = { kind: CONFIG_MAPS, namespace, name }
+  await client.create(configMap, planConfigMap(job))
+  try {
+    const created = await client.create({ kind: JOBS, namespace, name }, experimentJob(job))
+    const owner = { apiVersion: 'batch/v1', kind: 'Job', name, uid: metadataOf(created).uid }
+    await client.patch(configMap, 'merge', { metadata: { ownerReferences: [owner] } })
+  } catch (error) {
+    await deleteJob(client, job)
+    await client.delete(configMap).catch(() => undefined)
+    throw error
+  }
+}
+
+/** Deletes the Job and its pod. A runner that still runs restores the rules at this. */
+async function deleteJob(client: KubeClient, { namespace, name }: JobOptions): Promise<void> {
+  try {
+    await client.delete({ kind: JOBS, namespace, name }, {}, { propagationPolicy: 'Background' })
+  } catch (error) {
+    // The Job expires by itself a day after its end.
+    if (!(error instanceof KubeError)) throw error
+  }
+}
+
+/** Follows the Job until it has ended, or until it was stopped. */
+async function watchJob(
+  client: KubeClient,
+  job: JobOptions,
+  { stop, onLine }: InCluster,
+): Promise<Outcome | undefined> {
+  const until = performance.now() + START_MS
+  let lines: NewLines | undefined
+  let waiting = ''
+  let heardAt = performance.now()
+  while (!stop.aborted) {
+    try {
+      const pod = await podOf(client, job)
+      heardAt = performance.now()
+      const state = stateOf(pod)
+      if (state.kind === 'waiting') {
+        if (lines !== undefined) throw new JobError('the pod of the job was deleted while it ran')
+        if (state.why !== waiting) onLine((waiting = state.why))
+        if (heardAt > until) throw new JobError(`the job did not start: ${state.why}`)
+      } else {
+        const logged = { namespace: job.namespace, name: metadataOf(pod!).name }
+        lines ??= new NewLines(client, logged)
+        for (const line of await lines.read(stop)) {
+          if (line !== '' && outcomeOf(line) === undefined) onLine(line)
+        }
+        if (state.kind === 'ended') return await outcomeFrom(client, logged, state.why)
+      }
+    } catch (error) {
+      if (stop.aborted) break
+      if (!(error instanceof KubeError)) throw error
+      const isAway = ['unreachable', 'timeout', 'too_many_requests', 'response'].includes(
+        error.code,
+      )
+      if (!isAway || performance.now() - heardAt > AWAY_MS) throw error
+    }
+    await sleep(POLL_MS, undefined, { signal: stop }).catch(() => {})
+  }
+  onLine('stopping the job, which restores the rules')
+  return stopJob(client, job)
+}
+
+/** Stops the runner, and returns what it reports at its end. */
+async function stopJob(client: KubeClient, job: JobOptions): Promise<Outcome | undefined> {
+  const pod = await podOf(client, job).catch(() => undefined)
+  const { namespace } = job
+  const isStarted = pod !== undefined && stateOf(pod).kind !== 'waiting'
+  const log = isStarted
+    ? followLog(client, { namespace, name: metadataOf(pod).name }, STOP_MS).catch(() => '')
+    : Promise.resolve('')
+  await deleteJob(client, job)
+  return lastOutcome(await log)
+}
+
+async function outcomeFrom(
+  client: KubeClient,
+  pod: { readonly namespace: string; readonly name: string },
+  why: string,
+): Promise<Outcome> {
+  const log = await readLog(client, pod)
+  const outcome = lastOutcome(log)
+  if (outcome !== undefined) return outcome
+  const last = log.trimEnd().split('\n').at(-1) ?? ''
+  throw new JobError(`the job ended without a result (${why})${last === '' ? '' : `: ${last}`}`)
+}
+
+/** Reports that a Job has no result. */
+class JobError extends Error {
+  override readonly name = 'JobError'
+}
+
+async function podOf(
+  client: KubeClient,
+  { namespace, name }: JobOptions,
+): Promise<Fields | undefined> {
+  return (await client.list({ kind: PODS, namespace }, `${JOB_LABEL}=${name}`))[0]
+}
+
+interface JobState {
+  readonly kind: 'waiting' | 'running' | 'ended'
+  readonly why: string
+}
+
+function stateOf(pod: Fields | undefined): JobState {
+  if (pod === undefined) return { kind: 'waiting', why: 'waits for its pod' }
+  const status = fieldsOf(pod['status'])
+  const container = listOf(status['containerStatuses']).find(({ name }) => name === RUNNER)
+  const { waiting, terminated, running } = fieldsOf(container?.['state'])
+  if (terminated !== undefined) {
+    const { reason, exitCode } = fieldsOf(terminated)
+    return { kind: 'ended', why: `${textOf(reason) ?? 'ended'}, exit code ${String(exitCode)}` }
+  }
+  if (running !== undefined) return { kind: 'running', why: '' }
+  const unscheduled = listOf(status['conditions']).find(
+    ({ type, status: is }) => type === 'PodScheduled' && is === 'False',
+  )
+  const { reason, message } = { ...unscheduled, ...fieldsOf(waiting) }
+  const parts = [textOf(reason) ?? 'Pending', textOf(message)].filter((each) => each !== undefined)
+  return { kind: 'waiting', why: `waits for its container: ${parts.join(': ')}` }
+}

@@ -1,0 +1,138 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { type AdminEndpoint, AdminError, API, askAdmin, endpointText } from '#admin-api'
+import { plain, shownUrl } from '#base'
+import { MonitorError } from '../experiment/monitor/ask.ts'
+import { BaselinesError } from '../next/baselines.ts'
+import { planFor, type PlanSetting } from '../next/next-plan.ts'
+import type { Rank } from '../next/rank.ts'
+import { allowedRanks, whatNext } from '../next/what-next.ts'
+import type { Policy } from '../policy/policy-schema.ts'
+import type { SeriesChoice } from '../slo/prometheus-baseline.ts'
+import { print, schemaLine } from '#cli'
+import { readPolicyFile } from '../cli/policy.ts'
+import { monitorHeadersOf, type RunAccess } from './run-here.ts'
+
+/** The options of `squall experiment next`. */
+export interface NextRequest extends Pick<
+  RunAccess,
+  'experiments' | 'readToken' | 'monitorToken' | 'monitorTokenFile'
+> {
+  readonly target: URL
+  readonly admin: AdminEndpoint
+  readonly rulesFile: string
+  /** The path of a policy that limits the plans. */
+  readonly policy: string | undefined
+  readonly prometheus: Omit<SeriesChoice, 'headers'> | undefined
+  readonly top: number
+  /** The directory for the plans. */
+  readonly plans: string | undefined
+  readonly json: boolean
+}
+
+/** The file of the learned behaviour, in the directory of the history. */
+export const BASELINES = 'baselines.json'
+
+/** A rank with its plan. */
+interface Shown {
+  readonly tool: string
+  readonly question: string
+  readonly asks: string
+  readonly fault: string
+  readonly score: number
+  readonly reasons: readonly string[]
+  readonly plan: string
+}
+
+const FAILED = 1
+
+/** Ranks what to test next, and writes the plans; returns the exit code. */
+export async function showNext(request: NextRequest): Promise<number> {
+  const policy = request.policy === undefined ? undefined : await readPolicyFile(request.policy)
+  const url = new URL(`http://${endpointText(request.admin)}`)
+  const read = await evidence(url, request).catch((error: unknown) => complaint(error, request))
+  if (typeof read === 'string') {
+    process.stderr.write(`squall: ${plain(read)}\n`)
+    return FAILED
+  }
+  const { environment, ranks } = read
+  const { target, top, plans, json } = request
+  // The plans may be stored in another directory.
+  const rulesFile = resolve(request.rulesFile)
+  const sidecar = { admin: url.origin, rulesFile }
+  const setting = { url: target.href, environment, sidecar }
+  const shown = plannedRanks(ranks, setting, policy, top)
+  const files = plans === undefined ? [] : await writePlans(plans, shown)
+  await print(json ? `${JSON.stringify(shown, null, 2)}\n` : listText(shown, files, ranks.length))
+  return 0
+}
+
+/** Returns the first ranks that a policy allows, with their plans within it. */
+export function plannedRanks(
+  ranks: readonly Rank[],
+  setting: PlanSetting,
+  policy: Policy | undefined,
+  top: number,
+): readonly Shown[] {
+  return allowedRanks(ranks, policy)
+    .slice(0, top)
+    .map((each) => shownRank(each, planFor(each, { ...setting, limits: policy })))
+}
+
+async function evidence(url: URL, request: NextRequest) {
+  const { target, experiments, prometheus, readToken } = request
+  const admin = { url, readToken }
+  const { value: state } = await askAdmin(admin, API.state, { client: 'experiment' })
+  const { value: recent } = await askAdmin(admin, API.history, { client: 'experiment' })
+  const ranks = await whatNext({
+    target: shownUrl(target),
+    experiments,
+    recent,
+    baselines: join(experiments, BASELINES),
+    prometheus: prometheus && { ...prometheus, headers: await monitorHeadersOf(request) },
+    learns: true,
+  })
+  return { environment: state.environment, ranks }
+}
+
+/** Describes why the evidence cannot be read. */
+function complaint(error: unknown, { experiments, admin, prometheus }: NextRequest): string {
+  if (error instanceof AdminError) {
+    return `the sidecar at ${endpointText(admin)} cannot be read: ${error.message}; name its admin port with --admin`
+  }
+  if (error instanceof BaselinesError) {
+    return `${join(experiments, BASELINES)}: ${error.message}; remove the file`
+  }
+  if (!(error instanceof MonitorError)) throw error
+  return `${prometheus!.url.origin} cannot be read: ${error.message}; check --prometheus and --label`
+}
+
+function shownRank({ tool, question, score, reasons }: Rank, plan: string): Shown {
+  const { id, asks, fault } = question
+  return { tool, question: id, asks, fault, score: Number(score.toFixed(2)), reasons, plan }
+}
+
+async function writePlans(directory: string, shown: readonly Shown[]): Promise<readonly string[]> {
+  await mkdir(directory, { recursive: true })
+  const files = shown.map(({ question }, i) => join(directory, `${i + 1}-${question}.yaml`))
+  for (const [i, { plan }] of shown.entries()) {
+    await writeFile(files[i]!, `${schemaLine('experiment', directory)}${plan}`)
+  }
+  return files
+}
+
+function listText(shown: readonly Shown[], files: readonly string[], all: number): string {
+  if (shown.length === 0 && all > 0) {
+    return 'the policy forbids all faults that could be tested, or all tools\n'
+  }
+  if (shown.length === 0) {
+    return 'nothing to rank: no tool was called in the last 15 minutes; make calls through the sidecar first\n'
+  }
+  const lines = shown.flatMap(({ tool, fault, score, asks, reasons }, i) => [
+    `${i + 1}. ${plain(tool)}, ${fault} (${score.toFixed(2)}): ${asks}`,
+    `   ${reasons.join('; ')}`,
+    ...(files[i] === undefined ? [] : [`   squall experiment run ${plain(files[i])}`]),
+  ])
+  const hint = files.length === 0 ? ['--plans DIRECTORY writes a plan for each'] : []
+  return `${[...lines, ...hint].join('\n')}\n`
+}

@@ -1,0 +1,105 @@
+import { fieldsOf, quoted } from '#base'
+import type { Plan } from '../experiment/plan.ts'
+import { type KeptPlan, readAndKeep } from '../experiment/read-plan.ts'
+import type { Rejection } from '../experiment/rejection.ts'
+import type { Policy } from '../policy/policy-schema.ts'
+import { LoadError } from '../load/load-error.ts'
+import { type Condition, parseCondition } from '../search/condition.ts'
+import type { SearchPlan } from '../search/search-plan.ts'
+import { type KeptSearch, readSearch, type SearchSettings } from '../search/search-result.ts'
+import { parseVariations, type Variation } from '../search/variation.ts'
+import { readYaml } from '#rules'
+import { invalidFile } from '#cli'
+import { readPolicyFile } from '../cli/policy.ts'
+import { type AskedPlan, complaints, readAsked } from './read-plans.ts'
+import type { RunAccess } from './run-here.ts'
+
+/** Limits a search. */
+export interface SearchBudget {
+  readonly maxRuns: number
+  readonly maxTimeMs: number
+  readonly maxCalls: number
+}
+
+/** The options of `squall experiment search`. */
+export interface SearchRequest extends Omit<AskedPlan, 'plan'>, RunAccess, SearchBudget {
+  readonly search:
+    | { readonly kind: 'new'; readonly path: string; readonly settings: SearchSettings }
+    | { readonly kind: 'resume'; readonly id: string }
+  readonly json: boolean
+}
+
+/** A plan to search, and the plan as it is stored. */
+export interface OpenedSearch extends SearchPlan {
+  readonly kept: KeptPlan
+  readonly settings: SearchSettings
+  /** The reasons to reject the plan as it is written. */
+  readonly rejections: readonly Rejection[]
+}
+
+/** Reads the plan of a search, or of an earlier one. Throws a `UsageError`. */
+export async function openSearch(request: SearchRequest): Promise<{
+  readonly search: OpenedSearch
+  readonly earlier: KeptSearch | undefined
+  readonly policy: Policy | undefined
+}> {
+  const { search: asked, experiments, production } = request
+  if (asked.kind === 'new') {
+    const plan = { kind: 'file', path: asked.path } as const
+    const { policy, ...read } = await readAsked({ ...request, plan })
+    return { search: searchOf(read, asked.settings), earlier: undefined, policy }
+  }
+  const earlier = await readSearch(experiments, asked.id)
+  if (earlier === undefined) {
+    const wrong = `${quoted(experiments)} has no search ${quoted(asked.id)}`
+    throw invalidFile(wrong, 'name the id that the search printed, and its --experiments')
+  }
+  const policy = request.policy === undefined ? undefined : await readPolicyFile(request.policy)
+  const { kept, result } = earlier
+  const readText = filesOf(kept)
+  const { read } = await readAndKeep(kept.file, kept.text, readText, production, policy)
+  return { search: searchOf({ read, kept }, result.settings), earlier, policy }
+}
+
+/** Returns a function that reads the files stored with a plan. */
+export function filesOf({ files }: KeptPlan): (path: string) => Promise<string> {
+  return async (path) => {
+    const text = files[path]
+    if (text === undefined) throw new Error('it was not stored with the search')
+    return text
+  }
+}
+
+function searchOf(
+  { read, kept }: Pick<Awaited<ReturnType<typeof readAsked>>, 'read' | 'kept'>,
+  settings: SearchSettings,
+): OpenedSearch {
+  const { file } = kept
+  if (!read.ok) {
+    process.stderr.write(complaints(file, read))
+    throw invalidFile(`${quoted(file)} is no plan`, 'fix the errors above')
+  }
+  const { plan, rejections } = read
+  const variations = usable('--vary', () => parseVariations(settings.vary))
+  const condition = usable('--until', () => parseCondition(settings.until))
+  return { ...searchPlan({ plan, kept }, variations, condition), rejections, kept, settings }
+}
+
+/** Returns the plan of a search. */
+export function searchPlan(
+  { plan, kept }: { readonly plan: Plan; readonly kept: KeptPlan },
+  variations: readonly Variation[],
+  condition: Condition,
+): SearchPlan {
+  const written = fieldsOf(readYaml(kept.text).value)
+  return { plan, directory: kept.directory, written, variations, condition }
+}
+
+function usable<T>(option: string, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof LoadError)) throw error
+    throw invalidFile(`${option}: ${error.wrong}`, error.fix)
+  }
+}

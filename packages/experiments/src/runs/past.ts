@@ -1,0 +1,81 @@
+import { plain } from '#base'
+import { comparedRuns, comparisonTables, compareResults } from '../experiment/compare.ts'
+import { noteLines, resultTables } from '../experiment/experiment-report.ts'
+import type { ExperimentResult } from '../experiment/experiment-result.ts'
+import { findRun, PastRunError, readPastResult } from '../experiment/history.ts'
+import { textTable } from '../report/text-table.ts'
+import { writeReport } from '../report/write-report.ts'
+import { invalidFile, print, writeText } from '#cli'
+
+/** Returns the id of a past run. Throws a `UsageError` when there is no such run. */
+export function pastId(experiments: string, begin: string): Promise<string> {
+  return usable(findRun(experiments, begin))
+}
+
+/** The options of `squall experiment show`. */
+export interface ShowRequest {
+  readonly id: string
+  readonly experiments: string
+  readonly json: boolean
+}
+
+/** Prints the result of a past run. */
+export async function showExperiment({ id, experiments, json }: ShowRequest): Promise<number> {
+  const result = await pastResult(experiments, id)
+  if (json) {
+    await print(`${JSON.stringify(result)}\n`)
+    return 0
+  }
+  const { name, startedAt, target, server, squall } = result
+  const head = `${name}, run ${result.id}, started ${startedAt}\n${target}, server ${server ?? 'unknown'}, Squall ${squall}`
+  const lines = [...head.split('\n'), ...noteLines(result)].map((line) => plain(line))
+  const tables = resultTables(result).map((table) => textTable(table))
+  await print([`${lines.join('\n')}\n`, ...tables.filter((text) => text !== '')].join('\n'))
+  return 0
+}
+
+/** The options of `squall experiment compare`. */
+export interface CompareRequest {
+  readonly ids: readonly string[]
+  readonly experiments: string
+  readonly html: string | undefined
+  readonly json: boolean
+}
+
+/** Compares past runs side by side. */
+export async function compareExperiments({
+  ids,
+  experiments,
+  html,
+  json,
+}: CompareRequest): Promise<number> {
+  const results: ExperimentResult[] = []
+  for (const id of ids) results.push(await pastResult(experiments, id))
+  const comparison = compareResults(results)
+  const tables = comparisonTables(comparison)
+  if (html !== undefined) {
+    const runs = comparedRuns(results)
+    if (runs.length === 0) {
+      throw invalidFile('--html: no run has a load to show', 'compare other runs')
+    }
+    await writeText(html, '--html', writeReport(runs, { title: 'Experiments, compared', tables }))
+  }
+  const text = json
+    ? `${JSON.stringify(comparison)}\n`
+    : tables.map((table) => textTable(table)).join('\n')
+  await print(text)
+  return 0
+}
+
+async function pastResult(experiments: string, begin: string): Promise<ExperimentResult> {
+  return usable(readPastResult(experiments, await pastId(experiments, begin)))
+}
+
+async function usable<T>(reading: Promise<T>): Promise<T> {
+  try {
+    return await reading
+  } catch (error) {
+    if (!(error instanceof PastRunError)) throw error
+    throw invalidFile(error.message, error.fix)
+  }
+}

@@ -1,0 +1,276 @@
+import { hostname } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { AdminError, type Rule } from '#admin-api'
+import type { Fields } from '#base'
+import {
+  type ClaimedKey,
+  claimOf,
+  configMapKeys,
+  findConfigMap,
+  type InjectedPod,
+  inParallel,
+  type KubeClient,
+  KubeError,
+  podId,
+  readsKey,
+  restoreClaimed,
+  touchPods,
+  userName,
+  type WatchedPod,
+  WatchedPods,
+} from '#kubernetes'
+import type { TaskReading } from '../../load/sidecar-tasks.ts'
+import type { LockHolder } from '../../experiment/lock.ts'
+import type { ServerProcesses } from '../../experiment/monitor/server-processes.ts'
+import type { PodsSpec } from '../../experiment/plan.ts'
+import { podsUnreachable, RejectedError } from '../../experiment/rejection.ts'
+import type {
+  Counts,
+  Killing,
+  ReplacedRules,
+  Sidecars,
+  SidecarState,
+} from '../../experiment/sidecars.ts'
+import { openRejections, runningRejection } from './open-rejections.ts'
+import { PodCounts } from './pod-counts.ts'
+import { podKilling } from './pod-killing.ts'
+import { podLabels, selectorText } from './pod-labels.ts'
+import { podRules } from './pod-rules.ts'
+import { BEFORE, MAX_VERSIONS, RulesVersions } from './rules-versions.ts'
+
+/**
+ * A new pod mounts the rules of this moment; other digests in this time are no change of the rules.
+ */
+const JOIN_MS = 30_000
+/** The pause between two looks at a terminating pod. */
+const FOLLOW_MS = 100
+
+interface Begin {
+  readonly labels: Readonly<Record<string, string>>
+  readonly watched: WatchedPods
+  readonly configMap: Fields | undefined
+  readonly versions: RulesVersions
+}
+
+/** The sidecars of pods, which read their rules from a ConfigMap. */
+export class PodSidecars implements Sidecars {
+  readonly admins = []
+  readonly rulesName = 'ConfigMap'
+  readonly rulesSetting = 'sidecar.kubernetes'
+  readonly paces = {
+    activationMs: 120_000,
+    activationPollMs: 250,
+    pollMs: 1_000,
+    versions: MAX_VERSIONS,
+    lostMs: 30_000,
+  }
+  readonly killing: Killing | undefined
+  readonly #client: KubeClient
+  readonly #spec: PodsSpec
+  readonly #target: ClaimedKey
+  readonly #readToken: string | undefined
+  readonly #counts = new PodCounts()
+  #begun: Promise<Begin> | undefined
+  #pods: readonly WatchedPod[] = []
+  #lookedAt = -Infinity
+  readonly #followed = new Set<string>()
+
+  constructor(
+    client: KubeClient,
+    spec: PodsSpec,
+    { prefix, readToken }: { readonly prefix: string; readonly readToken: string | undefined },
+  ) {
+    this.#client = client
+    this.#spec = spec
+    this.#readToken = readToken
+    const { namespace, configMap, key, kills } = spec
+    this.#target = { namespace, configMap, key, prefix }
+    const look = (signal?: AbortSignal): Promise<readonly WatchedPod[]> => this.#look(signal)
+    this.killing = kills === undefined ? undefined : podKilling(client, kills, look)
+  }
+
+  get ready(): number {
+    return this.#pods.filter(({ isReady }) => isReady).length
+  }
+
+  async states(signal?: AbortSignal): Promise<readonly SidecarState[]> {
+    const pods = await this.#look(signal)
+    const running = pods.filter(
+      ({ pod, isTerminating }) => pod.sidecar === 'running' && !isTerminating,
+    )
+    if (running.length === 0) throw new AdminError('no pod with a sidecar runs')
+    this.#rejectSilent(running)
+    const { versions } = await this.#begin()
+    const aheadMs = this.#client.aheadMs
+    return running.flatMap((each) => {
+      const isNew = performance.now() - each.firstSeen < JOIN_MS
+      const { state, pod } = each
+      if (state === undefined) return []
+      const translated = versions.translated(state, pod)
+      return isNew && translated.rules.digest !== versions.last ? [] : [{ ...translated, aheadMs }]
+    })
+  }
+
+  /** Throws where too many pods do not respond; of these, pods that are not ready do not count. */
+  #rejectSilent(running: readonly WatchedPod[]): void {
+    const responding = running.filter(({ state }) => state !== undefined).length
+    const silent = running.filter(
+      ({ state, firstSeen }) => state === undefined && performance.now() - firstSeen >= JOIN_MS,
+    )
+    const counted = silent.filter(({ isReady }) => isReady).length
+    const isEnough = responding * 100 >= (responding + counted) * this.#spec.min
+    if (silent.length === 0 || (responding > 0 && isEnough)) return
+    const [{ trouble, pod }] = silent as [WatchedPod]
+    throw new AdminError(trouble ?? `pod ${pod.name} does not respond`)
+  }
+
+  /** Decides by the last look: a renewal must not wait for a pod that does not respond. */
+  async isGuarded(): Promise<boolean> {
+    return this.#pods.some(({ state }) => state?.reasons.some(({ by }) => by === 'guard') === true)
+  }
+
+  async rules(signal?: AbortSignal): Promise<readonly Rule[]> {
+    const pods = await this.#look(signal)
+    return pods.filter(({ isTerminating }) => !isTerminating).flatMap(({ rules }) => rules)
+  }
+
+  async counts(names: ReadonlySet<string>, signal?: AbortSignal): Promise<Counts> {
+    await this.#look(signal)
+    return this.#counts.of(names)
+  }
+
+  readonly processes: ServerProcesses = async (signal) => {
+    // Looks of other checks are recent enough.
+    if (performance.now() - this.#lookedAt > this.paces.pollMs) await this.#look(signal)
+    const running = this.#pods.filter(({ isTerminating }) => !isTerminating)
+    const processes = running.flatMap(({ containers }) => containers)
+    return { now: this.#client.now(), processes }
+  }
+
+  async readTasks(): Promise<readonly TaskReading[]> {
+    const pods = (await this.#look()).filter(({ state }) => state !== undefined)
+    const { watched } = await this.#begin()
+    return inParallel(pods, async ({ pod }) => ({
+      name: `the sidecar of pod ${pod.name}`,
+      tasks: await watched.tasksOf(pod),
+    }))
+  }
+
+  /**
+   * Restores the rules of an experiment whose claim has expired, or whose process died on this
+   * machine.
+   */
+  async recover(dead: LockHolder | undefined): Promise<string | undefined> {
+    try {
+      const found = await findConfigMap(this.#client, this.#target, {})
+      const claim = claimOf(found, this.#target.prefix)
+      if (claim === undefined) return undefined
+      const isDead = claim.id === dead?.id || Date.parse(claim.until) < this.#client.now()
+      if (!isDead) return undefined
+      await restoreClaimed(this.#client, { ...this.#target, key: claim.key }, claim.id, {})
+      await this.#untilDelivered()
+      return claim.id
+    } catch (error) {
+      return rejectUnreachable(error)
+    }
+  }
+
+  async open(id: string): Promise<ReplacedRules> {
+    const { labels, configMap, versions } = await this.#begin().catch(rejectUnreachable)
+    const claim = claimOf(configMap, this.#target.prefix)
+    const pods = await this.#look().catch(() => [])
+    const rejections = [
+      ...(claim === undefined ? [] : [runningRejection(claim)]),
+      ...openRejections({ target: this.#target, configMap, versions, pods }),
+    ]
+    if (rejections.length > 0) throw new RejectedError(...rejections)
+    const by = (await userName(this.#client, {})) ?? `a user of ${hostname()}`
+    return podRules({
+      client: this.#client,
+      target: this.#target,
+      id,
+      by,
+      expiryMs: this.#spec.expiryMs,
+      labels,
+      before: configMap,
+      versions,
+      pods: () => this.#pods.map(({ pod }) => pod),
+      onWrite: (appliedAt) => this.#counts.begin(appliedAt),
+    })
+  }
+
+  /** Waits until all pods have read what was restored. */
+  async #untilDelivered(): Promise<void> {
+    this.#begun = undefined
+    await this.#look()
+    const pods = this.#pods.map(({ pod }) => pod)
+    await touchPods(this.#client, pods, this.#target.prefix, new Date(), {})
+    const until = performance.now() + this.paces.activationMs
+    while (performance.now() < until) {
+      const states = await this.states().catch(() => [])
+      if (states.length > 0 && states.every(({ rules }) => rules.digest === BEFORE)) return
+      await sleep(this.paces.activationPollMs)
+    }
+  }
+
+  async #look(signal?: AbortSignal): Promise<readonly WatchedPod[]> {
+    try {
+      const { watched } = await this.#begin()
+      const pods = await watched.look({ signal })
+      const { configMap, key } = this.#target
+      this.#pods = pods.filter(
+        ({ pod: { rules } }) => rules?.configMap === configMap && readsKey(rules, key),
+      )
+      this.#lookedAt = performance.now()
+      for (const each of this.#pods) {
+        this.#count(each.pod, each)
+        if (each.isTerminating) void this.#follow(each.pod, watched)
+      }
+      return this.#pods
+    } catch (error) {
+      if (!(error instanceof KubeError) && signal?.aborted !== true) throw error
+      throw new AdminError((error as Error).message, { cause: error })
+    }
+  }
+
+  #count(pod: InjectedPod, { state, rules }: Pick<WatchedPod, 'state' | 'rules'>): void {
+    if (state !== undefined) this.#counts.add(podId(pod), state.startedAt, rules)
+  }
+
+  /** Counts the last calls of a terminating pod, until its sidecar has ended. */
+  async #follow(pod: InjectedPod, watched: WatchedPods): Promise<void> {
+    if (this.#followed.has(podId(pod))) return
+    this.#followed.add(podId(pod))
+    for (;;) {
+      const asked = await watched.ask(pod, undefined)
+      if (asked.state === undefined) return
+      this.#count(pod, asked)
+      await sleep(FOLLOW_MS)
+    }
+  }
+
+  /** Reads what stays the same during the experiment. Throws a `KubeError`. */
+  #begin(): Promise<Begin> {
+    return (this.#begun ??= this.#readBegin())
+  }
+
+  async #readBegin(): Promise<Begin> {
+    const client = this.#client
+    const { namespace, prefix } = this.#target
+    const labels = await podLabels(client, this.#spec)
+    const watched = new WatchedPods(client, {
+      namespace,
+      selector: selectorText(labels),
+      prefix,
+      readToken: this.#readToken,
+    })
+    const configMap = await findConfigMap(client, this.#target, {})
+    const versions = new RulesVersions(configMapKeys(configMap ?? {}))
+    return { labels, watched, configMap, versions }
+  }
+}
+
+function rejectUnreachable(error: unknown): never {
+  if (!(error instanceof KubeError)) throw error
+  throw podsUnreachable(error.message)
+}

@@ -1,0 +1,133 @@
+import { NotKeptError, readKept } from '../experiment/kept-plan.ts'
+import { readHistory } from '../experiment/history.ts'
+import { asStarted, plain, quoted, readBounded } from '#base'
+import {
+  MAX_PLAN_BYTES,
+  type ReadAndKept,
+  type ReadPlan,
+  readAndKeep,
+} from '../experiment/read-plan.ts'
+import { problemLines, type ProductionCheck } from '#rules'
+import type { LocatedRejection } from '../experiment/plan-rejections.ts'
+import type { Rejection } from '../experiment/rejection.ts'
+import { invalidFile } from '#cli'
+import { pastId } from './past.ts'
+import { readPolicyFile } from '../cli/policy.ts'
+import type { Policy } from '../policy/policy-schema.ts'
+
+/** The plan to run: a file, or that of an earlier run. */
+export interface AskedPlan {
+  readonly plan:
+    | { readonly kind: 'again'; readonly id: string }
+    | { readonly kind: 'file'; readonly path: string }
+  /** The directory of the history and of the reports. */
+  readonly experiments: string
+  readonly production: ProductionCheck
+  /** The path of a policy. */
+  readonly policy: string | undefined
+}
+
+/** Reads the requested plan. Throws a `UsageError` when it cannot be read. */
+export async function readAsked({
+  plan,
+  experiments,
+  production,
+  policy: path,
+}: AskedPlan): Promise<
+  ReadAndKept & { readonly policy: Policy | undefined; readonly again?: string }
+> {
+  const policy = path === undefined ? undefined : await readPolicyFile(path)
+  if (plan.kind === 'file') {
+    return { ...(await readPlanFile(plan.path, production, policy)), policy }
+  }
+  const id = await pastId(experiments, plan.id)
+  try {
+    const { read, kept } = await readKept(experiments, id, production, policy)
+    const past = (await readHistory(experiments)).find((entry) => entry.id === id)
+    return { read: seeded(read, past?.seed), kept, policy, again: id }
+  } catch (error) {
+    if (!(error instanceof NotKeptError)) throw error
+    throw invalidFile(error.message, 'squall experiment list shows the runs')
+  }
+}
+
+/** Returns the plan with a seed in place of the drawn one; a written seed takes precedence. */
+function seeded(read: ReadPlan, seed: number | undefined): ReadPlan {
+  if (!read.ok || seed === undefined) return read
+  const { rules, file } = read.plan
+  return { ...read, plan: { ...read.plan, seed: rules?.seed ?? file.seed ?? seed } }
+}
+
+/** Reads the plan in a file. Throws a `UsageError` when it cannot be read. */
+export async function readPlanFile(
+  path: string,
+  production?: ProductionCheck,
+  policy?: Policy,
+): Promise<ReadAndKept> {
+  let text: string
+  try {
+    text = await textOf(path)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    const why = code ?? (error as Error).message
+    throw invalidFile(`${quoted(path)} cannot be read (${why})`, 'name a plan')
+  }
+  return readAndKeep(path, text, textOf, production, policy)
+}
+
+/** Describes the problems of a plan, one per line, in the format of compilers. */
+export function complaints(file: string, read: ReadPlan): string {
+  if (!read.ok) return read.problems.map(problemLines).join('')
+  return complaintsOf(file, read.rejections)
+}
+
+/** Describes the reasons to reject a plan, one per line. */
+export function complaintsOf(file: string, rejections: readonly LocatedRejection[]): string {
+  return rejections.map((rejection) => rejectionLine(file, rejection)).join('')
+}
+
+/** Describes reasons that are not about a line of the plan. */
+export function rejectedLines(rejections: readonly Rejection[]): string {
+  return rejections
+    .map(({ code, wrong, fix }) => `${code}: ${plain(`${wrong}; ${asStarted(fix)}`)}\n`)
+    .join('')
+}
+
+function rejectionLine(file: string, { line, column, code, wrong, fix }: LocatedRejection): string {
+  return `${plain(file)}:${line}:${column}: ${code}: ${plain(wrong)}; ${plain(asStarted(fix))}\n`
+}
+
+async function textOf(path: string): Promise<string> {
+  const bytes = await readBounded(path, MAX_PLAN_BYTES)
+  if (bytes.length > MAX_PLAN_BYTES) throw new Error('it is larger than 1 MiB')
+  return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+}
+
+/** Checks plans; returns the exit code. */
+export async function validatePlans(
+  {
+    paths,
+    production,
+    policy: policyPath,
+    json,
+  }: {
+    readonly paths: readonly string[]
+    readonly production: ProductionCheck
+    readonly policy: string | undefined
+    readonly json: boolean
+  },
+  write: (text: string) => void = (text) => void process.stdout.write(text),
+): Promise<number> {
+  const policy = policyPath === undefined ? undefined : await readPolicyFile(policyPath)
+  const files = []
+  for (const path of paths) {
+    const { read } = await readPlanFile(path, production, policy)
+    const ok = read.ok && read.rejections.length === 0
+    const problems = read.ok ? [] : read.problems
+    files.push({ file: path, ok, problems, rejections: read.ok ? read.rejections : [] })
+    if (!json) write(ok ? `${plain(path)}: ok\n` : complaints(path, read))
+  }
+  const ok = files.every((each) => each.ok)
+  if (json) write(`${JSON.stringify({ ok, files }, null, 2)}\n`)
+  return ok ? 0 : 1
+}

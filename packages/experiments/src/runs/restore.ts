@@ -1,0 +1,67 @@
+import { type LineOutput, plain } from '#base'
+import {
+  type ClaimedKey,
+  claimOf,
+  type ClusterOptions,
+  findConfigMap,
+  podsWithRules,
+  restoreClaimed,
+  touchPods,
+  withClient,
+} from '#kubernetes'
+
+/** The options of `squall experiment restore`. */
+export interface RestoreRequest {
+  readonly cluster: ClusterOptions
+  readonly configMap: string
+  /** Ends an experiment whose claim has not expired. */
+  readonly force: boolean
+  readonly json: boolean
+}
+
+/** Faults stay until the rules are restored: an API server that restarts is waited for. */
+const PATIENCE_MS = 30_000
+
+type Outcome = 'restored' | 'changed' | 'gone' | 'claimed'
+
+const FAILED = 1
+
+/** Restores the rules that an experiment replaced; returns the exit code. */
+export function restoreRules(
+  { cluster, configMap, force, json }: RestoreRequest,
+  output: LineOutput = process.stdout,
+): Promise<number> {
+  return withClient(
+    cluster,
+    async (client, signal) => {
+      const namespace = cluster.namespace ?? client.namespace
+      const target: ClaimedKey = { namespace, configMap, key: '', prefix: cluster.prefix }
+      const claim = claimOf(await findConfigMap(client, target, { signal }), target.prefix)
+      let outcome: Outcome = 'gone'
+      if (claim !== undefined) {
+        const isExpired = Date.parse(claim.until) < client.now()
+        outcome =
+          isExpired || force
+            ? await restoreClaimed(client, target, claim.id, { signal })
+            : 'claimed'
+      }
+      if (outcome === 'restored') {
+        const pods = await podsWithRules(client, target, true, { signal })
+        // Without the right to annotate pods, the kubelet delivers the rules later.
+        await touchPods(client, pods, target.prefix, new Date(), { signal })
+      }
+      const report = { namespace, configMap, outcome, experiment: claim ?? null }
+      const owner = claim && `the experiment ${claim.id} of ${claim.by}`
+      const texts: Readonly<Record<Outcome, string>> = {
+        restored: `restored the rules from before ${owner}`,
+        changed: `${owner} is removed; another program has changed the rules since, which stay`,
+        gone: 'no experiment has claimed it',
+        claimed: `${owner} may still run: its claim lasts until ${claim?.until}; --force ends it`,
+      }
+      const text = `configmap ${configMap} in ${namespace}: ${texts[outcome]}\n`
+      output.write(json ? `${JSON.stringify(report, null, 2)}\n` : plain(text.trimEnd()) + '\n')
+      return outcome === 'claimed' ? FAILED : 0
+    },
+    PATIENCE_MS,
+  )
+}

@@ -1,0 +1,187 @@
+import { fieldsOf, interruption, plain, quoted } from '#base'
+import type { ExperimentResult } from '../experiment/experiment-result.ts'
+import { experimentSuite, noteLines, rejectedSuite } from '../experiment/experiment-report.ts'
+import { RejectedError } from '../experiment/rejection.ts'
+import { moreRejections } from '../experiment/run-experiment.ts'
+import { PRODUCTION_NAMES, readYaml } from '#rules'
+import { INTERRUPTED, invalidFile, print } from '#cli'
+import { withJunit, writeJunit } from '../cli/junit.ts'
+import { experimentProgress } from '../experiment/experiment-progress.ts'
+import type { KeptPlan, ReadPlan } from '../experiment/read-plan.ts'
+import type { Policy } from '../policy/policy-schema.ts'
+import type { Sidecars } from '../experiment/sidecars.ts'
+import { type AskedPlan, complaints, complaintsOf, readAsked, rejectedLines } from './read-plans.ts'
+import type { KubeClient } from '#kubernetes'
+import type { Plan, PodsSpec } from '../experiment/plan.ts'
+import { type InCluster, runInCluster } from './in-cluster/run-in-cluster.ts'
+import {
+  checksOf,
+  type RunAccess,
+  runHere,
+  storeResult,
+  tooManyRuns,
+  withSidecars,
+} from './run-here.ts'
+
+const FAILED = 1
+
+/** The options of `squall experiment run`. */
+interface ExperimentRunRequest extends AskedPlan, RunAccess {
+  readonly junit: string | undefined
+  readonly json: boolean
+  /** Shows the progress beside JSON. */
+  readonly progress: boolean
+  /** Runs the plan as a Job; undefined for a run in this process. */
+  readonly inCluster: Pick<InCluster, 'image' | 'serviceAccount'> | undefined
+}
+
+/** Runs a plan; returns the exit code. */
+export function runPlan(request: ExperimentRunRequest): Promise<number> {
+  return withJunit(request.junit, 'squall experiment', () => runToReport(request))
+}
+
+async function runToReport(request: ExperimentRunRequest): Promise<number> {
+  const { read, kept, policy, again } = await readAsked(request)
+  if (!read.ok) {
+    process.stderr.write(complaints(kept.file, read))
+    throw invalidFile(`${quoted(kept.file)} is no plan`, 'fix the errors above')
+  }
+  const { plan } = read
+  const { sidecar: spec } = plan
+  if (request.inCluster !== undefined && spec.kind !== 'pods') {
+    const wrong = `--in-cluster: ${quoted(kept.file)} is for a sidecar of this machine`
+    throw invalidFile(wrong, 'name pods with sidecar.kubernetes')
+  }
+  const tooMany = read.rejections.length > 0 ? [] : await tooManyRuns(request, plan, policy)
+  if (tooMany.length > 0) return rejected(tooMany, request, rejectedLines(tooMany))
+  return withSidecars(request, plan, async (sidecars, client) => {
+    const { inCluster } = request
+    if (inCluster !== undefined && spec.kind === 'pods' && read.rejections.length === 0) {
+      const own = { ...plan, sidecar: spec }
+      return runAsJob(request, inCluster, client!, own, { ...kept, again })
+    }
+    return runWith(request, read, { ...kept, again }, sidecars)
+  })
+}
+
+async function runWith(
+  request: ExperimentRunRequest,
+  { plan, rejections }: Extract<ReadPlan, { readonly ok: true }>,
+  { again, ...kept }: KeptPlan & { readonly again: string | undefined },
+  sidecars: Sidecars,
+): Promise<number> {
+  const { json } = request
+  const checks = await checksOf(request, plan, (text) => {
+    if (!json) process.stderr.write(`warning: ${plain(text)}\n`)
+  })
+  if (rejections.length > 0) {
+    // Nothing asks a sidecar in production.
+    const isProduction = rejections.some(({ code }) => code === 'PRODUCTION')
+    const more = isProduction ? [] : await moreRejections({ plan, sidecars, ...checks })
+    const lines = `${complaintsOf(kept.file, rejections)}${rejectedLines(more)}`
+    return rejected([...rejections, ...more], request, lines)
+  }
+  // The first signal rolls back; after the second, the rules expire by themselves.
+  const interrupt = interruption(INTERRUPTED, ['SIGINT', 'SIGTERM', 'SIGHUP'])
+  try {
+    const result = await runHere(request, {
+      plan,
+      sidecars,
+      ...checks,
+      stop: interrupt.signal,
+      onEvent:
+        json && !request.progress ? () => {} : experimentProgress(process.stderr, process.env),
+      ...(again !== undefined && { again }),
+    })
+    const code = await reported(request, result, kept, plan.policy)
+    return interrupt.signal.aborted ? INTERRUPTED : code
+  } catch (error) {
+    if (!(error instanceof RejectedError)) throw error
+    if (interrupt.signal.aborted) return INTERRUPTED
+    return rejected(error.rejections, request, rejectedLines(error.rejections))
+  } finally {
+    interrupt.forget()
+  }
+}
+
+/** Runs the plan as a Job; its reports and its history are those of this machine. */
+async function runAsJob(
+  request: ExperimentRunRequest,
+  { image, serviceAccount }: NonNullable<ExperimentRunRequest['inCluster']>,
+  client: KubeClient,
+  plan: Plan & { readonly sidecar: PodsSpec },
+  { again, ...kept }: KeptPlan & { readonly again: string | undefined },
+): Promise<number> {
+  const { json, progress, prefix, cluster, production } = request
+  const { patterns } = production
+  const interrupt = interruption(INTERRUPTED, ['SIGINT', 'SIGTERM', 'SIGHUP'])
+  try {
+    const text = again === undefined ? kept.text : withSeed(kept.text, plan.seed)
+    const outcome = await runInCluster(
+      client,
+      plan.sidecar,
+      { ...kept, text },
+      {
+        image,
+        serviceAccount,
+        prefix,
+        args: [
+          `--annotation-prefix=${prefix}`,
+          `--environment-label=${cluster.environmentLabel}`,
+          ...(patterns === PRODUCTION_NAMES ? [] : [`--production-names=${patterns.join(',')}`]),
+        ],
+        stop: interrupt.signal,
+        onLine: (line) => {
+          if (!json || progress) process.stderr.write(`${plain(line)}\n`)
+        },
+      },
+    )
+    if (outcome?.kind === 'rejected') {
+      return await rejected(outcome.rejections, request, rejectedLines(outcome.rejections))
+    }
+    if (outcome === undefined) return INTERRUPTED
+    const repeated = again && { again, planDigest: plan.digest }
+    const result = { ...outcome.result, ...repeated }
+    const code = await reported(request, result, kept, plan.policy)
+    return interrupt.signal.aborted ? INTERRUPTED : code
+  } catch (error) {
+    if (!(error instanceof RejectedError)) throw error
+    return await rejected(error.rejections, request, rejectedLines(error.rejections))
+  } finally {
+    interrupt.forget()
+  }
+}
+
+/** Returns the text of a plan with the seed of the run that is repeated. */
+function withSeed(text: string, seed: number): string {
+  return JSON.stringify({ seed, ...fieldsOf(readYaml(text).value) })
+}
+
+/** Writes the reports of a result; returns the exit code. */
+async function reported(
+  { experiments, json, junit, policy: file }: ExperimentRunRequest,
+  result: ExperimentResult,
+  kept: KeptPlan,
+  policy: Policy | undefined,
+): Promise<number> {
+  const limits = policy === undefined || file === undefined ? undefined : { policy, file }
+  const directory = await storeResult(experiments, result, kept, { policy: limits })
+  await writeJunit(junit, experimentSuite(result))
+  await print(json ? `${JSON.stringify(result)}\n` : resultText(result, directory))
+  return result.verdict === 'passed' ? 0 : FAILED
+}
+
+async function rejected(
+  rejections: RejectedError['rejections'],
+  { json, junit }: ExperimentRunRequest,
+  text: string,
+): Promise<number> {
+  await writeJunit(junit, rejectedSuite(rejections))
+  if (json) await print(`${JSON.stringify({ rejected: rejections })}\n`)
+  else process.stderr.write(`${text}no fault was injected\n`)
+  return FAILED
+}
+
+function resultText(result: ExperimentResult, directory: string): string {
+  return `${noteLines(result).map(plain).join('\n')}\nreport: ${plain(directory)}/report.html\n`
+}

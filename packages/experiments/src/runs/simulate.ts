@@ -1,0 +1,116 @@
+import { CLEAR_LINE, interruption, plainText, quoted, redraw, redraws, shownUrl } from '#base'
+import {
+  parsePastResult,
+  PastRunError,
+  readHistory,
+  readPastResult,
+} from '../experiment/history.ts'
+import type { Plan } from '../experiment/plan.ts'
+import { RejectedError, rejectionError } from '../experiment/rejection.ts'
+import { progressBar } from '../load/load-progress.ts'
+import { parseResult } from '../load/results/merge-results.ts'
+import { type Measurement, measurementOf } from '../simulate/measured.ts'
+import { simulate } from '../simulate/simulate.ts'
+import { simulationText } from '../simulate/simulation-text.ts'
+import { INTERRUPTED, print } from '#cli'
+import { readAs } from '../cli/read-input.ts'
+import { complaints, readPlanFile, rejectedLines } from './read-plans.ts'
+
+/** The options of `squall experiment simulate`. */
+export interface SimulateRequest {
+  readonly path: string
+  readonly pods: number
+  readonly tasks: number | undefined
+  readonly from: readonly string[]
+  readonly seed: number
+  readonly experiments: string
+  readonly json: boolean
+}
+
+const FAILED = 1
+const INVALID = 2
+const MAX_RESULT = 64 * 1024 * 1024
+/** Limits the past runs that are read. */
+const MOST_RUNS = 20
+
+/** Predicts the effect of a plan on a fleet; returns the exit code. */
+export async function simulatePlan(request: SimulateRequest): Promise<number> {
+  const { path, json } = request
+  const { read } = await readPlanFile(path)
+  if (!read.ok) {
+    process.stderr.write(complaints(path, read))
+    return INVALID
+  }
+  const { plan } = read
+  const interrupt = interruption(INTERRUPTED, ['SIGINT', 'SIGTERM', 'SIGHUP'])
+  const draws = !json && redraws(process.stderr, process.env)
+  try {
+    const measurements = await measured(plan, request)
+    const result = await simulate({
+      ...request,
+      plan,
+      measurements,
+      stop: interrupt.signal,
+      onProgress: (share) => {
+        if (!draws) return
+        redraw(process.stderr, `${progressBar(share, 20)} ${Math.floor(share * 100)}%`)
+      },
+    })
+    if (draws) process.stderr.write(CLEAR_LINE)
+    if (result === undefined) {
+      process.stderr.write('interrupted: fewer rounds would give a wrong interval\n')
+      return INTERRUPTED
+    }
+    await print(json ? `${JSON.stringify(result)}\n` : plainText(simulationText(result)))
+    return 0
+  } catch (error) {
+    if (!(error instanceof RejectedError)) throw error
+    const { rejections } = error
+    if (json) await print(`${JSON.stringify({ rejected: rejections })}\n`)
+    else process.stderr.write(rejectedLines(rejections))
+    return FAILED
+  } finally {
+    interrupt.forget()
+  }
+}
+
+/** Reads the named measurements, or those of past experiments on the target that can be used. */
+async function measured(
+  plan: Plan,
+  { from, experiments }: SimulateRequest,
+): Promise<readonly Measurement[]> {
+  const { tools = [] } = plan.file.load
+  const names = [...new Set([...tools, ...plan.calls.map(({ tool }) => tool)])]
+  const found: Measurement[] = []
+  for (const file of from) {
+    const load = await readAs(
+      file,
+      '--from',
+      MAX_RESULT,
+      (text) => parsePastResult(text)?.before.load ?? parseResult(text, quoted(file)),
+    )
+    found.push(measurementOf(file, load, names))
+  }
+  if (from.length > 0) return found
+  const target = shownUrl(plan.target)
+  const past = (await readHistory(experiments)).filter((entry) => entry.target === target)
+  let unsuitable: RejectedError | undefined
+  for (const { id } of past.slice(-MOST_RUNS)) {
+    try {
+      const { load } = (await readPastResult(experiments, id)).before
+      if (load !== undefined) found.push(measurementOf(`run ${id}`, load, names))
+    } catch (error) {
+      if (error instanceof RejectedError) unsuitable = error
+      else if (!(error instanceof PastRunError)) throw error
+    }
+  }
+  if (found.length > 0) return found
+  throw (
+    unsuitable ??
+    rejectionError(
+      'NOT_MEASURED',
+      `${experiments} has no experiment on ${target}`,
+      'measure the tools: squall load --target URL --tasks 1000 --out result.json, then --from result.json',
+    )
+  )
+}

@@ -1,0 +1,105 @@
+import { rename, writeFile, mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fieldsOf, listOf, readBounded } from '#base'
+import { isKeptPlan } from '../experiment/kept-plan.ts'
+import type { KeptPlan } from '../experiment/read-plan.ts'
+import type { Limit, Point } from './bisection.ts'
+import type { Step } from './staircase.ts'
+
+export const SEARCH_SCHEMA = 'squall.search/1'
+const MAX_BYTES = 8 * 1024 * 1024
+
+/** The settings of a search, which a resumed search keeps. */
+export interface SearchSettings {
+  /** One range, or two. */
+  readonly vary: readonly string[]
+  readonly until: string
+  readonly falseFailed: number
+  readonly falsePassed: number
+  readonly precision: number
+  readonly confidence: number
+  readonly runsAtOne: number
+}
+
+/** The reason why a search ended; `found` when more runs would add nothing. */
+export interface SearchEnd {
+  readonly code: string
+  readonly why: string
+}
+
+/** A search as far as it went. */
+export interface SearchResult extends Limit {
+  readonly schema: typeof SEARCH_SCHEMA
+  readonly squall: string
+  readonly id: string
+  readonly name: string
+  readonly target: string
+  readonly startedAt: string
+  readonly endedAt: string
+  readonly settings: SearchSettings
+  /** With two parameters, the limit of the first one at magnitudes of the second one. */
+  readonly boundary?: readonly Step[]
+  readonly points: readonly Point[]
+  /** The ids of the runs, in the order of their times. */
+  readonly runs: readonly string[]
+  readonly calls: number
+  readonly end: SearchEnd
+  /** The path of a plan for the mildest magnitude that failed; null when none failed. */
+  readonly failingPlan: string | null
+}
+
+/** A stored search with its plan, from which it can be resumed. */
+export interface KeptSearch {
+  readonly result: SearchResult
+  readonly kept: KeptPlan
+}
+
+const FILE = 'search.json'
+
+/** Writes a search into the directory of its id; replaces the file at once. */
+export async function keepSearch(experiments: string, search: KeptSearch): Promise<void> {
+  const directory = join(experiments, search.result.id)
+  await mkdir(directory, { recursive: true })
+  const beside = join(directory, `${FILE}.new`)
+  await writeFile(beside, `${JSON.stringify(search, null, 2)}\n`)
+  await rename(beside, join(directory, FILE))
+}
+
+/** Reads a stored search; undefined when there is none with the id, or when it is invalid. */
+export async function readSearch(experiments: string, id: string): Promise<KeptSearch | undefined> {
+  if (!/^[0-9]{8}-[0-9]{6}-[0-9a-f]{6}$/.test(id)) return undefined
+  try {
+    const bytes = await readBounded(join(experiments, id, FILE), MAX_BYTES)
+    const value: unknown =
+      bytes.length > MAX_BYTES ? undefined : JSON.parse(new TextDecoder().decode(bytes))
+    return isKept(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function isKept(value: unknown): value is KeptSearch {
+  const { result, kept } = fieldsOf(value)
+  const { schema, points, runs, calls, settings, startedAt } = fieldsOf(result)
+  const { vary, until, ...rates } = fieldsOf(settings)
+  return (
+    schema === SEARCH_SCHEMA &&
+    [until, startedAt].every((each) => typeof each === 'string') &&
+    Array.isArray(vary) &&
+    vary.length > 0 &&
+    vary.every((each) => typeof each === 'string') &&
+    Object.values(rates).every((each) => Number.isFinite(each)) &&
+    isKeptPlan(kept) &&
+    Array.isArray(runs) &&
+    Number.isFinite(calls) &&
+    Array.isArray(points) &&
+    listOf(points).length === points.length &&
+    listOf(points).every(
+      (point) =>
+        Number(point['magnitude']) > 0 &&
+        Number(point['evidence']) >= 1 &&
+        (vary.length === 1 || Number(point['second']) > 0) &&
+        ['passed', 'failed', 'undecided'].includes(String(point['decision'])),
+    )
+  )
+}

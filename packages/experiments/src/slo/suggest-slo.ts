@@ -1,0 +1,118 @@
+import { quoted } from '#base'
+import type { Baseline } from './baseline.ts'
+import { CALLS, ERRORS, selector } from './series.ts'
+
+/** An objective for a tool. */
+export interface Slo {
+  readonly tool: string
+  readonly indicator: 'success' | 'p95' | 'p99'
+  readonly threshold: number
+  readonly unit: '%' | 'ms'
+  readonly window: string
+  /** The value of the indicator over the window. */
+  readonly promql: string
+  /** The limit in the `slo` of a plan. */
+  readonly gate: Readonly<Record<string, string>>
+  readonly reason: string
+}
+
+/** Where the series are, and the window of the objectives. */
+export interface SloScope {
+  readonly labels: Readonly<Record<string, string>>
+  readonly window: string
+  /** Describes the p95 of the baseline. */
+  readonly p95: string
+}
+
+const OBJECTIVES = [99.99, 99.95, 99.9, 99.5, 99, 98, 95, 90]
+/** The 97.5th percentile of the normal distribution. */
+const Z = 1.96
+const HEADROOM = 1.5
+const STEPS = [1, 1.5, 2, 2.5, 3, 4, 5, 7.5, 10]
+
+/** Suggests objectives that a tool has met, with room for normal variation. */
+export function suggestSlos(baseline: Baseline, scope: SloScope): readonly Slo[] {
+  const success = successSlo(baseline, scope)
+  return [...(success === undefined ? [] : [success]), ...latencySlos(baseline, scope)]
+}
+
+/** Explains why there is no objective for the success of a tool; undefined when there is one. */
+export function whyNoSuccessSlo(baseline: Baseline): string | undefined {
+  if (objectiveOf(baseline) !== undefined) return undefined
+  const { tool, calls, errors } = baseline
+  const seen = `${errors} of ${calls} calls of ${quoted(tool)} failed`
+  return `${seen}: that does not show ${OBJECTIVES.at(-1)}%; observe more calls, or fix the tool first`
+}
+
+function objectiveOf({ calls, errors }: Baseline): number | undefined {
+  if (calls === 0) return undefined
+  const worst = highestShare(errors, calls) * 100
+  return OBJECTIVES.find((objective) => worst <= 100 - objective + 1e-9)
+}
+
+function successSlo(baseline: Baseline, { labels, window }: SloScope): Slo | undefined {
+  const threshold = objectiveOf(baseline)
+  if (threshold === undefined) return undefined
+  const { tool, calls, errors } = baseline
+  const rate = (matchers: readonly string[]) =>
+    `sum(rate(squall_calls_total${selector(matchers, { ...labels, tool })}[${window}]))`
+  const most = highestShare(errors, calls) * 100
+  return {
+    tool,
+    indicator: 'success',
+    threshold,
+    unit: '%',
+    window,
+    promql: `100 * (1 - (${rate(ERRORS)} or vector(0)) / ${rate(CALLS)})`,
+    gate: { success: `${threshold}%` },
+    reason: `${errors} of ${calls} calls failed; with 95% confidence at most ${most.toPrecision(2)}% do. More calls can show a higher objective.`,
+  }
+}
+
+function latencySlos(
+  { tool, p50, p95, p99 }: Baseline,
+  { labels, window, p95: p95Text }: SloScope,
+): readonly Slo[] {
+  const series = `squall_upstream_duration_seconds_bucket${selector([], { ...labels, tool })}`
+  return (
+    [
+      ['p95', p95],
+      ['p99', p99],
+    ] as const
+  ).flatMap(([indicator, seconds]) => {
+    if (seconds === null) return []
+    const threshold = roundedUp(seconds * 1000 * HEADROOM)
+    const share = Number(indicator.slice(1)) / 100
+    const usual = p50 === null ? '' : `, the median ${shownMs(p50)}`
+    return [
+      {
+        tool,
+        indicator,
+        threshold,
+        unit: 'ms' as const,
+        window,
+        promql: `1000 * histogram_quantile(${share}, sum by (le) (rate(${series}[${window}])))`,
+        gate: { [indicator]: `${threshold}ms` },
+        reason: `The ${indicator === 'p95' ? p95Text : indicator} of the upstream was ${shownMs(seconds)}${usual}; ${HEADROOM} times that, rounded up.`,
+      },
+    ]
+  })
+}
+
+function shownMs(seconds: number): string {
+  return `${Number((seconds * 1000).toPrecision(3))} ms`
+}
+
+/** Rounds milliseconds up to a number that people would choose. */
+function roundedUp(ms: number): number {
+  if (ms <= 1) return 1
+  const power = 10 ** Math.floor(Math.log10(ms))
+  return Math.ceil(STEPS.find((step) => step * power >= ms - 1e-9)! * power)
+}
+
+/** Returns the upper end of the Wilson interval of a share. */
+function highestShare(part: number, whole: number): number {
+  const share = Math.min(1, part / whole)
+  const spread = Z * Math.sqrt((share * (1 - share)) / whole + (Z / (2 * whole)) ** 2)
+  return Math.min(1, (share + Z ** 2 / (2 * whole) + spread) / (1 + Z ** 2 / whole))
+}

@@ -1,0 +1,96 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { DEMO_PROGRAM } from '../../src/cli/demo-program.ts'
+import { Stage } from '../../src/demo/stage.ts'
+import { sampleRuns } from '../report/sample-runs.ts'
+import { startProgram } from '../../../../test/support/program.ts'
+
+let directory: string
+let file: string
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'squall-report-'))
+  file = join(directory, 'calm.json')
+  await writeFile(file, JSON.stringify((await sampleRuns(200)).plain))
+})
+
+afterAll(() => rm(directory, { recursive: true, force: true }))
+
+describe('squall report html and markdown', () => {
+  it('write results beside each other, under the names that they are given', async () => {
+    const out = join(directory, 'out.html')
+    const args = ['report', 'html', file, file, '--name', 'before', '--title', 'A day', '-o', out]
+    expect(await startProgram(args, {}, { here: true })).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: '',
+    })
+    const html = await readFile(out, 'utf8')
+    expect(html).toContain('<title>A day · Squall</title>')
+    expect(html).toContain('<h2>before</h2>')
+    expect(html).toContain('<h2>calm</h2>')
+    const { code, stdout } = await startProgram(['report', 'markdown', file], {}, { here: true })
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^# Load report\n/)
+  })
+
+  it('is what squall load writes by --report', async () => {
+    const stage = await Stage.open(DEMO_PROGRAM)
+    try {
+      const target = `http://127.0.0.1:${stage.sidecar.port}/mcp`
+      const report = join(directory, 'load.html')
+      const out = join(directory, 'load.json')
+      const args = ['load', '--target', target, '--tasks', '5', '--report', report, '--out', out]
+      expect(await startProgram([...args, '--json'], {}, { here: true })).toMatchObject({
+        code: 0,
+        stderr: '',
+      })
+      const again = join(directory, 'again.html')
+      const named = ['--name', 'squall-demo-server 1.0.0', '-o', again]
+      expect((await startProgram(['report', 'html', out, ...named], {}, { here: true })).code).toBe(
+        0,
+      )
+      const html = await readFile(report, 'utf8')
+      expect(html).toContain('All 5 calls succeeded.')
+      expect(await readFile(again, 'utf8')).toBe(html)
+    } finally {
+      await stage.close()
+    }
+  })
+
+  it.each([
+    [[], 'squall: no results to report; name files of squall load --out\n'],
+    [
+      ['no.json'],
+      'squall: html: "no.json" cannot be read (ENOENT); check the path and its permissions\n',
+    ],
+    [
+      ['FILE', '--name', 'a', '--name', 'b'],
+      'squall: --name is given 2 times for 1 files; give one --name for each file, in the same order\n',
+    ],
+    [
+      ['BROKEN'],
+      'squall: html: BROKEN is no result of squall load; give files that squall load --out wrote\n',
+    ],
+    [
+      ['WRONG'],
+      'squall: html: WRONG is no result of squall load; give files that squall load --out wrote\n',
+    ],
+  ])('refuse %j in one line', async (args, line) => {
+    const broken = join(directory, 'broken.json')
+    const wrong = join(directory, 'wrong.json')
+    await writeFile(broken, '{}')
+    const result = JSON.parse(await readFile(file, 'utf8')) as Record<string, unknown>
+    await writeFile(wrong, JSON.stringify({ ...result, indicators: { tcsr: '<b>' } }))
+    const names: Readonly<Record<string, string>> = { FILE: file, BROKEN: broken, WRONG: wrong }
+    const come = await startProgram(
+      ['report', 'html', ...args.map((arg) => names[arg] ?? arg)],
+      {},
+      { here: true },
+    )
+    const stderr = line.replace('BROKEN', broken).replace('WRONG', wrong)
+    expect(come).toEqual({ code: 2, stdout: '', stderr })
+  })
+})

@@ -1,0 +1,43 @@
+// part: slow-nightly
+import { expect, test } from 'vitest'
+import { closers } from '../../../../test/support/closers.ts'
+import { podsStage } from './pods-stage.ts'
+
+const opened = closers()
+
+test('gates on verdicts read the sidecars of all pods, and both sides count the same', async () => {
+  const stage = opened(await podsStage('--tasks', '--task-window', '200ms'))
+  const slo = { 'gave-up': '5%', 'duplicate-execution': 0 }
+  const result = await stage.run({ slo })
+  expect(result).toMatchObject({ verdict: 'failed', code: 'SLO', why: 'gave-up<=5% failed' })
+  const [{ load, applied }] = result.stages as [(typeof result.stages)[0]]
+  const { totals, compared, tasks, waiting, problem } = load!.agents!
+  expect({ waiting, problem }).toEqual({ waiting: 0, problem: undefined })
+  expect(compared!.sidecar).toEqual(compared!.load)
+  expect(totals['gave_up']).toBe(applied)
+  expect(tasks.failed).toBe(applied)
+})
+
+test('a pod that goes away takes its verdicts with it, so that the gate fails', async () => {
+  const stage = opened(await podsStage('--tasks', '--task-window', '200ms'))
+  let isGone = false
+  const result = await stage.run(
+    { slo: { 'duplicate-execution': 0 } },
+    {
+      onEvent: (event) => {
+        if (isGone || event.kind !== 'moment' || event.applied === undefined) return
+        isGone = true
+        stage.remove('shop-2')
+      },
+    },
+  )
+  expect(result).toMatchObject({ code: 'SLO', why: 'duplicate-execution<=0 failed' })
+  expect(result.stages[0]!.load!.agents!.problem).toContain('the sidecar of pod shop-2 ended')
+})
+
+test('pods with --tasks=false reject a gate on verdicts, and report no agents', async () => {
+  const stage = opened(await podsStage('--tasks=false'))
+  const [rejection, ...more] = await stage.rejected({ slo: { runaway: '1%' } })
+  expect(rejection).toMatch(/^NO_VERDICTS: .* the sidecar of pod shop-[12] groups no calls/)
+  expect(more).toEqual([])
+})

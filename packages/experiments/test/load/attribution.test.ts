@@ -1,0 +1,75 @@
+// part: slow
+/*
+ * Errors that a fault had injected without a mark counted as real, or as nobody's: rules with
+ * `marker: false`, resets and hangs leave no room for one.
+ */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { load } from './load-run.ts'
+import { scriptedListener } from '../../../../test/support/scripted-server.ts'
+import { startSquall, type RuledSquall } from '../../../../test/support/squall.ts'
+
+const RULES = `rules:
+  - name: unmarked
+    match: { tool: work }
+    percent: 50
+    marker: false
+    faults: [abort: { toolError: no }]
+  - name: cut
+    match: { tool: rest }
+    percent: 30
+    faults: [reset]
+`
+
+let ruled: RuledSquall
+let url: URL
+
+beforeEach(async () => {
+  // Every tenth call fails by itself.
+  const listener = scriptedListener((call) => (call % 10 === 9 ? 'rpc error' : 'ok'), count())
+  ruled = await startSquall({ rules: RULES, upstream: listener })
+  url = new URL(`http://127.0.0.1:${ruled.squall.port}/mcp`)
+})
+
+afterEach(() => ruled.close())
+
+function count(): () => number {
+  let calls = 0
+  return () => calls++
+}
+
+const asked = { work: { tools: ['work', 'rest'] }, pace: { clients: 8, tasks: 60 } }
+
+test('errors without a marker are known as injected when the sidecar is queried', async () => {
+  const before = await load({ url, ...asked })
+  expect(before.errors.map(({ origin }) => origin)).not.toContain('injected')
+  const result = await load({ url, ...asked, sidecars: [ruled.squall.admin] })
+  const found = Object.fromEntries(result.errors.map(({ kind, origin }) => [kind, origin]))
+  expect(found).toEqual({ tool: 'injected', reset: 'injected', rpc: 'real' })
+  expect(result.run.missedFaults).toBe(0)
+  const seen = result.faults.map(({ rule, fault }) => `${rule}/${fault}`).sort()
+  expect(seen).toEqual(['cut/reset', 'unmarked/abort'])
+  expect(result.indicators.safeFailures).toBeGreaterThan(0)
+})
+
+test('a sidecar that cannot be asked is said before any call is made', async () => {
+  const asking = load({ url, ...asked, sidecars: ['http://127.0.0.1:9'] })
+  await expect(asking).rejects.toThrow(/cannot be asked at http:\/\/127.0.0.1:9.*check --sidecar/)
+})
+
+test('each of several sidecars is queried: a load does not know which one a call passes', async () => {
+  const idle = await startSquall({ rules: 'rules: []\n', upstream: scriptedListener(() => 'ok') })
+  try {
+    for (const sidecars of [
+      [idle.squall.admin, ruled.squall.admin],
+      [ruled.squall.admin, idle.squall.admin],
+    ]) {
+      const { errors } = await load({ url, ...asked, sidecars })
+      const found = Object.fromEntries(errors.map(({ kind, origin }) => [kind, origin]))
+      expect(found).toEqual({ tool: 'injected', reset: 'injected', rpc: 'real' })
+    }
+    const sidecars = [ruled.squall.admin, 'http://127.0.0.1:9']
+    await expect(load({ url, ...asked, sidecars })).rejects.toThrow(/127.0.0.1:9.*check --sidecar/)
+  } finally {
+    await idle.close()
+  }
+})

@@ -1,0 +1,73 @@
+import { afterEach, expect, test } from 'vitest'
+import type { RequestListener } from 'node:http'
+import { closeAll } from './closing.ts'
+import { load } from './load-run.ts'
+import { startUpstream } from '../../../../test/support/upstream.ts'
+
+const open = closeAll(afterEach)
+
+async function refusal(listener: RequestListener, tools: readonly string[] = []): Promise<string> {
+  const app = open(await startUpstream(listener))
+  const url = new URL(`http://127.0.0.1:${app.port}/mcp`)
+  return load({ url, work: { tools }, pace: { tasks: 1 } }).then(
+    () => 'it began',
+    (error: Error) => error.message,
+  )
+}
+
+const responding =
+  (status: number, type = 'text/html', body = '<p>hi</p>'): RequestListener =>
+  (_request, response) => {
+    response.writeHead(status, { 'content-type': type }).end(body)
+  }
+
+test('what is no MCP endpoint is refused with the next step', async () => {
+  expect(await refusal(responding(200))).toMatch(/does not speak MCP: .*text\/html; give the URL/)
+  expect(await refusal(responding(404))).toMatch(/no MCP endpoint.*404.*whole URL/)
+  expect(await refusal(responding(405))).toMatch(/no MCP endpoint.*405.*whole URL/)
+  expect(await refusal(responding(401))).toMatch(/asks for authentication.*--auth-token-file/)
+  expect(await refusal(responding(403))).toMatch(/asks for authentication.*--auth-token-file/)
+  expect(await refusal(responding(500))).toMatch(/status 500/)
+  expect(await refusal((request) => request.socket.resetAndDestroy())).toMatch(
+    /closed the connection/,
+  )
+})
+
+test('where nothing listens it is said', async () => {
+  const server = await startUpstream('scripted', ['ok'])
+  await server.close()
+  await expect(load({ url: server.url, pace: { tasks: 1 } })).rejects.toThrow(
+    /nothing responds at the target \(ECONNREFUSED\); check host and port/,
+  )
+})
+
+test('an unknown tool is answered with the nearest name, no tools with what to check', async () => {
+  const server = open(await startUpstream('scripted', ['ok']))
+  await expect(load({ url: server.url, work: { tools: ['wrok'] } })).rejects.toThrow(
+    'the server has no tool "wrok"; did you mean work?',
+  )
+  const none = await refusal((request, response) => {
+    request.resume()
+    const result = { protocolVersion: '2025-11-25', capabilities: {}, serverInfo: {}, tools: [] }
+    const ids = /"id":(\d+)/
+    request.once('data', (part: Buffer) => {
+      const id = Number(ids.exec(part.toString())?.[1] ?? 0)
+      response.setHeader('content-type', 'application/json')
+      response.end(JSON.stringify({ jsonrpc: '2.0', id, result }))
+    })
+  })
+  expect(none).toMatch(/lists no tools; check/)
+})
+
+test('headers are sent with every request and are in no result', async () => {
+  const server = open(await startUpstream('scripted', ['ok']))
+  const result = await load({
+    url: new URL(`${server.url.href}?key=hidden`),
+    headers: { authorization: 'Bearer secret-token', 'x-team': 'blue' },
+    pace: { clients: 1, tasks: 1 },
+  })
+  expect(server.headers()).toMatchObject({ authorization: 'Bearer secret-token', 'x-team': 'blue' })
+  const text = JSON.stringify(result)
+  expect(text).not.toMatch(/secret-token|hidden|blue/)
+  expect(result.run.options['headers']).toEqual(['authorization', 'x-team'])
+})

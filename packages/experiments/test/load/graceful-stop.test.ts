@@ -1,0 +1,79 @@
+// part: slow
+/*
+ * A load of five seconds went on for a minute, as one call of many had a made-up argument that kept
+ * the server busy for so long.
+ */
+import { afterEach, expect, test } from 'vitest'
+import { progressLine } from '../../src/load/load-progress.ts'
+import type { RunningLoad } from '../../src/load/run-load.ts'
+import { eventually } from '../../../../test/support/eventually.ts'
+import { load } from './load-run.ts'
+import type { ScriptedServer } from '../../../../test/support/scripted-server.ts'
+import { startUpstream } from '../../../../test/support/upstream.ts'
+
+let server: ScriptedServer
+
+afterEach(() => server.close())
+
+const work = { tools: ['work'] }
+
+test.each([
+  ['closed', {}],
+  ['open', { rate: 50 }],
+])('calls that outlast the graceful stop are cut, %s model', async (_, pace) => {
+  server = await startUpstream('scripted', (call) => (call === 0 ? 'hang' : 'ok'))
+  const began = performance.now()
+  const result = await load({
+    url: server.url,
+    work,
+    pace: { clients: 2, durationMs: 300, gracefulStopMs: 2_000, ...pace },
+  })
+  expect(performance.now() - began).toBeLessThan(20_000)
+  // It ran for the requested time, and reports what it does not know.
+  expect(result.run.complete).toBe(true)
+  expect(result.arrivals.abandoned).toBe(1)
+  expect(result.arrivals.started).toBe(result.counts.calls + 1)
+  expect(result.tools).toMatchObject([{ tool: 'work', abandoned: 1 }])
+  expect(result.errors).toEqual([])
+  expect(result.counts).toMatchObject({ failedTasks: 0, success: result.counts.calls })
+})
+
+test('calls that end within the graceful stop count like all others', async () => {
+  let release = (): void => {}
+  const released = new Promise<'tool error'>((resolve) => (release = () => resolve('tool error')))
+  server = await startUpstream('scripted', (call) => (call === 0 ? released : 'ok'))
+  let run: RunningLoad | undefined
+  const loading = load(
+    { url: server.url, work, pace: { clients: 2, durationMs: 200, gracefulStopMs: 60_000 } },
+    { begun: (running) => (run = running) },
+  )
+  await eventually(() => (run?.waitsMs() === undefined ? 'tasks begin' : undefined))
+  await eventually(() => (run!.recorder.inFlight > 1 ? 'others are under way' : undefined))
+  const goal = { calls: undefined, durationMs: 200, waitsMs: run!.waitsMs }
+  expect(progressLine(run!.recorder, goal)).toMatch(/ waiting for work 1, cut in \d\ds /)
+  release()
+  const { arrivals, errors } = await loading
+  expect(arrivals.abandoned).toBe(0)
+  expect(errors).toMatchObject([{ kind: 'tool', count: 1 }])
+})
+
+test('a stop lets what is under way end, and a cut does not', async () => {
+  const stop = new AbortController()
+  const cut = new AbortController()
+  server = await startUpstream('scripted', (call) => {
+    if (call === 0) stop.abort()
+    return 'hang'
+  })
+  const loading = load(
+    { url: server.url, work, pace: { clients: 1, tasks: 9, gracefulStopMs: 60_000 } },
+    { stop: stop.signal, cut: cut.signal, begun: (running) => (run = running) },
+  )
+  let run: RunningLoad | undefined
+  await eventually(() => (run?.waitsMs() === undefined ? 'tasks begin' : undefined))
+  expect(run!.recorder.inFlight).toBe(1)
+  cut.abort()
+  const result = await loading
+  expect(result.run.complete).toBe(false)
+  expect(result.arrivals).toMatchObject({ started: 1, abandoned: 1 })
+  expect(server.calls).toHaveLength(1)
+})

@@ -1,0 +1,30 @@
+import { expect, it } from 'vitest'
+import { showTasks } from '../../../../src/admin/show-tasks.ts'
+import type { Tasks } from '../../../../src/admin/contract/api.ts'
+import { watchTasks } from '../../src/load/sidecar-tasks.ts'
+import { ShownIds } from '../../../../src/telemetry/shown-ids.ts'
+import { LOST, watched } from '../../../../test/agents/agents.ts'
+
+/** The counts of a sidecar that began at a time, with one call that was executed twice. */
+function countsSince(beganAt: number): Tasks {
+  const { watch, counts, call } = watched({ now: () => beganAt })
+  call({ tool: 'book' }, LOST)
+  call({ tool: 'book' })
+  return showTasks({ watch, counts, ids: new ShownIds() }, new URLSearchParams())
+}
+
+it.each([
+  ['counts those of a pod that began during the load', 1000, undefined, 1],
+  ['cannot count those of a pod that was silent before', -60_000, 'pod b did not respond', 0],
+] as const)('a load %s', async (_, offset, problem, duplicates) => {
+  const begun = { name: 'pod a', tasks: countsSince(Date.now()) }
+  const joined = { name: 'pod b', tasks: countsSince(Date.now() + offset) }
+  let readings = [begun]
+  const watch = await watchTasks(() => Promise.resolve(readings), [])
+  readings = [begun, joined]
+  const wait = { signal: AbortSignal.abort(), begins: undefined }
+  const agents = await watch!.ended(undefined, wait)
+  expect(agents.totals['duplicate_execution']).toBe(duplicates)
+  if (problem === undefined) expect(agents.problem).toBeUndefined()
+  else expect(agents.problem).toContain(problem)
+})

@@ -1,0 +1,67 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { History } from '../../../../src/admin/contract/api.ts'
+import { isPlainName, whatNext } from '../../src/next/what-next.ts'
+
+let experiments: string
+beforeAll(async () => {
+  experiments = await mkdtemp(join(tmpdir(), 'squall-next-'))
+})
+afterAll(() => rm(experiments, { recursive: true, force: true }))
+
+/** A minute of ten calls a second, of which one failed and two were ended by a fault. */
+const POINTS = {
+  calls: [null, 10],
+  real: [null, 1],
+  injected: [null, 2],
+  squall: [null, 0],
+  injected_elsewhere: [null, 0],
+}
+const LATENCIES = {
+  p50: [null, 0.1],
+  p95: [null, 0.2],
+  upstreamP50: [null, 0.1],
+  upstreamP95: [null, 0.2],
+}
+const OLDER: History = {
+  stepSeconds: 5,
+  at: [0, 60],
+  series: ['search', 'b*'].map((tool) => ({
+    tool,
+    ...POINTS,
+    ...LATENCIES,
+  })),
+}
+
+async function ranked(recent: History, target: string) {
+  const baselines = join(experiments, 'baselines.json')
+  const ranks = await whatNext({ target, experiments, recent, baselines, learns: true })
+  const { targets } = JSON.parse(await readFile(baselines, 'utf8')) as {
+    readonly targets: Readonly<Record<string, { readonly tools: unknown }>>
+  }
+  return { ranks, learned: targets[target]!.tools }
+}
+
+it('ranks by the tools of a sidecar, and learns them', async () => {
+  const search = { tool: 'search', calls: 40, errors: 2, p95: 0.1, bytes: 90, perTask: 1.5 }
+  const tools = [search, { ...search, tool: 'b*' }, { ...search, tool: String.raw`b\u{202e}` }]
+  const { ranks, learned } = await ranked({ ...OLDER, tools }, 'http://a/mcp')
+  expect(new Set(ranks.map(({ tool }) => tool))).toEqual(new Set(['search']))
+  expect(ranks[0]!.reasons).toEqual(['40 calls: weight 1.00', 'never tested: +1.00'])
+  expect(learned).toEqual([search])
+})
+
+it('ranks by the points of an older sidecar, which do not tell p95, sizes and tasks', async () => {
+  const { ranks, learned } = await ranked(OLDER, 'http://b/mcp')
+  expect(ranks[0]!.reasons).toEqual(['480 calls: weight 1.00', 'never tested: +1.00'])
+  expect(learned).toMatchObject([
+    { tool: 'search', calls: 480, errors: 60, p95: null, bytes: null },
+  ])
+})
+
+it('leaves out names that a plan cannot name exactly, and calls of other methods', () => {
+  const names = ['', 'a*', 'b\u202e', 'other', 'x'.repeat(500), 'fine']
+  expect(names.filter(isPlainName)).toEqual(['fine'])
+})

@@ -1,0 +1,102 @@
+// part: slow
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startProgram } from '../../../../test/support/program.ts'
+
+const SHIPPED = new URL('../../../../deploy/agents/', import.meta.url)
+const PLAN = `name: too-wide
+target: { url: http://127.0.0.1:15300/mcp, environment: staging }
+sidecar: { admin: http://127.0.0.1:15390, rulesFile: ./rules.yaml }
+steadyState: { errors: 1% }
+rules: [{ name: a, match: { tool: search }, faults: [reset] }]
+stages: [25%]
+load: { tools: [search] }
+abortOn: { errors: 5% }
+`
+
+let directory: string
+let policy: string
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'squall-policy-'))
+  policy = join(directory, 'squall-policy.yaml')
+  await writeFile(policy, await readFile(new URL('squall-policy.yaml', SHIPPED)))
+  await writeFile(join(directory, 'plan.yaml'), PLAN)
+})
+
+afterAll(() => rm(directory, { recursive: true }))
+
+const squall = (...args: readonly string[]) => startProgram(args, {}, { here: true })
+
+describe('squall policy', () => {
+  it('validates the shipped policy, and shows the place of an error', async () => {
+    expect(await squall('policy', 'validate', policy)).toMatchObject({ code: 0 })
+    const wrong = join(directory, 'wrong.yaml')
+    await writeFile(wrong, 'targets: [x]\nenvironments: [staging]\nfirstStages: 5%\n')
+    const { code, stdout } = await squall('policy', 'validate', wrong)
+    expect(code).toBe(1)
+    expect(stdout).toContain('wrong.yaml:3:1: firstStages: unknown key "firstStages"; did you mean')
+  })
+
+  it.each(['claude', 'cursor'])('prints its limits for %s', async (agent) => {
+    const { stdout } = await squall('policy', 'print', policy, '--for', agent)
+    for (const limit of ['staging or dev', '10%', '50%', '30m', 'delete_*', 'truncate']) {
+      expect(stdout).toContain(limit)
+    }
+  })
+})
+
+describe('squall experiment', () => {
+  it.each(['validate', 'run'])('%s rejects a plan outside the policy', async (command) => {
+    const plan = join(directory, 'plan.yaml')
+    const args = ['experiment', command, '--policy', policy, plan]
+    const { code, stdout, stderr } = await startProgram(args).finished()
+    expect(code).toBe(1)
+    const text = stdout + stderr
+    expect(text).toMatch(/plan\.yaml:6:10: POLICY: the first stage 25% is above firstStage: 10%/)
+    expect(text).toMatch(/plan\.yaml:5:9: POLICY: .* the fault "reset" of the rule "a"/)
+    expect(text).toMatch(/POLICY: the policy requires a limit in `slo`; add slo: /)
+  })
+
+  it('does not run without a policy that it was told to keep', async () => {
+    const missing = join(directory, 'none.yaml')
+    const plan = join(directory, 'plan.yaml')
+    const { code, stderr } = await squall('experiment', 'run', '--policy', missing, plan)
+    expect(code).toBe(2)
+    expect(stderr).toContain('none.yaml" cannot be read (ENOENT)')
+  })
+})
+
+describe('squall hook', () => {
+  const hook = async (input: string, file = policy) =>
+    startProgram(['hook', '--policy', file], {}, { input }).finished()
+
+  it('allows a call within the policy, and says nothing', async () => {
+    const event = { hook_event_name: 'PreToolUse', tool_input: { target: 'staging' } }
+    expect(await hook(JSON.stringify(event))).toMatchObject({ code: 0, stdout: '', stderr: '' })
+  })
+
+  it.each([
+    [{ tool_input: { namespace: 'shop-prod' } }, 'names production: it matches'],
+    [{ tool_input: '{"namespace":"prod"}' }, 'names production'],
+    [{ tool_input: {}, url: 'http://mcp.prod.svc' }, 'names production'],
+    [{ tool_input: { faults: ['reset'] } }, 'no numeric gate'],
+    [
+      { tool_input: { command: 'npx squall approve 3f9c1a07be' } },
+      'only a person at a terminal may',
+    ],
+    [{ tool_name: 'x' }, 'it has no tool_input'],
+  ])('refuses %j with exit code 2', async (event, wanted) => {
+    const { code, stdout, stderr } = await hook(JSON.stringify(event))
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toContain(wanted)
+  })
+
+  it('refuses what it cannot read', async () => {
+    expect(await hook('no json')).toMatchObject({ code: 2 })
+    expect(await hook(`{"tool_input":"${'x'.repeat(1024 * 1024)}"}`)).toMatchObject({ code: 2 })
+    expect(await hook('{"tool_input":{}}', join(directory, 'none.yaml'))).toMatchObject({ code: 2 })
+  })
+})

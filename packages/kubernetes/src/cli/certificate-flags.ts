@@ -1,0 +1,158 @@
+import type { ManagedOptions } from '../webhook/managed-certificate.ts'
+import type { PublishOptions } from '../webhook/published-ca.ts'
+import {
+  asGiven,
+  duration,
+  type Given,
+  group,
+  invalidCombination,
+  invalidValue,
+  isHost,
+  many,
+  missing,
+  one,
+  type Values,
+} from '#cli'
+import { parseObjectName } from './cluster-options.ts'
+
+const HOUR = 3_600_000
+const LIFETIME = { min: 1_000, max: 50 * 8_766 * HOUR }
+
+/** Declares the options of `squall webhook` about its certificate. */
+export const CERTIFICATE_FLAGS = group('The certificate, from a directory or issued by squall:', {
+  tlsDir: one(
+    'directory',
+    'directory with tls.crt and tls.key, which is watched; with --webhook-configuration also ca.crt, the CA to publish',
+    asGiven<Given>,
+  ),
+  tlsSecret: one(
+    'name',
+    'Secret in which squall keeps the CA and the serving certificate that it issues and renews',
+    asGiven<Given>,
+  ),
+  tlsHost: many(
+    'name',
+    'host name in the issued certificate, such as squall.chaos.svc; repeat it for more',
+    asGiven<readonly Given[]>,
+  ),
+  webhookConfiguration: one(
+    'name',
+    'MutatingWebhookConfiguration in which squall publishes the CA',
+    asGiven<Given>,
+  ),
+  validatingConfiguration: one(
+    'name',
+    'ValidatingWebhookConfiguration in which squall publishes the CA, too',
+    asGiven<Given>,
+  ),
+  caLifetime: duration('lifetime of the CA', LIFETIME, '87600h'),
+  certificateLifetime: duration('lifetime of a serving certificate', LIFETIME, '2160h'),
+  rotateBefore: duration('how long before its expiry a certificate is replaced', LIFETIME, '720h'),
+  certificateCheck: duration(
+    'how often to check the Secret and the webhook configurations',
+    { min: 10, max: 24 * HOUR },
+    '1m',
+  ),
+  caSettle: duration(
+    'how long to wait before a certificate of a new CA is used, so that API servers see the CA first',
+    { min: 0, max: HOUR },
+    '10s',
+  ),
+})
+
+type CertificateValues = Values<typeof CERTIFICATE_FLAGS>
+
+/** The source of the serving certificate. */
+export type WebhookTls =
+  | {
+      readonly kind: 'mounted'
+      readonly directory: string
+      readonly settleMs: number
+      readonly publish: PublishOptions | undefined
+    }
+  | ({ readonly kind: 'managed' } & Omit<ManagedOptions, 'namespace'>)
+
+/** Returns the certificate to use: one source with its options. Throws a `UsageError`. */
+export function webhookTlsOf(flags: CertificateValues): WebhookTls {
+  const { tlsDir, tlsSecret } = flags
+  if (tlsDir !== undefined && tlsSecret !== undefined) {
+    throw invalidCombination(
+      `${tlsDir.source} and ${tlsSecret.source} contradict each other`,
+      'leave one out',
+    )
+  }
+  if (tlsDir !== undefined) return mounted(flags, tlsDir)
+  if (tlsSecret !== undefined) return managed(flags, tlsSecret)
+  throw missing('no certificate', 'name a directory with --tls-dir, or a Secret with --tls-secret')
+}
+
+function mounted(flags: CertificateValues, directory: Given): WebhookTls {
+  const { webhookConfiguration: configuration, validatingConfiguration: validating } = flags
+  const [host] = flags.tlsHost
+  const useless = host ?? (configuration === undefined ? validating : undefined)
+  if (useless !== undefined) {
+    const without = useless === host ? '' : ' without --webhook-configuration'
+    throw invalidCombination(
+      `${useless.source} has no effect with ${directory.source}${without}`,
+      'leave it out',
+    )
+  }
+  const publish = configuration && {
+    configuration: parseObjectName(configuration),
+    validating: validating && parseObjectName(validating),
+    checkMs: flags.certificateCheck,
+    settleMs: flags.caSettle,
+  }
+  return { kind: 'mounted', directory: directory.text, settleMs: flags.caSettle, publish }
+}
+
+function managed(flags: CertificateValues, secret: Given): WebhookTls {
+  const [first, ...rest] = flags.tlsHost.map(hostName)
+  const { webhookConfiguration: configuration, validatingConfiguration: validating } = flags
+  if (first === undefined || configuration === undefined) {
+    const lacking = first === undefined ? '--tls-host' : '--webhook-configuration'
+    throw missing(`${secret.source} needs ${lacking}`, 'add it')
+  }
+  const { certificateLifetime: servingMs, rotateBefore: rotateBeforeMs, caLifetime: caMs } = flags
+  const { certificateCheck: checkMs, caSettle: settleMs } = flags
+  if (rotateBeforeMs >= servingMs) {
+    throw invalidCombination(
+      '--rotate-before is not shorter than --certificate-lifetime',
+      'choose about a third of it',
+    )
+  }
+  // A check may be a quarter of its interval late, and a new CA has to reach the API servers.
+  if (2 * checkMs + settleMs > rotateBeforeMs) {
+    throw invalidCombination(
+      '--rotate-before leaves no time for two certificate checks',
+      'make it longer, or --certificate-check and --ca-settle shorter',
+    )
+  }
+  if (caMs < 2 * servingMs) {
+    throw invalidCombination(
+      '--ca-lifetime is shorter than twice --certificate-lifetime',
+      'make it longer',
+    )
+  }
+  return {
+    kind: 'managed',
+    secret: parseObjectName(secret),
+    hosts: [first, ...rest],
+    configuration: parseObjectName(configuration),
+    validating: validating && parseObjectName(validating),
+    caMs,
+    servingMs,
+    rotateBeforeMs,
+    checkMs,
+    settleMs,
+  }
+}
+
+function hostName({ text, source }: Given): string {
+  if (isHost(text) && !text.endsWith('.')) return text
+  throw invalidValue(
+    { text, source },
+    'is not a host name',
+    'write a name such as squall.chaos.svc',
+  )
+}

@@ -1,0 +1,212 @@
+import { objectName } from '../injector/value-checks.ts'
+import type { KubeClient } from '../kube/kube-client.ts'
+import { isKubeError } from '../kube/kube-error.ts'
+import {
+  asText,
+  type Context,
+  type Environment,
+  type Given,
+  group,
+  invalidCombination,
+  invalidFile,
+  invalidValue,
+  one,
+  percent,
+  readTokenFlag,
+  readTokenOf,
+  readVersion,
+  rejectProduction,
+  toggle,
+  UsageError,
+  type Values,
+} from '#cli'
+import { metadataOf, NAMESPACES } from '../kube/resources.ts'
+import type { ProductionCheck } from '#rules'
+import { interruption } from '#base'
+
+/** Selects the cluster, and the pods in it. */
+export interface ClusterOptions {
+  readonly namespace: string | undefined
+  readonly kubeconfig: string | undefined
+  readonly context: string | undefined
+  readonly selector: string | undefined
+  readonly prefix: string
+  /** The read token of the sidecars, where they require one. */
+  readonly readToken: string | undefined
+  readonly env: Environment
+}
+
+/**
+ * Returns the value of --all-namespaces. Throws a `UsageError` where --namespace is given as well.
+ */
+export function isEveryNamespace(
+  { allNamespaces }: { readonly allNamespaces: boolean },
+  { names }: Context,
+): boolean {
+  if (!allNamespaces || !names('namespace')) return allNamespaces
+  throw invalidCombination(
+    '--all-namespaces and --namespace contradict each other',
+    'leave one of the two out',
+  )
+}
+
+const PREFIX = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?\/$/
+const MAX_SELECTOR = 2_000
+
+/** Returns the options about the cluster. */
+export function clusterOf(
+  {
+    namespace,
+    kubeconfig,
+    context,
+    selector,
+    annotationPrefix: prefix,
+    adminReadTokenFile,
+  }: Omit<Values<typeof CLUSTER_FLAGS>, 'selector'> & { readonly selector?: string | undefined },
+  { env }: Context,
+): ClusterOptions {
+  const readToken = readTokenOf(adminReadTokenFile, env)
+  return { namespace, kubeconfig, context, selector, prefix, readToken, env }
+}
+
+function parseSelector({ text, source }: Given): string {
+  if (text.length <= MAX_SELECTOR) return text
+  throw new UsageError('INVALID_VALUE', `${source} is too long`, 'select by fewer labels')
+}
+
+function parsePrefix(given: Given): string {
+  if (PREFIX.test(given.text)) return given.text
+  throw invalidValue(given, 'is not a prefix', 'write a domain and a slash, such as squall.dev/')
+}
+
+/** Parses the name of a Kubernetes object. Throws a `UsageError`. */
+export function parseObjectName(given: Given): string {
+  const fix = objectName(given.text)
+  if (fix === undefined) return given.text
+  throw invalidValue(given, 'is not a name', fix)
+}
+
+/** Parses the minor number of a version as clusters write it: `1.33`, `v1.33.2-gke.1`. */
+export function parseMinor(given: Given): number {
+  const match = /^v?1\.(\d{1,3})\+?(?:[.+-].{0,100})?$/.exec(given.text)
+  if (match !== null) return Number(match[1])
+  throw invalidValue(
+    given,
+    'is not a version of Kubernetes',
+    'write a version such as 1.33 or v1.33.2',
+  )
+}
+
+/** Connects to the cluster. Throws a `UsageError` for a kubeconfig that cannot be used. */
+export async function clientFor(
+  { kubeconfig, context, env }: Pick<ClusterOptions, 'kubeconfig' | 'context' | 'env'>,
+  patienceMs?: number,
+): Promise<KubeClient> {
+  const { connectKube } = await import('../kube/connect.ts')
+  try {
+    return connectKube({ kubeconfig, context, env, patienceMs, version: readVersion() })
+  } catch (error) {
+    if (!isKubeError(error, 'config')) throw error
+    const [wrong = '', ...fix] = (error as Error).message.split('; ')
+    throw invalidFile(wrong, fix.join('; ') || 'fix it')
+  }
+}
+
+/**
+ * Runs a command until the first Ctrl-C; the second ends the program. Requests that the API server
+ * did not serve are repeated for `patienceMs`.
+ */
+export async function withClient(
+  cluster: ClusterOptions,
+  act: (client: KubeClient, signal: AbortSignal) => Promise<number>,
+  patienceMs = 0,
+): Promise<number> {
+  const client = await clientFor(cluster, patienceMs)
+  const { signal, forget } = interruption(1, ['SIGINT', 'SIGTERM'])
+  try {
+    return await act(client, signal)
+  } finally {
+    forget()
+    await client.close()
+  }
+}
+
+/**
+ * Rejects a namespace that counts as production by its name or its label. Throws a `UsageError`.
+ * Without the right to read namespaces the name alone decides.
+ */
+export async function rejectProductionNamespace(
+  client: KubeClient,
+  namespace: string,
+  {
+    production,
+    environmentLabel,
+  }: { readonly production: ProductionCheck | undefined; readonly environmentLabel: string },
+  signal: AbortSignal,
+): Promise<void> {
+  if (production === undefined) return
+  rejectProduction(production, [{ where: 'the namespace', name: namespace }])
+  const name = (await namespaceLabels(client, namespace, signal))?.[environmentLabel]
+  const where = `the label ${environmentLabel} of the namespace ${namespace},`
+  rejectProduction({ ...production, names: [] }, [{ where, name }])
+}
+
+/** Returns the labels of a namespace; undefined where they cannot be read. */
+export async function namespaceLabels(
+  client: KubeClient,
+  namespace: string,
+  signal: AbortSignal,
+): Promise<Readonly<Record<string, string>> | undefined> {
+  try {
+    const object = await client.get({ kind: NAMESPACES, name: namespace }, { signal })
+    return metadataOf(object).labels
+  } catch (error) {
+    if (isKubeError(error, 'forbidden', 'not_found')) return undefined
+    throw error
+  }
+}
+
+/** Declares the option for the prefix of the injector's annotations. */
+export function annotationPrefixFlag(title: string) {
+  return group(title, {
+    annotationPrefix: one('prefix', "prefix of the injector's annotations", parsePrefix, {
+      default: 'squall.dev/',
+    }),
+  })
+}
+
+const CLUSTER = 'The cluster:'
+
+/** The options of the commands that use the API server. */
+export const CLUSTER_FLAGS = {
+  ...group(CLUSTER, {
+    namespace: one('name', 'namespace to work in (default: that of the context)', parseObjectName, {
+      short: 'n',
+    }),
+    kubeconfig: one(
+      'file',
+      'kubeconfig to use (default: those of KUBECONFIG, or ~/.kube/config, or the service account of the pod)',
+      asText,
+    ),
+    context: one('name', 'context of the kubeconfig (default: the current one)', asText),
+    selector: one(
+      'labels',
+      'only pods with these labels, as in app=shop,tier!=test',
+      parseSelector,
+      { short: 'l' },
+    ),
+  }),
+  ...annotationPrefixFlag(CLUSTER),
+  ...readTokenFlag(CLUSTER),
+}
+
+/** The option of the commands that list pods by the label of the injector. */
+export const UNLABELLED_FLAG = group(CLUSTER, {
+  unlabelled: toggle('list all pods, also sidecars without the label squall.dev/sidecar'),
+})
+
+/** The options of the commands that wait for pods. */
+export const QUORUM_FLAGS = group('Waiting and output:', {
+  min: percent('percentage of the pods that has to confirm', { min: 1, max: 100 }, '100%'),
+  all: toggle('list each pod, also where there are more than 40'),
+})

@@ -1,0 +1,189 @@
+import { isRecord, oneLine, quoted } from '#base'
+import { StatusError } from '../injector/injection-status.ts'
+import { injectPod } from '../injector/inject-pod.ts'
+import { parsePod } from '../injector/parse-pod.ts'
+import { uninjectPod } from '../injector/uninject-pod.ts'
+import {
+  changeManifests,
+  type ManifestFile,
+  type ManifestFormat,
+  readFile,
+} from '../manifests/change-manifests.ts'
+import { manifestFacts } from '../manifests/manifest-facts.ts'
+import { ManifestError } from '../manifests/manifest.ts'
+import { podOf, type PodTemplate } from '../manifests/pod-templates.ts'
+import { invalidFile, readText } from '#cli'
+import { readInjectorSettings } from './injector-settings.ts'
+
+/** The options of `squall inject`. */
+export interface InjectRequest {
+  readonly files: readonly string[]
+  readonly format: ManifestFormat
+  readonly namespace: string
+  readonly namespaceLabels: Texts
+  readonly namespaceAnnotations: Texts
+  /** Kubernetes 1.`minor`. */
+  readonly minor: number | undefined
+  /** Added to each pod template; keys may omit the prefix. */
+  readonly annotations: Texts
+  readonly image: string | undefined
+  readonly settingsFile: string | undefined
+}
+
+type Texts = Readonly<Record<string, string>>
+
+/** The options of `squall uninject`. */
+export interface UninjectRequest extends Pick<InjectRequest, 'files' | 'format'> {
+  readonly prefix: string
+}
+
+/** Injects the sidecar into manifests as the webhook does into pods; returns the exit code. */
+export async function injectCommand(
+  request: InjectRequest,
+  out: Outputs = STANDARD,
+): Promise<number> {
+  const settings = await readInjectorSettings(request.settingsFile, request.image)
+  const files = await readManifests(request.files)
+  const objects = files.flatMap((file) => file.documents.flatMap((document) => document.objects))
+  const facts = manifestFacts(
+    objects,
+    { labels: request.namespaceLabels, annotations: request.namespaceAnnotations },
+    request.namespace,
+  )
+  const notes = objects.some((each) => podOf(each) !== undefined) ? [] : ['nothing here makes pods']
+  return changePods(files, request.format, out, notes, (template, note) => {
+    const namespace = template.namespace ?? request.namespace
+    const parsed = parsePod(withAnnotations(template, request.annotations, settings.prefix))
+    if (!parsed.ok) return `(invalid_pod): ${parsed.message}`
+    const injection = injectPod(parsed.pod, {
+      namespace: facts.namespace(namespace),
+      services: facts.services(namespace),
+      cluster: request.minor === undefined ? undefined : { minor: request.minor },
+      settings,
+      owner: template.owner,
+      workload: template.workload,
+    })
+    if (injection.kind !== 'injected') {
+      const reason = `(${injection.reason}): ${injection.message}`
+      if (injection.kind === 'denied') return reason
+      note(`left as it is ${reason}`)
+      return template.value
+    }
+    note(`injected, mode ${injection.mode} (${injection.why})`)
+    for (const warning of injection.warnings) note(`warning: ${warning}`)
+    return injection.pod
+  })
+}
+
+/** Removes the sidecar from manifests; returns the exit code. */
+export async function uninjectCommand(
+  request: UninjectRequest,
+  out: Outputs = STANDARD,
+): Promise<number> {
+  const files = await readManifests(request.files)
+  return changePods(files, request.format, out, [], (template, note) => {
+    const parsed = parsePod(template.value)
+    if (!parsed.ok) return `(invalid_pod): ${parsed.message}`
+    try {
+      const pod = uninjectPod(parsed.pod, request.prefix)
+      note(pod === parsed.pod ? 'left as it is: nothing was injected' : 'as it was before')
+      return pod
+    } catch (error) {
+      if (!(error instanceof StatusError)) throw error
+      return `(invalid_status): ${error.message}`
+    }
+  })
+}
+
+/**
+ * Writes the notes about each pod and, unless a pod was denied, the changed manifests; returns the
+ * exit code. `change` returns the pod, or the reason to deny it.
+ */
+async function changePods(
+  files: readonly ManifestFile[],
+  format: ManifestFormat,
+  out: Outputs,
+  notes: string[],
+  change: (template: PodTemplate, note: (line: string) => void) => unknown,
+): Promise<number> {
+  let isDenied = false
+  const text = changeManifests(
+    files,
+    (template) => {
+      const note = (line: string): void => void notes.push(oneLine(`${template.label}: ${line}`))
+      const changed = change(template, note)
+      if (typeof changed !== 'string') return changed
+      isDenied = true
+      note(`denied ${changed}`)
+      return template.value
+    },
+    format,
+  )
+  if (isDenied) notes.push('nothing is written, since something was denied')
+  await out.note(notes.map((line) => `${line}\n`).join(''))
+  if (isDenied) return 1
+  await out.write(text)
+  return 0
+}
+
+/**
+ * Returns the pod with the annotations of the command line, which replace those of the manifest.
+ */
+function withAnnotations(
+  { value }: PodTemplate,
+  given: Readonly<Record<string, string>>,
+  prefix: string,
+): unknown {
+  const entries = Object.entries(given)
+  if (entries.length === 0 || !isRecord(value)) return value
+  const metadata = isRecord(value['metadata']) ? value['metadata'] : {}
+  const annotations = isRecord(metadata['annotations']) ? metadata['annotations'] : {}
+  const added = entries.map(([key, text]) => [key.includes('/') ? key : `${prefix}${key}`, text])
+  return {
+    ...value,
+    metadata: { ...metadata, annotations: { ...annotations, ...Object.fromEntries(added) } },
+  }
+}
+
+/** Takes the result and the notes about it. */
+interface Outputs {
+  /** Resolves when the text is written: the process ends soon after, and a pipe may be slow. */
+  readonly write: (text: string) => Promise<void>
+  readonly note: (text: string) => Promise<void>
+}
+
+const STANDARD: Outputs = {
+  write: (text) => written(process.stdout, text),
+  note: (text) => written(process.stderr, text),
+}
+
+function written(stream: NodeJS.WriteStream, text: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const failed = (error: NodeJS.ErrnoException): void => {
+      // The reader closed the pipe, as `head` does.
+      if (error.code === 'EPIPE') resolve()
+      else reject(error)
+    }
+    stream.once('error', failed)
+    stream.write(text, (error) => {
+      if (error === null || error === undefined) resolve()
+      else failed(error)
+    })
+  })
+}
+
+const MAX_MANIFEST = 16 * 2 ** 20
+
+async function readManifests(paths: readonly string[]): Promise<readonly ManifestFile[]> {
+  const files: ManifestFile[] = []
+  for (const path of paths) {
+    const text = await readText(path, MAX_MANIFEST, quoted(path))
+    try {
+      files.push(readFile({ file: path === '-' ? 'standard input' : path, text }))
+    } catch (error) {
+      if (!(error instanceof ManifestError)) throw error
+      throw invalidFile(error.message, 'fix the manifest')
+    }
+  }
+  return files
+}

@@ -1,0 +1,171 @@
+import { asStarted } from '#base'
+import type { AwaitedPod } from '../kube/apply-rules.ts'
+import { countedPods, isEnough, type PodProgress } from '../kube/await-rules.ts'
+import type { KubeClient } from '../kube/kube-client.ts'
+import { KubeError } from '../kube/kube-error.ts'
+import type { StopChange, ConfigMapRef } from '../kube/stop-sidecars.ts'
+import { podLines } from '../kube/progress-output.ts'
+import type { NamespaceCheck } from '../kube/production-namespaces.ts'
+import type { ProductionCheck } from '#rules'
+import type { ClusterOptions } from './cluster-options.ts'
+
+/** The options of `squall stop` and `squall resume`. */
+export interface StopRequest {
+  readonly action: 'stop' | 'resume'
+  readonly cluster: ClusterOptions
+  readonly allNamespaces: boolean
+  readonly configMap: string
+  /** Resumes despite the claim of an experiment. */
+  readonly force: boolean
+  readonly timeoutMs: number
+  readonly unlabelled: boolean
+  /** The percentage of pods that has to confirm. */
+  readonly min: number
+  /** Lists each pod, however many there are. */
+  readonly all: boolean
+  readonly dryRun: boolean
+  readonly json: boolean
+  /** Undefined where no namespace is rejected. */
+  readonly production: ProductionCheck | undefined
+  /** Selects the namespaces of production; undefined for all namespaces. */
+  readonly onlyProduction: NamespaceCheck | undefined
+  readonly environmentLabel: string
+}
+
+/** A run of `squall stop` or `squall resume`, and its results so far. */
+export interface StopRun {
+  readonly client: KubeClient
+  readonly request: StopRequest
+  readonly signal: AbortSignal
+  /** Ends the run: Ctrl-C, or the end of its time. */
+  readonly limit: AbortSignal
+  /** Undefined for all namespaces. */
+  readonly namespace: string | undefined
+  readonly warnings: readonly string[]
+  readonly warn: (text: string) => undefined
+  /** True when some pods, or namespaces of production, are not known. */
+  isIncomplete: boolean
+  /** When the command's time is over, by `performance.now()`. */
+  readonly until: number
+  /** With `--production`, whether the pods of a namespace are stopped, by its name. */
+  readonly isStopped: Map<string, boolean>
+  readonly changes: Map<
+    string,
+    { readonly ref: ConfigMapRef; readonly change: StopChange | KubeError }
+  >
+  /** The pods that have to confirm. */
+  readonly progress: Map<AwaitedPod, PodProgress>
+  /** The pods whose kubelet was asked to read their ConfigMap. */
+  readonly touched: Set<string>
+}
+
+/** Returns true when a ConfigMap was not changed, or too few sidecars confirmed. */
+export function hasFailed(run: StopRun): boolean {
+  const { progress, signal, isIncomplete, request } = run
+  return signal.aborted || isIncomplete || unwritten(run) > 0 || !isEnough(progress, request.min)
+}
+
+function unwritten({ changes }: StopRun): number {
+  const all = [...changes.values()]
+  return all.filter(({ change }) => change instanceof KubeError || change === 'left').length
+}
+
+/** Describes a run to people. */
+export function stopText(run: StopRun): string {
+  const { request, namespace, changes, progress } = run
+  const { dryRun } = request
+  const wanted = request.action === 'stop' ? 'stopped' : 'resumed'
+  const lines = [...changes.values()].map(({ ref, change }) => {
+    const would = dryRun && change === wanted ? 'would be ' : ''
+    const text = change instanceof KubeError ? change.message : `${would}${TEXTS[change]}`
+    return `configmap ${ref.name} in ${ref.namespace}: ${text}\n`
+  })
+  const failed = unwritten(run)
+  if (failed > 0) lines.unshift(notDone(request, failed, changes.size))
+  const open = [...progress].filter(([, { state }]) => state !== 'gone' && state !== wanted)
+  const counted = countedPods(progress)
+  const count = counted.filter(({ state }) => state === wanted).length
+  const skipped = open.filter(([, { state }]) => state === 'skipped').length
+  const rest = skipped === 0 ? '' : `, ${skipped} not waited for`
+  lines.push(
+    dryRun ? DRY_RUN : `${wanted}: confirmed by ${count} of ${counted.length} pods${rest}\n`,
+    run.signal.aborted ? INTERRUPTED : '',
+    podLines(
+      open.map(([{ pod }, each]) => [`${pod.namespace}/${pod.name}`, each]),
+      request.all,
+    ),
+  )
+  if (request.onlyProduction !== undefined && changes.size === 0) {
+    return run.isIncomplete ? UNKNOWN_PRODUCTION : NO_PRODUCTION
+  }
+  if (run.isIncomplete && changes.size === 0) lines.unshift(NOTHING_DONE[request.action])
+  const where = namespace === undefined ? '-A' : `-n ${namespace}`
+  if (request.action === 'stop' && !dryRun && failed < changes.size) {
+    if (namespace === undefined && request.onlyProduction === undefined) lines.push(UNCOVERED)
+    lines.push(
+      request.onlyProduction === undefined
+        ? asStarted(`until: squall resume ${where}${selectorText(request)}\n`)
+        : asStarted(UNTIL_NO_PRODUCTION),
+    )
+  }
+  return lines.join('')
+}
+
+/** Describes a run to programs. */
+export function stopJson(run: StopRun): string {
+  const { request, namespace, changes, progress, warnings } = run
+  const report = {
+    ok: !hasFailed(run),
+    action: request.action,
+    dryRun: request.dryRun,
+    interrupted: run.signal.aborted,
+    namespace: namespace ?? null,
+    selector: request.cluster.selector ?? null,
+    configMaps: [...changes.values()].map(({ ref, change }) => ({
+      ...ref,
+      ...(change instanceof KubeError ? { change: 'failed', trouble: change.message } : { change }),
+    })),
+    pods: [...progress].map(([{ pod }, each]) => ({
+      namespace: pod.namespace,
+      name: pod.name,
+      ...each,
+    })),
+    warnings,
+  }
+  return `${JSON.stringify(report, null, 2)}\n`
+}
+
+const TEXTS: Readonly<Record<StopChange, string>> = {
+  stopped: 'stopped',
+  resumed: 'resumed',
+  unchanged: 'unchanged',
+  others: 'still stops pods, by another squall stop',
+  left: 'not changed',
+}
+
+const DRY_RUN = 'nothing was changed: --dry-run\n'
+const INTERRUPTED = 'interrupted: sidecars follow the changes so far; nothing more is changed\n'
+
+const NO_PRODUCTION = 'no sidecar runs in a production namespace\n'
+const UNKNOWN_PRODUCTION = 'nothing was stopped: the production namespaces are not known\n'
+const UNTIL_NO_PRODUCTION =
+  'until: squall resume, which is rejected while the namespace is production\n'
+
+const NOTHING_DONE = {
+  stop: 'NOT stopped: pods with a sidecar are not known; run the command again\n',
+  resume: 'not resumed: pods with a sidecar are not known; run the command again\n',
+} as const
+
+const UNCOVERED =
+  'not covered: namespaces that have no sidecar now, and ConfigMaps that no sidecar reads now\n'
+
+function selectorText({ cluster: { selector } }: StopRequest): string {
+  return selector === undefined ? '' : ` -l '${selector}'`
+}
+
+function notDone({ action }: StopRequest, failed: number, all: number): string {
+  const of = all === 1 ? 'the ConfigMap was' : `${failed} of ${all} ConfigMaps were`
+  return action === 'stop'
+    ? `NOT stopped: ${of} not written, and sidecars that read ${all === 1 ? 'it' : 'them'} go on; run the command again\n`
+    : `not resumed: ${of} not written; run the command again\n`
+}

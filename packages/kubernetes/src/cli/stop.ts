@@ -1,0 +1,378 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { touchPods } from '../kube/apply-rules.ts'
+import { detachFromPod, labelAttached } from '../kube/attach-pod.ts'
+import { recordEvent, userName } from '../kube/audit.ts'
+import { awaitPods, endingAt, type PodProgress } from '../kube/await-rules.ts'
+import { claimText, runningClaim } from '../kube/claimed-rules.ts'
+import { gitOpsWarning } from '../kube/config-map-rules.ts'
+import { inParallel } from '../kube/in-parallel.ts'
+import { type InjectedPod, listInjectedPods } from '../kube/injected-pod.ts'
+import { findArmedProduction, type NamespaceCheck } from '../kube/production-namespaces.ts'
+import { asKubeError, isKubeError, KubeError } from '../kube/kube-error.ts'
+import {
+  beginStop,
+  liftStop,
+  refKey,
+  type StopChange,
+  stopCheck,
+  type ConfigMapRef,
+  stopConfigMaps,
+  writeStop,
+} from '../kube/stop-sidecars.ts'
+import type { ApplyOutput } from './apply.ts'
+import { rejectProductionNamespace, withClient } from './cluster-options.ts'
+import { INTERRUPTED } from '#cli'
+import { progressOutput } from '../kube/progress-output.ts'
+import { hasFailed, stopJson, type StopRequest, type StopRun, stopText } from './stop-output.ts'
+
+const MAX_POLL_MS = 500
+/** The time for the name of the user before the first write. */
+const NAME_MS = 500
+/** The pause before writes that failed are repeated. */
+const REPEAT_MS = 1_000
+
+/** Says when a stop was written, and by whom. */
+interface Writer {
+  readonly at: Date
+  readonly by: string | undefined
+}
+
+/** Runs `squall stop` or `squall resume`; returns the exit code. */
+export function stopCommand(
+  request: StopRequest,
+  output: ApplyOutput = { out: process.stdout, err: process.stderr },
+): Promise<number> {
+  const { cluster, allNamespaces, json, timeoutMs } = request
+  return withClient(
+    cluster,
+    async (client, signal) => {
+      const warnings: string[] = []
+      const until = performance.now() + timeoutMs
+      const run: StopRun = {
+        client,
+        request,
+        signal,
+        limit: endingAt(until, signal),
+        namespace: allNamespaces ? undefined : (cluster.namespace ?? client.namespace),
+        warnings,
+        warn: (text) => {
+          warnings.push(text)
+          if (!json) output.err.write(`warning: ${text}\n`)
+        },
+        isIncomplete: false,
+        until,
+        isStopped: new Map(),
+        changes: new Map(),
+        progress: new Map(),
+        touched: new Set(),
+      }
+      await act(run, output).catch((error: unknown) => {
+        if (!run.limit.aborted) throw error
+        if (signal.aborted) return
+        const unknown = run.progress.size === 0 ? ': pods with a sidecar are not known' : ''
+        incomplete(run, `not done after ${timeoutMs / 1000} s${unknown}`)
+      })
+      output.out.write(json ? stopJson(run) : stopText(run))
+      return signal.aborted ? INTERRUPTED : hasFailed(run) ? 1 : 0
+    },
+    timeoutMs,
+  )
+}
+
+function incomplete(run: StopRun, text: string): undefined {
+  run.isIncomplete = true
+  run.warn(text)
+}
+
+async function act(run: StopRun, output: ApplyOutput): Promise<void> {
+  const { client, request, limit, namespace, warn } = run
+  const { action, onlyProduction, configMap } = request
+  const at = new Date()
+  const name = userName(client, { signal: limit }).catch(() => undefined)
+  if (namespace !== undefined && action === 'stop' && onlyProduction === undefined) {
+    // Before anything is asked: this ConfigMap alone may be all that an ailing API server stores.
+    const early = await Promise.race([name, sleep(NAME_MS, undefined, { ref: false })])
+    await change(run, [{ namespace, name: configMap }], { at, by: early })
+  }
+  const writer = { at, by: await name }
+  // The list has no pods of other namespaces than production; their ConfigMaps stay unchanged.
+  const within = onlyProduction === undefined ? namespace : undefined
+  const changeFor = (pods: readonly InjectedPod[]): Promise<void> =>
+    change(run, stopConfigMaps(pods, within, configMap), writer)
+  const list = (): Promise<readonly InjectedPod[] | undefined> =>
+    listPods(run, action === 'stop' ? changeFor : undefined)
+  const first = await list().catch((error: unknown) =>
+    incomplete(run, `pods with a sidecar are not known: ${asKubeError(error).message}`),
+  )
+  await rejectProductions(run, first ?? [])
+  await changeFor(first ?? [])
+  if (first === undefined || limit.aborted) return
+  begin(run, first)
+  // The pods are touched early, so that the kubelet begins. Pods created meanwhile may read other
+  // ConfigMaps.
+  const again = list().catch((error: unknown) =>
+    warn(`pods created meanwhile are not known: ${asKubeError(error).message}`),
+  )
+  const [pods] = await Promise.all([again, touch(run, first, at)])
+  await changeFor(pods ?? first)
+  begin(run, pods ?? first)
+  if (request.dryRun) return
+  await Promise.all([touch(run, pods ?? first, at), record(run, writer.by)])
+  await Promise.all([confirm(run, output), detachAll(run, writer.by), repeatWrites(run, writer)])
+  // Pods whose ConfigMap was written late.
+  await confirm(run, output)
+}
+
+/** Takes the pods that have to confirm. */
+function begin(run: StopRun, pods: readonly InjectedPod[]): void {
+  run.progress.clear()
+  for (const pod of pods.filter((each) => isConcerned(run, each))) {
+    run.progress.set({ pod, digest: undefined, isReached: true }, firstProgress(run, pod))
+  }
+}
+
+function firstProgress(run: StopRun, pod: InjectedPod): PodProgress {
+  const { dryRun, action } = run.request
+  const would = `would be ${action === 'stop' ? 'stopped' : 'resumed'}`
+  if (isAttached(pod)) {
+    if (action === 'resume') return { state: 'skipped', detail: 'attached: it reads no stop key' }
+    if (dryRun) return { state: 'skipped', detail: would }
+    return { state: 'unconfirmed', detail: 'attached: it has not ended' }
+  }
+  const progress = beginStop(pod)
+  if (progress.state === 'waiting' && changeOf(run, pod) instanceof KubeError) {
+    return { state: 'unconfirmed', detail: 'its ConfigMap was not changed' }
+  }
+  if (!dryRun || progress.state !== 'waiting') return progress
+  return { state: 'skipped', detail: would }
+}
+
+function isAttached({ mode }: InjectedPod): boolean {
+  return mode === 'attached'
+}
+
+/** Has the kubelet deliver what was written, once for each pod. */
+async function touch(run: StopRun, pods: readonly InjectedPod[], at: Date): Promise<void> {
+  const { client, request, limit, warn, touched } = run
+  if (request.dryRun) return
+  const open = pods.filter((pod) => needsTouch(run, pod) && !touched.has(refKey(pod)))
+  for (const pod of open) touched.add(refKey(pod))
+  const [trouble] = await touchPods(client, open, request.cluster.prefix, at, { signal: limit })
+  if (trouble === undefined) return
+  warn(`pods cannot be annotated, so the kubelet may take up to two minutes: ${trouble.message}`)
+}
+
+async function confirm(
+  { client, request, signal, progress, until }: StopRun,
+  { err }: ApplyOutput,
+): Promise<void> {
+  const shown = request.json ? undefined : progressOutput(err, request.all)
+  try {
+    await awaitPods(
+      client,
+      progress,
+      stopCheck(request.action === 'stop' ? 'stopped' : 'resumed'),
+      {
+        until,
+        maxPollMs: MAX_POLL_MS,
+        signal,
+        min: request.min,
+        readToken: request.cluster.readToken,
+        onProgress: (now) => shown?.show(now),
+      },
+    )
+  } finally {
+    shown?.end()
+  }
+}
+
+/** Ends attached sidecars, as squall detach does: they read no stop key. */
+async function detachAll(run: StopRun, by = 'an unknown user'): Promise<void> {
+  const { client, request, limit, progress, until } = run
+  const { readToken, prefix } = request.cluster
+  const attached = [...progress.keys()].filter(({ pod }) => isAttached(pod))
+  if (request.action === 'resume') return
+  await inParallel(attached, async (each) => {
+    const { namespace, name, uid } = each.pod
+    const options = { timeoutMs: until - performance.now(), signal: limit, readToken }
+    try {
+      await detachFromPod(client, { namespace, name }, options)
+      progress.set(each, { state: 'stopped', detail: 'detached' })
+      await labelAttached(client, { namespace, name }, prefix, null, limit)
+      const event = { reason: 'SquallDetached', message: `a sidecar was detached by ${by}` }
+      await recordEvent(client, { kind: 'Pod', namespace, name, uid }, event, { signal: limit })
+    } catch (error) {
+      if (!limit.aborted) {
+        progress.set(each, { state: 'unconfirmed', detail: asKubeError(error).message })
+      }
+    }
+  })
+}
+
+/** Repeats writes that failed until the time is over, and has their pods confirm. */
+async function repeatWrites(run: StopRun, writer: Writer): Promise<void> {
+  const { changes, limit, progress } = run
+  for (;;) {
+    const failed = [...changes.values()].filter(({ change: done }) => mayRepeat(done))
+    if (failed.length === 0 || limit.aborted) return
+    await sleep(REPEAT_MS, undefined, { signal: limit }).catch(() => undefined)
+    await change(
+      run,
+      failed.map(({ ref }) => ref),
+      writer,
+    )
+    const late = [...progress].filter(([{ pod }, { state }]) => {
+      return state === 'unconfirmed' && !isAttached(pod)
+    })
+    for (const [each] of late) progress.set(each, firstProgress(run, each.pod))
+    const pods = late.map(([{ pod }]) => pod)
+    await touch(run, pods, writer.at)
+  }
+}
+
+/** Lists the pods to stop or resume; undefined without the right to list pods. */
+async function listPods(
+  run: StopRun,
+  onPage: (pods: readonly InjectedPod[]) => Promise<void> = async () => {},
+): Promise<readonly InjectedPod[] | undefined> {
+  const { client, request, namespace, limit, warn } = run
+  const { cluster, unlabelled, allNamespaces, onlyProduction } = request
+  const isConcernedPod = ({ sidecar, namespace: name }: InjectedPod): boolean =>
+    sidecar !== 'absent' && run.isStopped.get(name) !== false
+  try {
+    const scope = { ...cluster, namespace, unlabelled }
+    const pods = await listInjectedPods(client, scope, { signal: limit }, async (page) => {
+      if (onlyProduction !== undefined) await findProductions(run, onlyProduction, page)
+      await onPage(page.filter(isConcernedPod))
+    })
+    return pods.filter(isConcernedPod)
+  } catch (error) {
+    const needsList = allNamespaces || onlyProduction !== undefined
+    if (needsList || !isKubeError(error, 'forbidden')) throw error
+    warn(`pods with a sidecar are not known: ${error.message}`)
+    return undefined
+  }
+}
+
+/** Finds out which namespaces of pods are production. */
+async function findProductions(
+  run: StopRun,
+  check: NamespaceCheck,
+  pods: readonly InjectedPod[],
+): Promise<void> {
+  const { client, request, limit, isStopped } = run
+  const open = pods.filter(({ namespace }) => !isStopped.has(namespace))
+  const counts = new Map(open.map(({ namespace }) => [namespace, 1]))
+  const options = { ...check, prefix: request.cluster.prefix }
+  const { found, trouble } = await findArmedProduction(client, counts, options, { signal: limit })
+  if (trouble !== undefined && !run.isIncomplete) incomplete(run, trouble)
+  for (const namespace of counts.keys()) isStopped.set(namespace, false)
+  for (const { namespace, isAllowed } of found) isStopped.set(namespace, !isAllowed)
+}
+
+/** Rejects to resume in production, where rules must not be armed. */
+async function rejectProductions(
+  { client, request, namespace, limit }: StopRun,
+  pods: readonly InjectedPod[],
+): Promise<void> {
+  if (request.production === undefined) return
+  const namespaces = namespace === undefined ? pods.map((pod) => pod.namespace) : [namespace]
+  for (const name of new Set(namespaces)) {
+    await rejectProductionNamespace(client, name, request, limit)
+  }
+}
+
+/** Changes the ConfigMaps that were not changed yet. */
+async function change(
+  { client, request, limit, changes, warn }: StopRun,
+  refs: readonly ConfigMapRef[],
+  { at, by }: Writer,
+): Promise<void> {
+  const { selector, prefix } = request.cluster
+  const annotations = by === undefined ? {} : { [`${prefix}applied-by`]: by }
+  const { dryRun, onlyProduction } = request
+  await inParallel(refs, async (ref) => {
+    const before = changes.get(refKey(ref))
+    if (before !== undefined && !mayRepeat(before.change)) return
+    const stop = { selector, at: at.toISOString(), by }
+    if (limit.aborted) {
+      if (before === undefined) changes.set(refKey(ref), { ref, change: 'left' })
+      return
+    }
+    // Without the signal: the outcome has to be known after Ctrl-C.
+    const done = await (
+      request.action === 'stop'
+        ? writeStop(client, ref, stop, annotations, {
+            dryRun,
+            keepStopped: onlyProduction !== undefined,
+            onWritten: (kept) => {
+              const undone = gitOpsWarning(kept, 'the key squall-stop')
+              if (undone !== undefined) warn(undone)
+            },
+          })
+        : liftStop(client, ref, selector, annotations, {
+            dryRun,
+            check: (found) => {
+              const claim = request.force ? undefined : runningClaim(found, prefix, client.now())
+              if (claim === undefined) return undefined
+              return new KubeError('not_permitted', `${claimText(claim)}; wait, or use --force`)
+            },
+          })
+    ).catch(asKubeError)
+    changes.set(refKey(ref), { ref, change: done })
+  })
+}
+
+const HOPELESS: ReadonlySet<string> = new Set([
+  'forbidden',
+  'unauthorized',
+  'invalid',
+  'too_large',
+  'not_permitted',
+])
+
+/** Returns whether a write failed, and may succeed later. */
+function mayRepeat(done: StopChange | KubeError): boolean {
+  return done instanceof KubeError && !HOPELESS.has(done.code)
+}
+
+/** Returns false for pods that another stop keeps stopped after a resume. */
+function isConcerned(run: StopRun, pod: InjectedPod): boolean {
+  return run.request.action === 'stop' || changeOf(run, pod) !== 'others'
+}
+
+/**
+ * Returns false for pods whose ConfigMap was not written, or had its stop by an earlier `squall
+ * stop --production`.
+ */
+function needsTouch(run: StopRun, pod: InjectedPod): boolean {
+  const done = changeOf(run, pod)
+  if (pod.sidecar !== 'running' || done === undefined || done instanceof KubeError) return false
+  return isConcerned(run, pod) && (run.request.onlyProduction === undefined || done !== 'unchanged')
+}
+
+function changeOf(
+  { changes }: StopRun,
+  { namespace, rules }: InjectedPod,
+): StopChange | KubeError | undefined {
+  return rules && changes.get(refKey({ namespace, name: rules.configMap }))?.change
+}
+
+async function record(
+  { client, request, limit, changes, warn }: StopRun,
+  by?: string,
+): Promise<void> {
+  const { selector } = request.cluster
+  const which = selector === undefined ? 'all pods' : `pods with ${selector}`
+  const reason = request.action === 'stop' ? 'SquallStopped' : 'SquallResumed'
+  const command = request.onlyProduction === undefined ? request.action : 'stop --production'
+  const message = `squall ${command} for ${which} by ${by ?? 'an unknown user'}`
+  const done = [...changes.values()].filter(
+    (each) => each.change === 'stopped' || each.change === 'resumed',
+  )
+  const troubles = await inParallel(done, ({ ref }) =>
+    recordEvent(client, { kind: 'ConfigMap', ...ref }, { reason, message }, { signal: limit }),
+  )
+  const trouble = troubles.find((each) => each !== undefined)
+  if (trouble !== undefined) warn(`no event was recorded: ${trouble.message}`)
+}

@@ -1,0 +1,109 @@
+import { MAX_DURATION_MS } from '#base'
+import { STOP_KEY } from '#rules'
+import {
+  asText,
+  defineCommand,
+  duration,
+  environmentLabelFlag,
+  type Given,
+  group,
+  invalidValue,
+  one,
+  productionFlags,
+  productionOf,
+  toggle,
+} from '#cli'
+import {
+  CLUSTER_FLAGS,
+  clusterOf,
+  parseObjectName,
+  QUORUM_FLAGS,
+  UNLABELLED_FLAG,
+} from '../cli/cluster-options.ts'
+
+const KEY = /^(?!\.\.)[-_A-Za-z0-9.]{1,253}$/
+
+/** Declares the option for a rules file that is required. */
+export function rulesFileFlag(help: string) {
+  const required = 'name a rules file with -f, or - for standard input'
+  return group('The rules:', { filename: one('file', help, asText, { short: 'f', required }) })
+}
+
+export const APPLY = defineCommand({
+  name: 'apply',
+  examples: ['apply -f rules.yaml -n shop', 'apply -f rules.yaml -n shop --for 15m'],
+  page: 'docs/guides/apply.md',
+  description: 'write a rules file for the sidecars of a namespace, and wait until each has it',
+  flags: {
+    ...rulesFileFlag('rules file to apply; - is standard input'),
+    ...group('The rules:', {
+      configmap: one(
+        'name',
+        'ConfigMap that the sidecars read; created if missing',
+        parseObjectName,
+        { default: 'squall-rules' },
+      ),
+      key: one('key', 'key to write; other keys stay unchanged', parseKey, {
+        default: 'rules.yaml',
+      }),
+      for: duration('ends all rules after this time, in every pod; their times begin again now', {
+        min: 1_000,
+        max: MAX_DURATION_MS,
+      }),
+      force: toggle(
+        'replace rules that an experiment has claimed, and rules that end by rules without an end',
+      ),
+      dryRun: toggle(
+        'print what would be written and the pods in which it would act, and write nothing',
+      ),
+    }),
+    ...CLUSTER_FLAGS,
+    ...UNLABELLED_FLAG,
+    selector: {
+      ...CLUSTER_FLAGS.selector,
+      help: 'rules act only in pods with these labels, as in app=shop,tier=front; written into each rule',
+    },
+    ...productionFlags('The cluster:'),
+    ...environmentLabelFlag('The cluster:'),
+    ...group('Waiting and output:', {
+      timeout: duration(
+        'how long to wait until every sidecar has the rules',
+        { min: 1_000, max: 3_600_000 },
+        '120s',
+      ),
+      ...QUORUM_FLAGS,
+      noWait: toggle('write the ConfigMap and annotate the pods, and do not wait'),
+      json: toggle('print the outcome as one JSON document'),
+    }),
+  },
+  note: `
+The file is checked first. With the credentials of your kubeconfig it is written into a ConfigMap;
+pods are annotated so that the kubelet delivers it at once.`,
+  parse: (flags, context) => ({
+    file: flags.filename,
+    configMap: flags.configmap,
+    key: flags.key,
+    cluster: clusterOf(flags, context),
+    production: productionOf(flags, context.env),
+    environmentLabel: flags.environmentLabel,
+    lastsMs: flags.for,
+    force: flags.force,
+    dryRun: flags.dryRun,
+    unlabelled: flags.unlabelled,
+    min: flags.min,
+    all: flags.all,
+    timeoutMs: flags.timeout,
+    wait: !flags.noWait,
+    json: flags.json,
+  }),
+  start: async (request) => (await import('../cli/apply.ts')).applyCommand(request),
+})
+
+function parseKey(given: Given): string {
+  if (KEY.test(given.text) && given.text !== STOP_KEY) return given.text
+  throw invalidValue(
+    given,
+    'is not a key for rules',
+    'use letters, digits, dots and dashes, such as rules.yaml',
+  )
+}

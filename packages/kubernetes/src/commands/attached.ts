@@ -1,0 +1,79 @@
+import {
+  adminToAsk,
+  asGiven,
+  asText,
+  count,
+  defineCommand,
+  duration,
+  type Given,
+  group,
+  invalidValue,
+  type Kind,
+  one,
+} from '#cli'
+import { needed, PORT_FLAG, rejectAdmin } from './redirect.ts'
+
+const PORTS = 'Redirected ports:'
+
+/** Declares the time for which an attached sidecar redirects traffic. */
+export function attachedFor(help: string): Kind<number> {
+  return duration(help, { min: 1_000, max: 24 * 3_600_000 }, '15m')
+}
+
+export const ATTACHED = defineCommand({
+  name: 'attached',
+  examples: ['attached --port 3000=15300', 'attached --port 3000=15300 --for 15m'],
+  page: 'docs/guides/attach.md',
+  description:
+    'run the sidecar beside your running MCP server and redirect traffic to it, for a limited time',
+  flags: {
+    ...PORT_FLAG,
+    ...group(PORTS, {
+      admin: one('address', 'address of the admin port of squall run', asGiven<Given>, {
+        default: '[::]:15390',
+      }),
+    }),
+    ...group('The rules:', {
+      rulesText: one('text', 'the text of a rules file', asText),
+    }),
+    ...group('Times:', {
+      for: attachedFor('time after which the container detaches by itself'),
+      startBefore: one(
+        'time',
+        'time by which the command has to begin, or it does nothing, such as 2026-05-01T10:00:00Z',
+        timeOf,
+      ),
+    }),
+    ...group(PORTS, {
+      nft: one('program', 'name or path of the program nft', asText, { default: 'nft' }),
+      user: count(
+        'user of squall run, which has no capabilities',
+        { min: 1, max: 2 ** 32 - 2 },
+        '65532',
+      ),
+    }),
+  },
+  note: `
+For the container that squall attach adds to a pod. Needs user 0 and the capabilities NET_ADMIN,
+SETUID, SETGID and KILL. Options of squall run are taken from the environment.`,
+  parse: ({ port, admin, rulesText = 'rules: []\n', ...flags }) => {
+    const redirects = needed(port)
+    rejectAdmin(admin, redirects)
+    return {
+      redirects,
+      admin: { text: admin.text, ask: adminToAsk(admin) },
+      rulesText,
+      forMs: flags.for,
+      startBefore: flags.startBefore,
+      nft: flags.nft,
+      user: flags.user,
+    }
+  },
+  start: async (request) => (await import('../cli/attached.ts')).attachedCommand(request),
+})
+
+function timeOf({ text, source }: Given): number {
+  const time = /^\d{4}-\d\d-\d\dT/.test(text) ? Date.parse(text) : Number.NaN
+  if (!Number.isNaN(time)) return time
+  throw invalidValue({ text, source }, 'is not a time', 'write a time such as 2026-05-01T10:00:00Z')
+}

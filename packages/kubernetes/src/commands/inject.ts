@@ -1,0 +1,130 @@
+import {
+  asText,
+  atMost,
+  defineCommand,
+  type Given,
+  group,
+  invalidCombination,
+  invalidValue,
+  many,
+  missing,
+  one,
+  oneOf,
+  pairs,
+} from '#cli'
+import { annotationPrefixFlag, parseMinor } from '../cli/cluster-options.ts'
+
+const INPUT = 'Input:'
+const NAMESPACE = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/
+const MOST_FILES = 1000
+
+const FILE = group(INPUT, {
+  file: many(
+    'path',
+    'manifest in YAML or JSON, with any number of documents; - is standard input; repeat it for more',
+    parseFiles,
+    { short: 'f' },
+  ),
+})
+
+const FORMAT = group('Output:', {
+  output: one(
+    'format',
+    'yaml or json (default: as each document is written)',
+    oneOf(['yaml', 'json']),
+    { short: 'o' },
+  ),
+})
+
+export const INJECT = defineCommand({
+  name: 'inject',
+  examples: [
+    'inject -f deployment.yaml | kubectl apply -f -',
+    'inject -f deployment.yaml --kubernetes-version 1.33',
+  ],
+  page: 'docs/concepts/injection.md',
+  description: 'inject the sidecar into pods of manifests that request it, as the webhook does',
+  flags: {
+    ...FILE,
+    ...group('The target:', {
+      namespace: one('name', 'namespace of objects without a namespace', parseNamespace, {
+        short: 'n',
+        default: 'default',
+      }),
+      namespaceLabel: many(
+        'key=value',
+        'label of the namespace, for input without the Namespace object; repeat it for more',
+        pairs,
+      ),
+      namespaceAnnotation: many(
+        'key=value',
+        'annotation of the namespace, likewise; repeat it for more',
+        pairs,
+      ),
+      kubernetesVersion: one(
+        'version',
+        'version of the cluster, such as 1.33; decides whether native sidecars are used',
+        parseMinor,
+      ),
+    }),
+    ...group('The sidecar:', {
+      annotation: many(
+        'key=value',
+        'annotation to add to each pod template first, such as inject=true or mode=port; repeat it for more',
+        pairs,
+      ),
+      image: one('image', 'image of the sidecar', asText),
+      settings: one(
+        'file',
+        'settings of the injector, in YAML or JSON, as for the webhook',
+        asText,
+      ),
+    }),
+    ...FORMAT,
+  },
+  note: `
+The result is written to standard output, and a note on each pod to standard error. Namespaces and
+Services in the input are used to check targetPorts. If a pod is denied, nothing is written and the
+exit code is 1.`,
+  parse: (flags) => ({
+    files: flags.file,
+    format: flags.output,
+    namespace: flags.namespace,
+    namespaceLabels: flags.namespaceLabel,
+    namespaceAnnotations: flags.namespaceAnnotation,
+    minor: flags.kubernetesVersion,
+    annotations: flags.annotation,
+    image: flags.image,
+    settingsFile: flags.settings,
+  }),
+  start: async (request) => (await import('../cli/inject.ts')).injectCommand(request),
+})
+
+export const UNINJECT = defineCommand({
+  name: 'uninject',
+  examples: ['uninject -f injected.yaml', 'uninject -f injected.yaml | kubectl apply -f -'],
+  page: 'docs/concepts/injection.md',
+  description: 'remove the sidecar from manifests, which restores them',
+  flags: { ...FILE, ...annotationPrefixFlag(INPUT), ...FORMAT },
+  parse: ({ file: files, output: format, annotationPrefix: prefix }) => ({ files, format, prefix }),
+  start: async (request) => (await import('../cli/inject.ts')).uninjectCommand(request),
+})
+
+function parseNamespace(given: Given): string {
+  if (NAMESPACE.test(given.text)) return given.text
+  throw invalidValue(
+    given,
+    'is not the name of a namespace',
+    'use lower case letters, digits and dashes',
+  )
+}
+
+function parseFiles(given: readonly Given[]): readonly string[] {
+  if (given.length === 0) throw missing('no manifest', 'name one with -f, - being standard input')
+  atMost(MOST_FILES, given)
+  const files = given.map(({ text }) => text)
+  if (files.filter((file) => file === '-').length > 1) {
+    throw invalidCombination('-f - is given twice', 'standard input can be read once')
+  }
+  return files
+}

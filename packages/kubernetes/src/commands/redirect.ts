@@ -1,0 +1,247 @@
+import { quoted } from '#base'
+import type { Redirect, RedirectPlan } from '../redirect/ruleset.ts'
+import {
+  asGiven,
+  atMost,
+  count,
+  defineCommand,
+  type Given,
+  group,
+  invalidCombination,
+  invalidOption,
+  many,
+  missing,
+  one,
+  parseListen,
+  parsePort,
+  toggle,
+} from '#cli'
+import {
+  type ApiServer,
+  apiServerOf,
+  captureText,
+  IDS,
+  parseCaptures,
+  parseUids,
+  rejectListeners,
+  apiServerAddresses,
+} from '../cli/outbound.ts'
+
+const MAX_PORTS = 64
+const NO_PORT = 'add it, such as --port 3000=15300'
+
+/** Declares the option for redirected ports. */
+export const PORT_FLAG = group('Redirected ports:', {
+  port: many(
+    'app=squall',
+    'port of your MCP server, and port of the listener for its traffic, such as 3000=15300; repeat it for more',
+    parseRedirects,
+  ),
+})
+
+export const REDIRECT = defineCommand({
+  name: 'redirect',
+  examples: [
+    'redirect --port 3000=15300',
+    'redirect --port 3000=15300 --dry-run',
+    'redirect --outbound 5432=15301 --outbound 10.0.0.0/8:6379=15302 --dry-run',
+  ],
+  page: 'docs/concepts/redirect.md',
+  description:
+    'redirect traffic for the ports of your MCP server, and outgoing connections, to squall run, with nftables',
+  flags: {
+    ...PORT_FLAG,
+    ...group('Redirected ports:', {
+      admin: one(
+        'address',
+        'address of the admin port of squall run, which is never redirected',
+        asGiven<Given>,
+        { default: '127.0.0.1:15390' },
+      ),
+      exemptUid: count(
+        'user of squall run, where your MCP server listens on loopback only: traffic of this user to loopback is not redirected',
+        IDS,
+      ),
+    }),
+    ...group('Outgoing connections:', {
+      outbound: many(
+        'port=squall',
+        'port of other machines whose connections are captured, and port of the listener for them, such as 5432=15301, or 10.0.0.0/8:5432=15301 for some addresses; repeat it for more',
+        parseCaptures,
+      ),
+      outboundUid: many(
+        'number',
+        'capture connections of this user only; repeat it for more',
+        parseUids,
+      ),
+      exemptGid: count(
+        'group of squall run, whose connections reach their destination',
+        IDS,
+        '15390',
+      ),
+    }),
+    ...group('Mode:', {
+      undo: toggle('remove all rules'),
+      release: toggle(
+        'end a redirect of squall attach: new connections go to your MCP server, open ones continue',
+      ),
+      dryRun: toggle('print the rules, and change nothing'),
+      nft: one('program', 'name or path of the program nft', parseProgram, { default: 'nft' }),
+    }),
+  },
+  note: `
+Needs Linux, the program nft, and the capability NET_ADMIN. The rules are for IPv4 and IPv6, and
+replace those of an earlier run. In a pod it runs in an init container, before your MCP server starts.
+Connections to loopback, to metadata addresses (169.254.0.0/16, fe80::/10, fd00:ec2::254) and to the
+API server of the pod are not captured, unless --outbound names that address.`,
+  parse: (flags, { env }): RedirectRequest => {
+    const { port, admin, exemptUid, outbound, outboundUid: uids, exemptGid, ...rest } = flags
+    const { undo, release, dryRun, nft } = rest
+    const giveBack = undo ? 'undo' : release ? 'release' : undefined
+    // Options are checked with --undo as well: an init container has the same arguments for both.
+    rejectAdmin(admin, port)
+    rejectAdmin(
+      admin,
+      outbound.map(({ port: from, to }) => ({ from, to })),
+      '--outbound',
+    )
+    rejectListeners(outbound, port)
+    if (uids.length > 0 && outbound.length === 0) {
+      throw invalidCombination('--outbound-uid captures nothing alone', 'add --outbound')
+    }
+    const apiServer = apiServerOf(env)
+    if (giveBack !== undefined) return { plan: giveBack, apiServer, dryRun, nft }
+    if (outbound.length === 0) {
+      return { plan: { redirects: needed(port), exemptUid }, apiServer, dryRun, nft }
+    }
+    const captured = { captures: outbound, uids, exemptGid, apiServer: [] }
+    return { plan: { redirects: port, exemptUid, outbound: captured }, apiServer, dryRun, nft }
+  },
+  start: startRedirect,
+})
+
+export interface RedirectRequest {
+  /** The ports to redirect, or the way to end redirects. */
+  readonly plan: RedirectPlan | 'undo' | 'release'
+  readonly apiServer: ApiServer | undefined
+  readonly dryRun: boolean
+  readonly nft: string
+}
+
+/** Returns the redirects. Throws a `UsageError` without any. */
+export function needed(redirects: readonly Redirect[]): readonly Redirect[] {
+  if (redirects.length > 0) return redirects
+  throw missing('--port is missing', NO_PORT)
+}
+
+function parseProgram(given: Given): string {
+  const { text, source } = given
+  if (text !== '' && !text.startsWith('-') && !text.includes('\u0000')) return text
+  throw invalidOption(source, `${quoted(text)} is not a program`, 'write the name or path of nft')
+}
+
+/** Sets or removes the redirects; returns the exit code. */
+async function startRedirect({ plan, apiServer, dryRun, nft }: RedirectRequest): Promise<number> {
+  const { releaseRuleset, ruleset, undoRuleset } = await import('../redirect/ruleset.ts')
+  const rules =
+    plan === 'undo'
+      ? undoRuleset()
+      : plan === 'release'
+        ? releaseRuleset()
+        : ruleset(await withApiServer(plan, apiServer))
+  if (dryRun) {
+    process.stdout.write(rules)
+    return 0
+  }
+  const { applyRules } = await import('../redirect/nft.ts')
+  await applyRules(rules, nft)
+  process.stdout.write(
+    typeof plan === 'string'
+      ? 'nothing is redirected any more\n'
+      : `redirecting ${planText(plan)}\n`,
+  )
+  return 0
+}
+
+async function withApiServer(
+  plan: RedirectPlan,
+  server: ApiServer | undefined,
+): Promise<RedirectPlan> {
+  const { outbound } = plan
+  if (outbound === undefined) return plan
+  return {
+    ...plan,
+    outbound: { ...outbound, apiServer: await apiServerAddresses(server, outbound.captures) },
+  }
+}
+
+function planText({ redirects, outbound }: RedirectPlan): string {
+  const captures = outbound?.captures ?? []
+  return [
+    ...redirects.map(({ from, to }) => `${from} to ${to}`),
+    ...captures.map((each) => `outbound ${captureText(each)}`),
+  ].join(', ')
+}
+
+function parseRedirects(given: readonly Given[]): readonly Redirect[] {
+  atMost(MAX_PORTS, given)
+  const redirects: Redirect[] = []
+  for (const each of given) {
+    const redirect = redirectOf(each)
+    rejectClash(redirect, redirects, each)
+    redirects.push(redirect)
+  }
+  return redirects
+}
+
+function redirectOf({ text, source }: Given): Redirect {
+  const [from, to, ...more] = text.split('=').map((part) => parsePort(part))
+  if (from === undefined || to === undefined || more.length > 0 || from === 0 || to === 0) {
+    throw invalidOption(
+      source,
+      `${quoted(text)} is not a redirect`,
+      'write two ports, such as 3000=15300',
+    )
+  }
+  if (from === to) {
+    throw invalidOption(
+      source,
+      `${quoted(text)} redirects a port to itself`,
+      'use the port of squall run',
+    )
+  }
+  return { from, to }
+}
+
+function rejectClash({ from, to }: Redirect, others: readonly Redirect[], given: Given): void {
+  const { text, source } = given
+  if (others.some((other) => other.from === from)) {
+    throw invalidOption(source, `port ${from} is redirected twice`, 'leave one of them out')
+  }
+  // A listener sends to one upstream.
+  if (others.some((other) => other.to === to)) {
+    throw invalidOption(
+      source,
+      `port ${to} receives two ports`,
+      'use one listener for each port of your MCP server',
+    )
+  }
+  if (others.some((other) => other.to === from || other.from === to)) {
+    const wrong = `${quoted(text)} has a port of another redirect`
+    throw invalidOption(source, wrong, 'use listeners whose ports are not redirected themselves')
+  }
+}
+
+/** Rejects to redirect from or to the admin port. Throws a `UsageError`. */
+export function rejectAdmin(given: Given, redirects: readonly Redirect[], option = '--port'): void {
+  if (given.text === 'off') return
+  const address = parseListen(given)
+  if (address.kind === 'unix') return
+  const clash = redirects.find(({ from, to }) => from === address.port || to === address.port)
+  if (clash === undefined) return
+  throw invalidOption(
+    given.source,
+    `${address.port} is the admin port, which is never redirected`,
+    `leave ${option} ${clash.from}=${clash.to} out, or set --admin as for squall run`,
+  )
+}

@@ -1,0 +1,116 @@
+import {
+  adminAccessFlags,
+  asText,
+  defineCommand,
+  duration,
+  group,
+  invalidCombination,
+  LOG_FLAGS,
+  one,
+  overlaps,
+  parseListen,
+  readAccessOf,
+  size,
+  toggle,
+} from '#cli'
+import { parseMinor, parseObjectName } from '../cli/cluster-options.ts'
+import { CERTIFICATE_FLAGS, webhookTlsOf } from '../cli/certificate-flags.ts'
+
+const ADDRESSES = 'Addresses:'
+const END_TIME = { min: 0, max: 600_000 }
+
+export const WEBHOOK = defineCommand({
+  name: 'webhook',
+  examples: [
+    'webhook --tls-dir /etc/squall/tls --settings settings.yaml',
+    'webhook --listen :15443 --admin :15391 --tls-dir /etc/squall/tls --settings settings.yaml',
+  ],
+  page: 'docs/concepts/webhook.md',
+  description: 'inject the sidecar into pods that request it: a mutating admission webhook',
+  flags: {
+    ...group(ADDRESSES, {
+      listen: one('address', 'address for reviews, with TLS; :15443 in a pod', parseListen, {
+        default: '127.0.0.1:15443',
+      }),
+      admin: one('address', 'address of health, readiness and metrics, without TLS', parseListen, {
+        default: '127.0.0.1:15391',
+      }),
+    }),
+    ...adminAccessFlags(ADDRESSES),
+    ...group('Injection:', {
+      settings: one('file', 'settings of the injector, as YAML or JSON', asText),
+      kubernetesVersion: one(
+        'version',
+        'version of the cluster, such as 1.33, until the API server reports it; decides whether native sidecars are used',
+        parseMinor,
+      ),
+      readNamespaces: toggle(
+        'read labels and annotations of namespaces; needs the right to get namespaces',
+      ),
+      readServices: toggle(
+        'read Services, to warn of those that bypass the sidecar; needs the right to list services',
+      ),
+    }),
+    ...CERTIFICATE_FLAGS,
+    ...group('The API server:', {
+      namespace: one(
+        'name',
+        'namespace of the Secret (default: that of the pod or the context)',
+        parseObjectName,
+        { short: 'n' },
+      ),
+      clusterCa: one(
+        'file',
+        'CA of the API server, to read its version without credentials where no other access is needed',
+        asText,
+      ),
+      kubeconfig: one(
+        'file',
+        'kubeconfig to use (default: the service account of the pod)',
+        asText,
+      ),
+      context: one('name', 'context of the kubeconfig', asText),
+    }),
+    ...group('Bounds and times:', {
+      maxReview: size('largest review', { min: 64 * 1024, max: 64 * 1024 * 1024 }, '8MiB'),
+      reviewTimeout: duration(
+        'time for a review to arrive; keep it below timeoutSeconds of the webhook configuration',
+        // An API server waits at most thirty seconds.
+        { min: 100, max: 30_000 },
+        '4s',
+      ),
+      shutdownDelay: duration('how long reviews are accepted after readiness ends', END_TIME, '5s'),
+      drainTimeout: duration('time for reviews in flight to end', END_TIME, '10s'),
+    }),
+    ...LOG_FLAGS,
+  },
+  note: `
+Reviews are served at POST /mutate with TLS; /livez, /readyz and /metrics are on --admin.`,
+  parse: (flags, { env }) => {
+    const { listen, admin, namespace, kubeconfig, context } = flags
+    if (overlaps(listen, admin)) {
+      throw invalidCombination(
+        '--listen and --admin are the same address',
+        'choose another for one of the two',
+      )
+    }
+    return {
+      listen,
+      admin,
+      adminAccess: readAccessOf(flags, env, admin),
+      settingsFile: flags.settings,
+      minor: flags.kubernetesVersion,
+      readNamespaces: flags.readNamespaces,
+      readServices: flags.readServices,
+      tls: webhookTlsOf(flags),
+      cluster: { namespace, kubeconfig, context, caFile: flags.clusterCa, env },
+      maxReviewBytes: flags.maxReview,
+      reviewTimeoutMs: flags.reviewTimeout,
+      shutdownDelayMs: flags.shutdownDelay,
+      drainTimeoutMs: flags.drainTimeout,
+      logLevel: flags.logLevel,
+      logFormat: flags.logFormat,
+    }
+  },
+  start: async (request) => (await import('../cli/webhook.ts')).webhookCommand(request),
+})

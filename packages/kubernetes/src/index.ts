@@ -1,0 +1,54 @@
+export {
+  annotationPrefixFlag,
+  clientFor,
+  CLUSTER_FLAGS,
+  clusterOf,
+  type ClusterOptions,
+  parseObjectName,
+  withClient,
+} from './cli/cluster-options.ts'
+export { SIDECAR } from './injector/injected-names.ts'
+export { podsWithRules, touchPods } from './kube/apply-rules.ts'
+export { userName } from './kube/audit.ts'
+export { armedText } from './kube/await-rules.ts'
+export {
+  type Claim,
+  type ClaimedKey,
+  ClaimLostError,
+  claimOf,
+  claimText,
+  findConfigMap,
+  restoreClaimed,
+  writeClaimed,
+} from './kube/claimed-rules.ts'
+export {
+  configMapKeys,
+  type ConfigMapKeys,
+  expectedDigest,
+  readsKey,
+  textBefore,
+} from './kube/config-map-rules.ts'
+export { inParallel } from './kube/in-parallel.ts'
+export type { InjectedPod, RulesConfigMap } from './kube/injected-pod.ts'
+export type { KubeClient, KubeRequest } from './kube/kube-client.ts'
+export { asKubeError, isKubeError, jsonOf, KubeError } from './kube/kube-error.ts'
+export { findArmedProduction } from './kube/production-namespaces.ts'
+export {
+  CONFIG_MAPS,
+  DEPLOYMENTS,
+  describe,
+  JOBS,
+  type Limits,
+  metadataOf,
+  MUTATING_WEBHOOKS,
+  NAMESPACES,
+  type ObjectRef,
+  pathOf,
+  PODS,
+  SERVICE_ACCOUNTS,
+  SERVICES,
+} from './kube/resources.ts'
+export { sidecarOverview, type SidecarReport } from './kube/sidecar-overview.ts'
+export { podId, type WatchedPod, WatchedPods } from './kube/watched-pods.ts'
+export { endOf } from './webhook/managed-secret.ts'
+export { connectKube } from './kube/connect.ts'

@@ -1,0 +1,64 @@
+import { quoted } from '#base'
+import type { ServicePorts } from './injection.ts'
+
+/** The facts about a pod that decide whether Services lead to its sidecar. */
+interface SelectedPod {
+  readonly labels: Readonly<Record<string, string>>
+  /** The taken ports of the upstream, with the names that moved to the sidecar. */
+  readonly ports: readonly { readonly number: number; readonly name?: string | undefined }[]
+}
+
+const MAX_NAMED = 5
+
+/** Begins the warning of an injector that cannot read Services. */
+export const UNCHECKED_SERVICES = 'Services cannot be checked'
+
+/** Returns a warning for each Service that bypasses the sidecar in mode `port`. */
+export function checkServices(
+  pod: SelectedPod,
+  services: readonly ServicePorts[] | undefined,
+  prefix: string,
+): readonly string[] {
+  const { labels, ports } = pod
+  if (services === undefined) {
+    const numbers = ports.map(({ number }) => number).join(', ')
+    return [
+      `${UNCHECKED_SERVICES}: a headless Service, or a numeric targetPort (${numbers}), bypasses Squall; squall status checks this with your rights`,
+    ]
+  }
+  const warnings = services
+    .filter(({ selector }) => selects(selector, labels))
+    .flatMap((service) => bypassing(service, pod, prefix))
+  return warnings.length <= MAX_NAMED
+    ? warnings
+    : [...warnings.slice(0, MAX_NAMED), `and ${warnings.length - MAX_NAMED} more Services`]
+}
+
+function bypassing(
+  { name, ports, isHeadless }: ServicePorts,
+  pod: SelectedPod,
+  prefix: string,
+): readonly string[] {
+  return ports.flatMap(({ port, targetPort = port, protocol = 'TCP' }) => {
+    const match = pod.ports.find((each) => each.number === targetPort || each.name === targetPort)
+    if (match === undefined || protocol !== 'TCP') return []
+    if (isHeadless === true) {
+      return [
+        `the Service ${quoted(name)} is headless: its clients reach port ${match.number} of your MCP server and bypass Squall: give it a cluster IP, or use ${prefix}mode: redirect`,
+      ]
+    }
+    if (match.number !== targetPort) return []
+    return [
+      `the Service ${quoted(name)} sends its port ${port} to the number ${targetPort}, which bypasses Squall: write targetPort: ${match.name ?? ''}, or use ${prefix}mode: redirect`,
+    ]
+  })
+}
+
+/** Returns true for a Service that selects the pod; one without a selector selects none. */
+function selects(
+  selector: Readonly<Record<string, string>>,
+  labels: Readonly<Record<string, string>>,
+): boolean {
+  const pairs = Object.entries(selector)
+  return pairs.length > 0 && pairs.every(([key, value]) => labels[key] === value)
+}

@@ -1,0 +1,89 @@
+import { quoted } from '#base'
+import { findProduction, type Production, productionText } from '#rules'
+import { INJECTION_LABEL } from './injected-names.ts'
+import { Denial, type InjectionContext, type UntouchedReason } from './injection.ts'
+import type { Pod } from './pod-types.ts'
+import { isAsked } from './injection-options.ts'
+
+const MIRROR = 'kubernetes.io/config.mirror'
+
+/** Returns the reason to leave a pod unchanged; undefined for a pod to inject. */
+export function leaveAlone(
+  pod: Pod,
+  context: InjectionContext,
+): { readonly reason: UntouchedReason; readonly message: string } | undefined {
+  const { namespace, settings } = context
+  const { prefix } = settings
+  const asked = isAsked(pod, prefix)
+  if (asked === undefined) {
+    const message = `not requested: add the annotation ${prefix}inject: "true" to the pod template`
+    return { reason: 'not_requested', message }
+  }
+  if (!asked) return { reason: 'opted_out', message: `${prefix}inject is false` }
+  const label = `${prefix}${INJECTION_LABEL}`
+  if (namespace.labels[label] === 'disabled') {
+    const message = `the namespace ${quoted(namespace.name)} forbids it by the label ${label}=disabled`
+    return { reason: 'namespace_disabled', message }
+  }
+  if (pod.metadata?.annotations?.[MIRROR] !== undefined) {
+    const message = 'a static pod is run by its node alone: change its manifest on the node'
+    return { reason: 'mirror_pod', message }
+  }
+  if (isWindows(pod)) {
+    return { reason: 'windows', message: 'the pod is for Windows, and the sidecar is for Linux' }
+  }
+  const found = settings.productionAction === 'ignore' ? namespaceProduction(context) : undefined
+  if (found !== undefined && namespace.annotations[`${prefix}allow-production`] !== 'true') {
+    return { reason: 'production', message: `left alone: ${productionText(found)}` }
+  }
+  return undefined
+}
+
+/** Denies injection in excluded and production namespaces, unless their owner allows it. */
+export function denyNamespace(context: InjectionContext, isProductionAllowed: boolean): void {
+  const { namespace, settings } = context
+  const { prefix } = settings
+  if (settings.excludedNamespaces.includes(namespace.name)) {
+    throw new Denial(
+      'excluded_namespace',
+      `nothing is injected in the namespace ${quoted(namespace.name)}`,
+      'run your MCP server in another namespace',
+    )
+  }
+  if (settings.productionAction !== 'refuse' || isProductionAllowed) return
+  const found = namespaceProduction(context)
+  if (found === undefined) return
+  const owner = `its owner can allow it by the annotation ${prefix}allow-production: "true" on the namespace`
+  throw new Denial(
+    'production',
+    `no sidecar is injected in production: ${productionText(found)}`,
+    namespace.isKnown === false
+      ? `${owner}, where the webhook may read namespaces (--read-namespaces, webhook.readNamespaces of the chart)`
+      : owner,
+  )
+}
+
+/** Returns why a namespace counts as production: by its label, or by its name. */
+export function namespaceProduction(context: InjectionContext): Production | undefined {
+  const { namespace, settings } = context
+  const { environmentLabel, productionEnvironments } = settings
+  const { name } = namespace
+  const label = {
+    where: `the label ${environmentLabel} of the namespace ${quoted(name)},`,
+    name: namespaceEnvironment(context),
+  }
+  return findProduction([label, { where: 'the namespace', name }], productionEnvironments)
+}
+
+/** Returns the environment that the namespace declares. */
+export function namespaceEnvironment({
+  namespace,
+  settings,
+}: InjectionContext): string | undefined {
+  const value = namespace.labels[settings.environmentLabel]
+  return value === '' ? undefined : value
+}
+
+function isWindows({ spec }: Pod): boolean {
+  return spec?.os?.name === 'windows' || spec?.nodeSelector?.['kubernetes.io/os'] === 'windows'
+}

@@ -1,0 +1,285 @@
+import { quoted } from '#base'
+import { findProduction, type Production, productionText } from '#rules'
+import {
+  addedAnnotations,
+  needsRedirect,
+  redirectContainer,
+  sidecarContainer,
+  sidecarVolumes,
+} from './sidecar-container.ts'
+import { changeContainers } from './change-containers.ts'
+import { checkBinding, chooseMode, rejectOutbound } from './choose-mode.ts'
+import { checkServices } from './check-services.ts'
+import { chooseLifecycle } from './choose-lifecycle.ts'
+import {
+  denyNamespace,
+  leaveAlone,
+  namespaceEnvironment,
+  namespaceProduction,
+} from './gatekeeper.ts'
+import { REDIRECT, SIDECAR, SIDECAR_LABEL, STATUS_KEY, VOLUMES } from './injected-names.ts'
+import {
+  type InjectionStatus,
+  StatusError,
+  type Undo,
+  keptWarnings,
+  writeStatus,
+} from './injection-status.ts'
+import { Denial, type Injection, type InjectionContext } from './injection.ts'
+import type { Plan } from './sidecar-args.ts'
+import type { ObjectMeta, Pod } from './pod-types.ts'
+import { sidecarResources } from './sidecar-resources.ts'
+import { capturedPorts, takenPorts } from './taken-ports.ts'
+import { type TakenBack, takeBack } from './uninject-pod.ts'
+import { chooseTls } from './upstream-tls.ts'
+import {
+  type InjectionOptions,
+  readInjectionOptions,
+  rejectUnknownKeys,
+} from './injection-options.ts'
+
+const DEFAULT_GRACE = 30
+
+/**
+ * Injects the sidecar into a pod that requests it, or returns the reason why not. Removes an
+ * earlier injection first, so a repeated run has the same result. The pod has passed `parsePod`.
+ */
+export function injectPod(pod: Pod, context: InjectionContext): Injection {
+  try {
+    const left = leaveAlone(pod, context)
+    if (left?.reason === 'opted_out') return { kind: 'untouched', ...left }
+    rejectUnknownKeys(pod, context.settings.prefix)
+    if (left !== undefined) return { kind: 'untouched', ...left }
+    return injected(takeBack(pod, context.settings.prefix), context)
+  } catch (error) {
+    if (error instanceof Denial) {
+      return { kind: 'denied', reason: error.reason, message: error.message }
+    }
+    if (error instanceof StatusError) {
+      return { kind: 'denied', reason: 'invalid_status', message: error.message }
+    }
+    throw error
+  }
+}
+
+function injected({ pod, kept }: TakenBack, context: InjectionContext): Injection {
+  const { settings, services } = context
+  const options = readInjectionOptions(pod, context)
+  const isAllowed = options.get('allow-production') === 'true'
+  denyNamespace(context, isAllowed)
+  rejectTakenNames(pod)
+  const ports = takenPorts(pod, options, settings)
+  const { mode, why } = chooseMode(pod, options, ports, context)
+  rejectOutbound(pod, options, context)
+  const { native, warnings } = chooseLifecycle(pod, options, mode, context)
+  const tls = chooseTls(pod, options, ports, settings.prefix)
+  const { resources, warnings: shared } = sidecarResources(pod, options, settings)
+  const changed = changeContainers(pod, { mode, ports, options, settings }, kept)
+  const production = productionOf(pod, options, context)
+  const stated = options.get('environment') ?? namespaceEnvironment(context)
+  const environment = production === undefined ? stated : PRODUCTION
+  const plan: Plan = {
+    mode,
+    ports,
+    outbound: capturedPorts(pod, options, ports, settings),
+    native,
+    options,
+    settings,
+    image: imageOf(options, context),
+    resources,
+    tls,
+    environment,
+    isProductionAllowed: isAllowed && production !== undefined,
+    graceSeconds: pod.spec?.terminationGracePeriodSeconds ?? DEFAULT_GRACE,
+    probes: changed.probes,
+    workload: workloadOf(pod, context),
+  }
+  const said = [
+    ...warnings,
+    ...shared,
+    ...changed.warnings,
+    ...(mode === 'port'
+      ? checkServices({ labels: pod.metadata?.labels ?? {}, ports }, services, settings.prefix)
+      : []),
+    ...(mode === 'bind' ? checkBinding(pod, ports) : []),
+    ...placeWarnings(plan, production, context),
+  ]
+  const result = assemble(pod, plan, changed, { why, warnings: keptWarnings(said) })
+  return { kind: 'injected', pod: result, mode, why, warnings: said }
+}
+
+/** The environment in which no rule of `squall run` acts. */
+const PRODUCTION = 'production'
+
+/**
+ * Returns why a pod counts as production: by its namespace, its options, or ENVIRONMENT of the
+ * upstream.
+ */
+function productionOf(
+  pod: Pod,
+  options: InjectionOptions,
+  context: InjectionContext,
+): Production | undefined {
+  const { prefix, productionEnvironments } = context.settings
+  const own = { where: `the annotation ${prefix}environment`, name: options.get('environment') }
+  const ofApp = (pod.spec?.containers ?? []).map(({ name, env }) => ({
+    where: `ENVIRONMENT of the container ${name},`,
+    name: env?.find((each) => each.name === 'ENVIRONMENT')?.value,
+  }))
+  return namespaceProduction(context) ?? findProduction([own, ...ofApp], productionEnvironments)
+}
+
+function placeWarnings(
+  plan: Plan,
+  production: Production | undefined,
+  { namespace, settings }: InjectionContext,
+): readonly string[] {
+  const { isProductionAllowed } = plan
+  const warnings: string[] = []
+  if (production !== undefined && !isProductionAllowed) {
+    warnings.push(
+      `${productionText(production)}: rules are read and counted, and none ever acts; ${settings.prefix}allow-production: "true" on the namespace allows it`,
+    )
+  }
+  if (namespace.isKnown === false && needsRedirect(plan)) {
+    const fix = plan.outbound.length > 0 ? `leave ${settings.prefix}outbound out` : 'use mode port'
+    warnings.push(
+      `the namespace cannot be read: if it enforces Pod Security, the pod is rejected; then ${fix}`,
+    )
+  }
+  return warnings
+}
+
+function imageOf(options: InjectionOptions, { settings }: InjectionContext): string {
+  const { allowedImages, prefix } = settings
+  const image = options.get('image')
+  if (image === undefined) return settings.image
+  if (allowedImages.length === 0 || allowedImages.some((start) => image.startsWith(start))) {
+    return image
+  }
+  throw new Denial(
+    'image',
+    `${prefix}image is ${quoted(image)}, which is not an allowed image`,
+    `use an image that begins with ${allowedImages.join(' or ')}, or leave it out`,
+  )
+}
+
+function rejectTakenNames({ spec }: Pod): void {
+  const containers = [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])]
+  const taken =
+    containers.find(({ name }) => name === SIDECAR || name === REDIRECT) ??
+    (spec?.volumes ?? []).find(({ name }) => VOLUMES.includes(name))
+  if (taken === undefined) return
+  throw new Denial(
+    'name_taken',
+    `the pod has something named ${taken.name} that the injector did not add`,
+    'rename it, or remove a sidecar that was written by hand',
+  )
+}
+
+function assemble(
+  pod: Pod,
+  plan: Plan,
+  changed: ReturnType<typeof changeContainers>,
+  notes: Pick<InjectionStatus, 'why' | 'warnings'>,
+): Pod {
+  const { mode, ports, outbound, native, settings } = plan
+  const { prefix, version } = settings
+  const { metadata, spec } = pod
+  const sidecar = sidecarContainer(plan)
+  const added = addedAnnotations(pod, plan)
+  const init = [
+    ...changed.initContainers,
+    ...(needsRedirect(plan) ? [redirectContainer(plan)] : []),
+    ...(native ? [sidecar] : []),
+  ]
+  const undo: Undo = {
+    ...changed.undo,
+    ...(Object.keys(added).length > 0 && { annotations: added }),
+    ...emptyParts(pod),
+  }
+  const status = writeStatus({
+    mode,
+    why: notes.why,
+    version,
+    ports: Object.fromEntries(
+      ports.map(({ number, listen }) => [String(number), mode === 'bind' ? number : listen]),
+    ),
+    ...(outbound.length > 0 && {
+      outbound: Object.fromEntries(
+        outbound.flatMap(({ targets, listen }) => targets.map((target) => [target, listen])),
+      ),
+    }),
+    native,
+    ...(notes.warnings && { warnings: notes.warnings }),
+    undo,
+  })
+  if (status === undefined) {
+    throw new Denial('too_large', 'the probes of the pod are too long to keep', 'shorten them')
+  }
+  return {
+    ...pod,
+    metadata: markedMeta(metadata ?? {}, { ...added, [`${prefix}${STATUS_KEY}`]: status }, prefix),
+    spec: {
+      ...spec,
+      containers: native ? changed.containers : [sidecar, ...changed.containers],
+      ...(init.length > 0 && { initContainers: init }),
+      volumes: [...(spec?.volumes ?? []), ...sidecarVolumes(plan)],
+    },
+  }
+}
+
+/** Adds annotations, and the label by which the pod is listed. */
+function markedMeta(metadata: ObjectMeta, added: Readonly<Record<string, string>>, prefix: string) {
+  const labels = { ...metadata.labels, [`${prefix}${SIDECAR_LABEL}`]: 'injected' }
+  return { ...metadata, labels, annotations: { ...metadata.annotations, ...added } }
+}
+
+/** Returns the empty lists and maps, which differ from missing ones. */
+function emptyParts({ metadata, spec }: Pod): Pick<Undo, 'empty'> {
+  const parts = {
+    annotations: metadata?.annotations,
+    labels: metadata?.labels,
+    initContainers: spec?.initContainers,
+    volumes: spec?.volumes,
+  }
+  const empty = Object.entries(parts).filter(
+    ([, part]) => part === null || (part !== undefined && Object.keys(part).length === 0),
+  )
+  return empty.length === 0 ? {} : { empty: Object.fromEntries(empty) }
+}
+
+/**
+ * Labels by which a controller distinguishes its ReplicaSets; their value ends the ReplicaSet's
+ * name.
+ */
+const HASHES = ['pod-template-hash', 'rollouts-pod-template-hash'] as const
+const OF_CRON_JOB = /-\d{8}$/
+const NAME = /^[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,251}[A-Za-z0-9])?$/
+
+/**
+ * Returns the name of the workload that a person would name: the Deployment, not its ReplicaSet,
+ * and the CronJob, not one of its Jobs. A pod without an owner is its own workload.
+ */
+export function workloadOf(
+  { metadata }: Pod,
+  { workload }: Pick<InjectionContext, 'workload'>,
+): string | undefined {
+  const owner = (metadata?.ownerReferences ?? []).find(({ controller }) => controller === true)
+  const name =
+    workload ??
+    (owner === undefined
+      ? (metadata?.name ?? metadata?.generateName?.replace(/-+$/, ''))
+      : withoutSuffix(owner, metadata?.labels ?? {}))
+  return name !== undefined && NAME.test(name) ? name : undefined
+}
+
+function withoutSuffix(
+  { kind, name }: { readonly kind?: string; readonly name?: string },
+  labels: Readonly<Record<string, string>>,
+): string | undefined {
+  if (kind === 'Job') return name?.replace(OF_CRON_JOB, '')
+  if (kind !== 'ReplicaSet') return name
+  const hash = HASHES.map((key) => labels[key]).find((value) => name?.endsWith(`-${value}`))
+  return hash === undefined ? name : name?.slice(0, -hash.length - 1)
+}

@@ -1,0 +1,74 @@
+import { type Destination, parseWrittenDestination, withoutHttp } from '#protocol'
+import { quoted } from '#base'
+import { isUncapturable } from '../redirect/outbound-rules.ts'
+
+/** The group of the sidecar, whose own connections are not captured: the default of the command. */
+export const OUTBOUND_GROUP = 15_390
+
+/** A port of other machines whose connections the sidecar captures. */
+export interface OutboundPort {
+  readonly port: number
+  /** The port of the sidecar for them. */
+  readonly listen: number
+  /** The destinations as written. */
+  readonly targets: readonly string[]
+  /** The options of `squall redirect`: one, or one for each network. */
+  readonly captures: readonly string[]
+}
+
+const MAX_TARGETS = 32
+const FORM = `write destinations, separated by commas, such as db:5432, api.example.com:443, 10.0.0.0/8:6379, [fd00::/8]:6379 or http://tools:8080, at most ${MAX_TARGETS}`
+
+/** Accepts destinations, separated by commas. Returns the correction of others. */
+export function outboundProblem(value: string): string | undefined {
+  const targets = targetsOf(value)
+  if (targets.length > MAX_TARGETS) return FORM
+  for (const [i, target] of targets.entries()) {
+    const found = parseWrittenDestination(target)
+    if (found === undefined) return `${quoted(target)} is no destination: ${FORM}`
+    if (isInPod(found)) {
+      return `${quoted(target)} is an address that cannot be captured: leave it out`
+    }
+    if (targets.findIndex((each) => withoutHttp(each) === withoutHttp(target)) !== i)
+      return `write ${quoted(target)} once`
+  }
+  return undefined
+}
+
+/** Returns the captured ports of a checked value; `next` returns a free port of the sidecar. */
+export function outboundPorts(value: string, next: () => number): readonly OutboundPort[] {
+  const parsed = targetsOf(value).flatMap((target) => {
+    const found = parseWrittenDestination(target)
+    return found === undefined ? [] : [{ ...found, target }]
+  })
+  return [...new Set(parsed.map(({ port }) => port))].map((port) => {
+    const own = parsed.filter((each) => each.port === port)
+    const listen = next()
+    // Addresses behind a name change, so a name captures the whole port.
+    const networks = own.filter(({ network }) => network !== undefined)
+    const from = [
+      ...(networks.length === own.length ? [] : [String(port)]),
+      ...networks.map(({ target }) => withoutHttp(target)),
+    ]
+    return {
+      port,
+      listen,
+      targets: own.map(({ target }) => target),
+      captures: from.map((each) => `${each}=${listen}`),
+    }
+  })
+}
+
+/** Returns the ports in a checked value. */
+export function portsOf(value: string): readonly number[] {
+  return targetsOf(value).flatMap((target) => parseWrittenDestination(target)?.port ?? [])
+}
+
+function targetsOf(value: string): readonly string[] {
+  return value.split(',').map((part) => part.trim())
+}
+
+function isInPod({ host, network }: Destination): boolean {
+  if (network !== undefined) return isUncapturable(network)
+  return host === 'localhost' || host.endsWith('.localhost')
+}

@@ -1,0 +1,225 @@
+import {
+  ADMIN_PORT_NAME,
+  LABELS_FILE,
+  LABELS_VARIABLE,
+  NO_TOKEN,
+  POD_DIRECTORY,
+  POD_VOLUME,
+  REDIRECT,
+  RULES_DIRECTORY,
+  RULES_VOLUME,
+  RUN_DIRECTORY,
+  RUN_VOLUME,
+  SIDECAR,
+  WORKLOAD_VARIABLE,
+} from './injected-names.ts'
+import { OUTBOUND_GROUP } from './outbound.ts'
+import { STOP_KEY } from '#rules'
+import {
+  type Plan,
+  reachesByLoopback,
+  shutdownTimes,
+  sidecarArgs,
+  upstreamHost,
+} from './sidecar-args.ts'
+import type {
+  Container,
+  ContainerPort,
+  EnvVar,
+  ObjectMeta,
+  Pod,
+  Probe,
+  Volume,
+} from './pod-types.ts'
+import { heapOption, toResources } from './sidecar-resources.ts'
+
+const RULES_FILE = /\.(?:yaml|yml|json)$/
+
+/** The sidecar of a pod. */
+export function sidecarContainer(plan: Plan): Container {
+  const { settings, native } = plan
+  const { imagePullPolicy, user } = settings
+  return {
+    name: SIDECAR,
+    image: plan.image,
+    ...(imagePullPolicy && { imagePullPolicy }),
+    ...(native && { restartPolicy: 'Always' }),
+    args: sidecarArgs(plan),
+    env: sidecarEnv(plan),
+    ports: sidecarPorts(plan),
+    // Requests and limits, for namespaces whose quota requires both.
+    resources: toResources(plan.resources),
+    // kubectl describe then shows the last log lines.
+    terminationMessagePolicy: 'FallbackToLogsOnError',
+    ...(native && { startupProbe: ask('/readyz', settings.adminPort, 1, 60) }),
+    readinessProbe: ask('/readyz', settings.adminPort, 5, 3),
+    livenessProbe: ask('/livez', settings.adminPort, 10, 6),
+    lifecycle: {
+      // The containers after a plain one start when this hook has ended.
+      ...(!native && { postStart: { exec: { command: ['squall', 'wait-ready'] } } }),
+      preStop: { exec: { command: ['squall', 'pre-stop'] } },
+    },
+    securityContext: {
+      runAsUser: user,
+      runAsGroup: plan.outbound.length > 0 ? OUTBOUND_GROUP : user,
+      runAsNonRoot: true,
+      readOnlyRootFilesystem: true,
+      allowPrivilegeEscalation: false,
+      capabilities: { drop: ['ALL'] },
+      seccompProfile: { type: 'RuntimeDefault' },
+    },
+    volumeMounts: [
+      // A whole directory: a file mounted by subPath never sees an update.
+      { name: RULES_VOLUME, mountPath: RULES_DIRECTORY, readOnly: true },
+      { name: POD_VOLUME, mountPath: POD_DIRECTORY, readOnly: true },
+      { name: RUN_VOLUME, mountPath: RUN_DIRECTORY },
+      ...plan.tls.mounts,
+      NO_TOKEN,
+    ],
+  }
+}
+
+/** The volumes of the sidecar. */
+export function sidecarVolumes({ options, settings, tls }: Plan): readonly Volume[] {
+  const name = options.get('rules') ?? settings.rules
+  const key = options.get('rules-key')
+  // Other names would not be read as rules.
+  const path = key === undefined || RULES_FILE.test(key) ? key : `${key}.yaml`
+  const stop = { key: STOP_KEY, path: STOP_KEY }
+  const items = key === undefined || path === undefined ? {} : { items: [{ key, path }, stop] }
+  return [
+    { name: RULES_VOLUME, configMap: { name, optional: true, ...items } },
+    // A volume, because variables do not follow changes of labels.
+    {
+      name: POD_VOLUME,
+      downwardAPI: { items: [{ path: LABELS_FILE, fieldRef: { fieldPath: 'metadata.labels' } }] },
+    },
+    { name: RUN_VOLUME, emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } },
+    ...tls.volumes,
+  ]
+}
+
+function sidecarEnv(plan: Plan): readonly EnvVar[] {
+  const { settings, mode, probes } = plan
+  const { stopWait } = shutdownTimes(plan.graceSeconds)
+  const fromSecret = (name: string, key: string): EnvVar => ({
+    name,
+    valueFrom: { secretKeyRef: { name: settings.adminSecret, key, optional: true } },
+  })
+  const env: EnvVar[] = [
+    { name: 'SQUALL_POD', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
+    ...podNamespace(settings),
+    // By variable, so that the hooks know them, too.
+    { name: 'SQUALL_ADMIN', value: `[::]:${settings.adminPort}` },
+    { name: 'SQUALL_CONTROL', value: `unix:${RUN_DIRECTORY}/control.sock` },
+    { name: 'SQUALL_STOP_WAIT', value: `${stopWait}s` },
+    fromSecret('SQUALL_ADMIN_TOKEN', 'token'),
+    fromSecret('SQUALL_ADMIN_READ_TOKEN', 'read-token'),
+    { name: 'NODE_OPTIONS', value: heapOption(plan.resources) },
+  ]
+  env.push({ name: LABELS_VARIABLE, value: `${POD_DIRECTORY}/${LABELS_FILE}` })
+  if (plan.workload !== undefined) env.push({ name: WORKLOAD_VARIABLE, value: plan.workload })
+  const podIp = { fieldRef: { fieldPath: 'status.podIP' } }
+  if (mode === 'bind') env.push({ name: 'POD_IP', valueFrom: podIp })
+  if (upstreamHost(plan) === undefined) env.push({ name: 'SQUALL_UPSTREAM_HOST', valueFrom: podIp })
+  if (Object.keys(probes).length > 0) {
+    env.push({ name: 'SQUALL_APP_PROBES', value: literal(JSON.stringify(probes)) })
+  }
+  return env
+}
+
+/** Returns the variable with the namespace, unless no name means production. */
+function podNamespace({ productionEnvironments }: Plan['settings']): readonly EnvVar[] {
+  if (productionEnvironments.length === 0) return []
+  const valueFrom = { fieldRef: { fieldPath: 'metadata.namespace' } }
+  return [{ name: 'POD_NAMESPACE', valueFrom }]
+}
+
+function sidecarPorts({ mode, ports, settings }: Plan): readonly ContainerPort[] {
+  const admin = { name: ADMIN_PORT_NAME, containerPort: settings.adminPort, protocol: 'TCP' }
+  if (mode === 'bind') return [admin]
+  const taken = ports.map(({ name, listen }) => ({
+    // Services find the port by its name in mode port only.
+    ...(mode === 'port' && name !== undefined && { name }),
+    containerPort: listen,
+    protocol: 'TCP',
+  }))
+  return [...taken, admin]
+}
+
+function ask(path: string, port: number, periodSeconds: number, failureThreshold: number): Probe {
+  return { httpGet: { path, port }, periodSeconds, timeoutSeconds: 3, failureThreshold }
+}
+
+/** Returns a value in which Kubernetes replaces no `$(NAME)`. */
+export function literal(text: string): string {
+  return text.replaceAll('$', '$$$$')
+}
+
+/** Returns true for a pod whose traffic an init container redirects. */
+export function needsRedirect({ mode, outbound }: Pick<Plan, 'mode' | 'outbound'>): boolean {
+  return mode === 'redirect' || outbound.length > 0
+}
+
+/** Builds the init container that redirects traffic to the sidecar. It has one capability. */
+export function redirectContainer(plan: Plan): Container {
+  const { settings, outbound, image, resources } = plan
+  const ports = plan.mode === 'redirect' ? plan.ports : []
+  const { imagePullPolicy } = settings
+  return {
+    name: REDIRECT,
+    image,
+    ...(imagePullPolicy && { imagePullPolicy }),
+    args: [
+      'redirect',
+      ...ports.flatMap(({ number, listen }) => ['--port', `${number}=${listen}`]),
+      ...outbound.flatMap(({ captures }) => captures.flatMap((each) => ['--outbound', each])),
+      '--admin',
+      `[::]:${settings.adminPort}`,
+      // Without this, the sidecar's traffic to loopback would be redirected to itself.
+      ...(ports.length > 0 && reachesByLoopback(plan)
+        ? ['--exempt-uid', String(settings.user)]
+        : []),
+    ],
+    resources: toResources(resources),
+    terminationMessagePolicy: 'FallbackToLogsOnError',
+    volumeMounts: [NO_TOKEN],
+    securityContext: {
+      // Root: other users receive added capabilities only from files that have them.
+      runAsUser: 0,
+      runAsGroup: 0,
+      runAsNonRoot: false,
+      readOnlyRootFilesystem: true,
+      allowPrivilegeEscalation: false,
+      capabilities: { add: ['NET_ADMIN'], drop: ['ALL'] },
+      seccompProfile: { type: 'RuntimeDefault' },
+    },
+  }
+}
+
+const DEFAULT_CONTAINER = 'kubectl.kubernetes.io/default-container'
+const SCRAPE = 'prometheus.io/scrape'
+const SCRAPE_PORT = 'prometheus.io/port'
+const SCRAPE_PATH = 'prometheus.io/path'
+
+/** Returns annotations for kubectl and Prometheus, where the pod has none. */
+export function addedAnnotations(
+  { metadata, spec }: Pod,
+  { settings, native, ports }: Plan,
+): Readonly<Record<string, string>> {
+  const app = ports[0]?.container ?? spec?.containers?.[0]?.name
+  return {
+    // A plain sidecar comes first, and kubectl uses the first container by default.
+    ...(!native && app !== undefined && !has(metadata, DEFAULT_CONTAINER)
+      ? { [DEFAULT_CONTAINER]: app }
+      : {}),
+    ...(settings.scrapeAnnotations &&
+    ![SCRAPE, SCRAPE_PORT, SCRAPE_PATH].some((key) => has(metadata, key))
+      ? { [SCRAPE]: 'true', [SCRAPE_PORT]: String(settings.adminPort), [SCRAPE_PATH]: '/metrics' }
+      : {}),
+  }
+}
+
+function has(metadata: ObjectMeta | null | undefined, key: string): boolean {
+  return metadata?.annotations?.[key] !== undefined
+}

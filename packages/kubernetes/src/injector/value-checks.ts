@@ -1,0 +1,209 @@
+import { FAULT_NAMES } from '#checks/fault-names'
+import { hasUnseen, MAX_DURATION_MS, MAX_GLOB, readDuration, readPercent } from '#base'
+
+/** Returns the correction of an invalid value; undefined for a valid one. */
+export type ValueCheck = (value: string) => string | undefined
+
+const LABEL = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/
+const MAX_PORTS = 16
+const MAX_PATHS = 100
+const MAX_TOOLS = 1000
+const MAX_ACTIVE = 1_000_000
+const PATH = /^[/*][^\s?#]{0,511}$/
+/** The memory that the program needs, with room for a hook beside it. */
+const LEAST_MEMORY = 128 * 2 ** 20
+const MOST_MEMORY = 64 * 2 ** 30
+
+/** Accepts one of the words. */
+export function oneOf(...words: readonly string[]): ValueCheck {
+  return (value) => (words.includes(value) ? undefined : `use one of ${words.join(', ')}`)
+}
+
+/** Accepts a pattern. */
+export function like(pattern: RegExp, fix: string): ValueCheck {
+  return (value) => (pattern.test(value) ? undefined : fix)
+}
+
+/** Accepts a duration such as `300ms`, `5s` or `1.5h`, within bounds in milliseconds. */
+export function duration(min: number, max: number, fix: string): ValueCheck {
+  return (value) => {
+    const ms = readDuration(value)
+    return ms !== undefined && ms >= min && ms <= max ? undefined : fix
+  }
+}
+
+export const maxDuration: ValueCheck = duration(
+  1,
+  MAX_DURATION_MS,
+  'write a number with its unit, such as 10m',
+)
+
+export function maxActive(value: string): string | undefined {
+  return /^[1-9]\d{0,6}$/.test(value) && Number(value) <= MAX_ACTIVE
+    ? undefined
+    : `write an integer from 1 to ${MAX_ACTIVE}`
+}
+
+/** Accepts names of faults, separated by commas. */
+export function faults(value: string): string | undefined {
+  const known: readonly string[] = FAULT_NAMES
+  return elements(value).every((name) => known.includes(name))
+    ? undefined
+    : `write faults, separated by commas: ${known.join(', ')}`
+}
+
+/** Accepts names and globs of tools, separated by commas. */
+export function tools(value: string): string | undefined {
+  const parts = elements(value)
+  const isTool = (part: string): boolean =>
+    part !== '' && !part.startsWith('-') && part.length <= MAX_GLOB && !hasUnseen(part)
+  return parts.length <= MAX_TOOLS && parts.every(isTool)
+    ? undefined
+    : `write tools, separated by commas, such as pay_*, at most ${MAX_TOOLS}`
+}
+
+export function percent(value: string): string | undefined {
+  const share = readPercent(value)
+  return share !== undefined && share >= 0 && share <= 100
+    ? undefined
+    : 'write a number from 0 to 100 with %, such as 20%'
+}
+
+/** Accepts a share at which the guard can trip, or `off`. */
+export function guardRate(value: string): string | undefined {
+  if (value === 'off') return undefined
+  const share = readPercent(value)
+  return share !== undefined && share >= 0 && share < 100
+    ? undefined
+    : 'write a number from 0 to below 100 with %, such as 50%, or off'
+}
+
+export function objectName(value: string): string | undefined {
+  const labels = value.split('.')
+  return value.length <= 253 && labels.every((label) => LABEL.test(label))
+    ? undefined
+    : 'write the name of an object: lower case letters, digits, dashes and dots, at most 253'
+}
+
+/**
+ * Accepts a source of certificates: a key of a ConfigMap or Secret, or a path in a volume of the
+ * pod.
+ */
+export function caSource(value: string): string | undefined {
+  const [kind = '', name = '', ...rest] = value.split('/')
+  const isKnown = kind === 'configmap' || kind === 'secret' || kind === 'volume'
+  const isPlain = rest.every((part) => /^(?!\.\.)[-_A-Za-z0-9.]{1,253}$/.test(part))
+  const isLong = kind === 'volume' ? rest.length <= 16 : rest.length === 1
+  return isKnown && objectName(name) === undefined && rest.length > 0 && isPlain && isLong
+    ? undefined
+    : 'write configmap/NAME/KEY, secret/NAME/KEY or volume/NAME/PATH, such as configmap/mcp-ca/ca.crt'
+}
+
+export function containerName(value: string): string | undefined {
+  return LABEL.test(value) ? undefined : 'write the name of a container of the pod'
+}
+
+export function ports(value: string): string | undefined {
+  const fix = `write numbers or names of ports, separated by commas, such as 3000 or mcp, at most ${MAX_PORTS}`
+  const parts = elements(value)
+  return parts.length <= MAX_PORTS && parts.every(isPort) ? undefined : fix
+}
+
+/** Returns the elements of a list, which are separated by commas. */
+export function elements(value: string): readonly string[] {
+  return value.split(',').map((part) => part.trim())
+}
+
+/** Accepts exact paths and globs, separated by commas. */
+export function paths(value: string): string | undefined {
+  const parts = elements(value)
+  return parts.length <= MAX_PATHS && parts.every((part) => PATH.test(part) && !hasUnseen(part))
+    ? undefined
+    : `write paths, separated by commas, such as /admin/*, without queries, at most ${MAX_PATHS}`
+}
+
+function isPort(text: string): boolean {
+  if (/^\d+$/.test(text)) return /^[1-9]\d{0,4}$/.test(text) && Number(text) <= 65535
+  return isPortName(text)
+}
+
+function isPortName(text: string): boolean {
+  return /^(?=.*[a-z])[a-z0-9]([a-z0-9-]{0,13}[a-z0-9])?$/.test(text) && !text.includes('--')
+}
+
+export const image: ValueCheck = (value) =>
+  value.length <= 512 &&
+  /^[A-Za-z0-9][A-Za-z0-9._-]*(?::\d{1,5})?(?:\/[a-z0-9][a-z0-9._-]*)*(?::[A-Za-z0-9_][A-Za-z0-9._-]{0,127})?(?:@sha256:[0-9a-f]{64})?$/.test(
+    value,
+  )
+    ? undefined
+    : 'write the name of an image, with its tag or digest'
+
+export function cpu(value: string): string | undefined {
+  const cores = parseQuantity(value)
+  return cores !== undefined && cores >= 0.001 && cores <= 64
+    ? undefined
+    : 'write a quantity of CPU, such as 10m or 0.5'
+}
+
+/** Accepts memory with which the program can start. */
+export function memory(value: string): string | undefined {
+  const bytes = parseQuantity(value)
+  return bytes !== undefined && bytes >= LEAST_MEMORY && bytes <= MOST_MEMORY
+    ? undefined
+    : 'write a quantity of memory of at least 128Mi, such as 256Mi'
+}
+
+export function memoryRequest(value: string): string | undefined {
+  const bytes = parseQuantity(value)
+  return bytes !== undefined && bytes >= 2 ** 20 && bytes <= MOST_MEMORY
+    ? undefined
+    : 'write a quantity of memory, such as 32Mi'
+}
+
+/** Stands for the address of the pod, which is unknown before it runs. */
+export const POD_IP = 'pod-ip'
+
+/** Accepts addresses of the pod. */
+export function upstreamHost(value: string): string | undefined {
+  return value === POD_IP || isLoopback(value)
+    ? undefined
+    : 'your MCP server is in the same pod: use 127.0.0.1, ::1 or pod-ip'
+}
+
+/** Returns true for loopback addresses, which other pods cannot reach. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || isLoopbackV4(host)
+}
+
+function isLoopbackV4(host: string): boolean {
+  const parts = host.split('.')
+  return (
+    parts.length === 4 &&
+    parts[0] === '127' &&
+    parts.every((part) => /^(0|[1-9]\d{0,2})$/.test(part) && Number(part) <= 255)
+  )
+}
+
+const QUANTITY = /^(\d{1,15}(?:\.\d{1,9})?|\.\d{1,9})(m|k|M|G|T|Ki|Mi|Gi|Ti|[eE][+-]?\d{1,2})?$/
+
+const FACTORS: ReadonlyMap<string, number> = new Map([
+  ['m', 1e-3],
+  ['k', 1e3],
+  ['M', 1e6],
+  ['G', 1e9],
+  ['T', 1e12],
+  ['Ki', 2 ** 10],
+  ['Mi', 2 ** 20],
+  ['Gi', 2 ** 30],
+  ['Ti', 2 ** 40],
+])
+
+/** Parses a Kubernetes quantity such as `64Mi`, `10m` or `0.5`; undefined for any other text. */
+export function parseQuantity(text: string): number | undefined {
+  const match = QUANTITY.exec(text)
+  if (match === null) return undefined
+  const unit = match[2] ?? ''
+  const factor = unit === '' ? 1 : (FACTORS.get(unit) ?? Number(`1${unit}`))
+  return Number(match[1]) * factor
+}

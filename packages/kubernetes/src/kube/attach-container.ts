@@ -1,0 +1,220 @@
+import { type Fields, fieldsOf, listOf, textOf } from '#base'
+import { HANDLER_FIELDS } from '../injector/handler-fields.ts'
+import { REDIRECT, SIDECAR } from '../injector/injected-names.ts'
+import { isMesh } from '../injector/mesh.ts'
+import type { Container, EnvVar, Handler, Pod } from '../injector/pod-types.ts'
+import { portNumber } from '../injector/rewrite-probes.ts'
+import { literal } from '../injector/sidecar-container.ts'
+import { heapOption } from '../injector/sidecar-resources.ts'
+import { type TakenPort, takenPorts } from '../injector/taken-ports.ts'
+import { KubeError } from './kube-error.ts'
+import { metadataOf } from './resources.ts'
+
+/** Begins the names of containers that `squall attach` adds. */
+export const ATTACHED = `${SIDECAR}-attach-`
+/** Begins the names of containers that end an attached sidecar. */
+export const DETACH = `${SIDECAR}-detach-`
+export const ATTACHED_ADMIN_PORT = 15390
+const FIRST_LISTEN_PORT = 15300
+const RESOURCES = { cpuRequest: '0', cpuLimit: '1', memoryRequest: '0', memoryLimit: '256Mi' }
+
+/** Configures the sidecar that is attached. */
+export interface Attachment {
+  readonly image: string
+  readonly pullPolicy: string | undefined
+  /** The port to take over, by number or name; undefined for the only one. */
+  readonly port: string | undefined
+  readonly rulesText: string
+  readonly forMs: number
+  /** An image that is pulled after this time starts nothing. */
+  readonly startBefore: Date
+  /** Further settings of `squall run`, by variable. */
+  readonly env: Readonly<Record<string, string>>
+}
+
+/** A container to add, and the ports that it takes over. */
+export interface AttachContainer {
+  readonly name: string
+  readonly container: Fields
+  readonly ports: readonly TakenPort[]
+  /** The paths of probes, where no rule acts. */
+  readonly probePaths: readonly string[]
+}
+
+/** Makes the container for a pod, or throws a `KubeError` with the reason why not. */
+export function attachContainer(pod: Fields, attachment: Attachment): AttachContainer {
+  checkPod(pod)
+  const typed = pod as Pod
+  const ports = portsOf(typed, attachment.port)
+  const probePaths = probedPaths(typed, ports)
+  const name = nextName(pod, ATTACHED)
+  const { image, pullPolicy, forMs, startBefore } = attachment
+  const args = ports.flatMap(({ number, listen }) => ['--port', `${number}=${listen}`])
+  args.push('--admin', `[::]:${ATTACHED_ADMIN_PORT}`)
+  args.push('--for', `${forMs}ms`, '--start-before', startBefore.toISOString())
+  const container = {
+    ...redirectContainer(name, image, pullPolicy, ['attached', ...args]),
+    env: envOf(attachment, probePaths),
+  }
+  return { name, container, ports, probePaths }
+}
+
+/** Makes the container that ends the redirect of an attached sidecar. */
+export function detachContainer(
+  pod: Fields,
+  attached: Fields,
+): { name: string; container: Fields } {
+  const name = nextName(pod, DETACH)
+  const image = textOf(attached['image']) ?? ''
+  const args = ['redirect', '--release']
+  return {
+    name,
+    container: redirectContainer(name, image, textOf(attached['imagePullPolicy']), args),
+  }
+}
+
+/** Returns the containers of attached sidecars that have not ended. */
+export function attachedContainers(pod: Fields): readonly Fields[] {
+  return ephemeral(pod).filter(
+    ({ name }) =>
+      textOf(name)?.startsWith(ATTACHED) === true && !('terminated' in ephemeralState(pod, name)),
+  )
+}
+
+/** Returns the state of an ephemeral container, as its status has it. */
+export function ephemeralState(pod: Fields, name: unknown): Fields {
+  const statuses = listOf(fieldsOf(pod['status'])['ephemeralContainerStatuses'])
+  return fieldsOf(statuses.find((each) => each['name'] === name)?.['state'])
+}
+
+function redirectContainer(
+  name: string,
+  image: string,
+  imagePullPolicy: string | undefined,
+  args: readonly string[],
+): Fields {
+  return {
+    name,
+    image,
+    ...(imagePullPolicy !== undefined && { imagePullPolicy }),
+    args,
+    terminationMessagePolicy: 'FallbackToLogsOnError',
+    securityContext: {
+      runAsUser: 0,
+      runAsGroup: 0,
+      runAsNonRoot: false,
+      allowPrivilegeEscalation: false,
+      // To redirect, to start the sidecar as a user without capabilities, and to stop it.
+      capabilities: { drop: ['ALL'], add: ['NET_ADMIN', 'SETUID', 'SETGID', 'KILL'] },
+      seccompProfile: { type: 'RuntimeDefault' },
+    },
+  }
+}
+
+function envOf({ rulesText, env }: Attachment, probePaths: readonly string[]): readonly EnvVar[] {
+  const field = (name: string, fieldPath: string): EnvVar => {
+    return { name, valueFrom: { fieldRef: { fieldPath } } }
+  }
+  const values = {
+    ...env,
+    ...(probePaths.length > 0 && { SQUALL_EXCLUDE_PATHS: probePaths.join(',') }),
+    SQUALL_RULES_TEXT: rulesText,
+    NODE_OPTIONS: heapOption(RESOURCES),
+  }
+  return [
+    field('SQUALL_POD', 'metadata.name'),
+    field('POD_NAMESPACE', 'metadata.namespace'),
+    field('SQUALL_UPSTREAM_HOST', 'status.podIP'),
+    ...Object.entries(values).map(([name, value]) => ({ name, value: literal(value) })),
+  ]
+}
+
+function checkPod(pod: Fields): void {
+  const { annotations, isTerminating } = metadataOf(pod)
+  const spec = fieldsOf(pod['spec'])
+  const names = [...listOf(spec['containers']), ...listOf(spec['initContainers'])].map(
+    (each) => textOf(each['name']) ?? '',
+  )
+  const phase = textOf(fieldsOf(pod['status'])['phase'])
+  if (isTerminating || phase !== 'Running') {
+    const how = isTerminating ? 'being deleted' : String(phase)
+    throw attachError(`the pod is ${how}`, 'attach to one that runs')
+  }
+  if (names.includes(SIDECAR) || names.includes(REDIRECT)) {
+    throw attachError('the pod has a sidecar already', 'give it rules: squall apply')
+  }
+  if (attachedContainers(pod).length > 0) {
+    throw attachError('a sidecar is attached already', 'end it first: squall detach')
+  }
+  if (spec['hostNetwork'] === true) {
+    const wrong = 'the pod uses the network of its node (hostNetwork)'
+    throw attachError(wrong, 'the redirect would take the traffic of others; choose another pod')
+  }
+  const mesh = names.find(isMesh)
+  if (mesh !== undefined) {
+    const wrong = `the container ${mesh} of a service mesh redirects the same traffic`
+    throw attachError(wrong, 'inject the sidecar in mode port: squall.dev/mode: port')
+  }
+  if (fieldsOf(spec['os'])['name'] === 'windows') {
+    throw attachError('the pod is for Windows', 'the redirect needs Linux')
+  }
+  if (annotations['kubernetes.io/config.mirror'] !== undefined) {
+    throw attachError(
+      'the pod is a static one of its node',
+      'the API server cannot change such a pod',
+    )
+  }
+}
+
+function portsOf(pod: Pod, port: string | undefined): readonly TakenPort[] {
+  try {
+    return takenPorts(pod, new Map(port === undefined ? [] : [['ports', port]]), {
+      prefix: 'squall.dev/',
+      adminPort: ATTACHED_ADMIN_PORT,
+      firstListenPort: FIRST_LISTEN_PORT,
+    })
+  } catch (error) {
+    throw attachError((error as Error).message, 'here by --port, such as --port 3000')
+  }
+}
+
+/** Returns the paths of probes at the ports: faults there would restart the container. */
+function probedPaths(pod: Pod, ports: readonly TakenPort[]): readonly string[] {
+  const containers = [...(pod.spec?.containers ?? []), ...(pod.spec?.initContainers ?? [])]
+  const paths = containers.flatMap((container) =>
+    HANDLER_FIELDS.flatMap((field) => {
+      const handler = field.read(container) ?? {}
+      const action = handler.httpGet ?? handler.grpc
+      const port = action && portNumber(action.port, container)
+      return ports.some(({ number }) => number === port) ? [pathOf(handler, container)] : []
+    }),
+  )
+  return [...new Set(paths)]
+}
+
+function pathOf({ httpGet }: Handler, { name }: Container): string {
+  if (!httpGet) {
+    const wrong = `a probe of the container ${name} asks the port by gRPC`
+    throw attachError(wrong, 'inject the sidecar instead, which stands in for probes')
+  }
+  const path = (httpGet.path ?? '/').replace(/[?#].*$/s, '') || '/'
+  if (/^\/[^\s,*[\]{}!?]*$/.test(path)) return path
+  const wrong = `a probe of the container ${name} asks a path that cannot be excluded from faults`
+  throw attachError(wrong, 'inject the sidecar instead, which stands in for probes')
+}
+
+/** Returns an unused name: ephemeral containers stay in the pod for good. */
+function nextName(pod: Fields, prefix: string): string {
+  const numbers = ephemeral(pod).map(({ name }) =>
+    textOf(name)?.startsWith(prefix) ? Number((name as string).slice(prefix.length)) || 0 : 0,
+  )
+  return `${prefix}${Math.max(0, ...numbers) + 1}`
+}
+
+function ephemeral(pod: Fields): readonly Fields[] {
+  return listOf(fieldsOf(pod['spec'])['ephemeralContainers'])
+}
+
+function attachError(wrong: string, fix: string): KubeError {
+  return new KubeError('invalid', `nothing was attached: ${wrong}; ${fix}`)
+}

@@ -1,0 +1,210 @@
+import { API, type State } from '#admin-api'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Fields, fieldsOf, oneLine, textOf } from '#base'
+import { SIDECAR_LABEL } from '../injector/injected-names.ts'
+import { digestOf } from '#rules'
+import {
+  attachContainer,
+  type AttachContainer,
+  ATTACHED_ADMIN_PORT,
+  attachedContainers,
+  type Attachment,
+  detachContainer,
+  ephemeralState,
+} from './attach-container.ts'
+import type { KubeClient } from './kube-client.ts'
+import { asKubeError, KubeError } from './kube-error.ts'
+import { pathOf, PODS } from './resources.ts'
+import { ASK_MS, type AskOptions, askSidecar } from './sidecar-api.ts'
+
+export interface PodRef {
+  readonly namespace: string
+  readonly name: string
+}
+
+export interface WaitOptions extends Pick<AskOptions, 'readToken'> {
+  readonly timeoutMs: number
+  readonly signal: AbortSignal
+}
+
+export interface AttachedContainer extends AttachContainer {
+  /** The reason why the pod was not labelled. */
+  readonly unlabelled: KubeError | undefined
+}
+
+const POLL_MS = 250
+/** Matches reasons of kubelet that waiting rarely resolves. */
+const TROUBLES =
+  /^(?:ErrImage|ImagePullBackOff|InvalidImageName|CreateContainer.*Error|RunContainerError)/
+
+/**
+ * Adds a sidecar to a running pod, by one change that the API server accepts or rejects as a whole.
+ */
+export async function attachToPod(
+  client: KubeClient,
+  ref: PodRef,
+  { prefix, ...attachment }: Attachment & { readonly prefix: string },
+  { signal }: WaitOptions,
+): Promise<AttachedContainer> {
+  const pod = await client.get({ kind: PODS, ...ref }, { signal })
+  const made = attachContainer(pod, attachment)
+  // Before it can act: squall stop finds it by the label.
+  const unlabelled = await labelAttached(client, ref, prefix, 'attached', signal)
+  await addContainer(client, ref, made.container, signal)
+  return { ...made, unlabelled }
+}
+
+/**
+ * Labels a pod as one with an attached sidecar, or removes the label. Returns the error, which
+ * leaves the sidecar to `squall stop --unlabelled`.
+ */
+export async function labelAttached(
+  client: KubeClient,
+  ref: PodRef,
+  prefix: string,
+  value: 'attached' | null,
+  signal: AbortSignal,
+): Promise<KubeError | undefined> {
+  const body = { metadata: { labels: { [`${prefix}${SIDECAR_LABEL}`]: value } } }
+  return client.patch({ kind: PODS, ...ref }, 'merge', body, { signal }).then(
+    () => undefined,
+    (error: unknown) => asKubeError(error),
+  )
+}
+
+/** Waits until an attached sidecar has its rules, which it reads once traffic reaches it. */
+export async function awaitAttached(
+  client: KubeClient,
+  ref: PodRef,
+  name: string,
+  rulesText: string,
+  options: WaitOptions,
+): Promise<State> {
+  const { timeoutMs, signal } = options
+  const digest = digestOf(false, [{ file: name, bytes: Buffer.from(rulesText) }], [])
+  const until = performance.now() + timeoutMs
+  const pod = { ...ref, adminPort: ATTACHED_ADMIN_PORT }
+  let why = 'it has not started'
+  while (performance.now() < until) {
+    const state = await containerState(client, ref, name, signal)
+    if (state.kind === 'ended') throw new KubeError('response', `it ended: ${state.detail}`)
+    why = state.detail
+    if (state.kind === 'running') {
+      try {
+        const reported = await askSidecar(client, pod, API.state, {
+          ...options,
+          timeoutMs: ASK_MS,
+        })
+        if (reported.lastReload?.digest === digest) return reported
+      } catch (error) {
+        if (!(error instanceof KubeError) || error.code === 'forbidden') throw error
+        why = error.message
+      }
+    }
+    await sleep(POLL_MS, undefined, { signal })
+  }
+  throw new KubeError('timeout', `it was not ready after ${timeoutMs / 1000} s: ${why}`)
+}
+
+/**
+ * Ends the attached sidecar and waits until no fault acts any more. Returns a note for the user;
+ * undefined where nothing is attached.
+ */
+export async function detachFromPod(
+  client: KubeClient,
+  ref: PodRef,
+  options: WaitOptions,
+): Promise<string | undefined> {
+  const { timeoutMs, signal } = options
+  const pod = await client.get({ kind: PODS, ...ref }, { signal })
+  const [attached] = attachedContainers(pod)
+  if (attached === undefined) return undefined
+  const name = textOf(attached['name']) ?? ''
+  const made = detachContainer(pod, attached)
+  await addContainer(client, ref, made.container, signal)
+  const until = performance.now() + timeoutMs
+  let why = ''
+  while (performance.now() < until) {
+    const state = await containerState(client, ref, name, signal)
+    if (state.kind === 'ended') return state.detail
+    const own = await containerState(client, ref, made.name, signal)
+    if (own.kind === 'ended' && own.code !== 0) {
+      throw new KubeError('response', `the container ${made.name} failed: ${own.detail}`)
+    }
+    why = own.kind === 'ended' ? `${name} has not ended` : `${made.name}: ${own.detail}`
+    if (own.kind === 'ended' && (await isDisarmed(client, ref, options))) {
+      return 'detached; connections that are open end within seconds'
+    }
+    await sleep(POLL_MS, undefined, { signal })
+  }
+  throw new KubeError('timeout', `not done after ${timeoutMs / 1000} s: ${why}`)
+}
+
+/** Returns false also where the sidecar cannot be asked. */
+async function isDisarmed(client: KubeClient, ref: PodRef, options: WaitOptions): Promise<boolean> {
+  const pod = { ...ref, adminPort: ATTACHED_ADMIN_PORT }
+  try {
+    return !(await askSidecar(client, pod, API.state, { ...options, timeoutMs: ASK_MS })).armed
+  } catch (error) {
+    asKubeError(error)
+    return false
+  }
+}
+
+async function addContainer(
+  client: KubeClient,
+  ref: PodRef,
+  container: Fields,
+  signal: AbortSignal,
+): Promise<void> {
+  const what = `attach to pod "${ref.name}" in namespace "${ref.namespace}"`
+  try {
+    await client.request({
+      method: 'PATCH',
+      path: `${pathOf({ kind: PODS, ...ref })}/ephemeralcontainers`,
+      patch: 'strategic-merge',
+      body: { spec: { ephemeralContainers: [container] } },
+      what,
+      signal,
+    })
+  } catch (error) {
+    const level = /violates PodSecurity "([a-z]+)/.exec((error as Error).message)?.[1]
+    if (level !== undefined) throw podSecurityError(level)
+    throw error
+  }
+}
+
+/** Makes the error for a namespace that lets no container redirect traffic. */
+export function podSecurityError(level: string): KubeError {
+  return new KubeError(
+    'forbidden',
+    `nothing was attached: the namespace enforces the Pod Security level ${oneLine(level)}, which forbids NET_ADMIN; inject the sidecar in mode port instead, which restarts the pod: squall.dev/inject: "true"`,
+  )
+}
+
+interface ContainerState {
+  readonly kind: 'waiting' | 'running' | 'ended'
+  readonly code?: unknown
+  readonly detail: string
+}
+
+async function containerState(
+  client: KubeClient,
+  ref: PodRef,
+  name: string,
+  signal: AbortSignal,
+): Promise<ContainerState> {
+  const pod = await client.get({ kind: PODS, ...ref }, { signal })
+  const state = ephemeralState(pod, name)
+  if ('terminated' in state) {
+    const { exitCode, message, reason } = fieldsOf(state['terminated'])
+    const detail = oneLine(textOf(message) ?? textOf(reason) ?? '')
+    return { kind: 'ended', code: exitCode, detail }
+  }
+  if ('running' in state) return { kind: 'running', detail: 'it runs' }
+  const { reason, message } = fieldsOf(state['waiting'])
+  const detail = oneLine([textOf(reason), textOf(message)].filter(Boolean).join(': ') || 'it waits')
+  if (TROUBLES.test(textOf(reason) ?? ''))
+    throw new KubeError('response', `it cannot start: ${detail}`)
+  return { kind: 'waiting', detail }
+}

@@ -1,0 +1,77 @@
+import { type Fields, fieldsOf, listOf, textOf, textsOf } from '#base'
+import { checkServices, UNCHECKED_SERVICES } from '../injector/check-services.ts'
+import type { ServicePorts } from '../injector/injection.ts'
+import type { InjectedPod } from './injected-pod.ts'
+import { inParallel } from './in-parallel.ts'
+import type { KubeClient } from './kube-client.ts'
+import { asKubeError } from './kube-error.ts'
+import { type Limits, metadataOf, SERVICES } from './resources.ts'
+
+/** The Services that lead past sidecars. */
+export interface Bypasses {
+  readonly warnings: ReadonlyMap<InjectedPod, readonly string[]>
+  /** The reason why Services could not be read. */
+  readonly trouble: string | undefined
+}
+
+/** Returns the warnings of the injector, and of Services that lead past the sidecar now. */
+export function podWarnings(pod: InjectedPod, { warnings }: Bypasses): readonly string[] {
+  // The injector could not read Services; now they are known.
+  const kept = pod.warnings.filter((each) => !each.includes(UNCHECKED_SERVICES))
+  return [...new Set([...kept, ...(warnings.get(pod) ?? [])])]
+}
+
+/**
+ * Finds the Services that lead past sidecars in mode `port`; reads nothing where no pod has this
+ * mode.
+ */
+export async function findBypasses(
+  client: KubeClient,
+  pods: readonly InjectedPod[],
+  prefix: string,
+  limits: Limits,
+): Promise<Bypasses> {
+  const byName = pods.filter(({ mode }) => mode === 'port')
+  const namespaces = [...new Set(byName.map(({ namespace }) => namespace))]
+  let trouble: string | undefined
+  const lists = await inParallel(namespaces, async (namespace) => {
+    try {
+      return [namespace, await listServices(client, namespace, limits)] as const
+    } catch (error) {
+      const { message } = asKubeError(error)
+      trouble ??= `whether Services lead past sidecars in mode port cannot be checked: ${message}`
+      return [namespace, []] as const
+    }
+  })
+  const services = new Map<string, readonly ServicePorts[]>(lists)
+  const warnings = new Map(
+    byName.map((pod) => [pod, checkServices(pod, services.get(pod.namespace) ?? [], prefix)]),
+  )
+  return { warnings, trouble }
+}
+
+/** Lists where the Services of a namespace lead. */
+export async function listServices(
+  client: KubeClient,
+  namespace: string,
+  limits: Limits,
+): Promise<readonly ServicePorts[]> {
+  const found = await client.list({ kind: SERVICES, namespace }, undefined, limits)
+  return found.map(servicePorts)
+}
+
+function servicePorts(service: Fields): ServicePorts {
+  const spec = fieldsOf(service['spec'])
+  return {
+    name: metadataOf(service).name,
+    selector: textsOf(spec['selector']),
+    isHeadless: spec['clusterIP'] === 'None',
+    ports: listOf(spec['ports']).map(({ name, port, targetPort, protocol }) => ({
+      name: textOf(name),
+      port: typeof port === 'number' ? port : 0,
+      targetPort:
+        typeof targetPort === 'number' || typeof targetPort === 'string' ? targetPort : undefined,
+      protocol: textOf(protocol),
+    })),
+  }
+}

@@ -1,0 +1,88 @@
+import { NoSmallFileError, readSmallFile } from '#base'
+import { KubeError } from './kube-error.ts'
+
+export interface ClusterTls {
+  readonly ca?: string | undefined
+  readonly servername?: string | undefined
+  readonly insecure: boolean
+}
+
+export interface Credentials {
+  readonly token?: string | undefined
+  readonly cert?: string | undefined
+  readonly key?: string | undefined
+}
+
+/** Returns the credentials for each request: some of them expire. */
+export interface CredentialSource {
+  /** `rejected` is true when the API server did not accept the previous ones. */
+  get(rejected: boolean): Promise<Credentials>
+}
+
+export interface ClusterAccess {
+  readonly server: URL
+  readonly tls: ClusterTls
+  readonly credentials: CredentialSource
+  /** The namespace of requests that name none. */
+  readonly namespace: string
+  /** The name in messages. */
+  readonly name: string
+}
+
+const MAX_BYTES = 4 * 1024 * 1024
+/** Kubelet renews a token well before it expires. */
+const READ_AGAIN_MS = 60_000
+
+/** Makes the error of a kubeconfig or service account that cannot be used. */
+export function configError(message: string): KubeError {
+  return new KubeError('config', message)
+}
+
+/** Reads a file that access to the cluster depends on. Throws nothing but a `KubeError`. */
+export function readKubeFile(path: string, what: string): string {
+  try {
+    return readSmallFile(path, MAX_BYTES).toString('utf8')
+  } catch (error) {
+    const { code = 'error', message } = error as NodeJS.ErrnoException
+    throw configError(
+      error instanceof NoSmallFileError
+        ? `${what}: ${path} is ${message}`
+        : `${what}: ${path} cannot be read (${code}); check the path and its permissions`,
+    )
+  }
+}
+
+/** Returns the token without white space. No message holds the token. */
+export function checkedToken(text: string, from: string): string {
+  const token = text.trim()
+  if (/^[\x21-\x7e]{1,65536}$/.test(token)) return token
+  throw configError(`${from} holds no token: one line of visible ASCII is needed`)
+}
+
+/** Reads a token from a file, which is renewed there. */
+export class TokenFile implements CredentialSource {
+  readonly #path: string
+  readonly #more: Credentials
+  #token: string | undefined
+  #readAt = -Infinity
+
+  constructor(path: string, more: Credentials) {
+    this.#path = path
+    this.#more = more
+  }
+
+  // Async, so that every error rejects.
+  async get(rejected: boolean): Promise<Credentials> {
+    const now = performance.now()
+    if (rejected || now - this.#readAt >= READ_AGAIN_MS) {
+      try {
+        this.#token = checkedToken(readKubeFile(this.#path, 'token file'), this.#path)
+        this.#readAt = now
+      } catch (error) {
+        // The file may be absent while it is replaced; the last token is still valid.
+        if (this.#token === undefined || rejected) throw error
+      }
+    }
+    return { ...this.#more, token: this.#token }
+  }
+}

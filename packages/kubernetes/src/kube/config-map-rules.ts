@@ -1,0 +1,122 @@
+import { posix } from 'node:path'
+import { type Fields, fieldsOf, foreign, instantText, listOf, textOf, textsOf } from '#base'
+import { digestOf, isRulesFileName, type RulesText } from '#rules'
+import { metadataOf } from './resources.ts'
+import type { RulesConfigMap } from './injected-pod.ts'
+
+/** The keys of a ConfigMap with their contents. */
+export type ConfigMapKeys = ReadonlyMap<string, Uint8Array>
+
+/** Selects all keys, as a sidecar without a configured key does. */
+export const WHOLE_MOUNT: RulesConfigMap = { configMap: '', key: undefined, path: '', items: [] }
+
+export function configMapKeys(configMap: Fields): ConfigMapKeys {
+  const texts = Object.entries(textsOf(configMap['data'])).map(
+    ([key, text]) => [key, Buffer.from(text, 'utf8')] as const,
+  )
+  const binary = Object.entries(textsOf(configMap['binaryData'])).map(
+    ([key, text]) => [key, Buffer.from(text, 'base64')] as const,
+  )
+  return new Map([...texts, ...binary])
+}
+
+/** Returns the files that a sidecar finds when these keys are mounted. */
+export function mountedTexts(keys: ConfigMapKeys, mount: RulesConfigMap): readonly RulesText[] {
+  if (mount.key !== undefined) {
+    const bytes = keys.get(mount.key)
+    return bytes === undefined ? [] : [{ file: mount.path, bytes }]
+  }
+  const files =
+    mount.items.length === 0
+      ? [...keys].map(([key, bytes]) => ({ name: key, bytes }))
+      : mount.items.flatMap(({ key, path }) => {
+          const bytes = keys.get(key)
+          return bytes === undefined ? [] : [{ name: path, bytes }]
+        })
+  return files
+    .filter(({ name }) => isRulesFileName(name))
+    .sort((one, other) => (one.name < other.name ? -1 : 1))
+    .map(({ name, bytes }) => ({ file: posix.join(mount.path, name), bytes }))
+}
+
+/**
+ * Returns the digest that a sidecar reports for these keys; undefined when there is nothing to
+ * read.
+ */
+export function expectedDigest(keys: ConfigMapKeys, mount: RulesConfigMap): string | undefined {
+  const texts = mountedTexts(keys, mount)
+  if (mount.key !== undefined && texts.length === 0) return undefined
+  return digestOf(mount.key === undefined, texts, [])
+}
+
+/** Returns true when a sidecar reads the key. */
+export function readsKey(mount: RulesConfigMap, key: string): boolean {
+  if (mount.key !== undefined) return mount.key === key
+  if (mount.items.length === 0) return isRulesFileName(key)
+  return mount.items.some((item) => item.key === key && isRulesFileName(item.path))
+}
+
+/** Returns the content of a key. */
+export function textBefore(configMap: Fields | undefined, key: string): string | undefined {
+  const bytes = configMapKeys(configMap ?? {}).get(key)
+  return bytes === undefined ? undefined : Buffer.from(bytes).toString('utf8')
+}
+
+/** Describes who wrote a key last, and when. */
+export function lastChange(configMap: Fields | undefined, key: string, prefix: string): string {
+  const { manager = 'squall' } = writesOf(configMap, key).at(-1) ?? {}
+  // Other programs leave the annotation as it is.
+  const by = metadataOf(configMap ?? {}).annotations[`${prefix}applied-by`]
+  const who = manager.startsWith('squall') ? (by ?? manager) : manager
+  const at = instantText(writtenAt(configMap, key))
+  return `by ${foreign(who)}${at === undefined ? '' : ` at ${at}`}`
+}
+
+/** Returns a warning for a ConfigMap that a GitOps tool manages; `what` was written into it. */
+export function gitOpsWarning(configMap: Fields | undefined, what: string): string | undefined {
+  const { name, namespace, labels, annotations } = metadataOf(configMap ?? {})
+  const keys = Object.keys({ ...labels, ...annotations })
+  const has = (part: string): boolean => keys.some((key) => key.includes(part))
+  const tool = has('argocd.argoproj.io/')
+    ? 'Argo CD'
+    : has('.toolkit.fluxcd.io/')
+      ? 'Flux'
+      : undefined
+  if (tool === undefined) return undefined
+  return `${tool} manages the ConfigMap ${name} in ${namespace} and may undo the change at its next sync; write ${what} into Git as well, or suspend the sync`
+}
+
+/** Returns when a key last changed, or else when the ConfigMap was created. */
+export function writtenAt(configMap: Fields | undefined, key: string): number | undefined {
+  const made = Date.parse(textOf(fieldsOf(configMap?.['metadata'])['creationTimestamp']) ?? '')
+  const times = [...writesOf(configMap, key).map(({ at }) => at), made]
+  const known = times.filter((at) => Number.isFinite(at))
+  return known.length === 0 ? undefined : Math.max(...known)
+}
+
+/**
+ * Returns the time of the API server, which notes it in a changed object before admission; that of
+ * this process where it does not.
+ */
+export function serverTime(object: Fields): number {
+  const times = managedFields(object).map(({ time }) => Date.parse(textOf(time) ?? ''))
+  const known = times.filter((at) => Number.isFinite(at))
+  return known.length === 0 ? Date.now() : Math.max(...known)
+}
+
+function managedFields(object: Fields | undefined): readonly Fields[] {
+  return listOf(fieldsOf(object?.['metadata'])['managedFields'])
+}
+
+/** Returns the programs that wrote a key, by time. */
+function writesOf(
+  configMap: Fields | undefined,
+  key: string,
+): readonly { readonly at: number; readonly manager?: string | undefined }[] {
+  const writes = managedFields(configMap).flatMap(({ fieldsV1, time, manager }) => {
+    const data = fieldsOf(fieldsOf(fieldsV1)['f:data'])
+    if (!Object.hasOwn(data, `f:${key}`)) return []
+    return [{ at: Date.parse(textOf(time) ?? ''), manager: textOf(manager) }]
+  })
+  return writes.sort((one, other) => one.at - other.at)
+}

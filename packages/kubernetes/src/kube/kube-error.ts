@@ -1,0 +1,171 @@
+import { fieldsOf, oneLine, textOf } from '#base'
+
+export type KubeErrorCode =
+  /** The kubeconfig or the service account cannot be used. */
+  | 'config'
+  /** There are no credentials, or the API server rejected them. */
+  | 'unauthorized'
+  | 'forbidden'
+  | 'not_found'
+  | 'exists'
+  | 'conflict'
+  | 'invalid'
+  | 'too_many_requests'
+  /** No connection, or none that can be trusted. */
+  | 'unreachable'
+  | 'timeout'
+  | 'too_large'
+  /** Any other response that is no success. */
+  | 'response'
+  /** The change would undo what another person has written. */
+  | 'not_permitted'
+
+/** Reports a failed request to the API server, with the next step. */
+export class KubeError extends Error {
+  override readonly name = 'KubeError'
+  readonly code: KubeErrorCode
+  /** The HTTP status, where there was a response. */
+  readonly status: number | undefined
+  /** The wait that the response asked for. */
+  retryAfterMs: number | undefined
+
+  constructor(code: KubeErrorCode, message: string, status?: number) {
+    super(message)
+    this.code = code
+    this.status = status
+  }
+}
+
+/** Returns a `KubeError` as it is, and throws every other error again. */
+export function asKubeError(error: unknown): KubeError {
+  if (error instanceof KubeError) return error
+  throw error
+}
+
+/** Returns true for an error of one of the kinds. */
+export function isKubeError(
+  error: unknown,
+  ...codes: readonly [KubeErrorCode, ...KubeErrorCode[]]
+): error is KubeError {
+  return error instanceof KubeError && codes.includes(error.code)
+}
+
+const ATTEMPTS = 8
+
+/** Runs an action again while another client changes or creates the object in between. */
+export async function retryConflicts<Result>(action: () => Promise<Result>): Promise<Result> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await action()
+    } catch (error) {
+      if (attempt === ATTEMPTS || !isKubeError(error, 'conflict', 'exists')) throw error
+    }
+  }
+}
+
+const CODES: Readonly<Record<number, KubeErrorCode>> = {
+  401: 'unauthorized',
+  403: 'forbidden',
+  404: 'not_found',
+  409: 'conflict',
+  413: 'too_large',
+  422: 'invalid',
+  429: 'too_many_requests',
+}
+
+const READ_TOKEN = 'use --admin-read-token-file or SQUALL_ADMIN_READ_TOKEN'
+
+/** Explains an error response, with the next step. */
+export function responseError(
+  what: string,
+  status: number,
+  json: unknown,
+  bytes: Buffer,
+  cluster: string,
+): KubeError {
+  const fields = fieldsOf(json)
+  const message = textOf(fields['message'])
+  const detail = oneLine(
+    message ?? textOf(fields['error']) ?? bytes.subarray(0, 300).toString('utf8'),
+  )
+  if (status === 401 && fields['kind'] !== 'Status' && message === undefined && detail !== '') {
+    // The response of a sidecar: other credentials for the cluster would change nothing.
+    return new KubeError('unauthorized', `cannot ${what}: ${detail}; ${READ_TOKEN}`)
+  }
+  const isTaken = status === 409 && fields['reason'] === 'AlreadyExists'
+  const code = isTaken ? 'exists' : (CODES[status] ?? 'response')
+  return new KubeError(code, `cannot ${what}: ${meaning(code, status, detail, cluster)}`, status)
+}
+
+function meaning(code: KubeErrorCode, status: number, detail: string, cluster: string): string {
+  const responded = detail === '' ? `the API server responds with ${status}` : detail
+  if (code === 'unauthorized') {
+    return `the API server does not accept the credentials of ${cluster}; log in again`
+  }
+  if (code === 'forbidden' && !detail.startsWith('admission webhook')) {
+    return `${responded}; ${missingRight(detail)}`
+  }
+  if (code === 'conflict') {
+    return `${responded}; somebody else changed it at the same time, try again`
+  }
+  if (code === 'too_many_requests') return `${responded}; the API server is busy, try again later`
+  return code === 'not_found' && detail === '' ? 'there is no such thing' : responded
+}
+
+/** Returns the missing right as a rule of a Role; the API server names all its parts. */
+function missingRight(detail: string): string {
+  const match =
+    /User "([^"]*)" cannot (\w+) resource "([^"]+)" in API group "([^"]*)"(?: in the namespace "([^"]*)")?/.exec(
+      detail,
+    )
+  if (match === null) return 'ask whoever runs the cluster for the right to do it'
+  const [, user, verb, resource, group, namespace] = match
+  const kind = namespace === undefined ? 'ClusterRole' : `Role in "${namespace}"`
+  return `give ${user} a ${kind} with apiGroups: ["${group}"], resources: ["${resource}"], verbs: ["${verb}"]`
+}
+
+/** Parses JSON; undefined where it is none. */
+export function jsonOf(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8')) as unknown
+  } catch {
+    return undefined
+  }
+}
+
+const UNTRUSTED = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'CERT_SIGNATURE_FAILURE',
+])
+
+/** Explains why there was no response, and what to do about it. */
+export function connectionProblem(
+  { code = '', message }: NodeJS.ErrnoException,
+  { host, hostname }: URL,
+): string {
+  if (UNTRUSTED.has(code)) {
+    return `the certificate of ${host} is not signed by the cluster's certificate-authority; check that the kubeconfig belongs to this cluster`
+  }
+  switch (code) {
+    case 'CERT_HAS_EXPIRED':
+      return `the certificate of ${host} has expired; check the clocks, or renew it`
+    case 'ERR_TLS_CERT_ALTNAME_INVALID':
+      return `the certificate of ${host} is for other names; set tls-server-name for the cluster`
+    case 'ECONNREFUSED':
+      return `nothing listens at ${host}; is the cluster running?`
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return `the name ${hostname} is not known; check the server URL and the network`
+    case 'UND_ERR_CONNECT_TIMEOUT':
+    case 'ETIMEDOUT':
+    case 'EHOSTUNREACH':
+    case 'ENETUNREACH':
+      return `${host} cannot be reached; check the network, a VPN or a firewall`
+    default:
+      return `${oneLine(message)}${code === '' ? '' : ` (${code})`}`
+  }
+}

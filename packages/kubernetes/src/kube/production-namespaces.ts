@@ -1,0 +1,64 @@
+import { findProduction, type Production, productionText } from '#rules'
+import { inParallel } from './in-parallel.ts'
+import type { KubeClient } from './kube-client.ts'
+import { asKubeError } from './kube-error.ts'
+import { type Limits, metadataOf, NAMESPACES } from './resources.ts'
+
+/** Decides which namespaces are production. */
+export interface NamespaceCheck {
+  readonly patterns: readonly string[]
+  /** The label of a namespace that names its environment. */
+  readonly environmentLabel: string
+}
+
+/** A namespace of production in which sidecars are armed. */
+export interface ArmedProduction {
+  readonly namespace: string
+  readonly armed: number
+  readonly why: string
+  /** True when the namespace's owner allows it by an annotation. */
+  readonly isAllowed: boolean
+}
+
+const ASK_MS = 3_000
+
+/** Returns why a namespace is production: by its name, or by its label. */
+export function findNamespaceProduction(
+  { patterns, environmentLabel }: NamespaceCheck,
+  namespace: string,
+  labels: Readonly<Record<string, string>> | undefined,
+): Production | undefined {
+  const where = `the label ${environmentLabel} of the namespace ${namespace},`
+  return findProduction(
+    [
+      { where: 'the namespace', name: namespace },
+      { where, name: labels?.[environmentLabel] },
+    ],
+    patterns,
+  )
+}
+
+/** Finds the namespaces of production among those with armed sidecars, as they are labelled now. */
+export async function findArmedProduction(
+  client: KubeClient,
+  armed: ReadonlyMap<string, number>,
+  check: NamespaceCheck & { readonly prefix: string },
+  { signal }: Limits,
+): Promise<{ readonly found: readonly ArmedProduction[]; readonly trouble: string | undefined }> {
+  let trouble: string | undefined
+  const all = await inParallel([...armed], async ([namespace, count]) => {
+    const ref = { kind: NAMESPACES, name: namespace }
+    const limits = { signal, timeoutMs: ASK_MS }
+    const read = await client.get(ref, limits).catch((error: unknown) => {
+      const { message } = asKubeError(error)
+      trouble ??= `whether the label ${check.environmentLabel} of namespaces with armed sidecars names production cannot be checked: ${message}`
+      return {}
+    })
+    const { labels, annotations } = metadataOf(read)
+    const production = findNamespaceProduction(check, namespace, labels)
+    if (production === undefined) return []
+    const isAllowed = annotations[`${check.prefix}allow-production`] === 'true'
+    return [{ namespace, armed: count, why: productionText(production), isAllowed }]
+  })
+  return { found: all.flat(), trouble }
+}

@@ -1,0 +1,72 @@
+import { notForPod, parseRules, type RulesFile } from '#rules'
+import type { InjectedPod } from './injected-pod.ts'
+
+/** The effect of rules on a pod that reads their ConfigMap. */
+export interface PodTarget {
+  readonly pod: InjectedPod
+  /** True when any of the rules is for the pod. */
+  readonly isTarget: boolean
+  /** True when the pod must load the rules: it is a target now, or was before. */
+  readonly isReached: boolean
+  /** The reason why no rule is for the pod. */
+  readonly why: string | undefined
+}
+
+/** The effect of a change of rules on the pods that read them. */
+export interface Targets {
+  readonly pods: readonly PodTarget[]
+  /** The names of previous rules that the new text does not have. */
+  readonly replaced: readonly string[]
+}
+
+const PART =
+  /^\s*([A-Za-z0-9](?:[-A-Za-z0-9_./]{0,314}[A-Za-z0-9])?)\s*==?\s*((?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?)\s*$/
+
+/** Returns the labels of a selector; undefined where it compares otherwise than by equality. */
+export function equalityLabels(selector: string): Readonly<Record<string, string>> | undefined {
+  const labels = new Map<string, string>()
+  for (const part of selector.split(',')) {
+    const [, key, value] = PART.exec(part) ?? []
+    if (key === undefined || value === undefined) return undefined
+    if ((labels.get(key) ?? value) !== value) return undefined
+    labels.set(key, value)
+  }
+  return Object.fromEntries(labels)
+}
+
+/** Decides for each pod whether rules are for it, and finds the previous rules that are gone. */
+export function targetsOf(
+  pods: readonly InjectedPod[],
+  text: string,
+  before: string | undefined,
+): Targets {
+  const rules = rulesOf(text)
+  const old = before === undefined ? [] : rulesOf(before)
+  const names = new Set(rules.map(({ name }) => name))
+  return {
+    pods: pods.map((pod) => {
+      const why = whyNot(pod, rules)
+      const isTarget = why === undefined
+      const wasTarget = old.length > 0 && whyNot(pod, old) === undefined
+      return { pod, why, isTarget, isReached: isTarget || wasTarget }
+    }),
+    replaced: old.map(({ name }) => name).filter((name) => !names.has(name)),
+  }
+}
+
+/** Returns why no rule is for a pod. A file without rules is for every pod: it ends faults. */
+function whyNot(pod: InjectedPod, rules: RulesFile['rules']): string | undefined {
+  let why: string | undefined
+  for (const { match = {} } of rules) {
+    const [first] = notForPod(match, pod.self)
+    if (first === undefined) return undefined
+    why ??= `${first.dimension} wants ${first.wants}, found ${first.found}`
+  }
+  return why
+}
+
+/** Returns the rules in a text; none where the text is invalid. */
+export function rulesOf(text: string): RulesFile['rules'] {
+  const parsed = parseRules(text)
+  return parsed.ok ? parsed.file.rules : []
+}

@@ -1,0 +1,97 @@
+import { WHOLE_MOUNT, type ConfigMapKeys, mountedTexts } from '../kube/config-map-rules.ts'
+import { canAct, foundTexts, MAX_FILES, parseWherever, problemLines, type RulesText } from '#rules'
+import { DecideError } from './decide.ts'
+
+/** The result of checking all keys of a ConfigMap. */
+interface CheckedKeys {
+  /** One line for each problem, as `squall validate` writes them. */
+  readonly lines: readonly string[]
+  /** True when any rule could ever act. */
+  readonly canAct: boolean
+  /** The latest `appliedAt` of a rule; -Infinity without one. */
+  readonly appliedAt: number
+}
+
+const MOST_WAITING = 32
+
+/** Checks the rules of ConfigMaps one after another: a large one needs a thread and its memory. */
+export class RulesChecker {
+  readonly #timeoutMs: number
+  #last: Promise<unknown> = Promise.resolve()
+  #waiting = 0
+
+  constructor(timeoutMs: number) {
+    this.#timeoutMs = timeoutMs
+  }
+
+  /** Checks all keys together, as a sidecar reads them, or each by itself. */
+  check(keys: ConfigMapKeys, separate: boolean): Promise<CheckedKeys> {
+    return this.inTurn((signal) => checkKeys(keys, separate, signal))
+  }
+
+  /** Runs checks in order. The time limit of a review includes its wait. */
+  async inTurn<T>(run: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    if (this.#waiting >= MOST_WAITING) {
+      throw new DecideError(
+        'overload',
+        'too many checks of rules are waiting; try again',
+        undefined,
+      )
+    }
+    const signal = AbortSignal.timeout(this.#timeoutMs)
+    this.#waiting++
+    const turn = this.#last.then(() => run(signal))
+    this.#last = turn.catch(() => undefined)
+    try {
+      return await turn
+    } finally {
+      this.#waiting--
+    }
+  }
+}
+
+/** Checks all keys together, or each by itself. */
+export async function checkKeys(
+  keys: ConfigMapKeys,
+  separate: boolean,
+  signal: AbortSignal,
+): Promise<CheckedKeys> {
+  const texts = mountedTexts(keys, WHOLE_MOUNT)
+  if (texts.length > MAX_FILES && !separate) {
+    return {
+      lines: [`has more than ${MAX_FILES} rules files`],
+      canAct: false,
+      appliedAt: -Infinity,
+    }
+  }
+  const groups = separate ? texts.map((text) => [text]) : [texts]
+  const found = { lines: [] as string[], canAct: false, appliedAt: -Infinity }
+  for (const group of groups) {
+    const one = await checkTexts(group, !separate, signal)
+    found.lines.push(...one.lines)
+    found.canAct ||= one.canAct
+    found.appliedAt = Math.max(found.appliedAt, one.appliedAt)
+  }
+  return found
+}
+
+async function checkTexts(
+  texts: readonly RulesText[],
+  isDirectory: boolean,
+  signal: AbortSignal,
+): Promise<CheckedKeys> {
+  const version = await parseWherever(foundTexts(texts, isDirectory), signal)
+  if (version === undefined) throw tooSlow()
+  if (version.kind !== 'rejected') {
+    const rules = version.kind === 'rules' ? version.file.rules : []
+    const times = rules.map(({ appliedAt = -Infinity }) => appliedAt)
+    return { lines: [], canAct: canAct(version), appliedAt: Math.max(-Infinity, ...times) }
+  }
+  const lines = version.problems.flatMap((each) => problemLines(each).trimEnd().split('\n'))
+  return { lines, canAct: false, appliedAt: -Infinity }
+}
+
+/** Returns the error for rules that took too long. */
+export function tooSlow(): DecideError {
+  return new DecideError('slow_rules', 'the rules could not be checked in time', undefined)
+}

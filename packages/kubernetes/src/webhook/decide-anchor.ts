@@ -1,0 +1,60 @@
+import { fieldsOf, textsOf } from '#base'
+import { configMapKeys, serverTime, textBefore, writtenAt } from '../kube/config-map-rules.ts'
+import { jsonPatch } from '../injector/json-patch.ts'
+import { anchorWherever, isRulesFileName, SEPARATE_KEYS } from '#rules'
+import { checkKeys, tooSlow } from './check-rules.ts'
+import { labelledRules, type RulesParts } from './decide-rules.ts'
+import type { Decision } from './decision.ts'
+import type { Review } from './review.ts'
+import { accepted, guarded, notChecked } from './decide.ts'
+
+/**
+ * Decides about a labelled ConfigMap before its check: adds `appliedAt` to rules without it.
+ * Invalid rules are left to the check.
+ */
+export function decideAnchor(review: Review, parts: RulesParts): Promise<Decision> {
+  return guarded('the time of these rules', async () => {
+    const found = labelledRules(review, parts)
+    if ('result' in found) return found
+    const { object, label } = found
+    const { oldObject } = review
+    // Nobody can change its data.
+    if (oldObject?.['immutable'] === true) return notChecked('immutable')
+    const data = Object.entries(textsOf(object['data'])).filter(([key]) => isRulesFileName(key))
+    if (data.length === 0) return notChecked('no_rules')
+    const now = serverTime(object)
+    const texts = data.map(([key, text]) => ({
+      text,
+      applying: { now, before: textBefore(oldObject, key), beforeAt: writtenAt(oldObject, key) },
+    }))
+    const keys = configMapKeys(object)
+    return parts.checker.inTurn(async (signal) => {
+      const { lines } = await checkKeys(keys, label === SEPARATE_KEYS, signal)
+      if (lines.length > 0) return notChecked('invalid_rules')
+      const anchored = await anchorWherever(texts, signal)
+      if (anchored === undefined) throw tooSlow()
+      return written(
+        fieldsOf(object['data']),
+        data.map(([key], i) => [key, anchored[i]]),
+      )
+    })
+  })
+}
+
+function written(
+  before: object,
+  anchored: readonly (readonly [key: string, text: string | undefined])[],
+): Decision {
+  const texts = anchored.filter((each): each is [string, string] => each[1] !== undefined)
+  const data = { ...before, ...Object.fromEntries(texts) }
+  const patch = jsonPatch({ data: before }, { data })
+  const warnings = anchored
+    .filter(([, text]) => text === undefined)
+    .map(
+      ([key]) =>
+        `${key}: appliedAt cannot be added; write the keys of the file as a map and the rules as a list, without aliases for either`,
+    )
+  return patch.length === 0
+    ? notChecked('unchanged', warnings)
+    : { ...accepted('anchored', warnings), patch }
+}

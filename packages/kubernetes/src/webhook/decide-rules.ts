@@ -1,0 +1,88 @@
+import { type Fields, instantText, sameJson, textsOf } from '#base'
+import { namespaceProduction } from '../injector/gatekeeper.ts'
+import { isAhead, productionText, RULES_LABEL, SEPARATE_KEYS } from '#rules'
+import { configMapKeys, serverTime } from '../kube/config-map-rules.ts'
+import { metadataOf } from '../kube/resources.ts'
+import type { RulesChecker } from './check-rules.ts'
+import { accepted, type DecideParts, denied, guarded, notChecked, notMeant } from './decide.ts'
+import type { Decision } from './decision.ts'
+import type { Review } from './review.ts'
+
+/** The inputs of decisions about rules. */
+export interface RulesParts extends Pick<DecideParts, 'settings' | 'surroundings'> {
+  readonly checker: RulesChecker
+}
+
+/** Decides about a labelled ConfigMap: checks its rules as `squall validate` and `apply` do. */
+export function decideRules(review: Review, parts: RulesParts): Promise<Decision> {
+  return guarded('these rules', async () => {
+    const found = labelledRules(review, parts)
+    if ('result' in found) return found
+    const { object, label } = found
+    const { oldObject } = review
+    const isSame = oldObject !== undefined && label === labelOf(oldObject, parts)
+    if (isSame && hasSameData(object, oldObject)) return notChecked('unchanged')
+    const checked = await parts.checker.check(configMapKeys(object), label === SEPARATE_KEYS)
+    if (checked.lines.length > 0) {
+      const [first = '', ...rest] = checked.lines
+      return denied('invalid_rules', first, rest)
+    }
+    if (checked.canAct && isAhead(checked.appliedAt, serverTime(object))) {
+      const at = `appliedAt ${instantText(checked.appliedAt)} is ahead of the clock of the API server`
+      return denied(
+        'applied_ahead',
+        `${at}; leave appliedAt out, and write from: for a later start`,
+      )
+    }
+    return checked.canAct ? inProduction(review, parts) : accepted('valid')
+  })
+}
+
+/** A ConfigMap that requests the check, with the value of its label. */
+interface LabelledRules {
+  readonly object: Fields
+  readonly label: string
+}
+
+/** Returns the labelled ConfigMap of a review, or the decision about any other review. */
+export function labelledRules(review: Review, parts: RulesParts): LabelledRules | Decision {
+  const { object, resource, operation } = review
+  if (resource !== 'configmaps' || !['CREATE', 'UPDATE'].includes(operation)) {
+    return notMeant(review, 'CREATE and UPDATE of ConfigMaps')
+  }
+  if (object === undefined) return denied('no_object', 'the review holds no ConfigMap')
+  const label = labelOf(object, parts)
+  if (label === undefined) return notChecked('not_labelled')
+  return metadataOf(object).isTerminating ? notChecked('leaving') : { object, label }
+}
+
+/** Returns the value of the label that requests the check; undefined without a request. */
+function labelOf(configMap: Fields, { settings }: RulesParts): string | undefined {
+  const value = metadataOf(configMap).labels[`${settings.prefix}${RULES_LABEL}`]
+  return value === 'false' ? undefined : value
+}
+
+function hasSameData(one: Fields, other: Fields): boolean {
+  return ['data', 'binaryData'].every((key) => sameJson(textsOf(one[key]), textsOf(other[key])))
+}
+
+/** Rejects rules that could act in production, unless the owner of the namespace allows it. */
+async function inProduction(
+  review: Review,
+  { settings, surroundings }: RulesParts,
+): Promise<Decision> {
+  const namespace = await surroundings.namespace(review.namespace)
+  const found = namespaceProduction({ namespace, settings, owner: '' })
+  const key = `${settings.prefix}allow-production`
+  if (found === undefined || namespace.annotations[key] === 'true') return accepted('valid')
+  const why = productionText(found)
+  if (settings.productionAction !== 'refuse') {
+    return accepted('valid', [
+      `${why}: sidecars read these rules, but no rule acts unless the owner of the namespace allows it`,
+    ])
+  }
+  return denied(
+    'production',
+    `rules that can act are denied in production: ${why}; write enabled: false, or have the owner of the namespace annotate it ${key}: "true"${namespace.isKnown === false ? ', where the webhook may read namespaces' : ''}`,
+  )
+}

@@ -1,0 +1,104 @@
+import { type Fields, fieldsOf, sameJson, textsOf } from '#base'
+import { injectPod } from '../injector/inject-pod.ts'
+import { parsePod } from '../injector/parse-pod.ts'
+import { metadataOf } from '../kube/resources.ts'
+import {
+  accepted,
+  type DecideParts,
+  denied,
+  guarded,
+  NO_SURROUNDINGS,
+  notChecked,
+  notMeant,
+} from './decide.ts'
+import type { Decision } from './decision.ts'
+import type { Review } from './review.ts'
+
+interface Kind {
+  readonly name: string
+  /** The kind that creates the pods. */
+  readonly owner: string
+  readonly path: readonly string[]
+}
+
+const TEMPLATE = ['spec', 'template']
+const KINDS: Readonly<Record<string, Kind>> = {
+  'apps/deployments': { name: 'Deployment', owner: 'ReplicaSet', path: TEMPLATE },
+  'apps/statefulsets': { name: 'StatefulSet', owner: 'StatefulSet', path: TEMPLATE },
+  'apps/daemonsets': { name: 'DaemonSet', owner: 'DaemonSet', path: TEMPLATE },
+  'apps/replicasets': { name: 'ReplicaSet', owner: 'ReplicaSet', path: TEMPLATE },
+  'batch/jobs': { name: 'Job', owner: 'Job', path: TEMPLATE },
+  'batch/cronjobs': { name: 'CronJob', owner: 'Job', path: ['spec', 'jobTemplate', ...TEMPLATE] },
+}
+
+/** Decides about a workload: denies it where its pods would be denied, with the same message. */
+export function decideWorkload(review: Review, parts: DecideParts): Promise<Decision> {
+  return guarded('this workload', async () => {
+    const { object, oldObject, resource, operation } = review
+    const kind = Object.hasOwn(KINDS, resource) ? KINDS[resource] : undefined
+    if (kind === undefined || !['CREATE', 'UPDATE'].includes(operation)) {
+      return notMeant(review, 'CREATE and UPDATE of workloads')
+    }
+    if (object === undefined) return denied('no_object', 'the review holds no workload')
+    const template = templateOf(object, kind)
+    if (!isMarked(template, parts.settings.prefix)) return notChecked('not_requested')
+    // Controllers and the garbage collector have to finish the deletion.
+    if (metadataOf(object).isTerminating) return notChecked('leaving')
+    if (review.owner !== 'Pod') return notChecked('controlled')
+    if (oldObject !== undefined && sameJson(template, templateOf(oldObject, kind))) {
+      return notChecked('unchanged')
+    }
+    return judged(template, kind, review, parts)
+  })
+}
+
+async function judged(
+  template: Fields,
+  kind: Kind,
+  { namespace: name, podName }: Review,
+  { settings, surroundings, minor }: DecideParts,
+): Promise<Decision> {
+  const who = `${kind.name} "${podName}"`
+  const parsed = parsePod({ metadata: template['metadata'], spec: template['spec'] })
+  if (!parsed.ok)
+    return denied('invalid_pod', `the pods of ${who} would be denied: ${parsed.message}`)
+  const known = asks(template, settings.prefix) ? surroundings : NO_SURROUNDINGS
+  const number = minor()
+  const outcome = injectPod(parsed.pod, {
+    namespace: await known.namespace(name),
+    services: await known.services(name),
+    cluster: number === undefined ? undefined : { minor: number },
+    settings,
+    owner: kind.owner,
+  })
+  switch (outcome.kind) {
+    case 'denied':
+      return denied(outcome.reason, `the pods of ${who} would be denied: ${outcome.message}`)
+    case 'untouched': {
+      const isMeant = !['not_requested', 'opted_out'].includes(outcome.reason)
+      return accepted('valid', isMeant ? [`no sidecar for the pods: ${outcome.message}`] : [])
+    }
+    case 'injected':
+    default:
+      return accepted('valid', outcome.warnings)
+  }
+}
+
+function templateOf(object: Fields, { path }: Kind): Fields {
+  return path.reduce((at, key) => fieldsOf(at[key]), object)
+}
+
+/** Returns true when a template has any of Squall's keys. */
+function isMarked(template: Fields, prefix: string): boolean {
+  const metadata = fieldsOf(template['metadata'])
+  return ['annotations', 'labels'].some((where) =>
+    Object.keys(textsOf(metadata[where])).some((key) => key.startsWith(prefix)),
+  )
+}
+
+function asks(template: Fields, prefix: string): boolean {
+  const metadata = fieldsOf(template['metadata'])
+  return ['annotations', 'labels'].some(
+    (where) => textsOf(metadata[where])[`${prefix}inject`] !== undefined,
+  )
+}

@@ -1,0 +1,171 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Fields, fieldsOf } from '#base'
+import { retryConflicts } from '../kube/kube-error.ts'
+import { metadataOf, SECRETS } from '../kube/resources.ts'
+import { ensureBundle } from './ca-bundle.ts'
+import {
+  madeAt,
+  type ManagedLifetimes,
+  type ManagedState,
+  readManaged,
+  renewed,
+  writeManaged,
+} from './managed-secret.ts'
+import type { CertificateParts, PublishOptions } from './published-ca.ts'
+import { CertificateError } from './serving-certificate.ts'
+
+/** Configures where self-managed certificates are kept, and which webhooks trust them. */
+export interface ManagedOptions extends ManagedLifetimes, PublishOptions {
+  readonly secret: string
+  readonly namespace: string
+}
+
+/** CAs of others stay in the bundle for this many checks, until every replica has read it. */
+const CHECKS_KEPT = 10
+const REQUEST_MS = 5_000
+/** The label of Secrets that Squall writes. */
+const OWNER_LABEL = 'app.kubernetes.io/part-of'
+/** The first pause after a failure; later pauses are longer. */
+const RETRY_MS = 500
+
+/**
+ * Keeps a CA and a serving certificate in a Secret and renews them in time. Any number of replicas
+ * may do so at once: a change applies only to the version that was read, and a replica that is too
+ * late reads the result of the other. A certificate is served once the webhook configuration trusts
+ * its CA.
+ */
+export class ManagedCertificate {
+  readonly #options: ManagedOptions
+  readonly #parts: CertificateParts
+  readonly #closing = new AbortController()
+  readonly #startedAt: number
+  #ca: string | undefined
+  #running: Promise<void> | undefined
+
+  constructor(options: ManagedOptions, parts: CertificateParts) {
+    this.#options = options
+    this.#parts = parts
+    this.#startedAt = parts.now()
+  }
+
+  /** Manages certificates until closed. Resolves when there is a certificate. */
+  async start(): Promise<void> {
+    const { certificate } = this.#parts
+    await new Promise<void>((resolve) => {
+      this.#running = this.#run(() => {
+        if (certificate.current !== undefined) resolve()
+      }).finally(resolve)
+    })
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort()
+    await this.#running
+  }
+
+  async #run(done: () => void): Promise<void> {
+    const { certificate } = this.#parts
+    const { checkMs } = this.#options
+    for (let failures = 0; !this.#closing.signal.aborted;) {
+      try {
+        await this.#once()
+        failures = 0
+        done()
+      } catch (error) {
+        if (this.#closing.signal.aborted) return
+        failures++
+        certificate.reject((error as Error).message)
+      }
+      // The jitter spreads the replicas.
+      const pause =
+        failures === 0 ? checkMs : Math.min(checkMs, RETRY_MS * 2 ** Math.min(failures, 6))
+      const jitter = 0.75 + Math.random() / 2
+      await sleep(pause * jitter, undefined, this.#waiting).catch(() => undefined)
+    }
+  }
+
+  get #waiting(): { signal: AbortSignal; ref: boolean } {
+    return { signal: this.#closing.signal, ref: false }
+  }
+
+  async #once(): Promise<void> {
+    const { certificate, now } = this.#parts
+    const { settleMs, checkMs } = this.#options
+    const state = await this.#stored()
+    const { cert } = state.ca
+    // Older replicas may serve a certificate of another CA, or of another mode.
+    const since = Math.max(madeAt(cert), this.#startedAt)
+    const keepOthers = now() - since < CHECKS_KEPT * checkMs + settleMs + 1_000
+    await this.#retried((limits) =>
+      ensureBundle(
+        this.#parts.client,
+        {
+          configuration: this.#options.configuration,
+          validating: this.#options.validating,
+          bundle: state.bundle,
+          keepOthers,
+          now: now(),
+        },
+        limits,
+      ),
+    )
+    // Another replica may have published the CA a moment ago.
+    if (this.#ca !== undefined && this.#ca !== cert) {
+      await sleep(settleMs, undefined, this.#waiting)
+    }
+    this.#ca = cert
+    certificate.offer(state.serving)
+  }
+
+  /** Returns the state in the Secret, renewed when it is time. */
+  #stored(): Promise<ManagedState> {
+    const { client, logger, now } = this.#parts
+    const { secret, namespace } = this.#options
+    const ref = { kind: SECRETS, namespace, name: secret }
+    return this.#retried(async (limits) => {
+      const found = await client.find(ref, limits)
+      const before = found === undefined ? undefined : readManaged(found)
+      const state = renewed(before, this.#options, now())
+      if (state === before) return state
+      if (found !== undefined && before === undefined) rejectForeign(found, secret)
+      const data = writeManaged(state)
+      if (found === undefined) {
+        const metadata = { name: secret, namespace, labels: { [OWNER_LABEL]: 'squall' } }
+        const body = { apiVersion: 'v1', kind: 'Secret', type: 'kubernetes.io/tls', metadata, data }
+        await client.create(ref, body, limits)
+      } else {
+        await client.replace(ref, replaced(found, data), limits)
+      }
+      const what =
+        before?.ca.cert === state.ca.cert ? 'serving certificate' : 'CA and serving certificate'
+      logger.info({ secret, namespace, what }, 'certificates issued')
+      return state
+    })
+  }
+
+  /** Retries after conflicts with other replicas. */
+  #retried<Result>(
+    action: (limits: { signal: AbortSignal; timeoutMs: number }) => Promise<Result>,
+  ): Promise<Result> {
+    const { signal } = this.#closing
+    return retryConflicts(() => action({ signal, timeoutMs: REQUEST_MS }))
+  }
+}
+
+/**
+ * Returns the Secret with new data and the version that was read, so nothing newer is overwritten.
+ */
+function replaced(found: Fields, data: Fields): Fields {
+  const labels = { ...metadataOf(found).labels, [OWNER_LABEL]: 'squall' }
+  const metadata = { ...fieldsOf(found['metadata']), labels }
+  return { ...found, apiVersion: 'v1', kind: 'Secret', metadata, data }
+}
+
+/** Throws for a Secret that Squall did not write, which must not be overwritten. */
+function rejectForeign(found: Fields, secret: string): void {
+  const isEmpty = Object.keys(fieldsOf(found['data'])).length === 0
+  if (isEmpty || metadataOf(found).labels[OWNER_LABEL] === 'squall') return
+  throw new CertificateError(
+    `Secret "${secret}" holds data of another program; name another Secret with --tls-secret, or delete it`,
+  )
+}

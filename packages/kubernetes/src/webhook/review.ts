@@ -1,0 +1,127 @@
+import { type Fields, fieldsOf, isRecord, textOf, textsOf } from '#base'
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const OPEN_BRACE = 0x7b
+const CLOSE_BRACE = 0x7d
+const OPEN_BRACKET = 0x5b
+const CLOSE_BRACKET = 0x5d
+
+/** Returns true when JSON nests deeper than a bound. */
+function isDeeperThan(bytes: Uint8Array, most: number): boolean {
+  let depth = 0
+  let inText = false
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i]
+    if (inText) {
+      if (byte === BACKSLASH) i++
+      else if (byte === QUOTE) inText = false
+    } else if (byte === QUOTE) inText = true
+    else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+      if (++depth > most) return true
+    } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) depth--
+  }
+  return false
+}
+
+/** The reason why a body is not a valid review. */
+type InvalidReviewReason = 'too_deep' | 'not_json' | 'version' | 'no_request'
+
+/** The used parts of an AdmissionReview. */
+export interface Review {
+  readonly uid: string
+  /** True for the creation of a pod; other reviews are allowed. */
+  readonly isPodCreation: boolean
+  /** The resource, with its group and subresource: `apps/deployments`, `pods/exec`. */
+  readonly resource: string
+  readonly operation: string
+  /** The subject, for messages: `UPDATE of deployments`. */
+  readonly about: string
+  readonly namespace: string
+  /** Its name, or the prefix of its generated name. */
+  readonly podName: string
+  readonly dryRun: boolean
+  /** The object; undefined where the review holds none. */
+  readonly object: Fields | undefined
+  /** The object before an update. */
+  readonly oldObject: Fields | undefined
+  readonly annotations: Readonly<Record<string, string>>
+  readonly labels: Readonly<Record<string, string>>
+  /** The kind of the controller of the pod, or `Pod`. */
+  readonly owner: string
+}
+
+/** A review, or its error. */
+type ParsedReview =
+  | { readonly ok: true; readonly review: Review }
+  | { readonly ok: false; readonly reason: InvalidReviewReason; readonly message: string }
+
+/** Pods nest about fifteen levels deep, with managed fields a few more. */
+const MAX_DEPTH = 100
+const MAX_UID = 256
+
+/** Reads an AdmissionReview of version v1. Never throws. */
+export function parseReview(bytes: Uint8Array): ParsedReview {
+  if (isDeeperThan(bytes, MAX_DEPTH)) {
+    return invalid('too_deep', `the review nests deeper than ${MAX_DEPTH} levels`)
+  }
+  let value: unknown
+  try {
+    value = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8'))
+  } catch {
+    return invalid('not_json', 'the body is not JSON; send an AdmissionReview')
+  }
+  const { apiVersion, kind, request } = fieldsOf(value)
+  if (kind !== 'AdmissionReview' || apiVersion !== 'admission.k8s.io/v1') {
+    return invalid(
+      'version',
+      'the body is not an AdmissionReview of admission.k8s.io/v1; set admissionReviewVersions: ["v1"] in the webhook configuration',
+    )
+  }
+  const fields = fieldsOf(request)
+  const uid = textOf(fields['uid'])
+  if (uid === undefined || uid.length > MAX_UID) {
+    return invalid('no_request', 'the review has no request with a uid')
+  }
+  return { ok: true, review: read(uid, fields) }
+}
+
+function read(uid: string, request: Fields): Review {
+  const resource = fieldsOf(request['resource'])
+  const operation = textOf(request['operation']) ?? 'no operation'
+  const below = textOf(request['subResource'])
+  const object = isRecord(request['object']) ? request['object'] : undefined
+  const metadata = fieldsOf(object?.['metadata'])
+  const group = textOf(resource['group']) ?? ''
+  const plural = textOf(resource['resource']) ?? 'nothing'
+  const whole = `${group === '' ? '' : `${group}/`}${plural}${below === undefined ? '' : `/${below}`}`
+  const isPod = group === '' && plural === 'pods' && resource['version'] === 'v1'
+  return {
+    uid,
+    isPodCreation: isPod && below === undefined && operation === 'CREATE',
+    resource: whole,
+    operation,
+    about: `${operation} of ${whole}`,
+    // A pod of a controller has neither a namespace nor a name yet.
+    namespace: textOf(request['namespace']) ?? textOf(metadata['namespace']) ?? '',
+    podName:
+      textOf(metadata['name']) ?? textOf(request['name']) ?? textOf(metadata['generateName']) ?? '',
+    dryRun: request['dryRun'] === true,
+    object,
+    oldObject: isRecord(request['oldObject']) ? request['oldObject'] : undefined,
+    annotations: textsOf(metadata['annotations']),
+    labels: textsOf(metadata['labels']),
+    owner: ownerOf(metadata['ownerReferences']),
+  }
+}
+
+/** Returns the controller of the pod, or `Pod`. */
+function ownerOf(references: unknown): string {
+  if (!Array.isArray(references)) return 'Pod'
+  const controller = references.map(fieldsOf).find((each) => each['controller'] === true)
+  return textOf(controller?.['kind']) ?? 'Pod'
+}
+
+function invalid(reason: InvalidReviewReason, message: string): ParsedReview {
+  return { ok: false, reason, message }
+}

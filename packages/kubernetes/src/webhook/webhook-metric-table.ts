@@ -1,0 +1,57 @@
+import type { MetricSpec } from '#sidecar'
+
+/** The metrics of the webhook. */
+export const WEBHOOK_METRICS = [
+  {
+    name: 'squall_injections_total',
+    type: 'counter',
+    help: 'Reviews of pods, by result and reason.',
+    labels: ['result', 'reason'],
+  },
+  {
+    name: 'squall_webhook_validations_total',
+    type: 'counter',
+    help: 'Reviews of rules, of their start time (anchor) and of workloads, by result and reason.',
+    labels: ['subject', 'result', 'reason'],
+  },
+  {
+    name: 'squall_injection_duration_seconds',
+    type: 'histogram',
+    help: 'Time from the head of a review to its response.',
+    labels: [],
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
+  },
+  {
+    name: 'squall_webhook_certificate_expiry_timestamp_seconds',
+    type: 'gauge',
+    help: 'Expiry of the certificate in use.',
+    labels: [],
+  },
+  {
+    name: 'squall_webhook_certificate_changes_total',
+    type: 'counter',
+    help: 'New certificates: swapped in, or rejected as unusable.',
+    labels: ['result'],
+  },
+  {
+    name: 'squall_webhook_certificate_good',
+    type: 'gauge',
+    help: '0 while the newest certificate is unusable or cannot be issued; the last good one stays in use.',
+    labels: [],
+  },
+  {
+    name: 'squall_webhook_kubernetes_minor',
+    type: 'gauge',
+    help: 'Minor version of Kubernetes that injection assumes; source is api_server, flag or unknown.',
+    labels: ['source'],
+  },
+  {
+    name: 'squall_webhook_build_info',
+    type: 'gauge',
+    help: 'Always 1, with the running version as labels.',
+    labels: ['version', 'node'],
+  },
+] as const satisfies readonly MetricSpec[]
+
+/** The name of a metric of the webhook. */
+export type WebhookMetric = (typeof WEBHOOK_METRICS)[number]['name']

@@ -1,0 +1,258 @@
+import { type DecideParts, NO_SURROUNDINGS, type Surroundings, decide } from './decide.ts'
+import type { RulesParts } from './decide-rules.ts'
+import { type Route, createReviewHandler } from './review-handler.ts'
+import type { Server } from 'node:https'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createAdmin, type ReadAccess } from '#admin-api'
+import type { ListenAddress } from '#protocol'
+import { bind, type BoundAddress, type Logger, RareLog } from '#sidecar'
+import type { InjectorSettings } from '../injector/injection.ts'
+import { ClusterVersion } from './cluster-version.ts'
+import { CertificateError, ServingCertificate } from './serving-certificate.ts'
+import type { KubeClient } from '../kube/kube-client.ts'
+import { ManagedCertificate, type ManagedOptions } from './managed-certificate.ts'
+import { MountedCertificate } from './mounted-certificate.ts'
+import { PublishedCa, type PublishOptions } from './published-ca.ts'
+import { BodyRoom } from './review-body.ts'
+import { createReviewServer, endServer } from './review-server.ts'
+import { readSurroundings } from './surroundings.ts'
+import { createWebhookMetrics } from './webhook-metrics.ts'
+
+/** Returns the decisions by path. The parser of rules is loaded with the first review of rules. */
+export function createRoutes(parts: DecideParts, timeoutMs: number): ReadonlyMap<string, Route> {
+  let checked: Promise<RulesParts> | undefined
+  const rulesParts = (): Promise<RulesParts> =>
+    (checked ??= import('./check-rules.ts').then(({ RulesChecker }) => ({
+      ...parts,
+      checker: new RulesChecker(timeoutMs),
+    })))
+  return new Map<string, Route>([
+    ['/mutate', { subject: 'injection', decide: (review) => decide(review, parts) }],
+    [
+      '/validate-rules',
+      {
+        subject: 'rules',
+        decide: async (review) =>
+          (await import('./decide-rules.ts')).decideRules(review, await rulesParts()),
+      },
+    ],
+    [
+      '/mutate-rules',
+      {
+        subject: 'anchor',
+        decide: async (review) =>
+          (await import('./decide-anchor.ts')).decideAnchor(review, await rulesParts()),
+      },
+    ],
+    [
+      '/validate-workloads',
+      {
+        subject: 'workload',
+        decide: async (review) =>
+          (await import('./decide-workload.ts')).decideWorkload(review, parts),
+      },
+    ],
+  ])
+}
+
+/** The source of the certificate. */
+type CertificateSource =
+  | {
+      readonly kind: 'mounted'
+      readonly directory: string
+      readonly settleMs?: number
+      /** Publishes the CA of the directory; undefined where another program does. */
+      readonly publish?: PublishOptions | undefined
+    }
+  | ({ readonly kind: 'managed' } & ManagedOptions)
+
+/** Configures a webhook. */
+export interface WebhookOptions {
+  readonly listen: ListenAddress
+  /** Address of health, readiness and metrics, without TLS. */
+  readonly admin: ListenAddress
+  /** Access rules for reading the admin port. */
+  readonly adminAccess?: ReadAccess
+  readonly certificate: CertificateSource
+  readonly settings: InjectorSettings
+  /** Kubernetes 1.`minor`, until the API server reports it. */
+  readonly minor: number | undefined
+  /** Connects to read the version, where no other access is needed. */
+  readonly versionClient?: (() => Promise<KubeClient | undefined>) | undefined
+  readonly readNamespaces: boolean
+  readonly readServices: boolean
+  readonly maxReviewBytes: number
+  readonly reviewTimeoutMs: number
+  /** The time for which reviews are accepted after readiness ended. */
+  readonly shutdownDelayMs: number
+  readonly drainTimeoutMs: number
+  readonly version: string
+}
+
+/** A running webhook. */
+export interface Webhook {
+  readonly reviews: BoundAddress
+  readonly admin: BoundAddress
+  /**
+   * Ends readiness, accepts reviews for the shutdown delay, waits for those in flight, and stops.
+   */
+  drain(): Promise<void>
+  /** Ends at once. */
+  close(): Promise<void>
+}
+
+/** The memory for all bodies, in multiples of the largest. */
+const BODIES = 8
+/** The CA beside a certificate, as cert-manager writes it. */
+const CA = 'ca.crt'
+
+/**
+ * Starts a webhook. Calls `client` only where the options need the API server. It is ready once
+ * there is a certificate; until then only the admin port responds. `stop` ends the wait for a
+ * certificate.
+ */
+export async function startWebhook(
+  options: WebhookOptions,
+  logger: Logger,
+  client: () => Promise<KubeClient>,
+  stop: AbortSignal,
+): Promise<Webhook> {
+  const now = (): number => Date.now()
+  const metrics = createWebhookMetrics(options.version)
+  const certificate = new ServingCertificate(logger, metrics, now)
+  let server: Server | undefined
+  let draining = false
+  const readiness = (): { ready: boolean; reason: string } => {
+    if (draining) return { ready: false, reason: 'draining' }
+    const trouble = certificate.trouble ?? (server?.listening ? undefined : 'not listening yet')
+    return { ready: trouble === undefined, reason: trouble ?? 'listening, the certificate is good' }
+  }
+  const admin = createAdmin({
+    metrics,
+    readiness,
+    logger,
+    version: options.version,
+    ...(options.adminAccess && { access: options.adminAccess }),
+  })
+  const adminAddress = await admin.listen(options.admin)
+  const { certificate: from } = options
+  const publishes = from.kind === 'managed' || from.publish !== undefined
+  const needsClient = publishes || options.readNamespaces || options.readServices
+  let kube: KubeClient | undefined
+  let source: { close(): void | Promise<void> } | undefined
+  let version: ClusterVersion | undefined
+  let versionClient: KubeClient | undefined
+  const close = async (graceMs: number): Promise<void> => {
+    if (server !== undefined) await endServer(server, graceMs)
+    await Promise.all([source?.close(), version?.close()])
+    await Promise.all([kube?.close(), versionClient?.close()])
+    await admin.close()
+  }
+  try {
+    kube = needsClient ? await client() : undefined
+    if (kube === undefined) versionClient = await options.versionClient?.()
+    version = new ClusterVersion({
+      client: kube ?? versionClient,
+      fallback: options.minor,
+      logger,
+      metrics,
+    })
+    const known = version
+    const [, followed] = await Promise.all([
+      version.start(),
+      follow(options.certificate, certificate, { kube, logger, now, stop }),
+    ])
+    source = followed
+    const pair = certificate.current
+    if (pair === undefined) throw new CertificateError(certificate.trouble ?? 'no certificate')
+    server = createReviewServer({
+      pair,
+      reviewTimeoutMs: options.reviewTimeoutMs,
+      handler: createReviewHandler({
+        routes: createRoutes(
+          {
+            settings: options.settings,
+            minor: () => known.minor,
+            surroundings: surroundingsOf(options, kube, now),
+          },
+          options.reviewTimeoutMs,
+        ),
+        body: {
+          maxBytes: options.maxReviewBytes,
+          timeoutMs: options.reviewTimeoutMs,
+          room: new BodyRoom(BODIES * options.maxReviewBytes),
+        },
+        metrics,
+        logger,
+        rareLog: new RareLog(logger, () => performance.now()),
+        isDraining: () => draining,
+        now: () => performance.now(),
+      }),
+    })
+    certificate.onSwap((next) => server?.setSecureContext({ cert: next.cert, key: next.key }))
+    const reviews = await bind(server, options.listen)
+    return {
+      reviews,
+      admin: adminAddress,
+      drain: async () => {
+        draining = true
+        await sleep(options.shutdownDelayMs)
+        await close(options.drainTimeoutMs)
+      },
+      close: () => {
+        draining = true
+        return close(0)
+      },
+    }
+  } catch (error) {
+    await close(0)
+    throw error
+  }
+}
+
+async function follow(
+  source: CertificateSource,
+  certificate: ServingCertificate,
+  parts: {
+    readonly kube: KubeClient | undefined
+    readonly logger: Logger
+    readonly now: () => number
+    readonly stop: AbortSignal
+  },
+): Promise<{ close(): void | Promise<void> }> {
+  const { kube: client, logger, now, stop } = parts
+  if (source.kind === 'mounted' && source.publish === undefined) {
+    const { directory, settleMs } = source
+    return new MountedCertificate(directory, certificate, { trustMs: settleMs })
+  }
+  if (client === undefined) throw new CertificateError('there is no access to the API server')
+  const publisher =
+    source.kind === 'managed'
+      ? new ManagedCertificate(source, { client, certificate, logger, now })
+      : new PublishedCa(join(source.directory, CA), source.publish!, {
+          client,
+          certificate,
+          logger,
+          now,
+        })
+  const giveUp = (): void => void publisher.close()
+  stop.addEventListener('abort', giveUp)
+  await publisher.start()
+  stop.removeEventListener('abort', giveUp)
+  if (source.kind === 'managed' || publisher instanceof ManagedCertificate) return publisher
+  const mounted = new MountedCertificate(source.directory, certificate, {
+    trustMs: source.settleMs,
+    isPublished: () => publisher.isPublished(),
+  })
+  return { close: async () => void (await Promise.all([mounted.close(), publisher.close()])) }
+}
+
+function surroundingsOf(
+  { readNamespaces, readServices }: WebhookOptions,
+  client: KubeClient | undefined,
+  now: () => number,
+): Surroundings {
+  if (client === undefined || !(readNamespaces || readServices)) return NO_SURROUNDINGS
+  return readSurroundings({ client, readNamespaces, readServices, now })
+}

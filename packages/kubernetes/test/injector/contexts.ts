@@ -1,0 +1,57 @@
+import type { InjectionContext, InjectorSettings } from '../../src/injector/injection.ts'
+import type { Pod } from '../../src/injector/pod-types.ts'
+import { parseInjectorSettings } from '../../src/injector/parse-settings.ts'
+
+/** Settings of an injector of version 1.2.3 with default options. */
+export const SETTINGS: InjectorSettings = parseInjectorSettings({}, '1.2.3')
+
+/** A place where nothing stands against injection, with what differs. */
+export function contextOf(
+  more: Partial<Omit<InjectionContext, 'namespace'>> & {
+    readonly namespace?: Partial<InjectionContext['namespace']>
+  } = {},
+): InjectionContext {
+  return {
+    settings: SETTINGS,
+    owner: 'ReplicaSet',
+    cluster: { minor: 33 },
+    ...more,
+    namespace: { name: 'tools', labels: {}, annotations: {}, ...more.namespace },
+  }
+}
+
+/** A pod with one container that serves MCP on port 3000, named mcp, and asks for the sidecar. */
+export function podOf(
+  annotations: Readonly<Record<string, string>> = {},
+  spec: Readonly<Record<string, unknown>> = {},
+): Pod {
+  return {
+    metadata: {
+      labels: { app: 'tools' },
+      annotations: { 'squall.dev/inject': 'true', ...prefixed(annotations) },
+    },
+    spec: {
+      containers: [
+        {
+          name: 'app',
+          image: 'tools:1',
+          ports: [{ name: 'mcp', containerPort: 3000 }],
+          readinessProbe: { httpGet: { path: '/healthz', port: 'mcp' }, periodSeconds: 5 },
+        },
+      ],
+      ...spec,
+    },
+  }
+}
+
+/** Keys with the prefix of the vocabulary, where they have none of their own. */
+export function prefixed(
+  annotations: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(annotations).map(([key, value]) => [
+      key.includes('/') ? key : `squall.dev/${key}`,
+      value,
+    ]),
+  )
+}

@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest'
+import { parseInjectorSettings } from '../../src/injector/parse-settings.ts'
+
+const parse = (value: unknown) => parseInjectorSettings(value, '1.2.3')
+
+describe('settings of the injector', () => {
+  it('have defaults for everything', () => {
+    expect(parse(undefined)).toEqual(parse({}))
+    expect(parse({})).toMatchObject({
+      image: 'squall:1.2.3',
+      prefix: 'squall.dev/',
+      adminPort: 15390,
+      firstListenPort: 15300,
+      resources: { cpuRequest: '10m', memoryRequest: '32Mi' },
+    })
+  })
+
+  it('have defaults for keys without a value, as a chart renders them', () => {
+    const empty = { image: null, imagePullPolicy: '', resources: null, defaults: { ports: null } }
+    expect(parse(empty)).toEqual(parse({}))
+  })
+
+  it('take what they are given', () => {
+    const given = {
+      image: 'mirror.example/squall@sha256:'.concat('0'.repeat(64)),
+      imagePullPolicy: 'IfNotPresent',
+      resources: { memoryLimit: '512Mi' },
+      defaults: { 'max-percent': '20%', 'native-sidecar': 'true' },
+      scrapeAnnotations: false,
+    }
+    expect(parse(given)).toMatchObject(given)
+  })
+
+  it.each([
+    [[], 'the settings: needs an object, found a list'],
+    [{ imagge: 'x' }, 'imagge: unknown key "imagge"; did you mean `image`?'],
+    [{ image: 'a b' }, 'image: "a b": write the name of an image'],
+    [{ adminPort: 80 }, 'adminPort: needs an integer from 1024 to 65535, found 80'],
+    [{ user: 0 }, 'user: needs an integer from 1'],
+    [{ prefix: 'squall' }, 'prefix: "squall": write a domain and a slash'],
+    [
+      { imagePullPolicy: 'Sometimes' },
+      'imagePullPolicy: needs Always, IfNotPresent or Never, found "Sometimes"',
+    ],
+    [
+      { resources: { memoryLimit: '1Mi' } },
+      'memoryLimit: "1Mi": write a quantity of memory of at least 128Mi',
+    ],
+    [{ resources: { cpuRequest: '2' } }, 'resources.cpuRequest: let it be at most cpuLimit'],
+    [{ allowedImages: 'x' }, 'allowedImages: needs a list, found "x"'],
+    [{ allowedImages: ['a', ''] }, 'allowedImages[1]: cannot be empty'],
+    [{ productionAction: 'Refuse' }, 'needs refuse, ignore or allow, found "Refuse"; did you mean'],
+    [{ scrapeAnnotations: 'yes' }, 'scrapeAnnotations: needs true or false, found "yes"'],
+    [{ defaults: { inject: 'true' } }, 'defaults.inject: unknown key "inject"; allowed: ports'],
+    [
+      { defaults: { 'rollback-on': 'not-ready' } },
+      'defaults.rollback-on: "not-ready": write "not-ready for 10s"',
+    ],
+    [{ defaults: { 'max-active': '0' } }, 'max-active: "0": write an integer from 1'],
+    [{ defaults: { 'allow-faults': 'delay,abrot' } }, 'write faults, separated by commas: delay'],
+    [{ defaults: { 'deny-tools': 'pay,--help' } }, 'write tools, separated by commas'],
+    [{ defaults: { 'allow-production': 'true' } }, 'defaults.allow-production: unknown key'],
+    [
+      { defaults: { 'max-percent': 20 } },
+      'defaults.max-percent: needs text, found 20; put it in quotes: "20"',
+    ],
+    [
+      { defaults: { 'max-percent': '200%' } },
+      'defaults.max-percent: "200%": write a number from 0 to 100',
+    ],
+  ])('are denied with what to write: %j', (value, message) => {
+    expect(() => parse(value)).toThrow(message)
+  })
+})

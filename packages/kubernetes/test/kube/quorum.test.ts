@@ -1,0 +1,102 @@
+// part: slow
+import { writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { closers } from '../../../../test/support/closers.ts'
+import { startCluster } from '../../../../test/support/cluster.ts'
+import { startUpstream } from '../../../../test/support/upstream.ts'
+import type { Shop } from './shop.ts'
+
+const opened = closers()
+const RUNS = { sidecar: { running: { startedAt: 'now' } } }
+
+/** Starts a namespace with a pod that responds, and others that accept connections and do not. */
+async function start(silent: readonly string[], node?: string): Promise<Shop> {
+  const shop = opened(await startCluster('shop'))
+  shop.api.put('/api/v1/namespaces/shop', { metadata: { name: 'shop' } })
+  await shop.addPod('shop-1')
+  const hanging = opened(await startUpstream(createServer(() => undefined)))
+  for (const name of silent) {
+    shop.addPaper(name, RUNS)
+    shop.api.sidecars.set(`shop/${name}`, `http://127.0.0.1:${hanging.port}`)
+    const path = `/api/v1/namespaces/shop/pods/${name}`
+    const pod = shop.api.store.get(path)!
+    shop.api.put(path, { ...pod, spec: { ...(pod['spec'] as object), nodeName: node } })
+  }
+  return shop
+}
+
+function putNode(shop: Shop, status: string): void {
+  const conditions = [{ type: 'Ready', status }]
+  shop.api.put('/api/v1/nodes/n-1', { metadata: { name: 'n-1' }, status: { conditions } })
+}
+
+async function rulesFile({ directory }: Shop): Promise<string> {
+  const file = join(directory, 'rules.yaml')
+  await writeFile(file, 'rules: [{ name: one, faults: [abort: { status: 503 }] }]\n')
+  return file
+}
+
+test.each(['stop', 'apply'] as const)(
+  'squall %s ends with --min when enough pods confirmed, and names a silent one',
+  async (action) => {
+    const shop = await start(['silent-1'])
+    const args = action === 'apply' ? ['-f', await rulesFile(shop)] : []
+    const begun = performance.now()
+    const { code, out } = await shop[action]('-n', 'shop', '--min', '50%', ...args)
+    expect(code, out).toBe(0)
+    expect(out).toContain('1 of 2 pods')
+    expect(out).toMatch(/silent-1: waiting, cannot ask the sidecar/)
+    // Not the whole of --timeout.
+    expect(performance.now() - begun).toBeLessThan(15_000)
+  },
+)
+
+test('squall stop fails where fewer pods than --min confirm', async () => {
+  const shop = await start(['silent-1'])
+  const { code, out } = await shop.stop('-n', 'shop', '--min', '51%', '--timeout', '2s')
+  expect(out).toContain('stopped: confirmed by 1 of 2 pods')
+  expect(code).toBe(1)
+})
+
+test.each(['False', 'Unknown'])(
+  'squall stop does not count silent pods of a node whose Ready condition is %s',
+  async (status) => {
+    const shop = await start(['lost-1', 'lost-2'], 'n-1')
+    putNode(shop, status)
+    const { code, out } = await shop.stop('-n', 'shop')
+    expect(out).toContain('stopped: confirmed by 1 of 1 pods, 2 not waited for')
+    expect(out).toContain('shop/lost-1: skipped, its node n-1 is not ready')
+    expect(code).toBe(0)
+  },
+)
+
+test.each([
+  ['ready', 'True'],
+  ['not readable', undefined],
+])('squall stop counts silent pods of a node that is %s', async (_, status) => {
+  const shop = await start(['silent-1'], 'n-1')
+  if (status === undefined) shop.api.denied.add('get nodes')
+  else putNode(shop, status)
+  const { code, out } = await shop.stop('-n', 'shop', '--timeout', '4s')
+  expect(out).toContain('stopped: confirmed by 1 of 2 pods')
+  expect(out).toMatch(/silent-1: waiting, cannot ask/)
+  expect(code).toBe(1)
+})
+
+test('squall stop sums up many pods, and lists each with --all', async () => {
+  const shop = await start([])
+  // Nothing listens in these.
+  for (let i = 0; i < 50; i++) shop.addPaper(`refused-${i}`, RUNS)
+  const few = await shop.stop('-n', 'shop', '--min', '1%')
+  expect(few.out).toContain('stopped: confirmed by 1 of 51 pods')
+  expect(few.out.match(/refused-\d+: waiting/g)).toHaveLength(40)
+  expect(few.out).toContain('  and 10 more; --all lists them\n')
+  expect(few.err).toMatch(/^1 of 51 pods\n/)
+  expect(few.err).not.toContain('refused-')
+  expect(few.code).toBe(0)
+  const all = await shop.stop('-n', 'shop', '--min', '1%', '--all')
+  expect(all.out.match(/refused-\d+: waiting/g)).toHaveLength(50)
+  expect(all.err).toContain('refused-1: waiting')
+})

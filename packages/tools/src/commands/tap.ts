@@ -1,0 +1,95 @@
+import { CallFilterError, parseCallFilter } from '#admin-api'
+import {
+  asText,
+  count,
+  defineCommand,
+  type Given,
+  group,
+  many,
+  one,
+  parseEndpoints,
+  readTokenFlag,
+  readTokenOf,
+  toggle,
+  UsageError,
+} from '#cli'
+
+const FILTERS = group('Calls:', {
+  tool: many('glob', 'calls of this tool; * and ? are wildcards; repeat it for more', texts),
+  method: many('glob', 'calls of this method; repeat it for more', texts),
+  outcome: many(
+    'name',
+    'calls with this outcome, such as tool_error or reset; repeat it for more',
+    texts,
+  ),
+  origin: many(
+    'name',
+    'calls with an outcome of this origin: real, injected or squall; repeat it for more',
+    texts,
+  ),
+  rule: many('glob', 'calls on which a fault of this rule took effect; repeat it for more', texts),
+  session: many(
+    'hash',
+    'calls of this session, by the start of its hash; repeat it for more',
+    texts,
+  ),
+  errors: toggle('calls that did not end well; with --faults: either'),
+  faults: toggle('calls on which a fault took effect'),
+  slowerThan: one('duration', 'calls that took longer', asText),
+})
+
+export const TAP = defineCommand({
+  name: 'tap',
+  examples: ['tap', 'tap --errors --tool "search_*"', 'tap --slower-than 500ms --json --limit 100'],
+  page: 'docs/guides/tap.md',
+  description: 'watch single calls as they end: who called what, how long it took, how it ended',
+  operands: { form: '[addresses...]', most: Infinity },
+  flags: {
+    ...FILTERS,
+    ...group('Output:', {
+      json: toggle('print each call as a line of JSON'),
+      limit: count('end after so many calls', { min: 1, max: 1_000_000_000 }),
+    }),
+    ...readTokenFlag('Reading:'),
+  },
+  note: `
+Addresses are host:port or http://host:port of admin ports (default: 127.0.0.1:15390). A call is shown that fits
+all options. Arguments, results and messages are never shown. Ctrl-C ends it.`,
+  // A variable for a filter would hide calls without a trace.
+  fromEnvironment: false,
+  parse: ({ json, limit = Infinity, adminReadTokenFile, ...filters }, { env, operands }) => ({
+    endpoints: parseEndpoints(operands),
+    readToken: readTokenOf(adminReadTokenFile, env),
+    query: queryOf(filters, parseCallFilter, 'tap'),
+    limit,
+    json,
+    colours: process.stdout.isTTY && env['TERM'] !== 'dumb' && (env['NO_COLOR'] ?? '') === '',
+  }),
+  start: async (options) => (await import('../tap/tap.ts')).tap(options),
+})
+
+/**
+ * Returns the query for filters, which `check` reads as the admin port does. Throws a `UsageError`.
+ */
+export function queryOf(
+  filters: object,
+  check: (query: URLSearchParams) => unknown,
+  command: string,
+): string {
+  const query = new URLSearchParams()
+  for (const [key, value] of Object.entries(filters)) {
+    const values = Array.isArray(value) ? (value as readonly string[]) : value ? [`${value}`] : []
+    for (const each of values) query.append(key, each)
+  }
+  try {
+    check(query)
+  } catch (error) {
+    if (!(error instanceof CallFilterError)) throw error
+    throw new UsageError('INVALID_VALUE', error.message, `see squall ${command} --help`)
+  }
+  return query.toString()
+}
+
+export function texts(all: readonly Given[]): readonly string[] {
+  return all.map(asText)
+}

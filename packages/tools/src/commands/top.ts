@@ -1,0 +1,47 @@
+import {
+  adminTokenOf,
+  asText,
+  defineCommand,
+  group,
+  one,
+  parseEndpoints,
+  readTokenFlag,
+  readTokenOf,
+  toggle,
+} from '#cli'
+
+export const TOP = defineCommand({
+  name: 'top',
+  examples: ['top', 'top 127.0.0.1:15390 127.0.0.1:15391', 'top --once --json'],
+  page: 'docs/guides/top.md',
+  description:
+    'watch sidecars in a terminal, by their admin ports: armed or not, injections, origin of errors',
+  operands: { form: '[addresses...]', most: Infinity },
+  flags: {
+    ...group('Output:', {
+      once: toggle('print one snapshot and exit; the exit code is 1 if a sidecar did not respond'),
+      json: toggle('print one line of JSON per second'),
+    }),
+    ...readTokenFlag('Reading:'),
+    ...group('Changes:', {
+      adminTokenFile: one(
+        'path',
+        'file with the token for arming and disarming (or SQUALL_ADMIN_TOKEN itself)',
+        asText,
+      ),
+    }),
+  },
+  note: `
+Addresses are host:port or http://host:port (default: 127.0.0.1:15390). ? lists the keys.
+Without a terminal it prints one line per sidecar and second.`,
+  parse: ({ once, json, adminTokenFile, adminReadTokenFile }, { env, operands }) => ({
+    endpoints: parseEndpoints(operands),
+    json,
+    once,
+    token: adminTokenOf(adminTokenFile, env),
+    readToken: readTokenOf(adminReadTokenFile, env),
+    noColour: (env['NO_COLOR'] ?? '') !== '',
+    dumb: env['TERM'] === 'dumb',
+  }),
+  start: async (options) => (await import('../top/top.ts')).top(options),
+})

@@ -1,0 +1,1 @@
+export const ALIASES: { find: string | RegExp; replacement: string }[]

@@ -1,0 +1,227 @@
+import type { TSchema } from 'typebox'
+import { makeCheck } from '#checks/admin'
+import { readUpTo } from '../../base/read-bounded.ts'
+import { readShape } from './read-shape.ts'
+import { plain } from '../../base/text/foreign-text.ts'
+import { CLIENT_HEADER } from '../../http/trusted-host.ts'
+import type { Endpoint, Problem, ResponseOf } from './api.ts'
+import { SCHEMAS } from './api-schemas.ts'
+
+/** The admin port of a sidecar. */
+export interface SidecarAdmin {
+  readonly url: URL
+  /** The read token, for a sidecar that asks for one. */
+  readonly readToken?: string | undefined
+}
+
+/** Options of one request. */
+export interface AskOptions {
+  /** The command that asks; the header marks the request as none of a web page. */
+  readonly client: string
+  readonly signal?: AbortSignal | undefined
+  /** The admin token, for a change. */
+  readonly token?: string
+  readonly body?: object
+  /** Limits the time of both attempts together. */
+  readonly timeoutMs?: number
+}
+
+/** The admin port cannot be asked. */
+export class AdminError extends Error {
+  override readonly name = 'AdminError'
+  /** The HTTP status of a response that was no success. */
+  readonly status: number | undefined
+
+  constructor(
+    message: string,
+    options: { readonly cause?: unknown; readonly status?: number } = {},
+  ) {
+    super(message, { cause: options.cause })
+    this.status = options.status
+  }
+}
+
+/** The largest response, and the largest event, that is read. */
+export const MAX_BYTES = 4 * 1024 * 1024
+const MAX_FAILURE_BYTES = 16 * 1024
+/** A busy sidecar may take seconds to respond, and a packet may be lost. */
+export const PATIENCE_MS = 10_000
+const NO_READ = 'needs the read token: --admin-read-token-file or SQUALL_ADMIN_READ_TOKEN'
+
+/** Checks an object that has one response under the name of its schema. */
+const fits = makeCheck(() => ({}))
+const SCHEMA_NAMES: ReadonlyMap<TSchema, string> = new Map(
+  Object.entries(SCHEMAS).map(([name, schema]) => [schema, name]),
+)
+
+const WORDS: ReadonlyMap<string, string> = new Map([
+  ['ECONNREFUSED', 'connection refused'],
+  ['ECONNRESET', 'connection reset'],
+  ['UND_ERR_SOCKET', 'connection reset'],
+  ['ENOTFOUND', 'no such host'],
+  ['EAI_AGAIN', 'the name cannot be looked up now'],
+  ['EHOSTUNREACH', 'host cannot be reached'],
+  ['ENETUNREACH', 'network cannot be reached'],
+  ['ETIMEDOUT', 'no response'],
+])
+
+/** The JSON of a response, and the time of the server. */
+interface Asked<E extends Endpoint> {
+  readonly value: ResponseOf<E>
+  readonly date: number | undefined
+}
+
+/**
+ * Asks an admin port for JSON, or for a change. Repeats a request that changes nothing once, when
+ * half of the time has passed or the connection failed. Throws an `AdminError`.
+ */
+export async function askAdmin<E extends Endpoint>(
+  admin: SidecarAdmin,
+  endpoint: E,
+  options: AskOptions,
+): Promise<Asked<E>> {
+  const { timeoutMs = PATIENCE_MS, signal } = options
+  const until = performance.now() + timeoutMs
+  if (endpoint.method !== 'GET') return askOnce(admin, endpoint, options, timeoutMs)
+  try {
+    return await askOnce(admin, endpoint, options, timeoutMs / 2)
+  } catch (error) {
+    const isSilent = error instanceof AdminError && error.cause !== undefined
+    if (!isSilent || signal?.aborted === true) throw error
+    return askOnce(admin, endpoint, options, Math.max(1, until - performance.now()))
+  }
+}
+
+async function askOnce<E extends Endpoint>(
+  { url, readToken }: SidecarAdmin,
+  endpoint: E,
+  { client, signal, token = readToken, body, timeoutMs = PATIENCE_MS }: AskOptions,
+  limitMs: number,
+): Promise<Asked<E>> {
+  const { method, path } = endpoint
+  const limit = AbortSignal.timeout(Math.ceil(limitMs))
+  const either = signal === undefined ? limit : AbortSignal.any([limit, signal])
+  const aborted = rejectedBy(either)
+  try {
+    const response = await fetch(new URL(path, url), {
+      method,
+      signal: either,
+      redirect: 'error',
+      headers: {
+        [CLIENT_HEADER]: client,
+        ...(token !== undefined && { authorization: `Bearer ${token}` }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    })
+    if (!response.ok) {
+      const { status } = response
+      const failure =
+        status === 401 && method === 'GET'
+          ? NO_READ
+          : await Promise.race([failureOf(response, token), aborted])
+      throw new AdminError(`${path} ${failure}`, { status })
+    }
+    const text = await Promise.race([boundedText(response.body, MAX_BYTES), aborted])
+    const date = Date.parse(response.headers.get('date') ?? '')
+    return { value: readResponse(endpoint, text), date: Number.isNaN(date) ? undefined : date }
+  } catch (error) {
+    if (error instanceof AdminError) throw error
+    const cause = error as Error
+    if (limit.aborted) throw new AdminError(`no response within ${timeoutMs / 1000} s`, { cause })
+    throw new AdminError(connectionProblem(cause), { cause })
+  }
+}
+
+/**
+ * Reads the JSON that an endpoint sent, which may come from anybody: ajv checks it, `readShape`
+ * cuts and cleans it. Throws an `AdminError`.
+ */
+export function readResponse<E extends Endpoint>(
+  endpoint: E,
+  json: string,
+  clean = plain,
+): ResponseOf<E> {
+  try {
+    return checkResponse(endpoint, JSON.parse(json), clean)
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error
+    throw new AdminError(`${endpoint.path}: the response is not JSON`)
+  }
+}
+
+/** The same for JSON that is parsed already. */
+export function checkResponse<E extends Endpoint>(
+  { path, response }: E,
+  value: unknown,
+  clean = plain,
+): ResponseOf<E> {
+  if (response === undefined) throw new TypeError(`${path} sends no JSON`)
+  const problem = shapeProblem(response, value)
+  if (problem === undefined) return readShape(response, value, clean) as ResponseOf<E>
+  throw new AdminError(`${path} is not understood: ${problem}; is it another version of Squall?`)
+}
+
+/** Names the first key that is missing or has another type. */
+function shapeProblem(schema: TSchema, value: unknown): string | undefined {
+  if (fits({ [SCHEMA_NAMES.get(schema)!]: value })) return undefined
+  const { instancePath, params } = fits.errors![0]!
+  const [, , ...keys] = instancePath.split('/')
+  const missing = params['missingProperty'] as string | undefined
+  if (missing !== undefined) keys.push(missing)
+  const at = keys.map((key) => (/^\d+$/.test(key) ? '[]' : `.${key}`)).join('')
+  if (missing !== undefined) return `${at.slice(1)} is missing`
+  return `${at === '' ? 'the response' : at.replace(/^\./, '')} is not what a sidecar sends`
+}
+
+/** Describes a response that is no success: its status, and its `error` without `hidden`. */
+export async function failureOf(
+  { status, body }: { readonly status: number; readonly body: AsyncIterable<unknown> | null },
+  hidden = '',
+): Promise<string> {
+  try {
+    const text = await boundedText(body, MAX_FAILURE_BYTES)
+    // A sidecar never sends a token back; another server may.
+    const shown = hidden === '' ? text : text.replaceAll(hidden, '…')
+    const value: unknown = JSON.parse(shown)
+    const isFailure = shapeProblem(SCHEMAS.failure, value) === undefined
+    const error = isFailure ? readShape(SCHEMAS.failure, value, plain).error : ''
+    return error === '' ? `responded ${status}` : `responded ${status}: ${error}`
+  } catch {
+    return `responded ${status}`
+  }
+}
+
+/** Describes why there was no response. */
+export function connectionProblem(error: Error): string {
+  const { code: found } = (error.cause ?? error) as { readonly code?: unknown }
+  // A DOMException has a number there.
+  const code = typeof found === 'string' ? found : ''
+  if (code.startsWith('HPE_')) return 'does not speak HTTP'
+  return WORDS.get(code) ?? plain(code === '' ? error.message : code)
+}
+
+/** Describes an error of a rules file without its line. */
+export function problemText({ path, message }: Problem): string {
+  return path === '' ? message : `${path}: ${message}`
+}
+
+/**
+ * Rejects when the signal aborts. On Node 20 and 22 an abort does not reach the body of a fetch
+ * once garbage collection has taken the fetch's own controller.
+ */
+function rejectedBy(signal: AbortSignal): Promise<never> {
+  const rejected = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
+  })
+  // After a response in time nothing else handles the rejection.
+  rejected.catch(() => undefined)
+  return rejected
+}
+
+async function boundedText(body: AsyncIterable<unknown> | null, most: number): Promise<string> {
+  if (body === null) return ''
+  const bytes = await readUpTo(body as AsyncIterable<Uint8Array>, most)
+  if (bytes.length > most) throw new AdminError('the response is too large')
+  return bytes.toString('utf8')
+}

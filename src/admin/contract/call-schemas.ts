@@ -1,0 +1,162 @@
+import * as Type from 'typebox'
+import type { TUnsafe } from 'typebox'
+import { ORIGINS, OUTCOMES } from '../../telemetry/outcome-index.ts'
+import {
+  count,
+  flag,
+  list,
+  maybe,
+  NAME,
+  nullableNumber,
+  seconds,
+  text,
+  time,
+  word,
+} from './schema-parts.ts'
+
+// The JSON of single calls: /api/tap, /api/errors and the call log.
+
+const outcome = word(OUTCOMES, 'How the call ended for its client.')
+const origin = word(ORIGINS, 'Who made the outcome; `real` without a fault.')
+const status = maybe(count('The HTTP status, where the status is the error.'))
+const code = maybe(
+  Type.Unsafe<number>({ type: 'integer', description: 'The code of a JSON-RPC error.' }),
+)
+const tool = maybe(text(NAME, 'The tool, for calls of tools.'))
+const method = text(NAME, 'The method.')
+const effect = { rule: text(NAME, 'The rule.'), fault: text(40, 'The fault.') }
+const who = {
+  id: maybe(
+    Type.Unsafe<string | number>({
+      type: ['string', 'number'],
+      maxLength: NAME,
+      description: 'The JSON-RPC id, as `--log-ids` says.',
+    }),
+  ),
+  client: maybe(text(NAME, 'Name and version that the client states.')),
+  session: maybe(text(40, 'The start of a hash of the session.')),
+  trace: maybe(text(40, 'The trace id of `traceparent`.')),
+}
+const milliseconds = (description: string): TUnsafe<number> =>
+  Type.Unsafe<number>({ type: 'number', description })
+
+/** One call that has ended. */
+export const callSchema = Type.Object({
+  at: time('When it ended.'),
+  method,
+  tool,
+  ...who,
+  task: maybe(text(NAME, 'The task: its key as `--log-ids` says, or the start of a hash.')),
+  outcome,
+  origin,
+  status,
+  code,
+  durationMs: maybe(
+    milliseconds(
+      'From the last byte of the request to that of the response; missing for calls that are meant to stay open.',
+    ),
+  ),
+  upstreamMs: maybe(
+    milliseconds('The time of the upstream; missing when the upstream did not get the call.'),
+  ),
+  requestBytes: maybe(count('The size of the request; missing for a call in a batch.')),
+  resultBytes: maybe(
+    count('The size of the message with the result of a tool, where it is known.'),
+  ),
+  changed: maybe(flag('The call ended well, but a fault changed its request or response.')),
+  faults: maybe(list(Type.Object(effect), 200, 'The faults that took effect on the call.')),
+})
+
+const sample = Type.Object({
+  at: time('When.'),
+  message: maybe(text(NAME, 'What the error says, on one line and without secrets.')),
+  ...who,
+})
+
+const kind = Type.Object({
+  method,
+  tool,
+  outcome,
+  origin,
+  status,
+  code,
+  rule: maybe(text(NAME, 'The rule, where the error was injected.')),
+  fault: maybe(text(40, 'The fault, where the error was injected.')),
+  first: time('When the first one ended.'),
+  last: time('When the last one ended.'),
+  count: count('How many there were.'),
+  samples: list(sample, 4, 'A few of them with different messages, newest first.'),
+})
+
+/** Errors of recent calls, alike ones together. */
+export const errors = {
+  total: count('All errors since the start.'),
+  dropped: count('The errors among them whose kind is no longer kept.'),
+  errors: list(
+    kind,
+    200,
+    'Errors by tool, outcome, origin, status, code and fault; those that occurred last come first.',
+  ),
+}
+export const errorsSchema = Type.Object(errors)
+
+const column = (description: string) =>
+  list(Type.Unsafe<number | null>({ type: ['number', 'null'], description: '' }), 180, description)
+
+const recentTool = Type.Object({
+  tool: text(130, 'The tool, as in metrics.'),
+  calls: count('Calls, without those that a fault ended.'),
+  errors: count('The calls among them that failed.'),
+  p95: seconds('The 95th percentile of the latency of the upstream; `null` when unknown.'),
+  bytes: nullableNumber('The mean size of a result; `null` when unknown.'),
+  perTask: nullableNumber('Calls by a task that calls the tool since the start, without retries.'),
+})
+
+/** The last minutes: point by point, and tool by tool. */
+export const historySchema = Type.Object({
+  stepSeconds: count('The seconds between two points.'),
+  at: list(
+    Type.Unsafe<number>({ type: 'number', description: '' }),
+    180,
+    'The time of each point, in seconds since the epoch, oldest first.',
+  ),
+  series: list(
+    Type.Object({
+      tool: maybe(text(NAME, 'The tool, as in `/api/events`; missing for all calls together.')),
+      calls: column('Calls a second; `null` where nothing is known.'),
+      real: column('Errors of the upstream a second.'),
+      injected: column('Errors of faults a second.'),
+      squall: column('Errors of Squall itself a second.'),
+      injected_elsewhere: column('Errors of faults of another Squall a second.'),
+      p50: column('The median latency for clients in seconds.'),
+      p95: column('The 95th percentile of it.'),
+      upstreamP50: column('The median latency of the upstream.'),
+      upstreamP95: column('The 95th percentile of it.'),
+    }),
+    21,
+    'The series of all calls, and of the first 20 tools that were called.',
+  ),
+  tools: maybe(
+    list(
+      recentTool,
+      250,
+      'The tools that were called in the last 10 to 15 minutes, without what faults ended.',
+    ),
+  ),
+})
+
+const pattern = (what: string): TUnsafe<string> =>
+  text(512, `${what}; \`*\` and \`?\` are wildcards. Repeat it for more.`)
+
+/** The filters of /api/tap: a call passes that fits all of them. */
+export const tapQuery = Type.Object({
+  tool: maybe(pattern('Calls of this tool')),
+  method: maybe(pattern('Calls of this method')),
+  outcome: maybe(word(OUTCOMES, 'Calls with this outcome. Repeat it for more.')),
+  origin: maybe(word(ORIGINS, 'Calls with an outcome of this origin. Repeat it for more.')),
+  rule: maybe(pattern('Calls on which a fault of this rule took effect')),
+  session: maybe(pattern('Calls of this session: the start of its hash')),
+  errors: maybe(flag('With `true`, calls that did not end well. With `faults` too: either.')),
+  faults: maybe(flag('With `true`, calls on which a fault took effect.')),
+  slowerThan: maybe(text(20, 'Calls that took longer, such as `250ms`.')),
+})

@@ -1,0 +1,127 @@
+import { type IncomingMessage, get } from 'node:http'
+import { foreignCell } from '../../base/text/foreign-text.ts'
+import { CLIENT_HEADER } from '../../http/trusted-host.ts'
+import { SseFramer } from '../../mcp/sse-framer.ts'
+import { AdminError, connectionProblem, failureOf, type SidecarAdmin } from './api-client.ts'
+
+/** Receives the events of a stream of the admin port. */
+export interface EventListener {
+  /** Reads the data of an event of this name; a thrown `AdminError` ends the connection. */
+  onEvent(data: string, event: string | undefined): void
+  /**
+   * Reports that there is no connection; the client connects again. `opened` once there was one.
+   */
+  onLost(problem: string, opened: boolean): void
+}
+
+export interface EventClientOptions {
+  /** The command that asks. */
+  readonly client: string
+  /** Explains a port that does not know the path. */
+  readonly missing?: string
+  /** The longest wait for the next event, or sign of life. */
+  readonly silenceMs?: number | undefined
+  /** The wait before the first reconnect. */
+  readonly retryMs?: number | undefined
+}
+
+const SILENCE_MS = 4_000
+const RETRY_MS = 1_000
+const MAX_BACKOFF = 5
+const NO_SQUALL = 'not a Squall admin port'
+const MAX_EVENT = 4 * 1024 * 1024
+
+/** Reads a stream of events until it is closed, and connects again when the stream ends. */
+export function openEvents(
+  { url, readToken }: SidecarAdmin,
+  path: string,
+  listener: EventListener,
+  { client, missing = NO_SQUALL, silenceMs = SILENCE_MS, retryMs = RETRY_MS }: EventClientOptions,
+): { close(): void } {
+  let closed = false
+  let opened = false
+  let tries = 0
+  let end: (problem: string) => void = () => undefined
+  let timer: NodeJS.Timeout | undefined
+
+  const open = (): void => {
+    let ended = false
+    const request = get(new URL(path, url), {
+      agent: false,
+      headers: {
+        accept: 'text/event-stream',
+        [CLIENT_HEADER]: client,
+        ...(readToken !== undefined && { authorization: `Bearer ${readToken}` }),
+      },
+    })
+    end = (problem) => {
+      if (ended) return
+      ended = true
+      clearTimeout(timer)
+      request.destroy()
+      if (closed) return
+      tries = Math.min(tries + 1, MAX_BACKOFF)
+      timer = setTimeout(open, retryMs * tries)
+      listener.onLost(problem, opened)
+    }
+    const restartTimer = (): void => {
+      clearTimeout(timer)
+      timer = setTimeout(() => end('no event for too long'), silenceMs)
+    }
+    const listen = (response: IncomingMessage): void => {
+      opened = true
+      response.on('error', () => end('the connection broke'))
+      response.on('close', () => end('the connection ended'))
+      const framer = new SseFramer(MAX_EVENT)
+      response.on('data', (chunk: Buffer) => {
+        try {
+          framer.push(chunk, ({ oversized, data, event, ends }) => {
+            if (ended) return
+            if (oversized) return end('sent an event that is too large')
+            if (ends) restartTimer()
+            if (data === undefined) return
+            tries = 0
+            listener.onEvent(data, event)
+          })
+        } catch (error) {
+          end(error instanceof AdminError ? error.message : 'sent an invalid event')
+        }
+      })
+    }
+    restartTimer()
+    request.on('error', (error) => end(connectionProblem(error)))
+    request.on('response', (response) => {
+      if (response.statusCode === 200 && isEventStream(response)) listen(response)
+      else void responseProblem(response, missing, readToken).then(end)
+    })
+  }
+
+  open()
+  return {
+    close: () => {
+      closed = true
+      end('closed')
+      clearTimeout(timer)
+    },
+  }
+}
+
+function isEventStream({ headers }: IncomingMessage): boolean {
+  return /^text\/event-stream *(?:;|$)/i.test(headers['content-type'] ?? '')
+}
+
+/** Describes a response that is not an event stream. */
+async function responseProblem(
+  response: IncomingMessage,
+  missing: string,
+  token = '',
+): Promise<string> {
+  const { statusCode: status = 0 } = response
+  const failure = foreignCell(await failureOf({ status, body: response }, token), 250)
+  if (status === 401) {
+    const what = token === '' ? 'needs a read token' : 'has another read token'
+    return `${what}: --admin-read-token-file or SQUALL_ADMIN_READ_TOKEN`
+  }
+  if (status === 404) return missing
+  return status === 200 ? NO_SQUALL : failure
+}

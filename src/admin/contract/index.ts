@@ -1,0 +1,34 @@
+export { CallFilterError, parseCallFilter } from './call-filter.ts'
+export {
+  AdminError,
+  askAdmin,
+  checkResponse,
+  MAX_BYTES,
+  PATIENCE_MS,
+  problemText,
+  readResponse,
+  type SidecarAdmin,
+} from './api-client.ts'
+export {
+  API,
+  type Endpoint,
+  type ErrorKind,
+  type Fault,
+  type Faults,
+  type History,
+  isError,
+  type Problem,
+  type Reload,
+  type ResponseOf,
+  type Rule,
+  type State,
+  type TappedCall,
+  type Tasks,
+  type Tool,
+  type VerdictLine,
+} from './api.ts'
+export { type AdminEndpoint, endpointText } from './endpoint.ts'
+export { openEvents } from './event-client.ts'
+export { type Guard, originGuard, type ReadAccess, readGuard } from '../guards.ts'
+export { createAdmin } from '../server.ts'
+export { parseVerdictFilter } from '../show-tasks.ts'

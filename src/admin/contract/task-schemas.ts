@@ -1,0 +1,114 @@
+import * as Type from 'typebox'
+import { KEY_KINDS } from '../../agents/key-kinds.ts'
+import { VERDICT_NAMES } from '../../agents/verdicts.ts'
+import { ORIGINS, OUTCOMES } from '../../telemetry/outcome-index.ts'
+import { count, flag, list, maybe, NAME, seconds, text, time, word } from './schema-parts.ts'
+
+// The JSON of tasks: /api/tasks and /api/verdicts.
+
+const MAX_TASKS = 200
+export const MAX_SERIES = 2_000
+
+const task = text(NAME, 'The task: its key as `--log-ids` says, or the start of a hash.')
+const by = word(KEY_KINDS, 'What named the task.')
+
+/** The verdict about one fault or error. */
+export const verdictSchema = Type.Object({
+  at: time('When the verdict was clear.'),
+  task,
+  by,
+  method: text(NAME, 'The method of the call.'),
+  tool: maybe(text(NAME, 'The tool, for calls of tools.')),
+  client: maybe(text(NAME, 'Name and version that the client states.')),
+  session: maybe(text(40, 'The start of a hash of the session.')),
+  faults: list(
+    text(40, ''),
+    200,
+    'The faults that took effect, and the origin of an error that no fault caused.',
+  ),
+  outcome: word(OUTCOMES, 'How the call ended for its client.'),
+  origin: word(ORIGINS, 'Who made the outcome.'),
+  verdict: word(VERDICT_NAMES, 'What the agent did next.'),
+  retries: count('How often the tool was called again until the verdict.'),
+  idempotent: maybe(flag('For `duplicate_execution`: the tool declares that this is safe.')),
+  trace: maybe(text(40, 'The trace id of `traceparent`.')),
+})
+
+/** The tasks, those used last first. */
+export const tasksSchema = Type.Object({
+  since: time('The start of all counts.'),
+  windowSeconds: seconds('`--task-window`.'),
+  open: count('The tasks that have not ended.'),
+  soFar: Type.Object({
+    ok: count('Open tasks without faults and errors.'),
+    recovered: count('Open tasks whose last call succeeded after faults or errors.'),
+    failed: count('Open tasks whose last call failed.'),
+  }),
+  ended: Type.Object({
+    ok: count('Tasks without faults and errors.'),
+    recovered: count('Tasks whose last call succeeded after faults or errors.'),
+    failed: count('Tasks whose last call failed.'),
+  }),
+  calls: count('Calls of tasks, without retries.'),
+  retries: count('Calls that repeated a failed one with the same arguments.'),
+  wasted: count('Retries that failed again, and calls that were executed twice.'),
+  silent: count('Results that a fault changed, and with which the agent went on.'),
+  tcaf: seconds('Calls per task, without retries.'),
+  retriesPerTask: seconds('Retries per task.'),
+  blastRadius: seconds('The share of ended tasks that failed.'),
+  totals: Type.Unsafe<Readonly<Record<string, number>>>(
+    Type.Object(
+      Object.fromEntries(
+        VERDICT_NAMES.map((verdict) => [verdict, count('Faults and errors with this verdict.')]),
+      ),
+    ),
+  ),
+  waiting: count('Faults and errors without a verdict.'),
+  after: list(
+    Type.Object({
+      tool: text(NAME, 'The tool; empty for other methods.'),
+      fault: text(40, 'The fault, or the origin of an error that no fault caused.'),
+      verdict: text(40, 'What the agent did next.'),
+      count: count('The number of verdicts.'),
+    }),
+    MAX_SERIES,
+    'The verdicts by tool and fault, the most frequent first. With several faults on a call, the verdict counts for each.',
+  ),
+  duplicates: list(
+    Type.Object({
+      tool: text(NAME, 'The tool; empty for other methods.'),
+      idempotent: flag('The tool declares that this is safe.'),
+      count: count('The calls that were executed twice.'),
+    }),
+    MAX_SERIES,
+    'The calls that were executed twice, by tool.',
+  ),
+  tasks: list(
+    Type.Object({
+      task,
+      by,
+      beganAt: time('When the first call arrived.'),
+      open: flag('False for a task that has ended.'),
+      result: word(['ok', 'recovered', 'failed'], 'The result so far, by the last call.'),
+      calls: count('Calls without retries.'),
+      retries: count('Retries.'),
+      wasted: count('Retries that failed again, and calls that were executed twice.'),
+      events: count('Calls on which a fault took effect, or which failed.'),
+      waiting: count('Those among them without a verdict.'),
+      verdicts: list(verdictSchema, 10, 'The last verdicts, oldest first.'),
+    }),
+    MAX_TASKS,
+    'The last 200 tasks, those in use first.',
+  ),
+})
+
+const glob = (what: string) =>
+  maybe(text(512, `${what}; \`*\` and \`?\` are wildcards. Repeat it for more.`))
+
+/** The filters of /api/tasks and /api/verdicts: a verdict passes that fits all of them. */
+export const verdictQuery = Type.Object({
+  task: glob('Verdicts of this task'),
+  tool: glob('Verdicts about calls of this tool'),
+  fault: glob('Verdicts after this fault, or `real`'),
+  verdict: maybe(word(VERDICT_NAMES, 'This verdict. Repeat it for more.')),
+})

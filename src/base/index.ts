@@ -1,0 +1,56 @@
+export { sha256Of, shortDigest } from './digest.ts'
+export { matchesGlob, MAX_GLOB } from './glob.ts'
+export { instantText, readInstant } from './instant.ts'
+export { canonicalJson, sameJson } from './json/canonical-json.ts'
+export { parsePointer, pointedAt, pointerTo } from './json/json-pointer.ts'
+export { nearestName } from './nearest-name.ts'
+export { readBounded, readUpTo } from './read-bounded.ts'
+export type { CharSet } from './regex/char-set.ts'
+export { parseRegex, type RegexNode } from './regex/regex-parse.ts'
+export { MAX_REGEX_TEXT, SafeRegex } from './regex/safe-regex.ts'
+export {
+  drawSeed,
+  hashOf,
+  intBetween,
+  pick,
+  type RandomSource,
+  seededRandom,
+} from './seeded-random.ts'
+export { interruption, onSignals, onStopSignals } from './signals.ts'
+export { NoSmallFileError, readSmallFile } from './small-file.ts'
+export { asStarted, startWords } from './started-as.ts'
+export {
+  foreign,
+  foreignCell,
+  hasUnseen,
+  oneLine,
+  plain,
+  plainJson,
+  plainText,
+  quoted,
+  shortened,
+} from './text/foreign-text.ts'
+export {
+  duration,
+  gateValue,
+  integerText,
+  latency,
+  moment,
+  percentage,
+  plainNumber,
+} from './text/shown-numbers.ts'
+export { shownUrl } from './text/shown-url.ts'
+export { CLEAR_LINE, type LineOutput, redraw, redraws } from './text/status-line.ts'
+export {
+  durationText,
+  MAX_DURATION_MS,
+  readDuration,
+  readFactor,
+  readPercent,
+  readRate,
+  readSize,
+  roundedDuration,
+} from './units.ts'
+export { type Fields, fieldsOf, isRecord, listOf, numberOf, textOf, textsOf } from './values.ts'
+export { WatchedFiles } from './watch/watched-files.ts'
+export { assertShallow, DeepYamlError, MAX_YAML_DEPTH } from './yaml/yaml-depth.ts'

@@ -1,0 +1,125 @@
+import { startWords } from '../base/started-as.ts'
+
+/** Describes the program, or the first word of commands with two, for its help. */
+export interface Family {
+  readonly description: string
+  /** Command lines without the program's name. */
+  readonly examples: readonly string[]
+  /** The path of the page in docs. */
+  readonly page: string
+}
+
+/** Returns the end of a help: examples, and the page to read. */
+export function endOfHelp({ examples, page }: Omit<Family, 'description'>): string {
+  const start = startWords()
+  const lines = examples.map((example) => `  ${start} ${example}\n`)
+  return `\nExamples:\n${lines.join('')}\nMore: ${page}`
+}
+
+export const PROGRAM: Family = {
+  description:
+    'A sidecar that takes over the MCP port of a pod and injects faults into selected calls.',
+  examples: [
+    'demo',
+    'init --target http://localhost:3000/mcp',
+    'run --upstream http://localhost:3000 --rules rules.yaml',
+  ],
+  page: 'docs/README.md',
+}
+
+export const FAMILIES: Readonly<Record<string, Family>> = {
+  fault: {
+    description: 'inject faults for a while with one command, and list and end them',
+    examples: [
+      'fault add --tool search_docs --delay 2s --percent 30 --for 30s',
+      'fault list',
+      'fault clear',
+    ],
+    page: 'docs/guides/one-command-faults.md',
+  },
+  report: {
+    description: 'show results of squall load as HTML or Markdown, and merge those of shards',
+    examples: ['report html result.json -o report.html', 'report merge a.json b.json -o all.json'],
+    page: 'docs/guides/reports.md',
+  },
+  policy: {
+    description: 'check the policy that limits experiments, and print it for an agent',
+    examples: [
+      'policy validate squall-policy.yaml',
+      'policy print squall-policy.yaml --for claude',
+    ],
+    page: 'docs/guides/policy.md',
+  },
+  experiment: {
+    description:
+      'run plans of faults under load, check them, and show, compare and repeat past runs',
+    examples: [
+      'experiment catalog latency > plan.yaml',
+      'experiment validate plan.yaml',
+      'experiment run plan.yaml',
+      'experiment show last',
+    ],
+    page: 'docs/guides/experiments.md',
+  },
+}
+
+/** The part of the source that has a command. Packages are not in the image of the sidecar. */
+export type Home = 'sidecar' | 'kubernetes' | 'experiments' | 'tools'
+
+/**
+ * The sections of the program's help, with the first words of their commands and where each is, in
+ * the order of every list of commands.
+ */
+export const SECTIONS: Readonly<Record<string, Readonly<Record<string, Home>>>> = {
+  'On this machine:': {
+    run: 'sidecar',
+    stdio: 'sidecar',
+    demo: 'experiments',
+    init: 'experiments',
+    check: 'experiments',
+    top: 'tools',
+    tap: 'tools',
+    watch: 'tools',
+    fault: 'sidecar',
+    disarm: 'sidecar',
+    arm: 'sidecar',
+  },
+  'Load and experiments:': {
+    load: 'experiments',
+    report: 'experiments',
+    experiment: 'experiments',
+    policy: 'experiments',
+    hook: 'experiments',
+    mcp: 'experiments',
+    approve: 'experiments',
+  },
+  'Rules:': {
+    validate: 'sidecar',
+    schema: 'experiments',
+    explain: 'sidecar',
+    import: 'experiments',
+  },
+  'In a cluster, with your kubeconfig:': {
+    apply: 'kubernetes',
+    status: 'kubernetes',
+    attach: 'kubernetes',
+    detach: 'kubernetes',
+    stop: 'kubernetes',
+    resume: 'kubernetes',
+  },
+  'Manifests, the webhook and pods:': {
+    inject: 'kubernetes',
+    uninject: 'kubernetes',
+    webhook: 'kubernetes',
+    redirect: 'kubernetes',
+    attached: 'kubernetes',
+    'wait-ready': 'sidecar',
+    'pre-stop': 'sidecar',
+  },
+  'Help:': { completion: 'sidecar', help: 'sidecar' },
+}
+
+/** Where the command with a first word is; first words in the order of the help. */
+export const HOMES: ReadonlyMap<string, Home> = new Map(
+  Object.values(SECTIONS).flatMap((section) => Object.entries(section)),
+)

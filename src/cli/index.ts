@@ -1,0 +1,78 @@
+export { askLocal } from './ask-local.ts'
+export { changeSidecar } from './change-sidecar.ts'
+export { print, readText, writeText } from './files.ts'
+export { adminToAsk, overlaps, parseListen } from '../sidecar/flags/address.ts'
+export {
+  adminAccessFlags,
+  adminTokenOf,
+  mcpTokenOf,
+  ownHosts,
+  parseHosts,
+  readAccessOf,
+  readTokenFlag,
+  readTokenOf,
+} from '../sidecar/flags/admin-access.ts'
+export { parseEndpoints } from './flags/admin-endpoints.ts'
+export { type Command, type Context, defineCommand } from './flags/command.ts'
+export {
+  type Environment,
+  type Given,
+  group,
+  type Kind,
+  readFlags,
+  type Values,
+} from '../base/flags/flag.ts'
+export { isHost, parsePort } from '../base/flags/host.ts'
+export {
+  asGiven,
+  asText,
+  atMost,
+  count,
+  duration,
+  many,
+  one,
+  oneOf,
+  pairs,
+  parseCount,
+  parsePercent,
+  percent,
+  size,
+  toggle,
+} from '../base/flags/kinds.ts'
+export { LOG_FLAGS } from '../sidecar/flags/log.ts'
+export {
+  environmentLabelFlag,
+  environmentNames,
+  productionFlags,
+  productionNamesFlag,
+  productionOf,
+  rejectProduction,
+} from '../sidecar/flags/production.ts'
+export {
+  invalidAddress,
+  invalidCombination,
+  invalidFile,
+  invalidOption,
+  invalidValue,
+  missing,
+  UsageError,
+} from '../base/flags/usage-error.ts'
+export { drainSignal, INTERRUPTED, surviveOwnErrors } from './long-running.ts'
+export { explainCall } from './rules/explain.ts'
+export { checkRulesText, readCheckedRules, readRulesSource } from './rules/rules-source.ts'
+export { schemaLine } from './schema-line.ts'
+export {
+  cells,
+  fitLine,
+  type Line,
+  pad,
+  paintLine,
+  plainText,
+  span,
+  type Span,
+  textLine,
+  type Tone,
+} from './terminal/line.ts'
+export { type Input, onStopSignal, openTerminal, type Output } from './terminal/terminal.ts'
+export { readVersion } from '../sidecar/version.ts'
+export { waitReadyCommand } from './commands/wait-ready.ts'

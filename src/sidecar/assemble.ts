@@ -1,0 +1,294 @@
+import type { AgentSource } from '../admin/show-tasks.ts'
+import { createControlSocket } from '../admin/control-socket.ts'
+import type { Routes } from '../admin/routes.ts'
+import { createAdmin } from '../admin/server.ts'
+import type { BoundAddress } from '../listener/front/bind.ts'
+import { connectionLimits, descriptorLimit } from '../listener/front/descriptor-limit.ts'
+import type { RecentFaults } from '../listener/faults/fault-report.ts'
+import { Sidecar } from '../listener/sidecar.ts'
+import type { SidecarOptions } from '../listener/sidecar-options.ts'
+import type { ActiveRules } from '../rules/watch/active-rules.ts'
+import type { TemporaryFaults } from '../rules/watch/temporary-faults.ts'
+import { quoted } from '../base/text/foreign-text.ts'
+import { invalidCombination, invalidFile } from '../base/flags/usage-error.ts'
+import type { CallLog } from '../telemetry/call-log.ts'
+import { CallWatch } from '../telemetry/call-watch.ts'
+import { ShownIds } from '../telemetry/shown-ids.ts'
+import { isForPeople, type Logger } from '../telemetry/log.ts'
+import { createMetrics, type Exposition, type Metrics } from '../telemetry/metrics.ts'
+import type { TextFormat } from '../telemetry/text-format.ts'
+import { formatUpstream } from '../upstream/address.ts'
+import type { RulesEngine } from './rules-engine.ts'
+import type { RunOptions } from './run-options.ts'
+import { readVersion } from './version.ts'
+
+/** With room for fewer clients than this, the limit on open files is logged as a warning. */
+const FEW_CONNECTIONS = 1_000
+
+/** A running sidecar with its admin port. */
+export interface Running {
+  /** The bound address of each `--listen`, in order. */
+  readonly listeners: readonly BoundAddress[]
+  readonly admin: BoundAddress | undefined
+  readonly sidecar: Sidecar
+  readonly metrics: Metrics
+  /** Undefined when no rule can become active. */
+  readonly rules: ActiveRules | undefined
+  /** The last injected faults; undefined when no rule can become active. */
+  readonly recent: RecentFaults | undefined
+  /** Adds rules of no file; undefined when no rule can become active. */
+  readonly temporary: TemporaryFaults | undefined
+  /** Shows single calls to readers. */
+  readonly watch: CallWatch
+  /** Watches agents; undefined where nobody asked for that. */
+  readonly agents: AgentSource | undefined
+  /** Writes calls to a file; undefined where nobody asked for that. */
+  readonly callLog: CallLog | undefined
+  /** Waits for exchanges in flight within a time limit, then stops. */
+  drain(): Promise<void>
+  /** Stops at once. */
+  close(): Promise<void>
+}
+
+/** Rules that are not in a file: the caller sets them. */
+export interface GivenRules {
+  readonly keptFaults: number
+}
+
+/** Creates the parts and binds every address; closes them all when it throws. */
+export async function assemble(
+  options: RunOptions & Pick<SidecarOptions, 'stdio'>,
+  logger: Logger,
+  given?: GivenRules,
+): Promise<Running> {
+  const version = readVersion()
+  const metrics = createMetrics({ version })
+  const callLog = await openedCallLog(options, metrics, logger)
+  const engine = await rulesEngine(options, metrics, logger, given)
+  const telemetry = engine?.telemetry ?? metrics
+  const named = listenersOf(options)
+  const room = connectionLimits(descriptorLimit(), { ...options, listeners: named.length })
+  const watch = new CallWatch({
+    ids: options.logIds,
+    messages: options.errorMessages === 'redacted',
+  })
+  if (callLog !== undefined) watch.read((line) => callLog.take(line))
+  const agents = await agentsOf(options, metrics)
+  const sidecar = new Sidecar(
+    { ...options, ...room },
+    telemetry,
+    logger,
+    engine?.parts,
+    watch,
+    agents?.watch,
+    metrics.outbound,
+  )
+  metrics.memory = sidecar.memory
+  // Before the first call, so that the rules apply to every call.
+  await engine?.start(() => sidecar.upstreams())
+  let listeners: BoundAddress[]
+  try {
+    listeners = await sidecar.listen()
+  } catch (error) {
+    await engine?.close()
+    await callLog?.close()
+    throw error
+  }
+  metrics.violations = sidecar.stdio?.violations ?? {}
+  const watched = { watch, agents, markers: sidecar.markers }
+  const compat = await compatRoutes(options, engine, logger)
+  const admin = createAdmin({
+    metrics: {
+      render: (format) => scrape(sidecar, metrics, format),
+      adminRejected: (reason) => metrics.adminRejected(reason),
+    },
+    readiness: () => sidecar.readiness(),
+    logger,
+    version,
+    rules: engine?.rules,
+    recent: engine?.recent,
+    temporary: engine?.temporary,
+    compat,
+    tools: () => metrics.tools(),
+    ...watched,
+    outbound: options.outbound.length > 0 ? metrics.outbound : undefined,
+    token: options.adminToken,
+    access: options.adminAccess,
+    appProbes: options.appProbes,
+    maxConnections: room.adminConnections,
+    environment: options.rules.environment,
+    namespace: options.rules.namespace,
+    pod: options.rules.pod,
+    workload: options.rules.self?.workload,
+    listeners: [
+      ...named.map(({ upstream }, index) => ({ listen: listeners[index]!.text, upstream })),
+      ...(sidecar.stdio ? [{ listen: 'stdio', upstream: sidecar.stdio.upstreamName }] : []),
+    ],
+  })
+  const control = createControlSocket(
+    { disarm: () => sidecar.podEnds(), upstreamAccepts: () => sidecar.upstreamAccepts() },
+    logger,
+  )
+  let bound: BoundAddress | undefined
+  try {
+    // The admin port comes last: its responses mean that all other parts are ready.
+    if (options.control !== undefined) await control.listen(options.control)
+    bound = options.admin === undefined ? undefined : await admin.listen(options.admin)
+  } catch (error) {
+    control.close()
+    await sidecar.close()
+    await engine?.close()
+    await callLog?.close()
+    throw error
+  }
+  for (const [index, { upstream, scheme }] of named.entries()) {
+    const url = scheme && urlOf(listeners[index]!, scheme)
+    logger.info({ address: listeners[index]!.text, upstream, url }, 'listening')
+  }
+  if (bound !== undefined) {
+    logger.info({ address: bound.text, page: urlOf(bound) }, 'admin listening')
+  }
+  if (room.reduced) {
+    const message =
+      'the limit on open files allows fewer connections than configured; raise ulimit -n'
+    logger[room.maxConnections < FEW_CONNECTIONS ? 'warn' : 'info'](room, message)
+  }
+  const { rules, recent, temporary } = engine ?? {}
+  const parts = {
+    listeners,
+    admin: bound,
+    sidecar,
+    metrics,
+    watch,
+    agents,
+    rules,
+    recent,
+    temporary,
+    callLog,
+  }
+  return running(parts, async () => {
+    control.close()
+    await engine?.close()
+    await admin.close()
+    await callLog?.close()
+  })
+}
+
+/** Returns the upstream of each listener by name, in the order in which they are bound. */
+function listenersOf({ pairs, outbound, listenTls }: RunOptions): readonly {
+  readonly upstream: string
+  /** Undefined for a listener that does not speak HTTP. */
+  readonly scheme?: 'http' | 'https'
+}[] {
+  return [
+    ...pairs.map(({ upstream, isOutbound }) => ({
+      upstream: formatUpstream(upstream),
+      scheme: listenTls === undefined || isOutbound ? ('http' as const) : ('https' as const),
+    })),
+    ...outbound.map(({ targets }) => ({ upstream: targets.map(({ text }) => text).join(', ') })),
+  ]
+}
+
+/** Creates what watches agents; loads nothing where nobody asked for that. */
+async function agentsOf(
+  { tasks, logIds }: RunOptions,
+  metrics: Metrics,
+): Promise<AgentSource | undefined> {
+  if (tasks === undefined) return undefined
+  const { AgentWatch } = await import('../agents/agent-watch.ts')
+  const counts = metrics.tasks
+  const watch = new AgentWatch(tasks, counts, () => metrics.evicted('tasks'))
+  return { watch, counts, ids: new ShownIds(logIds) }
+}
+
+const UNUSABLE: Readonly<Record<string, string>> = {
+  EISDIR: 'it is a directory',
+  ELOOP: 'it is a symbolic link',
+  ENOENT: 'its directory does not exist',
+  ENXIO: 'it is a pipe that nobody reads',
+}
+
+/** Opens the call log. Throws a `UsageError`. */
+async function openedCallLog(
+  { callLog: path, callLogSize: maxBytes, logFormat }: RunOptions,
+  metrics: Metrics,
+  logger: Logger,
+): Promise<CallLog | undefined> {
+  if (path === undefined) return undefined
+  if (path === '-' && isForPeople(logFormat)) {
+    throw invalidCombination(
+      '--call-log -: standard output has the log for people',
+      'name a file, or add --log-format json',
+    )
+  }
+  const { openCallLog } = await import('../telemetry/call-log.ts')
+  try {
+    const count = metrics.callsLogged.bind(metrics)
+    return await openCallLog({ path, maxBytes, count, logger })
+  } catch (error) {
+    const { code = '', message } = error as NodeJS.ErrnoException
+    throw invalidFile(
+      `the call log ${quoted(path)} cannot be opened: ${UNUSABLE[code] ?? message}`,
+      'name a file in a directory that this user can write to, or - for standard output',
+    )
+  }
+}
+
+/** Returns a URL that works on this machine; undefined for a Unix socket. */
+function urlOf({ host, port }: BoundAddress, scheme = 'http'): string | undefined {
+  if (port === 0) return undefined
+  const isEvery = host === '0.0.0.0' || host === '::'
+  const shown = isEvery ? 'localhost' : host.includes(':') ? `[${host}]` : host
+  return `${scheme}://${shown}:${port}/`
+}
+
+/**
+ * Loads the modules that read rules; returns undefined without loading when no rule can become
+ * active.
+ */
+async function rulesEngine(
+  options: RunOptions & Pick<SidecarOptions, 'stdio'>,
+  metrics: Metrics,
+  logger: Logger,
+  given: GivenRules | undefined,
+): Promise<RulesEngine | undefined> {
+  const { rules, admin, adminToken, compatApi } = options
+  const { path, headerFaults } = rules
+  const addsFaults = admin !== undefined && (adminToken !== undefined || compatApi !== undefined)
+  if (path === undefined && headerFaults === undefined && given === undefined && !addsFaults) {
+    return undefined
+  }
+  const { createRulesEngine } = await import('./rules-engine.ts')
+  const idle = options.stdio && (await import('../rules/explain/idle-faults.ts')).idleOnStdio
+  return createRulesEngine(rules, metrics, logger, { ...options, ...given, idle })
+}
+
+/** Creates the paths of `--compat-api`; loads nothing without it. */
+async function compatRoutes(
+  { compatApi, adminToken: token }: RunOptions,
+  engine: RulesEngine | undefined,
+  logger: Logger,
+): Promise<Routes | undefined> {
+  if (compatApi === undefined || engine === undefined) return undefined
+  const { rules, temporary } = engine
+  const { chaosMonkeyRoutes } = await import('../admin/compat/chaos-monkey.ts')
+  return chaosMonkeyRoutes({ rules, temporary, logger, token, ...compatApi })
+}
+
+/** Updates the sizes of tables, which otherwise happens once a second, and renders the metrics. */
+function scrape(sidecar: Sidecar, metrics: Metrics, format: TextFormat): Promise<Exposition> {
+  sidecar.sweep()
+  return metrics.render(format)
+}
+
+function running(parts: Omit<Running, 'drain' | 'close'>, rest: () => Promise<void>): Running {
+  const end = (sidecar: () => Promise<void>) => async (): Promise<void> => {
+    await sidecar()
+    await rest()
+  }
+  return {
+    ...parts,
+    drain: end(() => parts.sidecar.drain()),
+    close: end(() => parts.sidecar.close()),
+  }
+}

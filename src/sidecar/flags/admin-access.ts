@@ -1,0 +1,138 @@
+import { hostname } from 'node:os'
+import { AdminTokenError, readAdminToken } from '../../admin/admin-token.ts'
+import type { ReadAccess } from '../../admin/guards.ts'
+import { quoted } from '../../base/text/foreign-text.ts'
+import type { ListenAddress } from '../../http/address.ts'
+import { type Environment, type Given, group } from '../../base/flags/flag.ts'
+import { isHost } from '../../base/flags/host.ts'
+import { asText, duration, many, one, toggle } from '../../base/flags/kinds.ts'
+import {
+  invalidCombination,
+  invalidOption,
+  missing,
+  UsageError,
+} from '../../base/flags/usage-error.ts'
+
+const MAX_HOSTS = 100
+
+/** Reads the admin token from a file or an environment variable, which other users cannot read. */
+export function adminTokenOf(file: string | undefined, env: Environment): string | undefined {
+  return tokenOf('admin', file, env['SQUALL_ADMIN_TOKEN'])
+}
+
+/** Declares how a command that changes sidecars reaches them. */
+export const SIDECAR_CHANGE_FLAGS = {
+  adminTokenFile: one(
+    'path',
+    'file with the admin token of the sidecars (or SQUALL_ADMIN_TOKEN itself)',
+    asText,
+  ),
+  timeout: duration('how long to wait for a sidecar', { min: 1, max: 600_000 }, '5s'),
+  json: toggle('print the outcome as one JSON document'),
+}
+
+/** Reads the admin token, without which a command cannot change sidecars. Throws a `UsageError`. */
+export function requiredAdminToken(file: string | undefined, env: Environment): string {
+  const token = adminTokenOf(file, env)
+  if (token !== undefined) return token
+  throw missing(
+    'no admin token',
+    'set SQUALL_ADMIN_TOKEN or --admin-token-file to the token of the sidecar',
+  )
+}
+
+/** Reads the token for reading admin ports, from a file or an environment variable. */
+export function readTokenOf(file: string | undefined, env: Environment): string | undefined {
+  return tokenOf('read', file, env['SQUALL_ADMIN_READ_TOKEN'])
+}
+
+/** Reads the token of the clients of `squall mcp`, from a file or an environment variable. */
+export function mcpTokenOf(file: string | undefined, env: Environment): string | undefined {
+  return tokenOf('mcp', file, env['SQUALL_MCP_TOKEN'])
+}
+
+/** Returns the names by which clients may reach a port at an address. */
+export function ownHosts(address: ListenAddress | undefined): readonly string[] {
+  return address?.kind === 'tcp' ? [address.host.toLowerCase(), hostname().toLowerCase()] : []
+}
+
+/** Returns the access rules for reading the admin port at an address. */
+export function readAccessOf(
+  {
+    adminHosts,
+    adminReadTokenFile,
+  }: { readonly adminHosts: readonly string[]; readonly adminReadTokenFile: string | undefined },
+  env: Environment,
+  admin: ListenAddress | undefined,
+  token?: string,
+): ReadAccess {
+  const readToken = readTokenOf(adminReadTokenFile, env)
+  if (readToken !== undefined && readToken === token) {
+    throw invalidCombination(
+      'the admin token and the admin read token are the same',
+      'make another token with: openssl rand -base64 24',
+    )
+  }
+  return { readToken, hosts: [...ownHosts(admin), ...adminHosts] }
+}
+
+/** Parses the host names under which a port may be reached. */
+export function parseHosts(all: readonly Given[]): readonly string[] {
+  const hosts = all.flatMap(({ text, source }) =>
+    text.split(',').map((part) => {
+      const host = part.trim().toLowerCase()
+      if (isHost(host.replace(/^\*\./, ''))) return host
+      throw invalidOption(
+        source,
+        `${quoted(part)} is not a host`,
+        'write a name such as mcp.example.com, or *.example.com, without a port',
+      )
+    }),
+  )
+  if (hosts.length <= MAX_HOSTS) return hosts
+  throw invalidOption(all[0]!.source, 'too many', `use at most ${MAX_HOSTS}`)
+}
+
+function tokenOf(
+  kind: 'admin' | 'read' | 'mcp',
+  file: string | undefined,
+  env: string | undefined,
+): string | undefined {
+  try {
+    return readAdminToken({ kind, env, file })
+  } catch (error) {
+    if (!(error instanceof AdminTokenError)) throw error
+    throw new UsageError(
+      'INVALID_VALUE',
+      error.message,
+      'make a token with: openssl rand -base64 24',
+    )
+  }
+}
+
+/** Declares the options for read access to an admin port. */
+export function adminAccessFlags(title: string) {
+  return group(title, {
+    adminHosts: many(
+      'names',
+      'host names that the admin port accepts, besides addresses, names without a dot and names in a cluster: mcp.example.com or *.example.com',
+      parseHosts,
+    ),
+    adminReadTokenFile: one(
+      'path',
+      'file with a token that is required to read the admin port (or SQUALL_ADMIN_READ_TOKEN itself); /livez and /readyz stay open',
+      asText,
+    ),
+  })
+}
+
+/** Declares the option for the read token of clients of admin ports. */
+export function readTokenFlag(title: string) {
+  return group(title, {
+    adminReadTokenFile: one(
+      'path',
+      'file with the read token of the admin ports (or SQUALL_ADMIN_READ_TOKEN itself)',
+      asText,
+    ),
+  })
+}

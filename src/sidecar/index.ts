@@ -1,0 +1,19 @@
+export { type Verdict, VERDICT_NAMES } from '../agents/verdicts.ts'
+export { bind, BindError, type BoundAddress } from '../listener/front/bind.ts'
+export { RareLog } from '../listener/rare-log.ts'
+export { boundsOf, LIMIT_FLAGS } from './rules-options.ts'
+export { createLogger, type LogFormat, type Logger, type LogLevel } from '../telemetry/log.ts'
+export type { MetricSpec } from '../telemetry/metric-table.ts'
+export type { Exposition } from '../telemetry/metrics.ts'
+export { CONTENT_TYPE, nodeTexts, registryTexts } from '../telemetry/prom-registry.ts'
+export { redactText } from '../telemetry/redact-text.ts'
+export {
+  END,
+  familyText,
+  type Sample,
+  samplesText,
+  type TextFormat,
+} from '../telemetry/text-format.ts'
+export { toolLabel } from '../telemetry/tool-label.ts'
+export { assemble } from './assemble.ts'
+export { parseRunOptions } from './run-options.ts'

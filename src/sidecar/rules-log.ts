@@ -1,0 +1,190 @@
+import { isAhead } from '../rules/select/selection.ts'
+import type { RuleSet } from '../rules/match/rule-set.ts'
+import { resolve } from 'node:path'
+import { shortDigest } from '../base/digest.ts'
+import { windowEnd } from '../rules/select/selection.ts'
+import type { ActiveRules, Reload } from '../rules/watch/active-rules.ts'
+import type { RulesFile } from '../rules/file/schema.ts'
+import type { Disarmed } from '../rules/guard/arming.ts'
+import { problemLines } from '../rules/file/problem-format.ts'
+import type { Logger } from '../telemetry/log.ts'
+
+/** The longest delay of a timer. */
+const MAX_TIMER = 2 ** 31 - 1
+
+/** Reports rules of the file when they expire. */
+export class ExpiryLog {
+  readonly #rules: ActiveRules
+  readonly #report: (names: readonly string[]) => void
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(rules: ActiveRules, report: (names: readonly string[]) => void) {
+    this.#rules = rules
+    this.#report = report
+  }
+
+  /** Waits until the next rule expires. Rules that expired before are not reported. */
+  follow(from = this.#rules.clock()): void {
+    this.close()
+    let next = Infinity
+    for (const { end } of this.#ends()) if (end > from && end < next) next = end
+    if (next === Infinity) return
+    const wait = Math.min(Math.ceil(next - from), MAX_TIMER)
+    this.#timer = setTimeout(() => this.#expire(from), wait).unref()
+  }
+
+  close(): void {
+    clearTimeout(this.#timer)
+  }
+
+  #expire(from: number): void {
+    const now = this.#rules.clock()
+    const expired = this.#ends().filter(({ end }) => end > from && end <= now)
+    if (expired.length > 0) this.#report(expired.map(({ name }) => name))
+    // A rule may end between two readings of the clock.
+    this.follow(now)
+  }
+
+  #ends(): readonly { readonly name: string; readonly end: number }[] {
+    const { ruleSet, states } = this.#rules
+    return ruleSet.rules.flatMap((rule) => {
+      const state = states.of(rule)
+      if (state === undefined || rule.temporary) return []
+      if (!rule.enabled || !rule.selection.inPod) return []
+      return [{ name: rule.name, end: windowEnd(rule.selection, state.since) }]
+    })
+  }
+}
+
+/** Limits the problems in one log entry. */
+const UNANCHORED =
+  'rules without appliedAt: their times count from now, in every new pod again; squall apply sets appliedAt'
+const AHEAD =
+  'appliedAt of rules is ahead of this clock: up to an hour counts as now; check the time of the node'
+const MAX_PROBLEMS = 20
+
+/** Logs each change of the rules once; the level error is for failures inside Squall. */
+export class RulesLog {
+  readonly #logger: Logger
+  readonly #path: string | undefined
+  readonly #isForPeople: boolean
+  readonly #idleIn: (file: RulesFile) => readonly string[]
+  #armed = true
+  #hasRules = false
+
+  /**
+   * The path is that of the rules. People get short digests, and problems with their place in the
+   * text. `idleIn` returns the faults of a file that can never act, each with its reason.
+   */
+  constructor(
+    logger: Logger,
+    path: string | undefined,
+    isForPeople: boolean,
+    idleIn: (file: RulesFile) => readonly string[] = () => [],
+  ) {
+    this.#idleIn = idleIn
+    this.#logger = logger
+    this.#path = path
+    this.#isForPeople = isForPeople
+  }
+
+  /** Logs a version of the rules, and the seed of the active ones. */
+  reloaded({ version, generation }: Reload, seed: string): void {
+    const digest = this.#isForPeople ? shortDigest(version.digest) : version.digest
+    switch (version.kind) {
+      case 'rules': {
+        const rules = version.file.rules.length
+        this.#hasRules = rules > 0
+        const { enabled } = version.file
+        const fields = { digest, generation, rules, enabled, seed: Number(seed) }
+        this.#logger.info(fields, 'active rules')
+        this.#imported(version.imported ?? [])
+        this.#idle(this.#idleIn(version.file))
+        return
+      }
+      case 'absent':
+        this.#hasRules = false
+        this.#logger.warn(
+          { digest, path: this.#path && resolve(this.#path), reason: version.reason },
+          'no rules; nothing is injected',
+        )
+        return
+      case 'rejected': {
+        const all = version.problems.flatMap((file) => problemLines(file).trimEnd().split('\n'))
+        // A problem has three lines where its place is shown.
+        const frames = this.#isForPeople ? version.frames?.slice(0, 3 * MAX_PROBLEMS) : undefined
+        const problems = frames ?? all.slice(0, MAX_PROBLEMS)
+        const fields = { digest, count: all.length, problems }
+        const then = this.#hasRules ? 'the last good version stays active' : 'nothing is injected'
+        this.#logger.warn(fields, `the rules are invalid; ${then}`)
+      }
+    }
+  }
+
+  #imported(fields: readonly string[]): void {
+    if (fields.length === 0) return
+    this.#logger.warn(
+      { count: fields.length, fields: fields.slice(0, MAX_PROBLEMS) },
+      'rules of another tool; these fields differ',
+    )
+  }
+
+  #idle(faults: readonly string[]): void {
+    if (faults.length === 0) return
+    const fields = { count: faults.length, faults: faults.slice(0, MAX_PROBLEMS) }
+    this.#logger.warn(fields, 'faults that cannot act on stdio; squall explain shows why')
+  }
+
+  /** Logs rules that have a duration but no start, and those that start ahead of this clock. */
+  times(unanchored: readonly string[], { rules }: Pick<RuleSet, 'rules'>, now: number): void {
+    const ahead = rules.filter(({ appliedAt }) => isAhead(appliedAt, now)).map(({ name }) => name)
+    for (const [names, message] of [
+      [unanchored, UNANCHORED],
+      [ahead, AHEAD],
+    ] as const) {
+      const fields = { count: names.length, rules: names.slice(0, MAX_PROBLEMS) }
+      if (names.length > 0) this.#logger.warn(fields, message)
+    }
+  }
+
+  /** Logs expired rules. */
+  expired(names: readonly string[]): void {
+    const fields = { count: names.length, rules: names.slice(0, MAX_PROBLEMS) }
+    this.#logger.info(fields, 'rules have expired')
+  }
+
+  /** Logs that rules were armed or disarmed. */
+  arming(reasons: readonly Disarmed[]): void {
+    const armed = reasons.length === 0
+    if (armed === this.#armed && armed) return
+    this.#armed = armed
+    if (armed) this.#logger.info({}, 'armed')
+    else {
+      const why = reasons.map(({ by, reason }) => ({ by, reason }))
+      this.#logger.warn({ reasons: why }, 'disarmed')
+    }
+  }
+
+  /** Logs that the guard disarmed the rules because of real errors. */
+  tripped(reason: string): void {
+    this.#logger.warn({ reason }, 'the guard disarmed all rules')
+  }
+
+  /** Logs that a condition of `--rollback-on` disarmed the rules. */
+  rolledBack(reason: string): void {
+    this.#logger.warn({ reason }, '--rollback-on disarmed all rules; squall arm arms them again')
+  }
+
+  /** Logs that the usual number of calls is not known for a condition. */
+  unchecked(condition: string): void {
+    this.#logger.warn(
+      { condition },
+      'too few calls before the rules: this condition of --rollback-on is not checked',
+    )
+  }
+
+  /** Logs a failure to watch the rules. */
+  trouble(message: string): void {
+    this.#logger.warn({}, message)
+  }
+}

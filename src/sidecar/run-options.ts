@@ -1,0 +1,172 @@
+import { deepFreeze } from '../base/values.ts'
+import { ENGINES } from '../listener/front/front-options.ts'
+import { ERROR_MESSAGES, LOG_IDS, LOG_INJECTIONS } from '../telemetry/log.ts'
+import { adminTokenOf, readAccessOf } from './flags/admin-access.ts'
+import {
+  type Environment,
+  group,
+  only,
+  type RawFlags,
+  readFlags,
+  type Values,
+} from '../base/flags/flag.ts'
+import { count, duration, one, oneOf, pathTo, size, toggle } from '../base/flags/kinds.ts'
+import { LOG_FLAGS } from './flags/log.ts'
+import { RULES_FLAGS, rulesOf } from './rules-options.ts'
+import { TASK_FLAGS, tasksOf } from './task-options.ts'
+import { OUTBOUND_FLAGS, outboundOf, outboundTlsOf } from './outbound-options.ts'
+import { appProbesOf, compatOf, TARGET_FLAGS, targetsOf } from './run-targets.ts'
+import { listenerTlsOf, TLS_FLAGS, upstreamTlsOf } from './run-tls.ts'
+
+const KIB = 1024
+const MIB = 1024 * KIB
+const COUNT = { min: 1, max: 10_000_000 }
+// A day is far below the longest timer of Node.
+const TIME = { min: 1, max: 24 * 3_600_000 }
+
+const OWN_FLAGS = {
+  ...group('Behaviour:', {
+    readyWithoutUpstream: toggle('be ready also while the upstream is unreachable'),
+    strict: toggle('treat doubt as an error instead of letting traffic pass'),
+    trustMarkers: toggle(
+      'believe the markers of another Squall in front of the upstream: its injected errors do not count as real; set it only where the upstream cannot set markers itself',
+    ),
+    engine: one(
+      'name',
+      'fast forwards common exchanges as bytes, standard uses node:http and undici for all; clients and the upstream see the same',
+      oneOf(ENGINES),
+      { default: 'fast' },
+    ),
+    upstreamReuse: one(
+      'when',
+      'always reuses connections to the upstream; never opens a connection for each request, so a stray response cannot reach another request',
+      (given) => oneOf(['always', 'never'])(given) === 'always',
+      { default: 'always' },
+    ),
+  }),
+  ...group('Bounds:', {
+    maxHeaderSize: size(
+      'largest header block of a request or a response',
+      { min: KIB, max: MIB },
+      '64KiB',
+    ),
+    maxBody: size(
+      'largest request body that is read for classification; larger ones pass unread',
+      { min: KIB, max: 256 * MIB },
+      '4MiB',
+    ),
+    maxMemory: size(
+      'memory for all messages in flight (default: 40 % of the heap, at most 20 % of the memory of the container)',
+      { min: MIB, max: 1024 * 1024 * MIB },
+    ),
+    maxConnections: count('most client connections', COUNT, '10000'),
+    maxUpstreamConnections: count('most connections to the upstream', COUNT, '10000'),
+    maxInFlight: count('most calls that are tracked until their response', COUNT, '20000'),
+    maxSessions: count('most sessions that are tracked', COUNT, '10000'),
+  }),
+  ...group('Times:', {
+    headerTimeout: duration('time for the headers of a request to arrive', TIME, '60s'),
+    bodyTimeout: duration('time without progress while the body of a request arrives', TIME, '5m'),
+    holdTimeout: duration(
+      'time for a buffered body to arrive: of a request that is classified, of a response that a fault changes; bodies at 1 KiB/s or more may take longer',
+      TIME,
+      '2m',
+    ),
+    inFlightTtl: duration('how long a call without a response is tracked', TIME, '10m'),
+    connectTimeout: duration('time to connect to the upstream', TIME, '5s'),
+    upstreamIdle: duration(
+      'time after which an idle connection to the upstream is closed; keep it below the keep-alive timeout of the upstream',
+      TIME,
+      '3s',
+    ),
+    clientKeepalive: duration('time after which an idle client connection is closed', TIME, '10m'),
+    drainTimeout: duration(
+      'time for exchanges in flight to end after SIGTERM; 0s for none',
+      { ...TIME, min: 0 },
+      '30s',
+    ),
+  }),
+  ...LOG_FLAGS,
+  ...group('Logs:', {
+    logIds: one(
+      'how',
+      'ids of calls in logs and the admin API: full, hash or off',
+      oneOf(LOG_IDS),
+      { default: 'full' },
+    ),
+    errorMessages: one(
+      'which',
+      'messages of errors in the admin API, which may be personal data: redacted (without secrets) or off',
+      oneOf(ERROR_MESSAGES),
+      { default: 'redacted' },
+    ),
+    callLog: one(
+      'file',
+      'file for a line of JSON for each call that has ended, or - for standard output; it is reopened after it was moved, and on SIGHUP',
+      pathTo('name a file, or - for standard output'),
+    ),
+    callLogSize: size(
+      'size at which that file is renamed to FILE.1, which replaces an older one',
+      { min: 4 * MIB, max: 1024 * 1024 * MIB },
+      '100MiB',
+    ),
+    logInjections: one(
+      'which',
+      'lines about injected faults: all, sample (at most 10 a second, and how many were left out) or off',
+      oneOf(LOG_INJECTIONS),
+      { default: 'all' },
+    ),
+  }),
+}
+
+export const RUN_FLAGS = {
+  ...TARGET_FLAGS,
+  ...TLS_FLAGS,
+  ...OUTBOUND_FLAGS,
+  ...RULES_FLAGS,
+  ...OWN_FLAGS,
+  ...TASK_FLAGS,
+}
+
+/**
+ * The checked, frozen options of `squall run`: times in milliseconds, sizes in bytes. Those of the
+ * data path have the names of `SidecarOptions`.
+ */
+export type RunOptions = ReturnType<typeof runOptionsOf>
+
+/** Returns the options of `squall run` from the texts of flags. Throws a `UsageError`. */
+export function parseRunOptions(raw: RawFlags, env: Environment): RunOptions {
+  return runOptionsOf(readFlags(RUN_FLAGS, raw, env), env)
+}
+
+/** Checks the flags of `squall run` together. Throws a `UsageError`. */
+export function runOptionsOf(flags: Values<typeof RUN_FLAGS>, env: Environment) {
+  const outbound = outboundOf(flags)
+  const { pairs, admin } = targetsOf(flags, outbound)
+  const adminToken = adminTokenOf(flags.adminTokenFile, env)
+  return deepFreeze({
+    ...only(flags, OWN_FLAGS),
+    control: flags.control,
+    publicUrl: flags.publicUrl,
+    pairs,
+    outbound: outbound.routes,
+    outboundTls: outboundTlsOf(flags, pairs),
+    /** Undefined when off. */
+    admin,
+    /** The probes that the admin port sends to the upstream on behalf of Kubernetes. */
+    appProbes: appProbesOf(flags),
+    /** The token for changes by the admin port; undefined when the port is read-only. */
+    adminToken,
+    /** Undefined without `--compat-api`. */
+    compatApi: compatOf(flags, env),
+    adminAccess: readAccessOf(flags, env, admin, adminToken),
+    listenTls: listenerTlsOf(flags),
+    ...upstreamTlsOf(
+      flags,
+      pairs.filter(({ isOutbound }) => isOutbound !== true),
+    ),
+    rules: rulesOf(flags, env),
+    /** Undefined when agents are not watched. */
+    tasks: tasksOf(flags),
+  })
+}

@@ -1,0 +1,64 @@
+import { KEY_KINDS } from '../agents/key-kinds.ts'
+import type { AgentWatchOptions } from '../agents/agent-watch.ts'
+import { type Given, group, type Values } from '../base/flags/flag.ts'
+import { count, duration, elementsOf, many, one, oneOf, toggle } from '../base/flags/kinds.ts'
+import { isSecretName } from '../telemetry/log-redact.ts'
+import { invalidValue } from '../base/flags/usage-error.ts'
+
+const HEADER = 'x-task-id'
+const WINDOW_MS = 30_000
+/** SDKs and frameworks try three times by default. */
+const RETRIES = 3
+const MAX_META = 256
+const kindOf = oneOf(KEY_KINDS)
+
+export const TASK_FLAGS = group('Tasks of agents:', {
+  tasks: toggle(
+    'group calls into tasks, and report what agents do after faults and errors; turn it off with --tasks=false',
+    { default: 'true' },
+  ),
+  taskBy: many(
+    'kinds',
+    `what may name the task of a call, with commas, of ${KEY_KINDS.join(', ')}; the first of these that a call has counts (default: all)`,
+    (given) => elementsOf(given, 'write names with commas, such as header,session')?.map(kindOf),
+  ),
+  taskHeader: one('name', `header with the key of a task (default: ${HEADER})`, headerOf),
+  taskMeta: one('key', 'key of _meta with the key of a task', metaOf),
+  taskWindow: duration(
+    'time in which an agent may react, and pause that ends a task (default: 30s)',
+    { min: 100, max: 3_600_000 },
+  ),
+  taskRetries: count('most retries before an agent is reported as runaway (default: 3)', {
+    min: 1,
+    max: 1000,
+  }),
+})
+
+/** Returns the options of tasks; undefined without tasks. */
+export function tasksOf(flags: Values<typeof TASK_FLAGS>): AgentWatchOptions | undefined {
+  const { tasks, taskBy, taskHeader, taskMeta, taskWindow, taskRetries } = flags
+  if (!tasks) return undefined
+  return {
+    by: KEY_KINDS.filter((kind) => taskBy === undefined || taskBy.includes(kind)),
+    header: taskHeader ?? HEADER,
+    meta: taskMeta,
+    window: taskWindow ?? WINDOW_MS,
+    maxRetries: taskRetries ?? RETRIES,
+  }
+}
+
+function headerOf(given: Given): string {
+  if (!/^[-!#$%&'*+.^`|~\w]{1,128}$/.test(given.text)) {
+    throw invalidValue(given, 'is not the name of a header', 'write a name such as x-task-id')
+  }
+  // Keys of tasks are shown.
+  if (isSecretName(given.text)) {
+    throw invalidValue(given, 'is a header with secrets', 'name one that is no secret: x-task-id')
+  }
+  return given.text.toLowerCase()
+}
+
+function metaOf(given: Given): string {
+  if (given.text !== '' && given.text.length <= MAX_META) return given.text
+  throw invalidValue(given, 'is not a key', `write 1 to ${MAX_META} characters`)
+}

@@ -1,0 +1,34 @@
+import { expect, it } from 'vitest'
+import { parseCommandLine } from '../support/commands.ts'
+import { startProgram } from '../support/program.ts'
+
+it.each([
+  ['Authorization', 'is a header with secrets'],
+  ['cookie', 'is a header with secrets'],
+  ['Proxy-Authorization', 'is a header with secrets'],
+  ['x-api-key', 'is a header with secrets'],
+  ['x task', 'is not the name of a header'],
+])('no key of a task comes from the header %s', async (name, reason) => {
+  const line = ['run', '--upstream', 'http://127.0.0.1:1', '--task-header', name]
+  const { code, stderr } = await startProgram(line, {}, { here: true })
+  expect(code).toBe(2)
+  expect(stderr).toContain(reason)
+  expect(stderr).toContain('x-task-id')
+})
+
+it.each([
+  [[], {}, true],
+  [['--tasks'], {}, true],
+  [['--tasks=true'], {}, true],
+  [['--tasks=false'], {}, false],
+  [['--tasks=false', '--task-window', '5s'], {}, false],
+  [[], { SQUALL_TASKS: 'false' }, false],
+])('squall run and squall stdio group calls into tasks with %j and %j: %s', (args, env, isOn) => {
+  for (const line of [
+    ['run', ...args],
+    ['stdio', ...args, '--', 'cat'],
+  ]) {
+    const { request } = parseCommandLine(line, env, '1.2.3') as { request: { tasks?: object } }
+    expect(request.tasks !== undefined).toBe(isOn)
+  }
+})
