@@ -1,21 +1,28 @@
-# The image holds Node, nft and Squall: no shell, no package manager.
-# It builds for linux/amd64 and linux/arm64, and needs no secrets.
+# Two images hold Node, nft and Squall, no shell and no package manager: --target sidecar is what pods
+# get, and full, the default, has all commands. They build for linux/amd64 and linux/arm64, and need no
+# secrets.
 ARG BASE=node:24-bookworm-slim
 
 # What is compiled is the same for every platform, so it is compiled on the builder's own.
 FROM --platform=$BUILDPLATFORM ${BASE} AS build
 WORKDIR /build
 COPY package.json package-lock.json .npmrc ./
+COPY packages/experiments/package.json packages/experiments/
+COPY packages/kubernetes/package.json packages/kubernetes/
+COPY packages/tools/package.json packages/tools/
 RUN npm ci --ignore-scripts
 COPY tsconfig.json tsconfig.build.json ./
 COPY scripts/build.mjs scripts/image-sbom.mjs scripts/
 COPY scripts/lib/build-inputs.mjs scripts/lib/bundle.mjs scripts/lib/compile-schemas.mjs \
   scripts/lib/notices.mjs scripts/lib/put-in-place.mjs scripts/lib/shared-schema.mjs scripts/lib/
 COPY src src
+COPY packages packages
 # Whether types are right was checked before.
 RUN node scripts/build.mjs --no-check \
   && chmod 755 dist/cli/main.js \
-  && node scripts/image-sbom.mjs >/sbom.cdx.json
+  && node scripts/image-sbom.mjs >/sbom.cdx.json \
+  && mkdir sidecar \
+  && cp -R --parents $(sed 's|^|dist/|' build/js/sidecar-files.txt) dist/admin sidecar
 
 FROM --platform=$BUILDPLATFORM ${BASE} AS dependencies
 WORKDIR /app
@@ -50,7 +57,7 @@ RUN sh /gather.sh /system node nft env \
   && chown 65532:65532 /system/run/squall \
   && ln -s /app/dist/cli/main.js /system/usr/local/bin/squall
 
-FROM scratch
+FROM scratch AS sidecar
 ARG VERSION=0.0.0
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="Squall" \
@@ -61,7 +68,7 @@ LABEL org.opencontainers.image.title="Squall" \
 COPY --from=system /system/ /
 COPY --from=build /sbom.cdx.json /usr/share/sbom/squall.cdx.json
 COPY --from=dependencies /app/node_modules /app/node_modules
-COPY --from=program /app/dist /app/dist
+COPY --from=build /build/sidecar/dist /app/dist
 COPY --from=program /app/compile-cache /app/compile-cache
 COPY package.json LICENSE /app/
 # What is new is garbage at once: a small space for it costs less memory, and less time as well.
@@ -80,3 +87,6 @@ HEALTHCHECK --interval=10s --timeout=5s --start-period=10s \
   CMD ["squall", "wait-ready", "--ready-wait", "2s"]
 ENTRYPOINT ["squall"]
 CMD ["run"]
+
+FROM sidecar AS full
+COPY --from=build /build/dist /app/dist

@@ -59,7 +59,8 @@ function testsOf(changed) {
 
 /** `rules/parse` for `src/rules/file/parse.ts` and for `test/rules/parse.test.ts`; also in packages. */
 function nameOf(file) {
-  const [, layer, name] = /^(?:packages\/\w+\/)?(?:src|test)\/(\w+)\/(?:.*\/)?([^/]+?)(?:\.test)?\.ts$/.exec(file) ?? []
+  const [, layer, name] =
+    /^(?:packages\/\w+\/)?(?:src|test)\/(\w+)\/(?:.*\/)?([^/]+?)(?:\.test)?\.ts$/.exec(file) ?? []
   return `${layer}/${name ?? file}`
 }
 

@@ -13,9 +13,11 @@ const all = JSON.parse(
   }),
 )
 const components = all.components.filter(
-  ({ name, version, properties }) =>
-    bundled.has(`${name}@${version}`) ||
-    !properties?.some((property) => property.name === 'cdx:npm:package:development'),
+  ({ group, name, version, properties }) =>
+    // The workspaces are parts of the program itself.
+    group !== '@mcp-squall' &&
+    (bundled.has(`${name}@${version}`) ||
+      !properties?.some((property) => property.name === 'cdx:npm:package:development')),
 )
 const kept = new Set(
   [all.metadata.component, ...components].map((component) => component['bom-ref']),

@@ -1,6 +1,6 @@
 #!/bin/sh
-# release-image.sh [--dry-run] IMAGE builds the image for all platforms, pushes it as IMAGE:VERSION with its
-# provenance and a list of what is in it, and signs it. --dry-run prints the commands instead.
+# release-image.sh [--dry-run] IMAGE builds both images for all platforms, pushes them as IMAGE:VERSION and
+# IMAGE:VERSION-sidecar with their provenance and lists of what is in them, and signs them. --dry-run prints the commands instead.
 #
 # The base is pinned by its digest, and the packages of the system by their versions: both are found out before
 # the build and recorded in RECORD (build/release/image.env), from which the same image is built again.
@@ -78,23 +78,30 @@ else
   fi
 fi
 
-run docker buildx build --platform "$platforms" \
-  --build-arg "BASE=$base" --build-arg "NFTABLES=$nftables" \
-  --build-arg "VERSION=$version" --build-arg "REVISION=$revision" \
-  --build-arg "SOURCE_DATE_EPOCH=$created" \
-  --provenance=mode=max --sbom=true --metadata-file "$metadata" \
-  --tag "$1:$version" --push .
-
-# The tag is not what is signed: somebody may have moved it meanwhile.
-pushed='<digest>'
-if [ -z "$dry" ]; then
-  pushed=$(node -p 'JSON.parse(fs.readFileSync(process.argv[1]))["containerimage.digest"]' "$metadata")
-fi
-if [ "${SIGN-}" != no ]; then
-  if [ -n "${COSIGN_KEY-}" ]; then
-    run cosign sign --yes --key "$COSIGN_KEY" "$1@$pushed"
-  else
-    run cosign sign --yes "$1@$pushed"
+# release TARGET TAG: builds, pushes and signs one of the images.
+release() {
+  run docker buildx build --platform "$platforms" --target "$1" \
+    --build-arg "BASE=$base" --build-arg "NFTABLES=$nftables" \
+    --build-arg "VERSION=$version" --build-arg "REVISION=$revision" \
+    --build-arg "SOURCE_DATE_EPOCH=$created" \
+    --provenance=mode=max --sbom=true --metadata-file "$metadata" \
+    --tag "$image:$2" --push .
+  # The tag is not what is signed: somebody may have moved it meanwhile.
+  pushed='<digest>'
+  if [ -z "$dry" ]; then
+    pushed=$(node -p 'JSON.parse(fs.readFileSync(process.argv[1]))["containerimage.digest"]' "$metadata")
   fi
-fi
-echo "released $1:$version as $1@$pushed: set image.digest of the chart to $pushed"
+  if [ "${SIGN-}" != no ]; then
+    if [ -n "${COSIGN_KEY-}" ]; then
+      run cosign sign --yes --key "$COSIGN_KEY" "$image@$pushed"
+    else
+      run cosign sign --yes "$image@$pushed"
+    fi
+  fi
+}
+
+image=$1
+release sidecar "$version-sidecar"
+echo "released $image:$version-sidecar as $image@$pushed: set sidecar.image of the chart to $image@$pushed"
+release full "$version"
+echo "released $image:$version as $image@$pushed: set image.digest of the chart to $pushed"

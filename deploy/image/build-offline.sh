@@ -1,5 +1,6 @@
 #!/bin/sh
-# build-offline.sh [IMAGE]: builds the image without any registry of images, as root, on Linux.
+# build-offline.sh [IMAGE]: builds IMAGE and IMAGE-sidecar without any registry of images, as root, on
+# Linux.
 # The base image is made from programs of this machine: Node 24 (NODE24, or else the `node` on PATH),
 # npm, nft, a shell and what else the Dockerfile runs. Packages come from npm's cache where they are
 # in it. STORAGE names a directory for the images; buildah's own is used without it.
@@ -63,7 +64,10 @@ update-notifier=false
 END
 mkdir -p "$(npm config get cache)"
 # Its format is the one that knows of health checks.
-buildah "$@" bud --isolation chroot --format docker --layers=false --pull-never \
-  --build-arg BASE="$base" --build-arg VERSION="$(node -p 'require("./package.json").version')" \
-  --volume "$(npm config get cache):/npm-cache:rw" --volume "$work/npmrc:/root/.npmrc:ro" \
-  --tag "$image" .
+for target in sidecar full; do
+  [ "$target" = full ] && tag=$image || tag=$image-sidecar
+  buildah "$@" bud --isolation chroot --format docker --layers=false --pull-never --target "$target" \
+    --build-arg BASE="$base" --build-arg VERSION="$(node -p 'require("./package.json").version')" \
+    --volume "$(npm config get cache):/npm-cache:rw" --volume "$work/npmrc:/root/.npmrc:ro" \
+    --tag "$tag" .
+done

@@ -57,8 +57,8 @@ export async function commandsFor([first = '']: readonly string[]): Promise<read
   if (commands.length > 0) return commands
   throw new UsageError(
     'NOT_INSTALLED',
-    `this image has no squall ${first}: it has what pods need`,
-    'use the image squall, or the npm package',
+    `squall ${first} is not in the image of the sidecar`,
+    'use the image without -sidecar behind its tag, or the npm package',
   )
 }
 

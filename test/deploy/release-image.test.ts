@@ -51,10 +51,14 @@ describe('a dry run of the release script', () => {
       'docker run --rm',
       'docker buildx build',
       'cosign sign --yes',
+      'docker buildx build',
+      'cosign sign --yes',
     ])
-    const [, , , build = '', sign = ''] = commands
+    const [, , , build = '', sign = '', full = ''] = commands
     expect(build).toMatch(/--build-arg BASE=node:\S+@<digest> --build-arg NFTABLES=<version>/)
     expect(build).toContain('--provenance=mode=max --sbom=true')
+    expect(build).toMatch(/--target sidecar .* --tag \S+:\d+\.\d+\.\d+-sidecar --push/)
+    expect(full).toMatch(/--target full .* --tag \S+:\d+\.\d+\.\d+ --push/)
     expect(sign).toBe(`+ cosign sign --yes ${IMAGE}@<digest>`)
     await expect(readFile(join(folder, 'called'))).rejects.toThrow('ENOENT')
   })

@@ -9,13 +9,13 @@ import { restarts, type RunningPod } from './cluster/running-pod.ts'
 import type { OutsideClient } from './cluster/stage.ts'
 import { loosePod } from './cluster/workloads.ts'
 import { PATIENCE } from './patience.ts'
-import { SQUALL_IMAGE } from './pod-images.ts'
+import { SIDECAR_IMAGE } from './pod-images.ts'
 import { startCluster } from '../support/cluster.ts'
 
 // A pod that was created without Squall, under calls all the time. The tests are one story.
 const POD = 'target'
 const WEATHER = ['get_weather', { city: 'Oslo' }] as const
-const IMAGE = ['--image', SQUALL_IMAGE, '--image-pull-policy', 'Never'] as const
+const IMAGE = ['--image', SIDECAR_IMAGE, '--image-pull-policy', 'Never'] as const
 const RULES = `${armed('attached')}  - name: closed\n    match: { http: { path: /closed } }\n    faults: [abort: { status: 503 }]\n`
 
 interface AttachedPod extends RunningPod {

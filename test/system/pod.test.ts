@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Container, Handler, Pod } from '../../packages/kubernetes/src/injector/pod-types.ts'
 import { failing } from '../live/rules-directory.ts'
 import { PATIENCE } from './patience.ts'
-import { buildImages, inspectImage, SQUALL_IMAGE } from './pod-images.ts'
+import { buildImages, inspectImage, SIDECAR_IMAGE, SQUALL_IMAGE } from './pod-images.ts'
 import { APP, injectedByCommand, injectedByWebhook, template } from './pod-manifest.ts'
 import { armed, POD_IP, type PodStage } from './pod-stage.ts'
 import { startCluster } from '../support/cluster.ts'
@@ -30,9 +30,12 @@ function untouched({
   return rest
 }
 
-test('the image is small, and says what it is and how it is', async () => {
-  const { size, config } = await inspectImage(SQUALL_IMAGE)
-  process.stderr.write(`the image has ${Math.round(size / 1e6)} MB\n`)
+test.each([
+  ['the sidecar', SIDECAR_IMAGE],
+  ['all commands', SQUALL_IMAGE],
+])('the image of %s is small, and says what it is and how it is', async (name, image) => {
+  const { size, config } = await inspectImage(image)
+  process.stderr.write(`the image of ${name} has ${(size / 1e6).toFixed(1)} MB\n`)
   expect(size).toBeLessThan(170e6)
   expect(config).toMatchObject({
     User: '65532:65532',

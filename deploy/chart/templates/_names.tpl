@@ -65,6 +65,17 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end -}}
 {{- end -}}
 
+{{/* The image of sidecars: what pods need of the one above. */}}
+{{- define "squall.sidecarImage" -}}
+{{- if .Values.sidecar.image -}}
+{{- .Values.sidecar.image -}}
+{{- else if .Values.image.digest -}}
+{{- include "squall.image" . -}}
+{{- else -}}
+{{- printf "%s-sidecar" (include "squall.image" .) -}}
+{{- end -}}
+{{- end -}}
+
 {{/* A Secret's type cannot be changed, so each mode has a Secret of its own. */}}
 {{- define "squall.certificateSecret" -}}
 {{- $mode := .Values.certificates.mode -}}

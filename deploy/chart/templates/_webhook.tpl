@@ -37,7 +37,7 @@
 {{/* What the webhook does with pods. */}}
 {{- define "squall.settings" -}}
 {{- $sidecar := .Values.sidecar -}}
-image: {{ default (include "squall.image" .) $sidecar.image }}
+image: {{ include "squall.sidecarImage" . }}
 imagePullPolicy: {{ .Values.image.pullPolicy }}
 allowedImages: {{ $sidecar.allowedImages | toJson }}
 user: {{ $sidecar.user | int }}

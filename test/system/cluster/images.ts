@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { APP_IMAGE, buildImages, SQUALL_IMAGE, STORAGE } from '../pod-images.ts'
+import { APP_IMAGE, buildImages, SIDECAR_IMAGE, SQUALL_IMAGE, STORAGE } from '../pod-images.ts'
 import { PAUSE_IMAGE } from './config-files.ts'
 import { clusterProgram } from './programs.ts'
 import type { Cluster } from './start-cluster.ts'
@@ -15,6 +15,7 @@ const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 /** The sources of the images. */
 const SOURCES = [
   'src',
+  'packages',
   'scripts',
   'deploy/image',
   'examples/server.mjs',
@@ -44,7 +45,7 @@ export async function buildClusterImages(): Promise<void> {
 
 /** Brings them to the node, which asks no registry. */
 export async function importImages(cluster: Cluster): Promise<void> {
-  for (const image of [PAUSE_IMAGE, SQUALL_IMAGE, APP_IMAGE]) {
+  for (const image of [PAUSE_IMAGE, SQUALL_IMAGE, SIDECAR_IMAGE, APP_IMAGE]) {
     const archive = join(cluster.namespaces.directory, 'image.tar')
     await buildah('push', '-q', image, `docker-archive:${archive}:${image}`)
     await cluster.importImage(archive)
@@ -57,9 +58,9 @@ async function buildah(...args: readonly string[]): Promise<string> {
   return stdout
 }
 
-/** When the older one of the two was made; 0 when one is not there. */
+/** When the oldest of them was made; 0 when one is not there. */
 async function madeAt(): Promise<number> {
-  const times = [SQUALL_IMAGE, APP_IMAGE].map(async (image) => {
+  const times = [SQUALL_IMAGE, SIDECAR_IMAGE, APP_IMAGE].map(async (image) => {
     const text = await buildah('inspect', '--type', 'image', image).catch(() => undefined)
     if (text === undefined) return 0
     return Date.parse((JSON.parse(text) as { Docker: { created: string } }).Docker.created)

@@ -3,7 +3,7 @@ import { parse, parseAllDocuments, stringify } from 'yaml'
 import type { Pod, Probe } from '../../../packages/kubernetes/src/injector/pod-types.ts'
 import type { RunningPod } from './running-pod.ts'
 import type { OutsideClient } from './stage.ts'
-import { APP_IMAGE, SQUALL_IMAGE } from '../pod-images.ts'
+import { APP_IMAGE, SIDECAR_IMAGE, SQUALL_IMAGE } from '../pod-images.ts'
 
 const EXAMPLE = new URL('../../../deploy/examples/mcp-server.yaml', import.meta.url)
 const LOAD = new URL('../../../deploy/examples/load-job.yaml', import.meta.url)
@@ -109,7 +109,7 @@ export function callPods(
 /** A pod with a sidecar of somebody else's making, which reads no ConfigMap. */
 export function unstoppable(name: string): string {
   const args = ['run', '--listen', '[::]:15300', '--upstream', 'http://127.0.0.1:3000']
-  const sidecar = { name: 'squall', image: SQUALL_IMAGE, imagePullPolicy: 'Never', args }
+  const sidecar = { name: 'squall', image: SIDECAR_IMAGE, imagePullPolicy: 'Never', args }
   const spec = { containers: [...appSpec().containers, sidecar] }
   return JSON.stringify({ apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec })
 }

@@ -54,7 +54,7 @@ export const ATTACH = defineCommand({
       ),
       image: one(
         'image',
-        'image of Squall (default: squall: and the version of this program)',
+        'image of the sidecar (default: squall:VERSION-sidecar, with the version of this program)',
         asText,
       ),
       imagePullPolicy: one(
@@ -84,7 +84,7 @@ or squall detach ends it. Open connections stay with your MCP server.`,
     file: flags.filename,
     forMs: flags.for,
     port: flags.port,
-    image: flags.image ?? `squall:${readVersion()}`,
+    image: flags.image ?? `squall:${readVersion()}-sidecar`,
     pullPolicy: flags.imagePullPolicy,
     production: productionOf(flags, context.env),
     environment: flags.environment?.text,

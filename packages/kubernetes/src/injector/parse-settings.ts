@@ -53,7 +53,7 @@ export function parseInjectorSettings(value: unknown, version: string): Injector
     throw new SettingsError(finding.path.length === 0 ? `the settings: ${text}` : text)
   }
   const settings = {
-    image: `squall:${version}`,
+    image: `squall:${version}-sidecar`,
     imagePullPolicy: undefined,
     ...(readValues(SETTINGS_SCHEMA, given, undefined) as Partial<InjectorSettings>),
     version,

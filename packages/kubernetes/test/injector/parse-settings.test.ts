@@ -7,7 +7,7 @@ describe('settings of the injector', () => {
   it('have defaults for everything', () => {
     expect(parse(undefined)).toEqual(parse({}))
     expect(parse({})).toMatchObject({
-      image: 'squall:1.2.3',
+      image: 'squall:1.2.3-sidecar',
       prefix: 'squall.dev/',
       adminPort: 15390,
       firstListenPort: 15300,
