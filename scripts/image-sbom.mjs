@@ -13,9 +13,9 @@ const all = JSON.parse(
   }),
 )
 const components = all.components.filter(
-  ({ group, name, version, properties }) =>
+  ({ name, version, properties, 'bom-ref': ref }) =>
     // The workspaces are parts of the program itself.
-    group !== '@mcp-squall' &&
+    !ref.startsWith('@mcp-squall/') &&
     (bundled.has(`${name}@${version}`) ||
       !properties?.some((property) => property.name === 'cdx:npm:package:development')),
 )
