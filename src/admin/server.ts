@@ -71,7 +71,6 @@ const KEEP_ALIVE_MS = 5_000
 const SWEEP_MS = 1_000
 const REJECTION_LOG_MS = 5_000
 const MAX_CONNECTIONS = 256
-const CLOSE_GRACE_MS = 1_000
 
 /** Creates the admin port without binding it. */
 export function createAdmin(options: AdminOptions): Admin {
@@ -113,7 +112,7 @@ export function createAdmin(options: AdminOptions): Admin {
       api?.history.stop()
       calls?.taps.close()
       agents?.taps.close()
-      return close(server)
+      return endServer(server)
     },
   }
 }
@@ -192,10 +191,11 @@ function createApi(
   return { routes, streams, history }
 }
 
-function close(server: Server): Promise<void> {
+/** Stops accepting, lets requests end, and cuts the rest after the grace time. */
+export function endServer(server: Server, graceMs = 1_000): Promise<void> {
   if (!server.listening) return Promise.resolve()
   return new Promise((resolve) => {
-    const grace = setTimeout(() => server.closeAllConnections(), CLOSE_GRACE_MS)
+    const grace = setTimeout(() => server.closeAllConnections(), graceMs)
     server.close(() => {
       clearTimeout(grace)
       resolve()

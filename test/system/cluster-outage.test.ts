@@ -1,6 +1,6 @@
 // part: cluster
-import { rm, writeFile } from 'node:fs/promises'
-import { networkInterfaces } from 'node:os'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { networkInterfaces, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -12,9 +12,8 @@ import { STOP_KEY } from '../../src/rules/guard/stop-key.ts'
 import { injectedPod } from '../../packages/kubernetes/test/kube/shop.ts'
 import { failing, mountRules, type MountedRules } from '../live/rules-directory.ts'
 import { startCluster } from '../support/cluster.ts'
-import { responding } from '../support/http-app.ts'
 import { call, callMessage } from '../support/http-call.ts'
-import { type Finished, startProgram } from '../support/program.ts'
+import { type Finished, type Program, startProgram } from '../support/program.ts'
 import { startSquall, type Squall } from '../support/squall.ts'
 import { startUpstream } from '../support/upstream.ts'
 import { type ApiServer, apiServerMissing } from './api-server-process.ts'
@@ -25,6 +24,13 @@ const MOMENTS_MS = [0, 250, 350, 450, 550, 650, 750, 900, 1_200, 2_000]
 const TIMEOUT_MS = 40_000
 /** The command ends this long after its time, with the start of its process. */
 const LATE_MS = 3_000
+/** An experiment claims the ConfigMap, runs one stage, and restores, in about ten seconds. */
+const EXPERIMENT_MOMENTS_MS = [0, 500, 800, 1_100, 1_500, 2_000, 2_800, 3_600, 4_600, 6_000]
+const EXPIRY_MS = 5_000
+/** Faults may end this long after their rules expire. */
+const BLUR_MS = 2_000
+/** An experiment ends within this time, with an API server that needs some seconds to start. */
+const EXPERIMENT_MS = 60_000
 const NAMESPACE = 'default'
 const RULES = { kind: CONFIG_MAPS, namespace: NAMESPACE, name: 'squall-rules' }
 
@@ -47,13 +53,17 @@ describe.skipIf(missing !== undefined)('an API server that is killed', () => {
   let server: ApiServer
   let client: KubeClient
   let kubelet: Promise<void>
+  let directory: string
   const over = new AbortController()
   const pods: Played[] = []
   let id = 0
 
   async function addPod(name: string, upstream: number): Promise<void> {
     const mounted = await mountRules('# none yet\n')
+    const labels = join(directory, 'labels')
+    await writeFile(labels, 'app="shop"\n')
     const flags = ['--upstream', `http://127.0.0.1:${upstream}`, '--admin', `${host}:0`]
+    flags.push('--environment', 'staging', '--pod-labels-file', labels)
     const squall = await startSquall(...flags, '--rules', mounted.directory)
     pods.push({ squall, mounted })
     const port = new URL(squall.admin).port
@@ -104,14 +114,15 @@ describe.skipIf(missing !== undefined)('an API server that is killed', () => {
   }
 
   beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'squall-outage-'))
     server = await startCluster('control-plane')
     const { kubeconfig } = server
     client = connectKube({ kubeconfig, context: undefined, env: {}, version: 'test' })
     await client.create({ kind: NODES }, { metadata: { name: 'n-1' } })
     await setStatus('nodes/n-1', { conditions: [{ type: 'Ready', status: 'True' }] })
-    const upstream = await startUpstream(responding('fine'))
-    await addPod('shop-1', upstream.port)
-    await addPod('shop-2', upstream.port)
+    const upstream = await startUpstream('scripted', () => 'ok')
+    await addPod('shop-1', Number(upstream.url.port))
+    await addPod('shop-2', Number(upstream.url.port))
     kubelet = playKubelet()
   }, 120_000)
 
@@ -121,6 +132,7 @@ describe.skipIf(missing !== undefined)('an API server that is killed', () => {
     for (const { squall } of pods) await squall.close()
     await client?.close()
     await server?.close()
+    await rm(directory, { recursive: true, force: true })
   }, 60_000)
 
   /** Runs a command, and lets something happen after a time. */
@@ -149,7 +161,7 @@ describe.skipIf(missing !== undefined)('an API server that is killed', () => {
     return Promise.all(
       pods.map(async ({ squall }) => {
         const target = { port: squall.port, host: '127.0.0.1' }
-        const { text } = await call(target, callMessage(++id, 'probe'))
+        const { text } = await call(target, callMessage(++id, 'work'))
         return text.includes('broken') ? 'fault' : 'fine'
       }),
     )
@@ -166,7 +178,7 @@ describe.skipIf(missing !== undefined)('an API server that is killed', () => {
     'does not keep apply, stop and resume from their end when it dies after %i ms',
     async (afterMs) => {
       const restart = (): Promise<void> => server.restart()
-      const rules = failing(`broken-${afterMs}`)
+      const rules = failing(`broken-${afterMs}`, 'work')
       await follows(await during(afterMs, restart, ['apply', '-f', '-'], rules), 'fault')
       await follows(await during(afterMs, restart, ['stop']), 'fine')
       await follows(await during(afterMs, restart, ['resume']), 'fault')
@@ -180,5 +192,101 @@ describe.skipIf(missing !== undefined)('an API server that is killed', () => {
       server.signal('SIGCONT')
     }
     await follows(await during(600, freeze, ['stop']), 'fine')
+  })
+  async function configMap(): Promise<object> {
+    const { data, metadata } = await client.get(RULES)
+    const { annotations, labels } = fieldsOf(metadata)
+    return { data, annotations, labels }
+  }
+
+  async function startExperiment(): Promise<Program> {
+    const rules = [
+      { name: 'broken', match: { tool: 'work' }, faults: [{ abort: { toolError: 'broken' } }] },
+    ]
+    const plan = {
+      name: 'outage',
+      target: { url: `http://127.0.0.1:${pods[0]!.squall.port}/mcp`, environment: 'staging' },
+      sidecar: {
+        kubernetes: { namespace: NAMESPACE, selector: { app: 'shop' } },
+        expiry: `${EXPIRY_MS}ms`,
+      },
+      steadyState: { errors: '1%', for: '300ms', within: '20s' },
+      rules,
+      stages: ['20%'],
+      hold: '2s',
+      load: { clients: 2, rate: 60, tools: ['work'] },
+      abortOn: { errors: '90%' },
+    }
+    const path = join(directory, 'plan.yaml')
+    await writeFile(path, JSON.stringify(plan))
+    const kept = ['--experiments', join(directory, 'out'), '--state-dir', join(directory, 'state')]
+    const access = ['--kubeconfig', server.kubeconfig]
+    return startProgram(['experiment', 'run', path, '--json', ...access, ...kept])
+  }
+
+  /** Returns the sidecars that inject faults into some of many calls, as a stage of 20 % does. */
+  async function faulted(): Promise<readonly number[]> {
+    const rounds = await Promise.all(Array.from({ length: 20 }, calls))
+    return [0, 1].filter((pod) => rounds.some((round) => round[pod] === 'fault'))
+  }
+
+  describe('an experiment', () => {
+    let before: object
+
+    beforeAll(async () => {
+      const { code, stdout } = await during(0, () => {}, ['apply', '-f', '-'], 'rules: []\n')
+      expect(code, stdout).toBe(0)
+      before = await configMap()
+    })
+
+    async function restore(): Promise<void> {
+      const args = ['experiment', 'restore', '-n', NAMESPACE, '--kubeconfig', server.kubeconfig]
+      const { code, stdout, stderr } = await startProgram(args).finished()
+      expect(code, stdout + stderr).toBe(0)
+      expect(await configMap()).toEqual(before)
+      await expect.poll(faulted).toEqual([])
+    }
+
+    test('passes while the API server lives', async () => {
+      const { stdout, stderr } = await (await startExperiment()).finished()
+      const result = fieldsOf(JSON.parse(stdout || '{}'))
+      expect(result, stderr).toMatchObject({ verdict: 'passed', restored: true })
+      expect(await configMap()).toEqual(before)
+    })
+
+    test.each(EXPERIMENT_MOMENTS_MS)(
+      'restores the rules when the API server dies after %i ms, or says that it did not',
+      async (afterMs) => {
+        const begun = performance.now()
+        const program = await startExperiment()
+        await sleep(afterMs)
+        await server.restart()
+        const { stdout, stderr } = await program.finished()
+        const text = stdout + stderr
+        const result = fieldsOf(JSON.parse(stdout || '{}'))
+        expect(performance.now() - begun).toBeLessThan(EXPERIMENT_MS)
+        if (result['restored'] === true) {
+          expect(await faulted(), text).toEqual([])
+          expect(await configMap(), text).toEqual(before)
+        } else {
+          await sleep(EXPIRY_MS + BLUR_MS)
+          expect(await faulted(), text).toEqual([])
+        }
+        await restore()
+      },
+    )
+
+    test.each(EXPERIMENT_MOMENTS_MS)(
+      'leaves no fault when it dies with the API server after %i ms',
+      async (afterMs) => {
+        const program = await startExperiment()
+        await sleep(afterMs)
+        program.signal('SIGKILL')
+        await server.restart()
+        await sleep(EXPIRY_MS + BLUR_MS)
+        expect(await faulted()).toEqual([])
+        await restore()
+      },
+    )
   })
 })

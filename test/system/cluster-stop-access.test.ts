@@ -16,7 +16,8 @@ import {
 import { NAMESPACE } from './helm.ts'
 import { narrowUser, type RoleRule } from './cluster/narrow-user.ts'
 import type { Stage } from './cluster/stage.ts'
-import { callPods, smallServers, unstoppable } from './cluster/workloads.ts'
+import { callPods, loosePod, smallServers, unstoppable } from './cluster/workloads.ts'
+import { SQUALL_IMAGE } from './pod-images.ts'
 import { startCluster } from '../support/cluster.ts'
 
 // Ways to the sidecars that are closed, and rights that are missing. The tests are one story.
@@ -176,10 +177,24 @@ describe.skipIf(missingForCluster() !== undefined)('squall stop with few rights'
     expect((await stage.clusterWide()).join(' ')).not.toContain('squall-uninstall')
   })
 
-  test('lets helm uninstall remove everything once all are stopped', async () => {
+  test('lets helm uninstall end attached sidecars, and remove everything', async () => {
     await stage.kubectl('-n', 'shop', 'delete', 'pod', 'manual', '--grace-period=1')
+    expect(await stage.refusal('shop', loosePod('attached'))).toBe('')
+    await stage.kubectl('-n', 'shop', 'wait', '--for=condition=Ready', 'pod/attached', WAIT)
+    const image = ['--image', SQUALL_IMAGE, '--image-pull-policy', 'Never']
+    const args = ['attach', 'attached', '-n', 'shop', '-f', '-', '--for', '10m', ...image]
+    const match = '{ http: { path: /closed } }'
+    const rules = `rules: [{ name: closed, match: ${match}, faults: [abort: { status: 503 }] }]\n`
+    const attached = await stage.squallWith(rules, ...args)
+    expect(attached.ok, attached.text).toBe(true)
+    const ip = ['get', 'pod', 'attached', '-n', 'shop', '-o', 'jsonpath={.status.podIP}']
+    const url = `http://${await stage.kubectl(...ip)}:3000/closed`
+    expect(await stage.client().get(url)).toMatchObject({ status: 503 })
+    const begun = performance.now()
     const { ok, text } = await stage.helm('uninstall', 'squall', '-n', NAMESPACE, '--wait')
+    note(`helm uninstall ended after ${since(begun)}`)
     expect(ok, text).toBe(true)
+    expect(await stage.client().get(url)).toMatchObject({ status: 404 })
     expect(await answers()).toEqual(['ok', 'ok'])
     await expect.poll(() => stage.clusterWide(), POLL).toEqual(installed.before)
     await expect

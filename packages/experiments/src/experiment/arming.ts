@@ -148,10 +148,13 @@ export class Arming {
   async #untilReplaced(): Promise<void> {
     const { sidecars, activationMs } = this.#armed
     const until = performance.now() + activationMs
-    const ours = [...this.#digests, ...this.#digestsOfStage]
+    const ours: readonly (string | null)[] = [...this.#digests, ...this.#digestsOfStage]
+    const lostAt = performance.now() + sidecars.paces.lostMs
     while (performance.now() < until) {
-      const states = await sidecars.states().catch(() => [])
-      if (!states.some(({ rules }) => rules.digest !== null && ours.includes(rules.digest))) return
+      const states = await sidecars.states().catch(() => undefined)
+      const isOpen =
+        states?.some(({ rules }) => ours.includes(rules.digest)) ?? performance.now() < lostAt
+      if (!isOpen) return
       await sleep(sidecars.paces.activationPollMs)
     }
   }

@@ -1,10 +1,8 @@
-import { foreign, gateValue, integerText, latency, moment, percentage, plainNumber } from '#base'
+import { foreign, integerText, latency, moment, percentage, plainNumber } from '#base'
 import { duplicatesText, perTask, verdictsText } from '../report/agent-text.ts'
-import { beyondText, marginText } from '../report/margin-text.ts'
 import { cell, type ReportTable, withoutEmpty } from '../report/report-table.ts'
+import { GATE_COLUMNS, gateCells, number } from '../report/run-tables.ts'
 import type { ExperimentResult, PhaseResult, StageResult } from './experiment-result.ts'
-
-const number = (name: string) => ({ name, number: true }) as const
 
 /** Returns all phases of a run in order. */
 export function phasesOf(
@@ -64,21 +62,10 @@ export function marginTable({ gates }: ExperimentResult): ReportTable {
   return withoutEmpty({
     title: 'Gates and margins',
     about: 'Over the whole phase. The gates of abortOn are also checked over the last seconds.',
-    columns: [
-      { name: 'Phase' },
-      { name: 'Gate' },
-      number('Measured'),
-      { name: 'Margin' },
-      { name: 'Beyond the limit' },
-      { name: 'Verdict' },
-    ],
+    columns: [{ name: 'Phase' }, ...GATE_COLUMNS],
     rows: gates.map((gate) => [
       cell(foreign(gate.phase)),
-      cell(foreign(`${gate.gate} (${gate.from})`)),
-      cell(gateValue(gate.gate, gate.measured)),
-      cell(foreign(marginText(gate))),
-      cell(foreign(beyondText(gate))),
-      gate.ok ? { text: '✓ passed', tone: 'good' } : { text: '✗ failed', tone: 'bad' },
+      ...gateCells(gate, `${gate.gate} (${gate.from})`),
     ]),
   })
 }

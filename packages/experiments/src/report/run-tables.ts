@@ -12,7 +12,8 @@ import { toolEndings } from './endings.ts'
 const count = (value: number): Cell => cell(integerText(value))
 const toned = (value: number, tone: 'injected' | 'real'): Cell =>
   value === 0 ? count(0) : { text: integerText(value), tone }
-const number = (name: string): { name: string; number: true } => ({ name, number: true })
+/** Describes a column of numbers. */
+export const number = (name: string) => ({ name, number: true }) as const
 
 /** Limits the rows; the full data is in the report as JSON. */
 const MAX_ROWS = 600
@@ -191,25 +192,28 @@ export function errorTable({ errors, counts }: LoadResult): ReportTable {
   }
 }
 
+/** The columns of `gateCells`. */
+export const GATE_COLUMNS = [
+  { name: 'Gate' },
+  number('Measured'),
+  ...['Margin', 'Beyond the limit', 'Verdict'].map((name) => ({ name })),
+]
+
 /** Tabulates the gates. */
 export function gateTable({ slo }: LoadResult): ReportTable {
-  return withoutEmpty({
-    title: 'Gates',
-    columns: [
-      { name: 'Gate' },
-      number('Measured'),
-      { name: 'Margin' },
-      { name: 'Beyond the limit' },
-      { name: 'Verdict' },
-    ],
-    rows: slo.map((verdict) => [
-      cell(foreign(verdict.gate)),
-      cell(gateValue(verdict.gate, verdict.measured)),
-      cell(foreign(marginText(verdict))),
-      cell(foreign(beyondText(verdict))),
-      verdict.ok ? { text: '✓ passed', tone: 'good' } : { text: '✗ failed', tone: 'bad' },
-    ]),
-  })
+  const rows = slo.map((verdict) => gateCells(verdict))
+  return withoutEmpty({ title: 'Gates', columns: GATE_COLUMNS, rows })
+}
+
+/** Returns the cells of a gate, under a longer name where its own does not say enough. */
+export function gateCells(verdict: LoadResult['slo'][number], name = verdict.gate): Cell[] {
+  return [
+    cell(foreign(name)),
+    cell(gateValue(verdict.gate, verdict.measured)),
+    cell(foreign(marginText(verdict))),
+    cell(foreign(beyondText(verdict))),
+    verdict.ok ? { text: '✓ passed', tone: 'good' } : { text: '✗ failed', tone: 'bad' },
+  ]
 }
 
 /** Tabulates the calls that were due, and the held streams. */

@@ -53,7 +53,7 @@ async function runToReport(request: ExperimentRunRequest): Promise<number> {
     throw invalidFile(wrong, 'name pods with sidecar.kubernetes')
   }
   const tooMany = read.rejections.length > 0 ? [] : await tooManyRuns(request, plan, policy)
-  if (tooMany.length > 0) return rejected(tooMany, request, rejectedLines(tooMany))
+  if (tooMany.length > 0) return rejected(tooMany, request)
   return withSidecars(request, plan, async (sidecars, client) => {
     const { inCluster } = request
     if (inCluster !== undefined && spec.kind === 'pods' && read.rejections.length === 0) {
@@ -98,7 +98,7 @@ async function runWith(
   } catch (error) {
     if (!(error instanceof RejectedError)) throw error
     if (interrupt.signal.aborted) return INTERRUPTED
-    return rejected(error.rejections, request, rejectedLines(error.rejections))
+    return rejected(error.rejections, request)
   } finally {
     interrupt.forget()
   }
@@ -136,9 +136,7 @@ async function runAsJob(
         },
       },
     )
-    if (outcome?.kind === 'rejected') {
-      return await rejected(outcome.rejections, request, rejectedLines(outcome.rejections))
-    }
+    if (outcome?.kind === 'rejected') return await rejected(outcome.rejections, request)
     if (outcome === undefined) return INTERRUPTED
     const repeated = again && { again, planDigest: plan.digest }
     const result = { ...outcome.result, ...repeated }
@@ -146,7 +144,7 @@ async function runAsJob(
     return interrupt.signal.aborted ? INTERRUPTED : code
   } catch (error) {
     if (!(error instanceof RejectedError)) throw error
-    return await rejected(error.rejections, request, rejectedLines(error.rejections))
+    return await rejected(error.rejections, request)
   } finally {
     interrupt.forget()
   }
@@ -174,7 +172,7 @@ async function reported(
 async function rejected(
   rejections: RejectedError['rejections'],
   { json, junit }: ExperimentRunRequest,
-  text: string,
+  text = rejectedLines(rejections),
 ): Promise<number> {
   await writeJunit(junit, rejectedSuite(rejections))
   if (json) await print(`${JSON.stringify({ rejected: rejections })}\n`)

@@ -4,6 +4,8 @@ import { restoreRules, type RestoreRequest } from '../../src/runs/restore.ts'
 import { RejectedError } from '../../src/experiment/rejection.ts'
 import { asked } from '../../../../test/support/asked.ts'
 import { failing } from '../../../../test/live/rules-directory.ts'
+import { mergePatch } from '../../../kubernetes/test/webhook/api-patches.ts'
+import type { Seen } from '../../../kubernetes/test/webhook/api-server.ts'
 import { CONFIG_MAP, during, NONE_YET, podsStage, type PodsStage } from './pods-stage.ts'
 
 let stage: PodsStage
@@ -68,4 +70,55 @@ test('an interruption while the pods read the claim restores the ConfigMap', asy
   }
   await expect(stage.run({}, { stop: stop.signal })).rejects.toBeInstanceOf(RejectedError)
   expect(stage.configMap()).toEqual(before)
+})
+
+/** Lets requests fail with 503. */
+function unavailable(fails: (seen: Seen) => boolean): void {
+  const { before } = stage.shop.api
+  stage.shop.api.before = (seen) => (fails(seen) ? 503 : before(seen))
+}
+
+const isRestore = ({ method, path, body }: Seen): boolean =>
+  method === 'PATCH' && path === CONFIG_MAP && JSON.stringify(body).includes('backup":null')
+
+test('a restore whose response is lost counts as restored', async () => {
+  const before = stage.configMap()
+  const { api } = stage.shop
+  let restores = 0
+  unavailable((seen) => {
+    if (!isRestore(seen) || restores++ > 0) return false
+    const found = api.store.get(CONFIG_MAP)!
+    const { metadata: patch } = seen.body as { metadata: object }
+    const metadata = { ...patch, resourceVersion: undefined }
+    api.put(CONFIG_MAP, mergePatch(found, { ...seen.body, metadata }) as Seen['body'])
+    return true
+  })
+  expect(await stage.run()).toMatchObject({ verdict: 'passed', restored: true })
+  expect(restores).toBe(1)
+  expect(stage.configMap()).toEqual(before)
+})
+
+test('pods that cannot be annotated for a moment are annotated again', async () => {
+  let touches = 0
+  unavailable(({ method, path }) => method === 'PATCH' && path.includes('/pods/') && touches++ < 2)
+  expect(await stage.run()).toMatchObject({ verdict: 'passed', restored: true })
+})
+
+test('an interruption is over when no pod is armed, also where pods cannot be read meanwhile', async () => {
+  const stop = new AbortController()
+  let awayUntil = 0
+  unavailable((seen) => {
+    if (isRestore(seen)) awayUntil = performance.now() + 1_500
+    return performance.now() < awayUntil && seen.path.includes('/pods')
+  })
+  const onEvent = during('20%', () => setTimeout(() => stop.abort(), 500))
+  const result = await stage.run({ hold: '20s' }, { onEvent, stop: stop.signal })
+  expect(result).toMatchObject({ code: 'INTERRUPTED', restored: true })
+  const answers = await Promise.all(
+    stage.sidecars.flatMap((squall) =>
+      Array.from({ length: 20 }, () => stage.shop.ask(squall, 'work')),
+    ),
+  )
+  expect(answers.filter((answer) => answer.includes('"no"'))).toEqual([])
+  expect(stage.shop.api.store.get(CONFIG_MAP)!['data']).toEqual(NONE_YET)
 })

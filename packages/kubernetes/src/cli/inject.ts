@@ -1,5 +1,6 @@
-import { isRecord, oneLine, quoted } from '#base'
+import { fieldsOf, isRecord, oneLine, quoted, textsOf } from '#base'
 import { StatusError } from '../injector/injection-status.ts'
+import type { Injection } from '../injector/injection.ts'
 import { injectPod } from '../injector/inject-pod.ts'
 import { parsePod } from '../injector/parse-pod.ts'
 import { uninjectPod } from '../injector/uninject-pod.ts'
@@ -51,18 +52,30 @@ export async function injectCommand(
     request.namespace,
   )
   const notes = objects.some((each) => podOf(each) !== undefined) ? [] : ['nothing here makes pods']
-  return changePods(files, request.format, out, notes, (template, note) => {
+  const inject = (template: PodTemplate, injectedServices?: ReadonlySet<string>): Injection => {
     const namespace = template.namespace ?? request.namespace
     const parsed = parsePod(withAnnotations(template, request.annotations, settings.prefix))
-    if (!parsed.ok) return `(invalid_pod): ${parsed.message}`
-    const injection = injectPod(parsed.pod, {
+    if (!parsed.ok) return { kind: 'denied', reason: 'invalid_pod', message: parsed.message }
+    return injectPod(parsed.pod, {
       namespace: facts.namespace(namespace),
       services: facts.services(namespace),
+      injectedServices,
       cluster: request.minor === undefined ? undefined : { minor: request.minor },
       settings,
       owner: template.owner,
       workload: template.workload,
     })
+  }
+  const pods = objects
+    .flatMap((each) => podOf(each) ?? [])
+    .map((template) => ({
+      namespace: template.namespace ?? request.namespace,
+      labels: textsOf(fieldsOf(fieldsOf(template.value)['metadata'])['labels']),
+      isInjected: inject(template).kind === 'injected',
+    }))
+  const injectedServices = facts.injectedServices(pods)
+  return changePods(files, request.format, out, notes, (template, note) => {
+    const injection = inject(template, injectedServices)
     if (injection.kind !== 'injected') {
       const reason = `(${injection.reason}): ${injection.message}`
       if (injection.kind === 'denied') return reason

@@ -8,7 +8,7 @@ import { gitOpsWarning } from '../kube/config-map-rules.ts'
 import { inParallel } from '../kube/in-parallel.ts'
 import { type InjectedPod, listInjectedPods } from '../kube/injected-pod.ts'
 import { findArmedProduction, type NamespaceCheck } from '../kube/production-namespaces.ts'
-import { asKubeError, isKubeError, KubeError } from '../kube/kube-error.ts'
+import { asKubeError, isHopeless, isKubeError, KubeError } from '../kube/kube-error.ts'
 import {
   beginStop,
   liftStop,
@@ -323,17 +323,9 @@ async function change(
   })
 }
 
-const HOPELESS: ReadonlySet<string> = new Set([
-  'forbidden',
-  'unauthorized',
-  'invalid',
-  'too_large',
-  'not_permitted',
-])
-
 /** Returns whether a write failed, and may succeed later. */
 function mayRepeat(done: StopChange | KubeError): boolean {
-  return done instanceof KubeError && !HOPELESS.has(done.code)
+  return done instanceof KubeError && !isHopeless(done)
 }
 
 /** Returns false for pods that another stop keeps stopped after a resume. */

@@ -15,5 +15,11 @@ export interface AnnotationSpec {
   readonly check: ValueCheck
 }
 
-/** The targets of an annotation that has a default for each pod of a namespace. */
-export const BOTH = ['pod', 'namespace'] as const
+/** The annotations by key; those without targets are for both, and those without a default have none. */
+export type AnnotationTable = Readonly<
+  Record<
+    string,
+    Omit<AnnotationSpec, 'key' | 'targets' | 'fallback'> &
+      Partial<Pick<AnnotationSpec, 'targets' | 'fallback'>>
+  >
+>

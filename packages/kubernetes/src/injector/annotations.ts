@@ -18,48 +18,38 @@ import {
 } from './value-checks.ts'
 import { RESOURCE_ANNOTATIONS } from './resource-annotations.ts'
 import { outboundProblem } from './outbound.ts'
-import { type AnnotationSpec, BOTH } from './annotation-spec.ts'
+import type { AnnotationSpec, AnnotationTable } from './annotation-spec.ts'
 import { HOST_NAME } from '#protocol'
 import { rollbackConditionsProblem } from '#rules'
 
-const BOOLEAN = oneOf('true', 'false')
+const BOOLEAN = { form: '`true`, `false`', check: oneOf('true', 'false') }
 
-/** All annotations of the injector, in the order of the documentation. */
-export const ANNOTATIONS = [
-  {
-    key: 'inject',
+const TABLE = {
+  inject: {
     targets: ['pod'],
-    form: '`true`, `false`',
+    ...BOOLEAN,
     fallback: '`false`',
     meaning: 'inject the sidecar into this pod; may also be a label. `false` in either wins',
-    check: BOOLEAN,
   },
-  {
-    key: 'ports',
-    targets: BOTH,
+  ports: {
     form: '`3000`, `mcp`, `3000,4000`',
     fallback: 'the only declared TCP port',
     meaning: 'ports of your MCP server to take over, by number or name',
     check: ports,
   },
-  {
-    key: 'container',
-    targets: BOTH,
+  container: {
     form: 'a name',
     fallback: 'any container',
     meaning: 'container with the ports, where several containers declare ports',
     check: containerName,
   },
-  {
-    key: 'mode',
-    targets: BOTH,
+  mode: {
     form: '`auto`, `redirect`, `port`, `bind`',
     fallback: '`auto`',
     meaning: 'how traffic reaches the sidecar',
     check: oneOf('auto', 'redirect', 'port', 'bind'),
   },
-  {
-    key: 'outbound',
+  outbound: {
     targets: ['pod'],
     form: '`db:5432`, `10.0.0.0/8:6379`, `[fd00::/8]:6379`, `*:443`, `http://tools:8080`',
     fallback: 'outgoing connections do not pass the sidecar',
@@ -67,17 +57,13 @@ export const ANNOTATIONS = [
       'destinations whose TCP connections pass the sidecar, separated by commas; a name captures its whole port, `http://` reads HTTP and MCP. Needs NET_ADMIN, as mode `redirect` does',
     check: outboundProblem,
   },
-  {
-    key: 'rules',
-    targets: BOTH,
+  rules: {
     form: 'a name',
     fallback: '`squall-rules`',
     meaning: 'ConfigMap of the same namespace with the rules; it may be missing',
     check: objectName,
   },
-  {
-    key: 'rules-key',
-    targets: BOTH,
+  'rules-key': {
     form: 'a key',
     fallback: 'all keys that end in `.yaml`, `.yml` or `.json`',
     meaning: 'the only key of that ConfigMap to read',
@@ -86,50 +72,37 @@ export const ANNOTATIONS = [
       'write a key of the ConfigMap, such as rules.yaml',
     ),
   },
-  {
-    key: 'upstream-host',
-    targets: BOTH,
+  'upstream-host': {
     form: '`127.0.0.1`, `::1`, `pod-ip`',
     fallback: '`pod-ip` in mode `redirect`, `127.0.0.1` in the others',
     meaning: 'address in the pod on which your MCP server listens',
     check: upstreamHost,
   },
-  {
-    key: 'upstream-tls',
-    targets: BOTH,
+  'upstream-tls': {
     form: '`verify`, `insecure-skip-verify`',
     fallback: 'your MCP server speaks plain HTTP; a probe with `scheme: HTTPS` is denied',
     meaning: 'use TLS with your MCP server, on all taken ports; needs `tls-secret`',
     check: oneOf('verify', 'insecure-skip-verify'),
   },
-  {
-    key: 'upstream-ca',
-    targets: BOTH,
+  'upstream-ca': {
     form: '`configmap/NAME/KEY`, `secret/NAME/KEY`, `volume/NAME/PATH`',
     fallback: 'the public CAs',
     meaning: 'CA certificates for your MCP server, as PEM',
     check: caSource,
   },
-  {
-    key: 'upstream-servername',
-    targets: BOTH,
+  'upstream-servername': {
     form: 'a DNS name',
-    fallback: '',
     meaning: 'name in the certificate of your MCP server; needed with `upstream-tls: verify`',
     check: like(HOST_NAME, 'write a DNS name, such as mcp-server.shop.svc'),
   },
-  {
-    key: 'tls-secret',
-    targets: BOTH,
+  'tls-secret': {
     form: 'a name',
     fallback: 'clients are served plain HTTP',
     meaning:
       'Secret of the same namespace with `tls.crt` and `tls.key` for the listeners of the sidecar',
     check: objectName,
   },
-  {
-    key: 'environment',
-    targets: BOTH,
+  environment: {
     form: 'a name',
     fallback: 'the label `environment` of the namespace',
     meaning:
@@ -139,166 +112,127 @@ export const ANNOTATIONS = [
       'use letters, digits, dots and dashes, such as staging',
     ),
   },
-  {
-    key: 'max-percent',
-    targets: BOTH,
+  'max-percent': {
     form: 'a percentage',
-    fallback: '',
     meaning: 'highest share of its matching calls that a rule may sample',
     check: percent,
   },
-  {
-    key: 'max-duration',
-    targets: BOTH,
+  'max-duration': {
     form: 'a duration',
-    fallback: '',
     meaning:
       'longest time that a rule is active, counted from its appliedAt, else from when it appeared',
     check: maxDuration,
   },
-  {
-    key: 'max-active',
-    targets: BOTH,
+  'max-active': {
     form: 'a number',
-    fallback: '',
     meaning: 'most faults in progress, over all rules',
     check: maxActive,
   },
-  {
-    key: 'allow-faults',
-    targets: BOTH,
+  'allow-faults': {
     form: '`delay,abort`',
     fallback: 'rules may use all faults',
     meaning: 'faults that rules may use; a rule with another fault never acts',
     check: faults,
   },
-  {
-    key: 'deny-tools',
-    targets: BOTH,
+  'deny-tools': {
     form: '`pay_*,delete_*`',
-    fallback: '',
     meaning:
       'tools whose calls no rule touches, by name or glob; those of the pod, the namespace and the settings apply together',
     check: tools,
   },
-  {
-    key: 'guard-error-rate',
-    targets: BOTH,
+  'guard-error-rate': {
     form: 'a percentage, `off`',
     fallback: '`50%`',
     meaning: 'share of real errors above which all rules are disarmed',
     check: guardRate,
   },
-  {
-    key: 'guard-window',
-    targets: BOTH,
+  'guard-window': {
     form: 'a duration',
     fallback: '`30s`',
     meaning: 'time window of the error rate',
     check: duration(1_000, 3_600_000, 'write a duration from 1s to 1h, such as 30s'),
   },
-  {
-    key: 'rollback-on',
-    targets: BOTH,
+  'rollback-on': {
     form: '`real-errors>1% for 30s, not-ready for 10s`',
-    fallback: '',
     meaning:
       'conditions under which all rules are disarmed until `squall arm`; those of the pod, the namespace and the settings apply together',
     check: rollbackConditionsProblem,
   },
-  {
-    key: 'exclude-paths',
-    targets: BOTH,
+  'exclude-paths': {
     form: '`/admin/*`, `/a,/b`',
-    fallback: '',
     meaning:
       'paths on which no rule acts, by exact path or glob; those of the pod, the namespace and the settings apply together',
     check: paths,
   },
-  {
-    key: 'rewrite-probes',
-    targets: BOTH,
-    form: '`true`, `false`',
+  'rewrite-probes': {
+    ...BOOLEAN,
     fallback: '`true`',
     meaning: 'perform probes and hooks of the taken ports without faults',
-    check: BOOLEAN,
   },
-  {
-    key: 'native-sidecar',
-    targets: BOTH,
-    form: '`true`, `false`',
+  'native-sidecar': {
+    ...BOOLEAN,
     fallback: '`true` from Kubernetes 1.33 on',
     meaning: 'run the sidecar as an init container that is always restarted (from 1.29 on)',
-    check: BOOLEAN,
   },
-  {
-    key: 'image',
-    targets: BOTH,
+  image: {
     form: 'an image',
     fallback: 'the image in the settings of the injector',
     meaning: 'image of the sidecar',
     check: image,
   },
-  {
-    key: 'log-level',
-    targets: BOTH,
+  'log-level': {
     form: '`debug`, `info`, `warn`, `error`',
     fallback: '`info`',
     meaning: 'log level of the sidecar',
     check: oneOf('debug', 'info', 'warn', 'error'),
   },
-  {
-    key: 'log-injections',
-    targets: BOTH,
+  'log-injections': {
     form: '`all`, `sample`, `off`',
     fallback: '`all`',
     meaning: 'injected faults that the sidecar logs; `sample` logs at most ten a second',
     check: oneOf('all', 'sample', 'off'),
   },
-  {
-    key: 'call-log',
-    targets: BOTH,
+  'call-log': {
     form: '`-`',
     fallback: 'calls are not logged',
     meaning: 'log each call that has ended as a line of JSON on the standard output of the sidecar',
     check: oneOf('-'),
   },
-  {
-    key: 'tasks',
-    targets: BOTH,
-    form: '`true`, `false`',
+  tasks: {
+    ...BOOLEAN,
     fallback: '`true`',
     meaning: 'watch what agents do after faults and errors, as `squall run` does',
-    check: BOOLEAN,
   },
-  {
-    key: 'trust-markers',
-    targets: BOTH,
-    form: '`true`, `false`',
+  'trust-markers': {
+    ...BOOLEAN,
     fallback: '`false`',
     meaning:
-      'count errors that another sidecar injected as `injected_elsewhere`, as `squall run --trust-markers` does; for a pod whose `outbound` destinations have a sidecar, too',
-    check: BOOLEAN,
+      'count errors that another sidecar injected as `injected_elsewhere`, as `squall run --trust-markers` does; for a pod whose `outbound` destinations have a sidecar, too (`squall inject` sets it where its files show this)',
   },
-  {
-    key: 'compat-api',
-    targets: BOTH,
+  'compat-api': {
     form: '`chaos-monkey`',
     fallback: 'there is no further API',
     meaning: 'further API on the admin port, as by `squall run --compat-api`; needs its token',
     check: oneOf('chaos-monkey'),
   },
   ...RESOURCE_ANNOTATIONS,
-  {
-    key: 'allow-production',
+  'allow-production': {
     targets: ['namespace'],
-    form: '`true`, `false`',
+    ...BOOLEAN,
     fallback: '`false`',
     meaning:
       'allow the sidecar, and faults, in a namespace that counts as production by its label or its name',
-    check: BOOLEAN,
   },
-] as const satisfies readonly AnnotationSpec[]
+} as const satisfies AnnotationTable
 
 /** A key that users may write, without its prefix. */
-export type AnnotationKey = (typeof ANNOTATIONS)[number]['key']
+export type AnnotationKey = keyof typeof TABLE
+
+/** All annotations of the injector, in the order of the documentation. */
+export const ANNOTATIONS: readonly (AnnotationSpec & { readonly key: AnnotationKey })[] =
+  Object.entries<AnnotationTable[string]>(TABLE).map(([key, spec]) => ({
+    targets: ['pod', 'namespace'],
+    fallback: '',
+    ...spec,
+    key: key as AnnotationKey,
+  }))

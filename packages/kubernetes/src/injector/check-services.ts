@@ -1,4 +1,4 @@
-import { quoted } from '#base'
+import { type Fields, fieldsOf, listOf, quoted, textOf, textsOf } from '#base'
 import type { ServicePorts } from './injection.ts'
 
 /** The facts about a pod that decide whether Services lead to its sidecar. */
@@ -12,6 +12,21 @@ const MAX_NAMED = 5
 
 /** Begins the warning of an injector that cannot read Services. */
 export const UNCHECKED_SERVICES = 'Services cannot be checked'
+
+/** Reads the parts of a Service that count. */
+export function servicePorts(service: Fields): ServicePorts {
+  const { selector, clusterIP, ports } = fieldsOf(service['spec'])
+  return {
+    name: textOf(fieldsOf(service['metadata'])['name']) ?? '',
+    selector: textsOf(selector),
+    isHeadless: clusterIP === 'None',
+    ports: listOf(ports).flatMap(({ port, targetPort, protocol }) => {
+      if (typeof port !== 'number') return []
+      const isKnown = typeof targetPort === 'number' || typeof targetPort === 'string'
+      return [{ port, targetPort: isKnown ? targetPort : undefined, protocol: textOf(protocol) }]
+    }),
+  }
+}
 
 /** Returns a warning for each Service that bypasses the sidecar in mode `port`. */
 export function checkServices(
@@ -55,7 +70,7 @@ function bypassing(
 }
 
 /** Returns true for a Service that selects the pod; one without a selector selects none. */
-function selects(
+export function selects(
   selector: Readonly<Record<string, string>>,
   labels: Readonly<Record<string, string>>,
 ): boolean {

@@ -1,3 +1,4 @@
+import { leadsToServices } from './outbound.ts'
 import { quoted } from '#base'
 import { findProduction, type Production, productionText } from '#rules'
 import {
@@ -83,7 +84,7 @@ function injected({ pod, kept }: TakenBack, context: InjectionContext): Injectio
     ports,
     outbound: capturedPorts(pod, options, ports, settings),
     native,
-    options,
+    options: withTrust(options, context),
     settings,
     image: imageOf(options, context),
     resources,
@@ -106,6 +107,18 @@ function injected({ pod, kept }: TakenBack, context: InjectionContext): Injectio
   ]
   const result = assemble(pod, plan, changed, { why, warnings: keptWarnings(said) })
   return { kind: 'injected', pod: result, mode, why, warnings: said }
+}
+
+/** Trusts the markers of other sidecars where no other HTTP destination could send markers. */
+function withTrust(
+  options: InjectionOptions,
+  { namespace, injectedServices: services = new Set() }: InjectionContext,
+): InjectionOptions {
+  const outbound = options.get('outbound') ?? ''
+  if (options.has('trust-markers') || !leadsToServices(outbound, namespace.name, services)) {
+    return options
+  }
+  return new Map(options).set('trust-markers', 'true')
 }
 
 /** The environment in which no rule of `squall run` acts. */

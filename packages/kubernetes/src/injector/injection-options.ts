@@ -116,7 +116,7 @@ function rejectUnknown(
     const wrong = `${prefix}${key} does nothing on ${who}`
     throw new Denial('unknown_key', wrong, `write it on the ${other}`)
   }
-  const known = ANNOTATIONS.filter(({ targets }) => targets.some((each) => each === target))
+  const known = ANNOTATIONS.filter(({ targets }) => targets.includes(target))
   const nearest = nearestName(
     key,
     known.map((each) => each.key),

@@ -8,6 +8,8 @@ export interface InjectionContext {
   readonly namespace: NamespaceFacts
   /** The Services of the namespace; undefined when they cannot be read. */
   readonly services?: readonly ServicePorts[] | undefined
+  /** The Services whose pods all have a sidecar, as `name.namespace:port`, as far as known. */
+  readonly injectedServices?: ReadonlySet<string> | undefined
   /** Kubernetes 1.`minor`; undefined when that is not known. */
   readonly cluster?: { readonly minor: number } | undefined
   readonly settings: InjectorSettings

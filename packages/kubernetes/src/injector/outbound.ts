@@ -59,6 +59,21 @@ export function outboundPorts(value: string, next: () => number): readonly Outbo
   })
 }
 
+/** Returns whether all HTTP destinations of a checked value are among these Services. */
+export function leadsToServices(
+  value: string,
+  namespace: string,
+  services: ReadonlySet<string>,
+): boolean {
+  const places = targetsOf(value).flatMap((target) => {
+    const found = parseWrittenDestination(target)
+    if (found?.isHttp !== true) return []
+    const name = found.host.replace(/\.svc(\.cluster\.local)?$/, '')
+    return `${name.includes('.') ? name : `${name}.${namespace}`}:${found.port}`
+  })
+  return places.length > 0 && places.every((place) => services.has(place))
+}
+
 /** Returns the ports in a checked value. */
 export function portsOf(value: string): readonly number[] {
   return targetsOf(value).flatMap((target) => parseWrittenDestination(target)?.port ?? [])

@@ -175,14 +175,12 @@ export function httpsHandler(
   container: Container,
   ports: readonly TakenPort[],
 ): { readonly key: string; readonly port: number } | undefined {
-  for (const field of HANDLER_FIELDS) {
-    const handler = field.read(container)
-    const aim = handler ? aimOf(handler, container) : undefined
-    if (!aim || !ports.some(({ number }) => number === aim.number)) continue
-    if (handler?.httpGet?.scheme?.toUpperCase() !== 'HTTPS') continue
-    return { key: `${container.name}/${field.word}`, port: aim.number }
-  }
-  return undefined
+  let found: { readonly key: string; readonly port: number } | undefined
+  eachAim(container, ports, ({ httpGet }, { number: port }, key) => {
+    if (httpGet?.scheme?.toUpperCase() === 'HTTPS') found ??= { key, port }
+    return undefined
+  })
+  return found
 }
 
 /**

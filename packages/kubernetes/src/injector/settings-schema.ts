@@ -7,8 +7,7 @@ const TEXTS = { type: 'array', maxItems: 256, items: { type: 'string', minLength
 
 /** Annotations that may have a default for every pod. */
 const DEFAULTS = ANNOTATIONS.filter(
-  ({ key, targets }) =>
-    key !== 'allow-production' && targets.some((target) => target === 'namespace'),
+  ({ key, targets }) => key !== 'allow-production' && targets.includes('namespace'),
 )
 
 /** The schema of the injector's settings file. */

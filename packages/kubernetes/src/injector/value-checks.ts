@@ -8,7 +8,6 @@ const LABEL = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/
 const MAX_PORTS = 16
 const MAX_PATHS = 100
 const MAX_TOOLS = 1000
-const MAX_ACTIVE = 1_000_000
 const PATH = /^[/*][^\s?#]{0,511}$/
 /** The memory that the program needs, with room for a hook beside it. */
 const LEAST_MEMORY = 128 * 2 ** 20
@@ -22,6 +21,14 @@ export function oneOf(...words: readonly string[]): ValueCheck {
 /** Accepts a pattern. */
 export function like(pattern: RegExp, fix: string): ValueCheck {
   return (value) => (pattern.test(value) ? undefined : fix)
+}
+
+/** Accepts elements that are separated by commas. */
+function list(most: number, isElement: (part: string) => boolean, fix: string): ValueCheck {
+  return (value) => {
+    const parts = elements(value)
+    return parts.length <= most && parts.every(isElement) ? undefined : `${fix}, at most ${most}`
+  }
 }
 
 /** Accepts a duration such as `300ms`, `5s` or `1.5h`, within bounds in milliseconds. */
@@ -38,11 +45,7 @@ export const maxDuration: ValueCheck = duration(
   'write a number with its unit, such as 10m',
 )
 
-export function maxActive(value: string): string | undefined {
-  return /^[1-9]\d{0,6}$/.test(value) && Number(value) <= MAX_ACTIVE
-    ? undefined
-    : `write an integer from 1 to ${MAX_ACTIVE}`
-}
+export const maxActive = like(/^(?:[1-9]\d{0,5}|1000000)$/, 'write an integer from 1 to 1000000')
 
 /** Accepts names of faults, separated by commas. */
 export function faults(value: string): string | undefined {
@@ -53,14 +56,11 @@ export function faults(value: string): string | undefined {
 }
 
 /** Accepts names and globs of tools, separated by commas. */
-export function tools(value: string): string | undefined {
-  const parts = elements(value)
-  const isTool = (part: string): boolean =>
-    part !== '' && !part.startsWith('-') && part.length <= MAX_GLOB && !hasUnseen(part)
-  return parts.length <= MAX_TOOLS && parts.every(isTool)
-    ? undefined
-    : `write tools, separated by commas, such as pay_*, at most ${MAX_TOOLS}`
-}
+export const tools = list(
+  MAX_TOOLS,
+  (part) => part !== '' && !part.startsWith('-') && part.length <= MAX_GLOB && !hasUnseen(part),
+  'write tools, separated by commas, such as pay_*',
+)
 
 export function percent(value: string): string | undefined {
   const share = readPercent(value)
@@ -99,15 +99,13 @@ export function caSource(value: string): string | undefined {
     : 'write configmap/NAME/KEY, secret/NAME/KEY or volume/NAME/PATH, such as configmap/mcp-ca/ca.crt'
 }
 
-export function containerName(value: string): string | undefined {
-  return LABEL.test(value) ? undefined : 'write the name of a container of the pod'
-}
+export const containerName = like(LABEL, 'write the name of a container of the pod')
 
-export function ports(value: string): string | undefined {
-  const fix = `write numbers or names of ports, separated by commas, such as 3000 or mcp, at most ${MAX_PORTS}`
-  const parts = elements(value)
-  return parts.length <= MAX_PORTS && parts.every(isPort) ? undefined : fix
-}
+export const ports = list(
+  MAX_PORTS,
+  isPort,
+  'write numbers or names of ports, separated by commas, such as 3000 or mcp',
+)
 
 /** Returns the elements of a list, which are separated by commas. */
 export function elements(value: string): readonly string[] {
@@ -115,12 +113,11 @@ export function elements(value: string): readonly string[] {
 }
 
 /** Accepts exact paths and globs, separated by commas. */
-export function paths(value: string): string | undefined {
-  const parts = elements(value)
-  return parts.length <= MAX_PATHS && parts.every((part) => PATH.test(part) && !hasUnseen(part))
-    ? undefined
-    : `write paths, separated by commas, such as /admin/*, without queries, at most ${MAX_PATHS}`
-}
+export const paths = list(
+  MAX_PATHS,
+  (part) => PATH.test(part) && !hasUnseen(part),
+  'write paths, separated by commas, such as /admin/*, without queries',
+)
 
 function isPort(text: string): boolean {
   if (/^\d+$/.test(text)) return /^[1-9]\d{0,4}$/.test(text) && Number(text) <= 65535
@@ -131,35 +128,33 @@ function isPortName(text: string): boolean {
   return /^(?=.*[a-z])[a-z0-9]([a-z0-9-]{0,13}[a-z0-9])?$/.test(text) && !text.includes('--')
 }
 
-export const image: ValueCheck = (value) =>
-  value.length <= 512 &&
-  /^[A-Za-z0-9][A-Za-z0-9._-]*(?::\d{1,5})?(?:\/[a-z0-9][a-z0-9._-]*)*(?::[A-Za-z0-9_][A-Za-z0-9._-]{0,127})?(?:@sha256:[0-9a-f]{64})?$/.test(
-    value,
-  )
-    ? undefined
-    : 'write the name of an image, with its tag or digest'
+const IMAGE =
+  /^(?=.{1,512}$)[A-Za-z0-9][A-Za-z0-9._-]*(?::\d{1,5})?(?:\/[a-z0-9][a-z0-9._-]*)*(?::[A-Za-z0-9_][A-Za-z0-9._-]{0,127})?(?:@sha256:[0-9a-f]{64})?$/
 
-export function cpu(value: string): string | undefined {
-  const cores = parseQuantity(value)
-  return cores !== undefined && cores >= 0.001 && cores <= 64
-    ? undefined
-    : 'write a quantity of CPU, such as 10m or 0.5'
+export const image = like(IMAGE, 'write the name of an image, with its tag or digest')
+
+/** Accepts a quantity within bounds. */
+function quantity(least: number, most: number, fix: string): ValueCheck {
+  return (value) => {
+    const found = parseQuantity(value)
+    return found !== undefined && found >= least && found <= most ? undefined : fix
+  }
 }
+
+export const cpu = quantity(0.001, 64, 'write a quantity of CPU, such as 10m or 0.5')
 
 /** Accepts memory with which the program can start. */
-export function memory(value: string): string | undefined {
-  const bytes = parseQuantity(value)
-  return bytes !== undefined && bytes >= LEAST_MEMORY && bytes <= MOST_MEMORY
-    ? undefined
-    : 'write a quantity of memory of at least 128Mi, such as 256Mi'
-}
+export const memory = quantity(
+  LEAST_MEMORY,
+  MOST_MEMORY,
+  'write a quantity of memory of at least 128Mi, such as 256Mi',
+)
 
-export function memoryRequest(value: string): string | undefined {
-  const bytes = parseQuantity(value)
-  return bytes !== undefined && bytes >= 2 ** 20 && bytes <= MOST_MEMORY
-    ? undefined
-    : 'write a quantity of memory, such as 32Mi'
-}
+export const memoryRequest = quantity(
+  2 ** 20,
+  MOST_MEMORY,
+  'write a quantity of memory, such as 32Mi',
+)
 
 /** Stands for the address of the pod, which is unknown before it runs. */
 export const POD_IP = 'pod-ip'

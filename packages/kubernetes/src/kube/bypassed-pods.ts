@@ -1,11 +1,10 @@
-import { type Fields, fieldsOf, listOf, textOf, textsOf } from '#base'
-import { checkServices, UNCHECKED_SERVICES } from '../injector/check-services.ts'
+import { checkServices, servicePorts, UNCHECKED_SERVICES } from '../injector/check-services.ts'
 import type { ServicePorts } from '../injector/injection.ts'
 import type { InjectedPod } from './injected-pod.ts'
 import { inParallel } from './in-parallel.ts'
 import type { KubeClient } from './kube-client.ts'
 import { asKubeError } from './kube-error.ts'
-import { type Limits, metadataOf, SERVICES } from './resources.ts'
+import { type Limits, SERVICES } from './resources.ts'
 
 /** The Services that lead past sidecars. */
 export interface Bypasses {
@@ -58,20 +57,4 @@ export async function listServices(
 ): Promise<readonly ServicePorts[]> {
   const found = await client.list({ kind: SERVICES, namespace }, undefined, limits)
   return found.map(servicePorts)
-}
-
-function servicePorts(service: Fields): ServicePorts {
-  const spec = fieldsOf(service['spec'])
-  return {
-    name: metadataOf(service).name,
-    selector: textsOf(spec['selector']),
-    isHeadless: spec['clusterIP'] === 'None',
-    ports: listOf(spec['ports']).map(({ name, port, targetPort, protocol }) => ({
-      name: textOf(name),
-      port: typeof port === 'number' ? port : 0,
-      targetPort:
-        typeof targetPort === 'number' || typeof targetPort === 'string' ? targetPort : undefined,
-      protocol: textOf(protocol),
-    })),
-  }
 }

@@ -20,7 +20,7 @@ export interface KubeRequest {
   readonly signal?: AbortSignal | undefined
   readonly timeoutMs?: number
   readonly maxBytes?: number
-  /** False for a request that its caller repeats. */
+  /** False for a request that its caller repeats, true for one that changes nothing. */
   readonly mayRepeat?: boolean
   /** The operation, for messages: `read configmaps "rules" in namespace "shop"`. */
   readonly what: string
@@ -324,12 +324,15 @@ export class KubeClient {
 }
 
 /** Returns true where a repeated request may succeed, and does no harm. */
-function mayRepeat({ method, mayRepeat: may }: KubeRequest, error: unknown): error is KubeError {
+function mayRepeat(request: KubeRequest, error: unknown): error is KubeError {
+  const { method, body, mayRepeat: may } = request
   if (!(error instanceof KubeError) || may === false) return false
   const { code, status } = error
   if (status === 429 || status === 503) return true
-  // A request without a response may have been served: what it created or deleted may be there again.
-  const isSafe = method !== 'POST' && method !== 'DELETE'
+  // A request without a response may have been served. A name is created once; what was deleted may
+  // be there again.
+  const isNamed = fieldsOf(fieldsOf(body)['metadata'])['name'] !== undefined
+  const isSafe = method === 'POST' ? isNamed || may === true : method !== 'DELETE'
   return isSafe && (status === 504 || code === 'unreachable' || code === 'timeout')
 }
 

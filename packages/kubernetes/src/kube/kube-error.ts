@@ -50,6 +50,11 @@ export function isKubeError(
   return error instanceof KubeError && codes.includes(error.code)
 }
 
+/** Returns true for an error that the same request would meet again. */
+export function isHopeless(error: KubeError): boolean {
+  return isKubeError(error, 'forbidden', 'unauthorized', 'invalid', 'too_large', 'not_permitted')
+}
+
 const ATTEMPTS = 8
 
 /** Runs an action again while another client changes or creates the object in between. */

@@ -1,4 +1,5 @@
-import { isRecord } from '#base'
+import { fieldsOf, textsOf } from '#base'
+import { selects, servicePorts } from '../injector/check-services.ts'
 import type { InjectionContext, NamespaceFacts, ServicePorts } from '../injector/injection.ts'
 import { type KubeObject } from './pod-templates.ts'
 
@@ -9,6 +10,14 @@ export interface ManifestFacts {
    * Undefined when the manifests hold no Service of the namespace: others may be in the cluster.
    */
   services(namespace: string): InjectionContext['services']
+  /** Returns the Services that select some of the pods, all of them with a sidecar. */
+  injectedServices(pods: readonly SelectablePod[]): ReadonlySet<string>
+}
+
+interface SelectablePod {
+  readonly namespace: string
+  readonly labels: Readonly<Record<string, string>>
+  readonly isInjected: boolean
 }
 
 /** Facts from flags about a namespace that no manifest contains. */
@@ -24,50 +33,31 @@ export function manifestFacts(
   const services = new Map<string, ServicePorts[]>()
   for (const { kind, name, namespace = defaultNamespace, value } of objects) {
     if (kind === 'Namespace') {
-      const { labels, annotations } = isRecord(value['metadata']) ? value['metadata'] : {}
+      const { labels, annotations } = fieldsOf(value['metadata'])
       namespaces.set(name, {
         name,
-        labels: { ...texts(labels), ...given.labels },
-        annotations: { ...texts(annotations), ...given.annotations },
+        labels: { ...textsOf(labels), ...given.labels },
+        annotations: { ...textsOf(annotations), ...given.annotations },
       })
     } else if (kind === 'Service') {
       const list = services.get(namespace) ?? []
-      services.set(namespace, [...list, servicePorts(name, value['spec'])])
+      services.set(namespace, [...list, servicePorts(value)])
     }
   }
   return {
     namespace: (name) => namespaces.get(name) ?? { name, ...given },
     services: (namespace) => services.get(namespace),
+    injectedServices: (pods) => {
+      const places = [...services].flatMap(([namespace, list]) =>
+        list.flatMap(({ name, selector, ports }) => {
+          const selected = pods.filter(
+            (pod) => pod.namespace === namespace && selects(selector, pod.labels),
+          )
+          if (selected.length === 0 || !selected.every(({ isInjected }) => isInjected)) return []
+          return ports.map(({ port }) => `${name}.${namespace}:${port}`)
+        }),
+      )
+      return new Set(places)
+    },
   }
-}
-
-function servicePorts(name: string, spec: unknown): ServicePorts {
-  const { selector, ports, clusterIP } = isRecord(spec) ? spec : {}
-  const list = Array.isArray(ports) ? ports.filter(isRecord) : []
-  return {
-    name,
-    selector: texts(selector),
-    isHeadless: clusterIP === 'None',
-    ports: list.flatMap(({ port, targetPort, protocol }) =>
-      typeof port === 'number'
-        ? [
-            {
-              port,
-              targetPort:
-                typeof targetPort === 'number' || typeof targetPort === 'string'
-                  ? targetPort
-                  : undefined,
-              protocol: typeof protocol === 'string' ? protocol : undefined,
-            },
-          ]
-        : [],
-    ),
-  }
-}
-
-function texts(value: unknown): Readonly<Record<string, string>> {
-  if (!isRecord(value)) return {}
-  return Object.fromEntries(
-    Object.entries(value).filter((pair): pair is [string, string] => typeof pair[1] === 'string'),
-  )
 }

@@ -1,5 +1,4 @@
 import { type Fields, fieldsOf, sameJson, textsOf } from '#base'
-import { injectPod } from '../injector/inject-pod.ts'
 import { parsePod } from '../injector/parse-pod.ts'
 import { metadataOf } from '../kube/resources.ts'
 import {
@@ -7,7 +6,7 @@ import {
   type DecideParts,
   denied,
   guarded,
-  NO_SURROUNDINGS,
+  injectionOf,
   notChecked,
   notMeant,
 } from './decide.ts'
@@ -56,21 +55,14 @@ async function judged(
   template: Fields,
   kind: Kind,
   { namespace: name, podName }: Review,
-  { settings, surroundings, minor }: DecideParts,
+  parts: DecideParts,
 ): Promise<Decision> {
   const who = `${kind.name} "${podName}"`
   const parsed = parsePod({ metadata: template['metadata'], spec: template['spec'] })
   if (!parsed.ok)
     return denied('invalid_pod', `the pods of ${who} would be denied: ${parsed.message}`)
-  const known = asks(template, settings.prefix) ? surroundings : NO_SURROUNDINGS
-  const number = minor()
-  const outcome = injectPod(parsed.pod, {
-    namespace: await known.namespace(name),
-    services: await known.services(name),
-    cluster: number === undefined ? undefined : { minor: number },
-    settings,
-    owner: kind.owner,
-  })
+  const isAsked = asks(template, parts.settings.prefix)
+  const outcome = await injectionOf(parsed.pod, kind.owner, name, parts, isAsked)
   switch (outcome.kind) {
     case 'denied':
       return denied(outcome.reason, `the pods of ${who} would be denied: ${outcome.message}`)

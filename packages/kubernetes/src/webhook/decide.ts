@@ -1,7 +1,13 @@
-import type { InjectionContext, InjectorSettings, ServicePorts } from '../injector/injection.ts'
+import type {
+  Injection,
+  InjectionContext,
+  InjectorSettings,
+  ServicePorts,
+} from '../injector/injection.ts'
 import { injectPod } from '../injector/inject-pod.ts'
 import { jsonPatch } from '../injector/json-patch.ts'
 import { parsePod } from '../injector/parse-pod.ts'
+import type { Pod } from '../injector/pod-types.ts'
 import type { Decision } from './decision.ts'
 import type { Review } from './review.ts'
 
@@ -49,7 +55,7 @@ export async function decide(review: Review, parts: DecideParts): Promise<Decisi
     return notChecked('not_a_pod_creation', [message])
   }
   if (review.object === undefined) {
-    return denial('no_object', 'the review holds no pod; this is an error of the API server')
+    return denied('no_object', 'the review holds no pod; this is an error of the API server')
   }
   try {
     return await injected(review, parts)
@@ -64,25 +70,13 @@ export async function decide(review: Review, parts: DecideParts): Promise<Decisi
 }
 
 async function injected(review: Review, parts: DecideParts): Promise<Decision> {
-  const { settings, surroundings } = parts
-  const minor = parts.minor()
-  const asks = asksForInjection(review, settings.prefix)
+  const asks = asksForInjection(review, parts.settings.prefix)
   const parsed = parsePod(review.object)
   if (!parsed.ok) {
-    if (asks) return denial('invalid_pod', parsed.message)
+    if (asks) return denied('invalid_pod', parsed.message)
     return notChecked('invalid_pod', [`not injected: ${parsed.message}`])
   }
-  // A namespace only adds defaults for pods that request the sidecar.
-  const known = asks ? surroundings : NO_SURROUNDINGS
-  const namespace = await known.namespace(review.namespace)
-  const services = await known.services(review.namespace)
-  const outcome = injectPod(parsed.pod, {
-    namespace,
-    services,
-    cluster: minor === undefined ? undefined : { minor },
-    settings,
-    owner: review.owner,
-  })
+  const outcome = await injectionOf(parsed.pod, review.owner, review.namespace, parts, asks)
   switch (outcome.kind) {
     case 'injected':
       return {
@@ -98,18 +92,33 @@ async function injected(review: Review, parts: DecideParts): Promise<Decision> {
       return notChecked(outcome.reason, asks ? [`not injected: ${outcome.message}`] : [])
     case 'denied':
     default:
-      return denial(outcome.reason, outcome.message)
+      return denied(outcome.reason, outcome.message)
   }
+}
+
+/** Injects a pod; the namespace only adds defaults for pods that request the sidecar. */
+export async function injectionOf(
+  pod: Pod,
+  owner: string,
+  namespace: string,
+  { settings, surroundings, minor: known }: DecideParts,
+  asks: boolean,
+): Promise<Injection> {
+  const facts = asks ? surroundings : NO_SURROUNDINGS
+  const minor = known()
+  return injectPod(pod, {
+    namespace: await facts.namespace(namespace),
+    services: await facts.services(namespace),
+    cluster: minor === undefined ? undefined : { minor },
+    settings,
+    owner,
+  })
 }
 
 /** Returns true when the pod requests the sidecar, by annotation or label, in any case. */
 function asksForInjection({ annotations, labels }: Review, prefix: string): boolean {
   const option = annotations[`${prefix}inject`] ?? labels[`${prefix}inject`]
   return option !== undefined && option.trim().toLowerCase() !== 'false'
-}
-
-function denial(reason: string, message: string): Decision {
-  return { result: 'denied', allowed: false, reason, message, patch: [], warnings: [] }
 }
 
 /** Returns the decision that accepts an object. */

@@ -48,16 +48,3 @@ export function createReviewServer(options: ReviewServerOptions): Server {
   server.on('tlsClientError', (_error: Error, socket: Socket) => socket.destroy())
   return server
 }
-
-/** Stops accepting, lets requests end, and cuts the rest after the grace time. */
-export function endServer(server: Server, graceMs: number): Promise<void> {
-  if (!server.listening) return Promise.resolve()
-  return new Promise((resolve) => {
-    const grace = setTimeout(() => server.closeAllConnections(), graceMs)
-    server.close(() => {
-      clearTimeout(grace)
-      resolve()
-    })
-    server.closeIdleConnections()
-  })
-}

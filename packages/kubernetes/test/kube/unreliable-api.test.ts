@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { closers } from '../../../../test/support/closers.ts'
 import { startCluster } from '../../../../test/support/cluster.ts'
+import { Random } from '../../../../test/support/random.ts'
 import { startUpstream } from '../../../../test/support/upstream.ts'
 import type { Seen } from '../webhook/api-server.ts'
 import type { Shop } from './shop.ts'
@@ -82,24 +83,69 @@ test('squall stop -A says NOT stopped when pods cannot be listed', async () => {
   expect(code).toBe(1)
 })
 
-test.each(['stop', 'resume', 'apply'] as const)(
-  'squall %s goes on when a fifth of all requests gets 503',
-  async (action) => {
-    const shop = await start()
-    // The kubelet of this cluster does not take a key away again.
-    if (action !== 'resume') await shop.addPod('shop-1')
-    const file = join(shop.directory, 'rules.yaml')
-    await writeFile(
-      file,
-      'rules: [{ name: one, match: { tool: a }, faults: [abort: { status: 503 }] }]\n',
-    )
-    if (action === 'resume') await shop.stop('-n', 'shop')
+const ACTIONS = ['stop', 'resume', 'apply'] as const
+
+/** Runs a command on a pod, whose rules or stop it has to change. */
+async function act(action: (typeof ACTIONS)[number], disturb: (shop: Shop) => void): Promise<void> {
+  const shop = await start()
+  // The kubelet of this cluster does not take a key away again.
+  if (action !== 'resume') await shop.addPod('shop-1')
+  const file = join(shop.directory, 'rules.yaml')
+  await writeFile(
+    file,
+    'rules: [{ name: one, match: { tool: a }, faults: [abort: { status: 503 }] }]\n',
+  )
+  if (action === 'resume') await shop.stop('-n', 'shop')
+  disturb(shop)
+  const args = action === 'apply' ? ['-f', file] : []
+  const { code, out, err } = await shop[action]('-n', 'shop', ...args)
+  expect(code, out + err).toBe(0)
+}
+
+test.each(ACTIONS)('squall %s goes on when a fifth of all requests gets 503', (action) =>
+  act(action, (shop) => {
     let requests = 0
     failing(shop, 503, ({ path }) => !path.includes('/proxy/') && ++requests % 5 === 1)
-    const args = action === 'apply' ? ['-f', file] : []
-    const { code, out, err } = await shop[action]('-n', 'shop', ...args)
-    expect(code, out + err).toBe(0)
-  },
+  }),
+)
+
+test.each(ACTIONS.flatMap((action) => [1, 2, 3, 4, 5].map((seed) => [action, seed] as const)))(
+  'squall %s goes on when a tenth of all requests gets 429 or 503 (seed %i)',
+  (action, seed) =>
+    act(action, (shop) => {
+      const random = new Random(seed)
+      const { before } = shop.api
+      shop.api.before = (seen) => (random.chance(0.1) ? random.pick([429, 503]) : before(seen))
+    }),
+)
+
+test.each(ACTIONS)('squall %s goes on when idle connections close as it sends', (action) =>
+  act(action, (shop) => {
+    const { before } = shop.api
+    shop.api.before = (seen) => {
+      if (seen.nth !== 3) return before(seen)
+      seen.cut()
+      return undefined
+    }
+  }),
+)
+
+test.each(['stop', 'apply'] as const)(
+  'squall %s goes on when the response to the creation of its ConfigMap is lost',
+  (action) =>
+    act(action, (shop) => {
+      const { before } = shop.api
+      let isLost = false
+      shop.api.before = (seen) => {
+        if (isLost || seen.method !== 'POST' || !seen.path.endsWith('/configmaps')) {
+          return before(seen)
+        }
+        isLost = true
+        shop.api.put(`${seen.path}/squall-rules`, seen.body)
+        seen.cut()
+        return undefined
+      }
+    }),
 )
 
 test('squall stop writes the key of the default ConfigMap before it lists pods', async () => {

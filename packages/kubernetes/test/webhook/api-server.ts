@@ -13,6 +13,10 @@ export interface Seen {
   readonly query: URLSearchParams
   readonly token: string
   readonly body: Fields
+  /** The number of the request on its connection. */
+  readonly nth: number
+  /** Closes the connection without a response. */
+  cut(): void
 }
 
 /**
@@ -63,6 +67,7 @@ export async function apiServer(): Promise<ApiServer> {
   const seen: Seen[] = []
   const state = {
     version: 1,
+    requests: new WeakMap<object, number>(),
     store: new Map<string, Fields>(),
     denied: new Set<string>(),
     sidecars: new Map<string, string>(),
@@ -99,6 +104,7 @@ export async function apiServer(): Promise<ApiServer> {
 
 interface State {
   version: number
+  readonly requests: WeakMap<object, number>
   readonly store: Map<string, Fields>
 }
 
@@ -116,9 +122,14 @@ async function handle(
   const token = (request.headers.authorization ?? '').replace('Bearer ', '')
   const body = text === '' ? {} : (JSON.parse(text) as Fields)
   const method = request.method ?? ''
-  const one: Seen = { method, path: url.pathname, query: url.searchParams, token, body }
+  const { socket } = request
+  const nth = (state.requests.get(socket) ?? 0) + 1
+  state.requests.set(socket, nth)
+  const cut = (): void => void socket.destroy()
+  const one: Seen = { method, path: url.pathname, query: url.searchParams, token, body, nth, cut }
   seen.push(one)
   const status = await api.before(one)
+  if (socket.destroyed) return
   if (status !== undefined) return fail(response, status, 'Trouble', 'as the test wants it')
   if (api.tokens.size > 0 && !api.tokens.has(token)) {
     return fail(response, 401, 'Unauthorized', 'Unauthorized')

@@ -5,7 +5,9 @@ import {
   type ClaimedKey,
   ClaimLostError,
   configMapKeys,
+  findConfigMap,
   type InjectedPod,
+  isHopeless,
   type KubeClient,
   KubeError,
   restoreClaimed,
@@ -39,17 +41,20 @@ export interface PodRulesOptions {
 const DELIVERY_MS = 180_000
 /** The API server may be away for this long at the end of an experiment. */
 const RESTORE_MS = 30_000
-const PAUSE_MS = 1_000
-const HOPELESS: ReadonlySet<string> = new Set(['forbidden', 'unauthorized', 'invalid', 'too_large'])
+/** The part of the expiry for which a write is repeated: another follows after a third. */
+const REPEATS = 6
+const PAUSE_MS = 500
 
 /** Replaces the rules of pods during an experiment. */
 export function podRules(options: PodRulesOptions): ReplacedRules {
   const { client, target, id, by, expiryMs, labels, before, versions } = options
   let isClaimed = false
+  /** Returns the reason why pods may not be annotated; throws others. */
   const touch = async (): Promise<KubeError | undefined> => {
     const running = options.pods().filter(({ sidecar }) => sidecar === 'running')
-    const at = new Date()
-    return (await touchPods(client, running, target.prefix, at, {}))[0]
+    const [trouble] = await touchPods(client, running, target.prefix, new Date(), {})
+    if (trouble !== undefined && !isHopeless(trouble)) throw trouble
+    return trouble
   }
   return {
     backup: undefined,
@@ -62,9 +67,10 @@ export function podRules(options: PodRulesOptions): ReplacedRules {
       try {
         const first = isClaimed ? undefined : { before: textBefore(before, target.key) }
         const written = { claim: { id, by, until }, text: targeted.text, first }
-        versions.keep(configMapKeys(await writeClaimed(client, target, written, {})))
+        const write = (): Promise<Fields> => writeClaimed(client, target, written, {})
+        versions.keep(configMapKeys(await served(write, expiryMs / REPEATS)))
         isClaimed = true
-        const trouble = await touch()
+        const trouble = await served(touch, expiryMs / REPEATS)
         if (trouble !== undefined && expiryMs < DELIVERY_MS) {
           throw notActive(
             `pods cannot be annotated, so the kubelet may deliver the rules after they have expired: ${trouble.message}`,
@@ -74,23 +80,32 @@ export function podRules(options: PodRulesOptions): ReplacedRules {
       } catch (error) {
         if (error instanceof ClaimLostError) throw new RulesChangedError(error.message)
         if (!(error instanceof KubeError)) throw error
-        if (!HOPELESS.has(error.code)) throw new AdminError(error.message, { cause: error })
+        if (!isHopeless(error)) throw new AdminError(error.message, { cause: error })
         throw notActive(error.message, 'the ConfigMap must be writable with this kubeconfig')
       }
     },
     restore: async () => {
-      const until = performance.now() + RESTORE_MS
-      for (;;) {
-        try {
-          const outcome = await restoreClaimed(client, target, id, {})
-          await touch()
-          return outcome === 'restored' || (outcome === 'gone' && !isClaimed)
-        } catch (error) {
-          if (performance.now() > until || HOPELESS.has(asKubeError(error).code)) throw error
-          await sleep(PAUSE_MS)
-        }
-      }
+      const outcome = await served(() => restoreClaimed(client, target, id, {}), RESTORE_MS)
+      // Rules that are not delivered expire.
+      await served(touch, Math.min(expiryMs, RESTORE_MS)).catch(asKubeError)
+      if (outcome !== 'gone' || !isClaimed) return outcome !== 'changed'
+      // The response to an earlier attempt may be lost.
+      const found = await served(() => findConfigMap(client, target, {}), RESTORE_MS)
+      return textBefore(found, target.key) === textBefore(before, target.key)
     },
+  }
+}
+
+/** Repeats an action for a time while the API server does not serve it. */
+async function served<Result>(action: () => Promise<Result>, forMs: number): Promise<Result> {
+  const until = performance.now() + forMs
+  for (;;) {
+    try {
+      return await action()
+    } catch (error) {
+      if (isHopeless(asKubeError(error)) || performance.now() > until) throw error
+      await sleep(PAUSE_MS)
+    }
   }
 }
 

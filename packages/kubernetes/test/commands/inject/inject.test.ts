@@ -253,3 +253,67 @@ function bomb(): string {
   for (let i = 1; i < 12; i++) lines.push(`a${i}: &a${i} [${`*a${i - 1}, `.repeat(9)}]`)
   return lines.join('\n')
 }
+
+const manifests = (outbound: string, more = ''): string => `apiVersion: v1
+kind: Pod
+metadata:
+  name: agent
+  namespace: shop
+  annotations: { squall.dev/inject: "true", squall.dev/outbound: "${outbound}"${more} }
+spec:
+  containers: [{ name: app, image: agent:1, ports: [{ containerPort: 3000 }] }]
+---
+apiVersion: v1
+kind: Service
+metadata: { name: tools, namespace: shop }
+spec: { selector: { app: tools }, ports: [{ port: 8080, targetPort: 3000 }] }
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: { name: tools, namespace: shop }
+spec:
+  template:
+    metadata: { labels: { app: tools }, annotations: { squall.dev/inject: "true" } }
+    spec: { containers: [{ name: app, image: tools:1, ports: [{ containerPort: 3000 }] }] }
+`
+const CANARY = `---
+apiVersion: v1
+kind: Pod
+metadata: { name: canary, namespace: shop, labels: { app: tools } }
+spec: { containers: [{ name: app, image: tools:2 }] }
+`
+
+describe('the trust in markers of an injected pod', () => {
+  const trusts = async (text: string): Promise<boolean> => {
+    const { code, text: injected, told } = await inject(text)
+    expect(code, told).toBe(0)
+    return injected.includes('--trust-markers')
+  }
+
+  it.each([
+    'http://tools:8080',
+    'http://tools.shop:8080',
+    'http://tools.shop.svc:8080, db:5432',
+    'http://tools.shop.svc.cluster.local:8080',
+  ])('is set where %s leads to injected pods', async (outbound) => {
+    expect(await trusts(manifests(outbound))).toBe(true)
+  })
+
+  it.each([
+    'http://tools:8081',
+    'http://tools.other:8080',
+    'http://tools:8080, http://api.example.com:80',
+    'tools:8080',
+  ])('is not set for %s', async (outbound) => {
+    expect(await trusts(manifests(outbound))).toBe(false)
+  })
+
+  it('is as the annotation says', async () => {
+    const no = ', squall.dev/trust-markers: "false"'
+    expect(await trusts(manifests('http://tools:8080', no))).toBe(false)
+  })
+
+  it('is not set where some pods of the Service have no sidecar', async () => {
+    expect(await trusts(manifests('http://tools:8080') + CANARY)).toBe(false)
+  })
+})
