@@ -1,6 +1,8 @@
 import type { RequestCall } from '../mcp/call.ts'
 import { digest } from '../base/digest.ts'
 import { jsonHash } from '../base/json/json-hash.ts'
+import { hashOfOmitted } from '../base/json/json-scan.ts'
+import { deferredArguments } from '../mcp/deferred-arguments.ts'
 import { fieldsOf, isRecord } from '../base/values.ts'
 import { cutText } from '../telemetry/shown-ids.ts'
 import { MAX_TOOL_LABEL } from '../telemetry/tool-label.ts'
@@ -45,13 +47,15 @@ export function keptName(name: string): string {
 }
 
 /**
- * Returns a hash of what a call asks for, equal where the canonical JSON is equal. Leaves out
- * `_meta`, which differs with each try.
+ * Returns a hash of what a call asks for, equal where the canonical JSON is equal; of deferred
+ * arguments, where the bytes are. Leaves out `_meta`, which differs with each try.
  */
 export function hashOf({ method, params }: RequestCall): number {
   if (!isRecord(params)) return jsonHash(params)
-  if (method === 'tools/call' || method === 'prompts/get')
-    return jsonHash(params['arguments'] ?? {})
+  if (method === 'tools/call' || method === 'prompts/get') {
+    const deferred = deferredArguments(params)
+    return deferred ? hashOfOmitted(deferred.text) : jsonHash(params['arguments'] ?? {})
+  }
   return params['_meta'] === undefined
     ? jsonHash(params)
     : jsonHash({ ...params, _meta: undefined })

@@ -14,7 +14,7 @@ import type { PushStream } from './faults/source/push-stream.ts'
 import { BarrierUpstream, type SendBarrier } from './send-barrier.ts'
 import type { MemoryBudget } from './memory-budget.ts'
 import type { Call } from '../mcp/call.ts'
-import { jsonWeight } from '../base/json/json-weight.ts'
+import { paramsWeight } from '../mcp/deferred-arguments.ts'
 import type { Room } from '../base/room.ts'
 import { disturbancesOf } from './disturbance.ts'
 import type { FaultPlanner } from './faults/fault-planner.ts'
@@ -197,10 +197,10 @@ function markResponded(entries: readonly CallEntry[], call: Call | undefined, at
 }
 
 /** Returns the memory that the parameters of messages take. */
-export function paramsWeight({ calls, others }: PostedMessages): number {
+export function messagesWeight({ calls, others }: PostedMessages): number {
   let weight = 0
-  for (const { params } of calls) weight += jsonWeight(params)
-  for (const { params } of others) weight += jsonWeight(params)
+  for (const { params } of calls) weight += paramsWeight(params)
+  for (const { params } of others) weight += paramsWeight(params)
   return weight
 }
 

@@ -18,7 +18,7 @@ import type { PushStreams } from './faults/source/push-streams.ts'
 import { InitializeObserver } from './initialize-observer.ts'
 import type { InFlightRequests } from './in-flight-requests.ts'
 import type { Observer } from './observer.ts'
-import { ActiveExchange, markSent, paramsWeight, planCalls } from './active-exchange.ts'
+import { ActiveExchange, markSent, messagesWeight, planCalls } from './active-exchange.ts'
 import type { ActiveExchangeOwner } from './active-exchange.ts'
 import { PostedReader, type PostedReaderOptions, unreadListener } from './posted-reader.ts'
 import { PushObserver } from './push-observer.ts'
@@ -199,7 +199,7 @@ export class Pipeline implements ActiveExchangeOwner {
   ): ActiveExchange {
     const { inFlight, telemetry, maxBody, memory, planner } = this.#parts
     const { calls, client } = posted
-    const weight = planner?.mayMatch(exchange.head, posted) === true ? paramsWeight(posted) : 0
+    const weight = planner?.mayMatch(exchange.head, posted) === true ? messagesWeight(posted) : 0
     if (!this.#reader.keeps(exchange.head, weight)) {
       return this.#withoutCalls(exchange, 'http', receivedAt, size, null, true)
     }

@@ -58,19 +58,15 @@ export function nameKey(method: string): 'name' | 'uri' | 'taskId' | undefined {
   }
 }
 
-/**
- * Finds the first ambiguity in a body that was parsed as JSON-RPC; `keys` are counted where they are
- * not known.
- */
-export function findBodyAmbiguity(
-  bytes: Uint8Array,
-  value: unknown,
-  head: StatedFacts,
-  keys = countKeys(bytes),
-): BodyAmbiguity | undefined {
+/** Finds the first ambiguity of the keys in a body that was parsed as JSON. */
+export function findKeyAmbiguity(bytes: Uint8Array, value: unknown): BodyAmbiguity | undefined {
   const members = countMembers(value)
   if (Number.isNaN(members)) return 'too_complex'
-  if (members !== keys) return 'duplicate_key'
+  return members === countKeys(bytes) ? undefined : 'duplicate_key'
+}
+
+/** Finds the first ambiguity of the messages in a body that was parsed as JSON-RPC. */
+export function findBodyAmbiguity(value: unknown, head: StatedFacts): BodyAmbiguity | undefined {
   if (!Array.isArray(value)) return ambiguityOf(value, head)
   for (const message of value) {
     const ambiguity = ambiguityOf(message, head)

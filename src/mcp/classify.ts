@@ -1,11 +1,17 @@
 import { isRecord } from '../base/values.ts'
 import { asBuffer, strictText } from '../base/bytes.ts'
-import { scanKeys } from '../base/json/json-scan.ts'
+import { readingCost, SMALL_JSON } from '../base/json/json-bounds.ts'
+import { parsePlain } from '../base/json/json-scan.ts'
 import type { Call, ClientInfo, RequestCall, Transport } from './call.ts'
-import { findBodyAmbiguity, nameKey, type BodyAmbiguity } from './body-ambiguity.ts'
+import {
+  findBodyAmbiguity,
+  findKeyAmbiguity,
+  nameKey,
+  type BodyAmbiguity,
+} from './body-ambiguity.ts'
+import { deferArguments } from './deferred-arguments.ts'
 import type { HeadFacts } from './request-facts.ts'
-import { parseMessages } from './json-rpc.ts'
-import type { BodyProblem } from './json-rpc.ts'
+import { parseMessages, readMessages, type BodyProblem, type ParsedBody } from './json-rpc.ts'
 
 /**
  * A notification or response from the client. The method of its request is not known here.
@@ -48,13 +54,10 @@ export type BodyFacts = Pick<HeadFacts, 'session' | 'protocolVersion' | 'mcpMeth
  * mistaken for another.
  */
 export function classifyBody(head: BodyFacts, bytes: Uint8Array, transport: Transport): PostClass {
-  const keys = scanKeys(bytes)
-  const text = asBuffer(bytes).toString()
-  const parsed = parseMessages(text, keys !== undefined)
+  const parsed = outlineOfBody(bytes) ?? parseBody(bytes)
+  if (typeof parsed === 'string') return unclassified(parsed)
   if (!parsed.ok) return unclassified(parsed.reason)
-  // The client may have sent the replacement character itself.
-  if (text.includes('\ufffd') && strictText(bytes) === undefined) return unclassified('not_utf8')
-  const ambiguity = findBodyAmbiguity(bytes, parsed.value, head, keys)
+  const ambiguity = findBodyAmbiguity(parsed.value, head)
   if (ambiguity !== undefined) return unclassified(ambiguity)
   const { session } = head
   const stated = boundedProtocolVersion(head.protocolVersion)
@@ -103,6 +106,31 @@ export function classifyBody(head: BodyFacts, bytes: Uint8Array, transport: Tran
     session,
     client,
   }
+}
+
+/**
+ * Reads a large body without its arguments, which are parsed when they are read. Returns undefined
+ * for a text that a parser should read: a small, damaged or unusual one.
+ */
+export function outlineOfBody(bytes: Uint8Array): ParsedBody | undefined {
+  const plain = parsePlain(bytes, 'params.arguments', SMALL_JSON)
+  if (plain === undefined) return undefined
+  const { value, omitted: text, pieces } = plain
+  const { params } = value
+  if (text !== undefined && isRecord(params)) {
+    deferArguments(params, { text, weight: readingCost(bytes.length, pieces) })
+  }
+  return readMessages(value)
+}
+
+/** Reads a body by the parser. */
+export function parseBody(bytes: Uint8Array): ParsedBody | BodyAmbiguity {
+  const text = asBuffer(bytes).toString()
+  const parsed = parseMessages(text)
+  if (!parsed.ok) return parsed
+  // The client may have sent the replacement character itself.
+  if (text.includes('\ufffd') && strictText(bytes) === undefined) return 'not_utf8'
+  return findKeyAmbiguity(bytes, parsed.value) ?? parsed
 }
 
 /** The requests that servers send to clients. */

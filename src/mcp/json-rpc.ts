@@ -36,12 +36,9 @@ const NOT_JSON_RPC: ParsedBody = { ok: false, reason: 'not_json_rpc' }
 const TOO_MANY: ParsedBody = { ok: false, reason: 'too_many_messages' }
 const TOO_COMPLEX: ParsedBody = { ok: false, reason: 'too_complex' }
 
-/**
- * Reads a whole body: one message, or a batch of them. Never throws. `isBounded` is true for a text
- * that is known to be within the bounds.
- */
-export function parseMessages(text: string, isBounded = false): ParsedBody {
-  if (!isBounded && isTooComplex(text)) return TOO_COMPLEX
+/** Reads a whole body: one message, or a batch of them. Never throws. */
+export function parseMessages(text: string): ParsedBody {
+  if (isTooComplex(text)) return TOO_COMPLEX
   let value: unknown
   try {
     // Servers that decode UTF-8 as browsers do drop a leading byte order mark, so it must not hide
@@ -50,6 +47,11 @@ export function parseMessages(text: string, isBounded = false): ParsedBody {
   } catch {
     return NOT_JSON
   }
+  return readMessages(value)
+}
+
+/** Reads a parsed body. */
+export function readMessages(value: unknown): ParsedBody {
   if (Array.isArray(value) && value.length > MAX_MESSAGES) return TOO_MANY
   const messages = messagesOf(value)
   if (messages === undefined) return NOT_JSON_RPC

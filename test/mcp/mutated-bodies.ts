@@ -1,9 +1,8 @@
+import { inspect, isDeepStrictEqual } from 'node:util'
 import { endingsOfJsonBody, type Ending } from '../../src/mcp/body-outcome.ts'
 import { eachResponse, type Response } from '../../src/mcp/event-message.ts'
-import { MAX_JSON_PIECES, jsonPieces } from '../../src/base/json/json-bounds.ts'
-import { scanKeys } from '../../src/base/json/json-scan.ts'
 import type { RequestCall } from '../../src/mcp/call.ts'
-import { countKeys } from '../../src/mcp/json-keys.ts'
+import { outlineOfBody, parseBody } from '../../src/mcp/classify.ts'
 import type { Message } from '../../src/mcp/json-rpc.ts'
 import { outlineOf } from '../../src/mcp/outline.ts'
 import { parseSseFields } from '../../src/mcp/sse-fields.ts'
@@ -21,12 +20,13 @@ const TOKENS = [
   '"id":2,', '"id":1.0,', '"id":1e999,', '"jsonrpc":"2.0",', '"error":{"code":1,"message":"no"},',
   '"error":null,', '"method":"x",', '"result":{"isError":true},', '"content":7,', '"__proto__":{"a":1},',
   '"task":{"taskId":"t"},', '"resultType":"task","taskId":"t",', '"status":"failed",', '/*', '\ufeff',
+  '"arguments":{"a":1},', '"params":{},', '"Name":"x",', '"value":"x",', '"id":0,"\\u0069d":1,', '\\"a\\":',
   'data: ', '\ndata: ', '\r\ndata:', '\n\n', 'id: 7\n',
 ] // prettier-ignore
 const INVALID = [[0xc3], [0xff], [0xed, 0xa0, 0x80], [0xe2, 0x82], [0xc0, 0x80], [0xf0, 0x9f]]
 
 /** Returns a body as a server would send it: 2 to 4 KB, and a few of up to 300 KB. */
-function realistic(random: Random): string {
+function fromServer(random: Random): string {
   const size = random.chance(0.01) ? random.int(15_000, 300_000) : random.int(2_000, 4_000)
   const members: [string, unknown][] = [['content', content(random, size)]]
   if (random.chance(0.4)) members.push(['isError', random.chance(0.3)])
@@ -65,7 +65,11 @@ function rows(random: Random, size: number): unknown {
 }
 
 /** Yields realistic bodies, each several times, with other edits at random places. */
-export function* mutatedBodies(count: number, random: Random): Generator<Buffer> {
+export function* mutatedBodies(
+  count: number,
+  random: Random,
+  realistic = fromServer,
+): Generator<Buffer> {
   let original = Buffer.alloc(0)
   for (let i = 0; i < count; i++) {
     if (i % 16 === 0) original = Buffer.from(realistic(random))
@@ -115,7 +119,7 @@ export function disagreement(bytes: Buffer, random: Random): string | undefined 
     const outlined = JSON.stringify(readingOf(call, { length: bytes.length, read }))
     if (outlined !== parsed) return `${method}: outline ${outlined}, parser ${parsed}`
   }
-  return random.chance(0.5) ? keysDisagree(bytes) : eventsDisagree(bytes, random)
+  return requestsDisagree(bytes) ?? eventsDisagree(bytes, random)
 }
 
 /** True when the outline was used for a body as it is. */
@@ -151,19 +155,28 @@ function factsOf(call: RequestCall, message: Message, bytes: number): unknown[] 
   return ['id' in message ? message.id : '', hasToolResult(call, message), bytes, tool]
 }
 
-/** Keys are counted for requests, whose text is then not checked against the bounds. */
-function keysDisagree(bytes: Buffer): string | undefined {
-  const keys = scanKeys(bytes)
-  if (keys === undefined) return undefined
-  const text = bytes.toString()
-  try {
-    JSON.parse(text)
-  } catch (error) {
-    return `valid for the scan only: ${String(error)}`
-  }
-  if (jsonPieces(text) > MAX_JSON_PIECES) return 'above the bounds, and not for the scan'
-  const counted = countKeys(bytes)
-  return keys === counted ? undefined : `${keys} keys instead of ${counted}`
+/** Returns a request as a client would send it, or a response of the client. */
+export function fromClient(random: Random): string {
+  const size = random.int(1_800, random.chance(0.7) ? 4_000 : 30_000)
+  const value = random.pick([content(random, size), 'y'.repeat(size), rows(random, size)])
+  const method = random.pick(['tools/call', 'tools/call', 'prompts/get', 'tasks/get', 'x'])
+  const members: [string, unknown][] = [
+    ['name', 'echo'],
+    ['arguments', random.chance(0.5) ? { value } : { value, ключ: filler(random) }],
+  ]
+  if (random.chance(0.3)) members.push(['_meta', { progressToken: 7, note: filler(random) }])
+  const params = Object.fromEntries(random.chance(0.5) ? members : members.toReversed())
+  const rest = random.chance(0.9) ? { method, params } : { result: { content: value } }
+  const message = { jsonrpc: '2.0', id: random.pick([1, '1', 0, null, 1.5]), ...rest }
+  const text = JSON.stringify(message, undefined, random.chance(0.1) ? 2 : undefined)
+  return random.chance(0.03) ? `[${text}]` : text
+}
+
+/** Returns how the scan and the parser read a request differently; undefined when they agree. */
+export function requestsDisagree(bytes: Buffer): string | undefined {
+  const [scanned, parsed] = [outlineOfBody(bytes), parseBody(bytes)]
+  if (scanned === undefined || isDeepStrictEqual(scanned, parsed)) return undefined
+  return `request: scan ${inspect(scanned)}, parser ${inspect(parsed)}`
 }
 
 function eventsDisagree(bytes: Buffer, random: Random): string | undefined {

@@ -11,8 +11,8 @@ const PIECE = 64
 /**
  * Returns the most memory that parsing so many bytes of JSON takes, with the text and its values.
  */
-export function readingCost(bytes: number): number {
-  return bytes <= SMALL_JSON ? 0 : 3 * bytes + PIECE * Math.min(bytes, MAX_JSON_PIECES)
+export function readingCost(bytes: number, pieces = Math.min(bytes, MAX_JSON_PIECES)): number {
+  return bytes <= SMALL_JSON ? 0 : 3 * bytes + PIECE * pieces
 }
 
 /** Reports a text with too many values or levels. */
