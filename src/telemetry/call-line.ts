@@ -30,63 +30,63 @@ export interface CallLine {
   readonly at: string
   readonly method: string
   /** The tool of a `tools/call`, or of the call that began a task. */
-  readonly tool?: string
-  readonly id?: string | number
+  readonly tool?: string | undefined
+  readonly id?: string | number | undefined
   /** Name and version that the client states. */
-  readonly client?: string
+  readonly client?: string | undefined
   /** The start of a hash of the session. */
-  readonly session?: string
+  readonly session?: string | undefined
   /** The task, where calls are grouped: its key as ids are shown, or the start of a hash. */
-  readonly task?: string
+  readonly task?: string | undefined
   readonly outcome: Outcome
   readonly origin: Origin
   /** The HTTP status, where the status is the error. */
-  readonly status?: number
+  readonly status?: number | undefined
   /** The code of a JSON-RPC error. */
-  readonly code?: number
+  readonly code?: number | undefined
   /**
    * From the request's last byte to the response's; missing for calls that are meant to stay open.
    */
-  readonly durationMs?: number
+  readonly durationMs?: number | undefined
   /** The part of the upstream; missing when the upstream did not get the call. */
-  readonly upstreamMs?: number
+  readonly upstreamMs?: number | undefined
   /** The size of the request; missing for a call in a batch. */
-  readonly requestBytes?: number
+  readonly requestBytes?: number | undefined
   /** The size of the message with the result, where it was seen apart from others. */
-  readonly resultBytes?: number
+  readonly resultBytes?: number | undefined
   /** True when the call ended well, but a fault changed its request or response. */
-  readonly changed?: true
-  readonly faults?: readonly FaultEffect[]
+  readonly changed?: true | undefined
+  readonly faults?: readonly FaultEffect[] | undefined
   /** The trace id of a valid `traceparent`. */
-  readonly trace?: string
+  readonly trace?: string | undefined
 }
 
 const MAX_NAME = 128
 const MAX_CLIENT = 60
 const TOOL_CALL = 'tools/call'
 
-/** Shows an ended call. */
+/** Shows an ended call. JSON leaves undefined members out. */
 export function callLine(call: EndedCall, at: number, ids: ShownIds): CallLine {
   const { method, outcome, origin, error, seconds, upstreamSeconds, responseBytes, faults } = call
   return {
     at: new Date(at).toISOString(),
     method: foreign(method, MAX_NAME),
-    ...given('tool', shownTool(call)),
-    ...given('id', ids.id(call.id)),
-    ...given('client', shownClient(call.client)),
-    ...given('session', ids.session(call.session)),
-    ...given('task', call.task && ids.task(call.task)),
+    tool: shownTool(call),
+    id: ids.id(call.id),
+    client: shownClient(call.client),
+    session: ids.session(call.session),
+    task: call.task && ids.task(call.task),
     outcome,
     origin,
-    ...given('status', error?.status),
-    ...given('code', error?.code),
-    ...given('durationMs', milliseconds(seconds)),
-    ...given('upstreamMs', milliseconds(upstreamSeconds)),
-    ...given('requestBytes', call.requestBytes),
-    ...given('resultBytes', responseBytes),
-    ...(call.changed === true && { changed: true }),
-    ...(faults.length > 0 && { faults: faults.map(({ rule, fault }) => ({ rule, fault })) }),
-    ...given('trace', traceId(call.trace)),
+    status: error?.status,
+    code: error?.code,
+    durationMs: milliseconds(seconds),
+    upstreamMs: milliseconds(upstreamSeconds),
+    requestBytes: call.requestBytes,
+    resultBytes: responseBytes,
+    changed: call.changed === true ? true : undefined,
+    faults: faults.length > 0 ? faults.map(({ rule, fault }) => ({ rule, fault })) : undefined,
+    trace: traceId(call.trace),
   }
 }
 
@@ -96,10 +96,17 @@ export function shownTool({ method, name = '', tool }: CallRecord): string | und
   return named === undefined ? undefined : foreign(named, MAX_NAME)
 }
 
-/** Returns name and version of a client in one text. */
+const SHOWN_CLIENTS = new WeakMap<ClientInfo, string>()
+
+/** Returns name and version of a client in one text, which is kept for the calls of its session. */
 export function shownClient(client: ClientInfo | undefined): string | undefined {
   if (client === undefined) return undefined
-  return foreign(redactText(`${client.name} ${client.version}`.trim()), MAX_CLIENT)
+  let shown = SHOWN_CLIENTS.get(client)
+  if (shown === undefined) {
+    shown = foreign(redactText(`${client.name} ${client.version}`.trim()), MAX_CLIENT)
+    SHOWN_CLIENTS.set(client, shown)
+  }
+  return shown
 }
 
 /** Returns the trace id of a traceparent. */
@@ -109,11 +116,4 @@ export function traceId(trace: string | undefined): string | undefined {
 
 function milliseconds(seconds: number | undefined): number | undefined {
   return seconds === undefined ? undefined : Math.round(seconds * 1e6) / 1e3
-}
-
-function given<Name extends string, Value>(
-  name: Name,
-  value: Value | undefined,
-): { readonly [Key in Name]?: Value } {
-  return value === undefined ? {} : ({ [name]: value } as { readonly [Key in Name]: Value })
 }

@@ -3,8 +3,9 @@ import { type CallLogOutput, FileOutput } from './call-log-file.ts'
 import type { CallLine } from './call-line.ts'
 import type { Logger } from './log.ts'
 
-/** The characters that wait to be written; further lines are dropped. */
+/** The bytes that wait to be written; further lines are dropped. */
 const MAX_WAITING = 1024 * 1024
+const LEAST_ROOM = 64 * 1024
 const FLUSH_MS = 200
 /** A problem is logged once in this time. */
 const REPORT_MS = 10_000
@@ -53,8 +54,12 @@ const STDOUT: CallLogOutput = {
 export class CallLog {
   readonly #output: CallLogOutput
   readonly #options: CallLogOptions
-  #waiting = ''
+  /** The bytes of lines that wait: as strings they would be moved by each collection. */
+  #room = Buffer.alloc(0)
+  #waiting = 0
   #waitingLines = 0
+  /** The room of the batch before. */
+  #spare = Buffer.alloc(0)
   /** The bytes that are being written: whole lines, the first of which may have begun. */
   #batch = Buffer.alloc(0)
   #batchLines = 0
@@ -71,11 +76,18 @@ export class CallLog {
   }
 
   take(line: CallLine): void {
-    if (this.#waiting.length + this.#batch.length > MAX_WAITING) {
+    if (this.#waiting + this.#batch.length > MAX_WAITING) {
       this.#drop(1, this.#problem ?? TOO_SLOW)
       return
     }
-    this.#waiting += `${JSON.stringify(line)}\n`
+    const text = `${JSON.stringify(line)}\n`
+    const needed = this.#waiting + 3 * text.length
+    if (needed > this.#room.length) {
+      const more = Buffer.allocUnsafeSlow(Math.max(2 * needed, LEAST_ROOM))
+      this.#room.copy(more, 0, 0, this.#waiting)
+      this.#room = more
+    }
+    this.#waiting += this.#room.write(text, this.#waiting)
     this.#waitingLines++
     this.#plan()
   }
@@ -125,9 +137,12 @@ export class CallLog {
 
   async #write(): Promise<void> {
     if (this.#batchLines === 0) {
-      this.#batch = Buffer.from(this.#waiting)
+      this.#batch = this.#room.subarray(0, this.#waiting)
       this.#batchLines = this.#waitingLines
-      this.#waiting = ''
+      const filled = this.#room
+      this.#room = this.#spare
+      this.#spare = filled
+      this.#waiting = 0
       this.#waitingLines = 0
     }
     try {
