@@ -59,10 +59,10 @@ export function nameKey(method: string): 'name' | 'uri' | 'taskId' | undefined {
 }
 
 /** Finds the first ambiguity of the keys in a body that was parsed as JSON. */
-export function findKeyAmbiguity(bytes: Uint8Array, value: unknown): BodyAmbiguity | undefined {
+export function findKeyAmbiguity(text: string, value: unknown): BodyAmbiguity | undefined {
   const members = countMembers(value)
   if (Number.isNaN(members)) return 'too_complex'
-  return members === countKeys(bytes) ? undefined : 'duplicate_key'
+  return members === countKeys(text) ? undefined : 'duplicate_key'
 }
 
 /** Finds the first ambiguity of the messages in a body that was parsed as JSON-RPC. */

@@ -130,7 +130,7 @@ export function parseBody(bytes: Uint8Array): ParsedBody | BodyAmbiguity {
   if (!parsed.ok) return parsed
   // The client may have sent the replacement character itself.
   if (text.includes('\ufffd') && strictText(bytes) === undefined) return 'not_utf8'
-  return findKeyAmbiguity(bytes, parsed.value) ?? parsed
+  return findKeyAmbiguity(text, parsed.value) ?? parsed
 }
 
 /** The requests that servers send to clients. */

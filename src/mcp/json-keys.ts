@@ -1,44 +1,15 @@
 import { isRecord } from '../base/values.ts'
-import { asBuffer } from '../base/bytes.ts'
-import { MAX_JSON_DEPTH } from '../base/json/json-bounds.ts'
-
-const QUOTE = 0x22
-const BACKSLASH = 0x5c
-const COLON = 0x3a
-/** In longer strings the next quote is found by `indexOf`. */
-const LONG = 64
+import { endOfString, MAX_JSON_DEPTH } from '../base/json/json-bounds.ts'
 
 /** Counts the keys in a valid JSON text, repeated keys each time. */
-export function countKeys(bytes: Uint8Array): number {
+export function countKeys(text: string): number {
   let keys = 0
-  const size = bytes.length
-  for (let i = 0; i < size; i++) {
-    const byte = bytes[i]!
-    if (byte === COLON) keys++
-    else if (byte === QUOTE) i = endOfString(bytes, i + 1)
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === 0x3a) keys++
+    else if (code === 0x22) at = endOfString(text, at)
   }
   return keys
-}
-
-/** Returns the offset of the quote that ends a string. */
-function endOfString(bytes: Uint8Array, start: number): number {
-  const size = bytes.length
-  let near = Math.min(start + LONG, size)
-  for (let i = start; i < size; i++) {
-    if (i >= near) {
-      const quote = asBuffer(bytes).indexOf(QUOTE, i)
-      if (quote < 0) return size
-      // The backslashes before the quote decide: the loop reads them again one by one.
-      let first = quote
-      while (first > i && bytes[first - 1] === BACKSLASH) first--
-      i = first
-      near = Math.min(quote + LONG, size)
-    }
-    const byte = bytes[i]!
-    if (byte === QUOTE) return i
-    if (byte === BACKSLASH) i++
-  }
-  return size
 }
 
 /** Counts the keys in a parsed value; returns NaN when it is nested too deeply. */

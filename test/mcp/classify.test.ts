@@ -104,8 +104,7 @@ test('keys in any JSON are counted as JSON.parse reads them, unless one is there
   fc.assert(
     fc.property(fc.json({ maxDepth: 5 }), fc.constantFrom(0, 2), (text, space) => {
       const value: unknown = JSON.parse(text)
-      const bytes = Buffer.from(JSON.stringify(value, null, space))
-      expect(countKeys(bytes)).toBe(countMembers(value))
+      expect(countKeys(JSON.stringify(value, null, space))).toBe(countMembers(value))
     }),
     { numRuns: 500 },
   )
@@ -113,8 +112,8 @@ test('keys in any JSON are counted as JSON.parse reads them, unless one is there
   fc.assert(
     fc.property(long, (parts) => {
       const text = JSON.stringify({ a: parts.join(''), b: 1 })
-      expect(countKeys(Buffer.from(text))).toBe(2)
-      expect(countKeys(Buffer.from(text.replace('"b"', '"a"')))).toBe(2)
+      expect(countKeys(text)).toBe(2)
+      expect(countKeys(text.replace('"b"', '"a"'))).toBe(2)
     }),
   )
 })

@@ -62,7 +62,7 @@ export function jsonPieces(text: string): number {
 }
 
 /** Returns the offset of the quote that ends a string, or the end of the text. */
-function endOfString(text: string, from: number): number {
+export function endOfString(text: string, from: number): number {
   for (let at = from + 1; ;) {
     const quote = text.indexOf('"', at)
     if (quote < 0) return text.length
