@@ -101,11 +101,10 @@ const SHOWN_CLIENTS = new WeakMap<ClientInfo, string>()
 /** Returns name and version of a client in one text, which is kept for the calls of its session. */
 export function shownClient(client: ClientInfo | undefined): string | undefined {
   if (client === undefined) return undefined
-  let shown = SHOWN_CLIENTS.get(client)
-  if (shown === undefined) {
-    shown = foreign(redactText(`${client.name} ${client.version}`.trim()), MAX_CLIENT)
-    SHOWN_CLIENTS.set(client, shown)
-  }
+  const known = SHOWN_CLIENTS.get(client)
+  if (known !== undefined) return known
+  const shown = foreign(redactText(`${client.name} ${client.version}`.trim()), MAX_CLIENT)
+  SHOWN_CLIENTS.set(client, shown)
   return shown
 }
 

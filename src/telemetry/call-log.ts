@@ -5,7 +5,6 @@ import type { Logger } from './log.ts'
 
 /** The bytes that wait to be written; further lines are dropped. */
 const MAX_WAITING = 1024 * 1024
-const LEAST_ROOM = 64 * 1024
 const FLUSH_MS = 200
 /** A problem is logged once in this time. */
 const REPORT_MS = 10_000
@@ -55,11 +54,9 @@ export class CallLog {
   readonly #output: CallLogOutput
   readonly #options: CallLogOptions
   /** The bytes of lines that wait: as strings they would be moved by each collection. */
-  #room = Buffer.alloc(0)
+  readonly #room = Buffer.allocUnsafeSlow(MAX_WAITING)
   #waiting = 0
   #waitingLines = 0
-  /** The room of the batch before. */
-  #spare = Buffer.alloc(0)
   /** The bytes that are being written: whole lines, the first of which may have begun. */
   #batch = Buffer.alloc(0)
   #batchLines = 0
@@ -76,16 +73,11 @@ export class CallLog {
   }
 
   take(line: CallLine): void {
-    if (this.#waiting + this.#batch.length > MAX_WAITING) {
+    const text = `${JSON.stringify(line)}\n`
+    // A character has three bytes at most.
+    if (this.#waiting + this.#batch.length + 3 * text.length > MAX_WAITING) {
       this.#drop(1, this.#problem ?? TOO_SLOW)
       return
-    }
-    const text = `${JSON.stringify(line)}\n`
-    const needed = this.#waiting + 3 * text.length
-    if (needed > this.#room.length) {
-      const more = Buffer.allocUnsafeSlow(Math.max(2 * needed, LEAST_ROOM))
-      this.#room.copy(more, 0, 0, this.#waiting)
-      this.#room = more
     }
     this.#waiting += this.#room.write(text, this.#waiting)
     this.#waitingLines++
@@ -137,11 +129,8 @@ export class CallLog {
 
   async #write(): Promise<void> {
     if (this.#batchLines === 0) {
-      this.#batch = this.#room.subarray(0, this.#waiting)
+      this.#batch = Buffer.from(this.#room.subarray(0, this.#waiting))
       this.#batchLines = this.#waitingLines
-      const filled = this.#room
-      this.#room = this.#spare
-      this.#spare = filled
       this.#waiting = 0
       this.#waitingLines = 0
     }

@@ -29,13 +29,8 @@ export function jsonElements(bytes: Uint8Array): Uint8Array[] | undefined {
 
 /** Joins elements to an array. */
 export function jsonArray(elements: readonly Uint8Array[]): Buffer {
-  const parts: Uint8Array[] = [OPEN]
-  for (const [index, element] of elements.entries()) {
-    if (index > 0) parts.push(COMMA)
-    parts.push(element)
-  }
-  parts.push(CLOSE)
-  return Buffer.concat(parts)
+  const rest = elements.slice(1).flatMap((element) => [COMMA, element])
+  return Buffer.concat([OPEN, ...elements.slice(0, 1), ...rest, CLOSE])
 }
 
 /** Inserts elements at the start of an array that is not empty; `start` is its first part. */
@@ -54,6 +49,7 @@ export function withElementsInFront(
 const OPEN = Buffer.from('[')
 const COMMA = Buffer.from(',')
 const CLOSE = Buffer.from(']')
+const MARK = Buffer.from('\ufeff')
 
 function endOfString(bytes: Uint8Array, from: number): number {
   let at = from + 1
@@ -71,13 +67,5 @@ function trimmed(bytes: Uint8Array, from: number, to: number): Uint8Array {
 
 /** Returns true for whitespace, and for the bytes of a byte order mark. */
 function isBlank(byte: number): boolean {
-  return (
-    byte === 0x20 ||
-    byte === 0x0a ||
-    byte === 0x0d ||
-    byte === 0x09 ||
-    byte === 0xef ||
-    byte === 0xbb ||
-    byte === 0xbf
-  )
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09 || MARK.includes(byte)
 }

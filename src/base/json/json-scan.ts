@@ -105,17 +105,13 @@ export function hashOfOmitted(bytes: Uint8Array): number {
 }
 
 /** Returns the scan after it found a valid object. */
-function scanned(
-  pieces: readonly Uint8Array[],
-  size: number,
-  comparesKeys: boolean,
-): Scan | undefined {
+function scanned(pieces: readonly Uint8Array[], size: number, keys: boolean): Scan | undefined {
   if (size < SCAN_FROM || size > SCAN_TO) return undefined
   loaded ??= load()
   if (loaded === null) return undefined
   write(pieces, size)
-  const isObject = loaded.scan(size, MAX_JSON_PIECES, MAX_JSON_DEPTH, comparesKeys) === 1
-  return isObject ? loaded : undefined
+  const found = loaded.scan(size, MAX_JSON_PIECES, MAX_JSON_DEPTH, keys)
+  return found === 1 ? loaded : undefined
 }
 
 function write(pieces: readonly Uint8Array[], size: number): void {

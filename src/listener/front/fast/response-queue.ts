@@ -120,7 +120,7 @@ export class ResponseQueue {
     // The client has ended the connection.
     if (!socket.writable) return true
     if (typeof piece === 'string') return socket.write(piece, 'latin1')
-    // A large piece is above the limit of the stream even where the kernel has taken all of it.
+    // The kernel may have taken all of a piece above the limit of the stream.
     return socket.write(piece) || socket.writableLength === 0
   }
 }
