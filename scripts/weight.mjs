@@ -10,12 +10,12 @@ const COUNTED = /\.(?:[jt]s|html|css)$/
 
 /** The parts, their directories, and the lines that they may have. */
 const PARTS = [
-  { name: 'base http mcp', directories: ['src/base', 'src/http', 'src/mcp'], budget: 8354 },
+  { name: 'base http mcp', directories: ['src/base', 'src/http', 'src/mcp'], budget: 8417 },
   { name: 'filters', directories: ['src/filters'], budget: 5798 },
   { name: 'rules', directories: ['src/rules'], budget: 12229 },
-  { name: 'telemetry agents', directories: ['src/telemetry', 'src/agents'], budget: 4549 },
+  { name: 'telemetry agents', directories: ['src/telemetry', 'src/agents'], budget: 4556 },
   { name: 'upstream', directories: ['src/upstream'], budget: 2075 },
-  { name: 'listener', directories: ['src/listener'], budget: 16563 },
+  { name: 'listener', directories: ['src/listener'], budget: 16565 },
   { name: 'admin', directories: ['src/admin'], budget: 6909 },
   { name: 'sidecar', directories: ['src/sidecar'], budget: 2543 },
   { name: 'cli', directories: ['src/cli'], budget: 3005 },
