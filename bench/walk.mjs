@@ -2,14 +2,19 @@
 // Run npm run build first; --files prints each of them. A faulted call runs through the files of a
 // plain one and through those of its fault: what one screen cannot hold is an idea with a file of
 // its own.
-import { rm, writeFile } from 'node:fs/promises'
+import { rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { Session } from 'node:inspector/promises'
 
 // The compiled modules look for the manifest where the bundle has it: two directories above.
-const MANIFEST = new URL('../build/package.json', import.meta.url)
+const MANIFEST = new URL('../build/js/package.json', import.meta.url)
+const CHECKS = new URL('../build/js/checks', import.meta.url)
+const removeBoth = () => [MANIFEST, CHECKS].forEach((path) => rmSync(path, { force: true }))
+removeBoth()
+process.once('exit', removeBoth)
 const manifest = { type: 'module', version: '0.0.0', imports: { '#checks/*': './checks/*.js' } }
-await writeFile(MANIFEST, JSON.stringify(manifest))
+writeFileSync(MANIFEST, JSON.stringify(manifest))
+symlinkSync('../checks', CHECKS)
 const { createSquall } = await import('../build/js/src/sidecar/create-squall.js')
 
 const RULES = {
@@ -68,9 +73,9 @@ async function filesOf(faults) {
 
 function filesIn(result) {
   return result
-    .filter(({ url }) => url.includes('/build/js/') && !url.includes('/cli/library/'))
+    .filter(({ url }) => url.includes('/build/js/src/') && !url.includes('/create-squall.js'))
     .map(({ url, functions }) => ({
-      file: url.split('/build/js/')[1],
+      file: url.split('/build/js/src/')[1],
       ran: functions.filter(({ ranges }) => ranges[0].count > 0).map((each) => each.functionName),
     }))
     .filter(({ ran }) => ran.length > 0)
@@ -93,4 +98,3 @@ for (const [name, faults] of Object.entries(RULES)) {
   for (const { file, ran } of files) process.stdout.write(`  ${file}: ${ran.join(' ')}\n`)
 }
 app.close()
-await rm(MANIFEST)

@@ -64,7 +64,8 @@ output += row(
 )
 process.stdout.write(output)
 if (process.argv.includes('--walk')) {
-  spawnSync(process.execPath, [`${ROOT}bench/walk.mjs`], { stdio: 'inherit' })
+  const walk = spawnSync(process.execPath, [`${ROOT}bench/walk.mjs`], { stdio: 'inherit' })
+  if (walk.status !== 0) process.exitCode = 1
 }
 if (above > 0) process.stdout.write('Remove as many lines as you add, in the same part.\n')
-process.exitCode = above > 0 ? 1 : 0
+if (above > 0) process.exitCode = 1
