@@ -10,9 +10,9 @@ const COUNTED = /\.(?:[jt]s|html|css)$/
 
 /** The parts, their directories, and the lines that they may have. */
 const PARTS = [
-  { name: 'base http mcp', directories: ['src/base', 'src/http', 'src/mcp'], budget: 8417 },
+  { name: 'base http mcp', directories: ['src/base', 'src/http', 'src/mcp'], budget: 8431 },
   { name: 'filters', directories: ['src/filters'], budget: 5798 },
-  { name: 'rules', directories: ['src/rules'], budget: 12229 },
+  { name: 'rules', directories: ['src/rules'], budget: 12230 },
   { name: 'telemetry agents', directories: ['src/telemetry', 'src/agents'], budget: 4556 },
   { name: 'upstream', directories: ['src/upstream'], budget: 2075 },
   { name: 'listener', directories: ['src/listener'], budget: 16565 },
@@ -20,7 +20,7 @@ const PARTS = [
   { name: 'sidecar', directories: ['src/sidecar'], budget: 2543 },
   { name: 'cli', directories: ['src/cli'], budget: 3005 },
   { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 14506 },
-  { name: 'experiments', directories: ['packages/experiments/src'], budget: 28767 },
+  { name: 'experiments', directories: ['packages/experiments/src'], budget: 28768 },
   { name: 'tools', directories: ['packages/tools/src'], budget: 2184 },
 ]
 

@@ -1,3 +1,4 @@
+export { endingAfter } from './deadline.ts'
 export { sha256Of, shortDigest } from './digest.ts'
 export { matchesGlob, MAX_GLOB } from './glob.ts'
 export { instantText, readInstant } from './instant.ts'

@@ -64,6 +64,11 @@ it.each([
     ['rules/select/restraint.ts'],
   ],
   [
+    'signals that abort after a time or with another one (base/deadline.ts)',
+    /AbortSignal\.any\(\[[^\]]*AbortSignal\.timeout/,
+    ['base/deadline.ts'],
+  ],
+  [
     'watching of files (base/watch/directory-watches.ts)',
     /import\('chokidar'\)|\bwatch(?:File)?\b.* from '(?:node:fs(?:\/promises)?|chokidar)'/,
     ['base/watch/directory-watches.ts'],

@@ -1,3 +1,4 @@
+import { endingAfter } from '../../base/deadline.ts'
 import type { AnchorJob } from './anchor-text.ts'
 import { deepFreeze } from '../../base/values.ts'
 import type { FoundRules } from './rules-file.ts'
@@ -36,11 +37,11 @@ export async function parseWherever(
   if (script === undefined || found.kind === 'absent' || sizeOf(found) <= MAX_BETWEEN_CALLS) {
     return parseFound(found)
   }
-  const late = AbortSignal.timeout(TIME_LIMIT)
-  const either = AbortSignal.any([signal, late])
-  const version = await inThread<RulesVersion>(script, found, either).catch((error: unknown) =>
-    rejectedFor(found, whyNot(error)),
-  )
+  const version = await inThread<RulesVersion>(
+    script,
+    found,
+    endingAfter(TIME_LIMIT, signal),
+  ).catch((error: unknown) => rejectedFor(found, whyNot(error)))
   if (version !== undefined) return deepFreeze(version)
   return signal.aborted ? undefined : rejectedFor(found, `not done after ${TIME_LIMIT} ms`)
 }

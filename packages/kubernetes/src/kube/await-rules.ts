@@ -1,4 +1,4 @@
-import { fieldsOf, listOf, shortDigest } from '#base'
+import { fieldsOf, listOf, shortDigest, endingAfter } from '#base'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AwaitedPod } from './apply-rules.ts'
 import { inParallel } from './in-parallel.ts'
@@ -129,7 +129,7 @@ export async function awaitPods(
 /** Returns a signal that is aborted at a time, too, by `performance.now()`. */
 export function endingAt(until: number, signal: AbortSignal): AbortSignal {
   const leftMs = Math.max(0, Math.ceil(until - performance.now()))
-  return AbortSignal.any([signal, AbortSignal.timeout(leftMs)])
+  return endingAfter(leftMs, signal)
 }
 
 /** Skips silent pods whose nodes are not ready: their sidecars cannot respond. */

@@ -1,3 +1,4 @@
+import { endingAfter } from '#base'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AdminError } from '#admin-api'
 import {
@@ -56,7 +57,7 @@ export function podKilling(client: KubeClient, kills: Kills, look: Look): Killin
         throw rejectionError('NOT_ENOUGH_PODS', error.message, 'check the access to the cluster')
       })
       const dead = Array.from({ length: count }, (_, i) => pods[(stage * count + i) % pods.length]!)
-      const until = AbortSignal.any([signal, AbortSignal.timeout(withinMs)])
+      const until = endingAfter(withinMs, signal)
       for (const { pod } of dead) await removePod(client, pod, kills, until)
       const gone = new Set(dead.map(({ pod }) => podId(pod)))
       return {
