@@ -63,7 +63,7 @@ export const FAMILIES: Readonly<Record<string, Family>> = {
   },
 }
 
-/** The part of the source that has a command. Packages are not in the image of the sidecar. */
+/** The part of the source that has a command. */
 export type Home = 'sidecar' | 'kubernetes' | 'experiments' | 'tools'
 
 /**
