@@ -14,6 +14,7 @@ const LIMIT = 120_000
 const PARTS = [
   'bin',
   'src',
+  'packages',
   'scripts',
   'package.json',
   'package-lock.json',
