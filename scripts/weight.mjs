@@ -20,7 +20,7 @@ const PARTS = [
   { name: 'sidecar', directories: ['src/sidecar'], budget: 2543 },
   { name: 'cli', directories: ['src/cli'], budget: 3005 },
   { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 14506 },
-  { name: 'experiments', directories: ['packages/experiments/src'], budget: 28768 },
+  { name: 'experiments', directories: ['packages/experiments/src'], budget: 28779 },
   { name: 'tools', directories: ['packages/tools/src'], budget: 2184 },
 ]
 

@@ -74,7 +74,11 @@ const RUN_FLAGS = {
   ...POLICY,
   ...group(JOB, {
     inCluster: toggle('run the plan as a Job in the namespace of its pods'),
-    image: one('image', 'image of Squall for the Job (default: that of the sidecars)', asImage),
+    image: one(
+      'image',
+      'image of Squall for the Job (default: that of the sidecars, without -sidecar behind its tag)',
+      asImage,
+    ),
     serviceAccount: one(
       'name',
       'service account of the Job, which experiments.namespaces of the chart creates',

@@ -35,7 +35,8 @@ test('a Job runs the plan with its files, and the reports are written here', asy
   const { code, stdout, stderr } = await startProgram(inCluster(stage, plan)).finished()
   expect(stdout, stderr).toContain('Verdict: passed')
   expect(code).toBe(0)
-  expect(stderr).toMatch(/runs as job squall-experiment-[0-9a-f]{8} in shop/)
+  // The pods have squall:0.0.0-sidecar, which knows no experiment.
+  expect(stderr).toMatch(/runs as job squall-experiment-[0-9a-f]{8} in shop, with squall:0\.0\.0$/m)
   expect(stderr).toMatch(/stage 1 of 1: 20%, 1\.5 s\n[^]*rolled back\n/)
   const listed = await startProgram(
     ['experiment', 'list', '--json', '--experiments', at('experiments')],

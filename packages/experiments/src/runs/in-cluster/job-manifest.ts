@@ -41,8 +41,14 @@ const SECURITY = {
   seccompProfile: { type: 'RuntimeDefault' },
 }
 
-/** Returns the image of a sidecar, and what it takes to run it; undefined without a sidecar. */
-export function sidecarImage(pod: Fields): SidecarImage | undefined {
+/** The end of the tag of an image that has what pods need, and no experiments. */
+const PODS_ALONE = /-sidecar$/
+
+/**
+ * Returns the full image beside that of a sidecar, and what it takes to run it; undefined without a
+ * sidecar.
+ */
+export function fullImage(pod: Fields): SidecarImage | undefined {
   const spec = fieldsOf(pod['spec'])
   const containers = [...listOf(spec['initContainers']), ...listOf(spec['containers'])]
   const found = containers.find(({ name }) => name === SIDECAR)
@@ -51,7 +57,8 @@ export function sidecarImage(pod: Fields): SidecarImage | undefined {
   const { imagePullPolicy, securityContext = SECURITY } = found
   const env = listOf(found['env']).filter(({ name }) => name === READ_TOKEN)
   const more = { ...(imagePullPolicy !== undefined && { imagePullPolicy }), securityContext, env }
-  return { image, more, pullSecrets: listOf(spec['imagePullSecrets']) }
+  const full = image.replace(PODS_ALONE, '')
+  return { image: full, more, pullSecrets: listOf(spec['imagePullSecrets']) }
 }
 
 /** Returns an image by its name alone. */

@@ -22,7 +22,7 @@ import {
   namedImage,
   planConfigMap,
   RUNNER,
-  sidecarImage,
+  fullImage,
   type SidecarImage,
 } from './job-manifest.ts'
 import { followLog, lastOutcome, NewLines, type Outcome, outcomeOf, readLog } from './job-log.ts'
@@ -31,7 +31,7 @@ import { planFiles, PlanFilesError } from './plan-files.ts'
 /** The options of a run as a Job. */
 export interface InCluster {
   readonly serviceAccount: string
-  /** Undefined for the image of the sidecars. */
+  /** Undefined for the full image beside that of the sidecars. */
   readonly image: string | undefined
   /** Further arguments of `squall experiment run`. */
   readonly args: readonly string[]
@@ -106,7 +106,7 @@ async function imageFor(
 ): Promise<SidecarImage> {
   const selector = selectorText(await podLabels(client, spec))
   const pods = await client.list({ kind: PODS, namespace: spec.namespace }, selector)
-  const found = pods.map(sidecarImage).find((each) => each !== undefined)
+  const found = pods.map(fullImage).find((each) => each !== undefined)
   if (image !== undefined) return namedImage(image, found)
   if (found !== undefined) return found
   throw invalidOption(
