@@ -234,8 +234,11 @@ describe.skipIf(missing !== undefined)('an API server that is killed', () => {
     let before: object
 
     beforeAll(async () => {
-      const { code, stdout } = await during(0, () => {}, ['apply', '-f', '-'], 'rules: []\n')
-      expect(code, stdout).toBe(0)
+      // The tests before may leave the pods stopped, which every experiment respects.
+      for (const [args, input] of [[['resume']], [['apply', '-f', '-'], 'rules: []\n']] as const) {
+        const { code, stdout } = await during(0, () => {}, args, input)
+        expect(code, stdout).toBe(0)
+      }
       before = await configMap()
     })
 
