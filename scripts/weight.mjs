@@ -16,11 +16,11 @@ const PARTS = [
   { name: 'telemetry agents', directories: ['src/telemetry', 'src/agents'], budget: 4556 },
   { name: 'upstream', directories: ['src/upstream'], budget: 2075 },
   { name: 'listener', directories: ['src/listener'], budget: 16565 },
-  { name: 'admin', directories: ['src/admin'], budget: 6909 },
+  { name: 'admin', directories: ['src/admin'], budget: 6908 },
   { name: 'sidecar', directories: ['src/sidecar'], budget: 2543 },
-  { name: 'cli', directories: ['src/cli'], budget: 3005 },
-  { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 14506 },
-  { name: 'experiments', directories: ['packages/experiments/src'], budget: 28779 },
+  { name: 'cli', directories: ['src/cli'], budget: 3015 },
+  { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 14505 },
+  { name: 'experiments', directories: ['packages/experiments/src'], budget: 28781 },
   { name: 'tools', directories: ['packages/tools/src'], budget: 2184 },
 ]
 

@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import { asStarted } from '../base/started-as.ts'
 import { oneLine } from '../base/text/foreign-text.ts'
 import { UsageError } from '../base/flags/usage-error.ts'
@@ -30,12 +31,21 @@ const ALONE: Readonly<Record<string, () => Promise<Command>>> = {
     (await import('../../packages/kubernetes/src/commands/attached.ts')).ATTACHED,
 }
 
+/** The error of Node for a file that is not there, with the file that asked for it. */
+interface NotFound extends NodeJS.ErrnoException {
+  readonly requireStack?: readonly string[]
+}
+
+const THIS_FILE = fileURLToPath(import.meta.url)
+
 /** Returns the commands of a part of the program; none where its files are not installed. */
 async function commandsOf(home: Home): Promise<readonly Command[]> {
   try {
     return await LOAD[home]()
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'MODULE_NOT_FOUND') throw error
+    const { code, requireStack = [] } = error as NotFound
+    // A package that lacks something itself is broken, and not left out.
+    if (code !== 'MODULE_NOT_FOUND' || requireStack[0] !== THIS_FILE) throw error
     return []
   }
 }

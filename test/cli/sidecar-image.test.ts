@@ -48,6 +48,24 @@ describe('the program in the image of the sidecar', () => {
     },
   )
 
+  it('says what is missing where a package that is there cannot be loaded', async () => {
+    const home = join(directory, 'elsewhere')
+    const cli = join(home, 'dist/cli')
+    const chunks = JSON.parse(await readFile(join(ROOT, 'build/js/chunks.json'), 'utf8')) as object
+    const [tools] = Object.entries(chunks).find(([, modules]: [string, string[]]) =>
+      modules.some((name) => name.endsWith('packages/tools/src/commands/index.js')),
+    )!
+    for (const file of [...Object.keys(chunks), 'package.json']) {
+      await cp(join(ROOT, 'dist', file), join(home, 'dist', file))
+    }
+    await cp(join(ROOT, 'package.json'), join(home, 'package.json'))
+    await writeFile(join(home, 'dist', tools), "require('./lost.js')\n")
+    const args = [join(cli, 'main.js'), 'top']
+    const { code, stderr } = await startProgram(args, {}, { program: process.execPath }).finished()
+    expect(stderr).toMatch(/^squall: Cannot find module '\.\/lost\.js'/)
+    expect(code).toBe(1)
+  })
+
   it('runs with rules, and has the live page', async () => {
     const main = join(directory, 'dist/cli/main.js')
     const rules = join(directory, 'rules.yaml')
