@@ -1,6 +1,7 @@
 #!/bin/sh
 # release-image.sh [--dry-run] IMAGE builds both images for all platforms, pushes them as IMAGE:VERSION and
-# IMAGE:VERSION-sidecar with their provenance and lists of what is in them, and signs them. --dry-run prints the commands instead.
+# IMAGE:VERSION-sidecar with their provenance and lists of what is in them, and signs them. --dry-run
+# prints the commands instead.
 #
 # The base is pinned by its digest, and the packages of the system by their versions: both are found out before
 # the build and recorded in RECORD (build/release/image.env), from which the same image is built again.

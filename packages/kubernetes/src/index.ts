@@ -28,10 +28,11 @@ export {
   readsKey,
   textBefore,
 } from './kube/config-map-rules.ts'
+export { connectKube } from './kube/connect.ts'
 export { inParallel } from './kube/in-parallel.ts'
 export type { InjectedPod, RulesConfigMap } from './kube/injected-pod.ts'
 export type { KubeClient, KubeRequest } from './kube/kube-client.ts'
-export { asKubeError, isKubeError, jsonOf, KubeError } from './kube/kube-error.ts'
+export { asKubeError, isHopeless, isKubeError, jsonOf, KubeError } from './kube/kube-error.ts'
 export { findArmedProduction } from './kube/production-namespaces.ts'
 export {
   CONFIG_MAPS,
@@ -51,5 +52,3 @@ export {
 export { sidecarOverview, type SidecarReport } from './kube/sidecar-overview.ts'
 export { podId, type WatchedPod, WatchedPods } from './kube/watched-pods.ts'
 export { endOf } from './webhook/managed-secret.ts'
-export { connectKube } from './kube/connect.ts'
-export { isHopeless } from './kube/kube-error.ts'

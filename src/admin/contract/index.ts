@@ -30,6 +30,5 @@ export {
 export { type AdminEndpoint, endpointText } from './endpoint.ts'
 export { openEvents } from './event-client.ts'
 export { type Guard, originGuard, type ReadAccess, readGuard } from '../guards.ts'
-export { createAdmin } from '../server.ts'
+export { createAdmin, endServer } from '../server.ts'
 export { parseVerdictFilter } from '../show-tasks.ts'
-export { endServer } from '../server.ts'
