@@ -165,22 +165,25 @@ export function nextLoop(): Promise<void> {
 
 /** The time for responses in one iteration of the event loop, in milliseconds. */
 const SHARE = 8
-/** Shorter times, which are nearly all, are not counted. */
+/** Shorter times are added up over iterations: a reset for each would cost more than they do. */
 const MOMENT = 0.05
 
 let spent = 0
+let isResetScheduled = false
 
 function resetShare(): void {
   spent = 0
+  isResetScheduled = false
 }
 
 /**
  * Counts synchronous time of a response; returns true when the share of this iteration is used up.
  */
 export function spendShare(time: number): boolean {
-  if (time >= MOMENT) {
-    if (spent === 0) setImmediate(resetShare)
-    spent += time
+  spent += time
+  if (spent >= MOMENT && !isResetScheduled) {
+    isResetScheduled = true
+    setImmediate(resetShare)
   }
   return isShareUsed()
 }

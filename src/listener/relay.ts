@@ -123,7 +123,7 @@ export class Relay implements ResponseSink, ExchangeListener {
       }
     }
     if (this.#observer?.behind === true) return this.#waitInCrowd(more)
-    return started ? this.#paced(more) : more
+    return started || run.full ? this.#paced(more) : more
   }
 
   end(trailers: HeaderLines): void {
@@ -228,7 +228,7 @@ export class Relay implements ResponseSink, ExchangeListener {
   }
 
   #account(): void {
-    this.tickEnded()
+    if (this.#since >= 0) spendShare(this.#stop())
     if (this.#requestSent) this.#end.spent(this.#spent)
   }
 

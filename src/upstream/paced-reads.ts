@@ -1,9 +1,6 @@
 import type { Socket } from 'node:net'
 import { deferRead, spendShare } from '../base/event-loop.ts'
 
-/** Parsing fewer bytes takes no time worth counting. */
-const SMALL = 4 * 1024
-
 /**
  * Passes the bytes of a connection to undici no faster than responses have time in one iteration of
  * the event loop.
@@ -12,7 +9,7 @@ export function paceReads(socket: Socket): void {
   const waiting: (Buffer | null)[] = []
   const push = socket.push.bind(socket)
   const pass = (chunk: Buffer | null): boolean => {
-    if (chunk === null || chunk.length <= SMALL) return push(chunk)
+    if (chunk === null) return push(chunk)
     const begun = performance.now()
     const more = push(chunk)
     // undici parses in the next tick.
