@@ -8,7 +8,8 @@ export const FAULT = 2
 
 // The names after `renameSquallHeaders` and `MarkerRenamer`, so that no marker of this Squall fits.
 const HEADER = 'x-upstream-squall-fault'
-const COMMENT = /^: x-squall_fault (.+)$/gm
+const BEGIN = ': x-squall_fault '
+const COMMENT = new RegExp(`^${BEGIN}(.+)$`, 'gm')
 /** Runs of comments beyond this size are not from Squall. */
 const MAX_COMMENTS = 16 * 1024
 /** An error response behind these faults alone is from the server itself. */
@@ -23,6 +24,8 @@ export function markInHeaders(lines: HeaderLines): ForeignMark {
 export function markInComments(raw: Uint8Array): ForeignMark {
   if (raw.length > MAX_COMMENTS) return 0
   const text = asBuffer(raw).toString('latin1')
+  // Comments that keep a connection open are frequent.
+  if (!text.includes(BEGIN)) return 0
   return markOf(Array.from(text.matchAll(COMMENT), ([, marker]) => marker!))
 }
 
