@@ -1,3 +1,4 @@
+import { isShareUsed, spendShare } from '../../base/event-loop.ts'
 import { Chain, type Link } from '../../base/linked-list.ts'
 import type { ClientResponse, ExchangeListener } from '../exchange.ts'
 import type { MemoryBudget, Stalled } from '../memory-budget.ts'
@@ -75,6 +76,23 @@ export class ClientConnection extends Chain<OpenExchange> {
   override remove(link: OpenExchange): void {
     super.remove(link)
     this.input?.resume()
+  }
+
+  /**
+   * Ends the open exchanges of a client that has left, and calls `done`: later when the share of
+   * this iteration is used up, as many clients may leave at once.
+   */
+  closed(done: () => void): void {
+    while (this.oldest !== undefined) {
+      if (isShareUsed()) {
+        setImmediate(() => this.closed(done))
+        return
+      }
+      const begun = performance.now()
+      this.oldest.closed()
+      spendShare(performance.now() - begun)
+    }
+    done()
   }
 }
 

@@ -171,10 +171,9 @@ export class HttpFront {
     socket.once('close', () => {
       this.#connections.delete(socket)
       this.#telemetry.gauge('client_connections', -1)
-      for (let link = exchanges.oldest; link !== undefined; link = exchanges.oldest) {
-        link.closed()
-      }
-      if (this.#connections.size === 0) this.#onEmpty?.()
+      exchanges.closed(() => {
+        if (this.#connections.size === 0) this.#onEmpty?.()
+      })
     })
     if (this.#fast === undefined || exchanges.surplus || this.#draining)
       this.#parse(socket, exchanges)
