@@ -1,14 +1,13 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { _, Ajv } from 'ajv'
 import standalone from 'ajv/dist/standalone/index.js'
-import { sharedSchema, withoutSizes } from './shared-schema.mjs'
+import { sharedSchema } from './shared-schema.mjs'
 
 /** Errors with the value and the node that they are about, for messages. */
 const DESCRIBED = { allErrors: true, verbose: true, strict: true, allowUnionTypes: true }
 
 /** The checks of schemas. */
 const CHECKS = [
-  'admin',
   'baseline',
   'calls',
   'change',
@@ -68,9 +67,6 @@ export async function compileSchemas(own) {
   await write('history', sharedSchema(HISTORY_SCHEMA), { strict: false })
   await write('experiment', sharedSchema(STORED_SCHEMA), { strict: false })
   await write('change', sharedSchema(SCHEMAS.change), { strict: false })
-  // Clients cut what is too long.
-  const responses = withoutSizes({ type: 'object', properties: SCHEMAS })
-  await write('admin', sharedSchema(responses), { strict: false })
 }
 
 function formatsOf(formats) {

@@ -1,7 +1,6 @@
 // Prepares a schema for compiling: nothing for people, and one definition for all nodes that are
 // alike.
 
-const SIZES = new Set(['maxLength', 'maxItems', 'maxProperties'])
 const FOR_PEOPLE = new Set(['$schema', 'title', 'description', 'examples', 'default'])
 /** Checking a shorter node in place costs less code than a call. */
 const MIN_SHARED = 40
@@ -28,11 +27,6 @@ export function sharedSchema(schema) {
   }
   const named = entries(definitions, (node) => members(node, share))
   return { ...members(root, share), definitions: { ...named, ...shared } }
-}
-
-/** Returns the schema that accepts values of any size as well. */
-export function withoutSizes(schema) {
-  return without(SIZES, schema)
 }
 
 function without(keywords, node) {

@@ -3,7 +3,7 @@ import type { RequestListener } from 'node:http'
 import type { TSchema } from 'typebox'
 import { expect, it } from 'vitest'
 import { API, type Endpoint, OTHER_PATHS, type Tasks } from '../../src/admin/contract/api.ts'
-import { askAdmin } from '../../src/admin/contract/api-client.ts'
+import { askAdmin, checkResponse } from '../../src/admin/contract/api-client.ts'
 import { SCHEMAS } from '../../src/admin/contract/api-schemas.ts'
 import { TemporaryFaults } from '../../src/rules/watch/temporary-faults.ts'
 import type { EndedCall } from '../../src/telemetry/call-line.ts'
@@ -129,6 +129,50 @@ it('describes each real response, with every field of it', async () => {
     expectFit(request, body)
     expectFit(response, await (await api.post(path, JSON.stringify(body))).json())
   }
+})
+
+/** Copies of a JSON value, each with one value in it that is another or missing. */
+function* damaged(value: unknown): Generator {
+  yield* [null, -1, 1.5, 'x', true, [], {}]
+  if (typeof value !== 'object' || value === null) return
+  for (const key of Object.keys(value)) {
+    const copyWith = (inner: unknown[]): unknown =>
+      Array.isArray(value)
+        ? value.toSpliced(Number(key), 1, ...inner)
+        : Object.fromEntries(
+            Object.entries(value).flatMap((entry) =>
+              entry[0] === key ? inner.map((each) => [key, each]) : [entry],
+            ),
+          )
+    yield copyWith([])
+    for (const inner of damaged(value[key as keyof object])) yield copyWith([inner])
+  }
+}
+
+/** The schema without the bounds at which a client cuts. */
+function unbounded(node: unknown): unknown {
+  if (typeof node !== 'object' || node === null) return node
+  if (Array.isArray(node)) return node.map(unbounded)
+  const kept = Object.entries(node).filter(([key]) => !/^max(Length|Items|Properties)$/.test(key))
+  return Object.fromEntries(kept.map(([key, each]) => [key, unbounded(each)]))
+}
+
+it('a client accepts a damaged response exactly where its schema does', async () => {
+  const api = await busy()
+  let [accepted, rejected] = [0, 0]
+  for (const endpoint of JSON_ENDPOINTS) {
+    if (endpoint.method !== 'GET' || endpoint.stream !== undefined) continue
+    const check = new Ajv({ allowUnionTypes: true }).compile(unbounded(endpoint.response) as object)
+    for (const value of damaged(await api.get(endpoint.path))) {
+      const isAccepted = check(value)
+      const read = (): unknown => checkResponse(endpoint, value)
+      if (isAccepted) expect(read).not.toThrow()
+      else expect(read).toThrow(/ is missing|what a sidecar sends/)
+      if (isAccepted) accepted++
+      else rejected++
+    }
+  }
+  expect([accepted > 200, rejected > 500]).toEqual([true, true])
 })
 
 it('describes each call of a tap, with every field of it', async () => {

@@ -1,7 +1,5 @@
-import type { TSchema } from 'typebox'
-import { makeCheck } from '#checks/admin'
 import { readUpTo } from '../../base/read-bounded.ts'
-import { readShape } from './read-shape.ts'
+import { readShape, ShapeError } from './read-shape.ts'
 import { plain } from '../../base/text/foreign-text.ts'
 import { CLIENT_HEADER } from '../../http/trusted-host.ts'
 import type { Endpoint, Problem, ResponseOf } from './api.ts'
@@ -47,12 +45,6 @@ const MAX_FAILURE_BYTES = 16 * 1024
 /** A busy sidecar may take seconds to respond, and a packet may be lost. */
 export const PATIENCE_MS = 10_000
 const NO_READ = 'needs the read token: --admin-read-token-file or SQUALL_ADMIN_READ_TOKEN'
-
-/** Checks an object that has one response under the name of its schema. */
-const fits = makeCheck(() => ({}))
-const SCHEMA_NAMES: ReadonlyMap<TSchema, string> = new Map(
-  Object.entries(SCHEMAS).map(([name, schema]) => [schema, name]),
-)
 
 const WORDS: ReadonlyMap<string, string> = new Map([
   ['ECONNREFUSED', 'connection refused'],
@@ -134,8 +126,8 @@ async function askOnce<E extends Endpoint>(
 }
 
 /**
- * Reads the JSON that an endpoint sent, which may come from anybody: ajv checks it, `readShape`
- * cuts and cleans it. Throws an `AdminError`.
+ * Reads the JSON that an endpoint sent, which may come from anybody: `readShape` checks, cuts and
+ * cleans it. Throws an `AdminError`.
  */
 export function readResponse<E extends Endpoint>(
   endpoint: E,
@@ -157,21 +149,13 @@ export function checkResponse<E extends Endpoint>(
   clean = plain,
 ): ResponseOf<E> {
   if (response === undefined) throw new TypeError(`${path} sends no JSON`)
-  const problem = shapeProblem(response, value)
-  if (problem === undefined) return readShape(response, value, clean) as ResponseOf<E>
-  throw new AdminError(`${path} is not understood: ${problem}; is it another version of Squall?`)
-}
-
-/** Names the first key that is missing or has another type. */
-function shapeProblem(schema: TSchema, value: unknown): string | undefined {
-  if (fits({ [SCHEMA_NAMES.get(schema)!]: value })) return undefined
-  const { instancePath, params } = fits.errors![0]!
-  const [, , ...keys] = instancePath.split('/')
-  const missing = params['missingProperty'] as string | undefined
-  if (missing !== undefined) keys.push(missing)
-  const at = keys.map((key) => (/^\d+$/.test(key) ? '[]' : `.${key}`)).join('')
-  if (missing !== undefined) return `${at.slice(1)} is missing`
-  return `${at === '' ? 'the response' : at.replace(/^\./, '')} is not what a sidecar sends`
+  try {
+    return readShape(response, value, clean) as ResponseOf<E>
+  } catch (error) {
+    if (!(error instanceof ShapeError)) throw error
+    const { message } = error
+    throw new AdminError(`${path} is not understood: ${message}; is it another version of Squall?`)
+  }
 }
 
 /** Describes a response that is no success: its status, and its `error` without `hidden`. */
@@ -183,9 +167,7 @@ export async function failureOf(
     const text = await boundedText(body, MAX_FAILURE_BYTES)
     // A sidecar never sends a token back; another server may.
     const shown = hidden === '' ? text : text.replaceAll(hidden, '…')
-    const value: unknown = JSON.parse(shown)
-    const isFailure = shapeProblem(SCHEMAS.failure, value) === undefined
-    const error = isFailure ? readShape(SCHEMAS.failure, value, plain).error : ''
+    const { error } = readShape(SCHEMAS.failure, JSON.parse(shown), plain)
     return error === '' ? `responded ${status}` : `responded ${status}: ${error}`
   } catch {
     return `responded ${status}`
