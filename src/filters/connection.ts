@@ -1,3 +1,4 @@
+import type { RandomSource } from '../base/seeded-random.ts'
 import { durationText, sizeText } from '../base/units.ts'
 import { duration, section, size } from './lib/config-schema.ts'
 import { defineFault, type ParameterProblem } from './fault.ts'
@@ -6,7 +7,7 @@ import * as Type from 'typebox'
 
 const only = (description: string) => Type.Optional(Type.Boolean({ description, examples: [true] }))
 
-/** A failure of TCP connections to a dependency. The outbound listeners carry it out. */
+/** A failure of TCP connections to a dependency. */
 export const connectionFault = defineFault({
   name: 'connection',
   summary: 'breaks or slows TCP connections to a dependency',
@@ -90,4 +91,62 @@ export function connectionEffect(config: ConnectionConfig): string {
   if (bandwidth !== undefined) return `bandwidth ${sizeText(bandwidth)}`
   if (cut !== undefined) return `cut after ${sizeText(cut)}`
   return config.refuse ? 'refuse' : config.blackhole ? 'blackhole' : 'reset'
+}
+
+/** The faults of a connection at one moment. */
+export interface Effects {
+  readonly ends: 'refused' | 'reset' | undefined
+  readonly blackhole: boolean
+  /** Milliseconds. */
+  readonly latency: number
+  readonly jitter: number
+  /** The share of the jitter that the next bytes get. */
+  readonly luck: RandomSource
+  /** Bytes per second. */
+  readonly bandwidth: number
+  /** The bytes of the dependency after which the connection is reset. */
+  readonly cut: number
+}
+
+export const NO_EFFECTS: Effects = {
+  ends: undefined,
+  blackhole: false,
+  latency: 0,
+  jitter: 0,
+  luck: () => 0,
+  bandwidth: Infinity,
+  cut: Infinity,
+}
+
+/** Adds the fault of one more rule; `random` has the numbers of that rule for the connection. */
+export function withEffects(
+  before: Effects,
+  config: ConnectionConfig,
+  random: RandomSource,
+): Effects {
+  return {
+    ends: before.ends ?? (config.refuse ? 'refused' : config.reset ? 'reset' : undefined),
+    blackhole: before.blackhole || config.blackhole === true,
+    latency: before.latency + (config.latency ?? 0),
+    jitter: before.jitter + (config.jitter ?? 0),
+    luck: config.jitter === undefined ? before.luck : random,
+    bandwidth: Math.min(before.bandwidth, config.bandwidth ?? Infinity),
+    cut: Math.min(before.cut, config.cut ?? Infinity),
+  }
+}
+
+/** Returns true when both have the same faults. */
+export function sameEffects(one: Effects, other: Effects): boolean {
+  return Object.keys(one).every((key) => one[key as keyof Effects] === other[key as keyof Effects])
+}
+
+/** Calls may fail by a latency from this on. */
+const LONG = 1_000
+/** Calls may fail by a bandwidth below this, in bytes per second. */
+const NARROW = 1_024
+
+/** Returns true for a fault that makes calls of a sound server fail. */
+export function mayFailCalls({ latency, jitter = 0, bandwidth }: ConnectionConfig): boolean {
+  if (bandwidth !== undefined) return bandwidth < NARROW
+  return latency === undefined || latency + jitter >= LONG
 }

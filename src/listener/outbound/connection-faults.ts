@@ -1,4 +1,12 @@
-import { type ConnectionConfig, connectionEffect } from '../../filters/connection.ts'
+import {
+  type ConnectionConfig,
+  connectionEffect,
+  type Effects,
+  mayFailCalls,
+  NO_EFFECTS,
+  withEffects,
+} from '../../filters/connection.ts'
+import type { RandomSource } from '../../base/seeded-random.ts'
 import type { Destination } from '../../rules/match/call-facts.ts'
 import type { CompiledRule } from '../../rules/match/compiled-rule.ts'
 import {
@@ -14,38 +22,11 @@ import type { ActiveRules } from '../../rules/watch/active-rules.ts'
 import type { ConnectionOrigin, ConnectionOutcome } from '../../telemetry/outbound-counts.ts'
 import type { FaultListener } from '../faults/exchange-context.ts'
 
-/** The faults of a connection at one moment. */
-export interface Effects {
-  readonly ends: 'refused' | 'reset' | undefined
-  readonly blackhole: boolean
-  /** Milliseconds. */
-  readonly latency: number
-  readonly jitter: number
-  /** Bytes per second. */
-  readonly bandwidth: number
-  /** The bytes of the dependency after which the connection is reset. */
-  readonly cut: number
-}
-
-export const NO_EFFECTS: Effects = {
-  ends: undefined,
-  blackhole: false,
-  latency: 0,
-  jitter: 0,
-  bandwidth: Infinity,
-  cut: Infinity,
-}
-
 /** Receives the end of each connection. */
 type ConnectionEnded = (outcome: ConnectionOutcome, origin: ConnectionOrigin) => void
 
 /** Errors of calls follow a fault of a connection by at most this, in milliseconds. */
 const AFTERMATH = 5_000
-/** Calls may fail by a latency from this on. */
-const LONG = 1_000
-/** Calls may fail by a bandwidth below this, in bytes per second. */
-const NARROW = 1_024
-
 /** Selects the faults of outgoing connections by the active rules. */
 export class ConnectionFaults {
   readonly #rules: ActiveRules
@@ -127,6 +108,7 @@ export class FaultsOfConnection {
   readonly #faults: ConnectionFaults
   /** Undefined for a rule that leaves the connection alone. */
   readonly #matches = new Map<RuleState, MatchedRule | undefined>()
+  readonly #random = new Map<MatchedRule, RandomSource>()
   readonly #acting = new Set<MatchedRule>()
 
   constructor(faults: ConnectionFaults) {
@@ -145,7 +127,7 @@ export class FaultsOfConnection {
         acting.add(match)
         this.#acting.add(match)
         if (configOf(rule).cut === undefined) this.#faults.acts(match, destination)
-        effects = withEffects(effects, configOf(rule))
+        effects = withEffects(effects, configOf(rule), this.#randomOf(match))
       }
       if (rule.stop && !rule.dryRun) break
     }
@@ -168,7 +150,15 @@ export class FaultsOfConnection {
   close(): void {
     for (const match of this.#matches.values()) match?.finish()
     this.#matches.clear()
+    this.#random.clear()
     this.#acting.clear()
+  }
+
+  #randomOf(match: MatchedRule): RandomSource {
+    const at = match.rule.uses.findIndex(({ fault }) => fault === 'connection')
+    const random = this.#random.get(match) ?? match.random(at)
+    this.#random.set(match, random)
+    return random
   }
 
   #matchOf(rule: CompiledRule, destination: Destination): MatchedRule | undefined {
@@ -185,34 +175,4 @@ export class FaultsOfConnection {
 function configOf({ uses }: CompiledRule): ConnectionConfig {
   const use = uses.find(({ fault }) => fault === 'connection')
   return use?.fault === 'connection' ? use.config : {}
-}
-
-/** Returns true for a fault that makes calls of a sound server fail. */
-function mayFailCalls({ latency, jitter = 0, bandwidth }: ConnectionConfig): boolean {
-  if (bandwidth !== undefined) return bandwidth < NARROW
-  return latency === undefined || latency + jitter >= LONG
-}
-
-function withEffects(before: Effects, config: ConnectionConfig): Effects {
-  return {
-    ends: before.ends ?? (config.refuse ? 'refused' : config.reset ? 'reset' : undefined),
-    blackhole: before.blackhole || config.blackhole === true,
-    latency: before.latency + (config.latency ?? 0),
-    jitter: before.jitter + (config.jitter ?? 0),
-    bandwidth: Math.min(before.bandwidth, config.bandwidth ?? Infinity),
-    cut: Math.min(before.cut, config.cut ?? Infinity),
-  }
-}
-
-/** Returns true when both have the same faults. */
-export function sameEffects(one: Effects, other: Effects): boolean {
-  return (
-    one === other ||
-    (one.ends === other.ends &&
-      one.blackhole === other.blackhole &&
-      one.latency === other.latency &&
-      one.jitter === other.jitter &&
-      one.bandwidth === other.bandwidth &&
-      one.cut === other.cut)
-  )
 }

@@ -11,12 +11,8 @@ import { type DialledSockets, noteDial } from '../../upstream/dialled.ts'
 import { cutSocket } from '../front/cut-socket.ts'
 import type { MemoryBudget } from '../memory-budget.ts'
 import { MAX_HELLO, serverNameIn } from './client-hello.ts'
-import {
-  type Effects,
-  type FaultsOfConnection,
-  NO_EFFECTS,
-  sameEffects,
-} from './connection-faults.ts'
+import { type Effects, NO_EFFECTS, sameEffects } from '../../filters/connection.ts'
+import type { FaultsOfConnection } from './connection-faults.ts'
 import { Pump } from './pump.ts'
 
 /** A peer that has gone without a word is found after this time, in milliseconds. */

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { Fifo } from '../../base/fifo.ts'
 import { type MemoryBudget, STALLED, type Stalled } from '../memory-budget.ts'
-import { type Effects, NO_EFFECTS } from './connection-faults.ts'
+import { type Effects, NO_EFFECTS } from '../../filters/connection.ts'
 
 /** Bytes of one direction that wait for a fault; beyond this the sender is not read. */
 const MAX_WAITING = 256 * 1024
@@ -181,7 +181,8 @@ export class Pump implements Stalled {
     block?.set(bytes)
     const weight = PIECE + (block ?? bytes).length
     const kept = block?.subarray(0, bytes.length) ?? bytes
-    this.#queue.push({ bytes: kept, block, weight, arrived: this.lastAt, luck: Math.random() })
+    const luck = this.#parts.effects().luck()
+    this.#queue.push({ bytes: kept, block, weight, arrived: this.lastAt, luck })
     this.#weight += weight
     return weight
   }

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { connect, createServer } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
 import type { RuleSpec } from '../../../src/rules/file/rule-spec.ts'
 import { familyIn } from '../../telemetry/exposition.ts'
@@ -163,6 +163,27 @@ test('latency delays each direction, and bandwidth sends small steps', async () 
   await once(narrow, 'end')
   expect(steps.reduce((sum, step) => sum + step, 0)).toBe(2_000)
   expect(steps.length).toBeGreaterThan(1)
+})
+
+test('jitter is the same for the same seed', async () => {
+  const rules = [connectionRule({ latency: 1, jitter: 300 }, { host: '127.0.0.1' })]
+  const times = async ({ open }: Carried): Promise<number[]> => {
+    const sockets: Socket[] = []
+    for (let each = 0; each < 8; each++) sockets.push(await open())
+    const started = performance.now()
+    return Promise.all(
+      sockets.map((socket) => echoed(socket, 'x').then(() => performance.now() - started)),
+    )
+  }
+  carried = await startCarried(rules)
+  const other = await startCarried(rules)
+  try {
+    const [one, again] = await Promise.all([times(carried), times(other)])
+    for (const [at, time] of one.entries()) expect(Math.abs(time - again[at]!)).toBeLessThan(75)
+    expect(Math.max(...one) - Math.min(...one)).toBeGreaterThan(100)
+  } finally {
+    await other.close()
+  }
 })
 
 test('cut lets exactly so many bytes of the dependency pass', async () => {
